@@ -5,14 +5,15 @@ From `pyproject.toml`, so that they can be installed while the engine is compile
 
 from __future__ import annotations
 
+import importlib
 import sys
 from pathlib import Path
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    # maturin brings it to such a Python.
-    import tomli as tomllib
+try:
+    tomllib = importlib.import_module("tomllib")
+except ModuleNotFoundError:
+    # Python 3.10 has none; maturin brings this one there.
+    tomllib = importlib.import_module("tomli")
 
 
 def main() -> None:

@@ -288,21 +288,22 @@ def test_page_of_the_linter_is_fresh(capsys: pytest.CaptureFixture[str]):
     assert tool("regen").main(["--check", "lint"]) == 0, capsys.readouterr().out
 
 
-def test_validation_shows_what_the_rust_tests_print():
+def test_validation_shows_what_the_rust_tests_print(pytestconfig: pytest.Config):
     """Every row passes, and is what they printed when the suite ran them, just before."""
     shown = re.findall(r"^\| .* \| (?:pass|FAIL) \|$", text("docs/validation.md"), re.M)
     assert len(shown) > 200
     assert all(row.endswith("| pass |") for row in shown)
+    derived = tool("derived.validation")
+    # Papers have their own tests; what is calibrated stands at the end.
+    end = "\n".join(["## Calibrated, not validated", "", *derived.calibrated()]).rstrip()
+    assert text("docs/validation.md").endswith(f"\n{end}\n")
     if not tool("suite.rust").is_fresh():
         pytest.skip("the Rust tests have not run on these sources: ./lab test runs them before")
-    derived = tool("derived.validation")
-    rows = derived.rows_of(derived.printed())
-    assert sorted(derived.rows_table(rows)[2:-1]) == sorted(shown)
-
-
-@pytest.mark.long
-def test_validation_is_fresh(capsys: pytest.CaptureFixture[str]):
-    assert tool("regen").main(["--check", "validation"]) == 0, capsys.readouterr().out
+    rows = derived.rows_table(derived.rows_of(derived.printed()))[2:-1]
+    assert set(rows) <= set(shown)
+    # The long tests print the others.
+    assert len(rows) > 250
+    assert len(rows) == len(shown) or not pytestconfig.getoption("--full")
 
 
 def test_a_failed_row_is_shown_and_calibrated_ones_are_apart():

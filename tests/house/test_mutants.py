@@ -4,8 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-
-ROOT = Path(__file__).resolve().parents[2]
+from conftest import ROOT
 from mutants.copy import make
 from mutants.list import Mutant, Refused, problems, read
 from mutants.programs import told

@@ -1,13 +1,10 @@
-"""Papers side by side: every row runs, verdicts are right, a further paper is a further folder."""
+"""Papers side by side: verdicts are right, each has tests, a further one is a folder."""
 
 from __future__ import annotations
 
-import ast
 import json
 import re
-import runpy
 from collections.abc import Callable
-from functools import cache
 from pathlib import Path
 
 import pytest
@@ -17,138 +14,14 @@ from nandlab.papers import KINDS, VERDICTS, Expected, Outcome, Paper, Row, paper
 from nandlab.papers.comparison import PROVES_NOTHING
 
 EXPERIMENTS = ROOT / "experiments"
-NAMES = [found.name for found in papers(EXPERIMENTS)]
 
 
-@cache
-def outcomes(name: str) -> list[Outcome]:
-    """All rows of a paper, run once."""
-    return list(paper(name, EXPERIMENTS).run())
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_no_row_is_not_met_without_a_reason(name: str):
-    assert outcomes(name)
-    assert [o.row.name for o in outcomes(name) if o.verdict == "not met"] == []
-
-
-@pytest.mark.parametrize(
-    ("name", "share"),
-    [
-        # "Ten years only up to a tenth": both laws miss it, as the README says; 17 of 20 are met.
-        ("desnoyers2013", 0.85),
-        # Paging and WOM codes gain less here, for reasons that stand beside the rows. Those of
-        # paging are there three times, for three chips.
-        ("grupp2009", 0.75),
-        ("wang2014", 0.9),
-    ],
-)
-def test_nine_rows_of_ten_are_met(name: str, share: float):
-    assert sum(o.is_met for o in outcomes(name)) >= share * len(outcomes(name))
-
-
-def test_nand_assisted_gains_stand():
-    """The rows of Zuolo's gains have explanations, so no verdict fails where gains are gone."""
-    rows = {o.row.name: o for o in outcomes("zuolo2016") if re.match("gain_.*_read_", o.row.name)}
-
-    def close(metrics: str, slack: Callable[[float, float], bool]) -> int:
-        named = [o for name, o in rows.items() if re.match(f"gain_({metrics})_", name)]
-        return sum(slack(o.ours, o.row.paper) for o in named)
-
-    assert len(rows) == 32
-    assert all(o.ours > -0.2 for o in rows.values())
-    within_points = close("bandwidth|latency", lambda ours, paper: abs(ours - paper) <= 5)
-    assert within_points >= 12  # of 16; none at all would be 4
-    within_a_factor = close("qos", lambda ours, paper: paper / 2 <= ours <= 2 * paper)
-    assert within_a_factor >= 6  # of 8
-    # On the enterprise host, where the bus is short, each tail is shorter by a quarter at least.
-    tails = [o.ours for name, o in rows.items() if "qos_read_enterprise" in name]
-    assert min(tails) > 25
-
-
-def test_rows_of_real_traces(real_trace: Callable[[str], Path]):
-    """DFTL against FAST on a piece of Financial1: as `gupta2009/README.md` says."""
-    found = paper("gupta2009", EXPERIMENTS)
-    traced = [row for row in found.rows if row.trace]
-    folder = real_trace(traced[0].trace).parent
-    ran = {o.row.name: o for o in found.run(folder) if o.row.trace}
-    assert list(ran) == [row.name for row in traced]
-    assert found.absent(folder) == []
-    assert [name for name, o in ran.items() if o.verdict == "not met"] == []
-    assert ran["piece_response"].ours == pytest.approx(-61, abs=1)
-    assert ran["few_logs_response"].ours == pytest.approx(-82, abs=1)
-
-
-@pytest.mark.parametrize("workload", ["financial", "tpch"])
-def test_the_table_of_gupta2009_is_what_its_script_prints(workload: str):
-    """Its first rows: the others take half a minute."""
-    folder = EXPERIMENTS / "gupta2009"
-    run = paper("gupta2009", EXPERIMENTS).load()
-    script = runpy.run_path(str(folder / "sensitivity.py"))
-    assert all(run.Assumed(**assumed) for assumed in script["ASSUMED"].values())
-    base = next(iter(script["ASSUMED"]))
-    row = script["line"](run.NAMES[workload], base, [run.generated(workload, f) for f in run.FTLS])
-    assert row in (folder / "README.md").read_text(encoding="utf-8")
-
-
-def test_a_full_drive_turns_the_answer_round(real_trace: Callable[[str], Path]):
-    """With 3 % spare and nothing else free, DFTL answers more slowly than FAST."""
-    run = paper("gupta2009", EXPERIMENTS).load()
-    path = real_trace("spc_financial1.head50k.flashsim.lossy.txt")
-    dftl, fast = (run.replayed(path, ftl, is_sized=True) for ftl in ("dftl", "fast"))
-    assert dftl.mean_ms > 5 * fast.mean_ms
-
-
-def test_queues_with_commands_first_are_those_of_nandlab():
-    """What explains MQSim's figures must explain ours with our rules: the table of the README."""
-    run = paper("mqsim", EXPERIMENTS).load()
-    time = run.Timing()
-    in_memory = run.queues_us(data_first=False)
-    assert in_memory == pytest.approx(run.map_in_memory_commands_first_us(), rel=0.01)
-    nothing = run.queues_us(data_first=False, nothing_cached=True, map_page_us=time.page)
-    assert nothing == pytest.approx(run.nothing_cached_commands_first_us(), rel=0.01)
-    # MQSim with commands first: 231 and 431 us.
-    short = run.queues_us(data_first=False, nothing_cached=True, map_page_us=time.sector)
-    assert (round(in_memory), round(short)) == (232, 432)
-    # With data first both are longer, and as long; with 64 dies that work apart they are shorter.
-    assert run.data_first_us() > 1.2 * in_memory
-    assert run.data_first_us() == pytest.approx(run.map_in_memory_us(), rel=0.01)
-    assert run.reads_us(8) < 0.75 * run.map_in_memory_commands_first_us()
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_rows_and_functions_are_the_same(name: str):
-    """A row runs where its function stands, and nothing pretends to run one that waits."""
-    found = paper(name, EXPERIMENTS)
-    script = ast.parse((found.folder / "run.py").read_text(encoding="utf-8"))
-    functions = {node.name for node in script.body if isinstance(node, ast.FunctionDef)}
-    for row in found.rows:
-        # Rows of large tables may come from the script's `__getattr__`.
-        assert row.waits or row.name in functions or callable(getattr(found.load(), row.name))
-    assert functions.isdisjoint(row.name for row in found.waiting)
-    assert "picture" in functions
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_folders_are_whole(name: str):
-    folder = EXPERIMENTS / name
-    readme = (folder / "README.md").read_text(encoding="utf-8")
-    assert (folder / "picture.png").stat().st_size > 10_000
-    assert f"nandlab papers {name}" in readme
-    for row in paper(name, EXPERIMENTS).rows:
-        assert row.place, row.name
-
-
-def test_validation_shows_every_row_of_today():
-    """As `tools/regen.py` wrote them."""
-    page = (ROOT / "docs/validation.md").read_text(encoding="utf-8")
+def test_every_paper_has_its_file_of_tests():
+    """`test_NAME.py` beside this one, which runs its witnesses and, with `--full`, all its rows."""
+    folder = Path(__file__).parent
     for found in papers(EXPERIMENTS):
-        section = re.split("\n##", page.split(f"### {found.title}\n")[1])[0]
-        shown = re.findall(r"\| ([^|]+) \|$", section, re.M)
-        verdicts = [outcome.verdict for outcome in outcomes(found.name)]
-        # Below the heading and its line.
-        assert shown[2:] == verdicts, found.name
-        assert section.startswith(f"\n{tally(outcomes(found.name))}.\n"), found.name
+        file = folder / f"test_{found.name}.py"
+        assert f'name = "{found.name}"' in file.read_text(encoding="utf-8"), file
 
 
 @pytest.mark.parametrize(

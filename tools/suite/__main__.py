@@ -40,8 +40,8 @@ def everything(steps: Steps, is_full: bool) -> None:
     """All that CI checks."""
     if is_full:
         # Long tests of random load take other seeds each day; the number repeats them.
-        turn = os.environ.setdefault("NANDLAB_TURN", str(int(time.time() // 86_400)))
-        print(f"seeds of NANDLAB_TURN={turn}", flush=True)
+        turn = os.environ.setdefault(rust.TURN, str(int(time.time() // 86_400)))
+        print(f"seeds of {rust.TURN}={turn}", flush=True)
     steps.together(
         Step("Rust format", ("cargo", "fmt", "--all", "--check")),
         Step("Python format", ("ruff", "format", "--quiet", "--check", ".")),

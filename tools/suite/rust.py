@@ -17,8 +17,8 @@ from typing import NamedTuple
 
 from suite.steps import KEPT, ROOT, Test
 
-PRINTED = KEPT / "rust-tests.txt"
-"""Output of the tests of the last run of them all."""
+TURN = "NANDLAB_TURN"
+"""Variable that makes tests large: set, they take all of their cases, of a turn of this number."""
 
 
 class Binary(NamedTuple):
@@ -84,15 +84,20 @@ def run(
             print(f"{binary.name}: {line}", flush=True)
     if is_kept:
         KEPT.mkdir(parents=True, exist_ok=True)
-        PRINTED.write_text("".join(printed), encoding="utf-8")
+        kept().write_text("".join(printed), encoding="utf-8")
     return is_ok, tests
+
+
+def kept() -> Path:
+    """Output of the tests of the last run of them all: of the default one, or of that of a turn."""
+    return KEPT / ("rust-tests-full.txt" if TURN in os.environ else "rust-tests.txt")
 
 
 def is_fresh() -> bool:
     """Whether what the tests printed is of the sources as they are."""
-    if not PRINTED.is_file():
+    if not kept().is_file():
         return False
-    printed_at = PRINTED.stat().st_mtime
+    printed_at = kept().stat().st_mtime
     files = [path for name in ("crates", "params") for path in (ROOT / name).rglob("*.*")]
     return all(path.stat().st_mtime < printed_at for path in files)
 

@@ -18,6 +18,7 @@ pub mod shared;
 pub mod stats;
 pub mod tails;
 pub mod time;
+pub mod turn;
 pub mod units;
 pub mod vectors;
 

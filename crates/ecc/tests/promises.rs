@@ -2,6 +2,7 @@
 
 use base::allocations;
 use base::rng::Rng;
+use base::turn;
 use ecc::channel::information::rber_limit;
 use ecc::codec::Codec;
 use ecc::decoder::{self, Decoded, Decoder, Received, Status};
@@ -70,7 +71,7 @@ fn codes_and_decoders_keep_their_promises() {
         let (mut decoder, mut fresh) = (codec.decoder().unwrap(), None);
         let mut sum = vec![0; bits::words(length)];
         assert!(code.is_codeword(&sum), "{name}: the zero word");
-        for round in 0..4 {
+        for round in 0..turn::few_or_all(2, 4) {
             let given = draw(code, &mut rng);
             let mut word = given.clone();
             code.encode(&mut word);

@@ -7,6 +7,7 @@ use crate::running;
 
 use base::family::Member;
 use base::rng::Rng;
+use base::turn;
 use base::{Error, Result};
 use host::report::Outside;
 use serde_json::Value;
@@ -488,6 +489,6 @@ fn some_drawn_drives() {
 #[test]
 #[ignore = "a long test: ./lab test --full runs it"]
 fn many_drawn_drives() {
-    let (refused, ran) = hold(running::seeds_of_today(1000, 5700));
+    let (refused, ran) = hold(turn::seeds(1000, 5700));
     assert!(ran >= 3200, "{ran} ran, {refused} were refused");
 }

@@ -1,9 +1,9 @@
 //! Sessions of NBD clients, whole and mutated: a server answers each request once, takes bounded
 //! memory, and always comes to an end.
 
-use crate::running;
 use base::allocations;
 use base::rng::Rng;
+use base::turn;
 use host::device::message::{Answer, Command, Failure, Head, Request};
 use host::device::nbd::{
     Agreed, Broken, Export, Next, handshake, next_request, write_answer, write_failure,
@@ -432,7 +432,7 @@ fn mutated_sessions() {
 #[test]
 #[ignore = "a long test: ./lab test --full runs it"]
 fn many_mutated_sessions() {
-    let tally = hold(running::seeds_of_today(1_000_000, 10_000_000));
+    let tally = hold(turn::seeds(1_000_000, 10_000_000));
     assert!(tally.requests > 20_000_000, "{tally:?}");
 }
 

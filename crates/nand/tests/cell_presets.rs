@@ -5,6 +5,7 @@
 //! nobody's validation.
 
 use base::stats::wilson;
+use base::turn;
 use base::units::Hours;
 use nand::array::{Array, Grid, PageState, RateTable};
 use nand::block::cells::CellBlock;
@@ -322,7 +323,7 @@ fn pulses_err_as_the_closed_form() {
 /// where a page errs often enough to count.
 #[test]
 fn tables_play_back_blocks_of_every_cell() {
-    let (page_bytes, wordlines) = (8192, 48);
+    let (page_bytes, wordlines) = (8192, turn::few_or_all(24, 48));
     for (name, cell) in all() {
         let (most, nodes) = if name == "wang2014_mlc" { (2e6, 16) } else { (2e4, 10) };
         let grid = Grid::new([most, 1e5, 1e6], nodes).unwrap();

@@ -6,6 +6,7 @@ use crate::drive;
 
 use base::archive::{Archive, State};
 use base::error::assert_carries;
+use base::turn;
 use nand::geometry::{Block, Ppn};
 use ssd::conformance::batches::Batches;
 use ssd::conformance::tally::Tally;
@@ -73,16 +74,16 @@ fn reports_are_what_has_been_done() {
             let hold = || {
                 let mut trial = Batches::new(Tally::new(&drive::config(&sets)).unwrap(), 9);
                 trial.ftl.check().unwrap();
-                trial.rounds(150).unwrap();
+                trial.rounds(turn::few_or_all(320, 400)).unwrap();
                 assert!(trial.ftl.counts().reclaimed_blocks > 0, "no collection");
                 // A run begins on what is there: counts are reset, wear is set.
                 for pe_cycles in [70, 0] {
                     trial.ftl.start_run(Some(pe_cycles));
                     trial.check().unwrap();
-                    trial.rounds(40).unwrap();
+                    trial.rounds(turn::few_or_all(40, 100)).unwrap();
                 }
                 trial.ftl.fail_erases(0.1);
-                trial.rounds(100).unwrap();
+                trial.rounds(turn::few_or_all(100, 200)).unwrap();
                 let has_retired = trial.ftl.counts().retired_blocks > 0;
                 assert_eq!(has_retired, trial.ftl.retires(), "no block has left");
                 trial.ftl.fail_erases(0.0);

@@ -3,6 +3,7 @@
 use crate::drive;
 
 use base::error::assert_carries;
+use base::turn;
 use ssd::conformance::power::Cuts;
 use ssd::ftl::Build;
 use ssd::recovery;
@@ -68,10 +69,10 @@ fn sets_of(ftl: &base::family::Member<Build>, recovery: &str, shape: &[&str]) ->
     sets
 }
 
-/// 300 cuts of each, at any time and during the start-up.
+/// Cuts at any time and during the start-up.
 #[test]
 fn what_was_flushed_is_there_after_a_cut() {
-    for_all(&SHAPES[..1], 300, 1);
+    for_all(&SHAPES[..1], turn::few_or_all(120, 300), 1);
 }
 
 /// A buffer that is a log: stale data take room in the rows of others.
@@ -87,7 +88,7 @@ fn what_was_flushed_is_there_on_a_drive_that_does_not_coalesce() {
 /// Other drives, with fewer cuts of each.
 #[test]
 fn what_was_flushed_is_there_on_other_drives() {
-    for_all(&SHAPES[1..], 60, 2);
+    for_all(&SHAPES[1..], turn::few_or_all(25, 60), 2);
 }
 
 /// Cells of two pages, of which the second program takes the first page with it.
@@ -115,9 +116,9 @@ fn lower_pages_are_there_after_a_cut() {
 
 /// 10,000 cuts of each.
 #[test]
-#[ignore = "takes minutes"]
+#[ignore = "a long test: ./lab test --full runs it"]
 fn what_was_flushed_is_there_after_many_cuts() {
-    for seed in drive::seeds_of_today(100, 10) {
+    for seed in turn::seeds(100, 10) {
         for_all(&SHAPES[..1], 1000, seed);
         for_all(&SHAPES[1..], 100, 1_000_000 + seed);
     }

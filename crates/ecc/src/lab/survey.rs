@@ -230,6 +230,7 @@ mod tests {
     use super::*;
     use crate::lab::curve::tests::codec;
     use base::error::assert_carries;
+    use base::turn;
 
     fn survey(seed: u64, threads: usize, errors: u64, levels: &[u8]) -> Survey {
         let plan = Plan {
@@ -290,10 +291,11 @@ mod tests {
     /// file: the same bytes in the end.
     #[test]
     fn going_on_is_never_having_stopped() {
-        let whole = measured(survey(1, 2, 30, &[0, 2])).write();
+        let errors = turn::few_or_all(10, 30);
+        let whole = measured(survey(1, 2, errors, &[0, 2])).write();
         let (mut text, mut partial) = (String::new(), 0);
         for stops in 0.. {
-            let mut survey = survey(1, 1 + stops % 3, 30, &[0, 2]);
+            let mut survey = survey(1, 1 + stops % 3, errors, &[0, 2]);
             if !text.is_empty() {
                 survey.go_on(&text, "x").unwrap();
             }

@@ -60,6 +60,7 @@ mod tests {
     use crate::channel::Reading;
     use crate::model::named_code::NamedCode;
     use base::rng::Rng;
+    use base::turn;
 
     /// Every member, from its defaults.
     fn built() -> Vec<(&'static str, EccConfig, Box<dyn Model>)> {
@@ -98,7 +99,7 @@ mod tests {
     fn a_word_keeps_its_luck() {
         for (name, _, mut model) in built() {
             let mut rng = Rng::stream(2, "ecc");
-            for _ in 0..2000 {
+            for _ in 0..turn::few_or_all(300, 2000) {
                 let rber = 0.02 * rng.unit();
                 let luck = rng.unit();
                 let levels: Vec<Decode> =

@@ -6,7 +6,6 @@ use host::report::Outside;
 use host::session::{Session, Workload};
 use serde_json::Value;
 use ssd::precondition::Precondition;
-use std::ops::Range;
 use std::path::PathBuf;
 
 /// A session of `job` (fio's options, one a line) on `tiny` with `sets` laid over it.
@@ -40,13 +39,4 @@ pub fn refused(sets: &[&str], job: &str) -> String {
 /// A number of a report.
 pub fn number(value: &Value) -> f64 {
     value.as_f64().unwrap_or_else(|| panic!("not a number: {value}"))
-}
-
-/// Seeds of a long test, so many, from `first` on: those of today.
-///
-/// `./lab test --full` numbers the days in `NANDLAB_TURN`, so that each day tries other seeds; with the
-/// same number the same seeds come again. Without it they are the first.
-pub fn seeds_of_today(first: u64, count: u64) -> Range<u64> {
-    let turn: u64 = std::env::var("NANDLAB_TURN").map_or(0, |turn| turn.parse().unwrap());
-    first + turn * count..first + (turn + 1) * count
 }

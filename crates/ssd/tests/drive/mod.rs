@@ -6,7 +6,6 @@ use ssd::config::SsdConfig;
 use ssd::conformance::small_config;
 use ssd::ftl::{Build, Ftl, FtlConfig, ROSTER};
 use ssd::precondition::{Precondition, Preconditioning};
-use std::ops::Range;
 
 /// The configuration of the small drive with `sets` laid over it.
 pub fn config<S: AsRef<str>>(sets: &[S]) -> SsdConfig {
@@ -53,15 +52,6 @@ pub fn members_that(
 /// The small drive with `sets` laid over it.
 pub fn small(sets: &[&str]) -> Ssd {
     Ssd::new(&config(sets), 1 << 30).unwrap()
-}
-
-/// Seeds of a long test, so many, from `first` on: those of today.
-///
-/// `./lab test --full` numbers the days in `NANDLAB_TURN`, so that each day tries other seeds; with the
-/// same number the same seeds come again. Without it they are the first.
-pub fn seeds_of_today(first: u64, count: u64) -> Range<u64> {
-    let turn: u64 = std::env::var("NANDLAB_TURN").map_or(0, |turn| turn.parse().unwrap());
-    first + turn * count..first + (turn + 1) * count
 }
 
 /// Brings a drive into the state that a run is to begin with, and tells how that went.
