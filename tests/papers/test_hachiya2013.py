@@ -1,0 +1,13 @@
+"""Hachiya et al. (SSDM'13): frozen data of an MLC array move to TLC chips."""
+
+from __future__ import annotations
+
+from reproduced import Reproduced
+
+
+class TestHachiya2013(Reproduced):
+    name = "hachiya2013"
+    witnesses = (
+        "serial_throughput",
+        "exchange_longest_without_service_ms",
+    )

@@ -1,0 +1,10 @@
+"""Five drives that one can buy: reads beside random writes at an offered rate."""
+
+from __future__ import annotations
+
+from reproduced import Reproduced
+
+
+class TestSsdiq(Reproduced):
+    name = "ssdiq"
+    witnesses = ("wd_40_p50",)
