@@ -156,7 +156,7 @@ def called(arguments: list[str], monkeypatch: pytest.MonkeyPatch) -> Ended:
             except BaseException:
                 traceback.print_exc()
                 code = 1
-    read = [stream.buffer.getvalue().decode() for stream in (out, err)]  # type: ignore[attr-defined]
+    read = [stream.detach().getvalue().decode() for stream in (out, err)]
     assert code is None or isinstance(code, int), code
     return Ended(code or 0, *read)
 

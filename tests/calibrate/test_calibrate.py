@@ -88,6 +88,7 @@ def test_held_out_rows_are_not_fitted(data: Path, found: Calibration, tmp_path: 
     assert again.summary("held out").rms_percent > 100
 
 
+@pytest.mark.long
 def test_rows_are_drawn_by_the_seed_or_marked(data: Path, tmp_path: Path):
     def uses(**options: Any) -> list[str]:
         options = {"trials": 8, **QUICK, **options}
@@ -113,6 +114,7 @@ def test_nothing_is_validated_without_held_out_rows(data: Path):
     assert any("validated" in note for note in one.notes)
 
 
+@pytest.mark.long
 def test_workers_and_a_second_time_change_nothing(data: Path, found: Calibration):
     options: dict[str, Any] = {"requests": 2000, "holdout_rows": "depth == 16"}
     again = calibrate("tiny", data, FIT, workers=2, **options)

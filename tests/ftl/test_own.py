@@ -316,6 +316,8 @@ def test_an_exception_keeps_its_traceback(name: str) -> None:
 def test_ctrl_c_ends_a_run_and_a_method_that_does_not_end() -> None:
     if threading.current_thread() is not threading.main_thread():
         pytest.skip("signals go to the main thread")
+    # A shell that starts the tests in the background makes them ignore it.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
 
     is_under_way = threading.Event()
     turns: list[float] = []
@@ -346,22 +348,25 @@ def test_ctrl_c_ends_a_run_and_a_method_that_does_not_end() -> None:
             until(lambda: len(turns) >= seen, what="turn of the endless method")
             signal.raise_signal(signal.SIGINT)
 
-    for ftl in (Endless, Working):
-        is_under_way.clear()
-        pressed.clear()
-        presses = threading.Thread(target=press, args=(ftl is Endless,))
-        presses.start()
-        endless = "[w]\nrw=randwrite\nbs=4k\ntime_based\nruntime=100000\n"
-        try:
-            with pytest.raises(nandlab.Interrupted) as caught:
-                nandlab.run("tiny", endless, ftl=ftl)
-            assert time.monotonic() - pressed[0] < 5
-            assert caught.value.result.to_dict()["host"]["requests_completed"] > 100
-        finally:
+    try:
+        for ftl in (Endless, Working):
+            is_under_way.clear()
+            pressed.clear()
+            presses = threading.Thread(target=press, args=(ftl is Endless,))
+            presses.start()
+            endless = "[w]\nrw=randwrite\nbs=4k\ntime_based\nruntime=100000\n"
             try:
-                presses.join()
-            except KeyboardInterrupt:
-                presses.join()
+                with pytest.raises(nandlab.Interrupted) as caught:
+                    nandlab.run("tiny", endless, ftl=ftl)
+                assert time.monotonic() - pressed[0] < 5
+                assert caught.value.result.to_dict()["host"]["requests_completed"] > 100
+            finally:
+                try:
+                    presses.join()
+                except KeyboardInterrupt:
+                    presses.join()
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 # --- Arguments -----------------------------------------------------------------------------------

@@ -63,7 +63,27 @@ def codes(path: str) -> set[str]:
 WITH_BLOCKS = [path for path in DOCS if {"bash", "python"} & {kind for kind, _ in blocks(path)}]
 
 
-@pytest.mark.parametrize("path", WITH_BLOCKS)
+#: Pages whose blocks take more than ten seconds together: they run with `--full`, but for a first
+#: drive, which runs always.
+LONG_PAGES = {
+    "docs/cells.md",
+    "docs/formats/report.md",
+    "docs/formats/study.md",
+    "docs/levels.md",
+    "docs/life.md",
+    "docs/tutorials/2-a-cell-to-an-error-rate.md",
+    "docs/tutorials/3-fit-your-own-chip.md",
+    "docs/tutorials/4-choose-a-code.md",
+    "docs/tutorials/7-the-cheapest-drive.md",
+    "docs/tutorials/8-your-own-drive.md",
+    "docs/tutorials/9-your-database-on-a-worn-drive.md",
+}
+
+
+@pytest.mark.parametrize(
+    "path",
+    [pytest.param(p, marks=pytest.mark.long if p in LONG_PAGES else ()) for p in WITH_BLOCKS],
+)
 def test_blocks_run_and_print_what_they_say(path: str, tmp_path: Path):
     """In order, in one folder; a text block behind another is what that one prints."""
     (tmp_path / "examples").symlink_to(ROOT / "examples")
@@ -384,6 +404,7 @@ def cargo(folder: Path, target: Path, *arguments: str) -> None:
     assert "warning" not in done.stderr, done.stderr
 
 
+@pytest.mark.long
 def test_members_of_contributing_compile():
     check = ("check", "--quiet", "--locked", "--package", "nandlab-host")
     cargo(copy_with_examples(), TARGET.resolve(), *check)

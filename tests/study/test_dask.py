@@ -55,6 +55,7 @@ def cluster(tmp_path: Path) -> Iterator[Cluster]:
     started.stop()
 
 
+@pytest.mark.long
 def test_all_points_once_though_a_worker_is_killed(cluster: Cluster, tmp_path: Path):
     axes = {"job.iodepth": list(range(1, 41)), "ftl.overprovisioning": [0.2, 0.3]}
     study = Study("tiny", JOB, precondition="fill", axes=axes, out=tmp_path / "out")

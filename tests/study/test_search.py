@@ -148,6 +148,7 @@ values = [1, 4, 16]
 """
 
 
+@pytest.mark.long
 def test_kill_9_changes_nothing(folder: Path):
     (folder / "study.toml").write_text(STUDY)
     (folder / "job.fio").write_text(JOB.replace("500", "30000"))

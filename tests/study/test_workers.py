@@ -119,6 +119,7 @@ def test_ctrl_c_keeps_what_is_done(long_study: Study, sent: signal.Signals):
     assert long_study.frame().num_rows == kept
 
 
+@pytest.mark.long
 def test_a_worker_that_is_killed(long_study: Study):
     """Its points are done by others; none is lost, none comes twice."""
     process = started(long_study, 5)
@@ -217,6 +218,7 @@ def test_executors_that_are_refused(executor: Any, parts: list[str]):
         small().run(executor=executor)
 
 
+@pytest.mark.long
 def test_workers_that_end_at_once(folder: Path):
     """A script without its guard: each worker begins with the script again."""
     (folder / "job.fio").write_text(JOB)
@@ -232,6 +234,7 @@ def test_workers_that_end_at_once(folder: Path):
     assert sum("values" in row for row in lines(folder / "out")) == 4
 
 
+@pytest.mark.long
 def test_memory_goes_with_workers_not_with_points(tmp_path: Path):
     """Peak memory of the process that starts it: 40 or 1,500 points."""
     script = (

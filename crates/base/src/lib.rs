@@ -18,7 +18,6 @@ pub mod shared;
 pub mod stats;
 pub mod tails;
 pub mod time;
-pub mod turn;
 pub mod units;
 pub mod vectors;
 

@@ -2,7 +2,7 @@
 
 use base::allocations;
 use base::rng::Rng;
-use base::turn;
+use base::rng::turn;
 use ecc::channel::information::rber_limit;
 use ecc::codec::Codec;
 use ecc::decoder::{self, Decoded, Decoder, Received, Status};

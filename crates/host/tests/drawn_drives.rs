@@ -7,7 +7,7 @@ use crate::running;
 
 use base::family::Member;
 use base::rng::Rng;
-use base::turn;
+use base::rng::turn;
 use base::{Error, Result};
 use host::report::Outside;
 use serde_json::Value;

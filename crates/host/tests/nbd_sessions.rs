@@ -3,7 +3,7 @@
 
 use base::allocations;
 use base::rng::Rng;
-use base::turn;
+use base::rng::turn;
 use host::device::message::{Answer, Command, Failure, Head, Request};
 use host::device::nbd::{
     Agreed, Broken, Export, Next, handshake, next_request, write_answer, write_failure,

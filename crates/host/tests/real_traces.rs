@@ -5,7 +5,8 @@
 //! `NANDLAB_TRACES` names no other place, the tests say so and pass.
 
 use base::error::assert_carries;
-use base::{Result, Time, turn};
+use base::rng::turn;
+use base::{Result, Time};
 use host::config;
 use host::report::Outside;
 use host::request::Source;

@@ -4,8 +4,8 @@
 //! Calibrated figures are held to their targets, so that a change shows; they are printed as
 //! nobody's validation.
 
+use base::rng::turn;
 use base::stats::wilson;
-use base::turn;
 use base::units::Hours;
 use nand::array::{Array, Grid, PageState, RateTable};
 use nand::block::cells::CellBlock;

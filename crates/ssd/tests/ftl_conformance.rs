@@ -6,7 +6,7 @@ use crate::drive;
 
 use base::archive::{Archive, State};
 use base::error::assert_carries;
-use base::turn;
+use base::rng::turn;
 use nand::geometry::{Block, Ppn};
 use ssd::conformance::batches::Batches;
 use ssd::conformance::tally::Tally;

@@ -5,7 +5,7 @@
 
 use crate::drive;
 use base::family::Member;
-use base::turn;
+use base::rng::turn;
 use ssd::conformance::interleaving::{Interleaving, Outcome};
 use ssd::conformance::tally::Tally;
 use ssd::ftl::{Build, ROSTER};

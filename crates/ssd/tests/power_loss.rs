@@ -3,7 +3,7 @@
 use crate::drive;
 
 use base::error::assert_carries;
-use base::turn;
+use base::rng::turn;
 use ssd::conformance::power::Cuts;
 use ssd::ftl::Build;
 use ssd::recovery;

@@ -5,7 +5,7 @@ use crate::drive;
 
 use base::error::assert_carries;
 use base::family::Member;
-use base::turn;
+use base::rng::turn;
 use ssd::conformance::storm::Storm;
 use ssd::ftl::{Build, Lpn};
 use ssd::request::{Op, Request};

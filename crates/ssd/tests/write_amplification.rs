@@ -8,7 +8,7 @@
 
 use base::family::Choice;
 use base::rng::Rng;
-use base::turn;
+use base::rng::turn;
 use nand::geometry::{Geometry, GeometryConfig};
 use ssd::ftl::{self, Context, Ftl, FtlConfig, Lpn, Untimed};
 use ssd::gc::{self, GcConfig, Policy, contract::Shape};
@@ -162,8 +162,8 @@ fn assert_close(what: &str, ours: f64, theory: f64, tolerance: f64, source: &str
     assert!((ours / theory - 1.0).abs() <= tolerance, "{what}: {ours} against {theory}");
 }
 
-/// Physical over logical space, of the tests that always run and of the long ones: with little spare
-/// a drive writes many times as much until it has settled.
+/// Physical over logical space, of the tests that always run and of the long ones: with little
+/// spare a drive writes many times as much until it has settled.
 const ALPHAS: [f64; 2] = [1.28, 1.50];
 const SMALL_ALPHAS: [f64; 2] = [1.07, 1.10];
 

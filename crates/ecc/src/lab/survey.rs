@@ -230,7 +230,7 @@ mod tests {
     use super::*;
     use crate::lab::curve::tests::codec;
     use base::error::assert_carries;
-    use base::turn;
+    use base::rng::turn;
 
     fn survey(seed: u64, threads: usize, errors: u64, levels: &[u8]) -> Survey {
         let plan = Plan {

@@ -60,7 +60,7 @@ mod tests {
     use crate::channel::Reading;
     use crate::model::named_code::NamedCode;
     use base::rng::Rng;
-    use base::turn;
+    use base::rng::turn;
 
     /// Every member, from its defaults.
     fn built() -> Vec<(&'static str, EccConfig, Box<dyn Model>)> {

@@ -5,6 +5,8 @@
 //! (Blackman and Vigna, 2019). Transcendental functions come from the `libm` crate, so that a
 //! seed gives the same bits on every machine.
 
+pub mod turn;
+
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng as _, SeedableRng};
 use serde::{Deserialize, Serialize};

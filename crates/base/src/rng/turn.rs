@@ -1,7 +1,7 @@
 //! Turn of the tests: their sizes and seeds, by default and with `./lab test --full`.
 //!
-//! `--full` numbers its runs by the day in `NANDLAB_TURN`, so that each day tries other seeds; the same
-//! number repeats them. Tests alone ask here: nothing of a simulation depends on the environment.
+//! `--full` numbers its runs by the day in `NANDLAB_TURN`, so that each day tries other seeds; the
+//! same number repeats them. Tests alone ask here: no simulation depends on the environment.
 
 use std::ops::Range;
 
