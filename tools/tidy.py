@@ -238,6 +238,47 @@ def test_names(tree: Tree) -> Iterator[Violation]:
             seen.setdefault(name, path)
 
 
+#: Prose: four words in a row, none of them a key, a name in backticks or a value.
+PROSE = re.compile(r"(?<![\w`.=])[a-z]+(?: [a-z']+){3,}(?![\w`=])")
+
+
+def wording(tree: Tree) -> Iterator[Violation]:
+    """Tests ask for the parts of a message, and not for its wording."""
+    for path in tree.ending(".py", ".rs"):
+        if path.startswith("tests/") and path.endswith(".py"):
+            pinned = _pinned_in_python(tree.text(path))
+        elif path.startswith("crates/"):
+            pinned = _pinned_in_rust(tree.text(path))
+        else:
+            continue
+        for line, part in pinned:
+            if found := PROSE.search(part):
+                message = f"`{found[0]}`: ask for place, value and what is expected"
+                yield Violation(path, line, "wording", message)
+
+
+def _pinned_in_python(text: str) -> Iterator[tuple[int, str]]:
+    """Texts that `carries`, `refused` and `pytest.raises` ask for, with their lines."""
+    for node in ast.walk(ast.parse(text)):
+        if not isinstance(node, ast.Call):
+            continue
+        name = getattr(node.func, "attr", "") or getattr(node.func, "id", "")
+        asked = node.args if name in ("carries", "refused") else []
+        if name == "raises":
+            asked = [keyword.value for keyword in node.keywords if keyword.arg == "match"]
+        for part in asked:
+            if isinstance(part, ast.Constant) and isinstance(part.value, str):
+                yield part.lineno, part.value
+
+
+def _pinned_in_rust(text: str) -> Iterator[tuple[int, str]]:
+    """Texts that `assert_carries` asks for, with the lines of the calls."""
+    for call in re.finditer(r"assert_carries\(.*?\);", text, re.S):
+        line = text.count("\n", 0, call.start()) + 1
+        for part in re.findall(r'"((?:[^"\\]|\\.)*)"', call[0]):
+            yield line, part
+
+
 def families(tree: Tree) -> Iterator[Violation]:
     """A room with a contract is a family: a roster, and members that carry their facts."""
     rule = "family"
@@ -319,6 +360,7 @@ RULES: tuple[Callable[[Tree], Iterator[Violation]], ...] = (
     rooms,
     tests_in_rust,
     test_names,
+    wording,
     families,
     columns,
     leftovers,

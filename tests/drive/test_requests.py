@@ -139,7 +139,7 @@ def test_a_file_is_that_of_its_run(folder: Path):
         first.requests()
     (folder / "q.parquet").unlink()
     for ask in (second.requests, lambda: second.sql("select * from requests")):
-        with refused("q.parquet", "No such file or directory", "hint"):
+        with refused("q.parquet", "No such file", "hint"):
             ask()
     assert second.sql("select count(*) n from series").num_rows == 1
 

@@ -110,7 +110,7 @@ def test_what_is_missing_goes_into_the_checkout(tmp_path: Path):
     assert calls[2] == f"rustup toolchain install in {kept}/rust and {kept}/cargo"
     # This rustup has no cargo: so much is said at the end.
     assert code == 2
-    carries(err, "could not be installed")
+    carries(err, ".lab/", "rustup.rs")
 
 
 @pytest.mark.long

@@ -87,12 +87,14 @@ def test_every_rule_is_tried() -> None:
     """By at least one row below."""
     assert {row[0] for row in BROKEN} == {
         *("direction", "first-line", "length", "name", "parameter", "room", "tests", "family"),
-        *("test-name", "columns", "leftover", "lint", "changelog"),
+        *("test-name", "wording", "columns", "leftover", "lint", "changelog"),
     }
     assert len({row[0] for row in BROKEN}) == len(tidy.RULES)
 
 
 CHIP = GOOD["params/chips/one.toml"]
+#: A phrase, in place of the value that it is about.
+PINNED = "it has too little " + "spare"
 #: Rule, file, its new text (or None: it is removed), and what is said.
 BROKEN: list[tuple[str, str, str | None, str]] = [
     ("direction", "crates/ssd/Cargo.toml", "[dependencies]\nhost.workspace = true\n", "uses host"),
@@ -125,6 +127,14 @@ BROKEN: list[tuple[str, str, str | None, str]] = [
         "`#[path]`",
     ),
     ("test-name", "tests/b/test_it.py", '"""Tests of the other."""\n', "tests/a/test_it.py"),
+    ("wording", "tests/b/test_x.py", f'"""Tests of it."""\ncarries(e, "{PINNED}")\n', "`it has"),
+    ("wording", "tests/b/test_x.py", f'"""Tests of it."""\nraises(E, match="{PINNED}")\n', "`it"),
+    (
+        "wording",
+        "crates/ssd/tests/x.rs",
+        f'fn x() {{\n    assert_carries(e, &["gc.d", "{PINNED}"]);\n}}\n',
+        "`it has",
+    ),
     ("family", "crates/ssd/src/gc/mod.rs", "//! Room of policies.\n", "no ROSTER"),
     ("family", "crates/ssd/src/gc/contract.rs", None, "contract"),
     ("family", "crates/ssd/src/gc/fifo.rs", MEMBER, "roster"),
