@@ -71,7 +71,7 @@ class Progress:
         self.shown_at = now
         done, of, names = found.groups()
         # Cargo names them as `serde, toml(build)`, and cuts the list.
-        crates = (names or "").split("(")[0].split(",")[0].rstrip(".")
+        crates = (names or "").split("(")[0].split(",")[0].rstrip(". ")
         text = f"compiling: {done} of {of} crates, {now - self.start:.0f} s"
         text += f", {crates} now" if crates else ""
         begin, end = ("\r\x1b[K", "") if self.is_terminal else ("", "\n")

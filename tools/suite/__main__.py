@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
+import shutil
 import sys
 import time
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Sequence
+from pathlib import Path
 
 from suite import rust
 from suite.changes import Changes
-from suite.steps import KEPT, Failed, Step, Steps, Test, cores
+from suite.steps import KEPT, ROOT, Failed, Step, Steps, Test, cores
 
 CLIPPY = ("cargo", "clippy", "--quiet")
 NO_WARNINGS = ("--", "-D", "warnings")
@@ -69,7 +72,20 @@ def check(steps: Steps, changes: Changes) -> None:
         steps.one(Step("Python lints", ("ruff", "check", "--quiet", *changes.python)))
         steps.one(Step("Python types", ("mypy",)))
     if changes.tests:
+        lay_over()
         python_tests(steps, changes.tests)
+
+
+def lay_over() -> None:
+    """Lays the Python files of the tree over the installed package: its engine stays as it is.
+
+    The engine is built anew by the next `./lab test`, which finds its stamp gone.
+    """
+    found = importlib.util.find_spec("nandlab")
+    assert found is not None
+    assert found.origin is not None
+    (ROOT / ".venv/nandlab-stamp").unlink(missing_ok=True)
+    shutil.copytree(ROOT / "python/nandlab", Path(found.origin).parent, dirs_exist_ok=True)
 
 
 def rust_tests(steps: Steps, selected: Sequence[str], arguments: Sequence[str]) -> None:
