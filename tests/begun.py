@@ -75,11 +75,16 @@ def begun(
         environment = {**os.environ, "PYTHONPATH": paths}
         process = subprocess.Popen(command, text=True, env=environment, **more)
         # A command that ends before has refused something: its test says what.
-        until(
-            lambda: mark.exists() or process.poll() is not None,
-            seconds,
-            f"call of {function} where {when}",
-        )
+        try:
+            until(
+                lambda: mark.exists() or process.poll() is not None,
+                seconds,
+                f"call of {function} where {when}",
+            )
+        except BaseException:
+            process.kill()
+            process.wait()
+            raise
     return process
 
 

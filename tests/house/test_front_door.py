@@ -91,7 +91,7 @@ def test_no_cargo(tmp_path: Path, command: str):
 
 def test_no_venv(tmp_path: Path):
     """Its own message, then what to do."""
-    programs = {"python3": PYTHON, "cargo": "exit 0"}
+    programs = {"python3": PYTHON, "cargo": "echo cargo 1.95.0"}
     code, err = lab(tmp_path, "demo", programs=programs)
     assert code == 2
     carries(err, "No module named venv", "python3-venv", "uv")

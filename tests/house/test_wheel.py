@@ -1,6 +1,7 @@
 """The wheel: it installs where there is no Rust, and runs a drive and the demo from there."""
 
 import os
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -34,12 +35,16 @@ def installed(wheel: Path, folder: Path, *, with_dependencies: bool) -> Path:
     """A fresh environment with the wheel; without dependencies, those of this one are borrowed."""
     venv.create(folder, with_pip=False)
     packages = next(folder.glob("lib*/python*/site-packages"))
-    options = []
+    options = [] if with_dependencies else ["--no-deps"]
+    python = folder / "bin" / "python"
+    # An environment that uv has made has no pip.
+    pip = [sys.executable, "-m", "pip", "--python", python, "install"]
+    if uv := shutil.which("uv"):
+        pip = [uv, "pip", "install", "--python", python]
+    subprocess.run([*pip, "--quiet", *options, wheel], check=True)
     if not with_dependencies:
-        options = ["--no-deps"]
+        # Behind its own packages: what is installed here is found there first.
         (packages / "borrowed.pth").write_text(sysconfig.get_paths()["purelib"] + "\n")
-    pip = [sys.executable, "-m", "pip", "--python", folder / "bin" / "python"]
-    subprocess.run([*pip, "install", "--quiet", *options, wheel], check=True)
     return folder / "bin"
 
 

@@ -63,16 +63,21 @@ def check(steps: Steps, changes: Changes) -> None:
     """What is worth running every few minutes: only what has changed."""
     print(changes.told(), flush=True)
     if changes.crates:
-        packages = [word for crate in changes.crates for word in ("--package", f"nandlab-{crate}")]
+        packages = [f"--package=nandlab-{crate}" for crate in changes.crates]
         steps.one(Step("Rust format", ("cargo", "fmt", "--check", *packages)))
         steps.one(Step("Rust lints", (*CLIPPY, *packages, "--all-targets", *NO_WARNINGS)))
-        rust_tests(steps, (*packages, "--lib"), ())
+        # The doors to Python have no tests of their own.
+        if tested := [package for package in packages if package != "--package=nandlab-py"]:
+            rust_tests(steps, (*tested, "--lib"), ())
     if changes.python:
         steps.one(Step("Python format", ("ruff", "format", "--quiet", "--check", *changes.python)))
         steps.one(Step("Python lints", ("ruff", "check", "--quiet", *changes.python)))
         steps.one(Step("Python types", ("mypy",)))
     if changes.tests:
-        lay_over()
+        if any(path.startswith("python/") for path in changes.python):
+            lay_over()
+        if changes.crates:
+            print("note: Python tests run with the engine as it is installed", flush=True)
         python_tests(steps, changes.tests)
 
 
@@ -85,7 +90,12 @@ def lay_over() -> None:
     assert found is not None
     assert found.origin is not None
     (ROOT / ".venv/nandlab-stamp").unlink(missing_ok=True)
-    shutil.copytree(ROOT / "python/nandlab", Path(found.origin).parent, dirs_exist_ok=True)
+    package = Path(found.origin).parent
+    left_out = shutil.ignore_patterns("*.so", "__pycache__")
+    shutil.copytree(ROOT / "python/nandlab", package, dirs_exist_ok=True, ignore=left_out)
+    for path in package.rglob("*.py"):
+        if not (ROOT / "python/nandlab" / path.relative_to(package)).is_file():
+            path.unlink()
 
 
 def rust_tests(steps: Steps, selected: Sequence[str], arguments: Sequence[str]) -> None:

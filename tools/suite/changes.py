@@ -25,6 +25,8 @@ class Changes(NamedTuple):
     @classmethod
     def of_tree(cls) -> Changes:
         """The changes of this checkout: committed since the merge base, uncommitted, untracked."""
+        if not _git("rev-parse", "HEAD"):
+            raise SystemExit("check: no git checkout here; hint: ./lab test checks everything")
         base = merge_base()
         named = _git("diff", "--name-only", "--diff-filter=d", base)
         named += _git("ls-files", "--others", "--exclude-standard")
@@ -58,7 +60,7 @@ class Changes(NamedTuple):
 
 def merge_base() -> str:
     """The newest commit that this branch shares with the one that it will go into."""
-    for branch in ("@{upstream}", "origin/HEAD", "main", "master"):
+    for branch in ("origin/HEAD", "main", "master", "@{upstream}"):
         found = _git("merge-base", "HEAD", branch)
         if found and found != _git("rev-parse", "HEAD"):
             return found[0]
@@ -68,7 +70,10 @@ def merge_base() -> str:
 
 def _git(*arguments: str) -> list[str]:
     """Lines that git prints; none where it refuses."""
-    ended = subprocess.run(
-        ["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=False
-    )
+    try:
+        ended = subprocess.run(
+            ["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=False
+        )
+    except FileNotFoundError:
+        return []
     return ended.stdout.split("\n")[:-1] if ended.returncode == 0 else []

@@ -55,7 +55,7 @@ def run(
 ) -> tuple[bool, list[Test]]:
     """Runs the tests of all binaries; whether all pass, and the seconds of each.
 
-    Their output is kept where all tests of the workspace run.
+    Their output is kept where all tests of the workspace run, and pass.
 
     The seconds come from an option of the test harness that is not stable; `RUSTC_BOOTSTRAP` lets
     the stable harness take it.
@@ -82,7 +82,7 @@ def run(
             print(ended.stdout[ended.stdout.find("\nfailures:") + 1 :], file=sys.stderr)
         for line in re.findall(r"^test result: .*$", ended.stdout, re.M):
             print(f"{binary.name}: {line}", flush=True)
-    if is_kept:
+    if is_kept and is_ok:
         KEPT.mkdir(parents=True, exist_ok=True)
         kept().write_text("".join(printed), encoding="utf-8")
     return is_ok, tests
