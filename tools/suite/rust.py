@@ -31,7 +31,9 @@ class Binary(NamedTuple):
     """Crate and target, as `ssd main`."""
 
 
-def build(selected: Sequence[str] = ("--workspace", "--tests")) -> list[Binary] | None:
+def build(
+    selected: Sequence[str] = ("--workspace", "--tests", "--examples"),
+) -> list[Binary] | None:
     """Compiles tests; None where that fails, with the compiler's own words on standard error."""
     command = ["cargo", "test", "--no-run", "--message-format=json-render-diagnostics"]
     ended = subprocess.run(
