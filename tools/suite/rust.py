@@ -21,6 +21,10 @@ TURN = "NANDLAB_TURN"
 """Variable that makes tests large: set, they take all of their cases, of a turn of this number."""
 
 
+WHOLE = ("--workspace", "--tests", "--examples")
+"""Everything that the default suite builds: a Python test runs one of the examples."""
+
+
 class Binary(NamedTuple):
     """A test binary."""
 
