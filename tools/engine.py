@@ -44,7 +44,7 @@ def main() -> int:
 
 
 def pieces(stream: IO[bytes]) -> Iterator[str]:
-    """What stands between ends of lines or returns, as soon as it comes."""
+    """Pieces of a stream between ends of lines or returns, each as soon as it comes."""
     rest = b""
     while got := os.read(stream.fileno(), 65536):
         *whole, rest = re.split(rb"[\r\n]+", rest + got)

@@ -35,7 +35,7 @@ def test_changes_name_crates_files_and_tests():
 
 
 def test_seconds_of_rust_tests_are_read():
-    """Those that pass, fail or panic on purpose; nothing of what they print."""
+    """Tests that pass, fail or panic on purpose have seconds; what they print has none."""
     printed = """
 running 3 tests
 test gc::tests::order ... ok <0.021s>

@@ -48,7 +48,7 @@ class Row(NamedTuple):
 
 
 def printed() -> str:
-    """What all Rust tests of rows print: kept by the last run of the suite, or of a run now."""
+    """Output of all Rust tests that print rows: kept by the last full run, or of a run now."""
     if not rust.is_fresh():
         built = rust.build()
         if built is None:

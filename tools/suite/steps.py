@@ -58,10 +58,7 @@ class Steps:
         self._ended(step, time.monotonic() - began, is_ok)
 
     def together(self, *steps: Step) -> None:
-        """Runs steps side by side; of each the output is seen when it ends.
-
-        They are those that keep one core busy, or wait for one another seldom.
-        """
+        """Runs steps side by side, for steps that keep one core busy; shows output when one ends."""
         with ThreadPoolExecutor(len(steps)) as pool:
             for step, (seconds, is_ok, said) in zip(steps, pool.map(_quietly, steps), strict=True):
                 print(f"== {step.name}", flush=True)

@@ -11,15 +11,25 @@ fn turn() -> Option<u64> {
     Some(turn.parse().expect("NANDLAB_TURN is a whole number"))
 }
 
-/// What a test takes: `few` by default, `all` with `--full`.
+/// Cases of a test: `few` by default, `all` with `--full`.
 pub fn few_or_all<T>(few: T, all: T) -> T {
-    if turn().is_some() { all } else { few }
+    chosen(turn(), few, all)
 }
 
 /// Seeds of this turn, so many, from `first` on.
 pub fn seeds(first: u64, count: u64) -> Range<u64> {
-    let turn = turn().unwrap_or(0);
-    first + turn * count..first + (turn + 1) * count
+    window(turn(), first, count)
+}
+
+/// Cases of a turn, or of a run without one.
+fn chosen<T>(turn: Option<u64>, few: T, all: T) -> T {
+    if turn.is_some() { all } else { few }
+}
+
+/// Seeds of a turn: each turn begins where the one before ended.
+fn window(turn: Option<u64>, first: u64, count: u64) -> Range<u64> {
+    let start = first + turn.unwrap_or(0) * count;
+    start..start + count
 }
 
 #[cfg(test)]
@@ -28,9 +38,13 @@ mod tests {
 
     #[test]
     fn a_turn_has_seeds_of_its_own() {
-        let found = seeds(100, 10);
-        assert_eq!(found.end - found.start, 10);
-        assert!(found.start >= 100 && (found.start - 100).is_multiple_of(10));
-        assert_eq!(few_or_all(1, 2), if found.start == 100 && turn().is_none() { 1 } else { 2 });
+        assert_eq!(window(None, 100, 10), 100..110);
+        assert_eq!(window(Some(0), 100, 10), 100..110);
+        assert_eq!(window(Some(2), 100, 10), 120..130);
+    }
+
+    #[test]
+    fn only_a_turn_takes_all_cases() {
+        assert_eq!([None, Some(0), Some(7)].map(|turn| chosen(turn, 1, 2)), [1, 2, 2]);
     }
 }
