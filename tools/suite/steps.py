@@ -58,7 +58,7 @@ class Steps:
         self._ended(step, time.monotonic() - began, is_ok)
 
     def together(self, *steps: Step) -> None:
-        """Runs steps side by side, for steps that keep one core busy; shows output when one ends."""
+        """Runs steps side by side, if each keeps one core busy; shows their output at the end."""
         with ThreadPoolExecutor(len(steps)) as pool:
             for step, (seconds, is_ok, said) in zip(steps, pool.map(_quietly, steps), strict=True):
                 print(f"== {step.name}", flush=True)
