@@ -51,14 +51,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def carries(message: object, *parts: object) -> str:
     """A message, which must carry its parts: place, refused value, what is expected there.
 
-    A part stands for itself: neither `4` in `64` nor `page` in `pages` counts. Tests that ask for
-    parts, and not for phrases, pass when a message is worded better.
+    A part stands for itself: neither `4` in `64` or `0.4`, nor `page` in `pages` counts. Tests that
+    ask for parts, and not for phrases, pass when a message is worded better.
     """
     text = str(message)
     for part in map(str, parts):
         before, behind = (
-            r"(?<!\w)" if part[:1].isidentifier() or part[:1].isdigit() else "",
-            r"(?!\w)" if part[-1:].isidentifier() or part[-1:].isdigit() else "",
+            # A point between digits is within a number.
+            (r"(?<!\w)" if re.match(r"\w", part) else "")
+            + (r"(?<!\d\.)" if re.match(r"\d", part) else ""),
+            (r"(?!\w)" if re.search(r"\w$", part) else "")
+            + (r"(?!\.\d)" if re.search(r"\d$", part) else ""),
         )
         assert re.search(before + re.escape(part) + behind, text), f"`{part}` is missing in: {text}"
     return text

@@ -234,8 +234,8 @@ fn edits(a: &str, b: &str) -> usize {
 /// Asserts in a test that a message carries all of `parts`: its place, the refused value, what is
 /// expected there.
 ///
-/// A part stands for itself: neither `4` in `64` nor `page` in `pages` counts. Tests that ask for
-/// parts, and not for phrases, pass when a message is worded better.
+/// A part stands for itself: neither `4` in `64` or `0.4`, nor `page` in `pages` counts. Tests that
+/// ask for parts, and not for phrases, pass when a message is worded better.
 ///
 /// # Panics
 ///
@@ -251,15 +251,21 @@ pub fn assert_carries(message: impl fmt::Display, parts: &[&str]) {
 
 /// Whether `part` stands in `message` as a word, a number or a phrase of its own.
 fn carries(message: &str, part: &str) -> bool {
-    let joins = |a: Option<char>, b: Option<char>| {
-        let is_inner = |letter: char| letter.is_alphanumeric() || letter == '_';
-        a.is_some_and(is_inner) && b.is_some_and(is_inner)
-    };
     message.match_indices(part).any(|(start, _)| {
         let (before, behind) = (&message[..start], &message[start + part.len()..]);
-        !joins(before.chars().next_back(), part.chars().next())
-            && !joins(part.chars().next_back(), behind.chars().next())
+        !is_joined(part.chars().next(), before.chars().rev())
+            && !is_joined(part.chars().next_back(), behind.chars())
     })
+}
+
+/// Whether the last character of a part goes on beyond it: in one word, or in one number, whose point
+/// has digits on both sides.
+fn is_joined(last: Option<char>, mut beyond: impl Iterator<Item = char>) -> bool {
+    let is_word = |letter: char| letter.is_alphanumeric() || letter == '_';
+    let is_digit = |letter: char| letter.is_ascii_digit();
+    let (next, second) = (beyond.next(), beyond.next());
+    (last.is_some_and(is_word) && next.is_some_and(is_word))
+        || (last.is_some_and(is_digit) && next == Some('.') && second.is_some_and(is_digit))
 }
 
 #[cfg(test)]
@@ -268,9 +274,9 @@ mod tests {
 
     #[test]
     fn a_part_of_a_message_is_a_whole_word() {
-        let message = "ftl.stripe: 64 pages; expected: 1 to 9 pages";
-        assert_carries(message, &["ftl.stripe", "64", "stripe: 64", "1 to 9"]);
-        for part in ["6", "4", "page", "tl.stripe", "to 90"] {
+        let message = "ftl.stripe: 64 pages; expected: 1 to 9.5 pages, not 7.";
+        assert_carries(message, &["ftl.stripe", "64", "stripe: 64", "1 to 9.5", "7"]);
+        for part in ["6", "4", "page", "tl.stripe", "to 90", "9", "5"] {
             assert!(!carries(message, part), "{part}");
         }
     }

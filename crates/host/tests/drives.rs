@@ -2,6 +2,7 @@
 //! follow one another; and what is stored grows old.
 
 use base::error::assert_carries;
+use base::rng::turn;
 use host::config::Loaded;
 use host::drive::Drive;
 use host::report::Outside;
@@ -72,8 +73,10 @@ const FTLS: [&[&str]; 10] = [
 
 #[test]
 fn a_run_on_a_clone_is_the_run_that_preconditioned_itself() {
-    for sets in FTLS {
-        for goal in [Precondition::None, Precondition::Fill, Precondition::Steady] {
+    for (i, sets) in FTLS.into_iter().enumerate() {
+        // By default each FTL with one of them.
+        let goals = [Precondition::None, Precondition::Fill, Precondition::Steady];
+        for goal in turn::few_or_all(vec![goals[i % 3]], goals.to_vec()) {
             let drive = preconditioned(sets, goal);
             let of_clone = run(drive.twin().unwrap(), MIX).0;
             let of_another = run(drive.twin().unwrap(), MIX).0;
@@ -219,14 +222,15 @@ fn a_file_that_is_not_whole_is_refused() {
 
 #[test]
 fn a_drive_is_worn_by_writes_as_by_a_run() {
+    let cycles = turn::few_or_all(8, 20);
     for sets in FTLS {
         let mut drive = preconditioned(sets, Precondition::Steady);
         let before = drive.wear();
-        let mut ageing = drive.age_by_writes(20).unwrap();
+        let mut ageing = drive.age_by_writes(cycles).unwrap();
         while !drive.advance_ageing(&mut ageing).unwrap() {}
         let wear = drive.wear();
         let more = wear.mean - before.mean;
-        assert!((20.0..22.0).contains(&more), "{sets:?}: {more}");
+        assert!((0.0..2.0).contains(&(more - f64::from(cycles))), "{sets:?}: {more}");
         // The chips have it too, and the drive works on.
         let (report, _) = run(drive, MIX);
         let mean = report["nand"]["pe_cycles"]["mean"].as_f64().unwrap();
@@ -239,7 +243,7 @@ fn a_drive_is_worn_by_writes_as_by_a_run() {
 /// Blocks whose erases or programs fail leave, until there are none to spare.
 #[test]
 fn a_drive_worn_out_by_writes_takes_no_more() {
-    for of_ftl in FTLS {
+    for of_ftl in FTLS.into_iter().step_by(turn::few_or_all(3, 1)) {
         let mut sets = of_ftl.to_vec();
         sets.push("chip.fault={median_ratings=0.01, spread=0.2, program_failure_chance=1e-5}");
         let mut drive = preconditioned(&sets, Precondition::Fill);

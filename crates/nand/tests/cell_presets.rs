@@ -249,7 +249,7 @@ fn cells_of_one_width_are_the_closed_form() {
         let mut config = config(name);
         config.mechanisms.remove("variation");
         let cell = Arc::new(Cell::new(&config, bits, order).unwrap());
-        let (wordlines, page_bytes) = (96, 8192);
+        let (wordlines, page_bytes) = (48, 8192);
         for (pe_cycles, hours, reads) in [(0, 0.0, 0), (1000, 9000.0, 0), (1000, 0.0, 10_000)] {
             let (mut block, data) = filled(name, &cell, wordlines, page_bytes, pe_cycles);
             block.age_at_reference(Hours(hours));
@@ -323,7 +323,7 @@ fn pulses_err_as_the_closed_form() {
 /// where a page errs often enough to count.
 #[test]
 fn tables_play_back_blocks_of_every_cell() {
-    let (page_bytes, wordlines) = (8192, turn::few_or_all(24, 48));
+    let (page_bytes, wordlines) = (8192, turn::few_or_all(12, 48));
     for (name, cell) in all() {
         let (most, nodes) = if name == "wang2014_mlc" { (2e6, 16) } else { (2e4, 10) };
         let grid = Grid::new([most, 1e5, 1e6], nodes).unwrap();

@@ -179,7 +179,7 @@ fn theory_functions_give_the_printed_values() {
 
 fn greedy(alphas: [f64; 2]) {
     for alpha in alphas {
-        let (effective, wa) = uniform("greedy", &[], 8192, alpha);
+        let (effective, wa) = uniform("greedy", &[], 4096, alpha);
         let (what, source) =
             (format!("greedy, alpha {alpha:.2}"), "exact mean field, solved in the test");
         assert_close(&what, wa, greedy_theory(effective, 64), 0.01, source);
@@ -188,7 +188,7 @@ fn greedy(alphas: [f64; 2]) {
 
 fn fifo(alphas: [f64; 2]) {
     for alpha in alphas {
-        let (effective, wa) = uniform("fifo", &[], 8192, alpha);
+        let (effective, wa) = uniform("fifo", &[], 4096, alpha);
         let (what, source) = (format!("fifo, alpha {alpha:.2}"), "A = 1/(1 - exp(-alpha/A))");
         assert_close(&what, wa, fifo_theory(effective), 0.01, source);
     }
@@ -196,7 +196,7 @@ fn fifo(alphas: [f64; 2]) {
 
 fn random(alphas: [f64; 2]) {
     for alpha in alphas {
-        let (effective, wa) = uniform("random", &[], 8192, alpha);
+        let (effective, wa) = uniform("random", &[], 4096, alpha);
         let (what, source) = (format!("random, alpha {alpha:.2}"), "A = alpha/(alpha - 1)");
         assert_close(&what, wa, effective / (effective - 1.0), 0.01, source);
     }
@@ -207,7 +207,7 @@ fn d_choices(alphas: [f64; 2]) {
     let values = [(1.07, 10.28, 7.32), (1.10, 7.51, 5.45), (1.28, 3.24, 2.47), (1.50, 2.19, 1.72)];
     for (alpha, two, ten) in values.into_iter().filter(|(alpha, ..)| alphas.contains(alpha)) {
         for (d, reference) in [(2, two), (10, ten)] {
-            let (_, wa) = uniform("d_choices", &[("d", d)], 16384, alpha);
+            let (_, wa) = uniform("d_choices", &[("d", d)], 8192, alpha);
             let what = format!("d_choices, d = {d}, alpha {alpha:.2}");
             assert_close(&what, wa, reference, 0.02, "mean field of Van Houdt 2013, solved apart");
         }
@@ -250,7 +250,7 @@ fn hot_and_cold_fifo_is_its_closed_form() {
     let rows =
         [(0.2, 0.8, 1.3), (0.5, 0.9, 1.3), (0.1, 0.9, 1.3), (0.2, 0.8, 1.1), (0.1, 0.9, 1.1)];
     for &(fraction, share, alpha) in turn::few_or_all(&rows[..2], &rows) {
-        let blocks = 8192;
+        let blocks = 4096;
         let mut ftl = drive("fifo", &[], blocks, alpha);
         let units = u64::from(ftl.logical_units());
         let hot = (units as f64 * fraction) as u64;

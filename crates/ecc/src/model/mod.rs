@@ -99,7 +99,7 @@ mod tests {
     fn a_word_keeps_its_luck() {
         for (name, _, mut model) in built() {
             let mut rng = Rng::stream(2, "ecc");
-            for _ in 0..turn::few_or_all(300, 2000) {
+            for _ in 0..turn::few_or_all(100, 2000) {
                 let rber = 0.02 * rng.unit();
                 let luck = rng.unit();
                 let levels: Vec<Decode> =
