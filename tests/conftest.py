@@ -7,6 +7,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import traceback
@@ -38,6 +39,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Names the marker of long tests."""
     config.addinivalue_line("markers", "long: takes more than some seconds; runs with --full")
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        # As in the background of a shell; the commands that tests interrupt would inherit it.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
