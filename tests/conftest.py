@@ -11,7 +11,7 @@ import signal
 import subprocess
 import sys
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
@@ -50,6 +50,21 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         for item in items:
             if "long" in item.keywords:
                 item.add_marker(pytest.mark.skip(reason="a long test: --full runs it"))
+
+
+def some(cases: Iterable[Any], few: int = 1) -> list[Any]:
+    """Cases of a parametrized test: the first few run by default, the others with `--full`."""
+    given = [case if isinstance(case, tuple) else (case,) for case in cases]
+    return [
+        pytest.param(*case, marks=pytest.mark.long if number >= few else ())
+        for number, case in enumerate(given)
+    ]
+
+
+@pytest.fixture(scope="session")
+def few_or_all(pytestconfig: pytest.Config) -> Callable[[Any, Any], Any]:
+    """Chooses sizes of a test: its first argument by default, its second with `--full`."""
+    return lambda few, every: every if pytestconfig.getoption("--full") else few
 
 
 def carries(message: object, *parts: object) -> str:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 from begun import progressed
-from conftest import COMMAND, Ended, carries, refused
+from conftest import COMMAND, Ended, carries, refused, some
 from matplotlib.figure import Figure
 
 import nandlab
@@ -77,7 +77,7 @@ def test_a_sweep_shows_the_references():
     assert not axes.texts
 
 
-@pytest.mark.parametrize("chip", ["wang2014_mlc", "tlc_planar", "tlc_3d", "qlc_3d"])
+@pytest.mark.parametrize("chip", some(["wang2014_mlc", "tlc_planar", "tlc_3d", "qlc_3d"]))
 def test_a_sweep_finds_all_cells(chip: str):
     """Left to itself it reaches from the lowest cell to the highest of every chip."""
     result = nandlab.board("vth_sweep", chip, set=FEW_CELLS)
@@ -305,7 +305,7 @@ def test_no_cycles_are_none_or_refused(name: str):
         assert rows.to_pylist() == quick(name).table().to_pylist()
 
 
-@pytest.mark.parametrize("chip", ["wang2014_mlc", "tlc_planar", "tlc_3d", "qlc_3d"])
+@pytest.mark.parametrize("chip", some(["wang2014_mlc", "tlc_planar", "tlc_3d", "qlc_3d"]))
 def test_reads_disturb_by_themselves(chip: str):
     """What is left out shows the effect on every chip: no reads, rates that rise, broken data."""
     table = nandlab.board("read_disturb", chip, set=FEW_CELLS).table().to_pylist()
@@ -318,6 +318,7 @@ def test_reads_disturb_by_themselves(chip: str):
     assert max(reads) == 1000 * min(set(reads) - {0})
 
 
+@pytest.mark.long
 def test_younger_ages_looked_at_do_not_disturb():
     """A year is a year, however many ages before it were looked at, as in closed form."""
     narrow = {"chip.geometry.page_bytes": 512, "chip.geometry.spare_bytes": 0}

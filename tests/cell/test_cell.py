@@ -338,6 +338,10 @@ def test_command(nandlab: Callable[..., Ended], folder: Path):
     assert len(page["soft"]["llr"]) == 10
     nandlab("cell", "slc", "--animate", "a.gif", "--over", "reads", "--frames", "2").succeeded()
     assert (folder / "a.gif").read_bytes().startswith(b"GIF8")
+
+
+@pytest.mark.long
+def test_the_command_draws_an_endurance(nandlab: Callable[..., Ended], folder: Path):
     more = ("--picture", "endurance", "--t", "300", "--plot", "e.png", "--json", "e.json")
     assert "10 years" in nandlab("cell", "tlc_3d", *more).succeeded().out
     assert json.loads((folder / "e.json").read_text())["endurance"]["pe_cycles"]

@@ -7,7 +7,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from conftest import Ended, carries
+from conftest import Ended, carries, some
 
 import nandlab
 from nandlab.catalogue import chip as chip_tables
@@ -28,20 +28,20 @@ def own_array(folder: Path, text: str) -> str:
     return str(path)
 
 
-def test_one_question_has_one_answer(nandlab: Callable[..., Ended], folder: Path):
+@pytest.mark.parametrize("references", some(["--fixed", "", "--best"]))
+def test_one_question_has_one_answer(nandlab: Callable[..., Ended], references: str):
     """Of a chip and of its cell, on the command line: with the same code and references."""
-    profile = ["--profile", "client", "--json", "-"]
-    for references in ([], ["--best"], ["--fixed"]):
-        [point] = nandlab("endurance", "tlc_3d", *profile, *references).succeeded().json
-        said = nandlab("cell", "tlc_3d", "--picture", "endurance", *references, "--json", "-")
-        found = said.succeeded().json["endurance"]
-        client = PROFILES["client"]
-        row = found["temperature_c"].index(client.temperature_c)
-        column = found["retention_hours"].index(client.retention_hours)
-        assert point["pe_cycles"] == found["pe_cycles"][row][column]
-        assert point["rber_limit"] == found["rber_limit"]
-        assert point["t"] == found["ecc"]["t"] == 300
-        assert (point["pe_cycles"] > 1700) == (references != ["--fixed"])
+    given = [*references.split(), "--json", "-"]
+    [point] = nandlab("endurance", "tlc_3d", "--profile", "client", *given).succeeded().json
+    said = nandlab("cell", "tlc_3d", "--picture", "endurance", *given)
+    found = said.succeeded().json["endurance"]
+    client = PROFILES["client"]
+    row = found["temperature_c"].index(client.temperature_c)
+    column = found["retention_hours"].index(client.retention_hours)
+    assert point["pe_cycles"] == found["pe_cycles"][row][column]
+    assert point["rber_limit"] == found["rber_limit"]
+    assert point["t"] == found["ecc"]["t"] == 300
+    assert (point["pe_cycles"] > 1700) == (references != "--fixed")
 
 
 @pytest.mark.parametrize("drive", ["modern_tlc", "modern_qlc", "wang2014_mlc"])

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
+from collections.abc import Callable
 
 import pytest
-from conftest import refused
+from conftest import Ended, refused
 
 import nandlab
 from nandlab.cell.pages import PAGE_TYPES
+from nandlab.endurance import endurance
 
 STRESS = {"pe_cycles": 1000, "hours": 24.0}
 
@@ -32,23 +31,15 @@ def test_a_page_that_a_cell_does_not_have():
             cell.rber(given)  # type: ignore[arg-type]
 
 
-def test_endurance_of_a_page():
+def test_endurance_of_a_page(nandlab: Callable[..., Ended]):
     asked = {"retention_hours": 24.0}
     for number, page in enumerate(PAGE_TYPES[3]):
-        by_name = nandlab.endurance("tlc_3d", page_type=page, **asked).points
-        assert by_name == nandlab.endurance("tlc_3d", page_type=number, **asked).points
+        by_name = endurance("tlc_3d", page_type=page, **asked).points
+        assert by_name == endurance("tlc_3d", page_type=number, **asked).points
     for page in ("lower", 0):
-        assert nandlab.endurance({"name": "power_law"}, page_type=page, **asked).points
+        assert endurance({"name": "power_law"}, page_type=page, **asked).points
     with refused("page `top`"):
-        nandlab.endurance("tlc_3d", page_type="top", **asked)
-    command = ["endurance", "tlc_3d", "--hours", "24", "--json", "-"]
-    found = [
-        subprocess.run(
-            [sys.executable, "-m", "nandlab", *command, "--page-type", page],
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
-        for page in ("upper", "2")
-    ]
-    assert json.loads(found[0]) == json.loads(found[1])
+        endurance("tlc_3d", page_type="top", **asked)
+    command = ["endurance", "tlc_3d", "--hours", "24", "--json", "-", "--page-type"]
+    found = [nandlab(*command, page).succeeded().json for page in ("upper", "2")]
+    assert found[0] == found[1]

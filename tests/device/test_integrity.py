@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import nandlab as lab
 from tests.conftest import refused
 from tests.device.clients import SMALL, client, needs
@@ -17,7 +19,8 @@ ROOT = Path(__file__).resolve().parents[2]
 
 #: Codewords of 1 KiB that correct 72 errors, and about nine errors in each.
 WORDS = {
-    **SMALL,
+    "chip.geometry.pages_per_block": 8,
+    "chip.geometry.blocks_per_plane": 64,
     "chip.geometry.spare_bytes": 2048,
     "ecc.model": "exact",
     "ecc.code": "bch_1024_t72",
@@ -55,6 +58,7 @@ def test_it_needs_real_codewords(folder: Path) -> None:
     assert not Path("disk.sock").exists()
 
 
+@pytest.mark.long
 def test_a_database_on_a_worn_drive(folder: Path) -> None:
     """The example of the tutorial: SQLite on ext4 on real codewords, until they fail."""
     needs_file_systems(folder)

@@ -8,7 +8,7 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -79,7 +79,7 @@ def test_commands_come_by_a_socket(folder: Path) -> None:
     script = f"""
 set -e
 PATH=/usr/bin:/bin nbdsh -u "$uri" -c 'h.pwrite(bytes(4096), 0); h.flush()'
-for command in status cut status restore "age 100" status; do
+for command in cut status restore "age 100"; do
     {sys.executable} -m nandlab ctl nandlab.sock $command
 done
 ! {sys.executable} -m nandlab ctl nandlab.sock restore
@@ -94,10 +94,8 @@ done
     assert ended.returncode == 0, ended.stderr
     lines = [line for line in ended.stdout.splitlines() if "requests complete" in line]
     assert [line.split(",")[0] for line in lines] == [
-        "power on",
         "power off",
         "power off",
-        "power on",
         "power on",
         "power on",
     ]
@@ -211,10 +209,10 @@ def ext4_under_cuts(folder: Path, cuts: int, **sets: object) -> None:
     assert sum(each["unanswered_requests"] + each["reverted_units"] for each in told) > 0
 
 
-def test_a_database_survives_cuts(folder: Path) -> None:
-    """Thirty cuts: ext4 and SQLite are whole, and every committed row is there."""
+def test_a_database_survives_cuts(folder: Path, few_or_all: Callable[[int, int], int]) -> None:
+    """Ext4 and SQLite are whole, and every committed row is there."""
     needs_file_systems(folder)
-    ext4_under_cuts(folder, 30)
+    ext4_under_cuts(folder, few_or_all(6, 30))
 
 
 def test_a_drive_that_lies_loses_rows(folder: Path) -> None:

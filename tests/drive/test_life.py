@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import Ended, carries, refused
+from conftest import Ended, carries, refused, some
 
 import nandlab
 from nandlab.life.result import COLUMNS
@@ -77,8 +77,9 @@ def test_a_job_with_a_rate_sets_the_pace():
     assert life.tbw * 1e12 == pytest.approx(hours * 3600 * 100 * 4096, rel=0.02)
 
 
-@pytest.mark.parametrize("hours", [24.0, 100.0])
-@pytest.mark.parametrize("t", [118, 125])
+@pytest.mark.parametrize(
+    ("hours", "t"), some([(24.0, 118), (100.0, 125), (24.0, 125), (100.0, 118)], 2)
+)
 def test_a_life_ends_with_the_endurance_of_chip_and_code(hours: float, t: int):
     """Desnoyers' endurance: by retention time and code."""
     sets = {**CODED, "ecc": {"model": "threshold", "t": t, "t_soft": [t]}}

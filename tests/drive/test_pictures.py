@@ -4,14 +4,15 @@ import json
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import MIXED, carries, refused
+from conftest import MIXED, Ended, carries, refused, some
 from matplotlib.axes import Axes
 
-import nandlab
+import nandlab as lab
 from nandlab.cell.endurance import MOST_PE_CYCLES, cycles_in_short
 from nandlab.display import quantity
 from nandlab.display.picture import finish, new_figure
@@ -20,12 +21,12 @@ from nandlab.drive.pictures.throughput import _merged
 
 
 @pytest.fixture(scope="module")
-def result() -> nandlab.Result:
+def result() -> lab.Result:
     """A small run."""
-    return nandlab.run("tiny", MIXED, precondition="steady")
+    return lab.run("tiny", MIXED, precondition="steady")
 
 
-def test_latency_has_a_curve_for_each_operation(result: nandlab.Result):
+def test_latency_has_a_curve_for_each_operation(result: lab.Result):
     (axes,) = result.plot_latency().axes
     assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
     labels = [text.get_text() for text in axes.get_legend().get_texts()]
@@ -35,7 +36,7 @@ def test_latency_has_a_curve_for_each_operation(result: nandlab.Result):
     assert axes.get_title(loc="left") == "tiny · fio jobs"
 
 
-def test_curve_passes_through_the_percentiles(result: nandlab.Result):
+def test_curve_passes_through_the_percentiles(result: lab.Result):
     (axes,) = result.plot_latency().axes
     curve = next(line for line in axes.get_lines() if line.get_label().startswith("read"))
     latency_us, share = curve.get_data()
@@ -43,7 +44,7 @@ def test_curve_passes_through_the_percentiles(result: nandlab.Result):
     assert min(share[latency_us >= at * 0.999].max(), 1) == pytest.approx(0.1, rel=0.2)
 
 
-def test_percentiles_go_up_and_axes_end_with_the_data(result: nandlab.Result):
+def test_percentiles_go_up_and_axes_end_with_the_data(result: lab.Result):
     (axes,) = result.plot_latency().axes
     bottom, top = axes.get_ylim()
     most = max(result.read.count, result.write.count)
@@ -74,7 +75,7 @@ def test_the_heat_map_counts_every_request(tmp_path: Path):
     """From rows in memory and from a file, in panels of reads and writes."""
     path = tmp_path / "r.parquet"
     for requests in (True, path):
-        kept = nandlab.run("tiny", MIXED, precondition="steady", requests=requests)
+        kept = lab.run("tiny", MIXED, precondition="steady", requests=requests)
         panels = kept.plot(tmp_path / "heat.png", kind="heatmap").axes[:2]
         assert [axes.get_ylabel() for axes in panels] == ["read latency", "write latency"]
         for axes, of in zip(panels, (kept.read, kept.write), strict=True):
@@ -83,35 +84,26 @@ def test_the_heat_map_counts_every_request(tmp_path: Path):
             assert low <= of.min_us < of.max_us <= high * 1.001
 
 
-def test_a_heat_map_wants_requests(result: nandlab.Result, tmp_path: Path):
+def test_a_heat_map_wants_requests(result: lab.Result, nandlab: Callable[..., Ended], folder: Path):
     with refused("requests=True"):
         result.plot(kind="heatmap")
     with refused("`heatmaps`", "`heatmap`"):
         result.plot(kind="heatmaps")
-    job, picture = tmp_path / "w.fio", tmp_path / "p.png"
-    job.write_text(MIXED)
-    arguments = ["run", "--drive", "tiny", "--workload", str(job), "--quiet"]
-    ended = nandlab_command(*arguments, "--plot", str(picture), "--picture", "heatmap")
-    assert (ended.returncode, picture.is_file()) == (0, True), ended.stderr
-    for wrong in (["--picture", "heatmap"], ["--plot", str(picture), "--picture", "x"]):
-        ended = nandlab_command(*arguments, *wrong)
-        assert (ended.returncode, len(ended.stderr.splitlines())) == (2, 1)
-        assert "--picture" in ended.stderr
-
-
-def nandlab_command(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "nandlab", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+    arguments = ["run", "--drive", "tiny", "--workload", "mixed.fio", "--quiet"]
+    nandlab(*arguments, "--plot", "p.png", "--picture", "heatmap").succeeded()
+    assert Path("p.png").is_file()
+    for wrong in (["--picture", "heatmap"], ["--plot", "p.png", "--picture", "x"]):
+        nandlab(*arguments, *wrong).refused("--picture")
 
 
 @pytest.mark.parametrize("kind", ["latency", "throughput", "summary"])
-def test_kinds_of_pictures(result: nandlab.Result, kind: str):
+def test_kinds_of_pictures(result: lab.Result, kind: str):
     labels = [axes.get_ylabel() for axes in result.plot(kind=kind).axes]
     shown = {"latency": ["percentile"], "throughput": ["MB/s"]}
     assert labels == shown.get(kind, ["percentile", "MB/s"])
 
 
-def test_throughput_starts_at_zero(result: nandlab.Result):
+def test_throughput_starts_at_zero(result: lab.Result):
     (axes,) = result.plot_throughput().axes
     assert axes.get_ylim()[0] == 0
     assert axes.get_xlabel().startswith("simulated time (")
@@ -121,7 +113,7 @@ def test_throughput_starts_at_zero(result: nandlab.Result):
 def test_the_host_sets_the_scale_of_throughput():
     """Garbage collection after preconditioning is cut off, and the legend says how high it goes."""
     slow = "[slow]\nrw=randrw\nrate_iops=20\ntime_based\nruntime=20\n"
-    result = nandlab.run("tiny", slow, precondition="steady")
+    result = lab.run("tiny", slow, precondition="steady")
     (axes,) = result.plot_throughput().axes
     assert axes.get_ylabel() == "kB/s"
     assert 100 < axes.get_ylim()[1] < 1000
@@ -157,13 +149,13 @@ def test_titles_stay_in_the_picture(words: int, size: float):
 
 
 @pytest.mark.parametrize("kind", ["png", "svg", "pdf"])
-def test_files(result: nandlab.Result, tmp_path: Path, kind: str):
+def test_files(result: lab.Result, tmp_path: Path, kind: str):
     path = tmp_path / f"p.{kind}"
     result.plot(path)
     assert path.stat().st_size > 5000
 
 
-def test_unknown_kind_is_refused(result: nandlab.Result, tmp_path: Path):
+def test_unknown_kind_is_refused(result: lab.Result, tmp_path: Path):
     with refused("p.bmp", ".png", ".svg", ".pdf"):
         result.plot(tmp_path / "p.bmp")
 
@@ -177,31 +169,31 @@ def test_unknown_kind_is_refused(result: nandlab.Result, tmp_path: Path):
     ],
 )
 def test_little_to_draw(workload: str, tmp_path: Path):
-    nandlab.run("tiny", workload).plot(tmp_path / "p.png")
+    lab.run("tiny", workload).plot(tmp_path / "p.png")
 
 
 def test_what_is_too_few_to_draw_is_told():
     """In the panel where nothing is drawn, in the legend beside what is."""
     few = "[a]\nrw=randread\nnumber_ios=5\n"
-    (axes,) = nandlab.run("tiny", few).plot_latency().axes
+    (axes,) = lab.run("tiny", few).plot_latency().axes
     [text] = axes.texts
     carries(text.get_text(), "20 requests")
     [reads] = legend(axes)
     carries(reads, "read", "5", "too few")
     mixed = few + "[b]\nrw=randwrite\nnumber_ios=100\n"
-    (axes,) = nandlab.run("tiny", mixed).plot_latency().axes
+    (axes,) = lab.run("tiny", mixed).plot_latency().axes
     writes, reads = legend(axes)
     carries(writes, "write", "100")
     carries(reads, "read", "5", "too few")
 
 
 @pytest.mark.parametrize(
-    ("drive", "state"), [("tiny", "fill"), ("tiny", "none"), ("modern_tlc", "none")]
+    ("drive", "state"), some([("tiny", "fill"), ("tiny", "none"), ("modern_tlc", "none")], 2)
 )
 def test_the_legend_hides_no_curve(drive: str, state: str):
     """Not even of writes that a buffer takes at once: a line at the left edge."""
     job = "[a]\nrw=randrw\nrwmixread=70\nbs=4k\niodepth=8\nnumber_ios=6000\n"
-    figure = nandlab.run(drive, job, precondition=state).plot_latency()
+    figure = lab.run(drive, job, precondition=state).plot_latency()
     figure.canvas.draw()
     (axes,) = figure.axes
     box = axes.get_legend().get_window_extent()
@@ -212,8 +204,8 @@ def test_the_legend_hides_no_curve(drive: str, state: str):
     assert not any(box.overlaps(text.get_window_extent()) for text in axes.texts)
 
 
-def test_a_second_run_on_the_same_axes_is_told_apart(result: nandlab.Result):
-    other = nandlab.run("tiny", MIXED.replace("iodepth=16", "iodepth=2"))
+def test_a_second_run_on_the_same_axes_is_told_apart(result: lab.Result):
+    other = lab.run("tiny", MIXED.replace("iodepth=16", "iodepth=2"))
     names = ["read", "write"]
     figure = new_figure(8.0, 7.0)
     above, below = figure.subplots(2, 1)
@@ -251,7 +243,7 @@ def test_fio_plot_draws_our_report(tmp_path: Path):
         # It wants iodepth and numjobs among the options of each job, wherever they were given.
         options = "rw=randread\nbs=4k\nnumber_ios=2000\n"
         workload = f"[global]\niodepth={iodepth}\n[randread]\n{options}"
-        result = nandlab.run("tiny", workload, precondition="fill")
+        result = lab.run("tiny", workload, precondition="fill")
         result.to_json(data / f"randread-{iodepth}-1.json")
     fio_plot = str(Path(sys.executable).parent / "fio-plot")
     ended = subprocess.run(
@@ -269,14 +261,14 @@ def test_fio_plot_draws_our_report(tmp_path: Path):
 def test_the_highest_curve_lies_within_its_panel():
     """Of axes that begin at zero, whose curves differ little."""
     small = {"chip.geometry.pages_per_block": 16, "chip.geometry.page_bytes": 4096}
-    for axes in nandlab.board("latency_map", "wang2014_mlc", set=small).plot().axes:
+    for axes in lab.board("latency_map", "wang2014_mlc", set=small).plot().axes:
         assert axes.get_ylim()[0] == 0
         assert axes.get_ylim()[1] > 1.02 * max(max(line.get_ydata()) for line in axes.get_lines())
 
 
 def test_cells_are_tried_up_to_the_most_cycles():
     """Steps of four end at ten million and not before: what lasts five million is told so."""
-    cell = nandlab.cell("slc")
+    cell = lab.cell("slc")
 
     def endured(t: int) -> int:
         asked = {"retention_hours": [1.0], "temperature_c": [25.0], "codeword_bits": 34_528}
@@ -294,7 +286,7 @@ def test_where_nothing_wears_out_no_map_is_drawn():
     assert cycles_in_short(MOST_PE_CYCLES) == "> 10M"
     assert [cycles_in_short(n) for n in (0, 2349, 65536)] == ["0", "2,349", "65.5k"]
     few = {"retention_hours": [1.0, 2.0], "temperature_c": [25.0, 30.0]}
-    found = nandlab.cell("tlc_3d").endurance(**few, t=300)
+    found = lab.cell("tlc_3d").endurance(**few, t=300)
     capped = found._replace(pe_cycles=[[MOST_PE_CYCLES] * 2] * 2)
     capped = capped._replace(curve=[(1.0, MOST_PE_CYCLES), (2.0, MOST_PE_CYCLES)])
     [text] = capped.plot().axes[0].texts[:1]

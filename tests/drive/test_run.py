@@ -90,7 +90,9 @@ def test_ages_and_retries_of_ideal_flash_are_pointed_out():
     carries(notice, "chip.array", "`ideal`", "no errors", "age.pe_cycles", "retry.name")
     fresh = nandlab.run("tiny", reads, set=["age.pe_cycles=0"], precondition="fill")
     assert fresh.notices == []
-    aged = nandlab.run("zuolo2016_a_mlc", reads, set=sets[:1], precondition="fill")
+    aged = nandlab.run(
+        "tiny", reads, set=[*sets[:1], "chip.array.name=power_law"], precondition="fill"
+    )
     assert aged.notices == []
 
 

@@ -52,7 +52,7 @@ def above_axes(axes: Axes) -> list[Line2D]:
 def test_all_shipped_codes_are_drawn():
     """Each with a mark of its own, everything within the picture; more are refused."""
     names = [preset.name for preset in presets("code")]
-    found = nandlab.ecc_curve(names, rber=0.012, max_frames=100)
+    found = nandlab.ecc_curve(names, rber=0.012, max_frames=10)
     figure = found.plot()
     figure.draw_without_rendering()
     (axes,) = figure.axes

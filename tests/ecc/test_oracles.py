@@ -110,6 +110,7 @@ def test_parity_and_outcomes_are_those_of_the_kernel(
     assert t == 1 or (False, False) in outcomes
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("m", "t"), [(5, 3), (8, 3)])
 def test_words_and_outcomes_are_those_of_galois(tmp_path: Path, m: int, t: int) -> None:
     """Whole and shortened words, decoded as galois decodes them."""

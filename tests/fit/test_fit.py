@@ -663,11 +663,11 @@ def some_column(rng: np.random.Generator, rows: int, most: float) -> Any:
 
 
 @pytest.mark.filterwarnings("error")
-def test_any_data_is_fitted_or_refused():
+def test_any_data_is_fitted_or_refused(few_or_all: Callable[[int, int], int]):
     """Nonsense in every column: no traceback, no warning, no interval without its value."""
     rng = np.random.default_rng(7)
     fitted, told = 0, []
-    for i in range(90):
+    for i in range(few_or_all(30, 90)):
         law, rows = EVERY_LAW[i % len(EVERY_LAW)], int(rng.integers(1, 40))
         most = {"pe_cycles": 2e6, "retention_hours": 1e5, "reads": 1e7, "temperature_c": 150}
         data = {name: some_column(rng, rows, m) for name, m in most.items() if rng.random() < 0.7}
@@ -690,5 +690,5 @@ def test_any_data_is_fitted_or_refused():
             fitted += 1
         except nandlab.NandlabError as error:
             told.append(str(error))
-    assert fitted > 5
+    assert fitted > few_or_all(2, 5)
     assert all("expected: " in said or "hint: " in said for said in told)

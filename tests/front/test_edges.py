@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from conftest import COMMAND, Ended, carries, refused
+from conftest import COMMAND, Ended, carries, refused, some
 
 import nandlab
 from nandlab.given.refusal import plain
@@ -42,7 +42,9 @@ def test_chips_that_name_each_other(
     nandlab(*command, "a.toml").refused()
 
 
-@pytest.mark.parametrize("backend", ["module://matplotlib_inline.backend_inline", "none", "TkAgg"])
+@pytest.mark.parametrize(
+    "backend", some(["none", "module://matplotlib_inline.backend_inline", "TkAgg"])
+)
 def test_pictures_need_no_backend_of_the_environment(folder: Path, backend: str):
     """As a shell inherits it that a notebook has opened."""
     for command in (

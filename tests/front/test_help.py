@@ -7,8 +7,10 @@ import pydoc
 import shlex
 import subprocess
 import sys
+from collections.abc import Callable
 
 import pytest
+from conftest import Ended
 from typer.main import get_command
 
 import nandlab
@@ -17,17 +19,18 @@ from nandlab.cli import app
 from nandlab.cli.commands import EXAMPLES
 
 
-def told(*arguments: str, **environment: str) -> str:
-    """What the command ``nandlab`` prints, under its own name."""
+def completed(line: str) -> set[str]:
+    """What a shell offers behind a line: the command is started with this environment."""
     call = "import sys; sys.argv[0] = 'nandlab'; from nandlab.cli import main; main()"
+    words = {"COMP_WORDS": line, "COMP_CWORD": str(len(line.split(" ")) - 1)}
     done = subprocess.run(
-        [sys.executable, "-c", call, *arguments],
+        [sys.executable, "-c", call],
         capture_output=True,
         text=True,
         check=True,
-        env={**os.environ, "COLUMNS": "80", **environment},
+        env={**os.environ, "_NANDLAB_COMPLETE": "complete_bash", **words},
     )
-    return done.stdout
+    return set(done.stdout.split())
 
 
 @pytest.mark.parametrize("example", [each for of in EXAMPLES.values() for each in of])
@@ -41,23 +44,20 @@ def test_examples_are_taken_by_their_parser(example: str):
 
 
 @pytest.mark.parametrize("command", EXAMPLES)
-def test_help_ends_with_examples(command: str):
-    lines = [line.strip() for line in told(command, "--help").splitlines()]
+def test_help_ends_with_examples(nandlab: Callable[..., Ended], command: str):
+    lines = [line.strip() for line in nandlab(command, "--help").succeeded().out.splitlines()]
     for example in EXAMPLES[command]:
         assert example in lines
 
 
-def test_help_lists_the_formats_of_traces():
+def test_help_lists_the_formats_of_traces(
+    nandlab: Callable[..., Ended], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("COLUMNS", "200")
     for command in (["run"], ["trace", "info"]):
-        words = told(*command, "--help", COLUMNS="200")
+        words = nandlab(*command, "--help").succeeded().out
         for member in roster("trace"):
             assert member.name in words
-
-
-def completed(line: str) -> set[str]:
-    words = f"{line}".split(" ")
-    found = told(_NANDLAB_COMPLETE="complete_bash", COMP_WORDS=line, COMP_CWORD=str(len(words) - 1))
-    return set(found.split())
 
 
 def test_names_are_completed():

@@ -13,14 +13,14 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 from begun import progressed
-from conftest import COMMAND, ENDLESS, MIXED, refused
+from conftest import COMMAND, ENDLESS, MIXED, refused, some
 
 import nandlab
 
 
 @pytest.mark.parametrize(
     ("precondition", "sent"),
-    [("none", signal.SIGINT), ("steady", signal.SIGINT), ("none", signal.SIGTERM)],
+    some([("none", signal.SIGINT), ("none", signal.SIGTERM), ("steady", signal.SIGINT)], 2),
 )
 def test_a_signal_keeps_what_was_done(folder: Path, precondition: str, sent: signal.Signals):
     """Ctrl-C, or what `kill`, `timeout` and batch systems send."""
@@ -50,7 +50,7 @@ def test_a_signal_keeps_what_was_done(folder: Path, precondition: str, sent: sig
     assert json.loads(Path("t.json").read_text())["traceEvents"]
 
 
-@pytest.mark.parametrize("times", [2, 3])
+@pytest.mark.parametrize("times", some([3, 2]))
 def test_further_ctrl_c_takes_nothing_away(folder: Path, times: int):
     """Nor does it reach what is imported only then."""
     (folder / "endless.fio").write_text(ENDLESS)
@@ -74,7 +74,9 @@ def test_further_ctrl_c_takes_nothing_away(folder: Path, times: int):
 
 
 @pytest.mark.parametrize("command", [[COMMAND], [sys.executable, "-m", "nandlab"]])
-@pytest.mark.parametrize("module", ["nandlab.fit", "nandlab.cli", "nandlab.cli.demo", "typer.main"])
+@pytest.mark.parametrize(
+    "module", some(["nandlab.fit", "typer.main", "nandlab.cli", "nandlab.cli.demo"], 2)
+)
 def test_ctrl_c_while_the_command_is_imported(folder: Path, command: list[str], module: str):
     """One word, and none of the imports' traceback."""
     # A start-up file of Python's that sends the signal where a module is looked for.
@@ -100,7 +102,7 @@ sys.meta_path.insert(0, Finder())
 FIT = ["fit", "data.csv", "--law", "exponential"]
 
 
-@pytest.mark.parametrize("sent", ["SIGINT", "SIGTERM"])
+@pytest.mark.parametrize("sent", some(["SIGINT", "SIGTERM"]))
 @pytest.mark.parametrize(
     ("command", "module"),
     [

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from conftest import carries
+from conftest import Ended, carries
 
 TABLES = {
     "presets": ["presets", "drive"],
@@ -21,54 +20,51 @@ TABLES = {
         *["ecc", "curve", "--code", "bch_512_t40", "--rber", "0.012"],
         *["--errors", "2", "--max-frames", "200", "--quiet"],
     ],
-    "board": ["board", "wear", "--chip", "wang2014_mlc", "--cycles", "2000", "--quiet"],
+    "board": [
+        *["board", "wear", "--chip", "wang2014_mlc", "--cycles", "2000", "--quiet"],
+        *["--set", "chip.geometry.pages_per_block=64", "--set", "procedure.points=2"],
+        *["--set", "procedure.measured_cycles=1"],
+    ],
     "cell": ["cell", "slc"],
     "endurance": ["endurance", "tlc_planar", "--hours", "24"],
 }
 
 
-def command(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    call = [sys.executable, "-m", "nandlab", *arguments]
-    return subprocess.run(call, capture_output=True, text=True, check=False, cwd=folder)
-
-
 @pytest.mark.parametrize("name", TABLES)
-def test_a_file_and_standard_output_hold_the_same(name: str, tmp_path: Path):
-    trace = tmp_path / "trace.csv"
+def test_a_file_and_standard_output_hold_the_same(
+    name: str, nandlab: Callable[..., Ended], folder: Path
+):
+    trace = folder / "trace.csv"
     trace.write_text("128166372003061629,usr,0,Read,7014609920,24576,41286\n")
-    to_file = command(tmp_path, *TABLES[name], "--json", "out.json")
-    assert to_file.returncode == 0, to_file.stderr
-    printed = command(tmp_path, *TABLES[name], "--json", "-")
-    assert printed.returncode == 0, printed.stderr
-    written = json.loads((tmp_path / "out.json").read_text())
+    to_file = nandlab(*TABLES[name], "--json", "out.json").succeeded()
+    printed = nandlab(*TABLES[name], "--json", "-").succeeded()
+    written = json.loads((folder / "out.json").read_text())
     assert written
-    found = json.loads(printed.stdout)
+    found = printed.json
     if name != "ecc speed":  # Times are others each time.
         assert written == found
     if "--quiet" in TABLES[name]:
-        assert to_file.stdout == ""
+        assert to_file.out == ""
     else:
-        assert to_file.stdout
-    refused = command(tmp_path, *TABLES[name], "--json", "no/folder.json")
-    assert (refused.returncode, len(refused.stderr.splitlines())) == (2, 1)
-    assert "--json" in refused.stderr
+        assert to_file.out
+    nandlab(*TABLES[name], "--json", "no/folder.json").refused("--json")
 
 
-def test_show_says_that_there_are_two(tmp_path: Path):
-    both = command(tmp_path, "show", "tlc_3d")
-    carries(both.stderr, "note: ", "tlc_3d", "`nandlab show cell/tlc_3d`")
-    assert both.stdout == command(tmp_path, "show", "chip/tlc_3d").stdout
-    named = command(tmp_path, "show", "cell/tlc_3d")
-    assert (named.returncode, named.stderr) == (0, "")
-    assert named.stdout != both.stdout
-    assert command(tmp_path, "show", "pcie4_x4").stderr == ""
+def test_show_says_that_there_are_two(nandlab: Callable[..., Ended]):
+    both = nandlab("show", "tlc_3d")
+    carries(both.err, "note: ", "tlc_3d", "`nandlab show cell/tlc_3d`")
+    assert both.out == nandlab("show", "chip/tlc_3d").out
+    named = nandlab("show", "cell/tlc_3d")
+    assert (named.code, named.err) == (0, "")
+    assert named.out != both.out
+    assert nandlab("show", "pcie4_x4").err == ""
 
 
-def test_hours_have_one_name(tmp_path: Path):
+def test_hours_have_one_name(nandlab: Callable[..., Ended]):
     for asked in (["endurance", "tlc_planar"], ["cell", "slc"]):
         both = [
-            command(tmp_path, *asked, option, "24", "--json", "-").stdout
+            nandlab(*asked, option, "24", "--json", "-").out
             for option in ("--hours", "--retention-hours")
         ]
         assert both[0] == both[1] != ""
-        assert "--retention-hours" not in command(tmp_path, *asked, "--help").stdout
+        assert "--retention-hours" not in nandlab(*asked, "--help").out

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from conftest import carries
+from conftest import Ended
 
-import nandlab
+import nandlab as lab
 from nandlab.catalogue import load_config
 from nandlab.keys import keys
 from nandlab.study.given import KEYS
@@ -18,36 +17,28 @@ from nandlab.study.points import DESIGNS
 from nandlab.templates import JOB, LIKE, NEEDED, STUDY, drive_text
 
 
-def command(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    call = [sys.executable, "-m", "nandlab", *arguments]
-    return subprocess.run(call, capture_output=True, text=True, check=False, cwd=folder)
-
-
-def test_they_run_as_they_are(tmp_path: Path):
+def test_they_run_as_they_are(nandlab: Callable[..., Ended]):
     for kind, name in (("drive", "mine.toml"), ("job", "mine.fio")):
-        done = command("new", kind, name, folder=tmp_path)
-        assert (done.returncode, done.stderr) == (0, "")
-        assert "nandlab run" in done.stdout
-    done = command("run", "--drive", "mine.toml", "--workload", "mine.fio", folder=tmp_path)
-    assert done.returncode == 0, done.stderr
-    again = command("new", "drive", "mine.toml", folder=tmp_path)
-    assert again.returncode == 2
-    carries(again.stderr, "mine.toml", "exists")
-    assert command("new", "job", "-", folder=tmp_path).stdout == JOB
+        done = nandlab("new", kind, name).succeeded()
+        assert done.err == ""
+        assert "nandlab run" in done.out
+    nandlab("run", "--drive", "mine.toml", "--workload", "mine.fio").succeeded()
+    nandlab("new", "drive", "mine.toml").refused("mine.toml", "exists")
+    assert nandlab("new", "job", "-").out == JOB
 
 
-def test_the_study_runs_as_it_is(tmp_path: Path):
-    done = command("new", "study", "mine.toml", folder=tmp_path)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "nandlab sweep mine.toml" in done.stdout
-    done = command("sweep", "mine.toml", "--quiet", "--plot", "mine.png", folder=tmp_path)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert (tmp_path / "mine.png").is_file()
-    study = nandlab.Study.load(tmp_path / "mine.toml")
+@pytest.mark.long
+def test_the_study_runs_as_it_is(nandlab: Callable[..., Ended]):
+    done = nandlab("new", "study", "mine.toml").succeeded()
+    assert done.err == ""
+    assert "nandlab sweep mine.toml" in done.out
+    assert nandlab("sweep", "mine.toml", "--quiet", "--plot", "mine.png").succeeded().err == ""
+    assert Path("mine.png").is_file()
+    study = lab.Study.load("mine.toml")
     assert study.facts() == {"points": 24, "results": 24, "failed": 0, "left": 0}
     assert len(study.pareto()) > 1
-    carries(command("new", "study", "mine.toml", folder=tmp_path).stderr, "mine.toml", "exists")
-    assert command("new", "study", "-", folder=tmp_path).stdout == STUDY
+    nandlab("new", "study", "mine.toml").refused("mine.toml", "exists")
+    assert nandlab("new", "study", "-").out == STUDY
 
 
 def test_the_study_has_every_key(tmp_path: Path):
@@ -60,7 +51,7 @@ def test_the_study_has_every_key(tmp_path: Path):
     assert all(re.search(rf"\b{name}\b", STUDY) for name in (*DESIGNS, "variants", "values"))
     file = tmp_path / "mine.toml"
     file.write_text(STUDY)
-    assert [one for one in nandlab.lint(file) if not one.is_explained] == []
+    assert [one for one in lab.lint(file) if not one.is_explained] == []
 
 
 @pytest.mark.parametrize(
@@ -80,7 +71,7 @@ def test_every_key_of_the_study_can_be_taken(tmp_path: Path, key: str):
     assert text != STUDY
     file = tmp_path / "mine.toml"
     file.write_text(text)
-    assert len(nandlab.Study.load(file)) > 1
+    assert len(lab.Study.load(file)) > 1
 
 
 def test_the_drive_is_its_preset(tmp_path: Path):
@@ -91,7 +82,7 @@ def test_the_drive_is_its_preset(tmp_path: Path):
 
 def test_it_has_what_a_drive_needs(tmp_path: Path):
     """What the engine says is missing of a drive without any key."""
-    with pytest.raises(nandlab.NandlabError) as caught:
+    with pytest.raises(lab.NandlabError) as caught:
         load_config({})
     told = str(caught.value).partition(";")[0]
     assert set(re.findall(r"[a-z_]+\.[a-z_.]+", told)) == set(NEEDED)

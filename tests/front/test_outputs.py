@@ -15,7 +15,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 from begun import progressed
-from conftest import COMMAND, ENDLESS, MIXED, Ended
+from conftest import COMMAND, ENDLESS, MIXED, Ended, some
 
 import nandlab
 from nandlab.drive.requests import ROWS_PER_GROUP
@@ -121,12 +121,15 @@ def whole(folder: Path) -> None:
 
 @pytest.mark.parametrize(
     ("out", "code", "said"),
-    [
-        ("| head -1", 0, ""),
-        ("| true", 0, ""),
-        (">&-", 2, f"error: standard output: {os.strerror(errno.EBADF)}\n"),
-        (">/dev/full", 2, f"error: standard output: {os.strerror(errno.ENOSPC)}\n"),
-    ],
+    some(
+        [
+            ("| head -1", 0, ""),
+            (">/dev/full", 2, f"error: standard output: {os.strerror(errno.ENOSPC)}\n"),
+            ("| true", 0, ""),
+            (">&-", 2, f"error: standard output: {os.strerror(errno.EBADF)}\n"),
+        ],
+        2,
+    ),
 )
 def test_files_come_before_standard_output(folder: Path, out: str, code: int, said: str):
     """They are there, whatever becomes of the table."""
@@ -136,7 +139,7 @@ def test_files_come_before_standard_output(folder: Path, out: str, code: int, sa
     whole(folder)
 
 
-@pytest.mark.parametrize("encoding", ["cp1252", "ascii"])
+@pytest.mark.parametrize("encoding", some(["cp1252", "ascii"]))
 @pytest.mark.parametrize("command", [RUN, [COMMAND, "run", "--help"], [COMMAND, "show", "tlc_3d"]])
 def test_narrow_encodings_lose_letters_only(folder: Path, encoding: str, command: list[str]):
     ended = subprocess.run(
@@ -152,7 +155,9 @@ def test_narrow_encodings_lose_letters_only(folder: Path, encoding: str, command
         whole(folder)
 
 
-@pytest.mark.parametrize("arguments", ["--help", "run --help", "presets", "show tiny", "schema"])
+@pytest.mark.parametrize(
+    "arguments", some(["run --help", "presets", "--help", "show tiny", "schema"], 2)
+)
 def test_what_cannot_be_printed_is_one_line(folder: Path, arguments: str):
     script = f"{COMMAND} {arguments} >/dev/full"
     ended = subprocess.run(["bash", "-c", script], check=False, capture_output=True, text=True)
@@ -199,7 +204,7 @@ except nandlab.Unwritten as error:
     assert ended.stdout == "['r.parquet', 't.json']\n5000\n"
 
 
-@pytest.mark.parametrize("sent", [signal.SIGKILL, signal.SIGTERM])
+@pytest.mark.parametrize("sent", some([signal.SIGKILL, signal.SIGTERM]))
 def test_a_kill_leaves_the_old_file_and_no_litter(folder: Path, sent: signal.Signals):
     (folder / "endless.fio").write_text(ENDLESS)
     (folder / "r.parquet").write_text("old")

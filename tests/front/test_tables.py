@@ -78,16 +78,24 @@ def test_keys_and_sources_of_a_mapping():
 
 
 def test_a_chip_as_a_mapping():
-    chip = {"preset": "wang2014_mlc", "geometry": {"blocks_per_plane": 16}}
-    of_tables = nandlab.board("wear", chip, cycles=2000)
-    of_name = nandlab.board("wear", "wang2014_mlc", cycles=2000, set={"chip." + SMALL: 16})
+    chip = {"preset": "wang2014_mlc", "geometry": {"pages_per_block": 64}}
+    of_tables = nandlab.board("wear", chip, points=2, measured_cycles=1, cycles=2000)
+    of_name = nandlab.board(
+        "wear", "wang2014_mlc", points=2, measured_cycles=1, cycles=2000, set={"chip." + SMALL: 64}
+    )
     assert of_tables.table().equals(of_name.table())
     with refused("board: chip.geometry.blocks", "unknown"):
-        nandlab.board("wear", {"preset": "wang2014_mlc", "geometry": {"blocks": 1}}, cycles=2000)
+        nandlab.board(
+            "wear",
+            {"preset": "wang2014_mlc", "geometry": {"blocks": 1}},
+            points=2,
+            measured_cycles=1,
+            cycles=2000,
+        )
     assert nandlab.endurance({"preset": "tlc_3d"}).points == nandlab.endurance("tlc_3d").points
 
 
-SMALL = "geometry.blocks_per_plane"
+SMALL = "geometry.pages_per_block"
 
 
 def test_a_cell_as_a_mapping():

@@ -10,7 +10,8 @@ import signal
 import subprocess
 import sys
 import warnings
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -34,10 +35,6 @@ from fuzz.inputs.dice import Dice
 from fuzz.laws import command, files, report, rows
 from fuzz.running import Outcome
 
-#: About a minute of two cores that have nothing else to do.
-CASES, MANY_CASES = 80, 250
-"""By default, and with `--full`."""
-
 SEED = 1
 
 
@@ -54,9 +51,9 @@ def start(*arguments: str | Path, **environment: str) -> subprocess.Popen[str]:
     )
 
 
-def test_a_minute_of_it(tmp_path: Path, pytestconfig: pytest.Config):
+def test_some_of_it(tmp_path: Path, few_or_all: Callable[[int, int], int]):
     """Every law holds; a failure is kept where the message says."""
-    count = MANY_CASES if pytestconfig.getoption("--full") else CASES
+    count = few_or_all(25, 250)
     # Without signals, and with patience: the same on every machine.
     calm = ("--calm", "--patience", "120")
     process = start("--cases", str(count), "--seed", str(SEED), "--keep", tmp_path, *calm)
@@ -106,7 +103,7 @@ def test_a_number_is_a_case():
 def test_every_kind_and_every_command_is_drawn():
     drawn = set()
     for name in kinds.KINDS:
-        for number in range(80):
+        for number in range(40):
             for step in kinds.draw(1, number, name).steps:
                 if isinstance(step, Command):
                     drawn |= {" ".join(step.arguments[:words]) for words in (1, 2)}
@@ -117,20 +114,19 @@ def test_every_format_is_written():
     assert list(traces.WRITERS) == [member.name for member in roster("trace")]
 
 
-@pytest.mark.parametrize("name", traces.WRITERS)
-def test_traces_are_read(tmp_path: Path, name: str):
+def test_traces_are_read(tmp_path: Path):
     """Those of tame cases: what is refused is refused for its damage."""
-    seen = 0
-    for number in range(400):
+    seen = Counter[str]()
+    for number in range(250):
         dice = Dice(f"trace {number}")
         form, path, data = traces.file(dice)
-        if form != name or dice.is_wild:
+        if dice.is_wild:
             continue
-        seen += 1
+        seen[form] += 1
         (tmp_path / path).write_bytes(data)
         info = nandlab.trace_info(tmp_path / path, format=form)
-        assert info["requests"] > 0
-    assert seen > 5
+        assert info["requests"] > 0, (form, number)
+    assert min(seen[name] for name in traces.WRITERS) > 3, seen
 
 
 def test_damage_changes_files():
@@ -147,7 +143,7 @@ def test_many_tame_runs_are_accepted(tmp_path: Path):
     child.prepare()
     codes = []
     for number in range(200):
-        if Dice(f"5/{number}").is_wild or len(codes) == 12:
+        if Dice(f"5/{number}").is_wild or len(codes) == 6:
             continue
         case = kinds.draw(5, number, "run")
         outcomes = running.run(case, tmp_path / str(number), lambda: False)
@@ -160,7 +156,7 @@ def test_many_tame_runs_are_accepted(tmp_path: Path):
 
 
 def test_what_takes_long_is_interrupted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(running, "PATIENCE_S", 3.0)
+    monkeypatch.setattr(running, "PATIENCE_S", 1.5)
     endless = b"[endless]\nrw=randrw\nbs=4k\ntime_based\nruntime=1000000\n"
     words = ["run", "--drive", "tiny", "--workload", "e.fio", "--json", "r.json", "--quiet"]
     for is_fresh in (True, False):

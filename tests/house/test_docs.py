@@ -63,20 +63,29 @@ def codes(path: str) -> set[str]:
 WITH_BLOCKS = [path for path in DOCS if {"bash", "python"} & {kind for kind, _ in blocks(path)}]
 
 
-#: Pages whose blocks take more than ten seconds together: they run with `--full`, but for a first
-#: drive, which runs always.
+#: Pages whose blocks take more than three seconds together: they run with `--full`.
 LONG_PAGES = {
     "docs/cells.md",
+    "docs/error_correction.md",
+    "docs/exchange.md",
+    "docs/formats/measured.md",
     "docs/formats/report.md",
     "docs/formats/study.md",
     "docs/levels.md",
+    "docs/ftl.md",
     "docs/life.md",
+    "docs/lint.md",
+    "docs/tutorials/1-first-drive.md",
     "docs/tutorials/2-a-cell-to-an-error-rate.md",
     "docs/tutorials/3-fit-your-own-chip.md",
     "docs/tutorials/4-choose-a-code.md",
+    "docs/tutorials/5-why-is-my-tail-high.md",
+    "docs/tutorials/6-an-ftl-tonight.md",
     "docs/tutorials/7-the-cheapest-drive.md",
     "docs/tutorials/8-your-own-drive.md",
     "docs/tutorials/9-your-database-on-a-worn-drive.md",
+    "docs/years.md",
+    "docs/zones.md",
 }
 
 

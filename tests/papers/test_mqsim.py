@@ -18,6 +18,7 @@ class TestMqsim(Reproduced):
     )
 
 
+@pytest.mark.long
 def test_queues_with_commands_first_are_those_of_nandlab():
     """What explains MQSim's figures must explain ours with our rules: the table of the README."""
     run = paper("mqsim", EXPERIMENTS).load()

@@ -77,7 +77,7 @@ def test_paths_begin_at_the_folder_of_the_study(nandlab: Callable[..., Ended], f
 
 def test_bar_on_a_terminal(study: Path):
     """Points a second, failures, time left; other tests see none in a pipe."""
-    study.write_text(STUDY.replace("[1, 16]", "[0, 1, 2, 4]").replace("= 2", "= 60"))
+    study.write_text(STUDY.replace("[1, 16]", "[0, 1, 2, 4]").replace("= 2", "= 15"))
     master, terminal = pty.openpty()
     process = subprocess.Popen(
         [COMMAND, "sweep", "study.toml", "--workers", "1"],
