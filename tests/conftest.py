@@ -168,6 +168,8 @@ def called(arguments: list[str], monkeypatch: pytest.MonkeyPatch) -> Ended:
     code: object = None
     with monkeypatch.context() as patched:
         patched.setattr(sys, "argv", ["nandlab", *arguments])
+        # Messages name the program by this module: here it may be pytest.
+        patched.setattr(sys.modules["__main__"], "__package__", None)
         # Put back what the command takes away.
         patched.setitem(os.environ, "MPLBACKEND", os.environ.get("MPLBACKEND", "agg"))
         with redirect_stdout(out), redirect_stderr(err):

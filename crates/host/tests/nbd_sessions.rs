@@ -432,8 +432,8 @@ fn mutated_sessions() {
 #[test]
 #[ignore = "a long test: ./lab test --full runs it"]
 fn many_mutated_sessions() {
-    let tally = hold(turn::seeds(1_000_000, 10_000_000));
-    assert!(tally.requests > 20_000_000, "{tally:?}");
+    let tally = hold(turn::seeds(1_000_000, 2_000_000));
+    assert!(tally.requests > 4_000_000, "{tally:?}");
 }
 
 #[test]

@@ -57,6 +57,6 @@ fn any_order_is_safe_with_superblocks() {
 #[test]
 #[ignore = "a long test: ./lab test --full runs it"]
 fn many_orders_of_what_is_under_way_are_safe() {
-    hold(turn::seeds(2000, 4000));
-    hold_with(&ROSTER[0], &["ftl.superblock_dies=0"], turn::seeds(2000, 4000));
+    hold(turn::seeds(2000, 1000));
+    hold_with(&ROSTER[0], &["ftl.superblock_dies=0"], turn::seeds(2000, 1000));
 }
