@@ -120,7 +120,8 @@ def rust_tests(steps: Steps, selected: Sequence[str], arguments: Sequence[str]) 
 
 def python_tests(steps: Steps, arguments: Sequence[str]) -> None:
     """Runs Python tests: all of them, or those that the arguments name."""
-    # A file of tests stays together: what its tests share is made once.
+    # Each worker begins with whole files, so that what their tests share is made once, and takes
+    # over what others have not begun when it has no more.
     spread = ("--numprocesses", str(cores()), "--dist", "worksteal")
     command = (sys.executable, "-m", "pytest", *spread, f"--junitxml={TIMES}", *arguments)
     TIMES.unlink(missing_ok=True)
