@@ -138,6 +138,7 @@ def test_words_and_outcomes_are_those_of_galois(tmp_path: Path, m: int, t: int) 
                 assert ours.changed_bits == found
 
 
+@pytest.mark.long
 def test_words_of_the_largest_field_have_their_roots() -> None:
     """With m = 16, t = 100, beyond the others' reach: by galois' minimal polynomials."""
     galois = pytest.importorskip("galois", reason=LIBRARY.format("galois"))

@@ -47,7 +47,7 @@ fn tails(sets: &[&str], job: &str) -> Tails {
     tails
 }
 
-const STORM: &str = "rw=randrw\nbssplit=4k/60:16k/20:3k/20\niodepth=32\nnumber_ios=6000\n\
+const STORM: &str = "rw=randrw\nbssplit=4k/60:16k/20:3k/20\niodepth=32\nnumber_ios=3000\n\
                      norandommap\nfsync=50\n[trims]\nrw=randtrim\nbs=8k\nnumber_ios=300";
 
 /// Whatever a drive does, and whatever goes wrong in it.

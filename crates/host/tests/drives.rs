@@ -161,7 +161,7 @@ fn a_run_on_a_saved_drive_is_the_run_on_the_drive() {
         let mut drive = preconditioned(&sets, Precondition::Steady);
         let mut loaded = saved(&mut drive, &format!("kind-{i}"));
         // After preconditioning, in the middle of a life, and after years and cycles.
-        for step in 0..3 {
+        for step in 0..turn::few_or_all(2, 3) {
             let (expected, after) = run(drive, MIX);
             let (report, after_loaded) = run(loaded, MIX);
             assert_eq!(report, expected, "{sets:?}, run {step}");

@@ -306,10 +306,10 @@ fn pulses_err_as_the_closed_form() {
         // As many cycles as make errors to count; SLC has none in so few bits.
         let worn = if name == "wang2014_mlc" { 1_200_000 } else { 2000 };
         for pe_cycles in [1, worn] {
-            let (mut block, data) = filled(name, &pulsed, 32, 8192, pe_cycles);
+            let (mut block, data) = filled(name, &pulsed, 32, 4096, pe_cycles);
             for (page_type, errors) in errors(&mut block, &data).into_iter().enumerate() {
                 let rate = cell.rber(page_type, &[], &stress(pe_cycles, 0.0, 0));
-                let (low, high) = wilson(errors, 32 * 8192 * 8, 4.0);
+                let (low, high) = wilson(errors, 32 * 4096 * 8, 4.0);
                 println!("{name} {pe_cycles} {page_type}: {low:e} {high:e} {rate:e}");
                 // So few wordlines leave the mean uncertain.
                 let holds = (0.8 * low..=1.25 * high).contains(&rate);

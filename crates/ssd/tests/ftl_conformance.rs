@@ -64,8 +64,12 @@ fn reports_are_what_has_been_done() {
             "ftl.overprovisioning=1.5",
         ],
     ];
-    for member in ROSTER {
-        for shape in shapes {
+    for (i, member) in ROSTER.iter().enumerate() {
+        for (j, shape) in shapes.into_iter().enumerate() {
+            // By default each FTL on every third drive.
+            if !turn::few_or_all((i + j) % 3 == 2, true) {
+                continue;
+            }
             let mut sets = drive::of_ftl(member, shape);
             if Tally::new(&drive::config(&sets)).is_err() {
                 // It keeps more blocks for itself than this drive has to spare.

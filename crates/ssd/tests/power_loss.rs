@@ -89,7 +89,7 @@ fn what_was_flushed_is_there_on_a_drive_that_does_not_coalesce() {
 /// Other drives, with fewer cuts of each; by default each FTL on every third of them.
 #[test]
 fn what_was_flushed_is_there_on_other_drives() {
-    let third = |i: usize, j: usize| (i + j) % 3 == 0;
+    let third = |i: usize, j: usize| (i + j).is_multiple_of(3);
     for_all(&SHAPES[1..], turn::few_or_all(25, 60), 2, turn::few_or_all(third, |_, _| true));
 }
 
@@ -102,14 +102,14 @@ fn lower_pages_are_there_after_a_cut() {
             let shape = ["chip.geometry.blocks_per_plane=24"];
             let mut sets = sets_of(ftl, member.name, &shape);
             sets.retain(|set| !set.starts_with("chip.fault.paired"));
-            let cuts = run(&sets, 3, 150).unwrap_or_else(|error| panic!("{sets:?}: {error}"));
+            let cuts = run(&sets, 3, 80).unwrap_or_else(|error| panic!("{sets:?}: {error}"));
             restored_units += cuts.restored_units;
             // The test sees the loss where there are no copies, and most programs are of the host.
             if ftl.name != ssd::ftl::ROSTER[0].name {
                 continue;
             }
             sets.push("recovery.backup=false".into());
-            let Err(error) = run(&sets, 3, 150) else { panic!("{sets:?}: nothing lost") };
+            let Err(error) = run(&sets, 3, 80) else { panic!("{sets:?}: nothing lost") };
             assert_carries(error, &["version", "cut"]);
         }
         assert!(restored_units > 0, "{}", ftl.name);

@@ -207,7 +207,7 @@ fn d_choices(alphas: [f64; 2]) {
     let values = [(1.07, 10.28, 7.32), (1.10, 7.51, 5.45), (1.28, 3.24, 2.47), (1.50, 2.19, 1.72)];
     for (alpha, two, ten) in values.into_iter().filter(|(alpha, ..)| alphas.contains(alpha)) {
         for (d, reference) in [(2, two), (10, ten)] {
-            let (_, wa) = uniform("d_choices", &[("d", d)], 8192, alpha);
+            let (_, wa) = uniform("d_choices", &[("d", d)], 4096, alpha);
             let what = format!("d_choices, d = {d}, alpha {alpha:.2}");
             assert_close(&what, wa, reference, 0.02, "mean field of Van Houdt 2013, solved apart");
         }
@@ -331,7 +331,7 @@ fn effective_alpha_of_eight(ftl: &dyn Ftl, blocks: u32, pages: u32) -> f64 {
 /// superblocks cost more than dies by themselves, less than blocks in turn.
 #[test]
 fn superblocks_are_large_blocks_under_uniform_writes() {
-    let (blocks, pages) = (2048, 16);
+    let (blocks, pages) = (1024, 16);
     for alpha in [1.10, 1.28] {
         let wa = |is_together| {
             let mut ftl = eight_dies(is_together, blocks, pages, alpha);
@@ -357,7 +357,7 @@ fn superblocks_are_large_blocks_under_uniform_writes() {
 /// is a block of k units of the mean field. A zone that fills a superblock costs nothing.
 #[test]
 fn zones_are_the_units_of_superblocks() {
-    let (blocks, pages) = (2048, 16);
+    let (blocks, pages) = (1024, 16);
     for in_superblock in [1, 2, 4, 8] {
         let mut ftl = eight_dies(true, blocks, pages, 1.28);
         let effective = effective_alpha_of_eight(&*ftl, blocks, pages);
