@@ -357,7 +357,7 @@ fn superblocks_are_large_blocks_under_uniform_writes() {
 /// is a block of k units of the mean field. A zone that fills a superblock costs nothing.
 #[test]
 fn zones_are_the_units_of_superblocks() {
-    let (blocks, pages) = (1024, 16);
+    let (blocks, pages) = (2048, 16);
     for in_superblock in [1, 2, 4, 8] {
         let mut ftl = eight_dies(true, blocks, pages, 1.28);
         let effective = effective_alpha_of_eight(&*ftl, blocks, pages);
