@@ -140,6 +140,7 @@ def test_a_key_that_changes_nothing_is_said_and_kept(data: Path):
     assert re.search(r"^latency_us = 1.0 +# assumed: ", text, re.M)
 
 
+@pytest.mark.long
 def test_keys_that_trade_for_each_other_are_not_identified(tmp_path: Path):
     """At one request in flight all fixed times are one sum."""
     data = measure(tmp_path / "one.csv", HIDDEN, [(4096, 1)])
@@ -149,6 +150,7 @@ def test_keys_that_trade_for_each_other_are_not_identified(tmp_path: Path):
     assert "host.link_latency_us" in one["controller.command_us"].why
 
 
+@pytest.mark.long
 def test_a_value_at_its_bound_is_said(data: Path):
     one = calibrate("tiny", data, {"chip.timing.t_read_us": (60, 100)}, set=HIDDEN, **QUICK)
     assert one["chip.timing.t_read_us"].value == pytest.approx(60, abs=0.3)

@@ -71,6 +71,7 @@ def test_a_clock_gives_the_time_to_ready(folder: Path) -> None:
     assert took_s >= 20 * cut["ready_after_s"] > 0
 
 
+@pytest.mark.long
 def test_commands_come_by_a_socket(folder: Path) -> None:
     """`nandlab ctl` cuts, restores, ages and asks; mistakes are one line."""
     needs("nbdsh")

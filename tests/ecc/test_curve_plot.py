@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pytest
 from conftest import refused
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
@@ -49,6 +50,7 @@ def above_axes(axes: Axes) -> list[Line2D]:
     return [line for line in free if [*line.get_ydata()] == [1.0]]
 
 
+@pytest.mark.long
 def test_all_shipped_codes_are_drawn():
     """Each with a mark of its own, everything within the picture; more are refused."""
     names = [preset.name for preset in presets("code")]

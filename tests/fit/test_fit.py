@@ -186,6 +186,7 @@ def test_joint_intervals_are_wider_by_the_level_of_each():
     carries(narrow.method, "each", "95")
 
 
+@pytest.mark.long
 def test_scatter_beyond_counts_widens_intervals():
     """Rates that differ by 5 % from row to row: seen, and the truth is inside again."""
     hits = dict.fromkeys(power_law(np.random.default_rng(0))[1], 0)
@@ -395,6 +396,7 @@ def test_a_sweep_of_a_known_cell_becomes_that_cell(folder: Path, law: str):
     assert counted["upper"] == pytest.approx(made.rber(1), rel=0.1)
 
 
+@pytest.mark.long
 def test_noise_of_a_sweep_is_joined_with_its_neighbours(folder: Path):
     """Steps with fewer cells than none are read; a CSV names no chip: its voltages are relative."""
     chip = nandlab.cell("chip/tlc_3d")
@@ -690,5 +692,5 @@ def test_any_data_is_fitted_or_refused(few_or_all: Callable[[int, int], int]):
             fitted += 1
         except nandlab.NandlabError as error:
             told.append(str(error))
-    assert fitted > few_or_all(2, 5)
+    assert fitted > few_or_all(1, 5)
     assert all("expected: " in said or "hint: " in said for said in told)

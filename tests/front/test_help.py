@@ -62,12 +62,16 @@ def test_help_lists_the_formats_of_traces(
 
 def test_names_are_completed():
     assert completed("nandlab run --drive ti") == {"tiny"}
+    assert "endurance" in completed("nandlab en")
+
+
+@pytest.mark.long
+def test_names_of_all_kinds_are_completed():
     assert completed("nandlab show qlc_3") == {"qlc_3d"}
     assert completed("nandlab explain gc.start") == {"gc.start_free_blocks"}
     assert completed("nandlab run --format al") == {"alibaba"}
     chips = {one.name for one in presets("chip") if one.name.startswith("tlc")}
     assert completed("nandlab endurance tlc") == chips
-    assert "endurance" in completed("nandlab en")
 
 
 def test_help_of_a_result_is_complete():

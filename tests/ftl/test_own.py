@@ -430,7 +430,7 @@ def test_the_flash_is_seen_inside_of_methods_only() -> None:
 # --- Drives as objects ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("ftl", [Told, Streams])
+@pytest.mark.parametrize("ftl", some([Streams, Told]))
 def test_a_clone_has_a_copy_of_the_ftl(ftl: Any) -> None:
     alone = nandlab.run("tiny", JOB, precondition="steady", ftl=ftl)
     drive = nandlab.Drive("tiny", ftl=ftl).precondition("steady")
@@ -454,7 +454,7 @@ def test_a_clone_that_cannot_be_copied_is_refused() -> None:
 def test_runs_on_threads() -> None:
     from concurrent.futures import ThreadPoolExecutor
 
-    drive = nandlab.Drive("tiny", ftl=Told).precondition("steady")
+    drive = nandlab.Drive("tiny", ftl=Told).precondition("fill")
     expected = report(drive.clone().run(JOB))
     with ThreadPoolExecutor(2) as pool:
         for found in pool.map(lambda one: report(one.run(JOB)), [drive.clone() for _ in range(3)]):

@@ -53,7 +53,7 @@ def start(*arguments: str | Path, **environment: str) -> subprocess.Popen[str]:
 
 def test_some_of_it(tmp_path: Path, few_or_all: Callable[[int, int], int]):
     """Every law holds; a failure is kept where the message says."""
-    count = few_or_all(25, 250)
+    count = few_or_all(20, 250)
     # Without signals, and with patience: the same on every machine.
     calm = ("--calm", "--patience", "120")
     process = start("--cases", str(count), "--seed", str(SEED), "--keep", tmp_path, *calm)
@@ -100,10 +100,11 @@ def test_a_number_is_a_case():
         assert again == one
 
 
+@pytest.mark.long
 def test_every_kind_and_every_command_is_drawn():
     drawn = set()
     for name in kinds.KINDS:
-        for number in range(40):
+        for number in range(80):
             for step in kinds.draw(1, number, name).steps:
                 if isinstance(step, Command):
                     drawn |= {" ".join(step.arguments[:words]) for words in (1, 2)}
@@ -138,12 +139,13 @@ def test_damage_changes_files():
         mutation(b"", Dice("1"))
 
 
+@pytest.mark.long
 def test_many_tame_runs_are_accepted(tmp_path: Path):
     """Else nothing but the checks of inputs would be tried."""
     child.prepare()
     codes = []
     for number in range(200):
-        if Dice(f"5/{number}").is_wild or len(codes) == 6:
+        if Dice(f"5/{number}").is_wild or len(codes) == 12:
             continue
         case = kinds.draw(5, number, "run")
         outcomes = running.run(case, tmp_path / str(number), lambda: False)

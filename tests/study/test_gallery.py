@@ -55,6 +55,7 @@ def test_a_command_of_the_gallery_is_taken(words: list[str]):
     assert shlex.join(words).startswith("sweep examples/studies/")
 
 
+@pytest.mark.long
 def test_a_picture_is_drawn(tmp_path: Path):
     """By the command of the page, in a folder of its own; the fastest one."""
     pictures.study(COMMANDS["gallery-bursts"], tmp_path / "b.png")

@@ -75,6 +75,7 @@ def test_paths_begin_at_the_folder_of_the_study(nandlab: Callable[..., Ended], f
     assert (folder / "in" / "s.study" / "results.parquet").is_file()
 
 
+@pytest.mark.long
 def test_bar_on_a_terminal(study: Path):
     """Points a second, failures, time left; other tests see none in a pipe."""
     study.write_text(STUDY.replace("[1, 16]", "[0, 1, 2, 4]").replace("= 2", "= 15"))
