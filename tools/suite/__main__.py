@@ -27,8 +27,13 @@ def main() -> int:
         match sys.argv[1:]:
             case ["check"]:
                 check(steps, Changes.of_tree())
-            case ["test", *options]:
-                everything(steps, is_full="--full" in options)
+            case ["test"]:
+                everything(steps, is_full=False)
+            case ["test", "--full"]:
+                everything(steps, is_full=True)
+            case _:
+                print("usage: python -m suite check | test [--full]", file=sys.stderr)
+                return 2
     except Failed:
         return 1
     except KeyboardInterrupt:
