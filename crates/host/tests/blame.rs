@@ -70,7 +70,7 @@ fn every_storm_adds_up() {
         [&errs[..], &["retry.name=nand_assisted"]].concat(),
     ];
     for sets in drives {
-        tails(&sets, STORM);
+        tails(&[&["chip.geometry.blocks_per_plane=64"], &sets[..]].concat(), STORM);
     }
 }
 
