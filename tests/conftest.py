@@ -137,7 +137,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @cache
 def commands() -> Callable[..., Any]:
-    """All commands, put together once: it takes a quarter of a second."""
+    """All commands, put together once for all tests of a process."""
     return get_command(app)
 
 

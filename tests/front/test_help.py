@@ -20,7 +20,7 @@ from nandlab.cli.commands import EXAMPLES
 
 
 def completed(line: str) -> set[str]:
-    """What a shell offers behind a line: the command is started with this environment."""
+    """Completions of a line, as a shell asks the command for them."""
     call = "import sys; sys.argv[0] = 'nandlab'; from nandlab.cli import main; main()"
     words = {"COMP_WORDS": line, "COMP_CWORD": str(len(line.split(" ")) - 1)}
     done = subprocess.run(

@@ -11,6 +11,7 @@ from pathlib import Path
 from types import ModuleType
 
 import nandlab
+from suite.rust import WHOLE
 
 ROOT = Path(__file__).resolve().parents[2]
 TUTORIAL = (ROOT / "docs/tutorials/6-an-ftl-tonight.md").read_text(encoding="utf-8")
@@ -45,7 +46,7 @@ def test_python_and_rust_are_equal_to_the_bit(tmp_path: Path):
     ftl = module(written("hot_cold.py", tmp_path)).HotCold
     ours = nandlab.run("tiny", job, precondition="steady", ftl=ftl).to_dict()
     # As the suite builds its Rust tests, so that nothing is compiled anew.
-    command = ["cargo", "build", "--quiet", "--locked", "--workspace", "--examples", "--tests"]
+    command = ["cargo", "build", "--quiet", "--locked", *WHOLE]
     subprocess.run(command, cwd=ROOT, check=True)
     target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
     done = subprocess.run(

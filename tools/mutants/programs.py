@@ -10,8 +10,6 @@ from typing import Any, NamedTuple
 
 from mutants.list import Refused
 
-"""Profile of cargo that they are built with."""
-
 LIBRARY = "lib"
 """Target that stands for the tests inside of a library, whatever it is called."""
 
@@ -34,8 +32,7 @@ def programs(folder: Path) -> list[Program]:
     Raises:
         Refused: they cannot be built.
     """
-    command = ["cargo", "test", "--workspace", "--no-run"]
-    command.append("--message-format=json")
+    command = ["cargo", "test", "--workspace", "--no-run", "--message-format=json"]
     ended = subprocess.run(command, cwd=folder, stdout=subprocess.PIPE, text=True, check=False)
     if ended.returncode:
         raise Refused(f"`{' '.join(command)}` in {folder} has failed: see above")

@@ -55,9 +55,7 @@ def everything(steps: Steps, is_full: bool) -> None:
         Step("Python format", ("ruff", "format", "--quiet", "--check", ".")),
         Step("Python lints", ("ruff", "check", "--quiet", ".")),
     )
-    rust_tests(
-        steps, ("--workspace", "--tests", "--examples"), ("--include-ignored",) if is_full else ()
-    )
+    rust_tests(steps, rust.WHOLE, ("--include-ignored",) if is_full else ())
     steps.together(
         Step("Rust lints", (*CLIPPY, "--workspace", "--all-targets", *NO_WARNINGS)),
         Step("Python types", ("mypy",)),

@@ -20,7 +20,6 @@ from suite.steps import KEPT, ROOT, Test
 TURN = "NANDLAB_TURN"
 """Variable that makes tests large: set, they take all of their cases, of a turn of this number."""
 
-
 WHOLE = ("--workspace", "--tests", "--examples")
 """Everything that the default suite builds: a Python test runs one of the examples."""
 
@@ -35,9 +34,7 @@ class Binary(NamedTuple):
     """Crate and target, as `ssd main`."""
 
 
-def build(
-    selected: Sequence[str] = ("--workspace", "--tests", "--examples"),
-) -> list[Binary] | None:
+def build(selected: Sequence[str] = WHOLE) -> list[Binary] | None:
     """Compiles tests; None where that fails, with the compiler's own words on standard error."""
     command = ["cargo", "test", "--no-run", "--message-format=json-render-diagnostics"]
     ended = subprocess.run(
