@@ -10,8 +10,9 @@ import subprocess
 from pathlib import Path
 from types import ModuleType
 
-import nandlab
 from suite.rust import WHOLE
+
+import nandlab
 
 ROOT = Path(__file__).resolve().parents[2]
 TUTORIAL = (ROOT / "docs/tutorials/6-an-ftl-tonight.md").read_text(encoding="utf-8")
