@@ -60,6 +60,7 @@ class Tree:
             folders[:] = [f for f in folders if f not in SKIPPED_FOLDERS and not f.startswith(".")]
             self.files += [Path(folder, name).relative_to(root).as_posix() for name in names]
         self.files.sort()
+        self._texts: dict[str, str] = {}
 
     def ending(self, *suffixes: str) -> list[str]:
         """Files with one of these suffixes."""
@@ -67,8 +68,10 @@ class Tree:
 
     def text(self, path: str) -> str:
         """The text of a file; nothing where there is none."""
-        file = self.root / path
-        return file.read_text(encoding="utf-8") if file.is_file() else ""
+        if path not in self._texts:
+            file = self.root / path
+            self._texts[path] = file.read_text(encoding="utf-8") if file.is_file() else ""
+        return self._texts[path]
 
     def lines(self, path: str) -> Iterator[tuple[int, str]]:
         """The numbered lines of a file."""

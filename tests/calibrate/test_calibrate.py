@@ -55,8 +55,9 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def found(data: Path) -> Calibration:
-    return calibrate("tiny", data, FIT, holdout_rows="depth == 16", **QUICK)
+def found(data: Path, few_or_all: Callable[[int, int], int]) -> Calibration:
+    trials = few_or_all(50, 200)
+    return calibrate("tiny", data, FIT, holdout_rows="depth == 16", trials=trials, **QUICK)
 
 
 def test_what_was_simulated_is_found_again(found: Calibration):
@@ -264,7 +265,7 @@ def test_the_command(nandlab: Callable[..., Ended], data: Path, folder: Path):
 def test_ctrl_c_keeps_the_best_so_far(data: Path, folder: Path, workers: str):
     process = progressed(
         [
-            *[COMMAND, "calibrate", "tiny", "--measured", str(data), "--requests", "20000"],
+            *[COMMAND, "calibrate", "tiny", "--measured", str(data), "--requests", "5000"],
             *[f"--fit={','.join(f'{key}={a}:{b}' for key, (a, b) in FIT.items())}"],
             *["--trials", "100000", "--workers", workers, "--out", "f.toml", "--json", "f.json"],
         ],

@@ -233,6 +233,10 @@ def test_a_snapshot_that_is_refused_changes_nothing(folder: Path) -> None:
         lab.Drive.load("cut.nldrive").serve(clock="fast")
 
 
+def test_options_of_other_commands_are_refused(nandlab: Run) -> None:
+    nandlab("ctl", "c.sock", "cut", "--way", "suspended").refused("--way", "`cut`", "exchange")
+
+
 def test_commands_come_to_a_server_at_a_port(folder: Path) -> None:
     """`--control` names the socket; the table tells of clients, answers and the exchange."""
     ctl = f"{sys.executable} -m nandlab ctl c.sock"
@@ -245,7 +249,6 @@ mkdir there && cd there && {sys.executable} -m nandlab ctl ../c.sock snapshot no
 ! {sys.executable} -m nandlab ctl ../c.sock exchange 77
 ! {sys.executable} -m nandlab ctl ../c.sock exchange x
 ! {sys.executable} -m nandlab ctl ../c.sock age
-! {sys.executable} -m nandlab ctl ../c.sock cut --way suspended
 """
     arguments = [sys.executable, "-m", "nandlab", "nbd", "--drive", "tiny", *ROOMY_SETS]
     arguments += ["--port", "0", "--control", "c.sock", "--clock", "scaled=0.1"]
@@ -262,7 +265,6 @@ mkdir there && cd there && {sys.executable} -m nandlab ctl ../c.sock snapshot no
     carries(errors[0], "die 77", "0 to 3")
     carries(errors[1], "`x`", "whole number")
     carries(errors[2], "age HOURS", "exchange DIE", "snapshot FILE")
-    carries(errors[3], "--way", "`cut`", "exchange")
     report = json.loads(Path("r.json").read_text())
     [exchange] = report["device"]["exchanges"]
     assert (exchange["die"], exchange["way"], exchange["pe_cycles"]) == (2, "suspended", 5)

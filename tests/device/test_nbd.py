@@ -305,7 +305,7 @@ def test_broken_clients_harm_nobody(folder: Path) -> None:
 @pytest.mark.parametrize("clock", some(["real", "fast"]))
 def test_answers_go_to_those_who_asked(folder: Path, clock: str) -> None:
     """Clients that take no answers, or leave, with large reads under way: others get their own."""
-    length, count = 1 << 18, 12
+    length, count = 1 << 17, 8
     with lab.serve("tiny", set=SMALL, clock=clock, socket="drive.sock") as server:
         size = size_of() // length * length
         data = random.Random(3).randbytes(size)

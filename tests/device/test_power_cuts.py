@@ -213,7 +213,7 @@ def ext4_under_cuts(folder: Path, cuts: int, **sets: object) -> None:
 def test_a_database_survives_cuts(folder: Path, few_or_all: Callable[[int, int], int]) -> None:
     """Ext4 and SQLite are whole, and every committed row is there."""
     needs_file_systems(folder)
-    ext4_under_cuts(folder, few_or_all(6, 30))
+    ext4_under_cuts(folder, few_or_all(3, 30))
 
 
 def test_a_drive_that_lies_loses_rows(folder: Path) -> None:

@@ -38,7 +38,10 @@ KEYS = {
 #: In miniature where the drive is large: what matters here is that all of it works together.
 RANDREAD = "[randread]\nrw=randread\nbs=4k\niodepth=64\nnumber_ios=20000\n"
 RANDWRITE = "[randwrite]\nrw=randwrite\nbs=4k\niodepth=64\nnumber_ios=20000\n"
-SMALL = ["--set", "chip.geometry.blocks_per_plane=128", "--set", "gc.start_free_blocks=13"]
+SMALL = [
+    *["--set", "chip.geometry.blocks_per_plane=128", "--set", "gc.start_free_blocks=13"],
+    *["--set", "drive.channels=2"],
+]
 
 
 def hold(report: dict[str, Any]) -> None:

@@ -440,7 +440,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def test_a_profile_that_goes_on_was_never_stopped(tmp_path: Path, whole: str):
-    """Interrupted by its callback at every 29th look, until nothing is left to do."""
+    """Interrupted by its callback at every 61st look, until nothing is left to do."""
     out, kept = tmp_path / "x.profile.toml", tmp_path / "x.profile.toml.unfinished"
     stops, known = 0, 0
     while True:
@@ -449,7 +449,7 @@ def test_a_profile_that_goes_on_was_never_stopped(tmp_path: Path, whole: str):
         def stop(*_now: float) -> None:
             nonlocal looks
             looks += 1
-            if looks == 29:
+            if looks == 61:
                 raise KeyboardInterrupt
 
         try:

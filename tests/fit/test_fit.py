@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from conftest import Ended, carries, refused
+from conftest import Ended, carries, refused, some
 from scipy.special import ndtr, stdtr
 
 import nandlab
@@ -200,7 +200,9 @@ def test_scatter_beyond_counts_widens_intervals():
     carries(found.method, "widened", "%")
 
 
-def test_pages_that_differ_by_factors_do_not_drown_the_low_rates():
+def test_pages_that_differ_by_factors_do_not_drown_the_low_rates(
+    few_or_all: Callable[[int, int], int],
+):
     """Rates of 25 rows differ by 30 %: found, and what low rates alone tell is still told.
 
     One factor for all variances takes the scatter of the high rates for that of the low ones, and
@@ -211,8 +213,8 @@ def test_pages_that_differ_by_factors_do_not_drown_the_low_rates():
     rate = truth["epsilon"] + truth["alpha"] * cycles ** truth["k"]
     rate = rate + truth["beta"] * cycles ** truth["m"] * (hours / 24) ** truth["n"]
     whole, spreads, widths = 0, [], []
-    seeds = range(12)
-    for seed in seeds:
+    seeds = few_or_all(4, 12)
+    for seed in range(seeds):
         rng = np.random.default_rng(seed)
         pages = rate * np.exp(0.3 * rng.standard_normal(len(rate)) - 0.045)
         data = {"pe_cycles": cycles, "retention_hours": hours, **counted(rng, pages, 2e8)}
@@ -221,7 +223,7 @@ def test_pages_that_differ_by_factors_do_not_drown_the_low_rates():
         carries(found.method, f"{100 * found.estimate.spread:.3g} %")
         spreads.append(100 * found.estimate.spread)
         widths.append(math.log(found["epsilon"].high / found["epsilon"].value))
-    assert whole >= 9
+    assert whole >= 0.75 * seeds
     assert np.median(spreads) == pytest.approx(30, rel=0.2)
     assert np.median(widths) < math.log(4)
 
@@ -366,7 +368,7 @@ def swept(chip: str, sets: list[str]) -> Path:
     return path
 
 
-@pytest.mark.parametrize("law", ["gaussian", "student_t"])
+@pytest.mark.parametrize("law", some(["gaussian", "student_t"]))
 def test_a_sweep_of_a_known_cell_becomes_that_cell(folder: Path, law: str):
     """Board, fit, chip file, board again: the levels come back, and so do the error rates."""
     shape = [] if law == "gaussian" else ["chip.cell.levels.shape={student_t=8.0}"]
@@ -460,13 +462,13 @@ def test_parquet_is_csv(folder: Path):
     assert by_csv.parameters == by_parquet.parameters
 
 
-def test_pictures(folder: Path):
-    for law, make in MADE.items():
-        figure = nandlab.fit(make(np.random.default_rng(7))[0], law).plot(folder / f"{law}.png")
-        above, below = figure.axes
-        assert above.get_ylabel() in ("raw bit error rate", "cells in a bin")
-        assert below.get_ylabel() == "residual (st. dev.)"
-        assert below.get_xlabel()
+@pytest.mark.parametrize("law", some(MADE, 2))
+def test_pictures(folder: Path, law: str):
+    figure = nandlab.fit(MADE[law](np.random.default_rng(7))[0], law).plot(folder / f"{law}.png")
+    above, below = figure.axes
+    assert above.get_ylabel() in ("raw bit error rate", "cells in a bin")
+    assert below.get_ylabel() == "residual (st. dev.)"
+    assert below.get_xlabel()
 
 
 def test_a_picture_tells_ages_apart():
@@ -669,7 +671,7 @@ def test_any_data_is_fitted_or_refused(few_or_all: Callable[[int, int], int]):
     """Nonsense in every column: no traceback, no warning, no interval without its value."""
     rng = np.random.default_rng(7)
     fitted, told = 0, []
-    for i in range(few_or_all(30, 90)):
+    for i in range(few_or_all(16, 90)):
         law, rows = EVERY_LAW[i % len(EVERY_LAW)], int(rng.integers(1, 40))
         most = {"pe_cycles": 2e6, "retention_hours": 1e5, "reads": 1e7, "temperature_c": 150}
         data = {name: some_column(rng, rows, m) for name, m in most.items() if rng.random() < 0.7}

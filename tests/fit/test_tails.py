@@ -13,7 +13,7 @@ import nandlab
 from nandlab.fit.mixture import distribution, histogram, mixture
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", some(range(4)))
 def test_tails_as_light_as_gaussian_ones_are_open_above(seed: int, folder: Path):
     """And refuse nothing: the other parameters are known as well as those of Gaussian states."""
     data, _ = states(np.random.default_rng(seed), None)

@@ -47,20 +47,15 @@ def test_chips_that_name_each_other(
 )
 def test_pictures_need_no_backend_of_the_environment(folder: Path, backend: str):
     """As a shell inherits it that a notebook has opened."""
-    for command in (
-        [*RUN, "--quiet", "--plot", "run.png"],
-        ["cell", "tlc_3d", "--plot", "cell.svg"],
-    ):
-        ended = subprocess.run(
-            [COMMAND, *command],
-            env={**os.environ, "MPLBACKEND": backend},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert (ended.returncode, ended.stderr) == (0, "")
+    ended = subprocess.run(
+        [COMMAND, *RUN, "--quiet", "--plot", "run.png"],
+        env={**os.environ, "MPLBACKEND": backend},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (ended.returncode, ended.stderr) == (0, "")
     assert Path("run.png").stat().st_size > 1000
-    assert Path("cell.svg").stat().st_size > 1000
 
 
 SEEDED = [
@@ -129,12 +124,14 @@ def test_messages_are_short_and_move_no_cursor(nandlab: Callable[..., Ended], ar
     assert not any(ord(letter) < 32 or letter in "\x7f\u202e" for letter in said)
 
 
-def test_what_is_no_text_is_refused(folder: Path):
-    for arguments in ([b"show", b"\xff"], [b"run", b"--drive", b"\xff.toml"], [b"cell", b"\xff"]):
-        ended = subprocess.run([COMMAND.encode(), *arguments], capture_output=True, check=False)
-        assert ended.returncode == 2, ended
-        assert b"Traceback" not in ended.stderr
-        assert ended.stderr.count(b"\n") == 1
+@pytest.mark.parametrize(
+    "arguments", some([[b"run", b"--drive", b"\xff.toml"], [b"show", b"\xff"], [b"cell", b"\xff"]])
+)
+def test_what_is_no_text_is_refused(folder: Path, arguments: list[bytes]):
+    ended = subprocess.run([COMMAND.encode(), *arguments], capture_output=True, check=False)
+    assert ended.returncode == 2, ended
+    assert b"Traceback" not in ended.stderr
+    assert ended.stderr.count(b"\n") == 1
 
 
 def test_plain_text_is_left_alone():

@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
+from collections.abc import Callable
 from pathlib import Path
 
-from conftest import carries, refused
+from conftest import Ended, refused
 
 from nandlab.catalogue import roster
 from nandlab.keys import key, keys, written
-
-
-def command(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "nandlab", *arguments], capture_output=True, text=True, check=False
-    )
 
 
 def test_every_key_has_a_meaning() -> None:
@@ -54,14 +47,11 @@ def test_the_value_of_a_drive(tmp_path: Path) -> None:
     assert written("ftl.log_blocks", "tiny") is None
 
 
-def test_command_line() -> None:
-    done = command("explain", "ftl.overprovisioning", "--drive", "tiny")
-    assert done.returncode == 0, done.stderr
-    assert "physical / logical capacity - 1" in done.stdout
-    assert "0.28" in done.stdout
+def test_command_line(nandlab: Callable[..., Ended]) -> None:
+    said = nandlab("explain", "ftl.overprovisioning", "--drive", "tiny").succeeded().out
+    assert "physical / logical capacity - 1" in said
+    assert "0.28" in said
     for wrong, part in [("gc.dd", "`gc.d`"), ("chip.timing", "t_read_us"), ("", "unknown key")]:
-        done = command("explain", wrong)
-        assert done.returncode == 2
-        carries(done.stderr, part)
+        nandlab("explain", wrong).refused(part)
     with refused("`ftl.nam`", "`ftl.name`"):
         key("ftl.nam")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import cache
 
 import pytest
 from conftest import refused
@@ -12,6 +13,7 @@ import nandlab
 JOB = "[a]\nrw=randread\nnumber_ios=300\n"
 
 
+@cache
 def tables() -> list[tuple[object, dict[str, str], int]]:
     """Things with rows, arguments of `to_pandas`, and how many rows there are."""
     result = nandlab.run("tiny", JOB, requests=True)

@@ -477,7 +477,7 @@ def test_a_method_that_asks_for_its_own_drive_is_refused() -> None:
 
 def test_another_thread_waits_for_a_drive() -> None:
     drive = nandlab.Drive("tiny", ftl=Told)
-    preconditioning = threading.Thread(target=lambda: drive.precondition("steady"))
+    preconditioning = threading.Thread(target=lambda: drive.precondition("fill"))
     preconditioning.start()
     while preconditioning.is_alive():
         assert drive.capacity_bytes > 0

@@ -11,7 +11,7 @@ from conftest import ROOT, carries
 
 PROGRAMS = (
     *("sh", "cat", "dirname", "sed", "rm", "mkdir", "chmod", "sort", "tr", "xargs", "cksum"),
-    *("cut", "find", "cp"),
+    *("cut", "find", "cp", "grep"),
 )
 
 #: A Python without `venv` that installs, in the place of packages, programs that note their calls.
@@ -111,6 +111,35 @@ def test_what_is_missing_goes_into_the_checkout(tmp_path: Path):
     # This rustup has no cargo: so much is said at the end.
     assert code == 2
     carries(err, ".lab/", "rustup.rs")
+
+
+#: A Python with `venv`, whose pip notes what it is to install, and fails at all but uv.
+PYTHON_WITH_VENV = """
+case "$*" in
+    *"-m venv"*) mkdir -p .venv/bin; cp "$STUBS/python3" .venv/bin/python ;;
+    *"-m pip config list"*) echo "$SETTINGS" ;;
+    *"--target .lab/uv uv"*) mkdir -p .lab/uv/bin; cp "$STUBS/uv" .lab/uv/bin/uv ;;
+    *"-m pip install"*) echo "pip $*" >>"$STUBS/calls"; exit 1 ;;
+esac
+"""
+
+
+@pytest.mark.parametrize(
+    ("settings", "asked"),
+    [
+        ("global.timeout='60'", ["uv", "pip"]),
+        ("global.index-url='https://example.org/simple'", ["pip"]),
+    ],
+)
+def test_uv_gets_packages(tmp_path: Path, settings: str, asked: list[str]):
+    """Pip does where uv fails, and where it is told of an index that uv would not ask."""
+    python = PYTHON_WITH_VENV.replace("$SETTINGS", settings)
+    programs = {"python3": python, "uv": UV, "cargo": "echo cargo 1.95.0"}
+    code, _ = lab(tmp_path, "demo", programs=programs, may_install=True)
+    assert code == 1
+    calls = (tmp_path / "stubs/calls").read_text().splitlines()
+    assert [call.split()[0] for call in calls] == asked
+    assert all("maturin" in call for call in calls)
 
 
 @pytest.mark.long

@@ -15,6 +15,5 @@ class TestWang2014(Reproduced):
         "page_11_us",
         "msb_11_us",
         "program_drop_late_percent",
-        "lsb_errors_over_msb",
     )
     least_met = 0.9

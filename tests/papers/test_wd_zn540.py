@@ -9,7 +9,6 @@ class TestWdZn540(Reproduced):
     name = "wd_zn540"
     witnesses = (
         "read_4096_1_iops",
-        "read_4096_64_iops",
         "write_4096_us",
         "writes_8192_8_mb_s",
         "append_8192_us",

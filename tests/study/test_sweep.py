@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import refused
+from conftest import refused, some
 
 import nandlab
 from nandlab import Study
@@ -152,7 +152,7 @@ def test_options_of_jobs(folder: Path):
 # --- Rows ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("precondition", ["none", "fill", "steady", "rested"])
+@pytest.mark.parametrize("precondition", some(["steady", "none", "fill", "rested"]))
 def test_rows_are_those_of_separate_runs(precondition: str):
     """To the bit, though points share one preconditioned drive."""
     study = small(precondition=precondition, replicates=2, seed=5).run(workers=2)

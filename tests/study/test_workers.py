@@ -84,6 +84,7 @@ def wait_for_end(process: int) -> None:
     until(lambda: not group(process), 10, "end of its processes")
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="no /proc")
 def test_kill_9_loses_the_points_under_way(long_study: Study):
     process = started(long_study, 10)
@@ -103,6 +104,9 @@ def test_kill_9_loses_the_points_under_way(long_study: Study):
 @pytest.mark.parametrize("sent", some([signal.SIGINT, signal.SIGTERM]))
 def test_ctrl_c_keeps_what_is_done(long_study: Study, sent: signal.Signals):
     process = started(long_study, 5)
+    # Two sweeps at once into one folder would mix their rows.
+    with refused("out", "another process"):
+        swept(long_study)
     # As a terminal does it: to all processes.
     os.killpg(process.pid, sent)
     asked = time.monotonic()
@@ -148,21 +152,13 @@ def test_a_point_that_kills_its_worker_is_a_row(tmp_path: Path, monkeypatch: pyt
     import nandlab.study.sweep
 
     monkeypatch.setattr(nandlab.study.sweep, "run_task", deadly)
-    study = small(tmp_path, axes={"job.iodepth": list(range(1, 9))}).run(workers=2)
-    assert (study.tally.done, study.tally.failed) == (7, 1)
+    study = small(tmp_path, axes={"job.iodepth": list(range(1, 5))}).run(workers=2)
+    assert (study.tally.done, study.tally.failed) == (3, 1)
     (failed,) = [row for row in study.records() if row["error"] is not None]
     assert failed["job.iodepth"] == 3
     carries(failed["error"], "killed")
     monkeypatch.undo()
     assert swept(study).tally.done == 1
-
-
-def test_another_process_is_refused(long_study: Study):
-    process = started(long_study, 1)
-    with refused("out", "another process"):
-        swept(long_study)
-    process.terminate()
-    process.communicate(timeout=20)
 
 
 def test_a_full_disk_ends_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

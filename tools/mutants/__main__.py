@@ -24,7 +24,7 @@ def main() -> int:
         if given.command == "make":
             print(f"{make(given.folder)} mutants in {given.folder}")
             return 0
-        return _run(given.folder, given.only, given.jobs, given.json)
+        return _run(given)
     except Refused as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
@@ -41,6 +41,7 @@ def _arguments() -> argparse.Namespace:
     run = commands.add_parser("run", help="try each mutant on a copy that has been built")
     run.add_argument("folder", type=Path, help="a copy, with nandlab in its .venv")
     run.add_argument("--only", action="append", metavar="NAME", help="this mutant; may be repeated")
+    run.add_argument("--named", action="store_true", help="try no suite but those it names")
     run.add_argument("--jobs", type=int, default=2, help="mutants at a time (2)")
     run.add_argument("--json", type=Path, metavar="OUT", help="file for all verdicts")
     return parser.parse_args()
@@ -61,10 +62,11 @@ def _chosen(every: Sequence[Mutant], only: Sequence[str] | None) -> list[Mutant]
     return [one for one in every if not only or one.name in only]
 
 
-def _run(folder: Path, only: Sequence[str] | None, jobs: int, out: Path | None) -> int:
+def _run(given: argparse.Namespace) -> int:
     # The list that the copy was made of.
-    chosen = _chosen(mutants(folder), only)
-    bench = Bench(folder, programs(folder), max(jobs, 1))
+    chosen = _chosen(mutants(given.folder), given.only)
+    jobs = max(given.jobs, 1)
+    bench = Bench(given.folder, programs(given.folder), jobs)
     ended = 0
 
     def tell(verdict: Verdict) -> None:
@@ -72,10 +74,10 @@ def _run(folder: Path, only: Sequence[str] | None, jobs: int, out: Path | None) 
         ended += 1
         print(line(verdict, ended, len(chosen)), flush=True)
 
-    verdicts = Trials(bench).run(chosen, max(jobs, 1), tell)
+    verdicts = Trials(bench, is_named_only=given.named).run(chosen, jobs, tell)
     print(f"\n{markdown(verdicts)}\n\n{summary(verdicts)}")
-    if out is not None:
-        out.write_text(as_json(verdicts), encoding="utf-8")
+    if given.json is not None:
+        given.json.write_text(as_json(verdicts), encoding="utf-8")
     if len(verdicts) < len(chosen):
         print("interrupted", file=sys.stderr)
         return 130

@@ -43,10 +43,14 @@ class Stopped(Exception):
 
 
 class Trials:
-    """The trials of some mutants on one bench."""
+    """The trials of some mutants on one bench.
 
-    def __init__(self, bench: Bench) -> None:
+    With `is_named_only` no suite is tried that the mutant does not name.
+    """
+
+    def __init__(self, bench: Bench, *, is_named_only: bool = False) -> None:
         self._bench = bench
+        self._is_named_only = is_named_only
         self._known: dict[str, Outcome] = {}
         self._locks: dict[str, Lock] = {}
         self._lock = Lock()
@@ -97,7 +101,8 @@ class Trials:
         return Verdict(mutant, "", "", False, seconds)
 
     def _suites(self, mutant: Mutant) -> Iterable[str]:
-        return dict.fromkeys([*mutant.suites, *self._bench.all()])
+        others = [] if self._is_named_only else self._bench.all()
+        return dict.fromkeys([*mutant.suites, *others])
 
     def _problem(self, suite: str) -> str:
         """Runs a suite without a mutant, once: why it cannot judge one; empty where it can."""

@@ -125,7 +125,7 @@ fn words_within_reach_are_corrected() {
         let told = |p: f64| Ok(1.0 + p * p.log2() + (1.0 - p) * (1.0 - p).log2());
         let rber = reach * rber_limit(code.rate(), told).unwrap();
         let (mut out, mut regions) = (vec![0; bits::words(length)], vec![0; length]);
-        for round in 0..20 {
+        for round in 0..turn::few_or_all(8, 20) {
             let mut word = draw(code, &mut rng);
             code.encode(&mut word);
             let bad = spoil(&word, length, rber, &mut rng);

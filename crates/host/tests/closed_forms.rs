@@ -394,6 +394,29 @@ fn suspends_wait_half_a_pulse() {
     assert!((wait / expected - 1.0).abs() < 0.05, "{wait} us of {expected}");
 }
 
+/// A program that was suspended goes on when the chip has resumed it.
+#[test]
+fn a_resumed_program_waits_for_the_chip() {
+    let job = "rw=randwrite\nbs=4k\nsync=1\nnumber_ios=1\n\
+               [read]\nrw=randread\nbs=4k\nnumber_ios=1\nstartdelay=5ms";
+    let write_us = |resume: &str| {
+        let sets = [
+            "drive.channels=1",
+            "drive.dies_per_channel=1",
+            "chip.geometry.blocks_per_plane=512",
+            "chip.timing.t_program_us=10000",
+            "chip.timing.t_program_suspend_us=20",
+            "chip.timing.suspends_max=1",
+            resume,
+        ];
+        let report = run(&sets, job, Precondition::Fill);
+        assert_eq!(number(&report["nand"]["suspends"]), 1.0);
+        number(&report["host"]["write"]["latency_us"]["max"])
+    };
+    let longer = write_us("chip.timing.t_resume_us=300") - write_us("chip.timing.t_resume_us=0");
+    assert!((longer - 300.0).abs() < 1e-6, "{longer} us");
+}
+
 /// A drive that is only read has no reason to collect, however full preconditioning left it.
 #[test]
 fn reads_alone_collect_nothing() {

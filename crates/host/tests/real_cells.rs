@@ -6,6 +6,7 @@
 use crate::running;
 
 use base::error::assert_carries;
+use base::rng::turn;
 use base::stats::clopper_pearson;
 use running::{number, run};
 use serde_json::Value;
@@ -30,6 +31,11 @@ fn of(sets: &[&[&str]], reads: u32) -> Value {
     let job = format!("rw=randread\nbs=4k\niodepth=16\nnumber_ios={reads}\nnorandommap=1");
     let sets = [&[TLC], sets].concat().concat();
     run(&sets, &job, Precondition::Fill).unwrap_or_else(|error| panic!("{sets:?}: {error}"))
+}
+
+/// Reads of a run whose words real cells hold, which is slow.
+fn reads() -> u32 {
+    turn::few_or_all(100, 200)
 }
 
 const REAL: &[&str] = &["chip.array.name=cells", "ecc.model=exact"];
@@ -113,9 +119,9 @@ fn soft_levels_of_real_cells_help() {
         &["age.pe_cycles=4096", "age.retention_hours=2048"],
         &["retry.name=soft_decision", "retry.retire_after=0"],
     ];
-    let real = of(&[sets, &[REAL]].concat(), 200);
-    let third = of(&[sets, &[REAL, &["retry.max_levels=3"]]].concat(), 200);
-    let played = of(&[sets, &[&["chip.array.name=cells", "ecc.model=profile"]]].concat(), 200);
+    let real = of(&[sets, &[REAL]].concat(), reads());
+    let third = of(&[sets, &[REAL, &["retry.max_levels=3"]]].concat(), reads());
+    let played = of(&[sets, &[&["chip.array.name=cells", "ecc.model=profile"]]].concat(), reads());
     let levels = |report: &Value| -> Vec<f64> {
         let soft = report["ecc"]["soft_reads"].as_array().unwrap();
         soft.iter().map(number).chain([ecc(report, "uncorrectable")]).collect()
@@ -123,7 +129,7 @@ fn soft_levels_of_real_cells_help() {
     let (ours, theirs) = (levels(&real), levels(&played));
     println!("reads at each soft read and lost, real cells {ours:?}, profile {theirs:?}");
     assert!(ours.len() == 3 && ours.windows(2).all(|pair| pair[1] < pair[0]), "{ours:?}");
-    assert!(ours[0] > 150.0 && ours[1] < 0.6 * ours[0], "{ours:?}");
+    assert!(ours[0] > 0.75 * f64::from(reads()) && ours[1] < 0.6 * ours[0], "{ours:?}");
     for (ours, theirs) in ours.iter().zip(&theirs) {
         assert!(*ours < theirs + 4.0 * (ours + theirs).sqrt(), "{ours} {theirs}");
     }
@@ -143,14 +149,16 @@ fn moved_references_follow_real_charge() {
     let down = "retry={name='read_retry', max_levels=0, retire_after=0}";
     let up = "retry={name='read_retry', max_levels=0, retire_after=0, shifts_v=[0.04, 0.08]}";
     let lost = |array: &[&str], retry| {
-        let report = of(&[LDPC, ALIKE, array, &age, &[retry]], 200);
+        let report = of(&[LDPC, ALIKE, array, &age, &[retry]], reads());
         [ecc(&report, "uncorrectable"), ecc(&report, "hard_failures")]
     };
     let ([right, failed], [wrong, _]) = (lost(REAL, down), lost(REAL, up));
     let [rates, by_rate] = lost(&["chip.array.name=cells", "ecc.model=profile"], down);
     println!("words that failed at first {failed}, by rates {by_rate}");
     println!("pages lost with references moved down {right}, up {wrong}; by rates {rates}");
-    assert!(failed > 100.0 && wrong > 50.0 && right < 0.2 * wrong, "{right} {wrong} {failed}");
+    let reads = f64::from(reads());
+    assert!(failed > 0.5 * reads && wrong > 0.25 * reads, "{wrong} {failed}");
+    assert!(right < 0.2 * wrong, "{right} {wrong}");
     assert!((right - rates).abs() <= 4.0 * (right + rates).sqrt() + 1.0, "{right} {rates}");
 }
 
@@ -163,12 +171,13 @@ fn references_move_in_proportion() {
     let far = "retry={name='read_retry', max_levels=0, retire_after=0, shifts_v=[-0.18]}";
     let lost = |array: &[&str], lowest: &str| {
         let lowest = format!("chip.features.lowest_shift={lowest}");
-        ecc(&of(&[LDPC, ALIKE, array, &age, &[far, &lowest]], 200), "uncorrectable")
+        ecc(&of(&[LDPC, ALIKE, array, &age, &[far, &lowest]], reads()), "uncorrectable")
     };
     let (alike, in_proportion) = (lost(REAL, "1"), lost(REAL, "0.2"));
     let rates = lost(&["chip.array.name=cells", "ecc.model=profile"], "0.2");
     println!("pages lost with all moved alike {alike}, in proportion {in_proportion}, {rates}");
-    assert!(alike > 30.0 && in_proportion < 0.5 * alike, "{alike} {in_proportion}");
+    assert!(alike > 0.15 * f64::from(reads()), "{alike}");
+    assert!(in_proportion < 0.5 * alike, "{alike} {in_proportion}");
     let apart = (in_proportion - rates).abs();
     assert!(apart <= 4.0 * (in_proportion + rates).sqrt() + 1.0, "{in_proportion} {rates}");
     let array = ["chip.array.name=cells", "chip.features.lowest_shift=1.5"];

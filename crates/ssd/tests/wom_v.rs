@@ -4,7 +4,7 @@
 use crate::drive;
 
 use base::error::assert_carries;
-use base::rng::Rng;
+use base::rng::{Rng, turn};
 use nand::chip::BlockMode;
 use nand::geometry::Block;
 use ssd::conformance::batches::Batches;
@@ -58,7 +58,8 @@ fn a_cycle_takes_as_many_bits_as_the_closed_form_says() {
             let mut draw = || Lpn(rng.below(units) as u32);
             ftl.overwrite_untimed(30 * units, &mut draw, &mut untimed).unwrap();
             let before = ftl.counts();
-            ftl.overwrite_untimed(400 * units, &mut draw, &mut untimed).unwrap();
+            ftl.overwrite_untimed(turn::few_or_all(200, 400) * units, &mut draw, &mut untimed)
+                .unwrap();
             let counts = ftl.counts();
             let written = counts.host_units + counts.moved_units;
             let written = written - before.host_units - before.moved_units;

@@ -16,6 +16,13 @@ pub fn few_or_all<T>(few: T, all: T) -> T {
     chosen(turn(), few, all)
 }
 
+/// Whether a combination of cases is tried: one in so many by default, each with `--full`.
+///
+/// `number` is the sum of the cases' places in their lists: each case meets as many of the others.
+pub fn is_tried(number: usize, one_in: usize) -> bool {
+    few_or_all(number.is_multiple_of(one_in), true)
+}
+
 /// Seeds of this turn, so many, from `first` on.
 pub fn seeds(first: u64, count: u64) -> Range<u64> {
     window(turn(), first, count)
