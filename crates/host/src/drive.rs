@@ -5,6 +5,7 @@ use crate::config::Loaded;
 use crate::device::saved::SavedBytes;
 use crate::fio::zbd::Zoning;
 use base::archive::{Archive, State};
+use base::rng::Rng;
 use base::units::Hours;
 use base::{Error, Result};
 use ssd::ageing::Ageing;
@@ -24,12 +25,14 @@ pub struct Drive {
     pub(crate) bytes: Option<SavedBytes>,
 }
 
-/// History of a drive: its preconditioning, and whether a run has begun on it.
+/// History of a drive: its preconditioning, and the runs that have begun on it.
 #[derive(Clone)]
 pub(crate) struct Life {
     pub(crate) preconditioning: Preconditioning,
     /// The chips know their data: a run has begun, or time has passed.
     is_in_use: bool,
+    /// Runs that have begun on it.
+    runs: u64,
 }
 
 impl State for Drive {
@@ -41,15 +44,17 @@ impl State for Drive {
 
 impl State for Life {
     fn exchange(&mut self, archive: &mut Archive<'_>) -> Result<()> {
-        let Self { preconditioning, is_in_use } = self;
+        let Self { preconditioning, is_in_use, runs } = self;
         preconditioning.exchange(archive)?;
-        archive.value(is_in_use)
+        archive.value(is_in_use)?;
+        archive.value(runs)
     }
 }
 
 impl Life {
     /// Begins a run.
     pub(crate) fn start(&mut self, ssd: &mut Ssd, pe_cycles: u32) {
+        self.runs += 1;
         if std::mem::replace(&mut self.is_in_use, true) {
             ssd.start_again();
         } else {
@@ -71,7 +76,7 @@ impl Drive {
         let config = &loaded.config;
         let ssd = Ssd::new(config, memory_limit).map_err(|error| loaded.explain(error))?;
         let preconditioning = Preconditioning::new(Precondition::None, ssd.dies(), config.seed);
-        let life = Life { preconditioning, is_in_use: false };
+        let life = Life { preconditioning, is_in_use: false, runs: 0 };
         Ok(Self { loaded, memory_limit, ssd, life, bytes: None })
     }
 
@@ -199,6 +204,16 @@ impl Drive {
     /// Bytes that a host sees.
     pub fn capacity_bytes(&self) -> u64 {
         self.ssd.capacity_bytes()
+    }
+
+    /// Seed of the jobs of its next run: that of the drive for the first one, and then another one
+    /// for each, so that no run repeats the addresses of the one before.
+    pub(crate) fn seed_of_jobs(&self) -> u64 {
+        let seed = self.loaded.config.seed;
+        match self.life.runs {
+            0 => seed,
+            runs => Rng::stream(seed, &format!("run {runs}")).bits(),
+        }
     }
 
     /// Its zones, where it has any.

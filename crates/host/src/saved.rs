@@ -22,7 +22,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 const NAME: &[u8] = b"nandlab drive\n";
 
 /// Raise this with any change of the data that `State` writes, or of their meaning.
-const LAYOUT: u32 = 6;
+const LAYOUT: u32 = 7;
 
 /// The version that reads a file must be the one that wrote it.
 fn version() -> String {

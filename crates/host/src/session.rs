@@ -77,7 +77,7 @@ impl Opened {
             let problem = "the power of this drive has been cut";
             return Err(Error::new("drive", problem).hint("recover it first"));
         }
-        let (capacity, seed) = (drive.capacity_bytes(), drive.loaded.config.seed);
+        let (capacity, seed) = (drive.capacity_bytes(), drive.seed_of_jobs());
         let (zoning, handles) = (drive.zoning(), drive.handles());
         let target = Target { zoning, handles, ..Target::new(capacity, seed) };
         let of_file = |file: fio::Loaded| Self {

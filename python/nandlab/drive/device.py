@@ -333,7 +333,8 @@ class Drive:
     ) -> Result:
         """Runs a workload on this drive, and leaves it as the run has left it.
 
-        Arguments and errors are those of `nandlab.run`. Time begins at zero in every run. A run
+        Arguments and errors are those of `nandlab.run`. Time begins at zero in every run. Jobs go
+        on with their random numbers: a run does not repeat the addresses of the one before. A run
         that is interrupted takes its drive with it: keep a clone. After a run with `is_last` the
         drive is of no use, which saves a copy of its tables.
         """

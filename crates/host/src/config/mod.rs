@@ -5,7 +5,7 @@
 //! files.
 //!
 //! The layers, from the lowest: the file of `drive_preset`, the file itself, then the `--set`
-//! assignments in their order. In every layer `[chip] preset`, `[chip.cell] preset` and `[host]
+//! assignments in their order, of which those that choose something come first. In every layer `[chip] preset`, `[chip.cell] preset` and `[host]
 //! preset` name a further file, which lies under that section; a chip's file may name its cell so
 //! too. The higher layer wins, key by key. Three choices drop keys of lower layers, because those
 //! keys were meant for something else:
@@ -18,7 +18,7 @@
 //!   shared by all members: `d` goes when `gc.name` turns from `d_choices` to `greedy`, and
 //!   `start_free_blocks` stays.
 //!
-//! A `--set` that a later `--set` would drop in this way is an error. Every error names the file
+//! A `--set` that a table in a later `--set` would drop in this way is an error. Every error names the file
 //! and line, or the assignment, that its key came from.
 
 mod chain;
@@ -141,10 +141,26 @@ fn load_file(file: &preset::Text, sets: &[String]) -> Result<Loaded> {
     let mut layers = Layers::default();
     layers.origins.place.clone_from(&file.place);
     layers.file(file, &mut Chain::default())?;
+    // Choices first: whoever writes `gc.d` before `gc.name` means the same.
+    let mut sets: Vec<&String> = sets.iter().collect();
+    sets.sort_by_key(|set| order_of(set));
     for set in sets {
         layers.set(set)?;
     }
     layers.finish()
+}
+
+/// Where an assignment stands among the others: presets, those of outer sections first, codes,
+/// members of families, and what belongs to all of these.
+fn order_of(set: &str) -> usize {
+    let path = set.split('=').next().unwrap_or_default().trim();
+    let depth = path.matches('.').count();
+    match path.rsplit('.').next() {
+        Some("preset") => depth,
+        Some("code") => 10,
+        Some(last) if FAMILIES.iter().any(|family| family.selector == last) => 11,
+        _ => 12,
+    }
 }
 
 /// Where a key was written.

@@ -102,9 +102,9 @@ impl Session {
         let mut programs = resumes;
         let (mut shortest, mut longest) = (Time::NEVER, Time::ZERO);
         for (timing, of_kind) in timings.iter().zip(&counts.of_kind) {
-            for (page_type, &(commands, _)) in of_kind.program_time.iter().enumerate() {
+            for (row, &(commands, _)) in of_kind.program_time.iter().enumerate() {
                 if commands > 0 {
-                    let range = timing.program_range(page_type as u8);
+                    let range = timing.program_range(row as u8);
                     programs.add(Spent::at(commands, range));
                     (shortest, longest) = (shortest.min(range.0), longest.max(range.1));
                 }

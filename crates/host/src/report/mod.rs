@@ -317,9 +317,10 @@ impl Session {
         let (bits, one_shot) = (chip.cell_bits, chip.page_order == PageOrder::OneShot);
         let times = &self.run.ssd.flash_counts().of_kind[number].program_time;
         let mut program = Map::new();
-        for (i, &(commands, time)) in times.iter().enumerate().take(bits as usize) {
+        for (i, &(commands, time)) in times.iter().enumerate() {
             // One-shot has wordlines only.
             let name = match (bits, i) {
+                (bits, i) if i == bits as usize => "single_level",
                 (1, _) => "page",
                 _ if one_shot => "wordline",
                 (_, i) => page_type_name(i as u8, bits),

@@ -27,7 +27,7 @@ use ssd::timeline::{SpanKind, Track};
 use ssd::{Completion, Cut, Ssd, Step};
 use stats::{JobStats, RequestLog, Series};
 use tails::Tails;
-use until::Until;
+use until::{End, Until};
 
 /// What simulated time is good for.
 const YEARS: f64 = Time::LIMIT.0 as f64 / (365.25 * 86_400e9);
@@ -80,6 +80,8 @@ pub struct Run {
     /// Whether it has settled.
     pub settling: Settling,
     until: Option<Until>,
+    /// Where `until` ends the run, in its own unit.
+    end: End,
     /// It has come to that end: jobs that wait do not begin.
     is_stopped: bool,
     /// The time after a multiple of `MOST_AT_ONCE` completions.
@@ -121,6 +123,7 @@ impl Run {
             tails: None,
             settling: Settling::new(ssd.capacity_bytes()),
             until: None,
+            end: End::NEVER,
             is_stopped: false,
             ssd,
             next_queue: 0,
@@ -152,6 +155,7 @@ impl Run {
         if let Until::Settled(goal) = until {
             self.settling.watch(goal);
         }
+        self.end = End::of(until, self.ssd.capacity_bytes());
         self.until = Some(until);
     }
 
@@ -479,26 +483,33 @@ impl Run {
             let latency = self.settling.keeps_latencies().then(|| self.totals().latency());
             self.settling.close(self.mark(), latency);
         }
-        let is_end = match self.until.filter(|_| !self.is_stopped) {
-            None => false,
-            Some(Until::Requests(requests)) => self.completed >= requests,
-            Some(Until::Time(time)) => now >= time,
+        match self.until.filter(|_| !self.is_stopped) {
             Some(Until::DriveWrites(_))
                 if self.write_bytes == 0 && self.completed >= MOST_AT_ONCE =>
             {
                 let problem = format!("none of the first {} requests wrote", self.completed);
                 return Err(Error::new("until", problem).hint("end it by requests or by time"));
             }
-            Some(Until::DriveWrites(times)) => {
-                self.write_bytes as f64 >= times * self.ssd.capacity_bytes() as f64
-            }
-            Some(Until::Settled(_)) => is_over && self.settling.is_over(),
-        };
-        if is_end {
-            self.is_stopped = true;
-            self.runners.iter_mut().for_each(|runner| runner.stop(now));
+            Some(Until::Settled(_)) if is_over && self.settling.is_over() => self.stop(),
+            _ => {}
         }
         Ok(())
+    }
+
+    /// Whether `until` has been reached.
+    #[inline]
+    fn is_at_end(&self, now: Time) -> bool {
+        self.completed >= self.end.completed
+            || now >= self.end.time
+            || self.write_bytes >= self.end.write_bytes
+    }
+
+    /// Lets its jobs send nothing more.
+    #[cold]
+    fn stop(&mut self) {
+        let now = self.ssd.now();
+        (self.is_stopped, self.end) = (true, End::NEVER);
+        self.runners.iter_mut().for_each(|runner| runner.stop(now));
     }
 
     /// Refuses a run that only its time would end, when no time passes: requests that cost nothing,
@@ -528,9 +539,6 @@ impl Run {
         self.failed += u64::from(failed);
         if self.service.is_some() {
             self.note_service(arrival, now);
-        }
-        if self.completed.is_multiple_of(BETWEEN_LOOKS) {
-            self.look()?;
         }
         let job = token as usize;
         let runner = &mut self.runners[job];
@@ -575,6 +583,12 @@ impl Run {
             Op::Flush => SpanKind::HostFlush,
         };
         self.ssd.span(Track::Host, job as u32, kind, arrival, now);
+        if self.completed.is_multiple_of(BETWEEN_LOOKS) {
+            self.look()?;
+        }
+        if self.is_at_end(now) {
+            self.stop();
+        }
         self.send(job)?;
         self.fetch()
     }

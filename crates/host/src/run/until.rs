@@ -16,6 +16,36 @@ pub enum Until {
     Settled(Goal),
 }
 
+/// The end of a run as numbers, of which the first that is reached counts.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct End {
+    /// Requests that are complete.
+    pub completed: u64,
+    /// Simulated time.
+    pub time: Time,
+    /// Bytes that the host has written.
+    pub write_bytes: u64,
+}
+
+impl End {
+    /// Of a run that its jobs end.
+    pub const NEVER: Self =
+        Self { completed: u64::MAX, time: Time::NEVER, write_bytes: u64::MAX };
+
+    /// Of a run on a drive of so many bytes. One that is to settle does not know its end.
+    pub fn of(until: Until, capacity_bytes: u64) -> Self {
+        match until {
+            Until::Requests(completed) => Self { completed, ..Self::NEVER },
+            Until::Time(time) => Self { time, ..Self::NEVER },
+            Until::DriveWrites(times) => {
+                let write_bytes = (times * capacity_bytes as f64).ceil() as u64;
+                Self { write_bytes, ..Self::NEVER }
+            }
+            Until::Settled(_) => Self::NEVER,
+        }
+    }
+}
+
 const EXPECTED: &str = "settled, settled=METRIC, pts, pts=METRIC, requests as 100000, simulated \
                         time as 2s, or drive writes as 1.5x";
 

@@ -315,9 +315,10 @@ impl Timing {
         self.program(self.row(mode, page_type), pe_cycles)
     }
 
-    /// Where the times of a page stand. In single-level mode all pages are of the first type.
+    /// Where the times of a page stand: its type, or the number of types in single-level mode, where
+    /// all pages are of the first type.
     #[inline]
-    fn row(&self, mode: BlockMode, page_type: u8) -> u8 {
+    pub fn row(&self, mode: BlockMode, page_type: u8) -> u8 {
         page_type + mode.table() as u8 * (self.read.len() as u8 - 1)
     }
 
@@ -332,9 +333,9 @@ impl Timing {
         range(&self.read, &self.read_wear, |row| row.read)
     }
 
-    /// Shortest and longest program of a page type, whatever its wear.
-    pub fn program_range(&self, page_type: u8) -> (Time, Time) {
-        range(&self.program[usize::from(page_type)..][..1], &self.program_wear, |row| row.program)
+    /// Shortest and longest program of the pages of a [row](Self::row), whatever their wear.
+    pub fn program_range(&self, row: u8) -> (Time, Time) {
+        range(&self.program[usize::from(row)..][..1], &self.program_wear, |row| row.program)
     }
 
     /// Shortest and longest erase, whatever the wear.

@@ -204,8 +204,8 @@ impl Flash {
                 *total += longest;
                 *most = (*most).max(longest);
             } else {
-                let page_type = usize::from(self.chips.of_die(die).page_type(job.page));
-                let (count, total) = &mut counts.program_time[page_type];
+                let row = self.chips.of_die(die).timing_row(job.mode, job.page);
+                let (count, total) = &mut counts.program_time[usize::from(row)];
                 *count += 1;
                 *total += longest;
             }

@@ -74,8 +74,9 @@ pub struct FlashCounts {
 pub struct KindCounts {
     /// Pages programmed.
     pub programs: u64,
-    /// Program commands and their time, by type of the (first) page.
-    pub program_time: [(u64, Time); 4],
+    /// Program commands and their time, by row of the chip's times: type of the (first) page, or
+    /// single-level mode.
+    pub program_time: [(u64, Time); 5],
     /// Blocks erased.
     pub erases: u64,
     /// Time of each operation.

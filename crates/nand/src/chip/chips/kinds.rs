@@ -108,6 +108,11 @@ impl Silicon {
         self.rules.site(BlockMode::Native, page).page_type
     }
 
+    /// The row of the chip's times of a page of a block in this mode.
+    pub fn timing_row(&self, mode: BlockMode, page: u32) -> u8 {
+        self.timing.row(mode, self.rules.site(mode, page).page_type)
+    }
+
     /// Which pages of a block are fast: the first of their cells. All of them, where a program
     /// takes all pages of a wordline.
     pub fn fast_pages(&self) -> Vec<bool> {

@@ -335,6 +335,11 @@ impl Ftl for Dftl {
             return Known::Later;
         }
         if self.page.lookup(lpn).is_none() {
+            if self.area.is_pending(page) {
+                // What it holds has left the cache and is not on flash yet.
+                self.area.hurry_page(page);
+                return Known::Later;
+            }
             // Nothing of the page was ever written: there is nothing to read.
             let loaded = self.load_run(first, count);
             self.counts.hits += u64::from(loaded);
