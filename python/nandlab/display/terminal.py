@@ -53,8 +53,9 @@ def say_error(error: NandlabError | OSError) -> None:
 INTERRUPTED = 130
 """Exit code after Ctrl-C, as shells have it, and after SIGTERM."""
 
-BROKEN = 1
-"""Exit code where a run breaks a law that it is checked by: its figures cannot be trusted."""
+FAULTY = 1
+"""Exit code where a command has ended and not all of it can be trusted: the checks of a run fail, or
+points of a study have no result."""
 
 REFUSED = 2
 """Exit code where an input is refused or an output cannot be written."""

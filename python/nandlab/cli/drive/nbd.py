@@ -13,7 +13,7 @@ from typing import Annotated
 import typer
 
 from nandlab.cli.files import OUTPUTS, Files, Plot, Quiet, json_file
-from nandlab.display.terminal import BROKEN, ProgressBar, console, say
+from nandlab.display.terminal import FAULTY, ProgressBar, console, say
 from nandlab.drive.device import Drive
 from nandlab.given.completion import key_of_a_drive, preset_of
 from nandlab.given.outputs import check_kind, check_outputs
@@ -205,7 +205,7 @@ def nbd(
             print_result(result, console(stderr=to_stdout))
         if to_stdout:
             print(result.to_json(), end="", flush=True)
-    raise typer.Exit(code if code or result.checks.ok else BROKEN)
+    raise typer.Exit(code if code or result.checks.ok else FAULTY)
 
 
 def _control(server: Server, how: Service, path: Path | None) -> AbstractContextManager[object]:

@@ -9,7 +9,7 @@ import typer
 
 from nandlab.cli import trace as cli_trace
 from nandlab.cli.files import OUTPUTS, Files, Plot, Quiet, json_file
-from nandlab.display.terminal import BROKEN, INTERRUPTED, ProgressBar, console, say
+from nandlab.display.terminal import FAULTY, INTERRUPTED, ProgressBar, console, say
 from nandlab.drive.blame import check_percent
 from nandlab.drive.blame_table import print_blame
 from nandlab.drive.device import Drive
@@ -293,7 +293,7 @@ def run(
                 print_blame(result, explain, console(stderr=to_stdout))
         if to_stdout:
             print(result.to_json(), end="", flush=True)
-    raise typer.Exit(code if code or result.checks.ok else BROKEN)
+    raise typer.Exit(code if code or result.checks.ok else FAULTY)
 
 
 class _What(TypedDict):

@@ -10,7 +10,7 @@ import typer
 
 from nandlab.cli.files import OUTPUTS, Files, Json, Plot, Quiet, check_json, tell
 from nandlab.cli.study.sweep import show_rows, tell_notices
-from nandlab.display.terminal import INTERRUPTED, ProgressBar, say
+from nandlab.display.terminal import FAULTY, INTERRUPTED, ProgressBar, say
 from nandlab.given.outputs import check_kind, check_outputs
 from nandlab.given.refusal import refusal
 
@@ -109,6 +109,7 @@ def search(
             tell_notices(found.study)
         if json is not None or not quiet:
             tell(json, best, lambda out: None if quiet else show_rows(out, found.study, best))
+    raise typer.Exit(FAULTY if found.study.errors() else 0)
 
 
 def _parts(given: list[str]) -> list[str]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from nandlab.cli.files import OUTPUTS, Files, Json, Plot, Quiet, check_json, tell
-from nandlab.display.terminal import INTERRUPTED, REFUSED, ProgressBar, say
+from nandlab.display.terminal import FAULTY, INTERRUPTED, REFUSED, ProgressBar, say
 from nandlab.given.outputs import check_kind, check_outputs
 from nandlab.given.refusal import refusal
 
@@ -119,7 +119,7 @@ def sweep(
             else "error: no point of the study has a result"
         )
         code = REFUSED
-    raise typer.Exit(code)
+    raise typer.Exit(code or (FAULTY if found.errors() else 0))
 
 
 def _said(facts: dict[str, Any]) -> str:
