@@ -47,11 +47,17 @@ pub(crate) struct Reader {
     /// Codewords of reads that go round again.
     failed: FailedWords,
     pub(crate) luck: Luck,
+    /// Pages of the request that is being read, while it has several.
+    pages: Vec<PageRun>,
 }
+
+/// Neighbours in one page that are read together: the first unit, its place, and their number.
+type PageRun = (u32, Ppn, u32);
 
 impl Reader {
     pub(super) fn new(config: &SsdConfig, retry: Box<dyn Retry>) -> Self {
-        Self { failed: FailedWords::default(), luck: Luck::new(config.seed), retry }
+        let luck = Luck::new(config.seed);
+        Self { failed: FailedWords::default(), luck, retry, pages: Vec::new() }
     }
 }
 
@@ -88,7 +94,7 @@ impl Ssd {
     #[inline]
     pub(super) fn read_range(&mut self, slot: u32, first: u32, last: u32, earlier: Earlier) {
         let owner = Owner::Request(slot);
-        let mut run: Option<(u32, Ppn, u32)> = None;
+        let mut run: Option<PageRun> = None;
         for unit in first..last + 1 {
             let place = match self.writer.buffer.find(Lpn(unit)) {
                 Some(held) => {
@@ -128,16 +134,29 @@ impl Ssd {
                     Some((lpn, from, units + 1))
                 }
                 (before, place) => {
-                    if let Some((lpn, from, units)) = before {
-                        self.read_flash(Class::Read, owner, from, lpn, units, earlier);
-                    }
+                    self.reader.pages.extend(before);
                     place.map(|ppn| (unit, ppn, 1))
                 }
             };
         }
-        if let Some((lpn, from, units)) = run {
-            self.read_flash(Class::Read, owner, from, lpn, units, earlier);
+        if self.reader.pages.is_empty()
+            && let Some((lpn, from, units)) = run
+        {
+            return self.read_flash(Class::Read, owner, from, lpn, units, earlier);
         }
+        let mut pages = std::mem::take(&mut self.reader.pages);
+        pages.extend(run);
+        // All of them wait before a die starts: pages of other planes are read along.
+        for &(lpn, from, units) in &pages {
+            let index = self.hold_read(Class::Read, owner, from, lpn, units, earlier);
+            self.flash.queue(self.events.now(), index);
+        }
+        for (_, from, _) in pages.drain(..) {
+            let geometry = &self.flash.chips.geometry;
+            let die = geometry.die_of(geometry.block_of(from));
+            self.flash.wake(&mut self.events, die);
+        }
+        self.reader.pages = pages;
     }
 
     #[inline]
@@ -150,6 +169,21 @@ impl Ssd {
         units: u32,
         earlier: Earlier,
     ) {
+        let index = self.hold_read(class, owner, ppn, lpn, units, earlier);
+        self.flash.submit(&mut self.events, index);
+    }
+
+    /// A read that has not been sent to its die.
+    #[inline]
+    fn hold_read(
+        &mut self,
+        class: Class,
+        owner: Owner,
+        ppn: Ppn,
+        lpn: u32,
+        units: u32,
+        earlier: Earlier,
+    ) -> u32 {
         if let Owner::Request(slot) = owner {
             self.front.slot(slot).pending += 1;
         }
@@ -167,7 +201,7 @@ impl Ssd {
         if self.flash.blame.is_some() {
             self.blame_command(index, owner);
         }
-        self.flash.submit(&mut self.events, index);
+        index
     }
 
     /// A transfer of a read is in the controller: to the decoders, if it was the last.

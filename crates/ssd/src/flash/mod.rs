@@ -221,14 +221,25 @@ impl Flash {
 
     /// Sends a command to its die.
     pub fn submit(&mut self, events: &mut EventQueue, index: u32) {
+        let die = self.queue(events.now(), index);
+        self.wake(events, die);
+    }
+
+    /// Lets a command wait at its die, which is to be woken before time goes on.
+    pub fn queue(&mut self, now: Time, index: u32) -> Die {
         let order = self.next_order();
         let command = &mut self.commands[index];
         command.order = order;
         let (die, class) = (command.die, command.class);
         if self.blame.is_some() {
-            self.blame_wait(events.now(), die, index);
+            self.blame_wait(now, die, index);
         }
         self.append(die, class, index);
+        die
+    }
+
+    /// Lets a die look at what waits for it.
+    pub fn wake(&mut self, events: &mut EventQueue, die: Die) {
         self.suspend_for_reads(events, die);
         self.start_die(events, die);
     }
