@@ -278,6 +278,35 @@ fn planes_read_together() {
     assert!(number(&free["nand"]["joined_reads"]) > 15_000.0);
 }
 
+/// Pages of one request are read together, where its planes are free: also alone on an idle drive.
+#[test]
+fn a_request_over_both_planes_takes_one_array_read() {
+    let job = "rw=read\nbs=16k\niodepth=1\nnumber_ios=500";
+    let latency = |mode: &str| {
+        let mode = format!("chip.features.multi_plane_read={mode}");
+        let sets = ["chip.timing.t_read_us=40", "ecc.t_decode_us=0", mode.as_str()];
+        let report = run(&sets, job, Precondition::Fill);
+        number(&report["host"]["read"]["latency_us"]["max"])
+    };
+    let saved = latency("none") - latency("independent");
+    assert!((saved - 40.0).abs() < 0.3 + 1e-9, "{saved} us");
+}
+
+/// A map cache holds its share of the map, however the drive was filled.
+#[test]
+fn a_map_cache_hits_as_often_as_its_share_of_the_map() {
+    let job = "rw=randread\nbs=4k\niodepth=8\nnumber_ios=60000\nnorandommap";
+    let sets = ["ftl.name=dftl", "ftl.map_cache_bytes=65536", "chip.geometry.blocks_per_plane=128"];
+    for start in [Precondition::Fill, Precondition::Steady] {
+        let report = run(&sets, job, start);
+        let map = &report["ftl"]["map"];
+        let (hits, misses) = (number(&map["hits"]), number(&map["misses"]));
+        let units = number(&report["drive"]["capacity_bytes"]) / 4096.0;
+        let (rate, share) = (hits / (hits + misses), 65536.0 / 8.0 / units);
+        assert!((rate / share - 1.0).abs() < 0.05, "{start:?}: {rate} of {share}");
+    }
+}
+
 /// Programs take the time of their page type, and alternate between the types as the map says.
 #[test]
 fn programs_take_the_time_of_their_page_type() {

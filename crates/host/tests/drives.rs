@@ -256,3 +256,22 @@ fn a_drive_worn_out_by_writes_takes_no_more() {
         assert!(report["host"]["requests_failed"].as_u64().unwrap() > 0, "{of_ftl:?}: {report}");
     }
 }
+
+/// Runs on one drive go on with their random numbers: the second one writes to other addresses, so
+/// that a drive in its steady state stays there.
+#[test]
+fn a_run_does_not_repeat_the_one_before() {
+    let writes = "[w]\nrw=randwrite\nbs=4k\niodepth=16\nnorandommap=1\nnumber_ios=40000\n";
+    let mut drive = preconditioned(&[], Precondition::Steady);
+    let mut amplifications = Vec::new();
+    for _ in 0..3 {
+        let (report, left) = run(drive, writes);
+        amplifications.push(report["ftl"]["write_amplification"].as_f64().unwrap());
+        drive = left;
+    }
+    let (least, most) = (
+        amplifications.iter().copied().fold(f64::MAX, f64::min),
+        amplifications.iter().copied().fold(0.0, f64::max),
+    );
+    assert!(most / least < 1.1, "{amplifications:?}");
+}

@@ -168,3 +168,20 @@ fn traces_are_repeated() {
     assert_eq!(number(&endless["host"]["requests_completed"]), 640.0);
     std::fs::remove_file(path).unwrap();
 }
+
+/// A run ends with the first completion at its end: no later, however seldom requests complete.
+#[test]
+fn a_run_ends_at_the_first_completion_at_its_end() {
+    let seldom = format!("{WRITES}\nrate_iops=1\nsync=1");
+    let late = run_until(SMALL, &seldom, Precondition::Fill, "2s");
+    let simulated = number(&late["sim"]["simulated_s"]);
+    assert!((2.0..3.5).contains(&simulated), "{simulated}");
+    let one =
+        run_until(SMALL, "rw=randread\nbs=4k\niodepth=1\nnorandommap", Precondition::Fill, "1");
+    assert_eq!(number(&one["host"]["requests_completed"]), 1.0);
+    let part = run_until(SMALL, WRITES, Precondition::Fill, "0.05x");
+    let written = number(&part["host"]["write"]["bytes"]);
+    let goal = 0.05 * number(&part["drive"]["capacity_bytes"]);
+    // What is under way is completed.
+    assert!((goal..goal + 16.0 * 4096.0).contains(&written), "{written} of {goal}");
+}

@@ -276,6 +276,26 @@ fn bad_files_are_refused_with_line_and_nearest() {
     }
 }
 
+/// Whoever writes a parameter before the choice that it belongs to means the same.
+#[test]
+fn assignments_mean_the_same_in_any_order() {
+    let loaded = |sets: &[&str]| {
+        let sets: Vec<String> = sets.iter().map(|&set| set.to_owned()).collect();
+        load("tiny", &sets).unwrap().config
+    };
+    for sets in [
+        ["gc.name=d_choices", "gc.d=10", "gc.start_free_blocks=4"],
+        ["chip.preset=tlc_3d", "chip.cell.preset=tlc_planar", "chip.timing.t_read_us=77"],
+        ["ecc.code=ldpc_4k_r90", "ecc.model=exact", "ecc.decoders=3"],
+    ] {
+        let [a, b, c] = sets;
+        for order in [[a, b, c], [b, a, c], [c, b, a], [c, a, b]] {
+            let (one, other) = (loaded(&sets), loaded(&order));
+            assert_eq!(format!("{one:?}"), format!("{other:?}"), "{order:?}");
+        }
+    }
+}
+
 /// Bad assignments, each over a good file.
 #[test]
 fn bad_assignments_are_refused_by_name() {
@@ -290,11 +310,11 @@ fn bad_assignments_are_refused_by_name() {
         (&["ecc.modle=x"], &["--set ecc.modle=x", "`model`"]),
         (&["gc.start_free_block=3"], &["--set gc.start_free_block=3", "`start_free_blocks`"]),
         (&["gc.name=greedy", "gc.d=3"], &["--set gc.d=3", "d_choices", "greedy"]),
-        (&["gc.d=3", "gc.name=greedy"], &["--set gc.d=3", "`--set gc.name=greedy`"]),
+        (&["gc.d=3", "gc.name=greedy"], &["--set gc.d=3", "d_choices", "greedy"]),
         (&["chip.preset=tlc_3x"], &["--set chip.preset=tlc_3x", "`tlc_3d`"]),
         (
-            &["chip.geometry.page_bytes=4096", "chip.preset=tlc_3d"],
-            &["--set chip.geometry.page_bytes=4096", "`--set chip.preset=tlc_3d`"],
+            &["chip.geometry.page_bytes=4096", "chip={preset='tlc_3d'}"],
+            &["--set chip.geometry.page_bytes=4096", "`--set chip={preset='tlc_3d'}`"],
         ),
         (
             &["chip.geometry.page_bytes=1000"],

@@ -29,8 +29,7 @@ pub(super) struct End {
 
 impl End {
     /// Of a run that its jobs end.
-    pub const NEVER: Self =
-        Self { completed: u64::MAX, time: Time::NEVER, write_bytes: u64::MAX };
+    pub const NEVER: Self = Self { completed: u64::MAX, time: Time::NEVER, write_bytes: u64::MAX };
 
     /// Of a run on a drive of so many bytes. One that is to settle does not know its end.
     pub fn of(until: Until, capacity_bytes: u64) -> Self {
