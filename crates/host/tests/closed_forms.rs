@@ -301,7 +301,7 @@ fn a_map_cache_hits_as_often_as_its_share_of_the_map() {
         let report = run(&sets, job, start);
         let map = &report["ftl"]["map"];
         let (hits, misses) = (number(&map["hits"]), number(&map["misses"]));
-        let units = number(&report["drive"]["capacity_bytes"]) / 4096.0;
+        let units = number(&report["nandlab"]["capacity_bytes"]) / 4096.0;
         let (rate, share) = (hits / (hits + misses), 65536.0 / 8.0 / units);
         assert!((rate / share - 1.0).abs() < 0.05, "{start:?}: {rate} of {share}");
     }

@@ -181,7 +181,7 @@ fn a_run_ends_at_the_first_completion_at_its_end() {
     assert_eq!(number(&one["host"]["requests_completed"]), 1.0);
     let part = run_until(SMALL, WRITES, Precondition::Fill, "0.05x");
     let written = number(&part["host"]["write"]["bytes"]);
-    let goal = 0.05 * number(&part["drive"]["capacity_bytes"]);
+    let goal = 0.05 * number(&part["nandlab"]["capacity_bytes"]);
     // What is under way is completed.
     assert!((goal..goal + 16.0 * 4096.0).contains(&written), "{written} of {goal}");
 }

@@ -286,7 +286,7 @@ fn assignments_mean_the_same_in_any_order() {
     for sets in [
         ["gc.name=d_choices", "gc.d=10", "gc.start_free_blocks=4"],
         ["chip.preset=tlc_3d", "chip.cell.preset=tlc_planar", "chip.timing.t_read_us=77"],
-        ["ecc.code=ldpc_4k_r90", "ecc.model=exact", "ecc.decoders=3"],
+        ["ecc.code=bch_512_t40", "ecc.model=exact", "chip.geometry.spare_bytes=2048"],
     ] {
         let [a, b, c] = sets;
         for order in [[a, b, c], [b, a, c], [c, b, a], [c, a, b]] {
