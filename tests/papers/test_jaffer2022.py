@@ -15,9 +15,9 @@ class TestJaffer2022(Reproduced):
     witnesses = ("fewer_erases_most",)
 
     @pytest.mark.long
-    def test_witnesses_have_the_figures_of_the_page(self):
+    def test_witnesses_have_the_figures_of_the_page(self, pytestconfig: pytest.Config):
         """Long: each row looks for the most or the least over all codes and workloads."""
-        super().test_witnesses_have_the_figures_of_the_page()
+        super().test_witnesses_have_the_figures_of_the_page(pytestconfig)
 
 
 def test_the_code_with_the_fewest_generations_saves_erases_as_the_table_says():

@@ -489,6 +489,6 @@ fn some_drawn_drives() {
 #[test]
 #[ignore = "a long test: ./lab test --full runs it"]
 fn many_drawn_drives() {
-    let (refused, ran) = hold(turn::seeds(1000, 1000));
-    assert!(ran >= 500, "{ran} ran, {refused} were refused");
+    let (refused, ran) = hold(turn::seeds(1000, 400));
+    assert!(ran >= 200, "{ran} ran, {refused} were refused");
 }

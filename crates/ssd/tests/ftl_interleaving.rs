@@ -43,7 +43,7 @@ fn hold_with(member: &Member<Build>, more: &[&str], seeds: Range<u64>) {
 
 #[test]
 fn any_order_of_what_is_under_way_is_safe() {
-    hold(turn::few_or_all(0..60, 0..1500));
+    hold(turn::few_or_all(0..60, 0..800));
     // Blocks were collected in some planes of a group only, and the reserve was gone.
     hold(54_910..54_911);
 }
@@ -51,12 +51,12 @@ fn any_order_of_what_is_under_way_is_safe() {
 /// Blocks of all dies that are opened, collected and erased together.
 #[test]
 fn any_order_is_safe_with_superblocks() {
-    hold_with(&ROSTER[0], &["ftl.superblock_dies=0"], turn::few_or_all(0..60, 0..1500));
+    hold_with(&ROSTER[0], &["ftl.superblock_dies=0"], turn::few_or_all(0..60, 0..800));
 }
 
 #[test]
 #[ignore = "a long test: ./lab test --full runs it"]
 fn many_orders_of_what_is_under_way_are_safe() {
-    hold(turn::seeds(2000, 1000));
-    hold_with(&ROSTER[0], &["ftl.superblock_dies=0"], turn::seeds(2000, 1000));
+    hold(turn::seeds(2000, 600));
+    hold_with(&ROSTER[0], &["ftl.superblock_dies=0"], turn::seeds(2000, 600));
 }

@@ -115,11 +115,11 @@ fn lower_pages_are_there_after_a_cut() {
     }
 }
 
-/// 2,000 cuts of each.
+/// 1,000 cuts of each.
 #[test]
 #[ignore = "a long test: ./lab test --full runs it"]
 fn what_was_flushed_is_there_after_many_cuts() {
-    for seed in turn::seeds(100, 2) {
+    for seed in turn::seeds(100, 1) {
         for_all(&SHAPES[..1], 1000, seed, |_, _| true);
         for_all(&SHAPES[1..], 100, 1_000_000 + seed, |_, _| true);
     }
