@@ -490,5 +490,5 @@ fn some_drawn_drives() {
 #[ignore = "a long test: ./lab test --full runs it"]
 fn many_drawn_drives() {
     let (refused, ran) = hold(turn::seeds(1000, 400));
-    assert!(ran >= 200, "{ran} ran, {refused} were refused");
+    assert!(ran >= 216, "{ran} ran, {refused} were refused");
 }
