@@ -482,8 +482,8 @@ fn told(failures: &[(u64, impl Display)]) -> String {
 
 #[test]
 fn some_drawn_drives() {
-    let (refused, ran) = hold(0..50);
-    assert!(ran >= 28, "{ran} ran, {refused} were refused");
+    let (refused, ran) = hold(0..30);
+    assert!(ran >= 16, "{ran} ran, {refused} were refused");
 }
 
 #[test]
