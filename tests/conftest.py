@@ -13,15 +13,13 @@ import sys
 import traceback
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.main import get_command
 
 from nandlab import NandlabError
-from nandlab.cli import app, main
+from nandlab.cli import main
 
 ROOT = Path(__file__).resolve().parent.parent
 TRACES = Path(os.environ.get("NANDLAB_TRACES", ROOT.parent / "shared" / "traces"))
@@ -135,12 +133,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@cache
-def commands() -> Callable[..., Any]:
-    """All commands, put together once for all tests of a process."""
-    return get_command(app)
-
-
 @pytest.fixture
 def nandlab(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Ended]:
     """Runs the command in that folder: in this process, or in one of its own where that matters.
@@ -150,7 +142,6 @@ def nandlab(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Ende
     """
     # The end of a command ignores Ctrl-C, as the end of a process should; these tests go on.
     monkeypatch.setattr("nandlab.cli.commands.let_end", lambda: None)
-    monkeypatch.setattr("nandlab.cli.commands.app", commands())
 
     def call(*arguments: str | Path, process: bool = False, timeout_s: float = 120) -> Ended:
         words = list(map(str, arguments))

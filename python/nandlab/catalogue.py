@@ -4,6 +4,7 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import cache
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -75,11 +76,16 @@ def presets(kind: str | None = None) -> list[Preset]:
     Raises:
         NandlabError: there is no such kind.
     """
-    every = [Preset(*row) for row in _core.presets()]
+    every = _presets()
     kinds = sorted({preset.kind for preset in every})
     if kind is not None and as_text("presets: kind", kind, ", ".join(kinds)) not in kinds:
         raise refusal("presets", f"unknown kind `{kind}`", kinds, given=kind)
     return [preset for preset in every if kind in (None, preset.kind)]
+
+
+@cache
+def _presets() -> list[Preset]:
+    return [Preset(*row) for row in _core.presets()]
 
 
 def show(name: str | PathLike[str]) -> str:

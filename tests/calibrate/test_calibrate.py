@@ -71,6 +71,7 @@ def test_what_was_simulated_is_found_again(found: Calibration):
     assert found.summary("fitted").rms_percent < 8
 
 
+@pytest.mark.long
 def test_held_out_rows_are_not_fitted(data: Path, found: Calibration, tmp_path: Path):
     """Whatever stands in them, the fit is the same; their errors are told apart."""
     assert {one.use for one in found.residuals if "depth 16" in one.row} == {"held out"}
@@ -287,6 +288,7 @@ def test_ctrl_c_keeps_the_best_so_far(data: Path, folder: Path, workers: str):
     assert re.search(r"# calibrated: .*, no interval \(not looked at\)", Path("f.toml").read_text())
 
 
+@pytest.mark.long
 def test_ctrl_c_in_python(data: Path, monkeypatch: pytest.MonkeyPatch):
     """A progress that raises is a Ctrl-C of the caller's own; a signal keeps what was done."""
     told = 0
@@ -365,6 +367,7 @@ def test_a_drive_that_cannot_be_written_is_refused_before(
     assert not Path("f.toml").exists()
 
 
+@pytest.mark.long
 def test_a_script_without_its_guard_is_told(tmp_path: Path, data: Path):
     script = tmp_path / "script.py"
     script.write_text(

@@ -306,6 +306,7 @@ def test_pictures(tmp_path: Path):
     assert all((tmp_path / name).stat().st_size > 5000 for name in ("a.png", "b.svg", "d.png"))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("over", some(["hours", "cycles", "reads"]))
 def test_motion(tmp_path: Path, over: str):
     from PIL import Image

@@ -77,6 +77,7 @@ def test_a_drive_runs_with_it_and_takes_its_times(tmp_path: Path):
     assert before.latency.mean - after.latency.mean == pytest.approx(saved, rel=0.02)
 
 
+@pytest.mark.long
 def test_a_drive_loses_data_that_are_older_than_the_file_says(tmp_path: Path):
     """Errors of the reduced cell are those of the drive."""
     path = tmp_path / "reduced.toml"

@@ -234,6 +234,7 @@ def legend(axes: Axes) -> list[str]:
     return [text.get_text() for text in found.get_texts()]
 
 
+@pytest.mark.long
 def test_fio_plot_draws_our_report(tmp_path: Path):
     """fio-plot takes our reports for fio's."""
     pytest.importorskip("fio_plot", reason="fio-plot is not installed")

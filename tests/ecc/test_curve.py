@@ -370,6 +370,7 @@ def test_speed(nandlab: Callable[..., Ended]):
     assert any(f"one thread, {form} vectors," in done.out for form in forms)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("rber", "rows"), [("1e-7,0.05", 1), ("0.05", 0)])
 def test_ctrl_c_keeps_what_was_timed(rber: str, rows: int):
     """Also in the middle of a round, which may take long. A table of nothing is none."""
@@ -412,6 +413,7 @@ def test_profiles(tmp_path: Path):
     assert all("# measured" in line or "# derived" in line for line in lines)
 
 
+@pytest.mark.long
 def test_a_profile_is_told_rate_by_rate(nandlab: Callable[..., Ended]):
     """As it is measured, from the top of each level; nothing is told of what was not tried."""
     asked = ["--levels", "0,2", "--errors", "10", "--max-frames", "300", "--out", "x.profile.toml"]
@@ -484,6 +486,7 @@ def test_a_profile_is_written_over_no_other_file(folder: Path):
     assert out.read_text() == text
 
 
+@pytest.mark.long
 def test_an_error_of_the_callback_keeps_what_was_measured(tmp_path: Path, whole: str):
     out = tmp_path / "x.profile.toml"
     looks = iter(range(30))

@@ -90,6 +90,7 @@ def test_a_code_of_little_parity_has_no_bch_beside_it(folder: Path):
         assert labels == ["hard read", "capacity limit, by soft reads"]
 
 
+@pytest.mark.long
 def test_a_bound_says_whose_it_is():
     """No two bounds of a rate look alike, and none covers another or loses its arrow."""
     found = ecc_curve([BCH, LDPC], rber=[0.0002, 0.0005], levels=[0, 2], max_frames=100)

@@ -593,6 +593,7 @@ def test_arguments(
     nandlab("fit", *arguments, "--law", "power_law").refused(*parts)
 
 
+@pytest.mark.long
 def test_intervals_of_no_use_are_refused():
     """Scatter without a law, states that are not there, states that cannot be told apart."""
     rng = np.random.default_rng(3)

@@ -109,6 +109,7 @@ def test_laws_by_page_type(nandlab: Callable[..., Ended], folder: Path):
     nandlab(*command, "each", "--plot", "x.png").refused("--plot", "one fit")
 
 
+@pytest.mark.long
 def test_columns_of_other_names(nandlab: Callable[..., Ended], folder: Path):
     ours = warm(5)
     names = {"PE": "pe_cycles", "T": "temperature_c"}
@@ -170,6 +171,7 @@ def test_the_law_that_made_the_rows_is_found(spread: float):
             assert other.held_out is None or first.held_out > other.held_out
 
 
+@pytest.mark.long
 def test_the_command_compares(nandlab: Callable[..., Ended], folder: Path):
     """The command: laws by rising AIC, and what cannot be compared."""
     rows = zip(*warm(10).values(), strict=True)

@@ -10,7 +10,7 @@ import subprocess
 from pathlib import Path
 from types import ModuleType
 
-from suite.rust import WHOLE
+from suite.rust import INTEGRATION
 
 import nandlab
 
@@ -47,7 +47,7 @@ def test_python_and_rust_are_equal_to_the_bit(tmp_path: Path):
     ftl = module(written("hot_cold.py", tmp_path)).HotCold
     ours = nandlab.run("tiny", job, precondition="steady", ftl=ftl).to_dict()
     # As the suite builds its Rust tests, so that nothing is compiled anew.
-    command = ["cargo", "build", "--quiet", "--locked", *WHOLE]
+    command = ["cargo", "build", "--quiet", "--locked", *INTEGRATION]
     subprocess.run(command, cwd=ROOT, check=True)
     target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
     done = subprocess.run(

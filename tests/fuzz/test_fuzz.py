@@ -53,7 +53,7 @@ def start(*arguments: str | Path, **environment: str) -> subprocess.Popen[str]:
 
 def test_some_of_it(tmp_path: Path, few_or_all: Callable[[int, int], int]):
     """Every law holds; a failure is kept where the message says."""
-    count = few_or_all(8, 100)
+    count = few_or_all(5, 100)
     # Without signals, and with patience: the same on every machine.
     calm = ("--calm", "--patience", "120")
     process = start("--cases", str(count), "--seed", str(SEED), "--keep", tmp_path, *calm)
@@ -157,6 +157,7 @@ def test_many_tame_runs_are_accepted(tmp_path: Path):
 # --- Running and keeping -------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_what_takes_long_is_interrupted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(running, "PATIENCE_S", 1.5)
     endless = b"[endless]\nrw=randrw\nbs=4k\ntime_based\nruntime=1000000\n"

@@ -7,9 +7,9 @@ import pytest
 from conftest import ROOT
 from mutants.copy import make
 from mutants.list import Mutant, Refused, problems, read
-from mutants.programs import told
 from mutants.schema import applied, with_switch
 from mutants.suite import Bench
+from suite.rust import told
 
 RUST = "fn sum(a: u32, b: u32) -> u32 {\n    count += 1;\n    a + b\n}\n"
 SUM = Mutant("sum-sign", "crates/ssd/src/sum.rs", "a + b", "a - b", "a sum has a sign", ("x",))

@@ -21,6 +21,7 @@ class TestGupta2009(Reproduced):
     )
 
 
+@pytest.mark.long
 def test_rows_of_real_traces():
     """DFTL against FAST on a piece of Financial1: as `gupta2009/README.md` says."""
     ran = on_traces("gupta2009")
@@ -42,6 +43,7 @@ def test_the_table_of_gupta2009_is_what_its_script_prints(workload: str):
     assert row in (folder / "README.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.long
 def test_a_full_drive_turns_the_answer_round(real_trace: Callable[[str], Path]):
     """With 3 % spare and nothing else free, DFTL answers more slowly than FAST."""
     run = paper("gupta2009", EXPERIMENTS).load()

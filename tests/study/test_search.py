@@ -105,6 +105,7 @@ def test_front_within_constraints_and_limits(tmp_path: Path):
         quick(study(tmp_path, limits=["wa <= 0.5"]), 8).best()
 
 
+@pytest.mark.long
 def test_one_objective_finds_the_best_corner(tmp_path: Path):
     found = quick(study(tmp_path, objectives=["min wa"]), 40)
     (best,) = found.best()[:1]

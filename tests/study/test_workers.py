@@ -161,6 +161,7 @@ def test_a_point_that_kills_its_worker_is_a_row(tmp_path: Path, monkeypatch: pyt
     assert swept(study).tally.done == 1
 
 
+@pytest.mark.long
 def test_a_full_disk_ends_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """Rows that are there stay; the error names why."""
     from nandlab.study import rows

@@ -6,7 +6,7 @@ the variable NANDLAB_MUTANT names it, so that one build serves all of them.
 
 - `list`: the list of mutants, and its checks.
 - `schema`: a mutant in the text of its file; `copy`: the tree with all of them.
-- `suite`: a part of the tests, and how it ends; `programs`: the test programs of Rust.
+- `suite`: a part of the tests, and how it ends.
 - `trial`: the tests of one mutant; `table`: the rows of all.
 
 `PYTHONPATH=tools python -m mutants check | make FOLDER | run FOLDER`

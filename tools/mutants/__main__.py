@@ -7,9 +7,10 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from suite import rust
+
 from mutants.copy import make
 from mutants.list import Mutant, Refused, mutants, problems
-from mutants.programs import programs
 from mutants.suite import Bench
 from mutants.table import as_json, line, markdown, summary
 from mutants.trial import Trials, Verdict
@@ -66,7 +67,10 @@ def _run(given: argparse.Namespace) -> int:
     # The list that the copy was made of.
     chosen = _chosen(mutants(given.folder), given.only)
     jobs = max(given.jobs, 1)
-    bench = Bench(given.folder, programs(given.folder), jobs)
+    built = rust.build(folder=given.folder)
+    if not built:
+        raise Refused(f"the Rust tests of {given.folder} were not built: see above")
+    bench = Bench(given.folder, built, jobs)
     ended = 0
 
     def tell(verdict: Verdict) -> None:

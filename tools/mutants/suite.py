@@ -14,8 +14,9 @@ from threading import Lock
 from time import monotonic
 from typing import NamedTuple
 
+from suite.rust import Binary
+
 from mutants.list import ROOT, Refused
-from mutants.programs import Program
 from mutants.schema import VARIABLE
 
 MOST_KIB = 12 << 20
@@ -43,7 +44,7 @@ class Outcome(NamedTuple):
 class Bench:
     """The tests of a copy that has been built."""
 
-    def __init__(self, folder: Path, programs: Sequence[Program], jobs: int) -> None:
+    def __init__(self, folder: Path, programs: Sequence[Binary], jobs: int) -> None:
         self._folder = folder.resolve()
         self._programs = {f"cargo:{one.package}:{one.target}": one for one in programs}
         self._threads = str(max((os.cpu_count() or 1) // jobs, 1))
@@ -98,7 +99,7 @@ class Bench:
         program = self._programs.get(":".join(parts[:3]))
         if program is None:
             raise Refused(f"{suite}: no such test program; expected: {', '.join(self._programs)}")
-        return [program.path, *parts[3:]], program.folder
+        return [program.path, *parts[3:]], Path(program.folder)
 
     def _code(
         self,

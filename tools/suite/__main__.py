@@ -55,7 +55,7 @@ def everything(steps: Steps, is_full: bool) -> None:
         Step("Python format", ("ruff", "format", "--quiet", "--check", ".")),
         Step("Python lints", ("ruff", "check", "--quiet", ".")),
     )
-    rust_tests(steps, rust.WHOLE, ("--include-ignored",) if is_full else ())
+    rust_tests(steps, None, ("--include-ignored",) if is_full else ())
     steps.together(
         Step("Rust lints", (*CLIPPY, "--workspace", "--all-targets", *NO_WARNINGS)),
         Step("Python types", ("mypy",)),
@@ -71,9 +71,8 @@ def check(steps: Steps, changes: Changes) -> None:
         packages = [f"--package=nandlab-{crate}" for crate in changes.crates]
         steps.one(Step("Rust format", ("cargo", "fmt", "--check", *packages)))
         steps.one(Step("Rust lints", (*CLIPPY, *packages, "--all-targets", *NO_WARNINGS)))
-        # The doors to Python have no tests of their own.
-        if tested := [package for package in packages if package != "--package=nandlab-py"]:
-            rust_tests(steps, (*tested, "--lib"), ())
+        if tested := [rust.unit(crate) for crate in changes.crates if crate != "py"]:
+            rust_tests(steps, tested, ())
     if changes.python:
         steps.one(Step("Python format", ("ruff", "format", "--quiet", "--check", *changes.python)))
         steps.one(Step("Python lints", ("ruff", "check", "--quiet", *changes.python)))
@@ -103,8 +102,10 @@ def lay_over() -> None:
             path.unlink()
 
 
-def rust_tests(steps: Steps, selected: Sequence[str], arguments: Sequence[str]) -> None:
-    """Builds Rust tests, and runs them."""
+def rust_tests(
+    steps: Steps, selected: Sequence[Sequence[str]] | None, arguments: Sequence[str]
+) -> None:
+    """Builds Rust tests, all where none are selected, and runs them."""
     built: list[rust.Binary] = []
 
     def build() -> bool:
@@ -113,7 +114,7 @@ def rust_tests(steps: Steps, selected: Sequence[str], arguments: Sequence[str]) 
         return found is not None
 
     def run() -> bool:
-        is_ok, tests = rust.run(built, arguments, is_kept="--workspace" in selected)
+        is_ok, tests = rust.run(built, arguments, is_kept=selected is None)
         steps.slowest += tests
         return is_ok
 

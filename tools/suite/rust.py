@@ -1,4 +1,4 @@
-"""Rust tests: one build, then each binary with the seconds of its tests.
+"""Rust tests: their builds, then each binary with the seconds of its tests.
 
 What the tests print is kept in one file: `tools/regen.py` reads the rows of `docs/validation.md`
 there, so that no test runs a second time for them.
@@ -11,17 +11,21 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from suite.steps import KEPT, ROOT, Test
 
 TURN = "NANDLAB_TURN"
 """Variable that makes tests large: set, they take all of their cases, of a turn of this number."""
 
-WHOLE = ("--workspace", "--tests", "--examples")
-"""Everything that the default suite builds: a Python test runs one of the examples."""
+INTEGRATION = ("--workspace", "--test=*", "--examples")
+"""Tests beside the crates, and what the Python tests run of Rust."""
+
+LIGHT = ("host", "ssd")
+"""Crates whose unit tests compute little: they are compiled without optimization, which takes a
+quarter of the time. What they use of other crates is optimized, and shared with all other tests."""
 
 
 class Binary(NamedTuple):
@@ -30,27 +34,64 @@ class Binary(NamedTuple):
     path: str
     folder: str
     """Where its tests expect to run: the folder of its crate."""
-    name: str
-    """Crate and target, as `ssd main`."""
+    package: str
+    target: str
+    """`lib` for the tests within a crate, whatever it is called."""
+
+    @property
+    def name(self) -> str:
+        """Crate and target, as `ssd main`."""
+        return f"{self.package.removeprefix('nandlab-')} {self.target}"
 
 
-def build(selected: Sequence[str] = WHOLE) -> list[Binary] | None:
-    """Compiles tests; None where that fails, with the compiler's own words on standard error."""
-    command = ["cargo", "test", "--no-run", "--message-format=json-render-diagnostics"]
-    ended = subprocess.run(
-        [*command, *selected], cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False
-    )
-    if ended.returncode:
-        return None
+def unit(crate: str) -> tuple[str, ...]:
+    """What tells cargo to build the tests within a crate."""
+    package = f"nandlab-{crate}"
+    level = (f"--config=profile.dev.package.{package}.opt-level=0",) if crate in LIGHT else ()
+    return (f"--package={package}", "--lib", *level)
+
+
+def whole() -> list[tuple[str, ...]]:
+    """Everything that the default suite builds, in calls of cargo."""
+    # The doors to Python have no tests of their own.
+    crates = sorted(path.parent.name for path in (ROOT / "crates").glob("*/Cargo.toml"))
+    return [INTEGRATION, *(unit(crate) for crate in crates if crate != "py")]
+
+
+def build(
+    selected: Sequence[Sequence[str]] | None = None, folder: Path = ROOT
+) -> list[Binary] | None:
+    """Compiles tests, all by default, in the tree or in a copy of it.
+
+    None where that fails, with the compiler's own words on standard error.
+    """
+    found: list[Binary] = []
+    for arguments in whole() if selected is None else selected:
+        command = ["cargo", "test", "--no-run", "--message-format=json-render-diagnostics"]
+        ended = subprocess.run(
+            [*command, *arguments], cwd=folder, stdout=subprocess.PIPE, text=True, check=False
+        )
+        if ended.returncode:
+            return None
+        found += told(ended.stdout.splitlines())
+    return sorted(set(found), key=lambda binary: binary.name)
+
+
+def told(messages: Iterable[str]) -> list[Binary]:
+    """The test binaries that messages of cargo name."""
     found = []
-    for line in ended.stdout.splitlines():
-        said = json.loads(line)
-        if said["reason"] == "compiler-artifact" and said["executable"] and said["profile"]["test"]:
-            folder = Path(said["manifest_path"]).parent
-            found.append(
-                Binary(said["executable"], str(folder), f"{folder.name} {said['target']['name']}")
-            )
-    return sorted(found, key=lambda binary: binary.name)
+    for line in messages:
+        said: dict[str, Any] = json.loads(line) if line.startswith("{") else {}
+        if said.get("reason") != "compiler-artifact" or not said["profile"]["test"]:
+            continue
+        kinds = said["target"]["kind"]
+        if said["executable"] and "example" not in kinds:
+            # path+file:///folder#package@version
+            package = said["package_id"].rpartition("#")[2].partition("@")[0]
+            folder = str(Path(said["manifest_path"]).parent)
+            target = said["target"]["name"] if "test" in kinds else "lib"
+            found.append(Binary(said["executable"], folder, package, target))
+    return found
 
 
 def run(

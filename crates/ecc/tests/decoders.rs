@@ -135,7 +135,7 @@ fn few_errors_are_corrected_hard_and_soft() {
             continue;
         }
         let mut decoder = new_decoder(member, &code, "").unwrap();
-        for trial in 0..20 {
+        for trial in 0..turn::few_or_all(6, 20) {
             let sent = codeword(&*code, &mut rng);
             let mut word = vec![!0; sent.len()];
             let mut read = sent.clone();

@@ -482,13 +482,13 @@ fn told(failures: &[(u64, impl Display)]) -> String {
 
 #[test]
 fn some_drawn_drives() {
-    let (refused, ran) = hold(0..50);
-    assert!(ran >= 28, "{ran} ran, {refused} were refused");
+    let (refused, ran) = hold(0..30);
+    assert!(ran >= 16, "{ran} ran, {refused} were refused");
 }
 
 #[test]
 #[ignore = "a long test: ./lab test --full runs it"]
 fn many_drawn_drives() {
     let (refused, ran) = hold(turn::seeds(1000, 400));
-    assert!(ran >= 200, "{ran} ran, {refused} were refused");
+    assert!(ran >= 216, "{ran} ran, {refused} were refused");
 }

@@ -224,7 +224,7 @@ fn a_file_that_is_not_whole_is_refused() {
 #[test]
 fn a_drive_is_worn_by_writes_as_by_a_run() {
     let cycles = turn::few_or_all(4, 20);
-    for sets in FTLS {
+    for sets in FTLS.into_iter().step_by(turn::few_or_all(2, 1)) {
         let mut drive = preconditioned(sets, Precondition::Steady);
         let before = drive.wear();
         let mut ageing = drive.age_by_writes(cycles).unwrap();
@@ -244,7 +244,7 @@ fn a_drive_is_worn_by_writes_as_by_a_run() {
 /// Blocks whose erases or programs fail leave, until there are none to spare.
 #[test]
 fn a_drive_worn_out_by_writes_takes_no_more() {
-    for of_ftl in FTLS.into_iter().step_by(turn::few_or_all(3, 1)) {
+    for of_ftl in FTLS.into_iter().step_by(turn::few_or_all(5, 1)) {
         let mut sets = of_ftl.to_vec();
         sets.push("chip.fault={median_ratings=0.01, spread=0.2, program_failure_chance=1e-5}");
         let mut drive = preconditioned(&sets, Precondition::Fill);

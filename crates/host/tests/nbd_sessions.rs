@@ -433,7 +433,7 @@ fn mutated_sessions() {
 #[ignore = "a long test: ./lab test --full runs it"]
 fn many_mutated_sessions() {
     let tally = hold(turn::seeds(1_000_000, 1_000_000));
-    assert!(tally.requests > 4_000_000, "{tally:?}");
+    assert!(tally.requests > 2_000_000, "{tally:?}");
 }
 
 #[test]

@@ -343,7 +343,7 @@ fn every_trace_runs_on_every_ftl() {
         let Some(path) = trace(row.file) else { continue };
         let sorted = row.non_monotonic > 0;
         // Pairs by default: each trace with some FTLs, each FTL with some traces.
-        for (_, ftl) in ftls().filter(|(j, _)| turn::is_tried(i + j, 6)) {
+        for (_, ftl) in ftls().filter(|(j, _)| turn::is_tried(i + j, 9)) {
             let mut sets =
                 vec![format!("ftl.name={}", ftl.name), "ftl.overprovisioning=0.6".into()];
             if ftl.name == "dftl" {

@@ -3,6 +3,7 @@
 use crate::running;
 
 use base::error::assert_carries;
+use base::rng::turn;
 use host::report::Outside;
 use host::run::until::Until;
 use host::session::{Session, Workload};
@@ -29,7 +30,7 @@ const WRITES: &str = "rw=randwrite\nbs=4k\niodepth=16\nnorandommap";
 #[test]
 fn a_run_that_has_not_settled_says_so() {
     let (mut said, mut unsaid) = (0, 0);
-    for overprovisioning in ["0.15", "0.28", "0.5"] {
+    for &overprovisioning in turn::few_or_all(&["0.28"][..], &["0.15", "0.28", "0.5"]) {
         let set = format!("ftl.overprovisioning={overprovisioning}");
         let sets = [SMALL, &[&set]].concat();
         let long = run_until(&sets, WRITES, Precondition::Steady, "settled");
@@ -54,7 +55,8 @@ fn a_run_that_has_not_settled_says_so() {
             }
         }
     }
-    assert!(said >= 8 && unsaid >= 8, "{said} {unsaid}");
+    let least = turn::few_or_all(3, 8);
+    assert!(said >= least && unsaid >= least, "{said} {unsaid}");
 }
 
 #[test]

@@ -86,10 +86,10 @@ fn what_was_flushed_is_there_on_a_drive_that_does_not_coalesce() {
     }
 }
 
-/// Other drives, with fewer cuts of each; by default each FTL on every third of them.
+/// Other drives, with fewer cuts of each; by default each FTL on every fourth of them.
 #[test]
 fn what_was_flushed_is_there_on_other_drives() {
-    for_all(&SHAPES[1..], turn::few_or_all(25, 60), 2, |i, j| turn::is_tried(i + j, 3));
+    for_all(&SHAPES[1..], turn::few_or_all(25, 60), 2, |i, j| turn::is_tried(i + j, 4));
 }
 
 /// Cells of two pages, of which the second program takes the first page with it.

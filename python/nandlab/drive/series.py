@@ -68,7 +68,18 @@ def series_table(
         "write_amplification": 1 + (moved + gains["padding_units"] + map_writes) / host,
         "power_w": _energy(columns["energy_uj"], report) / 1e6 / duration_s,
     }
-    return pa.table(table).replace_schema_metadata(metadata)
+    arrays = {name: _arrow(column) for name, column in table.items()}
+    return pa.table(arrays).replace_schema_metadata(metadata)
+
+
+def _arrow(column: Any) -> pa.Array:
+    """An array of NumPy for Arrow, whose own conversion imports pandas: most of a second."""
+    import numpy as np
+    import pyarrow as pa
+
+    values = np.ascontiguousarray(column)
+    kind = pa.from_numpy_dtype(values.dtype)
+    return pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(values)])
 
 
 PEAK_S = 0.01
@@ -79,10 +90,13 @@ def peak_power_w(series: pa.Table) -> float | None:
     """Highest mean power over intervals of at least `PEAK_S`; None for a run that is shorter."""
     import numpy as np
 
-    duration_s = series["duration_s"].to_numpy()
+    # `to_numpy` imports pandas.
+    duration_s, power_w = (
+        np.frombuffer(series[name].chunk(0).buffers()[1]) for name in ("duration_s", "power_w")
+    )
     if duration_s.sum() < PEAK_S:
         return None
-    energy_j = np.concatenate([[0.0], np.cumsum(series["power_w"].to_numpy() * duration_s)])
+    energy_j = np.concatenate([[0.0], np.cumsum(power_w * duration_s)])
     end_s = np.concatenate([[0.0], np.cumsum(duration_s)])
     # From each interval to the first end that is far enough away.
     last = np.searchsorted(end_s, end_s + PEAK_S * (1 - 1e-9))

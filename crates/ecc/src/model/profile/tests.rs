@@ -105,7 +105,7 @@ fn what_was_measured_is_what_is_decoded() {
         let rates =
             [known.rber[half], (known.rber[half - 1] * known.rber[half - 2]).sqrt(), known.rber[0]];
         for rber in rates {
-            let words = turn::few_or_all(300, 600);
+            let words = turn::few_or_all(150, 600);
             let (ours, theirs) =
                 (count(&mut *played, rber, level, words), count(&mut *exact, rber, level, words));
             let n = f64::from(words);

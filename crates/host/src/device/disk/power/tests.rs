@@ -157,7 +157,8 @@ fn what_was_promised_is_there() {
         let left = disk.cuts().iter().filter_map(|told| told.started).map(|(_, left)| left);
         let reverted: u64 = left.clone().map(|left| left.reverted_units).sum();
         // Cuts come in the middle of requests, and take what nobody has promised.
-        assert!(lost > 5 && reverted > 10, "{recovery}: {lost} {reverted}");
+        let least = turn::few_or_all([5, 10], [20, 20]);
+        assert!(lost > least[0] && reverted > least[1], "{recovery}: {lost} {reverted}");
         assert_eq!(left.map(|left| left.forgotten_units).sum::<u64>(), 0);
     }
 }
@@ -179,7 +180,7 @@ fn codewords_outlast_a_cut() {
         "recovery.name=scan_blocks",
     ];
     let disk = storm_with(&sets, turn::few_or_all(15, 30), 4, Integrity::Exact);
-    assert!(disk.session.run.ssd.counts().raw_bit_errors > 500);
+    assert!(disk.session.run.ssd.counts().raw_bit_errors > turn::few_or_all(500, 1000));
 }
 
 #[test]
