@@ -309,7 +309,8 @@ impl Simulation {
 
     /// Throughput and latency over time: columns by name, and the interval in nanoseconds.
     fn series<'py>(&mut self, py: Python<'py>) -> PyResult<(Bound<'py, PyDict>, u64)> {
-        let series = &self.session()?.run.series;
+        let run = &self.session()?.run;
+        let series = &run.series;
         let columns = PyDict::new(py);
         let column = |of: fn(&host::run::stats::Bin) -> u64| -> Vec<u64> {
             series.bins.iter().map(of).collect()
@@ -326,8 +327,7 @@ impl Simulation {
         columns.set_item("padding_units", column(|b| b.ftl.padding_units).into_pyarray(py))?;
         columns.set_item("map_writes", column(|b| b.ftl.map.writes).into_pyarray(py))?;
         columns.set_item("gc_runs", column(|b| b.ftl.reclaimed_blocks).into_pyarray(py))?;
-        let energy: Vec<f64> = series.bins.iter().map(|bin| bin.energy_uj).collect();
-        columns.set_item("energy_uj", energy.into_pyarray(py))?;
+        columns.set_item("energy_uj", run.energy_uj().into_pyarray(py))?;
         Ok((columns, series.interval.ns()))
     }
 

@@ -27,8 +27,8 @@ def series_table(
         ``read_mb_s``, ``write_mb_s`` (10^6 bytes), ``latency_mean_us``, ``latency_max_us`` (over
         the requests completed in it), ``gc_moved_units``, ``gc_moved_mb_s``,
         ``gc_reclaimed_blocks``, ``host_units``, ``padding_units``, ``map_writes``,
-        ``write_amplification``, ``power_w`` (flash and decoders; the energy of a program counts
-        where it begins). The mean is NaN where nothing completed, write amplification where nothing
+        ``write_amplification``, ``power_w`` (flash and decoders; an operation uses its energy while
+        it lasts). The mean is NaN where nothing completed, write amplification where nothing
         of the host was programmed.
     """
     import numpy as np
@@ -66,7 +66,7 @@ def series_table(
         "padding_units": gains["padding_units"],
         "map_writes": map_writes,
         "write_amplification": 1 + (moved + gains["padding_units"] + map_writes) / host,
-        "power_w": _energy(columns["energy_uj"], report) / 1e6 / duration_s,
+        "power_w": np.diff(columns["energy_uj"], prepend=0.0) / 1e6 / duration_s,
     }
     arrays = {name: _arrow(column) for name, column in table.items()}
     return pa.table(arrays).replace_schema_metadata(metadata)
@@ -103,15 +103,6 @@ def peak_power_w(series: pa.Table) -> float | None:
     first = np.flatnonzero(last < len(end_s))
     last = last[first]
     return float(((energy_j[last] - energy_j[first]) / (end_s[last] - end_s[first])).max())
-
-
-def _energy(at_end_uj: Any, report: dict[str, Any]) -> Any:
-    """Energy used in each interval, in microjoules; the last is open."""
-    import numpy as np
-
-    at_end = np.array(at_end_uj, dtype=np.float64)
-    at_end[-1:] = report["nand"]["energy_uj"] + report["ecc"]["energy_uj"]
-    return np.diff(at_end, prepend=0.0)
 
 
 def _gains(counter: Any, final: int) -> Any:

@@ -378,6 +378,13 @@ class Study:
         found = (row["error"] for row in self.records())
         return list(dict.fromkeys(error for error in found if error is not None))
 
+    def results(self) -> Iterator[dict[str, Any]]:
+        """The rows of all points that have a result, as they stand in its folder."""
+        ids = (task.id for batch in self.batches() for task in batch.tasks)
+        for row in self.rows().get(ids):
+            if row is not None and "values" in row:
+                yield row
+
     def reports(self) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
         """Axes and whole report of each point that has one."""
         from nandlab.study.work import unpacked

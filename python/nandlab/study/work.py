@@ -19,6 +19,7 @@ from nandlab import _core
 from nandlab._core import NandlabError
 from nandlab.display.progress import Progress
 from nandlab.drive.device import Drive
+from nandlab.drive.doubts import doubts
 from nandlab.drive.simulate import run
 from nandlab.ftl.source import ftl_in
 from nandlab.given.refusal import plain
@@ -109,6 +110,8 @@ def run_task(task: Task) -> Row:
         return failed(task, f"{type(error).__name__}: {error}", is_final=False)
     row = _row(task) | {
         "values": values(report, task.wants),
+        "doubts": doubts(report),
+        "notices": len(report["nandlab"]["notices"]),
         "wall_s": round(perf_counter() - start, 4),
     }
     if task.keeps_report:

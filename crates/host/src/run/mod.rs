@@ -268,6 +268,19 @@ impl Run {
         })
     }
 
+    /// Energy used up to the end of each interval of the series, in microjoules: arrays use theirs
+    /// while they work.
+    pub fn energy_uj(&self) -> Vec<f64> {
+        let (now, bins) = (self.ssd.now(), &self.series.bins);
+        let ends = (1..=bins.len() as u64).map(|i| (self.series.interval * i).min(now));
+        let arrays = self.ssd.array_energy_uj(ends);
+        // The last interval is open.
+        let last = bins.len().saturating_sub(1);
+        let beside = bins.iter().take(last).map(|bin| bin.energy_uj);
+        let beside = beside.chain(bins.last().map(|_| self.ssd.energy_beside_arrays_uj()));
+        arrays.iter().zip(beside).map(|(arrays, beside)| arrays + beside).collect()
+    }
+
     /// Mean number of requests under way since the start.
     pub fn mean_queue_depth(&self) -> f64 {
         let now = self.ssd.now();
@@ -563,7 +576,7 @@ impl Run {
             runner.stats.record(op, length, latency);
         }
         if self.series.is_over(now) {
-            let energy_uj = self.ssd.energy().total_uj() + self.ssd.ecc_energy_uj();
+            let energy_uj = self.ssd.energy_beside_arrays_uj();
             self.series.open(now, self.ssd.ftl_counts(), energy_uj);
         }
         if is_done {

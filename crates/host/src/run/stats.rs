@@ -77,7 +77,7 @@ pub struct Bin {
     pub latency_max_ns: u64,
     /// What the FTL has done so far, at the end.
     pub ftl: FtlCounts,
-    /// Energy used so far, at the end.
+    /// Energy used beside the arrays so far, at the end.
     pub energy_uj: f64,
 }
 
@@ -134,7 +134,7 @@ impl Series {
     }
 
     /// Opens the interval that holds `now`, and quiet ones before it. What the FTL has done, up to
-    /// `ftl`, and the energy used since the last one was opened are spread evenly over that one and
+    /// `ftl`, and the energy used beside the arrays since the last one was opened are spread evenly over that one and
     /// the quiet ones.
     #[cold]
     pub fn open(&mut self, now: Time, ftl: FtlCounts, energy_uj: f64) {

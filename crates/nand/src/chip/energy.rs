@@ -123,14 +123,19 @@ impl Energy {
         })
     }
 
-    /// Power of a plane while its array is at work, in mW.
-    pub fn array_mw(&self, operation: Operation) -> f64 {
-        let watt = match operation {
+    /// Power of a plane while its array is at work, in W.
+    #[inline]
+    pub fn array_w(&self, operation: Operation) -> f64 {
+        match operation {
             Operation::Read => self.read_w,
             Operation::Program => self.program_w,
             Operation::Erase => self.erase_w,
-        };
-        watt * 1e3
+        }
+    }
+
+    /// Power of a plane while its array is at work, in mW.
+    pub fn array_mw(&self, operation: Operation) -> f64 {
+        self.array_w(operation) * 1e3
     }
 
     /// Power while data move, in mW.

@@ -362,6 +362,17 @@ impl Ssd {
         kinds.map(|kind| self.energy_of_kind(kind)).fold(EnergyUse::default(), |sum, of| sum + of)
     }
 
+    /// Energy that was used beside the arrays: on buses, in decoders, and by dies standing by.
+    pub fn energy_beside_arrays_uj(&self) -> f64 {
+        let energy = self.energy();
+        energy.bus_uj + energy.standby_uj + self.ecc_energy_uj()
+    }
+
+    /// Energy that the arrays had used up to each of these times, which rise, in microjoules.
+    pub fn array_energy_uj(&self, times: impl IntoIterator<Item = Time>) -> Vec<f64> {
+        self.flash.energy_curve.used_uj(times)
+    }
+
     /// Energy that the dies of a kind have used.
     pub fn energy_of_kind(&self, number: usize) -> EnergyUse {
         let chips = &self.flash.chips;

@@ -8,6 +8,7 @@ use crate::flash::doing::Doing;
 use crate::flash::scheduler::Head;
 use base::Time;
 use base::event::EventQueue;
+use nand::energy::Operation;
 use nand::geometry::Die;
 
 pub(crate) struct ChannelState {
@@ -192,6 +193,8 @@ impl Flash {
                 Time::ZERO
             });
             counts.times.program += time;
+            let energy = &self.chips.of_die(die).energy;
+            self.energy_curve.add(energy, Operation::Program, start, time);
             longest = longest.max(time);
         }
         if is_ftl {

@@ -19,6 +19,7 @@ use base::pool::Pool;
 use base::{Error, Result, Time};
 use ecc::model::Model;
 use nand::chip::{Chips, MultiPlaneRead};
+use nand::energy::Operation;
 use nand::geometry::{Block, Die, Geometry, MAX_PLANES, Ppn};
 
 /// Most pages of a copy: in each plane those of a wordline that is programmed in one shot.
@@ -172,6 +173,8 @@ impl Flash {
             }
             self.counts.reads += joined.len() as u64;
             self.counts.of_kind[self.chips.kind(die)].times.read += sum;
+            let energy = &self.chips.of_die(die).energy;
+            self.energy_curve.add(energy, Operation::Read, start + time, sum);
             if self.joins(die, joined) {
                 self.counts.joined_reads += joined.len() as u64 - 1;
                 time += longest;

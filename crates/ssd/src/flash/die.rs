@@ -8,6 +8,7 @@ use crate::flash::scheduler::{CLASSES, Class, Head};
 use base::Time;
 use base::event::EventQueue;
 use nand::chip::{CombinedRead, MultiPlaneRead};
+use nand::energy::Operation;
 use nand::geometry::{Block, Die, MAX_PLANES};
 
 /// Reads of a queue, from its first on, among which others are looked for to join that one.
@@ -242,9 +243,9 @@ impl Flash {
     fn sense_from(&mut self, events: &mut EventQueue, die: Die, start: Time) {
         self.chips.advance_to(start);
         let index = self.dies[die.0 as usize].active;
-        let mut longest = self.sense(index);
+        let mut longest = self.sense(index, start);
         if self.commands[index].next != NONE {
-            longest = longest.max(self.sense_joined(index));
+            longest = longest.max(self.sense_joined(index, start));
         }
         self.set_phase(events.now(), die, Phase::Reading);
         let doing = Doing::of(&self.commands[index], true);
@@ -267,13 +268,13 @@ impl Flash {
 
     /// Senses what has joined the read that was sensed last.
     #[inline(never)]
-    fn sense_joined(&mut self, first: u32) -> Time {
+    fn sense_joined(&mut self, first: u32, start: Time) -> Time {
         // A read of coded pages counts several; those of all but the longest are joined to it.
         let mut most = self.senses_of(first);
         let mut longest = Time::ZERO;
         let mut other = self.commands[first].next;
         while other != NONE {
-            longest = longest.max(self.sense(other));
+            longest = longest.max(self.sense(other, start));
             let senses = self.senses_of(other);
             self.counts.joined_reads += senses.min(most);
             most = most.max(senses);
@@ -350,9 +351,9 @@ impl Flash {
         (joined, n)
     }
 
-    /// Senses the page of a read: its array time.
+    /// Senses the page of a read from `start` on: its array time.
     #[inline]
-    pub(crate) fn sense(&mut self, index: u32) -> Time {
+    pub(crate) fn sense(&mut self, index: u32, start: Time) -> Time {
         let command = &mut self.commands[index];
         let (block, page) = self.chips.geometry.page_of(command.ppn);
         let sensed = self.chips.read(block, page, command.shift_v);
@@ -390,6 +391,8 @@ impl Flash {
         }
         self.counts.reads += 1;
         self.counts.of_kind[self.chips.kind(command.die)].times.read += time;
+        let energy = &self.chips.of_die(command.die).energy;
+        self.energy_curve.add(energy, Operation::Read, start, time);
         time
     }
 
@@ -397,6 +400,7 @@ impl Flash {
         let now = events.now();
         let Command { job, owner, .. } = self.commands[index];
         let (job, is_ftl) = (self.programs[job], matches!(owner, Owner::Job(_)));
+        let start = self.book_commands(now, die, 1);
         self.chips.advance_to(now);
         let mut longest = Time::ZERO;
         for &block in job.blocks() {
@@ -406,9 +410,10 @@ impl Flash {
             let counts = &mut self.counts.of_kind[self.chips.kind(die)];
             counts.erases += u64::from(is_ftl);
             counts.times.erase += time;
+            let energy = &self.chips.of_die(die).energy;
+            self.energy_curve.add(energy, Operation::Erase, start, time);
             longest = longest.max(time);
         }
-        let start = self.book_commands(now, die, 1);
         self.set_phase(now, die, Phase::Erasing);
         let state = &mut self.dies[die.0 as usize];
         (state.active, state.suspends, state.array_start) = (index, 0, start);

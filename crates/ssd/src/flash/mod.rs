@@ -15,6 +15,7 @@ pub(crate) mod copyback;
 pub mod die;
 pub mod die_set;
 pub mod doing;
+mod energy_curve;
 mod power;
 pub mod scheduler;
 
@@ -26,6 +27,7 @@ use crate::flash::command::{Command, NONE, Owner, Queues};
 use crate::flash::copyback::Copyback;
 use crate::flash::die::{DieState, Phase};
 use crate::flash::doing::{DOINGS, DieTimes, Doing};
+use crate::flash::energy_curve::EnergyCurve;
 use crate::flash::scheduler::{Class, Head, Scheduler};
 use crate::ftl::Program;
 use crate::medium::cells::CellMedium;
@@ -121,6 +123,8 @@ pub struct Flash {
     pub(crate) copyback: Option<Box<Copyback>>,
     /// Counts.
     pub counts: FlashCounts,
+    /// When arrays used their energy.
+    pub energy_curve: EnergyCurve,
     /// Spans for the timeline.
     pub timeline: Timeline,
     /// What requests wait for, if asked for.
@@ -180,6 +184,7 @@ impl Flash {
             order: 0,
             copyback: None,
             counts: FlashCounts::default(),
+            energy_curve: EnergyCurve::new(),
             timeline: Timeline::off(),
             blame: None,
             words: None,

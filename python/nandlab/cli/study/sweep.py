@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -9,6 +10,7 @@ import typer
 
 from nandlab.cli.files import OUTPUTS, Files, Json, Plot, Quiet, check_json, tell
 from nandlab.display.terminal import FAULTY, INTERRUPTED, REFUSED, ProgressBar, say
+from nandlab.drive.doubts import DOUBTS
 from nandlab.given.outputs import check_kind, check_outputs
 from nandlab.given.refusal import refusal
 
@@ -138,6 +140,8 @@ def tell_notices(study: Study) -> None:
     say(f"{ran}, {tally.known:,} known before, {tally.left:,} left; rows: {study.out}")
     if damaged := study.rows().damaged:
         say(f"note: {len(damaged)} damaged lines are left out, the first: {damaged[0]}")
+    for said in doubts_of(study):
+        say(f"note: {said}")
     errors = study.errors()
     for error in errors[:_MOST_ERRORS]:
         say(f"note: a point failed: {error}")
@@ -145,6 +149,22 @@ def tell_notices(study: Study) -> None:
         say(
             f"note: {len(errors) - _MOST_ERRORS} other errors; column `error` of the table has them"
         )
+
+
+def doubts_of(study: Study) -> list[str]:
+    """A line for each doubt that points have, and one for the notices of their reports."""
+    had, notices = Counter[str](), 0
+    for row in study.results():
+        had.update(row.get("doubts") or ())
+        notices += bool(row.get("notices"))
+    lines = [
+        f"{had[name]:,} points {said}; they are marked, and none of them is among the best"
+        for name, said in DOUBTS.items()
+        if had[name]
+    ]
+    if notices:
+        lines.append(f"{notices:,} points have notices; `nandlab run` of such a point prints them")
+    return lines
 
 
 def show_rows(shown: Console, study: Study, rows: list[dict[str, Any]]) -> None:
@@ -157,9 +177,13 @@ def show_rows(shown: Console, study: Study, rows: list[dict[str, Any]]) -> None:
         table.add_column(axis.path, overflow="fold")
     for column in given.columns:
         table.add_column(column.name, justify="right", overflow="fold")
+    has_doubts = any(row["doubts"] for row in rows)
+    if has_doubts:
+        table.add_column("doubts")
     for row in rows[:_MOST_LINES]:
         axes = [_text(row[axis.path]) for axis in given.axes]
-        table.add_row(*axes, *(_interval(row, column.name) for column in given.columns))
+        figures = [_interval(row, column.name) for column in given.columns]
+        table.add_row(*axes, *figures, *([row["doubts"] or ""] if has_doubts else []))
     shown.print(table)
     if len(rows) > _MOST_LINES:
         shown.print(f"... {len(rows) - _MOST_LINES:,} more in {study.out / 'results.parquet'}")

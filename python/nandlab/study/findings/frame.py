@@ -8,6 +8,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from nandlab.drive.doubts import DOUBTS
 from nandlab.given.refusal import refusal
 from nandlab.study.given import OWN_COLUMNS, Given
 from nandlab.study.rows import Rows, row_values
@@ -49,9 +50,15 @@ def records(given: Given, rows: Rows, batches: Iterable[Batch]) -> Iterator[dict
             "replicate": row["replicate"],
             **axes,
             **{one.name: found.get(one.expression.text) for one in given.columns},
+            "doubts": _said(row.get("doubts") or ()),
             "error": row.get("error"),
             "wall_s": row.get("wall_s"),
         }
+
+
+def _said(doubts: Iterable[str]) -> str | None:
+    """Doubts as a table has them; None for none."""
+    return ", ".join(doubts) or None
 
 
 def names(given: Given) -> list[str]:
@@ -101,7 +108,7 @@ def _schema(given: Given, found: Iterable[Mapping[str, Any]]) -> pa.Schema:
             if value is not None:
                 kinds[name].add(_kind(value))
     types = {"bool": pa.bool_(), "int": pa.int64(), "float": pa.float64(), "text": pa.string()}
-    fixed = {"id": "text", "replicate": "int", "error": "text", "wall_s": "float"}
+    fixed = {"id": "text", "replicate": "int", "doubts": "text", "error": "text", "wall_s": "float"}
 
     def of(name: str, seen: set[str]) -> Any:
         if name in fixed:
@@ -142,7 +149,8 @@ def _typed(row: Mapping[str, Any], schema: pa.Schema) -> dict[str, Any]:
 def means(given: Given, found: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Means over replicates: a row for each combination, with `replicates` and intervals.
 
-    The interval is Student's, of 95 %, for the mean; None of fewer than two values.
+    The interval is Student's, of 95 %, for the mean; None of fewer than two values. `doubts` are
+    those of any replicate.
     """
     groups: dict[str, list[Mapping[str, Any]]] = {}
     for row in found:
@@ -153,6 +161,8 @@ def means(given: Given, found: Iterable[Mapping[str, Any]]) -> list[dict[str, An
     for rows in groups.values():
         one: dict[str, Any] = {axis.path: rows[0][axis.path] for axis in given.axes}
         one["replicates"] = len(rows)
+        had = {name for row in rows for name in (row["doubts"] or "").split(", ")}
+        one["doubts"] = _said(name for name in DOUBTS if name in had)
         for column in given.columns:
             every = [row[column.name] for row in rows]
             # Of truth values the share.

@@ -33,6 +33,9 @@ _PALETTE = (*COLOURS.values(), "#56B4E9", "#E69F00", "#000000")
 
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 
+_DOUBTFUL = "checks failed, or not settled"
+"""Of points with doubts, in the legend."""
+
 MOST_LINES = len(_PALETTE)
 """Lines of a panel; an axis with more values makes a heat map."""
 
@@ -181,8 +184,9 @@ def _lines(study: Study, rows: Rows, columns: Sequence[str]) -> Figure:
         _scale(axes, along)
         axes.set_xlabel(along.path)
         axes.set_ylabel(column, labelpad=8)
-        if by is not None:
-            axes.legend(title=by.path, frameon=False, title_fontsize=11)
+        if by is not None or any(row["doubts"] for row in group):
+            title_of = None if by is None else by.path
+            axes.legend(title=title_of, frameon=False, title_fontsize=11)
         finish(axes, "")
         axes.set_title(title, loc="left", fontsize=11)
     for column in columns:
@@ -209,6 +213,7 @@ def _line(axes: Axes, along: Axis, column: str, rows: Rows, index: int, label: s
     below = [0.0 if one is None else value - one for value, one in zip(y, low, strict=True)]
     above = [0.0 if one is None else one - value for value, one in zip(y, high, strict=True)]
     has_intervals = any(one is not None for one in low)
+    _cross_out(axes, [(at, row[column]) for at, row in zip(x, seen, strict=True) if row["doubts"]])
     axes.errorbar(
         x,
         y,
@@ -222,6 +227,21 @@ def _line(axes: Axes, along: Axis, column: str, rows: Rows, index: int, label: s
         capsize=3,
         label=label,
     )
+
+
+def _cross_out(axes: Axes, points: Sequence[tuple[Any, Any]]) -> None:
+    """Marks points with doubts; the legend says so once."""
+    if points:
+        is_new = _DOUBTFUL not in axes.get_legend_handles_labels()[1]
+        axes.scatter(
+            *zip(*points, strict=True),
+            marker="x",
+            s=70,
+            color="black",
+            linewidth=1.4,
+            zorder=5,
+            label=_DOUBTFUL if is_new else None,
+        )
 
 
 def _scale(axes: Axes, along: Axis) -> None:
@@ -250,10 +270,16 @@ def _heatmap(study: Study, rows: Rows, columns: Sequence[str]) -> Figure:
     for axes, (title, column, group) in zip(every, panels, strict=True):
         across, up = (_values(axis, group) for axis in (along, by))
         field = np.full((len(up), len(across)), np.nan)
+        doubtful = []
         for row in group:
             if is_number(row[column]):
                 at = (up.index(row[by.path]), across.index(row[along.path]))
                 field[at] = row[column]
+                if row["doubts"]:
+                    doubtful.append(at[::-1])
+        _cross_out(axes, doubtful)
+        if doubtful:
+            axes.legend(frameon=False, loc="lower right", bbox_to_anchor=(1, 1))
         ends = [row[column] for row in rows if is_number(row[column])]
         colours: dict[str, Any] = {"vmin": min(ends), "vmax": max(ends)} if ends else {}
         image = axes.imshow(field, aspect="auto", origin="lower", cmap="viridis", **colours)
@@ -309,6 +335,10 @@ def _scatter(study: Study, rows: Rows, columns: Sequence[str]) -> Figure:
             row[axis.path] if axis.is_numeric else axis.values.index(row[axis.path]) for row in seen
         ]
         axes.scatter(x, [row[column] for row in seen], s=16, color=_PALETTE[0], alpha=0.7)
+        points = [(at, row[column]) for at, row in zip(x, seen, strict=True) if row["doubts"]]
+        _cross_out(axes, points)
+        if points:
+            axes.legend(frameon=False)
         _scale(axes, axis)
         axes.set_xlabel(axis.path)
         axes.set_ylabel(column)
@@ -327,6 +357,7 @@ def _pareto(study: Study, rows: Rows, _columns: Sequence[str]) -> Figure:
     axes = figure.subplots()
     seen = [row for row in rows if is_number(row[x]) and is_number(row[y])]
     axes.scatter([r[x] for r in seen], [r[y] for r in seen], s=18, color=GREY, label="all points")
+    _cross_out(axes, [(row[x], row[y]) for row in seen if row["doubts"]])
     line = "none" if others else "-"
     axes.plot(
         [row[x] for row in best],
