@@ -54,8 +54,8 @@ INTERRUPTED = 130
 """Exit code after Ctrl-C, as shells have it, and after SIGTERM."""
 
 FAULTY = 1
-"""Exit code where a command has ended and not all of it can be trusted: the checks of a run fail, or
-points of a study have no result."""
+"""Exit code where a command has ended and not all of it can be trusted: points of a study have no
+result, or failed checks."""
 
 REFUSED = 2
 """Exit code where an input is refused or an output cannot be written."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from nandlab.drive.result import Checks
+
 DOUBTS = {
     "checks": "failed their checks",
     "unsettled": "are not known to have settled",
@@ -19,7 +21,7 @@ def doubts(report: Mapping[str, Any]) -> list[str]:
     stand for the drive in steady state, or nobody knows.
     """
     is_in_doubt = {
-        "checks": report["checks"]["ok"] is False,
+        "checks": not Checks.of(report).ok,
         "unsettled": report["settled"]["ok"] is False,
     }
     return [name for name in DOUBTS if is_in_doubt[name]]

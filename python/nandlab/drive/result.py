@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -45,6 +46,17 @@ class Checks:
 
     LITTLE_LIMIT = 0.005
     BUSY_IDLE_LIMIT = 1e-9
+
+    @classmethod
+    def of(cls, report: Mapping[str, Any]) -> Checks:
+        """Those of a report."""
+        checks = report["checks"]
+        return cls(
+            checks["little_law_error"],
+            checks["busy_idle_error"],
+            checks["conservation"]["ok"],
+            no_depth(report),
+        )
 
     @property
     def ok(self) -> bool:
@@ -248,13 +260,7 @@ class Result:
     @property
     def checks(self) -> Checks:
         """The laws that every run is held to."""
-        checks = self._report["checks"]
-        return Checks(
-            checks["little_law_error"],
-            checks["busy_idle_error"],
-            checks["conservation"]["ok"],
-            no_depth(self._report),
-        )
+        return Checks.of(self._report)
 
     def to_dict(self) -> dict[str, Any]:
         """The whole report; its keys are described in docs/formats."""

@@ -233,8 +233,10 @@ def _cross_out(axes: Axes, points: Sequence[tuple[Any, Any]]) -> None:
     """Marks points with doubts; the legend says so once."""
     if points:
         is_new = _DOUBTFUL not in axes.get_legend_handles_labels()[1]
+        x, y = zip(*points, strict=True)
         axes.scatter(
-            *zip(*points, strict=True),
+            x,
+            y,
             marker="x",
             s=70,
             color="black",
