@@ -83,6 +83,13 @@ class Point(NamedTuple):
     """The code, where one was named."""
     levels: int = 0
     """Extra references of its soft reads."""
+    pe_cycles_measured: int | None = None
+    """Most cycles at which the chip's rates were measured; None of a law or a cell."""
+
+    @property
+    def is_at_the_last_measurement(self) -> bool:
+        """Whether the measurements end within the limit: `pe_cycles` is a lower bound."""
+        return self.pe_cycles_measured is not None and self.pe_cycles >= self.pe_cycles_measured
 
 
 class Endurance(InNotebook):
@@ -125,13 +132,19 @@ class Endurance(InNotebook):
             lines.append(
                 f"{duration(point.retention_hours):>10} {point.temperature_c:>5.3g} C "
                 f"{_errors(point):>5} {point.uber:>7.0e} {point.rber_spread:>7.2g} "
-                f"{point.rber_limit:>11.3e} {_cycles(point.pe_cycles):>12}{_span(point)}"
+                f"{point.rber_limit:>11.3e} {_cycles(point, point.pe_cycles):>12}{_span(point)}"
             )
         return "\n".join([*lines, *(f"\nnote: {note}" for note in self.notes())])
 
     def notes(self) -> list[str]:
         """Sources of the rates; why an endurance is zero, and what to change."""
         notes = list(self.sources)
+        if bounds := {p.pe_cycles_measured for p in self.points if p.is_at_the_last_measurement}:
+            [most] = bounds
+            notes.append(
+                f"the chip was measured up to {most:,} cycles and keeps data there: "
+                f">= {most:,} is a lower bound"
+            )
         none = [point for point in self.points if point.pe_cycles == 0]
         if not none:
             return notes
@@ -284,7 +297,10 @@ def endurance(
                 new = rates.new(states[0])
                 asked = (hours, celsius, limit.t, limit.uber, limit.spread)
                 points.append(
-                    Point(*asked, limit.rber, new, cycles, *ends, limit.code, limit.levels)
+                    Point(
+                        *(*asked, limit.rber, new, cycles, *ends, limit.code, limit.levels),
+                        pe_cycles_measured=rates.measured_to,
+                    )
                 )
     return Endurance(rates.name, points, ecc, level, notes)
 
@@ -454,12 +470,16 @@ def _spread_of(cycles: list[int], level: float) -> tuple[int | None, int | None]
 def _span(point: Point) -> str:
     if point.pe_cycles_low is None or point.pe_cycles_high is None:
         return ""
-    return f"{_cycles(point.pe_cycles_low)} .. {_cycles(point.pe_cycles_high)}".rjust(22)
+    low, high = (_cycles(point, end) for end in (point.pe_cycles_low, point.pe_cycles_high))
+    return f"{low} .. {high}".rjust(22)
 
 
 def _errors(point: Point) -> str:
     return "" if point.t is None else str(point.t)
 
 
-def _cycles(cycles: int) -> str:
+def _cycles(point: Point, cycles: int) -> str:
+    """Cycles with a sign where they are a lower bound."""
+    if point.pe_cycles_measured is not None and cycles >= point.pe_cycles_measured:
+        return f">= {cycles:,}"
     return f"> {cycles:,}" if cycles >= MOST_PE_CYCLES else f"{cycles:,}"

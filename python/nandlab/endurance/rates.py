@@ -105,6 +105,11 @@ class Rates:
         """The rates of a cell by itself."""
         return cls(cell.name, {}, cell.native, cell.cell_bits, is_best=is_best)
 
+    @property
+    def measured_to(self) -> int | None:
+        """Most cycles at which they were measured; None of a law or a cell, which go on."""
+        return int(max(self._measured)) if self._measured else None
+
     def aging(
         self, reference_c: float | None, activation_ev: float | None
     ) -> Callable[[float, float], float]:

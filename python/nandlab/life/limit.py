@@ -67,6 +67,8 @@ class Limit(NamedTuple):
     """UBER of a block of so many cycles, after the retention time."""
     has_errors: bool
     """Whether codewords fail by their bit errors."""
+    is_of_the_data: bool
+    """The chip's rates were measured to no more cycles, and data are kept there."""
     notes: list[str]
     """Why there is no limit, or what its figure rests on."""
 
@@ -109,11 +111,11 @@ def limit_of(config: Mapping[str, Any], asked: Demand) -> Limit:
         return of_rber(rates.worst(pages, pe_cycles))
 
     most = None if point.pe_cycles >= MOST_PE_CYCLES else point.pe_cycles
-    return Limit(most, of_cycles, True, found.notes())
+    return Limit(most, of_cycles, True, point.is_at_the_last_measurement, found.notes())
 
 
 def _without(why: str) -> Limit:
-    return Limit(None, lambda _: None, False, [f"no limit by UBER: {why}"])
+    return Limit(None, lambda _: None, False, False, [f"no limit by UBER: {why}"])
 
 
 def _coded(config: Mapping[str, Any]) -> dict[str, Any]:

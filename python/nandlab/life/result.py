@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 ENDS = {
     "spare": "no spare block is left: the drive is read-only",
     "uber": "the most worn block has the last cycle at which its data are kept",
+    "measured": "the chip was measured to no more cycles: it lasts so long or longer",
     "errors": "a codeword of the timed run could not be decoded",
     "years": "the years that were asked for have passed",
     "interrupted": "it was interrupted",
@@ -88,7 +89,7 @@ class Life(InNotebook):
     facts: dict[str, Any]
     """What was lived: drive, workload, seed, demand, acceleration, versions."""
     end: str
-    """``spare``, ``uber``, ``errors``, ``years``, or ``interrupted``."""
+    """``spare``, ``uber``, ``measured``, ``errors``, ``years``, or ``interrupted``."""
     capacity_bytes: int
     notes: list[str]
     """What its figures rest on."""

@@ -9,6 +9,8 @@ from nandlab.life.result import ENDS
 if TYPE_CHECKING:
     from nandlab.life.result import Life, Window
 
+_LEAST = 1e-20
+
 _HEADS = (
     f"{'years':>7} {'TB written':>11} {'cycles':>8} {'most':>7} {'failed':>7} {'WA':>6} "
     f"{'UBER':>8} {'read p99':>9} {'p99.99':>9} {'write p99':>10} {'soft reads':>11}"
@@ -53,7 +55,10 @@ def _line(window: Window) -> str:
 
 
 def _small(value: float | None) -> str:
-    return "-" if value is None else f"{value:.0e}"
+    if value is None:
+        return "-"
+    # Below it nobody has measured a code.
+    return f"{value:.0e}" if value >= _LEAST else f"< {_LEAST:.0e}"
 
 
 def _us(value: float | None) -> str:

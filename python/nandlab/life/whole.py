@@ -316,7 +316,7 @@ class _Living:
         if self._drive.is_read_only:
             return "spare"
         if one.is_worn():
-            return "uber"
+            return "measured" if self._limit.is_of_the_data else "uber"
         is_over = self._totals["hours"] >= self._years * HOURS_PER_YEAR * (1 - 1e-6)
         return "years" if is_over else None
 
