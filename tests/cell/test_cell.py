@@ -286,6 +286,7 @@ def test_levels_out_of_all_bounds_are_not_drawn():
         nandlab.cell("tlc_3d").plot(pe_cycles=100_000_000)
 
 
+@pytest.mark.long
 def test_pictures(tmp_path: Path):
     cell = nandlab.cell("wang2014_mlc")
     cell.plot(tmp_path / "a.png", pe_cycles=1_000_000)

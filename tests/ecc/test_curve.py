@@ -470,6 +470,7 @@ def test_a_profile_that_goes_on_was_never_stopped(tmp_path: Path, whole: str):
     assert [path.name for path in tmp_path.iterdir()] == [out.name]
 
 
+@pytest.mark.long
 def test_a_profile_is_written_over_no_other_file(folder: Path):
     out = folder / "x.profile.toml"
     text = profiled(out)
@@ -574,6 +575,7 @@ def test_refusals(
     assert [path.name for path in folder.iterdir()] == ["mixed.fio"]
 
 
+@pytest.mark.long
 def test_ctrl_c_keeps_what_was_counted(folder: Path):
     arguments = ["--code", BCH, "--rber", "0.001,0.002", "--max-frames", "1e9", "--quiet"]
     process = begun(

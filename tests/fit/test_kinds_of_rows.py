@@ -83,6 +83,7 @@ def test_a_drive_is_made_of_it(tmp_path: Path):
     assert hot > 2 * cool
 
 
+@pytest.mark.long
 def test_laws_by_page_type(nandlab: Callable[..., Ended], folder: Path):
     """Pages that differ threefold have laws that do."""
     low, high = warm(3), warm(4, scale=3.0)

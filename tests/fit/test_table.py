@@ -157,6 +157,21 @@ def test_endurance_of_a_table_has_an_interval():
     assert point.pe_cycles_low < point.pe_cycles_high
 
 
+def test_endurance_is_a_bound_where_the_measurements_end():
+    """Data that are kept at the last measured cycles may be kept at more: nobody has looked."""
+    found = nandlab.fit(measured(), "table")
+    result = nandlab.endurance(found, t=[40, 200], retention_hours=[100])
+    within, at_the_end = result.points
+    assert within.pe_cycles < within.pe_cycles_measured == max(CYCLES)
+    assert not within.is_at_the_last_measurement
+    assert at_the_end.pe_cycles == max(CYCLES)
+    assert at_the_end.is_at_the_last_measurement
+    carries(result, ">= 3,000", "lower bound")
+    [law] = nandlab.endurance("tlc_3d", t=40, retention_hours=[100]).points
+    assert law.pe_cycles_measured is None
+    assert not law.is_at_the_last_measurement
+
+
 # --- Chips and drives -----------------------------------------------------------------------------
 
 FIT = ["--law", "table", "--chip", "mqsim_mlc", "--toml", "mine.toml"]
@@ -182,6 +197,17 @@ def test_a_drive_makes_the_errors_of_the_points(nandlab: Callable[..., Ended], f
     rows = [i for i in rows if data["retention_hours"][i] == 1000]
     expected = sum(data["bit_errors"][i] for i in rows) / sum(data["bits_read"][i] for i in rows)
     assert rate == pytest.approx(expected, rel=0.02)
+
+
+def test_a_life_claims_no_end_beyond_the_measurements(nandlab: Callable[..., Ended], folder: Path):
+    """Its drive still keeps data at the last measured cycles, behind which nobody has looked."""
+    nandlab("fit", written(folder / "board.csv", measured()), *FIT).succeeded()
+    (folder / "writes.fio").write_text("[w]\nrw=randwrite\nbs=4k\nnorandommap=1\n")
+    sets = ["chip.preset=mine.toml", "chip.geometry.blocks_per_plane=32", "ecc.model=threshold"]
+    options = [word for one in [*sets, "ecc.t=200"] for word in ("--set", one)]
+    life = ["life", "--drive", "tiny", "--workload", "writes.fio", "--to-death", "--dwpd", "1"]
+    ended = nandlab(*life, *options, "--accelerate", "100", "--retention-hours", "100")
+    carries(ended.succeeded().out, "measured to no more cycles")
 
 
 def test_a_fit_replaces_a_fitted_chip(folder: Path):

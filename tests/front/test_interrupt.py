@@ -182,7 +182,7 @@ from nandlab.cli import commands
 def app(standalone_mode):
     raise {raised}
 
-commands.app = app
+commands.program = lambda first: app
 commands.main()
 """
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)

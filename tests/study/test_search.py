@@ -60,6 +60,7 @@ def points(found: Any) -> list[dict[str, Any]]:
     ]
 
 
+@pytest.mark.long
 def test_a_seed_repeats_whatever_the_workers(tmp_path: Path):
     one = quick(study(tmp_path / "1"), 16)
     two = study(tmp_path / "2").search(16, workers=2)

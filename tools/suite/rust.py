@@ -23,7 +23,7 @@ TURN = "NANDLAB_TURN"
 INTEGRATION = ("--workspace", "--test=*", "--examples")
 """Tests beside the crates, and what the Python tests run of Rust."""
 
-LIGHT = ("host", "ssd")
+LIGHT = ("ssd",)
 """Crates whose unit tests compute little: they are compiled without optimization, which takes a
 quarter of the time. What they use of other crates is optimized, and shared with all other tests."""
 

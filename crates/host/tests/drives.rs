@@ -73,7 +73,7 @@ const FTLS: [&[&str]; 10] = [
 
 #[test]
 fn a_run_on_a_clone_is_the_run_that_preconditioned_itself() {
-    for (i, sets) in FTLS.into_iter().enumerate() {
+    for (i, sets) in FTLS.into_iter().enumerate().step_by(turn::few_or_all(2, 1)) {
         // By default each FTL with one of them.
         let goals = [Precondition::None, Precondition::Fill, Precondition::Steady];
         for goal in turn::few_or_all(vec![goals[i % 3]], goals.to_vec()) {
@@ -157,7 +157,7 @@ fn every_kind() -> Vec<Vec<&'static str>> {
 
 #[test]
 fn a_run_on_a_saved_drive_is_the_run_on_the_drive() {
-    let few = turn::few_or_all(2, 1);
+    let few = turn::few_or_all(3, 1);
     for (i, sets) in every_kind().into_iter().enumerate().step_by(few) {
         let mut drive = preconditioned(&sets, Precondition::Steady);
         let mut loaded = saved(&mut drive, &format!("kind-{i}"));

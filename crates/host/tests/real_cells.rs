@@ -96,6 +96,7 @@ fn rates_and_cells_agree_where_pages_are_alike() {
 /// Where pages differ, a mean rate misses those that fail: real cells and a table of unlike pages
 /// find them.
 #[test]
+#[ignore = "a long test: ./lab test --full runs it"]
 fn unlike_pages_fail_where_their_mean_does_not() {
     let age = ["age.pe_cycles=2048", "age.retention_hours=1024"];
     let failures = |sets: &[&str]| ecc(&of(&[BCH, &age, sets], 400), "hard_failures");
@@ -143,6 +144,7 @@ fn soft_levels_of_real_cells_help() {
 /// After retention, references moved down find the same cells on their right side; moved up they
 /// find nothing that was lost.
 #[test]
+#[ignore = "a long test: ./lab test --full runs it"]
 fn moved_references_follow_real_charge() {
     let age =
         ["age.pe_cycles=1024", "age.retention_hours=8192", "chip.cell.retention.share=0.0025"];

@@ -53,8 +53,8 @@ fn a_paced_drive_is_never_silent_for_long() {
                 [format!("scheduler.name={}", scheduler.name), format!("gc.name={}", gc.name)];
             let names: Vec<&str> = names.iter().map(String::as_str).collect();
             for (k, mode) in modes.into_iter().enumerate() {
-                // By default each pair in every third mode.
-                if !turn::is_tried(i + j + k, 3) {
+                // By default each pair in every fourth mode.
+                if !turn::is_tried(i + j + k, 4) {
                     continue;
                 }
                 let paced = silence_programs(&[&names, mode].concat());

@@ -309,8 +309,8 @@ fn reads_return_the_newest_version_beside_refresh_and_patrol() {
         ],
     ];
     for (i, member) in drive::members_that(|ftl| ftl.can_reclaim()).enumerate() {
-        // By default each FTL in every third mode.
-        let is_tried = |seed: u64| turn::is_tried(i + seed as usize, 3);
+        // By default each FTL in every fourth mode.
+        let is_tried = |seed: u64| turn::is_tried(i + seed as usize, 4);
         for (seed, mode) in (0..).zip(modes).filter(|&(seed, _)| is_tried(seed)) {
             let sets = drive::of_ftl(member, &[&errs[..], &on, mode].concat());
             let ssd = Ssd::new(&drive::config(&sets), 1 << 30).unwrap();

@@ -263,7 +263,7 @@ fn reads_return_the_newest_version_from_log_blocks() {
     ];
     for (i, member) in ssd::ftl::ROSTER.iter().filter(|member| has(member, "stripe")).enumerate() {
         for (j, mode) in modes.into_iter().enumerate() {
-            if !turn::is_tried(i + j, 2) {
+            if !turn::is_tried(i + j, 3) {
                 continue;
             }
             let all = [(0.0, 0), (0.0005, 2), (0.02, 3), (0.0, 1)];

@@ -89,7 +89,7 @@ class Life(InNotebook):
     facts: dict[str, Any]
     """What was lived: drive, workload, seed, demand, acceleration, versions."""
     end: str
-    """``spare``, ``uber``, ``errors``, ``years``, or ``interrupted``."""
+    """``spare``, ``uber``, ``measured``, ``errors``, ``years``, or ``interrupted``."""
     capacity_bytes: int
     notes: list[str]
     """What its figures rest on."""
