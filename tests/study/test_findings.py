@@ -23,13 +23,25 @@ def test_front():
          "objectives": ["max a", "min b"]}, "s", Path()
     )  # fmt: skip
     pairs = [(1, 1), (2, 2), (3, 3), (3, 4), (2, 3), (0, 1), (None, 0), (3, 3)]
-    rows = [{"a": a, "b": b} for a, b in pairs]
+    rows = [{"a": a, "b": b, "doubts": None} for a, b in pairs]
     best = [(row["a"], row["b"]) for row in front(given, rows)]
     assert best == [(3, 3), (3, 3), (2, 2), (1, 1)]
     with refused("no point", "objectives"):
         front(given, rows[6:7])
     with refused("s: objectives", "two or more"):
         front(given_study({"drive": "tiny"}, "s", Path()), rows)
+
+
+def test_rows_with_doubts_are_not_the_best_of_others():
+    given = given_study(
+        {"drive": "tiny", "columns": ["a = host.iops", "b = sim.events"],
+         "objectives": ["max a", "min b"]}, "s", Path()
+    )  # fmt: skip
+    best, sound = {"a": 9, "b": 0, "doubts": "checks"}, {"a": 1, "b": 1, "doubts": None}
+    assert front(given, [best, sound]) == [sound]
+    # Where all have doubts, each says so.
+    worse = {"a": 8, "b": 1, "doubts": "unsettled"}
+    assert front(given, [worse, best]) == [best]
 
 
 def ishigami(x: float, y: float, z: float) -> float:

@@ -311,7 +311,7 @@ def test_tables(tmp_path: Path):
     axes: dict[str, Any] = {"gc.name": ["greedy", "fifo"], "job.iodepth": [1, 8]}
     study = swept(small(tmp_path, axes=axes, columns=columns))
     table = study.frame()
-    names = ["id", "replicate", *axes, "iops", "metric", "busy", "error", "wall_s"]
+    names = ["id", "replicate", *axes, "iops", "metric", "busy", "doubts", "error", "wall_s"]
     assert table.column_names == names
     kinds = dict(zip(names, map(str, table.schema.types), strict=True))
     assert (kinds["job.iodepth"], kinds["iops"], kinds["metric"]) == ("int64", "double", "string")

@@ -45,7 +45,7 @@ def study(folder: Path) -> Path:
 def test_a_sweep(nandlab: Callable[..., Ended], study: Path, folder: Path):
     ended = nandlab("sweep", "study.toml", "--workers", "2", "--plot", "p.png").succeeded()
     first, *rows = ended.out.splitlines()
-    assert first.split() == ["job.iodepth", "iops"]
+    assert first.split() == ["job.iodepth", "iops", "doubts"]
     assert [row.split()[0] for row in rows] == ["1", "16"]
     assert all("±" in row for row in rows)
     carries(ended.err, "4 points", "0 known", "0 left", "study.study")
@@ -98,9 +98,24 @@ def test_bar_on_a_terminal(study: Path):
         assert words in shown, shown[-500:]
 
 
+def test_doubts_are_counted_and_marked(nandlab: Callable[..., Ended], study: Path, folder: Path):
+    """A short run from an empty drive does not stand for it; one of reads alone has none."""
+    (folder / "reads.fio").write_text("[r]\nrw=randread\nbs=4k\nnumber_ios=500\n")
+    ended = nandlab("sweep", "study.toml", "--workers", "1").succeeded()
+    carries(ended.err, "4 points", "settled")
+    rows = pq.read_table(folder / "study.study" / "results.parquet")
+    assert set(rows["doubts"].to_pylist()) == {"unsettled"}
+    study.write_text(STUDY.replace("mixed.fio", "reads.fio"))
+    ended = nandlab("sweep", "study.toml", "--workers", "1", "--out", "other").succeeded()
+    assert "settled" not in ended.err
+    assert ended.out.splitlines()[0].split() == ["job.iodepth", "iops"]
+
+
 def test_failed_points_are_told(nandlab: Callable[..., Ended], study: Path):
     study.write_text(STUDY.replace("[1, 16]", "[1, 0]"))
-    ended = nandlab("sweep", "study.toml", "--workers", "1").succeeded()
+    ended = nandlab("sweep", "study.toml", "--workers", "1")
+    # What has come out stands, and a script can tell.
+    assert (ended.code, len(ended.out.splitlines())) == (1, 2)
     carries(ended.err, "note", "failed", "iodepth")
     study.write_text(STUDY.replace("[1, 16]", "[0, 1, -1]"))
     ended = nandlab("sweep", "study.toml", "--workers", "1", "--dry-run").succeeded()

@@ -226,7 +226,7 @@ class Search:
         return members
 
     def _refuse(self, found: Any, trial: Any) -> None:
-        """Tells that constraints or doubts bar a point: as the worst so far, and out of bounds.
+        """Tells that constraints or failed checks bar a point: as the worst so far, and out of bounds.
 
         A trial that is told as failed teaches a sampler nothing: it would ask for it again.
         """
@@ -311,7 +311,7 @@ class Search:
             if not all(is_number(value) for value in (*values, *over)):
                 found.tell(trial, state=failed)
                 continue
-            if row["doubts"] is not None:
+            if "checks" in (row["doubts"] or ""):
                 self._refuse(found, trial)
                 continue
             if given.design.constraints:
@@ -325,7 +325,7 @@ class Search:
     def best(self) -> list[dict[str, Any]]:
         """The best point, or the Pareto front of several objectives, within the limits.
 
-        Points with doubts are barred: see `nandlab.drive.doubts`.
+        Points with doubts are barred where others have none: see `nandlab.drive.doubts`.
 
         Raises:
             NandlabError: no point is within the limits.

@@ -158,7 +158,7 @@ def doubts_of(study: Study) -> list[str]:
         had.update(row.get("doubts") or ())
         notices += bool(row.get("notices"))
     lines = [
-        f"{had[name]:,} points {said}; they are marked, and none of them is among the best"
+        f"{had[name]:,} points {said}; they are marked, and those without doubts are better"
         for name, said in DOUBTS.items()
         if had[name]
     ]

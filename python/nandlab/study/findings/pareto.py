@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from nandlab.drive.doubts import DOUBTS
 from nandlab.given.refusal import refusal
 from nandlab.study.findings.frame import is_number
 from nandlab.study.given import Given, Objective
@@ -26,25 +25,18 @@ def objectives(given: Given, least: int = 2) -> list[Objective]:
 def front(given: Given, rows: Sequence[Mapping[str, Any]], least: int = 2) -> list[dict[str, Any]]:
     """The rows that no other one beats, best first in the first objective.
 
-    Rows with doubts are not among them, and beat none.
+    Rows with doubts are neither among them nor beat one, unless all rows have doubts: a front of
+    such rows says so in each of them.
 
     Raises:
-        NandlabError: fewer than `least` objectives, or no row without doubts that has them all.
+        NandlabError: fewer than `least` objectives, or no row that has them all.
     """
     wanted = objectives(given, least)
     names = [one.column.name for one in wanted]
     every = [dict(row) for row in rows if all(is_number(row[name]) for name in names)]
-    whole = [row for row in every if row["doubts"] is None]
     if not every:
         raise refusal("pareto", "no point has all objectives", ", ".join(names))
-    if not whole:
-        seen = [name for name in DOUBTS if any(name in row["doubts"] for row in every)]
-        raise refusal(
-            "pareto",
-            f"all {len(every)} points have doubts ({', '.join(seen)})",
-            "points whose checks are ok and whose runs have settled",
-            hint='run longer, as until = "settled" does',
-        )
+    whole = [row for row in every if row["doubts"] is None] or every
     costs = [cost(wanted, row) for row in whole]
     best = [row for row, own in zip(whole, costs, strict=True) if not is_beaten(own, costs)]
     return sorted(best, key=lambda row: cost(wanted, row))
