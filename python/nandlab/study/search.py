@@ -226,7 +226,7 @@ class Search:
         return members
 
     def _refuse(self, found: Any, trial: Any) -> None:
-        """Tells that constraints or failed checks bar a point: as the worst so far, and out of bounds.
+        """Tells that constraints or failed checks bar a point: the worst so far, out of bounds.
 
         A trial that is told as failed teaches a sampler nothing: it would ask for it again.
         """

@@ -149,9 +149,11 @@ mod tests {
         let mut made = Vec::new();
         for _ in 0..500 {
             let start = Time(rng.below(3_000_000_000));
-            let (operation, most) =
-                [(Operation::Read, 100_000), (Operation::Program, 2_000_000), (Operation::Erase, 20_000_000)]
-                    [rng.below(3) as usize];
+            let (operation, most) = [
+                (Operation::Read, 100_000),
+                (Operation::Program, 2_000_000),
+                (Operation::Erase, 20_000_000),
+            ][rng.below(3) as usize];
             let time = Time(rng.below(most));
             curve.add(&energy(), operation, start, time);
             made.push((start, time, energy().array_w(operation)));
