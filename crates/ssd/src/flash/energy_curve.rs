@@ -128,11 +128,11 @@ mod tests {
     #[test]
     fn a_plane_at_work_draws_its_power() {
         let mut curve = EnergyCurve::new();
-        let step = Time::from_us(1600);
+        let step = Time::from_us(1600.0);
         for i in 0..1000 {
             curve.add(&energy(), Operation::Program, step * i, step);
         }
-        let ends: Vec<Time> = (0..=160).map(|i| Time::from_us(10_000) * i).collect();
+        let ends: Vec<Time> = (0..160).map(|i| Time::from_us(10_000.0) * i).collect();
         let used = curve.used_uj(ends.iter().copied());
         for (end, used_uj) in ends.iter().zip(used) {
             let expected_uj = 0.04 * end.us();
