@@ -70,7 +70,7 @@ class Reproduced:
         assert "\n".join(made).rstrip().split("\n", 1)[1] == section(self.name).rstrip()
 
     def check(self, ran: Sequence[Outcome]) -> None:
-        """What else must hold of all rows."""
+        """Asserts more of all rows of the paper; a subclass says what."""
 
     def test_rows_and_functions_are_the_same(self):
         """A row runs where its function stands, and nothing pretends to run one that waits."""

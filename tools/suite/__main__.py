@@ -71,7 +71,7 @@ def check(steps: Steps, changes: Changes) -> None:
         packages = [f"--package=nandlab-{crate}" for crate in changes.crates]
         steps.one(Step("Rust format", ("cargo", "fmt", "--check", *packages)))
         steps.one(Step("Rust lints", (*CLIPPY, *packages, "--all-targets", *NO_WARNINGS)))
-        if tested := [rust.unit(crate) for crate in changes.crates if crate != "py"]:
+        if tested := rust.units(changes.crates):
             rust_tests(steps, tested, ())
     if changes.python:
         steps.one(Step("Python format", ("ruff", "format", "--quiet", "--check", *changes.python)))

@@ -44,18 +44,22 @@ class Binary(NamedTuple):
         return f"{self.package.removeprefix('nandlab-')} {self.target}"
 
 
-def unit(crate: str) -> tuple[str, ...]:
-    """What tells cargo to build the tests within a crate."""
+def units(crates: Iterable[str]) -> list[tuple[str, ...]]:
+    """Arguments of cargo, for each crate, that build the tests within it."""
+    # The doors to Python have no tests of their own.
+    return [_unit(crate) for crate in crates if crate != "py"]
+
+
+def _unit(crate: str) -> tuple[str, ...]:
     package = f"nandlab-{crate}"
     level = (f"--config=profile.dev.package.{package}.opt-level=0",) if crate in LIGHT else ()
     return (f"--package={package}", "--lib", *level)
 
 
 def whole() -> list[tuple[str, ...]]:
-    """Everything that the default suite builds, in calls of cargo."""
-    # The doors to Python have no tests of their own.
+    """Arguments of cargo, for each of its calls, that build everything in the default suite."""
     crates = sorted(path.parent.name for path in (ROOT / "crates").glob("*/Cargo.toml"))
-    return [INTEGRATION, *(unit(crate) for crate in crates if crate != "py")]
+    return [INTEGRATION, *units(crates)]
 
 
 def build(
