@@ -206,7 +206,7 @@ def test_a_life_claims_no_end_beyond_the_measurements(nandlab: Callable[..., End
     sets = ["chip.preset=mine.toml", "chip.geometry.blocks_per_plane=32", "ecc.model=threshold"]
     options = [word for one in [*sets, "ecc.t=200"] for word in ("--set", one)]
     life = ["life", "--drive", "tiny", "--workload", "writes.fio", "--to-death", "--dwpd", "1"]
-    more = ("--accelerate", "100", "--retention-hours", "100", "--json", "-")
+    more = ("--accelerate", "400", "--retention-hours", "100", "--json", "-")
     assert nandlab(*life, *options, *more).succeeded().json["end"] == "measured"
 
 

@@ -59,7 +59,7 @@ def everything(steps: Steps, is_full: bool) -> None:
     steps.together(
         Step("Rust lints", (*CLIPPY, "--workspace", "--all-targets", *NO_WARNINGS)),
         Step("Python types", ("mypy",)),
-        Step("Stubs", (sys.executable, "-m", "mypy.stubtest", "nandlab._core")),
+        Step("Stubs", (sys.executable, "-m", "suite.stubs")),
     )
     python_tests(steps, ("--full",) if is_full else ())
 
