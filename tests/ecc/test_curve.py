@@ -441,6 +441,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> str:
     return profiled(tmp_path_factory.mktemp("whole") / "x.profile.toml")
 
 
+@pytest.mark.long
 def test_a_profile_that_goes_on_was_never_stopped(tmp_path: Path, whole: str):
     """Interrupted by its callback at every 61st look, until nothing is left to do."""
     out, kept = tmp_path / "x.profile.toml", tmp_path / "x.profile.toml.unfinished"

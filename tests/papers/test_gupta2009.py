@@ -17,7 +17,7 @@ class TestGupta2009(Reproduced):
     witnesses = (
         "page_read_us",
         "page_map_percent",
-        "tpch_response",
+        "financial_response",
     )
 
 

@@ -59,7 +59,7 @@ def everything(steps: Steps, is_full: bool) -> None:
     steps.together(
         Step("Rust lints", (*CLIPPY, "--workspace", "--all-targets", *NO_WARNINGS)),
         Step("Python types", ("mypy",)),
-        Step("Stubs", (sys.executable, "-m", "mypy.stubtest", "nandlab._core")),
+        Step("Stubs", (sys.executable, "-m", "suite.stubs")),
     )
     python_tests(steps, ("--full",) if is_full else ())
 
@@ -71,7 +71,7 @@ def check(steps: Steps, changes: Changes) -> None:
         packages = [f"--package=nandlab-{crate}" for crate in changes.crates]
         steps.one(Step("Rust format", ("cargo", "fmt", "--check", *packages)))
         steps.one(Step("Rust lints", (*CLIPPY, *packages, "--all-targets", *NO_WARNINGS)))
-        if tested := [rust.unit(crate) for crate in changes.crates if crate != "py"]:
+        if tested := rust.units(changes.crates):
             rust_tests(steps, tested, ())
     if changes.python:
         steps.one(Step("Python format", ("ruff", "format", "--quiet", "--check", *changes.python)))

@@ -44,18 +44,28 @@ class Binary(NamedTuple):
         return f"{self.package.removeprefix('nandlab-')} {self.target}"
 
 
-def unit(crate: str) -> tuple[str, ...]:
-    """What tells cargo to build the tests within a crate."""
-    package = f"nandlab-{crate}"
-    level = (f"--config=profile.dev.package.{package}.opt-level=0",) if crate in LIGHT else ()
-    return (f"--package={package}", "--lib", *level)
+def units(crates: Iterable[str]) -> list[tuple[str, ...]]:
+    """Arguments of cargo, for each of its calls, that build the tests within crates."""
+    # The doors to Python have no tests of their own.
+    tested = [crate for crate in crates if crate != "py"]
+    optimized = [_package(crate) for crate in tested if crate not in LIGHT]
+    # In one call, crates are compiled side by side.
+    calls = [(*optimized, "--lib")] if optimized else []
+    for crate in tested:
+        if crate in LIGHT:
+            level = f"--config=profile.dev.package.nandlab-{crate}.opt-level=0"
+            calls.append((_package(crate), "--lib", level))
+    return calls
+
+
+def _package(crate: str) -> str:
+    return f"--package=nandlab-{crate}"
 
 
 def whole() -> list[tuple[str, ...]]:
-    """Everything that the default suite builds, in calls of cargo."""
-    # The doors to Python have no tests of their own.
+    """Arguments of cargo, for each of its calls, that build everything in the default suite."""
     crates = sorted(path.parent.name for path in (ROOT / "crates").glob("*/Cargo.toml"))
-    return [INTEGRATION, *(unit(crate) for crate in crates if crate != "py")]
+    return [INTEGRATION, *units(crates)]
 
 
 def build(

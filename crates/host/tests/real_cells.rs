@@ -113,6 +113,7 @@ fn unlike_pages_fail_where_their_mean_does_not() {
 /// as the laboratory's two levels do, or more: their ratios know of a page whose references
 /// lie off the middle, which those of two equal levels do not.
 #[test]
+#[ignore = "a long test: ./lab test --full runs it"]
 fn soft_levels_of_real_cells_help() {
     let sets: &[&[&str]] = &[
         LDPC,

@@ -291,7 +291,7 @@ mod tests {
     /// file: the same bytes in the end.
     #[test]
     fn going_on_is_never_having_stopped() {
-        let errors = turn::few_or_all(6, 30);
+        let errors = turn::few_or_all(3, 30);
         let whole = measured(survey(1, 2, errors, &[0, 2])).write();
         let (mut text, mut partial) = (String::new(), 0);
         for stops in 0.. {

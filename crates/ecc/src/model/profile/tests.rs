@@ -105,13 +105,13 @@ fn what_was_measured_is_what_is_decoded() {
         let rates =
             [known.rber[half], (known.rber[half - 1] * known.rber[half - 2]).sqrt(), known.rber[0]];
         for rber in rates {
-            let words = turn::few_or_all(150, 600);
+            let words = turn::few_or_all(100, 600);
             let (ours, theirs) =
                 (count(&mut *played, rber, level, words), count(&mut *exact, rber, level, words));
             let n = f64::from(words);
             let p = (ours[0] + theirs[0]) / (2.0 * n);
             // Four standard errors: both samples, and the measurement behind one of them, which
-            // ends after 100 failures and so has a third of the words.
+            // ends after 100 failures: its words are taken for a third of these, or more.
             let spread = 4.0 * (5.0 * p * (1.0 - p) / n).sqrt();
             let distance = (ours[0] - theirs[0]).abs() / n;
             assert!(distance <= spread, "level {level}, {rber:e}: {ours:?} and {theirs:?}");
