@@ -9,6 +9,5 @@ class TestAgrawal2008(Reproduced):
     name = "agrawal2008"
     witnesses = (
         "sequential_read_us",
-        "random_write_us",
         "fixed_random_write_us",
     )

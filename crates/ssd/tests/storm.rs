@@ -99,7 +99,7 @@ fn reads_return_the_newest_version_with_the_map_on_flash() {
         &["gc.reclaim_reads=8", "gc.reclaim_at_once=20", "ftl.host_streams=3"],
     ];
     for mode in modes {
-        for seed in 0..3 {
+        for seed in 0..turn::few_or_all(1, 3) {
             let mut storm = storm(&[&dftl, mode].concat(), seed);
             storm.run(8_000).unwrap();
             let counts = storm.ssd.ftl_counts();
@@ -133,7 +133,7 @@ fn reads_return_the_newest_version_from_a_learned_map() {
         ],
     ];
     for mode in modes {
-        for seed in 0..3 {
+        for seed in 0..turn::few_or_all(1, 3) {
             let learned = ["ftl.name=learned", "ftl.overprovisioning=0.9"];
             let mut storm = storm(&[&learned, mode].concat(), seed);
             storm.run(12_000).unwrap();

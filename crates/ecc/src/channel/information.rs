@@ -82,6 +82,7 @@ pub fn rber_limit(rate: f64, capacity: impl Fn(f64) -> Result<f64>) -> Result<f6
 #[cfg(test)]
 mod tests {
     use super::*;
+    use base::rng::turn;
 
     /// ecc.md, section 4: rates at which the information of a read is just the rate of a code.
     #[test]
@@ -93,7 +94,7 @@ mod tests {
             (0.9481, [0.00586, 0.01104, 0.01227, 0.01271, 0.01325]),
             (0.9556, [0.00487, 0.00934, 0.01042, 0.01080, 0.01128]),
         ];
-        for (rate, limits) in rows {
+        for (rate, limits) in rows.into_iter().step_by(turn::few_or_all(3, 1)) {
             for (i, expected) in limits.into_iter().enumerate() {
                 let references = 2 * i + 1;
                 let ours = rber_limit(rate, |rber| {
