@@ -162,6 +162,12 @@ impl Cell {
         Ok(rates.into_pyarray(py))
     }
 
+    /// Standard deviation, over pages, of the logarithm of that rate at unshifted references.
+    fn page_spread(&self, page_type: usize, state: State) -> PyResult<f64> {
+        let page_type = self.page(page_type)?;
+        Ok(self.cell.page_spread(page_type, &stress(state)))
+    }
+
     /// Shifts of the references of a page type at which it reads best.
     fn best_shifts_v(&self, page_type: usize, state: State) -> PyResult<Vec<f64>> {
         let page_type = self.page(page_type)?;

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from nandlab.cell.model import MOST_READS, Cell
 from nandlab.display import quantity
+from nandlab.ecc.pages import PageLimit, failures_of
 from nandlab.ecc.uber import Ecc, T, rber_limit
 from nandlab.endurance.rates import Rates
 from nandlab.given.arguments import flag, numbers, path_or_none, whole
@@ -42,6 +43,7 @@ class EnduranceMap(NamedTuple):
     ecc: Ecc
     uber: float
     rber_limit: float
+    """Highest bit error rate that ECC and UBER allow, of pages that are alike."""
     """Highest bit error rate that ECC and UBER allow."""
     is_best: bool
     """Whether the references are optimal for each page."""
@@ -116,7 +118,7 @@ def cell_map(
     bits = whole("cell: codeword_bits", codeword_bits, 0, most)
     own = whole("cell: user_bits", user_bits, 0, most)
     ecc = Ecc(whole("cell: t", t, -most, most), bits, own).check()
-    limit = rber_limit(uber, ecc)
+    limit = PageLimit(failures_of(ecc), uber * ecc.user_bits)
     hours = numbers("cell: retention_hours", retention_hours)
     celsius = numbers("cell: temperature_c", temperature_c)
     reads, is_best = whole("cell: reads", reads, 0, MOST_READS), flag("is_best", is_best)
@@ -132,7 +134,8 @@ def cell_map(
             row.append(found[acts])
         rows.append(row)
     curve = sorted(found.items())
-    return EnduranceMap(cell, ecc, uber, limit, is_best, hours, celsius, rows, curve)
+    alike = rber_limit(uber, ecc)
+    return EnduranceMap(cell, ecc, uber, alike, is_best, hours, celsius, rows, curve)
 
 
 def cycles_in_short(pe_cycles: int) -> str:

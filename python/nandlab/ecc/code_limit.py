@@ -11,7 +11,6 @@ line knows of an error floor.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -19,9 +18,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from nandlab import _core
 from nandlab.ecc.codec import Codec, codec
 from nandlab.ecc.curve import soft_levels
+from nandlab.ecc.pages import Failures, failures_of
 from nandlab.ecc.soft_read import said
 from nandlab.ecc.uber import Ecc, rber_limit
-from nandlab.ecc.uber import uber as uber_of_ecc
 from nandlab.given.arguments import number
 from nandlab.given.refusal import refusal
 from nandlab.given.toml import parse_toml
@@ -94,12 +93,21 @@ def code_limit(code: str | PathLike[str], *, levels: int = 0, uber: float = 1e-1
         if levels:
             raise refusal("levels", f"{one.name} cannot use soft reads", "0")
         ecc = Ecc(one.certain_errors, one.length, one.dimension)
-        return CodeLimit(one.name, 0, ecc, uber, rber_limit(uber, ecc), None, None, None)
+        return limit_of_errors(one.name, ecc, uber)
     if not 0 < uber < 1 / one.dimension:
         raise refusal(
             "uber", f"target = {uber:g}: out of range", f"above 0, below {1 / one.dimension:.3g}"
         )
     return _measured(one, _profile(one), levels, uber)
+
+
+def limit_of_errors(name: str, ecc: Ecc, uber: float) -> CodeLimit:
+    """The limit of a code that corrects t errors for certain.
+
+    Raises:
+        NandlabError: a UBER out of range.
+    """
+    return CodeLimit(name, 0, ecc, uber, rber_limit(uber, ecc), None, None, None)
 
 
 def _profile(one: Codec) -> dict[str, Any]:
@@ -137,8 +145,8 @@ def levels_of(code: str | PathLike[str]) -> list[int]:
     return sorted(row["levels"] for row in _profile(one)["level"])
 
 
-def uber_of_code(code: str | PathLike[str], *, levels: int = 0) -> Callable[[float], float]:
-    """The UBER of a code by raw bit error rate: the curve on which `code_limit` finds its limit.
+def failures_of_code(code: str | PathLike[str], *, levels: int = 0) -> tuple[Failures, int]:
+    """Failures of a code, and its data bits: the curve on which `code_limit` finds its limit.
 
     Raises:
         NandlabError: as `code_limit`.
@@ -147,15 +155,16 @@ def uber_of_code(code: str | PathLike[str], *, levels: int = 0) -> Callable[[flo
     [levels] = soft_levels(levels)
     if one.certain_errors is not None:
         ecc = Ecc(one.certain_errors, one.length, one.dimension)
-        return lambda rber: uber_of_ecc(rber, ecc)
-    from scipy.special import ndtr
-
+        return failures_of(ecc), one.dimension
     (intercept, slope), _, _ = _waterfall(one, _profile(one), levels)
 
-    def of_line(rber: float) -> float:
-        return float(ndtr(intercept + slope * math.log(rber))) / one.dimension if rber > 0 else 0.0
+    def of_line(rber: Column) -> Column:
+        import numpy as np
+        from scipy.special import ndtr
 
-    return of_line
+        return np.asarray(ndtr(intercept + slope * np.log(rber)))
+
+    return of_line, one.dimension
 
 
 def _waterfall(one: Codec, profile: dict[str, Any], levels: int) -> tuple[Column, Column, float]:

@@ -24,9 +24,17 @@ from nandlab import _core
 from nandlab.catalogue import chip as chip_tables
 from nandlab.cell.source import Source, find, is_of_the_cell, of_tables
 from nandlab.display.notebook import InNotebook
-from nandlab.ecc.code_limit import code_limit
-from nandlab.ecc.uber import Ecc, T, rber_limit, uber
-from nandlab.endurance.rates import MOST_PE_CYCLES, Rates, check_celsius
+from nandlab.ecc.code_limit import CodeLimit, code_limit, failures_of_code, limit_of_errors
+from nandlab.ecc.pages import (
+    Failures,
+    PageLimit,
+    failures_of,
+    lognormal,
+    mean_failure,
+    relative,
+)
+from nandlab.ecc.uber import Ecc, T
+from nandlab.endurance.rates import MOST_PE_CYCLES, PageState, Rates, RberLimit, check_celsius
 from nandlab.fit.fitting import Fit
 from nandlab.given.arguments import flag, number, numbers, path_or_none, several, to_json, whole
 from nandlab.given.refusal import refusal
@@ -70,8 +78,10 @@ class Point(NamedTuple):
     """None where a code corrects no certain number of errors."""
     uber: float
     rber_spread: float
+    """Standard deviation of the bit error rate over pages, over its mean: as given, or as a drive
+    draws the pages of the chip after these cycles."""
     rber_limit: float
-    """Highest bit error rate that ECC and UBER allow."""
+    """Highest mean bit error rate of such pages that ECC and UBER allow."""
     rber_new: float
     """Bit error rate of the worst page at that age, in a block of one cycle."""
     pe_cycles: int
@@ -160,12 +170,14 @@ class Endurance(InNotebook):
     def _least_t(self, point: Point) -> int | None:
         """The fewest errors to correct that leave a cycle at least; None where none do."""
         rber, spread = point.rber_new, point.rber_spread
-        if point.t is None or rber * (1 + spread**2) >= 1:
+        if point.t is None:
             return None
         low, high = point.t, self.ecc.codeword_bits - 1
         while high - low > 1:
             t = (low + high) // 2
-            is_enough = uber(rber, self.ecc._replace(t=t), spread) <= point.uber
+            ecc = self.ecc._replace(t=t)
+            failed = mean_failure(failures_of(ecc), rber, lognormal(spread))
+            is_enough = failed / ecc.user_bits <= point.uber
             low, high = (low, t) if is_enough else (t, high)
         return high
 
@@ -206,7 +218,7 @@ def endurance(
     levels: int = 0,
     is_best: bool | None = None,
     uber: ArrayLike = 1e-15,
-    rber_spread: ArrayLike = 0.0,
+    rber_spread: ArrayLike | None = None,
     reads: int = 0,
     page_type: int | str | None = None,
     level: float | None = None,
@@ -240,8 +252,9 @@ def endurance(
             reads again what it cannot decode; or where the cell's parameters have them. Only a
             chip whose rates are its cell's has references.
         uber: uncorrectable bit error rate that is accepted at most.
-        rber_spread: deviation of the error rate from page to page over its mean: 0 is a binomial
-            tail, more a beta-binomial one.
+        rber_spread: standard deviation of the error rate from page to page over its mean; 0 takes
+            pages as alike. Default: that of the chip, which a drive draws: by the width of the
+            wordlines of its cell, by `chip.array.page_spread` of measured points, none of a law.
         reads: of the block since it was erased.
         page_type: page type by name, as ``upper``, or as a number from 0, the lower page; default:
             the worst one.
@@ -264,7 +277,10 @@ def endurance(
     pages = rates.pages(page_type)
     reads = whole("endurance: reads", reads, 0, 2**32 - 1)
     sizes = {"t": t, "codeword_bits": codeword_bits, "user_bits": user_bits}
-    targets, spreads = numbers("endurance: uber", uber), numbers("endurance: spread", rber_spread)
+    targets = numbers("endurance: uber", uber)
+    spreads: Sequence[float | None] = [None]
+    if rber_spread is not None:
+        spreads = numbers("endurance: rber_spread", rber_spread)
     if code is None:
         if levels:
             raise refusal(
@@ -277,7 +293,8 @@ def endurance(
     at_c = numbers("endurance: temperature_c", temperature_c)
     kept_hours = numbers("endurance: retention_hours", retention_hours)
     for limit in limits:
-        notes += [limit.note] if limit.note else []
+        code_found = limit.found
+        notes += [code_found.note] if code_found.note else []
         for celsius in at_c:
             check_celsius("temperature_c", celsius)
             for hours in kept_hours:
@@ -287,18 +304,19 @@ def endurance(
                 # Each draw of a fit has an activation energy of its own.
                 states = [[(page, aged(hours, celsius), reads) for page in pages] for aged in ages]
                 cycles, *others = (
-                    one.last_cycle(limit.rber, of)
+                    one.last_cycle(limit.of, of)
                     for one, of in zip((rates, *drawn), states, strict=True)
                 )
                 ends = _spread_of(others, level)
-                if limit.low is not None and limit.high is not None and not others:
-                    low, high = limit.low, limit.high
-                    ends = (rates.last_cycle(low, states[0]), rates.last_cycle(high, states[0]))
+                if (of_limits := limit.ends()) and not others:
+                    low, high = (rates.last_cycle(end, states[0]) for end in of_limits)
+                    ends = (low, high)
                 new = rates.new(states[0])
-                asked = (hours, celsius, limit.t, limit.uber, limit.spread)
+                spread, allowed = limit.at(rates, states[0], cycles)
+                asked = (hours, celsius, code_found.t, code_found.uber, spread)
                 points.append(
                     Point(
-                        *(*asked, limit.rber, new, cycles, *ends, limit.code, limit.levels),
+                        *(*asked, allowed, new, cycles, *ends, code_found.code, code_found.levels),
                         pe_cycles_measured=rates.measured_to,
                     )
                 )
@@ -316,22 +334,44 @@ def rates_of(
     return _rates(chip, is_best)[0]
 
 
-class _Limit(NamedTuple):
-    """The bit error rate up to which data are corrected, and its source."""
+class _Limit:
+    """The bit error rate up to which a code meets a UBER, by how much pages differ."""
 
-    t: int | None
-    uber: float
-    spread: float
-    rber: float
-    low: float | None = None
-    high: float | None = None
-    note: str = ""
-    code: str = ""
-    levels: int = 0
+    def __init__(
+        self,
+        found: CodeLimit,
+        failures: Failures,
+        rber_spread: float | None,
+    ) -> None:
+        """`rber_spread` is None where pages differ as a drive draws those of the chip."""
+        self.found = found
+        self._own = None if rber_spread is None else lognormal(rber_spread)
+        self._pages = PageLimit(failures, found.uber * found.ecc.user_bits)
+
+    def of(self, spread: float) -> float:
+        """The limit where pages of the chip differ by `spread`."""
+        spread = spread if self._own is None else self._own
+        # Of pages that are alike to the last digit.
+        return self.found.rber if spread == 0 else self._pages(spread)
+
+    def ends(self) -> list[RberLimit]:
+        """Ends of its interval, if failures of the code were measured."""
+
+        def moved(end: float) -> RberLimit:
+            return lambda spread: self.of(spread) * end / self.found.rber
+
+        return [moved(end) for end in (self.found.low, self.found.high) if end is not None]
+
+    def at(self, rates: Rates, pages: Sequence[PageState], pe_cycles: int) -> tuple[float, float]:
+        """How much the pages that end an endurance differ, over their mean, and their limit."""
+        spread = self._own
+        if spread is None:
+            spread = rates.spread(rates.worst_page(pages, pe_cycles), pe_cycles)
+        return relative(spread), self.of(spread)
 
 
 def _by_errors(
-    sizes: Mapping[str, Any], targets: Sequence[float], spreads: Sequence[float]
+    sizes: Mapping[str, Any], targets: Sequence[float], spreads: Sequence[float | None]
 ) -> tuple[Ecc, list[_Limit]]:
     """Limits of codes with these t."""
     plain, most = Ecc(), 2**31
@@ -344,7 +384,7 @@ def _by_errors(
     # Of its range the code itself speaks.
     codes = [Ecc(whole("endurance: t", t, -most, most), bits, own).check() for t in every]
     limits = [
-        _Limit(ecc.t, target, spread, rber_limit(target, ecc, spread))
+        _Limit(limit_of_errors("", ecc, target), failures_of(ecc), spread)
         for ecc in codes
         for target in targets
         for spread in spreads
@@ -357,9 +397,9 @@ def _by_code(
     levels: int,
     sizes: Mapping[str, Any],
     targets: Sequence[float],
-    spreads: Sequence[float],
+    spreads: Sequence[float | None],
 ) -> tuple[Ecc, list[_Limit]]:
-    """Limit of a named code."""
+    """Limits of a named code."""
     for name, given in sizes.items():
         if given is not None:
             raise refusal(
@@ -367,16 +407,9 @@ def _by_code(
                 f"code and {name} are both given: the code has its own",
                 hint="give one of them",
             )
-    if any(spreads):
-        raise refusal(
-            "endurance", "not supported: rber_spread with a code", hint="use rber_spread with t"
-        )
     found = [code_limit(code, levels=levels, uber=target) for target in targets]
-    ecc = found[0].ecc
-    return ecc, [
-        _Limit(one.t, one.uber, 0.0, one.rber, one.low, one.high, one.note, one.code, one.levels)
-        for one in found
-    ]
+    failures, _ = failures_of_code(code, levels=levels)
+    return found[0].ecc, [_Limit(one, failures, spread) for one in found for spread in spreads]
 
 
 def duration(hours: float) -> str:

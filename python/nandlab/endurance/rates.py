@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from nandlab import _core
 from nandlab.cell.pages import MOST_PAGE_TYPES, page_number
+from nandlab.ecc.pages import Failures, mean_failure
 from nandlab.given.arguments import number
 from nandlab.given.refusal import refusal
 
@@ -65,6 +66,10 @@ def check_celsius(name: str, celsius: float) -> None:
 PageState = tuple[int, float, int]
 """Page type, hours and reads of a page."""
 
+RberLimit = Callable[[float], float]
+"""Highest mean bit error rate that is allowed, by the standard deviation of the logarithm of the
+rate over pages."""
+
 
 class Rates:
     """Error rates of a chip: an array model, with its cell if it has one."""
@@ -90,6 +95,8 @@ class Rates:
         self._bits = bits or (told if told > 1 else 0)
         self._measured = [point["pe_cycles"] for point in points]
         self._most_hours = max((point["hours"] for point in points), default=math.inf)
+        # Pages of a cell differ by its wordlines, those of measured points as the table has it.
+        self._page_spread = float(array.get("page_spread", 0.0))
         if cell is None:
             self._array = _core.Array(json.dumps(array))
         self._reference_c = float(array.get("reference_c", REFERENCE_C))
@@ -151,13 +158,35 @@ class Rates:
             return list(range(self._bits or MOST_PAGE_TYPES))
         return [page_number("endurance: page_type", page_type, self._bits)]
 
+    def spread(self, page: PageState, pe_cycles: int) -> float:
+        """Standard deviation of the logarithm of the rate over pages, as a drive draws them."""
+        page_type, hours, reads = page
+        if self._cell is None:
+            return self._page_spread
+        return self._cell.page_spread(page_type, (pe_cycles, hours, reads, 0))
+
+    def failure(self, pages: Sequence[PageState], pe_cycles: int, failures: Failures) -> float:
+        """Probability that a codeword of the worst of the pages cannot be corrected."""
+        return max(
+            mean_failure(failures, rate, self.spread(page, pe_cycles))
+            for page, rate in zip(pages, self._after(pages, pe_cycles), strict=True)
+        )
+
     def new(self, pages: Sequence[PageState]) -> float:
         """The highest rate of the pages in a block of one cycle."""
         return self.worst(pages, 1)
 
     def worst(self, pages: Sequence[PageState], pe_cycles: int) -> float:
         """The highest rate of the pages in a block of so many cycles."""
-        return max(self._rber([(page, pe_cycles, hours, reads) for page, hours, reads in pages]))
+        return max(self._after(pages, pe_cycles))
+
+    def worst_page(self, pages: Sequence[PageState], pe_cycles: int) -> PageState:
+        """The page with that rate."""
+        rates = self._after(pages, pe_cycles)
+        return pages[rates.index(max(rates))]
+
+    def _after(self, pages: Sequence[PageState], pe_cycles: int) -> list[float]:
+        return self._rber([(page, pe_cycles, hours, reads) for page, hours, reads in pages])
 
     def _rber(self, states: Sequence[tuple[int, int, float, int]]) -> list[float]:
         """Rates of pages by type, cycles, hours and reads.
@@ -175,16 +204,17 @@ class Rates:
         return rates
 
     def last_cycle(
-        self, limit: float, pages: Sequence[PageState], most: int = MOST_PE_CYCLES
+        self, limit: RberLimit, pages: Sequence[PageState], most: int = MOST_PE_CYCLES
     ) -> int:
-        """The last cycle before the first at which a page is beyond the limit, up to `most`."""
+        """The last cycle before the first at which a page is beyond its limit, up to `most`."""
         if self._cell is not None:
             return self._last_of_cell(limit, pages, most)
 
         def first_beyond(cycles: Sequence[int]) -> int:
             """Index of the first cycle count beyond the limit; their number if none is."""
             states = [(page, n, hours, reads) for n in cycles for page, hours, reads in pages]
-            beyond = [rate > limit for rate in self._rber(states)]
+            # Without a cell all pages of a chip scatter alike.
+            beyond = [rate > limit(self._page_spread) for rate in self._rber(states)]
             return beyond.index(True) // len(pages) if True in beyond else len(cycles)
 
         low, high = 0, 0
@@ -205,14 +235,14 @@ class Rates:
             low, high = (inner[i - 1] if i else low), (inner[i] if i < len(inner) else high)
         return low
 
-    def _last_of_cell(self, limit: float, pages: Sequence[PageState], most: int) -> int:
+    def _last_of_cell(self, limit: RberLimit, pages: Sequence[PageState], most: int) -> int:
         """The same of a cell: page by page, the one that failed last first."""
         order = list(pages)
 
         def lasts(pe_cycles: int) -> bool:
             for i, (page, hours, reads) in enumerate(order):
                 [rate] = self._rber([(page, pe_cycles, hours, reads)])
-                if rate > limit:
+                if rate > limit(self.spread((page, hours, reads), pe_cycles)):
                     order.insert(0, order.pop(i))
                     return False
             return True

@@ -2,7 +2,7 @@
 
 They are the endurance of `nandlab.endurance` (Desnoyers, HotStorage'13) for the drive's chip and
 code: its most worn block, its worst page type, after a retention time at a temperature. Pages of
-one type are taken as alike; a timed run draws them apart, and may find failures sooner.
+one type scatter as a timed run draws them.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from nandlab.cell.source import is_of_the_cell
-from nandlab.ecc.code_limit import levels_of, uber_of_code
+from nandlab.ecc.code_limit import failures_of_code, levels_of
 from nandlab.ecc.codec import codec
+from nandlab.ecc.pages import failures_of
 from nandlab.ecc.uber import Ecc
-from nandlab.ecc.uber import uber as uber_of_ecc
 from nandlab.endurance.chip import PROFILES, endurance, rates_of
 from nandlab.endurance.rates import MOST_PE_CYCLES
 from nandlab.given.arguments import number
@@ -100,15 +100,13 @@ def limit_of(config: Mapping[str, Any], asked: Demand) -> Limit:
     hours = rates.aging(None, None)(asked.retention_hours, asked.temperature_c)
     pages = [(page, hours, 0) for page in rates.pages(None)]
     if "code" in coded:
-        of_rber = uber_of_code(coded["code"], levels=coded["levels"])
+        failures, user_bits = failures_of_code(coded["code"], levels=coded["levels"])
     else:
         ecc = Ecc(coded["t"], coded["codeword_bits"], coded["user_bits"])
-
-        def of_rber(rber: float) -> float:
-            return uber_of_ecc(rber, ecc)
+        failures, user_bits = failures_of(ecc), ecc.user_bits
 
     def of_cycles(pe_cycles: int) -> float | None:
-        return of_rber(rates.worst(pages, pe_cycles))
+        return rates.failure(pages, pe_cycles, failures) / user_bits
 
     most = None if point.pe_cycles >= MOST_PE_CYCLES else point.pe_cycles
     return Limit(most, of_cycles, True, point.is_at_the_last_measurement, found.notes())
