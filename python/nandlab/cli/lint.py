@@ -93,8 +93,7 @@ def _find(
         for one in found if shows_all else unexplained:
             for line in finding_lines(one, out.width):
                 out.print(line, markup=False, soft_wrap=True)
-        if said := summary(unexplained, len(inputs)):
-            out.print(said, markup=False, soft_wrap=True)
+        out.print(summary(unexplained, len(inputs)), markup=False, soft_wrap=True)
 
     tell(json, [one._asdict() for one in found], table)
     return bool(unexplained)

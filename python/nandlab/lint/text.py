@@ -33,12 +33,14 @@ def check_lines(check: Check, width: int) -> Iterator[str]:
 
 
 def summary(found: Sequence[Finding], inputs: int) -> str:
-    """How many findings there are; empty without any."""
+    """How many findings there are."""
     several = "findings" if len(found) > 1 else "finding"
     files = "inputs" if inputs > 1 else "input"
     codes = sorted({one.code for one in found if one.code != "L000"})
     show = f"; `nandlab lint --show {codes[0]}` runs the two settings" if codes else ""
-    return f"{len(found)} {several} in {inputs} {files}{show}" if found else ""
+    if not found:
+        return f"nothing found in {inputs} {files}"
+    return f"{len(found)} {several} in {inputs} {files}{show}"
 
 
 def _wrapped(said: str, width: int) -> Iterator[str]:

@@ -173,14 +173,17 @@ def show_rows(shown: Console, study: Study, rows: list[dict[str, Any]]) -> None:
 
     given = study.given
     table = Table(box=None, pad_edge=False, header_style="bold")
+    lines = rows[:_MOST_LINES]
     for axis in given.axes:
         table.add_column(axis.path, overflow="fold")
     for column in given.columns:
-        table.add_column(column.name, justify="right", overflow="fold")
+        # Names may break over lines, figures may not.
+        widest = max((len(_interval(row, column.name)) for row in lines), default=1)
+        table.add_column(column.name, justify="right", overflow="fold", min_width=widest)
     has_doubts = any(row["doubts"] for row in rows)
     if has_doubts:
         table.add_column("doubts")
-    for row in rows[:_MOST_LINES]:
+    for row in lines:
         axes = [_text(row[axis.path]) for axis in given.axes]
         figures = [_interval(row, column.name) for column in given.columns]
         table.add_row(*axes, *figures, *([row["doubts"] or ""] if has_doubts else []))
