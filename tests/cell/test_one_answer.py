@@ -143,8 +143,7 @@ READS = 40_000
 def test_a_drive_loses_what_its_endurance_says(
     drive: str, code: str, hours: float, cycles: list[int]
 ):
-    """Hard reads that fail in a run, pages drawn apart: the mean over page types of the failures
-    that `endurance` and `life` go by."""
+    """Hard reads of a run fail as often as `endurance` and `life` say, over all page types."""
     small = ["chip.geometry.blocks_per_plane=32", "ftl.overprovisioning=0.28"]
     small += [f"ecc.code={code}", "ecc.model=profile", "retry.name=none"]
     config = load_config(drive, small).config

@@ -162,10 +162,10 @@ impl Cell {
         Ok(rates.into_pyarray(py))
     }
 
-    /// Standard deviation, over pages, of the logarithm of that rate at unshifted references.
-    fn page_spread(&self, page_type: usize, state: State) -> PyResult<f64> {
+    /// Standard deviation, over pages, of the logarithm of that rate.
+    fn page_spread(&self, page_type: usize, shifts_v: Vec<f64>, state: State) -> PyResult<f64> {
         let page_type = self.page(page_type)?;
-        Ok(self.cell.page_spread(page_type, &stress(state)))
+        Ok(self.cell.page_spread(page_type, &shifts_v, &stress(state)))
     }
 
     /// Shifts of the references of a page type at which it reads best.

@@ -68,7 +68,7 @@ def endurance(
     rber_spread: Annotated[
         list[float] | None,
         typer.Option(
-            help="Standard deviation of RBER over pages / mean RBER (0: no spread); repeatable."
+            help="Standard deviation of RBER over pages / mean RBER (default: chip); repeatable."
         ),
     ] = None,
     reads: Annotated[int, typer.Option(help="Reads of the block since its erase.")] = 0,
@@ -124,7 +124,7 @@ def endurance(
         levels=levels,
         is_best=best,
         uber=uber or 1e-15,
-        rber_spread=rber_spread or 0.0,
+        rber_spread=rber_spread or None,
         reads=reads,
         page_type=page_type,
     )

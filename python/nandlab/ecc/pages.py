@@ -10,7 +10,7 @@ measured that rates scatter over pages, and describe it by a beta-binomial law i
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from nandlab.given.refusal import refusal
@@ -55,6 +55,18 @@ def relative(spread: float) -> float:
     return math.sqrt(math.expm1(spread**2))
 
 
+def check_spreads(rber_spreads: Iterable[float]) -> None:
+    """Refuses standard deviations of the rate over pages, over its mean, that no limit is known of.
+
+    Raises:
+        NandlabError: one of them is out of range.
+    """
+    most = math.floor(relative(MOST_SPREAD))
+    for one in rber_spreads:
+        if not 0 <= one <= most:
+            raise refusal("endurance", f"rber_spread = {one:g}: out of range", f"0 to {most}")
+
+
 def mean_failure(failures: Failures, rber: float, spread: float) -> float:
     """Mean probability of failure over pages with this mean rate.
 
@@ -83,17 +95,13 @@ class PageLimit:
         self._ln_limits: Column | None = None
 
     def __call__(self, spread: float) -> float:
-        """The limit where the logarithm of the rate has this standard deviation over pages.
-
-        Raises:
-            NandlabError: a spread beyond `MOST_SPREAD`.
-        """
+        """The limit where the logarithm of the rate has this standard deviation over pages."""
         import numpy as np
 
         if spread == 0:
             return math.exp(self._ln_limit(0.0))
-        if not 0 <= spread <= MOST_SPREAD:
-            raise refusal("rber_spread", f"{spread:g}: out of range", f"0 to {MOST_SPREAD:g}")
+        # Beyond the last one nothing is left of a limit that could be told apart.
+        spread = min(spread, MOST_SPREAD)
         # Smooth in the spread, so a few are worked out and the others lie between them.
         spreads = np.linspace(0, MOST_SPREAD, 81)
         if self._ln_limits is None:

@@ -28,6 +28,7 @@ from nandlab.ecc.code_limit import CodeLimit, code_limit, failures_of_code, limi
 from nandlab.ecc.pages import (
     Failures,
     PageLimit,
+    check_spreads,
     failures_of,
     lognormal,
     mean_failure,
@@ -281,6 +282,7 @@ def endurance(
     spreads: Sequence[float | None] = [None]
     if rber_spread is not None:
         spreads = numbers("endurance: rber_spread", rber_spread)
+        check_spreads(spreads)
     if code is None:
         if levels:
             raise refusal(
@@ -363,11 +365,11 @@ class _Limit:
         return [moved(end) for end in (self.found.low, self.found.high) if end is not None]
 
     def at(self, rates: Rates, pages: Sequence[PageState], pe_cycles: int) -> tuple[float, float]:
-        """How much the pages that end an endurance differ, over their mean, and their limit."""
-        spread = self._own
-        if spread is None:
-            spread = rates.spread(rates.worst_page(pages, pe_cycles), pe_cycles)
-        return relative(spread), self.of(spread)
+        """How much pages differ, over their mean, and their limit: of those nearest to it."""
+        spreads = [rates.spread(page, pe_cycles) for page in pages]
+        of_pages = zip(rates.after(pages, pe_cycles), spreads, strict=True)
+        _, nearest = max(of_pages, key=lambda page: page[0] / self.of(page[1]))
+        return relative(nearest if self._own is None else self._own), self.of(nearest)
 
 
 def _by_errors(

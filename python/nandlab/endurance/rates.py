@@ -89,6 +89,8 @@ class Rates:
         """Source of the rates, if there are several."""
         self._cell = cell
         self._is_best = is_best
+        # Finding the best takes milliseconds; a rate and its spread are asked at the same ones.
+        self._shifts: dict[tuple[int, tuple[int, float, int, int]], list[float]] = {}
         points = array.get("points", [])
         # Measured points have a rate for each page type, or one for all of them.
         told = len(points[0].get("rber", ())) if points else 1
@@ -163,13 +165,14 @@ class Rates:
         page_type, hours, reads = page
         if self._cell is None:
             return self._page_spread
-        return self._cell.page_spread(page_type, (pe_cycles, hours, reads, 0))
+        state = (pe_cycles, hours, reads, 0)
+        return self._cell.page_spread(page_type, self._shifts_v(page_type, state), state)
 
     def failure(self, pages: Sequence[PageState], pe_cycles: int, failures: Failures) -> float:
         """Probability that a codeword of the worst of the pages cannot be corrected."""
         return max(
             mean_failure(failures, rate, self.spread(page, pe_cycles))
-            for page, rate in zip(pages, self._after(pages, pe_cycles), strict=True)
+            for page, rate in zip(pages, self.after(pages, pe_cycles), strict=True)
         )
 
     def new(self, pages: Sequence[PageState]) -> float:
@@ -178,14 +181,10 @@ class Rates:
 
     def worst(self, pages: Sequence[PageState], pe_cycles: int) -> float:
         """The highest rate of the pages in a block of so many cycles."""
-        return max(self._after(pages, pe_cycles))
+        return max(self.after(pages, pe_cycles))
 
-    def worst_page(self, pages: Sequence[PageState], pe_cycles: int) -> PageState:
-        """The page with that rate."""
-        rates = self._after(pages, pe_cycles)
-        return pages[rates.index(max(rates))]
-
-    def _after(self, pages: Sequence[PageState], pe_cycles: int) -> list[float]:
+    def after(self, pages: Sequence[PageState], pe_cycles: int) -> list[float]:
+        """The rates of the pages in a block of so many cycles."""
         return self._rber([(page, pe_cycles, hours, reads) for page, hours, reads in pages])
 
     def _rber(self, states: Sequence[tuple[int, int, float, int]]) -> list[float]:
@@ -199,9 +198,17 @@ class Rates:
         rates = []
         for page, pe_cycles, hours, reads in states:
             state = (pe_cycles, hours, reads, 0)
-            shifts_v = self._cell.best_shifts_v(page, state) if self._is_best else []
-            rates.append(min(float(self._cell.rber(page, shifts_v, [state])[0]), 0.5))
+            rber = self._cell.rber(page, self._shifts_v(page, state), [state])
+            rates.append(min(float(rber[0]), 0.5))
         return rates
+
+    def _shifts_v(self, page_type: int, state: tuple[int, float, int, int]) -> list[float]:
+        """How far the references of a page of the cell are moved."""
+        if self._cell is None or not self._is_best:
+            return []
+        if (page_type, state) not in self._shifts:
+            self._shifts[page_type, state] = self._cell.best_shifts_v(page_type, state)
+        return self._shifts[page_type, state]
 
     def last_cycle(
         self, limit: RberLimit, pages: Sequence[PageState], most: int = MOST_PE_CYCLES

@@ -77,6 +77,14 @@ pub trait Array: Send + Sync {
         self.rber(page)
     }
 
+    /// [`Array::rber_of_page`] with the references shifted. What shifting does to the mean of pages
+    /// in this state, it does to each, where the model knows no better.
+    fn rber_of_page_shifted(&self, page: &PageState, key: u64, shifts_v: &[f64]) -> f64 {
+        let (mean, rber) = (self.rber_shifted(page, &[]), self.rber_of_page(page, key));
+        let moved = self.rber_shifted(page, shifts_v);
+        if mean > 0.0 { (rber * moved / mean).min(0.5) } else { moved.min(0.5) }
+    }
+
     /// The model of blocks in single-level mode, whose pages are all of type 0. Left out, they are
     /// as the fast pages of other blocks: a law fitted to all bits of a cell knows no better.
     fn single_level(&self) -> Option<Arc<dyn Array>> {

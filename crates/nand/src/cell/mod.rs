@@ -257,14 +257,14 @@ impl Cell {
         Condition::new(self, stress).rber(page_type, shifts_v)
     }
 
-    /// Standard deviation, over pages, of the logarithm of that rate at unshifted references: pages
-    /// differ by the width of their wordline. A drive whose array is a `table` draws its pages so.
-    pub fn page_spread(&self, page_type: usize, stress: &Stress) -> f64 {
+    /// Standard deviation, over pages, of the logarithm of that rate: pages differ by the width of
+    /// their wordline. A drive whose array is a `table` draws its pages so.
+    pub fn page_spread(&self, page_type: usize, shifts_v: &[f64], stress: &Stress) -> f64 {
         let laws = self.laws(stress);
         let [narrow, wide] = [-1.0, 1.0].map(|deviate| {
             let laws: Vec<Law> = laws.iter().map(|law| law.of_wordline(deviate)).collect();
             let worn = Worn::new(self, &laws, stress);
-            let rber = Condition::of_worn(self, &worn, stress).rber(page_type, &[]);
+            let rber = Condition::of_worn(self, &worn, stress).rber(page_type, shifts_v);
             libm::log(rber.max(f64::MIN_POSITIVE))
         });
         0.5 * (wide - narrow)

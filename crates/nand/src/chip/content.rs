@@ -190,6 +190,10 @@ impl Array for Weighted {
         self.array.rber_shifted(&self.page(page), shifts_v)
     }
 
+    fn rber_of_page_shifted(&self, page: &PageState, key: u64, shifts_v: &[f64]) -> f64 {
+        self.array.rber_of_page_shifted(&self.page(page), key, shifts_v)
+    }
+
     fn single_level(&self) -> Option<Arc<dyn Array>> {
         self.array.single_level().map(|array| worn(array, self.weight))
     }

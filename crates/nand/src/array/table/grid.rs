@@ -14,7 +14,7 @@ use base::{Error, Result};
 /// Points of each axis that rates are worked out at, at least.
 const FINE: u32 = 32;
 /// Rates below this are indistinguishable from none.
-const LEAST: f64 = 1e-15;
+pub const LEAST: f64 = 1e-15;
 
 /// No page reads worse.
 const MOST_RATE: f64 = 0.5;

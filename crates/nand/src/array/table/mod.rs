@@ -16,12 +16,12 @@ pub use grid::Grid;
 use super::{Array, Build, PageState, REFERENCE_C, check_activation, check_celsius, needs_cell};
 use crate::block::draw;
 use crate::cell::{Cell, acceleration};
-use crate::level::distribution::upper_quantile;
+use crate::level::distribution::{Law, upper_quantile};
 use crate::sense::{Condition, Worn, single_level};
 use base::family::{Member, check, schema};
 use base::rng::mix;
 use base::{Error, Result, params};
-use grid::{Axes, MOST_KEYS, Position, ln};
+use grid::{Axes, LEAST, MOST_KEYS, Position, ln};
 use rows::{Entry, Rows};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -154,8 +154,17 @@ struct Cells {
     shifted: Vec<OnceLock<Shifted>>,
 }
 
-/// What shifted references find at some cycles and hours.
+/// What shifted references find at some cycles and hours: on wordlines of all widths, on those a
+/// standard deviation narrower, and on those as much wider.
 struct Shifted {
+    of_widths: [OfWidth; 3],
+}
+
+/// Deviates of these widths; the first stands for all.
+const DEVIATES: [f64; 3] = [0.0, -1.0, 1.0];
+
+/// What shifted references find on wordlines of a width.
+struct OfWidth {
     /// For each point of reads, reference and shift: logarithm of the share of the level below that
     /// reads above, and of the level above that reads below.
     confusions: Vec<[f64; 2]>,
@@ -246,6 +255,12 @@ impl RateTable {
         }
     }
 
+    /// How good a page is among others, as a standard normal deviate.
+    #[inline]
+    fn deviate(&self, key: u64) -> f64 {
+        self.quantiles[(mix(key) >> 54) as usize]
+    }
+
     /// Where so many reads lie on their axis.
     #[inline(never)]
     fn position(&self, reads: u32) -> Position {
@@ -305,23 +320,77 @@ impl Cells {
     fn shifted(&self, first: usize) -> &Shifted {
         let reads = self.axes.len(2);
         self.shifted[first / reads].get_or_init(|| {
-            let (mut confusions, mut misplaced) = (Vec::new(), Vec::new());
             let Self { cell, grid, .. } = self;
             let stress = grid.stress(first);
-            let worn = Worn::new(cell, &cell.laws(&stress), &stress);
-            for node in first..first + reads {
-                let condition = Condition::of_worn(cell, &worn, &grid.stress(node));
-                let types = 0..cell.levels.gray.references.len();
-                misplaced.extend(types.map(|page_type| ln(condition.misplaced_bits(page_type))));
-                for reference in 0..cell.levels.read_v.len() {
-                    for shift in 0..=2 * SHIFTS {
-                        let away = (shift as f64 - SHIFTS as f64) * SHIFT_V;
-                        confusions.push(condition.crossing(reference, away).map(ln));
+            let all = cell.laws(&stress);
+            let of_width = |deviate: f64| {
+                let (mut confusions, mut misplaced) = (Vec::new(), Vec::new());
+                let of_law = |law: &Law| match deviate {
+                    0.0 => law.clone(),
+                    _ => law.of_wordline(deviate),
+                };
+                let laws: Vec<Law> = all.iter().map(of_law).collect();
+                let worn = Worn::new(cell, &laws, &stress);
+                for node in first..first + reads {
+                    let condition = Condition::of_worn(cell, &worn, &grid.stress(node));
+                    let types = 0..cell.levels.gray.references.len();
+                    misplaced
+                        .extend(types.map(|page_type| ln(condition.misplaced_bits(page_type))));
+                    for reference in 0..cell.levels.read_v.len() {
+                        for shift in 0..=2 * SHIFTS {
+                            let away = (shift as f64 - SHIFTS as f64) * SHIFT_V;
+                            confusions.push(condition.crossing(reference, away).map(ln));
+                        }
                     }
                 }
-            }
-            Shifted { confusions, misplaced }
+                OfWidth { confusions, misplaced }
+            };
+            Shifted { of_widths: DEVIATES.map(of_width) }
         })
+    }
+
+    /// Rate of a page of wordlines of a width, by its number in [`DEVIATES`], with its references
+    /// shifted. `None` off the table.
+    fn rber_shifted(&self, page: &PageState, shifts_v: &[f64], width: usize) -> Option<f64> {
+        let Self { cell, axes, .. } = self;
+        let references = cell.levels.read_v.len();
+        let page_type = usize::from(page.page_type).min(cell.levels.gray.references.len() - 1);
+        let corners = axes
+            .corners(page.pe_cycles.into(), page.retention.0)
+            .map(|(first, weight)| (&self.shifted(first).of_widths[width], weight));
+        let by_reads = axes.ends(2, page.reads.into());
+        // Reads do not matter to it, nor do references.
+        let misplaced = corners.map(|(shifted, weight)| weight * shifted.misplaced[page_type]);
+        let mut errors = libm::exp(misplaced.iter().sum());
+        for (i, &reference) in cell.levels.gray.references[page_type].iter().enumerate() {
+            let shift = shifts_v.get(i).copied().unwrap_or(0.0) / SHIFT_V + SHIFTS as f64;
+            if !(0.0..=2.0 * SHIFTS as f64).contains(&shift) {
+                return None;
+            }
+            let low = (shift as usize).min(2 * SHIFTS - 1);
+            let part = shift - low as f64;
+            let mut sum = [0.0; 2];
+            for ((shifted, weight), (read, share)) in
+                corners.into_iter().flat_map(|corner| by_reads.map(|read| (corner, read)))
+            {
+                let row = (read * references + usize::from(reference) - 1) * (2 * SHIFTS + 1);
+                let (a, b) = (shifted.confusions[row + low], shifted.confusions[row + low + 1]);
+                for side in 0..2 {
+                    sum[side] += weight * share * (a[side] + part * (b[side] - a[side]));
+                }
+            }
+            errors += libm::exp(sum[0]) + libm::exp(sum[1]);
+        }
+        Some((errors / (references + 1) as f64).min(0.5))
+    }
+
+    /// Standard deviation, over pages, of the logarithm of that rate.
+    fn spread_shifted(&self, page: &PageState, shifts_v: &[f64]) -> f64 {
+        let [narrow, wide] = [1, 2].map(|width| self.rber_shifted(page, shifts_v, width));
+        match (narrow, wide) {
+            (Some(narrow), Some(wide)) => 0.5 * (ln(wide) - ln(narrow)),
+            _ => self.cell.page_spread(page.page_type.into(), shifts_v, &page.stress()),
+        }
     }
 }
 
@@ -396,9 +465,8 @@ impl Array for RateTable {
 
     fn rber_of_page(&self, page: &PageState, key: u64) -> f64 {
         let [rate, spread] = self.at(page);
-        let z = self.quantiles[(mix(key) >> 54) as usize];
         // The mean of a lognormal factor is one.
-        rate_of(rate + spread * z - 0.5 * spread * spread)
+        rate_of(rate + spread * self.deviate(key) - 0.5 * spread * spread)
     }
 
     fn has_references(&self) -> bool {
@@ -407,37 +475,21 @@ impl Array for RateTable {
 
     fn rber_shifted(&self, page: &PageState, shifts_v: &[f64]) -> f64 {
         let Some(cells) = &self.cells else { return self.rber(page) };
-        let Cells { cell, axes, .. } = cells;
-        let references = cell.levels.read_v.len();
-        let page_type = usize::from(page.page_type).min(self.page_types - 1);
-        let corners = axes
-            .corners(page.pe_cycles.into(), page.retention.0)
-            .map(|(first, weight)| (cells.shifted(first), weight));
-        let by_reads = axes.ends(2, page.reads.into());
-        // Reads do not matter to it, nor do references.
-        let misplaced = corners.map(|(shifted, weight)| weight * shifted.misplaced[page_type]);
-        let mut errors = libm::exp(misplaced.iter().sum());
-        for (i, &reference) in cell.levels.gray.references[page_type].iter().enumerate() {
-            let shift = shifts_v.get(i).copied().unwrap_or(0.0) / SHIFT_V + SHIFTS as f64;
-            if !(0.0..=2.0 * SHIFTS as f64).contains(&shift) {
-                // Off the table: ask the cell.
-                return cell.rber(page_type, shifts_v, &page.stress()).min(0.5);
-            }
-            let low = (shift as usize).min(2 * SHIFTS - 1);
-            let part = shift - low as f64;
-            let mut sum = [0.0; 2];
-            for ((shifted, weight), (read, share)) in
-                corners.into_iter().flat_map(|corner| by_reads.map(|read| (corner, read)))
-            {
-                let row = (read * references + usize::from(reference) - 1) * (2 * SHIFTS + 1);
-                let (a, b) = (shifted.confusions[row + low], shifted.confusions[row + low + 1]);
-                for side in 0..2 {
-                    sum[side] += weight * share * (a[side] + part * (b[side] - a[side]));
-                }
-            }
-            errors += libm::exp(sum[0]) + libm::exp(sum[1]);
-        }
-        (errors / (references + 1) as f64).min(0.5)
+        // Off the table: ask the cell.
+        cells.rber_shifted(page, shifts_v, 0).unwrap_or_else(|| {
+            cells.cell.rber(page.page_type.into(), shifts_v, &page.stress()).min(0.5)
+        })
+    }
+
+    fn rber_of_page_shifted(&self, page: &PageState, key: u64, shifts_v: &[f64]) -> f64 {
+        let Some(cells) = &self.cells else { return self.rber_of_page(page, key) };
+        let [ln_rate, spread] = self.at(page);
+        // References change the mean, and how much pages differ.
+        let moved = self.rber_shifted(page, shifts_v) / self.rber_shifted(page, &[]).max(LEAST);
+        let [before, after] = [&[], shifts_v].map(|shifts_v| cells.spread_shifted(page, shifts_v));
+        let spread = (spread + after - before).max(0.0);
+        let factor = spread * self.deviate(key) - 0.5 * spread * spread;
+        rate_of(ln_rate + ln(moved) + factor)
     }
 }
 

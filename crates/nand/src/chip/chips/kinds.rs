@@ -143,20 +143,17 @@ impl Silicon {
         }
     }
 
-    /// The rate of a page that has `rber` at its own references, with these moved: what moving does
-    /// to the mean of pages in this state, it does to each.
+    /// The rate of a page whose references are moved.
     #[cold]
     pub(super) fn moved_rber(
         &self,
         array: &dyn Array,
         page: &PageState,
-        rber: f64,
+        key: u64,
         shift_v: f32,
     ) -> f64 {
-        let mean = array.rber_shifted(page, &[]);
         let shifts_v = self.shifts_v(page.page_type, shift_v).map(f64::from);
-        let moved = array.rber_shifted(page, &shifts_v);
-        if mean > 0.0 { (rber * moved / mean).min(0.5) } else { moved.min(0.5) }
+        array.rber_of_page_shifted(page, key, &shifts_v)
     }
 
     /// Refuses a kind that cannot stand beside the first one.

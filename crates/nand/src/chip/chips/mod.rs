@@ -295,8 +295,11 @@ impl Chips {
         let row = u64::from(site.wordline) << 1 | u64::from(site.parity);
         let key = self.row_key ^ (u64::from(self.identity(block)) << 32 | row);
         let array = &*kind.arrays[mode.table()];
-        let rber = array.rber_of_page(&page, key);
-        let own = if shift_v == 0.0 { rber } else { kind.moved_rber(array, &page, rber, shift_v) };
+        let own = if shift_v == 0.0 {
+            array.rber_of_page(&page, key)
+        } else {
+            kind.moved_rber(array, &page, key, shift_v)
+        };
         match &self.copies {
             None => Ok((time, own)),
             Some(copies) => Ok((time, copies.with(block, number, own))),
