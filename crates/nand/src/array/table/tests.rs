@@ -54,6 +54,34 @@ fn between_its_points_it_is_the_cell() {
     assert!(worst < 0.08, "{worst}");
 }
 
+/// With references moved, the mean over pages is what moving does to the mean, and pages are as
+/// unlike as those of the cell there: on the table, beyond its shifts, and with none.
+#[test]
+fn pages_differ_at_moved_references_as_those_of_the_cell() {
+    let cell = cell();
+    let table = table(&cell);
+    for state in [page(0, 2000, 1000.0, 100), page(1, 4000, 3000.0, 0), page(2, 500, 50.0, 5000)] {
+        let page_type = usize::from(state.page_type);
+        let exact = |shifts: &[f64]| cell.page_spread(page_type, shifts, &state.stress());
+        for shifts in [&[][..], &[-0.06, -0.03, -0.05], &[0.04, 0.04], &[-1.0]] {
+            let rates: Vec<f64> = (0..20_000)
+                .map(|key| table.rber_of_page_shifted(&state, mix(key), shifts))
+                .collect();
+            let mean = rates.iter().sum::<f64>() / rates.len() as f64;
+            let moved = table.rber_shifted(&state, shifts) / table.rber_shifted(&state, &[]);
+            let expected = table.rber(&state) * moved;
+            assert!((mean / expected - 1.0).abs() < 0.01, "{state:?} {shifts:?}: {mean}");
+            let logs = rates.iter().map(|&rate| libm::log(rate));
+            let middle = logs.clone().sum::<f64>() / rates.len() as f64;
+            let square = logs.map(|log| (log - middle).powi(2)).sum::<f64>();
+            let spread = (square / rates.len() as f64).sqrt();
+            let expected = exact(shifts);
+            println!("{state:?} {shifts:?}: {spread} of {expected}");
+            assert!((spread - expected).abs() < 0.1 * expected + 0.005, "{spread} {expected}");
+        }
+    }
+}
+
 /// Counted on real cells: each state's errors within the interval of the table's rate, and pages
 /// as unlike one another as the table's.
 #[test]
