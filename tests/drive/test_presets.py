@@ -8,7 +8,7 @@ import pytest
 from conftest import Ended, some
 
 import nandlab
-from nandlab.catalogue import presets
+from nandlab.catalogue import load_config, presets
 from nandlab.drive.result import Checks
 
 JOBS = {
@@ -25,7 +25,8 @@ PRESETS = sorted((one.name for one in presets("drive")), key=lambda name: "consu
 @pytest.mark.parametrize("preset", some(PRESETS, 4))
 def test_checks_hold_under_the_plainest_jobs(preset: str):
     drive = nandlab.Drive(preset)
-    zoned = "zonemode=zbd\n" if drive.config["ftl"]["name"] == "zoned" else ""
+    is_zoned = load_config(preset).config["ftl"]["name"] == "zoned"
+    zoned = "zonemode=zbd\n" if is_zoned else ""
     for what, job in JOBS.items():
         if zoned and "rand" in job:
             continue
@@ -35,7 +36,11 @@ def test_checks_hold_under_the_plainest_jobs(preset: str):
 
 def test_checks_hold_where_an_slc_cache_folds():
     """Programs of both modes, with collection."""
-    small = {"chip.geometry.blocks_per_plane": 32, "ftl.name": "slc_cache"}
+    small = {
+        "chip.geometry.blocks_per_plane": 32,
+        "ftl.name": "slc_cache",
+        "ftl.overprovisioning": 0.4,
+    }
     job = f"[a]\n{JOBS['reads and writes']}".replace("4000", "20000")
     result = nandlab.run("modern_tlc", job, precondition="steady", set=small)
     assert result.checks.ok, result.checks.failures()
