@@ -207,7 +207,9 @@ def ext4_under_cuts(folder: Path, cuts: int, **sets: object) -> None:
                     root("umount", place)
         told = server.stop().to_dict()["device"]["cuts"]
     assert len(told) == cuts
-    assert sum(each["unanswered_requests"] + each["reverted_units"] for each in told) > 0
+    # A cut between two requests takes nothing; of many, some come within one.
+    taken = sum(each["unanswered_requests"] + each["reverted_units"] for each in told)
+    assert taken > 0 or cuts < 10
 
 
 def test_a_database_survives_cuts(folder: Path, few_or_all: Callable[[int, int], int]) -> None:
