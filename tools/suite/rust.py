@@ -48,18 +48,14 @@ def units(crates: Iterable[str]) -> list[tuple[str, ...]]:
     """Arguments of cargo, for each of its calls, that build the tests within crates."""
     # The doors to Python have no tests of their own.
     tested = [crate for crate in crates if crate != "py"]
-    optimized = [_package(crate) for crate in tested if crate not in LIGHT]
+    optimized = [f"--package=nandlab-{crate}" for crate in tested if crate not in LIGHT]
     # In one call, crates are compiled side by side.
     calls = [(*optimized, "--lib")] if optimized else []
     for crate in tested:
         if crate in LIGHT:
             level = f"--config=profile.dev.package.nandlab-{crate}.opt-level=0"
-            calls.append((_package(crate), "--lib", level))
+            calls.append((f"--package=nandlab-{crate}", "--lib", level))
     return calls
-
-
-def _package(crate: str) -> str:
-    return f"--package=nandlab-{crate}"
 
 
 def whole() -> list[tuple[str, ...]]:

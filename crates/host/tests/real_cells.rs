@@ -79,7 +79,8 @@ fn rates_and_cells_agree_where_pages_are_alike() {
     assert_alike("failures of BCH words in TLC cells", pair("hard_failures"), 0.05);
 }
 
-/// The same with a code whose failures were measured, and where bits are flipped at the rate.
+/// LDPC words in real cells hold as many errors and fail as often as words played back from the
+/// measured failures of their code, and as words whose bits are flipped at the rate of the cells.
 #[test]
 #[ignore = "a long test: ./lab test --full runs it"]
 fn cells_agree_with_measured_failures_and_drawn_flips() {
