@@ -6,6 +6,7 @@
 
 pub mod allocations;
 pub mod archive;
+pub mod counts;
 pub mod error;
 pub mod event;
 pub mod family;

@@ -190,14 +190,18 @@ impl Session {
     }
 
     /// Ends the run at `until`, and repeats its jobs as often as that takes. The report leaves out
-    /// its beginning up to `skip`: there the run comes to an end, and [`Session::measure`] begins
-    /// what is left. Before the run begins.
+    /// its beginning up to `skip`: there the run pauses, and [`Session::measure`] begins to count.
+    /// Before the run begins.
     pub fn plan(&mut self, skip: Option<Until>, until: Option<Until>) {
         if until.is_some() {
             self.run.repeat();
             self.until = until;
         }
-        skip.or(self.until).into_iter().for_each(|end| self.run.end_at(end));
+        match (skip, self.until) {
+            (Some(skip), _) => self.run.skip(skip),
+            (None, Some(until)) => self.run.end_at(until),
+            (None, None) => {}
+        }
     }
 
     /// Cuts the power `time` after the beginning of the run, which ends there. Refuses a drive
@@ -227,19 +231,15 @@ impl Session {
         ssd.advance_start_up(events)
     }
 
-    /// Begins what is left of the run, from time zero on, with all counts at zero. Refuses where
-    /// nothing is left.
+    /// Begins to count, where the run pauses at the end of its skipped beginning. Refuses a run that
+    /// came to its end before.
     pub fn measure(&mut self) -> Result<()> {
-        let (loaded, _, ssd, life) = self.drive_left()?.into_parts();
-        let jobs = self.run.rest();
-        if jobs.is_empty() {
+        if self.run.is_finished() {
             let problem = "the workload ended in the part that is skipped";
             return Err(Error::new("skip", problem)
                 .hint("skip less, or use a longer workload or `until`, which repeats its jobs"));
         }
-        self.run = Run::new(ssd, jobs, Time::from_us(loaded.config.host.submit_us))?;
-        self.until.into_iter().for_each(|end| self.run.end_at(end));
-        (self.life, self.started) = (life, false);
+        self.run.count(self.until);
         Ok(())
     }
 
@@ -320,7 +320,8 @@ impl Session {
         Ok(())
     }
 
-    /// Goes on for about `completions` more requests: whether the run is over.
+    /// Goes on for about `completions` more requests: whether the run is over, or pauses where its
+    /// skipped beginning ends.
     pub fn advance(&mut self, completions: u64) -> Result<bool> {
         self.advance_within(completions, u64::MAX)
     }

@@ -5,6 +5,7 @@ use crate::running;
 use base::error::assert_carries;
 use base::rng::turn;
 use host::report::Outside;
+use host::run::stats::RequestLog;
 use host::run::until::Until;
 use host::session::{Session, Workload};
 use host::trace::Options;
@@ -116,7 +117,7 @@ fn a_job_ends_in_fios_steady_state() {
     assert_eq!(report["settled"]["ok"], false);
 }
 
-/// What is skipped is in no figure, and the rest is measured from time zero on.
+/// What is skipped is in no figure.
 #[test]
 fn a_beginning_is_left_out() {
     let skip = |job: &str, until: Option<&str>| {
@@ -143,6 +144,68 @@ fn a_beginning_is_left_out() {
     let job = format!("{WRITES}\nnumber_ios=1000");
     assert_carries(skip(&job, None).unwrap_err(), &["skip", "ended"]);
     assert!(number(&skip(&job, Some("5000")).unwrap()["host"]["requests_completed"]) >= 5000.0);
+}
+
+/// A run whose beginning is skipped is the same run: it ends at the same time, and every request
+/// that it counts takes as long. Jobs at a rate, in a closed loop, with pauses and in groups.
+#[test]
+fn a_run_goes_on_where_it_begins_to_count() {
+    let jobs = [
+        format!("{WRITES}\nnumber_ios=60000"),
+        "rw=randrw\nrwmixread=70\nbs=4k\nnorandommap\niodepth=64\nrate_iops=30000\n\
+         rate_process=poisson\nnumber_ios=60000"
+            .to_owned(),
+        format!(
+            "{WRITES}\nnumber_ios=9000\nthinktime=300\n[second]\n{WRITES}\nnumber_ios=50000\n\
+                 [last]\nstonewall\nrw=randread\nbs=16k\nnumber_ios=5000"
+        ),
+    ];
+    for job in &jobs {
+        let done = |skip: Option<&str>| {
+            let mut session = session(SMALL, job, Precondition::Steady).unwrap();
+            let skip = skip.and_then(|text| Until::parse_skip(text).unwrap());
+            session.plan(skip, None);
+            session.run.keep_blame();
+            if skip.is_some() {
+                while !session.advance(10_000).unwrap() {}
+                session.measure().unwrap();
+            }
+            session.run.log = Some(RequestLog::default());
+            while !session.advance(10_000).unwrap() {}
+            let log = session.run.log.take().unwrap();
+            (session.report(Outside::default()).unwrap(), log.completion_ns, log.arrival_ns)
+        };
+        let (whole, ends, arrivals) = done(None);
+        assert_eq!(done(Some("0")).0, whole);
+        assert_eq!(done(Some("0x")).0, whole);
+        for skip in ["5000", "100ms", "0.5x"] {
+            let (part, of_part, arrivals_of_part) = done(Some(skip));
+            let skipped = ends.len() - of_part.len();
+            assert!(skipped > 100, "{skip}: {skipped}");
+            assert_eq!(
+                (&ends[skipped..], &arrivals[skipped..]),
+                (&of_part[..], &arrivals_of_part[..])
+            );
+            let sum = |key: &str, of: &Value| number(&of["sim"][key]);
+            let until = sum("simulated_s", &part) + sum("skipped_s", &part);
+            assert!((until - sum("simulated_s", &whole)).abs() < 1e-9, "{skip}");
+            assert_eq!(number(&part["host"]["requests_completed"]) as usize, of_part.len());
+            assert_eq!(part["host"]["requests_issued"], part["host"]["requests_completed"]);
+            // What was counted, and where the time of the dies went, is a part of the whole.
+            for (room, key) in [("ftl", "host_units"), ("nand", "programs"), ("nand", "energy_uj")]
+            {
+                let (of, all) = (number(&part[room][key]), number(&whole[room][key]));
+                assert!(of > 0.0 && of < all, "{skip} {key}: {of} of {all}");
+            }
+            let doing = ["read", "program", "erase", "wait", "idle"];
+            let all: f64 = doing.iter().map(|doing| number(&part["dies"][doing])).sum();
+            assert!((all - 1.0).abs() < 1e-9, "{skip}: {all}");
+            let checks = &part["checks"];
+            assert_eq!(checks["conservation"]["ok"], true, "{skip}: {checks}");
+            assert_eq!(checks["blame_error_ns"], 0, "{skip}: {checks}");
+            assert!(number(&checks["busy_idle_error"]) < 1e-3, "{skip}: {checks}");
+        }
+    }
 }
 
 /// A trace that is repeated goes on a mean interval after its end.

@@ -138,13 +138,12 @@ impl Simulation {
 
     /// Ends the run as `until` says (`settled=p99.9`, `pts`, `100000`, `2s`, `1.5x`), and repeats
     /// its jobs as often as that takes; `skip` says how long its beginning is, at whose end the
-    /// run comes to an end too, until `measure`.
-    fn plan(&mut self, skip: Option<&str>, until: Option<&str>) -> PyResult<()> {
-        let parse = |key: &str, text: Option<&str>| text.map(|t| Until::parse(key, t)).transpose();
-        let skip = parse("skip", skip).map_err(refuse)?;
-        let until = parse("until", until).map_err(refuse)?;
+    /// run pauses until `measure`. Returns whether it does.
+    fn plan(&mut self, skip: Option<&str>, until: Option<&str>) -> PyResult<bool> {
+        let skip = skip.map(Until::parse_skip).transpose().map_err(refuse)?.flatten();
+        let until = until.map(|text| Until::parse("until", text)).transpose().map_err(refuse)?;
         self.session()?.plan(skip, until);
-        Ok(())
+        Ok(skip.is_some())
     }
 
     /// Cuts the power so many simulated nanoseconds after the beginning: the run ends there.
@@ -165,7 +164,7 @@ impl Simulation {
         Ok(started.map(|started| Session::started(&started).to_string()))
     }
 
-    /// Begins what the skipped beginning has left of the run.
+    /// Begins to count, at the end of the skipped beginning.
     fn measure(&mut self, py: Python<'_>) -> PyResult<()> {
         let session = self.session()?;
         py.detach(|| session.measure()).map_err(refuse)
@@ -202,7 +201,8 @@ impl Simulation {
     /// Requests completed, requests in all (None where unknown), simulated nanoseconds.
     fn progress(&mut self) -> PyResult<(u64, Option<u64>, u64)> {
         let run = &self.session()?.run;
-        Ok((run.completed, run.total(), run.ssd.now().ns()))
+        let (completed, total) = run.progress();
+        Ok((completed, total, run.ssd.now().ns()))
     }
 
     /// Things that were accepted and mean nothing here.

@@ -192,7 +192,7 @@ fn times_are_those_of_whole_wordlines() {
         let unit = rng.below(ssd.capacity_bytes() / 16384);
         completed(&mut ssd, Request::new(Op::Write, unit * 16384, 16384));
     }
-    assert_eq!(ssd.flash_counts().coded_time.1.us(), 2260.0);
+    assert_eq!(ssd.flash_counts().coded_time.1.0.us(), 2260.0);
 }
 
 /// Errors of data are those of the four pages together, over the bits that the cell holds.

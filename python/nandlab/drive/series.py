@@ -23,7 +23,7 @@ def series_table(
         metadata: facts of the run, kept with the table.
 
     Returns:
-        ``time_s`` (start of the interval), ``duration_s``, ``read_iops``, ``write_iops``,
+        ``time_s`` (start of the interval, from the beginning of the run, skipped or not), ``duration_s``, ``read_iops``, ``write_iops``,
         ``read_mb_s``, ``write_mb_s`` (10^6 bytes), ``latency_mean_us``, ``latency_max_us`` (over
         the requests completed in it), ``gc_moved_units``, ``gc_moved_mb_s``,
         ``gc_reclaimed_blocks``, ``host_units``, ``padding_units``, ``map_writes``,
@@ -51,7 +51,7 @@ def series_table(
     host[host <= 0] = np.nan
     unit_mb = report["ftl"]["unit_bytes"] / 1e6
     table = {
-        "time_s": time_s,
+        "time_s": time_s + report["sim"]["skipped_s"],
         "duration_s": duration_s,
         "read_iops": columns["reads"] / duration_s,
         "write_iops": columns["writes"] / duration_s,

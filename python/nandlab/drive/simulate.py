@@ -109,8 +109,8 @@ def run(
         trace_options: how the trace is read, or the traces that a workload names (`read_iolog`).
         iodepth: requests in flight where the trace has no times of its own (1); given for one that
             has, it is sent as fast as so many in flight allow, and its times are left aside.
-        skip: the beginning of the run that is not measured, as for `until`. What is under way then
-            comes to its end, and the rest begins with all counts at zero.
+        skip: the beginning of the run that is not measured, as for `until` (0 skips nothing). The
+            run goes on as without it; only its counts begin there.
         until: when the run ends; its jobs, those behind the last stonewall, are repeated as often
             as that takes. ``settled`` (write amplification no longer drifts) or ``settled=METRIC``
             (``iops``, ``bandwidth``, ``p99.9``); ``pts`` or ``pts=METRIC`` (SNIA's rule); requests
@@ -266,7 +266,7 @@ def simulate(
     simulation = begin()
     # Files that a workload names are known only now.
     check_outputs(outputs, [*inputs, *simulation.files()])
-    simulation.plan(what.skip, what.until)
+    is_skipping = simulation.plan(what.skip, what.until)
     if cut_ns is not None:
         simulation.cut_at(cut_ns)
     if exchange_text is not None:
@@ -282,7 +282,9 @@ def simulate(
                 begun = preconditioned(simulation, stop, progress)
             finally:
                 precondition_wall_s = perf_counter() - start
-            if begun and what.skip is not None:
+            if explain:
+                simulation.keep_blame()
+            if begun and is_skipping:
                 begun = _advance(simulation, stop, None, Meter("skip", progress))
                 if begun:
                     simulation.measure()
@@ -290,8 +292,6 @@ def simulate(
                 simulation.keep_requests()
             if is_drawn:
                 simulation.keep_timeline(timeline_spans, from_ns)
-            if explain:
-                simulation.keep_blame()
             if begun:
                 start = perf_counter()
                 try:

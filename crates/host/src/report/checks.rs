@@ -6,7 +6,7 @@
 //! does not apply to a run is `null` in its report.
 
 use crate::request::Pace;
-use crate::run::JobView;
+use crate::run::{Depth, JobView};
 use crate::session::Session;
 use base::{Result, Time};
 use nand::chip::ChipConfig;
@@ -113,7 +113,7 @@ impl Session {
         // Those of the log, of copies and of write-once codes have a time of their own, and
         // summaries that of a page.
         let kept = u128::from(counts.kept_programs.1.0) + u128::from(counts.coded_time.0.0);
-        longest = longest.max(counts.coded_time.1);
+        longest = longest.max(counts.coded_time.1.0);
         programs.add(Spent { least: kept, most: kept });
         let summary = ssd.summary_programs();
         if counts.summaries > 0 {
@@ -207,9 +207,9 @@ fn depth_error(job: &JobView<'_>, submit: Time) -> Option<f64> {
     if job.job.think.is_some() || job.job.source.is_exclusive() {
         return None;
     }
-    let (mean, window) = job.mean_depth?;
+    let Depth { mean, window, requests } = job.depth?;
     let most = f64::from(depth);
-    let submitting = job.stats.requests() as f64 * submit.s() / window.s();
+    let submitting = requests as f64 * submit.s() / window.s();
     let least = most * (1.0 - submitting).max(0.0);
     Some((least - mean).max(mean - most).max(0.0) / most)
 }

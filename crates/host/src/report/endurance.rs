@@ -5,22 +5,22 @@
 
 use crate::session::Session;
 use serde_json::{Value, json};
+use ssd::drive::activity::Activity;
 
 impl Session {
     /// The report's `endurance_group`. Bytes of the flash are those of the chips' own counters, not
     /// of the FTL's account.
-    pub(super) fn endurance_group(&self) -> Value {
-        let ssd = &self.run.ssd;
-        let counts = &ssd.flash_counts().of_kind;
+    pub(super) fn endurance_group(&self, activity: &Activity) -> Value {
+        let counts = &activity.flash.of_kind;
         let (mut media, mut erased) = (0, 0);
         for ((_, chip), counts) in self.loaded.config.kinds().into_iter().zip(counts) {
             let page = u64::from(chip.geometry.page_bytes);
             media += counts.programs * page;
             erased += counts.erases * u64::from(chip.geometry.pages_per_block) * page;
         }
-        let host = self.run.write_bytes;
+        let host = self.run.tally().write_bytes;
         json!({
-            "handles": ssd.streams(),
+            "handles": self.run.ssd.streams(),
             "host_bytes": host,
             "media_bytes": media,
             "erased_bytes": erased,

@@ -17,6 +17,9 @@ use nand::wordline::{PageOrder, page_type_name};
 use serde_json::{Map, Value, json};
 use ssd::config::SsdConfig;
 use ssd::doing::DieTimes;
+use ssd::drive::activity::Activity;
+use ssd::flash::FlashCounts;
+use ssd::ftl::FtlCounts;
 use ssd::request::Op;
 use ssd::{Cut, Started};
 
@@ -40,7 +43,7 @@ impl Session {
     pub fn report(&mut self, outside: Outside) -> Result<Value> {
         let config = config_json(&self.loaded.config)?;
         let run = &self.run;
-        let elapsed = run.ssd.now();
+        let activity = run.activity();
         let mut report = Map::new();
         report
             .insert("fio version".into(), json!(format!("nandlab-{}", env!("CARGO_PKG_VERSION"))));
@@ -63,31 +66,32 @@ impl Session {
         report.insert(
             "sim".into(),
             json!({
-                "simulated_s": elapsed.s(),
+                "simulated_s": activity.time.s(),
+                "skipped_s": run.counts_from().s(),
                 "wall_s": outside.wall_s,
-                "requests_per_wall_s": ratio(run.completed as f64, outside.wall_s),
+                "requests_per_wall_s": ratio(run.tally().completed as f64, outside.wall_s),
                 "events": run.ssd.events(),
                 "peak_rss_mb": outside.peak_rss_mb,
                 "precondition_write_amplification": self.precondition_write_amplification(),
                 "precondition_settled": self.precondition_settled(),
             }),
         );
-        report.insert("host".into(), self.host());
+        report.insert("host".into(), self.host(&activity));
         let jobs: Vec<Value> = run.jobs().map(|job| fio_job(&job, &self.global_options)).collect();
         report.insert("jobs".into(), json!(jobs));
         report.insert("settled".into(), self.settled());
-        report.insert("ftl".into(), self.ftl());
-        report.insert("nand".into(), self.nand());
-        report.insert("channels".into(), self.channels());
-        report.insert("dies".into(), self.dies());
-        report.insert("ecc".into(), self.ecc());
-        report.insert("buffer".into(), self.buffer());
-        report.insert("power".into(), self.power());
+        report.insert("ftl".into(), self.ftl(&activity));
+        report.insert("nand".into(), self.nand(&activity));
+        report.insert("channels".into(), channels(&activity));
+        report.insert("dies".into(), dies(&activity));
+        report.insert("ecc".into(), self.ecc(&activity));
+        report.insert("buffer".into(), self.buffer(&activity));
+        report.insert("power".into(), self.power(&activity));
         report.insert("exchange".into(), self.last_exchange());
-        let refresh = self.refresh();
+        let refresh = self.refresh(&activity);
         report.insert("refresh".into(), refresh);
-        report.insert("zones".into(), self.zones());
-        report.insert("endurance_group".into(), self.endurance_group());
+        report.insert("zones".into(), self.zones(&activity));
+        report.insert("endurance_group".into(), self.endurance_group(&activity));
         report.insert("cost".into(), self.cost());
         report.insert("checks".into(), self.checks()?);
         Ok(Value::Object(report))
@@ -99,9 +103,14 @@ impl Session {
         self.run.ssd.now().since(start)
     }
 
-    fn host(&self) -> Value {
+    /// Units that the host has written.
+    fn written_units(&self) -> f64 {
+        self.run.tally().write_bytes as f64 / self.run.ssd.unit_bytes() as f64
+    }
+
+    fn host(&self, activity: &Activity) -> Value {
         let run = &self.run;
-        let totals = run.totals();
+        let (totals, tally, controller) = (run.totals(), run.tally(), &activity.controller);
         let seconds = self.measured().s();
         let moved = [Op::Read, Op::Write, Op::ZoneAppend];
         let bytes: u64 = moved.iter().map(|&op| totals.of(op).bytes).sum();
@@ -117,12 +126,12 @@ impl Session {
             })
         };
         json!({
-            "requests_issued": run.issued,
-            "requests_completed": run.completed,
-            "requests_failed": run.failed,
-            "read_units": run.ssd.counts().read_units,
-            "read_units_unwritten": run.ssd.counts().unwritten,
-            "urgent_writes": run.ssd.counts().urgent_writes,
+            "requests_issued": tally.issued,
+            "requests_completed": tally.completed,
+            "requests_failed": tally.failed,
+            "read_units": controller.read_units,
+            "read_units_unwritten": controller.unwritten,
+            "urgent_writes": controller.urgent_writes,
             "iops": ratio(totals.requests() as f64, seconds),
             "bandwidth_mb_s": ratio(bytes as f64 / 1e6, seconds),
             "latency_us": latency_us(&totals.latency()),
@@ -134,11 +143,10 @@ impl Session {
         })
     }
 
-    fn ftl(&self) -> Value {
-        let ssd = &self.run.ssd;
-        let counts = ssd.ftl_counts();
-        let written = self.run.write_bytes as f64 / ssd.unit_bytes() as f64;
-        let refreshed = ssd.counts().refresh.all_blocks();
+    fn ftl(&self, activity: &Activity) -> Value {
+        let (ssd, counts) = (&self.run.ssd, &activity.ftl);
+        let written = self.written_units();
+        let refreshed = activity.controller.refresh.all_blocks();
         let (merges, map, ram) = (counts.merges, counts.map, ssd.ftl_ram());
         let mut ram_bytes = Map::new();
         ram_bytes.insert("total".into(), json!(ram.iter().map(|ram| ram.bytes).sum::<u64>()));
@@ -158,8 +166,8 @@ impl Session {
             // Refresh goes the same way, and is counted apart.
             "read_reclaims": counts.read_reclaims.saturating_sub(refreshed),
             "retired_blocks": counts.retired_blocks,
-            "read_only_at_s": ssd.read_only_at().map(Time::s),
-            "trimmed_units": self.run.ssd.counts().trimmed,
+            "read_only_at_s": ssd.read_only_at().map(|at| at.since(self.run.counts_from()).s()),
+            "trimmed_units": activity.controller.trimmed,
             "merges": {
                 "switch": merges.switch,
                 "partial": merges.partial,
@@ -173,8 +181,8 @@ impl Session {
                 "misses": map.misses,
                 "mispredictions": map.mispredictions,
             },
-            "cache": self.cache(),
-            "dense": self.dense(),
+            "cache": self.cache(counts),
+            "dense": self.dense(counts),
             "ram_bytes": ram_bytes,
             "unit_bytes": ssd.unit_bytes(),
             "mapping_bytes_per_unit": ssd.ftl_bytes_per_unit(),
@@ -182,10 +190,10 @@ impl Session {
     }
 
     /// The cache of blocks in single-level mode; `null` of an FTL without one.
-    fn cache(&self) -> Value {
+    fn cache(&self, counts: &FtlCounts) -> Value {
         let ssd = &self.run.ssd;
         let Some(cache) = ssd.cache() else { return Value::Null };
-        let (counts, bytes) = (ssd.ftl_counts().cache, ssd.unit_bytes());
+        let (counts, bytes) = (counts.cache, ssd.unit_bytes());
         json!({
             "host_units": counts.host_units,
             "folded_units": counts.folded_units,
@@ -196,22 +204,22 @@ impl Session {
     }
 
     /// Data on dense chips beside fast ones; `null` of a drive with one kind of chips.
-    fn dense(&self) -> Value {
+    fn dense(&self, counts: &FtlCounts) -> Value {
         if self.loaded.config.chips.is_empty() {
             return Value::Null;
         }
-        let counts = self.run.ssd.ftl_counts().dense;
+        let counts = counts.dense;
         json!({"frozen_units": counts.frozen_units, "modified_sets": counts.modified_sets})
     }
 
     /// Counts of refresh and patrol; `null` of a drive without either.
-    fn refresh(&mut self) -> Value {
+    fn refresh(&mut self, activity: &Activity) -> Value {
         if !self.loaded.config.refresh.is_on() {
             return Value::Null;
         }
-        let written = self.run.write_bytes as f64 / self.run.ssd.unit_bytes() as f64;
+        let written = self.written_units();
         let ssd = &mut self.run.ssd;
-        let (oldest, counts) = (ssd.oldest_hours(), ssd.counts().refresh);
+        let (oldest, counts) = (ssd.oldest_hours(), activity.controller.refresh);
         let [age, rber, retries] = counts.blocks;
         json!({
             "blocks": {"age": age, "rber": rber, "retries": retries},
@@ -221,7 +229,7 @@ impl Session {
             "waiting_blocks": ssd.blocks_to_refresh(),
             "oldest_hours": oldest,
             "patrol_finds": counts.patrol_finds,
-            "patrol_energy_uj": ssd.patrol_energy_uj(),
+            "patrol_energy_uj": activity.patrol_energy_uj,
         })
     }
 
@@ -239,12 +247,11 @@ impl Session {
 
     /// What the drive writes for its start-up, and what a cut of its power has taken; `null` of a
     /// drive without recovery.
-    fn power(&self) -> Value {
-        let ssd = &self.run.ssd;
-        let Some(counts) = ssd.power_counts() else { return Value::Null };
-        let units = counts.pages() * u64::from(ssd.units_per_page());
-        let programmed = ssd.ftl_counts().programmed_units() + units;
-        let written = self.run.write_bytes as f64 / ssd.unit_bytes() as f64;
+    fn power(&self, activity: &Activity) -> Value {
+        let Some(counts) = activity.power else { return Value::Null };
+        let units = counts.pages() * u64::from(self.run.ssd.units_per_page());
+        let programmed = activity.ftl.programmed_units() + units;
+        let written = self.written_units();
         json!({
             "summary_pages": counts.summary_pages,
             "trim_pages": counts.trim_pages,
@@ -286,11 +293,10 @@ impl Session {
         })
     }
 
-    fn nand(&self) -> Value {
-        let ssd = &self.run.ssd;
-        let counts = ssd.flash_counts();
-        let wear = ssd.wear();
-        let energy = ssd.energy();
+    fn nand(&self, activity: &Activity) -> Value {
+        let (counts, refresh) = (&activity.flash, &activity.controller.refresh);
+        let wear = self.run.ssd.wear();
+        let energy = activity.all_energy();
         json!({
             "reads": counts.reads,
             "programs": counts.programs,
@@ -300,22 +306,22 @@ impl Session {
             "suspends": counts.suspends,
             "joined_reads": counts.joined_reads,
             "copybacks": counts.copybacks,
-            "refreshed_blocks": ssd.counts().refresh.all_blocks(),
-            "patrol_reads": ssd.counts().refresh.patrol_reads,
+            "refreshed_blocks": refresh.all_blocks(),
+            "patrol_reads": refresh.patrol_reads,
             "energy_uj": energy.total_uj(),
             "energy": energy,
             "pe_cycles": {"min": wear.min, "mean": wear.mean, "max": wear.max},
             // Of the chips of the first kind.
-            "program_us": self.program_us(0),
-            "kinds": self.kinds(),
+            "program_us": self.program_us(counts, 0),
+            "kinds": self.kinds(activity),
         })
     }
 
     /// Mean times of programs, by type of page, of a kind of chips.
-    fn program_us(&self, number: usize) -> Value {
+    fn program_us(&self, counts: &FlashCounts, number: usize) -> Value {
         let (_, chip) = self.loaded.config.kinds()[number];
         let (bits, one_shot) = (chip.cell_bits, chip.page_order == PageOrder::OneShot);
-        let times = &self.run.ssd.flash_counts().of_kind[number].program_time;
+        let times = &counts.of_kind[number].program_time;
         let mut program = Map::new();
         for (i, &(commands, time)) in times.iter().enumerate() {
             // One-shot has wordlines only.
@@ -333,7 +339,7 @@ impl Session {
     }
 
     /// What each kind of chips has done; `null` of a drive with one.
-    fn kinds(&self) -> Value {
+    fn kinds(&self, activity: &Activity) -> Value {
         let (config, ssd) = (&self.loaded.config, &self.run.ssd);
         if config.chips.is_empty() {
             return Value::Null;
@@ -341,9 +347,8 @@ impl Session {
         let names = std::iter::once("chip").chain(config.chips.keys().map(String::as_str));
         let bytes = config.flash_bytes_of_kinds();
         let of_kind = |(number, name): (usize, &str)| {
-            let counts = &ssd.flash_counts().of_kind[number];
-            let codes = ssd.code_counts_of_kind(number);
-            let (wear, energy) = (ssd.wear_of_kind(number), ssd.energy_of_kind(number));
+            let (counts, codes) = (&activity.flash.of_kind[number], &activity.codes[number]);
+            let (wear, energy) = (ssd.wear_of_kind(number), activity.energy[number]);
             let of_kind = json!({
                 "flash_bytes": bytes[number],
                 "programs": counts.programs,
@@ -351,7 +356,7 @@ impl Session {
                 "energy_uj": energy.total_uj(),
                 "energy": energy,
                 "pe_cycles": {"min": wear.min, "mean": wear.mean, "max": wear.max},
-                "program_us": self.program_us(number),
+                "program_us": self.program_us(&activity.flash, number),
                 "ecc": {
                     "codewords": codes.codewords,
                     "hard_failures": codes.hard_failures,
@@ -367,39 +372,11 @@ impl Session {
         Value::Object((0..).zip(names).map(of_kind).collect())
     }
 
-    fn channels(&self) -> Value {
-        let now = self.run.ssd.now();
-        let busy: Vec<f64> = self
-            .run
-            .ssd
-            .channel_times()
-            .iter()
-            .map(|&(busy, _)| ratio(busy.0 as f64, now.0 as f64))
-            .collect();
-        let mean = busy.iter().sum::<f64>() / busy.len() as f64;
-        json!({"busy_fraction_mean": mean, "busy_fraction": busy})
-    }
-
-    fn dies(&self) -> Value {
-        let times = self.run.ssd.die_times();
-        let sum = |of: fn(&DieTimes) -> u64| times.iter().map(|die| u128::from(of(die))).sum();
-        let total: u128 = sum(DieTimes::total_ns);
-        let part = |of: fn(&DieTimes) -> u64| ratio(sum(of) as f64, total as f64);
-        json!({
-            "read": part(|die| die.read_ns),
-            "program": part(|die| die.program_ns),
-            "erase": part(|die| die.erase_ns),
-            "wait": part(|die| die.wait_ns),
-            // A run in which no time passed was idle.
-            "idle": if total == 0 { 1.0 } else { part(|die| die.idle_ns) },
-        })
-    }
-
-    fn ecc(&self) -> Value {
-        let counts = self.run.ssd.counts();
-        let now = self.run.ssd.now();
-        let share = |(busy, servers): (Time, usize)| ratio(busy.s(), now.s() * servers as f64);
-        let (decoders, encoders) = (self.run.ssd.decoders_busy(), self.run.ssd.encoders_busy());
+    fn ecc(&self, activity: &Activity) -> Value {
+        let (ssd, counts) = (&self.run.ssd, &activity.controller);
+        let share =
+            |busy: Time, servers: usize| ratio(busy.s(), activity.time.s() * servers as f64);
+        let (decoders, encoders) = (ssd.decoders_busy().1, ssd.encoders_busy().1);
         let used = counts.soft_reads.iter().rposition(|&n| n > 0).map_or(0, |last| last + 1);
         json!({
             "codewords": counts.codewords,
@@ -408,20 +385,20 @@ impl Session {
             "soft_reads": counts.soft_reads[..used],
             "further_decodes": counts.further_decodes,
             "uncorrectable": counts.uncorrectable,
-            "lost_units": self.run.ssd.lost_units(),
+            "lost_units": ssd.lost_units(),
             "raw_bit_errors": counts.raw_bit_errors,
             "iterations": counts.iterations,
             "encoded": counts.encoded,
-            "energy_uj": self.run.ssd.ecc_energy_uj(),
-            "decoders_busy_s": decoders.0.s(),
-            "encoders_busy_s": encoders.0.s(),
-            "decoders_busy_fraction": share(decoders),
-            "encoders_busy_fraction": share(encoders),
+            "energy_uj": activity.ecc_energy_uj,
+            "decoders_busy_s": activity.decoders_busy.s(),
+            "encoders_busy_s": activity.encoders_busy.s(),
+            "decoders_busy_fraction": share(activity.decoders_busy, decoders),
+            "encoders_busy_fraction": share(activity.encoders_busy, encoders),
         })
     }
 
-    fn buffer(&self) -> Value {
-        let counts = self.run.ssd.counts();
+    fn buffer(&self, activity: &Activity) -> Value {
+        let counts = &activity.controller;
         json!({
             "read_hits": counts.buffer_hits,
             "coalesced": counts.coalesced,
@@ -429,6 +406,27 @@ impl Session {
             "fills": counts.fills,
         })
     }
+}
+
+fn channels(activity: &Activity) -> Value {
+    let share = |&(busy, _): &(Time, Time)| ratio(busy.0 as f64, activity.time.0 as f64);
+    let busy: Vec<f64> = activity.channels.iter().map(share).collect();
+    let mean = busy.iter().sum::<f64>() / busy.len() as f64;
+    json!({"busy_fraction_mean": mean, "busy_fraction": busy})
+}
+
+fn dies(activity: &Activity) -> Value {
+    let sum = |of: fn(&DieTimes) -> u64| activity.dies.iter().map(|die| u128::from(of(die))).sum();
+    let total: u128 = sum(DieTimes::total_ns);
+    let part = |of: fn(&DieTimes) -> u64| ratio(sum(of) as f64, total as f64);
+    json!({
+        "read": part(|die| die.read_ns),
+        "program": part(|die| die.program_ns),
+        "erase": part(|die| die.erase_ns),
+        "wait": part(|die| die.wait_ns),
+        // A run in which no time passed was idle.
+        "idle": if total == 0 { 1.0 } else { part(|die| die.idle_ns) },
+    })
 }
 
 fn ratio(a: f64, b: f64) -> f64 {

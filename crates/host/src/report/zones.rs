@@ -4,14 +4,15 @@ use crate::run::JobView;
 use crate::run::stats::OpStats;
 use crate::session::Session;
 use serde_json::{Map, Value, json};
+use ssd::drive::activity::Activity;
 use ssd::ftl::contract::{Status, ZoneState};
 use ssd::request::Op;
 
 impl Session {
     /// The report's `zones`; `null` of a drive without.
-    pub(super) fn zones(&self) -> Value {
+    pub(super) fn zones(&self, activity: &Activity) -> Value {
         let ssd = &self.run.ssd;
-        let (Some(layout), Some(counts)) = (ssd.zone_layout(), ssd.zone_counts()) else {
+        let (Some(layout), Some(counts)) = (ssd.zone_layout(), activity.zones) else {
             return Value::Null;
         };
         let states: Vec<ZoneState> =

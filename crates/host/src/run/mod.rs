@@ -6,8 +6,8 @@
 //! pace says so; the drive fetches from the queues round robin while it has room; a completion lets
 //! its job continue. The run does not depend on the inside of a drive and reads no clock.
 
+mod border;
 pub mod exchange;
-mod rest;
 mod runner;
 pub mod served;
 pub mod settling;
@@ -15,8 +15,12 @@ pub mod stats;
 pub mod tails;
 pub mod until;
 
+pub use border::Tally;
+pub use runner::Depth;
+
 use crate::request::{Arrival, Job, Pace};
 use base::{Error, Result, Time};
+use border::Border;
 use exchange::{Plan, Service};
 use runner::{Phase, Runner};
 use served::Offered;
@@ -84,6 +88,10 @@ pub struct Run {
     end: End,
     /// It has come to that end: jobs that wait do not begin.
     is_stopped: bool,
+    /// Its beginning is left out, up to `end`; there it pauses. What had been done by then.
+    is_skipping: bool,
+    is_paused: bool,
+    border: Option<Box<Border>>,
     /// The time after a multiple of `MOST_AT_ONCE` completions.
     looked_at: Time,
     finished: bool,
@@ -121,14 +129,17 @@ impl Run {
             reading: 0,
             most_reading: Ssd::MOST_READ_UNITS * ssd.unit_bytes(),
             tails: None,
-            settling: Settling::new(ssd.capacity_bytes()),
+            settling: Settling::new(ssd.capacity_bytes(), Mark::default()),
             until: None,
             end: End::NEVER,
             is_stopped: false,
+            is_skipping: false,
+            is_paused: false,
+            border: None,
             ssd,
             next_queue: 0,
             submit_time,
-            series: Series::default(),
+            series: Series::starting(Time::ZERO),
             log: None,
             issued: 0,
             completed: 0,
@@ -155,7 +166,7 @@ impl Run {
         if let Until::Settled(goal) = until {
             self.settling.watch(goal);
         }
-        self.end = End::of(until, self.ssd.capacity_bytes());
+        self.end = self.end_of(until);
         self.until = Some(until);
     }
 
@@ -211,11 +222,6 @@ impl Run {
         }
     }
 
-    /// What its jobs have not sent, as jobs of another run.
-    pub fn rest(&mut self) -> Vec<Job> {
-        std::mem::take(&mut self.runners).into_iter().filter_map(Runner::into_rest).collect()
-    }
-
     /// The run as it is now.
     pub fn mark(&self) -> Mark {
         let bytes = |runner: &Runner| runner.stats.ops.iter().map(|op| op.bytes).sum::<u64>();
@@ -231,7 +237,7 @@ impl Run {
     /// Requests that the jobs will send, where all of them know and the sum can be told.
     pub fn total(&self) -> Option<u64> {
         if let Some(Until::Requests(requests)) = self.until {
-            return Some(requests);
+            return Some(requests.saturating_add(self.skipped()));
         }
         let mut totals = self.runners.iter().map(|runner| runner.job.source.total());
         totals.try_fold(0u64, |sum, total| sum.checked_add(total?))
@@ -240,6 +246,12 @@ impl Run {
     /// Whether every job is over and every request complete.
     pub fn is_finished(&self) -> bool {
         self.finished
+    }
+
+    /// Requests completed since it counts, and those that will be, where that is known.
+    pub fn progress(&self) -> (u64, Option<u64>) {
+        let before = self.skipped();
+        (self.completed - before, self.total().map(|total| total.saturating_sub(before)))
     }
 
     /// Whether it has come to an end before that of its jobs.
@@ -264,33 +276,12 @@ impl Run {
             group: runner.group,
             has_failed: runner.has_failed,
             is_refused: runner.is_refused,
-            mean_depth: runner.mean_depth(),
+            depth: runner.depth(),
         })
     }
 
-    /// Energy used up to the end of each interval of the series, in microjoules: arrays use theirs
-    /// while they work.
-    pub fn energy_uj(&self) -> Vec<f64> {
-        let (now, bins) = (self.ssd.now(), &self.series.bins);
-        let ends = (1..=bins.len() as u64).map(|i| (self.series.interval * i).min(now));
-        let arrays = self.ssd.array_energy_uj(ends);
-        // The last interval is open.
-        let last = bins.len().saturating_sub(1);
-        let beside = bins.iter().take(last).map(|bin| bin.energy_uj);
-        let beside = beside.chain(bins.last().map(|_| self.ssd.energy_beside_arrays_uj()));
-        arrays.iter().zip(beside).map(|(arrays, beside)| arrays + beside).collect()
-    }
-
-    /// Mean number of requests under way since the start.
-    pub fn mean_queue_depth(&self) -> f64 {
-        let now = self.ssd.now();
-        // All latencies, those of requests under way up to now (Little 1961).
-        let ends_ns = self.completions_ns + u128::from(now.0) * u128::from(self.under_way);
-        let latencies_ns = ends_ns - self.arrivals_ns;
-        if now == Time::ZERO { 0.0 } else { latencies_ns as f64 / now.0 as f64 }
-    }
-
-    /// Goes on for `completions` more completions, or to the end: whether that is reached.
+    /// Goes on for `completions` more completions, to the end of what is skipped, or to its own end:
+    /// whether one of the two is reached.
     pub fn advance(&mut self, completions: u64) -> Result<bool> {
         self.advance_within(completions, u64::MAX)
     }
@@ -310,7 +301,7 @@ impl Run {
             self.start_group(0)?;
         }
         let stop = self.completed.saturating_add(completions);
-        while !self.finished && self.completed < stop && events > 0 {
+        while !self.finished && !self.is_paused && self.completed < stop && events > 0 {
             events -= 1;
             let Some(step) = self.ssd.step_event() else { continue };
             match step {
@@ -344,7 +335,7 @@ impl Run {
             }
         }
         self.ssd.fault()?;
-        Ok(self.finished)
+        Ok(self.finished || self.is_paused)
     }
 
     /// Nothing happens any more: refuses that while requests wait.
@@ -503,7 +494,7 @@ impl Run {
                 let problem = format!("none of the first {} requests wrote", self.completed);
                 return Err(Error::new("until", problem).hint("end it by requests or by time"));
             }
-            Some(Until::Settled(_)) if is_over && self.settling.is_over() => self.stop(),
+            Some(Until::Settled(_)) if is_over && self.settling.is_over() => self.reach_end(),
             _ => {}
         }
         Ok(())
@@ -517,8 +508,17 @@ impl Run {
             || self.write_bytes >= self.end.write_bytes
     }
 
-    /// Lets its jobs send nothing more.
+    /// The end of the run, or that of what is skipped: there it pauses, and its jobs go on.
     #[cold]
+    fn reach_end(&mut self) {
+        if self.is_skipping {
+            (self.is_paused, self.end) = (true, End::NEVER);
+        } else {
+            self.stop();
+        }
+    }
+
+    /// Lets its jobs send nothing more.
     fn stop(&mut self) {
         let now = self.ssd.now();
         (self.is_stopped, self.end) = (true, End::NEVER);
@@ -576,8 +576,7 @@ impl Run {
             runner.stats.record(op, length, latency);
         }
         if self.series.is_over(now) {
-            let energy_uj = self.ssd.energy_beside_arrays_uj();
-            self.series.open(now, self.ssd.ftl_counts(), energy_uj);
+            self.open_interval(now);
         }
         if is_done {
             self.series.record(op, length, latency);
@@ -600,7 +599,7 @@ impl Run {
             self.look()?;
         }
         if self.is_at_end(now) {
-            self.stop();
+            self.reach_end();
         }
         self.send(job)?;
         self.fetch()
@@ -623,8 +622,6 @@ pub struct JobView<'a> {
     pub has_failed: bool,
     /// It ended with a write that the drive refused.
     pub is_refused: bool,
-    /// Mean number of its requests in flight while it had more to send, from their latencies, and
-    /// how long that was; `None` before it is over, and where `ramp` or a refusal leaves latencies
-    /// out.
-    pub mean_depth: Option<(f64, Time)>,
+    /// How many of its requests were under way, where that is known.
+    pub depth: Option<Depth>,
 }

@@ -1,7 +1,6 @@
 //! A runner: the progress of one job, and the time of its next request.
 
 use crate::request::{Arrival, Job, Pace, Think};
-use crate::run::rest::Rest;
 use crate::run::stats::JobStats;
 use base::{Result, Time};
 use ssd::Ssd;
@@ -61,6 +60,26 @@ pub struct Runner {
     pub has_failed: bool,
     pub is_refused: bool,
     pub stats: JobStats,
+    /// What was counted before, and is left out.
+    skipped: Skipped,
+}
+
+/// Requests of the skipped beginning of a run.
+#[derive(Debug, Clone, Copy, Default)]
+struct Skipped {
+    requests: u64,
+    latencies_ns: u128,
+}
+
+/// How many requests of a job were under way while it had more to send.
+#[derive(Debug, Clone, Copy)]
+pub struct Depth {
+    /// Their mean number, from their latencies.
+    pub mean: f64,
+    /// How long that was.
+    pub window: Time,
+    /// Requests of the job.
+    pub requests: u64,
 }
 
 impl Runner {
@@ -95,6 +114,7 @@ impl Runner {
             has_failed: false,
             is_refused: false,
             stats: JobStats::default(),
+            skipped: Skipped::default(),
             job,
         }
     }
@@ -115,20 +135,17 @@ impl Runner {
         }
     }
 
-    /// The job with what it has not sent; `None` where that is nothing. Its runtime begins anew, as
-    /// after fio's `ramp_time`.
-    pub fn into_rest(self) -> Option<Job> {
-        let Self { job, requests, exhausted, start, over_at, phase, .. } = self;
-        if exhausted && requests.is_empty() {
-            return None;
+    /// Counts from `now` on, and keeps of what came before only what tells its depth.
+    pub fn count_from(&mut self, now: Time) {
+        let before = std::mem::take(&mut self.stats);
+        self.skipped.requests += before.requests();
+        self.skipped.latencies_ns += before.latencies_ns();
+        if self.phase != Phase::Waiting {
+            self.measure_from = self.measure_from.max(now);
+            if let Some(runtime) = self.job.runtime {
+                self.deadline = self.measure_from.saturating_add(runtime);
+            }
         }
-        if phase == Phase::Waiting {
-            return Some(job);
-        }
-        let passed = over_at.since(start);
-        let source = Box::new(Rest::new(job.source, requests, passed));
-        let (start_delay, ramp) = (start.since(over_at), Time::ZERO);
-        Some(Job { source, start_delay, ramp, ..job })
     }
 
     /// A request has failed: whether it was refused, as only writes are, and is none. A drive that
@@ -146,15 +163,17 @@ impl Runner {
         true
     }
 
-    /// See [`JobView::mean_depth`].
-    pub fn mean_depth(&self) -> Option<(f64, Time)> {
+    /// How many of its requests were under way; `None` before it is over, and where `ramp` or a
+    /// refusal leaves latencies out.
+    pub fn depth(&self) -> Option<Depth> {
         let window = self.over_at.since(self.start);
         let is_told = self.job.ramp == Time::ZERO && !self.is_refused;
         if !self.is_over() || !is_told || window == Time::ZERO {
             return None;
         }
-        let latencies: u128 = self.stats.ops.iter().map(|op| op.latency.sum_ns()).sum();
-        Some((latencies.saturating_sub(self.tail_ns) as f64 / window.0 as f64, window))
+        let latencies = self.skipped.latencies_ns + self.stats.latencies_ns();
+        let mean = latencies.saturating_sub(self.tail_ns) as f64 / window.0 as f64;
+        Some(Depth { mean, window, requests: self.skipped.requests + self.stats.requests() })
     }
 
     /// The time of the next request to send, if there is one. Others are drawn ahead of it, so that

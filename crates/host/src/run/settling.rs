@@ -151,16 +151,16 @@ pub struct Settling {
 }
 
 impl Settling {
-    /// For a drive of so many bytes.
-    pub fn new(capacity_bytes: u64) -> Self {
+    /// From `start` on, on a drive of so many bytes.
+    pub fn new(capacity_bytes: u64, start: Mark) -> Self {
         Self {
             goal: Goal::default(),
             is_awaited: false,
-            written: 0,
-            wrote_at: 0,
+            written: start.written,
+            wrote_at: start.completed,
             part_bytes: (capacity_bytes / PARTS).max(1),
             capacity_bytes,
-            marks: vec![Mark::default()],
+            marks: vec![start],
             latencies: vec![Latency::new()],
         }
     }
@@ -205,9 +205,9 @@ impl Settling {
         self.settled_value().is_some() || (is_bounded && self.parts() >= MOST_PARTS)
     }
 
-    /// Drive writes up to a mark.
+    /// Drive writes from the start to a mark.
     pub fn drive_writes(&self, mark: &Mark) -> f64 {
-        mark.written as f64 / self.capacity_bytes as f64
+        (mark.written - self.marks[0].written) as f64 / self.capacity_bytes as f64
     }
 
     /// The value over the window, where the run has settled.
@@ -291,7 +291,7 @@ impl Settling {
     fn fio(&self, rule: &FioRule) -> Option<usize> {
         let parts = (rule.window.ns() / rule.interval.ns()).max(1) as usize;
         let first = self.parts().checked_sub(parts)?;
-        if self.marks[first].at < rule.ramp {
+        if self.marks[first].at.since(self.marks[0].at) < rule.ramp {
             return None;
         }
         let values = self.window(parts, 1)?;

@@ -52,6 +52,11 @@ impl JobStats {
         all
     }
 
+    /// All latencies together, in ns.
+    pub fn latencies_ns(&self) -> u128 {
+        self.ops.iter().map(|op| op.latency.sum_ns()).sum()
+    }
+
     /// Requests counted.
     pub fn requests(&self) -> u64 {
         self.ops.iter().map(|op| op.latency.count()).sum()
@@ -84,25 +89,28 @@ pub struct Bin {
 /// Throughput and latency over time: equal intervals that grow when there are too many.
 #[derive(Debug, Clone)]
 pub struct Series {
+    /// When the first interval begins.
+    pub from: Time,
     /// Length of an interval.
     pub interval: Time,
-    /// The intervals from time zero.
+    /// The intervals.
     pub bins: Vec<Bin>,
     /// End of the last of them.
     open_until: Time,
 }
 
-impl Default for Series {
-    fn default() -> Self {
-        Self {
-            interval: Time(100_000),
-            bins: Vec::with_capacity(Self::MOST),
-            open_until: Time::ZERO,
-        }
-    }
-}
-
 impl Series {
+    /// An empty one, from a time on.
+    pub fn starting(from: Time) -> Self {
+        let bins = Vec::with_capacity(Self::MOST);
+        Self { from, interval: Time(100_000), bins, open_until: from }
+    }
+
+    /// The ends of its intervals.
+    pub fn ends(&self) -> impl Iterator<Item = Time> {
+        (1..=self.bins.len() as u64).map(|i| self.from.saturating_add(self.interval * i))
+    }
+
     /// Intervals kept at most; beyond, each two become one.
     const MOST: usize = 4096;
 
@@ -134,10 +142,11 @@ impl Series {
     }
 
     /// Opens the interval that holds `now`, and quiet ones before it. What the FTL has done, up to
-    /// `ftl`, and the energy used beside the arrays since the last one was opened are spread evenly over that one and
-    /// the quiet ones.
+    /// `ftl`, and the energy used beside the arrays since the last one was opened are spread evenly
+    /// over that one and the quiet ones.
     #[cold]
     pub fn open(&mut self, now: Time, ftl: FtlCounts, energy_uj: f64) {
+        let now = now.since(self.from);
         let open = self.bins.len().saturating_sub(1);
         let from = open as u64 * self.interval.0;
         let before = open.checked_sub(1).map_or_else(Bin::default, |i| self.bins[i]);
@@ -156,7 +165,7 @@ impl Series {
             bin.energy_uj = before.energy_uj + (energy_uj - before.energy_uj) * way;
         }
         (self.bins[index].ftl, self.bins[index].energy_uj) = (ftl, energy_uj);
-        self.open_until = self.interval * (index as u64 + 1);
+        self.open_until = self.from.saturating_add(self.interval * (index as u64 + 1));
     }
 
     fn halve(&mut self) {
@@ -275,7 +284,7 @@ mod tests {
     /// where it was: a unit with each completion.
     #[test]
     fn series_keeps_every_request_in_bounded_memory() {
-        let mut series = Series::default();
+        let mut series = Series::starting(Time::ZERO);
         for i in 0..100_000u64 {
             complete(&mut series, Time(i * 1_000_000), i);
         }
@@ -297,7 +306,7 @@ mod tests {
     /// What is moved while nothing completes is no burst before the pause, nor one after it.
     #[test]
     fn moves_of_a_pause_are_spread_over_it() {
-        let mut series = Series::default();
+        let mut series = Series::starting(Time::ZERO);
         complete(&mut series, Time(0), 0);
         complete(&mut series, Time(1_000_000), 20);
         let ends: Vec<u64> = series.bins.iter().map(|bin| bin.ftl.moved_units).collect();

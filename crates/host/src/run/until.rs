@@ -1,5 +1,6 @@
 //! End of a run by its own course: after so many requests, a time, drive writes, or once settled.
 
+use super::Tally;
 use super::settling::{Goal, Metric, Rule};
 use base::{Error, Result, Time};
 
@@ -43,12 +44,32 @@ impl End {
             Until::Settled(_) => Self::NEVER,
         }
     }
+
+    /// The same, counted from where so much had been done.
+    pub fn after(self, before: &Tally, time: Time) -> Self {
+        Self {
+            completed: self.completed.saturating_add(before.completed),
+            time: self.time.saturating_add(time),
+            write_bytes: self.write_bytes.saturating_add(before.write_bytes),
+        }
+    }
 }
 
 const EXPECTED: &str = "settled, settled=METRIC, pts, pts=METRIC, requests as 100000, simulated \
                         time as 2s, or drive writes as 1.5x";
 
 impl Until {
+    /// How long the skipped beginning of a run is: read as an end, where 0 of any unit skips
+    /// nothing.
+    pub fn parse_skip(text: &str) -> Result<Option<Self>> {
+        let number = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+        if number.parse() == Ok(0.0) && Self::parse("skip", &text.replacen(number, "1", 1)).is_ok()
+        {
+            return Ok(None);
+        }
+        Self::parse("skip", text).map(Some)
+    }
+
     /// Reads `settled=p99.9`, `pts`, `100000`, `2s`, `1.5x`. `key` is what errors call it.
     pub fn parse(key: &str, text: &str) -> Result<Self> {
         let refuse = || Error::new(key, format!("`{text}`")).expected(EXPECTED);

@@ -1,6 +1,6 @@
 //! Energy of operations: supply voltage x operation current x time.
 
-use base::{Error, Result, Time};
+use base::{Error, Result, Time, counts};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -65,19 +65,8 @@ pub struct EnergyUse {
     pub standby_uj: f64,
 }
 
-impl std::ops::Add for EnergyUse {
-    type Output = Self;
-
-    fn add(self, other: Self) -> Self {
-        Self {
-            read_uj: self.read_uj + other.read_uj,
-            program_uj: self.program_uj + other.program_uj,
-            erase_uj: self.erase_uj + other.erase_uj,
-            bus_uj: self.bus_uj + other.bus_uj,
-            standby_uj: self.standby_uj + other.standby_uj,
-        }
-    }
-}
+counts!(OperationTimes { read, program, erase, bus });
+counts!(EnergyUse { read_uj, program_uj, erase_uj, bus_uj, standby_uj });
 
 impl EnergyUse {
     /// Everything.

@@ -13,9 +13,9 @@ use crate::ftl::contract::{CacheState, Occupancy, Ram, Wear};
 use crate::ftl::{Ftl, FtlCounts, Lpn};
 use crate::medium::unreadable::Unreadable;
 use crate::medium::versions::{Happened, Versions};
+use base::counts::Counts;
 use base::units::Hours;
-use base::{Result, Time};
-use nand::energy::{EnergyUse, OperationTimes};
+use base::{Result, Time, counts};
 use nand::geometry::Block;
 use std::ops::Range;
 
@@ -76,6 +76,27 @@ pub struct ControllerCounts {
     /// Refresh and patrol.
     pub refresh: RefreshCounts,
 }
+
+counts!(ControllerCounts {
+    read_units,
+    unwritten,
+    buffer_hits,
+    coalesced,
+    urgent_writes,
+    stalls,
+    fills,
+    trimmed,
+    codewords,
+    hard_failures,
+    retries,
+    soft_reads,
+    further_decodes,
+    uncorrectable,
+    raw_bit_errors,
+    iterations,
+    encoded,
+    refresh,
+});
 
 impl ControllerCounts {
     /// Those of codewords that were read.
@@ -194,14 +215,11 @@ impl Ssd {
 
     /// What the FTL has done since the start of the run.
     pub fn ftl_counts(&self) -> FtlCounts {
-        let mut counts = self.ftl.counts();
+        let counts = self.ftl.counts();
         match &self.power {
             // A drive that is off has an FTL whose counts are among those before.
             Some(power) if !power.is_rebuilt => power.before,
-            Some(power) => {
-                counts.add(&power.before);
-                counts
-            }
+            Some(power) => counts.plus(&power.before),
             None => counts,
         }
     }
@@ -298,13 +316,6 @@ impl Ssd {
         &self.flash.counts
     }
 
-    /// Energy that patrol reads have used, in the array and on the bus.
-    pub fn patrol_energy_uj(&self) -> f64 {
-        let RefreshCounts { patrol_array, patrol_bus, .. } = self.counts.refresh;
-        let times = OperationTimes { read: patrol_array, bus: patrol_bus, ..Default::default() };
-        self.flash.chips.first().energy.of(&times).total_uj()
-    }
-
     /// What the controller has done.
     pub fn counts(&self) -> &ControllerCounts {
         &self.counts
@@ -341,11 +352,6 @@ impl Ssd {
         self.codes.encoders_busy(self.now())
     }
 
-    /// Energy that all decoders have used.
-    pub fn ecc_energy_uj(&self) -> f64 {
-        self.codes.energy_uj(self.counts.iterations)
-    }
-
     /// What was done with codewords of a kind of chips, of a drive with several.
     pub fn code_counts_of_kind(&self, number: usize) -> CodeCounts {
         self.codes.counts_of_kind(number)
@@ -354,33 +360,6 @@ impl Ssd {
     /// Events so far.
     pub fn events(&self) -> u64 {
         self.events.scheduled()
-    }
-
-    /// Energy that all dies have used.
-    pub fn energy(&self) -> EnergyUse {
-        let kinds = 0..self.flash.chips.kinds().count();
-        kinds.map(|kind| self.energy_of_kind(kind)).fold(EnergyUse::default(), |sum, of| sum + of)
-    }
-
-    /// Energy that was used beside the arrays: on buses, in decoders, and by dies standing by.
-    pub fn energy_beside_arrays_uj(&self) -> f64 {
-        let energy = self.energy();
-        energy.bus_uj + energy.standby_uj + self.ecc_energy_uj()
-    }
-
-    /// Energy that the arrays had used up to each of these times, which rise, in microjoules.
-    pub fn array_energy_uj(&self, times: impl IntoIterator<Item = Time>) -> Vec<f64> {
-        self.flash.energy_curve.used_uj(times)
-    }
-
-    /// Energy that the dies of a kind have used.
-    pub fn energy_of_kind(&self, number: usize) -> EnergyUse {
-        let chips = &self.flash.chips;
-        let Some(kind) = chips.kinds().nth(number) else { return EnergyUse::default() };
-        let dies =
-            (0..self.dies()).filter(|&die| chips.kind(nand::geometry::Die(die)) == number).count();
-        let standby_uj = kind.energy.standby_uj(self.now()) * dies as f64;
-        EnergyUse { standby_uj, ..kind.energy.of(&self.flash.counts.of_kind[number].times) }
     }
 
     /// Whether there is more to happen than simulated time is good for.

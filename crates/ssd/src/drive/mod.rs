@@ -21,6 +21,7 @@
 //! whose chip is replaced. This file wires them together.
 
 mod account;
+pub mod activity;
 mod at_rest;
 pub(crate) mod codes;
 mod costs;

@@ -14,6 +14,7 @@ use crate::flash::command::{Command, Owner};
 use crate::flash::scheduler::Class;
 use crate::ftl::Lpn;
 use base::Time;
+use base::counts::Counts;
 use ecc::model::{LEAST_RBER, Word};
 use nand::geometry::{Die, Ppn};
 
@@ -276,7 +277,7 @@ impl Ssd {
     fn count_apart(&mut self, die: Die, before: CodeCounts) {
         let now = self.counts.of_codes();
         if let Some(account) = self.codes.account(&self.flash.chips, die) {
-            account.add(now, before);
+            *account = account.plus(&now.since(&before));
         }
     }
 

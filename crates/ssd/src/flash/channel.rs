@@ -205,7 +205,7 @@ impl Flash {
             if job.mode.is_coded() {
                 let (total, most) = &mut self.counts.coded_time;
                 *total += longest;
-                *most = (*most).max(longest);
+                most.0 = most.0.max(longest);
             } else {
                 let row = self.chips.of_die(die).timing_row(job.mode, job.page);
                 let (count, total) = &mut counts.program_time[usize::from(row)];

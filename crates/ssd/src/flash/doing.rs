@@ -2,6 +2,7 @@
 
 use super::command::{Command, Purpose};
 use super::scheduler::Class;
+use base::counts;
 use serde::Serialize;
 
 /// What a die does at a time: what it does most comes first, together in the cache.
@@ -76,6 +77,8 @@ pub struct DieTimes {
     /// Nothing to do.
     pub idle_ns: u64,
 }
+
+counts!(DieTimes { read_ns, program_ns, erase_ns, wait_ns, idle_ns });
 
 impl DieTimes {
     /// The same in fewer accounts.

@@ -32,9 +32,10 @@ use crate::flash::scheduler::{Class, Head, Scheduler};
 use crate::ftl::Program;
 use crate::medium::cells::CellMedium;
 use crate::medium::words::Words;
+use base::counts::Longest;
 use base::event::EventQueue;
 use base::pool::Pool;
-use base::{Error, Time};
+use base::{Error, Time, counts};
 use nand::chip::{Chips, MOST_KINDS};
 use nand::energy::OperationTimes;
 use nand::geometry::Die;
@@ -58,7 +59,7 @@ pub struct FlashCounts {
     pub kept_erases: u64,
     /// Time of programs of a write-once code (several pages, read before they are rewritten), and
     /// the longest of them.
-    pub coded_time: (Time, Time),
+    pub coded_time: (Time, Longest),
     /// Programs that a summary followed.
     pub summaries: u64,
     /// Suspends of programs and erases.
@@ -84,6 +85,23 @@ pub struct KindCounts {
     /// Time of each operation.
     pub times: OperationTimes,
 }
+
+counts!(FlashCounts {
+    reads,
+    programs,
+    failed_programs,
+    erases,
+    failed_erases,
+    kept_programs,
+    kept_erases,
+    coded_time,
+    summaries,
+    suspends,
+    copybacks,
+    joined_reads,
+    of_kind,
+});
+counts!(KindCounts { programs, program_time, erases, times });
 
 /// The kinds of events that flash asks for; the payload's index is a die or a channel.
 #[derive(Debug, Clone, Copy)]

@@ -1,5 +1,6 @@
 //! The account of an FTL: its counts, the place of every unit, and its RAM.
 
+use base::counts;
 use serde::{Deserialize, Serialize};
 
 /// How much an FTL has done since its counts were last reset: units when they are placed (those of
@@ -82,47 +83,26 @@ pub struct MapCounts {
     pub mispredictions: u64,
 }
 
-impl FtlCounts {
-    /// Adds what another FTL has done before.
-    pub fn add(&mut self, other: &Self) {
-        let Self {
-            host_units,
-            moved_units,
-            levelled_units,
-            padding_units,
-            reclaimed_blocks,
-            levelled_blocks,
-            read_reclaims,
-            retired_blocks,
-            merges: Merges { switch, partial, full },
-            map: MapCounts { reads, writes, moves, hits, misses, mispredictions },
-            cache: CacheCounts { host_units: cached_units, folded_units, erased_blocks },
-            dense: DenseCounts { frozen_units, modified_sets },
-        } = self;
-        *host_units += other.host_units;
-        *moved_units += other.moved_units;
-        *levelled_units += other.levelled_units;
-        *padding_units += other.padding_units;
-        *reclaimed_blocks += other.reclaimed_blocks;
-        *levelled_blocks += other.levelled_blocks;
-        *read_reclaims += other.read_reclaims;
-        *retired_blocks += other.retired_blocks;
-        *switch += other.merges.switch;
-        *partial += other.merges.partial;
-        *full += other.merges.full;
-        *reads += other.map.reads;
-        *writes += other.map.writes;
-        *moves += other.map.moves;
-        *hits += other.map.hits;
-        *misses += other.map.misses;
-        *mispredictions += other.map.mispredictions;
-        *cached_units += other.cache.host_units;
-        *folded_units += other.cache.folded_units;
-        *erased_blocks += other.cache.erased_blocks;
-        *frozen_units += other.dense.frozen_units;
-        *modified_sets += other.dense.modified_sets;
-    }
+counts!(FtlCounts {
+    host_units,
+    moved_units,
+    levelled_units,
+    padding_units,
+    reclaimed_blocks,
+    levelled_blocks,
+    read_reclaims,
+    retired_blocks,
+    merges,
+    map,
+    cache,
+    dense,
+});
+counts!(DenseCounts { frozen_units, modified_sets });
+counts!(CacheCounts { host_units, folded_units, erased_blocks });
+counts!(Merges { switch, partial, full });
+counts!(MapCounts { reads, writes, moves, hits, misses, mispredictions });
 
+impl FtlCounts {
     /// Unit slots programmed, for any reason.
     pub fn programmed_units(&self) -> u64 {
         self.host_units + self.moved_units + self.padding_units + self.map.writes

@@ -10,7 +10,7 @@ pub(crate) mod luck;
 
 use super::stage::Stage;
 use crate::config::SsdConfig;
-use base::Time;
+use base::{Time, counts};
 use codewords::Codewords;
 use ecc::model::named_code::NamedCode;
 use ecc::model::{EccConfig, Model};
@@ -66,16 +66,15 @@ pub struct CodeCounts {
     pub encoded: u64,
 }
 
-impl CodeCounts {
-    /// Adds what was decoded between two counts.
-    pub(super) fn add(&mut self, now: Self, before: Self) {
-        self.codewords += now.codewords - before.codewords;
-        self.raw_bit_errors += now.raw_bit_errors - before.raw_bit_errors;
-        self.hard_failures += now.hard_failures - before.hard_failures;
-        self.further_decodes += now.further_decodes - before.further_decodes;
-        self.iterations += now.iterations - before.iterations;
-    }
-}
+counts!(CodeCounts {
+    codewords,
+    raw_bit_errors,
+    hard_failures,
+    further_decodes,
+    iterations,
+    uncorrectable,
+    encoded,
+});
 
 /// The codes of a drive.
 pub(crate) struct Codes {

@@ -10,6 +10,7 @@ use crate::drive::{Idle, Ssd, Step};
 use crate::failure::lost::LostUnits;
 use crate::flash::command::{Command, Kind, Owner};
 use crate::ftl::Carried;
+use base::counts::Counts;
 use base::{Error, Result, Time};
 use serde::Serialize;
 
@@ -73,7 +74,7 @@ impl Ssd {
         let told = self.ftl.counts();
         if let Some(power) = &mut self.power {
             if std::mem::take(&mut power.is_rebuilt) {
-                power.before.add(&told);
+                power.before = power.before.plus(&told);
                 power.before.padding_units -= unplaced;
             }
             power.phase = Phase::Off;

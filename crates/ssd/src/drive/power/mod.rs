@@ -23,8 +23,8 @@ use crate::recovery::backup::Backup;
 use crate::recovery::log::Log;
 use crate::recovery::trims::Trims;
 use crate::recovery::{self, Recovery};
-use base::Result;
 use base::archive::{Archive, State};
+use base::{Result, counts};
 use nand::chip::Chips;
 use nand::geometry::Block;
 use records::{Erasing, Record, Waiting};
@@ -51,6 +51,16 @@ pub struct PowerCounts {
     /// Tables that were completed.
     pub tables: u64,
 }
+
+counts!(PowerCounts {
+    summary_pages,
+    trim_pages,
+    opened_pages,
+    table_pages,
+    backup_pages,
+    log_erases,
+    tables,
+});
 
 impl PowerCounts {
     /// Pages programmed in all.

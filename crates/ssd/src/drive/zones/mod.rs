@@ -13,7 +13,7 @@ use crate::buffer::State;
 use crate::config::SsdConfig;
 use crate::ftl::contract::{ZoneCosts, ZoneEmptied, ZoneLayout, ZoneView, check_buffer, key_among};
 use crate::ftl::{Ftl, Hint, Lpn};
-use base::{Result, Time};
+use base::{Result, Time, counts};
 use std::ops::Range;
 
 /// What the zones of a drive have gone through.
@@ -28,6 +28,8 @@ pub struct ZoneCounts {
     /// Units that resets have dropped.
     pub reset_units: u64,
 }
+
+counts!(ZoneCounts { appends, commands, refused, reset_units });
 
 /// Commands on zones that are under way, and their times.
 pub(super) struct ZoneCommands {

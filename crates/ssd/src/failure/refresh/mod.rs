@@ -18,7 +18,7 @@ use crate::drive::{Ssd, Step};
 use crate::flash::command::{Command, Kind};
 use crate::ftl::{Ftl, Lpn};
 use base::archive::{Archive, State};
-use base::{Error, Result, Time};
+use base::{Error, Result, Time, counts};
 use nand::chip::Chips;
 use nand::geometry::{Block, Die};
 use patrol::Patrol;
@@ -53,6 +53,8 @@ pub struct RefreshCounts {
     /// And on the bus.
     pub patrol_bus: Time,
 }
+
+counts!(RefreshCounts { blocks, units, patrol_reads, patrol_finds, patrol_array, patrol_bus });
 
 impl RefreshCounts {
     /// Blocks in all.

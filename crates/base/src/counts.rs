@@ -1,0 +1,152 @@
+//! Counts that only rise: sums of two of them, and what was counted from one moment to another.
+
+use crate::Time;
+
+/// Counts of what was done up to a moment.
+pub trait Counts: Sized {
+    /// What was done after the moment of `before`. A count that has gone back since then, as those
+    /// of failed programs may, is zero.
+    fn since(&self, before: &Self) -> Self;
+
+    /// Both together.
+    fn plus(&self, other: &Self) -> Self;
+}
+
+impl Counts for u64 {
+    fn since(&self, before: &Self) -> Self {
+        self.saturating_sub(*before)
+    }
+
+    fn plus(&self, other: &Self) -> Self {
+        self + other
+    }
+}
+
+impl Counts for f64 {
+    fn since(&self, before: &Self) -> Self {
+        self - before
+    }
+
+    fn plus(&self, other: &Self) -> Self {
+        self + other
+    }
+}
+
+impl Counts for Time {
+    fn since(&self, before: &Self) -> Self {
+        Self(self.0.saturating_sub(before.0))
+    }
+
+    fn plus(&self, other: &Self) -> Self {
+        *self + *other
+    }
+}
+
+/// The longest of its kind up to a moment. What came after the moment may be as long.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Longest(pub Time);
+
+impl Counts for Longest {
+    fn since(&self, _: &Self) -> Self {
+        *self
+    }
+
+    fn plus(&self, other: &Self) -> Self {
+        Self(self.0.max(other.0))
+    }
+}
+
+impl<T: Counts, const N: usize> Counts for [T; N] {
+    fn since(&self, before: &Self) -> Self {
+        std::array::from_fn(|i| self[i].since(&before[i]))
+    }
+
+    fn plus(&self, other: &Self) -> Self {
+        std::array::from_fn(|i| self[i].plus(&other[i]))
+    }
+}
+
+impl<T: Counts> Counts for Vec<T> {
+    fn since(&self, before: &Self) -> Self {
+        self.iter().zip(before).map(|(now, before)| now.since(before)).collect()
+    }
+
+    fn plus(&self, other: &Self) -> Self {
+        self.iter().zip(other).map(|(one, other)| one.plus(other)).collect()
+    }
+}
+
+impl<T: Counts + Clone> Counts for Option<T> {
+    fn since(&self, before: &Self) -> Self {
+        match (self, before) {
+            (Some(now), Some(before)) => Some(now.since(before)),
+            _ => self.clone(),
+        }
+    }
+
+    fn plus(&self, other: &Self) -> Self {
+        match (self, other) {
+            (Some(one), Some(other)) => Some(one.plus(other)),
+            _ => self.clone().or_else(|| other.clone()),
+        }
+    }
+}
+
+impl<A: Counts, B: Counts> Counts for (A, B) {
+    fn since(&self, before: &Self) -> Self {
+        (self.0.since(&before.0), self.1.since(&before.1))
+    }
+
+    fn plus(&self, other: &Self) -> Self {
+        (self.0.plus(&other.0), self.1.plus(&other.1))
+    }
+}
+
+/// Makes a struct one of [`Counts`], field by field. A field that is not named is a compile error.
+#[macro_export]
+macro_rules! counts {
+    ($type:ident { $($field:ident),* $(,)? }) => {
+        impl $crate::counts::Counts for $type {
+            fn since(&self, before: &Self) -> Self {
+                let Self { $($field),* } = before;
+                Self { $($field: $crate::counts::Counts::since(&self.$field, $field)),* }
+            }
+
+            fn plus(&self, other: &Self) -> Self {
+                let Self { $($field),* } = other;
+                Self { $($field: $crate::counts::Counts::plus(&self.$field, $field)),* }
+            }
+        }
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, Clone, PartialEq)]
+    struct Kept {
+        pages: u64,
+        times: Vec<(u64, Time)>,
+        energy_uj: [f64; 2],
+        other: Option<u64>,
+    }
+
+    counts!(Kept { pages, times, energy_uj, other });
+
+    /// What came before and what came since are all of it.
+    #[test]
+    fn the_whole_is_what_was_before_and_what_came_since() {
+        let kept = |n: u64| Kept {
+            pages: n,
+            times: vec![(2 * n, Time(3 * n)), (n, Time(n))],
+            energy_uj: [n as f64, 0.5],
+            other: (n > 1).then_some(n),
+        };
+        let (before, now) = (kept(2), kept(7));
+        assert_eq!(now.since(&before).pages, 5);
+        assert_eq!(now.since(&before).plus(&before), now);
+        // What was taken back is not counted below zero.
+        assert_eq!(before.since(&now).pages, 0);
+    }
+}

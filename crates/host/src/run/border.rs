@@ -1,0 +1,141 @@
+//! The border of a run: the moment from which it counts. What came before is in no figure, and the
+//! run goes on as if nothing had happened.
+
+use super::Run;
+use super::settling::Settling;
+use super::stats::Series;
+use super::until::{End, Until};
+use base::Time;
+use base::counts;
+use base::counts::Counts;
+use ssd::drive::activity::Activity;
+
+/// What the host has seen of a run.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Tally {
+    /// Requests that were fetched, or under way where counting began.
+    pub issued: u64,
+    /// Requests that were completed.
+    pub completed: u64,
+    /// Requests that were completed with data lost, or refused.
+    pub failed: u64,
+    /// Bytes of all writes that were taken, those of ramp times included.
+    pub write_bytes: u64,
+}
+
+counts!(Tally { issued, completed, failed, write_bytes });
+
+/// What had been done where a run began to count.
+pub(super) struct Border {
+    activity: Activity,
+    tally: Tally,
+    /// Requests under way, summed over time, in ns.
+    under_way_ns: u128,
+    /// Energy that the arrays had used.
+    array_uj: f64,
+}
+
+impl Run {
+    /// Leaves out the beginning of the run, up to `skip`: `advance` pauses there, until
+    /// [`Run::count`]. Before it begins.
+    pub fn skip(&mut self, skip: Until) {
+        self.is_skipping = true;
+        self.end_at(skip);
+    }
+
+    /// Begins to count here, where the skipped beginning is over, and ends the run at `until`,
+    /// counted from here. Jobs under way have the whole of their runtime before them, as after
+    /// fio's `ramp_time`.
+    pub fn count(&mut self, until: Option<Until>) {
+        let now = self.ssd.now();
+        (self.is_skipping, self.is_paused) = (false, false);
+        self.border = Some(Box::new(Border {
+            activity: self.ssd.activity(),
+            tally: Tally { issued: self.completed, ..self.whole_tally() },
+            under_way_ns: self.under_way_ns(),
+            array_uj: self.ssd.array_energy_uj([now])[0],
+        }));
+        self.runners.iter_mut().for_each(|runner| runner.count_from(now));
+        self.series = Series::starting(now);
+        self.settling = Settling::new(self.ssd.capacity_bytes(), self.mark());
+        self.tails = self.tails.take().map(|_| Box::default());
+        (self.until, self.end) = (None, End::NEVER);
+        until.into_iter().for_each(|until| self.end_at(until));
+    }
+
+    /// When it began to count.
+    pub fn counts_from(&self) -> Time {
+        self.border.as_ref().map_or(Time::ZERO, |border| border.activity.time)
+    }
+
+    /// What the drive has done since the run counts.
+    pub fn activity(&self) -> Activity {
+        let whole = self.ssd.activity();
+        self.border.as_ref().map_or_else(|| whole.clone(), |border| whole.since(&border.activity))
+    }
+
+    /// What the host has seen since the run counts.
+    pub fn tally(&self) -> Tally {
+        let whole = self.whole_tally();
+        self.border.as_ref().map_or(whole, |border| whole.since(&border.tally))
+    }
+
+    /// Mean number of requests under way since the run counts.
+    pub fn mean_queue_depth(&self) -> f64 {
+        let before = self.border.as_ref().map_or(0, |border| border.under_way_ns);
+        let time = self.ssd.now().since(self.counts_from());
+        let under_way_ns = self.under_way_ns() - before;
+        if time == Time::ZERO { 0.0 } else { under_way_ns as f64 / time.0 as f64 }
+    }
+
+    /// Energy used up to the end of each interval of the series, in microjoules: arrays use theirs
+    /// while they work.
+    pub fn energy_uj(&self) -> Vec<f64> {
+        let (now, bins) = (self.ssd.now(), &self.series.bins);
+        let arrays = self.ssd.array_energy_uj(self.series.ends().map(|end| end.min(now)));
+        let before_uj = self.border.as_ref().map_or(0.0, |border| border.array_uj);
+        // The last interval is open.
+        let last = bins.len().saturating_sub(1);
+        let beside = bins.iter().take(last).map(|bin| bin.energy_uj);
+        let beside = beside.chain(bins.last().map(|_| self.energy_beside_arrays_uj()));
+        arrays.iter().zip(beside).map(|(arrays, beside)| arrays - before_uj + beside).collect()
+    }
+
+    /// Opens an interval of the series, `now`.
+    #[cold]
+    pub(super) fn open_interval(&mut self, now: Time) {
+        let ftl = self.ssd.ftl_counts();
+        let ftl = self.border.as_ref().map_or(ftl, |border| ftl.since(&border.activity.ftl));
+        let energy_uj = self.energy_beside_arrays_uj();
+        self.series.open(now, ftl, energy_uj);
+    }
+
+    /// Energy that was used beside the arrays since the run counts.
+    fn energy_beside_arrays_uj(&self) -> f64 {
+        let before = self.border.as_ref().map_or(0.0, |border| border.activity.beside_arrays_uj());
+        self.ssd.energy_beside_arrays_uj() - before
+    }
+
+    fn whole_tally(&self) -> Tally {
+        let &Self { issued, completed, failed, write_bytes, .. } = self;
+        Tally { issued, completed, failed, write_bytes }
+    }
+
+    /// Requests under way, summed over the time of the run, in ns: all latencies, those of requests
+    /// under way up to now (Little 1961).
+    fn under_way_ns(&self) -> u128 {
+        let now = u128::from(self.ssd.now().0);
+        self.completions_ns + now * u128::from(self.under_way) - self.arrivals_ns
+    }
+
+    /// The end that `until` means here.
+    pub(super) fn end_of(&self, until: Until) -> End {
+        let before = self.border.as_ref().map_or_else(Tally::default, |border| border.tally);
+        End::of(until, self.ssd.capacity_bytes()).after(&before, self.counts_from())
+    }
+
+    /// Requests that were completed before it counts.
+    pub(super) fn skipped(&self) -> u64 {
+        self.border.as_ref().map_or(0, |border| border.tally.completed)
+    }
+}

@@ -1,0 +1,140 @@
+//! The activity of a drive: every count of its parts up to one moment.
+//!
+//! All of them are taken together, so that what a drive did between two moments is the difference
+//! of two activities.
+
+use super::{CodeCounts, ControllerCounts, PowerCounts, Ssd};
+use crate::drive::zones::ZoneCounts;
+use crate::failure::refresh::RefreshCounts;
+use crate::flash::FlashCounts;
+use crate::flash::doing::DieTimes;
+use crate::ftl::FtlCounts;
+use base::counts::Counts;
+use base::{Time, counts};
+use nand::energy::{EnergyUse, OperationTimes};
+use nand::geometry::Die;
+
+/// What a drive has done up to a moment, or between two.
+#[derive(Debug, Clone)]
+pub struct Activity {
+    /// Time that has passed.
+    pub time: Time,
+    /// What the controller has done.
+    pub controller: ControllerCounts,
+    /// What the FTL has done.
+    pub ftl: FtlCounts,
+    /// What the flash has done.
+    pub flash: FlashCounts,
+    /// Where the time of each die went.
+    pub dies: Vec<DieTimes>,
+    /// Busy and idle time of each channel.
+    pub channels: Vec<(Time, Time)>,
+    /// Busy time of all decoders together.
+    pub decoders_busy: Time,
+    /// Busy time of all encoders together.
+    pub encoders_busy: Time,
+    /// What was done with codewords of each kind of chips, of a drive with several.
+    pub codes: Vec<CodeCounts>,
+    /// What was written for a start-up, of a drive with recovery.
+    pub power: Option<PowerCounts>,
+    /// What its zones have gone through, of a drive with zones.
+    pub zones: Option<ZoneCounts>,
+    /// Energy that the dies of each kind of chips have used.
+    pub energy: Vec<EnergyUse>,
+    /// Energy that all decoders have used, in microjoules.
+    pub ecc_energy_uj: f64,
+    /// Energy that patrol reads have used, in the array and on the bus, in microjoules.
+    pub patrol_energy_uj: f64,
+}
+
+counts!(Activity {
+    time,
+    controller,
+    ftl,
+    flash,
+    dies,
+    channels,
+    decoders_busy,
+    encoders_busy,
+    codes,
+    power,
+    zones,
+    energy,
+    ecc_energy_uj,
+    patrol_energy_uj,
+});
+
+impl Activity {
+    /// Energy that all dies have used.
+    pub fn all_energy(&self) -> EnergyUse {
+        self.energy.iter().fold(EnergyUse::default(), |sum, of| sum.plus(of))
+    }
+
+    /// Energy that was used beside the arrays: on buses, in decoders, and by dies standing by.
+    pub fn beside_arrays_uj(&self) -> f64 {
+        let energy = self.all_energy();
+        energy.bus_uj + energy.standby_uj + self.ecc_energy_uj
+    }
+}
+
+impl Ssd {
+    /// What the drive has done since its run began.
+    pub fn activity(&self) -> Activity {
+        let now = self.now();
+        let kinds = 0..self.flash.chips.kinds().count();
+        Activity {
+            time: now,
+            controller: self.counts,
+            ftl: self.ftl_counts(),
+            flash: self.flash.counts.clone(),
+            dies: self.die_times(),
+            channels: self.channel_times(),
+            decoders_busy: self.decoders_busy().0,
+            encoders_busy: self.encoders_busy().0,
+            codes: kinds.clone().map(|kind| self.code_counts_of_kind(kind)).collect(),
+            power: self.power_counts().copied(),
+            zones: self.zone_counts(),
+            energy: kinds.map(|kind| self.energy_of_kind(kind)).collect(),
+            ecc_energy_uj: self.ecc_energy_uj(),
+            patrol_energy_uj: self.patrol_energy_uj(),
+        }
+    }
+
+    /// Energy that patrol reads have used, in the array and on the bus.
+    pub fn patrol_energy_uj(&self) -> f64 {
+        let RefreshCounts { patrol_array, patrol_bus, .. } = self.counts.refresh;
+        let times = OperationTimes { read: patrol_array, bus: patrol_bus, ..Default::default() };
+        self.flash.chips.first().energy.of(&times).total_uj()
+    }
+
+    /// Energy that all decoders have used.
+    pub fn ecc_energy_uj(&self) -> f64 {
+        self.codes.energy_uj(self.counts.iterations)
+    }
+
+    /// Energy that all dies have used.
+    pub fn energy(&self) -> EnergyUse {
+        let kinds = 0..self.flash.chips.kinds().count();
+        kinds.fold(EnergyUse::default(), |sum, kind| sum.plus(&self.energy_of_kind(kind)))
+    }
+
+    /// Energy that was used beside the arrays: on buses, in decoders, and by dies standing by.
+    pub fn energy_beside_arrays_uj(&self) -> f64 {
+        let energy = self.energy();
+        energy.bus_uj + energy.standby_uj + self.ecc_energy_uj()
+    }
+
+    /// Energy that the arrays had used up to each of these times, which rise, in microjoules.
+    pub fn array_energy_uj(&self, times: impl IntoIterator<Item = Time>) -> Vec<f64> {
+        self.flash.energy_curve.used_uj(times)
+    }
+
+    /// Energy that the dies of a kind have used.
+    pub fn energy_of_kind(&self, number: usize) -> EnergyUse {
+        let chips = &self.flash.chips;
+        let Some(kind) = chips.kinds().nth(number) else { return EnergyUse::default() };
+        let dies = (0..self.dies()).filter(|&die| chips.kind(Die(die)) == number).count();
+        let standby_uj = kind.energy.standby_uj(self.now()) * dies as f64;
+        EnergyUse { standby_uj, ..kind.energy.of(&self.flash.counts.of_kind[number].times) }
+    }
+}
