@@ -194,3 +194,45 @@ fn what_cannot_be_lived_is_refused() {
     let error = refused(drive(&[], Precondition::None), 1.0);
     assert_carries(error, &["no data"]);
 }
+
+/// Half of the writes go round a ring, half are random.
+const RING: &str = "[ring]\nrw=write\nbs=128k\nsize=50%\n\
+    [rand]\nrw=randwrite\nbs=4k\nnorandommap=1\noffset=50%\nsize=50%\n";
+
+/// Where data live unlike, some blocks are erased twice as often as others, all their life long.
+/// An accelerated life keeps that: over some drives it is the exact one, to the luck of their
+/// blocks.
+#[test]
+fn blocks_that_wear_unlike_do_so_in_an_accelerated_life() {
+    let zipf = format!("{UNIFORM}random_distribution=zipf:1.1\n");
+    let two = "[hot]\nrw=randwrite\nbs=4k\nnorandommap=1\nsize=20%\n\
+               [cold]\nrw=randwrite\nbs=4k\nnorandommap=1\noffset=20%\nsize=80%\n";
+    let sequential = "[w]\nrw=write\nbs=128k\n";
+    let ring = (RING, &[0.5, 0.5][..]);
+    let all = [ring, (UNIFORM, &[1.0]), (&zipf, &[1.0]), (two, &[0.8, 0.2]), (sequential, &[1.0])];
+    let (jobs, seeds) = turn::few_or_all((&all[..1], 3), (&all[..], 6));
+    for &(job, shares) in jobs {
+        let mean = |acceleration: f64| {
+            let units = (1..=seeds).map(|seed| {
+                let seed_set = format!("seed={seed}");
+                let sets = [
+                    "drive.channels=1",
+                    "drive.dies_per_channel=2",
+                    "ftl.overprovisioning=0.2",
+                    "chip.rated_pe_cycles=1000",
+                    "chip.fault={median_ratings=1.0, spread=0.1}",
+                    &seed_set,
+                ];
+                let made = drive(&sets, Precondition::Steady);
+                let end = live(made, job, shares, &TO_DEATH, acceleration).unwrap();
+                assert!(end.drive.is_read_only(), "{job}");
+                end.totals.host_units
+            });
+            units.sum::<f64>() / f64::from(seeds)
+        };
+        let exact = mean(1.0);
+        for &acceleration in turn::few_or_all(&[20.0][..], &[5.0, 20.0, 100.0]) {
+            close(&format!("{job} {acceleration}"), mean(acceleration), exact, 0.06);
+        }
+    }
+}

@@ -1,9 +1,10 @@
 //! A leap: cycles that are not carried out one by one, after a stretch of writes that were.
 //!
 //! A stretch has shown what the workload writes and erases. A leap repeats that many times at once.
-//! Planes get cycles as they had erases of late. In a plane, each block in use (erased in the later
-//! half of what was carried out) gets the same: free blocks are taken least worn first, so that
-//! these wear alike. Other blocks hold data that nobody rewrites, and get none, as long as static
+//! Planes get cycles as they had erases of late. In a plane, blocks in use (erased in the later
+//! half of what was carried out) get cycles as they had erases in all that was carried out, as far
+//! as their differences last: under a workload whose data live alike they are chance, and all get
+//! the same. Other blocks hold data that nobody rewrites, and get none, as long as static
 //! wear levelling lets them stay behind; once it is at work, the distance stays as it is.
 //!
 //! A leap misses slow changes: static wear levelling mixes data that stay with others over hundreds
@@ -30,7 +31,7 @@ pub(super) struct Leaps {
     rng: Rng,
     /// By block: cycles with which it fails.
     lasts: Vec<u32>,
-    /// By plane: parts of a cycle that no block has got yet.
+    /// By block: parts of a cycle that it has not got yet.
     rest: Vec<f64>,
     /// By block: its cycles in the leap under way.
     shifts: Vec<f64>,
@@ -55,7 +56,7 @@ impl Leaps {
         Self {
             rng: Rng::stream(seed, "lifetime/leaps"),
             lasts: (0..blocks as u32).map(|block| chips.lasts(Block(block))).collect(),
-            rest: vec![0.0; geometry.planes() as usize],
+            rest: vec![0.0; blocks],
             shifts: vec![0.0; blocks],
             more: vec![0; blocks],
             still: 0.0,
@@ -96,45 +97,50 @@ impl Leaps {
     fn share_out(&mut self, ssd: &Ssd, blocks: &Blocks, recent: u64, cycles: f64) {
         let (ftl, chips) = (&*ssd.ftl, &ssd.flash.chips);
         let delta = ftl.levels_to();
+        let is_good = |block: &Block| !ftl.is_bad(*block) && !blocks.has_failed[block.0 as usize];
+        let worn = |block: Block| f64::from(chips.pe_cycles(block));
+        self.shifts.fill(0.0);
         let (mut blocks_still, mut blocks_good) = (0, 0);
+        let (mut moving, mut still) = (Vec::new(), Vec::new());
         for plane in 0..chips.geometry.planes() {
-            let is_good =
-                |block: &Block| !ftl.is_bad(*block) && !blocks.has_failed[block.0 as usize];
-            let is_used = |block: Block| blocks.is_used(block, recent);
-            let worn = |block: Block| f64::from(chips.pe_cycles(block));
-            let all = blocks_of(&chips.geometry, plane);
-            let good: Vec<Block> = all.clone().filter(is_good).collect();
-            let any_used = good.iter().any(|&block| is_used(block));
-            let moves = |block: Block| is_used(block) || !any_used;
-            let top = good.iter().filter(|&&block| moves(block)).map(|&block| worn(block));
-            let top = top.fold(0.0, f64::max);
+            let good: Vec<Block> = blocks_of(&chips.geometry, plane).filter(is_good).collect();
+            let (mut used, mut unused): (Vec<Block>, Vec<Block>) =
+                good.iter().partition(|&&block| blocks.is_used(block, recent));
+            if used.is_empty() {
+                std::mem::swap(&mut used, &mut unused);
+            }
+            blocks_good += good.len();
+            blocks_still += unused.len();
+            moving.push(used);
+            still.push(unused);
+        }
+        let rates = blocks.rates(&moving);
+        for (plane, ((moving, still), rates)) in (0..).zip(moving.iter().zip(&still).zip(&rates)) {
+            let top = moving.iter().map(|&block| worn(block)).fold(0.0, f64::max);
             // Levelling that is at work goes on in the stretches: the distance stays.
-            let still = good.iter().filter(|&&block| !moves(block)).map(|&block| worn(block));
-            let distance = (top - still.fold(top, f64::min)).max(f64::from(delta) + 1.0);
-            let of = |block: Block, each: f64| {
-                if moves(block) {
-                    each
-                } else if delta == 0 {
-                    0.0
-                } else {
-                    (top + each - distance - worn(block)).clamp(0.0, each)
-                }
+            let least = still.iter().map(|&block| worn(block)).fold(top, f64::min);
+            let distance = (top - least).max(f64::from(delta) + 1.0);
+            let of_still = |block: Block, each: f64| match delta {
+                0 => 0.0,
+                _ => (top + each - distance - worn(block)).clamp(0.0, each),
             };
             let wanted = blocks.share_of(plane, cycles);
-            let total = |each: f64| good.iter().map(|&block| of(block, each)).sum::<f64>();
-            let moving = good.iter().filter(|&&block| moves(block)).count();
-            blocks_good += good.len();
-            blocks_still += good.len() - moving;
+            let all_rates = rates.iter().sum::<f64>();
+            let total = |each: f64| {
+                each * all_rates + still.iter().map(|&block| of_still(block, each)).sum::<f64>()
+            };
             // All cycles on the blocks that move are the most that these can get.
-            let (mut low, mut high) = (0.0, wanted / moving.max(1) as f64);
-            if moving < good.len() && delta > 0 {
+            let (mut low, mut high) = (0.0, wanted / all_rates.max(1.0));
+            if !still.is_empty() && delta > 0 {
                 for _ in 0..50 {
                     let middle = (low + high) / 2.0;
                     if total(middle) < wanted { low = middle } else { high = middle }
                 }
             }
-            all.for_each(|block| self.shifts[block.0 as usize] = 0.0);
-            good.iter().for_each(|&block| self.shifts[block.0 as usize] = of(block, high));
+            for (&block, rate) in moving.iter().zip(rates) {
+                self.shifts[block.0 as usize] = rate * high;
+            }
+            still.iter().for_each(|&block| self.shifts[block.0 as usize] = of_still(block, high));
         }
         self.still = blocks_still as f64 / blocks_good.max(1) as f64;
     }
@@ -168,24 +174,16 @@ impl Leaps {
 
     /// Gives the blocks so much of their cycles: how many in all.
     fn apply(&mut self, ssd: &mut Ssd, fraction: f64) -> f64 {
-        let geometry = ssd.flash.chips.geometry.clone();
         self.more.fill(0);
         let mut erases = 0.0;
-        for plane in 0..geometry.planes() {
-            let rest = &mut self.rest[plane as usize];
-            let mut most = 0.0_f64;
-            for block in blocks_of(&geometry, plane) {
-                let shift = self.shifts[block.0 as usize] * fraction;
-                if shift <= 0.0 {
-                    continue;
-                }
-                let more = (shift + *rest) as u32;
-                self.more[block.0 as usize] = more;
-                ssd.flash.chips.wear(block, more);
-                erases += f64::from(more);
-                most = most.max(shift);
-            }
-            *rest = (*rest + most).fract();
+        for (block, shift) in (0..).map(Block).zip(&self.shifts) {
+            let rest = &mut self.rest[block.0 as usize];
+            let due = shift * fraction + *rest;
+            let more = due as u32;
+            *rest = due.fract();
+            self.more[block.0 as usize] = more;
+            ssd.flash.chips.wear(block, more);
+            erases += f64::from(more);
         }
         ssd.ftl.wear_on(&self.more);
         erases

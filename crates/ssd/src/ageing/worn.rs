@@ -4,7 +4,7 @@ use crate::ftl::Program;
 use crate::ftl::contract::Device;
 use base::Result;
 use nand::chip::Chips;
-use nand::geometry::Block;
+use nand::geometry::{Block, Plane};
 
 /// The chips of a drive.
 pub(crate) struct Worn<'a> {
@@ -36,12 +36,18 @@ impl Device for Worn<'_> {
     }
 }
 
+/// Cycles of a window, in which erases are counted apart from those of the next one: long enough
+/// that a block erased late in one is no less likely to be erased in the next.
+const WINDOW_CYCLES: u64 = 4;
+
 /// Account of each block in a lifetime.
 pub(super) struct Blocks {
     /// Erases that were carried out by the last one of the block.
     pub erased_at: Vec<u64>,
     /// Erases that were carried out.
     pub erases: u64,
+    /// By block: erases in every other window, and in those between.
+    counts: [Vec<u32>; 2],
     /// By plane: those of late, older ones with half of their weight.
     pub of_plane: Vec<f64>,
     /// It has failed.
@@ -60,6 +66,7 @@ impl Blocks {
         Self {
             erased_at: vec![0; blocks],
             erases: 0,
+            counts: [vec![0; blocks], vec![0; blocks]],
             of_plane: vec![0.0; planes],
             has_failed: vec![false; blocks],
             is_due: vec![false; blocks],
@@ -71,6 +78,39 @@ impl Blocks {
     /// Whether a block is in use: erased in the last so many erases.
     pub fn is_used(&self, block: Block, erases: u64) -> bool {
         self.erased_at[block.0 as usize] > self.erases.saturating_sub(erases)
+    }
+
+    /// Notes an erase of a block of `plane`.
+    fn erased(&mut self, block: Block, plane: Plane) {
+        let window = self.erases / (WINDOW_CYCLES * self.erased_at.len() as u64);
+        self.counts[window as usize % 2][block.0 as usize] += 1;
+        self.erases += 1;
+        self.of_plane[plane.0 as usize] += 1.0;
+        self.erased_at[block.0 as usize] = self.erases;
+    }
+
+    /// How often each of some groups of blocks was erased, relative to the mean of its group, as
+    /// far as that lasts: a deviation that is not found again in the other windows is chance.
+    pub fn rates(&self, groups: &[Vec<Block>]) -> Vec<Vec<f64>> {
+        let count =
+            |windows: usize, block: &Block| f64::from(self.counts[windows][block.0 as usize]);
+        let deviations = |windows: usize, group: &[Block]| -> Vec<f64> {
+            let counts: Vec<f64> = group.iter().map(|block| count(windows, block)).collect();
+            let mean = counts.iter().sum::<f64>() / counts.len().max(1) as f64;
+            counts.iter().map(|count| if mean > 0.0 { count / mean - 1.0 } else { 0.0 }).collect()
+        };
+        let of_windows = [0, 1].map(|windows| {
+            groups.iter().map(|group| deviations(windows, group)).collect::<Vec<_>>()
+        });
+        let [one, other] = &of_windows;
+        let sum = |of: fn(f64, f64) -> f64| -> f64 {
+            one.iter().flatten().zip(other.iter().flatten()).map(|(&a, &b)| of(a, b)).sum()
+        };
+        // Of the mean of both windows, the part that lasts is their covariance over its variance.
+        let (common, variance) = (sum(|a, b| a * b), sum(|a, b| ((a + b) / 2.0).powi(2)));
+        let lasting = if variance > 0.0 { (common / variance).clamp(0.0, 1.0) } else { 0.0 };
+        let rate = |(a, b): (&f64, &f64)| 1.0 + lasting * (a + b) / 2.0;
+        one.iter().zip(other).map(|(a, b)| a.iter().zip(b).map(rate).collect()).collect()
     }
 
     /// Cycles of a plane's blocks in all, of so many on all planes: planes that hold more data that
@@ -109,10 +149,7 @@ impl Device for Noted<'_> {
     fn erase(&mut self, block: Block) -> bool {
         let blocks = &mut *self.blocks;
         let is_sound = self.worn.erase(block) && !blocks.is_due[block.0 as usize];
-        blocks.erases += 1;
-        let plane = self.worn.chips.geometry.plane_of(block);
-        blocks.of_plane[plane.0 as usize] += 1.0;
-        blocks.erased_at[block.0 as usize] = blocks.erases;
+        blocks.erased(block, self.worn.chips.geometry.plane_of(block));
         blocks.has_failed[block.0 as usize] |= !is_sound;
         blocks.most_cycles = blocks.most_cycles.max(self.worn.chips.pe_cycles(block));
         is_sound
