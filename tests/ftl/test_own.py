@@ -66,7 +66,6 @@ class Told(Plain):
     open_blocks = 3
 
     def begin(self) -> None:
-        super().begin()
         self.where = [-1] * self.flash.logical_units
         self.calls = {"victim": 0, "collect": 0, "erased": 0, "trimmed": 0}
 

@@ -12,9 +12,8 @@ class Page(Ftl):
     (``ftl.static_wear_delta = 0``), every figure is that of the member `page`.
     """
 
-    def begin(self) -> None:
-        """The first row goes to die 0."""
-        self.turn = 0
+    turn = 0
+    """The die after that of the last row."""
 
     def place(self, stream: int, units: tuple[int, ...], dies: tuple[int, ...]) -> int | None:
         """The open block of the next die that can take a row, or else its least worn free one."""
