@@ -36,7 +36,7 @@ def test_answers_in_types():
     assert result.write_amplification > 0
     assert result.checks.ok
     assert not result.interrupted
-    assert repr(result).startswith("Result(tiny · fio jobs: ")
+    assert repr(result).startswith("<result of tiny · fio jobs: ")
     assert "write amplification" in result._repr_html_()
 
 
