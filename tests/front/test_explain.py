@@ -109,6 +109,7 @@ REPORTS = {
 }
 
 _ELSEWHERE = r"nandlab\.(config|run)\.|jobs\[0\]\.(job options|latency_[num]s)\.|.*percentile\.|.*causes_us\."
+"""Keys of a drive file, of fio's tables, and causes."""
 _OF_FIO = {"fio version", "timestamp", "time", "global options"}
 
 

@@ -28,7 +28,7 @@ from nandlab.drive.notices import (
 from nandlab.drive.power import start_up
 from nandlab.drive.requests import RequestFile, RequestLog
 from nandlab.drive.result import Result
-from nandlab.drive.workload import Plan, plan
+from nandlab.drive.workload import Plan, check_source, plan
 from nandlab.ftl.bases import Ftl, PageHooks
 from nandlab.ftl.given import given_ftl
 from nandlab.given.arguments import called, flag, number, seeded, whole
@@ -162,6 +162,7 @@ def run(
         until=until,
         precondition=precondition,
     )
+    check_source(what)
     return simulate(
         source,
         what,

@@ -10,6 +10,7 @@ from nandlab import _core
 from nandlab._core import NandlabError
 from nandlab.catalogue import load_config
 from nandlab.drive.simulate import Source, ready_arrays, run
+from nandlab.drive.workload import check_source
 from nandlab.ftl.source import ftl_in
 from nandlab.given.refusal import refusal
 from nandlab.process.memory import memory_limit_bytes
@@ -67,6 +68,7 @@ def _refused(task: Task) -> NandlabError | None:
         return NandlabError(task.error)
     what = task.plan
     try:
+        check_source(what)
         ready_arrays()
         own = None if task.ftl is None else ftl_in("ftl", task.ftl)
         simulation = _core.Simulation(
