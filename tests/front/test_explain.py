@@ -108,7 +108,10 @@ REPORTS = {
     "exchange": {"exchange": "1@0.0001", "set": {"ftl.overprovisioning": 0.8}},
 }
 
-_ELSEWHERE = r"nandlab\.(config|run)\.|jobs\[0\]\.(job options|latency_[num]s)\.|.*percentile\.|.*causes_us\."
+_ELSEWHERE = (
+    r"nandlab\.(config|run)\.|jobs\[0\]\.(job options|latency_[num]s)\."
+    r"|.*percentile\.|.*causes_us\."
+)
 """Keys of a drive file, of fio's tables, and causes."""
 _OF_FIO = {"fio version", "timestamp", "time", "global options"}
 

@@ -48,6 +48,16 @@ def report_paths() -> list[str]:
     return list(paths)
 
 
+def keys_below(path: str) -> list[str]:
+    """Keys of a table of the report: those with lines of their own, or that its own line names."""
+    under = f"{path}."
+    own = [one.removeprefix(under) for one in report_paths() if one.startswith(under)]
+    if own:
+        return list(dict.fromkeys(one.partition(".")[0] for one in own))
+    found = report_key(path)
+    return [] if found is None else [one for one in _names(found.meaning) if one.isidentifier()]
+
+
 def _exact(parts: Sequence[str]) -> ReportKey | None:
     path = ".".join(parts)
     for at in range(-1, len(parts)):
