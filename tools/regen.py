@@ -2,6 +2,8 @@
 
 - `docs/reference.md`: command line, families, keys, presets, sources; from the installed package
   and `params/CITATIONS.bib`.
+- `python/nandlab/explained/report_keys.json`: what `docs/formats/report.md` says of each key, for
+  `nandlab explain`.
 - `docs/lint.md`: the checks of `nandlab lint`, with the figures of their pairs of runs.
 - `docs/validation.md`: the rows that Rust tests print, which takes a minute, and those of
   `experiments/`, which `nandlab papers` prints.
@@ -19,10 +21,12 @@ from collections.abc import Callable, Sequence
 from derived import ROOT
 from derived.lint import lint_page
 from derived.reference import reference
+from derived.report_keys import report_keys
 from derived.validation import validation
 
 DERIVED: dict[str, tuple[str, Callable[[], str]]] = {
     "reference": ("docs/reference.md", reference),
+    "report_keys": ("python/nandlab/explained/report_keys.json", report_keys),
     "lint": ("docs/lint.md", lint_page),
     "validation": ("docs/validation.md", validation),
 }

@@ -1,9 +1,54 @@
 r"""Nandlab: from the threshold voltage of a flash cell to the tail latency of an application.
 
+Ten things to begin with; ``help(nandlab.run)`` and the like tell more of each.
+
 >>> import nandlab
->>> result = nandlab.run("tiny", "[reads]\nrw=randread\nnumber_ios=1000\n")
->>> result.checks.ok
-True
+>>> jobs = "[mix]\nrw=randrw\niodepth=16\nnumber_ios=2000\n"  # a fio job file, or its text
+
+Drives, chips, cells and codes that come with it:
+
+>>> drives = nandlab.presets("drive")
+
+A run of a workload on a drive; ``print(result.read.p99, result.write_amplification)``:
+
+>>> result = nandlab.run("tiny", jobs, precondition="fill")
+
+Its picture, also into a file: ``result.plot("run.png")``:
+
+>>> figure = result.plot()
+
+What the slowest requests waited for:
+
+>>> why = nandlab.run("tiny", jobs, precondition="fill", explain=True).explain(99.9)
+
+A drive that is preconditioned once, cloned, aged, saved, and run again and again:
+
+>>> old = nandlab.Drive("tiny").precondition("fill").age(hours=8760).run(jobs)
+
+Runs side by side, with ratios:
+
+>>> table = nandlab.compare([result, old], each=True)
+
+A study: a run for each point of axes, in parallel; ``study.run().frame()`` has its rows:
+
+>>> study = nandlab.Study("tiny", jobs, axes={"gc.name": ["greedy", "fifo"]})
+
+A whole life of a drive: terabytes written, years, latencies by age:
+
+>>> life = nandlab.life("tiny", jobs, years=0.01, dwpd=1, windows=1)
+
+Assumptions about flash that mislead, in a drive file, a study, jobs or a result:
+
+>>> findings = nandlab.lint(result)
+
+A cell, its threshold voltages and its errors:
+
+>>> rber = nandlab.cell("tlc_3d").rber(0, pe_cycles=3000, hours=8760)
+
+Further: `board` and `fit` (a chip on a test board, laws fitted to it), `endurance`, `ecc_curve` and
+`ecc_profile` (codes), `calibrate` (a drive fitted to a real one), `serve` (a drive as a disk),
+`ftls`, `trace_info`, `show`, `schema`. On the command line `nandlab explain WORD` explains keys of
+drives, members of families and keys of reports.
 
 Everything heavy (numpy, scipy, pyarrow, matplotlib, duckdb) is imported when it is first needed.
 """

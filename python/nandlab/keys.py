@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from functools import cache
 from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -64,10 +65,15 @@ class Written(NamedTuple):
 
 def keys() -> list[Key]:
     """Every key of a drive file, those of all members of families among them, sorted by path."""
+    return list(_keys())
+
+
+@cache
+def _keys() -> tuple[Key, ...]:
     schema = catalogue.schema()
     found: dict[str, Key] = {}
     _walk(schema, schema, "", (), found)
-    return sorted(found.values())
+    return tuple(sorted(found.values()))
 
 
 def key(path: str) -> Key:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from nandlab import catalogue
+from nandlab.explained.families import SELECTORS, TABLES
 from nandlab.given.toml import parse_toml, toml_value
 from nandlab.keys import Key, keys
 
@@ -21,6 +22,8 @@ _SECTIONS = (
     "scheduler",
     "retry",
     "ecc",
+    "recovery",
+    "refresh",
     "buffer",
     "controller",
     "host",
@@ -30,8 +33,11 @@ _SECTIONS = (
 _CHOICES = ("preset", "name", "model")
 """Keys that decide which others there are; they stand first."""
 
-_OF_THE_CHIP = ("chip.geometry.", "chip.features.")
-"""Keys of a chip that studies change most; its preset has them all."""
+_ELSEWHERE = ("chip.cell.", "chip.energy.")
+"""Keys of a chip that are left to its preset: there are many, and they belong together."""
+
+_OF_NONE = {"recovery": {"name": "none"}}
+"""What sections need that the preset does not have."""
 
 NEEDED = (
     *(f"drive.{key}" for key in ("channels", "dies_per_channel", "queue_depth")),
@@ -45,8 +51,9 @@ _DRIVE = f"""\
 # A drive: the same as the preset `{LIKE}`, until you change it.
 #
 # A line with `#` before its key shows a default (`...`: none); take the `#` away to change it.
-# `nandlab explain KEY` tells more of a key, `nandlab presets chip` lists chips, and
-# `nandlab run --drive THIS_FILE --workload JOB.fio` runs it.
+# A line with `##` shows a key that other members have than the chosen one: with their name, take
+# both away. `nandlab explain WORD` tells more of a key or a member, `nandlab presets chip` lists
+# chips, and `nandlab run --drive THIS_FILE --workload JOB.fio` runs it.
 """
 
 JOB = """\
@@ -184,43 +191,60 @@ def drive_text() -> str:
         "chip": dict(_flat(catalogue.chip(of_preset["chip"]))),
         "host": dict(_flat(config["host"])),
     }
+    chosen = {table: _at(config, SELECTORS[name]) for table, name in TABLES.items()}
     known = keys()
     # Keys outside of sections must stand before the first one.
     lines = [_DRIVE, 'summary = "a drive of my own"']
     lines += _described(next(one for one in known if one.path == "seed"))
     lines += [f"seed = {config['seed']}"]
     for section in _SECTIONS:
-        given = dict(_flat(of_preset.get(section, {})))
-        lines += ["", f"[{section}]", *_section(section, known, given, under.get(section, {}))]
+        given = _OF_NONE.get(section, {}) | dict(_flat(of_preset.get(section, {})))
+        own = [one for one in known if one.path.startswith(f"{section}.")]
+        lines += ["", f"[{section}]"]
+        lines += _section(section, own, given, under.get(section, {}), chosen)
     return "\n".join(lines) + "\n"
 
 
 def _section(
-    section: str, known: list[Key], given: dict[str, Any], under: dict[str, Any]
+    section: str,
+    own: list[Key],
+    given: dict[str, Any],
+    under: dict[str, Any],
+    chosen: dict[str, Any],
 ) -> Iterator[str]:
-    """The keys of a section that its choice of a member has, given ones first.
+    """The keys of a section: given ones first, those of members that are not chosen last.
 
     Args:
         section: of the drive.
-        known: every key.
+        own: its keys.
         given: what the preset has in the section.
-        under: what the preset of chip or host has. Of the many keys of a chip, those that are
-            changed most are shown.
+        under: what the preset of chip or host has.
+        chosen: members of families, by their tables.
     """
-    member = given.get("name", given.get("model"))
-    own = [one for one in known if one.path.startswith(f"{section}.")]
     named = {one.path.removeprefix(f"{section}."): one for one in own}
     for name in sorted(given, key=lambda name: name not in _CHOICES):
         yield from _described(named[name])
         yield f"{name} = {toml_value(given[name])}"
+    others: list[str] = []
     for name, one in named.items():
-        if name in given or (one.members and member not in one.members):
+        if name in given or one.path.startswith(_ELSEWHERE):
             continue
-        if section == "chip" and not one.path.startswith(_OF_THE_CHIP):
+        table = next((table for table in TABLES if one.path.startswith(f"{table}.")), "")
+        value = toml_value(under[name]) if name in under else one.default or "..."
+        if one.members and chosen[table] not in one.members:
+            others += [*_described(one), f"##{name} = {value}"]
             continue
         yield from _described(one)
-        value = toml_value(under[name]) if name in under else one.default or "..."
         yield f"#{name} = {value}"
+    yield from others
+
+
+def _at(tables: dict[str, Any], path: str) -> Any:
+    """What stands at a dotted path; None where there is nothing."""
+    value: Any = tables
+    for key in path.split("."):
+        value = value.get(key) if isinstance(value, dict) else None
+    return value
 
 
 def _flat(tables: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
@@ -236,5 +260,9 @@ def _described(one: Key) -> Iterator[str]:
     meaning = " ".join(one.meaning.split()).rstrip(".") or "Which one"
     what = f"in {one.unit}" if one.unit else one.kind
     need = "; needed" if one.path in NEEDED else ""
-    for line in textwrap.wrap(f"{meaning} ({what}{need})", 96, break_long_words=False):
+    table = next((table for table in TABLES if one.path.startswith(f"{table}.")), "")
+    # Keys that all members have are named without them.
+    is_own = one.members and len(one.members) < len(catalogue.roster(TABLES[table]))
+    of = f"; of {', '.join(one.members)}" if is_own else ""
+    for line in textwrap.wrap(f"{meaning} ({what}{need}{of})", 96, break_long_words=False):
         yield f"# {line}"

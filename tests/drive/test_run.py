@@ -36,8 +36,35 @@ def test_answers_in_types():
     assert result.write_amplification > 0
     assert result.checks.ok
     assert not result.interrupted
-    assert repr(result).startswith("Result(tiny · fio jobs: ")
+    assert repr(result).startswith("<result of tiny · fio jobs: ")
     assert "write amplification" in result._repr_html_()
+
+
+def test_the_summary_is_of_the_drive_as_built(tmp_path: Path):
+    """The line of its file, as long as it has the parameters of that file."""
+
+    def told(drive: object, **how: object) -> str:
+        result = nandlab.run(drive, "[a]\nrw=randread\nnumber_ios=20\n", **how)
+        line = str(result.to_dict()["nandlab"]["summary"])
+        shown = html.unescape(re.sub(r"<[^>]*>", " ", result._repr_html_()))
+        assert line in " ".join(shown.split())
+        return line
+
+    own = {preset.name: preset.summary for preset in nandlab.presets("drive")}
+    (mine := tmp_path / "mine.toml").write_text('drive_preset = "tiny"\ndrive.channels = 4\n')
+    (named := tmp_path / "named.toml").write_text('drive_preset = "tiny"\nsummary = "my own"\n')
+    nandlab.Drive("tiny", set={"drive.channels": 8}).save(saved := tmp_path / "8.nldrive")
+    assert told("tiny", seed=5) == told({"drive_preset": "tiny"}) == own["tiny"]
+    assert told(named) == "my own"
+    for drive, how, channels in [
+        ("tiny", {"set": {"drive.channels": 8}}, 8),
+        (mine, {}, 4),
+        (named, {"set": ["drive.channels=3"]}, 3),
+        ({"drive_preset": "tiny", "drive": {"channels": 5}}, {}, 5),
+    ]:
+        assert re.search(rf"\b{channels} x 2\b", told(drive, **how))
+    again = nandlab.Drive.load(saved).run(MIXED).to_dict()["nandlab"]["summary"]
+    assert re.search(r"\b8 x 2\b", again)
 
 
 def test_percentiles_are_those_of_the_report():

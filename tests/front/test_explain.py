@@ -1,13 +1,20 @@
-"""Keys explained: what each means, and where a drive has its value from."""
+"""Words explained: keys of drives and reports, members of families, values with their source."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
+import pytest
 from conftest import Ended, refused
 
-from nandlab.catalogue import roster
+import nandlab as lab
+from nandlab.catalogue import families, roster
+from nandlab.explained.families import SELECTORS
+from nandlab.explained.report import report_key, report_paths
+from nandlab.explained.words import meanings, words
 from nandlab.keys import key, keys, written
 
 
@@ -51,7 +58,91 @@ def test_command_line(nandlab: Callable[..., Ended]) -> None:
     said = nandlab("explain", "ftl.overprovisioning", "--drive", "tiny").succeeded().out
     assert "physical / logical capacity - 1" in said
     assert "0.28" in said
-    for wrong, part in [("gc.dd", "`gc.d`"), ("chip.timing", "t_read_us"), ("", "unknown key")]:
+    for wrong, part in [("gc.dd", "`gc.d`"), ("chip.timing", "t_read_us"), ("", "unknown word")]:
         nandlab("explain", wrong).refused(part)
     with refused("`ftl.nam`", "`ftl.name`"):
         key("ftl.nam")
+
+
+def test_every_member_has_a_line(nandlab: Callable[..., Ended]) -> None:
+    """By its name, and by the key that chooses it; its summary stands there."""
+    for family in families():
+        listed = meanings(SELECTORS.get(family, family))[0].members
+        for one in roster(family):
+            assert listed[one.name] == one.summary
+            assert any(one.summary in found.facts["meaning"] for found in meanings(one.name))
+            if family in SELECTORS:
+                [chosen] = meanings(f"{SELECTORS[family]}={one.name}")
+                assert one.summary in chosen.facts["meaning"]
+    said = nandlab("explain", "greedy").succeeded().out
+    assert roster("gc")[0].summary in said
+    assert "--set gc.name=greedy" in said
+    # A name of several families has a meaning in each.
+    assert len(nandlab("explain", "fifo", "--json", "-").succeeded().json["others"]) == 1
+
+
+def test_own_keys_of_a_member_are_named() -> None:
+    own = {one.path for one in keys() if one.members == ("dftl",)}
+    assert own <= set(meanings("dftl")[0].facts["keys"].split(", "))
+
+
+def paths(value: Any, prefix: str = "") -> Iterator[str]:
+    """Paths of all keys of a report, of lists those of their first item."""
+    if isinstance(value, list):
+        yield from paths(value[0], f"{prefix}[0]") if value else ()
+    elif isinstance(value, dict):
+        for name, inner in value.items():
+            path = f"{prefix}.{name}" if prefix else name
+            yield path
+            yield from paths(inner, path)
+
+
+JOB = "[a]\nrw=randrw\nfsync=8\nnumber_ios=200\n"
+REPORTS = {
+    "tiny": {"explain": True, "precondition": "fill"},
+    "power and cost": {
+        "set": {"recovery.name": "scan_blocks", "chip.cost_per_gb": 1, "refresh.after_hours": 10},
+        "cut_at": 0.001,
+    },
+    "zones": {"set": {"ftl.name": "zoned", "ftl.max_active_zones": 8}},
+    "exchange": {"exchange": "1@0.0001", "set": {"ftl.overprovisioning": 0.8}},
+}
+
+_ELSEWHERE = (
+    r"nandlab\.(config|run)\.|jobs\[0\]\.(job options|latency_[num]s)\."
+    r"|.*percentile\.|.*causes_us\."
+)
+"""Keys of a drive file, of fio's tables, and causes."""
+_OF_FIO = {"fio version", "timestamp", "time", "global options"}
+
+
+@pytest.mark.parametrize("kind", REPORTS)
+def test_every_key_of_a_report_is_explained(kind: str) -> None:
+    job = "[a]\nrw=write\nzonemode=zbd\nbs=64k\nnumber_ios=50\n" if kind == "zones" else JOB
+    report = lab.run("tiny", job, **REPORTS[kind]).to_dict()
+    asked = [path for path in paths(report) if not re.match(_ELSEWHERE, path)]
+    assert len(asked) > 200
+    assert [one for one in asked if one not in _OF_FIO and report_key(one) is None] == []
+
+
+def test_keys_of_the_report(nandlab: Callable[..., Ended]) -> None:
+    for known in ("ftl.write_amplification", "host.latency_us.p99_9", "jobs[0].read.iops"):
+        assert nandlab("explain", known, "--json", "-").succeeded().json["kind"] == "report"
+    for unknown in ("ftl.map.hitz", "host.latency_us.p99_8", "nand.reads.programs", "cost.per_gb"):
+        assert report_key(unknown) is None
+    assert all(report_key(path) is not None for path in report_paths())
+
+
+def test_every_word_is_explained() -> None:
+    assert all(meanings(word) for word in words()[::7])
+
+
+def test_unknown_words_get_the_nearest(nandlab: Callable[..., Ended]) -> None:
+    for wrong, near in {
+        "gredy": "`greedy`",
+        "gc.name=gredy": "`greedy`",
+        "ftl.write_amplificaton": "`ftl.write_amplification`",
+        "cost.per_gb": "`cost.usd_per_gb`",
+    }.items():
+        nandlab("explain", wrong).refused(near)
+    nandlab("explain", "greedy", "--drive", "tiny").refused("--drive", "greedy")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import doctest
 import os
 import pydoc
+import re
 import shlex
 import subprocess
 import sys
@@ -83,3 +85,17 @@ def test_help_of_a_result_is_complete():
         own = getattr(nandlab.Result, name, None)
         assert own is None or (own.__doc__ or "").strip(), name
         assert name in helped, name
+
+
+def test_help_of_the_package_begins_with_ten_things_that_work():
+    told = nandlab.__doc__ or ""
+    calls = doctest.DocTestParser().get_examples(told)[2:]
+    assert len(calls) == 10
+    given: dict[str, object] = {"nandlab": nandlab}
+    exec(next(line for line in told.splitlines() if line.startswith(">>> jobs"))[4:], given)
+    for call in calls:
+        exec(call.source, given)
+    for name in re.findall(r"`(?:help\()?(?:nandlab\.)?([a-z_]+)[`)]", told):
+        assert hasattr(nandlab, name), name
+    helped = pydoc.render_doc(nandlab, renderer=pydoc.plaintext)
+    assert helped.index(calls[0].source.strip()) < helped.index("PACKAGE CONTENTS")

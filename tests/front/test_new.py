@@ -10,7 +10,7 @@ import pytest
 from conftest import Ended
 
 import nandlab as lab
-from nandlab.catalogue import load_config
+from nandlab.catalogue import load_config, roster
 from nandlab.keys import keys
 from nandlab.study.given import KEYS
 from nandlab.study.points import DESIGNS
@@ -100,13 +100,51 @@ def test_every_default_can_be_taken(tmp_path: Path):
     assert load_config(str(file)).config_hash == load_config(LIKE).config_hash
 
 
-def test_its_keys_are_those_of_the_schema():
-    section, seen = "", 0
-    known = {one.path for one in keys()}
+def template_keys() -> dict[str, str]:
+    """Paths of the keys of the template, with what stands before each: nothing, `#` or `##`."""
+    section, found = "", {}
     for line in drive_text().splitlines():
         if header := re.fullmatch(r"\[(\w+)\]", line):
             section = f"{header[1]}."
-        elif given := re.match(r"#?([a-z_.]+) = ", line):
-            assert f"{section}{given[1]}" in known, line
-            seen += 1
-    assert seen > 50
+        elif given := re.match(r"(#{0,2})([a-z_.0-9]+) = ", line):
+            found[f"{section}{given[2]}"] = given[1]
+    return found
+
+
+def test_it_has_every_key_of_the_schema():
+    """Of all members of families, but those of a chip's cell, its energy, and what is no table."""
+    known = {one.path: one for one in keys()}
+    found = template_keys()
+    assert set(found) <= set(known)
+    left = set(known) - set(found)
+    assert {path for path in left if not path.startswith(("chip.cell.", "chip.energy."))} == {
+        *("chips", "cite", "drive_preset", "run"),
+    }
+    assert not any(one.members for one in map(known.get, left) if one is not None)
+    config = load_config(LIKE).config
+    for path, mark in found.items():
+        if path.startswith("ftl.") and known[path].members:
+            assert (mark == "##") == (config["ftl"]["name"] not in known[path].members), path
+
+
+@pytest.mark.parametrize("member", [one.name for one in roster("ftl")])
+def test_the_keys_of_each_ftl_can_be_taken(tmp_path: Path, member: str):
+    """With its name and its defaults, the file is the preset with that FTL."""
+    of = {one.path.removeprefix("ftl.") for one in keys() if member in one.members}
+    begin, rest = drive_text().split("\n[ftl]\n")
+    ftl, end = rest.split("\n[gc]\n")
+    lines = []
+    for line in ftl.splitlines():
+        given = re.match(r"##?([a-z_]+) = (?!\.\.\.)", line)
+        lines.append(line.lstrip("#") if given and given[1] in of else line)
+    text = "\n".join(lines).replace('name = "page"', f'name = "{member}"')
+    file = tmp_path / "mine.toml"
+    file.write_text(f"{begin}\n[ftl]\n{text}\n[gc]\n{end}")
+    try:
+        expected = load_config(LIKE, [f"ftl.name={member}"]).config
+    except lab.NandlabError as error:
+        # It needs more than the preset has, and the file is refused for the same reason.
+        with pytest.raises(lab.NandlabError, match=re.escape(str(error).split(": ")[-1][:20])):
+            load_config(str(file))
+        return
+    assert load_config(str(file)).config["ftl"] == expected["ftl"]

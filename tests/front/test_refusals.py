@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import typer
-from conftest import MIXED, Ended, carries
+from conftest import MIXED, Ended, carries, refused
 
 import nandlab
 from nandlab import NandlabError, run
@@ -154,6 +154,32 @@ def test_more_memory_than_there_is(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("nandlab.drive.simulate.memory_limit_bytes", lambda: 10**6)
     with pytest.raises(NandlabError, match=r"\b2\.\d+ MiB\b.*\b976\.6 KiB\b"):
         run("tiny", MIXED)
+
+
+@pytest.mark.parametrize(
+    ("given", "parts"),
+    [
+        ({"trace": "several.txt"}, ["several.txt:1", "ssdsim", "mqsim"]),
+        ({"trace": "none.txt"}, ["none.txt"]),
+        ({"trace": "none.txt", "format": "msr"}, ["none.txt"]),
+        ({"trace": "several.txt", "format": "mqsin"}, ["`mqsim`"]),
+        ({"workload": "none.fio"}, ["none.fio"]),
+    ],
+)
+def test_a_workload_is_looked_at_before_a_drive_is_built(
+    monkeypatch: pytest.MonkeyPatch, folder: Path, given: dict[str, str], parts: list[str]
+):
+    """A drive that cannot be built is not what is told."""
+    (folder / "several.txt").write_text("0 0 100 8 1\n1 0 200 8 0\n")
+    for module in ("drive.simulate", "drive.device"):
+        monkeypatch.setattr(f"nandlab.{module}.memory_limit_bytes", lambda: 10)
+    with refused(*parts):
+        run("tiny", **given)
+    if "trace" in given:
+        with refused(*parts):
+            nandlab.life("tiny", years=1, dwpd=1, **given)
+    with refused("memory"):
+        run("tiny", trace="several.txt", format="mqsim")
 
 
 def test_the_limit_is_below_what_the_machine_has():

@@ -313,6 +313,10 @@ def test_reference_is_fresh(capsys: pytest.CaptureFixture[str]):
     assert tool("regen").main(["--check", "reference"]) == 0, capsys.readouterr().out
 
 
+def test_keys_of_the_report_are_those_of_its_page(capsys: pytest.CaptureFixture[str]):
+    assert tool("regen").main(["--check", "report_keys"]) == 0, capsys.readouterr().out
+
+
 def test_page_of_the_linter_is_fresh(capsys: pytest.CaptureFixture[str]):
     assert tool("regen").main(["--check", "lint"]) == 0, capsys.readouterr().out
 

@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 from conftest import carries, refused
 
+import nandlab
 from nandlab import NandlabError
+from nandlab.study.check import check_study
 from nandlab.study.expression import Expression, check_path, found
 
 REPORT: dict[str, Any] = {
@@ -104,3 +106,31 @@ def test_paths_of_a_report():
         check_path("x", REPORT, ("host", "iopss"))
     with refused("host.iops", "not a table"):
         check_path("x", REPORT, ("host", "iops", "p99"))
+
+
+@pytest.mark.parametrize(
+    ("column", "near"),
+    [
+        ("cost.per_gb", "`usd_per_gb`"),
+        ("power.start_up.times", "`time_s`"),
+        ("zones.append.latency_us.p9", "`p99`"),
+        ("ftl.cache.host_unit / 2", "`host_units`"),
+    ],
+)
+def test_a_key_that_no_report_has_is_refused_before_a_study_runs(column: str, near: str):
+    """Also below tables that only some drives have."""
+    job = "[a]\nrw=randread\nnumber_ios=10\n"
+    with refused("columns", near):
+        nandlab.Study("tiny", job, columns=[f"a = {column}"]).run()
+
+
+def test_keys_of_tables_that_only_some_drives_have_are_taken():
+    taken = [
+        *("cost.usd_per_gb", "power.start_up.time_s", "zones.append.latency_us.p99"),
+        *("ftl.cache.host_units", "nand.kinds.tlc.erases", "refresh.blocks.age", "exchange.die"),
+        *("nandlab.trace.by_op.read.requests", "blame.read[0].mean_us", "jobs[1].read.iops"),
+        *("nandlab.config.recovery.name", "zones.states['read only']", "nand.peak_power_w"),
+    ]
+    job = "[a]\nrw=randread\nnumber_ios=10\n"
+    study = nandlab.Study("tiny", job, columns=[f"c{at} = {one}" for at, one in enumerate(taken)])
+    check_study(study.given, study.tasks())

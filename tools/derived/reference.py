@@ -13,18 +13,8 @@ from derived.commands import commands
 from derived.markdown import code, table
 from derived.sources import sources
 from nandlab.catalogue import roster
+from nandlab.explained.families import TABLES
 from nandlab.keys import kind, resolved, shown_default
-
-#: Families by the path of their table in a drive file.
-FAMILIES = {
-    "ftl": "ftl",
-    "gc": "gc",
-    "scheduler": "scheduler",
-    "retry": "retry",
-    "recovery": "recovery",
-    "chip.array": "array",
-    "ecc": "model",
-}
 
 
 def reference() -> str:
@@ -49,7 +39,7 @@ def reference() -> str:
         "Choose a member by name: `--set gc.name=fifo`. Its parameters are keys beside the name.",
         "",
     ]
-    for path, name in FAMILIES.items():
+    for path, name in TABLES.items():
         lines += family(path, name, at(schema, path))
     lines += named(
         "Trace formats",
@@ -165,7 +155,7 @@ def _keys(schema: dict[str, Any], node: dict[str, Any], prefix: str, rows: list[
     for key, value in node["properties"].items():
         path = f"{prefix}{key}"
         target = resolved(schema, value)
-        if path in FAMILIES:
+        if path in TABLES:
             continue
         if "properties" in target:
             _keys(schema, target, f"{path}.", rows)

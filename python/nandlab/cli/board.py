@@ -111,6 +111,7 @@ def board(
 
 def _list() -> None:
     from rich.table import Table
+    from rich.text import Text
 
     from nandlab.board.measurement import procedures
 
@@ -118,7 +119,7 @@ def _list() -> None:
     for procedure in procedures():
         keys = ", ".join(procedure.schema.get("properties", {}))
         table.add_row(procedure.name, procedure.summary)
-        table.add_row("", f"[bright_black]{keys}[/]")
+        table.add_row("", Text(keys, style="bright_black"))
     console().print(table)
 
 

@@ -118,7 +118,11 @@ EXAMPLES = {
         "nandlab lint --show L010 --plot spare.png",
     ),
     "papers": ("nandlab papers", "nandlab papers wang2014"),
-    "explain": ("nandlab explain gc.start_free_blocks --drive modern_tlc",),
+    "explain": (
+        "nandlab explain gc.start_free_blocks --drive modern_tlc",
+        "nandlab explain gc.name=greedy",
+        "nandlab explain host.latency_us.p99_9",
+    ),
 }
 """At the end of the help of a command; the tests read each with its parser."""
 

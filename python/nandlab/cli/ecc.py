@@ -144,8 +144,8 @@ def members(json: Json = None) -> None:
     """Lists codes, decoders and channels, and the parameters of --set with defaults and ranges."""
     import json as json_text
 
-    from rich.markup import escape
     from rich.table import Table
+    from rich.text import Text
 
     from nandlab.catalogue import presets, roster
 
@@ -161,7 +161,7 @@ def members(json: Json = None) -> None:
             table.add_row(family, member.name, member.summary)
             for key, about in member.schema.get("properties", {}).items():
                 said = f"{family}.{key} = {json_text.dumps(about.get('default'))}"
-                table.add_row("", "", f"[bright_black]{escape(said)}{_range(about)}[/]")
+                table.add_row("", "", Text(said + _range(about), style="bright_black"))
     tell(json, listed, lambda out: out.print(table))
 
 
@@ -361,6 +361,8 @@ def _rate(rate: float, low: float, high: float) -> str:
 
 def _tell(result: Curve, out: Path | None, to: Console) -> None:
     """Every point with its comparison and its limits."""
+    from rich.text import Text
+
     rows = result.rows()
     if result.interrupted:
         goes_on = "; the same command resumes" if out is not None else ""
@@ -373,10 +375,11 @@ def _tell(result: Curve, out: Path | None, to: Console) -> None:
             for (name, levels), limit in result.limits.items()
             if name == codec.name
         ]
-        to.print(
-            f"[bold]{codec.name}[/]: {codec.length:,} bits, rate {codec.rate:.4f}, "
-            f"{codec.decoder['name']}; capacity ends at rber {', '.join(limits)}"
+        about = (
+            f": {codec.length:,} bits, rate {codec.rate:.4f}, {codec.decoder['name']}; "
+            f"capacity ends at rber {', '.join(limits)}"
         )
+        to.print(Text().append(codec.name, style="bold").append(about))
         to.print(_points([row for row in rows if row["code"] == codec.name]))
     if any(row["uber_extrapolated"] is not None for row in rows):
         to.print("* binomial tail: probability of more errors in a codeword than t")

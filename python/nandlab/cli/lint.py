@@ -92,8 +92,8 @@ def _find(
     def table(out: Console) -> None:
         for one in found if shows_all else unexplained:
             for line in finding_lines(one, out.width):
-                out.print(line, markup=False, soft_wrap=True)
-        out.print(summary(unexplained, len(inputs)), markup=False, soft_wrap=True)
+                out.print(line, soft_wrap=True)
+        out.print(summary(unexplained, len(inputs)), soft_wrap=True)
 
     tell(json, [one._asdict() for one in found], table)
     return bool(unexplained)
@@ -106,7 +106,7 @@ def _list(json: Path | None) -> None:
     def table(out: Console) -> None:
         for check in ROSTER:
             for line in check_lines(check, out.width):
-                out.print(line, markup=False, soft_wrap=True)
+                out.print(line, soft_wrap=True)
 
     keys = ("code", "title", "assumed", "why", "sources", "instead", "looks_at")
     tell(json, [{key: getattr(check, key) for key in keys} for check in ROSTER], table)
@@ -128,7 +128,7 @@ def _show(code: str, plot: Path | None, json: Path | None) -> None:
 
     def table(out: Console) -> None:
         for line in check_lines(check, out.width):
-            out.print(line, markup=False, soft_wrap=True)
+            out.print(line, soft_wrap=True)
         out.print()
         out.print(compared(found))
 

@@ -23,7 +23,7 @@ File = Annotated[Path, typer.Argument(help="New file; - prints it.", metavar="FI
 @app.command()
 @guarded
 def drive(file: File) -> None:
-    """Writes a drive file with every key that a drive needs, its meaning and unit."""
+    """Writes a drive file with the keys of all members: meaning, unit and default of each."""
     from nandlab.templates import drive_text
 
     _write(file, drive_text, f"nandlab run --drive {file} --workload JOB.fio")

@@ -102,9 +102,9 @@ def print_paper(paper: Paper, screen: Console, traces: Path | None = None) -> li
     for outcome in outcomes:
         if not outcome.is_met:
             why = outcome.expected.explained or "no reason is known"
-            screen.print(f"not met: {outcome.row.claim}: {why}", markup=False)
+            screen.print(f"not met: {outcome.row.claim}: {why}")
     for printed, why in paper.contradictions:
-        screen.print(f"not a row; the paper contradicts itself: {printed}: {why}", markup=False)
+        screen.print(f"not a row; the paper contradicts itself: {printed}: {why}")
     waits = f"; {len(paper.waiting)} wait for {_names(paper.waiting)}" if paper.waiting else ""
     absent = paper.absent(traces)
     if absent:

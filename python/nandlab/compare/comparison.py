@@ -150,6 +150,9 @@ class Comparison(InNotebook):
 
         return plot_comparison(self, path_or_none("plot", path))
 
+    def __repr__(self) -> str:
+        return f"<comparison of {len(self.groups)} groups: {'; '.join(self.names)}>"
+
     def __str__(self) -> str:
         from nandlab.compare.table import text
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from io import StringIO
 from typing import TYPE_CHECKING, Any
 
-from nandlab.display import quantity
+from nandlab.display import notebook, quantity
 
 if TYPE_CHECKING:
     from rich.table import Table
+    from rich.text import Text
 
     from nandlab.compare.comparison import Comparison
 
@@ -32,7 +32,7 @@ def table(comparison: Comparison) -> Table:
     for row in comparison.rows():
         lines.setdefault(row["figure"], []).append(row)
     for name, rows in lines.items():
-        cells = [_number(rows[0]["base"])]
+        cells: list[str | Text] = [_number(rows[0]["base"])]
         for row in rows:
             cells += [_number(row["value"]), _ratio(row)]
         result.add_row(name, *cells)
@@ -41,12 +41,7 @@ def table(comparison: Comparison) -> Table:
 
 def text(comparison: Comparison) -> str:
     """The table as text."""
-    from rich.console import Console
-
-    out = StringIO()
-    Console(file=out, width=110, highlight=False).print(table(comparison))
-    lines = [line.rstrip() for line in out.getvalue().splitlines()]
-    return "\n".join(lines)
+    return notebook.text_of(table(comparison))
 
 
 def _title(name: str, replicates: int) -> str:
@@ -59,13 +54,15 @@ def _number(value: float | None) -> str:
     return quantity.rate(value) if value < 1e6 else f"{value:.4g}"
 
 
-def _ratio(row: dict[str, Any]) -> str:
+def _ratio(row: dict[str, Any]) -> Text:
     """A ratio with its interval; the mark says it without colours."""
+    from rich.text import Text
+
     if row["ratio"] is None:
-        return "-"
+        return Text("-")
     said = f"{row['ratio']:.3f}"
     if row["ratio_low"] is not None:
         said += f" ({row['ratio_low']:.3f} to {row['ratio_high']:.3f})"
     colour = _COLOURS.get(row["verdict"])
     said += _MARKS.get(row["verdict"], "")
-    return f"[{colour}]{said}[/]" if colour else said
+    return Text(said, style=colour or "")

@@ -79,9 +79,10 @@ def new_figure(width: float, height: float) -> Figure:
     """An empty figure of a size in inches, without a display."""
     ready_matplotlib()
     from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(width, height), layout="constrained", facecolor="white")
+    from nandlab.display.figure import Picture
+
+    figure = Picture(figsize=(width, height), layout="constrained", facecolor="white")
     FigureCanvasAgg(figure)
     return figure
 

@@ -36,7 +36,10 @@ def console(*, stderr: bool = False) -> Console:
 
     stream = sys.stderr if stderr else sys.stdout
     width = None if stream.isatty() else 110
-    return Ours(stderr=stderr, width=width, highlight=False, soft_wrap=False)
+    # Names of files and jobs may hold brackets and colons: text is no markup.
+    return Ours(
+        stderr=stderr, width=width, highlight=False, soft_wrap=False, markup=False, emoji=False
+    )
 
 
 def say(text: str) -> None:

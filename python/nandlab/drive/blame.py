@@ -8,6 +8,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from nandlab._core import CAUSES, OPERATIONS, Simulation
+from nandlab.display.notebook import InNotebook
 from nandlab.given.arguments import number, path_or_none
 from nandlab.given.refusal import refusal
 
@@ -21,7 +22,7 @@ BANDS = (0.0, 50.0, 90.0, 99.0, 99.9, 99.99)
 
 
 @dataclass(frozen=True)
-class Explanation:
+class Explanation(InNotebook):
     """What the slowest requests waited for, in the mean."""
 
     percent: float
@@ -89,6 +90,10 @@ class Blame:
         for index, cause in enumerate(CAUSES):
             table[f"{column_of(cause)}_ns"] = pa.array(causes[:, index])
         return cls({**buckets, "all": every}, pa.table(table), error_ns)
+
+    def __repr__(self) -> str:
+        requests = int(self._buckets["all"][0].sum())
+        return f"<blame of {requests:,} requests: {', '.join(self.operations()) or 'none'}>"
 
     def explain(self, percent: float = 99.9, op: str = "all") -> Explanation:
         """What requests waited for that are at least as slow as a percentile.

@@ -100,15 +100,23 @@ class Drive:
         ftl: type[Ftl | PageHooks] | Ftl | PageHooks | None = None,
     ) -> None:
         source = Source.of(drive, set, seed, ftl)
+        is_named = ftl is None and not isinstance(drive, Mapping)
         self._begin(source, _core.Drive(source.loaded.native, memory_limit_bytes()), "none")
+        self._is_new = is_named
 
     def _begin(self, source: Source, native: _core.Drive, state: str) -> None:
         self._source, self._native, self._state = source, native, state
         self._refreshed = Refreshed()
+        # Made from a name and not used since: so it can be made again.
+        self._is_new = False
 
     def __repr__(self) -> str:
-        """Its preset or file, and how it was preconditioned."""
-        return f"Drive({self._source.name!r}, precondition={self._state!r})"
+        """The call that makes it, or else its preset or file and how it was preconditioned."""
+        name, sets = self._source.name, self._source.sets
+        if self._is_new:
+            return f"Drive({name!r}{f', set={sets!r}' if sets else ''})"
+        changed = f", {', '.join(sets)}" if sets else ""
+        return f"<drive {name}{changed}; precondition: {self._state}>"
 
     @property
     def capacity_bytes(self) -> int:
@@ -134,7 +142,7 @@ class Drive:
         """
         called("progress", progress)
         self._native.precondition(state)
-        self._state = state
+        self._state, self._is_new = state, False
         meter = Meter("precondition", progress)
         with Stop() as stop:
             while not self._native.advance():
@@ -148,7 +156,7 @@ class Drive:
         """A copy of the drive with its data, wear and age."""
         drive = Drive.__new__(Drive)
         drive._begin(self._source, self._native.clone(), self._state)
-        drive._refreshed = self._refreshed
+        drive._refreshed, drive._is_new = self._refreshed, self._is_new
         return drive
 
     def save(self, path: str | PathLike[str]) -> Drive:
@@ -231,6 +239,7 @@ class Drive:
             raise refusal("age", problem, hint="give one of them")
         if cycles is not None:
             return self._wear(whole("cycles", cycles, 0, 10**6), progress)
+        self._is_new = False
         done = self._native.age(number("hours", hours), flag("powered", powered))
         self._refreshed = Refreshed(*map(sum, zip(self._refreshed, done, strict=True)))
         return self
@@ -242,6 +251,7 @@ class Drive:
 
     def _wear(self, cycles: int, progress: Callable[[Progress], object] | None) -> Drive:
         called("progress", progress)
+        self._is_new = False
         ageing = self._native.age_by_writes(cycles)
         meter = Meter("age", progress)
         with Stop() as stop:
@@ -260,6 +270,7 @@ class Drive:
         Raises:
             NandlabError: a drive without recovery (``recovery.name``), or one that is off.
         """
+        self._is_new = False
         return Cut.of(self._native.cut())
 
     def recover(self, *, progress: Callable[[Progress], object] | None = None) -> StartUp:
@@ -351,6 +362,7 @@ class Drive:
             precondition=self._state,
         )
         flag("is_last", is_last)
+        self._is_new = False
 
         def begin(native: _core.Drive) -> _core.Simulation:
             ready_arrays()
@@ -417,6 +429,7 @@ class Drive:
 
     def serve_as(self, how: Service, *, is_last: bool = False) -> Server:
         """The same with checked arguments; as the last use of the drive where it `is_last`."""
+        self._is_new = False
 
         def begin(what: Plan) -> _core.Simulation:
             ready_arrays()

@@ -131,8 +131,12 @@ class Latency:
         share = np.cumsum(self.counts[::-1])[::-1] / max(self.count, 1)
         return latency_us, share
 
-    def __repr__(self) -> str:
+    def said(self) -> str:
+        """Number of requests, mean and percentiles in one line."""
         if self.count == 0:
-            return "Latency(none)"
-        tail = ", ".join(f"p{p:g}={self.percentile(p):.1f}" for p in (50, 99, 99.99))
-        return f"Latency(count={self.count}, mean={self.mean_us:.1f}, {tail} us)"
+            return "no requests"
+        tail = ", ".join(f"p{p:g} {self.percentile(p):.1f}" for p in (50, 99, 99.99))
+        return f"{self.count:,} requests, mean {self.mean_us:.1f}, {tail} us"
+
+    def __repr__(self) -> str:
+        return f"<latency of {self.said()}>"

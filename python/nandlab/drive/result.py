@@ -423,4 +423,4 @@ class Result:
 
     def __repr__(self) -> str:
         state = ", interrupted" if self.interrupted else ""
-        return f"Result({self.title}: {self.iops:.0f} IOPS, {self.latency!r}{state})"
+        return f"<result of {self.title}: {self.iops:.0f} IOPS, {self.latency.said()}{state}>"

@@ -29,7 +29,8 @@ from nandlab.drive.notices import (
 from nandlab.drive.power import start_up
 from nandlab.drive.requests import RequestFile, RequestLog
 from nandlab.drive.result import Result
-from nandlab.drive.workload import Plan, plan
+from nandlab.drive.workload import Plan, check_source, plan
+from nandlab.explained.summary import summary_of
 from nandlab.ftl.bases import Ftl, PageHooks
 from nandlab.ftl.given import given_ftl
 from nandlab.given.arguments import called, flag, number, seeded, whole
@@ -163,6 +164,7 @@ def run(
         until=until,
         precondition=precondition,
     )
+    check_source(what)
     return simulate(
         source,
         what,
@@ -439,7 +441,7 @@ def facts_of(drive: str, sets: list[str], loaded: Config, what: Plan) -> dict[st
     """Facts that identify a run, all known before it starts."""
     return {
         "drive": drive,
-        "summary": loaded.summary,
+        "summary": summary_of(drive, sets, loaded),
         "run": {"name": what.name, **what.facts(), "set": sets},
         "config_hash": loaded.config_hash,
         "seed": loaded.config["seed"],

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from nandlab._core import OPERATIONS
 from nandlab.display import quantity
+from nandlab.display.notebook import html_of
 from nandlab.drive import exchange
 from nandlab.drive.jobs.table import job_parts
 from nandlab.drive.latency import is_exceeded
@@ -31,7 +32,7 @@ _PERCENTS = (50, 99, 99.9, 99.99)
 
 _DIE_COLOURS = {
     "read": "blue",
-    "program": "dark_orange",
+    "program": "yellow",
     "erase": "red",
     "wait": "magenta",
     "idle": "bright_black",
@@ -46,13 +47,7 @@ def print_result(result: Result, console: Console) -> None:
 
 def result_html(result: Result) -> str:
     """The same as HTML, for notebooks."""
-    import io
-
-    from rich.console import Console
-
-    console = Console(record=True, width=110, file=io.StringIO(), force_terminal=True)
-    print_result(result, console)
-    return console.export_html(inline_styles=True, code_format="<pre>{code}</pre>")
+    return html_of(*_parts(result, is_narrow=False))
 
 
 def _parts(result: Result, *, is_narrow: bool) -> Iterator[RenderableType]:
@@ -430,7 +425,7 @@ def _checks(result: Result) -> Text:
     said = f": {', '.join(checks.made())}"
     if left_out := checks.left_out():
         said += f"; does not apply: {', '.join(left_out)}"
-    return Text("ok", style="bold green").append(said, style="not bold default")
+    return Text().append("ok", style="bold green").append(said)
 
 
 def _time(report: dict[str, Any]) -> str:

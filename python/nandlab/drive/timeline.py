@@ -59,6 +59,9 @@ class Timeline:
     channels: int
     metadata: dict[str, str]
 
+    def __repr__(self) -> str:
+        return f"<timeline of {len(self.spans['kind']):,} spans, {self.dropped:,} dropped>"
+
     def write(self, path: Path) -> None:
         """Writes the file, event by event.
 

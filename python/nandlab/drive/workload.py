@@ -7,8 +7,10 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, Literal
 
+from nandlab.catalogue import presets
 from nandlab.given.arguments import whole
 from nandlab.given.refusal import refusal
+from nandlab.trace.format import check_format
 from nandlab.trace.options import TraceOptions, given_options
 
 PLAN_KEYS = ("workload", "trace", "format", "iodepth", "skip", "until", "precondition")
@@ -125,6 +127,23 @@ def plan(
     return Plan("trace", fspath(trace), precondition, depth, skip, until, format, options)
 
 
+def check_source(what: Plan) -> None:
+    """Refuses a workload that is not there and a trace of no certain format.
+
+    Called before a drive is built, which takes seconds for a large one.
+
+    Raises:
+        NandlabError: so.
+    """
+    if what.kind == "trace":
+        check_format(what.source, what.format, what.options)
+    elif what.kind == "fio" and not Path(what.source).exists():
+        names = [preset.name for preset in presets("workload")]
+        if what.source not in names:
+            expected = "a fio job file, or the name of a workload"
+            raise refusal(what.source, "no such file", expected, given=what.source, names=names)
+
+
 def _text(key: str, given: object, table: Mapping[str, Any]) -> str | None:
     """A text that is an argument, or else a key of the table; the engine reads it."""
     text = table.get(key) if given is None else given
@@ -161,8 +180,6 @@ def _check_table(drive: str, table: Mapping[str, Any]) -> None:
 
 def _named(table: Mapping[str, Any]) -> str | None:
     """The workload that the table calls by the name that it has among the presets."""
-    from nandlab.catalogue import presets
-
     name = str(table["workload"])
     return name if name in (preset.name for preset in presets("workload")) else None
 

@@ -38,3 +38,14 @@ def key_of_a_drive(incomplete: str) -> Iterable[tuple[str, str]]:
 
     first_lines = [(one.path, one.meaning.partition("\n")[0]) for one in keys()]
     return [each for each in first_lines if each[0].startswith(incomplete)]
+
+
+def word_to_explain(incomplete: str) -> Iterable[tuple[str, str]]:
+    """Completes keys, and names of members of families."""
+    from nandlab.catalogue import families, roster
+
+    yield from key_of_a_drive(incomplete)
+    for family in families():
+        for one in roster(family):
+            if one.name.startswith(incomplete):
+                yield one.name, one.summary

@@ -18,12 +18,13 @@ from nandlab.drive.device import Drive
 from nandlab.drive.simulate import Interrupted
 from nandlab.drive.workload import plan
 from nandlab.ftl.bases import Ftl, PageHooks
-from nandlab.given.arguments import called, flag, number, whole
+from nandlab.given.arguments import called, flag, named, number, whole
 from nandlab.given.refusal import refusal
 from nandlab.life.limit import Demand, Limit, demand, limit_of
 from nandlab.life.pace import HOURS_PER_YEAR, Pace, shares_of
 from nandlab.life.result import Life, Window, window_of
 from nandlab.process.interrupt import Stop
+from nandlab.trace.format import check_format
 from nandlab.trace.options import TraceOptions, native_options
 
 EXACT_UNITS = 5e8
@@ -124,6 +125,8 @@ def life(
     asked = demand(profile, uber, retention_hours, temperature_c)
     if precondition not in ("fill", "steady", "rested"):
         raise refusal("precondition", repr(precondition), "fill, steady or rested")
+    if trace is not None:
+        check_format(named("trace", trace, "a path"), format, trace_options)
     made = Drive(drive, set=set, seed=seed, ftl=ftl)
     source = made._source
     if source.loaded.config.get("chips"):

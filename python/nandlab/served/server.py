@@ -79,6 +79,10 @@ class Server:
         self._result: Result | None = None
         self._has_ended = False
 
+    def __repr__(self) -> str:
+        state = "ended" if self._has_ended else f"at {self.uri}"
+        return f"<server of {self._facts['drive']}: {state}>"
+
     @property
     def uri(self) -> str:
         """Its address, as clients name it: ``nbd+unix:///?socket=nandlab.sock``."""

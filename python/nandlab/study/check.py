@@ -10,10 +10,12 @@ from nandlab import _core
 from nandlab._core import NandlabError
 from nandlab.catalogue import load_config
 from nandlab.drive.simulate import Source, ready_arrays, run
+from nandlab.drive.workload import check_source
+from nandlab.explained.report import keys_below, report_key
 from nandlab.ftl.source import ftl_in
 from nandlab.given.refusal import refusal
 from nandlab.process.memory import memory_limit_bytes
-from nandlab.study.expression import check_path, found
+from nandlab.study.expression import Path, check_path, found, said
 from nandlab.study.given import Given
 from nandlab.study.task import Task, Tasks
 from nandlab.trace.options import native_options
@@ -35,6 +37,7 @@ def check_study(given: Given, tasks: Tasks) -> None:
     for column in given.columns:
         for path in column.expression.paths:
             check_path(place, example, path)
+            _check_described(place, example, path)
         column.expression.value(lambda path: found(example, path))
     for one in given.axes:
         of_variants = [path for sets in (one.variants or {}).values() for path in sets]
@@ -42,6 +45,27 @@ def check_study(given: Given, tasks: Tasks) -> None:
             if changed.startswith("job."):
                 _check_option(f"{given.place}: axis {one.path}", changed.rpartition(".")[2])
     _check_points(tasks)
+
+
+def _check_described(place: str, example: dict[str, Any], path: Path) -> None:
+    """Refuses a key that no report has, below a table that the example has only as null.
+
+    Raises:
+        NandlabError: so; names the nearest key.
+    """
+    value: Any = example
+    null = 0
+    while isinstance(value, dict) and null < len(path):
+        value, null = value.get(path[null]), null + 1
+    if value is not None or path[:2] == ("nandlab", "config"):
+        return
+    names = [key for key in path if isinstance(key, str)]
+    for at in range(null, len(names)):
+        table, key = ".".join(names[:at]), names[at]
+        # Reasons and other words that are no names differ from run to run.
+        if key.isidentifier() and report_key(f"{table}.{key}") is None:
+            known = keys_below(table)
+            raise refusal(place, f"`{said(path)}`: {table} has no `{key}`", known, given=key)
 
 
 def _check_points(tasks: Tasks) -> None:
@@ -67,6 +91,7 @@ def _refused(task: Task) -> NandlabError | None:
         return NandlabError(task.error)
     what = task.plan
     try:
+        check_source(what)
         ready_arrays()
         own = None if task.ftl is None else ftl_in("ftl", task.ftl)
         simulation = _core.Simulation(

@@ -182,7 +182,12 @@ class Study:
 
     def __repr__(self) -> str:
         axes = ", ".join(one.path for one in self._given.axes)
-        return f"Study({self._given.place!r}: {axes or 'no axes'}; {self.out})"
+        return f"<{self._given.place} over {axes or 'no axes'}: {len(self):,} points; {self.out}>"
+
+    def _repr_html_(self) -> str:
+        from nandlab.study.findings.shown import study_html
+
+        return study_html(self)
 
     @property
     def given(self) -> Given:

@@ -34,6 +34,8 @@ def demo(
     folder: Annotated[Path, typer.Argument(help="Folder for pictures and tables.")] = Path("demo"),
 ) -> None:
     """Replays a trace of SQLite on ext4 on a small, full drive and writes pictures and tables."""
+    from rich.text import Text
+
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -67,4 +69,4 @@ def demo(
         print_result(result, out)
         out.print()
         for path, meaning in written.items():
-            out.print(f"[bold]{path}[/bold]  {meaning}")
+            out.print(Text().append(str(path), style="bold").append(f"  {meaning}"))

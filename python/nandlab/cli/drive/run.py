@@ -22,6 +22,7 @@ from nandlab.given.outputs import check_kind, check_outputs
 from nandlab.given.refusal import refusal
 from nandlab.given.replacement import Unwritten
 from nandlab.process.interrupt import Stop
+from nandlab.trace.format import check_format
 from nandlab.trace.options import TraceOptions
 
 _TRACE = "How a trace is read"
@@ -262,6 +263,8 @@ def run(
         }
         try:
             if saved is not None:
+                if trace is not None:
+                    check_format(trace, format, what["trace_options"])
                 result = Drive.load(saved, ftl=own).run(workload, **what, is_last=True)
             else:
                 result = simulate(

@@ -20,9 +20,6 @@ if TYPE_CHECKING:
     from nandlab.study.definition import Study
 
 
-_MOST_LINES = 20
-"""Of the table in the terminal."""
-
 _MOST_ERRORS = 3
 """Errors of points that are told."""
 
@@ -169,35 +166,7 @@ def doubts_of(study: Study) -> list[str]:
 
 def show_rows(shown: Console, study: Study, rows: list[dict[str, Any]]) -> None:
     """Means over replicates, the first rows of them."""
-    from rich.table import Table
+    from nandlab.study.findings.shown import table_of
 
-    given = study.given
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    lines = rows[:_MOST_LINES]
-    for axis in given.axes:
-        table.add_column(axis.path, overflow="fold")
-    for column in given.columns:
-        # Names may break over lines, figures may not.
-        widest = max((len(_interval(row, column.name)) for row in lines), default=1)
-        table.add_column(column.name, justify="right", overflow="fold", min_width=widest)
-    has_doubts = any(row["doubts"] for row in rows)
-    if has_doubts:
-        table.add_column("doubts")
-    for row in lines:
-        axes = [_text(row[axis.path]) for axis in given.axes]
-        figures = [_interval(row, column.name) for column in given.columns]
-        table.add_row(*axes, *figures, *([row["doubts"] or ""] if has_doubts else []))
-    shown.print(table)
-    if len(rows) > _MOST_LINES:
-        shown.print(f"... {len(rows) - _MOST_LINES:,} more in {study.out / 'results.parquet'}")
-
-
-def _interval(row: dict[str, Any], name: str) -> str:
-    value, low = row[name], row[f"{name}_low"]
-    if value is None:
-        return "-"
-    return f"{value:.4g}" if low in (None, value) else f"{value:.4g} ± {value - low:.2g}"
-
-
-def _text(value: Any) -> str:
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+    for part in table_of(study, rows):
+        shown.print(part)

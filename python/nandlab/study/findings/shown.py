@@ -1,0 +1,61 @@
+"""Table of a study for terminals and notebooks: means over replicates, the first rows of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from nandlab.display.notebook import html_of
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from nandlab.study.definition import Study
+
+_MOST_LINES = 20
+"""Lines of the table."""
+
+_MOST_POINTS = 10_000
+"""Points of a study whose rows a notebook reads without being asked to."""
+
+
+def study_html(study: Study) -> str:
+    """What a notebook shows of a study: what it is, and the table of what has run."""
+    rows = study.means() if len(study) <= _MOST_POINTS else []
+    return html_of(repr(study), *(["", *table_of(study, rows)] if rows else []))
+
+
+def table_of(study: Study, rows: Sequence[dict[str, Any]]) -> Iterator[RenderableType]:
+    """The table of rows of a study, and how many more there are."""
+    from rich.table import Table
+
+    given = study.given
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    lines = rows[:_MOST_LINES]
+    for axis in given.axes:
+        table.add_column(axis.path, overflow="fold")
+    for column in given.columns:
+        # Names may break over lines, figures may not.
+        widest = max((len(_interval(row, column.name)) for row in lines), default=1)
+        table.add_column(column.name, justify="right", overflow="fold", min_width=widest)
+    has_doubts = any(row["doubts"] for row in rows)
+    if has_doubts:
+        table.add_column("doubts")
+    for row in lines:
+        axes = [_text(row[axis.path]) for axis in given.axes]
+        figures = [_interval(row, column.name) for column in given.columns]
+        table.add_row(*axes, *figures, *([row["doubts"] or ""] if has_doubts else []))
+    yield table
+    if len(rows) > _MOST_LINES:
+        yield f"... {len(rows) - _MOST_LINES:,} more in {study.out / 'results.parquet'}"
+
+
+def _interval(row: dict[str, Any], name: str) -> str:
+    value, low = row[name], row[f"{name}_low"]
+    if value is None:
+        return "-"
+    return f"{value:.4g}" if low in (None, value) else f"{value:.4g} ± {value - low:.2g}"
+
+
+def _text(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
