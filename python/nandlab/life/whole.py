@@ -242,7 +242,7 @@ class _Living:
         one = _core.Life(
             native,
             what.kind,
-            what.source,
+            what.path,
             options,
             what.iodepth,
             shares_of(report),
