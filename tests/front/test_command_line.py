@@ -124,7 +124,7 @@ def test_demo(nandlab: Callable[..., Ended], folder: Path):
 @pytest.mark.parametrize(
     ("arguments", "parts"),
     [
-        (["cell", "tlc_3d", "--hours", "abc"], ["'--hours'"]),
+        (["cell", "tlc_3d", "--retention-hours", "abc"], ["'--retention-hours'"]),
         (["cell"], ["'name'", "`nandlab cell --help`"]),
         (["cel"], ["'cell'"]),
         (["ecc", "curv"], ["`nandlab ecc --help`"]),

@@ -34,12 +34,9 @@ def cell(
         ),
     ],
     pe_cycles: Annotated[int, typer.Option(help="Program/erase cycles of the block.")] = 0,
-    hours: Annotated[
+    retention_hours: Annotated[
         float, typer.Option(help="Retention: hours since the cells were programmed.")
     ] = 0.0,
-    retention_hours: Annotated[
-        float | None, typer.Option(help="The same as --hours.", hidden=True)
-    ] = None,
     reads: Annotated[
         int, typer.Option(help="Reads of the block since the cells were programmed.")
     ] = 0,
@@ -148,8 +145,6 @@ def cell(
     over = over or OVER[0]
     frames = 40 if frames is None else frames
     check_over(over)
-    if retention_hours is not None:
-        hours = retention_hours
     to_stdout = json == Path("-")
     outputs = {"--plot": plot, "--animate": animate, "--json": json_file(json)}
     check_outputs(outputs, [name, *parameter_files(name, set or ())])
@@ -158,7 +153,7 @@ def cell(
     if animate is not None:
         check_motion(animate, frames)
     made = found(name, set=set or ())
-    state = State(pe_cycles, hours, reads, reprograms, temperature_c)
+    state = State(pe_cycles, retention_hours, reads, reprograms, temperature_c)
     report = summary(made, state, soft)
     endurance = None
     if picture == "endurance":

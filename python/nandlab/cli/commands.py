@@ -103,12 +103,12 @@ EXAMPLES = {
     ),
     "fit": ("nandlab fit board.csv --law power_law --plot fit.png",),
     "endurance": (
-        "nandlab endurance tlc_3d --hours 8760 --temperature-c 40",
+        "nandlab endurance tlc_3d --retention-hours 8760 --temperature-c 40",
         "nandlab endurance tlc_3d --profile client",
     ),
-    "tvr": ("nandlab tvr --hours 720 --out short_lived.toml",),
+    "tvr": ("nandlab tvr --retention-hours 720 --out short_lived.toml",),
     "cell": (
-        "nandlab cell tlc_3d --pe-cycles 3000 --hours 8760 --plot cell.png",
+        "nandlab cell tlc_3d --pe-cycles 3000 --retention-hours 8760 --plot cell.png",
         "nandlab cell tlc_3d --picture endurance --plot endurance.png",
     ),
     "content": ("nandlab content data.bin --coding inverted --out chip.toml",),
@@ -248,6 +248,16 @@ def _name(command: CommandInfo) -> str:
     return command.name or command.callback.__name__
 
 
+def _longer(error: TyperException) -> str:
+    """The option of the command whose last words an unknown option has, if there is one."""
+    option, context = getattr(error, "option_name", None), getattr(error, "ctx", None)
+    if not isinstance(option, str) or context is None:
+        return ""
+    name = option.lstrip("-")
+    names = (each for param in context.command.params for each in param.opts)
+    return "".join(f"; did you mean `{each}`?" for each in names if each.endswith(f"-{name}"))
+
+
 def main() -> None:
     """The entry point of the command ``nandlab``: its own errors are one line, too."""
     prepare_streams()
@@ -264,7 +274,7 @@ def main() -> None:
         if said := error.format_message():
             context = getattr(error, "ctx", None)
             command = "nandlab" if context is None else context.command_path
-            say(f"error: {plain(said.rstrip('.'))}; see `{command} --help`")
+            say(f"error: {plain(said.rstrip('.'))}{_longer(error)}; see `{command} --help`")
         code = REFUSED
     except (KeyboardInterrupt, typer.Abort):
         # Between the end of the command and here.

@@ -237,7 +237,7 @@ def _board(dice: Dice, case: Case) -> None:
         for key, values in (
             ("points", ("1", "2", "3", "0")),
             ("repeats", ("1", "2")),
-            ("retention_hours", options.VALUES["--hours"]),
+            ("retention_hours", options.VALUES["--retention-hours"]),
             ("temperature_c", options.VALUES["--temperature-c"]),
             ("block", ("0", "1", "5", "100000")),
             ("profile", ("client", "bake_52c", "enterprise")),
@@ -351,7 +351,7 @@ def _cell(dice: Dice, case: Case) -> None:
         given[option] = [value or dice.one(options.VALUES[option])]
     if dice.chance(0.2):
         given["--set"] = [_cell_assignment(dice)]
-    state = ("--pe-cycles", "--hours", "--reads", "--reprograms", "--temperature-c")
+    state = ("--pe-cycles", "--retention-hours", "--reads", "--reprograms", "--temperature-c")
     for option in dice.some(state, 4):
         given[option] = [dice.one(options.VALUES[option])]
     case.steps = [
