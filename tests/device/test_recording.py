@@ -6,6 +6,7 @@ import signal
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -97,22 +98,19 @@ def test_a_recording_that_ends_early_is_read_to_its_last_whole_line(
 
 def test_a_store_belongs_to_one_server(folder: Path) -> None:
     """The second is refused; those who only read share it; it is free once a server has ended."""
-    how = {"set": SMALL, "clock": "fast", "store": "disk.img"}
-    with lab.serve("tiny", socket="a.sock", **how) as server:  # type: ignore[arg-type]
+    how: dict[str, Any] = {"set": SMALL, "clock": "fast", "store": "disk.img"}
+    with lab.serve("tiny", socket="a.sock", **how) as server:
         for readonly in (False, True):
             with refused("--store disk.img", "server"):
-                lab.serve("tiny", socket="b.sock", readonly=readonly, **how)  # type: ignore[arg-type]
+                lab.serve("tiny", socket="b.sock", readonly=readonly, **how)
         with Client(server.uri) as client:
             client.write(0, b"a" * 4096)
-    readers = [
-        lab.serve("tiny", socket=f"{name}.sock", readonly=True, **how)  # type: ignore[arg-type]
-        for name in "cd"
-    ]
+    readers = [lab.serve("tiny", socket=f"{name}.sock", readonly=True, **how) for name in "cd"]
     with refused("--store disk.img", "server"):
-        lab.serve("tiny", socket="e.sock", **how)  # type: ignore[arg-type]
+        lab.serve("tiny", socket="e.sock", **how)
     for reader in readers:
         reader.stop()
-    lab.serve("tiny", socket="e.sock", **how).stop()  # type: ignore[arg-type]
+    lab.serve("tiny", socket="e.sock", **how).stop()
 
 
 def test_a_killed_server_lets_go_of_its_store(folder: Path) -> None:

@@ -58,7 +58,7 @@ EXAMPLES = {
         "nandlab run --drive tiny --workload jobs.fio --precondition steady",
         "nandlab run --drive tiny --workload jobs.fio --plot run.png",
         "nandlab run --drive modern_tlc --trace disk.csv.gz --json report.json",
-        "nandlab run my.toml --set gc.name=fifo --set drive.channels=4 --seed 7",
+        "nandlab run --drive my.toml --set gc.name=fifo --set drive.channels=4 --seed 7",
         "nandlab run --drive tiny --workload jobs.fio --ftl my_ftl.py",
     ),
     "save": (
@@ -81,7 +81,7 @@ EXAMPLES = {
     ),
     "life": (
         "nandlab life --drive tiny --workload jobs.fio --to-death --dwpd 1",
-        "nandlab life my.toml --workload jobs.fio --years 5 --plot life.png",
+        "nandlab life --drive my.toml --workload jobs.fio --years 5 --plot life.png",
     ),
     "sweep": (
         "nandlab sweep study.toml --workers 4 --plot study.png",
@@ -92,8 +92,8 @@ EXAMPLES = {
         "nandlab search study.toml --objectives 'max iops' --trials 200",
     ),
     "calibrate": (
-        "nandlab calibrate my.toml --measured fio.json --fit host.link_mb_s=500:4000",
-        "nandlab calibrate my.toml --measured m.csv --fit gc.d=2:9 --out fitted.toml",
+        "nandlab calibrate --drive my.toml --measured fio.json --fit gc.d=2:9",
+        "nandlab calibrate --drive tiny --measured m.csv --fit gc.d=2:9 --out b.toml",
     ),
     "compare": ("nandlab compare greedy.json fifo.json --plot both.png",),
     "ftl": ("nandlab ftl --drive modern_tlc",),
@@ -221,7 +221,11 @@ def schema() -> None:
 
 @app.command()
 @guarded
-def cite(drive: Annotated[str, typer.Argument(help="Preset or drive file.")]) -> None:
+def cite(
+    drive: Annotated[
+        str, typer.Option(help="Preset or drive file.", autocompletion=preset_of("drive"))
+    ],
+) -> None:
     """Prints the sources of a drive as BibTeX."""
     print(catalogue.bibliography(drive), end="")
 
@@ -251,11 +255,21 @@ def _name(command: CommandInfo) -> str:
 def _longer(error: TyperException) -> str:
     """The option of the command whose last words an unknown option has, if there is one."""
     option, context = getattr(error, "option_name", None), getattr(error, "ctx", None)
-    if not isinstance(option, str) or context is None:
+    if context is None:
+        return ""
+    # Words that are too many: errors of known options are of other classes.
+    if type(error).__name__ == "UsageError" and _takes(context, "--drive"):
+        return "; a drive is named by `--drive`"
+    if not isinstance(option, str):
         return ""
     name = option.lstrip("-")
     names = (each for param in context.command.params for each in param.opts)
     return "".join(f"; did you mean `{each}`?" for each in names if each.endswith(f"-{name}"))
+
+
+def _takes(context: Any, option: str) -> bool:
+    """Whether a command has an option."""
+    return any(option in param.opts for param in context.command.params)
 
 
 def main() -> None:

@@ -84,7 +84,7 @@ def _drive(dice: Dice, case: Case, run: dict[str, str]) -> tuple[dict[str, list[
     data = drives.file(dice, sets, run)
     case.files["drive.toml"] = damaged(data, dice) if dice.spoils(0.4) else data
     if run or dice.chance(0.5):
-        return {}, ["drive.toml"]
+        return {}, ["--drive", "drive.toml"]
     return {"--drive": ["drive.toml"]}, []
 
 
@@ -435,7 +435,7 @@ def _word(dice: Dice, case: Case) -> None:
         ["presets", dice.one((*PRESETS, dice.odd()))],
         ["show", dice.one((*PRESETS["drive"], *PRESETS["chip"], "chip/tlc_3d", dice.odd()))],
         ["schema"],
-        ["cite", dice.one((*PRESETS["drive"], dice.odd()))],
+        ["cite", "--drive", dice.one((*PRESETS["drive"], dice.odd()))],
         ["explain", dice.one((dice.one(paths), dice.odd()))],
         ["explain", dice.one(paths), "--drive", dice.one(PRESETS["drive"])],
         ["ecc", "list"],
@@ -478,7 +478,7 @@ def _parts(dice: Dice, case: Case) -> None:
     case.files["job.fio"] = jobs.file(dice)
     given = {"--workload": ["job.fio"], "--precondition": [dice.one(("none", "fill", "steady"))]}
     given |= _outputs(dice, case)
-    case.steps = [Command(options.line(dice, "run", given, ("drive.toml",), most=0))]
+    case.steps = [Command(options.line(dice, "run", given, ("--drive", "drive.toml"), most=0))]
 
 
 def _sweep(dice: Dice, case: Case) -> None:
