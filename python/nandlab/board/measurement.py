@@ -244,14 +244,14 @@ def _notes(name: str, chip: Mapping[str, Any], rows: pa.Table) -> list[str]:
     )
     if "pe_cycles" not in last:
         return [f"{what}, which `nandlab cell {name}` prints"]
-    state = {
+    state: dict[str, Any] = {
         "pe_cycles": int(last["pe_cycles"]),
         "retention_hours": float(last.get("hours", last.get("retention_hours", 0.0))),
         "reads": int(last.get("reads", 0)),
     }
     at = ", ".join(f"{key} = {value:g}" for key, value in state.items())
     try:
-        found = rates_beside(name, chip, **state, temperature_c=last.get("temperature_c"))  # type: ignore[arg-type]
+        found = rates_beside(name, chip, **state, temperature_c=last.get("temperature_c"))
     except NandlabError as error:
         return [f"{what}. They are not known at {at}: {error}"]
     return [f"{what}, which are {in_words(found or {})} at {at}"]
