@@ -60,3 +60,26 @@ def test_a_board_says_the_rates_of_the_array(chip: str) -> None:
     own = {"procedure.points": 2, "procedure.measured_cycles": 1}
     own["chip.geometry.pages_per_block"] = 64
     assert lab.board("wear", "wang2014_mlc", cycles=2000, set=own).notes == []
+
+
+LEVELS = {"vth_mean_v": [-2.0, 1.0, 2.0, 3.0], "vth_sigma_v": [0.4, 0.2, 0.2, 0.2]}
+
+
+def test_a_cell_of_levels_alone_does_not_age() -> None:
+    """As one that was fitted to a histogram: a run that ages it says so, another does not."""
+    drive = {
+        "drive_preset": "tiny",
+        "chip": {
+            "preset": "mqsim_mlc",
+            "geometry": {"blocks_per_plane": 64},
+            "cell": {"levels": LEVELS},
+            "array": {"name": "table"},
+        },
+    }
+    job = "[r]\nrw=randread\nbs=4k\nnumber_ios=50\n"
+    for cycles, count in ((0, 0), (3000, 1)):
+        found = lab.run(drive, job, precondition="fill", set={"age.pe_cycles": cycles})
+        told = [note for note in found.notices if "chip.cell" in note]
+        assert len(told) == count
+        for note in told:
+            carries(note, "age.pe_cycles", "histogram")
