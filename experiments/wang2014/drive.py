@@ -65,7 +65,7 @@ def chips():
             "extension's SLC, 200 to 100 us", SLC, {**SLC, "chip.timing.t_program_us": 100.0}
         ),
         "steps": Chips("MLC, time is steps", mlc(), mlc(keep=0.0, times="steps")),
-        "cell": Chips("MLC, by its cell", mlc(), mlc(hours=0.0, times="cell")),
+        "cell": Chips("MLC, by its cell", mlc(), mlc(retention_hours=0.0, times="cell")),
     }
 
 

@@ -327,7 +327,7 @@ def test_younger_ages_looked_at_do_not_disturb():
         for points in (1, 12)
     )
     # A look reads each page once: half of the block's 1,152 came before, on average.
-    state = {"pe_cycles": 3000, "hours": 8760.0, "temperature_c": 40.0, "reads": 576}
+    state = {"pe_cycles": 3000, "retention_hours": 8760.0, "temperature_c": 40.0, "reads": 576}
     for page_type, (alone, last) in enumerate(zip(one, many, strict=True)):
         closed = nandlab.cell("tlc_3d").rber(page_type, **state)
         for row in (alone, last):

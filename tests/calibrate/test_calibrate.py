@@ -245,7 +245,15 @@ def test_tables_and_files(found: Calibration, tmp_path: Path):
 
 def test_the_command(nandlab: Callable[..., Ended], data: Path, folder: Path):
     ended = nandlab(
-        *["calibrate", "tiny", "--measured", data, "--fit", "chip.timing.t_read_us=20:100"],
+        *[
+            "calibrate",
+            "--drive",
+            "tiny",
+            "--measured",
+            data,
+            "--fit",
+            "chip.timing.t_read_us=20:100",
+        ],
         *["--set", "controller.command_us=3.3", "--rows", "block_bytes == 4096"],
         *["--holdout-rows", "depth == 4", "--requests", "2000", "--workers", "1"],
         *["--metrics", "iops, mean_us", "--out", "f.toml", "--plot", "f.png", "--table", "f.csv"],
@@ -266,7 +274,8 @@ def test_the_command(nandlab: Callable[..., Ended], data: Path, folder: Path):
 def test_ctrl_c_keeps_the_best_so_far(data: Path, folder: Path, workers: str):
     process = progressed(
         [
-            *[COMMAND, "calibrate", "tiny", "--measured", str(data), "--requests", "5000"],
+            *[COMMAND, "calibrate", "--drive", "tiny", "--measured", str(data)],
+            *["--requests", "5000"],
             *[f"--fit={','.join(f'{key}={a}:{b}' for key, (a, b) in FIT.items())}"],
             *["--trials", "100000", "--workers", workers, "--out", "f.toml", "--json", "f.json"],
         ],
@@ -358,7 +367,7 @@ def test_a_drive_that_cannot_be_written_is_refused_before(
     Path("d.toml").write_text('drive_preset = "tiny"\nhost = { preset = "pcie3_x4" }\n')
     started = time.monotonic()
     ended = nandlab(
-        *["calibrate", "d.toml", "--measured", data, "--fit", "host.link_mb_s=500:4000"],
+        *["calibrate", "--drive", "d.toml", "--measured", data, "--fit", "host.link_mb_s=500:4000"],
         *["--out", "f.toml"],
     )
     assert ended.code == 2

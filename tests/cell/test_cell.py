@@ -84,7 +84,7 @@ def test_density_of_a_plain_cell_is_gaussian(plain: nandlab.Cell):
 def test_densities_integrate_to_one(name: str):
     cell = nandlab.cell(name)
     volts = np.linspace(-8, 12, 8001)
-    for stress in ({}, {"pe_cycles": 3000, "hours": 8760.0, "reads": 1000}):
+    for stress in ({}, {"pe_cycles": 3000, "retention_hours": 8760.0, "reads": 1000}):
         for density in cell.density(volts, **stress):
             assert trapezium(density, volts) == pytest.approx(1, abs=1e-4)
 
@@ -93,7 +93,7 @@ def test_densities_integrate_to_one(name: str):
 def test_moments_are_those_of_the_density(name: str):
     cell = nandlab.cell(name)
     volts = np.linspace(-8, 12, 20001)
-    stress = {"pe_cycles": 1000, "hours": 2000.0}
+    stress = {"pe_cycles": 1000, "retention_hours": 2000.0}
     densities = cell.density(volts, **stress)
     for level, density in zip(cell.levels(**stress), densities, strict=True):
         mean = trapezium(density * volts, volts)
@@ -106,7 +106,7 @@ def test_moments_are_those_of_the_density(name: str):
 def test_rber_is_the_overlap_of_densities(name: str):
     """Integrated over each region, and counted where the Gray bit is not the one read there."""
     cell = nandlab.cell(name)
-    stress = {"pe_cycles": 900_000 if name == "wang2014_mlc" else 2000, "hours": 8760.0}
+    stress = {"pe_cycles": 900_000 if name == "wang2014_mlc" else 2000, "retention_hours": 8760.0}
     volts = np.linspace(-8, 12, 40001)
     densities = cell.density(volts, **stress)
     for page in cell.pages:
@@ -137,18 +137,18 @@ def test_rber_of_a_plain_cell_is_wangs_equations(plain: nandlab.Cell):
 
 def test_rates_come_in_arrays(ageing: nandlab.Cell):
     hours = np.array([[0.0, 10.0], [1000.0, 8760.0]])
-    rates = ageing.rber(0, hours=hours)
+    rates = ageing.rber(0, retention_hours=hours)
     assert rates.shape == hours.shape
-    assert rates[1, 1] == ageing.rber(0, hours=8760.0)
+    assert rates[1, 1] == ageing.rber(0, retention_hours=8760.0)
     assert (np.diff(rates.ravel()) > 0).all()
-    grid = ageing.rber(1, hours=hours[:1], pe_cycles=np.array([[0], [10]]))
+    grid = ageing.rber(1, retention_hours=hours[:1], pe_cycles=np.array([[0], [10]]))
     assert grid.shape == (2, 2)
 
 
 def test_temperatures_come_in_arrays_too():
     cell = nandlab.cell("tlc_3d")
-    rates = cell.rber(0, hours=1000, temperature_c=np.array([40.0, 55.0]))
-    alone = [cell.rber(0, hours=1000, temperature_c=celsius) for celsius in (40.0, 55.0)]
+    rates = cell.rber(0, retention_hours=1000, temperature_c=np.array([40.0, 55.0]))
+    alone = [cell.rber(0, retention_hours=1000, temperature_c=celsius) for celsius in (40.0, 55.0)]
     assert list(np.asarray(rates)) == alone
     assert alone[0] < alone[1]
 
@@ -156,18 +156,24 @@ def test_temperatures_come_in_arrays_too():
 def test_retention_is_the_closed_form(ageing: nandlab.Cell):
     """A cell keeps (1 + t)^-share of its distance to neutral; hot hours count by Arrhenius."""
     kept = (1 + 8760.0) ** -0.01
-    assert ageing.levels(hours=8760.0)[3].mean_v == pytest.approx(-1 + 4 * kept, abs=1e-6)
+    assert ageing.levels(retention_hours=8760.0)[3].mean_v == pytest.approx(-1 + 4 * kept, abs=1e-6)
     faster = math.exp(1.1 / 8.617333262e-5 * (1 / 303.15 - 1 / 328.15))
     assert ageing.equivalent_hours(10, 55) == pytest.approx(10 * faster, rel=1e-6)
-    hot = ageing.rber(1, hours=100.0, temperature_c=55)
-    assert hot == pytest.approx(ageing.rber(1, hours=100.0 * faster), rel=1e-6)
-    assert ageing.rber(1, hours=100.0, temperature_c=30) == ageing.rber(1, hours=100.0)
+    hot = ageing.rber(1, retention_hours=100.0, temperature_c=55)
+    assert hot == pytest.approx(ageing.rber(1, retention_hours=100.0 * faster), rel=1e-6)
+    assert ageing.rber(1, retention_hours=100.0, temperature_c=30) == ageing.rber(
+        1, retention_hours=100.0
+    )
 
 
 def test_heavy_tails_and_long_lives_stay_numbers():
     """Tails of Student's t reach far down, where fields are strong: they move finitely."""
     cell = nandlab.cell("tlc_3d", set=["levels.shape={student_t=4}"])
-    for stress in ({}, {"reads": 10_000}, {"pe_cycles": 3000, "hours": 8760.0, "reads": 100}):
+    for stress in (
+        {},
+        {"reads": 10_000},
+        {"pe_cycles": 3000, "retention_hours": 8760.0, "reads": 100},
+    ):
         assert all(0 < level.sigma_v < 1 for level in cell.levels(**stress))
     with refused("pe_cycles"):
         cell.levels(pe_cycles=2**32 - 1)
@@ -188,7 +194,7 @@ def test_pictures_of_a_cell_without_errors(
 
 def test_best_references_err_less():
     cell = nandlab.cell("tlc_3d")
-    state = {"pe_cycles": 3000, "hours": 8760.0}
+    state = {"pe_cycles": 3000, "retention_hours": 8760.0}
     for page in cell.pages:
         shifts = cell.best_shifts_v(page.page_type, **state)
         assert max(shifts) < 0, "charge has leaked"
@@ -200,7 +206,7 @@ def test_best_references_err_less():
 
 def test_soft_reads_tell_more_with_more_references():
     cell = nandlab.cell("tlc_3d")
-    told = [cell.soft(1, count, pe_cycles=3000, hours=2000.0) for count in (1, 2, 3, 5)]
+    told = [cell.soft(1, count, pe_cycles=3000, retention_hours=2000.0) for count in (1, 2, 3, 5)]
     assert [len(soft.offsets_v) for soft in told] == [1, 2, 3, 5]
     assert all(a.information < b.information for a, b in pairwise(told))
     soft = told[2]
@@ -208,9 +214,11 @@ def test_soft_reads_tell_more_with_more_references():
     for (zero, one), llr in zip(soft.shares, soft.llr, strict=True):
         assert llr == pytest.approx(math.log(zero / one), abs=1e-9)
     # The hard read among them: what it reads wrong is its error rate.
-    hard = cell.soft(1, offsets_v=[0.0], pe_cycles=3000, hours=2000.0)
+    hard = cell.soft(1, offsets_v=[0.0], pe_cycles=3000, retention_hours=2000.0)
     wrong = sum(min(pair) for pair in hard.shares)
-    assert wrong == pytest.approx(float(cell.rber(1, pe_cycles=3000, hours=2000.0)), rel=1e-9)
+    assert wrong == pytest.approx(
+        float(cell.rber(1, pe_cycles=3000, retention_hours=2000.0)), rel=1e-9
+    )
 
 
 def test_endurance_ends_where_the_rate_is_the_limit():
@@ -222,7 +230,11 @@ def test_endurance_ends_where_the_rate_is_the_limit():
         for hours, cycles in zip(found.retention_hours, row, strict=True):
             for factor, holds in ((0.998, True), (1.002, False)):
                 # Integrated here over pages whose rates are lognormal.
-                at = {"pe_cycles": cycles * factor, "hours": hours, "temperature_c": celsius}
+                at = {
+                    "pe_cycles": cycles * factor,
+                    "retention_hours": hours,
+                    "temperature_c": celsius,
+                }
                 acts = cell.equivalent_hours(hours, celsius)
                 uber = []
                 for page in range(3):
@@ -273,9 +285,9 @@ def test_the_lowest_reference_moves_by_its_charge(chip: str):
 
 def test_parameters_can_be_set():
     plain, worse = nandlab.cell("tlc_3d"), nandlab.cell("tlc_3d", set={"retention.share": 0.01})
-    assert worse.rber(0, hours=1000.0) > plain.rber(0, hours=1000.0)
+    assert worse.rber(0, retention_hours=1000.0) > plain.rber(0, retention_hours=1000.0)
     named = nandlab.cell("tlc_3d", set=["chip.cell.retention.share=0.01"])
-    assert named.rber(0, hours=1000.0) == worse.rber(0, hours=1000.0)
+    assert named.rber(0, retention_hours=1000.0) == worse.rber(0, retention_hours=1000.0)
 
 
 def test_errors_are_shaded_where_they_are(plain: nandlab.Cell):
@@ -337,7 +349,7 @@ def test_motion_in_a_page_of_its_own(tmp_path: Path):
 
 
 def test_command(nandlab: Callable[..., Ended], folder: Path):
-    state = ("--pe-cycles", "3000", "--hours", "8760", "--temperature-c", "40")
+    state = ("--pe-cycles", "3000", "--retention-hours", "8760", "--temperature-c", "40")
     ended = nandlab("cell", "tlc_3d", *state, "--soft", "3", "--plot", "p.png").succeeded()
     assert "3,000 cycles · 1 year · 40 °C" in ended.out
     assert "middle" in ended.out
@@ -365,7 +377,7 @@ def test_the_command_draws_an_endurance(nandlab: Callable[..., Ended], folder: P
         (["mqsim_mlc"], ["no cell"]),
         (["none.toml"], ["`none.toml`", os.strerror(errno.ENOENT)]),
         (["tlc_3d", "--pe-cycles", "-1"], ["pe_cycles = -1", "0 to"]),
-        (["tlc_3d", "--hours", "nan"], ["hours = nan"]),
+        (["tlc_3d", "--retention-hours", "nan"], ["retention_hours = nan"]),
         (["tlc_3d", "--temperature-c", "900"], ["-100 to 300"]),
         (["tlc_3d", "--soft", "9"], ["1 to 7"]),
         (["tlc_3d", "--picture", "levls"], ["levels, rber, program, endurance"]),
@@ -425,14 +437,14 @@ def test_python_refuses_too(plain: nandlab.Cell):
         lambda: plain.rber(2),
         lambda: plain.rber(-1),
         lambda: plain.soft(-1),
-        lambda: plain.rber(0, hours=[1.0, 2.0], pe_cycles=[1, 2, 3]),
+        lambda: plain.rber(0, retention_hours=[1.0, 2.0], pe_cycles=[1, 2, 3]),
         lambda: plain.rber(0, shifts_v=[1e9]),
         lambda: plain.density([math.inf]),
         lambda: plain.density([0.0], level=4),
         lambda: plain.levels(days=3),
         lambda: plain.levels(pe_cycles="many"),
         lambda: plain.levels(pe_cycles=np.array([1, 2])),
-        lambda: plain.density([0.0], hours=np.array([1.0, 2.0])),
+        lambda: plain.density([0.0], retention_hours=np.array([1.0, 2.0])),
         lambda: plain.density(["a"]),
         lambda: plain.rber(0, shifts_v=5),
         lambda: plain.rber(0, shifts_v=["a"]),

@@ -200,7 +200,7 @@ def test_chips_whose_rates_are_their_cells(tmp_path: Path, name: str):
         rows = cell_map(cell, **ecc, is_best=is_best).pe_cycles
         assert kept == [n for row in rows for n in row]
         for point in points[:3]:
-            state = {"hours": point.retention_hours, "temperature_c": point.temperature_c}
+            state = {"retention_hours": point.retention_hours, "temperature_c": point.temperature_c}
             both = []
             for n in (point.pe_cycles, point.pe_cycles + 1):
                 shifts: list[Any] = [(), (), ()]

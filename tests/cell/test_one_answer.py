@@ -95,7 +95,7 @@ def test_a_code_against_a_chip(nandlab: Callable[..., Ended], folder: Path):
         "tlc_3d", t=100, codeword_bits=size.length, user_bits=size.dimension, retention_hours=24
     ).points
     assert (bch.t, bch.pe_cycles) == (100, same.pe_cycles)
-    asked = ["endurance", "tlc_3d", "--hours", "24"]
+    asked = ["endurance", "tlc_3d", "--retention-hours", "24"]
     for given, parts in {
         ("--levels", "2"): ["levels = 2", "code"],
         ("--code", "bch_4320_t100", "--levels", "2"): ["bch_4320_t100", "soft reads"],

@@ -11,7 +11,7 @@ import nandlab
 from nandlab.cell.pages import PAGE_TYPES
 from nandlab.endurance import endurance
 
-STRESS = {"pe_cycles": 1000, "hours": 24.0}
+STRESS = {"pe_cycles": 1000, "retention_hours": 24.0}
 
 
 @pytest.mark.parametrize(("name", "bits"), [("slc", 1), ("wang2014_mlc", 2), ("tlc_3d", 3)])
@@ -40,6 +40,6 @@ def test_endurance_of_a_page(nandlab: Callable[..., Ended]):
         assert endurance({"name": "power_law"}, page_type=page, **asked).points
     with refused("page `top`"):
         endurance("tlc_3d", page_type="top", **asked)
-    command = ["endurance", "tlc_3d", "--hours", "24", "--json", "-", "--page-type"]
+    command = ["endurance", "tlc_3d", "--retention-hours", "24", "--json", "-", "--page-type"]
     found = [nandlab(*command, page).succeeded().json for page in ("upper", "2")]
     assert found[0] == found[1]

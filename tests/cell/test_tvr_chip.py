@@ -36,13 +36,15 @@ def test_whole_margins_change_nothing():
 
 def test_what_is_asked_for_is_kept_and_no_more(tmp_path: Path):
     """At the limit after the cycles and hours; two thousandths less of the margins exceed it."""
-    made = tvr_chip(hours=720.0, pe_cycles=3000)
+    made = tvr_chip(retention_hours=720.0, pe_cycles=3000)
 
     def worst(keep: float) -> float:
         path = tmp_path / f"{keep}.toml"
         tvr_chip(keep=keep).write(path)
         reduced = cell(path)
-        return max(float(reduced.rber(page, hours=720.0, pe_cycles=3000)) for page in range(2))
+        return max(
+            float(reduced.rber(page, retention_hours=720.0, pe_cycles=3000)) for page in range(2)
+        )
 
     assert worst(made.keep) <= 4.5e-4 < worst(made.keep - 0.002)
 
@@ -51,11 +53,13 @@ def test_the_retention_free_case_is_beyond_the_limit_here():
     """The paper's widths leave out what neighbours add, which the cell has."""
     made = tvr_chip(keep=0.0)
     assert made.reduced.rber > 10 * made.rber_limit
-    assert (made.reduced.pe_cycles, made.reduced.hours) == (0, 0.0)
+    assert (made.reduced.pe_cycles, made.reduced.retention_hours) == (0, 0.0)
 
 
 def test_longer_retention_takes_wider_margins():
-    shares = [tvr_chip(hours=h, pe_cycles=10_000).keep for h in (0.0, 24.0, 720.0, 8760.0)]
+    shares = [
+        tvr_chip(retention_hours=h, pe_cycles=10_000).keep for h in (0.0, 24.0, 720.0, 8760.0)
+    ]
     assert shares == sorted(shares)
     assert shares[0] < shares[-1]
 
@@ -81,9 +85,9 @@ def test_a_drive_runs_with_it_and_takes_its_times(tmp_path: Path):
 def test_a_drive_loses_data_that_are_older_than_the_file_says(tmp_path: Path):
     """Errors of the reduced cell are those of the drive."""
     path = tmp_path / "reduced.toml"
-    made = tvr_chip(hours=24.0, pe_cycles=10_000)
+    made = tvr_chip(retention_hours=24.0, pe_cycles=10_000)
     made.write(path)
-    assert 24.0 <= made.reduced.worn_hours < 200.0
+    assert 24.0 <= made.reduced.worn_retention_hours < 200.0
     assert "10,000 cycles" in made.text.split("summary")[0]
     job = "[a]\nrw=randread\nbs=4k\nnumber_ios=20000\n"
 
@@ -97,9 +101,9 @@ def test_a_drive_loses_data_that_are_older_than_the_file_says(tmp_path: Path):
 
 
 def test_the_command_writes_what_python_has(nandlab: Callable[..., Ended], folder: Path):
-    given = ("tvr", "--hours", "720", "--pe-cycles", "3000")
+    given = ("tvr", "--retention-hours", "720", "--pe-cycles", "3000")
     report = nandlab(*given, "--json", "-", "--out", "chip.toml").succeeded().json
-    made = tvr_chip(hours=720.0, pe_cycles=3000)
+    made = tvr_chip(retention_hours=720.0, pe_cycles=3000)
     assert report["keep"] == made.keep
     assert (folder / "chip.toml").read_text() == made.text
     assert str(made) in nandlab(*given).succeeded().out
@@ -109,9 +113,9 @@ def test_the_command_writes_what_python_has(nandlab: Callable[..., Ended], folde
     ("arguments", "parts"),
     [
         ({"keep": 1.5}, ["keep = 1.5", "0 to 1"]),
-        ({"keep": 0.5, "hours": 1.0}, ["keep", "hours"]),
+        ({"keep": 0.5, "retention_hours": 1.0}, ["keep", "retention_hours"]),
         ({"times": "step"}, ["`steps`"]),
-        ({"hours": 1e7, "pe_cycles": 1_000_000}, ["errors", "0.00045"]),
+        ({"retention_hours": 1e7, "pe_cycles": 1_000_000}, ["errors", "0.00045"]),
         ({"rber_limit": 0}, ["rber_limit"]),
         ({"chip": "mqsim_mlc"}, ["timing.t_program_us", "levels"]),
         ({"chip": "tlc_3d"}, ["no margin"]),

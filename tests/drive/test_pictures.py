@@ -278,7 +278,9 @@ def test_cells_are_tried_up_to_the_most_cycles():
 
     cycles = endured(3500)
     assert 4 * 4**10 < cycles < MOST_PE_CYCLES
-    before, after = (cell.rber(0, pe_cycles=n, hours=1.0) for n in (cycles, int(1.01 * cycles)))
+    before, after = (
+        cell.rber(0, pe_cycles=n, retention_hours=1.0) for n in (cycles, int(1.01 * cycles))
+    )
     assert before < 3500 / 34_528 < 1.1 * after
     assert endured(12_000) == MOST_PE_CYCLES
 

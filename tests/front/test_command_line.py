@@ -57,7 +57,7 @@ def test_series_file(nandlab: Callable[..., Ended], folder: Path):
 
 def test_drive_file_as_argument(nandlab: Callable[..., Ended], folder: Path):
     (folder / "my.toml").write_text('drive_preset = "tiny"\n[run]\nworkload = "mixed.fio"\n')
-    report = nandlab("run", "my.toml", "--seed", "9", "--json", "-").succeeded().json
+    report = nandlab("run", "--drive", "my.toml", "--seed", "9", "--json", "-").succeeded().json
     assert report["nandlab"]["seed"] == 9
 
 
@@ -66,7 +66,7 @@ def test_lists(nandlab: Callable[..., Ended]):
     assert "tlc_3d" not in nandlab("presets", "drive").out
     assert "[geometry]" in nandlab("show", "tlc_3d").succeeded().out
     assert "properties" in nandlab("schema").succeeded().json
-    assert "@" in nandlab("cite", "mqsim_default").succeeded().out
+    assert "@" in nandlab("cite", "--drive", "mqsim_default").succeeded().out
     assert nandlab("--version").succeeded().out.startswith("nandlab 0.")
 
 
@@ -124,7 +124,7 @@ def test_demo(nandlab: Callable[..., Ended], folder: Path):
 @pytest.mark.parametrize(
     ("arguments", "parts"),
     [
-        (["cell", "tlc_3d", "--hours", "abc"], ["'--hours'"]),
+        (["cell", "tlc_3d", "--retention-hours", "abc"], ["'--retention-hours'"]),
         (["cell"], ["'name'", "`nandlab cell --help`"]),
         (["cel"], ["'cell'"]),
         (["ecc", "curv"], ["`nandlab ecc --help`"]),

@@ -23,7 +23,7 @@ from nandlab.process import memory
 RUN = ("run", "--drive", "tiny", "--workload", "mixed.fio")
 
 
-@pytest.mark.parametrize("command", [["run"], ["cite"], ["cell"]])
+@pytest.mark.parametrize("command", [["run", "--drive"], ["cite", "--drive"], ["cell"]])
 def test_drives_that_name_each_other(
     nandlab: Callable[..., Ended], folder: Path, command: list[str]
 ):

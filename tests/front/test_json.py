@@ -7,7 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from conftest import Ended, carries
+from conftest import Ended, carries, refused
+
+import nandlab as lab
 
 TABLES = {
     "presets": ["presets", "drive"],
@@ -26,7 +28,7 @@ TABLES = {
         *["--set", "procedure.measured_cycles=1"],
     ],
     "cell": ["cell", "slc"],
-    "endurance": ["endurance", "tlc_planar", "--hours", "24"],
+    "endurance": ["endurance", "tlc_planar", "--retention-hours", "24"],
 }
 
 
@@ -61,10 +63,10 @@ def test_show_says_that_there_are_two(nandlab: Callable[..., Ended]):
 
 
 def test_hours_have_one_name(nandlab: Callable[..., Ended]):
-    for asked in (["endurance", "tlc_planar"], ["cell", "slc"]):
-        both = [
-            nandlab(*asked, option, "24", "--json", "-").out
-            for option in ("--hours", "--retention-hours")
-        ]
-        assert both[0] == both[1] != ""
-        assert "--retention-hours" not in nandlab(*asked, "--help").out
+    for asked in (["endurance", "tlc_planar"], ["cell", "slc"], ["tvr"], ["life"]):
+        assert "--retention-hours" in nandlab(*asked, "--help").out
+        other = nandlab(*asked, "--hours", "24")
+        assert (other.code, other.out) == (2, "")
+        carries(other.err, "--hours", "--retention-hours")
+    with refused("`hours`", "retention_hours"):
+        lab.cell("slc").levels(hours=24)

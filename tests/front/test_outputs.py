@@ -69,14 +69,14 @@ def test_no_file_that_a_run_reads_is_an_output(
 ):
     """However it is named: by a drive, a chip, a job, a link."""
     before = (sources / name).read_text()
-    nandlab("run", "drive.toml", option, name).refused(name, "input")
+    nandlab("run", "--drive", "drive.toml", option, name).refused(name, "input")
     assert (sources / name).read_text() == before
 
 
 def test_no_trace_of_a_drive_file_is_an_output(nandlab: Callable[..., Ended], sources: Path):
     for name in ("log", "link", "hard"):
-        nandlab("run", "traced.toml", "--json", name).refused(name, "input")
-    nandlab("run", "traced.toml", "--quiet", "--json", "own.json").succeeded()
+        nandlab("run", "--drive", "traced.toml", "--json", name).refused(name, "input")
+    nandlab("run", "--drive", "traced.toml", "--quiet", "--json", "own.json").succeeded()
     assert (sources / "log").read_text() == IOLOG
 
 

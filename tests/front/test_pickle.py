@@ -30,7 +30,7 @@ def again(made: Any) -> Any:
 def test_cells(name: str, sets: tuple[str, ...]):
     cell = nandlab.cell(name, set=sets, page_order="all_bitline")
     copy = again(cell)
-    state = {"pe_cycles": 3000, "hours": 100.0}
+    state = {"pe_cycles": 3000, "retention_hours": 100.0}
     assert copy.levels(state) == cell.levels(state)
     assert copy.soft(0, **state) == cell.soft(0, **state)
     assert (repr(copy), copy.page_order) == (repr(cell), "all_bitline")

@@ -34,7 +34,8 @@ def change(assignment: str) -> list[str]:
     ("arguments", "parts"),
     [
         (["run"], ["no drive", "--drive", "--from"]),
-        (["run", "tiny", "--drive", "tiny"], ["CONFIG.toml", "--drive", "both"]),
+        (["run", "tiny"], ["--drive"]),
+        (["run", "--from", "x", "--drive", "tiny"], ["--from", "--drive", "both"]),
         (["run", "--drive", "tiny"], ["nothing", "workload", "trace"]),
         ([*JOB, "--trace", "x"], ["both", "workload", "trace"]),
         (["run", "--drive", "tyny", "--workload", "mixed.fio"], ["`tiny`"]),
@@ -76,7 +77,7 @@ def change(assignment: str) -> list[str]:
             ["--set decoder.factor=0", "0", "whole numbers", "1 to 32"],
         ),
         (["show", "mqsim_defalt"], ["`mqsim_default`"]),
-        (["cite", "mqsim_defalt"], ["`mqsim_default`"]),
+        (["cite", "--drive", "mqsim_defalt"], ["`mqsim_default`"]),
         (["trace", "info", "no.csv"], ["no.csv"]),
         (["trace", "info", "mixed.fio", "--format", "msx"], ["`msr`"]),
         (["trace", "info", "mixed.fio", "--on-bad-line", "skp"], ["`skip`"]),
@@ -146,7 +147,7 @@ def test_job_files(nandlab: Callable[..., Ended], folder: Path, text: str, part:
 )
 def test_drive_files(nandlab: Callable[..., Ended], folder: Path, text: str, part: str):
     (folder / "my.toml").write_text(text)
-    nandlab("run", "my.toml", "--workload", "mixed.fio").refused("my.toml", part)
+    nandlab("run", "--drive", "my.toml", "--workload", "mixed.fio").refused("my.toml", part)
 
 
 def test_more_memory_than_there_is(monkeypatch: pytest.MonkeyPatch):

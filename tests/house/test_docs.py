@@ -302,7 +302,7 @@ def test_drive_file_of_the_page_runs(nandlab: Callable[..., Ended], folder: Path
     (folder / "reads.fio").write_text("[reads]\nrw=randread\nnumber_ios=500\n")
     shown = [block for kind, block in blocks("docs/formats/drive-files.md") if kind == "toml"]
     (folder / "mine.toml").write_text(shown[0])
-    report = nandlab("run", "mine.toml", "--json", "-").succeeded().json
+    report = nandlab("run", "--drive", "mine.toml", "--json", "-").succeeded().json
     assert report["nandlab"]["config"]["drive"]["channels"] == 4
 
 

@@ -81,7 +81,12 @@ def reference() -> str:
     for of in ("drive", "chip", "cell", "code", "host", "workload"):
         rows = [[code(p.name), p.summary] for p in nandlab.presets(of)]
         lines += [f"### {of.capitalize()}s", "", *table(["name", "what it is"], rows)]
-    lines += ["## Sources", "", "`nandlab cite DRIVE` prints the BibTeX entries of a drive.", ""]
+    lines += [
+        "## Sources",
+        "",
+        "`nandlab cite --drive DRIVE` prints the BibTeX entries of a drive.",
+        "",
+    ]
     lines += table(["key", "source"], [[code(key), text] for key, text in sources()])
     return "\n".join(lines).rstrip() + "\n"
 

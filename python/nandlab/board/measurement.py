@@ -15,9 +15,11 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from nandlab import _core
+from nandlab._core import NandlabError
 from nandlab.board.rows import KINDS, Rows, Saver, write
 from nandlab.catalogue import chip as chip_tables
 from nandlab.catalogue import load_config, roster, show
+from nandlab.cell.source import is_of_the_cell
 from nandlab.display.progress import Meter, Progress
 from nandlab.given.arguments import as_text, called, flag, named, path_of, path_or_none, seeded
 from nandlab.given.assignments import assignments
@@ -64,6 +66,8 @@ class Measurement:
     steps_done: int
     picture: dict[str, Any] = field(repr=False)
     """Which columns are drawn, and how."""
+    notes: list[str] = field(repr=False)
+    """What a reader of the rows must know: drives of the chip may have other error rates."""
     _table: pa.Table = field(repr=False)
 
     def __repr__(self) -> str:
@@ -216,6 +220,7 @@ def board(
         steps,
         rows.steps_done,
         json.loads(session.picture()),
+        _notes(chip, config.config["chip"], rows.table()),
         rows.table(),
     )
     if stopped:
@@ -223,6 +228,33 @@ def board(
     if failures:
         raise Unwritten(result, failures)
     return result
+
+
+def _notes(name: str, chip: Mapping[str, Any], rows: pa.Table) -> list[str]:
+    """The rates of drives where they are not those of the cell, in the state of the last row."""
+    from nandlab.endurance.beside import in_words, rates_beside
+
+    array = chip["array"]
+    if is_of_the_cell(array) or rows.num_rows == 0:
+        return []
+    last = rows.slice(rows.num_rows - 1).to_pylist()[0]
+    what = (
+        f"this is the cell of {name}, not what a drive of it has: the error rates of chip.array "
+        f"`{array['name']}`"
+    )
+    if "pe_cycles" not in last:
+        return [f"{what}, which `nandlab cell {name}` prints"]
+    state: dict[str, Any] = {
+        "pe_cycles": int(last["pe_cycles"]),
+        "retention_hours": float(last.get("hours", last.get("retention_hours", 0.0))),
+        "reads": int(last.get("reads", 0)),
+    }
+    at = ", ".join(f"{key} = {value:g}" for key, value in state.items())
+    try:
+        found = rates_beside(name, chip, **state, temperature_c=last.get("temperature_c"))
+    except NandlabError as error:
+        return [f"{what}. They are not known at {at}: {error}"]
+    return [f"{what}, which are {in_words(found or {})} at {at}"]
 
 
 def _around(chip: Mapping[str, Any]) -> dict[str, Any]:

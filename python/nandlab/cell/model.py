@@ -4,7 +4,7 @@
 >>> cell = nandlab.cell("tlc_3d")
 >>> [page.name for page in cell.pages]
 ['lower', 'middle', 'upper']
->>> bool(cell.rber(1, pe_cycles=3000, hours=8760.0) > cell.rber(1))
+>>> bool(cell.rber(1, pe_cycles=3000, retention_hours=8760.0) > cell.rber(1))
 True
 
 Everything is the closed form of the engine (``crates/nand/src/cell``, ``sense``): levels as
@@ -85,7 +85,7 @@ class State(NamedTuple):
     """What has happened to the cells."""
 
     pe_cycles: int = 0
-    hours: float = 0.0
+    retention_hours: float = 0.0
     """Since they were programmed, at `temperature_c`."""
     reads: int = 0
     """Of the block since then."""
@@ -158,8 +158,8 @@ class Cell:
     def equivalent_hours(self, hours: float, temperature_c: float) -> float:
         """Hours at the cell's reference temperature that leave the same mark (Arrhenius)."""
         _within("temperature_c", temperature_c, -100, 300)
-        state = _checked(State(hours=hours, temperature_c=temperature_c))
-        return self._core.equivalent_hours(state.hours, float(temperature_c))
+        state = _checked(State(retention_hours=hours, temperature_c=temperature_c))
+        return self._core.equivalent_hours(state.retention_hours, float(temperature_c))
 
     def levels(self, state: State | Mapping[str, Any] | None = None, **stress: Any) -> list[Level]:
         """Mean and standard deviation of each level after the given stress."""
@@ -204,7 +204,7 @@ class Cell:
             voltages_v: a row of voltages.
             level: one level; by default all: levels x voltages.
             state: history of the cells; or, by name, any of
-            stress: `pe_cycles`, `hours`, `reads`, `reprograms`, `temperature_c`.
+            stress: `pe_cycles`, `retention_hours`, `reads`, `reprograms`, `temperature_c`.
 
         Raises:
             NandlabError: a level or a stress that cannot be.
@@ -228,7 +228,7 @@ class Cell:
         *,
         shifts_v: ArrayLike = (),
         pe_cycles: ArrayLike = 0,
-        hours: ArrayLike = 0.0,
+        retention_hours: ArrayLike = 0.0,
         reads: ArrayLike = 0,
         reprograms: ArrayLike = 0,
         temperature_c: ArrayLike | None = None,
@@ -239,7 +239,7 @@ class Cell:
             page_type: 0 is the lower page; its name too: ``lower``, ``middle``, ``upper``, ``top``.
             shifts_v: of the page's references from the lowest, in volts; missing ones stay.
             pe_cycles: rounded to whole ones.
-            hours: since programming.
+            retention_hours: since programming.
             reads: of the block since then.
             reprograms: programs on top of those needed.
             temperature_c: at which the hours passed.
@@ -250,7 +250,7 @@ class Cell:
         import numpy as np
 
         kept_at = () if temperature_c is None else (temperature_c,)
-        stress = (pe_cycles, hours, reads, reprograms, *kept_at)
+        stress = (pe_cycles, retention_hours, reads, reprograms, *kept_at)
         try:
             columns = [np.asarray(column) for column in stress]
         except ValueError as error:
@@ -303,7 +303,7 @@ class Cell:
             offsets_v: or these, without a count.
             shifts_v: of the page's references.
             state: history of the cells; or, by name, any of
-            stress: `pe_cycles`, `hours`, `reads`, `reprograms`, `temperature_c`.
+            stress: `pe_cycles`, `retention_hours`, `reads`, `reprograms`, `temperature_c`.
 
         Raises:
             NandlabError: a page, a count or a stress that cannot be.
@@ -398,7 +398,7 @@ class Cell:
 
     def _core_state(self, state: State) -> tuple[int, float, int, int]:
         checked = _checked(state)
-        hours = checked.hours
+        hours = checked.retention_hours
         if checked.temperature_c is not None:
             hours = self._core.equivalent_hours(hours, checked.temperature_c)
         return checked.pe_cycles, hours, checked.reads, checked.reprograms
@@ -460,7 +460,7 @@ def _volts_list(name: str, values: ArrayLike) -> list[float]:
 def _merged(state: State | Mapping[str, Any] | None, stress: Mapping[str, Any]) -> State:
     for name in stress:
         if name not in State._fields:
-            raise refusal("cell", f"unknown stress `{name}`", State._fields)
+            raise refusal("cell", f"unknown stress `{name}`", State._fields, given=name)
     if isinstance(state, Mapping):
         return _merged(None, {**state, **stress})
     if not isinstance(state, State | None):
@@ -479,12 +479,12 @@ def _checked(state: State) -> State:
     whole = {"pe_cycles": 10**8, "reads": MOST_READS, "reprograms": 10**6}
     for name, most in whole.items():
         _within(name, getattr(state, name), 0, most)
-    _within("hours", state.hours, 0, 1e9)
+    _within("retention_hours", state.retention_hours, 0, 1e9)
     if state.temperature_c is not None:
         _within("temperature_c", state.temperature_c, -100, 300)
     return State(
         pe_cycles=round(state.pe_cycles),
-        hours=float(state.hours),
+        retention_hours=float(state.retention_hours),
         reads=round(state.reads),
         reprograms=round(state.reprograms),
         temperature_c=state.temperature_c,

@@ -40,7 +40,7 @@ MOST_V = 999.0
 LEAST_DENSITY = 3e-6
 """Shares of cells per volt below this are not drawn."""
 
-_FIELDS = {"cycles": "pe_cycles", "hours": "hours", "reads": "reads"}
+_FIELDS = {"cycles": "pe_cycles", "hours": "retention_hours", "reads": "reads"}
 _AXES = {
     "cycles": "P/E cycles",
     "hours": "time since programming",
@@ -211,7 +211,7 @@ def check_over(over: str) -> None:
 def at(over: str, state: State, value: float) -> State:
     """The state with another number of cycles, hours or reads."""
     if over == "hours":
-        return state._replace(hours=value)
+        return state._replace(retention_hours=value)
     if over == "reads":
         return state._replace(reads=round(value))
     return state._replace(pe_cycles=round(value))

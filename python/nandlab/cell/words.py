@@ -24,9 +24,11 @@ def said(state: State, *, without: str = "", always: str = "") -> str:
     parts = []
     if without != "cycles":
         parts.append(said_end("cycles", state.pe_cycles))
-    if without != "hours" and (state.hours > 0 or always == "hours"):
-        parts.append(said_end("hours", state.hours))
-    if state.temperature_c is not None and (state.hours > 0 or "hours" in (without, always)):
+    if without != "hours" and (state.retention_hours > 0 or always == "hours"):
+        parts.append(said_end("hours", state.retention_hours))
+    if state.temperature_c is not None and (
+        state.retention_hours > 0 or "hours" in (without, always)
+    ):
         parts.append(f"{state.temperature_c:g} °C")
     if without != "reads" and (state.reads > 0 or always == "reads"):
         parts.append(said_end("reads", state.reads))

@@ -9,7 +9,7 @@ import typer
 
 from nandlab.catalogue import parameter_files
 from nandlab.cli.files import OUTPUTS, Files, Json, Plot, json_file, tell
-from nandlab.display.terminal import INTERRUPTED, ProgressBar, console
+from nandlab.display.terminal import INTERRUPTED, ProgressBar, console, say
 from nandlab.given.completion import member_of, preset_of
 from nandlab.given.outputs import check_outputs
 from nandlab.given.refusal import refusal
@@ -102,6 +102,9 @@ def board(
             result, code, failures = stop.result, INTERRUPTED, stop.failures
         except Unwritten as stop:
             result, failures = stop.result, stop.failures
+    # Drives have these rates, and not those of the rows: before anything else.
+    for note in result.notes:
+        say(f"note: {note}")
     with Files(failures) as files:
         files.write(plot, result.plot)
         rows = result.table().to_pylist() if json is not None else []

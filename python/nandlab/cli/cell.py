@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from nandlab._core import NandlabError
 from nandlab.catalogue import parameter_files
 from nandlab.cli.files import OUTPUTS, Files, Plot, json_file
 from nandlab.display.terminal import console, say
@@ -34,12 +35,9 @@ def cell(
         ),
     ],
     pe_cycles: Annotated[int, typer.Option(help="Program/erase cycles of the block.")] = 0,
-    hours: Annotated[
+    retention_hours: Annotated[
         float, typer.Option(help="Retention: hours since the cells were programmed.")
     ] = 0.0,
-    retention_hours: Annotated[
-        float | None, typer.Option(help="The same as --hours.", hidden=True)
-    ] = None,
     reads: Annotated[
         int, typer.Option(help="Reads of the block since the cells were programmed.")
     ] = 0,
@@ -148,8 +146,6 @@ def cell(
     over = over or OVER[0]
     frames = 40 if frames is None else frames
     check_over(over)
-    if retention_hours is not None:
-        hours = retention_hours
     to_stdout = json == Path("-")
     outputs = {"--plot": plot, "--animate": animate, "--json": json_file(json)}
     check_outputs(outputs, [name, *parameter_files(name, set or ())])
@@ -158,7 +154,7 @@ def cell(
     if animate is not None:
         check_motion(animate, frames)
     made = found(name, set=set or ())
-    state = State(pe_cycles, hours, reads, reprograms, temperature_c)
+    state = State(pe_cycles, retention_hours, reads, reprograms, temperature_c)
     report = summary(made, state, soft)
     endurance = None
     if picture == "endurance":
@@ -166,6 +162,8 @@ def cell(
         report["endurance"] = endurance.to_dict()
     for note in made.notes:
         say(f"note: {note}")
+    if (unknown := report["array_rber_unknown"]) is not None:
+        say(f"note: no rates of chip.array: {unknown}")
     text = json_text.dumps(report, indent=2)
     with Files() as files:
         files.write(outputs["--json"], lambda path: write_text(path, text + "\n"))
@@ -182,6 +180,7 @@ def cell(
 def summary(cell: Cell, state: State, soft: int | None = None) -> dict[str, Any]:
     """All numbers of a cell in one state."""
     pages = []
+    beside, unknown = _beside(cell, state)
     for page in cell.pages:
         shifts = cell.best_shifts_v(page.page_type, state)
         stress = state._asdict()
@@ -194,6 +193,8 @@ def summary(cell: Cell, state: State, soft: int | None = None) -> dict[str, Any]
         if soft is not None:
             told = cell.soft(page.page_type, soft, shifts_v=shifts, state=state)
             row["soft"] = told._asdict()
+        if beside is not None:
+            row["array_rber"] = list(beside.values())[page.page_type]
         pages.append(row)
     return {
         "cell": cell.name,
@@ -207,8 +208,27 @@ def summary(cell: Cell, state: State, soft: int | None = None) -> dict[str, Any]
         "state": state._asdict(),
         "levels": [level._asdict() for level in cell.levels(state)],
         "pages": pages,
+        "array_rber_unknown": unknown,
         "times": cell.times(state.pe_cycles)._asdict(),
     }
+
+
+def _beside(cell: Cell, state: State) -> tuple[dict[str, float] | None, str | None]:
+    """The rates of the chip's array where they are not those of the cell, or why there are none."""
+    from nandlab.endurance.beside import rates_beside
+
+    try:
+        found = rates_beside(
+            cell.name,
+            cell.chip,
+            pe_cycles=state.pe_cycles,
+            retention_hours=state.retention_hours,
+            reads=state.reads,
+            temperature_c=state.temperature_c,
+        )
+    except NandlabError as error:
+        return None, str(error)
+    return found, None
 
 
 def _draw(
@@ -262,11 +282,15 @@ def _print(
         levels.add_row(*row)
     out.print(levels)
     out.print("")
-    pages = table("page", "RBER", "references (V)", "best shifts (mV)", "RBER there", "read")
+    has_array = any("array_rber" in row for row in report["pages"])
+    # What drives have goes before what the cell alone would have.
+    rates = ("RBER of chip.array", "of the cell") if has_array else ("RBER",)
+    pages = table("page", *rates, "references (V)", "best shifts (mV)", "RBER there", "read")
     times = cell.times(state.pe_cycles)
     for page, row, us in zip(cell.pages, report["pages"], times.read_us, strict=True):
         pages.add_row(
             page.name,
+            *([f"{row['array_rber']:.3e}"] if has_array else []),
             f"{row['rber']:.3e}",
             ", ".join(f"{v:.3f}" for v in page.references_v),
             ", ".join(f"{round(1e3 * shift):+d}" for shift in row["best_shifts_v"]),

@@ -58,7 +58,7 @@ EXAMPLES = {
         "nandlab run --drive tiny --workload jobs.fio --precondition steady",
         "nandlab run --drive tiny --workload jobs.fio --plot run.png",
         "nandlab run --drive modern_tlc --trace disk.csv.gz --json report.json",
-        "nandlab run my.toml --set gc.name=fifo --set drive.channels=4 --seed 7",
+        "nandlab run --drive my.toml --set gc.name=fifo --set drive.channels=4 --seed 7",
         "nandlab run --drive tiny --workload jobs.fio --ftl my_ftl.py",
     ),
     "save": (
@@ -81,7 +81,7 @@ EXAMPLES = {
     ),
     "life": (
         "nandlab life --drive tiny --workload jobs.fio --to-death --dwpd 1",
-        "nandlab life my.toml --workload jobs.fio --years 5 --plot life.png",
+        "nandlab life --drive my.toml --workload jobs.fio --years 5 --plot life.png",
     ),
     "sweep": (
         "nandlab sweep study.toml --workers 4 --plot study.png",
@@ -92,8 +92,8 @@ EXAMPLES = {
         "nandlab search study.toml --objectives 'max iops' --trials 200",
     ),
     "calibrate": (
-        "nandlab calibrate my.toml --measured fio.json --fit host.link_mb_s=500:4000",
-        "nandlab calibrate my.toml --measured m.csv --fit gc.d=2:9 --out fitted.toml",
+        "nandlab calibrate --drive my.toml --measured fio.json --fit gc.d=2:9",
+        "nandlab calibrate --drive tiny --measured m.csv --fit gc.d=2:9 --out b.toml",
     ),
     "compare": ("nandlab compare greedy.json fifo.json --plot both.png",),
     "ftl": ("nandlab ftl --drive modern_tlc",),
@@ -103,12 +103,12 @@ EXAMPLES = {
     ),
     "fit": ("nandlab fit board.csv --law power_law --plot fit.png",),
     "endurance": (
-        "nandlab endurance tlc_3d --hours 8760 --temperature-c 40",
+        "nandlab endurance tlc_3d --retention-hours 8760 --temperature-c 40",
         "nandlab endurance tlc_3d --profile client",
     ),
-    "tvr": ("nandlab tvr --hours 720 --out short_lived.toml",),
+    "tvr": ("nandlab tvr --retention-hours 720 --out short_lived.toml",),
     "cell": (
-        "nandlab cell tlc_3d --pe-cycles 3000 --hours 8760 --plot cell.png",
+        "nandlab cell tlc_3d --pe-cycles 3000 --retention-hours 8760 --plot cell.png",
         "nandlab cell tlc_3d --picture endurance --plot endurance.png",
     ),
     "content": ("nandlab content data.bin --coding inverted --out chip.toml",),
@@ -225,7 +225,11 @@ def schema() -> None:
 
 @app.command()
 @guarded
-def cite(drive: Annotated[str, typer.Argument(help="Preset or drive file.")]) -> None:
+def cite(
+    drive: Annotated[
+        str, typer.Option(help="Preset or drive file.", autocompletion=preset_of("drive"))
+    ],
+) -> None:
     """Prints the sources of a drive as BibTeX."""
     print(catalogue.bibliography(drive), end="")
 
@@ -252,6 +256,26 @@ def _name(command: CommandInfo) -> str:
     return command.name or command.callback.__name__
 
 
+def _longer(error: TyperException) -> str:
+    """The option of the command whose last words an unknown option has, if there is one."""
+    option, context = getattr(error, "option_name", None), getattr(error, "ctx", None)
+    if context is None:
+        return ""
+    # Words that are too many: errors of known options are of other classes.
+    if type(error).__name__ == "UsageError" and _takes(context, "--drive"):
+        return "; a drive is named by `--drive`"
+    if not isinstance(option, str):
+        return ""
+    name = option.lstrip("-")
+    names = (each for param in context.command.params for each in param.opts)
+    return "".join(f"; did you mean `{each}`?" for each in names if each.endswith(f"-{name}"))
+
+
+def _takes(context: Any, option: str) -> bool:
+    """Whether a command has an option."""
+    return any(option in param.opts for param in context.command.params)
+
+
 def main() -> None:
     """The entry point of the command ``nandlab``: its own errors are one line, too."""
     prepare_streams()
@@ -268,7 +292,7 @@ def main() -> None:
         if said := error.format_message():
             context = getattr(error, "ctx", None)
             command = "nandlab" if context is None else context.command_path
-            say(f"error: {plain(said.rstrip('.'))}; see `{command} --help`")
+            say(f"error: {plain(said.rstrip('.'))}{_longer(error)}; see `{command} --help`")
         code = REFUSED
     except (KeyboardInterrupt, typer.Abort):
         # Between the end of the command and here.

@@ -21,12 +21,9 @@ def endurance(
     chip: Annotated[
         str, typer.Argument(help="Preset or chip file.", autocompletion=preset_of("chip"))
     ],
-    hours: Annotated[
+    retention_hours: Annotated[
         list[float] | None,
         typer.Option(help="Retention time; repeatable (default: a day to ten years)."),
-    ] = None,
-    retention_hours: Annotated[
-        list[float] | None, typer.Option(help="The same as --hours.", hidden=True)
     ] = None,
     temperature_c: Annotated[
         list[float] | None, typer.Option(help="Storage temperature; repeatable.")
@@ -94,7 +91,6 @@ def endurance(
     from nandlab.endurance.chip import PROFILES, RETENTION_HOURS
     from nandlab.endurance.chip import endurance as worked_out
 
-    retention_hours = [*(hours or []), *(retention_hours or [])]
     if profile is not None:
         if profile not in PROFILES:
             raise refusal("endurance", f"unknown profile `{profile}`", PROFILES, given=profile)

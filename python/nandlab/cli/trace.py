@@ -8,9 +8,10 @@ import typer
 
 from nandlab.catalogue import roster
 from nandlab.cli.files import Json, check_json, tell
-from nandlab.display.terminal import guarded
+from nandlab.display.terminal import guarded, say
 from nandlab.given.completion import member_of
 from nandlab.trace.info import trace_info
+from nandlab.trace.recording import notes
 from nandlab.trace.table import print_trace
 
 app = typer.Typer(help="Recorded block traces.", no_args_is_help=True)
@@ -89,6 +90,8 @@ def info(
 ) -> None:
     """Summarizes a trace: counts, sizes, times, footprint and locality."""
     check_json(json, [file])
+    for note in notes(file):
+        say(f"note: {note}")
     found = trace_info(
         file,
         format=format,

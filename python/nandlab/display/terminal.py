@@ -133,11 +133,20 @@ _WORDS = {
 }
 
 
+_LONG_S = 10.0
+"""How long it may take before one line says how much is left, where nobody sees a bar."""
+
+
 class ProgressBar:
-    """A bar with rate and time left, for what takes longer than a second. Called by a run."""
+    """A bar with rate and time left, for what takes longer than a second. Called by a run.
+
+    Where standard error is no terminal, one line says how long preconditioning will take, if that
+    is long.
+    """
 
     def __init__(self, *, is_shown: bool) -> None:
         self._is_shown = is_shown and sys.stderr.isatty()
+        self._is_told = is_shown and not self._is_shown
         self._start = perf_counter()
         self._bar: RichProgress | None = None
         self._task: TaskID | None = None
@@ -157,6 +166,8 @@ class ProgressBar:
 
     def __call__(self, progress: Progress) -> None:
         """Shows how far it is."""
+        if self._is_told and progress.phase == "precondition":
+            self._tell(progress)
         if not self._is_shown or perf_counter() - self._start < _PATIENCE_S:
             return
         bar = self._bar or self._open()
@@ -173,6 +184,14 @@ class ProgressBar:
             bar.update(
                 self._task, completed=progress.done, total=progress.total, rate=rate, left=left
             )
+
+    def _tell(self, progress: Progress) -> None:
+        """One line about a large drive."""
+        if perf_counter() - self._start < _LONG_S or (progress.eta_s or 0.0) < _LONG_S:
+            return
+        self._is_told = False
+        share = progress.done / max(progress.total or 0, 1)
+        say(f"note: preconditioning: {share:.0%} done, about {progress.eta_s:.0f} s left")
 
     def _open(self) -> RichProgress:
         from rich.progress import BarColumn, TaskProgressColumn, TextColumn

@@ -367,7 +367,7 @@ class Drive:
         def begin(native: _core.Drive) -> _core.Simulation:
             ready_arrays()
             options = native_options(what.format, what.options)
-            return _core.Simulation.on(native, what.kind, what.source, options, what.iodepth)
+            return _core.Simulation.on(native, what.kind, what.path, options, what.iodepth)
 
         def end(simulation: _core.Simulation) -> None:
             if not is_last:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from nandlab.cell.source import is_of_the_cell
 from nandlab.display import quantity
 
 MOST_UNWRITTEN = 0.01
@@ -24,9 +25,17 @@ def without_effect(config: dict[str, Any]) -> list[str]:
             "refresh.patrol_hours: what a patrol finds is rewritten only with refresh.rber, or"
             " gc.reclaim_rounds"
         )
+    aged = [f"age.{key}" for key, value in config["age"].items() if value]
+    if aged and _has_levels_only(config["chip"]):
+        verb = "changes" if len(aged) == 1 else "change"
+        notices.append(
+            f"chip.cell has levels and no mechanism, as one fitted to a histogram: it knows no wear"
+            f" and no retention, so {' and '.join(aged)} {verb} no errors (tables as"
+            " [chip.cell.wear] and [chip.cell.retention] do; or fit error counts over cycles)"
+        )
     if config["chip"]["array"]["name"] != "ideal":
         return notices
-    changed = [f"age.{key}" for key, value in config["age"].items() if value]
+    changed = aged
     if refresh.get("after_hours", 0) > 0:
         changed = [key for key in changed if key != "age.retention_hours"]
     changed += ["retry.name"] if config["retry"]["name"] != "none" else []
@@ -38,6 +47,11 @@ def without_effect(config: dict[str, Any]) -> list[str]:
         *notices,
         f"chip.array `ideal`: reads have no errors, so {' and '.join(changed)} {verb} none",
     ]
+
+
+def _has_levels_only(chip: dict[str, Any]) -> bool:
+    """Whether errors are those of a cell that nothing happens to."""
+    return is_of_the_cell(chip["array"]) and set(chip.get("cell") or ()) == {"levels"}
 
 
 def beyond_belief(report: dict[str, Any]) -> list[str]:

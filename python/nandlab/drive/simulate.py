@@ -314,6 +314,7 @@ def simulate(
         if report["power"] and report["power"]["cut"]:
             report["power"]["start_up"] = start_up(simulation.start_up, stop, progress)
             finished &= report["power"]["start_up"] is not None
+        report["nandlab"]["notices"] += what.notes
         report["sim"] |= {
             "begun": begun,
             "interrupted": not finished,
@@ -429,7 +430,7 @@ def simulation_of(loaded: Config, what: Plan) -> _core.Simulation:
     return _core.Simulation(
         loaded.native,
         what.kind,
-        what.source,
+        what.path,
         native_options(what.format, what.options),
         what.iodepth,
         what.precondition,

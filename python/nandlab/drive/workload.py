@@ -10,6 +10,7 @@ from typing import Any, Literal
 from nandlab.catalogue import presets
 from nandlab.given.arguments import whole
 from nandlab.given.refusal import refusal
+from nandlab.trace import recording
 from nandlab.trace.format import check_format
 from nandlab.trace.options import TraceOptions, given_options
 
@@ -48,6 +49,16 @@ class Plan:
     def files(self) -> list[str]:
         """The files that are read."""
         return [self.source] if self.kind in ("fio", "trace") else []
+
+    @property
+    def path(self) -> str:
+        """What the engine reads: the source, or of a recording that ends early what is whole."""
+        return recording.readable(self.source) if self.kind == "trace" else self.source
+
+    @property
+    def notes(self) -> list[str]:
+        """What a run of it does not repeat."""
+        return recording.notes(self.source) if self.kind == "trace" else []
 
     def facts(self) -> dict[str, Any]:
         """Its part of the report: enough to repeat the run."""

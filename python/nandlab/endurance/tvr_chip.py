@@ -51,9 +51,9 @@ class Figures:
     """Of the worst page type, fresh, read at once."""
     pe_cycles: int
     """Until the worst page type errs at the limit, read at once."""
-    hours: float
+    retention_hours: float
     """Until then, fresh."""
-    worn_hours: float
+    worn_retention_hours: float
     """The same at the rated cycles."""
 
 
@@ -88,8 +88,11 @@ class TvrChip(InNotebook):
             ("program (us)", lambda f: _list(f.program_us, 0)),
             ("error rate at once", lambda f: f"{f.rber:.3g}"),
             ("cycles to the limit", lambda f: _count(f.pe_cycles)),
-            ("retention, fresh", lambda f: _hours(f.hours)),
-            (f"retention, {self.rated_pe_cycles:,} cycles", lambda f: _hours(f.worn_hours)),
+            ("retention, fresh", lambda f: _hours(f.retention_hours)),
+            (
+                f"retention, {self.rated_pe_cycles:,} cycles",
+                lambda f: _hours(f.worn_retention_hours),
+            ),
         ]
         lines = [f"{'':28} {'original':>26} {'reduced':>26}"]
         for name, of in rows:
@@ -103,7 +106,7 @@ def tvr_chip(
     chip: str | PathLike[str] = "wang2014_mlc",
     *,
     keep: float | None = None,
-    hours: float = 0.0,
+    retention_hours: float = 0.0,
     pe_cycles: int = 0,
     times: str = "cell",
     rber_limit: float = 4.5e-4,
@@ -115,7 +118,7 @@ def tvr_chip(
         chip: a chip with a cell, preset or file, whose program times are those of its cell.
         keep: share of each margin that is kept: 0 is the paper's retention-free case, 1 changes
             nothing. Left out, the least with which data survive, to a thousandth.
-        hours: how long data must survive, without `keep`.
+        retention_hours: how long data must survive, without `keep`.
         pe_cycles: after how many cycles, without `keep`.
         times: ``cell`` (the part of a program without pulses stays) or ``steps`` (it shrinks too).
         rber_limit: raw bit error rate that the ECC still corrects.
@@ -126,14 +129,17 @@ def tvr_chip(
             have no margin to give, or data that do not survive with whole margins either.
     """
     rber_limit = number("tvr: rber_limit", rber_limit)
-    hours, pe_cycles = number("tvr: hours", hours), whole("tvr: pe_cycles", pe_cycles, 0, 10**7)
+    hours = number("tvr: retention_hours", retention_hours)
+    pe_cycles = whole("tvr: pe_cycles", pe_cycles, 0, 10**7)
     if keep is not None:
         keep = number("tvr: keep", keep)
         if not 0 <= keep <= 1:
             raise refusal("tvr", f"keep = {keep:g}: out of range", "0 to 1")
         if hours or pe_cycles:
             raise refusal(
-                "tvr", "keep beside hours or pe_cycles", hint="give the share or what it is for"
+                "tvr",
+                "keep beside retention_hours or pe_cycles",
+                hint="give the share or what it is for",
             )
     if as_text("tvr: times", times, ", ".join(TIMES)) not in TIMES:
         raise refusal("tvr", f"times = {times!r}", TIMES, given=times)
@@ -226,14 +232,16 @@ def _figures(of: Cell, limit: float, rated: int) -> Figures:
         program_us=tuple(of.times(0).program_us),
         rber=_worst(of, 0, 0.0),
         pe_cycles=int(_last_within(lambda n: _worst(of, round(n), 0.0), limit, MOST_CYCLES)),
-        hours=_last_within(lambda h: _worst(of, 0, h), limit, MOST_HOURS),
-        worn_hours=_last_within(lambda h: _worst(of, rated, h), limit, MOST_HOURS),
+        retention_hours=_last_within(lambda h: _worst(of, 0, h), limit, MOST_HOURS),
+        worn_retention_hours=_last_within(lambda h: _worst(of, rated, h), limit, MOST_HOURS),
     )
 
 
 def _worst(of: Cell, pe_cycles: int, hours: float) -> float:
     """Error rate of the worst page type."""
-    rates = (of.rber(page.page_type, pe_cycles=pe_cycles, hours=hours) for page in of.pages)
+    rates = (
+        of.rber(page.page_type, pe_cycles=pe_cycles, retention_hours=hours) for page in of.pages
+    )
     return max(map(float, rates))
 
 
@@ -269,7 +277,8 @@ def _with_text(
     text = re.sub(r"^summary\s*=.*\n", "", text, flags=re.M)
     text = re.sub(r"\A(#[^\n]*\n)+", "", text)
     kept = re.sub(r"^\[\[?cell(\.[^\]]*)?\][^\n]*\n.*?(?=^\[|^#|\Z)", "", text, flags=re.M | re.S)
-    hours = f"{_hours(made.reduced.hours)} fresh, {_hours(made.reduced.worn_hours)} worn"
+    fresh, worn = made.reduced.retention_hours, made.reduced.worn_retention_hours
+    hours = f"{_hours(fresh)} fresh, {_hours(worn)} worn"
     head = [
         f"# {made.chip} with reduced threshold voltages, by `nandlab tvr`: {made.keep:g} of each",
         f"# margin is kept. Retention at an error rate of {made.rber_limit:g}: {hours}",

@@ -50,7 +50,7 @@ def chip_toml(fitted: Fit, chip: str) -> str:
     text = re.sub(
         r"^summary\s*=.*$", lambda _: f"summary = {toml_value(summary)}", text, count=1, flags=re.M
     )
-    own = [*_array(fitted)]
+    own = [*_array(fitted, int(tables.get("cell_bits", 1)))]
     kept = _without(text, "array", chip)
     if fitted.bins is not None:
         # The cell that was measured takes the place of the chip's own.
@@ -123,8 +123,8 @@ def _without(text: str, table: str, chip: str) -> str:
     return kept
 
 
-def _array(fitted: Fit) -> list[str]:
-    """The keys with their sources."""
+def _array(fitted: Fit, cell_bits: int) -> list[str]:
+    """The keys with their sources, for a chip of so many page types."""
     if fitted.bins is not None:
         return ['name = "table"                               # derived: of the levels below']
     by_name = {parameter.name: parameter for parameter in fitted.parameters}
@@ -135,7 +135,7 @@ def _array(fitted: Fit) -> list[str]:
         if isinstance(value, str):
             lines.append(written)
         elif isinstance(value, list):
-            lines += _points(fitted, value)
+            lines += _points(fitted, value, cell_bits)
         elif parameter is not None:
             lines.append(f"{written:44} # {_measured(fitted, parameter)}")
         else:
@@ -143,8 +143,11 @@ def _array(fitted: Fit) -> list[str]:
     return lines
 
 
-def _points(fitted: Fit, points: list[dict[str, Any]]) -> list[str]:
-    """The points of a table; their rates are the first parameters, in the same order."""
+def _points(fitted: Fit, points: list[dict[str, Any]], cell_bits: int) -> list[str]:
+    """The points of a table; their rates are the first parameters, in the same order.
+
+    A rate for all page types stands there for each of them: a drive asks for that of a page.
+    """
     rates = iter(fitted.parameters)
     lines = []
     for point in points:
@@ -154,7 +157,9 @@ def _points(fitted: Fit, points: list[dict[str, Any]]) -> list[str]:
                 lines.append(f"{f'{key} = {value}':44} # measured: at this point")
         lines.append("rber = [")
         for value in point["rber"]:
-            lines.append(f"{f'    {value},':44} # {_measured(fitted, next(rates))}")
+            copies = cell_bits if len(point["rber"]) == 1 else 1
+            line = f"{f'    {value},':44} # {_measured(fitted, next(rates))}"
+            lines += [line] * copies
         lines.append("]")
     return lines
 

@@ -73,5 +73,8 @@ def nearest(name: object, names: Iterable[str], cutoff: float = 0.6) -> str:
     # Nothing is near a very long text, and the search would be slow.
     if not isinstance(name, str) or len(name) > _LONGEST_NAME:
         return ""
-    near = get_close_matches(name, list(names), 1, cutoff)
+    every = list(names)
+    # A name without its first words is too unlike the whole one for what follows.
+    longer = [each for each in every if name and each.endswith((f"_{name}", f"-{name}"))]
+    near = longer[:1] or get_close_matches(name, every, 1, cutoff)
     return f"; did you mean `{near[0]}`?" if near else ""

@@ -245,7 +245,7 @@ class _Living:
         one = _core.Life(
             native,
             what.kind,
-            what.source,
+            what.path,
             options,
             what.iodepth,
             shares_of(report),

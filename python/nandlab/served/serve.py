@@ -29,6 +29,7 @@ from nandlab.given.refusal import refusal
 from nandlab.process.interrupt import Stop
 from nandlab.process.memory import memory_limit_bytes
 from nandlab.served.server import Server
+from nandlab.served.store import Claim
 
 SOCKET = "nandlab.sock"
 """Where a server listens if nothing else is said."""
@@ -103,7 +104,7 @@ class Service:
             begun.keep_requests()
         if self.timeline:
             begun.keep_timeline(self.timeline_spans or TIMELINE_SPANS, 0)
-        native = self._native(begun, end)
+        native, claim = self._native(begun, end)
         log = RequestLog(requests_path, metadata(facts)) if is_logged else None
         return Server(
             begun,
@@ -117,14 +118,22 @@ class Service:
             precondition_wall_s=precondition_wall_s,
             files=[Path(file) for file in (*inputs, *outputs.values()) if file is not None],
             end=end,
+            record=self.record,
+            claim=claim,
         )
 
     def _native(
         self, begun: _core.Simulation, end: Callable[[_core.Simulation], object] | None
-    ) -> _core.Server:
-        """The server of a simulation; one that is refused gives its drive back."""
+    ) -> tuple[_core.Server, Claim | None]:
+        """The server of a simulation, with its hold on the file of its bytes.
+
+        One that is refused gives its drive back.
+        """
+        claim = None if self.store is None else Claim(self.store, is_shared=self.readonly)
         try:
-            return _core.Server(
+            if claim is not None:
+                claim.take()
+            native = _core.Server(
                 begun,
                 None if self.address.socket is None else str(self.address.socket),
                 self.address.port,
@@ -136,7 +145,17 @@ class Service:
                 self.readonly,
                 memory_limit_bytes(),
             )
+            if claim is not None:
+                # The engine may have made the file.
+                try:
+                    claim.take()
+                except _core.NandlabError:
+                    native.stop(begun)
+                    raise
+            return native, claim
         except _core.NandlabError:
+            if claim is not None:
+                claim.release()
             if end is not None:
                 end(begun)
             raise
@@ -219,7 +238,7 @@ def serve(
         port: TCP port instead, of this machine alone; 0 is one that is free.
         listen_anywhere: other machines may connect too. There is no password and no encryption.
         store: file that keeps the bytes; it is made where it is missing. Left out, they are kept in
-            memory.
+            memory. Two servers at a time may share a file only where both are `readonly`.
         clock: ``real``: a request is answered when its simulated time has come. ``scaled=10``: the
             drive is ten times as slow. ``fast``: answers come at once, and simulated time is kept.
         integrity: ``model``: bytes are right unless the model of errors says that they cannot be
@@ -227,7 +246,8 @@ def serve(
             what the decoder makes of them; it needs ``ecc.model = "exact"``.
         readonly: clients may not write.
         record: trace of all that clients ask for, which `nandlab.run` replays: one of fio's I/O
-            logs; ``.gz`` and ``.zst`` are compressed.
+            logs; ``.gz`` and ``.zst`` are compressed. It also says when the drive was aged, cut
+            off, or had a die exchanged, which a replay does not repeat.
         requests: keeps every request for `Result.requests`, as for `nandlab.run`.
         timeline: keeps spans for `Result.timeline`.
         timeline_spans: how many spans are kept (200,000).
@@ -238,7 +258,8 @@ def serve(
         The server, which is under way.
 
     Raises:
-        NandlabError: an input is refused; a zoned drive; a socket or port that is taken.
+        NandlabError: an input is refused; a zoned drive; a socket, a port or a store that
+            is taken.
         KeyboardInterrupt: Ctrl-C while the drive is preconditioned.
     """
     how = service(

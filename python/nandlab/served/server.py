@@ -20,6 +20,8 @@ from nandlab.drive.simulate import result_of
 from nandlab.given.arguments import named, number, whole
 from nandlab.given.outputs import check_outputs
 from nandlab.process.memory import peak_rss_mb
+from nandlab.served.store import Claim
+from nandlab.trace.recording import Command, append
 
 
 @dataclass(frozen=True)
@@ -69,13 +71,16 @@ class Server:
         precondition_wall_s: float,
         files: Sequence[Path],
         end: Callable[[_core.Simulation], object] | None,
+        record: Path | None = None,
+        claim: Claim | None = None,
     ) -> None:
         self._simulation, self._native = simulation, native
         self._loaded, self._facts = loaded, facts
         self._how = {"clock": clock, "integrity": integrity}
         self._log, self._has_timeline, self._end = log, has_timeline, end
         self._precondition_wall_s, self._start = precondition_wall_s, perf_counter()
-        self._files = files
+        self._files, self._record, self._claim = files, record, claim
+        self._commands: list[Command] = []
         self._result: Result | None = None
         self._has_ended = False
 
@@ -109,7 +114,7 @@ class Server:
         Raises:
             NandlabError: a drive without recovery (``recovery.name``), or one that is off.
         """
-        self._native.cut()
+        self._command("cut", self._native.cut)
 
     def restore(self) -> None:
         """Gives the drive its power back: it starts up, in simulated time.
@@ -117,7 +122,7 @@ class Server:
         Raises:
             NandlabError: a drive whose power has not been cut.
         """
-        self._native.restore()
+        self._command("restore", self._native.restore)
 
     def age(self, hours: float) -> None:
         """Lets hours pass at once for what is stored, as on a shelf: nothing is refreshed.
@@ -125,7 +130,8 @@ class Server:
         Raises:
             NandlabError: hours below 0, or more than 100 years.
         """
-        self._native.age(number("hours", hours))
+        given = number("hours", hours)
+        self._command("age", lambda: self._native.age(given), f"{given:.12g}")
 
     def exchange(
         self,
@@ -149,7 +155,14 @@ class Server:
         """
         number_of = whole("exchange.die", die, 0, 2**32 - 1)
         cycles = whole("exchange.pe_cycles", pe_cycles, 0, 2**32 - 1)
-        self._native.exchange(number_of, named("exchange.way", way, " or ".join(WAYS)), cycles)
+        chosen = named("exchange.way", way, " or ".join(WAYS))
+        begin = self._native.exchange
+        self._command("exchange", lambda: begin(number_of, chosen, cycles), str(number_of))
+
+    def _command(self, name: str, done: Callable[[], object], value: str = "") -> None:
+        """Does something that is no request, which the recording is to have too."""
+        done()
+        self._commands.append(Command(self._native.status()["now_ns"], name, value))
 
     def snapshot(self, path: str | PathLike[str]) -> None:
         """Saves the drive with its bytes to a file, and goes on.
@@ -192,6 +205,11 @@ class Server:
             if self._log is not None:
                 self._log.discard()
             raise
+        finally:
+            if self._claim is not None:
+                self._claim.release()
+        if self._record is not None:
+            append(self._record, self._commands)
         wall_s = perf_counter() - self._start
         if self._log is not None:
             self._log.add(self._simulation.take_requests())

@@ -97,7 +97,7 @@ def _refused(task: Task) -> NandlabError | None:
         simulation = _core.Simulation(
             Source.of(task.drive, task.sets, None, own).loaded.native,
             what.kind,
-            what.source,
+            what.path,
             native_options(what.format, what.options),
             what.iodepth,
             "none",

@@ -7,6 +7,7 @@ from typing import Any
 from nandlab import _core
 from nandlab.given.arguments import named
 from nandlab.trace.options import TraceOptions, native_options
+from nandlab.trace.recording import readable
 
 
 def trace_info(
@@ -27,5 +28,7 @@ def trace_info(
         NandlabError: a bad line (file, line, field, value, what is expected), or no such file.
     """
     path = named("trace", path, "a path")
-    loaded: dict[str, Any] = json.loads(_core.trace_info(path, native_options(format, options)))
+    loaded: dict[str, Any] = json.loads(
+        _core.trace_info(readable(path), native_options(format, options))
+    )
     return loaded

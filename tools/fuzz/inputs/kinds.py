@@ -84,7 +84,7 @@ def _drive(dice: Dice, case: Case, run: dict[str, str]) -> tuple[dict[str, list[
     data = drives.file(dice, sets, run)
     case.files["drive.toml"] = damaged(data, dice) if dice.spoils(0.4) else data
     if run or dice.chance(0.5):
-        return {}, ["drive.toml"]
+        return {}, ["--drive", "drive.toml"]
     return {"--drive": ["drive.toml"]}, []
 
 
@@ -237,7 +237,7 @@ def _board(dice: Dice, case: Case) -> None:
         for key, values in (
             ("points", ("1", "2", "3", "0")),
             ("repeats", ("1", "2")),
-            ("retention_hours", options.VALUES["--hours"]),
+            ("retention_hours", options.VALUES["--retention-hours"]),
             ("temperature_c", options.VALUES["--temperature-c"]),
             ("block", ("0", "1", "5", "100000")),
             ("profile", ("client", "bake_52c", "enterprise")),
@@ -351,7 +351,7 @@ def _cell(dice: Dice, case: Case) -> None:
         given[option] = [value or dice.one(options.VALUES[option])]
     if dice.chance(0.2):
         given["--set"] = [_cell_assignment(dice)]
-    state = ("--pe-cycles", "--hours", "--reads", "--reprograms", "--temperature-c")
+    state = ("--pe-cycles", "--retention-hours", "--reads", "--reprograms", "--temperature-c")
     for option in dice.some(state, 4):
         given[option] = [dice.one(options.VALUES[option])]
     case.steps = [
@@ -435,7 +435,7 @@ def _word(dice: Dice, case: Case) -> None:
         ["presets", dice.one((*PRESETS, dice.odd()))],
         ["show", dice.one((*PRESETS["drive"], *PRESETS["chip"], "chip/tlc_3d", dice.odd()))],
         ["schema"],
-        ["cite", dice.one((*PRESETS["drive"], dice.odd()))],
+        ["cite", "--drive", dice.one((*PRESETS["drive"], dice.odd()))],
         ["explain", dice.one((dice.one(paths), dice.odd()))],
         ["explain", dice.one(paths), "--drive", dice.one(PRESETS["drive"])],
         ["ecc", "list"],
@@ -478,7 +478,7 @@ def _parts(dice: Dice, case: Case) -> None:
     case.files["job.fio"] = jobs.file(dice)
     given = {"--workload": ["job.fio"], "--precondition": [dice.one(("none", "fill", "steady"))]}
     given |= _outputs(dice, case)
-    case.steps = [Command(options.line(dice, "run", given, ("drive.toml",), most=0))]
+    case.steps = [Command(options.line(dice, "run", given, ("--drive", "drive.toml"), most=0))]
 
 
 def _sweep(dice: Dice, case: Case) -> None:

@@ -114,7 +114,7 @@ def calibration(dice: Dice, case: Case) -> None:
         given["--metrics"] = [dice.one(("iops", "iops,p99_us", "iop"))]
     without = ("--column", "--rows", "--rename", "--precondition", "--holdout", "--table")
     most = 2 if dice.is_wild else 0
-    line = options.line(dice, "calibrate", given, ("tiny",), most=most, without=without)
+    line = options.line(dice, "calibrate", given, ("--drive", "tiny"), most=most, without=without)
     case.steps = [Command(line)]
     if "--out" in given and dice.chance(0.5):
         case.steps.append(Command(["lint", "f.toml"]))

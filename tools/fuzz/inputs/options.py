@@ -67,7 +67,6 @@ VALUES: dict[str, tuple[str, ...]] = {
     "--format": tuple(member.name for member in catalogue.roster("trace")),
     "--frames": ("2", "5"),
     "--from": ("d.nldrive",),
-    "--hours": _HOURS,
     "--iodepth": ("1", "2", "8", "256"),
     "--json": ("r.json", "r.json", "-"),
     "--law": (

@@ -17,15 +17,12 @@ from nandlab.process.interrupt import Stop
 
 
 def life(
-    config: Annotated[
-        str | None,
-        typer.Argument(
-            help="Drive file; its `run` table may say what to run.", metavar="CONFIG.toml"
-        ),
-    ] = None,
     drive: Annotated[
         str | None,
-        typer.Option(help="Preset or drive file.", autocompletion=preset_of("drive")),
+        typer.Option(
+            help="Preset or drive file, whose `run` table may say what to run.",
+            autocompletion=preset_of("drive"),
+        ),
     ] = None,
     workload: Annotated[str | None, typer.Option(help="fio job file.")] = None,
     trace: Annotated[str | None, typer.Option(help="Recorded trace.")] = None,
@@ -97,12 +94,10 @@ def life(
     from nandlab.life.whole import LifeUnfinished
     from nandlab.life.whole import life as lived
 
-    if (config is None) == (drive is None):
-        problem = "no drive" if drive is None else "CONFIG.toml and --drive are both given"
-        raise refusal("life", problem, "a CONFIG.toml, or --drive with a preset or a file")
-    chosen = config or drive or ""
+    if drive is None:
+        raise refusal("life", "no drive", "--drive with a preset or a file")
     outputs = {"--json": json_file(json), "--parquet": parquet, "--plot": plot}
-    check_outputs(outputs, [name for name in (chosen, workload, trace) if name])
+    check_outputs(outputs, [name for name in (drive, workload, trace) if name])
     if parquet is not None:
         check_kind("--parquet", parquet, KINDS)
     if plot is not None:
@@ -111,7 +106,7 @@ def life(
     with shown_causes(), ProgressBar(is_shown=not quiet) as bar:
         try:
             found = lived(
-                chosen,
+                drive,
                 workload,
                 trace=trace,
                 format=format,

@@ -29,15 +29,12 @@ _TRACE = "How a trace is read"
 
 
 def run(
-    config: Annotated[
-        str | None,
-        typer.Argument(
-            help="Drive file; its `run` table may say what to run.", metavar="CONFIG.toml"
-        ),
-    ] = None,
     drive: Annotated[
         str | None,
-        typer.Option(help="Preset or drive file.", autocompletion=preset_of("drive")),
+        typer.Option(
+            help="Preset or drive file, whose `run` table may say what to run.",
+            autocompletion=preset_of("drive"),
+        ),
     ] = None,
     saved: Annotated[
         str | None,
@@ -203,7 +200,7 @@ def run(
     ] = None,
 ) -> None:
     """Runs a fio job file or a recorded trace on a drive."""
-    chosen = _one_of(config, drive, saved)
+    chosen = _one_of(drive, saved)
     if saved is not None:
         _check_saved({"--set": set, "--seed": seed, "--precondition": precondition})
     to_stdout = json == Path("-")
@@ -319,12 +316,12 @@ class _What(TypedDict):
     outputs: dict[str, Path | None]
 
 
-def _one_of(config: str | None, drive: str | None, saved: str | None) -> str:
+def _one_of(drive: str | None, saved: str | None) -> str:
     """The drive, which is named in one way."""
-    given = {"CONFIG.toml": config, "--drive": drive, "--from": saved}
+    given = {"--drive": drive, "--from": saved}
     ways = {way: name for way, name in given.items() if name is not None}
     if len(ways) != 1:
-        expected = "a CONFIG.toml, --drive with a preset or a file, or --from with a saved drive"
+        expected = "--drive with a preset or a file, or --from with a saved drive"
         problem = " and ".join(ways) + " are both given" if ways else "no drive"
         raise refusal("run", problem, expected)
     return next(iter(ways.values()))

@@ -22,13 +22,13 @@ def tvr(
             autocompletion=preset_of("chip"),
         ),
     ] = "wang2014_mlc",
-    hours: Annotated[float, typer.Option(help="How long data must survive.")] = 0.0,
+    retention_hours: Annotated[float, typer.Option(help="How long data must survive.")] = 0.0,
     pe_cycles: Annotated[int, typer.Option(help="After how many program/erase cycles.")] = 0,
     keep: Annotated[
         float | None,
         typer.Option(
-            help="Share of each margin between levels that is kept, instead of --hours and"
-            " --pe-cycles: 0 is the paper's retention-free case."
+            help="Share of each margin between levels that is kept, instead of --retention-hours"
+            " and --pe-cycles: 0 is the paper's retention-free case."
         ),
     ] = None,
     times: Annotated[
@@ -57,6 +57,11 @@ def tvr(
     outputs = {"--out": out, "--json": json_file(json)}
     check_outputs(outputs, [chip, *parameter_files(chip)])
     made = tvr_chip(
-        chip, keep=keep, hours=hours, pe_cycles=pe_cycles, times=times, rber_limit=rber_limit
+        chip,
+        keep=keep,
+        retention_hours=retention_hours,
+        pe_cycles=pe_cycles,
+        times=times,
+        rber_limit=rber_limit,
     )
     answer(made, out, json, outputs["--json"])

@@ -21,9 +21,8 @@ FIT = "Fit"
 def calibrate(
     drive: Annotated[
         str,
-        typer.Argument(
-            metavar="DRIVE.toml",
-            help="Drive file or preset to begin with.",
+        typer.Option(
+            help="Preset or drive file to begin with.",
             autocompletion=preset_of("drive"),
         ),
     ],

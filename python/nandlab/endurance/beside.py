@@ -1,0 +1,55 @@
+"""Error rates of a chip whose array is not its cell: what drives have beside what a cell shows.
+
+A chip that was fitted to measurements keeps the cell of the chip that it was made from. Commands
+that simulate that cell say the rates of the array too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from nandlab.cell.pages import PAGE_TYPES
+from nandlab.cell.source import is_of_the_cell
+from nandlab.endurance.rates import Rates
+
+
+def rates_beside(
+    name: str,
+    chip: Mapping[str, Any],
+    *,
+    pe_cycles: int,
+    retention_hours: float,
+    reads: int,
+    temperature_c: float | None = None,
+) -> dict[str, float] | None:
+    """The rates of a chip's array by page type; None where they are those of its cell.
+
+    Args:
+        name: of the chip, for errors.
+        chip: its tables, with ``array`` and ``cell_bits``.
+        pe_cycles: of the block.
+        retention_hours: since the data were written.
+        reads: of the block since then.
+        temperature_c: of the hours; left out, the one that the rates hold for.
+
+    Raises:
+        NandlabError: a state beyond the measured points.
+    """
+    array = chip.get("array")
+    if not isinstance(array, Mapping) or is_of_the_cell(array):
+        return None
+    bits = int(chip["cell_bits"])
+    rates, hours = Rates(name, array, bits=bits), retention_hours
+    if temperature_c is not None:
+        hours = rates.aging(None, None)(hours, temperature_c)
+    pages = [(page, hours, reads) for page in range(bits)]
+    return dict(zip(PAGE_TYPES[bits], rates.after(pages, pe_cycles), strict=True))
+
+
+def in_words(rates: Mapping[str, float]) -> str:
+    """Rates for people: one number where all page types have it."""
+    told = {name: f"{rate:.3e}" for name, rate in rates.items()}
+    if len({*told.values()}) == 1:
+        return next(iter(told.values()))
+    return ", ".join(f"{name} {rate}" for name, rate in told.items())

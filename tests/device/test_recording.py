@@ -1,0 +1,135 @@
+"""What a served drive leaves behind: recordings, whole or cut off, and the file of its bytes."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import nandlab as lab
+from nandlab.trace.recording import commands_in
+from tests.conftest import COMMAND, Ended, carries, refused
+from tests.device.clients import SMALL, Client
+from tests.waiting import until
+
+Run = Callable[..., Ended]
+#: So many that Zstandard has written more than one block.
+COUNT = 12000
+KINDS = ("disk.iolog", "disk.iolog.gz", "disk.iolog.zst")
+
+
+def recorded(path: str, count: int, hours: float | None = None) -> None:
+    """Serves a drive that is written to, aged in the middle if hours are given, and read."""
+    served = lab.serve("tiny", set=SMALL, clock="fast", record=path)
+    with served as server, Client(server.uri) as client:
+        for n in range(count):
+            client.write(4096 * (n * 37 % 1000), bytes(4096))
+            if hours is not None and n == count // 2:
+                server.age(hours)
+
+
+@pytest.mark.parametrize("path", KINDS)
+def test_a_replay_says_that_the_drive_was_aged(folder: Path, path: str) -> None:
+    """Its hours and its moment; a recording without commands has nothing to say."""
+    recorded(path, 200, hours=17520)
+    [command] = commands_in(path)
+    assert (command.name, command.value) == ("age", "17520")
+    replayed = lab.run("tiny", set=SMALL, trace=path)
+    assert replayed.to_dict()["host"]["write"]["requests"] == 200
+    [told] = [note for note in replayed.notices if path in note]
+    carries(told, "17520")
+    assert f"{command.now_ns / 1e9:,.6g}" in told
+    recorded("plain.iolog", 50)
+    assert commands_in("plain.iolog") == []
+    assert not [note for note in lab.run("tiny", trace="plain.iolog").notices if "plain" in note]
+
+
+def test_every_command_is_recorded(folder: Path) -> None:
+    """A power cut and an exchange are no requests either."""
+    sets = {
+        "chip.geometry.pages_per_block": 16,
+        "chip.geometry.blocks_per_plane": 40,
+        "ftl.overprovisioning": 1.5,
+    }
+    with lab.serve("tiny", set=sets, clock="fast", record="a.iolog") as server:
+        with Client(server.uri) as client:
+            client.write(0, bytes(4096))
+        server.exchange(2)
+    recovering = {**SMALL, "recovery.name": "scan_blocks"}
+    with lab.serve("tiny", set=recovering, clock="fast", record="b.iolog") as server:
+        with Client(server.uri) as client:
+            client.write(0, bytes(4096))
+        server.cut()
+        server.restore()
+    assert [(each.name, each.value) for each in commands_in("a.iolog")] == [("exchange", "2")]
+    assert [each.name for each in commands_in("b.iolog")] == ["cut", "restore"]
+    assert lab.run("tiny", set=SMALL, trace="b.iolog").checks.ok
+
+
+@pytest.mark.parametrize("path", KINDS)
+def test_a_recording_that_ends_early_is_read_to_its_last_whole_line(
+    nandlab: Run, folder: Path, path: str
+) -> None:
+    """Wherever it is cut: no request is invented, none that is whole is lost, and it is said."""
+    recorded(path, COUNT)
+    every = Path(path).read_bytes()
+    counts = []
+    for share in (0.5, 0.9, 0.99):
+        cut = Path(f"cut-{share}-{path}")
+        # The last bytes of a plain file would be the end of a number.
+        cut.write_bytes(every[: int(len(every) * share)])
+        counts.append(lab.trace_info(cut)["requests"])
+        if path == "disk.iolog":
+            assert counts[-1] == cut.read_bytes().count(b" write ") - (
+                b" write " in cut.read_bytes().splitlines()[-1]
+            )
+    assert counts == sorted(counts)
+    assert counts[-1] <= COUNT
+    assert counts[0] > 0
+    replayed = lab.run("tiny", set=SMALL, trace="cut-0.99-" + path)
+    assert replayed.to_dict()["host"]["write"]["requests"] == counts[-1]
+    assert [note for note in replayed.notices if path in note]
+    assert path in nandlab("trace", "info", "cut-0.99-" + path).err
+
+
+def test_a_store_belongs_to_one_server(folder: Path) -> None:
+    """The second is refused; those who only read share it; it is free once a server has ended."""
+    how: dict[str, Any] = {"set": SMALL, "clock": "fast", "store": "disk.img"}
+    with lab.serve("tiny", socket="a.sock", **how) as server:
+        for readonly in (False, True):
+            with refused("--store disk.img", "server"):
+                lab.serve("tiny", socket="b.sock", readonly=readonly, **how)
+        with Client(server.uri) as client:
+            client.write(0, b"a" * 4096)
+    readers = [lab.serve("tiny", socket=f"{name}.sock", readonly=True, **how) for name in "cd"]
+    with refused("--store disk.img", "server"):
+        lab.serve("tiny", socket="e.sock", **how)
+    for reader in readers:
+        reader.stop()
+    lab.serve("tiny", socket="e.sock", **how).stop()
+
+
+def test_a_killed_server_lets_go_of_its_store(folder: Path) -> None:
+    """After `kill -9` the file is free, and its recording can be replayed."""
+    sets = [f"--set={key}={value}" for key, value in SMALL.items()]
+    command = [COMMAND, "nbd", "--drive", "tiny", *sets, "--clock", "fast", "--store", "disk.img"]
+    command += ["--record", "disk.iolog", "--quiet", "--socket", "a.sock"]
+    process = subprocess.Popen(command)
+    try:
+        until(lambda: Path("a.sock").exists(), what="socket")
+        with Client("nbd+unix:///?socket=a.sock") as client:
+            for n in range(1000):
+                client.write(4096 * n, bytes(4096))
+        with refused("--store disk.img", "server"):
+            lab.serve("tiny", set=SMALL, socket="b.sock", store="disk.img")
+        process.send_signal(signal.SIGKILL)
+        process.wait(10)
+    finally:
+        process.kill()
+    lab.serve("tiny", set=SMALL, socket="b.sock", store="disk.img", clock="fast").stop()
+    assert 0 < lab.trace_info("disk.iolog")["requests"] <= 1000
+    assert lab.run("tiny", set=SMALL, trace="disk.iolog").checks.ok

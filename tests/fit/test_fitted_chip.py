@@ -1,0 +1,85 @@
+"""Chips with fitted error rates: what is said where their cell is simulated instead."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import nandlab as lab
+from tests.conftest import Ended, carries
+
+Run = Callable[..., Ended]
+
+LAW = {"name": "power_law", "epsilon": 1e-5, "alpha": 1e-9, "k": 1.5, "beta": 0.0, "gamma": 0.0}
+AT = ("--pe-cycles", "3000", "--retention-hours", "1000")
+
+
+def law(pe_cycles: int) -> float:
+    """The rate of `LAW`."""
+    return 1e-5 + 1e-9 * pe_cycles**1.5
+
+
+@pytest.fixture
+def chip(folder: Path) -> str:
+    """A chip whose cell is that of a preset, and whose rates are of a law."""
+    text = lab.show("chip/tlc_3d")
+    head, _, rest = text.partition("[array]")
+    _, _, behind = rest.partition("\n[")
+    keys = "\n".join(f"{key} = {value!r}" for key, value in LAW.items())
+    (folder / "my.toml").write_text(f"{head}[array]\n{keys}\n{'[' + behind if behind else ''}")
+    return "my.toml"
+
+
+def test_a_cell_says_the_rates_of_the_array_first(nandlab: Run, chip: str) -> None:
+    """In the table and as JSON, named as what they are; a chip of its cell has one rate."""
+    report = nandlab("cell", chip, *AT, "--json", "-").succeeded().json
+    for page in report["pages"]:
+        assert page["array_rber"] == pytest.approx(law(3000), rel=1e-6)
+        assert page["rber"] > 2 * page["array_rber"]
+    printed = nandlab("cell", chip, *AT).succeeded().out
+    assert printed.index("chip.array") < printed.index("of the cell")
+    assert printed.index(f"{law(3000):.3e}") < printed.index(f"{report['pages'][0]['rber']:.3e}")
+    own = nandlab("cell", "tlc_3d", *AT, "--json", "-").succeeded().json
+    assert not any("array_rber" in page for page in own["pages"])
+    assert own["array_rber_unknown"] is None
+
+
+def test_a_board_says_the_rates_of_the_array(chip: str) -> None:
+    """At the end of its rows; where a procedure has no cycles, what has them."""
+    few = {
+        "procedure.points": 1,
+        "procedure.measured_cycles": 1,
+        "chip.geometry.pages_per_block": 96,
+    }
+    found = lab.board("wear", chip, cycles=300, set=few)
+    last = found.table().to_pylist()[-1]
+    [note] = found.notes
+    carries(note, "chip.array", f"{law(last['pe_cycles']):.3e}")
+    own = {"procedure.points": 2, "procedure.measured_cycles": 1}
+    own["chip.geometry.pages_per_block"] = 64
+    assert lab.board("wear", "wang2014_mlc", cycles=2000, set=own).notes == []
+
+
+LEVELS = {"vth_mean_v": [-2.0, 1.0, 2.0, 3.0], "vth_sigma_v": [0.4, 0.2, 0.2, 0.2]}
+
+
+def test_a_cell_of_levels_alone_does_not_age() -> None:
+    """As one that was fitted to a histogram: a run that ages it says so, another does not."""
+    drive = {
+        "drive_preset": "tiny",
+        "chip": {
+            "preset": "mqsim_mlc",
+            "geometry": {"blocks_per_plane": 64},
+            "cell": {"levels": LEVELS},
+            "array": {"name": "table"},
+        },
+    }
+    job = "[r]\nrw=randread\nbs=4k\nnumber_ios=50\n"
+    for cycles, count in ((0, 0), (3000, 1)):
+        found = lab.run(drive, job, precondition="fill", set={"age.pe_cycles": cycles})
+        told = [note for note in found.notices if "chip.cell" in note]
+        assert len(told) == count
+        for note in told:
+            carries(note, "age.pe_cycles", "histogram")
