@@ -74,11 +74,13 @@ class GivenFtl(NamedTuple):
 
 
 def given_ftl(given: object) -> GivenFtl:
-    """The FTL in an argument: a class, or an object of one.
+    """The FTL in an argument: a class, or an object of one; one that is checked stays as it is.
 
     Raises:
         NandlabError: something else, or a class without the methods that are needed.
     """
+    if isinstance(given, GivenFtl):
+        return given
     base = next((base for base in _METHODS if _is_of(given, base)), None)
     if base is None:
         expected = "a class (or an object of one) below nandlab.ftl.Ftl or nandlab.ftl.PageHooks"
@@ -109,19 +111,30 @@ def _is_of(given: object, base: type) -> bool:
 def _facts(made: object, base: type) -> dict[str, Any]:
     """Its class, a hash of the source, and the attributes of class and object."""
     kind = type(made)
-    own = [each for each in kind.__mro__ if issubclass(each, base) and each is not base]
-    digest = hashlib.sha256()
-    for each in own:
-        digest.update(_source(each))
+    own = _classes(kind, base)
     attributes: dict[str, Any] = {}
     for each in reversed(own):
         attributes |= {key: value for key, value in vars(each).items() if _is_fact(key, value)}
     attributes |= {key: value for key, value in vars(made).items() if key != "flash"}
     return {
         "class": f"{kind.__module__}.{kind.__qualname__}",
-        "source": digest.hexdigest()[:16],
+        "source": source_hash(kind),
         "attributes": {key: _fact(attributes[key]) for key in sorted(attributes)},
     }
+
+
+def source_hash(kind: type) -> str:
+    """A hash of the text of an FTL's class, and of those between it and its base."""
+    digest = hashlib.sha256()
+    base = next(base for base in _METHODS if issubclass(kind, base))
+    for each in _classes(kind, base):
+        digest.update(_source(each))
+    return digest.hexdigest()[:16]
+
+
+def _classes(kind: type, base: type) -> list[type]:
+    """A class and those above it, without the base."""
+    return [each for each in kind.__mro__ if issubclass(each, base) and each is not base]
 
 
 def _source(kind: type) -> bytes:

@@ -10,7 +10,6 @@ from nandlab import _core
 from nandlab._core import NandlabError
 from nandlab.catalogue import load_config
 from nandlab.drive.simulate import Source, ready_arrays, run
-from nandlab.ftl.source import ftl_in
 from nandlab.given.refusal import refusal
 from nandlab.process.memory import memory_limit_bytes
 from nandlab.study.expression import check_path, found
@@ -68,7 +67,7 @@ def _refused(task: Task) -> NandlabError | None:
     what = task.plan
     try:
         ready_arrays()
-        own = None if task.ftl is None else ftl_in("ftl", task.ftl)
+        own = None if task.ftl is None else task.ftl.load()
         simulation = _core.Simulation(
             Source.of(task.drive, task.sets, None, own).loaded.native,
             what.kind,

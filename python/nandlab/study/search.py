@@ -111,7 +111,7 @@ class Search:
             "drive": given.drive,
             "run": given.run,
             "sets": given.sets,
-            "ftl": given.ftl,
+            "ftls": [[one.name, one.load().facts] for one in given.own_ftls],
             "first": given.seed,
             "replicates": given.design.replicates,
             "axes": [[one.path, repr(one)] for one in given.axes],

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from nandlab.cli.files import OUTPUTS, Files, Json, Plot, Quiet, check_json, tell
-from nandlab.cli.study.sweep import show_rows, tell_notices
+from nandlab.cli.study.sweep import Ftls, show_rows, tell_notices
 from nandlab.display.terminal import FAULTY, INTERRUPTED, ProgressBar, say
 from nandlab.given.outputs import check_kind, check_outputs
 from nandlab.given.refusal import refusal
@@ -53,6 +53,7 @@ def search(
         typer.Option(
             metavar="KIND",
             help="Of --plot: pareto or scatter (what suits the objectives).",
+    ftl: Ftls = None,
             rich_help_panel=OUTPUTS,
         ),
     ] = None,
@@ -83,7 +84,7 @@ def search(
         raise refusal("", "--picture without --plot", hint="give both or neither")
     if table is not None:
         check_kind("--table", table, [".parquet"])
-    given = Study.load(study, out=out)
+    given = Study.load(study, out=out, ftls=ftl or ())
     with ProgressBar(is_shown=not quiet) as bar:
         try:
             found = given.search(
