@@ -280,6 +280,7 @@ class Study:
         *,
         objectives: Sequence[str] | None = None,
         limits: Sequence[str] | None = None,
+        replicates: int | None = None,
         sampler: str = "tpe",
         seed: int = 1,
         batch: int | None = None,
@@ -296,6 +297,9 @@ class Study:
             trials: combinations to try; whole batches. Replicates are not counted.
             objectives: ``"min COLUMN"``, ``"max COLUMN"``, in the place of the study's.
             limits: ``"COLUMN <= VALUE"``: what a good point keeps to, in the place of the study's.
+            replicates: runs of each combination, with seeds that follow each other, in the place
+                of the study's. Objectives and limits are those of the means; the best points say
+                which of them cannot be told apart.
             sampler: ``tpe``, ``gp``, ``nsga2``, ``nsga3``, ``cmaes``, ``qmc`` or ``random``.
             seed: of the sampler.
             batch: points that are chosen before the results of any of them are known (8).
@@ -314,7 +318,7 @@ class Study:
             workers = whole("workers", workers, 1, 4096)
         called("progress", progress)
         size = whole("batch", BATCH if batch is None else batch, 1, 10_000)
-        changed = {"objectives": objectives, "limits": limits}
+        changed = {"objectives": objectives, "limits": limits, "replicates": replicates}
         tables, place, folder = self._tables
         tables = tables | {key: value for key, value in changed.items() if value is not None}
         listed = Study.__new__(Study)
@@ -421,12 +425,14 @@ class Study:
     def pareto(self) -> list[dict[str, Any]]:
         """The combinations that no other one beats in all objectives, best first in the first one.
 
+        With replicates also those that are not surely beaten; see `nandlab.study.findings.pareto`.
+
         Raises:
             NandlabError: the study has fewer than two objectives.
         """
         from nandlab.study.findings.pareto import front
 
-        return front(self._given, self.means())
+        return front(self._given, self.means(), self.records())
 
     def sensitivity(self, column: str | None = None) -> list[dict[str, Any]]:
         """How much each axis matters for a column, the first one if left out; most first.

@@ -28,6 +28,12 @@ def search(
         list[str] | None,
         typer.Option(metavar="'COLUMN <= VALUE'", help="What a good point keeps to; repeatable."),
     ] = None,
+    replicates: Annotated[
+        int | None,
+        typer.Option(
+            help="Runs of each combination, with other seeds; in the place of the study's."
+        ),
+    ] = None,
     trials: Annotated[int, typer.Option(help="Combinations to try; whole batches.")] = 100,
     sampler: Annotated[
         str,
@@ -47,13 +53,13 @@ def search(
     executor: Annotated[
         str, typer.Option(metavar="local|dask=ADDRESS|MODULE:FACTORY", help="As for `sweep`.")
     ] = "local",
+    ftl: Ftls = None,
     plot: Plot = None,
     picture: Annotated[
         str | None,
         typer.Option(
             metavar="KIND",
             help="Of --plot: pareto or scatter (what suits the objectives).",
-    ftl: Ftls = None,
             rich_help_panel=OUTPUTS,
         ),
     ] = None,
@@ -91,6 +97,7 @@ def search(
                 trials,
                 objectives=None if not objectives else _parts(objectives),
                 limits=limits or None,
+                replicates=replicates,
                 sampler=sampler,
                 seed=seed,
                 batch=batch,

@@ -180,12 +180,15 @@ def doubts_of(study: Study) -> list[str]:
 
 
 def show_rows(shown: Console, study: Study, rows: list[dict[str, Any]]) -> None:
-    """Means over replicates, the first rows of them."""
+    """Means over replicates, the first rows of them; of a front what is certain of it."""
     from rich.table import Table
 
     given = study.given
     table = Table(box=None, pad_edge=False, header_style="bold")
     lines = rows[:_MOST_LINES]
+    is_front = "is_on_front" in rows[0] if rows else False
+    if is_front:
+        table.add_column("", justify="right")
     for axis in given.axes:
         table.add_column(axis.path, overflow="fold")
     for column in given.columns:
@@ -195,10 +198,17 @@ def show_rows(shown: Console, study: Study, rows: list[dict[str, Any]]) -> None:
     has_doubts = any(row["doubts"] for row in rows)
     if has_doubts:
         table.add_column("doubts")
+    if is_front:
+        table.add_column("on the front")
+        table.add_column("not surely better than", overflow="fold")
     for row in lines:
         axes = [_text(row[axis.path]) for axis in given.axes]
         figures = [_interval(row, column.name) for column in given.columns]
-        table.add_row(*axes, *figures, *([row["doubts"] or ""] if has_doubts else []))
+        cells = [*axes, *figures, *([row["doubts"] or ""] if has_doubts else [])]
+        if is_front:
+            others = ", ".join(map(str, row["no_sure_advantage_over"]))
+            cells = [str(row["number"]), *cells, "yes" if row["is_on_front"] else "maybe", others]
+        table.add_row(*cells)
     shown.print(table)
     if len(rows) > _MOST_LINES:
         shown.print(f"... {len(rows) - _MOST_LINES:,} more in {study.out / 'results.parquet'}")
