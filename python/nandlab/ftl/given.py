@@ -24,6 +24,9 @@ _METHODS = {
     PageHooks: ("begin", "stream", "victim", "collect"),
 }
 _NEEDED = ("place", "place_moves")
+_MOST_STREAMS = 16
+"""As of `ftl.host_streams`."""
+
 _SAVING = ("saved", "restore")
 
 
@@ -94,10 +97,12 @@ def given_ftl(given: object) -> GivenFtl:
         raise refusal("ftl", f"`{kind.__name__}` has no method `{missing[0]}`", ", ".join(_NEEDED))
     has += [name for name in _SAVING if callable(getattr(kind, name, None))]
     name = kind.__name__
-    streams = whole(f"{name}.streams", made.streams, 1, 8)
+    streams = whole(f"{name}.streams", made.streams, 1, _MOST_STREAMS)
     open_blocks = whole(f"{name}.open_blocks", made.open_blocks, 1, 1000) if is_whole else 0
     if "stream" in has and streams == 1:
-        raise refusal(f"{name}.stream", "it is never asked", "`streams`, 2 to 8, beside it")
+        raise refusal(
+            f"{name}.stream", "it is never asked", f"`streams`, 2 to {_MOST_STREAMS}, beside it"
+        )
     return GivenFtl(made, name, is_whole, has, streams, open_blocks, _facts(made, base))
 
 
