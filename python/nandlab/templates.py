@@ -127,7 +127,7 @@ objectives = ["max capacity_mib", "max kiops"]
 #seed = 1
 # Whole reports in the rows (about 5 KB each)
 #reports = true
-# An FTL in Python: a file, or FILE:CLASS
+# An FTL in Python: a file, or FILE:CLASS. Several, beside members: values of the axis ftl.name
 #ftl = "my_ftl.py"
 
 # What is run, as in a drive file. `workload` is a fio job file or, as here, its text

@@ -408,6 +408,18 @@ def test_what_is_refused(given: Any, parts: list[str]) -> None:
         nandlab.run("tiny", JOB, ftl=given)
 
 
+def test_as_many_streams_as_page_has() -> None:
+    class Sixteen(PageHooks):
+        streams = 16
+
+        def stream(self, unit: int, hint: int) -> int:
+            return unit % 16
+
+    # Each stream has open blocks of its own.
+    result = nandlab.run("tiny", JOB, ftl=Sixteen, set={"ftl.overprovisioning": 0.9})
+    assert result.checks.ok
+
+
 def test_no_other_ftl_beside_it() -> None:
     for sets in ({"ftl.name": "dftl"}, {"ftl.host_streams": 2}, {"ftl.superblock_dies": 0}):
         for ftl in (Plain, Streams):

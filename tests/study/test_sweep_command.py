@@ -171,7 +171,7 @@ def test_bad_options(
 
 def test_the_example_of_the_format(folder: Path):
     text = (ROOT / "docs/formats/study.md").read_text()
-    (block,) = re.findall(r"^```toml\n(.*?)^```", text, re.M | re.S)
+    block, *_ = re.findall(r"^```toml\n(.*?)^```", text, re.M | re.S)
     (folder / "study.toml").write_text(block)
     (folder / "writes.fio").write_text("[w]\nrw=randwrite\n")
     study = Study.load("study.toml")

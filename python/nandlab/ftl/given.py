@@ -24,6 +24,9 @@ _METHODS = {
     PageHooks: ("begin", "stream", "victim", "collect"),
 }
 _NEEDED = ("place", "place_moves")
+_MOST_STREAMS = 16
+"""As of `ftl.host_streams`."""
+
 _SAVING = ("saved", "restore")
 
 
@@ -83,11 +86,13 @@ def _policy() -> set[str]:
 
 
 def given_ftl(given: object) -> GivenFtl:
-    """The FTL in an argument: a class, or an object of one.
+    """The FTL in an argument: a class, or an object of one; one that is checked stays as it is.
 
     Raises:
         NandlabError: something else, or a class without the methods that are needed.
     """
+    if isinstance(given, GivenFtl):
+        return given
     base = next((base for base in _METHODS if _is_of(given, base)), None)
     if base is None:
         expected = "a class (or an object of one) below nandlab.ftl.Ftl or nandlab.ftl.PageHooks"
@@ -101,10 +106,12 @@ def given_ftl(given: object) -> GivenFtl:
         raise refusal("ftl", f"`{kind.__name__}` has no method `{missing[0]}`", ", ".join(_NEEDED))
     has += [name for name in _SAVING if callable(getattr(kind, name, None))]
     name = kind.__name__
-    streams = whole(f"{name}.streams", made.streams, 1, 8)
+    streams = whole(f"{name}.streams", made.streams, 1, _MOST_STREAMS)
     open_blocks = whole(f"{name}.open_blocks", made.open_blocks, 1, 1000) if is_whole else 0
     if "stream" in has and streams == 1:
-        raise refusal(f"{name}.stream", "it is never asked", "`streams`, 2 to 8, beside it")
+        raise refusal(
+            f"{name}.stream", "it is never asked", f"`streams`, 2 to {_MOST_STREAMS}, beside it"
+        )
     return GivenFtl(made, name, is_whole, has, streams, open_blocks, _facts(made, base))
 
 
@@ -118,19 +125,30 @@ def _is_of(given: object, base: type) -> bool:
 def _facts(made: object, base: type) -> dict[str, Any]:
     """Its class, a hash of the source, and the attributes of class and object."""
     kind = type(made)
-    own = [each for each in kind.__mro__ if issubclass(each, base) and each is not base]
-    digest = hashlib.sha256()
-    for each in own:
-        digest.update(_source(each))
+    own = _classes(kind, base)
     attributes: dict[str, Any] = {}
     for each in reversed(own):
         attributes |= {key: value for key, value in vars(each).items() if _is_fact(key, value)}
     attributes |= {key: value for key, value in vars(made).items() if key != "flash"}
     return {
         "class": f"{kind.__module__}.{kind.__qualname__}",
-        "source": digest.hexdigest()[:16],
+        "source": source_hash(kind),
         "attributes": {key: _fact(attributes[key]) for key in sorted(attributes)},
     }
+
+
+def source_hash(kind: type) -> str:
+    """A hash of the text of an FTL's class, and of those between it and its base."""
+    digest = hashlib.sha256()
+    base = next(base for base in _METHODS if issubclass(kind, base))
+    for each in _classes(kind, base):
+        digest.update(_source(each))
+    return digest.hexdigest()[:16]
+
+
+def _classes(kind: type, base: type) -> list[type]:
+    """A class and those above it, without the base."""
+    return [each for each in kind.__mro__ if issubclass(each, base) and each is not base]
 
 
 def _source(kind: type) -> bytes:

@@ -11,10 +11,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 from nandlab.given.arguments import flag, listed, number, whole
 from nandlab.given.refusal import refusal
+from nandlab.study.own_ftl import PATH, StudyFtl, is_own
 
 MOST_VALUES = 1_000_000
 """Of an axis in a grid."""
@@ -98,8 +100,14 @@ class Axis:
         return bool(min(ratios) >= 1.5 and max(ratios) / min(ratios) < 3)
 
 
-def axis(place: str, path: object, given: Any) -> Axis:
+def axis(place: str, path: object, given: Any, folder: Path = Path()) -> Axis:
     """An axis from what a user gives: a list, a range (a table with ``from``), or variants.
+
+    Args:
+        place: what messages call the study.
+        path: of the axis.
+        given: its values.
+        folder: where paths of FTLs in Python begin.
 
     Raises:
         NandlabError: it is refused; `place` names the study.
@@ -112,9 +120,11 @@ def axis(place: str, path: object, given: Any) -> Axis:
             check_path(where, path)
             span = _range(where, path, given)
             return Axis(path, span.steps or (), span)
-        return _variants(where, path, given)
+        return _variants(where, path, given, folder)
     check_path(where, path)
     values = [_plain(value) for value in listed(where, given, "values, or a range `from`, `to`")]
+    if path == PATH and any(map(is_own, values)):
+        return _ftls(where, values, folder)
     if not values:
         raise refusal(where, "no values", "one or more")
     for index, value in enumerate(values):
@@ -143,7 +153,9 @@ def check_path(where: str, path: str) -> None:
     if path not in _kinds():
         expected = "a key of docs/reference.md, drive, run.KEY, or job.OPTION"
         names = [*_kinds(), "drive", *(f"run.{key}" for key in OF_RUN)]
-        raise refusal(where, f"unknown key `{path}`", expected, given=path, names=names)
+        # Who names a family means its member.
+        meant = f"{path}.name" if f"{path}.name" in _kinds() else path
+        raise refusal(where, f"unknown key `{path}`", expected, given=meant, names=names)
 
 
 @cache
@@ -154,7 +166,22 @@ def _kinds() -> dict[str, str]:
     return {one.path: one.kind for one in keys()}
 
 
-def _variants(where: str, path: str, given: Mapping[Any, Any]) -> Axis:
+def _ftls(where: str, values: list[Any], folder: Path) -> Axis:
+    """FTLs in Python, by the names of their classes, beside members of the roster."""
+    found: dict[str, dict[str, Any]] = {}
+    for value in values:
+        own = StudyFtl.of(where, value, folder) if is_own(value) else value
+        name = own.name if isinstance(own, StudyFtl) else own
+        if not isinstance(name, str):
+            raise refusal(where, f"{value!r}", "names, FILE.py:CLASS, or classes")
+        if name in found:
+            hint = "give each a name: variants instead of values"
+            raise refusal(where, f"two FTLs `{name}`", hint=hint)
+        found[name] = {PATH: own}
+    return Axis(PATH, tuple(found), variants=found)
+
+
+def _variants(where: str, path: str, given: Mapping[Any, Any], folder: Path) -> Axis:
     if not given:
         raise refusal(where, "no variants", "a table of assignments by name")
     checked: dict[str, dict[str, Any]] = {}
@@ -165,6 +192,8 @@ def _variants(where: str, path: str, given: Mapping[Any, Any]) -> Axis:
         checked[name] = flat(sets)
         for key in checked[name]:
             check_path(f"{where}.{name}", key)
+        if is_own(own := checked[name].get(PATH)):
+            checked[name][PATH] = StudyFtl.of(f"{where}.{name}", own, folder)
     return Axis(path, tuple(checked), variants=checked)
 
 

@@ -12,7 +12,6 @@ from nandlab.catalogue import load_config
 from nandlab.drive.simulate import Source, ready_arrays, run
 from nandlab.drive.workload import check_source
 from nandlab.explained.report import keys_below, report_key
-from nandlab.ftl.source import ftl_in
 from nandlab.given.refusal import refusal
 from nandlab.process.memory import memory_limit_bytes
 from nandlab.study.expression import Path, check_path, found, said
@@ -93,7 +92,7 @@ def _refused(task: Task) -> NandlabError | None:
     try:
         check_source(what)
         ready_arrays()
-        own = None if task.ftl is None else ftl_in("ftl", task.ftl)
+        own = None if task.ftl is None else task.ftl.load()
         simulation = _core.Simulation(
             Source.of(task.drive, task.sets, None, own).loaded.native,
             what.kind,

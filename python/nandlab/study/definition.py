@@ -9,18 +9,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
-from os import PathLike
+from os import PathLike, fspath
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from nandlab.display.progress import Progress
-from nandlab.given.arguments import called, flag, named, path_of, path_or_none, seeded, whole
+from nandlab.ftl.bases import Ftl, PageHooks
+from nandlab.given.arguments import (
+    called,
+    flag,
+    listed,
+    named,
+    path_of,
+    path_or_none,
+    seeded,
+    whole,
+)
 from nandlab.given.outputs import check_kind
 from nandlab.given.refusal import refusal
 from nandlab.given.toml import read_toml
 from nandlab.study.findings.frame import check_column, means, records, table, write_table
-from nandlab.study.given import Given, given_study
+from nandlab.study.given import Given, given_study, with_ftls
 from nandlab.study.rows import Rows, row_values
 from nandlab.study.sweep import Tally, sweep
 from nandlab.study.task import Batch, Tasks
@@ -56,7 +66,8 @@ class Study:
         axes: by path: a list of values, a range (``{"from": 1, "to": 64, "points": 7, "scale":
             "log"}``), or variants (``{"name": {"gc.name": "d_choices", "gc.d": 4}, ...}``). A path
             is one of ``--set``, or ``drive``, ``run.KEY`` (as ``run.precondition``, ``run.trace``),
-            ``job.OPTION`` or ``job.NAME.OPTION``.
+            ``job.OPTION`` or ``job.NAME.OPTION``. Values of ``ftl.name`` may also be FTLs in
+            Python, as for `ftl`; the table has the names of their classes.
         columns: what is wanted of each report: ``"iops = host.iops"``, in a list, or a mapping.
         constraints: expressions over axes that hold for every point.
         design: ``grid``, ``zip``, ``random``, ``sobol``, ``morris`` or ``saltelli``.
@@ -78,7 +89,9 @@ class Study:
         precondition: the state of the drive before.
         set: parameters that are the same at all points.
         seed: of the first replicate; the drive's if left out.
-        ftl: an FTL in a Python file, as ``my_ftl.py`` or ``my_ftl.py:CLASS``.
+        ftl: an FTL in Python at all points: a class below `nandlab.ftl.Ftl` or
+            `nandlab.ftl.PageHooks`, an object of one, or a file, as ``my_ftl.py`` or
+            ``my_ftl.py:CLASS``. Several, beside members: an axis ``ftl.name``.
 
     Raises:
         NandlabError: an argument is refused.
@@ -111,7 +124,7 @@ class Study:
         precondition: str | None = None,
         set: Mapping[str, object] | Sequence[str] = (),
         seed: int | None = None,
-        ftl: str | PathLike[str] | None = None,
+        ftl: str | PathLike[str] | type[Ftl | PageHooks] | Ftl | PageHooks | None = None,
     ) -> None:
         run: dict[str, Any] = {
             "workload": None if workload is None else named("workload", workload, "a path or text"),
@@ -142,26 +155,37 @@ class Study:
             "summary": summary,
             "set": set,
             "seed": seed,
-            "ftl": None if ftl is None else named("ftl", ftl, "FILE.py or FILE.py:CLASS"),
+            "ftl": fspath(ftl) if isinstance(ftl, PathLike) else ftl,
         }
         present = {key: value for key, value in tables.items() if value is not None}
         self._tables: tuple[dict[str, Any], str, Path] = (present, "study", Path())
         self._begin(given_study(*self._tables), path_or_none("out", out))
 
     @classmethod
-    def load(cls, path: str | PathLike[str], *, out: str | PathLike[str] | None = None) -> Study:
+    def load(
+        cls,
+        path: str | PathLike[str],
+        *,
+        out: str | PathLike[str] | None = None,
+        ftls: Sequence[str | type[Ftl | PageHooks] | Ftl | PageHooks] = (),
+    ) -> Study:
         """Reads ``study.toml``; the format is described in docs/formats/study.md.
 
         Args:
             path: of the file. Paths in it begin at its folder.
             out: folder of the rows; beside the file, with its name, if left out.
+            ftls: values of an axis ``ftl.name``, in the place of such an axis and of the key
+                ``ftl``: names of members, ``FILE.py:CLASS``, classes.
 
         Raises:
             NandlabError: it cannot be read, or a key or value of it is refused.
         """
         file = path_of("study", path)
         study = cls.__new__(cls)
-        study._tables = (read_toml(file, "a study's TOML file"), str(file), file.parent)
+        tables = read_toml(file, "a study's TOML file")
+        if several := listed("ftls", ftls, "names, FILE.py:CLASS, or classes, in a list"):
+            tables = with_ftls(tables, several)
+        study._tables = (tables, str(file), file.parent)
         given = given_study(*study._tables)
         study._begin(given, path_or_none("out", out) or file.with_suffix(".study"))
         return study
@@ -261,6 +285,7 @@ class Study:
         *,
         objectives: Sequence[str] | None = None,
         limits: Sequence[str] | None = None,
+        replicates: int | None = None,
         sampler: str = "tpe",
         seed: int = 1,
         batch: int | None = None,
@@ -274,9 +299,12 @@ class Study:
         seed finds the same points, whatever the workers; a search goes on where it was stopped.
 
         Args:
-            trials: combinations to try; whole batches.
+            trials: combinations to try; whole batches. Replicates are not counted.
             objectives: ``"min COLUMN"``, ``"max COLUMN"``, in the place of the study's.
             limits: ``"COLUMN <= VALUE"``: what a good point keeps to, in the place of the study's.
+            replicates: runs of each combination, with seeds that follow each other, in the place
+                of the study's. Objectives and limits are those of the means; the best points say
+                which of them cannot be told apart.
             sampler: ``tpe``, ``gp``, ``nsga2``, ``nsga3``, ``cmaes``, ``qmc`` or ``random``.
             seed: of the sampler.
             batch: points that are chosen before the results of any of them are known (8).
@@ -295,7 +323,7 @@ class Study:
             workers = whole("workers", workers, 1, 4096)
         called("progress", progress)
         size = whole("batch", BATCH if batch is None else batch, 1, 10_000)
-        changed = {"objectives": objectives, "limits": limits}
+        changed = {"objectives": objectives, "limits": limits, "replicates": replicates}
         tables, place, folder = self._tables
         tables = tables | {key: value for key, value in changed.items() if value is not None}
         listed = Study.__new__(Study)
@@ -402,12 +430,14 @@ class Study:
     def pareto(self) -> list[dict[str, Any]]:
         """The combinations that no other one beats in all objectives, best first in the first one.
 
+        With replicates also those that are not surely beaten; see `nandlab.study.findings.pareto`.
+
         Raises:
             NandlabError: the study has fewer than two objectives.
         """
         from nandlab.study.findings.pareto import front
 
-        return front(self._given, self.means())
+        return front(self._given, self.means(), self.records())
 
     def sensitivity(self, column: str | None = None) -> list[dict[str, Any]]:
         """How much each axis matters for a column, the first one if left out; most first.

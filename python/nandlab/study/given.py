@@ -13,6 +13,7 @@ from nandlab.given.assignments import assignments
 from nandlab.given.refusal import refusal
 from nandlab.study.axis import Axis, axis, check_path, flat
 from nandlab.study.expression import Expression
+from nandlab.study.own_ftl import PATH, StudyFtl, is_own
 from nandlab.study.points import BLOCKED, DESIGNS, DRAWN, LISTED, Design
 
 KEYS = (
@@ -76,7 +77,8 @@ class Given:
     run: dict[str, Any]
     """Its ``[run]`` table."""
     sets: list[str]
-    ftl: str | None
+    ftl: StudyFtl | None
+    """An FTL in Python at all points."""
     seed: int | None
     design: Design
     columns: list[Column]
@@ -88,6 +90,13 @@ class Given:
     def axes(self) -> Sequence[Axis]:
         """Its axes, in their order."""
         return self.design.axes
+
+    @property
+    def own_ftls(self) -> list[StudyFtl]:
+        """All FTLs in Python that its points have."""
+        sets = [each for one in self.axes for each in (one.variants or {}).values()]
+        every = [self.ftl, *(each.get(PATH) for each in sets)]
+        return [one for one in every if isinstance(one, StudyFtl)]
 
     @property
     def wants(self) -> tuple[str, ...]:
@@ -120,7 +129,7 @@ def given_study(
     run = tables.get("run", {})
     if not isinstance(run, Mapping):
         raise refusal(f"{place}: run", f"{run!r}", "a table, as in a drive file")
-    axes = _axes(place, tables.get("axis", []))
+    axes = _axes(place, tables.get("axis", []), folder)
     design = _listed(place, tables, axes) if is_listed else _design(place, tables, axes)
     columns = _columns(place, tables.get("columns", list(COLUMNS)), axes)
     objectives = _objectives(place, tables.get("objectives", []), columns)
@@ -128,15 +137,14 @@ def given_study(
         if objective.column not in columns:
             columns.append(objective.column)
     seed = tables.get("seed")
-    ftl = tables.get("ftl")
     return Given(
         place=place,
         folder=folder,
         summary=as_text(f"{place}: summary", tables.get("summary", "")),
         drive=drive,
         run=dict(run),
-        sets=_sets(place, tables.get("set", {})),
-        ftl=None if ftl is None else as_text(f"{place}: ftl", ftl, "FILE.py or FILE.py:CLASS"),
+        sets=_assignments(place, tables.get("set", {})),
+        ftl=_ftl(place, tables.get("ftl"), folder, axes),
         seed=None if seed is None else _whole(place, "seed", seed, 0, 2**62),
         design=design,
         columns=columns,
@@ -146,29 +154,57 @@ def given_study(
     )
 
 
+def with_ftls(tables: Mapping[str, Any], ftls: Sequence[Any]) -> dict[str, Any]:
+    """Tables of a study with other FTLs: an axis in the place of what the tables say of them.
+
+    Paths among them begin at the working folder, not at that of the study.
+    """
+    values = [
+        str(Path.cwd() / one) if isinstance(one, str) and is_own(one) else one for one in ftls
+    ]
+    axes = tables.get("axis", [])
+    if isinstance(axes, list):
+        axes = [one for one in axes if not (isinstance(one, Mapping) and one.get("path") == PATH)]
+        axes = [*axes, {"path": PATH, "values": values}]
+    return {key: value for key, value in tables.items() if key != "ftl"} | {"axis": axes}
+
+
 def _whole(place: str, key: str, given: Any, least: int, most: int) -> int:
     if key == "seed":
         seeded(given)
     return whole(f"{place}: {key}", given, least, most)
 
 
-def _axes(place: str, given: Any) -> list[Axis]:
+def _ftl(place: str, given: Any, folder: Path, axes: list[Axis]) -> StudyFtl | None:
+    """The FTL in Python of all points."""
+    if given is None:
+        return None
+    if not is_own(given):
+        expected = f"FILE.py, FILE.py:CLASS, or in Python a class; others by {PATH}"
+        raise refusal(f"{place}: ftl", f"{given!r}", expected)
+    for one in axes:
+        if _sets(one, PATH):
+            raise refusal(f"{place}: ftl", f"beside axis {one.path}, which sets {PATH}", "one")
+    return StudyFtl.of(f"{place}: ftl", given, folder)
+
+
+def _axes(place: str, given: Any, folder: Path) -> list[Axis]:
     """Axes from a list of tables, or from a mapping by path as Python has it."""
     axes = []
     if isinstance(given, Mapping):
-        axes = [axis(place, path, values) for path, values in given.items()]
+        axes = [axis(place, path, values, folder) for path, values in given.items()]
     else:
         for table in listed(f"{place}: axis", given, "[[axis]] tables"):
             if not isinstance(table, Mapping):
                 raise refusal(f"{place}: axis", f"{table!r}", "[[axis]] tables")
-            axes.append(_axis(place, table))
+            axes.append(_axis(place, table, folder))
     for index, one in enumerate(axes):
         if one.path in [other.path for other in axes[:index]]:
             raise refusal(place, f"two axes `{one.path}`", "one axis for a path")
     return axes
 
 
-def _axis(place: str, table: Mapping[str, Any]) -> Axis:
+def _axis(place: str, table: Mapping[str, Any], folder: Path) -> Axis:
     """An axis from its ``[[axis]]`` table."""
     rest = dict(table)
     if "variants" in rest:
@@ -180,7 +216,7 @@ def _axis(place: str, table: Mapping[str, Any]) -> Axis:
             raise refusal(f"{place}: axis {name}", f"`{key}` beside variants", "name and variants")
         if not isinstance(variants, Mapping):
             raise refusal(f"{place}: axis {name}.variants", f"{variants!r}", "a table")
-        return axis(place, name, dict(variants))
+        return axis(place, name, dict(variants), folder)
     path = rest.pop("path", None)
     if path is None:
         raise refusal(f"{place}: axis", "an axis without `path`", "path = KEY, with values or from")
@@ -191,7 +227,7 @@ def _axis(place: str, table: Mapping[str, Any]) -> Axis:
             raise refusal(f"{place}: axis {path}", f"`{key}` beside values", "path and values")
         if isinstance(values, Mapping):
             raise refusal(f"{place}: axis {path}.values", f"{values!r}", "a list")
-        return axis(place, path, values)
+        return axis(place, path, values, folder)
     if "from" not in rest and "to" not in rest:
         keys = "values = [...], or a range with from and to"
         unknown = next(iter(rest), None)
@@ -205,7 +241,7 @@ def _design(place: str, tables: Mapping[str, Any], axes: list[Axis]) -> Design:
     if kind not in DESIGNS:
         raise refusal(f"{place}: design", f"{kind!r}", DESIGNS, given=kind)
     replicates = _whole(place, "replicates", tables.get("replicates", 1), 1, MOST_REPLICATES)
-    if replicates > 1 and any(_sets_seed(one) for one in axes):
+    if replicates > 1 and any(_sets(one, "seed") for one in axes):
         raise refusal(f"{place}: replicates", "beside an axis `seed`", "one of the two")
     points = 0
     if kind in DRAWN:
@@ -250,9 +286,10 @@ def _listed(place: str, tables: Mapping[str, Any], axes: list[Axis]) -> Design:
     return replace(design, kind=LISTED, points=0)
 
 
-def _sets_seed(one: Axis) -> bool:
+def _sets(one: Axis, path: str) -> bool:
+    """Whether an axis sets a path."""
     sets = [{one.path: 0}] if one.variants is None else one.variants.values()
-    return any("seed" in each for each in sets)
+    return any(path in each for each in sets)
 
 
 def _zips(place: str, given: Any, axes: list[Axis], kind: str) -> list[list[str]]:
@@ -382,7 +419,7 @@ def limit(where: str, text: Any, columns: Sequence[Column]) -> Limit:
     return Limit(" ".join(said.split()), excess)
 
 
-def _sets(place: str, given: Any) -> list[str]:
+def _assignments(place: str, given: Any) -> list[str]:
     """Assignments from a table or a list."""
     texts = assignments(flat(given) if isinstance(given, Mapping) else given)
     for text in texts:

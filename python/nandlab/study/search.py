@@ -111,7 +111,7 @@ class Search:
             "drive": given.drive,
             "run": given.run,
             "sets": given.sets,
-            "ftl": given.ftl,
+            "ftls": [[one.name, one.load().facts] for one in given.own_ftls],
             "first": given.seed,
             "replicates": given.design.replicates,
             "axes": [[one.path, repr(one)] for one in given.axes],
@@ -308,7 +308,8 @@ class Search:
             row = self._means.get(canonical([point[one.path] for one in given.axes]), {})
             values = [row.get(one.column.name) for one in given.objectives]
             over = [excess(limit, row) for limit in given.limits]
-            if not all(is_number(value) for value in (*values, *over)):
+            is_whole = row.get("replicates") == given.design.replicates
+            if not is_whole or not all(is_number(value) for value in (*values, *over)):
                 found.tell(trial, state=failed)
                 continue
             if "checks" in (row["doubts"] or ""):
@@ -325,7 +326,9 @@ class Search:
     def best(self) -> list[dict[str, Any]]:
         """The best point, or the Pareto front of several objectives, within the limits.
 
-        Points with doubts are barred where others have none: see `nandlab.drive.doubts`.
+        Points with doubts are barred where others have none: see `nandlab.drive.doubts`. Points
+        with a replicate that failed are barred. With replicates, points that cannot be told from
+        the best are among them: see `nandlab.study.findings.pareto.front`.
 
         Raises:
             NandlabError: no point is within the limits.
@@ -334,9 +337,10 @@ class Search:
         rows = [
             row
             for row in self._study.means()
-            if all((over := excess(one, row)) is not None and over <= 0 for one in given.limits)
+            if row["replicates"] == given.design.replicates
+            and all((over := excess(one, row)) is not None and over <= 0 for one in given.limits)
         ]
-        return front(given, rows, least=1)
+        return front(given, rows, self._study.records(), least=1)
 
 
 def excess(limit: Limit, row: dict[str, Any]) -> float | None:

@@ -19,6 +19,7 @@ from nandlab.display.progress import Meter, Progress
 from nandlab.given.refusal import refusal
 from nandlab.process.interrupt import Stop
 from nandlab.study.executors import Workers
+from nandlab.study.own_ftl import check_sent
 from nandlab.study.rows import Rows, Writer
 from nandlab.study.task import Batch, Task
 from nandlab.study.work import STATES, STOP, Row, Stopped, failed, prepare, run_task
@@ -213,6 +214,9 @@ class Sweep:
         except Broken as error:
             future = Future()
             future.set_exception(error)
+        except Exception as error:
+            check_sent(error)
+            raise
         opened.under_way += 1
         self._under_way[future] = (opened, task)
 
@@ -236,6 +240,7 @@ class Sweep:
             if future.cancelled() or isinstance(error, Broken):
                 self._broken(opened, task)
                 return
+            check_sent(error)
             if isinstance(error, Stopped):
                 pass
             elif task is None:

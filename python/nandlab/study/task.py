@@ -16,11 +16,12 @@ from nandlab._core import NandlabError
 from nandlab.catalogue import presets
 from nandlab.drive.simulate import Source
 from nandlab.drive.workload import Plan, plan
-from nandlab.ftl.source import ftl_in
+from nandlab.ftl.given import GivenFtl
 from nandlab.given.assignments import assignments
 from nandlab.given.refusal import refusal
 from nandlab.study.given import Given
 from nandlab.study.jobs import changed, contents, job_text
+from nandlab.study.own_ftl import PATH, StudyFtl
 from nandlab.study.points import Combination, Group, is_of_workload
 from nandlab.trace.options import TraceOptions
 
@@ -41,11 +42,14 @@ class Task:
     replicate: int
     drive: str | Mapping[str, Any]
     sets: tuple[str, ...]
-    ftl: str | None
+    ftl: StudyFtl | None
+    """An FTL in Python."""
     plan: Plan
     wants: tuple[str, ...]
     """Expressions that its row has."""
     keeps_report: bool
+    config: str
+    """Hash of the configuration of its drive."""
     state: str
     """Hash of the drive before the run; empty where no other point can share it."""
     error: str = ""
@@ -93,6 +97,7 @@ class Tasks:
         self._given = given
         self._folder = folder
         self._known: dict[bytes, Known] = {}
+        self._ftls: dict[StudyFtl, GivenFtl] = {}
         self._texts = lru_cache(maxsize=_TEXTS)(job_text)
         self._presets = {preset.name for preset in presets("drive")}
 
@@ -126,17 +131,22 @@ class Tasks:
             for key, value in settings.items()
             if not is_of_workload(key) and not key.startswith("run.")
         }
-        sets = (*given.sets, *assignments(of_drive))
-        what, state, error = Plan("fio_text", ""), "", ""
+        ftl, of_study = given.ftl, given.sets
+        if isinstance(of_drive.get(PATH), StudyFtl):
+            ftl = of_drive.pop(PATH)
+            # As of every axis: what the study sets at all points goes behind.
+            of_study = [text for text in of_study if text.partition("=")[0].strip() != PATH]
+        sets = (*of_study, *assignments(of_drive))
+        what, config, state, error = Plan("fio_text", ""), "", "", ""
         hashed: dict[str, Any] = {}
         try:
-            known = self._drive_of(drive, sets, replicate)
-            sets = known.sets
+            known = self._drive_of(drive, sets, ftl, replicate)
+            sets, config = known.sets, known.identity
             what = self._plan(known.run, drive, of_run, of_job)
             workload = list(contents(what.kind, what.source))
             hashed = {
                 "version": _core.version(),
-                "config": known.identity,
+                "config": config,
                 "precondition": what.precondition,
                 "workload": workload,
                 "options": {**what.facts(), "source": None},
@@ -147,6 +157,9 @@ class Tasks:
         except NandlabError as refused:
             error = str(refused)
             hashed = {"version": _core.version(), "drive": drive, "sets": sets, "error": error}
+            if ftl is not None:
+                # Variants tell FTLs of one name apart.
+                settings = {**settings, PATH: ftl.name, "axes": combination}
             hashed |= {"settings": settings, "replicate": replicate, "place": given.place}
         return Task(
             id=digest(hashed),
@@ -154,10 +167,11 @@ class Tasks:
             replicate=replicate,
             drive=drive,
             sets=sets,
-            ftl=self._ftl(),
+            ftl=ftl,
             plan=what,
             wants=given.wants,
             keeps_report=given.reports,
+            config=config,
             state=state,
             error=error,
             folder=self._folder,
@@ -173,16 +187,20 @@ class Tasks:
         path = self._given.folder / drive
         return str(path.resolve()) if path.is_file() else str(drive)
 
-    def _drive_of(self, drive: Any, sets: tuple[str, ...], replicate: int) -> Known:
+    def _drive_of(
+        self, drive: Any, sets: tuple[str, ...], ftl: StudyFtl | None, replicate: int
+    ) -> Known:
         """The drive of a replicate: each has a seed of its own."""
-        first = self._load(drive, sets, self._given.seed)
-        return first if replicate == 0 else self._load(drive, sets, first.seed + replicate)
+        first = self._load(drive, sets, ftl, self._given.seed)
+        return first if replicate == 0 else self._load(drive, sets, ftl, first.seed + replicate)
 
-    def _load(self, drive: Any, sets: tuple[str, ...], seed: int | None) -> Known:
-        key = bytes.fromhex(digest([drive, sets, seed]))
+    def _load(
+        self, drive: Any, sets: tuple[str, ...], ftl: StudyFtl | None, seed: int | None
+    ) -> Known:
+        own = None if ftl is None else self._own(ftl)
+        about = [drive, sets, seed, own and [own.name, own.facts]]
+        key = bytes.fromhex(digest(about))
         if key not in self._known:
-            ftl = self._ftl()
-            own = None if ftl is None else ftl_in("ftl", ftl)
             source = Source.of(drive, sets, seed, own)
             self._known[key] = Known(
                 tuple(source.sets),
@@ -192,9 +210,10 @@ class Tasks:
             )
         return self._known[key]
 
-    def _ftl(self) -> str | None:
-        ftl = self._given.ftl
-        return None if ftl is None else str((self._given.folder / ftl).resolve())
+    def _own(self, ftl: StudyFtl) -> GivenFtl:
+        if ftl not in self._ftls:
+            self._ftls[ftl] = ftl.load()
+        return self._ftls[ftl]
 
     def _plan(
         self,

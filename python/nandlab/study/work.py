@@ -21,7 +21,6 @@ from nandlab.display.progress import Progress
 from nandlab.drive.device import Drive
 from nandlab.drive.doubts import doubts
 from nandlab.drive.simulate import run
-from nandlab.ftl.source import ftl_in
 from nandlab.given.refusal import plain
 from nandlab.process.memory import share_memory
 from nandlab.study.expression import Expression, found
@@ -79,6 +78,9 @@ def prepare(task: Task) -> bool:
     """Brings a drive into the state of a task and saves it for other workers: whether it is saved.
 
     What is refused here is refused again where the task runs.
+
+    Raises:
+        Unsent: as `run_task`.
     """
     with suppress(NandlabError, OSError):
         drive = _preconditioned(task)
@@ -95,6 +97,7 @@ def run_task(task: Task) -> Row:
 
     Raises:
         Stopped: the study is to end.
+        Unsent: the class of an FTL has not come here.
     """
     start = perf_counter()
     if task.error:
@@ -203,7 +206,7 @@ def _report(task: Task) -> dict[str, Any]:
 
 def _preconditioned(task: Task) -> Drive:
     """The drive of a task before its run: that of the point before, a saved one, or a new one."""
-    key = task.state or repr((task.drive, task.sets, task.ftl))
+    key = task.state or f"{task.config} {task.plan.precondition}"
     if getattr(_own, "key", None) == key:
         drive: Drive = _own.drive
         return drive
@@ -234,7 +237,7 @@ def _made(task: Task) -> Drive:
 
 
 def _ftl(task: Task) -> Any:
-    return None if task.ftl is None else ftl_in("ftl", task.ftl)
+    return None if task.ftl is None else task.ftl.load()
 
 
 def _state_file(task: Task) -> Path:

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from nandlab.cli.files import OUTPUTS, Files, Json, Plot, Quiet, check_json, tell
-from nandlab.cli.study.sweep import show_rows, tell_notices
+from nandlab.cli.study.sweep import Ftls, show_rows, tell_notices
 from nandlab.display.terminal import FAULTY, INTERRUPTED, ProgressBar, say
 from nandlab.given.outputs import check_kind, check_outputs
 from nandlab.given.refusal import refusal
@@ -27,6 +27,12 @@ def search(
     limits: Annotated[
         list[str] | None,
         typer.Option(metavar="'COLUMN <= VALUE'", help="What a good point keeps to; repeatable."),
+    ] = None,
+    replicates: Annotated[
+        int | None,
+        typer.Option(
+            help="Runs of each combination, with other seeds; in the place of the study's."
+        ),
     ] = None,
     trials: Annotated[int, typer.Option(help="Combinations to try; whole batches.")] = 100,
     sampler: Annotated[
@@ -47,6 +53,7 @@ def search(
     executor: Annotated[
         str, typer.Option(metavar="local|dask=ADDRESS|MODULE:FACTORY", help="As for `sweep`.")
     ] = "local",
+    ftl: Ftls = None,
     plot: Plot = None,
     picture: Annotated[
         str | None,
@@ -83,13 +90,14 @@ def search(
         raise refusal("", "--picture without --plot", hint="give both or neither")
     if table is not None:
         check_kind("--table", table, [".parquet"])
-    given = Study.load(study, out=out)
+    given = Study.load(study, out=out, ftls=ftl or ())
     with ProgressBar(is_shown=not quiet) as bar:
         try:
             found = given.search(
                 trials,
                 objectives=None if not objectives else _parts(objectives),
                 limits=limits or None,
+                replicates=replicates,
                 sampler=sampler,
                 seed=seed,
                 batch=batch,

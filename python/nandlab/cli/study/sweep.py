@@ -20,6 +20,17 @@ if TYPE_CHECKING:
     from nandlab.study.definition import Study
 
 
+Ftls = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--ftl",
+        metavar="NAME|FILE.py[:CLASS]",
+        help="FTL to compare, a member or one in Python: a value of an axis ftl.name, in the"
+        " place of the study's; repeatable.",
+    ),
+]
+"""FTLs of a study."""
+
 _MOST_ERRORS = 3
 """Errors of points that are told."""
 
@@ -40,6 +51,7 @@ def sweep(
             help="Processes of this machine, a Dask cluster, or an executor of your own.",
         ),
     ] = "local",
+    ftl: Ftls = None,
     retry: Annotated[
         bool, typer.Option("--retry", help="Runs points again that were refused.")
     ] = False,
@@ -80,7 +92,7 @@ def sweep(
 
     check_outputs({"--plot": plot, "--table": table}, [study])
     check_json(json, [study])
-    found = Study.load(study, out=out)
+    found = Study.load(study, out=out, ftls=ftl or ())
     if plot is not None:
         from nandlab.display.picture import check_kind as check_kind_of_picture
 

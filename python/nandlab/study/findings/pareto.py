@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from nandlab.given.refusal import refusal
+from nandlab.study.findings.certainty import Certainty, Costs, cost
 from nandlab.study.findings.frame import is_number
 from nandlab.study.given import Given, Objective
 
@@ -22,11 +23,26 @@ def objectives(given: Given, least: int = 2) -> list[Objective]:
     return given.objectives
 
 
-def front(given: Given, rows: Sequence[Mapping[str, Any]], least: int = 2) -> list[dict[str, Any]]:
+def front(
+    given: Given,
+    rows: Sequence[Mapping[str, Any]],
+    records: Iterable[Mapping[str, Any]] = (),
+    *,
+    least: int = 2,
+) -> list[dict[str, Any]]:
     """The rows that no other one beats, best first in the first objective.
 
     Rows with doubts are neither among them nor beat one, unless all rows have doubts: a front of
-    such rows says so in each of them.
+    such rows says so in each of them. Where the study has replicates, rows that are not surely
+    beaten are among them, and each has `number` (from 1), `is_on_front` (whether no row beats its
+    means), and `no_sure_advantage_over`: numbers of rows that it is not surely better than in any
+    objective.
+
+    Args:
+        given: the study.
+        rows: means of its points.
+        records: the replicates of these.
+        least: how many objectives there must be.
 
     Raises:
         NandlabError: fewer than `least` objectives, or no row that has them all.
@@ -37,18 +53,39 @@ def front(given: Given, rows: Sequence[Mapping[str, Any]], least: int = 2) -> li
     if not every:
         raise refusal("pareto", "no point has all objectives", ", ".join(names))
     whole = [row for row in every if row["doubts"] is None] or every
+    whole.sort(key=lambda row: cost(wanted, row))
     costs = [cost(wanted, row) for row in whole]
     best = [row for row, own in zip(whole, costs, strict=True) if not is_beaten(own, costs)]
-    return sorted(best, key=lambda row: cost(wanted, row))
+    if given.design.replicates == 1:
+        return best
+    certainty = Certainty(given, records)
+    for row in whole:
+        row["is_on_front"] = row in best
+    # Those of the front first: they are the most likely to be surely better.
+    rivals = sorted(whole, key=lambda row: not row["is_on_front"])
+
+    def may_be_best(row: Mapping[str, Any]) -> bool:
+        own = cost(wanted, row)
+        return not any(
+            beats(cost(wanted, other), own) and certainty.is_better(other, row) for other in rivals
+        )
+
+    shown = [row for row in whole if row["is_on_front"] or may_be_best(row)]
+    for number, row in enumerate(shown, 1):
+        row["number"] = number
+        row["no_sure_advantage_over"] = [
+            place
+            for place, other in enumerate(shown, 1)
+            if other is not row and not certainty.is_better(row, other)
+        ]
+    return shown
 
 
-def cost(wanted: Sequence[Objective], row: Mapping[str, Any]) -> tuple[float, ...]:
-    """What is to be low of a row."""
-    return tuple(-row[one.column.name] if one.is_max else row[one.column.name] for one in wanted)
-
-
-def is_beaten(own: tuple[float, ...], others: Sequence[tuple[float, ...]]) -> bool:
+def is_beaten(own: Costs, others: Sequence[Costs]) -> bool:
     """Whether another one is as good in all objectives and better in one."""
-    return any(
-        other != own and all(a <= b for a, b in zip(other, own, strict=True)) for other in others
-    )
+    return any(beats(other, own) for other in others)
+
+
+def beats(one: Costs, other: Costs) -> bool:
+    """Whether one is as good as the other in all objectives, and better in one."""
+    return one != other and all(a <= b for a, b in zip(one, other, strict=True))

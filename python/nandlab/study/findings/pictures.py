@@ -350,17 +350,24 @@ def _scatter(study: Study, rows: Rows, columns: Sequence[str]) -> Figure:
 
 def _pareto(study: Study, rows: Rows, _columns: Sequence[str]) -> Figure:
     """All points in the first two objectives, the front among them as a line."""
-    from nandlab.study.findings.pareto import front, objectives
+    from nandlab.study.findings.pareto import objectives
 
     first, second, *others = objectives(study.given)
     x, y = first.column.name, second.column.name
-    best = front(study.given, rows)
+    shown = study.pareto()
+    best = [row for row in shown if row.get("is_on_front", True)]
     figure = new_figure(8.0, 5.6)
     axes = figure.subplots()
     seen = [row for row in rows if is_number(row[x]) and is_number(row[y])]
     axes.scatter([r[x] for r in seen], [r[y] for r in seen], s=18, color=GREY, label="all points")
     _cross_out(axes, [(row[x], row[y]) for row in seen if row["doubts"]])
     line = "none" if others else "-"
+    if study.given.design.replicates > 1:
+        _crosses(axes, best, x, y)
+    if len(best) < len(shown):
+        near = [row for row in shown if not row["is_on_front"]]
+        said = f"not surely beaten ({len(near)})"
+        _crosses(axes, near, x, y, marker="o", markerfacecolor="white", label=said)
     axes.plot(
         [row[x] for row in best],
         [row[y] for row in best],
@@ -383,6 +390,28 @@ def _pareto(study: Study, rows: Rows, _columns: Sequence[str]) -> Figure:
         "labels: " + ", ".join(axis.path for axis in study.given.axes), loc="left", fontsize=11
     )
     return figure
+
+
+def _crosses(axes: Axes, rows: Rows, x: str, y: str, **more: Any) -> None:
+    """Points in two columns with their intervals."""
+
+    def halves(name: str) -> list[float]:
+        lows = [row[f"{name}_low"] for row in rows]
+        return [
+            0.0 if low is None else row[name] - low for row, low in zip(rows, lows, strict=True)
+        ]
+
+    axes.errorbar(
+        [row[x] for row in rows],
+        [row[y] for row in rows],
+        yerr=halves(y),
+        xerr=halves(x),
+        color=_PALETTE[1],
+        linestyle="none",
+        elinewidth=1.0,
+        capsize=2,
+        **more,
+    )
 
 
 def _sensitivity(study: Study, _rows: Rows, columns: Sequence[str]) -> Figure:

@@ -26,12 +26,15 @@ def study_html(study: Study) -> str:
 
 
 def table_of(study: Study, rows: Sequence[dict[str, Any]]) -> Iterator[RenderableType]:
-    """The table of rows of a study, and how many more there are."""
+    """The table of rows of a study, and how many more there are; of a front what is certain."""
     from rich.table import Table
 
     given = study.given
     table = Table(box=None, pad_edge=False, header_style="bold")
     lines = rows[:_MOST_LINES]
+    is_front = "is_on_front" in rows[0] if rows else False
+    if is_front:
+        table.add_column("", justify="right")
     for axis in given.axes:
         table.add_column(axis.path, overflow="fold")
     for column in given.columns:
@@ -41,10 +44,17 @@ def table_of(study: Study, rows: Sequence[dict[str, Any]]) -> Iterator[Renderabl
     has_doubts = any(row["doubts"] for row in rows)
     if has_doubts:
         table.add_column("doubts")
+    if is_front:
+        table.add_column("on the front")
+        table.add_column("not surely better than", overflow="fold")
     for row in lines:
         axes = [_text(row[axis.path]) for axis in given.axes]
         figures = [_interval(row, column.name) for column in given.columns]
-        table.add_row(*axes, *figures, *([row["doubts"] or ""] if has_doubts else []))
+        cells = [*axes, *figures, *([row["doubts"] or ""] if has_doubts else [])]
+        if is_front:
+            others = ", ".join(map(str, row["no_sure_advantage_over"]))
+            cells = [str(row["number"]), *cells, "yes" if row["is_on_front"] else "maybe", others]
+        table.add_row(*cells)
     yield table
     if len(rows) > _MOST_LINES:
         yield f"... {len(rows) - _MOST_LINES:,} more in {study.out / 'results.parquet'}"
