@@ -172,7 +172,7 @@ def test_a_bottleneck_beside_the_flash_is_named(set: dict[str, float], resource:
 
 
 def test_two_write_amplifications_stand_side_by_side() -> None:
-    """Of the host, and of what left a buffer that takes up rewrites: a notice says why they differ."""
+    """Of the host, and of what left a buffer that takes up rewrites; a notice says why."""
     job = "[w]\nrw=randwrite\nbs=4k\nsize=1m\niodepth=32\nnumber_ios=20000\nnorandommap=1\n"
     result = nandlab.run("tiny", job, precondition="fill", set={"buffer.bytes": 2**20})
     ftl = result.to_dict()["ftl"]

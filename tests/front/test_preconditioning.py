@@ -19,12 +19,12 @@ def test_one_line_says_how_long_it_takes(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where there is no terminal: once, and only of what takes long."""
-    now = 0.0
-    monkeypatch.setattr("nandlab.display.terminal.perf_counter", lambda: now)
+    clock = [0.0]
+    monkeypatch.setattr("nandlab.display.terminal.perf_counter", lambda: clock[0])
     for is_shown, left_s, lines in ((True, 137.0, 1), (True, 3.0, 0), (False, 137.0, 0)):
-        now = 0.0
+        clock[0] = 0.0
         with ProgressBar(is_shown=is_shown) as bar:
-            for now in (1.0, 20.0, 30.0):
+            for clock[0] in (1.0, 20.0, 30.0):
                 bar(Progress("precondition", 25, 100, 1.0, left_s))
         told = capsys.readouterr().err
         assert told.count("\n") == lines

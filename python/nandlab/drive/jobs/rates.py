@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 from nandlab.display import quantity
@@ -51,7 +52,7 @@ def missed_rates(report: dict[str, Any]) -> list[str]:
     return found
 
 
-def no_depth(report: dict[str, Any]) -> str:
+def no_depth(report: Mapping[str, Any]) -> str:
     """Why no job was held to its depth (Little's law)."""
     if report["sim"]["interrupted"]:
         return "the run was cut short"
