@@ -18,7 +18,7 @@ _DEVIATIONS = 4.0
 _SUFFIXES = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30}
 
 
-def job_options(report: dict[str, Any], job: dict[str, Any]) -> dict[str, str]:
+def job_options(report: Mapping[str, Any], job: dict[str, Any]) -> dict[str, str]:
     """The options of a job, those of ``[global]`` included."""
     return {**report["global options"], **job["job options"]}
 
