@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -83,3 +85,44 @@ def test_a_cell_of_levels_alone_does_not_age() -> None:
         assert len(told) == count
         for note in told:
             carries(note, "age.pe_cycles", "histogram")
+
+
+def test_an_endurance_beyond_the_data_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the ends of the data; within the data there is nothing to say."""
+    monkeypatch.setattr(import_module("nandlab.endurance.chip"), "DRAWS", 6)
+    rows = [(n, h) for n in (300, 1000, 3000, 10_000) for h in (0, 10, 100, 1000)]
+    rates = [1e-5 + 3e-11 * n**1.9 + 2e-8 * n**0.9 * (h / 24) ** 0.6 for n, h in rows]
+    data = {
+        "pe_cycles": [n for n, _ in rows],
+        "retention_hours": [h for _, h in rows],
+        "bits_read": [10**9] * len(rows),
+        "bit_errors": [round(1e9 * rate) for rate in rates],
+    }
+    found = lab.fit(data, "power_law")
+    assert found.ranges() == {"pe_cycles": (300, 10_000), "retention_hours": (0, 1000)}
+    inside, beyond = (
+        lab.endurance(found, retention_hours=hours, t=40).notes() for hours in (100.0, 2000.0)
+    )
+    assert inside == []
+    [note] = beyond
+    carries(note, "10,000", "1,000", "power_law")
+
+
+def test_a_report_has_the_covariance_of_its_parameters() -> None:
+    """With the standard errors that the intervals of single parameters come from."""
+    cycles = [1000, 2000, 4000, 8000, 16000] * 2
+    data = {
+        "pe_cycles": cycles,
+        "bits_read": [10**9] * 10,
+        "bit_errors": [round(1e9 * (1e-5 + 1e-9 * n**1.5)) for n in cycles],
+    }
+    found = lab.fit(data, "power_law", each=True, without=["retention", "reads"])
+    report = found.to_dict()
+    assert report["ranges"] == {"pe_cycles": [1000.0, 16000.0]}
+    names = list(report["parameters"])
+    for i, (name, is_log) in enumerate(zip(names, report["is_log"], strict=True)):
+        low, high = report["parameters"][name][1:]
+        assert report["covariance"][i][i] > 0
+        wide = (math.log(high / low) if is_log else high - low) / 2
+        assert wide == pytest.approx(1.96 * report["covariance"][i][i] ** 0.5, rel=0.3)
+    assert report["covariance"][0][1] == pytest.approx(report["covariance"][1][0])

@@ -19,12 +19,13 @@ def test_one_line_says_how_long_it_takes(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where there is no terminal: once, and only of what takes long."""
-    clock = [0.0]
-    monkeypatch.setattr("nandlab.display.terminal.perf_counter", lambda: clock[0])
+    now = 0.0
+    monkeypatch.setattr("nandlab.display.terminal.perf_counter", lambda: now)
     for is_shown, left_s, lines in ((True, 137.0, 1), (True, 3.0, 0), (False, 137.0, 0)):
-        clock[0] = 0.0
+        now = 0.0
         with ProgressBar(is_shown=is_shown) as bar:
-            for clock[0] in (1.0, 20.0, 30.0):
+            for at_s in (1.0, 20.0, 30.0):
+                now = at_s
                 bar(Progress("precondition", 25, 100, 1.0, left_s))
         told = capsys.readouterr().err
         assert told.count("\n") == lines

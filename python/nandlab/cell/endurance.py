@@ -17,7 +17,7 @@ from nandlab.display import quantity
 from nandlab.ecc.pages import PageLimit, failures_of
 from nandlab.ecc.uber import Ecc, T, rber_limit
 from nandlab.endurance.rates import Rates
-from nandlab.given.arguments import flag, numbers, path_or_none, whole
+from nandlab.given.arguments import flag, number, numbers, path_or_none, whole
 from nandlab.given.refusal import refusal
 
 if TYPE_CHECKING:
@@ -118,6 +118,7 @@ def cell_map(
     bits = whole("cell: codeword_bits", codeword_bits, 0, most)
     own = whole("cell: user_bits", user_bits, 0, most)
     ecc = Ecc(whole("cell: t", t, -most, most), bits, own).check()
+    uber = number("cell: uber", uber)
     limit = PageLimit(failures_of(ecc), uber * ecc.user_bits)
     hours = numbers("cell: retention_hours", retention_hours)
     celsius = numbers("cell: temperature_c", temperature_c)

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -322,7 +322,33 @@ def endurance(
                         pe_cycles_measured=rates.measured_to,
                     )
                 )
+    if isinstance(chip, Fit):
+        notes += _beyond(chip, points, ages[0])
     return Endurance(rates.name, points, ecc, level, notes)
+
+
+def _beyond(
+    fitted: Fit, points: Sequence[Point], aged: Callable[[float, float], float]
+) -> list[str]:
+    """A note where a law is asked for more than the data that it was fitted to hold."""
+    if fitted.array["name"] == "table":
+        # Its rates end with its points, and the table of endurances says so.
+        return []
+    ranges = fitted.ranges()
+    cycles = ranges.get("pe_cycles", (0.0, 0.0))[1]
+    hours = ranges.get("retention_hours", (0.0, 0.0))[1]
+    beyond = [
+        point
+        for point in points
+        if point.pe_cycles > cycles
+        or aged(point.retention_hours, point.temperature_c) > hours * (1 + 1e-9)
+    ]
+    if not beyond:
+        return []
+    return [
+        f"{len(beyond)} of {len(points)} endurances are extrapolations of {fitted.law}: its data"
+        f" end at {cycles:,.0f} cycles and {hours:,.4g} h"
+    ]
 
 
 def rates_of(

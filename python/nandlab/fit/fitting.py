@@ -169,6 +169,42 @@ class Fit(InNotebook):
             found.append(array)
         return found
 
+    def covariance(self) -> list[list[float]]:
+        """Of the parameters in their order, by what they are normal in: positive ones by ln.
+
+        Its diagonal holds the squares of standard errors; `is_log` of the report says which
+        parameters are logarithms. Empty for a histogram, whose states may be in another order.
+        """
+        import numpy as np
+
+        if self.bins is not None:
+            return []
+        law = _on(self.data, self.law, self._options).law
+        at, step = self.estimate.coordinates, 1e-4
+        with np.errstate(over="ignore", invalid="ignore"):
+            columns = [
+                (law.natural(at + step * unit) - law.natural(at - step * unit)) / (2 * step)
+                for unit in np.eye(len(at))
+            ]
+            slopes = np.stack(columns, axis=-1)
+            found: list[list[float]] = (slopes @ self.estimate.covariance @ slopes.T).tolist()
+        return found
+
+    def is_log(self) -> list[bool]:
+        """Which parameters `covariance` has as logarithms."""
+        if self.bins is not None:
+            return []
+        return list(_on(self.data, self.law, self._options).law.is_log)
+
+    def ranges(self) -> dict[str, tuple[float, float]]:
+        """The least and the most of each stress in the data: beyond it a law is extrapolated."""
+        found: dict[str, tuple[float, float]] = {}
+        for name in ("pe_cycles", "retention_hours", "reads", "temperature_c"):
+            if name in self.data.columns:
+                column = self.data.columns[name]
+                found[name] = (float(column.min()), float(column.max()))
+        return found
+
     def __getitem__(self, name: str) -> Parameter:
         """A parameter by its name."""
         names = [parameter.name for parameter in self.parameters]
@@ -239,6 +275,11 @@ class Fit(InNotebook):
                 p.name: [p.value, *(end if math.isfinite(end) else None for end in (p.low, p.high))]
                 for p in self.parameters
             },
+            "is_log": self.is_log(),
+            "covariance": [
+                [one if math.isfinite(one) else None for one in row] for row in self.covariance()
+            ],
+            "ranges": {name: list(ends) for name, ends in self.ranges().items()},
             "array": self.array,
             "notes": self.notes,
         }

@@ -109,7 +109,20 @@ def limit_of(config: Mapping[str, Any], asked: Demand) -> Limit:
         return rates.failure(pages, pe_cycles, failures) / user_bits
 
     most = None if point.pe_cycles >= MOST_PE_CYCLES else point.pe_cycles
-    return Limit(most, of_cycles, True, point.is_at_the_last_measurement, found.notes())
+    notes = [*found.notes(), _read_as(is_best, coded, config["retry"]["name"])]
+    return Limit(most, of_cycles, True, point.is_at_the_last_measurement, notes)
+
+
+def _read_as(is_best: bool | None, coded: Mapping[str, Any], retry: str) -> str:
+    """How a drive reads its oldest data, with the options of `nandlab endurance` that say so."""
+    options = [] if is_best is None else ["--best" if is_best else "--fixed"]
+    for key, value in coded.items():
+        if key != "levels" or value:
+            options.append(f"--{key.replace('_', '-')} {value}")
+    return (
+        f"the limit by UBER is that of reads as this drive makes them (retry.name `{retry}`):"
+        f" `nandlab endurance CHIP {' '.join(options)}`"
+    )
 
 
 def _without(why: str) -> Limit:
