@@ -148,8 +148,38 @@ def test_bottleneck_power_and_parts_of_write_amplification() -> None:
     assert limited.bottleneck.resource == "decoders"
     carries(str_of(limited), "decoders", "100%")
     idle = nandlab.run("tiny", "[a]\nrw=randread\nbs=4k\nnumber_ios=100\n", precondition="fill")
-    assert not idle.bottleneck.is_limit
-    carries(str_of(idle), "none", "utilization")
+    assert idle.bottleneck == ("queue depth", pytest.approx(1.0, abs=0.05))
+    carries(str_of(idle), "queue depth", "iodepth")
+    rated = "[a]\nrw=randread\nbs=4k\nnumber_ios=100\nrate_iops=100\n"
+    at_rest = nandlab.run("tiny", rated, precondition="fill")
+    assert not at_rest.bottleneck.is_limit
+    carries(str_of(at_rest), "none", "utilization")
+
+
+@pytest.mark.parametrize(
+    ("set", "resource"),
+    [
+        ({"host.link_mb_s": 50}, "link"),
+        ({"controller.cores": 1, "controller.command_us": 200}, "cores"),
+        ({"host.submit_us": 400}, "submission"),
+    ],
+)
+def test_a_bottleneck_beside_the_flash_is_named(set: dict[str, float], resource: str) -> None:
+    job = "[reads]\nrw=randread\nbs=16k\niodepth=32\nnumber_ios=2000\nnorandommap=1\n"
+    found = nandlab.run("tiny", job, set=set, precondition="fill").bottleneck
+    assert (found.resource, found.is_limit) == (resource, True)
+    assert found.relief in str(found)
+
+
+def test_two_write_amplifications_stand_side_by_side() -> None:
+    """Of the host, and of what left a buffer that takes up rewrites: a notice says why they differ."""
+    job = "[w]\nrw=randwrite\nbs=4k\nsize=1m\niodepth=32\nnumber_ios=20000\nnorandommap=1\n"
+    result = nandlab.run("tiny", job, precondition="fill", set={"buffer.bytes": 2**20})
+    ftl = result.to_dict()["ftl"]
+    host, flash = ftl["write_amplification"], ftl["write_amplification_flash"]
+    assert host < 0.9 * flash
+    carries(str_of(result), f"{host:.3f}", f"{flash:.3f}")
+    assert any(f"{flash:.3g}" in notice for notice in result.notices)
 
 
 def str_of(result: nandlab.Result) -> str:

@@ -15,7 +15,7 @@ from conftest import carries, refused, some
 from waiting import until
 
 import nandlab
-from nandlab.ftl import Ftl, PageHooks
+from nandlab.ftl import Ftl, Page, PageHooks
 
 JOB = "[mix]\nrw=randrw\nbs=4k\niodepth=8\nnumber_ios=3000\nnorandommap=1\n"
 WRITES = "[w]\nrw=randwrite\nbs=4k\niodepth=16\nnumber_ios=20000\nnorandommap=1\n"
@@ -29,23 +29,34 @@ def report(result: nandlab.Result) -> dict[str, Any]:
     return found
 
 
-class Plain(Ftl):
-    """A log on each die, in turn; the emptiest block is the victim."""
+class Plain(Page):
+    """The FTL that is shipped, by another name."""
 
-    turn = 0
 
-    def place(self, stream: int, units: tuple[int, ...], dies: tuple[int, ...]) -> int | None:
-        for die in sorted(dies, key=lambda die: (die < self.turn, die)):
-            block = self.flash.next_block(die, stream)
-            if block is not None:
-                self.turn = die + 1
-                return block
-        return None
+@pytest.mark.parametrize("policy", some(["greedy", "fifo", "cost_benefit"]))
+def test_page_in_python_is_the_member(policy: str) -> None:
+    """Every figure is the same, and the victims are those of ``gc``; the host is paced."""
+    alike = {"chip.geometry.planes_per_die": 1, "ftl.static_wear_delta": 0}
+    sets = {"chip.geometry.planes_per_die": 1, "gc.name": policy}
+    begun = {"precondition": "steady"}
+    member = nandlab.run("tiny", WRITES, set={**alike, **sets}, **begun)
+    ours = nandlab.run("tiny", WRITES, set=sets, ftl=Page, **begun)
+    rooms = ["host", "ftl", "nand", "dies", "channels", "buffer"]
+    found, expected = report(ours), report(member)
+    for of in (found, expected):
+        # What the firmware needs for its tables is another account.
+        of["ftl"] = {k: v for k, v in of["ftl"].items() if "bytes" not in k}
+    assert [found[room] for room in rooms] == [expected[room] for room in rooms]
+    left = nandlab.run("tiny", WRITES, set={**sets, "gc.paced": False}, ftl=Page, **begun)
+    tails = [each.to_dict()["host"]["write"]["latency_us"]["p99_9"] for each in (left, ours)]
+    assert tails[0] > 3 * tails[1]
 
-    def place_moves(self, die: int, units: tuple[int, ...]) -> int:
-        block = self.flash.next_block(die)
-        assert block is not None
-        return block
+
+def test_a_policy_without_effect_is_refused() -> None:
+    """Who picks the victims in a method leaves nothing to ``gc.name``."""
+    for set in ({"gc.name": "fifo"}, {"gc.d": 5}):
+        with refused(*set, "Told", "victims"):
+            nandlab.run("tiny", JOB, ftl=Told, set=set)
 
 
 class Told(Plain):

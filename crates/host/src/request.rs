@@ -52,6 +52,12 @@ pub trait Source: Send {
     /// Gives its requests so many times in all, one pass after another. Before the first of them.
     fn repeat(&mut self, passes: u64);
 
+    /// Whether its writes are random and alike all over a drive of so many bytes; `None` where it
+    /// writes nothing.
+    fn writes_evenly(&self, _capacity_bytes: u64) -> Option<bool> {
+        Some(false)
+    }
+
     /// How many requests it will give in all, where that is known.
     fn total(&self) -> Option<u64>;
 }

@@ -146,6 +146,30 @@ fn a_beginning_is_left_out() {
     assert!(number(&skip(&job, Some("5000")).unwrap()["host"]["requests_completed"]) >= 5000.0);
 }
 
+/// A drive that fills up looks settled to both rules, however slow it will be.
+#[test]
+fn a_drive_that_fills_up_has_not_settled() {
+    let zipf = format!("{WRITES}\nrandom_distribution=zipf:1.1");
+    for until in ["settled", "pts"] {
+        let report = run_until(SMALL, &zipf, Precondition::None, until);
+        let steady = run_until(SMALL, &zipf, Precondition::Steady, until);
+        let (settled, truth) = (&report["settled"], &steady["settled"]);
+        if settled["ok"] == true {
+            let value = |of: &Value| number(&of["settled_value"]);
+            let off = (value(settled) / value(truth) - 1.0).abs();
+            assert!(off < 0.25, "{until}: {settled} and {truth}");
+        }
+    }
+    // What uniform writes settle at says nothing of skewed ones, or of those to a part of a drive.
+    for part in ["random_distribution=zipf:1.1", "size=50%", "percentage_random=50"] {
+        let report = run_until(SMALL, &format!("{WRITES}\n{part}"), Precondition::Steady, "0.3x");
+        let settled = &report["settled"];
+        assert_eq!((&settled["ok"], settled["settled_value"].is_null()), (&false.into(), true));
+    }
+    let uniform = run_until(SMALL, WRITES, Precondition::Steady, "0.3x");
+    assert_eq!(uniform["settled"]["settled_by"], "precondition");
+}
+
 /// A run whose beginning is skipped is the same run: it ends at the same time, and every request
 /// that it counts takes as long. Jobs at a rate, in a closed loop, with pauses and in groups.
 #[test]

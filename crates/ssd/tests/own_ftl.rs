@@ -3,26 +3,29 @@
 
 use base::error::assert_carries;
 use base::params::Table;
+use base::rng::Rng;
 use base::{Error, Result};
-use nand::geometry::Die;
-use ssd::Ssd;
+use ssd::config::SsdConfig;
 use ssd::conformance::{Check, small_config};
-use ssd::ftl::own::{Candidate, Decide, Facts, HookFacts, Hooks, OwnFtl, View};
+use ssd::ftl::own::{Candidate, Decide, Facts, HookFacts, Hooks, Logs, OwnFtl, View};
 use ssd::ftl::{DieSet, Lpn, Move, Untimed};
+use ssd::request::{Op, Request};
+use ssd::{Ssd, Step};
 use std::sync::Arc;
 
-/// Logs on all dies in turn, and the mistake that it makes.
+/// The FTL that is shipped, and the mistake that it makes.
 #[derive(Clone, Copy)]
-struct Logs {
-    turn: u32,
+struct Mistaken {
+    logs: Logs,
     mistake: &'static str,
 }
 
-impl Decide for Logs {
+impl Decide for Mistaken {
     fn facts(&self) -> Facts {
         let streams = if self.mistake == "stream" { 2 } else { 1 };
         let collects = self.mistake == "collect";
-        Facts { streams, collects, is_told: true, ..Facts::default() }
+        let picks = ["victim", "endless"].contains(&self.mistake);
+        Facts { streams, picks, collects, is_told: true, ..Facts::default() }
     }
 
     fn stream(&mut self, _: &Arc<View>, _: Lpn, _: u8) -> Result<u32> {
@@ -33,7 +36,7 @@ impl Decide for Logs {
         &mut self,
         view: &Arc<View>,
         stream: u32,
-        _: &[Lpn],
+        units: &[Lpn],
         dies: &DieSet,
     ) -> Result<Option<u32>> {
         match self.mistake {
@@ -42,20 +45,14 @@ impl Decide for Logs {
             "error" => return Err(Error::new("", "by my own hand")),
             _ => {}
         }
-        for die in (self.turn..view.dies()).chain(0..self.turn) {
-            if dies.contains(Die(die))
-                && let Some(block) = view.next_block(die, Some(stream))
-            {
-                self.turn = die + 1;
-                return Ok(Some(block));
-            }
-        }
-        Ok(None)
+        self.logs.place(view, stream, units, dies)
     }
 
-    fn place_moves(&mut self, view: &Arc<View>, die: u32, _: &[Move]) -> Result<u32> {
-        let die = if self.mistake == "moves" { view.dies() } else { die };
-        Ok(view.next_block(die, None).unwrap_or(u32::MAX))
+    fn place_moves(&mut self, view: &Arc<View>, die: u32, moves: &[Move]) -> Result<u32> {
+        if self.mistake == "moves" {
+            return Ok(u32::MAX);
+        }
+        self.logs.place_moves(view, die, moves)
     }
 
     fn victim(&mut self, view: &Arc<View>, die: u32) -> Result<Option<u32>> {
@@ -76,7 +73,9 @@ impl Decide for Logs {
 }
 
 fn own(mistake: &'static str) -> OwnFtl {
-    OwnFtl::whole("Logs", Table::new(), move || Ok(Box::new(Logs { turn: 0, mistake })))
+    OwnFtl::whole("Logs", Table::new(), move || {
+        Ok(Box::new(Mistaken { logs: Logs::default(), mistake }))
+    })
 }
 
 /// Conformance of an FTL to its end.
@@ -110,6 +109,56 @@ fn a_broken_promise_is_named() {
         let error = checked(own(mistake)).unwrap_err();
         assert_eq!(error.problem, "by my own hand", "{error}");
         assert!(error.place.starts_with(call), "{mistake}: {error}");
+    }
+}
+
+/// The FTL that is shipped as an example is `page`, to the nanosecond, on dies of one plane and
+/// without wear levelling.
+#[test]
+fn logs_on_all_dies_are_page() {
+    for policy in ["greedy", "fifo", "cost_benefit", "random"] {
+        for paced in [true, false] {
+            let sets = [
+                "chip.geometry.planes_per_die=1",
+                "ftl.overprovisioning=0.4",
+                "gc.background_free_blocks=5",
+                &format!("gc.name={policy}"),
+                &format!("gc.paced={paced}"),
+            ];
+            let done = |config: &SsdConfig| {
+                let mut ssd = Ssd::new(config, 1 << 30).unwrap();
+                let (units, bytes) = (ssd.capacity_bytes() / ssd.unit_bytes(), ssd.unit_bytes());
+                let mut rng = Rng::stream(3, "writes");
+                let (mut latencies, mut left, mut under_way) = (Vec::new(), 20 * units, 0);
+                ssd.start(0);
+                while left > 0 || under_way > 0 {
+                    while left > 0 && under_way < 16 && ssd.has_room() {
+                        // Half of the writes go to a tenth of the units.
+                        let hot = rng.below(2) == 0;
+                        let unit = rng.below(if hot { units / 10 } else { units });
+                        let (now, op) =
+                            (ssd.now(), if rng.below(4) == 0 { Op::Read } else { Op::Write });
+                        let request =
+                            Request { op, offset: unit * bytes, length: bytes, ..Request::FLUSH };
+                        ssd.submit(request, 0, now);
+                        (left, under_way) = (left - 1, under_way + 1);
+                    }
+                    if let Step::Completed(slot) = ssd.step() {
+                        latencies.push((ssd.now(), ssd.now().since(ssd.completed(slot).arrival)));
+                        under_way -= 1;
+                    }
+                    ssd.fault().unwrap();
+                }
+                (latencies, ssd.ftl_counts(), ssd.wear(), ssd.occupancy())
+            };
+            let config = small_config(&sets).unwrap();
+            let page =
+                done(&small_config(&[&sets[..], &["ftl.static_wear_delta=0"]].concat()).unwrap());
+            let logs = done(&config.with_own_ftl(own("")).unwrap());
+            assert!(page.1.reclaimed_blocks > 100, "{policy} {paced}: {:?}", page.1);
+            assert_eq!(page.1, logs.1, "{policy} {paced}");
+            assert!(page == logs, "{policy} {paced}");
+        }
     }
 }
 

@@ -101,6 +101,19 @@ def nothing_stayed(report: dict[str, Any]) -> list[str]:
     ]
 
 
+def coalesced(report: dict[str, Any]) -> list[str]:
+    """A notice where the write buffer took up more than 5 % of what the host wrote."""
+    ftl, units = report["ftl"], report["buffer"]["coalesced"]
+    share = units / max(units + ftl["host_units"], 1)
+    if share <= 0.05:
+        return []
+    return [
+        f"{share:.0%} of the units that the host wrote were rewritten in the write buffer and never"
+        f" programmed: write amplification is {ftl['write_amplification']:.3g} of what the host"
+        f" wrote, and {ftl['write_amplification_flash']:.3g} of what left the buffer"
+    ]
+
+
 def unsettled(report: dict[str, Any]) -> list[str]:
     """A notice where the run's value lies more than 10 % from the settled one, or none is known."""
     settled = report["settled"]

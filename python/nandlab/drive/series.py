@@ -23,7 +23,8 @@ def series_table(
         metadata: facts of the run, kept with the table.
 
     Returns:
-        ``time_s`` (start of the interval, from the beginning of the run, skipped or not), ``duration_s``, ``read_iops``, ``write_iops``,
+        ``time_s`` (start of the interval, from the beginning of the run, skipped or not),
+        ``duration_s``, ``read_iops``, ``write_iops``,
         ``read_mb_s``, ``write_mb_s`` (10^6 bytes), ``latency_mean_us``, ``latency_max_us`` (over
         the requests completed in it), ``gc_moved_units``, ``gc_moved_mb_s``,
         ``gc_reclaimed_blocks``, ``host_units``, ``padding_units``, ``map_writes``,

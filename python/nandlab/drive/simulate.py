@@ -18,6 +18,7 @@ from nandlab.drive.exchange import Exchange, text_of
 from nandlab.drive.jobs.rates import missed_rates
 from nandlab.drive.notices import (
     beyond_belief,
+    coalesced,
     nobody_waits,
     nothing_stayed,
     still_young,
@@ -361,6 +362,7 @@ def result_of(
         *nobody_waits(report),
         *nothing_stayed(report),
         *unwritten(report),
+        *coalesced(report),
         *unsettled(report),
     ]
     return Result.of(

@@ -194,7 +194,14 @@ def _amplification(report: dict[str, Any]) -> str:
     # Parts of what was programmed, so that they add up to the figure before them.
     share = ftl["write_amplification"] / max(sum(programmed.values()), 1)
     parts = " + ".join(f"{units * share:.3f} {use}" for use, units in programmed.items() if units)
-    return f"{ftl['write_amplification']:.3f} = {parts}"
+    text = f"{ftl['write_amplification']:.3f} = {parts}"
+    flash, settled = ftl["write_amplification_flash"], report["settled"]
+    if report["buffer"]["coalesced"] and f"{flash:.3f}" != f"{ftl['write_amplification']:.3f}":
+        text += f"; {flash:.3f} of what left the write buffer"
+    is_watched = settled["metric"] == "write_amplification" and settled["settled_by"] == "run"
+    if is_watched and report["nandlab"]["run"]["until"]:
+        return f"settled at {settled['settled_value']:.3f}; whole run {text}"
+    return text
 
 
 def _collection(report: dict[str, Any]) -> str:

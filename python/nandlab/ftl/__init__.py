@@ -8,5 +8,6 @@ to the promises of an FTL.
 from nandlab._core import Flash
 from nandlab.ftl.bases import Ftl, PageHooks
 from nandlab.ftl.conformance import Conformance, check
+from nandlab.ftl.page import Page
 
-__all__ = ["Conformance", "Flash", "Ftl", "PageHooks", "check"]
+__all__ = ["Conformance", "Flash", "Ftl", "Page", "PageHooks", "check"]

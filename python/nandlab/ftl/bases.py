@@ -64,7 +64,10 @@ class Ftl:
         raise NotImplementedError
 
     def victim(self, die: int) -> int | None:
-        """The next full block of `die` to empty; None if nothing is to be collected."""
+        """The next full block of `die` to empty; None if nothing is to be collected.
+
+        Without this method the policy of ``gc`` picks (``gc.name``, `greedy` by default).
+        """
         return self.flash.emptiest(die)
 
     def collect(self, die: int, is_idle: bool) -> bool:

@@ -45,11 +45,14 @@ class GivenFtl(NamedTuple):
         """Assignments for a drive with it: the FTL of the drive's file is not meant.
 
         Raises:
-            NandlabError: an assignment names another FTL, or a parameter of one.
+            NandlabError: an assignment names another FTL, a parameter of one, or a policy of
+                ``gc`` beside a method `victim`.
         """
         own = roster("ftl")[0].schema["properties"] if self.is_whole else {"host_streams"}
         for text in sets:
             path = text.partition("=")[0].strip()
+            if "victim" in self.methods and path in _policy():
+                raise refusal(text, f"`{self.name}` picks the victims by itself")
             if path == "ftl.name":
                 raise refusal(text, f"the FTL is `{self.name}`", hint="give one of the two")
             if path.removeprefix("ftl.") in own and path.startswith("ftl."):
@@ -71,6 +74,12 @@ class GivenFtl(NamedTuple):
             self.open_blocks,
             json.dumps(self.facts),
         )
+
+
+def _policy() -> set[str]:
+    """Keys of the policies that pick victims."""
+    schemas = [member.schema.get("properties", {}) for member in roster("gc")]
+    return {"gc.name", *(f"gc.{key}" for schema in schemas for key in schema)}
 
 
 def given_ftl(given: object) -> GivenFtl:

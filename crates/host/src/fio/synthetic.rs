@@ -23,6 +23,8 @@ struct Lane {
     least: u64,
     align: u64,
     random_percent: u64,
+    /// Its places are alike.
+    is_uniform: bool,
     /// Which of the job's addresses it draws from.
     addresses: usize,
     /// Where the next sequential request starts, from the start of the region.
@@ -98,7 +100,19 @@ impl Synthetic {
                 addresses[shared].remember(blocks);
             }
             let (size, addresses, next, last) = (direction.size.clone(), shared, 0, 0);
-            lanes.push(Lane { op, size, least, align, random_percent, addresses, next, last });
+            let is_uniform =
+                plan.random && random_percent == 100 && direction.addresses.is_uniform();
+            lanes.push(Lane {
+                op,
+                size,
+                least,
+                align,
+                random_percent,
+                is_uniform,
+                addresses,
+                next,
+                last,
+            });
         }
         let least = lanes.iter().map(|lane| lane.least).min().unwrap_or(1);
         // Where places run out before bytes do, a rest shorter than a block is never reached.
@@ -308,6 +322,13 @@ impl Source for Synthetic {
         let rates = self.rates.as_mut();
         let at = rates.map_or(Time::ZERO, |rates| rates.take(request.op, request.length));
         Ok(Some(Arrival { at, request }))
+    }
+
+    fn writes_evenly(&self, capacity_bytes: u64) -> Option<bool> {
+        let is_whole = self.start == 0 && self.bytes as f64 >= 0.99 * capacity_bytes as f64;
+        let mut writes = self.lanes.iter().filter(|lane| lane.op != Op::Read).peekable();
+        writes.peek()?;
+        Some(is_whole && writes.all(|lane| lane.op == Op::Write && lane.is_uniform))
     }
 
     fn repeat(&mut self, passes: u64) {

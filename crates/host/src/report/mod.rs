@@ -84,6 +84,7 @@ impl Session {
         report.insert("nand".into(), self.nand(&activity));
         report.insert("channels".into(), channels(&activity));
         report.insert("dies".into(), dies(&activity));
+        report.insert("front".into(), front(&activity, self.run.ssd.cores()));
         report.insert("ecc".into(), self.ecc(&activity));
         report.insert("buffer".into(), self.buffer(&activity));
         report.insert("power".into(), self.power(&activity));
@@ -413,6 +414,16 @@ fn channels(activity: &Activity) -> Value {
     let busy: Vec<f64> = activity.channels.iter().map(share).collect();
     let mean = busy.iter().sum::<f64>() / busy.len() as f64;
     json!({"busy_fraction_mean": mean, "busy_fraction": busy})
+}
+
+/// Busy shares of the controller's cores and of the link.
+fn front(activity: &Activity, cores: usize) -> Value {
+    let share = |busy: Time, servers: usize| ratio(busy.s(), activity.time.s() * servers as f64);
+    json!({
+        "cores_busy_fraction": share(activity.front.cores, cores),
+        "link_in_busy_fraction": share(activity.front.link_in, 1),
+        "link_out_busy_fraction": share(activity.front.link_out, 1),
+    })
 }
 
 fn dies(activity: &Activity) -> Value {

@@ -8,16 +8,17 @@ use serde_json::{Value, json};
 const TOLERANCE: f64 = 0.1;
 
 impl Session {
-    /// Of the metric that the run was to settle in, or else of write amplification. Where the run
-    /// is too short to tell, preconditioning knows at which value uniform random writes settle.
+    /// Of the metric that the run was to settle in, or else of write amplification. Where a run
+    /// of uniform random writes is too short to tell, preconditioning knows where these settle.
     pub(super) fn settled(&mut self) -> Value {
         let run = &self.run;
         let (goal, now) = (run.settling.goal(), run.mark());
         let run_value = run.settling.run_value(&now, &run.totals().latency());
         let of_run = run.settling.settled_value();
         let is_amplification = goal.metric == Metric::WriteAmplification;
-        let of_precondition =
-            self.precondition_collection_amplification().filter(|_| is_amplification);
+        let of_precondition = self
+            .precondition_collection_amplification()
+            .filter(|_| is_amplification && run.writes_evenly());
         let settled = of_run.or(of_precondition);
         let is_near = |value: f64, settled: f64| (value / settled - 1.0).abs() <= TOLERANCE;
         let is_settled = run_value.map(|value| settled.is_some_and(|goal| is_near(value, goal)));

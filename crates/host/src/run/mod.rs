@@ -26,6 +26,7 @@ use runner::{Phase, Runner};
 use served::Offered;
 use settling::{Mark, Settling};
 use ssd::drive::exchange::Exchanged;
+use ssd::ftl::contract::Occupancy;
 use ssd::request::{Op, Request};
 use ssd::timeline::{SpanKind, Track};
 use ssd::{Completion, Cut, Ssd, Step};
@@ -225,13 +226,23 @@ impl Run {
     /// The run as it is now.
     pub fn mark(&self) -> Mark {
         let bytes = |runner: &Runner| runner.stats.ops.iter().map(|op| op.bytes).sum::<u64>();
+        let Occupancy { mapped, free, .. } = self.ssd.occupancy();
         Mark {
             at: self.ssd.now(),
             completed: self.completed,
             written: self.write_bytes,
             bytes: self.runners.iter().map(bytes).sum(),
             ftl: self.ssd.ftl_counts(),
+            mapped,
+            free,
+            physical: self.ssd.physical_units(),
         }
+    }
+
+    /// Whether all that its jobs write is random and alike all over the drive.
+    pub fn writes_evenly(&self) -> bool {
+        let capacity = self.ssd.capacity_bytes();
+        self.runners.iter().all(|runner| runner.job.source.writes_evenly(capacity) != Some(false))
     }
 
     /// Requests that the jobs will send, where all of them know and the sum can be told.

@@ -28,6 +28,10 @@ const STUDENT: f64 = 2.447;
 /// [`Rule::Trend`].
 const MOST_DRIFT: f64 = 0.1;
 
+/// Largest change of the units that hold data over a window, relative to them, and of the erased
+/// ones, relative to all, of a drive that stands still.
+const MOST_FILLING: f64 = 0.02;
+
 /// What is watched.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Metric {
@@ -75,11 +79,13 @@ impl Metric {
 pub enum Rule {
     /// The last half of the run, of two drive writes at least, is cut into eight parts, and a line
     /// is fitted through them. The 95 % confidence interval of its drift from the first to the last
-    /// part must lie within 10 % of the mean. In every part blocks must have been reclaimed, where
+    /// part must lie within 10 % of the mean. The drive must stand still: units that hold data and
+    /// erased units change by no more than 2 %. In every part blocks must have been reclaimed, where
     /// the host writes: before that, a drive with free blocks looks settled.
     Trend,
     /// SNIA's Performance Test Specification: over the last five parts the highest and the lowest
-    /// value differ by at most 20 % of the mean, and the line through them by at most 10 %.
+    /// value differ by at most 20 % of the mean, and the line through them by at most 10 %. The
+    /// drive must stand still, as for `Trend`, which the specification's preconditioning ensures.
     Pts,
     /// fio's `steadystate`, with parts of one check interval.
     Fio(FioRule),
@@ -130,6 +136,12 @@ pub struct Mark {
     pub bytes: u64,
     /// What the FTL has done.
     pub ftl: FtlCounts,
+    /// Units that hold data.
+    pub mapped: u64,
+    /// Units of erased pages.
+    pub free: u64,
+    /// Physical units.
+    pub physical: u64,
 }
 
 /// The parts of a run.
@@ -262,6 +274,14 @@ impl Settling {
         ends.map(|from| self.value(from, from + size)).collect()
     }
 
+    /// Whether the drive holds as much data since a mark, and has as many erased units: one that
+    /// fills up will be slower, however steady it looks.
+    fn stands_still(&self, from: usize) -> bool {
+        let (from, to) = (&self.marks[from], &self.marks[self.parts()]);
+        let is_near = |a: u64, b: u64, of: u64| a.abs_diff(b) as f64 <= MOST_FILLING * of as f64;
+        is_near(from.mapped, to.mapped, to.mapped) && is_near(from.free, to.free, to.physical)
+    }
+
     fn trend(&self) -> Option<usize> {
         let size = (self.parts() / 2 / WINDOW).max(1);
         let first = self.parts().checked_sub(WINDOW * size)?;
@@ -270,6 +290,9 @@ impl Settling {
             blocks(from + size) > blocks(from)
         };
         let wrote = self.marks[self.parts()].ftl.host_units > self.marks[first].ftl.host_units;
+        if !self.stands_still(first) {
+            return None;
+        }
         if wrote && !(0..WINDOW).all(|part| reclaims(first + part * size)) {
             return None;
         }
@@ -284,8 +307,9 @@ impl Settling {
         let values = self.window(ROUNDS, 1)?;
         let line = Line::through(&values);
         let drift = line.slope.abs() * (ROUNDS - 1) as f64;
+        let first = self.parts() - ROUNDS;
         let is_settled = range(&values) <= 0.2 * line.mean && drift <= 0.1 * line.mean;
-        is_settled.then(|| self.parts() - ROUNDS)
+        (is_settled && self.stands_still(first)).then_some(first)
     }
 
     fn fio(&self, rule: &FioRule) -> Option<usize> {

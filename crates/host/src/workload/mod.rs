@@ -60,6 +60,11 @@ impl Default for Chosen {
 }
 
 impl Chosen {
+    /// Whether all blocks are alike.
+    pub fn is_uniform(&self) -> bool {
+        self.member.name == random::MEMBER.name
+    }
+
     /// The member called `name` with the argument that follows the colon in fio's option.
     pub fn read(name: &str, argument: &str) -> Result<Self> {
         let member = ROSTER.iter().find(|member| member.name == name).ok_or_else(|| {

@@ -107,6 +107,7 @@ impl Decide for Deciding {
         Facts {
             streams: self.given.streams,
             open_blocks: self.given.open_blocks,
+            picks: self.victim.is_some(),
             collects: self.collect.is_some(),
             is_told: [&self.programmed, &self.erased, &self.trimmed]
                 .into_iter()

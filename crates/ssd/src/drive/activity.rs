@@ -3,6 +3,7 @@
 //! All of them are taken together, so that what a drive did between two moments is the difference
 //! of two activities.
 
+use super::front::FrontTimes;
 use super::{CodeCounts, ControllerCounts, PowerCounts, Ssd};
 use crate::drive::zones::ZoneCounts;
 use crate::failure::refresh::RefreshCounts;
@@ -29,6 +30,8 @@ pub struct Activity {
     pub dies: Vec<DieTimes>,
     /// Busy and idle time of each channel.
     pub channels: Vec<(Time, Time)>,
+    /// Busy time of cores and link.
+    pub front: FrontTimes,
     /// Busy time of all decoders together.
     pub decoders_busy: Time,
     /// Busy time of all encoders together.
@@ -54,6 +57,7 @@ counts!(Activity {
     flash,
     dies,
     channels,
+    front,
     decoders_busy,
     encoders_busy,
     codes,
@@ -89,6 +93,7 @@ impl Ssd {
             flash: self.flash.counts.clone(),
             dies: self.die_times(),
             channels: self.channel_times(),
+            front: self.front.busy(now),
             decoders_busy: self.decoders_busy().0,
             encoders_busy: self.encoders_busy().0,
             codes: kinds.clone().map(|kind| self.code_counts_of_kind(kind)).collect(),
@@ -98,6 +103,11 @@ impl Ssd {
             ecc_energy_uj: self.ecc_energy_uj(),
             patrol_energy_uj: self.patrol_energy_uj(),
         }
+    }
+
+    /// Cores of the controller.
+    pub fn cores(&self) -> usize {
+        self.front.cores()
     }
 
     /// Energy that patrol reads have used, in the array and on the bus.

@@ -5,8 +5,8 @@ use super::flow::{event, lane};
 use super::{Completion, Parts, Request, Ssd, Stage, Status};
 use crate::blame::Cause;
 use crate::config::SsdConfig;
-use base::Time;
 use base::units::PerByte;
+use base::{Time, counts};
 
 /// A request in the drive.
 #[derive(Clone, Copy)]
@@ -29,6 +29,19 @@ impl Slot {
         Self { done, pending: 0, cursor: 0, hit: false }
     }
 }
+
+/// Busy time of the host interface.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct FrontTimes {
+    /// Of all cores of the controller together.
+    pub cores: Time,
+    /// Of the link, with data of writes.
+    pub link_in: Time,
+    /// Of the link, with data of reads.
+    pub link_out: Time,
+}
+
+counts!(FrontTimes { cores, link_in, link_out });
 
 /// Queue slots, cores and link.
 pub(super) struct Front {
@@ -64,6 +77,20 @@ impl Front {
             link_request: Time::from_us(config.host.link_request_us),
             link_latency: Time::from_us(config.host.link_latency_us),
         }
+    }
+
+    /// Busy time until `now`: of all cores together, and of both directions of the link.
+    pub(super) fn busy(&self, now: Time) -> FrontTimes {
+        FrontTimes {
+            cores: self.cores.busy(now),
+            link_in: self.link_in.busy(now),
+            link_out: self.link_out.busy(now),
+        }
+    }
+
+    /// How many cores there are.
+    pub(super) fn cores(&self) -> usize {
+        self.cores.servers()
     }
 
     /// A request in the drive.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 from nandlab.display import quantity
@@ -17,7 +18,7 @@ _DEVIATIONS = 4.0
 _SUFFIXES = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30}
 
 
-def job_options(report: dict[str, Any], job: dict[str, Any]) -> dict[str, str]:
+def job_options(report: Mapping[str, Any], job: dict[str, Any]) -> dict[str, str]:
     """The options of a job, those of ``[global]`` included."""
     return {**report["global options"], **job["job options"]}
 
@@ -51,7 +52,7 @@ def missed_rates(report: dict[str, Any]) -> list[str]:
     return found
 
 
-def no_depth(report: dict[str, Any]) -> str:
+def no_depth(report: Mapping[str, Any]) -> str:
     """Why no job was held to its depth (Little's law)."""
     if report["sim"]["interrupted"]:
         return "the run was cut short"

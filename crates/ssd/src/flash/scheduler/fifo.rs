@@ -1,4 +1,7 @@
-//! `fifo`: strictly in the order of arrival.
+//! `fifo`: strictly in the order of arrival at the die.
+//!
+//! The die of a row of host data is chosen when one can take it, which is once its program before
+//! has ended: reads that came meanwhile go first, and wait for less than in a queue of both.
 
 use super::{Build, CLASSES, Head, Scheduler};
 use base::Time;
@@ -6,7 +9,8 @@ use base::family::{Member, NoParams, check, schema};
 
 pub const MEMBER: Member<Build> = Member {
     name: "fifo",
-    summary: "in order of arrival",
+    summary: "in order of arrival at the die, where a row of writes comes once the one before it has \
+              ended",
     citation: "",
     schema: schema::<NoParams>,
     check: check::<NoParams>,

@@ -15,6 +15,8 @@ pub struct Facts {
     pub streams: u32,
     /// Blocks of a die that may be open at a time.
     pub open_blocks: u32,
+    /// `victim` is asked; otherwise the policy of `gc` picks.
+    pub picks: bool,
     /// `collect` is asked; otherwise `gc.start_free_blocks` decides.
     pub collects: bool,
     /// `programmed`, `erased` and `trimmed` are called.
@@ -23,7 +25,7 @@ pub struct Facts {
 
 impl Default for Facts {
     fn default() -> Self {
-        Self { streams: 1, open_blocks: 2, collects: false, is_told: false }
+        Self { streams: 1, open_blocks: 2, picks: false, collects: false, is_told: false }
     }
 }
 
@@ -62,7 +64,8 @@ pub trait Decide: Send {
     /// The block that takes the next row of the data that collection of `die` moves, of any die.
     fn place_moves(&mut self, view: &Arc<View>, die: u32, moves: &[Move]) -> Result<u32>;
 
-    /// The next block of `die` to empty: a full one. `None` if nothing is to be collected.
+    /// The next block of `die` to empty: a full one. `None` if nothing is to be collected. Asked
+    /// where the facts say `picks`.
     fn victim(&mut self, view: &Arc<View>, die: u32) -> Result<Option<u32>> {
         Ok(view.emptiest(die))
     }

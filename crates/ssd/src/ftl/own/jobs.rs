@@ -58,10 +58,11 @@ impl Placed {
             })
     }
 
-    /// Finds the next victim of a die, if it has none yet: whether there is one.
+    /// Finds the next victim of a die, if it has none yet: whether there is one. The policy of `gc`
+    /// is not asked before it is needed.
     fn find_victim(&self, die: u32) -> bool {
         let next = &self.next[die as usize];
-        if next.get().is_some() {
+        if next.get().is_some() || self.view.has_policy() {
             return true;
         }
         let call = || format!("{}.victim({die})", self.name);
@@ -96,12 +97,10 @@ impl Placed {
                 if self.is_broken() || !self.find_victim(die) {
                     break;
                 }
-                let Some(victim) = self.next[index].take() else { break };
+                let chosen = self.next[index].take();
                 let view = Arc::make_mut(&mut self.view);
-                let set = &mut view.sets[victim as usize];
-                set.status = Status::Victim;
-                let valid = set.valid;
-                view.dead[index] -= u64::from(view.block_units() - valid);
+                let Some(victim) = chosen.or_else(|| view.pick(die)) else { break };
+                view.begin_victim(victim);
                 collection.begin();
                 collection.victims.extend(view.members(victim));
             }

@@ -7,16 +7,18 @@
 //!
 //! `decide` has the two traits: [`Decide`] is a whole FTL, [`Hooks`] changes decisions of `page`.
 //! `view` is what a whole FTL sees of the flash, `placed` the FTL around it, `jobs` its
-//! collection, `account` its reports, `hooked` is `page` with hooks.
+//! collection, `account` its reports, `logs` an example; `hooked` is `page` with hooks.
 
 mod account;
 mod decide;
 mod hooked;
 mod jobs;
+mod logs;
 mod placed;
 mod view;
 
 pub use decide::{Candidate, Decide, Facts, HookFacts, Hooks};
+pub use logs::Logs;
 pub use view::{Status, View};
 
 use super::contract::{Context, Ftl, FtlConfig};

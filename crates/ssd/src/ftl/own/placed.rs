@@ -63,7 +63,7 @@ impl Placed {
                     .expected(format!("{least} to {most}")));
             }
         }
-        let view = Arc::new(View::new(context, facts.open_blocks)?);
+        let view = Arc::new(View::new(context, facts.open_blocks, !facts.picks)?);
         decide.begin(&view).map_err(|error| raised(error, || format!("{name}.begin()")))?;
         let dies = view.dies() as usize;
         Ok(Self {
@@ -209,12 +209,10 @@ impl Placed {
         self.of_host[program.die.0 as usize] -= u32::from(is_host);
         let view = Arc::make_mut(&mut self.view);
         let block = view.set_of(program.blocks[0]).unwrap_or_default();
-        let units = view.block_units();
         let set = &mut view.sets[block as usize];
         set.reported += u32::from(program.planes) * view.pages_per_program;
         if set.reported == view.joined * view.geometry.pages_per_block {
-            (set.status, set.filled_at) = (Status::Full, view.clock);
-            view.dead[program.die.0 as usize] += u64::from(units - set.valid);
+            view.filled(block);
         }
         block
     }
@@ -401,6 +399,14 @@ impl Ftl for Placed {
 
     fn step(&mut self, job: Job, _urgency: Urgency, work: &mut Work) -> Step {
         self.collect(job.0, work)
+    }
+
+    fn keeps_pace(&self, die: Die) -> bool {
+        let view = &*self.view;
+        let open: u32 = view.open[die.0 as usize].iter().map(|&block| view.room(block)).sum();
+        let erased = view.free_blocks(die.0) * view.block_units() + open;
+        let passed = self.collections[die.0 as usize].passed_units(&view.geometry);
+        view.pace.is_kept(erased, passed)
     }
 
     fn erased(&mut self, block: Block) {

@@ -5,8 +5,10 @@
 
 use crate::failure::retirement::Retirement;
 use crate::ftl::contract::{Context, FtlCounts, Lpn};
+use crate::space::candidates::Candidates;
 use crate::space::capacity::{good_blocks, logical_units, share_blocks};
 use crate::space::frontier::Frontier;
+use crate::space::pace::Pace;
 use crate::space::wear::BlockWear;
 use base::archive::{Archive, State};
 use base::memory::table;
@@ -86,15 +88,20 @@ pub struct View {
     /// By die: open blocks with room, and dead units in full ones.
     pub(super) open: Vec<Vec<u32>>,
     pub(super) dead: Vec<u64>,
+    /// Full blocks, for the policy of `gc`, where it picks: each by its first physical block, with
+    /// its valid units divided among the planes and rounded up.
+    policy: Option<Candidates>,
+    pub(super) pace: Pace,
     pub(super) wear: BlockWear,
     pub(super) clock: u64,
     pub(super) counts: FtlCounts,
 }
 
 impl View {
-    pub(super) fn new(context: Context, open_blocks: u32) -> Result<Self> {
+    /// The flash of a drive, whose policy of `gc` `picks` victims or is not asked.
+    pub(super) fn new(context: Context, open_blocks: u32, picks: bool) -> Result<Self> {
         let Context { geometry, planes_per_program, pages_per_program, config, gc, .. } = context;
-        let Context { mut bad, failed, pe_cycles, .. } = context;
+        let Context { mut bad, failed, pe_cycles, victims, .. } = context;
         let reserve = config.gc_reserve_blocks;
         if reserve == 0 {
             return Err(Error::new("ftl.gc_reserve_blocks", "0 blocks").expected("at least 1"));
@@ -113,6 +120,9 @@ impl View {
         let fewest = good.iter().copied().min().unwrap_or(0);
         let spare = fewest.saturating_sub(share_blocks(&geometry, logical));
         let groups = geometry.planes_per_die / planes_per_program;
+        // A die with one open block has it for the host and for collection.
+        let set_units = planes_per_program * geometry.units_per_block();
+        let pace = Pace::new(&gc, reserve, open_blocks == 1, set_units);
         let mut view = Self {
             joined: planes_per_program,
             pages_per_program,
@@ -130,6 +140,8 @@ impl View {
             free: vec![BTreeSet::new(); geometry.dies as usize],
             open: vec![Vec::new(); geometry.dies as usize],
             dead: vec![0; geometry.dies as usize],
+            policy: picks.then(|| Candidates::new(&geometry, victims)),
+            pace,
             wear: BlockWear::new(&geometry, pe_cycles, bad, 0),
             clock: 0,
             counts: FtlCounts::default(),
@@ -388,7 +400,53 @@ impl View {
         set.valid -= 1;
         if set.status == Status::Full {
             self.dead[(number / self.sets_per_die) as usize] += 1;
+            let is_whole = set.valid.is_multiple_of(self.joined);
+            if let Some(policy) = self.policy.as_mut().filter(|_| is_whole) {
+                let first = self.members[(number * self.joined) as usize];
+                policy.died(|| self.geometry.plane_of(first), first);
+            }
         }
+    }
+
+    /// A block is full.
+    pub(super) fn filled(&mut self, block: u32) {
+        let set = &mut self.sets[block as usize];
+        (set.status, set.filled_at) = (Status::Full, self.clock);
+        let valid = set.valid;
+        let (die, dead) = (self.die_of(block) as usize, self.block_units() - valid);
+        self.dead[die] += u64::from(dead);
+        let first = self.members(block)[0];
+        if let Some(policy) = &mut self.policy {
+            policy.opened(first);
+            policy.added(first, valid.div_ceil(self.joined));
+            policy.closed(self.geometry.plane_of(first), first, self.clock);
+        }
+    }
+
+    /// A full block is to be emptied.
+    pub(super) fn begin_victim(&mut self, block: u32) {
+        let set = &mut self.sets[block as usize];
+        set.status = Status::Victim;
+        let valid = set.valid;
+        let (die, dead) = (self.die_of(block) as usize, self.block_units() - valid);
+        self.dead[die] -= u64::from(dead);
+    }
+
+    /// Whether the policy of `gc` picks victims.
+    pub(super) fn has_policy(&self) -> bool {
+        self.policy.is_some()
+    }
+
+    /// The full block of a die that the policy of `gc` picks, which knows it no longer: of the
+    /// planes with the most dead units. `None` where no unit is dead.
+    pub(super) fn pick(&mut self, die: u32) -> Option<u32> {
+        let policy = self.policy.as_mut()?;
+        let groups = self.geometry.planes_per_die / self.joined;
+        let planes = (0..groups).map(|group| self.geometry.plane(Die(die), group * self.joined));
+        let plane = planes.max_by_key(|&plane| policy.dead_units(plane))?;
+        let has_dead = self.dead[die as usize] > 0;
+        let block = has_dead.then(|| policy.pick(plane, self.clock)).flatten()?;
+        self.set_of(block)
     }
 
     /// Sets the wear of every block.
@@ -425,6 +483,8 @@ impl State for View {
             free,
             open,
             dead,
+            policy,
+            pace: _,
             wear,
             clock,
             counts,
@@ -435,6 +495,9 @@ impl State for View {
         archive.value(free)?;
         archive.value(open)?;
         archive.table(dead)?;
+        if let Some(policy) = policy {
+            policy.exchange(archive)?;
+        }
         wear.exchange(archive)?;
         archive.value(clock)?;
         archive.value(counts)

@@ -56,7 +56,8 @@ pub(super) struct PageParams {
     pub(super) host_streams: u8,
     /// Static wear levelling: if the cycles of the blocks of a plane differ by more than this, the
     /// data of the least worn block move to the most worn free block. Checked once in 64
-    /// collections, or once in this many if that is less. 0 switches it off.
+    /// collections, or once in this many if that is less: enough for data that stay, not to bound
+    /// the difference where data live unlike. 0 switches it off.
     pub(super) static_wear_delta: u32,
     /// Writes that somebody waits for (`prio`, `prioclass` of a job) go to fast pages, others to
     /// slow ones as long as there are any: two open blocks of each plane, at different pages.

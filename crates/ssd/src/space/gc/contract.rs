@@ -179,7 +179,7 @@ impl Policy {
 /// units keeps the promise, and so does one that takes the oldest block first or draws. One that
 /// takes the block filled last breaks it. `clock` counts host units written: the FTL has no other
 /// time, and the clock stands still while the host waits.
-pub trait Victims: Send + DynClone + State {
+pub trait Victims: Send + Sync + DynClone + State {
     /// A block became full with `valid` valid units.
     fn closed(&mut self, plane: u32, block: u32, valid: u32, clock: u64);
 

@@ -15,7 +15,7 @@ use bytemuck::{Pod, Zeroable};
 
 pub const MEMBER: Member<VictimsBuild> = Member {
     name: "greedy",
-    summary: "the block with the fewest valid units",
+    summary: "the block with the fewest valid units, of equals the one that lost one last",
     citation: "desnoyers2012",
     schema: schema::<NoParams>,
     check: check::<NoParams>,
