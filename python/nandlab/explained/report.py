@@ -9,6 +9,9 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+_DEEPEST = 20
+"""Keys of a path: reports have fewer."""
+
 
 class ReportKey(NamedTuple):
     """What is known of a key of the report."""
@@ -27,6 +30,8 @@ def report_key(path: str) -> ReportKey | None:
     names, as ``ftl.map.hits``, has that meaning.
     """
     parts = re.sub(r"\[[^\]]*\]", "", path).split(".")
+    if len(parts) > _DEEPEST or parts[0] == "*":
+        return None
     found = _exact(parts)
     if found is not None or len(parts) == 1:
         return found

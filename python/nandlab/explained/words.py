@@ -31,7 +31,8 @@ def meanings(word: str) -> list[Meaning]:
         NandlabError: it has none; names the nearest word.
     """
     path, is_chosen, value = word.partition("=")
-    path, value = path.strip(), value.strip().strip("\"'")
+    # As a report has the keys of its drive.
+    path, value = path.strip().removeprefix("nandlab.config."), value.strip().strip("\"'")
     family = family_of(path)
     if is_chosen and family is not None and SELECTORS.get(family) == path:
         return [_member(_of_family(word, family, value))]
@@ -66,7 +67,7 @@ def _found(word: str) -> Iterator[Meaning]:
         reported = None
     if reported is not None:
         facts = {"meaning": reported.meaning}
-        if reported.path != word:
+        if reported.path.count(".") < word.removeprefix("report.").count("."):
             facts["part of"] = reported.path
         if len(reported.together) > 1:
             facts["of"] = ", ".join(path.removeprefix("*.") for path in reported.together)
