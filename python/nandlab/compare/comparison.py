@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from nandlab.compare.groups import Group, Report, groups
+from nandlab.compare.groups import Group, Report, groups, notices
 from nandlab.display.notebook import InNotebook
-from nandlab.drive.latency import is_exceeded
+from nandlab.drive.trust.figures import figure, is_number
 from nandlab.given.arguments import flag, path_or_none
 
 if TYPE_CHECKING:
@@ -30,19 +30,17 @@ class Measure(NamedTuple):
     path: str
     is_high_good: bool | None
     """None where neither is better."""
-    percent: float | None = None
-    """Of a percentile: it says something where a request exceeds it."""
 
 
 def _latencies(op: str) -> list[Measure]:
     where = f"host.{op}.latency_us"
-    percentiles = {"p50": 50.0, "p99": 99.0, "p99_9": 99.9, "p99_99": 99.99}
+    percentiles = ("p50", "p99", "p99_9", "p99_99")
     return [
         Measure(f"{op} IOPS", f"host.{op}.iops", True),
         Measure(f"{op} mean (us)", f"{where}.mean", False),
         *(
-            Measure(f"{op} {key.replace('_', '.')} (us)", f"{where}.{key}", False, percent)
-            for key, percent in percentiles.items()
+            Measure(f"{op} {key.replace('_', '.')} (us)", f"{where}.{key}", False)
+            for key in percentiles
         ),
     ]
 
@@ -70,6 +68,18 @@ class Estimate(NamedTuple):
     replicates: int
     deviation: float | None
     """None of one value."""
+    few_beyond: bool = False
+    """A percentile that fewer than ten requests of a replicate exceed."""
+
+    @property
+    def low(self) -> float | None:
+        """The lower end of the interval of the mean; None of one value."""
+        return None if self.deviation is None else self.mean - half_interval(self)
+
+    @property
+    def high(self) -> float | None:
+        """The upper end of it."""
+        return None if self.deviation is None else self.mean + half_interval(self)
 
 
 class Ratio(NamedTuple):
@@ -103,8 +113,10 @@ class Comparison(InNotebook):
     def rows(self) -> list[dict[str, Any]]:
         """One row for each figure and each group but the first, with the figures of both.
 
-        `ratio`, `ratio_low`, `ratio_high`; `verdict` is ``better``, ``worse``, ``same`` (the
-        interval holds 1), or empty without an interval.
+        `base` and `value` are means with `_low` and `_high`, None where a run has no such figure,
+        and with `_few_beyond`: a percentile that fewer than ten requests of a run exceed. `ratio`,
+        `ratio_low`, `ratio_high`; `verdict` is ``better``, ``worse``, ``same`` (the interval holds
+        1), or empty without an interval.
         """
         result = []
         for measure in MEASURES:
@@ -119,8 +131,8 @@ class Comparison(InNotebook):
                         "figure": measure.name,
                         "path": measure.path,
                         "group": group.name,
-                        "base": None if base is None else base.mean,
-                        "value": None if one is None else one.mean,
+                        **_said("base", base),
+                        **_said("value", one),
                         "base_replicates": len(self.groups[0].reports),
                         "replicates": len(group.reports),
                         "ratio": found.value,
@@ -131,10 +143,19 @@ class Comparison(InNotebook):
                 )
         return result
 
+    def notices(self) -> list[str]:
+        """What the reports say against their own figures: failed checks and notices, by file."""
+        return [text for group in self.groups for text in notices(group)]
+
     def to_dict(self) -> dict[str, Any]:
         """All numbers."""
         about = [
-            {"name": group.name, "files": group.files, "replicates": len(group.reports)}
+            {
+                "name": group.name,
+                "files": group.files,
+                "replicates": len(group.reports),
+                "notices": notices(group),
+            }
             for group in self.groups
         ]
         return {"groups": about, "rows": self.rows()}
@@ -178,22 +199,26 @@ def compare(
 
 def estimate(reports: Sequence[Report], measure: Measure) -> Estimate | None:
     """The mean of a figure over replicates; None where one of them lacks it."""
-    values = []
-    for report in reports:
-        value: Any = report
-        table: Any = None
-        for key in measure.path.split("."):
-            table, value = value, value.get(key) if isinstance(value, dict) else None
-        if not isinstance(value, int | float) or isinstance(value, bool):
-            return None
-        if measure.percent is not None and not is_exceeded(table.get("count", 0), measure.percent):
-            return None
-        values.append(float(value))
+    found = [figure(report, measure.path.split(".")) for report in reports]
+    values = [float(one.value) for one in found if is_number(one.value)]
+    if len(values) < len(found):
+        return None
+    few_beyond = any(one.few_beyond for one in found)
     mean = math.fsum(values) / len(values)
     if len(values) < 2:
-        return Estimate(mean, 1, None)
+        return Estimate(mean, 1, None, few_beyond)
     variance = math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1)
-    return Estimate(mean, len(values), math.sqrt(variance))
+    return Estimate(mean, len(values), math.sqrt(variance), few_beyond)
+
+
+def _said(name: str, one: Estimate | None) -> dict[str, Any]:
+    """A mean as a row has it."""
+    return {
+        name: None if one is None else one.mean,
+        f"{name}_low": None if one is None else one.low,
+        f"{name}_high": None if one is None else one.high,
+        f"{name}_few_beyond": one is not None and one.few_beyond,
+    }
 
 
 def half_interval(one: Estimate) -> float:

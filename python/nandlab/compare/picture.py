@@ -79,7 +79,7 @@ def _count(report: dict[str, Any], op: str) -> int:
 def _curve(axes: Axes, reports: list[dict[str, Any]], op: str, index: int, name: str) -> None:
     x, y, spread = [], [], []
     for key, percent in _PERCENTS.items():
-        found = estimate(reports, Measure("", f"host.{op}.latency_us.{key}", None, percent))
+        found = estimate(reports, Measure("", f"host.{op}.latency_us.{key}", None))
         if found is not None and found.mean > 0:
             x.append(1 - percent / 100)
             y.append(found.mean)

@@ -6,6 +6,7 @@ from io import StringIO
 from typing import TYPE_CHECKING, Any
 
 from nandlab.display import quantity
+from nandlab.drive.trust.figures import FEW_BEYOND, FEW_MARK
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -32,10 +33,12 @@ def table(comparison: Comparison) -> Table:
     for row in comparison.rows():
         lines.setdefault(row["figure"], []).append(row)
     for name, rows in lines.items():
-        cells = [_number(rows[0]["base"])]
+        cells = [_number(rows[0], "base")]
         for row in rows:
-            cells += [_number(row["value"]), _ratio(row)]
+            cells += [_number(row, "value"), _ratio(row)]
         result.add_row(name, *cells)
+    if any(row["base_few_beyond"] or row["value_few_beyond"] for row in comparison.rows()):
+        result.caption, result.caption_justify = FEW_BEYOND, "left"
     return result
 
 
@@ -46,17 +49,19 @@ def text(comparison: Comparison) -> str:
     out = StringIO()
     Console(file=out, width=110, highlight=False).print(table(comparison))
     lines = [line.rstrip() for line in out.getvalue().splitlines()]
-    return "\n".join(lines)
+    return "\n".join([*lines, *(f"note: {said}" for said in comparison.notices())])
 
 
 def _title(name: str, replicates: int) -> str:
     return name if replicates == 1 else f"{name} ({replicates} runs)"
 
 
-def _number(value: float | None) -> str:
+def _number(row: dict[str, Any], key: str) -> str:
+    value: float | None = row[key]
     if value is None:
         return "-"
-    return quantity.rate(value) if value < 1e6 else f"{value:.4g}"
+    mark = FEW_MARK if row[f"{key}_few_beyond"] else ""
+    return (quantity.rate(value) if value < 1e6 else f"{value:.4g}") + mark
 
 
 def _ratio(row: dict[str, Any]) -> str:

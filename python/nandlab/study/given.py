@@ -31,7 +31,7 @@ COLUMNS = (
 )
 """Columns where a study names none."""
 
-OWN_COLUMNS = ("id", "replicate", "doubts", "error", "wall_s")
+OWN_COLUMNS = ("id", "replicate", "doubts", "few_beyond", "error", "wall_s")
 """Columns that every table of a study has."""
 
 MOST_POINTS = 10_000_000

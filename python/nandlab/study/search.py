@@ -17,11 +17,12 @@ from typing import TYPE_CHECKING, Any
 
 from nandlab import _core
 from nandlab.display.progress import Progress
+from nandlab.drive.trust.figures import is_number
 from nandlab.given.refusal import refusal
 from nandlab.study.axis import Axis
 from nandlab.study.check import check_study
 from nandlab.study.executors import Workers, workers_of
-from nandlab.study.findings.frame import is_number, means, records
+from nandlab.study.findings.frame import means, records
 from nandlab.study.findings.pareto import front
 from nandlab.study.given import Given, Limit
 from nandlab.study.points import Combination
@@ -325,7 +326,7 @@ class Search:
     def best(self) -> list[dict[str, Any]]:
         """The best point, or the Pareto front of several objectives, within the limits.
 
-        Points with doubts are barred where others have none: see `nandlab.drive.doubts`.
+        Points with doubts are barred where others have none: see `nandlab.drive.trust.doubts`.
 
         Raises:
             NandlabError: no point is within the limits.

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from nandlab.cli.files import Files, Json, check_json, tell
+from nandlab.display.terminal import say
 from nandlab.given.outputs import check_outputs
 
 
@@ -39,4 +40,6 @@ def compare(
     found = compared(reports, each=each)
     with Files() as files:
         files.write(plot, found.plot)
+        for said in found.notices():
+            say(f"note: {said}")
         tell(json, found.to_dict(), lambda out: out.print(table(found)))

@@ -10,7 +10,8 @@ import typer
 
 from nandlab.cli.files import OUTPUTS, Files, Json, Plot, Quiet, check_json, tell
 from nandlab.display.terminal import FAULTY, INTERRUPTED, REFUSED, ProgressBar, say
-from nandlab.drive.doubts import DOUBTS
+from nandlab.drive.trust.doubts import DOUBTS
+from nandlab.drive.trust.figures import FEW_BEYOND, FEW_MARK
 from nandlab.given.outputs import check_kind, check_outputs
 from nandlab.given.refusal import refusal
 
@@ -188,6 +189,8 @@ def show_rows(shown: Console, study: Study, rows: list[dict[str, Any]]) -> None:
         figures = [_interval(row, column.name) for column in given.columns]
         table.add_row(*axes, *figures, *([row["doubts"] or ""] if has_doubts else []))
     shown.print(table)
+    if any(row["few_beyond"] for row in lines):
+        shown.print(FEW_BEYOND)
     if len(rows) > _MOST_LINES:
         shown.print(f"... {len(rows) - _MOST_LINES:,} more in {study.out / 'results.parquet'}")
 
@@ -196,7 +199,8 @@ def _interval(row: dict[str, Any], name: str) -> str:
     value, low = row[name], row[f"{name}_low"]
     if value is None:
         return "-"
-    return f"{value:.4g}" if low in (None, value) else f"{value:.4g} ± {value - low:.2g}"
+    mark = FEW_MARK if name in (row["few_beyond"] or "").split(", ") else ""
+    return (f"{value:.4g}" if low in (None, value) else f"{value:.4g} ± {value - low:.2g}") + mark
 
 
 def _text(value: Any) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from nandlab.drive.trust.figures import is_number
 from nandlab.given.refusal import refusal
-from nandlab.study.findings.frame import is_number
 from nandlab.study.given import Given, Objective
 
 

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from nandlab.display import quantity
 from nandlab.display.picture import COLOURS, GREY, check_kind, finish, new_figure, save
+from nandlab.drive.trust.figures import is_number
 from nandlab.given.refusal import refusal
 from nandlab.study.axis import Axis
-from nandlab.study.findings.frame import check_column, is_number
+from nandlab.study.findings.frame import check_column
 from nandlab.study.points import BLOCKED, DRAWN, LISTED
 from nandlab.study.task import canonical
 
