@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import math
 import random
@@ -124,6 +125,9 @@ def test_command(nandlab: Callable[..., Ended], folder: Path, results: list[Resu
         (["r0.json", "list.json"], ["list.json", "JSON", "list"]),
         (["r0.json", "half.json"], ["`nandlab.config`"]),
         (["r0.json", "r3.json", "--plot", "c.gif"], ["c.gif", ".png"]),
+        (["r0.json", "r3.json", "--table", "t.parquet"], ["t.parquet", ".csv", ".tex"]),
+        (["r0.json", "r3.json", "--label", "one"], ["label", "1", "2"]),
+        (["r0.json", "r3.json", "--label", "a", "--label", "a"], ["label", "`a`"]),
         (["r0.json", "r3.json", "--json", "r0.json"], ["--json", "r0.json", "input"]),
     ]:
         nandlab("compare", *arguments).refused(*parts)
@@ -155,6 +159,23 @@ def test_notices_are_repeated(results: list[Result]):
         assert any(notice in one for one in said)
     assert "report 1" in said[0]
     assert all(one in str(found) for one in said)
+
+
+def test_tables(results: list[Result], tmp_path: Path):
+    found = compare(results, labels=["as it was", "slow & dear"])
+    assert found.names == ["as it was", "slow & dear"]
+    found.write(tmp_path / "t.csv")
+    first, *_ = rows = list(csv.DictReader((tmp_path / "t.csv").open()))
+    assert len(rows) == len(found.rows())
+    assert list(first) == list(found.rows()[0])
+    assert float(first["ratio_low"]) == found.rows()[0]["ratio_low"]
+    assert float(first["base_low"]) < float(first["base"]) < float(first["base_high"])
+    found.write(tmp_path / "t.tex")
+    text = (tmp_path / "t.tex").read_text()
+    assert r"slow \& dear (3 runs)" in text
+    assert r"read p50 ($\mu$s)" in text
+    with refused("t.md", ".csv", ".tex"):
+        found.write(tmp_path / "t.md")
 
 
 def test_what_python_may_give():

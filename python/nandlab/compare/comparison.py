@@ -13,8 +13,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nandlab.compare.groups import Group, Report, groups, notices
 from nandlab.display.notebook import InNotebook
+from nandlab.display.sheet import KINDS, write_sheet
 from nandlab.drive.trust.figures import figure, is_number
-from nandlab.given.arguments import flag, path_or_none
+from nandlab.given.arguments import as_text, flag, listed, path_of, path_or_none
+from nandlab.given.outputs import check_kind
+from nandlab.given.refusal import refusal
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -59,6 +62,14 @@ MEASURES = (
     Measure("capacity (bytes)", "nandlab.capacity_bytes", True),
 )
 """Figures that are compared, in this order; those that are 0 everywhere are left out."""
+
+
+ROWS = (
+    *("figure", "path", "group"),
+    *(f"{name}{end}" for name in ("base", "value") for end in ("", "_low", "_high", "_few_beyond")),
+    *("base_replicates", "replicates", "ratio", "ratio_low", "ratio_high", "verdict"),
+)
+"""Keys of a row of a comparison."""
 
 
 class Estimate(NamedTuple):
@@ -143,6 +154,30 @@ class Comparison(InNotebook):
                 )
         return result
 
+    def lines(self) -> dict[str, list[dict[str, Any]]]:
+        """The rows of each figure, by its name."""
+        result: dict[str, list[dict[str, Any]]] = {}
+        for row in self.rows():
+            result.setdefault(row["figure"], []).append(row)
+        return result
+
+    def write(self, path: str | PathLike[str]) -> None:
+        """Writes the table to a file.
+
+        Args:
+            path: ``.csv`` has the rows of `rows`. ``.tex`` is the table for a paper, with
+                intervals, for the package ``booktabs``.
+
+        Raises:
+            NandlabError: another kind of file.
+            OSError: it cannot be written.
+        """
+        from nandlab.compare.table import sheet
+
+        file = path_of("write", path)
+        check_kind("write", file, KINDS)
+        write_sheet(file, sheet(self), ROWS, self.rows())
+
     def notices(self) -> list[str]:
         """What the reports say against their own figures: failed checks and notices, by file."""
         return [text for group in self.groups for text in notices(group)]
@@ -178,7 +213,10 @@ class Comparison(InNotebook):
 
 
 def compare(
-    reports: Sequence[str | PathLike[str] | dict[str, Any] | Any], *, each: bool = False
+    reports: Sequence[str | PathLike[str] | dict[str, Any] | Any],
+    *,
+    each: bool = False,
+    labels: Sequence[str] | None = None,
 ) -> Comparison:
     """Compares runs: ratios of their figures to those of the first.
 
@@ -188,13 +226,31 @@ def compare(
     Args:
         reports: of ``nandlab run --json`` by their paths, as dictionaries, or results.
         each: compares every report by itself.
+        labels: names of the groups, in their order; what differs in them, if left out.
 
     Raises:
-        NandlabError: a file is no report; fewer than two groups.
+        NandlabError: a file is no report; fewer than two groups; not one label for each group.
 
     >>> print(nandlab.compare(["greedy.json", "fifo.json"]))
     """
-    return Comparison(groups(reports, is_each=flag("each", each)))
+    found = groups(reports, is_each=flag("each", each))
+    return Comparison(found if labels is None else _labelled(found, labels))
+
+
+def _labelled(found: list[Group], labels: Sequence[str]) -> list[Group]:
+    """The groups with other names.
+
+    Raises:
+        NandlabError: not one for each group, or one that comes twice.
+    """
+    given = [as_text("label", one) for one in listed("label", labels, "texts, in a list")]
+    if len(given) != len(found):
+        names = ", ".join(group.name for group in found)
+        raise refusal("label", f"{len(given)} labels", f"{len(found)}, one for each of: {names}")
+    for index, name in enumerate(given):
+        if not name.strip() or name in given[:index]:
+            raise refusal("label", f"`{name}`", "a name for each group, no two the same")
+    return [group._replace(name=name) for group, name in zip(found, given, strict=True)]
 
 
 def estimate(reports: Sequence[Report], measure: Measure) -> Estimate | None:

@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from nandlab.cli.files import Files, Json, check_json, tell
+from nandlab.cli.files import OUTPUTS, Files, Json, Plot, check_json, tell
 from nandlab.display.terminal import say
-from nandlab.given.outputs import check_outputs
+from nandlab.given.outputs import check_kind, check_outputs
 
 
 def compare(
@@ -23,23 +23,38 @@ def compare(
             "--each", help="Compares each report by itself; else other seeds are replicates."
         ),
     ] = False,
-    plot: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Picture: .png, .svg or .pdf.")
+    label: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="Name of a group in table and picture; repeatable, in their order (what differs).",
+        ),
     ] = None,
+    table: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.csv|.tex", help="The table, also for LaTeX.", rich_help_panel=OUTPUTS
+        ),
+    ] = None,
+    plot: Plot = None,
     json: Json = None,
 ) -> None:
     """Compares runs: ratios to the first, with intervals where runs have replicates."""
     from nandlab.compare.comparison import compare as compared
-    from nandlab.compare.table import table
-    from nandlab.display.picture import check_kind
+    from nandlab.compare.table import table as printed
+    from nandlab.display.picture import check_kind as check_kind_of_picture
+    from nandlab.display.sheet import KINDS
 
-    check_outputs({"--plot": plot}, reports)
+    check_outputs({"--table": table, "--plot": plot}, reports)
     check_json(json, reports)
+    if table is not None:
+        check_kind("--table", table, KINDS)
     if plot is not None:
-        check_kind(plot)
-    found = compared(reports, each=each)
+        check_kind_of_picture(plot)
+    found = compared(reports, each=each, labels=label or None)
     with Files() as files:
+        files.write(table, found.write)
         files.write(plot, found.plot)
         for said in found.notices():
             say(f"note: {said}")
-        tell(json, found.to_dict(), lambda out: out.print(table(found)))
+        tell(json, found.to_dict(), lambda out: out.print(printed(found)))

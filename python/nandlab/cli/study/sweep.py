@@ -21,11 +21,34 @@ if TYPE_CHECKING:
     from nandlab.study.definition import Study
 
 
-_MOST_LINES = 20
-"""Of the table in the terminal."""
+_LINES = 20
+"""Of the table in the terminal, where no other number is asked for."""
 
 _MOST_ERRORS = 3
 """Errors of points that are told."""
+
+
+Table = Annotated[
+    Path | None,
+    typer.Option(
+        "--table",
+        metavar="FILE.csv|.tex|.parquet",
+        help="The printed table with all rows (.csv, .tex), or all points (.parquet).",
+        rich_help_panel=OUTPUTS,
+    ),
+]
+"""Of commands that print the table of a study."""
+
+Rows = Annotated[
+    str | None,
+    typer.Option(
+        "--rows",
+        metavar="N|all",
+        help=f"Rows of the printed table ({_LINES}).",
+        rich_help_panel=OUTPUTS,
+    ),
+]
+"""Of the same."""
 
 
 def sweep(
@@ -67,19 +90,14 @@ def sweep(
             rich_help_panel=OUTPUTS,
         ),
     ] = None,
-    table: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE.parquet",
-            help="All points (also in DIR/results.parquet).",
-            rich_help_panel=OUTPUTS,
-        ),
-    ] = None,
+    table: Table = None,
+    rows: Rows = None,
     json: Json = None,
     quiet: Quiet = False,
 ) -> None:
     """Runs a study: a drive at many points, each once, whenever it is started."""
     from nandlab.study.definition import Study, StudyUnfinished
+    from nandlab.study.findings.paper import TABLES
     from nandlab.study.findings.pictures import check_picture
 
     check_outputs({"--plot": plot, "--table": table}, [study])
@@ -94,7 +112,8 @@ def sweep(
         option = "--picture" if picture is not None else "--column"
         raise refusal("", f"{option} without --plot", hint="give both or neither")
     if table is not None:
-        check_kind("--table", table, [".parquet"])
+        check_kind("--table", table, TABLES)
+    most = rows_of(rows, quiet=quiet)
     if dry_run:
         facts = found.facts()
         tell(json, facts, lambda shown: shown.print(_said(facts)))
@@ -105,17 +124,17 @@ def sweep(
             found.run(workers=workers, executor=executor, retry=retry, progress=bar)
         except StudyUnfinished:
             code = INTERRUPTED
-    rows = found.means()
+    means = found.means()
     with Files() as files:
         files.write(table, found.write)
-        if plot is not None and not code and rows:
+        if plot is not None and not code and means:
             files.write(plot, lambda path: found.plot(path, kind=picture, columns=column))
         if not quiet:
             tell_notices(found)
         if json is not None or not quiet:
-            tell(json, rows, lambda shown: None if quiet else show_rows(shown, found, rows))
+            tell(json, means, lambda out: None if quiet else show_rows(out, found, means, most))
     tally = found.tally
-    if not code and tally is not None and not rows:
+    if not code and tally is not None and not means:
         say(
             f"error: no point of the study has a result: {tally.first_error}"
             if tally.first_error
@@ -168,19 +187,38 @@ def doubts_of(study: Study) -> list[str]:
     return lines
 
 
-def show_rows(shown: Console, study: Study, rows: list[dict[str, Any]]) -> None:
+def rows_of(given: str | None, *, quiet: bool) -> int | None:
+    """How many rows of the table are printed; None for all.
+
+    Raises:
+        NandlabError: no number, and not ``all``; or nothing is printed.
+    """
+    if given is None:
+        return _LINES
+    if quiet:
+        raise refusal("", "--rows with --quiet, which prints no table", hint="leave one out")
+    if given == "all":
+        return None
+    if not given.isdecimal() or int(given) == 0:
+        raise refusal("--rows", f"`{given}`", "a number of rows, 1 or more, or all")
+    return int(given)
+
+
+def show_rows(shown: Console, study: Study, rows: list[dict[str, Any]], most: int | None) -> None:
     """Means over replicates, the first rows of them."""
     from rich.table import Table
 
     given = study.given
     table = Table(box=None, pad_edge=False, header_style="bold")
-    lines = rows[:_MOST_LINES]
+    lines = rows[:most]
     for axis in given.axes:
-        table.add_column(axis.path, overflow="fold")
+        table.add_column(str(given.label(axis.path)), overflow="fold")
     for column in given.columns:
         # Names may break over lines, figures may not.
         widest = max((len(_interval(row, column.name)) for row in lines), default=1)
-        table.add_column(column.name, justify="right", overflow="fold", min_width=widest)
+        table.add_column(
+            str(given.label(column.name)), justify="right", overflow="fold", min_width=widest
+        )
     has_doubts = any(row["doubts"] for row in rows)
     if has_doubts:
         table.add_column("doubts")
@@ -191,8 +229,9 @@ def show_rows(shown: Console, study: Study, rows: list[dict[str, Any]]) -> None:
     shown.print(table)
     if any(row["few_beyond"] for row in lines):
         shown.print(FEW_BEYOND)
-    if len(rows) > _MOST_LINES:
-        shown.print(f"... {len(rows) - _MOST_LINES:,} more in {study.out / 'results.parquet'}")
+    if len(rows) > len(lines):
+        said = f"... {len(rows) - len(lines):,} more (--rows all), also in"
+        shown.print(f"{said} {study.out / 'results.parquet'}")
 
 
 def _interval(row: dict[str, Any], name: str) -> str:

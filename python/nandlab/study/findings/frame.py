@@ -197,6 +197,14 @@ def _as_given(given: Given, groups: list[list[Mapping[str, Any]]]) -> list[list[
     return sorted(groups, key=lambda rows: [of[canonical(rows[0][path])] for path, of in places])
 
 
+def mean_names(given: Given) -> list[str]:
+    """Keys of the rows of `means`."""
+    axes = [axis.path for axis in given.axes]
+    ends = ("", "_low", "_high")
+    columns = [f"{column.name}{end}" for column in given.columns for end in ends]
+    return [*axes, "replicates", "doubts", "few_beyond", *columns]
+
+
 def interval(seen: Sequence[float]) -> tuple[float | None, float | None, float | None]:
     """The mean of values and Student's interval for it."""
     if not seen:
