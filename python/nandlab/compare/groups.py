@@ -60,7 +60,9 @@ def groups(given: Sequence[object], *, is_each: bool = False) -> list[Group]:
 def notices(group: Group) -> list[str]:
     """What the reports of a group say against their figures, each with the files that say it."""
     said: dict[str, list[str]] = {}
-    for file, report in zip(group.files, group.reports, strict=True):
+    # Runs that no file has are named by their group.
+    names = group.files or [group.name] * len(group.reports)
+    for file, report in zip(names, group.reports, strict=True):
         checks = report.get("checks")
         failed = Checks.of(report).failures() if isinstance(checks, Mapping) else []
         for text in [*failed, *report["nandlab"].get("notices", [])]:

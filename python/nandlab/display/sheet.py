@@ -20,6 +20,9 @@ KINDS = (".csv", ".tex")
 _DIGITS = 4
 """Of a number without an interval."""
 
+_CHOSEN_DIGITS = 6
+"""Of a number that was chosen, at most."""
+
 _PLAIN = (1e-3, 1e7)
 """Numbers between these are written without a power of ten."""
 
@@ -55,6 +58,8 @@ class Number(NamedTuple):
     """What refers to a note."""
     is_ratio: bool = False
     """Its interval is written by its ends: it does not lie in the middle."""
+    is_given: bool = False
+    """It was chosen and not measured, and has the digits that it was given with."""
 
 
 Cell = str | Number
@@ -139,11 +144,17 @@ def _cell(cell: Cell) -> str:
         return "--"
     mark = f"^{{{cell.mark}}}" if cell.mark else ""
     if cell.low is None or cell.high is None or cell.low == cell.high:
-        return f"${_figure(cell.value)}{mark}$"
+        return f"${_chosen(cell.value) if cell.is_given else _figure(cell.value)}{mark}$"
     if cell.is_ratio:
         low, high = _figure(cell.low), _figure(cell.high)
         return f"${_figure(cell.value)}{mark}$ (${low}$ to ${high}$)"
     return f"${_spread(cell.value, cell.value - cell.low)}{mark}$"
+
+
+def _chosen(value: float) -> str:
+    """A number that was given: without zeros behind it."""
+    is_plain = not _power(value) and not float(value).is_integer()
+    return _grouped(f"{value:.{_CHOSEN_DIGITS}g}") if is_plain else _figure(value)
 
 
 def _figure(value: float) -> str:

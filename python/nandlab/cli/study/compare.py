@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from nandlab.cli.files import OUTPUTS, Files, Json, Plot, check_json, tell
+from nandlab.cli.files import OUTPUTS, Files, Json, Plot, Style, check_json, check_pictures, tell
 from nandlab.display.terminal import say
 from nandlab.given.outputs import check_kind, check_outputs
 
@@ -37,24 +37,23 @@ def compare(
         ),
     ] = None,
     plot: Plot = None,
+    style: Style = None,
     json: Json = None,
 ) -> None:
     """Compares runs: ratios to the first, with intervals where runs have replicates."""
     from nandlab.compare.comparison import compare as compared
     from nandlab.compare.table import table as printed
-    from nandlab.display.picture import check_kind as check_kind_of_picture
     from nandlab.display.sheet import KINDS
 
     check_outputs({"--table": table, "--plot": plot}, reports)
     check_json(json, reports)
     if table is not None:
         check_kind("--table", table, KINDS)
-    if plot is not None:
-        check_kind_of_picture(plot)
+    check_pictures(style, plot)
     found = compared(reports, each=each, labels=label or None)
     with Files() as files:
         files.write(table, found.write)
-        files.write(plot, found.plot)
+        files.draw(plot, found.plot, style)
         for said in found.notices():
             say(f"note: {said}")
         tell(json, found.to_dict(), lambda out: out.print(printed(found)))

@@ -8,7 +8,17 @@ from typing import Annotated
 
 import typer
 
-from nandlab.cli.files import OUTPUTS, Files, Json, Plot, Quiet, check_json, tell
+from nandlab.cli.files import (
+    OUTPUTS,
+    Files,
+    Json,
+    Plot,
+    Quiet,
+    Style,
+    check_json,
+    check_pictures,
+    tell,
+)
 from nandlab.cli.study.sweep import Rows, Table, rows_of, show_rows, tell_notices
 from nandlab.display.terminal import FAULTY, INTERRUPTED, ProgressBar, say
 from nandlab.given.outputs import check_kind, check_outputs
@@ -48,6 +58,7 @@ def search(
         str, typer.Option(metavar="local|dask=ADDRESS|MODULE:FACTORY", help="As for `sweep`.")
     ] = "local",
     plot: Plot = None,
+    style: Style = None,
     picture: Annotated[
         str | None,
         typer.Option(
@@ -68,10 +79,8 @@ def search(
 
     check_outputs({"--plot": plot, "--table": table}, [study])
     check_json(json, [study])
+    check_pictures(style, plot)
     if plot is not None:
-        from nandlab.display.picture import check_kind as check_kind_of_picture
-
-        check_kind_of_picture(plot)
         if picture is not None and picture not in KINDS:
             raise refusal("--picture", f"unknown picture `{picture}`", KINDS, given=picture)
     elif picture is not None:
@@ -100,7 +109,7 @@ def search(
     found.study.tally = found.tally
     with Files() as files:
         files.write(table, found.write)
-        files.write(plot, lambda path: found.study.plot(path, kind=picture))
+        files.draw(plot, lambda path: found.study.plot(path, kind=picture), style)
         if not quiet:
             tell_notices(found.study)
         if json is not None or not quiet:

@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from nandlab.cli.files import OUTPUTS, Files, Json, Plot, Quiet, check_json, tell
+from nandlab.cli.files import (
+    OUTPUTS,
+    Files,
+    Json,
+    Plot,
+    Quiet,
+    Style,
+    check_json,
+    check_pictures,
+    tell,
+)
 from nandlab.display.terminal import FAULTY, INTERRUPTED, REFUSED, ProgressBar, say
 from nandlab.drive.trust.doubts import DOUBTS
 from nandlab.drive.trust.figures import FEW_BEYOND, FEW_MARK
@@ -74,6 +84,7 @@ def sweep(
         bool, typer.Option("--dry-run", help="Counts points, done and left; runs nothing.")
     ] = False,
     plot: Plot = None,
+    style: Style = None,
     picture: Annotated[
         str | None,
         typer.Option(
@@ -103,10 +114,8 @@ def sweep(
     check_outputs({"--plot": plot, "--table": table}, [study])
     check_json(json, [study])
     found = Study.load(study, out=out)
+    check_pictures(style, plot)
     if plot is not None:
-        from nandlab.display.picture import check_kind as check_kind_of_picture
-
-        check_kind_of_picture(plot)
         check_picture(found.given, "--picture", picture, column)
     elif picture is not None or column:
         option = "--picture" if picture is not None else "--column"
@@ -128,7 +137,7 @@ def sweep(
     with Files() as files:
         files.write(table, found.write)
         if plot is not None and not code and means:
-            files.write(plot, lambda path: found.plot(path, kind=picture, columns=column))
+            files.draw(plot, lambda path: found.plot(path, kind=picture, columns=column), style)
         if not quiet:
             tell_notices(found)
         if json is not None or not quiet:

@@ -54,7 +54,7 @@ def mean_cell(row: Mapping[str, Any], name: str) -> Number:
 
 def value_cell(value: Any) -> Cell:
     """A value of an axis."""
-    return Number(value) if is_number(value) else value_text(value)
+    return Number(value, is_given=True) if is_number(value) else value_text(value)
 
 
 def value_text(value: Any) -> str:

@@ -10,7 +10,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nandlab.display import quantity
-from nandlab.display.picture import COLOURS, GREY, check_kind, finish, new_figure, save
+from nandlab.display.picture import (
+    COLOURS,
+    GREY,
+    check_kind,
+    finish,
+    headline,
+    new_figure,
+    panels_of,
+    save,
+)
+from nandlab.display.style import letters
 from nandlab.drive.trust.figures import is_number
 from nandlab.given.refusal import refusal
 from nandlab.study.axis import Axis
@@ -56,6 +66,12 @@ _MOST_OWN_MARKS = 10
 _PANEL = (4.4, 3.6)
 """Inches of a panel where there are several."""
 
+_ALONE = (8.0, 5.2)
+"""The same of one alone."""
+
+_ACROSS = 3
+"""Panels side by side."""
+
 
 def plot_study(
     study: Study, path: Path | None, kind: str | None, columns: Sequence[str] | None
@@ -75,7 +91,7 @@ def plot_study(
         raise refusal("plot", "no point has a result", "a study that has run")
     drawn = [columns] if isinstance(columns, str) else list(columns or [given.columns[0].name])
     figure = _DRAWING[chosen](study, rows, drawn)
-    figure.suptitle(given.summary or _title(given), x=0.02, ha="left", fontsize=15, weight="bold")
+    headline(figure, given.summary or _title(given))
     if path is not None:
         save(figure, path)
     return figure
@@ -156,19 +172,16 @@ def _panels(
     return [(title, column, group) for column in columns for title, group in groups.items()]
 
 
-def _grid_of(count: int, width: float = 8.0, height: float = 5.2) -> tuple[Figure, list[Axes]]:
-    """A figure with panels side by side."""
+def _grid_of(
+    count: int, groups: int = 1, size: tuple[float, float] = _ALONE
+) -> tuple[Figure, list[Axes]]:
+    """A figure with panels side by side: where columns have several, a line for each column."""
     if count == 1:
-        figure = new_figure(width, height)
-        return figure, [figure.subplots()]
-    across = min(count, 3 if count != 4 else 2)
-    down = -(-count // across)
-    figure = new_figure(_PANEL[0] * across, _PANEL[1] * down + 0.6)
-    every = figure.subplots(down, across, squeeze=False)
-    flat = [axes for line in every for axes in line]
-    for unused in flat[count:]:
-        unused.set_axis_off()
-    return figure, flat[:count]
+        return panels_of(1, size, 1)
+    across = min(count, 2 if count == 4 else _ACROSS)
+    if groups < count and 1 < groups <= _ACROSS:
+        across = groups
+    return panels_of(count, _PANEL, across, 0.6)
 
 
 def _lines(study: Study, rows: Rows, columns: Sequence[str]) -> Figure:
@@ -176,7 +189,7 @@ def _lines(study: Study, rows: Rows, columns: Sequence[str]) -> Figure:
     given = study.given
     along, by, rest = _roles(given)
     panels = _panels(given, rows, rest, columns)
-    figure, every = _grid_of(len(panels))
+    figure, every = _grid_of(len(panels), len(panels) // len(columns))
     for axes, (title, column, group) in zip(every, panels, strict=True):
         lines: dict[str, list[Mapping[str, Any]]] = {}
         for row in group:
@@ -274,7 +287,7 @@ def _heatmap(study: Study, rows: Rows, columns: Sequence[str]) -> Figure:
     if by is None:
         raise refusal("plot", "a heat map of one axis", "two or more")
     panels = _panels(given, rows, rest, columns)
-    figure, every = _grid_of(len(panels), 8.0, 5.6)
+    figure, every = _grid_of(len(panels), len(panels) // len(columns), (8.0, 5.6))
     for axes, (title, column, group) in zip(every, panels, strict=True):
         across, up = (_values(axis, group) for axis in (along, by))
         field = np.full((len(up), len(across)), np.nan)
@@ -296,7 +309,9 @@ def _heatmap(study: Study, rows: Rows, columns: Sequence[str]) -> Figure:
         _ticks(axes.set_yticks, up)
         finish(axes, "")
         if field.size <= MOST_WRITTEN:
-            _write_values(axes, field, 11 if len(panels) == 1 else 8, sum(image.get_clim()) / 2)
+            _write_values(
+                axes, field, letters(11 if len(panels) == 1 else 8), sum(image.get_clim()) / 2
+            )
         axes.grid(False)
         axes.set_xlabel(str(given.label(along.path)))
         axes.set_ylabel(str(given.label(by.path)))
@@ -320,7 +335,7 @@ def _ticks(set_ticks: Callable[..., Any], values: Sequence[Any]) -> None:
     set_ticks(places, texts, rotation=45 if is_crowded and is_across else 0)
 
 
-def _write_values(axes: Axes, field: Any, size: int, middle: float) -> None:
+def _write_values(axes: Axes, field: Any, size: float, middle: float) -> None:
     import numpy as np
 
     for (row, column), value in np.ndenumerate(field):
@@ -337,7 +352,7 @@ def _scatter(study: Study, rows: Rows, columns: Sequence[str]) -> Figure:
     panels = [(column, axis) for column in columns for axis in axes_of]
     if len(panels) > MOST_PANELS:
         raise refusal("plot", f"{len(panels)} panels", f"at most {MOST_PANELS}")
-    figure, every = _grid_of(len(panels))
+    figure, every = _grid_of(len(panels), len(axes_of))
     for axes, (column, axis) in zip(every, panels, strict=True):
         seen = [row for row in rows if is_number(row[column])]
         x = [
@@ -387,7 +402,7 @@ def _pareto(study: Study, rows: Rows, _columns: Sequence[str]) -> Figure:
     axes.legend(frameon=False)
     finish(axes, "")
     for label in axes.texts:
-        label.set_fontsize(9)
+        label.set_fontsize(letters(9))
     every = ", ".join(str(given.label(axis.path)) for axis in given.axes)
     axes.set_title(f"labels: {every}", loc="left", fontsize=11)
     return figure
@@ -396,7 +411,7 @@ def _pareto(study: Study, rows: Rows, _columns: Sequence[str]) -> Figure:
 def _sensitivity(study: Study, _rows: Rows, columns: Sequence[str]) -> Figure:
     """Bars for each axis, the one that matters most on top."""
     given = study.given
-    figure, every = _grid_of(len(columns), 8.0, 1.8 + 0.5 * len(given.axes))
+    figure, every = _grid_of(len(columns), size=(8.0, 1.8 + 0.5 * len(given.axes)))
     for axes, column in zip(every, columns, strict=True):
         found = study.sensitivity(column)[::-1]
         names = [str(given.label(row["axis"])) for row in found]
