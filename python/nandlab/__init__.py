@@ -65,6 +65,7 @@ from nandlab.cell.content import Content, content
 from nandlab.cell.model import Cell, State, cell
 from nandlab.compare.comparison import Comparison, compare
 from nandlab.display.progress import Progress
+from nandlab.display.style import style
 from nandlab.drive.device import Drive
 from nandlab.drive.exchange import Exchange
 from nandlab.drive.result import Result
@@ -148,6 +149,7 @@ __all__ = [
     "schema",
     "serve",
     "show",
+    "style",
     "trace_info",
     "tvr",
     "tvr_chip",

@@ -125,6 +125,8 @@ objectives = ["max capacity_mib", "max kiops"]
 #zip = [["ftl.overprovisioning", "gc.name"]]
 # Seed of the first replicate; that of the drive if left out
 #seed = 1
+# Labels of axes and columns in tables and pictures; left out, names with the units they end with
+#labels = { kiops = "requests a second (thousands)", "gc.name" = "victims" }
 # Whole reports in the rows (about 5 KB each)
 #reports = true
 # An FTL in Python: a file, or FILE:CLASS. Several, beside members: values of the axis ftl.name

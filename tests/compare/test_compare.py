@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import math
 import random
@@ -10,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import Ended, refused
+from conftest import Ended, carries, refused
 
 import nandlab
 from nandlab import Result, compare
@@ -99,7 +100,11 @@ def test_command(nandlab: Callable[..., Ended], folder: Path, results: list[Resu
     files = [f"r{index}.json" for index in range(6)]
     ended = nandlab("compare", *files, "--plot", "c.png").succeeded()
     assert "write amplification" in ended.out
-    assert ended.err == ""
+    # What each report says against itself is repeated.
+    for index, result in enumerate(results):
+        for notice in result.notices:
+            carries(ended.err, f"r{index}.json", notice)
+    assert len(ended.err.splitlines()) == sum(len(result.notices) for result in results)
     assert (folder / "c.png").is_file()
     told = nandlab("compare", *files, "--json", "-").succeeded()
     assert told.json["groups"][1]["files"] == files[3:]
@@ -120,9 +125,57 @@ def test_command(nandlab: Callable[..., Ended], folder: Path, results: list[Resu
         (["r0.json", "list.json"], ["list.json", "JSON", "list"]),
         (["r0.json", "half.json"], ["`nandlab.config`"]),
         (["r0.json", "r3.json", "--plot", "c.gif"], ["c.gif", ".png"]),
+        (["r0.json", "r3.json", "--table", "t.parquet"], ["t.parquet", ".csv", ".tex"]),
+        (["r0.json", "r3.json", "--label", "one"], ["label", "1", "2"]),
+        (["r0.json", "r3.json", "--label", "a", "--label", "a"], ["label", "`a`"]),
         (["r0.json", "r3.json", "--json", "r0.json"], ["--json", "r0.json", "input"]),
     ]:
         nandlab("compare", *arguments).refused(*parts)
+
+
+def test_figures_that_a_run_lacks_are_empty(results: list[Result]):
+    """Reads of a run without reads are neither quick nor compared."""
+    writes = "[w]\nrw=randwrite\niodepth=8\nnumber_ios=500\n"
+    found = compare([results[0], nandlab.run("tiny", writes)])
+    rows = {row["figure"]: row for row in found.rows()}
+    for name in ("read mean (us)", "read p50 (us)", "read p99 (us)"):
+        assert (rows[name]["value"], rows[name]["ratio"]) == (None, None)
+    # 15 of 1,500 writes lie beyond the one percentile, 5 of 500 beyond the other.
+    few = rows["write p99 (us)"]
+    assert (few["base_few_beyond"], few["value_few_beyond"]) == (False, True)
+    assert rows["write p99.9 (us)"]["value"] is None
+
+
+def test_notices_are_repeated(results: list[Result]):
+    """Those of each report, and its failed checks."""
+    young = nandlab.run("tiny", JOB)
+    assert young.notices
+    broken = results[0].to_dict()
+    broken["checks"]["conservation"]["ok"] = False
+    found = compare([broken, young], each=True)
+    said = found.notices()
+    assert found.to_dict()["groups"][1]["notices"] == said[-len(young.notices) :]
+    for notice in young.notices:
+        assert any(notice in one for one in said)
+    assert "report 1" in said[0]
+    assert all(one in str(found) for one in said)
+
+
+def test_tables(results: list[Result], tmp_path: Path):
+    found = compare(results, labels=["as it was", "slow & dear"])
+    assert found.names == ["as it was", "slow & dear"]
+    found.write(tmp_path / "t.csv")
+    first, *_ = rows = list(csv.DictReader((tmp_path / "t.csv").open()))
+    assert len(rows) == len(found.rows())
+    assert list(first) == list(found.rows()[0])
+    assert float(first["ratio_low"]) == found.rows()[0]["ratio_low"]
+    assert float(first["base_low"]) < float(first["base"]) < float(first["base_high"])
+    found.write(tmp_path / "t.tex")
+    text = (tmp_path / "t.tex").read_text()
+    assert r"slow \& dear (3 runs)" in text
+    assert r"read p50 ($\mu$s)" in text
+    with refused("t.md", ".csv", ".tex"):
+        found.write(tmp_path / "t.md")
 
 
 def test_what_python_may_give():

@@ -140,7 +140,7 @@ def test_pictures(axes: dict[str, Any], kind: str | None, panels: int, tmp_path:
     assert len(drawn) == panels
     assert figure.get_suptitle() == "a study"
     if kind in ("lines", None):
-        assert {axes.get_ylabel() for axes in drawn} == {"iops"}
+        assert {axes.get_ylabel() for axes in drawn} == {"IOPS"}
         two = study.plot(kind=kind, columns=["iops", "read_us_p99"])
         assert len(two.axes) >= 2 * panels
         # Replicates have intervals.

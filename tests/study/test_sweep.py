@@ -311,7 +311,8 @@ def test_tables(tmp_path: Path):
     axes: dict[str, Any] = {"gc.name": ["greedy", "fifo"], "job.iodepth": [1, 8]}
     study = swept(small(tmp_path, axes=axes, columns=columns))
     table = study.frame()
-    names = ["id", "replicate", *axes, "iops", "metric", "busy", "doubts", "error", "wall_s"]
+    names = ["id", "replicate", *axes, "iops", "metric", "busy", "doubts"]
+    names += ["few_beyond", "error", "wall_s"]
     assert table.column_names == names
     kinds = dict(zip(names, map(str, table.schema.types), strict=True))
     assert (kinds["job.iodepth"], kinds["iops"], kinds["metric"]) == ("int64", "double", "string")
@@ -323,6 +324,37 @@ def test_tables(tmp_path: Path):
     assert best.to_pylist() == [{"gc.name": "fifo", "n": 2}, {"gc.name": "greedy", "n": 2}]
     with refused("sql"):
         study.sql("select nothing from points")
+
+
+def test_figures_that_do_not_exist_are_empty():
+    """A point without reads has no latency of reads, which would be the best of all."""
+    columns = {
+        "p99": "host.read.latency_us.p99",
+        "ms": "host.read.latency_us.p99 / 1000",
+        "fio": "jobs[0].read.lat_ns.percentile['99.000000']",
+        "mean": "host.read.latency_us.mean",
+    }
+    axes = {"job.rwmixread": [50, 0]}
+    mixed, writes = swept(small(axes=axes, columns=columns)).frame().to_pylist()
+    assert [writes[name] for name in columns] == [None] * 4
+    assert writes["few_beyond"] is None
+    # 1,000 reads: ten of them, or a few less, lie beyond.
+    assert mixed["p99"] > 0
+    few = small(axes={"job.number_ios": [400]}, columns=columns, replicates=2)
+    (row,) = swept(few).means()
+    assert row["few_beyond"] == "p99, ms, fio"
+    assert row["p99"] > 0
+    # Of fewer than a hundred reads no request exceeds it.
+    (row,) = swept(small(axes={"job.number_ios": [100]}, columns=columns)).means()
+    assert (row["p99"], row["few_beyond"]) == (None, None)
+    assert row["mean"] > 0
+
+
+def test_means_come_as_axes_were_given():
+    axes: dict[str, Any] = {"job.iodepth": [8, 1], "gc.name": ["greedy", "fifo"]}
+    rows = swept(small(axes=axes, replicates=2)).means()
+    given = [(8, "greedy"), (8, "fifo"), (1, "greedy"), (1, "fifo")]
+    assert [(row["job.iodepth"], row["gc.name"]) for row in rows] == given
 
 
 def test_temporary_folder_goes_with_its_study():

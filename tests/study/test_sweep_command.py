@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import csv
 import json
 import os
 import pty
@@ -45,7 +46,7 @@ def study(folder: Path) -> Path:
 def test_a_sweep(nandlab: Callable[..., Ended], study: Path, folder: Path):
     ended = nandlab("sweep", "study.toml", "--workers", "2", "--plot", "p.png").succeeded()
     first, *rows = ended.out.splitlines()
-    assert first.split() == ["job.iodepth", "iops", "doubts"]
+    assert first.split() == ["job.iodepth", "IOPS", "doubts"]
     assert [row.split()[0] for row in rows] == ["1", "16"]
     assert all("±" in row for row in rows)
     carries(ended.err, "4 points", "0 known", "0 left", "study.study")
@@ -63,6 +64,38 @@ def test_a_sweep(nandlab: Callable[..., Ended], study: Path, folder: Path):
     assert not (folder / "other").exists()
     ended = nandlab("sweep", "study.toml", "--quiet").succeeded()
     assert (ended.out, ended.err) == ("", "")
+
+
+LABELLED = STUDY.replace("[1, 16]", "[16, 1, 2]").replace(
+    "[run]",
+    """labels.iops = "requests a second"
+labels.job.iodepth = "depth & width (1)"
+
+[run]""",
+)
+
+
+def test_tables_for_papers(nandlab: Callable[..., Ended], study: Path, folder: Path):
+    """Labels, the order of the values as given, as many rows as asked for."""
+    study.write_text(LABELLED)
+    ended = nandlab("sweep", "study.toml", "--table", "t.tex", "--rows", "2").succeeded()
+    carries(ended.out.splitlines()[0], "depth & width (1)", "requests a second")
+    assert [line.split()[0] for line in ended.out.splitlines()[1:3]] == ["16", "1"]
+    carries(ended.out, "1 more", "all")
+    lines = (folder / "t.tex").read_text().splitlines()
+    carries(lines[3], r"depth \& width (1) & requests a second & doubts")
+    assert [line.split(" & ")[0] for line in lines[5:8]] == ["$16$", "$1$", "$2$"]
+    assert all(r"\pm" in line for line in lines[5:8])
+
+    ended = nandlab("sweep", "study.toml", "--table", "t.csv", "--rows", "all", "--json", "-")
+    rows = list(csv.DictReader((folder / "t.csv").open()))
+    means = json.loads(ended.succeeded().out)
+    assert [list(row) for row in rows] == [list(row) for row in means]
+    for row, mean in zip(rows, means, strict=True):
+        for key in ("job.iodepth", "iops", "iops_low", "iops_high"):
+            assert float(row[key]) == mean[key]
+        assert row["few_beyond"] == ""
+    assert "more" not in ended.err
 
 
 def test_paths_begin_at_the_folder_of_the_study(nandlab: Callable[..., Ended], folder: Path):
@@ -108,7 +141,7 @@ def test_doubts_are_counted_and_marked(nandlab: Callable[..., Ended], study: Pat
     study.write_text(STUDY.replace("mixed.fio", "reads.fio"))
     ended = nandlab("sweep", "study.toml", "--workers", "1", "--out", "other").succeeded()
     assert "settled" not in ended.err
-    assert ended.out.splitlines()[0].split() == ["job.iodepth", "iops"]
+    assert ended.out.splitlines()[0].split() == ["job.iodepth", "IOPS"]
 
 
 def test_failed_points_are_told(nandlab: Callable[..., Ended], study: Path):
@@ -136,6 +169,10 @@ def test_failed_points_are_told(nandlab: Callable[..., Ended], study: Path):
         (STUDY.replace("host.iops", "host.iosp"), ["columns", "`iops`"]),
         (STUDY.replace("host.iops", "settled.metric / 2"), ["columns", "text", "no number"]),
         (STUDY.replace("[1, 16]", "[0]"), ["iodepth"]),
+        (LABELLED.replace("labels.iops", "labels.ipos"), ["labels", "`ipos`", "`iops`"]),
+        (LABELLED.replace("requests a second", " "), ["labels.iops", "empty"]),
+        (LABELLED.replace('"requests a second"', "3"), ["labels.iops", "3"]),
+        (STUDY.replace("[run]", "labels = 'x'\n[run]"), ["labels", "'x'"]),
         (STUDY.replace("[run]", "constraints = ['job.iodepth > 99']\n[run]"), ["no point"]),
         (STUDY.replace("[1, 16]", '["1;2"]'), ["'1;2'", "; #"]),
         (STUDY.replace("[run]", '[run]\nprecondition = "stedy"'), ["`steady`"]),
@@ -156,7 +193,10 @@ def test_bad_studies(text: str, parts: list[str], nandlab: Callable[..., Ended],
         (["study.toml", "--plot", "p.png", "--picture", "heatmap"], ["heat map", "one axis"]),
         (["study.toml", "--plot", "p.png", "--column", "iosp"], ["`iosp`", "`iops`"]),
         (["study.toml", "--picture", "lines"], ["--picture", "--plot"]),
-        (["study.toml", "--table", "t.csv"], [".parquet"]),
+        (["study.toml", "--table", "t.xls"], ["t.xls", ".csv", ".tex", ".parquet"]),
+        (["study.toml", "--rows", "0"], ["--rows", "`0`", "all"]),
+        (["study.toml", "--rows", "many"], ["--rows", "`many`", "all"]),
+        (["study.toml", "--rows", "3", "--quiet"], ["--rows", "--quiet"]),
         (["study.toml", "--plot", "none/p.png"], ["no folder none"]),
         (["study.toml", "--out", "mixed.fio"], ["mixed.fio"]),
         (["study.toml", "--json", "study.toml"], ["study.toml", "input"]),

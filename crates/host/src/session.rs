@@ -231,8 +231,8 @@ impl Session {
         ssd.advance_start_up(events)
     }
 
-    /// Begins to count, where the run pauses at the end of its skipped beginning. Refuses a run that
-    /// came to its end before.
+    /// Begins to count, where the run pauses at the end of its skipped beginning. Refuses a run
+    /// that came to its end before.
     pub fn measure(&mut self) -> Result<()> {
         if self.run.is_finished() {
             let problem = "the workload ended in the part that is skipped";

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nandlab._core import NandlabError
-from nandlab.display.picture import COLOURS, GREY, finish, new_figure, save
+from nandlab.display.picture import COLOURS, GREY, columns_below, finish, headline, new_figure, save
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -56,11 +56,16 @@ def plot_measurement(result: Measurement, path: Path | None = None) -> Figure:
         _where_cells_are(all_axes[-1], curves)
         _references(all_axes[-1], result)
     if len(curves) > 1:
+        names = all_axes[0].get_legend_handles_labels()[1]
         all_axes[0].legend(
-            loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=5, frameon=False, fontsize=12
+            loc="lower left",
+            bbox_to_anchor=(0.0, 1.0),
+            ncols=columns_below(figure, names, 12, 5),
+            frameon=False,
+            fontsize=12,
         )
     title = f"{result.procedure} on {Path(result.chip).stem}"
-    figure.suptitle(title, x=0.02, ha="left", fontsize=15, fontweight="bold")
+    headline(figure, title)
     if path is not None:
         save(figure, path)
     return figure

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nandlab.calibrate.row import Row, load_of
-from nandlab.display.picture import GREY, new_figure, save
+from nandlab.display.picture import GREY, headline, legend_below, panels_of, save
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,18 +31,14 @@ def plot_calibration(found: Calibration, rows: Sequence[Row], path: Path | None 
     """A panel for each metric: marks are measured, lines and crosses are simulated."""
     metrics = list(dict.fromkeys(one.metric for one in found.residuals))
     width = 2 if len(metrics) == 4 else min(len(metrics), _COLUMNS)
-    height = math.ceil(len(metrics) / width)
-    figure = new_figure(4.2 * width + 0.6, 3.5 * height + 0.9)
-    panels = figure.subplots(height, width, squeeze=False)
+    figure, panels = panels_of(len(metrics), (4.2, 3.5), width, 0.9)
     over, at, is_log = _across(rows)
     colours = dict(zip(dict.fromkeys(row.series for row in rows), PALETTE * 9, strict=False))
-    for panel, metric in zip(panels.flat, metrics, strict=False):
+    for panel, metric in zip(panels, metrics, strict=True):
         _panel(panel, found, rows, metric, at, colours, is_log)
         panel.set_xlabel(over)
-    for panel in panels.flat[len(metrics) :]:
-        panel.set_visible(False)
     _legend(figure, found, colours)
-    figure.suptitle(f"{found.facts['drive']}, calibrated on {found.data}", fontsize=12)
+    headline(figure, f"{found.facts['drive']}, calibrated on {found.data}", 12)
     if path is not None:
         save(figure, path)
     return figure
@@ -131,4 +126,4 @@ def _legend(figure: Figure, found: Calibration, colours: dict[str, str]) -> None
                 )
             )
     shown.append(Line2D([], [], color=GREY, marker="x", label="simulated"))
-    figure.legend(handles=shown, loc="outside lower center", ncols=4, frameon=False, fontsize=9)
+    legend_below(figure, shown)

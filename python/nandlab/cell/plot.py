@@ -111,7 +111,7 @@ def legend(figure: Figure) -> None:
         Line([], [], color=BEST, linewidth=1.8, label="optimal references"),
         Patch(color=ERROR, alpha=0.75, label="misread"),
     ]
-    figure.legend(handles=handles, loc="outside lower center", ncols=3, frameon=False, fontsize=12)
+    legend_below(figure, handles)
 
 
 def name_levels(cell: Cell, axes: Axes) -> None:
@@ -236,7 +236,7 @@ def plot_rber(cell: Cell, over: str, state: State, path: Path | None = None) -> 
     figure = new_figure(8.0, 5.2)
     axes = figure.subplots()
     handles = draw_rber(cell, over, state, end, axes)
-    figure.legend(handles=handles, loc="outside lower center", ncols=5, frameon=False, fontsize=12)
+    legend_below(figure, handles)
     named = said(at(over, state, 0), without=over)
     finish(axes, f"{cell.name} · {named}" if named else cell.name)
     if path is not None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from nandlab.catalogue import parameter_files
-from nandlab.cli.files import OUTPUTS, Files, Json, Plot, json_file, tell
+from nandlab.cli.files import OUTPUTS, Files, Json, Plot, Style, check_pictures, json_file, tell
 from nandlab.display.terminal import INTERRUPTED, ProgressBar, console, say
 from nandlab.given.completion import member_of, preset_of
 from nandlab.given.outputs import check_outputs
@@ -56,6 +56,7 @@ def board(
         ),
     ] = None,
     plot: Plot = None,
+    style: Style = None,
     json: Json = None,
     resume: Annotated[
         bool, typer.Option("--resume", help="Resumes an interrupted measurement in --out.")
@@ -80,10 +81,7 @@ def board(
         raise refusal("--resume", "without --out", hint="name the file to resume with --out")
     inputs = [chip, *parameter_files(chip, set or ())]
     check_outputs({"--out": out, "--plot": plot, "--json": json_file(json)}, inputs)
-    if plot is not None:
-        from nandlab.display.picture import check_kind
-
-        check_kind(plot)
+    check_pictures(style, plot)
     params: dict[str, object] = {} if cycles is None else {"cycles": cycles}
     code, failures = 0, list[OSError]()
     with ProgressBar(is_shown=not quiet) as bar:
@@ -106,7 +104,7 @@ def board(
     for note in result.notes:
         say(f"note: {note}")
     with Files(failures) as files:
-        files.write(plot, result.plot)
+        files.draw(plot, result.plot, style)
         rows = result.table().to_pylist() if json is not None else []
         tell(json, rows, lambda to: None if quiet else _tell(result, out, to))
     raise typer.Exit(code)

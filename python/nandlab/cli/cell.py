@@ -10,7 +10,7 @@ import typer
 
 from nandlab._core import NandlabError
 from nandlab.catalogue import parameter_files
-from nandlab.cli.files import OUTPUTS, Files, Plot, json_file
+from nandlab.cli.files import OUTPUTS, Files, Plot, Style, check_pictures, json_file
 from nandlab.display.terminal import console, say
 from nandlab.given.completion import preset_of
 from nandlab.given.outputs import check_outputs
@@ -58,6 +58,7 @@ def cell(
         ),
     ] = None,
     plot: Plot = None,
+    style: Style = None,
     picture: Annotated[
         str | None,
         typer.Option(
@@ -117,7 +118,6 @@ def cell(
     from nandlab.cell.model import cell as found
     from nandlab.cell.motion import check_motion
     from nandlab.cell.plot import check_over
-    from nandlab.display.picture import check_kind
 
     if picture not in (None, *PICTURES):
         raise refusal("--picture", f"unknown picture `{picture}`", PICTURES, given=str(picture))
@@ -149,8 +149,7 @@ def cell(
     to_stdout = json == Path("-")
     outputs = {"--plot": plot, "--animate": animate, "--json": json_file(json)}
     check_outputs(outputs, [name, *parameter_files(name, set or ())])
-    if plot is not None:
-        check_kind(plot)
+    check_pictures(style, plot)
     if animate is not None:
         check_motion(animate, frames)
     made = found(name, set=set or ())
@@ -167,9 +166,8 @@ def cell(
     text = json_text.dumps(report, indent=2)
     with Files() as files:
         files.write(outputs["--json"], lambda path: write_text(path, text + "\n"))
-        files.write(
-            plot, lambda path: _draw(made, picture or "levels", over, state, endurance, path)
-        )
+        kind = picture or "levels"
+        files.draw(plot, lambda path: _draw(made, kind, over, state, endurance, path), style)
         files.write(animate, lambda path: made.animate(path, over, state, frames=frames))
         if to_stdout:
             print(text)

@@ -9,7 +9,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from nandlab._core import vectors
-from nandlab.cli.files import OUTPUTS, Files, Json, Plot, check_json, json_file, tell
+from nandlab.cli.files import (
+    OUTPUTS,
+    Files,
+    Json,
+    Plot,
+    Style,
+    check_json,
+    check_pictures,
+    json_file,
+    tell,
+)
 from nandlab.display.terminal import INTERRUPTED, ProgressBar, console, guarded, say
 from nandlab.ecc.soft_read import reads
 from nandlab.ecc.soft_read import said as said_reads
@@ -92,6 +102,7 @@ def curve(
         ),
     ] = None,
     plot: Plot = None,
+    style: Style = None,
     quantity: Annotated[
         str, typer.Option(help="Quantity of the picture: fer or ber.", rich_help_panel=OUTPUTS)
     ] = "fer",
@@ -106,10 +117,7 @@ def curve(
     check_outputs({"--out": out, "--plot": plot, "--json": json_file(json)}, code.split(","))
     if quantity not in ("fer", "ber"):
         raise refusal("--quantity", f"unknown quantity `{quantity}`", "fer, ber")
-    if plot is not None:
-        from nandlab.display.picture import check_kind
-
-        check_kind(plot)
+    check_pictures(style, plot)
     exit_code, failures = 0, list[OSError]()
     with ProgressBar(is_shown=not quiet) as bar:
         try:
@@ -133,7 +141,7 @@ def curve(
             result, failures = stop.result, stop.failures
     with Files(failures) as files:
         if result.rows():
-            files.write(plot, lambda path: result.plot(path, quantity=quantity))
+            files.draw(plot, lambda path: result.plot(path, quantity=quantity), style)
         tell(json, result.rows(), lambda to: None if quiet else _tell(result, out, to))
     raise typer.Exit(exit_code)
 

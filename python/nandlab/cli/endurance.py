@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from nandlab.catalogue import parameter_files
-from nandlab.cli.files import OUTPUTS, Files, Plot, json_file
+from nandlab.cli.files import OUTPUTS, Files, Plot, Style, check_pictures, json_file
 from nandlab.display.terminal import say
 from nandlab.given.completion import preset_of
 from nandlab.given.outputs import check_outputs
@@ -81,13 +81,13 @@ def endurance(
         typer.Option(help="JESD218 requirements: client or enterprise.", metavar="PROFILE"),
     ] = None,
     plot: Plot = None,
+    style: Style = None,
     json: Annotated[
         Path | None,
         typer.Option(metavar="FILE|-", help="All points as JSON.", rich_help_panel=OUTPUTS),
     ] = None,
 ) -> None:
     """Maximum P/E cycles at which data survive, for every combination of the given values."""
-    from nandlab.display.picture import check_kind
     from nandlab.endurance.chip import PROFILES, RETENTION_HOURS
     from nandlab.endurance.chip import endurance as worked_out
 
@@ -106,8 +106,7 @@ def endurance(
     to_stdout = json == Path("-")
     outputs = {"--plot": plot, "--json": json_file(json)}
     check_outputs(outputs, [chip, *parameter_files(chip)])
-    if plot is not None:
-        check_kind(plot)
+    check_pictures(style, plot)
     result = worked_out(
         chip,
         retention_hours=retention_hours or RETENTION_HOURS,
@@ -127,7 +126,7 @@ def endurance(
     text = json_text.dumps([point._asdict() for point in result.points], indent=2)
     with Files() as files:
         files.write(outputs["--json"], lambda path: write_text(path, text + "\n"))
-        files.write(plot, result.plot)
+        files.draw(plot, result.plot, style)
         if to_stdout:
             for note in result.notes():
                 say(f"note: {note}")

@@ -13,8 +13,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from nandlab.display.streams import drop_standard_output, is_reader_gone
+from nandlab.display.style import STYLES, check_style
+from nandlab.display.style import style as style_of
 from nandlab.display.terminal import REFUSED, console, say_error
 from nandlab.given.outputs import check_outputs
+from nandlab.given.refusal import refusal
 from nandlab.given.replacement import write_text
 
 if TYPE_CHECKING:
@@ -37,10 +40,38 @@ Plot = Annotated[
 ]
 """Of every command that draws what it found."""
 
+Style = Annotated[
+    str | None,
+    typer.Option(
+        "--style",
+        metavar="|".join(STYLES),
+        help="Of pictures: for a screen, or for one or both columns of a paper (screen).",
+        rich_help_panel=OUTPUTS,
+    ),
+]
+"""Of every command that draws."""
+
 Quiet = Annotated[
     bool, typer.Option("--quiet", help="No table, bar or notice.", rich_help_panel=OUTPUTS)
 ]
 """Of commands that simulate drives."""
+
+
+def check_pictures(style: str | None, *pictures: Path | None) -> None:
+    """Makes sure that pictures can be drawn, before anything takes time.
+
+    Raises:
+        NandlabError: another kind of file; an unknown style, or one without a picture.
+    """
+    from nandlab.display.picture import check_kind
+
+    drawn = [path for path in pictures if path is not None]
+    for path in drawn:
+        check_kind(path)
+    if style is not None:
+        check_style("--style", style)
+        if not drawn:
+            raise refusal("", "--style without a picture", hint="give both or neither")
 
 
 def check_json(json: Path | None, inputs: Iterable[str | PathLike[str]] = ()) -> None:
@@ -79,6 +110,12 @@ def _finite(value: Any) -> Any:
     return value
 
 
+def drawn(style: str | None, draw: Callable[[Path], object], path: Path) -> None:
+    """Draws a picture to a file, in a style where one is given."""
+    with style_of(style or "screen"):
+        draw(path)
+
+
 class Files:
     """While it is entered, files are written one after another; one that fails keeps no other.
 
@@ -101,6 +138,10 @@ class Files:
             self._fail(error)
             return False
         return True
+
+    def draw(self, path: Path | None, draw: Callable[[Path], object], style: str | None) -> bool:
+        """Writes a picture in a style, if it was asked for: whether it is there."""
+        return self.write(path, lambda to: drawn(style, draw, to))
 
     def _fail(self, error: OSError) -> None:
         self._has_failed = True

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from nandlab.catalogue import parameter_files
-from nandlab.cli.files import OUTPUTS, Files, Plot, json_file
+from nandlab.cli.files import OUTPUTS, Files, Plot, Style, check_pictures, drawn, json_file
 from nandlab.display.terminal import say
 from nandlab.given.outputs import check_outputs
 from nandlab.given.refusal import refusal
@@ -79,13 +79,13 @@ def fit(
         ),
     ] = None,
     plot: Plot = None,
+    style: Style = None,
     json: Annotated[
         Path | None,
         typer.Option(metavar="FILE|-", help="All numbers as JSON.", rich_help_panel=OUTPUTS),
     ] = None,
 ) -> None:
     """Fits an error law to measurements of a real chip."""
-    from nandlab.display.picture import check_kind
     from nandlab.fit.compare import compare
     from nandlab.fit.fitting import fit as fitted_to
     from nandlab.fit.page_types import fit_page_types
@@ -97,8 +97,7 @@ def fit(
         raise refusal("fit", f"{given} without {lacking}", hint="give both or neither")
     if toml is not None and toml.suffix != ".toml":
         raise refusal("--toml", f"{toml} is not a TOML file", "a name that ends with .toml")
-    if plot is not None:
-        check_kind(plot)
+    check_pictures(style, plot)
     options: dict[str, Any] = {
         "level": level,
         "each": each,
@@ -145,7 +144,7 @@ def fit(
         result.to_dict(),
         json,
         (toml, lambda path: write_text(path, text)),
-        (plot, result.plot),
+        (plot, lambda path: drawn(style, result.plot, path)),
     )
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nandlab.cli.files import Files, Json, Plot, check_json, tell
+from nandlab.cli.files import Files, Json, Plot, Style, check_json, check_pictures, tell
 from nandlab.given.completion import preset_of
 from nandlab.given.outputs import check_outputs
 from nandlab.given.refusal import refusal
@@ -55,18 +55,20 @@ def lint(
         typer.Option(metavar="CODE", help="Runs the two settings of a check side by side."),
     ] = None,
     plot: Plot = None,
+    style: Style = None,
     json: Json = None,
 ) -> None:
     """Finds assumptions about flash that mislead, in drives, jobs, studies and reports."""
     if sum((bool(inputs), list, show is not None)) != 1:
         raise refusal("lint", "one thing at a time", "files, --list, or --show CODE")
-    if plot is not None and show is None:
-        raise refusal("--plot", "without --show", hint="--show CODE draws a picture")
+    for option, given in (("--plot", plot), ("--style", style)):
+        if given is not None and show is None:
+            raise refusal(option, "without --show", hint="--show CODE draws a picture")
     check_json(json, inputs or [])
     if list:
         _list(json)
     elif show is not None:
-        _show(show, plot, json)
+        _show(show, plot, style, json)
     else:
         is_open = _find(inputs or [], drive, precondition, until, json, shows_all=all)
         if strict and is_open:
@@ -112,9 +114,8 @@ def _list(json: Path | None) -> None:
     tell(json, [{key: getattr(check, key) for key in keys} for check in ROSTER], table)
 
 
-def _show(code: str, plot: Path | None, json: Path | None) -> None:
+def _show(code: str, plot: Path | None, style: str | None, json: Path | None) -> None:
     from nandlab.compare.table import table as compared
-    from nandlab.display.picture import check_kind
     from nandlab.lint.picture import plot_pair
     from nandlab.lint.roster import check_of
     from nandlab.lint.show import show
@@ -122,8 +123,7 @@ def _show(code: str, plot: Path | None, json: Path | None) -> None:
 
     check = check_of(code)
     check_outputs({"--plot": plot}, [])
-    if plot is not None:
-        check_kind(plot)
+    check_pictures(style, plot)
     found = show(check)
 
     def table(out: Console) -> None:
@@ -133,5 +133,5 @@ def _show(code: str, plot: Path | None, json: Path | None) -> None:
         out.print(compared(found))
 
     with Files() as files:
-        files.write(plot, lambda path: plot_pair(check, found, path))
+        files.draw(plot, lambda path: plot_pair(check, found, path), style)
         tell(json, found.to_dict(), table)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from nandlab import papers as reproduced
-from nandlab.cli.files import Files, json_file
+from nandlab.cli.files import Files, Style, check_pictures, json_file
 from nandlab.display.terminal import console, say
 from nandlab.given.outputs import check_outputs
 from nandlab.given.refusal import refusal
@@ -31,6 +31,7 @@ def papers(
     plot: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Picture of the paper: .png, .svg or .pdf.")
     ] = None,
+    style: Style = None,
     json: Annotated[Path | None, typer.Option(metavar="FILE|-", help="All rows as JSON.")] = None,
     folder: Annotated[
         Path | None,
@@ -46,16 +47,15 @@ def papers(
     ] = None,
 ) -> None:
     """Reproduces a paper's results side by side; rows that are not met keep the exit code at 0."""
-    from nandlab.display.picture import check_kind, save
+    from nandlab.display.picture import save
 
     chosen = [reproduced.paper(paper, folder)] if paper else reproduced.papers(folder)
     to_stdout = json == Path("-")
     outputs = {"--plot": plot, "--json": json_file(json)}
     check_outputs(outputs, [file for found in chosen for file in found.folder.rglob("*")])
-    if plot is not None:
-        check_kind(plot)
-        if len(chosen) > 1:
-            raise refusal("papers", "--plot draws the picture of one paper", hint="name the PAPER")
+    check_pictures(style, plot)
+    if plot is not None and len(chosen) > 1:
+        raise refusal("papers", "--plot draws the picture of one paper", hint="name the PAPER")
     screen = console(stderr=to_stdout)
     report, group = [], ""
     for i, found in enumerate(chosen):
@@ -68,7 +68,7 @@ def papers(
     text = json_text.dumps(report, indent=2) + "\n"
     with Files() as files:
         files.write(outputs["--json"], lambda path: write_text(path, text))
-        if files.write(plot, lambda path: save(chosen[0].picture(), path)):
+        if files.draw(plot, lambda path: save(chosen[0].picture(), path), style):
             say(f"wrote {plot}")
         if to_stdout:
             print(text, end="")

@@ -11,10 +11,13 @@ from collections.abc import Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from nandlab.compare.groups import Group, Report, groups
+from nandlab.compare.groups import Group, Report, groups, notices
 from nandlab.display.notebook import InNotebook
-from nandlab.drive.latency import is_exceeded
-from nandlab.given.arguments import flag, path_or_none
+from nandlab.display.sheet import KINDS, write_sheet
+from nandlab.drive.trust.figures import figure, is_number
+from nandlab.given.arguments import as_text, flag, listed, path_of, path_or_none
+from nandlab.given.outputs import check_kind
+from nandlab.given.refusal import refusal
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -30,19 +33,17 @@ class Measure(NamedTuple):
     path: str
     is_high_good: bool | None
     """None where neither is better."""
-    percent: float | None = None
-    """Of a percentile: it says something where a request exceeds it."""
 
 
 def _latencies(op: str) -> list[Measure]:
     where = f"host.{op}.latency_us"
-    percentiles = {"p50": 50.0, "p99": 99.0, "p99_9": 99.9, "p99_99": 99.99}
+    percentiles = ("p50", "p99", "p99_9", "p99_99")
     return [
         Measure(f"{op} IOPS", f"host.{op}.iops", True),
         Measure(f"{op} mean (us)", f"{where}.mean", False),
         *(
-            Measure(f"{op} {key.replace('_', '.')} (us)", f"{where}.{key}", False, percent)
-            for key, percent in percentiles.items()
+            Measure(f"{op} {key.replace('_', '.')} (us)", f"{where}.{key}", False)
+            for key in percentiles
         ),
     ]
 
@@ -63,6 +64,14 @@ MEASURES = (
 """Figures that are compared, in this order; those that are 0 everywhere are left out."""
 
 
+ROWS = (
+    *("figure", "path", "group"),
+    *(f"{name}{end}" for name in ("base", "value") for end in ("", "_low", "_high", "_few_beyond")),
+    *("base_replicates", "replicates", "ratio", "ratio_low", "ratio_high", "verdict"),
+)
+"""Keys of a row of a comparison."""
+
+
 class Estimate(NamedTuple):
     """A mean, with the number of values and their standard deviation."""
 
@@ -70,6 +79,18 @@ class Estimate(NamedTuple):
     replicates: int
     deviation: float | None
     """None of one value."""
+    few_beyond: bool = False
+    """A percentile that fewer than ten requests of a replicate exceed."""
+
+    @property
+    def low(self) -> float | None:
+        """The lower end of the interval of the mean; None of one value."""
+        return None if self.deviation is None else self.mean - half_interval(self)
+
+    @property
+    def high(self) -> float | None:
+        """The upper end of it."""
+        return None if self.deviation is None else self.mean + half_interval(self)
 
 
 class Ratio(NamedTuple):
@@ -103,8 +124,10 @@ class Comparison(InNotebook):
     def rows(self) -> list[dict[str, Any]]:
         """One row for each figure and each group but the first, with the figures of both.
 
-        `ratio`, `ratio_low`, `ratio_high`; `verdict` is ``better``, ``worse``, ``same`` (the
-        interval holds 1), or empty without an interval.
+        `base` and `value` are means with `_low` and `_high`, None where a run has no such figure,
+        and with `_few_beyond`: a percentile that fewer than ten requests of a run exceed. `ratio`,
+        `ratio_low`, `ratio_high`; `verdict` is ``better``, ``worse``, ``same`` (the interval holds
+        1), or empty without an interval.
         """
         result = []
         for measure in MEASURES:
@@ -119,8 +142,8 @@ class Comparison(InNotebook):
                         "figure": measure.name,
                         "path": measure.path,
                         "group": group.name,
-                        "base": None if base is None else base.mean,
-                        "value": None if one is None else one.mean,
+                        **_said("base", base),
+                        **_said("value", one),
                         "base_replicates": len(self.groups[0].reports),
                         "replicates": len(group.reports),
                         "ratio": found.value,
@@ -131,10 +154,43 @@ class Comparison(InNotebook):
                 )
         return result
 
+    def lines(self) -> dict[str, list[dict[str, Any]]]:
+        """The rows of each figure, by its name."""
+        result: dict[str, list[dict[str, Any]]] = {}
+        for row in self.rows():
+            result.setdefault(row["figure"], []).append(row)
+        return result
+
+    def write(self, path: str | PathLike[str]) -> None:
+        """Writes the table to a file.
+
+        Args:
+            path: ``.csv`` has the rows of `rows`. ``.tex`` is the table for a paper, with
+                intervals, for the package ``booktabs``.
+
+        Raises:
+            NandlabError: another kind of file.
+            OSError: it cannot be written.
+        """
+        from nandlab.compare.table import sheet
+
+        file = path_of("write", path)
+        check_kind("write", file, KINDS)
+        write_sheet(file, sheet(self), ROWS, self.rows())
+
+    def notices(self) -> list[str]:
+        """What the reports say against their own figures: failed checks and notices, by file."""
+        return [text for group in self.groups for text in notices(group)]
+
     def to_dict(self) -> dict[str, Any]:
         """All numbers."""
         about = [
-            {"name": group.name, "files": group.files, "replicates": len(group.reports)}
+            {
+                "name": group.name,
+                "files": group.files,
+                "replicates": len(group.reports),
+                "notices": notices(group),
+            }
             for group in self.groups
         ]
         return {"groups": about, "rows": self.rows()}
@@ -160,7 +216,10 @@ class Comparison(InNotebook):
 
 
 def compare(
-    reports: Sequence[str | PathLike[str] | dict[str, Any] | Any], *, each: bool = False
+    reports: Sequence[str | PathLike[str] | dict[str, Any] | Any],
+    *,
+    each: bool = False,
+    labels: Sequence[str] | None = None,
 ) -> Comparison:
     """Compares runs: ratios of their figures to those of the first.
 
@@ -170,33 +229,55 @@ def compare(
     Args:
         reports: of ``nandlab run --json`` by their paths, as dictionaries, or results.
         each: compares every report by itself.
+        labels: names of the groups, in their order; what differs in them, if left out.
 
     Raises:
-        NandlabError: a file is no report; fewer than two groups.
+        NandlabError: a file is no report; fewer than two groups; not one label for each group.
 
     >>> print(nandlab.compare(["greedy.json", "fifo.json"]))
     """
-    return Comparison(groups(reports, is_each=flag("each", each)))
+    found = groups(reports, is_each=flag("each", each))
+    return Comparison(found if labels is None else _labelled(found, labels))
+
+
+def _labelled(found: list[Group], labels: Sequence[str]) -> list[Group]:
+    """The groups with other names.
+
+    Raises:
+        NandlabError: not one for each group, or one that comes twice.
+    """
+    given = [as_text("label", one) for one in listed("label", labels, "texts, in a list")]
+    if len(given) != len(found):
+        names = ", ".join(group.name for group in found)
+        raise refusal("label", f"{len(given)} labels", f"{len(found)}, one for each of: {names}")
+    for index, name in enumerate(given):
+        if not name.strip() or name in given[:index]:
+            raise refusal("label", f"`{name}`", "a name for each group, no two the same")
+    return [group._replace(name=name) for group, name in zip(found, given, strict=True)]
 
 
 def estimate(reports: Sequence[Report], measure: Measure) -> Estimate | None:
     """The mean of a figure over replicates; None where one of them lacks it."""
-    values = []
-    for report in reports:
-        value: Any = report
-        table: Any = None
-        for key in measure.path.split("."):
-            table, value = value, value.get(key) if isinstance(value, dict) else None
-        if not isinstance(value, int | float) or isinstance(value, bool):
-            return None
-        if measure.percent is not None and not is_exceeded(table.get("count", 0), measure.percent):
-            return None
-        values.append(float(value))
+    found = [figure(report, measure.path.split(".")) for report in reports]
+    values = [float(one.value) for one in found if is_number(one.value)]
+    if len(values) < len(found):
+        return None
+    few_beyond = any(one.few_beyond for one in found)
     mean = math.fsum(values) / len(values)
     if len(values) < 2:
-        return Estimate(mean, 1, None)
+        return Estimate(mean, 1, None, few_beyond)
     variance = math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1)
-    return Estimate(mean, len(values), math.sqrt(variance))
+    return Estimate(mean, len(values), math.sqrt(variance), few_beyond)
+
+
+def _said(name: str, one: Estimate | None) -> dict[str, Any]:
+    """A mean as a row has it."""
+    return {
+        name: None if one is None else one.mean,
+        f"{name}_low": None if one is None else one.low,
+        f"{name}_high": None if one is None else one.high,
+        f"{name}_few_beyond": one is not None and one.few_beyond,
+    }
 
 
 def half_interval(one: Estimate) -> float:

@@ -8,7 +8,7 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from nandlab.drive.result import Result
+from nandlab.drive.result import Checks, Result
 from nandlab.given.arguments import listed
 from nandlab.given.inputs import input_text
 from nandlab.given.refusal import refusal
@@ -55,6 +55,19 @@ def groups(given: Sequence[object], *, is_each: bool = False) -> list[Group]:
         Group(name, [report for _, report in members], [file for file, _ in members])
         for name, members in zip(names, found.values(), strict=True)
     ]
+
+
+def notices(group: Group) -> list[str]:
+    """What the reports of a group say against their figures, each with the files that say it."""
+    said: dict[str, list[str]] = {}
+    # Runs that no file has are named by their group.
+    names = group.files or [group.name] * len(group.reports)
+    for file, report in zip(names, group.reports, strict=True):
+        checks = report.get("checks")
+        failed = Checks.of(report).failures() if isinstance(checks, Mapping) else []
+        for text in [*failed, *report["nandlab"].get("notices", [])]:
+            said.setdefault(text, []).append(file)
+    return [f"{', '.join(files)}: {text}" for text, files in said.items()]
 
 
 def _several(given: object) -> list[Any]:

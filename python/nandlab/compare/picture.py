@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nandlab.compare.comparison import Measure, estimate, half_interval
-from nandlab.display.picture import COLOURS, finish, legend_below, new_figure, save
+from nandlab.display.picture import COLOURS, finish, legend_below, panels_of, save
 from nandlab.drive.pictures.shared_axes import latency_ticks, widened
 from nandlab.given.refusal import refusal
 
@@ -47,8 +47,7 @@ def plot_comparison(comparison: Comparison, path: Path | None) -> Figure:
     ops = [op for op in COLOURS if any(_count(g.reports[0], op) for g in groups)]
     if not ops:
         raise refusal("plot", "no requests in these reports", "runs with requests")
-    figure = new_figure(4.6 * max(len(ops), 2), 5.2)
-    panels = figure.subplots(1, len(ops), squeeze=False)[0]
+    figure, panels = panels_of(len(ops), (4.6 if len(ops) > 1 else 9.2, 5.2), len(ops))
     for axes, op in zip(panels, ops, strict=True):
         for index, group in enumerate(groups):
             _curve(axes, group.reports, op, index, group.name)
@@ -79,7 +78,7 @@ def _count(report: dict[str, Any], op: str) -> int:
 def _curve(axes: Axes, reports: list[dict[str, Any]], op: str, index: int, name: str) -> None:
     x, y, spread = [], [], []
     for key, percent in _PERCENTS.items():
-        found = estimate(reports, Measure("", f"host.{op}.latency_us.{key}", None, percent))
+        found = estimate(reports, Measure("", f"host.{op}.latency_us.{key}", None))
         if found is not None and found.mean > 0:
             x.append(1 - percent / 100)
             y.append(found.mean)

@@ -16,10 +16,15 @@ _PARTS = 10**10
 """Parts of a percent: a power of ten that a float times 100 still holds exactly."""
 
 
+def requests_beyond(count: int, percent: float) -> float:
+    """How many of `count` requests lie beyond a percentile."""
+    # 100 - 99.9 is a little less than 0.1.
+    return count * (100.0 - percent) / 100.0 * (1 + 1e-9)
+
+
 def is_exceeded(count: int, percent: float) -> bool:
     """Whether any of `count` requests exceeds the percentile; if none, it is the maximum."""
-    # 100 - 99.9 is a little less than 0.1.
-    return count * (100.0 - percent) >= 100.0 * (1 - 1e-9)
+    return requests_beyond(count, percent) >= 1
 
 
 class Latency:

@@ -7,7 +7,7 @@ from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nandlab.display.picture import COLOURS, GREY, finish, new_figure, save
+from nandlab.display.picture import COLOURS, GREY, columns_below, finish, headline, new_figure, save
 from nandlab.ecc.codec import Codec, bch_failure
 from nandlab.ecc.soft_read import said
 from nandlab.ecc.uber import Ecc
@@ -93,13 +93,15 @@ def plot_curve(result: Curve, quantity: str = "fer", path: Path | None = None) -
     _plain_ticks(axes)
     finish(axes, "")
     _capacities(figure, axes, result, marks)
-    lines = -(-len(axes.get_legend_handles_labels()[1]) // 2)
+    names = axes.get_legend_handles_labels()[1]
+    columns = columns_below(figure, names, 12, 2)
+    lines = -(-len(names) // columns)
     figure.set_figheight(_AXES_HEIGHT + _MARK_HEIGHT * len(codecs) + _LINE_HEIGHT * lines)
-    figure.legend(loc="outside lower left", ncols=2, frameon=False, fontsize=12)
+    figure.legend(loc="outside lower left", ncols=columns, frameon=False, fontsize=12)
     title = f"{', '.join(marks)} over {result.channel['name']}"
     if len(title) > _TITLE_LETTERS and len(codecs) > 1:
         title = f"{len(codecs)} codes over {result.channel['name']}"
-    figure.suptitle(title, x=0.02, ha="left", fontsize=15, fontweight="bold")
+    headline(figure, title)
     if path is not None:
         save(figure, path)
     return figure

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nandlab.display.picture import COLOURS, GREY, new_figure, save
+from nandlab.display.picture import COLOURS, GREY, headline, panels_of, save
+from nandlab.display.style import letters
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,20 +20,18 @@ _STYLES = ("-", "--", "-.", ":")
 
 def plot_life(life: Life, path: Path | None = None) -> Figure:
     """Four panels over the terabytes written; the year of each stands at the top."""
-    figure = new_figure(10.0, 7.2)
-    axes = figure.subplots(2, 2, sharex=True)
+    figure, axes = panels_of(4, (5.0, 3.6), 2)
     tb = [window.tb_written for window in life.windows]
-    _latencies(axes[0, 0], life, tb)
-    _amplification(axes[0, 1], life, tb)
-    _wear(axes[1, 0], life, tb)
-    _errors(axes[1, 1], life, tb)
-    for one in axes[1]:
+    _latencies(axes[0], life, tb)
+    _amplification(axes[1], life, tb)
+    _wear(axes[2], life, tb)
+    _errors(axes[3], life, tb)
+    for one in axes:
         one.set_xlabel("written by the host (TB)")
-    for one in axes.flat:
         one.grid(alpha=0.3)
         one.spines[["top", "right"]].set_visible(False)
     how = f"{life.tbw:,.4g} TB in {life.years:.3g} years, end: {life.end}"
-    figure.suptitle(f"{life.facts['drive']}: {how}")
+    headline(figure, f"{life.facts['drive']}: {how}", 12)
     if path is not None:
         save(figure, path)
     return figure
@@ -47,7 +46,9 @@ def _latencies(axes: Axes, life: Life, tb: list[float]) -> None:
                 axes.plot(tb, _shown(values), style, color=COLOURS[op], label=label, marker=".")
     axes.set_yscale("log")
     axes.set_ylabel("latency (µs)")
-    axes.legend(fontsize=7, frameon=False, ncols=2, loc="upper center", bbox_to_anchor=(0.5, 1.17))
+    axes.legend(
+        fontsize=letters(7), frameon=False, ncols=2, loc="upper center", bbox_to_anchor=(0.5, 1.17)
+    )
 
 
 def _amplification(axes: Axes, life: Life, tb: list[float]) -> None:
@@ -107,4 +108,4 @@ def _shown(values: list[Any]) -> list[float]:
 
 def _legend(axes: Axes) -> None:
     if axes.get_legend_handles_labels()[1]:
-        axes.legend(fontsize=8, frameon=False)
+        axes.legend(fontsize=letters(8), frameon=False)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nandlab.display import quantity
-from nandlab.display.picture import COLOURS, GREY, check_kind, finish, new_figure, save
+from nandlab.display.picture import COLOURS, GREY, check_kind, finish, headline, panels_of, save
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -32,8 +32,8 @@ def plot_pair(check: Check, comparison: Comparison, path: Path | None = None) ->
         check_kind(path)
     rows = {row["figure"]: row for row in comparison.rows()}
     shown = [rows[name] for name in check.pair.figures if name in rows]
-    figure = new_figure(max(3.1 * len(shown), 4.2), 3.6)
-    panels = figure.subplots(1, max(len(shown), 1), squeeze=False)[0]
+    count = max(len(shown), 1)
+    figure, panels = panels_of(count, (max(3.1, 4.2 / count), 3.6), count)
     for axes, row in zip(panels, shown, strict=True):
         values = [row["base"] or 0.0, row["value"] or 0.0]
         names = [textwrap.fill(name, _LONGEST) for name in comparison.names]
@@ -45,7 +45,7 @@ def plot_pair(check: Check, comparison: Comparison, path: Path | None = None) ->
             axes.spines[side].set_visible(False)
         finish(axes, row["figure"].replace("(us)", "(µs)"))
         axes.grid(visible=False)
-    figure.suptitle(f"{check.code} {check.title}", x=0.01, ha="left", fontsize=13)
+    headline(figure, f"{check.code} {check.title}", 13)
     if path is not None:
         save(figure, path)
     return figure

@@ -30,6 +30,7 @@ from nandlab.given.outputs import check_kind
 from nandlab.given.refusal import refusal
 from nandlab.given.toml import read_toml
 from nandlab.study.findings.frame import check_column, means, records, table, write_table
+from nandlab.study.findings.paper import TABLES, write_means
 from nandlab.study.given import Given, given_study, with_ftls
 from nandlab.study.rows import Rows, row_values
 from nandlab.study.sweep import Tally, sweep
@@ -77,6 +78,8 @@ class Study:
         replicates: runs of each combination, with seeds that follow each other.
         objectives: ``"max iops"``, ``"min COLUMN"``: what a Pareto front is made of.
         limits: ``"COLUMN <= VALUE"``: what the best points of a search keep to.
+        labels: of axes and columns in tables and pictures, by their paths and names:
+            ``{"job.iodepth": "queue depth"}``. Left out: the name, and the unit that it ends with.
         reports: keeps whole reports (about 5 KB each), so that other columns need no run.
         summary: what it is about, in one line.
         out: folder of the rows; a temporary one if left out.
@@ -112,6 +115,7 @@ class Study:
         replicates: int = 1,
         objectives: Sequence[str] = (),
         limits: Sequence[str] = (),
+        labels: Mapping[str, str] | None = None,
         reports: bool = True,
         summary: str = "",
         out: str | PathLike[str] | None = None,
@@ -151,6 +155,7 @@ class Study:
             "replicates": replicates,
             "objectives": objectives,
             "limits": limits,
+            "labels": labels,
             "reports": reports,
             "summary": summary,
             "set": set,
@@ -363,15 +368,23 @@ class Study:
         return table(self._given, self.records)
 
     def write(self, path: str | PathLike[str]) -> None:
-        """Writes the same table to a Parquet file.
+        """Writes the table to a file.
+
+        Args:
+            path: ``.parquet`` has a row for each point, as `frame`. ``.csv`` has the rows of
+                `means`. ``.tex`` is the table of means for a paper, with labels, units and
+                intervals, for the package ``booktabs``.
 
         Raises:
             NandlabError: another kind of file.
             OSError: it cannot be written.
         """
         file = path_of("write", path)
-        check_kind("write", file, [".parquet"])
-        write_table(file, self._given, self.records)
+        check_kind("write", file, TABLES)
+        if file.suffix.lower() == ".parquet":
+            write_table(file, self._given, self.records)
+        else:
+            write_means(file, self._given, self.means())
 
     def to_pandas(self) -> Any:
         """The table as a ``pandas.DataFrame``; NandlabError where pandas is not installed."""

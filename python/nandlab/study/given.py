@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from nandlab.display.label import Label, label_of
 from nandlab.given.arguments import as_text, flag, listed, seeded, whole
 from nandlab.given.assignments import assignments
 from nandlab.given.refusal import refusal
@@ -19,7 +20,7 @@ from nandlab.study.points import BLOCKED, DESIGNS, DRAWN, LISTED, Design
 KEYS = (
     *("summary", "drive", "run", "set", "ftl", "seed", "replicates"),
     *("axis", "design", "points", "design_seed", "zip", "constraints"),
-    *("columns", "objectives", "limits", "reports"),
+    *("columns", "labels", "objectives", "limits", "reports"),
 )
 """Keys of a study."""
 
@@ -32,7 +33,7 @@ COLUMNS = (
 )
 """Columns where a study names none."""
 
-OWN_COLUMNS = ("id", "replicate", "doubts", "error", "wall_s")
+OWN_COLUMNS = ("id", "replicate", "doubts", "few_beyond", "error", "wall_s")
 """Columns that every table of a study has."""
 
 MOST_POINTS = 10_000_000
@@ -84,7 +85,13 @@ class Given:
     columns: list[Column]
     objectives: list[Objective] = field(default_factory=list)
     limits: list[Limit] = field(default_factory=list)
+    labels: Mapping[str, str] = field(default_factory=dict)
+    """Of axes and columns, where they are not made from their names."""
     reports: bool = True
+
+    def label(self, name: str) -> Label:
+        """The label of an axis or a column."""
+        return Label(self.labels[name]) if name in self.labels else label_of(name)
 
     @property
     def axes(self) -> Sequence[Axis]:
@@ -150,6 +157,7 @@ def given_study(
         columns=columns,
         objectives=objectives,
         limits=_limits(place, tables.get("limits", []), columns),
+        labels=_labels(place, tables.get("labels", {}), axes, columns),
         reports=flag(f"{place}: reports", tables.get("reports", True)),
     )
 
@@ -417,6 +425,24 @@ def limit(where: str, text: Any, columns: Sequence[Column]) -> Limit:
             name = ".".join(map(str, path))
             raise refusal(where, f"no column `{name}`", names, given=name)
     return Limit(" ".join(said.split()), excess)
+
+
+def _labels(
+    place: str, given: Any, axes: Sequence[Axis], columns: Sequence[Column]
+) -> dict[str, str]:
+    """Labels of axes and columns by their names."""
+    where = f"{place}: labels"
+    if not isinstance(given, Mapping):
+        raise refusal(where, f"{given!r}", 'a table, as `read_us_p99 = "p99 of reads (µs)"`')
+    names = [*(one.path for one in axes), *(one.name for one in columns)]
+    found = {}
+    for name, text in flat(given).items():
+        if name not in names:
+            raise refusal(where, f"no axis or column `{name}`", names, given=name)
+        found[name] = " ".join(as_text(f"{where}.{name}", text).split())
+        if not found[name]:
+            raise refusal(f"{where}.{name}", "an empty label", "text")
+    return found
 
 
 def _assignments(place: str, given: Any) -> list[str]:

@@ -33,6 +33,9 @@ LISTED = "listed"
 DRAWN = ("random", "sobol", "morris", "saltelli")
 """Designs of which `points` says the size."""
 
+LISTING = ("grid", "zip")
+"""Designs that go through the values of the axes, and draw nothing."""
+
 BLOCKED = ("morris", "saltelli")
 """Designs for a sensitivity analysis: their points come in blocks, and none may be left out."""
 
@@ -85,7 +88,7 @@ class Design:
             NandlabError: constraints leave too few points.
         """
         replicates = range(self.replicates)
-        if self.kind not in (*DRAWN, LISTED):
+        if self.kind in LISTING:
             dimensions = self._dimensions()
             of_drive = [one for one in dimensions if not all(map(_is_of_workload, one))]
             of_workload = [one for one in dimensions if one not in of_drive]

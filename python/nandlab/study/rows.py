@@ -17,7 +17,7 @@ from types import TracebackType
 from typing import Any, NamedTuple
 
 from nandlab.given.refusal import refusal
-from nandlab.study.work import Row, unpacked
+from nandlab.study.work import Row, Values, unpacked, values
 
 ROWS = "rows"
 """Folder of the files."""
@@ -132,19 +132,19 @@ def _lines(path: Path) -> Iterator[tuple[int, int, bytes]]:
         raise refusal("", f"cannot read `{path}`: {error.strerror}", "rows of a study") from error
 
 
-def row_values(row: Mapping[str, Any], wants: tuple[str, ...]) -> dict[str, Any] | None:
+def row_values(row: Mapping[str, Any], wants: tuple[str, ...]) -> Values | None:
     """What a row has for expressions, from its report where needed; None where it cannot tell."""
-    from nandlab.study.work import values
-
     known = row.get("values")
     if known is None:
         return None
+    few = set(row.get("few_beyond", ())).intersection(wants)
     missing = tuple(text for text in wants if text not in known)
     if not missing:
-        return {text: known[text] for text in wants}
+        return Values({text: known[text] for text in wants}, sorted(few))
     with suppress(KeyError, ValueError, TypeError):
         found = values(unpacked(row["report"]), missing)
-        return {text: found[text] if text in found else known[text] for text in wants}
+        every = {text: found.of[text] if text in found.of else known[text] for text in wants}
+        return Values(every, sorted(few.union(found.few_beyond)))
     return None
 
 

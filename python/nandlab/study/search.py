@@ -13,15 +13,21 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import contextmanager
 from dataclasses import replace
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from nandlab import _core
 from nandlab.display.progress import Progress
+from nandlab.display.sheet import KINDS
+from nandlab.drive.trust.figures import is_number
+from nandlab.given.arguments import path_of
+from nandlab.given.outputs import check_kind
 from nandlab.given.refusal import refusal
 from nandlab.study.axis import Axis
 from nandlab.study.check import check_study
 from nandlab.study.executors import Workers, workers_of
-from nandlab.study.findings.frame import is_number, means, records
+from nandlab.study.findings.frame import means, records
+from nandlab.study.findings.paper import TABLES, write_means
 from nandlab.study.findings.pareto import front
 from nandlab.study.given import Given, Limit
 from nandlab.study.points import Combination
@@ -326,9 +332,9 @@ class Search:
     def best(self) -> list[dict[str, Any]]:
         """The best point, or the Pareto front of several objectives, within the limits.
 
-        Points with doubts are barred where others have none: see `nandlab.drive.doubts`. Points
-        with a replicate that failed are barred. With replicates, points that cannot be told from
-        the best are among them: see `nandlab.study.findings.pareto.front`.
+        Points with doubts are barred where others have none: see `nandlab.drive.trust.doubts`.
+        Points with a replicate that failed are barred. With replicates, points that cannot be told
+        from the best are among them: see `nandlab.study.findings.pareto.front`.
 
         Raises:
             NandlabError: no point is within the limits.
@@ -341,6 +347,20 @@ class Search:
             and all((over := excess(one, row)) is not None and over <= 0 for one in given.limits)
         ]
         return front(given, rows, self._study.records(), least=1)
+
+    def write(self, path: str | PathLike[str]) -> None:
+        """Writes all points (``.parquet``), or the table of the best (``.csv``, ``.tex``).
+
+        Raises:
+            NandlabError: another kind of file, or no point is within the limits.
+            OSError: it cannot be written.
+        """
+        file = path_of("write", path)
+        check_kind("write", file, TABLES)
+        if file.suffix.lower() in KINDS:
+            write_means(file, self._study.given, self.best())
+        else:
+            self._study.write(file)
 
 
 def excess(limit: Limit, row: dict[str, Any]) -> float | None:

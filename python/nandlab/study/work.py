@@ -9,7 +9,7 @@ import os
 import socket
 import threading
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from time import perf_counter
@@ -19,11 +19,13 @@ from nandlab import _core
 from nandlab._core import NandlabError
 from nandlab.display.progress import Progress
 from nandlab.drive.device import Drive
-from nandlab.drive.doubts import doubts
 from nandlab.drive.simulate import run
+from nandlab.drive.trust.doubts import doubts
+from nandlab.drive.trust.figures import Figure, figure
 from nandlab.given.refusal import plain
 from nandlab.process.memory import share_memory
-from nandlab.study.expression import Expression, found
+from nandlab.study.expression import Expression
+from nandlab.study.expression import Path as ReportPath
 from nandlab.study.task import SHARED, Task
 
 STOP = "stop"
@@ -111,8 +113,10 @@ def run_task(task: Task) -> Row:
         return failed(task, str(error), is_final=True)
     except (MemoryError, OSError) as error:
         return failed(task, f"{type(error).__name__}: {error}", is_final=False)
+    found = values(report, task.wants)
     row = _row(task) | {
-        "values": values(report, task.wants),
+        "values": found.of,
+        "few_beyond": found.few_beyond,
         "doubts": doubts(report),
         "notices": len(report["nandlab"]["notices"]),
         "wall_s": round(perf_counter() - start, 4),
@@ -161,17 +165,35 @@ def unpacked(text: str) -> dict[str, Any]:
     return report
 
 
-def values(report: Mapping[str, Any], wants: tuple[str, ...]) -> dict[str, Any]:
-    """What expressions are worth in a report; what has no value is None."""
+class Values(NamedTuple):
+    """What expressions are worth in a report."""
+
+    of: dict[str, Any]
+    """By expression; what has no value is None."""
+    few_beyond: Sequence[str] = ()
+    """Expressions with a percentile that fewer than ten requests exceed."""
+
+
+def values(report: Mapping[str, Any], wants: tuple[str, ...]) -> Values:
+    """What expressions are worth in a report."""
     result: dict[str, Any] = {}
+    few = []
     for text in wants:
+        met: list[Figure] = []
+
+        def find(path: ReportPath, met: list[Figure] = met) -> Any:
+            met.append(figure(report, path))
+            return met[-1].value
+
         value = None
         with suppress(NandlabError):
-            value = Expression("columns", text).value(lambda path: found(report, path))
+            value = Expression("columns", text).value(find)
         if isinstance(value, float) and not math.isfinite(value):
             value = None
         result[text] = value
-    return result
+        if value is not None and any(one.few_beyond for one in met):
+            few.append(text)
+    return Values(result, few)
 
 
 def _report(task: Task) -> dict[str, Any]:

@@ -5,10 +5,10 @@
 //! files.
 //!
 //! The layers, from the lowest: the file of `drive_preset`, the file itself, then the `--set`
-//! assignments in their order, of which those that choose something come first. In every layer `[chip] preset`, `[chip.cell] preset` and `[host]
-//! preset` name a further file, which lies under that section; a chip's file may name its cell so
-//! too. The higher layer wins, key by key. Three choices drop keys of lower layers, because those
-//! keys were meant for something else:
+//! assignments in their order, of which those that choose something come first. In every layer
+//! `[chip] preset`, `[chip.cell] preset` and `[host] preset` name a further file, which lies under
+//! that section; a chip's file may name its cell so too. The higher layer wins, key by key. Three
+//! choices drop keys of lower layers, because those keys were meant for something else:
 //!
 //! - another `preset` of a section drops all keys of that section;
 //! - another `ecc.code`, of the drive or of a kind of chips, drops the keys of a codeword's bytes,
@@ -18,8 +18,8 @@
 //!   shared by all members: `d` goes when `gc.name` turns from `d_choices` to `greedy`, and
 //!   `start_free_blocks` stays.
 //!
-//! A `--set` that a table in a later `--set` would drop in this way is an error. Every error names the file
-//! and line, or the assignment, that its key came from.
+//! A `--set` that a table in a later `--set` would drop in this way is an error. Every error names
+//! the file and line, or the assignment, that its key came from.
 
 mod chain;
 mod preset;
@@ -157,7 +157,8 @@ fn order_of(set: &str) -> usize {
     let depth = path.matches('.').count();
     match path.rsplit('.').next() {
         Some("preset") => depth,
-        Some("code") => 10,
+        // Not that of an FTL, which is a parameter of it.
+        Some("code") if path.ends_with("ecc.code") => 10,
         Some(last) if FAMILIES.iter().any(|family| family.selector == last) => 11,
         _ => 12,
     }

@@ -291,8 +291,8 @@ impl Run {
         })
     }
 
-    /// Goes on for `completions` more completions, to the end of what is skipped, or to its own end:
-    /// whether one of the two is reached.
+    /// Goes on for `completions` more completions, to the end of what is skipped, or to its own
+    /// end: whether one of the two is reached.
     pub fn advance(&mut self, completions: u64) -> Result<bool> {
         self.advance_within(completions, u64::MAX)
     }

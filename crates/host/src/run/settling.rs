@@ -80,8 +80,8 @@ pub enum Rule {
     /// The last half of the run, of two drive writes at least, is cut into eight parts, and a line
     /// is fitted through them. The 95 % confidence interval of its drift from the first to the last
     /// part must lie within 10 % of the mean. The drive must stand still: units that hold data and
-    /// erased units change by no more than 2 %. In every part blocks must have been reclaimed, where
-    /// the host writes: before that, a drive with free blocks looks settled.
+    /// erased units change by no more than 2 %. In every part blocks must have been reclaimed,
+    /// where the host writes: before that, a drive with free blocks looks settled.
     Trend,
     /// SNIA's Performance Test Specification: over the last five parts the highest and the lowest
     /// value differ by at most 20 % of the mean, and the line through them by at most 10 %. The

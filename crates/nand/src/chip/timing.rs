@@ -315,8 +315,8 @@ impl Timing {
         self.program(self.row(mode, page_type), pe_cycles)
     }
 
-    /// Where the times of a page stand: its type, or the number of types in single-level mode, where
-    /// all pages are of the first type.
+    /// Where the times of a page stand: its type, or the number of types in single-level mode,
+    /// where all pages are of the first type.
     #[inline]
     pub fn row(&self, mode: BlockMode, page_type: u8) -> u8 {
         page_type + mode.table() as u8 * (self.read.len() as u8 - 1)

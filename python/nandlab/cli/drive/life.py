@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from nandlab.cli.files import OUTPUTS, Files, Plot, Quiet, json_file
+from nandlab.cli.files import OUTPUTS, Files, Plot, Quiet, Style, check_pictures, json_file
 from nandlab.display.terminal import INTERRUPTED, ProgressBar, console
 from nandlab.ftl.source import ftl_in, shown_causes
 from nandlab.given.completion import key_of_a_drive, preset_of
@@ -86,11 +86,11 @@ def life(
         typer.Option(metavar="FILE", help="Windows: .parquet or .csv.", rich_help_panel=OUTPUTS),
     ] = None,
     plot: Plot = None,
+    style: Style = None,
     quiet: Quiet = False,
 ) -> None:
     """Lives a drive's life: its workload ages it, and timed runs show its figures by age."""
     from nandlab.board.rows import KINDS
-    from nandlab.display.picture import check_kind as check_picture
     from nandlab.life.whole import LifeUnfinished
     from nandlab.life.whole import life as lived
 
@@ -100,8 +100,7 @@ def life(
     check_outputs(outputs, [name for name in (drive, workload, trace) if name])
     if parquet is not None:
         check_kind("--parquet", parquet, KINDS)
-    if plot is not None:
-        check_picture(plot)
+    check_pictures(style, plot)
     code, to_stdout = 0, json == Path("-")
     with shown_causes(), ProgressBar(is_shown=not quiet) as bar:
         try:
@@ -134,7 +133,7 @@ def life(
         files.write(outputs["--json"], found.to_json)
         files.write(parquet, found.to_parquet)
         if found.windows:
-            files.write(plot, found.plot)
+            files.draw(plot, found.plot, style)
         if not quiet:
             console(stderr=to_stdout).print(str(found), highlight=False, soft_wrap=True)
         if to_stdout:

@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from nandlab.cli.files import OUTPUTS, Files, Plot, Quiet, json_file
+from nandlab.cli.files import OUTPUTS, Files, Plot, Quiet, Style, check_pictures, json_file
 from nandlab.display.terminal import FAULTY, ProgressBar, console, say
 from nandlab.drive.device import Drive
 from nandlab.given.completion import key_of_a_drive, preset_of
@@ -127,6 +127,7 @@ def nbd(
         typer.Option(metavar="FILE", help="JSON for ui.perfetto.dev.", rich_help_panel=OUTPUTS),
     ] = None,
     plot: Plot = None,
+    style: Style = None,
     run: Annotated[
         str | None,
         typer.Option(
@@ -144,10 +145,7 @@ def nbd(
         for option, value in {"--set": set, "--seed": seed, "--precondition": precondition}.items():
             if value is not None and value != []:
                 raise refusal(option, "a saved drive has its configuration and its state")
-    if plot is not None:
-        from nandlab.display.picture import check_kind as check_picture
-
-        check_picture(plot)
+    check_pictures(style, plot)
     if requests is not None:
         check_kind("--requests", requests, [".parquet"])
     if control is not None:
@@ -196,7 +194,7 @@ def nbd(
             files.write(outputs["--json"], result.to_json)
             files.write(timeline, result.timeline)
             if result.has_begun:
-                files.write(plot, result.plot)
+                files.draw(plot, result.plot, style)
         for notice in result.notices if not quiet else []:
             say(f"note: {notice}")
         if not quiet:

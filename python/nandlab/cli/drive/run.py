@@ -8,7 +8,7 @@ from typing import Annotated, Literal, TypedDict
 import typer
 
 from nandlab.cli import trace as cli_trace
-from nandlab.cli.files import OUTPUTS, Files, Plot, Quiet, json_file
+from nandlab.cli.files import OUTPUTS, Files, Plot, Quiet, Style, check_pictures, json_file
 from nandlab.display.terminal import FAULTY, INTERRUPTED, ProgressBar, console, say
 from nandlab.drive.blame import check_percent
 from nandlab.drive.blame_table import print_blame
@@ -130,6 +130,7 @@ def run(
         ),
     ] = None,
     plot: Plot = None,
+    style: Style = None,
     explain: Annotated[
         float | None,
         typer.Option(
@@ -213,7 +214,8 @@ def run(
         "--explain-plot": explain_plot,
     }
     check_outputs(outputs, [name for name in (chosen, workload, trace) if name])
-    _check_kinds(requests, series, plot, explain_plot)
+    _check_kinds(requests, series)
+    check_pictures(style, plot, explain_plot)
     kind = _kind_of_picture(picture, plot)
     if timeline_spans is not None:
         _check_spans(timeline_spans, timeline)
@@ -282,9 +284,9 @@ def run(
         files.write(outputs["--json"], result.to_json)
         files.write(series, lambda path: _write_rows(result, path))
         if result.has_begun:
-            files.write(plot, lambda path: result.plot(path, kind=kind))
+            files.draw(plot, lambda path: result.plot(path, kind=kind), style)
             if explain_plot is not None:
-                files.write(explain_plot, result.blame.plot)
+                files.draw(explain_plot, result.blame.plot, style)
         elif plot is not None and not quiet:
             say(f"note: no picture {plot}: nothing was run")
         if not quiet:
@@ -353,18 +355,13 @@ def _timeline_from(seconds: float | None, around: str | None) -> float | Literal
     return "slowest"
 
 
-def _check_kinds(requests: Path | None, series: Path | None, *pictures: Path | None) -> None:
+def _check_kinds(requests: Path | None, series: Path | None) -> None:
     if requests is not None:
         check_kind("--requests", requests, [".parquet"])
     if series is not None:
         from nandlab.board.rows import KINDS
 
         check_kind("--series", series, KINDS)
-    for picture in pictures:
-        if picture is not None:
-            from nandlab.display.picture import check_kind as check_picture
-
-            check_picture(picture)
 
 
 def _kind_of_picture(picture: str | None, plot: Path | None) -> str:

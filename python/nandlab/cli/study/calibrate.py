@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from nandlab.cli.files import OUTPUTS, Files, Plot, Quiet, json_file
+from nandlab.cli.files import OUTPUTS, Files, Plot, Quiet, Style, check_pictures, json_file
 from nandlab.display.terminal import INTERRUPTED, ProgressBar, console
 from nandlab.given.completion import key_of_a_drive, preset_of
 from nandlab.given.outputs import check_kind, check_outputs
@@ -136,6 +136,7 @@ def calibrate(
         typer.Option(metavar="FILE", help="Residuals: .parquet or .csv.", rich_help_panel=OUTPUTS),
     ] = None,
     plot: Plot = None,
+    style: Style = None,
     quiet: Quiet = False,
 ) -> None:
     """Fits numbers of a drive to measurements of a real one, by running the simulator."""
@@ -144,7 +145,6 @@ def calibrate(
     from nandlab.calibrate.calibrating import calibrate as calibrated
     from nandlab.calibrate.drive_file import check_writable
     from nandlab.catalogue import parameter_files
-    from nandlab.display.picture import check_kind as check_picture
 
     outputs = {"--out": out, "--json": json_file(json), "--table": table, "--plot": plot}
     check_outputs(outputs, [*parameter_files(drive, set or []), *measured])
@@ -153,8 +153,7 @@ def calibrate(
         check_writable(drive, set or [], fit, out.parent)
     if table is not None:
         check_kind("--table", table, KINDS)
-    if plot is not None:
-        check_picture(plot)
+    check_pictures(style, plot)
     code, to_stdout = 0, json == Path("-")
     with ProgressBar(is_shown=not quiet) as bar:
         try:
@@ -183,7 +182,7 @@ def calibrate(
         files.write(out, found.to_toml)
         files.write(outputs["--json"], found.to_json)
         files.write(table, found.to_parquet)
-        files.write(plot, found.plot)
+        files.draw(plot, found.plot, style)
         if not quiet:
             console(stderr=to_stdout).print(str(found), highlight=False, soft_wrap=True)
         if to_stdout:

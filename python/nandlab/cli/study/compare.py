@@ -7,8 +7,9 @@ from typing import Annotated
 
 import typer
 
-from nandlab.cli.files import Files, Json, check_json, tell
-from nandlab.given.outputs import check_outputs
+from nandlab.cli.files import OUTPUTS, Files, Json, Plot, Style, check_json, check_pictures, tell
+from nandlab.display.terminal import say
+from nandlab.given.outputs import check_kind, check_outputs
 
 
 def compare(
@@ -22,21 +23,37 @@ def compare(
             "--each", help="Compares each report by itself; else other seeds are replicates."
         ),
     ] = False,
-    plot: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Picture: .png, .svg or .pdf.")
+    label: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="Name of a group in table and picture; repeatable, in their order (what differs).",
+        ),
     ] = None,
+    table: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.csv|.tex", help="The table, also for LaTeX.", rich_help_panel=OUTPUTS
+        ),
+    ] = None,
+    plot: Plot = None,
+    style: Style = None,
     json: Json = None,
 ) -> None:
     """Compares runs: ratios to the first, with intervals where runs have replicates."""
     from nandlab.compare.comparison import compare as compared
-    from nandlab.compare.table import table
-    from nandlab.display.picture import check_kind
+    from nandlab.compare.table import table as printed
+    from nandlab.display.sheet import KINDS
 
-    check_outputs({"--plot": plot}, reports)
+    check_outputs({"--table": table, "--plot": plot}, reports)
     check_json(json, reports)
-    if plot is not None:
-        check_kind(plot)
-    found = compared(reports, each=each)
+    if table is not None:
+        check_kind("--table", table, KINDS)
+    check_pictures(style, plot)
+    found = compared(reports, each=each, labels=label or None)
     with Files() as files:
-        files.write(plot, found.plot)
-        tell(json, found.to_dict(), lambda out: out.print(table(found)))
+        files.write(table, found.write)
+        files.draw(plot, found.plot, style)
+        for said in found.notices():
+            say(f"note: {said}")
+        tell(json, found.to_dict(), lambda out: out.print(printed(found)))

@@ -8,8 +8,18 @@ from typing import Annotated
 
 import typer
 
-from nandlab.cli.files import OUTPUTS, Files, Json, Plot, Quiet, check_json, tell
-from nandlab.cli.study.sweep import Ftls, show_rows, tell_notices
+from nandlab.cli.files import (
+    OUTPUTS,
+    Files,
+    Json,
+    Plot,
+    Quiet,
+    Style,
+    check_json,
+    check_pictures,
+    tell,
+)
+from nandlab.cli.study.sweep import Ftls, Rows, Table, rows_of, show_rows, tell_notices
 from nandlab.display.terminal import FAULTY, INTERRUPTED, ProgressBar, say
 from nandlab.given.outputs import check_kind, check_outputs
 from nandlab.given.refusal import refusal
@@ -55,6 +65,7 @@ def search(
     ] = "local",
     ftl: Ftls = None,
     plot: Plot = None,
+    style: Style = None,
     picture: Annotated[
         str | None,
         typer.Option(
@@ -63,33 +74,27 @@ def search(
             rich_help_panel=OUTPUTS,
         ),
     ] = None,
-    table: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE.parquet",
-            help="All points (also in DIR/results.parquet).",
-            rich_help_panel=OUTPUTS,
-        ),
-    ] = None,
+    table: Table = None,
+    rows: Rows = None,
     json: Json = None,
     quiet: Quiet = False,
 ) -> None:
     """Searches a study for its best points; several objectives have a Pareto front."""
     from nandlab.study.definition import Study, StudyUnfinished
+    from nandlab.study.findings.paper import TABLES
     from nandlab.study.findings.pictures import KINDS
 
     check_outputs({"--plot": plot, "--table": table}, [study])
     check_json(json, [study])
+    check_pictures(style, plot)
     if plot is not None:
-        from nandlab.display.picture import check_kind as check_kind_of_picture
-
-        check_kind_of_picture(plot)
         if picture is not None and picture not in KINDS:
             raise refusal("--picture", f"unknown picture `{picture}`", KINDS, given=picture)
     elif picture is not None:
         raise refusal("", "--picture without --plot", hint="give both or neither")
     if table is not None:
-        check_kind("--table", table, [".parquet"])
+        check_kind("--table", table, TABLES)
+    most = rows_of(rows, quiet=quiet)
     given = Study.load(study, out=out, ftls=ftl or ())
     with ProgressBar(is_shown=not quiet) as bar:
         try:
@@ -111,12 +116,12 @@ def search(
     best = found.best()
     found.study.tally = found.tally
     with Files() as files:
-        files.write(table, found.study.write)
-        files.write(plot, lambda path: found.study.plot(path, kind=picture))
+        files.write(table, found.write)
+        files.draw(plot, lambda path: found.study.plot(path, kind=picture), style)
         if not quiet:
             tell_notices(found.study)
         if json is not None or not quiet:
-            tell(json, best, lambda out: None if quiet else show_rows(out, found.study, best))
+            tell(json, best, lambda out: None if quiet else show_rows(out, found.study, best, most))
     raise typer.Exit(FAULTY if found.study.errors() else 0)
 
 

@@ -8,9 +8,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from nandlab.cli.files import OUTPUTS, Files, Json, Plot, Quiet, check_json, tell
+from nandlab.cli.files import (
+    OUTPUTS,
+    Files,
+    Json,
+    Plot,
+    Quiet,
+    Style,
+    check_json,
+    check_pictures,
+    tell,
+)
 from nandlab.display.terminal import FAULTY, INTERRUPTED, REFUSED, ProgressBar, say
-from nandlab.drive.doubts import DOUBTS
+from nandlab.drive.trust.doubts import DOUBTS
 from nandlab.given.outputs import check_kind, check_outputs
 from nandlab.given.refusal import refusal
 
@@ -31,8 +41,32 @@ Ftls = Annotated[
 ]
 """FTLs of a study."""
 
+
 _MOST_ERRORS = 3
 """Errors of points that are told."""
+
+
+Table = Annotated[
+    Path | None,
+    typer.Option(
+        "--table",
+        metavar="FILE.csv|.tex|.parquet",
+        help="The printed table with all rows (.csv, .tex), or all points (.parquet).",
+        rich_help_panel=OUTPUTS,
+    ),
+]
+"""Of commands that print the table of a study."""
+
+Rows = Annotated[
+    str | None,
+    typer.Option(
+        "--rows",
+        metavar="N|all",
+        help="Rows of the printed table (20).",
+        rich_help_panel=OUTPUTS,
+    ),
+]
+"""Of the same."""
 
 
 def sweep(
@@ -59,6 +93,7 @@ def sweep(
         bool, typer.Option("--dry-run", help="Counts points, done and left; runs nothing.")
     ] = False,
     plot: Plot = None,
+    style: Style = None,
     picture: Annotated[
         str | None,
         typer.Option(
@@ -75,34 +110,28 @@ def sweep(
             rich_help_panel=OUTPUTS,
         ),
     ] = None,
-    table: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE.parquet",
-            help="All points (also in DIR/results.parquet).",
-            rich_help_panel=OUTPUTS,
-        ),
-    ] = None,
+    table: Table = None,
+    rows: Rows = None,
     json: Json = None,
     quiet: Quiet = False,
 ) -> None:
     """Runs a study: a drive at many points, each once, whenever it is started."""
     from nandlab.study.definition import Study, StudyUnfinished
+    from nandlab.study.findings.paper import TABLES
     from nandlab.study.findings.pictures import check_picture
 
     check_outputs({"--plot": plot, "--table": table}, [study])
     check_json(json, [study])
     found = Study.load(study, out=out, ftls=ftl or ())
+    check_pictures(style, plot)
     if plot is not None:
-        from nandlab.display.picture import check_kind as check_kind_of_picture
-
-        check_kind_of_picture(plot)
         check_picture(found.given, "--picture", picture, column)
     elif picture is not None or column:
         option = "--picture" if picture is not None else "--column"
         raise refusal("", f"{option} without --plot", hint="give both or neither")
     if table is not None:
-        check_kind("--table", table, [".parquet"])
+        check_kind("--table", table, TABLES)
+    most = rows_of(rows, quiet=quiet)
     if dry_run:
         facts = found.facts()
         tell(json, facts, lambda shown: shown.print(_said(facts)))
@@ -113,17 +142,17 @@ def sweep(
             found.run(workers=workers, executor=executor, retry=retry, progress=bar)
         except StudyUnfinished:
             code = INTERRUPTED
-    rows = found.means()
+    means = found.means()
     with Files() as files:
         files.write(table, found.write)
-        if plot is not None and not code and rows:
-            files.write(plot, lambda path: found.plot(path, kind=picture, columns=column))
+        if plot is not None and not code and means:
+            files.draw(plot, lambda path: found.plot(path, kind=picture, columns=column), style)
         if not quiet:
             tell_notices(found)
         if json is not None or not quiet:
-            tell(json, rows, lambda shown: None if quiet else show_rows(shown, found, rows))
+            tell(json, means, lambda out: None if quiet else show_rows(out, found, means, most))
     tally = found.tally
-    if not code and tally is not None and not rows:
+    if not code and tally is not None and not means:
         say(
             f"error: no point of the study has a result: {tally.first_error}"
             if tally.first_error
@@ -176,9 +205,28 @@ def doubts_of(study: Study) -> list[str]:
     return lines
 
 
-def show_rows(shown: Console, study: Study, rows: list[dict[str, Any]]) -> None:
+def rows_of(given: str | None, *, quiet: bool) -> int | None:
+    """How many rows of the table are printed; None for all.
+
+    Raises:
+        NandlabError: no number, and not ``all``; or nothing is printed.
+    """
+    from nandlab.study.findings.shown import MOST_LINES
+
+    if given is None:
+        return MOST_LINES
+    if quiet:
+        raise refusal("", "--rows with --quiet, which prints no table", hint="leave one out")
+    if given == "all":
+        return None
+    if not given.isdecimal() or int(given) == 0:
+        raise refusal("--rows", f"`{given}`", "a number of rows, 1 or more, or all")
+    return int(given)
+
+
+def show_rows(shown: Console, study: Study, rows: list[dict[str, Any]], most: int | None) -> None:
     """Means over replicates, the first rows of them."""
     from nandlab.study.findings.shown import table_of
 
-    for part in table_of(study, rows):
+    for part in table_of(study, rows, most):
         shown.print(part)

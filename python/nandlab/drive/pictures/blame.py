@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nandlab.display import quantity
-from nandlab.display.picture import GREY, finish, new_figure, save
+from nandlab.display.picture import GREY, finish, legend_below, new_figure, save
+from nandlab.display.style import letters
 from nandlab.drive.blame import BANDS, plural
 
 if TYPE_CHECKING:
@@ -55,13 +56,7 @@ def plot_blame(blame: Blame, path: Path | None) -> Figure:
         for axes in panels[:, 0]:
             for handle, name in zip(*axes.get_legend_handles_labels(), strict=True):
                 handles.setdefault(name, handle)
-        figure.legend(
-            list(handles.values()),
-            list(handles),
-            loc="outside lower center",
-            ncols=4,
-            frameon=False,
-        )
+        legend_below(figure, list(handles.values()), 10, 4)
     if path is not None:
         save(figure, path)
     return figure
@@ -90,7 +85,7 @@ def _draw(axes: Axes, rows: list[Explanation], colours: dict[str, str]) -> None:
     if any(share > 0.005 for share in rest):
         axes.barh(names, rest, left=left, color=GREY, label="other", height=0.72)
     for index, row in enumerate(rows):
-        axes.text(1.01, index, f"{quantity.latency(row.mean_us)}", va="center", fontsize=9)
+        axes.text(1.01, index, f"{quantity.latency(row.mean_us)}", va="center", fontsize=letters(9))
     axes.set_xlim(0, 1)
     axes.invert_yaxis()
     axes.xaxis.set_major_formatter(lambda share, _: f"{100 * share:.0f} %")

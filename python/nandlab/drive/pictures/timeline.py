@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nandlab.display.picture import finish, new_figure, save
+from nandlab.display.picture import finish, legend_below, new_figure, save
 from nandlab.drive.timeline import TRACKS, Timeline
 from nandlab.given.refusal import refusal
 
@@ -109,6 +109,4 @@ def _legend(figure: Figure, names: list[str]) -> None:
 
     names.sort(key=list(COLOURS).index)
     patches = [Patch(color=COLOURS[name], label=name) for name in names]
-    figure.legend(
-        handles=patches, loc="outside lower center", ncols=len(patches), frameon=False, fontsize=12
-    )
+    legend_below(figure, patches)

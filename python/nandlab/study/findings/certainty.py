@@ -11,7 +11,8 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from nandlab.study.findings.frame import CONFIDENCE, is_number
+from nandlab.drive.trust.figures import is_number
+from nandlab.study.findings.frame import CONFIDENCE
 from nandlab.study.given import Given, Objective
 from nandlab.study.task import canonical
 

@@ -8,11 +8,14 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nandlab.drive.doubts import DOUBTS
+from nandlab.drive.trust.doubts import DOUBTS
+from nandlab.drive.trust.figures import is_number
 from nandlab.given.refusal import refusal
 from nandlab.study.given import OWN_COLUMNS, Given
+from nandlab.study.points import LISTING
 from nandlab.study.rows import Rows, row_values
 from nandlab.study.task import Batch, canonical
+from nandlab.study.work import Values
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -44,21 +47,23 @@ def records(given: Given, rows: Rows, batches: Iterable[Batch]) -> Iterator[dict
         axes = shown.pop()
         if row is None:
             continue
-        found = row_values(row, given.wants) or {}
+        found = row_values(row, given.wants) or Values({})
+        few = [one.name for one in given.columns if one.expression.text in found.few_beyond]
         yield {
             "id": row["id"],
             "replicate": row["replicate"],
             **axes,
-            **{one.name: found.get(one.expression.text) for one in given.columns},
+            **{one.name: found.of.get(one.expression.text) for one in given.columns},
             "doubts": _said(row.get("doubts") or ()),
+            "few_beyond": _said(few),
             "error": row.get("error"),
             "wall_s": row.get("wall_s"),
         }
 
 
-def _said(doubts: Iterable[str]) -> str | None:
-    """Doubts as a table has them; None for none."""
-    return ", ".join(doubts) or None
+def _said(names: Iterable[str]) -> str | None:
+    """Names of doubts or columns as a table has them; None for none."""
+    return ", ".join(names) or None
 
 
 def names(given: Given) -> list[str]:
@@ -108,7 +113,8 @@ def _schema(given: Given, found: Iterable[Mapping[str, Any]]) -> pa.Schema:
             if value is not None:
                 kinds[name].add(_kind(value))
     types = {"bool": pa.bool_(), "int": pa.int64(), "float": pa.float64(), "text": pa.string()}
-    fixed = {"id": "text", "replicate": "int", "doubts": "text", "error": "text", "wall_s": "float"}
+    fixed = {"id": "text", "replicate": "int", "doubts": "text", "few_beyond": "text"}
+    fixed |= {"error": "text", "wall_s": "float"}
 
     def of(name: str, seen: set[str]) -> Any:
         if name in fixed:
@@ -149,8 +155,9 @@ def _typed(row: Mapping[str, Any], schema: pa.Schema) -> dict[str, Any]:
 def means(given: Given, found: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Means over replicates: a row for each combination, with `replicates` and intervals.
 
-    The interval is Student's, of 95 %, for the mean; None of fewer than two values. `doubts` are
-    those of any replicate.
+    The interval is Student's, of 95 %, for the mean; None of fewer than two values. `doubts` and
+    `few_beyond` are those of any replicate. Rows of a grid come in the order of the axes and of
+    their values, as they were given.
     """
     groups: dict[str, list[Mapping[str, Any]]] = {}
     for row in found:
@@ -158,11 +165,12 @@ def means(given: Given, found: Iterable[Mapping[str, Any]]) -> list[dict[str, An
             key = canonical([row[one.path] for one in given.axes])
             groups.setdefault(key, []).append(row)
     result = []
-    for rows in groups.values():
+    for rows in _as_given(given, list(groups.values())):
         one: dict[str, Any] = {axis.path: rows[0][axis.path] for axis in given.axes}
         one["replicates"] = len(rows)
-        had = {name for row in rows for name in (row["doubts"] or "").split(", ")}
-        one["doubts"] = _said(name for name in DOUBTS if name in had)
+        one["doubts"] = _said(name for name in DOUBTS if name in _had(rows, "doubts"))
+        few = _had(rows, "few_beyond")
+        one["few_beyond"] = _said(column.name for column in given.columns if column.name in few)
         for column in given.columns:
             every = [row[column.name] for row in rows]
             # Of truth values the share.
@@ -171,6 +179,30 @@ def means(given: Given, found: Iterable[Mapping[str, Any]]) -> list[dict[str, An
             one |= {column.name: mean, f"{column.name}_low": low, f"{column.name}_high": high}
         result.append(one)
     return result
+
+
+def _had(rows: Iterable[Mapping[str, Any]], key: str) -> set[str]:
+    """The names that any of the rows has in a column of names."""
+    return {name for row in rows for name in (row[key] or "").split(", ")}
+
+
+def _as_given(given: Given, groups: list[list[Mapping[str, Any]]]) -> list[list[Mapping[str, Any]]]:
+    """Combinations in the order of the axes and their values; drawn ones as they were drawn."""
+    if given.design.kind not in LISTING:
+        return groups
+    places = [
+        (axis.path, {canonical(value): place for place, value in enumerate(axis.values)})
+        for axis in given.axes
+    ]
+    return sorted(groups, key=lambda rows: [of[canonical(rows[0][path])] for path, of in places])
+
+
+def mean_names(given: Given) -> list[str]:
+    """Keys of the rows of `means`."""
+    axes = [axis.path for axis in given.axes]
+    ends = ("", "_low", "_high")
+    columns = [f"{column.name}{end}" for column in given.columns for end in ends]
+    return [*axes, "replicates", "doubts", "few_beyond", *columns]
 
 
 def interval(seen: Sequence[float]) -> tuple[float | None, float | None, float | None]:
@@ -185,12 +217,6 @@ def interval(seen: Sequence[float]) -> tuple[float | None, float | None, float |
     variance = math.fsum((value - mean) ** 2 for value in seen) / (count - 1)
     half = float(stdtrit(count - 1, (1 + CONFIDENCE) / 2)) * math.sqrt(variance / count)
     return mean, mean - half, mean + half
-
-
-def is_number(value: object) -> bool:
-    """Whether a value is a number that can be drawn."""
-    is_one = isinstance(value, int | float) and not isinstance(value, bool)
-    return is_one and math.isfinite(float(value))  # type: ignore[arg-type]
 
 
 def check_column(given: Given, name: str, place: str = "column") -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from nandlab.drive.trust.figures import is_number
 from nandlab.given.refusal import refusal
 from nandlab.study.findings.certainty import Certainty, Costs, cost
-from nandlab.study.findings.frame import is_number
 from nandlab.study.given import Given, Objective
 
 

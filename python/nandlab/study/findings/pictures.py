@@ -10,12 +10,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nandlab.display import quantity
-from nandlab.display.picture import COLOURS, GREY, check_kind, finish, new_figure, save
+from nandlab.display.picture import (
+    COLOURS,
+    GREY,
+    check_kind,
+    finish,
+    headline,
+    new_figure,
+    panels_of,
+    save,
+)
+from nandlab.display.style import letters
+from nandlab.drive.trust.figures import is_number
 from nandlab.given.refusal import refusal
 from nandlab.study.axis import Axis
-from nandlab.study.findings.frame import check_column, is_number
+from nandlab.study.findings.frame import check_column
+from nandlab.study.findings.paper import value_text
 from nandlab.study.points import BLOCKED, DRAWN, LISTED
-from nandlab.study.task import canonical
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -49,8 +60,17 @@ MOST_LETTERS = 18
 MOST_MARKS = 30
 """The same below lines, whose panels are wider."""
 
+_MOST_OWN_MARKS = 10
+"""Values of a logarithmic axis that have a mark each."""
+
 _PANEL = (4.4, 3.6)
 """Inches of a panel where there are several."""
+
+_ALONE = (8.0, 5.2)
+"""The same of one alone."""
+
+_ACROSS = 3
+"""Panels side by side."""
 
 
 def plot_study(
@@ -71,7 +91,7 @@ def plot_study(
         raise refusal("plot", "no point has a result", "a study that has run")
     drawn = [columns] if isinstance(columns, str) else list(columns or [given.columns[0].name])
     figure = _DRAWING[chosen](study, rows, drawn)
-    figure.suptitle(given.summary or _title(given), x=0.02, ha="left", fontsize=15, weight="bold")
+    headline(figure, given.summary or _title(given))
     if path is not None:
         save(figure, path)
     return figure
@@ -132,7 +152,7 @@ def _roles(given: Given) -> tuple[Axis, Axis | None, list[Axis]]:
 
 
 def _panels(
-    rows: Rows, axes: Sequence[Axis], columns: Sequence[str]
+    given: Given, rows: Rows, axes: Sequence[Axis], columns: Sequence[str]
 ) -> list[tuple[str, str, Rows]]:
     """Title, column and rows of each panel.
 
@@ -141,7 +161,9 @@ def _panels(
     """
     groups: dict[str, list[Mapping[str, Any]]] = {}
     for row in rows:
-        title = ", ".join(f"{axis.path} = {_text(row[axis.path])}" for axis in axes)
+        title = ", ".join(
+            f"{given.label(axis.path).text} = {value_text(row[axis.path])}" for axis in axes
+        )
         groups.setdefault(title, []).append(row)
     if len(groups) * len(columns) > MOST_PANELS:
         problem = f"{len(groups) * len(columns)} panels"
@@ -150,31 +172,28 @@ def _panels(
     return [(title, column, group) for column in columns for title, group in groups.items()]
 
 
-def _grid_of(count: int, width: float = 8.0, height: float = 5.2) -> tuple[Figure, list[Axes]]:
-    """A figure with panels side by side."""
+def _grid_of(
+    count: int, groups: int = 1, size: tuple[float, float] = _ALONE
+) -> tuple[Figure, list[Axes]]:
+    """A figure with panels side by side: where columns have several, a line for each column."""
     if count == 1:
-        figure = new_figure(width, height)
-        return figure, [figure.subplots()]
-    across = min(count, 3 if count != 4 else 2)
-    down = -(-count // across)
-    figure = new_figure(_PANEL[0] * across, _PANEL[1] * down + 0.6)
-    every = figure.subplots(down, across, squeeze=False)
-    flat = [axes for line in every for axes in line]
-    for unused in flat[count:]:
-        unused.set_axis_off()
-    return figure, flat[:count]
+        return panels_of(1, size, 1)
+    across = min(count, 2 if count == 4 else _ACROSS)
+    if groups < count and 1 < groups <= _ACROSS:
+        across = groups
+    return panels_of(count, _PANEL, across, 0.6)
 
 
 def _lines(study: Study, rows: Rows, columns: Sequence[str]) -> Figure:
     """Lines over one axis, one for each value of another, with intervals."""
     given = study.given
     along, by, rest = _roles(given)
-    panels = _panels(rows, rest, columns)
-    figure, every = _grid_of(len(panels))
+    panels = _panels(given, rows, rest, columns)
+    figure, every = _grid_of(len(panels), len(panels) // len(columns))
     for axes, (title, column, group) in zip(every, panels, strict=True):
         lines: dict[str, list[Mapping[str, Any]]] = {}
         for row in group:
-            lines.setdefault("" if by is None else _text(row[by.path]), []).append(row)
+            lines.setdefault("" if by is None else value_text(row[by.path]), []).append(row)
         if len(lines) > MOST_LINES:
             raise refusal(
                 "plot", f"{len(lines)} lines", f"at most {MOST_LINES}", hint="draw a heatmap"
@@ -182,10 +201,10 @@ def _lines(study: Study, rows: Rows, columns: Sequence[str]) -> Figure:
         for index, (label, own) in enumerate(lines.items()):
             _line(axes, along, column, own, index, label)
         _scale(axes, along)
-        axes.set_xlabel(along.path)
-        axes.set_ylabel(column, labelpad=8)
+        axes.set_xlabel(_beside(given, along))
+        axes.set_ylabel(str(given.label(column)), labelpad=8)
         if by is not None or any(row["doubts"] for row in group):
-            title_of = None if by is None else by.path
+            title_of = None if by is None else str(given.label(by.path))
             axes.legend(title=title_of, frameon=False, title_fontsize=11)
         finish(axes, "")
         axes.set_title(title, loc="left", fontsize=11)
@@ -248,11 +267,11 @@ def _cross_out(axes: Axes, points: Sequence[tuple[Any, Any]]) -> None:
 
 def _scale(axes: Axes, along: Axis) -> None:
     if not along.is_numeric:
-        axes.set_xticks(range(len(along.values)), [_text(value) for value in along.values])
+        axes.set_xticks(range(len(along.values)), [value_text(value) for value in along.values])
         axes.margins(x=0.1)
     elif along.is_log:
         axes.set_xscale("log")
-        if 0 < len(along.values) <= 10:
+        if _has_marks(along):
             texts = [_mark(along, value) for value in along.values]
             rotation = 45 if sum(map(len, texts)) > MOST_MARKS else 0
             axes.set_xticks(along.values, texts, rotation=rotation)
@@ -267,8 +286,8 @@ def _heatmap(study: Study, rows: Rows, columns: Sequence[str]) -> Figure:
     along, by, rest = _roles(given)
     if by is None:
         raise refusal("plot", "a heat map of one axis", "two or more")
-    panels = _panels(rows, rest, columns)
-    figure, every = _grid_of(len(panels), 8.0, 5.6)
+    panels = _panels(given, rows, rest, columns)
+    figure, every = _grid_of(len(panels), len(panels) // len(columns), (8.0, 5.6))
     for axes, (title, column, group) in zip(every, panels, strict=True):
         across, up = (_values(axis, group) for axis in (along, by))
         field = np.full((len(up), len(across)), np.nan)
@@ -285,15 +304,17 @@ def _heatmap(study: Study, rows: Rows, columns: Sequence[str]) -> Figure:
         ends = [row[column] for row in rows if is_number(row[column])]
         colours: dict[str, Any] = {"vmin": min(ends), "vmax": max(ends)} if ends else {}
         image = axes.imshow(field, aspect="auto", origin="lower", cmap="viridis", **colours)
-        figure.colorbar(image, ax=axes, label=column)
+        figure.colorbar(image, ax=axes, label=str(given.label(column)))
         _ticks(axes.set_xticks, across)
         _ticks(axes.set_yticks, up)
         finish(axes, "")
         if field.size <= MOST_WRITTEN:
-            _write_values(axes, field, 11 if len(panels) == 1 else 8, sum(image.get_clim()) / 2)
+            _write_values(
+                axes, field, letters(11 if len(panels) == 1 else 8), sum(image.get_clim()) / 2
+            )
         axes.grid(False)
-        axes.set_xlabel(along.path)
-        axes.set_ylabel(by.path)
+        axes.set_xlabel(str(given.label(along.path)))
+        axes.set_ylabel(str(given.label(by.path)))
         axes.set_title(title, loc="left", fontsize=11)
     return figure
 
@@ -308,13 +329,13 @@ def _values(axis: Axis, rows: Rows) -> list[Any]:
 def _ticks(set_ticks: Callable[..., Any], values: Sequence[Any]) -> None:
     step = max(1, -(-len(values) // 16))
     places = range(0, len(values), step)
-    texts = [_text(values[place]) for place in places]
+    texts = [value_text(values[place]) for place in places]
     is_crowded = sum(map(len, texts)) > MOST_LETTERS
     is_across = set_ticks.__name__ == "set_xticks"
     set_ticks(places, texts, rotation=45 if is_crowded and is_across else 0)
 
 
-def _write_values(axes: Axes, field: Any, size: int, middle: float) -> None:
+def _write_values(axes: Axes, field: Any, size: float, middle: float) -> None:
     import numpy as np
 
     for (row, column), value in np.ndenumerate(field):
@@ -326,11 +347,12 @@ def _write_values(axes: Axes, field: Any, size: int, middle: float) -> None:
 
 def _scatter(study: Study, rows: Rows, columns: Sequence[str]) -> Figure:
     """A column over each axis: for designs that fill the space."""
-    axes_of = list(study.given.axes)
+    given = study.given
+    axes_of = list(given.axes)
     panels = [(column, axis) for column in columns for axis in axes_of]
     if len(panels) > MOST_PANELS:
         raise refusal("plot", f"{len(panels)} panels", f"at most {MOST_PANELS}")
-    figure, every = _grid_of(len(panels))
+    figure, every = _grid_of(len(panels), len(axes_of))
     for axes, (column, axis) in zip(every, panels, strict=True):
         seen = [row for row in rows if is_number(row[column])]
         x = [
@@ -342,8 +364,8 @@ def _scatter(study: Study, rows: Rows, columns: Sequence[str]) -> Figure:
         if points:
             axes.legend(frameon=False)
         _scale(axes, axis)
-        axes.set_xlabel(axis.path)
-        axes.set_ylabel(column)
+        axes.set_xlabel(_beside(given, axis))
+        axes.set_ylabel(str(given.label(column)))
         finish(axes, "")
     return figure
 
@@ -352,7 +374,8 @@ def _pareto(study: Study, rows: Rows, _columns: Sequence[str]) -> Figure:
     """All points in the first two objectives, the front among them as a line."""
     from nandlab.study.findings.pareto import objectives
 
-    first, second, *others = objectives(study.given)
+    given = study.given
+    first, second, *others = objectives(given)
     x, y = first.column.name, second.column.name
     shown = study.pareto()
     best = [row for row in shown if row.get("is_on_front", True)]
@@ -378,17 +401,17 @@ def _pareto(study: Study, rows: Rows, _columns: Sequence[str]) -> Figure:
     )
     if len(best) <= 12:
         for row in best:
-            text = ", ".join(_text(row[axis.path]) for axis in study.given.axes)
+            text = ", ".join(value_text(row[axis.path]) for axis in given.axes)
             axes.annotate(text, (row[x], row[y]), (6, 6), textcoords="offset points")
     for objective, name in ((first, axes.set_xlabel), (second, axes.set_ylabel)):
-        name(f"{objective.column.name} ({'more' if objective.is_max else 'less'} is better)")
+        way = "more is better" if objective.is_max else "less is better"
+        name(f"{given.label(objective.column.name)}, {way}")
     axes.legend(frameon=False)
     finish(axes, "")
     for label in axes.texts:
-        label.set_fontsize(9)
-    axes.set_title(
-        "labels: " + ", ".join(axis.path for axis in study.given.axes), loc="left", fontsize=11
-    )
+        label.set_fontsize(letters(9))
+    every = ", ".join(str(given.label(axis.path)) for axis in given.axes)
+    axes.set_title(f"labels: {every}", loc="left", fontsize=11)
     return figure
 
 
@@ -416,18 +439,19 @@ def _crosses(axes: Axes, rows: Rows, x: str, y: str, **more: Any) -> None:
 
 def _sensitivity(study: Study, _rows: Rows, columns: Sequence[str]) -> Figure:
     """Bars for each axis, the one that matters most on top."""
-    figure, every = _grid_of(len(columns), 8.0, 1.8 + 0.5 * len(study.given.axes))
+    given = study.given
+    figure, every = _grid_of(len(columns), size=(8.0, 1.8 + 0.5 * len(given.axes)))
     for axes, column in zip(every, columns, strict=True):
         found = study.sensitivity(column)[::-1]
-        names = [row["axis"] for row in found]
+        names = [str(given.label(row["axis"])) for row in found]
         places = range(len(found))
         if "mu_star" in found[0]:
             _bars(axes, places, found, "mu_star", 0.6, 0.0, _PALETTE[0], "")
-            axes.set_xlabel(f"mean absolute effect on {column} (µ*)")
+            axes.set_xlabel(f"mean absolute effect (µ*) on {given.label(column)}")
         else:
             _bars(axes, places, found, "total", 0.38, 0.2, _PALETTE[0], "with interactions (total)")
             _bars(axes, places, found, "first", 0.38, -0.2, _PALETTE[5], "alone (first order)")
-            axes.set_xlabel(f"share of the variance of {column}")
+            axes.set_xlabel(f"share of the variance of {given.label(column).text}")
             axes.legend(frameon=False)
         axes.set_yticks(places, names)
         finish(axes, "")
@@ -457,19 +481,25 @@ def _bars(
     )
 
 
+def _has_marks(axis: Axis) -> bool:
+    """Whether a logarithmic axis has a mark for each of its values."""
+    return axis.is_numeric and axis.is_log and 0 < len(axis.values) <= _MOST_OWN_MARKS
+
+
+def _beside(given: Given, axis: Axis) -> str:
+    """The label beside an axis; marks in units of their own need no other."""
+    label = given.label(axis.path)
+    return label.text if _is_size(axis) and _has_marks(axis) else str(label)
+
+
+def _is_size(axis: Axis) -> bool:
+    return axis.path.endswith("bytes")
+
+
 def _mark(axis: Axis, value: Any) -> str:
     """A value below an axis: bytes in units that are short."""
-    is_size = axis.path.endswith("bytes") and is_number(value)
-    return quantity.size(value) if is_size else _text(value)
-
-
-def _text(value: Any) -> str:
-    """A value in a legend."""
-    if isinstance(value, float):
-        return f"{value:.4g}"
-    if isinstance(value, str) and ("/" in value or "\n" in value):
-        return Path(value.strip().splitlines()[0]).name
-    return value if isinstance(value, str) else canonical(value)
+    is_size = _is_size(axis) and is_number(value)
+    return quantity.size(value) if is_size else value_text(value)
 
 
 _DRAWING: dict[str, Callable[[Study, Rows, Sequence[str]], Figure]] = {

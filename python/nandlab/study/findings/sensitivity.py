@@ -12,8 +12,8 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from nandlab.drive.trust.figures import is_number
 from nandlab.given.refusal import refusal
-from nandlab.study.findings.frame import is_number
 from nandlab.study.points import BLOCKED
 from nandlab.study.task import canonical
 

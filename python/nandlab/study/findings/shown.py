@@ -6,14 +6,15 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from nandlab.display.notebook import html_of
+from nandlab.drive.trust.figures import FEW_BEYOND, FEW_MARK
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from nandlab.study.definition import Study
 
-_MOST_LINES = 20
-"""Lines of the table."""
+MOST_LINES = 20
+"""Lines of the table, where no other number is asked for."""
 
 _MOST_POINTS = 10_000
 """Points of a study whose rows a notebook reads without being asked to."""
@@ -25,22 +26,28 @@ def study_html(study: Study) -> str:
     return html_of(repr(study), *(["", *table_of(study, rows)] if rows else []))
 
 
-def table_of(study: Study, rows: Sequence[dict[str, Any]]) -> Iterator[RenderableType]:
-    """The table of rows of a study, and how many more there are; of a front what is certain."""
+def table_of(
+    study: Study, rows: Sequence[dict[str, Any]], most: int | None = MOST_LINES
+) -> Iterator[RenderableType]:
+    """The table of rows of a study, at most so many, and how many more there are.
+
+    Of a front it says what is certain.
+    """
     from rich.table import Table
 
     given = study.given
     table = Table(box=None, pad_edge=False, header_style="bold")
-    lines = rows[:_MOST_LINES]
+    lines = rows[:most]
     is_front = "is_on_front" in rows[0] if rows else False
     if is_front:
         table.add_column("", justify="right")
     for axis in given.axes:
-        table.add_column(axis.path, overflow="fold")
+        table.add_column(str(given.label(axis.path)), overflow="fold")
     for column in given.columns:
         # Names may break over lines, figures may not.
         widest = max((len(_interval(row, column.name)) for row in lines), default=1)
-        table.add_column(column.name, justify="right", overflow="fold", min_width=widest)
+        name = str(given.label(column.name))
+        table.add_column(name, justify="right", overflow="fold", min_width=widest)
     has_doubts = any(row["doubts"] for row in rows)
     if has_doubts:
         table.add_column("doubts")
@@ -56,15 +63,19 @@ def table_of(study: Study, rows: Sequence[dict[str, Any]]) -> Iterator[Renderabl
             cells = [str(row["number"]), *cells, "yes" if row["is_on_front"] else "maybe", others]
         table.add_row(*cells)
     yield table
-    if len(rows) > _MOST_LINES:
-        yield f"... {len(rows) - _MOST_LINES:,} more in {study.out / 'results.parquet'}"
+    if any(row["few_beyond"] for row in lines):
+        yield FEW_BEYOND
+    if len(rows) > len(lines):
+        more = f"... {len(rows) - len(lines):,} more (--rows all), also in"
+        yield f"{more} {study.out / 'results.parquet'}"
 
 
 def _interval(row: dict[str, Any], name: str) -> str:
     value, low = row[name], row[f"{name}_low"]
     if value is None:
         return "-"
-    return f"{value:.4g}" if low in (None, value) else f"{value:.4g} ± {value - low:.2g}"
+    mark = FEW_MARK if name in (row["few_beyond"] or "").split(", ") else ""
+    return (f"{value:.4g}" if low in (None, value) else f"{value:.4g} ± {value - low:.2g}") + mark
 
 
 def _text(value: Any) -> str:

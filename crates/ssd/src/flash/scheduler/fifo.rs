@@ -9,8 +9,7 @@ use base::family::{Member, NoParams, check, schema};
 
 pub const MEMBER: Member<Build> = Member {
     name: "fifo",
-    summary: "in order of arrival at the die, where a row of writes comes once the one before it has \
-              ended",
+    summary: "in order of arrival at the die, where writes come one row at a time",
     citation: "",
     schema: schema::<NoParams>,
     check: check::<NoParams>,
