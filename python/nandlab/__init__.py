@@ -43,7 +43,7 @@ Assumptions about flash that mislead, in a drive file, a study, jobs or a result
 
 A cell, its threshold voltages and its errors:
 
->>> rber = nandlab.cell("tlc_3d").rber(0, pe_cycles=3000, hours=8760)
+>>> rber = nandlab.cell("tlc_3d").rber(0, pe_cycles=3000, retention_hours=8760)
 
 Further: `board` and `fit` (a chip on a test board, laws fitted to it), `endurance`, `ecc_curve` and
 `ecc_profile` (codes), `calibrate` (a drive fitted to a real one), `serve` (a drive as a disk),

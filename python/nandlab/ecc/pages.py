@@ -115,9 +115,9 @@ class PageLimit:
             failed = mean_failure(self._failures, math.exp(ln_rber), spread)
             return math.log(max(failed, 1e-300)) - math.log(self._target)
 
-        low, high = math.log(1e-12), math.log(0.5)
-        if over(high) <= 0:
-            return high
+        low, high = math.log(1e-300), math.log(0.5)
+        if over(high) <= 0 or over(low) >= 0:
+            return high if over(high) <= 0 else low
         return float(brentq(over, low, high, xtol=1e-10))
 
 

@@ -5,7 +5,7 @@ use super::*;
 /// A run of a drive of 4000 bytes whose parts have these write amplifications and reclaim so many
 /// blocks each.
 fn run(goal: Goal, parts: impl IntoIterator<Item = f64>, blocks: u64) -> Settling {
-    let mut settling = Settling::new(4000);
+    let mut settling = Settling::new(4000, Mark::default());
     settling.watch(goal);
     let mut mark = Mark::default();
     for value in parts {
@@ -97,7 +97,7 @@ fn the_rule_of_fio() {
 #[test]
 fn percentiles_are_those_of_the_window() {
     let metric = Metric::Percentile(50.0);
-    let mut settling = Settling::new(4000);
+    let mut settling = Settling::new(4000, Mark::default());
     settling.watch(Goal { metric, rule: Rule::Trend });
     let mut latency = Latency::new();
     for part in 0..16u64 {
