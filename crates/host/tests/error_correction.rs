@@ -275,13 +275,21 @@ fn a_named_code_says_what_a_codeword_holds() {
     // A model that was assigned stays.
     let sets = ["ecc.model=threshold", "ecc.t=72", "ecc.code=bch_1024_t72"];
     assert_eq!(load(&sets).unwrap().config.ecc_parts().unwrap().1.name, "threshold");
+    // What a model needs of a code, the code gives, whichever of the two stands first.
+    for sets in [
+        ["ecc.model=threshold", "ecc.code=bch_1024_t72"],
+        ["ecc.code=bch_1024_t72", "ecc.model=threshold"],
+    ] {
+        let (common, choice) = load(&sets).unwrap().config.ecc_parts().unwrap();
+        assert_eq!((common.payload_bytes, choice.name.as_str()), (1024, "threshold"));
+        assert_eq!(choice.params["t"].as_integer(), Some(72));
+    }
     for (sets, parts) in [
         (&["ecc.code=bch_4321"][..], &["`bch_4321`", "did you mean"][..]),
         (&["ecc.code=bch_4320_t100", "ecc.parity_bytes=225"], &["ecc.parity_bytes", "225", "224"]),
         (&["ecc.code=bch_4320_t100", "ecc.code_hash='0123'"], &["ecc.code_hash"]),
         (&["ecc.parity_bytes=225", "ecc.code=bch_4320_t100"], &["ecc.parity_bytes", "225", "224"]),
         (&["ecc.model=threshold", "ecc.code=bch_4320_t100", "ecc.t=99"], &["ecc.t", "99", "100"]),
-        (&["ecc.model=threshold", "ecc.code=bch_1024_t72"], &["ecc.t", "72"]),
         (&["ecc.model=exact"], &["ecc.code", "\"exact\""]),
         (&["ecc.model=profile"], &["ecc.code", "\"profile\""]),
     ] {
