@@ -282,10 +282,11 @@ fn reads_return_the_newest_version_from_log_blocks() {
                     // Written in order: the rest is copied behind.
                     merges.partial > 0
                 } else {
-                    // Superblocks merge when there is no spare left: not on a drive that has failed
-                    // before.
+                    // Superblocks merge when there is no spare left, whole or in part: not on a drive
+                    // that has failed before.
                     let has_failed = storm.ssd.read_only_at().is_some();
-                    merges.full > 0 || (has(member, "update_blocks") && has_failed)
+                    let of_superblocks = merges.partial > 0 || has_failed;
+                    merges.full > 0 || (has(member, "update_blocks") && of_superblocks)
                 };
                 assert!(has_merged, "{sets:?}: {counts:?}");
                 let failed = storm.ssd.flash_counts().failed_programs;
