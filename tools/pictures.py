@@ -289,7 +289,7 @@ def tvr(path: Path) -> None:
         ]
         times.plot(shares, change, label=label)
     times.set_ylabel("change of the mean program time (%)")
-    kept = [one.reduced.worn_hours for one in made]
+    kept = [one.reduced.worn_retention_hours for one in made]
     hours.plot(shares, [max(h, 0.01) for h in kept])
     hours.set_yscale("log")
     hours.axhline(24 * 365.25, color="grey", linewidth=1.0)
