@@ -6,12 +6,12 @@ Random writes of 4 KiB on the preset `tiny` in steady state; each figure is the 
 from __future__ import annotations
 
 import nandlab
-from nandlab.ftl import Ftl, PageHooks
+from nandlab.ftl import Page, PageHooks
 
 JOB = "[write]\nrw=randwrite\nbs=4k\niodepth=64\nnorandommap=1\nnumber_ios=200000\n"
 
 
-class Whole(Ftl):
+class Whole(Page):
     """Two streams by the time since the last write, the emptiest block, collection in time."""
 
     streams = 2
@@ -22,29 +22,12 @@ class Whole(Ftl):
         self.window = self.flash.logical_units // 4
         self.written_at = [0] * self.flash.logical_units
         self.clock = 0
-        self.turn = 0
 
     def stream(self, unit: int, hint: int) -> int:
         """1 where the last write is not long ago."""
         self.clock += 1
         before, self.written_at[unit] = self.written_at[unit], self.clock
         return int(before > 0 and self.clock - before < self.window)
-
-    def place(self, stream: int, units: tuple[int, ...], dies: tuple[int, ...]) -> int | None:
-        """Dies in turn."""
-        for die in sorted(dies, key=lambda die: (die < self.turn, die)):
-            block = self.flash.next_block(die, stream)
-            if block is not None:
-                self.turn = die + 1
-                return block
-        return None
-
-    def place_moves(self, die: int, units: tuple[int, ...]) -> int:
-        """In the die."""
-        block = self.flash.next_block(die)
-        if block is None:
-            raise RuntimeError("no free block")
-        return block
 
     def victim(self, die: int) -> int | None:
         """The emptiest block."""
