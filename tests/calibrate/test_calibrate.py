@@ -238,7 +238,7 @@ def test_tables_and_files(found: Calibration, tmp_path: Path):
     assert json.loads(found.to_json(tmp_path / "c.json")) == found.to_dict()
     found.plot(tmp_path / "c.png")
     assert (tmp_path / "c.png").stat().st_size > 10_000
-    assert found._repr_html_().startswith("<pre>calibration of tiny")
+    assert ">calibration of tiny" in found._repr_html_()
     row = found.residuals[0]
     assert row.percent == pytest.approx(100 * (row.simulated / row.measured - 1))
 

@@ -60,7 +60,7 @@ def shown(**values: tuple[float, list[float]]) -> tuple[Given, list[dict[str, An
     given = given_study({**TABLES, "axis": {"job.rw": list(values)}}, "s", Path())
     records = [
         {"job.rw": name, "replicate": replicate, "size": size, "wear": wear, "doubts": None,
-         "error": None}
+         "few_beyond": None, "error": None}
         for name, (size, wears) in values.items()
         for replicate, wear in enumerate(wears)
     ]  # fmt: skip

@@ -282,8 +282,8 @@ fn reads_return_the_newest_version_from_log_blocks() {
                     // Written in order: the rest is copied behind.
                     merges.partial > 0
                 } else {
-                    // Superblocks merge when there is no spare left, whole or in part: not on a drive
-                    // that has failed before.
+                    // Superblocks merge when there is no spare left, whole or in part: not on a
+                    // drive that has failed before.
                     let has_failed = storm.ssd.read_only_at().is_some();
                     let of_superblocks = merges.partial > 0 || has_failed;
                     merges.full > 0 || (has(member, "update_blocks") && of_superblocks)

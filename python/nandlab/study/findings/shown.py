@@ -52,8 +52,8 @@ def table_of(
     if has_doubts:
         table.add_column("doubts")
     if is_front:
-        table.add_column("on the front")
-        table.add_column("not surely better than", overflow="fold")
+        table.add_column("front", min_width=5)
+        table.add_column("may equal", overflow="fold", min_width=9)
     for row in lines:
         axes = [_text(row[axis.path]) for axis in given.axes]
         figures = [_interval(row, column.name) for column in given.columns]
