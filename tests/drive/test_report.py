@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import Ended, carries
+from conftest import ROOT, Ended, carries
 
 import nandlab
 
@@ -154,6 +154,9 @@ def test_bottleneck_power_and_parts_of_write_amplification() -> None:
     at_rest = nandlab.run("tiny", rated, precondition="fill")
     assert not at_rest.bottleneck.is_limit
     carries(str_of(at_rest), "none", "utilization")
+    # A trace at its own times keeps no depth.
+    trace = ROOT / "examples/traces/sqlite_ext4.iolog.zst"
+    assert nandlab.run("tiny", trace=trace).bottleneck.resource != "queue depth"
 
 
 @pytest.mark.parametrize(

@@ -79,8 +79,12 @@ def _submission(report: dict[str, Any], job: dict[str, Any]) -> float:
 
 
 def _queue(report: dict[str, Any]) -> float:
-    """Share of the requests that the jobs may have under way: 0 where these do not say."""
-    if len({job["groupid"] for job in report["jobs"]}) != 1:
+    """Share of the requests that the jobs may have under way: 0 where none has to keep a depth.
+
+    Traces at their times have none, nor jobs at a rate.
+    """
+    is_kept = report["checks"]["little_law_error"] is not None
+    if not is_kept or len({job["groupid"] for job in report["jobs"]}) != 1:
         return 0.0
     depths = [str(job["job options"]["iodepth"]) for job in report["jobs"]]
     most = sum(int(depth) for depth in depths if depth.isdecimal())
