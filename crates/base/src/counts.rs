@@ -4,11 +4,11 @@ use crate::Time;
 
 /// Counts of what was done up to a moment.
 pub trait Counts: Sized {
-    /// What was done after the moment of `before`. A count that has gone back since then, as those
-    /// of failed programs may, is zero.
+    /// Counts from the moment of `before` on. A count that has gone back since then, as those of
+    /// failed programs may, is zero.
     fn since(&self, before: &Self) -> Self;
 
-    /// Both together.
+    /// The sum of two counts.
     fn plus(&self, other: &Self) -> Self;
 }
 
@@ -134,7 +134,7 @@ mod tests {
 
     counts!(Kept { pages, times, energy_uj, other });
 
-    /// What came before and what came since are all of it.
+    /// Counts before a moment and counts since then add up to the whole.
     #[test]
     fn the_whole_is_what_was_before_and_what_came_since() {
         let kept = |n: u64| Kept {

@@ -8,8 +8,9 @@ use serde_json::{Value, json};
 const TOLERANCE: f64 = 0.1;
 
 impl Session {
-    /// Of the metric that the run was to settle in, or else of write amplification. Where a run
-    /// of uniform random writes is too short to tell, preconditioning knows where these settle.
+    /// The report's `settled`: of the metric that the run was to settle in, or else of write
+    /// amplification. Where a run of uniform random writes is too short to tell, preconditioning
+    /// knows where these settle.
     pub(super) fn settled(&mut self) -> Value {
         let run = &self.run;
         let (goal, now) = (run.settling.goal(), run.mark());

@@ -10,7 +10,7 @@ use base::counts;
 use base::counts::Counts;
 use ssd::drive::activity::Activity;
 
-/// What the host has seen of a run.
+/// Requests and bytes of a run, as the host counts them.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Tally {
     /// Requests that were fetched, or under way where counting began.
@@ -25,7 +25,7 @@ pub struct Tally {
 
 counts!(Tally { issued, completed, failed, write_bytes });
 
-/// What had been done where a run began to count.
+/// Counts of drive and host at the moment from which a run counts.
 pub(super) struct Border {
     activity: Activity,
     tally: Tally,
@@ -63,24 +63,24 @@ impl Run {
         until.into_iter().for_each(|until| self.end_at(until));
     }
 
-    /// When it began to count.
+    /// The time at which the run began to count.
     pub fn counts_from(&self) -> Time {
         self.border.as_ref().map_or(Time::ZERO, |border| border.activity.time)
     }
 
-    /// What the drive has done since the run counts.
+    /// Activity of the drive since the run began to count.
     pub fn activity(&self) -> Activity {
         let whole = self.ssd.activity();
         self.border.as_ref().map_or_else(|| whole.clone(), |border| whole.since(&border.activity))
     }
 
-    /// What the host has seen since the run counts.
+    /// Requests and bytes since the run began to count.
     pub fn tally(&self) -> Tally {
         let whole = self.whole_tally();
         self.border.as_ref().map_or(whole, |border| whole.since(&border.tally))
     }
 
-    /// Mean number of requests under way since the run counts.
+    /// Mean number of requests under way since the run began to count.
     pub fn mean_queue_depth(&self) -> f64 {
         let before = self.border.as_ref().map_or(0, |border| border.under_way_ns);
         let time = self.ssd.now().since(self.counts_from());
@@ -110,7 +110,7 @@ impl Run {
         self.series.open(now, ftl, energy_uj);
     }
 
-    /// Energy that was used beside the arrays since the run counts.
+    /// Energy that was used beside the arrays since the run began to count.
     fn energy_beside_arrays_uj(&self) -> f64 {
         let before = self.border.as_ref().map_or(0.0, |border| border.activity.beside_arrays_uj());
         self.ssd.energy_beside_arrays_uj() - before
@@ -134,7 +134,7 @@ impl Run {
         End::of(until, self.ssd.capacity_bytes()).after(&before, self.counts_from())
     }
 
-    /// Requests that were completed before it counts.
+    /// Requests that were completed before the run began to count.
     pub(super) fn skipped(&self) -> u64 {
         self.border.as_ref().map_or(0, |border| border.tally.completed)
     }

@@ -633,6 +633,6 @@ pub struct JobView<'a> {
     pub has_failed: bool,
     /// It ended with a write that the drive refused.
     pub is_refused: bool,
-    /// How many of its requests were under way, where that is known.
+    /// The depth that the job kept, where it is known.
     pub depth: Option<Depth>,
 }

@@ -60,7 +60,7 @@ pub struct Runner {
     pub has_failed: bool,
     pub is_refused: bool,
     pub stats: JobStats,
-    /// What was counted before, and is left out.
+    /// Requests of the skipped beginning, which no figure has.
     skipped: Skipped,
 }
 
@@ -71,12 +71,12 @@ struct Skipped {
     latencies_ns: u128,
 }
 
-/// How many requests of a job were under way while it had more to send.
+/// The depth that a job kept: its requests under way while it had more to send.
 #[derive(Debug, Clone, Copy)]
 pub struct Depth {
-    /// Their mean number, from their latencies.
+    /// Mean number of requests under way, from their latencies.
     pub mean: f64,
-    /// How long that was.
+    /// Length of the time over which the mean is taken.
     pub window: Time,
     /// Requests of the job.
     pub requests: u64,

@@ -140,7 +140,7 @@ pub struct Mark {
     pub mapped: u64,
     /// Units of erased pages.
     pub free: u64,
-    /// Physical units.
+    /// Physical units of the drive, whatever they hold.
     pub physical: u64,
 }
 

@@ -93,7 +93,7 @@ pub struct Series {
     pub from: Time,
     /// Length of an interval.
     pub interval: Time,
-    /// The intervals.
+    /// The intervals, in their order.
     pub bins: Vec<Bin>,
     /// End of the last of them.
     open_until: Time,
