@@ -26,6 +26,10 @@ drive_preset = "tiny"
 geometry.pages_per_block = 66
 timing.t_program_us = [375.0, 1125.0]
 """
+
+#: Program and erase times that the cell gives: a small block is erased in the time of a whole one.
+CELL_TIMES = 'drive_preset = "modern_tlc"\n[chip]\ngeometry.pages_per_block = {}\n'
+
 STUDY = """\
 drive = "odd.toml"
 [run]
@@ -87,6 +91,13 @@ CASES = [
         chip("timing.t_erase_us = 60000"),
         chip("timing.t_erase_us = 3000"),
         "t_erase_us",
+    ),
+    Case(
+        "L002",
+        "small_blocks.toml",
+        CELL_TIMES.format(48),
+        CELL_TIMES.format(1152),
+        "pages_per_block",
     ),
     Case(
         "L003",
@@ -274,6 +285,13 @@ def test_every_check_has_a_case():
     assert {one.code for one in CASES} == {one.code for one in ROSTER}
     assert [one.code for one in ROSTER] == [f"L{i:03d}" for i in range(1, len(ROSTER) + 1)]
     assert all(set(one.looks_at) <= set(KINDS) for one in ROSTER)
+
+
+def test_an_erase_time_of_its_own_beside_programs_of_the_cell(folder: Path):
+    text = CELL_TIMES.format(48)
+    assert found(folder, "a.toml", f"{text}timing.t_erase_us = 400\n", "L002") == []
+    [one] = found(folder, "a.toml", f"{text}timing.t_erase_us = 9000\n", "L002")
+    assert one.place == "a.toml:4"
 
 
 def test_every_ftl_is_known_as_a_page_map_or_not():

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
+from nandlab.cell import cell
 from nandlab.display import quantity
 from nandlab.lint.check import Check, Hit, Pair, Setting
 from nandlab.lint.settings import AGED, OLD, RANDOM_WRITES, READS, SMALL
@@ -22,6 +22,9 @@ _SIZES = (
 MOST_ERASE_SHARE = 0.25
 """Erase time of a page over its program time: at most 0.11 on the chips of `CHIPS` in
 `experiments/desnoyers2013`."""
+
+OF_THE_CELL = "cell"
+"""Value of a time that the cell of the chip gives."""
 
 LEAST_RATINGS = 10
 """Ratings after which blocks may report failures before a check speaks."""
@@ -42,28 +45,41 @@ def _powers_of_two(subject: Subject) -> Iterator[Hit]:
     )
 
 
-def _program_us(subject: Subject) -> float | None:
-    """Mean program time of a page; None where the cell gives it."""
-    given: Any = subject.value("chip.timing.t_program_us")
-    if isinstance(given, str):
-        return None
-    times = given if isinstance(given, list) else [given]
+def _times_us(subject: Subject) -> tuple[float, float] | None:
+    """Mean program time of a page and erase time, fresh; None where the cell has none."""
+    keys = ("chip.timing.t_program_us", "chip.timing.t_erase_us")
+    program, erase = (subject.value(key) for key in keys)
+    if OF_THE_CELL in (program, erase):
+        of_cell = cell(subject.config["chip"]).times()
+        program = of_cell.program_us if program == OF_THE_CELL else program
+        erase = of_cell.erase_us if erase == OF_THE_CELL else erase
+    times = program if isinstance(program, list) else [program]
+    mean = sum(times) / len(times)
     if subject.value("chip.page_order") == "one_shot":
-        return float(times[0]) / int(subject.value("chip.cell_bits"))
-    return float(sum(times)) / len(times)
+        mean = times[0] / int(subject.value("chip.cell_bits"))
+    return (mean, erase) if mean and erase else None
 
 
 def _expensive_erase(subject: Subject) -> Iterator[Hit]:
-    program_us, erase_us = _program_us(subject), subject.value("chip.timing.t_erase_us")
-    if program_us is None or isinstance(erase_us, str) or subject.is_varied("chip.timing"):
+    if subject.is_varied("chip.timing", "chip.cell", "chip.geometry"):
         return
+    times = _times_us(subject)
+    if times is None:
+        return
+    program_us, erase_us = times
     page_us = erase_us / subject.value("chip.geometry.pages_per_block")
     if page_us > MOST_ERASE_SHARE * program_us:
         yield Hit(
-            subject.at("chip.timing.t_erase_us"),
+            _first_of_its_own(subject, "chip.timing.t_erase_us", "chip.geometry.pages_per_block"),
             f"an erase of {quantity.latency(erase_us)} costs {page_us:.0f} us for each page of the"
             f" block, {page_us / program_us:.0%} of a program; real chips have 11 % and less",
         )
+
+
+def _first_of_its_own(subject: Subject, *paths: str) -> str:
+    """Where the first of these parameters stands that the input itself gives, and no preset."""
+    places = [subject.at(path) for path in paths]
+    return next((place for place in places if place.startswith(subject.place)), places[0])
 
 
 def _one_program_time(subject: Subject) -> Iterator[Hit]:
