@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
+import nandlab as lab
 from nandlab.catalogue import load_config
 from nandlab.life.limit import demand, limit_of
 from tests.conftest import Ended
@@ -33,3 +35,35 @@ def test_the_options_of_a_life_give_its_limit(nandlab: Callable[..., Ended], ret
     [point] = nandlab(*words, *asked, "--json", "-").succeeded().json
     assert point["pe_cycles"] == limit.pe_cycles
     assert ("--best" in words) == (retry == "read_retry")
+
+
+@pytest.mark.parametrize("name", ["modern_tlc", "modern_qlc", "drive/wang2014_mlc"])
+def test_the_endurance_of_a_drive_is_the_limit_of_its_life(name: str) -> None:
+    """With nothing else said: the same code, soft reads, references, retention and UBER."""
+    config = load_config(name.removeprefix("drive/")).config
+    limit = limit_of(config, demand(None, None, None, None))
+    [point] = lab.endurance(name).points
+    assert point.pe_cycles == limit.pe_cycles
+    assert 0 < point.pe_cycles < 1_000_000
+
+
+def test_what_is_said_goes_before_the_reads_of_a_drive() -> None:
+    usual, hard, own, best = (
+        lab.endurance("modern_tlc", **given).points[0]
+        for given in ({}, {"levels": 0}, {"t": 300}, {"is_best": True})
+    )
+    assert (usual.code, usual.levels, usual.retention_hours) == ("ldpc_4k_r90", 4, 8760)
+    assert (hard.code, hard.levels) == ("ldpc_4k_r90", 0)
+    assert (own.code, own.t) == ("", 300)
+    assert hard.pe_cycles < usual.pe_cycles < best.pe_cycles
+
+
+def test_a_drive_file_is_told_from_a_chip_file(nandlab: Callable[..., Ended], folder: Path) -> None:
+    (folder / "own.toml").write_text('drive_preset = "modern_tlc"\nretry.max_levels = 1\n')
+    [own] = nandlab("endurance", "own.toml", "--json", "-").succeeded().json
+    [same] = lab.endurance("modern_tlc", levels=2).points
+    assert (own["levels"], own["pe_cycles"]) == (2, same.pe_cycles)
+    assert lab.endurance({"drive_preset": "modern_tlc", "retry": {"max_levels": 1}}).points == [
+        same
+    ]
+    nandlab("endurance", "tiny").refused("tiny", "no bit errors")

@@ -19,11 +19,17 @@ from nandlab.given.replacement import write_text
 
 def endurance(
     chip: Annotated[
-        str, typer.Argument(help="Preset or chip file.", autocompletion=preset_of("chip"))
+        str,
+        typer.Argument(
+            help="Chip, or a drive whose code and reads count: preset or file.",
+            autocompletion=preset_of("chip"),
+        ),
     ],
     retention_hours: Annotated[
         list[float] | None,
-        typer.Option(help="Retention time; repeatable (default: a day to ten years)."),
+        typer.Option(
+            help="Retention time; repeatable (default: a day to ten years; of a drive a year)."
+        ),
     ] = None,
     temperature_c: Annotated[
         list[float] | None, typer.Option(help="Storage temperature; repeatable.")
@@ -49,16 +55,16 @@ def endurance(
         ),
     ] = None,
     levels: Annotated[
-        int,
+        int | None,
         typer.Option(
-            help="Extra references of soft reads: 0 (hard read), 2 (one soft read), 4 (two)."
+            help="Extra references of soft reads: 0 (default of a chip), 2 (one soft read), 4."
         ),
-    ] = 0,
+    ] = None,
     best: Annotated[
         bool | None,
         typer.Option(
             "--best/--fixed",
-            help="Optimal references (default), or those of the cell.",
+            help="Optimal references (default of a chip), or those of the cell.",
         ),
     ] = None,
     uber: Annotated[list[float] | None, typer.Option(help="UBER limit; repeatable.")] = None,
@@ -88,7 +94,7 @@ def endurance(
     ] = None,
 ) -> None:
     """Maximum P/E cycles at which data survive, for every combination of the given values."""
-    from nandlab.endurance.chip import PROFILES, RETENTION_HOURS
+    from nandlab.endurance.chip import PROFILES
     from nandlab.endurance.chip import endurance as worked_out
 
     if profile is not None:
@@ -109,8 +115,8 @@ def endurance(
     check_pictures(style, plot)
     result = worked_out(
         chip,
-        retention_hours=retention_hours or RETENTION_HOURS,
-        temperature_c=temperature_c or 30.0,
+        retention_hours=retention_hours or None,
+        temperature_c=temperature_c or None,
         reference_c=reference_c,
         t=t or None,
         codeword_bits=codeword_bits,
@@ -118,7 +124,7 @@ def endurance(
         code=code,
         levels=levels,
         is_best=best,
-        uber=uber or 1e-15,
+        uber=uber or None,
         rber_spread=rber_spread or None,
         reads=reads,
         page_type=page_type,

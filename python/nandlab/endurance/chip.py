@@ -35,6 +35,7 @@ from nandlab.ecc.pages import (
     relative,
 )
 from nandlab.ecc.uber import Ecc, T
+from nandlab.endurance.of_drive import drive_named, read_of
 from nandlab.endurance.rates import MOST_PE_CYCLES, PageState, Rates, RberLimit, check_celsius
 from nandlab.fit.fitting import Fit
 from nandlab.given.arguments import flag, number, numbers, path_or_none, several, to_json, whole
@@ -68,6 +69,9 @@ PROFILES = {
     if target is not None
 }
 """JESD218's classes: those of its requirements that ask for an error rate."""
+
+PROFILE = "client"
+"""What a drive is asked for where nothing else is said."""
 
 
 class Point(NamedTuple):
@@ -208,17 +212,17 @@ class Endurance(InNotebook):
 def endurance(
     chip: str | PathLike[str] | Mapping[str, Any] | Fit,
     *,
-    retention_hours: ArrayLike = RETENTION_HOURS,
-    temperature_c: ArrayLike = 30.0,
+    retention_hours: ArrayLike | None = None,
+    temperature_c: ArrayLike | None = None,
     reference_c: float | None = None,
     activation_ev: float | None = None,
     t: ArrayLike | None = None,
     codeword_bits: int | None = None,
     user_bits: int | None = None,
     code: str | PathLike[str] | None = None,
-    levels: int = 0,
+    levels: int | None = None,
     is_best: bool | None = None,
-    uber: ArrayLike = 1e-15,
+    uber: ArrayLike | None = None,
     rber_spread: ArrayLike | None = None,
     reads: int = 0,
     page_type: int | str | None = None,
@@ -236,23 +240,27 @@ def endurance(
             fit, whose uncertainty then gives every endurance an interval. Keys that a table leaves
             out have their defaults, as in a chip file: of `power_law` those of Kim et al. 2019,
             with wear, retention and reads. A term goes with its scale at 0: ``"alpha": 0``,
-            ``"beta": 0``, ``"gamma": 0``.
-        retention_hours: how long data are kept.
-        temperature_c: at which temperature they are kept.
+            ``"beta": 0``, ``"gamma": 0``. Or a drive, preset, file or tables (``drive/NAME``
+            where a chip has the same name): its chip as it reads it, which is what the limit of
+            `nandlab.life` goes by.
+        retention_hours: how long data are kept: a day to ten years of a chip, of a drive a year, as
+            JESD218 asks of clients.
+        temperature_c: at which temperature they are kept (30).
         reference_c: the temperature that the chip's error rates hold for. Where left out, what
             `retention_law` says, fitted or not; 30 of other array models, which do not say it. A
             cell knows its own.
         activation_ev: of Arrhenius' law. Where left out, what `retention_law` says, of a fit each
             draw for itself; 1.1 of other array models. A cell knows its own.
-        t: errors that a codeword may hold (300).
-        codeword_bits: with parity (34,560).
-        user_bits: without (32,768).
+        t: errors that a codeword may hold (300; of a drive those of its code).
+        codeword_bits: with parity (34,560, or as the drive has it).
+        user_bits: without (32,768, or as the drive has it).
         code: or a code, preset or file: its t, or where it has none its measured profile.
-        levels: extra references of its soft reads: 0 is a hard read, 2 one soft read.
-        is_best: references stand where each page errs least (the default), as those of a drive that
-            reads again what it cannot decode; or where the cell's parameters have them. Only a
-            chip whose rates are its cell's has references.
-        uber: uncorrectable bit error rate that is accepted at most.
+        levels: extra references of its soft reads: 0 is a hard read, 2 one soft read. Default: none
+            of a chip, of a drive as many as its retry takes.
+        is_best: references stand where each page errs least (the default of a chip), as those of a
+            drive that looks for them; or where the cell's parameters have them. A drive moves them
+            if its retry is `read_retry`. Only a chip whose rates are its cell's has references.
+        uber: uncorrectable bit error rate that is accepted at most (1e-15).
         rber_spread: standard deviation of the error rate from page to page over its mean; 0 takes
             pages as alike. Default: that of the chip, which a drive draws: by the width of the
             wordlines of its cell, by `chip.array.page_spread` of measured points, none of a law.
@@ -273,12 +281,24 @@ def endurance(
     level = 0.95 if level is None else number("endurance: level", level)
     if not 0.5 <= level < 1:
         raise refusal("endurance", f"level = {level:g}: out of range", "0.5 to below 1")
+    sizes: dict[str, Any] = {"t": t, "codeword_bits": codeword_bits, "user_bits": user_bits}
+    usual, name = PROFILES[PROFILE], ""
+    kept_for: Sequence[float] = RETENTION_HOURS
+    if not isinstance(chip, Fit) and (drive := drive_named(chip)) is not None:
+        name = "the drive" if isinstance(chip, Mapping) else fspath(chip)
+        read = read_of(drive.config, f"endurance: {name}")
+        chip, kept_for = drive.config["chip"], (usual.retention_hours,)
+        is_best = read.is_best if is_best is None else is_best
+        if code is None and all(size is None for size in sizes.values()):
+            code, levels, sizes = read.coded(levels)
+    levels = 0 if levels is None else levels
+    kept_hours = _numbers("retention_hours", retention_hours, kept_for)
+    at_c = _numbers("temperature_c", temperature_c, (usual.temperature_c,))
+    targets = _numbers("uber", uber, (usual.uber,))
     rates, drawn = _rates(chip, is_best)
     ages = [one.aging(reference_c, activation_ev) for one in (rates, *drawn)]
     pages = rates.pages(page_type)
     reads = whole("endurance: reads", reads, 0, 2**32 - 1)
-    sizes = {"t": t, "codeword_bits": codeword_bits, "user_bits": user_bits}
-    targets = numbers("endurance: uber", uber)
     spreads: Sequence[float | None] = [None]
     if rber_spread is not None:
         spreads = numbers("endurance: rber_spread", rber_spread)
@@ -292,8 +312,6 @@ def endurance(
     else:
         ecc, limits = _by_code(code, levels, sizes, targets, spreads)
     points, notes = [], [rates.source] if rates.source else []
-    at_c = numbers("endurance: temperature_c", temperature_c)
-    kept_hours = numbers("endurance: retention_hours", retention_hours)
     for limit in limits:
         code_found = limit.found
         notes += [code_found.note] if code_found.note else []
@@ -324,7 +342,12 @@ def endurance(
                 )
     if isinstance(chip, Fit):
         notes += _beyond(chip, points, ages[0])
-    return Endurance(rates.name, points, ecc, level, notes)
+    return Endurance(name or rates.name, points, ecc, level, notes)
+
+
+def _numbers(name: str, given: ArrayLike | None, usual: Sequence[float]) -> Sequence[float]:
+    """The numbers of an argument, or the usual ones."""
+    return usual if given is None else numbers(f"endurance: {name}", given)
 
 
 def _beyond(

@@ -10,12 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from nandlab.cell.source import is_of_the_cell
-from nandlab.ecc.code_limit import failures_of_code, levels_of
-from nandlab.ecc.codec import codec
+from nandlab.ecc.code_limit import failures_of_code
 from nandlab.ecc.pages import failures_of
 from nandlab.ecc.uber import Ecc
-from nandlab.endurance.chip import PROFILES, endurance, rates_of
+from nandlab.endurance.chip import PROFILE, PROFILES, endurance, rates_of
+from nandlab.endurance.of_drive import read_of, why_without_limit
 from nandlab.endurance.rates import MOST_PE_CYCLES
 from nandlab.given.arguments import number
 from nandlab.given.refusal import refusal
@@ -40,7 +39,7 @@ def demand(
     Raises:
         NandlabError: no such class, or a value out of range.
     """
-    profile = "client" if profile is None else profile
+    profile = PROFILE if profile is None else profile
     if profile not in PROFILES:
         raise refusal("life", f"unknown profile `{profile}`", PROFILES, given=profile)
     usual = PROFILES[profile]
@@ -79,14 +78,10 @@ def limit_of(config: Mapping[str, Any], asked: Demand) -> Limit:
     Raises:
         NandlabError: its rates do not reach so far, or a value is out of range.
     """
-    chip, code = config["chip"], config["ecc"]
-    if chip.get("array", {}).get("name", "ideal") == "ideal":
-        return _without("its chip has no bit errors (chip.array.name `ideal`)")
-    if code["model"] in ("ideal", "shares"):
-        return _without(f"its ECC does not go by bit errors (ecc.model `{code['model']}`)")
-    coded = _coded(config)
-    # References that a drive never moves stand where the cell has them.
-    is_best = config["retry"]["name"] == "read_retry" if is_of_the_cell(chip["array"]) else None
+    if why := why_without_limit(config):
+        return _without(why)
+    read, chip = read_of(config, "life"), config["chip"]
+    is_best, coded = read.is_best, read.code
     found = endurance(
         chip,
         retention_hours=asked.retention_hours,
@@ -127,21 +122,3 @@ def _read_as(is_best: bool | None, coded: Mapping[str, Any], retry: str) -> str:
 
 def _without(why: str) -> Limit:
     return Limit(None, lambda _: None, False, False, [f"no limit by UBER: {why}"])
-
-
-def _coded(config: Mapping[str, Any]) -> dict[str, Any]:
-    """The code of a drive, as `endurance` takes it."""
-    ecc, retry = config["ecc"], config["retry"]
-    soft_reads = 0 if retry["name"] == "none" else int(retry.get("max_levels", 0))
-    if ecc["code"]:
-        one = codec(ecc["code"])
-        if one.certain_errors is None and ecc["model"] != "threshold":
-            # Each soft read has two references more.
-            known = [level for level in levels_of(ecc["code"]) if level <= 2 * soft_reads]
-            return {"code": ecc["code"], "levels": max(known)}
-    t, soft = int(ecc.get("t", 0)), ecc.get("t_soft") or []
-    if soft and soft_reads:
-        t = int(soft[min(soft_reads, len(soft)) - 1])
-    payload = int(ecc["payload_bytes"])
-    bits = 8 * (payload + int(ecc["parity_bytes"]))
-    return {"t": t, "codeword_bits": bits, "user_bits": 8 * payload}
