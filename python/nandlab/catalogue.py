@@ -13,6 +13,7 @@ from nandlab import _core
 from nandlab._core import NandlabError
 from nandlab.given.arguments import as_text, named
 from nandlab.given.inputs import input_text
+from nandlab.given.names import names_checked
 from nandlab.given.refusal import nearest, refusal
 from nandlab.given.tables import merged, tables_json
 from nandlab.given.toml import parse_toml
@@ -70,6 +71,7 @@ def roster(family: str) -> list[Member]:
     return [Member(n, s, c, json.loads(schema)) for n, s, c, schema in _core.roster(family)]
 
 
+@names_checked
 def presets(kind: str | None = None) -> list[Preset]:
     """All presets, or those of one kind, sorted by kind and name.
 
@@ -88,6 +90,7 @@ def _presets() -> list[Preset]:
     return [Preset(*row) for row in _core.presets()]
 
 
+@names_checked
 def show(name: str | PathLike[str]) -> str:
     """The TOML text of a preset, with its comments and sources.
 
@@ -97,6 +100,7 @@ def show(name: str | PathLike[str]) -> str:
     return _core.show(named("show", name))
 
 
+@names_checked
 def schema() -> dict[str, Any]:
     """JSON Schema of a drive file."""
     loaded: dict[str, Any] = json.loads(_core.schema())
@@ -233,6 +237,7 @@ def _preset_or_file(kind: str, name: str) -> tuple[str, str]:
     raise refusal("", f"unknown {kind} `{name}`", expected)
 
 
+@names_checked
 def bibliography(drive: str | PathLike[str] | Mapping[str, Any]) -> str:
     """BibTeX entries of all that a drive (preset, file or its tables) is built on.
 

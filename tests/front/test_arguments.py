@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -141,6 +142,42 @@ def test_what_messages_say(call: Callable[..., object], parts: list[str]):
         call()
     message = carries(caught.value, *parts)
     assert any(word in message for word in ("expected: ", "hint: "))
+
+
+#: All but `board`, which hands on what it is given to its procedures.
+FUNCTIONS = [
+    name
+    for name in nandlab.__all__
+    if inspect.isfunction(getattr(nandlab, name)) and name != "board"
+]
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_name_that_no_argument_has(name: str):
+    """Refused before all else, with the names that there are."""
+    function = getattr(nandlab, name)
+    with pytest.raises(NandlabError) as caught:
+        function(never_heard_of=1)
+    of_function = inspect.signature(function).parameters.values()
+    names = [one.name for one in of_function if one.kind is not one.VAR_POSITIONAL]
+    carries(caught.value, name, "`never_heard_of`", *names)
+
+
+@pytest.mark.parametrize(
+    ("call", "given", "meant"),
+    [
+        (CELL.rber, {"page_type": 0, "hours": 24}, "retention_hours"),
+        (CELL.endurance, {"hours": 24}, "retention_hours"),
+        (CELL.levels, {"hours": 24}, "retention_hours"),
+        (nandlab.endurance, {"chip": "tlc_3d", "hours": 24}, "retention_hours"),
+        (nandlab.life, {"drive": "tiny", "hours": 24}, "retention_hours"),
+        (nandlab.Drive("tiny").age, {"retention_hours": 24}, "hours"),
+    ],
+)
+def test_the_name_that_is_meant(call: Callable[..., object], given: dict[str, Any], meant: str):
+    with pytest.raises(NandlabError) as caught:
+        call(**given)
+    assert str(caught.value).endswith(f"did you mean `{meant}`?")
 
 
 def test_other_kinds_of_numbers():

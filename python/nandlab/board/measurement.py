@@ -23,6 +23,7 @@ from nandlab.cell.source import is_of_the_cell
 from nandlab.display.progress import Meter, Progress
 from nandlab.given.arguments import as_text, called, flag, named, path_of, path_or_none, seeded
 from nandlab.given.assignments import assignments
+from nandlab.given.names import names_checked
 from nandlab.given.outputs import check_kind, check_new, check_outputs
 from nandlab.given.refusal import refusal
 from nandlab.given.replacement import Unwritten
@@ -113,6 +114,7 @@ class Unfinished(KeyboardInterrupt):
         self.failures = list(failures)
 
 
+@names_checked
 def procedures() -> list[Procedure]:
     """Everything that a board can do."""
     return [Procedure(*member) for member in roster("procedure")]

@@ -17,6 +17,7 @@ from nandlab.calibrate.row import STATES, Measured
 from nandlab.display.progress import Meter, Progress
 from nandlab.drive.simulate import Source
 from nandlab.given.arguments import called, number, seeded, whole
+from nandlab.given.names import names_checked
 from nandlab.given.refusal import refusal
 from nandlab.process.interrupt import Stop
 from nandlab.study.executors import processors
@@ -36,6 +37,7 @@ class CalibrationUnfinished(KeyboardInterrupt):
         self.result = result
 
 
+@names_checked
 def calibrate(
     drive: str | PathLike[str] | Mapping[str, Any],
     measured: str | PathLike[str] | Sequence[str | PathLike[str]],

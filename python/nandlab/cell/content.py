@@ -27,6 +27,7 @@ from nandlab.catalogue import chip_text
 from nandlab.cell.model import Cell, cell
 from nandlab.display.notebook import InNotebook
 from nandlab.given.arguments import as_text, path_of, whole
+from nandlab.given.names import names_checked
 from nandlab.given.refusal import refusal
 from nandlab.given.replacement import write_text
 from nandlab.given.toml import parse_toml, toml_value
@@ -98,6 +99,7 @@ class Content(InNotebook):
         return "\n".join(f"{name:28} {value}" for name, value in rows)
 
 
+@names_checked
 def content(
     data: bytes | bytearray | memoryview,
     chip: str | PathLike[str] = "wang2014_mlc",

@@ -18,6 +18,7 @@ from nandlab.ecc.pages import PageLimit, failures_of
 from nandlab.ecc.uber import Ecc, T, rber_limit
 from nandlab.endurance.rates import Rates
 from nandlab.given.arguments import flag, number, numbers, path_or_none, whole
+from nandlab.given.names import names_checked
 from nandlab.given.refusal import refusal
 
 if TYPE_CHECKING:
@@ -78,6 +79,7 @@ class EnduranceMap(NamedTuple):
         return plot_map(self, path_or_none("plot", path))
 
 
+@names_checked
 def cell_map(
     cell: Cell,
     *,

@@ -24,6 +24,7 @@ from nandlab.cell.pages import PAGE_TYPES, page_number
 from nandlab.cell.source import PAGE_ORDERS, Source, find, of_tables
 from nandlab.given.arguments import as_text, listed, named, number, path_of, path_or_none, whole
 from nandlab.given.assignments import assignments, blaming
+from nandlab.given.names import names_checked
 from nandlab.given.refusal import refusal
 
 if TYPE_CHECKING:
@@ -222,6 +223,7 @@ class Cell:
         every: Column = np.maximum(share, 0.0) / (2 * _STEP_V)
         return every if level is None else every[level]
 
+    @names_checked
     def rber(
         self,
         page_type: int | str,
@@ -322,6 +324,7 @@ class Cell:
         shares, llr, information = self._core.soft(page_type, shifts, offsets, now)
         return Soft(tuple(offsets), [list(pair) for pair in shares], llr, information)
 
+    @names_checked
     def times(self, pe_cycles: int = 0) -> Times:
         """Times of operations; zero where the cell gives none."""
         state = _checked(State(pe_cycles=pe_cycles))
@@ -404,6 +407,7 @@ class Cell:
         return checked.pe_cycles, hours, checked.reads, checked.reprograms
 
 
+@names_checked
 def cell(
     name: str | PathLike[str] | Mapping[str, Any],
     *,

@@ -16,6 +16,7 @@ from nandlab.display.notebook import InNotebook
 from nandlab.display.sheet import KINDS, write_sheet
 from nandlab.drive.trust.figures import figure, is_number
 from nandlab.given.arguments import as_text, flag, listed, path_of, path_or_none
+from nandlab.given.names import names_checked
 from nandlab.given.outputs import check_kind
 from nandlab.given.refusal import refusal
 
@@ -215,6 +216,7 @@ class Comparison(InNotebook):
         return text(self)
 
 
+@names_checked
 def compare(
     reports: Sequence[str | PathLike[str] | dict[str, Any] | Any],
     *,

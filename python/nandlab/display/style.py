@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import NamedTuple
 
+from nandlab.given.names import names_checked
 from nandlab.given.refusal import refusal
 
 
@@ -73,6 +74,7 @@ def check_style(place: str, name: object) -> Style:
     return STYLES[name]
 
 
+@names_checked
 @contextmanager
 def style(name: str) -> Iterator[None]:
     """While it is entered, pictures are drawn in a style.

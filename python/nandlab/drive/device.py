@@ -18,6 +18,7 @@ from nandlab.drive.workload import Plan, plan
 from nandlab.ftl.bases import Ftl, PageHooks
 from nandlab.ftl.given import given_ftl
 from nandlab.given.arguments import called, flag, named, number, whole
+from nandlab.given.names import names_checked
 from nandlab.given.outputs import check_outputs
 from nandlab.given.refusal import refusal
 from nandlab.process.interrupt import Stop
@@ -203,6 +204,7 @@ class Drive:
         drive._begin(source, native, native.preconditioned_to())
         return drive
 
+    @names_checked
     def age(
         self,
         *,
@@ -321,6 +323,7 @@ class Drive:
         """Whether it takes no more writes: a block has failed, and none was left for it."""
         return self._native.is_read_only()
 
+    @names_checked
     def run(
         self,
         workload: str | PathLike[str] | None = None,

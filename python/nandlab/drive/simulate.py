@@ -35,6 +35,7 @@ from nandlab.ftl.bases import Ftl, PageHooks
 from nandlab.ftl.given import given_ftl
 from nandlab.given.arguments import called, flag, number, seeded, whole
 from nandlab.given.assignments import assignments
+from nandlab.given.names import names_checked
 from nandlab.given.outputs import check_kind, check_outputs
 from nandlab.given.refusal import refusal
 from nandlab.given.replacement import Unwritten
@@ -73,6 +74,7 @@ class Interrupted(KeyboardInterrupt):
         self.failures = list(failures)
 
 
+@names_checked
 def run(
     drive: str | PathLike[str] | Mapping[str, Any],
     workload: str | PathLike[str] | None = None,

@@ -32,6 +32,7 @@ from nandlab.given.arguments import (
     several,
     whole,
 )
+from nandlab.given.names import names_checked
 from nandlab.given.outputs import check_kind, check_outputs
 from nandlab.given.refusal import refusal
 from nandlab.given.replacement import Unwritten
@@ -110,6 +111,7 @@ class CurveUnfinished(KeyboardInterrupt):
         self.failures = list(failures)
 
 
+@names_checked
 def ecc_curve(
     code: str | PathLike[str] | Sequence[str | PathLike[str]],
     *,

@@ -12,6 +12,7 @@ from nandlab._core import NandlabError
 from nandlab.ecc.codec import codec, sorted_sets
 from nandlab.ecc.curve import Goal, soft_levels
 from nandlab.given.arguments import called, named, path_of, seeded
+from nandlab.given.names import names_checked
 from nandlab.given.outputs import check_outputs
 from nandlab.given.refusal import refusal
 from nandlab.given.replacement import write_text
@@ -36,6 +37,7 @@ class ProfileUnfinished(KeyboardInterrupt):
         """Of which anything is known."""
 
 
+@names_checked
 def ecc_profile(
     code: str | PathLike[str],
     *,

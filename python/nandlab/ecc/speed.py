@@ -16,6 +16,7 @@ from nandlab import _core
 from nandlab.ecc.codec import Codec, distinct_codecs, sorted_sets
 from nandlab.ecc.curve import channel_name, soft_levels
 from nandlab.given.arguments import numbers, seeded, several, whole
+from nandlab.given.names import names_checked
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -62,6 +63,7 @@ class SpeedUnfinished(KeyboardInterrupt):
         self.result = result
 
 
+@names_checked
 def ecc_speed(
     code: str | PathLike[str] | Sequence[str | PathLike[str]],
     *,

@@ -39,6 +39,7 @@ from nandlab.endurance.of_drive import drive_named, read_of
 from nandlab.endurance.rates import MOST_PE_CYCLES, PageState, Rates, RberLimit, check_celsius
 from nandlab.fit.fitting import Fit
 from nandlab.given.arguments import flag, number, numbers, path_or_none, several, to_json, whole
+from nandlab.given.names import names_checked
 from nandlab.given.refusal import refusal
 
 if TYPE_CHECKING:
@@ -209,6 +210,7 @@ class Endurance(InNotebook):
         return plot_endurance(self, path_or_none("plot", path))
 
 
+@names_checked
 def endurance(
     chip: str | PathLike[str] | Mapping[str, Any] | Fit,
     *,

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from nandlab.display.notebook import InNotebook
 from nandlab.given.arguments import number, numbers, path_or_none, several
+from nandlab.given.names import names_checked
 from nandlab.given.refusal import refusal
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ MLC_RULE = (
     PageRule("MSB", references=(1,), moves=((0, 2),)),
     PageRule("LSB", references=(0, 2), moves=((0, 1), (2, 3))),
 )
+
 """The 2-bit cell of the paper: '11', '10', '00', '01'; the MSB page is programmed first."""
 
 MU_V = (-2.267, 1.29, 2.658, 4.03)
@@ -192,6 +194,7 @@ class Tvr(InNotebook):
         return plot_tvr(self, path_or_none("plot", path))
 
 
+@names_checked
 def tvr(
     mu_v: ArrayLike = MU_V,
     sigma_v: ArrayLike = SIGMA_V,

@@ -28,6 +28,7 @@ from nandlab.display.notebook import InNotebook
 from nandlab.endurance.chip import duration
 from nandlab.endurance.tvr import PageRule, VoltageLaw, margins
 from nandlab.given.arguments import as_text, number, path_of, whole
+from nandlab.given.names import names_checked
 from nandlab.given.refusal import refusal
 from nandlab.given.replacement import write_text
 from nandlab.given.tables import merged
@@ -102,6 +103,7 @@ class TvrChip(InNotebook):
         return "\n".join(lines)
 
 
+@names_checked
 def tvr_chip(
     chip: str | PathLike[str] = "wang2014_mlc",
     *,

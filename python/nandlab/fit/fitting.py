@@ -38,6 +38,7 @@ from nandlab.given.arguments import (
     several,
     whole,
 )
+from nandlab.given.names import names_checked
 from nandlab.given.refusal import refusal
 
 if TYPE_CHECKING:
@@ -301,6 +302,7 @@ class Fit(InNotebook):
         return plot_fit(self, path_or_none("plot", path))
 
 
+@names_checked
 def fit(
     data: Data,
     law: str,

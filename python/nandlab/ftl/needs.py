@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from nandlab._core import NandlabError
 from nandlab.catalogue import Config, drive_of, load_config, roster
 from nandlab.given.assignments import assignments
+from nandlab.given.names import names_checked
 from nandlab.process.memory import memory_limit_bytes
 
 
@@ -40,6 +41,7 @@ class FtlNeeds(NamedTuple):
         return self.total_bytes / max(self.capacity_bytes / 2**30, 1e-300)
 
 
+@names_checked
 def ftls(
     drive: str | PathLike[str] | Mapping[str, Any] = "tiny",
     *,

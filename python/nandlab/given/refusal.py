@@ -74,7 +74,9 @@ def nearest(name: object, names: Iterable[str], cutoff: float = 0.6) -> str:
     if not isinstance(name, str) or len(name) > _LONGEST_NAME:
         return ""
     every = list(names)
-    # A name without its first words is too unlike the whole one for what follows.
+    # A name without its first words is too unlike the whole one for what follows; so is
+    # one with first words that it should not have.
     longer = [each for each in every if name and each.endswith((f"_{name}", f"-{name}"))]
-    near = longer[:1] or get_close_matches(name, every, 1, cutoff)
+    shorter = [each for each in every if each and name.endswith((f"_{each}", f"-{each}"))]
+    near = longer[:1] or shorter[:1] or get_close_matches(name, every, 1, cutoff)
     return f"; did you mean `{near[0]}`?" if near else ""

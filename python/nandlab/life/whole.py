@@ -19,6 +19,7 @@ from nandlab.drive.simulate import Interrupted
 from nandlab.drive.workload import plan
 from nandlab.ftl.bases import Ftl, PageHooks
 from nandlab.given.arguments import called, flag, named, number, whole
+from nandlab.given.names import names_checked
 from nandlab.given.refusal import refusal
 from nandlab.life.limit import Demand, Limit, demand, limit_of
 from nandlab.life.pace import HOURS_PER_YEAR, Pace, shares_of
@@ -57,6 +58,7 @@ class LifeUnfinished(KeyboardInterrupt):
         self.result = result
 
 
+@names_checked
 def life(
     drive: str | PathLike[str] | Mapping[str, Any],
     workload: str | PathLike[str] | None = None,

@@ -8,6 +8,7 @@ from typing import Any
 
 from nandlab.drive.result import Result
 from nandlab.drive.workload import PRECONDITIONS, is_state
+from nandlab.given.names import names_checked
 from nandlab.given.refusal import refusal
 from nandlab.lint.check import Finding
 from nandlab.lint.reading import Planned, read
@@ -21,6 +22,7 @@ NO_REASON = "L000"
 """Code of a waiver that gives no reason."""
 
 
+@names_checked
 def lint(
     *inputs: Input,
     drive: str | PathLike[str] | Mapping[str, Any] | None = None,

@@ -24,6 +24,7 @@ from nandlab.drive.simulate import (
 )
 from nandlab.drive.workload import Plan
 from nandlab.given.arguments import called, flag, whole
+from nandlab.given.names import names_checked
 from nandlab.given.outputs import check_kind, check_outputs
 from nandlab.given.refusal import refusal
 from nandlab.process.interrupt import Stop
@@ -201,6 +202,7 @@ def service(
     )
 
 
+@names_checked
 def serve(
     drive: str | PathLike[str] | Mapping[str, Any],
     *,

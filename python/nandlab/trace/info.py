@@ -6,10 +6,12 @@ from typing import Any
 
 from nandlab import _core
 from nandlab.given.arguments import named
+from nandlab.given.names import names_checked
 from nandlab.trace.options import TraceOptions, native_options
 from nandlab.trace.recording import readable
 
 
+@names_checked
 def trace_info(
     path: str | PathLike[str],
     *,
