@@ -293,6 +293,8 @@ OUTCOMES = [
     ("ends", ended(None)),
     ("ends", ended(-11)),
     ("ends", ended(1)),
+    ("ends", ended(1, words=["sweep", "s.toml"], after={"st/rows/1.jsonl": b'{"values":{}}'})),
+    ("ends", ended(1, after={"st/rows/1.jsonl": b'{"error":"x"}'})),
     ("ends", ended(130)),
     ("no_traceback", ended(1, err="Traceback (most recent call last):\n  x\nKeyError: 1\n")),
     ("no_traceback", ended(0, err="thread 'main' panicked at src/x.rs:1\n")),
@@ -318,6 +320,13 @@ OUTCOMES = [
 @pytest.mark.parametrize(("law", "outcome"), OUTCOMES)
 def test_each_law_of_a_command_catches(law: str, outcome: Outcome):
     assert any(problem.startswith(f"{law}: ") for problem in command.broken([outcome]))
+
+
+@pytest.mark.parametrize("name", ["sweep", "search"])
+def test_a_study_with_failed_points_ends_with_1(name: str):
+    after = {"st/rows/1.jsonl": b'{"values":{}}\n{"error":"x"}\n'}
+    words = [name, "s.toml", "--out", "st"]
+    assert list(command.broken([ended(1, words=words, after=after)])) == []
 
 
 def test_every_law_of_a_command_is_tried():

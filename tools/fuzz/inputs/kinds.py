@@ -73,6 +73,17 @@ def _outputs(dice: Dice, case: Case) -> dict[str, list[str]]:
         given["--timeline"] = given["--json"]
     if dice.chance(0.7):
         given["--quiet"] = []
+    if "--plot" in given and dice.chance(0.3):
+        given["--style"] = [dice.one(options.VALUES["--style"])]
+    return given
+
+
+def _paper(dice: Dice) -> dict[str, list[str]]:
+    """A table and a picture in a style, as a paper has them: now and then one of them, or both."""
+    given = {}
+    for names in (("--table",), ("--plot", "--style")):
+        if dice.chance(0.3):
+            given |= {name: [dice.one(options.VALUES[name])] for name in names}
     return given
 
 
@@ -490,12 +501,14 @@ def _sweep(dice: Dice, case: Case) -> None:
     own = "concurrent.futures:ThreadPoolExecutor"
     executor = dice.one(("local", dice.odd())) if dice.spoils(0.2) else own
     given = {"--out": ["st"], "--workers": ["2"], "--executor": [executor]}
+    given |= _paper(dice)
     most = 4 if dice.is_wild else 1
     line = options.line(dice, "sweep", given, ("study.toml",), most=most)
     case.steps = [Command(line), Command(line)]
     if dice.chance(0.25):
         given = {"--out": ["st"], "--workers": ["2"], "--executor": [own], "--trials": ["3"]}
         given |= {"--batch": ["2"], "--objectives": [dice.one(("max host.iops", "min x", "max"))]}
+        given |= _paper(dice)
         line = options.line(dice, "search", given, ("study.toml",), most=most)
         case.steps.append(Command(line))
 
@@ -510,7 +523,7 @@ def _compare(dice: Dice, case: Case) -> None:
     if dice.is_wild:
         case.steps.append(Damage("r2.json", f"{case.seed}/{case.number}/damage"))
     files = tuple(dice.some(("r1.json", "r2.json", "r3.json", "r1.json"), 4))
-    case.steps.append(Command(options.line(dice, "compare", {}, files, most=3)))
+    case.steps.append(Command(options.line(dice, "compare", _paper(dice), files, most=3)))
 
 
 def _lint(dice: Dice, case: Case) -> None:

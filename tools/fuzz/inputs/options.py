@@ -14,6 +14,7 @@ from fuzz.inputs.dice import Dice
 from fuzz.inputs.parameters import PRESETS
 from nandlab import catalogue
 from nandlab.cli import app
+from nandlab.display.style import STYLES
 
 
 class Option(NamedTuple):
@@ -69,6 +70,7 @@ VALUES: dict[str, tuple[str, ...]] = {
     "--from": ("d.nldrive",),
     "--iodepth": ("1", "2", "8", "256"),
     "--json": ("r.json", "r.json", "-"),
+    "--label": ("a", "a b", "µs, 50 %", "x_1 & y", "$f$"),
     "--law": (
         *("power_law", "exponential", "exponential_vth", "retention_law", "table"),
         *("gaussian", "student_t"),
@@ -99,7 +101,7 @@ VALUES: dict[str, tuple[str, ...]] = {
     "--reprograms": ("0", "1", "5"),
     "--requests": ("q.parquet",),
     "--retention-hours": _HOURS,
-    "--rows": ("1", "2", "3", "6"),
+    "--rows": ("1", "2", "3", "6", "all"),
     "--sector-bytes": ("64", "512", "4096"),
     "--seed": ("0", "1", "7", "9223372036854775807"),
     "--series": ("s.csv", "s.parquet"),
@@ -108,7 +110,8 @@ VALUES: dict[str, tuple[str, ...]] = {
     "--soft": ("1", "2", "7"),
     "--sort-window": ("1", "10", "4096"),
     "--states": ("2", "4", "8"),
-    "--table": ("t.parquet",),
+    "--style": tuple(STYLES),
+    "--table": ("t.parquet", "t.tex", "t.csv"),
     "--t": ("0", "1", "40", "300", "1000"),
     "--temperature-c": _CELSIUS,
     "--threads": ("1", "2"),

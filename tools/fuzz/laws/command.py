@@ -17,17 +17,29 @@ _LONGEST_LINE = 4000
 
 
 def ends(outcome: Outcome) -> Iterator[str]:
-    """A command ends, with exit code 0, 2 or, where it was interrupted, 130."""
+    """A command ends, with exit code 0, 2 or, where it was interrupted, 130.
+
+    A study of which points failed, and others did not, ends with 1.
+    """
     if outcome.code is None:
         yield f"hang: it did not end, {outcome.seconds:.0f} s after its start"
     elif _is_before_python(outcome):
         return
     elif outcome.code < 0:
         yield f"signal {-outcome.code}"
+    elif outcome.code == 1 and _has_failed_points(outcome):
+        return
     elif outcome.code > 0 and outcome.code not in (2, 130):
         yield f"exit code {outcome.code}"
     elif outcome.code == 130 and not outcome.is_interrupted:
         yield "exit code 130 of a command that was not interrupted"
+
+
+def _has_failed_points(outcome: Outcome) -> bool:
+    """Whether a command ran a study, in whose folder rows of failed points stand."""
+    rows = [data for name, data in outcome.after.items() if re.search(r"/rows/.*\.jsonl$", name)]
+    is_of_study = outcome.command.arguments[:1] in (["sweep"], ["search"])
+    return is_of_study and any(b'"error":' in data for data in rows)
 
 
 def _is_before_python(outcome: Outcome) -> bool:

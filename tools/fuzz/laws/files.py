@@ -89,6 +89,18 @@ def _timeline(loaded: dict[str, Any]) -> Iterator[str]:
         ends[line] = max(ends.get(line, 0.0), at + length)
 
 
+def _latex(text: str) -> Iterator[str]:
+    """Tables are closed, and each of their rows has as many cells as the first."""
+    begins, closes = (text.count(rf"\\{word}{{tabular}}") for word in ("begin", "end"))
+    if begins == 0 or begins != closes:
+        yield f"{begins} tables begin, {closes} end"
+    for table in text.split(r"\begin{tabular}")[1:]:
+        rows = [line for line in table.splitlines() if line.rstrip().endswith(r"\\")]
+        cells = {len(re.findall(r"(?<!\\)&", row)) for row in rows if "multicolumn" not in row}
+        if len(cells) > 1:
+            yield f"rows of {sorted(cells)} cells"
+
+
 def _of_file(name: str, data: bytes, report: dict[str, Any] | None) -> Iterator[str]:
     """A file is whole; a table keeps its laws."""
     suffix = f".{name.rpartition('.')[2]}"
@@ -102,6 +114,8 @@ def _of_file(name: str, data: bytes, report: dict[str, Any] | None) -> Iterator[
             toml_to_json(data.decode(), name)
         except NandlabError as error:
             yield f"no TOML: {error}"
+    elif suffix == ".tex":
+        yield from _latex(data.decode())
     elif suffix == ".svg":
         ElementTree.fromstring(data)
     elif suffix in _ENDS:
