@@ -52,6 +52,13 @@ def test_zip_and_zips_in_a_grid():
     assert {OP: 0.1, GC: "greedy", DEPTH: 2} not in combinations(given)
 
 
+@pytest.mark.parametrize("tables", [{"design": "zip"}, {"zip": [[]]}, {}])
+def test_a_study_without_axes_has_one_point(tables: dict[str, Any]):
+    given = study(**tables)
+    assert given.design.count() == 1
+    assert combinations(given) == [{}]
+
+
 def test_constraints():
     given = study(
         axis={OP: [0.1, 0.2], GC: ["fifo", "greedy"], DEPTH: [1, 64]},

@@ -138,9 +138,10 @@ class Design:
                 expected = f"points or step, or another design: {', '.join(DRAWN)}"
                 raise refusal(f"{self.place}: axis {axis.path}", "a range without steps", expected)
         if self.kind == "zip":
-            return [list(self.axes)]
+            # Without axes there is one point, as of a grid.
+            return [list(self.axes)] if self.axes else []
         named = {axis.path: axis for axis in self.axes}
-        together = [[named[path] for path in paths] for paths in self.zips]
+        together = [[named[path] for path in paths] for paths in self.zips if paths]
         zipped = {path for paths in self.zips for path in paths}
         alone = [[axis] for axis in self.axes if axis.path not in zipped]
         return [*together, *alone]
