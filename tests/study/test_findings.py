@@ -32,6 +32,36 @@ def test_front():
         front(given_study({"drive": "tiny"}, "s", Path()), rows)
 
 
+def test_points_beyond_a_limit_are_not_on_the_front():
+    given = given_study(
+        {"drive": "tiny", "columns": ["a = host.iops", "b = sim.events"],
+         "objectives": ["max a", "min b"], "limits": ["a <= 2"]}, "s", Path()
+    )  # fmt: skip
+    one, two, beyond = ({"a": n, "b": b, "doubts": None} for n, b in ((1, 1), (2, 2), (3, 0)))
+    assert front(given, [one, two, beyond]) == [two, one]
+    with refused("pareto", "limits", "a <= 2"):
+        front(given, [beyond])
+
+
+@pytest.mark.parametrize("limit", [["iops <= {middle}"], []])
+def test_the_picture_of_a_front_bars_what_its_table_bars(limit: list[str]):
+    axes = {OP: [0.2, 0.3], DEPTH: [1, 8]}
+    objectives = ["max iops", "min write_us_p99"]
+    plain = swept(Study("tiny", JOB, axes=axes, objectives=objectives))
+    fastest = sorted(row["iops"] for row in plain.means())
+    limits = [text.format(middle=fastest[1]) for text in limit]
+    study = swept(Study("tiny", JOB, axes=axes, objectives=objectives, limits=limits))
+    within, *beyond = (
+        [row[0] for row in part.get_offsets().tolist()]
+        for part in study.plot(kind="pareto").axes[0].collections
+        if not str(part.get_label()).startswith("doubt")
+    )
+    assert sorted(within) == (fastest[:2] if limit else fastest)
+    if limit:
+        assert sorted(beyond[0]) == fastest[2:]
+    assert {row["iops"] for row in study.pareto()} <= set(within)
+
+
 def test_rows_with_doubts_are_not_the_best_of_others():
     given = given_study(
         {"drive": "tiny", "columns": ["a = host.iops", "b = sim.events"],

@@ -77,7 +77,7 @@ class Study:
         zip: paths of axes that go together in a grid, as lists.
         replicates: runs of each combination, with seeds that follow each other.
         objectives: ``"max iops"``, ``"min COLUMN"``: what a Pareto front is made of.
-        limits: ``"COLUMN <= VALUE"``: what the best points of a search keep to.
+        limits: ``"COLUMN <= VALUE"``: what the best points keep to.
         labels: of axes and columns in tables and pictures, by their paths and names:
             ``{"job.iodepth": "queue depth"}``. Left out: the name, and the unit that it ends with.
         reports: keeps whole reports (about 5 KB each), so that other columns need no run.
@@ -443,10 +443,11 @@ class Study:
     def pareto(self) -> list[dict[str, Any]]:
         """The combinations that no other one beats in all objectives, best first in the first one.
 
-        With replicates also those that are not surely beaten; see `nandlab.study.findings.pareto`.
+        Those beyond a limit of the study are not among them. With replicates also those that are
+        not surely beaten; see `nandlab.study.findings.pareto`.
 
         Raises:
-            NandlabError: the study has fewer than two objectives.
+            NandlabError: the study has fewer than two objectives, or no point within its limits.
         """
         from nandlab.study.findings.pareto import front
 

@@ -27,9 +27,10 @@ from nandlab.study.axis import Axis
 from nandlab.study.check import check_study
 from nandlab.study.executors import Workers, workers_of
 from nandlab.study.findings.frame import means, records
+from nandlab.study.findings.limits import excess
 from nandlab.study.findings.paper import TABLES, write_means
 from nandlab.study.findings.pareto import front
-from nandlab.study.given import Given, Limit
+from nandlab.study.given import Given
 from nandlab.study.points import Combination
 from nandlab.study.rows import Rows
 from nandlab.study.sweep import Tally, sweep
@@ -340,12 +341,7 @@ class Search:
             NandlabError: no point is within the limits.
         """
         given = self._study.given
-        rows = [
-            row
-            for row in self._study.means()
-            if row["replicates"] == given.design.replicates
-            and all((over := excess(one, row)) is not None and over <= 0 for one in given.limits)
-        ]
+        rows = [row for row in self._study.means() if row["replicates"] == given.design.replicates]
         return front(given, rows, self._study.records(), least=1)
 
     def write(self, path: str | PathLike[str]) -> None:
@@ -361,12 +357,6 @@ class Search:
             write_means(file, self._study.given, self.best())
         else:
             self._study.write(file)
-
-
-def excess(limit: Limit, row: dict[str, Any]) -> float | None:
-    """By how much a point exceeds a limit; None where a column is missing."""
-    value = limit.excess.value(lambda path: row.get(str(path[0])))
-    return float(value) if is_number(value) else None
 
 
 class _Held(Workers):

@@ -1,4 +1,4 @@
-"""Pareto fronts: combinations that no other one beats in all objectives."""
+"""Pareto fronts: combinations within the limits that no other one beats in all objectives."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 from nandlab.drive.trust.figures import is_number
 from nandlab.given.refusal import refusal
 from nandlab.study.findings.certainty import Certainty, Costs, cost
+from nandlab.study.findings.limits import is_within
 from nandlab.study.given import Given, Objective
 
 
@@ -30,7 +31,7 @@ def front(
     *,
     least: int = 2,
 ) -> list[dict[str, Any]]:
-    """The rows that no other one beats, best first in the first objective.
+    """The rows within the limits that no other one there beats, best first in the first objective.
 
     Rows with doubts are neither among them nor beat one, unless all rows have doubts: a front of
     such rows says so in each of them. Where the study has replicates, rows that are not surely
@@ -45,11 +46,16 @@ def front(
         least: how many objectives there must be.
 
     Raises:
-        NandlabError: fewer than `least` objectives, or no row that has them all.
+        NandlabError: fewer than `least` objectives, no row within the limits, or none that has all
+            objectives.
     """
     wanted = objectives(given, least)
     names = [one.column.name for one in wanted]
-    every = [dict(row) for row in rows if all(is_number(row[name]) for name in names)]
+    within = [row for row in rows if is_within(given, row)]
+    if rows and not within:
+        limits = "; ".join(one.text for one in given.limits)
+        raise refusal("pareto", "no point is within the limits", limits)
+    every = [dict(row) for row in within if all(is_number(row[name]) for name in names)]
     if not every:
         raise refusal("pareto", "no point has all objectives", ", ".join(names))
     whole = [row for row in every if row["doubts"] is None] or every

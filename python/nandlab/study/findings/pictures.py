@@ -371,7 +371,11 @@ def _scatter(study: Study, rows: Rows, columns: Sequence[str]) -> Figure:
 
 
 def _pareto(study: Study, rows: Rows, _columns: Sequence[str]) -> Figure:
-    """All points in the first two objectives, the front among them as a line."""
+    """All points in the first two objectives, the front among them as a line.
+
+    Those beyond a limit are hollow.
+    """
+    from nandlab.study.findings.limits import is_within
     from nandlab.study.findings.pareto import objectives
 
     given = study.given
@@ -382,7 +386,15 @@ def _pareto(study: Study, rows: Rows, _columns: Sequence[str]) -> Figure:
     figure = new_figure(8.0, 5.6)
     axes = figure.subplots()
     seen = [row for row in rows if is_number(row[x]) and is_number(row[y])]
-    axes.scatter([r[x] for r in seen], [r[y] for r in seen], s=18, color=GREY, label="all points")
+    beyond = [row for row in seen if not is_within(given, row)]
+    within = [row for row in seen if row not in beyond]
+    for part, fill, said in (
+        (within, GREY, "within the limits" if given.limits else "all points"),
+        (beyond, "none", f"beyond a limit ({len(beyond)})"),
+    ):
+        if part:
+            at = ([row[x] for row in part], [row[y] for row in part])
+            axes.scatter(*at, s=18, facecolors=fill, edgecolors=GREY, label=said)
     _cross_out(axes, [(row[x], row[y]) for row in seen if row["doubts"]])
     line = "none" if others else "-"
     if study.given.design.replicates > 1:
