@@ -177,6 +177,17 @@ def test_pictures(axes: dict[str, Any], kind: str | None, panels: int, tmp_path:
         assert any(axes.collections for axes in drawn)
 
 
+def test_a_mark_of_doubt_leaves_the_value_of_a_field_free():
+    study = swept(Study("tiny", JOB, axes={OP: [0.2, 0.3], DEPTH: [1, 8]}))
+    assert all(row["doubts"] for row in study.means())
+    axes = study.plot(kind="heatmap").axes[0]
+    values = [text.get_position() for text in axes.texts]
+    marks = [mark for part in axes.collections for mark in part.get_offsets().tolist()]
+    assert len(marks) == len(values) == 4
+    pairs = zip(sorted(marks), sorted(values), strict=True)
+    assert all(abs(x - at) > 0.3 for (x, _), (at, _) in pairs)
+
+
 def test_pictures_of_designs_that_draw():
     axes = {OP: {"from": 0.1, "to": 0.4}, GC: ["greedy", "fifo"]}
     study = swept(Study("tiny", JOB, axes=axes, design="sobol", points=6))

@@ -297,7 +297,8 @@ def _heatmap(study: Study, rows: Rows, columns: Sequence[str]) -> Figure:
                 at = (up.index(row[by.path]), across.index(row[along.path]))
                 field[at] = row[column]
                 if row["doubts"]:
-                    doubtful.append(at[::-1])
+                    # In a corner of the field: its value is in the middle.
+                    doubtful.append((at[1] + 0.38, at[0] + 0.36))
         _cross_out(axes, doubtful)
         if doubtful:
             axes.legend(frameon=False, loc="lower right", bbox_to_anchor=(1, 1))
