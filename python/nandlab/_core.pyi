@@ -114,6 +114,7 @@ class OwnFtl:
         methods: list[str],
         streams: int,
         open_blocks: int,
+        move_streams: int,
         facts: str,
     ) -> OwnFtl: ...
 

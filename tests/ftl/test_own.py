@@ -159,6 +159,45 @@ def test_hooks_that_do_what_page_does_are_page() -> None:
         assert found[amplification] == pytest.approx(expected[amplification], rel=0.03)
 
 
+class HotMoves(PageHooks):
+    """Moved data of the hot tenth of the units have blocks of their own."""
+
+    move_streams = 2
+
+    def begin(self, logical_units: int) -> None:
+        self.hot = logical_units // 10
+        self.block_of: dict[int, int] = {}
+
+    def stream_moves(self, unit: int) -> int:
+        assert unit in self.block_of
+        return int(unit < self.hot)
+
+    def programmed(self, block: int, units: tuple[int, ...], is_moved: bool) -> None:
+        self.block_of |= dict.fromkeys(units, block)
+
+    def trimmed(self, unit: int) -> None:
+        self.block_of.pop(unit, None)
+
+
+def test_sorted_moves_are_fewer() -> None:
+    """Hot and cold data that collection keeps apart are moved less, and need no more padding."""
+    job = (
+        "[w]\nrw=randwrite\nbs=4k\niodepth=16\nnumber_ios=100000\nnorandommap=1\n"
+        "random_distribution=zoned:90/10:10/90\n"
+    )
+    set = {
+        **{"chip.geometry.blocks_per_plane": 128, "chip.geometry.pages_per_block": 32},
+        **{"buffer.bytes": 65536, "ftl.overprovisioning": 0.25, "ftl.static_wear_delta": 0},
+    }
+    page, hooked = (
+        nandlab.run("tiny", job, precondition="steady", set=set, ftl=ftl).to_dict()["ftl"]
+        for ftl in (None, HotMoves)
+    )
+    name = "write_amplification_flash"
+    assert hooked[name] < 0.92 * page[name]
+    assert hooked["padding_units"] <= page["padding_units"] + 1000
+
+
 def test_a_plain_log_is_about_page() -> None:
     page = nandlab.run("tiny", WRITES, precondition="steady").to_dict()
     plain = nandlab.run("tiny", WRITES, precondition="steady", ftl=Plain).to_dict()
@@ -301,6 +340,12 @@ def test_check_names_it_too(ftl: type[Plain], call: str, parts: list[str]) -> No
         ({"streams": 2, "stream": lambda *_: 5}, r"Mine\.stream\(\d+, 0\)", ["5 is no stream"]),
         ({"victim": lambda *_: 10**6}, r"Mine\.victim\(\d, \d+ blocks\)", ["1000000", "not among"]),
         ({"victim": lambda *_: "x"}, r"Mine\.victim\(\d", ["'x'"]),
+        (
+            {"move_streams": 2, "stream_moves": lambda *_: 2},
+            r"Mine\.stream_moves\(\d+\)",
+            ["2 is no stream", "0 to 1", "move_streams"],
+        ),
+        ({"erased": lambda *_: 1 / 0}, r"Mine\.erased\(\d+\)", ["ZeroDivisionError"]),
     ],
 )
 def test_a_broken_hook_is_named(methods: dict[str, Any], call: str, parts: list[str]) -> None:

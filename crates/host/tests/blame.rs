@@ -28,6 +28,11 @@ fn of(means: &[f64; CAUSES], name: &str) -> f64 {
 
 /// Runs a job: its tails. The sums are right, and all requests are there.
 fn tails(sets: &[&str], job: &str) -> Tails {
+    tails_and_report(sets, job).0
+}
+
+/// The tails of a job, and its report.
+fn tails_and_report(sets: &[&str], job: &str) -> (Tails, serde_json::Value) {
     let mut session = session(sets, job, Precondition::Steady).unwrap();
     session.run.keep_blame();
     while !session.advance(10_000).unwrap() {}
@@ -44,7 +49,7 @@ fn tails(sets: &[&str], job: &str) -> Tails {
     let slowest = tails.slowest();
     assert!(slowest.windows(2).all(|pair| pair[0].latency_ns >= pair[1].latency_ns));
     assert_eq!(slowest[0].latency_ns, totals.latency().max_ns());
-    tails
+    (tails, report)
 }
 
 const STORM: &str = "rw=randrw\nbssplit=4k/60:16k/20:3k/20\niodepth=32\nnumber_ios=3000\n\
@@ -99,8 +104,52 @@ fn the_cause_of_a_tail_has_its_name() {
     let all: f64 = slow.iter().sum();
     assert!(behind > 0.4 * all, "{slow:?}");
     assert!(of(&slow, "array read") < 0.2 * all);
-    // A small buffer makes writes wait for room.
-    let writes = tails(&["buffer.bytes=65536"], "rw=randwrite\nbs=4k\niodepth=32\nnumber_ios=5000");
-    let means = causes(&writes, Op::Write, 0);
-    assert!(of(&means, "buffer") > 0.8 * means.iter().sum::<f64>(), "{means:?}");
+}
+
+/// Mean time of writes that found the buffer full, by what filled it; and all of their time.
+fn full(sets: &[&str], job: &str) -> (impl Fn(&str) -> f64 + use<>, f64, serde_json::Value) {
+    let (tails, report) = tails_and_report(sets, job);
+    let means = causes(&tails, Op::Write, 0);
+    (move |name: &str| of(&means, &format!("buffer full: {name}")), means.iter().sum(), report)
+}
+
+/// A full buffer is full because of what dies do for others: as often as they do it.
+#[test]
+fn a_full_buffer_says_what_fills_it() {
+    let job = "rw=randwrite\nnorandommap\nbs=4k\niodepth=64\nnumber_ios=60000";
+    // Each unit of the host is programmed once, and collection programs all others. It reads them
+    // too, which takes a twentieth of the time, and its reads are of pages with few valid units.
+    for spare in ["ftl.overprovisioning=0.15", "ftl.overprovisioning=1.0"] {
+        let (part, all, report) = full(&["buffer.bytes=65536", spare], job);
+        let moved = report["ftl"]["write_amplification"].as_f64().unwrap() - 1.0;
+        let found = part("garbage collection") / part("host programs");
+        assert!((0.95 * moved..1.6 * moved).contains(&found), "{found} where {moved} are moved");
+        assert!(part("garbage collection") + part("host programs") + part("erase") > 0.7 * all);
+        assert_eq!((part("map"), part("merge"), part("folding")), (0.0, 0.0, 0.0));
+    }
+    for (sets, name) in [
+        (&["ftl.name=dftl", "ftl.map_cache_bytes=16384"][..], "map"),
+        (&["ftl.name=fast", "ftl.overprovisioning=0.6"], "merge"),
+        (&["ftl.name=slc_cache", "ftl.overprovisioning=0.6", "ftl.when_full=fold"], "folding"),
+        (&["ftl.static_wear_delta=1"], "wear levelling"),
+    ] {
+        let skewed = "rw=randwrite\nnorandommap\nrandom_distribution=zipf:1.2\nbs=4k\n\
+                      iodepth=64\nnumber_ios=60000";
+        let (part, all, _) = full(&[&["buffer.bytes=65536"], sets].concat(), skewed);
+        assert!(part(name) > 0.02 * all, "{name}");
+    }
+}
+
+/// Reads wait for an erase that may not be suspended once more, which has a name of its own.
+#[test]
+fn an_erase_without_suspends_left_has_its_name() {
+    let job = "rw=randrw\nrwmixread=70\nbs=4k\niodepth=16\nnumber_ios=40000\nnorandommap";
+    let of_erase = |most: u32| {
+        let tails = tails(&[&format!("chip.timing.suspends_max={most}")], job);
+        let means = causes(&tails, Op::Read, 0);
+        [of(&means, "die: erase"), of(&means, "die: erase, suspends used up")]
+    };
+    let [never, some] = [of_erase(0), of_erase(1)];
+    assert!(never[0] > 0.0 && never[1] == 0.0, "{never:?}");
+    assert!(some[1] > some[0], "{some:?}");
 }

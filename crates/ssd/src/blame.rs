@@ -4,6 +4,9 @@
 //! Whatever happens to the request books the time since then to one cause. A flash command takes a
 //! copy of its request's account with it; the command that ends last gives it back, for the request
 //! waited for that one. While a command waits for its die, what the die did meanwhile says why.
+//! While a write waits for room in the buffer, what all dies did meanwhile says why, in proportion:
+//! the buffer is full because of what keeps the dies from its data. A die that idles counts only
+//! while it is closed to host data.
 //!
 //! Off unless asked for: an account of every request costs time. What is called on the way of a
 //! command is marked cold, so that runs without accounts only test for them.
@@ -23,7 +26,7 @@ pub enum Cause {
     Link,
     /// A page of the map was read.
     Map,
-    /// The write buffer was full, or took the data.
+    /// The write buffer took the data.
     Buffer,
     /// Its own data, or what a flush waits for, were programmed.
     Program,
@@ -33,8 +36,14 @@ pub enum Cause {
     DieProgram,
     /// Its die read or programmed for garbage collection.
     DieCollect,
+    /// Its die moved cold data for static wear levelling.
+    DieLevel,
+    /// Its die moved data out of a cache of single-level blocks.
+    DieFold,
     /// Its die erased.
     DieErase,
+    /// Its die erased after as many suspends as the chip allows.
+    DieLastErase,
     /// Its die read or programmed pages of the map.
     DieMap,
     /// Its die read or programmed for a merge.
@@ -59,10 +68,34 @@ pub enum Cause {
     Decode,
     /// Its page was read and decoded again after a decode had failed.
     Retry,
+    /// The buffer was full while dies read for the host, or suspended work to read.
+    FullRead,
+    /// The buffer was full while dies programmed data of the host.
+    FullProgram,
+    /// The buffer was full while dies read and programmed for garbage collection.
+    FullCollect,
+    /// The buffer was full while dies moved cold data for static wear levelling.
+    FullLevel,
+    /// The buffer was full while dies moved data out of a cache of single-level blocks.
+    FullFold,
+    /// The buffer was full while dies erased.
+    FullErase,
+    /// The buffer was full while dies read and programmed pages of the map.
+    FullMap,
+    /// The buffer was full while dies read and programmed for merges.
+    FullMerge,
+    /// The buffer was full while dies refreshed data.
+    FullRefresh,
+    /// The buffer was full while dies read for a patrol.
+    FullPatrol,
+    /// The buffer was full while idle dies were closed to host data: collection was behind.
+    FullPace,
+    /// The buffer was full while dies waited for the bus or for data.
+    FullWait,
 }
 
 /// How many causes there are.
-pub const CAUSES: usize = 22;
+pub const CAUSES: usize = 37;
 
 /// Names of the causes, by their numbers.
 pub const CAUSE_NAMES: [&str; CAUSES] = [
@@ -75,7 +108,10 @@ pub const CAUSE_NAMES: [&str; CAUSES] = [
     "die: host reads",
     "die: host programs",
     "die: garbage collection",
+    "die: wear levelling",
+    "die: folding",
     "die: erase",
+    "die: erase, suspends used up",
     "die: map",
     "die: merge",
     "die: refresh",
@@ -88,6 +124,18 @@ pub const CAUSE_NAMES: [&str; CAUSES] = [
     "decoder wait",
     "decode",
     "retry",
+    "buffer full: host reads",
+    "buffer full: host programs",
+    "buffer full: garbage collection",
+    "buffer full: wear levelling",
+    "buffer full: folding",
+    "buffer full: erase",
+    "buffer full: map",
+    "buffer full: merge",
+    "buffer full: refresh",
+    "buffer full: patrol",
+    "buffer full: pacing",
+    "buffer full: die waits",
 ];
 
 /// What a die did while a command waited for it.
@@ -104,8 +152,40 @@ const BY_DOING: [Cause; DOINGS] = {
     causes[Doing::RefreshRead as usize] = Cause::DieRefresh;
     causes[Doing::RefreshProgram as usize] = Cause::DieRefresh;
     causes[Doing::PatrolRead as usize] = Cause::DiePatrol;
+    causes[Doing::LevelRead as usize] = Cause::DieLevel;
+    causes[Doing::LevelProgram as usize] = Cause::DieLevel;
+    causes[Doing::FoldRead as usize] = Cause::DieFold;
+    causes[Doing::FoldProgram as usize] = Cause::DieFold;
     causes[Doing::Erase as usize] = Cause::DieErase;
+    causes[Doing::LastErase as usize] = Cause::DieLastErase;
     causes[Doing::Suspend as usize] = Cause::DieSuspend;
+    causes
+};
+
+/// What a write waited for that found the buffer full, by what a die did meanwhile; none where an
+/// idle die would have taken its data.
+const FULL_BY_DOING: [Option<Cause>; DOINGS] = {
+    let mut causes = [None; DOINGS];
+    causes[Doing::Wait as usize] = Some(Cause::FullWait);
+    causes[Doing::Read as usize] = Some(Cause::FullRead);
+    causes[Doing::Suspend as usize] = Some(Cause::FullRead);
+    causes[Doing::Program as usize] = Some(Cause::FullProgram);
+    causes[Doing::CollectRead as usize] = Some(Cause::FullCollect);
+    causes[Doing::CollectProgram as usize] = Some(Cause::FullCollect);
+    causes[Doing::MapRead as usize] = Some(Cause::FullMap);
+    causes[Doing::MapProgram as usize] = Some(Cause::FullMap);
+    causes[Doing::MergeRead as usize] = Some(Cause::FullMerge);
+    causes[Doing::MergeProgram as usize] = Some(Cause::FullMerge);
+    causes[Doing::RefreshRead as usize] = Some(Cause::FullRefresh);
+    causes[Doing::RefreshProgram as usize] = Some(Cause::FullRefresh);
+    causes[Doing::PatrolRead as usize] = Some(Cause::FullPatrol);
+    causes[Doing::LevelRead as usize] = Some(Cause::FullLevel);
+    causes[Doing::LevelProgram as usize] = Some(Cause::FullLevel);
+    causes[Doing::FoldRead as usize] = Some(Cause::FullFold);
+    causes[Doing::FoldProgram as usize] = Some(Cause::FullFold);
+    causes[Doing::Erase as usize] = Some(Cause::FullErase);
+    causes[Doing::LastErase as usize] = Some(Cause::FullErase);
+    causes[Doing::Closed as usize] = Some(Cause::FullPace);
     causes
 };
 
@@ -130,6 +210,32 @@ impl Account {
         self.until = self.until.max(now);
     }
 
+    /// Books the time up to `now`, in which the buffer was full, in proportion to what the dies
+    /// did between `before` and `after`, each the sum over all dies.
+    #[cold]
+    fn book_full(&mut self, now: Time, before: &[u64; DOINGS], after: &[u64; DOINGS]) {
+        let mut shares = [0; CAUSES];
+        for (doing, cause) in FULL_BY_DOING.iter().enumerate() {
+            if let Some(cause) = cause {
+                shares[*cause as usize] += after[doing] - before[doing];
+            }
+        }
+        let all: u64 = shares.iter().sum();
+        let spent = u128::from(now.since(self.until).0);
+        // Differences of rounded sums add up to all of it.
+        let mut sum = 0;
+        for (cause, share) in shares.into_iter().enumerate().filter(|(_, share)| *share > 0) {
+            let until = |sum: u64| (spent * u128::from(sum) / u128::from(all)) as u64;
+            self.causes[cause] += until(sum + share) - until(sum);
+            sum += share;
+        }
+        if all > 0 {
+            self.until = self.until.max(now);
+        }
+        // All dies were idle: the data waited for something else.
+        self.book(now, Cause::Buffer);
+    }
+
     /// All of it.
     pub fn total(&self) -> Time {
         Time(self.causes.iter().sum())
@@ -148,12 +254,19 @@ struct Carried {
 pub struct Blame {
     requests: Vec<Account>,
     commands: Vec<Carried>,
+    /// What all dies had done when a request found the buffer full, by queue slot.
+    full: Vec<[u64; DOINGS]>,
 }
 
 impl Blame {
     /// For a drive with so many queue slots.
     pub(crate) fn new(slots: u32) -> Self {
-        Self { requests: vec![Account::EMPTY; slots as usize], commands: Vec::new() }
+        let slots = slots as usize;
+        Self {
+            requests: vec![Account::EMPTY; slots],
+            commands: Vec::new(),
+            full: vec![[0; DOINGS]; slots],
+        }
     }
 
     /// A request that arrived at `arrival` is taken `now`.
@@ -180,6 +293,19 @@ impl Blame {
             self.commands.resize(index + 1, Carried { account: Account::EMPTY, waiting: None });
         }
         &mut self.commands[index]
+    }
+
+    /// A write finds the buffer full, when all dies together have done `doings`.
+    #[cold]
+    pub(crate) fn found_full(&mut self, slot: u32, doings: [u64; DOINGS]) {
+        self.full[slot as usize] = doings;
+    }
+
+    /// The buffer has taken the data of such a write, when the dies have done `doings`.
+    #[cold]
+    pub(crate) fn found_room(&mut self, slot: u32, now: Time, doings: &[u64; DOINGS]) {
+        let before = self.full[slot as usize];
+        self.request(slot).book_full(now, &before, doings);
     }
 
     /// A command begins for a request, which waited for the map until `now`.

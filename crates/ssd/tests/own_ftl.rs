@@ -11,7 +11,9 @@ use ssd::ftl::own::{Candidate, Decide, Facts, HookFacts, Hooks, Logs, OwnFtl, Vi
 use ssd::ftl::{DieSet, Lpn, Move, Untimed};
 use ssd::request::{Op, Request};
 use ssd::{Ssd, Step};
+use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The FTL that is shipped, and the mistake that it makes.
 #[derive(Clone, Copy)]
@@ -163,52 +165,111 @@ fn logs_on_all_dies_are_page() {
 }
 
 /// Hooks that do what `page` does, but for a mistake.
-#[derive(Clone, Copy)]
-struct Greedy(&'static str);
+#[derive(Clone)]
+struct Greedy {
+    mistake: &'static str,
+    move_streams: u32,
+    /// The block of each unit, as told.
+    blocks: BTreeMap<u32, u32>,
+    /// Programs of moved units of one stream, and of several.
+    moved: [Arc<AtomicU64>; 2],
+}
+
+fn greedy(mistake: &'static str, move_streams: u32) -> Greedy {
+    Greedy { mistake, move_streams, blocks: BTreeMap::new(), moved: Default::default() }
+}
+
+fn hooks(greedy: &Greedy) -> OwnFtl {
+    let greedy = greedy.clone();
+    OwnFtl::hooks("Greedy", Table::new(), move || Ok(Box::new(greedy.clone())))
+}
 
 impl Hooks for Greedy {
     fn facts(&self) -> HookFacts {
-        HookFacts { streams: 2, has_stream: true, has_victim: true, has_collect: true }
+        HookFacts {
+            streams: 2,
+            move_streams: self.move_streams,
+            has_stream: true,
+            is_told: true,
+            has_victim: true,
+            has_collect: true,
+        }
     }
 
     fn stream(&mut self, unit: Lpn, _: u8) -> Result<u32> {
-        Ok(if self.0 == "stream" { 2 } else { unit.0 % 2 })
+        Ok(if self.mistake == "stream" { 2 } else { unit.0 % 2 })
+    }
+
+    fn stream_moves(&mut self, unit: Lpn) -> Result<u32> {
+        if !self.blocks.contains_key(&unit.0) {
+            return Err(Error::new("", format!("{} was not told of", unit.0)));
+        }
+        Ok(if self.mistake == "stream_moves" { 3 } else { unit.0 % self.move_streams })
     }
 
     fn victim(&mut self, _: u32, candidates: &[Candidate]) -> Result<u32> {
         let least = candidates.iter().min_by_key(|candidate| candidate.valid);
-        Ok(least.filter(|_| self.0 != "victim").map_or(u32::MAX, |least| least.block))
+        Ok(least.filter(|_| self.mistake != "victim").map_or(u32::MAX, |least| least.block))
     }
 
     fn collect(&mut self, _: u32, free_blocks: u32, _: bool) -> Result<bool> {
-        if self.0 == "collect" {
+        if self.mistake == "collect" {
             return Err(Error::new("", "by my own hand"));
         }
         Ok(free_blocks < 4)
     }
 
+    fn programmed(&mut self, block: u32, units: &[Lpn], is_moved: bool) -> Result<()> {
+        self.blocks.extend(units.iter().map(|unit| (unit.0, block)));
+        if is_moved {
+            let first = units[0].0 % self.move_streams;
+            let are_mixed = units.iter().any(|unit| unit.0 % self.move_streams != first);
+            self.moved[usize::from(are_mixed)].fetch_add(1, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+
+    fn erased(&mut self, block: u32) -> Result<()> {
+        match self.blocks.iter().find(|(_, held)| **held == block) {
+            Some((unit, _)) => Err(Error::new("", format!("it holds unit {unit}"))),
+            None => Ok(()),
+        }
+    }
+
+    fn trimmed(&mut self, unit: Lpn) -> Result<()> {
+        self.blocks.remove(&unit.0);
+        Ok(())
+    }
+
     fn twin(&self) -> Result<Box<dyn Hooks>> {
-        Ok(Box::new(*self))
+        Ok(Box::new(self.clone()))
     }
 }
 
 #[test]
 fn hooks_are_held_to_their_rules() {
-    let own =
-        |mistake| OwnFtl::hooks("Greedy", Table::new(), move || Ok(Box::new(Greedy(mistake))));
-    assert!(checked(own("")).unwrap() > 20_000);
-    for (mistake, call) in
-        [("stream", "Greedy.stream("), ("victim", "Greedy.victim("), ("collect", "Greedy.collect(")]
-    {
-        let error = checked(own(mistake)).unwrap_err();
-        assert!(error.place.starts_with(call), "{mistake}: {error}");
+    for mistake in ["stream", "stream_moves", "victim", "collect"] {
+        let error = checked(hooks(&greedy(mistake, 3))).unwrap_err();
+        assert!(error.place.starts_with(&format!("Greedy.{mistake}(")), "{mistake}: {error}");
+    }
+}
+
+/// Whatever happens to a drive, no block is erased that holds the newest data of a unit, and moved
+/// units of different streams hardly ever share a program.
+#[test]
+fn moved_data_are_sorted_by_stream() {
+    for move_streams in [1, 2, 3] {
+        let greedy = greedy("", move_streams);
+        assert!(checked(hooks(&greedy)).unwrap() > 20_000);
+        let [pure, mixed] = [0, 1].map(|i| greedy.moved[i].load(Ordering::Relaxed));
+        assert!(pure > 1000 && mixed * 5 < pure, "{move_streams} streams: {pure} and {mixed}");
     }
 }
 
 /// A clone goes its own way: what one writes, the other does not see.
 #[test]
 fn clones_are_apart() {
-    for own in [own(""), OwnFtl::hooks("Greedy", Table::new(), || Ok(Box::new(Greedy(""))))] {
+    for own in [own(""), hooks(&greedy("", 3))] {
         let config = small_config(&["ftl.overprovisioning=0.9"]).unwrap();
         let config = config.with_own_ftl(own).unwrap();
         let mut ssd = Ssd::new(&config, 1 << 30).unwrap();

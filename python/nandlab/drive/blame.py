@@ -184,7 +184,7 @@ def plural(op: str) -> str:
 
 def column_of(cause: str) -> str:
     """The name of a column of a cause."""
-    return cause.replace(": ", "_").replace(" ", "_")
+    return cause.translate({ord(":"): None, ord(","): None}).replace(" ", "_")
 
 
 def _slowest(

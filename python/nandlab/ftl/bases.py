@@ -91,18 +91,30 @@ class Ftl:
 class PageHooks:
     """Decisions of `page` made in Python: the stream of a unit, the victims, when to collect.
 
+    `programmed`, `erased` and `trimmed` decide nothing: they tell where data are.
+
     A method that is left out costs nothing: the hint of the host, the policy of ``gc`` and
     ``gc.start_free_blocks`` decide then. Copies of the object are made as for `Ftl`.
     """
 
     streams: ClassVar[int] = 1
     """Streams of host data, 1 to 16, each with its own open blocks."""
+    move_streams: ClassVar[int] = 1
+    """Streams of the data that collection moves, 1 to 16, each with its own open blocks."""
 
     def begin(self, logical_units: int) -> None:
         """The drive is built."""
 
     def stream(self, unit: int, hint: int) -> int:
         """The stream of data that the host writes, when they enter the write buffer."""
+        raise NotImplementedError
+
+    def stream_moves(self, unit: int) -> int:
+        """The stream of moved data, 0 to `move_streams` - 1, of a unit that collection moves.
+
+        It is asked when the unit is found in a victim. The unit then waits until its stream fills a
+        row of pages. Where a die runs out of blocks, units of several streams share a row.
+        """
         raise NotImplementedError
 
     def victim(
@@ -133,3 +145,12 @@ class PageHooks:
             is_idle: the die has nothing else to do.
         """
         raise NotImplementedError
+
+    def programmed(self, block: int, units: tuple[int, ...], is_moved: bool) -> None:
+        """The newest data of these units are in `block`; `is_moved`: collection moved them."""
+
+    def erased(self, block: int) -> None:
+        """A block has been erased: it is free."""
+
+    def trimmed(self, unit: int) -> None:
+        """The data of a unit have been trimmed."""

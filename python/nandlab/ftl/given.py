@@ -21,7 +21,10 @@ _METHODS = {
         *("begin", "stream", "place", "place_moves", "victim", "collect"),
         *("programmed", "erased", "trimmed"),
     ),
-    PageHooks: ("begin", "stream", "victim", "collect"),
+    PageHooks: (
+        *("begin", "stream", "stream_moves", "victim", "collect"),
+        *("programmed", "erased", "trimmed"),
+    ),
 }
 _NEEDED = ("place", "place_moves")
 _MOST_STREAMS = 16
@@ -41,6 +44,7 @@ class GivenFtl(NamedTuple):
     """Those that the class has of its own."""
     streams: int
     open_blocks: int
+    move_streams: int
     facts: dict[str, Any]
     """What tells it from others of its name."""
 
@@ -75,6 +79,7 @@ class GivenFtl(NamedTuple):
             self.methods,
             self.streams,
             self.open_blocks,
+            self.move_streams,
             json.dumps(self.facts),
         )
 
@@ -108,11 +113,24 @@ def given_ftl(given: object) -> GivenFtl:
     name = kind.__name__
     streams = whole(f"{name}.streams", made.streams, 1, _MOST_STREAMS)
     open_blocks = whole(f"{name}.open_blocks", made.open_blocks, 1, 1000) if is_whole else 0
-    if "stream" in has and streams == 1:
+    move_streams = (
+        1 if is_whole else whole(f"{name}.move_streams", made.move_streams, 1, _MOST_STREAMS)
+    )
+    for method, key, count in [
+        ("stream", "streams", streams),
+        ("stream_moves", "move_streams", move_streams),
+    ]:
+        if method in has and count == 1:
+            expected = f"`{key}`, 2 to {_MOST_STREAMS}, beside it"
+            raise refusal(f"{name}.{method}", "it is never asked", expected)
+    if move_streams > 1 and "stream_moves" not in has:
         raise refusal(
-            f"{name}.stream", "it is never asked", f"`streams`, 2 to {_MOST_STREAMS}, beside it"
+            f"{name}.move_streams",
+            f"{move_streams}, of which one is used",
+            "a method `stream_moves` beside it",
         )
-    return GivenFtl(made, name, is_whole, has, streams, open_blocks, _facts(made, base))
+    facts = _facts(made, base)
+    return GivenFtl(made, name, is_whole, has, streams, open_blocks, move_streams, facts)
 
 
 def _is_of(given: object, base: type) -> bool:

@@ -205,13 +205,18 @@ impl Field {
         if push < 1.0 { v + libm::log1p(-push) / self.per_v } else { f64::NEG_INFINITY }
     }
 
-    /// [`Field::moved_v`] for many cells.
-    pub fn move_cells(&self, voltages: &mut [f32], dose_v: f64) {
+    /// [`Field::moved_v`] for many cells, each with its own multiple of the dose.
+    pub fn move_cells(
+        &self,
+        voltages: &mut [f32],
+        dose_v: f64,
+        multiples: impl IntoIterator<Item = f32>,
+    ) {
         let b = self.per_v as f32;
         let scale = (self.per_v * dose_v) as f32;
         let reference = self.reference_v as f32;
-        for v in voltages {
-            let push = scale * draw::exp(-b * (*v - reference));
+        for (v, multiple) in voltages.iter_mut().zip(multiples) {
+            let push = scale * multiple * draw::exp(-b * (*v - reference));
             // ln(1 + x) keeps its digits where x is small.
             let small = push * (1.0 - push * (0.5 - push * (1.0 / 3.0)));
             let large = draw::ln(1.0 + push);

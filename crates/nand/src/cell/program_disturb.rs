@@ -10,6 +10,7 @@ use base::family::{Member, check, schema};
 use base::params;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::iter::repeat;
 
 pub const MEMBER: Member<Build> = Member {
     name: "program_disturb",
@@ -76,7 +77,7 @@ impl Mechanism for Built {
 
     fn move_cells(&self, voltages: &mut [f32], _: &[f32], from: &Stress, to: &Stress) {
         let more = to.reprograms.saturating_sub(from.reprograms);
-        self.field.move_cells(voltages, self.dose_v(more, to.pe_cycles));
+        self.field.move_cells(voltages, self.dose_v(more, to.pe_cycles), repeat(1.0));
     }
 
     fn move_bound_v(&self, from: &Stress, to: &Stress) -> f64 {

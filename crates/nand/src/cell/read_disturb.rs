@@ -1,14 +1,19 @@
 //! `read_disturb`: the pass voltage of reads pushes electrons into all other cells of the block.
 //!
 //! Wang (ICS'14), equation 5: the current grows exponentially with the voltage over the oxide, so
-//! that the erased level is disturbed most, and a lower pass voltage disturbs less.
+//! that the erased level is disturbed most, and a lower pass voltage disturbs less. Cells differ in
+//! how easily they are disturbed (Cai, DSN'15): their rates are lognormal. Without that a moved read
+//! reference would undo the whole effect. A cell that leaks fast is also disturbed fast here, as if
+//! both came from its oxide; how far the two really go together was not found.
 
 use super::contract::{Field, Mechanism, Stress, growth};
 use super::{Build, check_range};
+use crate::block::draw;
 use base::family::{Member, check, schema};
 use base::params;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::iter::repeat;
 
 pub const MEMBER: Member<Build> = Member {
     name: "read_disturb",
@@ -26,6 +31,7 @@ pub const MEMBER: Member<Build> = Member {
             ("v_pass_nominal_v", params.v_pass_nominal_v, 0.0, 30.0),
             ("worn", params.worn, 0.0, 1e3),
             ("power", params.power, 0.01, 4.0),
+            ("spread", params.spread, 0.0, 2.0),
         ] {
             check_range("read_disturb", key, value, low, high)?;
         }
@@ -50,6 +56,8 @@ struct ReadDisturb {
     worn: f64,
     /// Power of the cycles in that.
     power: f64,
+    /// Standard deviation of the logarithm of the rate over cells; their mean rate stays.
+    spread: f64,
 }
 
 impl Default for ReadDisturb {
@@ -61,6 +69,7 @@ impl Default for ReadDisturb {
             v_pass_nominal_v: 6.0,
             worn: 0.0,
             power: 1.0,
+            spread: 0.0,
         }
     }
 }
@@ -77,23 +86,40 @@ impl Built {
         let rate_v = 1e-6 * self.params.rate_uv * libm::exp(self.field.per_v * pass);
         rate_v * reads as f64 * worn
     }
+
+    /// The multiple of the mean dose that a cell takes.
+    fn multiple(&self, own: f64) -> f64 {
+        let spread = self.params.spread;
+        libm::exp(spread * (own - 0.5 * spread))
+    }
 }
 
 impl Mechanism for Built {
-    fn moved_v(&self, v: f64, _: f64, from: &Stress, to: &Stress) -> f64 {
-        self.field.moved_v(v, self.dose_v(to.reads.saturating_sub(from.reads), to.pe_cycles))
-    }
-
-    fn origin_v(&self, v: f64, _: f64, stress: &Stress) -> f64 {
-        self.field.origin_v(v, self.dose_v(stress.reads, stress.pe_cycles))
-    }
-
-    fn move_cells(&self, voltages: &mut [f32], _: &[f32], from: &Stress, to: &Stress) {
+    fn moved_v(&self, v: f64, own: f64, from: &Stress, to: &Stress) -> f64 {
         let dose = self.dose_v(to.reads.saturating_sub(from.reads), to.pe_cycles);
-        self.field.move_cells(voltages, dose);
+        self.field.moved_v(v, dose * self.multiple(own))
+    }
+
+    fn origin_v(&self, v: f64, own: f64, stress: &Stress) -> f64 {
+        self.field.origin_v(v, self.dose_v(stress.reads, stress.pe_cycles) * self.multiple(own))
+    }
+
+    fn move_cells(&self, voltages: &mut [f32], own: &[f32], from: &Stress, to: &Stress) {
+        let dose = self.dose_v(to.reads.saturating_sub(from.reads), to.pe_cycles);
+        let spread = self.params.spread as f32;
+        if spread > 0.0 {
+            let multiples = own.iter().map(|own| draw::exp(spread * (own - 0.5 * spread)));
+            self.field.move_cells(voltages, dose, multiples);
+        } else {
+            self.field.move_cells(voltages, dose, repeat(1.0));
+        }
     }
 
     fn move_bound_v(&self, from: &Stress, to: &Stress) -> f64 {
-        self.dose_v(to.reads.saturating_sub(from.reads), to.pe_cycles)
+        self.dose_v(to.reads.saturating_sub(from.reads), to.pe_cycles) * self.multiple(4.0)
+    }
+
+    fn differs_by_cell(&self) -> bool {
+        self.params.spread > 0.0
     }
 }

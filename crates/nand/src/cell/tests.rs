@@ -50,6 +50,7 @@ field_per_v = 1.2
 rate_uv = 20.0
 field_per_v = 1.5
 worn = 0.5
+spread = 0.4
 [retention]
 neutral_v = -1.0
 share = 0.01

@@ -191,3 +191,24 @@ fn references_without_errors_stay() {
         assert_eq!(condition.rber(page_type, &shifts), 0.0);
     }
 }
+
+/// Moved references undo the mean effect of reads, and not that cells differ in it.
+#[test]
+fn reads_leave_errors_at_the_best_references() {
+    let rber = |spread: f64, reads: u64| {
+        let text = format!(
+            "[levels]\nvth_mean_v = [-1.0, 1.0, 2.0, 3.0]\n\
+             vth_sigma_v = [0.35, 0.15, 0.15, 0.15]\n\
+             [read_disturb]\nrate_uv = 5.0\nspread = {spread}\n"
+        );
+        let config = CellConfig::parse(&text, "test").unwrap();
+        let cell = Cell::new(&config, 2, PageOrder::OneShot).unwrap();
+        let condition = Condition::new(&cell, &Stress { reads, ..Stress::default() });
+        (0..2).map(|page| condition.rber(page, &condition.best_shifts_v(page))).sum::<f64>()
+    };
+    let ladder = [0, 10_000, 100_000, 400_000].map(|reads| rber(0.4, reads));
+    assert!(ladder.windows(2).all(|pair| pair[1] >= 0.999 * pair[0]), "{ladder:?}");
+    assert!(ladder[3] > 3.0 * ladder[0], "{ladder:?}");
+    // Cells that differ are worse off than cells that are alike.
+    assert!(ladder[3] > 1.5 * rber(0.0, 400_000), "{ladder:?}");
+}

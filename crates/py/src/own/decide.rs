@@ -1,12 +1,11 @@
 //! Decisions of a whole FTL in Python: each is a call of a method of `nandlab.ftl.Ftl`.
 
 use super::flash::Flash;
-use super::{Given, copy, exchange, raised, unfit};
+use super::{Given, copy, exchange, raised, unfit, units};
 use base::Result;
 use base::archive::Archive;
 use pyo3::call::PyCallArgs;
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
 use ssd::ftl::own::{Decide, Facts, View};
 use ssd::ftl::{DieSet, Lpn, Move};
 use std::sync::Arc;
@@ -90,14 +89,6 @@ impl Deciding {
         }
         answer.extract().map(Some).map_err(|_| unfit(&answer, expected))
     }
-}
-
-/// Units as Python gets them.
-fn units<'py>(
-    py: Python<'py>,
-    units: impl ExactSizeIterator<Item = u32>,
-) -> Result<Bound<'py, PyTuple>> {
-    PyTuple::new(py, units).map_err(raised)
 }
 
 const A_BLOCK: &str = "a block (a whole number), or None";

@@ -1,6 +1,6 @@
 //! Decisions over `page` in Python: each is a call of a method of `nandlab.ftl.PageHooks`.
 
-use super::{Given, copy, exchange, raised, unfit};
+use super::{Given, copy, exchange, raised, unfit, units};
 use base::Result;
 use base::archive::Archive;
 use numpy::PyArray1;
@@ -17,8 +17,12 @@ pub(super) struct Hooking {
     object: Py<PyAny>,
     begin: Method,
     stream: Method,
+    stream_moves: Method,
     victim: Method,
     collect: Method,
+    programmed: Method,
+    erased: Method,
+    trimmed: Method,
 }
 
 impl Hooking {
@@ -29,8 +33,12 @@ impl Hooking {
         Ok(Self {
             begin: method("begin")?,
             stream: method("stream")?,
+            stream_moves: method("stream_moves")?,
             victim: method("victim")?,
             collect: method("collect")?,
+            programmed: method("programmed")?,
+            erased: method("erased")?,
+            trimmed: method("trimmed")?,
             object: object.clone().unbind(),
             given: given.clone(),
         })
@@ -41,7 +49,9 @@ impl Hooks for Hooking {
     fn facts(&self) -> HookFacts {
         HookFacts {
             streams: self.given.streams,
+            move_streams: self.given.move_streams,
             has_stream: self.stream.is_some(),
+            is_told: [&self.programmed, &self.erased, &self.trimmed].iter().any(|m| m.is_some()),
             has_victim: self.victim.is_some(),
             has_collect: self.collect.is_some(),
         }
@@ -57,6 +67,14 @@ impl Hooks for Hooking {
         let Some(stream) = &self.stream else { return Ok(0) };
         Python::attach(|py| {
             let answer = stream.bind(py).call1((unit.0, hint)).map_err(raised)?;
+            answer.extract().map_err(|_| unfit(&answer, "a stream (a whole number)"))
+        })
+    }
+
+    fn stream_moves(&mut self, unit: Lpn) -> Result<u32> {
+        let Some(stream_moves) = &self.stream_moves else { return Ok(0) };
+        Python::attach(|py| {
+            let answer = stream_moves.bind(py).call1((unit.0,)).map_err(raised)?;
             answer.extract().map_err(|_| unfit(&answer, "a stream (a whole number)"))
         })
     }
@@ -81,6 +99,24 @@ impl Hooks for Hooking {
             let answer = collect.bind(py).call1((die, free_blocks, is_idle)).map_err(raised)?;
             answer.is_truthy().map_err(raised)
         })
+    }
+
+    fn programmed(&mut self, block: u32, lpns: &[Lpn], is_moved: bool) -> Result<()> {
+        let Some(programmed) = &self.programmed else { return Ok(()) };
+        Python::attach(|py| {
+            let lpns = units(py, lpns.iter().map(|lpn| lpn.0))?;
+            programmed.call1(py, (block, lpns, is_moved)).map(drop).map_err(raised)
+        })
+    }
+
+    fn erased(&mut self, block: u32) -> Result<()> {
+        let Some(erased) = &self.erased else { return Ok(()) };
+        Python::attach(|py| erased.call1(py, (block,)).map(drop)).map_err(raised)
+    }
+
+    fn trimmed(&mut self, unit: Lpn) -> Result<()> {
+        let Some(trimmed) = &self.trimmed else { return Ok(()) };
+        Python::attach(|py| trimmed.call1(py, (unit.0,)).map(drop)).map_err(raised)
     }
 
     fn twin(&self) -> Result<Box<dyn Hooks>> {

@@ -17,6 +17,7 @@ use decide::Deciding;
 use hooks::Hooking;
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
+use pyo3::types::PyTuple;
 use ssd::ftl::own::{self, Decide, Hooks};
 use std::sync::Arc;
 
@@ -27,6 +28,7 @@ struct Given {
     methods: Vec<String>,
     streams: u32,
     open_blocks: u32,
+    move_streams: u32,
 }
 
 impl Given {
@@ -60,9 +62,10 @@ impl OwnFtl {
         methods: Vec<String>,
         streams: u32,
         open_blocks: u32,
+        move_streams: u32,
         facts: &str,
     ) -> PyResult<Self> {
-        let given = Given { object, methods, streams, open_blocks };
+        let given = Given { object, methods, streams, open_blocks, move_streams };
         of(given, name, is_whole, facts).map(Self)
     }
 }
@@ -112,6 +115,14 @@ fn raised(error: PyErr) -> Error {
 fn unfit(answer: &Bound<'_, PyAny>, expected: &str) -> Error {
     let shown = answer.repr().map_or_else(|_| "?".into(), |text| text.to_string());
     Error::new("", format!("returned {shown}")).expected(expected)
+}
+
+/// Units as Python gets them.
+fn units<'py>(
+    py: Python<'py>,
+    units: impl ExactSizeIterator<Item = u32>,
+) -> Result<Bound<'py, PyTuple>> {
+    PyTuple::new(py, units).map_err(raised)
 }
 
 /// A deep copy.

@@ -57,6 +57,12 @@ impl Gate {
         }
     }
 
+    /// Whether a die is kept from host data by its collection.
+    #[inline]
+    fn is_closed(&self, die: Die) -> bool {
+        self.held.contains(die) || self.blocked.iter().any(|dies| dies.contains(die))
+    }
+
     /// A die may take host data again, where it needs not be collected first.
     fn open(&mut self, die: Die) {
         self.occupied.remove(die);
@@ -75,11 +81,19 @@ impl Ssd {
     pub(super) fn vacate(&mut self, die: Die) -> bool {
         if self.jobs.is_busy(Job::of(die)) && !self.ftl.keeps_pace(die) {
             self.gate.held.insert(die);
+            self.tell_die(die);
             return false;
         }
         self.gate.open(die);
+        self.tell_die(die);
         self.writer.buffer.rows.wake_die(die);
         true
+    }
+
+    /// Tells a die whether it is closed to host data.
+    #[inline]
+    fn tell_die(&mut self, die: Die) {
+        self.flash.close_die(self.events.now(), die, self.gate.is_closed(die));
     }
 
     /// A step of collection of a die is done; returns whether the host waited for it.
@@ -94,6 +108,7 @@ impl Ssd {
         while let Some(die) = self.gate.writable[stream].next_from(0) {
             self.gate.writable[stream].remove(die);
             self.gate.blocked[stream].insert(die);
+            self.tell_die(die);
             self.start_collect(die);
         }
         // Collection that is under way will come back here; without any, look at all again.
@@ -110,6 +125,7 @@ impl Ssd {
                 writable.insert(erased);
             }
         }
+        self.tell_die(erased);
         self.collect_blocked();
     }
 

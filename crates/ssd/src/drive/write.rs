@@ -10,7 +10,9 @@ use crate::blame::Cause;
 use crate::buffer::flush::Flushes;
 use crate::buffer::{Buffer, NONE, Rest, Slot, State};
 use crate::config::SsdConfig;
+use crate::flash::Flash;
 use crate::flash::command::{Command, Kind, Owner, Purpose};
+use crate::flash::die::done_by_all;
 use crate::flash::scheduler::Class;
 use crate::ftl::contract::key_among;
 use crate::ftl::{Carried, Ftl, Hint, Job, Key, Lpn, Place, Program, Stream};
@@ -137,6 +139,10 @@ impl Ssd {
             // First come, first served: no write overtakes a stalled one.
             self.counts.stalls += 1;
             self.writer.stalled.push_back(slot);
+            if let Some(blame) = &mut self.flash.blame {
+                let doings = done_by_all(&self.flash.dies, now);
+                blame.found_full(slot, doings);
+            }
         }
         self.drain_buffer();
     }
@@ -594,7 +600,18 @@ impl Ssd {
                 return;
             }
             self.writer.stalled.pop_front();
+            if self.flash.blame.is_some() {
+                self.blame_full(slot);
+            }
         }
+    }
+
+    /// Books the time that a write has waited for room in the buffer.
+    #[cold]
+    fn blame_full(&mut self, slot: u32) {
+        let now = self.now();
+        let Flash { blame: Some(blame), dies, .. } = &mut self.flash else { return };
+        blame.found_room(slot, now, &done_by_all(dies, now));
     }
 
     /// Forgets every unit that lies wholly inside the request.

@@ -63,6 +63,10 @@ pub enum Purpose {
     Merge,
     /// Data of a block that is refreshed.
     Refresh,
+    /// Cold data moved by static wear levelling.
+    Level,
+    /// Data that leave a cache of single-level blocks.
+    Fold,
 }
 
 /// A flash command.

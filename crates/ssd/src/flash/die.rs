@@ -10,6 +10,7 @@ use base::event::EventQueue;
 use nand::chip::{CombinedRead, MultiPlaneRead};
 use nand::energy::Operation;
 use nand::geometry::{Block, Die, MAX_PLANES};
+use nand::timing::Timing;
 
 /// Reads of a queue, from its first on, among which others are looked for to join that one.
 const JOIN_WINDOW: usize = 16;
@@ -69,6 +70,8 @@ pub(crate) struct DieState {
     /// The page registers hold data of a copy: until its program starts, only commands of its class
     /// do.
     pub(crate) is_kept: bool,
+    /// Closed to host data until its collection is no longer behind.
+    pub(crate) is_closed: bool,
     /// In the bus queue.
     pub(crate) on_bus: bool,
     pub(crate) suspended: Option<Suspended>,
@@ -91,13 +94,18 @@ impl DieState {
     #[inline]
     fn spent_until(&self, now: Time) -> Spent {
         let spent = now.since(self.since).0;
-        let doing = match self.phase {
-            Phase::Reading | Phase::Fetching | Phase::Programming | Phase::Erasing => self.doing,
-            // With data in its registers, or something suspended, it is not idle: it waits.
-            Phase::Idle if self.output == NONE && self.suspended.is_none() => Doing::Idle,
-            Phase::Suspending => Doing::Suspend,
-            Phase::Idle | Phase::Holding | Phase::Blocked | Phase::Loading => Doing::Wait,
-        };
+        let doing =
+            match self.phase {
+                Phase::Reading | Phase::Fetching | Phase::Programming | Phase::Erasing => {
+                    self.doing
+                }
+                // With data in its registers, or something suspended, it is not idle: it waits.
+                Phase::Idle if self.output == NONE && self.suspended.is_none() => {
+                    if self.is_closed { Doing::Closed } else { Doing::Idle }
+                }
+                Phase::Suspending => Doing::Suspend,
+                Phase::Idle | Phase::Holding | Phase::Blocked | Phase::Loading => Doing::Wait,
+            };
         // The start of an operation that is over lies behind us.
         let before = self.array_start.since(self.since).0.min(spent);
         Spent { doing, worked: spent - before, before }
@@ -111,6 +119,16 @@ impl DieState {
         times[self.lead as usize] += before;
         times
     }
+}
+
+/// Time by kind of work up to `now`, over all dies.
+#[cold]
+pub(crate) fn done_by_all(dies: &[DieState], now: Time) -> [u64; DOINGS] {
+    let mut sums = [0; DOINGS];
+    for die in dies {
+        sums.iter_mut().zip(die.times_at(now)).for_each(|(sum, time)| *sum += time);
+    }
+    sums
 }
 
 /// Time since the last change of a die: that of its work, and that of its `lead`.
@@ -518,6 +536,16 @@ impl Flash {
         self.join_bus(events, die);
     }
 
+    /// Opens a die to host data, or closes it.
+    #[inline]
+    pub(crate) fn close_die(&mut self, now: Time, die: Die, is_closed: bool) {
+        let state = &mut self.dies[die.0 as usize];
+        if state.is_closed != is_closed {
+            state.account(now);
+            state.is_closed = is_closed;
+        }
+    }
+
     #[inline]
     pub(crate) fn set_phase(&mut self, now: Time, die: Die, phase: Phase) {
         let state = &mut self.dies[die.0 as usize];
@@ -579,9 +607,11 @@ impl Flash {
     pub(crate) fn resume(&mut self, events: &mut EventQueue, die: Die, suspended: Suspended) {
         let now = events.now();
         self.set_phase(now, die, suspended.phase);
-        let resume = self.chips.of_die(die).timing.resume;
+        let Timing { resume, suspends_max, .. } = self.chips.of_die(die).timing;
+        let may_suspend = self.dies[die.0 as usize].suspends < suspends_max;
         let doing = match suspended.phase {
-            Phase::Erasing => Doing::Erase,
+            Phase::Erasing if may_suspend => Doing::Erase,
+            Phase::Erasing => Doing::LastErase,
             _ => Doing::of(&self.commands[suspended.command], false),
         };
         let state = &mut self.dies[die.0 as usize];
@@ -602,7 +632,9 @@ fn read_span(command: &Command) -> SpanKind {
         (Purpose::Merge, _) => SpanKind::MergeRead,
         (Purpose::Refresh, _) => SpanKind::RefreshRead,
         (Purpose::Data, Class::Patrol) => SpanKind::PatrolRead,
-        (Purpose::Data, Class::Collect) => SpanKind::CollectRead,
+        (Purpose::Data, Class::Collect) | (Purpose::Level | Purpose::Fold, _) => {
+            SpanKind::CollectRead
+        }
         (Purpose::Data, Class::Read | Class::Write) => SpanKind::Read,
     }
 }
@@ -613,7 +645,9 @@ fn program_span(command: &Command) -> SpanKind {
         (Purpose::Map, _) => SpanKind::MapProgram,
         (Purpose::Merge, _) => SpanKind::MergeProgram,
         (Purpose::Refresh, _) => SpanKind::RefreshProgram,
-        (Purpose::Data, Class::Collect) => SpanKind::CollectProgram,
+        (Purpose::Data, Class::Collect) | (Purpose::Level | Purpose::Fold, _) => {
+            SpanKind::CollectProgram
+        }
         (Purpose::Data, Class::Read | Class::Write | Class::Patrol) => SpanKind::Program,
     }
 }

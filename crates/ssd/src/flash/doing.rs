@@ -1,4 +1,4 @@
-//! What a die does, and for how long it has done each of these things.
+//! Kinds of work of a die, and the time that it has spent on each.
 
 use super::command::{Command, Purpose};
 use super::scheduler::Class;
@@ -9,7 +9,7 @@ use serde::Serialize;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Doing {
-    /// Nothing.
+    /// Nothing, with host data welcome.
     Idle,
     /// Holding or waiting for data, command cycles.
     Wait,
@@ -35,13 +35,25 @@ pub(crate) enum Doing {
     RefreshProgram,
     /// Reading for a patrol.
     PatrolRead,
+    /// Reading data that static wear levelling moves.
+    LevelRead,
+    /// Programming them.
+    LevelProgram,
+    /// Reading data that leave a cache of single-level blocks.
+    FoldRead,
+    /// Programming them.
+    FoldProgram,
     /// Erasing.
     Erase,
+    /// Erasing after as many suspends as the chip allows: reads wait for its end.
+    LastErase,
     /// Suspending a program or an erase.
     Suspend,
+    /// Nothing, and closed to host data until its collection is no longer behind.
+    Closed,
 }
 
-pub(crate) const DOINGS: usize = 15;
+pub(crate) const DOINGS: usize = 21;
 
 impl Doing {
     /// The array read or program of a command.
@@ -54,6 +66,10 @@ impl Doing {
             (Purpose::Merge, _, false) => Self::MergeProgram,
             (Purpose::Refresh, _, true) => Self::RefreshRead,
             (Purpose::Refresh, _, false) => Self::RefreshProgram,
+            (Purpose::Level, _, true) => Self::LevelRead,
+            (Purpose::Level, _, false) => Self::LevelProgram,
+            (Purpose::Fold, _, true) => Self::FoldRead,
+            (Purpose::Fold, _, false) => Self::FoldProgram,
             (Purpose::Data, Class::Patrol, _) => Self::PatrolRead,
             (Purpose::Data, Class::Collect, true) => Self::CollectRead,
             (Purpose::Data, Class::Collect, false) => Self::CollectProgram,
@@ -84,15 +100,19 @@ impl DieTimes {
     /// The same in fewer accounts.
     pub(crate) fn of(doings: &[u64; DOINGS]) -> Self {
         let sum = |of: &[Doing]| of.iter().map(|&doing| doings[doing as usize]).sum();
-        use Doing::{CollectProgram, CollectRead, Erase, Idle, MapProgram, MapRead};
-        use Doing::{MergeProgram, MergeRead, PatrolRead, Program, Read};
-        use Doing::{RefreshProgram, RefreshRead, Suspend, Wait};
+        use Doing::{Closed, Idle, LastErase, Suspend, Wait};
+        use Doing::{CollectProgram, CollectRead, Erase, FoldProgram, FoldRead, LevelProgram};
+        use Doing::{LevelRead, MapProgram, MapRead, MergeProgram, MergeRead, PatrolRead, Program};
+        use Doing::{Read, RefreshProgram, RefreshRead};
+        let moved_read = [CollectRead, MergeRead, RefreshRead, LevelRead, FoldRead];
+        let moved_program =
+            [CollectProgram, MergeProgram, RefreshProgram, LevelProgram, FoldProgram];
         Self {
-            read_ns: sum(&[Read, CollectRead, MapRead, MergeRead, RefreshRead, PatrolRead]),
-            program_ns: sum(&[Program, CollectProgram, MapProgram, MergeProgram, RefreshProgram]),
-            erase_ns: sum(&[Erase]),
+            read_ns: sum(&[Read, MapRead, PatrolRead]) + sum(&moved_read),
+            program_ns: sum(&[Program, MapProgram]) + sum(&moved_program),
+            erase_ns: sum(&[Erase, LastErase]),
             wait_ns: sum(&[Suspend, Wait]),
-            idle_ns: sum(&[Idle]),
+            idle_ns: sum(&[Idle, Closed]),
         }
     }
 

@@ -166,6 +166,7 @@ impl Flash {
             end: Time::NEVER,
             queues: Queues::EMPTY,
             is_kept: false,
+            is_closed: false,
             active: NONE,
             senses: 0,
             output: NONE,

@@ -40,7 +40,8 @@ impl Flash {
             (state.phase, state.end, state.active) = (Phase::Idle, Time::NEVER, NONE);
             (state.queues, state.output) = (Queues::EMPTY, NONE);
             (state.suspended, state.suspends, state.senses) = (None, 0, 0);
-            (state.on_bus, state.bus_next, state.is_kept) = (false, NONE, false);
+            (state.on_bus, state.bus_next) = (false, NONE);
+            (state.is_kept, state.is_closed) = (false, false);
             (state.since, state.array_start) = (now, now);
             (state.doing, state.lead) = (Doing::Idle, Doing::Wait);
         }

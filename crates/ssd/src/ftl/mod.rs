@@ -26,7 +26,7 @@ mod zoned;
 
 pub use contract::{
     Access, Build, Carried, Context, DieSet, Ftl, FtlConfig, FtlCounts, Hint, Job, Key, Known, Lpn,
-    MOST_STREAMS, Move, Place, Program, Step, Stream, Until, Untimed, Urgency, Work,
+    MOST_STREAMS, Move, Place, Program, Reason, Step, Stream, Until, Untimed, Urgency, Work,
 };
 pub(crate) use untimed::{AHEAD, endless, most_effort, name_of};
 

@@ -4,7 +4,7 @@
 //! joined. Rows are filled across victims instead of padding each one's last row; a drained victim
 //! is erased when the row that holds its last unit has been programmed.
 
-use crate::ftl::{Lpn, Move, Step, Work};
+use crate::ftl::{Lpn, Move, Reason, Step, Work};
 use base::memory::prefetch;
 use nand::geometry::{Block, Geometry, Ppn};
 use serde::{Deserialize, Serialize};
@@ -93,6 +93,9 @@ impl Draining {
     #[inline]
     pub fn step(&mut self, geometry: &Geometry, most: usize, work: &mut Work) -> Step {
         if !work.moves.is_empty() {
+            if self.is_levelling {
+                work.reason = Reason::Levelling;
+            }
             return Step::Move;
         }
         if self.drained.is_empty() {

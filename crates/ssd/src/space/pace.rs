@@ -17,18 +17,18 @@ pub struct Pace {
 }
 
 impl Pace {
-    /// For dies that keep `reserve` sets of `set_units` units from the host. `is_shared` says that
-    /// host and collection write to the same set.
+    /// For dies that keep `reserve` sets of `set_units` units from the host. Collection writes to
+    /// `move_streams` sets of its own, or with 0 to that of the host.
     ///
     /// When the host needs another set, one must be free beyond the reserve and beyond two parts of
     /// the room that the host cannot use: units that collection has passed and not yet erased (up
-    /// to a set), and the rest of collection's own set (up to another). Each is half a set on
+    /// to a set), and the rest of collection's own sets (up to one each). Each is half a set on
     /// average. In one case of eight both together exceed one and a half sets; the die then waits
     /// for a part of a victim. A higher level would avoid that wait and cost write amplification,
     /// because room holds no invalid data. The level is at most the room at which collection
     /// begins: above it the host would wait there.
-    pub fn new(gc: &GcConfig, reserve: u32, is_shared: bool, set_units: u32) -> Self {
-        let half_sets = 2 * reserve + if is_shared { 2 } else { 3 };
+    pub fn new(gc: &GcConfig, reserve: u32, move_streams: u32, set_units: u32) -> Self {
+        let half_sets = 2 * reserve + 2 + move_streams;
         let half_sets = half_sets.min(2 * gc.start_free_blocks);
         let least_units = u64::from(half_sets) * u64::from(set_units) / 2;
         Self { least_units: if gc.paced { least_units } else { 0 } }

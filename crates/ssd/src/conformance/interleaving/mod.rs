@@ -143,6 +143,10 @@ impl Interleaving {
                     let pages = format!("chip.geometry.pages_per_block={}", 2 * programs);
                     more = vec!["chip.cell_bits=2".into(), pages];
                 }
+                // One that sorts moved data gives them blocks of their own.
+                Err(error) if error.place == "ftl.separate_gc_stream" && more.is_empty() => {
+                    more = vec!["ftl.separate_gc_stream=true".into()];
+                }
                 // One that programs pages again gets a chip whose pages are programmed one by one.
                 Err(error) if error.place == "chip.page_order" && more.is_empty() => {
                     more = match per_program {

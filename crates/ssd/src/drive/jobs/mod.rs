@@ -10,7 +10,9 @@ use super::Ssd;
 use super::read::Earlier;
 use crate::flash::command::{Command, Kind, NONE, Owner, Purpose};
 use crate::flash::scheduler::Class;
-use crate::ftl::{self, Carried, Job, Lpn, Move, Place, Program, Step, Stream, Urgency, Work};
+use crate::ftl::{
+    self, Carried, Job, Lpn, Move, Place, Program, Reason, Step, Stream, Urgency, Work,
+};
 use base::Error;
 pub(super) use copyback::OnChip;
 use copyback::Way;
@@ -23,6 +25,8 @@ use std::ops::Range;
 struct State {
     is_busy: bool,
     work: Work,
+    /// Why its last step moves units.
+    reason: Reason,
     /// What stands beside the units that it moves, where the drive can lose power.
     owned: Vec<Owned>,
     /// Reads, programs or erases of its step that are not done, and moves that wait for a place.
@@ -164,8 +168,13 @@ impl Ssd {
             Owner::Job(_) | Owner::Moves { .. } if self.is_refreshed(from) => Purpose::Refresh,
             Owner::Map(_) => Purpose::Map,
             _ if !self.units.has(Lpn(lpn)) => Purpose::Map,
-            Owner::Job(job) | Owner::Moves { job, .. } if self.die_of(job).is_none() => {
-                Purpose::Merge
+            Owner::Job(job) | Owner::Moves { job, .. } => {
+                match self.jobs.states[job.0 as usize].reason {
+                    Reason::Levelling => Purpose::Level,
+                    Reason::Folding => Purpose::Fold,
+                    Reason::Space if self.die_of(job).is_none() => Purpose::Merge,
+                    Reason::Space => Purpose::Data,
+                }
             }
             _ => Purpose::Data,
         }
@@ -217,6 +226,7 @@ impl Ssd {
         }
         let mut work = std::mem::take(&mut self.jobs.state(job).work);
         let step = self.ftl.step(job, urgency, &mut work);
+        self.jobs.state(job).reason = work.reason;
         let is_endless = self.is_endless(job, work.moves.len());
         match step {
             Step::Done => self.stop_job(job),

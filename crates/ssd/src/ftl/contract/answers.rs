@@ -101,13 +101,28 @@ pub struct Work {
     /// Blocks to be erased, of any dies. Those of one die that follow each other, in different
     /// planes, are erased by one command.
     pub blocks: Vec<Block>,
+    /// Why the units are moved.
+    pub reason: Reason,
+}
+
+/// Why a job moves units, as `--explain` tells it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Reason {
+    /// For space: garbage collection of a die, or a merge of several.
+    #[default]
+    Space,
+    /// Static wear levelling: cold data leave blocks that have few cycles.
+    Levelling,
+    /// Folding: data leave a cache of single-level blocks.
+    Folding,
 }
 
 impl Work {
-    /// Forgets both.
+    /// Forgets all of it.
     #[inline]
     pub fn clear(&mut self) {
         self.moves.clear();
         self.blocks.clear();
+        self.reason = Reason::Space;
     }
 }

@@ -13,7 +13,7 @@ mod program;
 mod withdrawal;
 mod zones;
 
-pub use answers::{Access, Known, Place, Step, Until, Urgency, Work};
+pub use answers::{Access, Known, Place, Reason, Step, Until, Urgency, Work};
 pub use context::{Build, Context, DieKind, FtlConfig};
 pub use names::{Hint, Job, Key, Lpn, MOST_STREAMS, Stream};
 pub use program::{Carried, Move, Program};

@@ -129,7 +129,7 @@ impl Area {
     pub(super) fn own(geometry: &Geometry, planes_per_program: u32, pages: u32) -> Own {
         let homes = geometry.planes() / planes_per_program;
         let blocks = pages.div_ceil(homes).div_ceil(geometry.units_per_block());
-        Own { units: pages, blocks: 2 * blocks + 2 }
+        Own { units: pages, blocks: 2 * blocks + 2, ..Own::NOTHING }
     }
 
     pub(super) fn new(page: &PageFtl, pages: u32) -> Self {

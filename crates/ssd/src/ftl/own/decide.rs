@@ -111,8 +111,13 @@ pub trait Decide: Send {
 pub struct HookFacts {
     /// Streams of host data, 1 to 16.
     pub streams: u32,
+    /// Streams of the data that collection moves, 1 to 16: with more than one `stream_moves` is
+    /// asked.
+    pub move_streams: u32,
     /// `stream` is asked; otherwise the hint modulo `streams` decides.
     pub has_stream: bool,
+    /// `programmed`, `erased` and `trimmed` are told.
+    pub is_told: bool,
     /// `victim` is asked; otherwise the policy of `gc`.
     pub has_victim: bool,
     /// `collect` is asked; otherwise `gc.start_free_blocks` decides.
@@ -143,12 +148,32 @@ pub trait Hooks: Send {
     /// The stream of data of `unit` that the host writes under stream hint `hint`.
     fn stream(&mut self, unit: Lpn, hint: u8) -> Result<u32>;
 
+    /// The stream of moved data that `unit` goes to, which collection has found in a victim.
+    fn stream_moves(&mut self, _unit: Lpn) -> Result<u32> {
+        Ok(0)
+    }
+
     /// The next block of `plane` to empty, of these; there is at least one.
     fn victim(&mut self, plane: u32, candidates: &[Candidate]) -> Result<u32>;
 
     /// Whether to collect `die`, whose poorest planes have this many free blocks, more than their
     /// reserve.
     fn collect(&mut self, die: u32, free_blocks: u32, is_idle: bool) -> Result<bool>;
+
+    /// The newest data of these units are in `block`; `is_moved` says that collection moved them.
+    fn programmed(&mut self, _block: u32, _units: &[Lpn], _is_moved: bool) -> Result<()> {
+        Ok(())
+    }
+
+    /// A block has been erased: it is free.
+    fn erased(&mut self, _block: u32) -> Result<()> {
+        Ok(())
+    }
+
+    /// The data of a unit have been trimmed.
+    fn trimmed(&mut self, _unit: Lpn) -> Result<()> {
+        Ok(())
+    }
 
     /// The same decisions for a clone of the drive.
     fn twin(&self) -> Result<Box<dyn Hooks>>;

@@ -1,4 +1,5 @@
-//! `page` with hooks: a user chooses the stream of a unit, the victims, and when to collect.
+//! `page` with hooks: a user chooses the stream of a unit that is written or moved, the victims, and
+//! when to collect, and is told what has been programmed, erased and trimmed.
 //!
 //! A hook that is left out costs nothing: the policy of `gc` and the levels of `page` decide then.
 
@@ -142,6 +143,8 @@ pub(super) struct Hooked {
     page: PageFtl,
     facts: HookFacts,
     shared: Shared,
+    /// Working space: units of one block of a program.
+    told: Vec<Lpn>,
 }
 
 impl Hooked {
@@ -161,6 +164,15 @@ impl Hooked {
         if facts.has_stream && facts.streams == 1 {
             return Err(Error::new(format!("{name}.stream"), "it is never asked")
                 .expected("`streams`, 2 to 16, beside a method `stream`"));
+        }
+        if !(1..=MOST_STREAMS).contains(&facts.move_streams) {
+            let problem = facts.move_streams.to_string();
+            let expected = format!("1 to {MOST_STREAMS}");
+            return Err(Error::new(format!("{name}.move_streams"), problem).expected(expected));
+        }
+        if facts.move_streams > 1 && !params.separate_gc_stream {
+            let problem = format!("false, with {} streams of moved data", facts.move_streams);
+            return Err(Error::new("ftl.separate_gc_stream", problem).expected("true"));
         }
         params.host_streams = facts.streams as u8;
         let geometry = &context.geometry;
@@ -197,11 +209,12 @@ impl Hooked {
             let problem = format!("{} dies, with the hooks of `{name}`", params.superblock_dies);
             return Err(Error::new("ftl.superblock_dies", problem).expected("1"));
         }
-        let page = PageFtl::new(context, &params, Own::NOTHING)?;
+        let own = Own { move_streams: facts.move_streams, ..Own::NOTHING };
+        let page = PageFtl::new(context, &params, own)?;
         let begun = hooks.begin(page.logical_units);
         begun.map_err(|error| raised(error, || format!("{name}.begin()")))?;
         shared.lock().hooks = Some(hooks);
-        Ok(Self { page, facts, shared })
+        Ok(Self { page, facts, shared, told: Vec::new() })
     }
 
     /// How urgent collection of a die is by the hook: `page` decides where the host must wait.
@@ -225,6 +238,44 @@ impl Hooked {
     fn is_broken(&self) -> bool {
         self.shared.lock().fault.is_some()
     }
+
+    /// The next step of a job whose moved data have several streams.
+    fn sorted_step(&mut self, job: Job, urgency: Urgency, work: &mut Work) -> Step {
+        let Self { page, shared, facts, .. } = self;
+        let mut stream_of = |unit: Lpn| {
+            let mut hooking = shared.lock();
+            let call = || format!("stream_moves({})", unit.0);
+            let stream = hooking.ask(call, |hooks| hooks.stream_moves(unit)).unwrap_or(0);
+            if stream < facts.move_streams {
+                return stream;
+            }
+            let rule = format!("a stream, 0 to {} (`move_streams`)", facts.move_streams - 1);
+            hooking.fail(&call(), format!("{stream} is no stream"), &rule);
+            0
+        };
+        page.sorted_step(job, urgency, work, &mut stream_of)
+    }
+
+    /// Tells which units each block of a program holds the newest data of.
+    #[cold]
+    fn tell_programmed(&mut self, program: &Program, is_moved: bool) {
+        let mut told = std::mem::take(&mut self.told);
+        for &block in program.blocks() {
+            told.clear();
+            told.extend((0..program.units).filter_map(|unit| {
+                let ppn = program.ppn(&self.page.geometry, unit);
+                let lpn = Lpn(self.page.owner[ppn.0 as usize]);
+                let is_here = self.page.geometry.block_of(ppn) == block;
+                (is_here && self.page.map.get(lpn.0 as usize) == Some(&ppn.0)).then_some(lpn)
+            }));
+            if !told.is_empty() {
+                let call = || format!("programmed({}, {} units)", block.0, told.len());
+                let mut hooking = self.shared.lock();
+                hooking.ask(call, |hooks| hooks.programmed(block.0, &told, is_moved));
+            }
+        }
+        self.told = told;
+    }
 }
 
 impl Clone for Hooked {
@@ -234,13 +285,13 @@ impl Clone for Hooked {
         if self.facts.has_victim {
             page.candidates.ask(Box::new(Asking(shared.clone())));
         }
-        Self { page, facts: self.facts, shared }
+        Self { page, facts: self.facts, shared, told: Vec::new() }
     }
 }
 
 impl State for Hooked {
     fn exchange(&mut self, archive: &mut Archive<'_>) -> Result<()> {
-        let Self { page, facts: _, shared } = self;
+        let Self { page, facts: _, shared, told: _ } = self;
         let mut hooking = shared.lock();
         let Hooking { name: _, hooks, fault: _, candidates, closed_at, listed: _, collects } =
             &mut *hooking;
@@ -301,7 +352,11 @@ impl Ftl for Hooked {
     }
 
     fn programmed(&mut self, program: &Program, carried: Carried) {
+        let is_moved = matches!(carried, Carried::Moves(..));
         self.page.programmed(program, carried);
+        if self.facts.is_told {
+            self.tell_programmed(program, is_moved);
+        }
     }
 
     fn not_programmed(&mut self, program: &Program, carried: Carried) {
@@ -310,6 +365,10 @@ impl Ftl for Hooked {
 
     fn trim(&mut self, lpn: Lpn) {
         self.page.trim(lpn);
+        if self.facts.is_told {
+            let call = || format!("trimmed({})", lpn.0);
+            self.shared.lock().ask(call, |hooks| hooks.trimmed(lpn));
+        }
     }
 
     fn jobs(&self) -> u32 {
@@ -330,8 +389,12 @@ impl Ftl for Hooked {
 
     fn step(&mut self, job: Job, urgency: Urgency, work: &mut Work) -> Step {
         let urgency = self.urgency(job, urgency, false);
-        let step = self.page.step(job, urgency, work);
-        if self.facts.has_victim && self.is_broken() {
+        let is_sorted = self.facts.move_streams > 1;
+        let step = match is_sorted {
+            true => self.sorted_step(job, urgency, work),
+            false => self.page.step(job, urgency, work),
+        };
+        if (self.facts.has_victim || is_sorted) && self.is_broken() {
             work.clear();
             return Step::Done;
         }
@@ -344,6 +407,10 @@ impl Ftl for Hooked {
 
     fn erased(&mut self, block: Block) {
         self.page.erased(block);
+        if self.facts.is_told {
+            let call = || format!("erased({})", block.0);
+            self.shared.lock().ask(call, |hooks| hooks.erased(block.0));
+        }
     }
 
     fn retire(&mut self, block: Block) -> bool {

@@ -122,7 +122,7 @@ impl View {
         let groups = geometry.planes_per_die / planes_per_program;
         // A die with one open block has it for the host and for collection.
         let set_units = planes_per_program * geometry.units_per_block();
-        let pace = Pace::new(&gc, reserve, open_blocks == 1, set_units);
+        let pace = Pace::new(&gc, reserve, u32::from(open_blocks > 1), set_units);
         let mut view = Self {
             joined: planes_per_program,
             pages_per_program,

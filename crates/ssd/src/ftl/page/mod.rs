@@ -27,6 +27,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use metadata::Metadata;
+use sorting::Sorting;
 use superblocks::Superblocks;
 
 pub const MEMBER: Member<Build> = Member {
@@ -92,6 +93,7 @@ mod frontiers;
 mod metadata;
 mod programs;
 mod recover;
+mod sorting;
 mod state;
 mod superblocks;
 mod victims;
@@ -99,17 +101,19 @@ mod victims;
 /// Marks a physical unit without data.
 const PADDING: u32 = u32::MAX;
 
-/// Space on flash that an FTL keeps for itself: pages of its map.
+/// What an FTL that builds on `page` asks of it.
 #[derive(Clone, Copy)]
 pub(super) struct Own {
-    /// Units, numbered behind the logical ones.
+    /// Units on flash that it keeps for itself, pages of its map: numbered behind the logical ones.
     pub units: u32,
     /// Blocks of each plane that are kept for them.
     pub blocks: u32,
+    /// Streams of the data that collection moves.
+    pub move_streams: u32,
 }
 
 impl Own {
-    pub(super) const NOTHING: Self = Self { units: 0, blocks: 0 };
+    pub(super) const NOTHING: Self = Self { units: 0, blocks: 0, move_streams: 1 };
 }
 
 /// The page-mapped FTL, which other FTLs with a page map build on.
@@ -127,7 +131,9 @@ pub(super) struct PageFtl {
     metadata: Metadata,
     /// Units of metadata in a block, at most.
     metadata_units: u32,
+    /// The first stream of what collection moves.
     gc_frontier: u32,
+    sorting: Sorting,
     pub(super) reserve: u32,
     pub(super) gc: GcConfig,
     pace: Pace,
@@ -171,7 +177,8 @@ impl PageFtl {
         }
         let by_speed = fast_pages::of(&context.fast_pages, params)?;
         let host_streams = if by_speed.is_empty() { params.host_streams } else { 2 };
-        let streams = u32::from(host_streams) + u32::from(params.separate_gc_stream);
+        let move_streams = own.move_streams * u32::from(params.separate_gc_stream);
+        let streams = u32::from(host_streams) + move_streams;
         let metadata = Metadata::new(params.metadata_share)?;
         let rows = geometry.pages_per_block / pages_per_program;
         let held = gc.start_free_blocks.max(config.gc_reserve_blocks)
@@ -196,8 +203,7 @@ impl PageFtl {
         }
         let groups = geometry.planes_per_die / planes_per_program;
         let set_units = planes_per_program * geometry.units_per_block();
-        let is_shared = !params.separate_gc_stream;
-        let pace = Pace::new(&gc, config.gc_reserve_blocks, is_shared, groups * set_units);
+        let pace = Pace::new(&gc, config.gc_reserve_blocks, move_streams, groups * set_units);
         let Context { pe_cycles, mut bad, failed, victims, .. } = context;
         failed.iter().for_each(|block| bad[block.0 as usize] = true);
         // With all of the spare free there would be no invalid unit to collect: data would be moved
@@ -218,7 +224,8 @@ impl PageFtl {
             by_speed,
             metadata,
             metadata_units: metadata.block_units(rows, geometry.units_per_block()),
-            gc_frontier: if params.separate_gc_stream { streams - 1 } else { 0 },
+            gc_frontier: if params.separate_gc_stream { host_streams.into() } else { 0 },
+            sorting: Sorting::new(own.move_streams, geometry.dies),
             reserve: config.gc_reserve_blocks,
             gc,
             pace,
@@ -413,7 +420,7 @@ impl Ftl for PageFtl {
         }
         let (program, is_row) = self.take(index, die, label, moves.iter().map(|unit| unit.lpn));
         if is_row && !is_cold {
-            self.turn(die, self.gc_frontier);
+            self.turn(die, index as u32 / self.groups % (self.streams + 2));
         }
         self.count_moved(job, u64::from(program.units));
         Place::At(program)
@@ -457,7 +464,7 @@ impl Ftl for PageFtl {
             return self.wants_evacuation(die);
         }
         let collection = &self.collections[die.0 as usize];
-        !collection.drained.is_empty()
+        collection.drained.len() > self.kept_blocks(die)
             || (collection.is_due && !collection.victims.is_empty())
             || (self.waits(die) && self.is_roomy(die))
             || self.is_short(die, urgency, !collection.victims.is_empty())

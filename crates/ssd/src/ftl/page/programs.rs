@@ -51,7 +51,11 @@ impl PageFtl {
         }
         let has_own = self.streams > u32::from(self.host_streams);
         let label = if has_own { Stream::GC } else { Stream::host(self.gc_frontier as u8) };
-        Some((self.frontier_for(die, self.gc_frontier, 0)?, label))
+        // Of sorted data, those of another stream where its own has no room.
+        let (first, streams) = (self.sorting.stream(die), self.sorting.streams);
+        let own = (first..first + streams).map(|stream| self.gc_frontier + stream % streams);
+        let index = own.into_iter().find_map(|stream| self.frontier_for(die, stream, 0))?;
+        Some((index, label))
     }
 
     /// The next program of moves, where its blocks are open.

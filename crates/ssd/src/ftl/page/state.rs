@@ -18,6 +18,7 @@ impl State for PageFtl {
             metadata: _,
             metadata_units: _,
             gc_frontier: _,
+            sorting,
             reserve: _,
             gc: _,
             pace: _,
@@ -48,6 +49,9 @@ impl State for PageFtl {
         archive.table(next_group)?;
         archive.value(next_die)?;
         archive.value(collections)?;
+        if sorting.streams > 1 {
+            archive.value(sorting)?;
+        }
         archive.value(retirement)?;
         archive.value(had_turn)?;
         archive.value(clock)?;

@@ -15,7 +15,7 @@ mod fold;
 
 use super::contract::{
     Build, CacheState, Carried, Context, DieSet, Ftl, FtlCounts, Job, Key, Lpn, Move, Occupancy,
-    Place, Program, Ram, Step, Stream, Urgency, Wear, Work,
+    Place, Program, Ram, Reason, Step, Stream, Urgency, Wear, Work,
 };
 use super::page::{Own, PageFtl, PageParams};
 use crate::recovery::Found;
@@ -147,7 +147,7 @@ impl SlcCache {
             metadata_share: 0.0,
             superblock_dies: 1,
         };
-        let own = Own { units: 0, blocks: area.static_sets() };
+        let own = Own { blocks: area.static_sets(), ..Own::NOTHING };
         let page = PageFtl::new(context, &page_params, own)?;
         Ok(Self {
             folds: Folds::new(page.geometry.dies, page.geometry.planes_per_die, page.joined),
@@ -324,6 +324,7 @@ impl Ftl for SlcCache {
             let step = self.fold_step(die, urgency, work);
             if step != Step::Done {
                 self.folds.moving(die, step == Step::Move);
+                work.reason = Reason::Folding;
                 return step;
             }
         }

@@ -5,7 +5,7 @@
 //! erases all blocks at once, and the superblock is free.
 
 use super::Superblocks;
-use crate::ftl::contract::{Job, Move, Step, Urgency, Work};
+use crate::ftl::contract::{Job, Move, Reason, Step, Urgency, Work};
 use crate::space::draining::Draining;
 use nand::geometry::{Block, Die, Plane};
 
@@ -112,6 +112,9 @@ impl Superblocks {
         let at = &mut self.spans[span];
         if !work.moves.is_empty() {
             self.page.collections[job.0 as usize].is_levelling = at.is_levelling;
+            if at.is_levelling {
+                work.reason = Reason::Levelling;
+            }
             at.in_flight += work.moves.len() as u32;
             return Step::Move;
         }

@@ -110,8 +110,8 @@ impl Superblocks {
         let victims = OfSuperblocks::new(policy.victims(&shape)?, geometry, planes);
         page.candidates.ask(Box::new(victims));
         page.free.count_together(planes);
-        let is_shared = !params.separate_gc_stream;
-        page.pace = Pace::new(&page.gc, page.reserve, is_shared, shape.units_per_block);
+        let move_streams = u32::from(params.separate_gc_stream);
+        page.pace = Pace::new(&page.gc, page.reserve, move_streams, shape.units_per_block);
         Ok(Self {
             dies,
             members: Members::new(&page.geometry, planes),
