@@ -97,9 +97,13 @@ def show(name: str | PathLike[str]) -> str:
     return _core.show(named("show", name))
 
 
-def schema() -> dict[str, Any]:
-    """JSON Schema of a drive file."""
-    loaded: dict[str, Any] = json.loads(_core.schema())
+def schema(*, with_units: bool = False) -> dict[str, Any]:
+    """JSON Schema of a drive file.
+
+    Args:
+        with_units: takes texts with a unit, such as ``"2MiB"``, in place of numbers, as files do.
+    """
+    loaded: dict[str, Any] = json.loads(_core.schema(with_units))
     return loaded
 
 

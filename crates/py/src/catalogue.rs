@@ -31,10 +31,10 @@ pub fn show(name: &str) -> PyResult<String> {
     config::show(name).map_err(refuse)
 }
 
-/// JSON Schema of a drive file, as text.
+/// JSON Schema of a drive file, as text; `with_units` takes numbers with units too.
 #[pyfunction]
-pub fn schema() -> String {
-    config::schema().to_string()
+pub fn schema(with_units: bool) -> String {
+    config::schema(with_units).to_string()
 }
 
 /// BibTeX entries of `keys`.

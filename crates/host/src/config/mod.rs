@@ -18,6 +18,9 @@
 //!   shared by all members: `d` goes when `gc.name` turns from `d_choices` to `greedy`, and
 //!   `start_free_blocks` stays.
 //!
+//! Numbers may be written with a unit (`"2MiB"`, `"7%"`): [`base::quantity`]. They become plain ones
+//! once the layers lie over one another, so that a drive is the same either way.
+//!
 //! A `--set` that a table in a later `--set` would drop in this way is an error. Every error names
 //! the file and line, or the assignment, that its key came from.
 
@@ -32,7 +35,7 @@ pub(crate) use resolved::Resolved;
 pub use schema::schema;
 
 use base::params::{self, Table};
-use base::{Error, Result};
+use base::{Error, Result, quantity};
 use chain::Chain;
 use ecc::model::named_code::NamedCode;
 use nand::geometry::Geometry;
@@ -526,6 +529,7 @@ impl Layers {
                 check_keys(family, &path, &self.table).map_err(located)?;
             }
         }
+        quantity::to_numbers(&mut self.table, &schema::PLAIN, "").map_err(located)?;
         let mut named = BTreeMap::new();
         for section in codes(&self.table) {
             let code = self.code(&section).map_err(|error| self.origins.locate(error))?;

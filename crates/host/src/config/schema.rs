@@ -2,6 +2,7 @@
 
 use base::family::{Member, schema as schema_of};
 use base::params::Table;
+use base::quantity;
 use ecc::model::EccConfig;
 use nand::level::LevelsConfig;
 use serde_json::{Map, Value, json};
@@ -139,7 +140,19 @@ impl Family {
 
 /// JSON Schema of a drive file: the sections of [`SsdConfig`] with the families spelled out from
 /// their rosters, and the keys that compose files. No key is required: a preset may supply any.
-pub fn schema() -> Value {
+/// `with_units` takes texts such as `"2MiB"` in place of numbers, as the files do.
+pub fn schema(with_units: bool) -> Value {
+    let mut schema = PLAIN.clone();
+    if with_units {
+        quantity::allow_units(&mut schema);
+    }
+    schema
+}
+
+/// That schema without the texts.
+pub(super) static PLAIN: LazyLock<Value> = LazyLock::new(plain_schema);
+
+fn plain_schema() -> Value {
     let mut root = schema_of::<SsdConfig>();
     drop_required(&mut root);
     root["title"] = json!("nandlab drive");
@@ -290,7 +303,7 @@ mod tests {
 
     #[test]
     fn mentions_every_member_with_its_parameters() {
-        let schema = schema();
+        let schema = schema(false);
         for family in FAMILIES.iter() {
             let table = match family.path.split_once('.') {
                 Some((section, key)) => {
@@ -328,7 +341,7 @@ mod tests {
                 _ => {}
             }
         }
-        let schema = schema();
+        let schema = schema(false);
         let mut found = Vec::new();
         references(&schema, &mut found);
         assert!(found.len() > 5);

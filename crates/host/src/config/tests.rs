@@ -537,3 +537,44 @@ fn tables_are_a_drive_as_its_file_is() {
     let told = load_tables(&wrong, "drive", &[]).unwrap_err().to_string();
     assert!(told.starts_with("drive: drive.channels: "), "{told}");
 }
+
+/// Numbers with units are the numbers that they mean, in a file, in assignments and in tables: the
+/// drive and its hash are the same.
+#[test]
+fn units_make_the_same_drive() {
+    let sets = ["buffer.bytes=2097152", "ftl.overprovisioning=0.3", "gc.background_after_us=2000"];
+    let plain = loaded(SMALL, &sets).unwrap().config;
+    let text = SMALL.replace("= 0.3", "= '30%'") + "[buffer]\nbytes = \"2MiB\"\n";
+    let after = "gc.background_after_us=2ms";
+    let tables = params::parse(&text, "").unwrap();
+    for same in [
+        loaded(SMALL, &["buffer.bytes=2M", "ftl.overprovisioning=30%", after]).unwrap(),
+        loaded(SMALL, &["buffer.bytes=2097152.0", "ftl.overprovisioning=30 %", after]).unwrap(),
+        loaded(&text, &[after]).unwrap(),
+        load_tables(&tables, "drive", &[after.to_owned()]).unwrap(),
+    ] {
+        assert_eq!(same.config, plain);
+        let hash = |config| crate::report::config_hash(config).unwrap();
+        assert_eq!(hash(&same.config), hash(&plain));
+    }
+    let of_kind = ["chips.slow.channels=1", "drive.channels=2", "chips.slow.chip.preset=tlc_3d"];
+    let kind = [&of_kind[..], &["chips.slow.chip.geometry.spare_bytes=2KiB"]].concat();
+    let config = loaded(SMALL, &kind).unwrap().config;
+    assert_eq!(config.chips["slow"].chip.geometry.spare_bytes, 2048);
+
+    assert_carries(fails(SMALL, &["buffer.bytes=2MX"]), &["--set buffer.bytes=2MX", "MiB", "MB"]);
+    assert_carries(fails(SMALL, &["buffer.bytes=2.5"]), &["--set buffer.bytes=2.5"]);
+    let place = "my.toml:13: ftl.overprovisioning";
+    assert_carries(fails(&SMALL.replace("= 0.3", "= '30MiB'"), &[]), &[place, "30MiB", "%"]);
+}
+
+/// What a file may hold fits the schema that editors are given, and only there.
+#[test]
+fn the_schema_for_files_takes_units() {
+    let pattern = |with_units: bool, key: &str| {
+        let schema = schema(with_units);
+        schema["$defs"]["BufferConfig"]["properties"][key]["pattern"].clone()
+    };
+    assert!(pattern(true, "bytes").is_string() && pattern(true, "latency_us").is_string());
+    assert!(pattern(false, "bytes").is_null());
+}
