@@ -97,13 +97,14 @@ def show(name: str | PathLike[str]) -> str:
     return _core.show(named("show", name))
 
 
-def schema(*, with_units: bool = False) -> dict[str, Any]:
+def schema(*, of_files: bool = False) -> dict[str, Any]:
     """JSON Schema of a drive file.
 
     Args:
-        with_units: takes texts with a unit, such as ``"2MiB"``, in place of numbers, as files do.
+        of_files: also what files may hold beside the keys that decide something: texts with a
+            unit, such as ``"2MiB"``, in place of numbers, and the facts of a chip's fit.
     """
-    loaded: dict[str, Any] = json.loads(_core.schema(with_units))
+    loaded: dict[str, Any] = json.loads(_core.schema(of_files))
     return loaded
 
 

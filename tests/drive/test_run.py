@@ -510,20 +510,3 @@ def test_what_steady_leaves_to_collect_is_told():
     assert rested.notices == []
     assert rested.write_amplification == pytest.approx(2.53, rel=0.1)
     assert pressed.write_amplification > 1.5 * 2.53
-
-
-def test_numbers_with_units_are_the_same_drive(folder: Path):
-    plain = nandlab.run("tiny", MIXED, set={"buffer.bytes": 2097152, "ftl.overprovisioning": 0.3})
-    Path("units.toml").write_text('drive_preset = "tiny"\nftl.overprovisioning = "30%"\n')
-    tables = {"drive_preset": "tiny", "buffer": {"bytes": "2MiB"}, "ftl": {"overprovisioning": 0.3}}
-    for units in [
-        nandlab.run("tiny", MIXED, set=["buffer.bytes=2M", "ftl.overprovisioning=30%"]),
-        nandlab.run("units.toml", MIXED, set={"buffer.bytes": "2 MiB"}),
-        nandlab.run(tables, MIXED),
-    ]:
-        assert units.config == plain.config
-        assert (
-            units.to_dict()["nandlab"]["config_hash"] == plain.to_dict()["nandlab"]["config_hash"]
-        )
-    with refused("buffer.bytes", "2MX", "MiB"):
-        nandlab.run("tiny", MIXED, set={"buffer.bytes": "2MX"})

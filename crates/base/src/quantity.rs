@@ -1,12 +1,12 @@
 //! Quantities: numbers of a parameter file that are written with a unit, as `"2MiB"` or `"7%"`.
 //!
-//! Input: a table as a person wrote it, and the JSON Schema of its keys. Output: the same table with
-//! plain numbers, in the unit that the key's name ends with. A drive is the same whichever way its
+//! Input: a table as a person wrote it, and the JSON Schema of its keys. Output: the same table
+//! with plain numbers, in the unit that the key's name ends with. A drive is the same whichever way its
 //! numbers were written.
 //!
-//! - Keys of bytes (`bytes`, `..._bytes`): `KiB`, `MiB`, ... and the bare letters `K`, `M`, `G`, `T`,
-//!   `P` are powers of 1024, `kB`, `MB`, ... powers of 1000, as the GNU tools have them. Job files of
-//!   fio have fio's own rule, where `MB` is `MiB`: [`crate::units::parse_size`].
+//! - Keys of bytes (`bytes`, `..._bytes`): `KiB`, `MiB`, ... and the bare letters `K`, `M`, `G`,
+//!   `T`, `P` are powers of 1024, `kB`, `MB`, ... powers of 1000, as the GNU tools have them. Job
+//!   files of fio have fio's own rule, where `MB` is `MiB`: [`crate::units::parse_size`].
 //! - Keys of time (`..._ns`, `_us`, `_ms`, `_s`, `_hours`): `ns`, `us`, `ms`, `s`, `min`, `h`, `d`.
 //! - Numbers without a unit in their name: `%`, a hundredth.
 //!
@@ -50,8 +50,8 @@ const TIMES: [Unit; 7] = [
     Unit { name: "d", factor: 864, power: 11 },
 ];
 
-/// Ends of names whose unit is none of those that can be written behind a number. `_s` is among them
-/// behind `mb` and `mt`: rates.
+/// Ends of names whose unit is none of those that can be written behind a number. `_s` is among
+/// them behind `mb` and `mt`: rates.
 const OTHER_UNITS: [&str; 14] =
     ["v", "mv", "uv", "ev", "c", "ma", "ua", "gb", "gib", "bit", "mb_s", "mt_s", "celsius", "uj"];
 
@@ -181,15 +181,20 @@ fn replace(
                 replace(item, &inner, root, key, &format!("{place}[{index}]"))?;
             }
         }
-        Value::Float(number) if takes("integer") && !takes("number") => {
-            if number.fract() == 0.0 && number.abs() <= MOST_EXACT {
-                *value = Value::Integer(*number as i64);
-            }
+        Value::Float(number)
+            if takes("integer")
+                && !takes("number")
+                && number.fract() == 0.0
+                && number.abs() <= MOST_EXACT =>
+        {
+            *value = Value::Integer(*number as i64);
         }
-        Value::String(text) if !takes("string") && (takes("integer") || takes("number")) => {
-            if text.starts_with(|first: char| first.is_ascii_digit()) {
-                *value = number(text, Kind::of(key), !takes("number")).map_err(|e| e.at(place))?;
-            }
+        Value::String(text)
+            if !takes("string")
+                && (takes("integer") || takes("number"))
+                && text.starts_with(|first: char| first.is_ascii_digit()) =>
+        {
+            *value = number(text, Kind::of(key), !takes("number")).map_err(|e| e.at(place))?;
         }
         _ => {}
     }
@@ -280,7 +285,7 @@ fn whole_times(mantissa: &str, exponent: i32, factor: u64) -> Option<i64> {
     i64::try_from(whole).ok()
 }
 
-/// Lets a JSON Schema take the quantities that [`to_numbers`] replaces, so that editors accept them.
+/// Lets a JSON Schema take the quantities that [`to_numbers`] replaces, for editors.
 pub fn allow_units(schema: &mut Schema) {
     let root = schema.clone();
     allow_in(schema, &root);
@@ -299,8 +304,8 @@ fn allow_in(node: &mut Schema, root: &Schema) {
     }
 }
 
-/// The same for the schema of one key. A type that it refers to is written out, unless it is a table:
-/// keys of other units may refer to it.
+/// The same for the schema of one key. A type that it refers to is written out, unless it is a
+/// table: keys of other units may refer to it.
 fn allow(node: &mut Schema, root: &Schema, kind: Kind) {
     let Schema::Object(map) = node else { return };
     let path = map.get("$ref").and_then(Schema::as_str).and_then(|path| path.strip_prefix('#'));

@@ -1,5 +1,6 @@
 //! JSON Schema of drive files, derived from the structs and the rosters.
 
+use super::fit_facts::FitFacts;
 use base::family::{Member, schema as schema_of};
 use base::params::Table;
 use base::quantity;
@@ -140,16 +141,21 @@ impl Family {
 
 /// JSON Schema of a drive file: the sections of [`SsdConfig`] with the families spelled out from
 /// their rosters, and the keys that compose files. No key is required: a preset may supply any.
-/// `with_units` takes texts such as `"2MiB"` in place of numbers, as the files do.
-pub fn schema(with_units: bool) -> Value {
+/// `of_files` has what files may hold beside the keys that decide something: texts such as `"2MiB"`
+/// in place of numbers, and the facts of a chip's fit.
+pub fn schema(of_files: bool) -> Value {
     let mut schema = PLAIN.clone();
-    if with_units {
+    if of_files {
         quantity::allow_units(&mut schema);
+        let mut fit = plain(schema_of::<FitFacts>());
+        fit["description"] = json!("What the fit that made this chip says of itself; no effect");
+        let holder = definition_of(&schema, "chip");
+        schema["$defs"][&holder]["properties"]["fit"] = fit;
     }
     schema
 }
 
-/// That schema without the texts.
+/// That schema without what only files hold.
 pub(super) static PLAIN: LazyLock<Value> = LazyLock::new(plain_schema);
 
 fn plain_schema() -> Value {
