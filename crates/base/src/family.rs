@@ -3,8 +3,7 @@
 //! A roster is a const slice of [`Member`]s. The command line, the Python front, the generated
 //! reference and the conformance tests all loop over it; nobody keeps a second list.
 
-use crate::params::{self, Table};
-use crate::quantity;
+use crate::params::{self, Table, quantity};
 use crate::{Error, Result};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};

@@ -14,7 +14,6 @@ pub mod information;
 pub mod memory;
 pub mod params;
 pub mod pool;
-pub mod quantity;
 pub mod rng;
 pub mod shared;
 pub mod stats;

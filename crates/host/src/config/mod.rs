@@ -18,7 +18,7 @@
 //!   shared by all members: `d` goes when `gc.name` turns from `d_choices` to `greedy`, and
 //!   `start_free_blocks` stays.
 //!
-//! Numbers may be written with a unit (`"2MiB"`, `"7%"`): [`base::quantity`]. They become plain
+//! Numbers may be written with a unit (`"2MiB"`, `"7%"`): [`quantity`]. They become plain
 //! ones once the layers lie over one another, so that a drive is the same either way.
 //!
 //! `drive.capacity_bytes` drops a lower layer's `ftl.overprovisioning`, and the other way around.
@@ -39,8 +39,8 @@ pub(crate) use preset::{names, workload};
 pub(crate) use resolved::Resolved;
 pub use schema::schema;
 
-use base::params::{self, Table};
-use base::{Error, Result, quantity};
+use base::params::{self, Table, quantity};
+use base::{Error, Result};
 use chain::Chain;
 use ecc::model::named_code::NamedCode;
 use nand::geometry::Geometry;

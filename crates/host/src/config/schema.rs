@@ -2,8 +2,7 @@
 
 use super::fit_facts::FitFacts;
 use base::family::{Member, schema as schema_of};
-use base::params::Table;
-use base::quantity;
+use base::params::{Table, quantity};
 use ecc::model::EccConfig;
 use nand::level::LevelsConfig;
 use serde_json::{Map, Value, json};

@@ -1,8 +1,8 @@
 //! Quantities: numbers of a parameter file that are written with a unit, as `"2MiB"` or `"7%"`.
 //!
 //! Input: a table as a person wrote it, and the JSON Schema of its keys. Output: the same table
-//! with plain numbers, in the unit that the key's name ends with. A drive is the same whichever way its
-//! numbers were written.
+//! with plain numbers, in the unit that the key's name ends with. A drive is the same whichever
+//! way its numbers were written.
 //!
 //! - Keys of bytes (`bytes`, `..._bytes`): `KiB`, `MiB`, ... and the bare letters `K`, `M`, `G`,
 //!   `T`, `P` are powers of 1024, `kB`, `MB`, ... powers of 1000, as the GNU tools have them. Job
