@@ -69,6 +69,9 @@ def test_laws_that_know_no_temperature(nandlab: Callable[..., Ended], folder: Pa
         parts = ["age.temperature_c=40", "40 C", "chip.array", f"`{law}`"]
         parts += ["activation energy", "hint", "chip.array.activation_ev"]
         nandlab(*warm, "--set", f"chip.array.name={law}").refused(*parts)
+    # At the temperature of its rates there is nothing to convert.
+    law = ["--set", "chip.array.name=power_law", "--set", "chip.array.reference_c=40"]
+    nandlab(*warm, *law).succeeded()
     law = ["--set", "chip.array.name=power_law", "--set", "chip.array.activation_ev=1.1"]
     nandlab(*warm, *law).succeeded()
     wrong = {"400": "-100 to 300", "nan": "-100 to 300", '"x"': "age.temperature_c"}

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import math
+import re
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import nandlab as lab
-from tests.conftest import Ended, carries
+from nandlab import _core
+from nandlab.catalogue import load_config
+from tests.conftest import Ended, carries, refused
 
 Run = Callable[..., Ended]
 
@@ -126,3 +131,62 @@ def test_a_report_has_the_covariance_of_its_parameters() -> None:
         wide = (math.log(high / low) if is_log else high - low) / 2
         assert wide == pytest.approx(1.96 * report["covariance"][i][i] ** 0.5, rel=0.3)
     assert report["covariance"][0][1] == pytest.approx(report["covariance"][1][0])
+
+
+def fitted(law: str, model: dict[str, object]) -> lab.fit.Fit:
+    """A law fitted to counts of the model, up to 6000 cycles and 2400 hours."""
+    grid = np.meshgrid([300, 1000, 3000, 6000], [1.0, 24, 240, 2400])
+    cycles, hours = (axis.ravel() for axis in grid)
+    states = [(0, int(n), float(t), 0) for n, t in zip(cycles, hours, strict=True)]
+    rates = np.array(_core.Array(json.dumps(model)).rber(states))
+    size = np.full(len(rates), 10**7)
+    errors = np.random.default_rng(8).binomial(size, rates)
+    data = {"pe_cycles": cycles, "retention_hours": hours, "bits_read": size}
+    return lab.fit({**data, "bit_errors": errors}, law)
+
+
+POWER = {"name": "power_law", "epsilon": 1e-5, "alpha": 3.3e-11, "k": 1.9, "beta": 2e-8}
+POWER |= {"m": 0.9, "n": 0.6, "gamma": 0.0, "p": 0.0, "q": 1.0}
+
+
+@pytest.mark.parametrize("model", [POWER, {"name": "retention_law"}], ids=lambda m: str(m["name"]))
+def test_a_chip_file_knows_what_its_fit_knows(model: dict[str, object], folder: Path) -> None:
+    """The same endurances with the same intervals, and where they are beyond the data."""
+    found = fitted(str(model["name"]), model)
+    Path("chip.toml").write_text(found.chip_toml("mqsim_mlc"))
+    for ask in ({"retention_hours": [24, 8760]}, {"retention_hours": 24, "level": 0.8}):
+        fit, file = (lab.endurance(one, t=400, **ask) for one in (found, "chip.toml"))
+        assert file.points == fit.points
+        assert all(one.pe_cycles_low < one.pe_cycles < one.pe_cycles_high for one in file.points)
+        assert file.notes() == fit.notes()
+        carries(file.notes()[-1], f"extrapolations of {found.law}", "6,000 cycles")
+
+
+def test_facts_of_a_fit_change_no_drive(folder: Path) -> None:
+    text = fitted("power_law", POWER).chip_toml("wang2014_mlc")
+    Path("chip.toml").write_text(text)
+    Path("bare.toml").write_text(text[: text.index("[fit]")])
+    told, bare = (load_config("tiny", [f"chip.preset={one}.toml"]) for one in ("chip", "bare"))
+    assert told.config_hash == bare.config_hash
+    assert told.config == bare.config
+    # A chip that was fitted before has the facts of its last fit.
+    again = fitted("retention_law", {"name": "retention_law"}).chip_toml("chip.toml")
+    assert again.count("[fit]") == 1
+    with refused("level", "a fit", "[fit]"):
+        lab.endurance("bare.toml", level=0.9)
+
+
+def test_facts_that_do_not_belong_to_the_rates(folder: Path) -> None:
+    """Rates that somebody changed have no intervals, and say so; broken facts are refused."""
+    text = fitted("power_law", POWER).chip_toml("wang2014_mlc")
+    alpha = re.search(r"^alpha = (\S+)", text, flags=re.M)
+    assert alpha
+    Path("chip.toml").write_text(text.replace(alpha[0], f"alpha = {2 * float(alpha[1])!r}"))
+    changed = lab.endurance("chip.toml", t=400)
+    assert changed.points[0].pe_cycles_low is None
+    carries(" ".join(changed.notes()), "chip.toml", "changed")
+    Path("chip.toml").write_text(text.replace("is_log = [", "is_log = [true, "))
+    with refused("chip.toml", "fit.is_log", "one for each"):
+        lab.endurance("chip.toml")
+    with refused("chip.toml", "chip.fit.is_log"):
+        load_config("tiny", ["chip.preset=chip.toml"])

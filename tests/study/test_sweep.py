@@ -91,6 +91,9 @@ def test_identity_is_all_that_affects_the_result(folder: Path):
     assert ids(small(columns=["host.iops"], reports=False)) == base
     axes = {"job.iodepth": [1, 8, 9], "ftl.overprovisioning": [0.2, 0.3]}
     assert set(base) < set(ids(small(axes=axes)))
+    # The same numbers with units are the same points.
+    axes = {"job.iodepth": [1, 8], "ftl.overprovisioning": ["20%", "30%"]}
+    assert ids(small(axes=axes)) == ids(small(axes=axes | {"ftl.overprovisioning": [0.2, 0.3]}))
     # Others: everything that a run depends on.
     changes: list[dict[str, Any]] = [
         {"seed": 7},

@@ -3,7 +3,7 @@
 //! A roster is a const slice of [`Member`]s. The command line, the Python front, the generated
 //! reference and the conformance tests all loop over it; nobody keeps a second list.
 
-use crate::params::{self, Table};
+use crate::params::{self, Table, quantity};
 use crate::{Error, Result};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
@@ -48,9 +48,15 @@ pub fn schema<P: JsonSchema>() -> serde_json::Value {
     schemars::schema_for!(P).to_value()
 }
 
-/// Reads `P` strictly and writes it back complete: the `check` of a [`Member`].
-pub fn check<P: DeserializeOwned + Serialize>(table: &Table, place: &str) -> Result<Table> {
-    let params: P = params::read(table, place)?;
+/// Reads `P` strictly, numbers with units among them, and writes it back complete: the `check` of a
+/// [`Member`].
+pub fn check<P: DeserializeOwned + Serialize + JsonSchema>(
+    table: &Table,
+    place: &str,
+) -> Result<Table> {
+    let mut table = table.clone();
+    quantity::to_numbers(&mut table, &schema::<P>(), place)?;
+    let params: P = params::read(&table, place)?;
     params::write(&params)
 }
 

@@ -31,10 +31,18 @@ pub fn show(name: &str) -> PyResult<String> {
     config::show(name).map_err(refuse)
 }
 
-/// JSON Schema of a drive file, as text.
+/// JSON Schema of a drive file, as text; `of_files` has what only files hold, too.
 #[pyfunction]
-pub fn schema() -> String {
-    config::schema().to_string()
+pub fn schema(of_files: bool) -> String {
+    config::schema(of_files).to_string()
+}
+
+/// Refuses the `[fit]` table of a chip, as JSON, if its facts do not belong together.
+#[pyfunction]
+pub fn check_fit_facts(facts: &str, place: &str) -> PyResult<()> {
+    let facts = serde_json::from_str(facts)
+        .map_err(|error| refuse(base::Error::new(place, error.to_string())))?;
+    config::check_fit_facts(Some(facts), place).map_err(refuse)
 }
 
 /// BibTeX entries of `keys`.

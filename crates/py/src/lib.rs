@@ -46,7 +46,8 @@ mod _core {
     use super::board::Board;
     #[pymodule_export]
     use super::catalogue::{
-        bibliography, presets, schema, show, toml_to_json, trace_info, vectors, version,
+        bibliography, check_fit_facts, presets, schema, show, toml_to_json, trace_info, vectors,
+        version,
     };
     #[pymodule_export]
     use super::cell::Cell;

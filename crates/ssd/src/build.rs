@@ -8,7 +8,7 @@ use crate::failure::read_reclaim::ReadReclaim;
 use crate::failure::refresh::{self, Refresh};
 use crate::failure::retry::{self, Reread, Retry};
 use crate::flash::{Flash, copyback, scheduler};
-use crate::ftl::contract::{DieKind, Ram};
+use crate::ftl::contract::{DieKind, Ram, overprovisioning_for};
 use crate::ftl::{self, Context, Ftl, FtlConfig};
 use crate::medium::cells::CellMedium;
 use crate::recovery::backup::Backup;
@@ -19,23 +19,17 @@ use base::units::{Hours, format_size};
 use base::{Error, Result, Time};
 use ecc::wom::voltage::VoltageCode;
 use nand::chip::coded::{CodedPages, Group};
-use nand::chip::{BlockMode, Chips, DataRber};
+use nand::chip::{BlockMode, ChipConfig, Chips, DataRber};
 use nand::fault::is_factory_bad;
 use nand::geometry::{Block, Geometry, GeometryConfig};
+use nand::wordline::page_sites;
 use std::sync::Arc;
 
 /// Bytes that a drive's tables will take: 8 a physical unit, and the tables of its blocks; with a
 /// recovery 12 a unit for out-of-band areas, and 8 while it starts up; with copies on the chip 5 a
 /// page.
 pub fn memory_bytes(config: &SsdConfig) -> Result<u64> {
-    let dies = u64::from(config.drive.channels) * u64::from(config.drive.dies_per_channel);
-    let mut largest = config.chip.geometry.clone();
-    for (_, chip) in config.kinds() {
-        let GeometryConfig { blocks_per_plane, pages_per_block, .. } = chip.geometry;
-        largest.blocks_per_plane = largest.blocks_per_plane.max(blocks_per_plane);
-        largest.pages_per_block = largest.pages_per_block.max(pages_per_block);
-    }
-    let geometry = Geometry::new(&largest, dies, config.drive_unit_bytes())?;
+    let geometry = layout(config)?;
     let lists = u64::from(geometry.planes()) * u64::from(geometry.units_per_block() + 1) * 4;
     let buffer = buffer_slots(config, &geometry) * 64;
     let copies = copyback::memory_bytes(config, &geometry)?;
@@ -46,6 +40,78 @@ pub fn memory_bytes(config: &SsdConfig) -> Result<u64> {
         + buffer
         + copies)
 }
+
+/// Layout of the flash, by the largest blocks and planes of its kinds of chips.
+fn layout(config: &SsdConfig) -> Result<Geometry> {
+    let dies = u64::from(config.drive.channels) * u64::from(config.drive.dies_per_channel);
+    let mut largest = config.chip.geometry.clone();
+    for (_, chip) in config.kinds() {
+        let GeometryConfig { blocks_per_plane, pages_per_block, .. } = chip.geometry;
+        largest.blocks_per_plane = largest.blocks_per_plane.max(blocks_per_plane);
+        largest.pages_per_block = largest.pages_per_block.max(pages_per_block);
+    }
+    Geometry::new(&largest, dies, config.drive_unit_bytes())
+}
+
+/// Mapping units of the blocks that are not bad: what over-provisioning counts as physical.
+/// `pages` are those of a block of each kind of chips.
+fn good_units(config: &SsdConfig, geometry: &Geometry, bad: &[bool], pages: &[u32]) -> u64 {
+    let of_die = config.kind_of_dies().unwrap_or_default();
+    let of =
+        |block: Block| u64::from(pages[usize::from(of_die[geometry.die_of(block).0 as usize])]);
+    let good = (0..geometry.blocks()).map(Block).filter(|block| !bad[block.0 as usize]);
+    good.map(of).sum::<u64>() * u64::from(geometry.units_per_page)
+}
+
+/// The configuration with the over-provisioning that leaves `drive.capacity`, if that is
+/// given. `given` is the over-provisioning that was given beside it, which must be the same.
+/// Refuses a capacity that the flash does not have.
+pub fn sized(mut config: SsdConfig, given: Option<f64>) -> Result<SsdConfig> {
+    let Some(capacity) = config.drive.capacity else { return Ok(config) };
+    let geometry = layout(&config)?;
+    let pages = |chip: &ChipConfig| -> Result<u32> {
+        let pages = chip.geometry.pages_per_block;
+        let sites = page_sites(chip.page_order, chip.cell_bits, pages)?;
+        let fast = sites.iter().filter(|site| site.page_type == 0).count() as u32;
+        Ok(if config.drive.single_level { fast } else { pages })
+    };
+    let pages: Vec<u32> =
+        config.kinds().into_iter().map(|(_, chip)| pages(chip)).collect::<Result<_>>()?;
+    let physical = good_units(&config, &geometry, &bad_blocks(&config, &geometry), &pages);
+    let unit = u64::from(geometry.unit_bytes);
+    let logical = capacity / unit;
+    let place = "drive.capacity";
+    if logical == 0 || logical >= physical {
+        let problem = format!("{capacity} bytes of {} in good blocks", physical * unit);
+        return Err(Error::new(place, problem)
+            .expected(format!("{unit} to less than {}", physical * unit))
+            .hint("a larger chip.geometry, or more drive.channels, give more"));
+    }
+    let overprovisioning = overprovisioning_for(logical, physical);
+    if let Some(given) = given.filter(|given| (given - overprovisioning).abs() > 1e-6) {
+        let problem = format!(
+            "{capacity} bytes with ftl.overprovisioning = {given}: both say how much the host \
+             sees, and this capacity leaves {overprovisioning:.6}"
+        );
+        return Err(Error::new(place, problem).expected("one of the two"));
+    }
+    config.ftl.params.insert("overprovisioning".into(), overprovisioning.into());
+    Ok(config)
+}
+
+/// An error about over-provisioning, moved to the capacity that it follows from.
+fn about_capacity(config: &SsdConfig, mut error: Error) -> Error {
+    if let Some(capacity) = config.drive.capacity.filter(|_| error.place == OVERPROVISIONING) {
+        error.place = "drive.capacity".to_owned();
+        error.problem = format!("{capacity} bytes: over-provisioning {}", error.problem);
+        if !error.expected.is_empty() {
+            error.expected = format!("a capacity whose over-provisioning is {}", error.expected);
+        }
+    }
+    error
+}
+
+const OVERPROVISIONING: &str = "ftl.overprovisioning";
 
 /// Units that the largest program carries, at most.
 fn most_row_units(config: &SsdConfig, geometry: &Geometry) -> u64 {
@@ -181,8 +247,10 @@ fn keep_at(chips: &mut Chips, celsius: f64, config: &SsdConfig) -> Result<()> {
     kept.unwrap_or_else(|| {
         let array = &config.chip.array.name;
         let problem = format!("{celsius} C: chip.array `{array}` has no activation energy");
-        Err(Error::new("age.temperature_c", problem)
-            .hint("leave it out, set chip.array.activation_ev, or use another array"))
+        Err(Error::new("age.temperature_c", problem).hint(
+            "leave it out, give the temperature of the rates (chip.array.reference_c), set \
+                 chip.array.activation_ev, or use another array",
+        ))
     })
 }
 
@@ -211,6 +279,14 @@ pub fn context(config: &SsdConfig, chips: &Chips) -> Result<Context> {
     }
     let good = (0..geometry.blocks()).map(Block).filter(|block| !bad[block.0 as usize]);
     let failed = good.filter(|&block| chips.failed_before(block)).collect();
+    if let Some(capacity) = config.drive.capacity {
+        // Blocks that the drive keeps for itself are no space that the host could lose.
+        let pages: Vec<u32> = chips.kinds().map(|kind| kind.pages(BlockMode::Native)).collect();
+        let physical = good_units(config, &geometry, &bad, &pages);
+        let logical = capacity / u64::from(geometry.unit_bytes);
+        common.sold_units = Some(logical);
+        common.overprovisioning = common.overprovisioning_of(physical);
+    }
     Ok(Context {
         bad,
         failed,
@@ -255,10 +331,11 @@ pub fn build_ftl(config: &SsdConfig, context: Context) -> Result<Box<dyn Ftl>> {
     let ftl = match &config.own_ftl {
         Some(own) => {
             choice.params.remove("own");
-            own.build(context, &choice.params)?
+            own.build(context, &choice.params)
         }
-        None => (choice.resolve(ftl::ROSTER, "ftl")?.build)(context, &choice.params)?,
+        None => (choice.resolve(ftl::ROSTER, "ftl")?.build)(context, &choice.params),
     };
+    let ftl = ftl.map_err(|error| about_capacity(config, error))?;
     let parts = ftl.ram();
     let needed: u64 = parts.iter().map(|part| part.bytes).sum();
     if limit > 0 && needed > limit {

@@ -220,7 +220,7 @@ def show(
 @guarded
 def schema() -> None:
     """Prints the JSON Schema of a drive file."""
-    print(json_text.dumps(catalogue.schema(), indent=2))
+    print(json_text.dumps(catalogue.schema(of_files=True), indent=2))
 
 
 @app.command()

@@ -37,6 +37,7 @@ from nandlab.ecc.pages import (
 from nandlab.ecc.uber import Ecc, T
 from nandlab.endurance.of_drive import drive_named, read_of
 from nandlab.endurance.rates import MOST_PE_CYCLES, PageState, Rates, RberLimit, check_celsius
+from nandlab.fit.facts import FitFacts
 from nandlab.fit.fitting import Fit
 from nandlab.given.arguments import flag, number, numbers, path_or_none, several, to_json, whole
 from nandlab.given.names import names_checked
@@ -52,7 +53,7 @@ HOURS_PER_YEAR = 8760.0
 RETENTION_HOURS = (24.0, 168.0, 730.0, 2190.0, HOURS_PER_YEAR, 10 * HOURS_PER_YEAR)
 """A day, a week, a month, three months, a year, ten years."""
 
-DRAWS = 200
+DRAWS = 400
 """Array models drawn from a fit for an interval."""
 
 
@@ -239,7 +240,8 @@ def endurance(
     Args:
         chip: a preset, a chip file or a mapping of its tables (one of which is ``array``, ``cell``
             or ``preset``); the table of an array model, as ``[array]`` has it; or a
-            fit, whose uncertainty then gives every endurance an interval. Keys that a table leaves
+            fit. The uncertainty of a fit, or of the one that a chip file keeps, gives every
+            endurance an interval. Keys that a table leaves
             out have their defaults, as in a chip file: of `power_law` those of Kim et al. 2019,
             with wear, retention and reads. A term goes with its scale at 0: ``"alpha": 0``,
             ``"beta": 0``, ``"gamma": 0``. Or a drive, preset, file or tables (``drive/NAME``
@@ -269,20 +271,11 @@ def endurance(
         reads: of the block since it was erased.
         page_type: page type by name, as ``upper``, or as a number from 0, the lower page; default:
             the worst one.
-        level: of the intervals, where `chip` is a fit (0.95).
+        level: of the intervals, where `chip` is a fit or keeps one (0.95).
 
     Raises:
         NandlabError: no such chip, one without errors, or a value out of range.
     """
-    if level is not None and not isinstance(chip, Fit):
-        raise refusal(
-            "endurance",
-            f"level = {level!r}: only a fit has confidence intervals",
-            hint="use level with a fit",
-        )
-    level = 0.95 if level is None else number("endurance: level", level)
-    if not 0.5 <= level < 1:
-        raise refusal("endurance", f"level = {level:g}: out of range", "0.5 to below 1")
     sizes: dict[str, Any] = {"t": t, "codeword_bits": codeword_bits, "user_bits": user_bits}
     usual, name = PROFILES[PROFILE], ""
     kept_for: Sequence[float] = RETENTION_HOURS
@@ -297,7 +290,16 @@ def endurance(
     kept_hours = _numbers("retention_hours", retention_hours, kept_for)
     at_c = _numbers("temperature_c", temperature_c, (usual.temperature_c,))
     targets = _numbers("uber", uber, (usual.uber,))
-    rates, drawn = _rates(chip, is_best)
+    rates, drawn, fitted = _rates(chip, is_best)
+    if level is not None and not drawn:
+        raise refusal(
+            "endurance",
+            f"level = {level!r}: only a fit has confidence intervals",
+            hint="use level with a fit, or with a chip file that keeps one ([fit] covariance)",
+        )
+    level = 0.95 if level is None else number("endurance: level", level)
+    if not 0.5 <= level < 1:
+        raise refusal("endurance", f"level = {level:g}: out of range", "0.5 to below 1")
     ages = [one.aging(reference_c, activation_ev) for one in (rates, *drawn)]
     pages = rates.pages(page_type)
     reads = whole("endurance: reads", reads, 0, 2**32 - 1)
@@ -342,8 +344,8 @@ def endurance(
                         pe_cycles_measured=rates.measured_to,
                     )
                 )
-    if isinstance(chip, Fit):
-        notes += _beyond(chip, points, ages[0])
+    if fitted is not None:
+        notes += _beyond(fitted, points, ages[0])
     return Endurance(name or rates.name, points, ecc, level, notes)
 
 
@@ -353,13 +355,13 @@ def _numbers(name: str, given: ArrayLike | None, usual: Sequence[float]) -> Sequ
 
 
 def _beyond(
-    fitted: Fit, points: Sequence[Point], aged: Callable[[float, float], float]
+    fitted: FitFacts, points: Sequence[Point], aged: Callable[[float, float], float]
 ) -> list[str]:
     """A note where a law is asked for more than the data that it was fitted to hold."""
-    if fitted.array["name"] == "table":
+    if fitted.law == "table":
         # Its rates end with its points, and the table of endurances says so.
         return []
-    ranges = fitted.ranges()
+    ranges = fitted.ranges
     cycles = ranges.get("pe_cycles", (0.0, 0.0))[1]
     hours = ranges.get("retention_hours", (0.0, 0.0))[1]
     beyond = [
@@ -478,21 +480,17 @@ def duration(hours: float) -> str:
 
 def _rates(
     chip: str | PathLike[str] | Mapping[str, Any] | Fit, is_best: bool | None
-) -> tuple[Rates, list[Rates]]:
-    """The error rates of a chip; more of them where it is a fit, by its uncertainty."""
+) -> tuple[Rates, list[Rates], FitFacts | None]:
+    """The error rates of a chip; more of them where it is of a fit, by its uncertainty."""
     if is_best is not None:
         flag("is_best", is_best)
     if isinstance(chip, Fit):
         _no_references(chip.law, is_best)
         name = f"{chip.law} of {Path(chip.data.name).name}"
-        drawn = chip.draws(DRAWS)
-        if len(drawn) < DRAWS // 2:
-            raise refusal(
-                "endurance",
-                f"{name}: in {DRAWS - len(drawn)} of {DRAWS} draws, errors fall with stress",
-                hint="fit more data",
-            )
-        return Rates(name, chip.array), [Rates(name, array) for array in drawn]
+        facts = FitFacts.of(chip)
+        # A table has rates and no law: each is drawn for itself, as the fit knows them.
+        drawn = _drawn(name, facts, chip.array) if facts.covariance else chip.draws(DRAWS)
+        return Rates(name, chip.array), [Rates(name, array) for array in drawn], facts
     bits, source = 0, ""
     chip = fspath(chip) if isinstance(chip, PathLike) else chip
     is_chip = isinstance(chip, str) or (
@@ -522,11 +520,34 @@ def _rates(
             about = _with_cell(chip)
             bits, order = about.cell_bits, about.page_order
             cell = _core.Cell(about.text, about.place, about.sets, bits, order)
-            return Rates(name, array, cell, bits, is_best=is_best is not False), []
+            return Rates(name, array, cell, bits, is_best=is_best is not False), [], None
         if "cell" in tables:
             source = f"by array `{array['name']}` of {name}; its cell is not used"
     _no_references(str(array["name"]), is_best)
-    return Rates(name, array, bits=bits, source=source), []
+    rates = Rates(name, array, bits=bits, source=source)
+    if "fit" not in tables:
+        return rates, [], None
+    facts = FitFacts.read(tables["fit"], f"{name}: fit")
+    if not facts.covariance:
+        return rates, [], facts
+    if not facts.is_of(array):
+        changed = f"the array of {name} was changed since it was fitted: no intervals"
+        rates.source = f"{source}; {changed}" if source else changed
+        return rates, [], None
+    drawn = _drawn(name, facts, array)
+    return rates, [Rates(name, array, bits=bits) for array in drawn], facts
+
+
+def _drawn(name: str, facts: FitFacts, array: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Array models by the uncertainty of a law."""
+    drawn = facts.draws(array, DRAWS)
+    if len(drawn) < DRAWS // 2:
+        raise refusal(
+            "endurance",
+            f"{name}: in {DRAWS - len(drawn)} of {DRAWS} draws, errors fall with stress",
+            hint="fit more data",
+        )
+    return drawn
 
 
 def _with_cell(chip: str | Mapping[str, Any]) -> Source:

@@ -12,14 +12,12 @@ from nandlab import _core
 from nandlab.catalogue import chip_text, presets
 from nandlab.cell.model import Cell, cell
 from nandlab.fit.cell import cell_levels
+from nandlab.fit.facts import ARRAY_KEYS, FitFacts
 from nandlab.given.refusal import refusal
 from nandlab.given.toml import parse_toml, toml_value
 
 if TYPE_CHECKING:
     from nandlab.fit.fitting import Fit, Parameter
-
-#: Fitted parameters by the names that they have in the array model, where they differ.
-_NAMES = {"beta_1": "a", "beta_2": "b"}
 
 
 def chip_toml(fitted: Fit, chip: str) -> str:
@@ -51,13 +49,15 @@ def chip_toml(fitted: Fit, chip: str) -> str:
         r"^summary\s*=.*$", lambda _: f"summary = {toml_value(summary)}", text, count=1, flags=re.M
     )
     own = [*_array(fitted, int(tables.get("cell_bits", 1)))]
-    kept = _without(text, "array", chip)
+    kept = _without(_without(text, "fit", chip), "array", chip)
     if fitted.bins is not None:
         # The cell that was measured takes the place of the chip's own.
         had = _own_cell(tables, chip)
         kept = _without(_with_times(kept, had), "cell", chip)
         gray = None if had is None else had.gray
         own += ["", "[cell.levels]", *cell_levels(fitted, tables, chip, gray)]
+    else:
+        own += ["", "[fit]", *FitFacts.of(fitted).lines()]
     lines = [
         f"# {chip} with {what} fitted to {fitted.data.name} by `nandlab fit`.",
         f"# {fitted.law}: {fitted._trials()}.",
@@ -131,7 +131,7 @@ def _array(fitted: Fit, cell_bits: int) -> list[str]:
     lines = []
     for key, value in fitted.array.items():
         written = f"{key} = {toml_value(value)}"
-        parameter = by_name.get(key) or by_name.get(_NAMES.get(key, ""))
+        parameter = by_name.get(key) or by_name.get(ARRAY_KEYS.get(key, ""))
         if isinstance(value, str):
             lines.append(written)
         elif isinstance(value, list):

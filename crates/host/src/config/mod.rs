@@ -2,7 +2,7 @@
 //!
 //! Input: the text of a drive and assignments; output: a [`Loaded`] drive. `preset` has the files
 //! that come with nandlab, `chain` the drive presets of a drive, `schema` the JSON Schema of drive
-//! files.
+//! files, `fit_facts` what a chip says of the fit that made it.
 //!
 //! The layers, from the lowest: the file of `drive_preset`, the file itself, then the `--set`
 //! assignments in their order, of which those that choose something come first. In every layer
@@ -18,20 +18,28 @@
 //!   shared by all members: `d` goes when `gc.name` turns from `d_choices` to `greedy`, and
 //!   `start_free_blocks` stays.
 //!
+//! Numbers may be written with a unit (`"2MiB"`, `"7%"`): [`quantity`]. They become plain
+//! ones once the layers lie over one another, so that a drive is the same either way.
+//!
+//! `drive.capacity` drops a lower layer's `ftl.overprovisioning`, and the other way around.
+//!
 //! A `--set` that a table in a later `--set` would drop in this way is an error. Every error names
 //! the file and line, or the assignment, that its key came from.
 
 mod chain;
+mod fit_facts;
 mod preset;
 mod resolved;
 mod schema;
+mod space;
 
+pub use fit_facts::check as check_fit_facts;
 pub use preset::{Preset, bibliography, presets, show};
 pub(crate) use preset::{names, workload};
 pub(crate) use resolved::Resolved;
 pub use schema::schema;
 
-use base::params::{self, Table};
+use base::params::{self, Table, quantity};
 use base::{Error, Result};
 use chain::Chain;
 use ecc::model::named_code::NamedCode;
@@ -376,6 +384,7 @@ impl Layers {
                 }
             }
         }
+        self.choose_space(&table, &written)?;
         params::merge(&mut self.table, table);
         self.origins.paths.extend(origins.paths.clone());
         Ok(())
@@ -521,17 +530,23 @@ impl Layers {
 
     fn checked(mut self) -> Result<Loaded> {
         let located = |error| self.origins.locate(error);
+        for chip in chips(&self.table) {
+            let fit = at_mut(&mut self.table, &chip).and_then(|chip| chip.remove("fit"));
+            check_fit_facts(fit, &join(&chip, "fit")).map_err(located)?;
+        }
         for family in FAMILIES.iter() {
             for path in tables_of(family, &self.table) {
                 check_keys(family, &path, &self.table).map_err(located)?;
             }
         }
+        quantity::to_numbers(&mut self.table, &schema::PLAIN, "").map_err(located)?;
         let mut named = BTreeMap::new();
         for section in codes(&self.table) {
             let code = self.code(&section).map_err(|error| self.origins.locate(error))?;
             named.insert(section, code);
         }
         let located = |error| self.origins.locate(error);
+        let given = self.spare_beside_capacity();
         let config = params::read::<SsdConfig>(&self.table, "")
             .and_then(|mut config| {
                 config.code = named.remove("ecc").flatten();
@@ -541,6 +556,7 @@ impl Layers {
                 config.complete()
             })
             .and_then(|config| check_chip(&config).map(|()| config))
+            .and_then(|config| ssd::build::sized(config, given))
             .map_err(located)?;
         let mut cite: BTreeSet<String> = self.cites.values().flatten().cloned().collect();
         for family in FAMILIES.iter() {

@@ -1,7 +1,8 @@
 //! JSON Schema of drive files, derived from the structs and the rosters.
 
+use super::fit_facts::FitFacts;
 use base::family::{Member, schema as schema_of};
-use base::params::Table;
+use base::params::{Table, quantity};
 use ecc::model::EccConfig;
 use nand::level::LevelsConfig;
 use serde_json::{Map, Value, json};
@@ -139,7 +140,24 @@ impl Family {
 
 /// JSON Schema of a drive file: the sections of [`SsdConfig`] with the families spelled out from
 /// their rosters, and the keys that compose files. No key is required: a preset may supply any.
-pub fn schema() -> Value {
+/// `of_files` has what files may hold beside the keys that decide something: texts such as `"2MiB"`
+/// in place of numbers, and the facts of a chip's fit.
+pub fn schema(of_files: bool) -> Value {
+    let mut schema = PLAIN.clone();
+    if of_files {
+        quantity::allow_units(&mut schema);
+        let mut fit = plain(schema_of::<FitFacts>());
+        fit["description"] = json!("What the fit that made this chip says of itself; no effect");
+        let holder = definition_of(&schema, "chip");
+        schema["$defs"][&holder]["properties"]["fit"] = fit;
+    }
+    schema
+}
+
+/// That schema without what only files hold.
+pub(super) static PLAIN: LazyLock<Value> = LazyLock::new(plain_schema);
+
+fn plain_schema() -> Value {
     let mut root = schema_of::<SsdConfig>();
     drop_required(&mut root);
     root["title"] = json!("nandlab drive");
@@ -290,7 +308,7 @@ mod tests {
 
     #[test]
     fn mentions_every_member_with_its_parameters() {
-        let schema = schema();
+        let schema = schema(false);
         for family in FAMILIES.iter() {
             let table = match family.path.split_once('.') {
                 Some((section, key)) => {
@@ -328,7 +346,7 @@ mod tests {
                 _ => {}
             }
         }
-        let schema = schema();
+        let schema = schema(false);
         let mut found = Vec::new();
         references(&schema, &mut found);
         assert!(found.len() > 5);

@@ -537,3 +537,121 @@ fn tables_are_a_drive_as_its_file_is() {
     let told = load_tables(&wrong, "drive", &[]).unwrap_err().to_string();
     assert!(told.starts_with("drive: drive.channels: "), "{told}");
 }
+
+/// Numbers with units are the numbers that they mean, in a file, in assignments and in tables: the
+/// drive and its hash are the same.
+#[test]
+fn units_make_the_same_drive() {
+    let sets = ["buffer.bytes=2097152", "ftl.overprovisioning=0.3", "gc.background_after_us=2000"];
+    let plain = loaded(SMALL, &sets).unwrap().config;
+    let text = SMALL.replace("= 0.3", "= '30%'") + "[buffer]\nbytes = \"2MiB\"\n";
+    let after = "gc.background_after_us=2ms";
+    let tables = params::parse(&text, "").unwrap();
+    for same in [
+        loaded(SMALL, &["buffer.bytes=2M", "ftl.overprovisioning=30%", after]).unwrap(),
+        loaded(SMALL, &["buffer.bytes=2097152.0", "ftl.overprovisioning=30 %", after]).unwrap(),
+        loaded(&text, &[after]).unwrap(),
+        load_tables(&tables, "drive", &[after.to_owned()]).unwrap(),
+    ] {
+        assert_eq!(same.config, plain);
+        let hash = |config| crate::report::config_hash(config).unwrap();
+        assert_eq!(hash(&same.config), hash(&plain));
+    }
+    let of_kind = ["chips.slow.channels=1", "drive.channels=2", "chips.slow.chip.preset=tlc_3d"];
+    let kind = [&of_kind[..], &["chips.slow.chip.geometry.spare_bytes=2KiB"]].concat();
+    let config = loaded(SMALL, &kind).unwrap().config;
+    assert_eq!(config.chips["slow"].chip.geometry.spare_bytes, 2048);
+
+    assert_carries(fails(SMALL, &["buffer.bytes=2MX"]), &["--set buffer.bytes=2MX", "MiB", "MB"]);
+    assert_carries(fails(SMALL, &["buffer.bytes=2.5"]), &["--set buffer.bytes=2.5"]);
+    let place = "my.toml:13: ftl.overprovisioning";
+    assert_carries(fails(&SMALL.replace("= 0.3", "= '30MiB'"), &[]), &[place, "30MiB", "%"]);
+}
+
+/// What a file may hold fits the schema that editors are given, and only there.
+#[test]
+fn the_schema_for_files_takes_units() {
+    let pattern = |of_files: bool, key: &str| {
+        let schema = schema(of_files);
+        schema["$defs"]["BufferConfig"]["properties"][key]["pattern"].clone()
+    };
+    assert!(pattern(true, "bytes").is_string() && pattern(true, "latency_us").is_string());
+    assert!(pattern(false, "bytes").is_null());
+}
+
+/// The capacity that the host sees is the one that was given, whatever the FTL keeps; the
+/// over-provisioning follows, and the later of the two replaces the other.
+#[test]
+fn a_capacity_gives_the_overprovisioning() {
+    let asked = 700 << 20;
+    let capacity = |config: &SsdConfig| ssd::Ssd::new(config, 1 << 30).unwrap().capacity_bytes();
+    let spare = |config: &SsdConfig| config.ftl_parts().unwrap().0.overprovisioning;
+    for more in [
+        &[][..],
+        &["ftl.name=dftl"],
+        &["ftl.name=superblock"],
+        &["ftl.name=bast"],
+        &["ftl.name=learned"],
+        &["recovery.name=checkpoint"],
+        &["chip.geometry.bad_block_fraction=0.05"],
+        &["drive.single_level=true", "drive.capacity=300MiB"],
+    ] {
+        let sets = [&["drive.capacity=700MiB"], more].concat();
+        let sets: Vec<String> = sets.iter().map(|&set| set.to_owned()).collect();
+        let config = load("tiny", &sets).unwrap().config;
+        let asked = if more.len() > 1 { 300 << 20 } else { asked };
+        assert_eq!(capacity(&config), asked, "{more:?}");
+        if more.is_empty() {
+            assert!((bytes(&config) as f64 / asked as f64 - 1.0 - spare(&config)).abs() < 1e-4);
+        }
+    }
+    let file = |drive: &str, sets: &[&str]| {
+        loaded(&format!("drive_preset = 'tiny'\n{drive}"), sets).map(|loaded| loaded.config)
+    };
+    let key = "drive.capacity = '700MiB'";
+    let later = file(key, &["ftl.overprovisioning=0.5"]).unwrap();
+    assert_eq!((later.drive.capacity, spare(&later)), (None, 0.5));
+    let sold = file("ftl.overprovisioning = 0.5", &["drive.capacity=700MiB"]).unwrap();
+    assert_eq!(capacity(&sold), asked);
+    // Both, in one place: the configuration of a report has both, and they agree.
+    let again = load_tables(&params::write(&sold).unwrap(), "drive", &[]).unwrap().config;
+    assert_eq!(again, sold);
+    let both = format!("{key}\nftl.overprovisioning = 0.9");
+    let place = "my.toml:2: drive.capacity";
+    assert_carries(file(&both, &[]).unwrap_err(), &[place, "ftl.overprovisioning = 0.9"]);
+    let sets = ["drive.capacity=700MiB", "ftl.overprovisioning=0.9"];
+    assert_carries(file("", &sets).unwrap_err(), &[sets[0], sets[1]]);
+    for (set, parts) in [
+        ("drive.capacity=2TB", &["2000000000000", "good blocks", "less than"][..]),
+        ("drive.capacity=100", &["100 bytes", "4096"]),
+    ] {
+        assert_carries(file("", &[set]).unwrap_err(), &[&[set], parts].concat());
+    }
+    // Too little is left for collection: only the FTL knows.
+    let set = format!("drive.capacity={}", bytes(&later) - (1 << 20));
+    let drive = loaded("drive_preset = 'tiny'", &[&set]).unwrap();
+    let error = drive.explain(ssd::Ssd::new(&drive.config, 1 << 30).err().unwrap());
+    assert_carries(error, &[&set, "over-provisioning", "at least"]);
+}
+
+/// What a fit says of itself changes neither the drive nor its hash, and is checked.
+#[test]
+fn facts_of_a_fit_are_no_part_of_the_drive() {
+    let fit = "[chip.fit]\nlaw = 'power_law'\ndata = 'board.csv'\nrows = 12\n\
+               parameters = ['alpha', 'k']\nvalues = [1e-9, 1.5]\nis_log = [true, false]\n\
+               covariance = [[0.04, -0.01], [-0.01, 0.02]]\nranges.pe_cycles = [0.0, 3000.0]\n";
+    let (plain, fitted) = (loaded(SMALL, &[]).unwrap(), loaded(&(SMALL.to_owned() + fit), &[]));
+    assert_eq!(fitted.unwrap().config, plain.config);
+    for (right, wrong, parts) in [
+        ("rows", "rosw", &["rows"][..]),
+        ("[1e-9, 1.5]", "[1e-9]", &["chip.fit.values", "1 entries", "2"]),
+        ("[-0.01, 0.02]", "[0.01, 0.02]", &["chip.fit.covariance", "symmetric"]),
+        ("[-0.01, 0.02]", "[-0.01]", &["chip.fit.covariance", "2 rows of 2"]),
+        ("0.04", "-0.04", &["chip.fit.covariance", "row 1"]),
+        ("[0.0, 3000.0]", "[9.0, 1.0]", &["chip.fit.ranges", "pe_cycles"]),
+    ] {
+        let text = SMALL.to_owned() + &fit.replacen(right, wrong, 1);
+        assert_carries(fails(&text, &[]), &[&["my.toml:"], parts].concat());
+    }
+    assert_carries(fails(SMALL, &["chip.fit=3"]), &["chip.fit", "table"]);
+}

@@ -92,7 +92,8 @@ pub trait Array: Send + Sync {
     }
 
     /// Hours at the temperature that its rates hold for that leave the same mark as `hours` at
-    /// `celsius`, in proportion to `hours`. Nothing where the model has no activation energy.
+    /// `celsius`, in proportion to `hours`. Nothing where the model does not know them: without an
+    /// activation energy it knows those at its own temperature only.
     fn equivalent_hours(&self, _hours: f64, _celsius: f64) -> Option<f64> {
         None
     }

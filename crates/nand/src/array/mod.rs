@@ -16,7 +16,7 @@ mod table;
 pub use contract::{Array, PageState};
 pub use table::{Grid, RateTable};
 
-use crate::cell::Cell;
+use crate::cell::{Cell, acceleration};
 use base::family::{Choice, Member};
 use base::params::Table;
 use base::shared::Shared;
@@ -68,6 +68,20 @@ fn check_activation(place: &str, activation_ev: Option<f64>) -> Result<()> {
             Err(Error::new(format!("{place}.activation_ev"), problem).expected("0 to 10"))
         }
         _ => Ok(()),
+    }
+}
+
+/// Hours at the reference temperature that leave the same mark as `hours` at `celsius`. Without an
+/// activation energy only those at the reference itself are known.
+fn hours_at_reference(
+    hours: f64,
+    celsius: f64,
+    activation_ev: Option<f64>,
+    reference_c: f64,
+) -> Option<f64> {
+    match activation_ev {
+        Some(ev) => Some(hours * acceleration(ev, reference_c, celsius)),
+        None => (celsius == reference_c).then_some(hours),
     }
 }
 

@@ -6,8 +6,9 @@
 //! nothing readable at 2000 cycles, where Cai et al. (DSN'15) found 1e-4 in MLC. So the default is
 //! the printed 3.73e-9 over 768^1.71, for 768 pages a block; the unit was not checked in the paper.
 
-use super::{Array, Build, PageState, REFERENCE_C, check_activation, check_celsius};
-use crate::cell::acceleration;
+use super::{
+    Array, Build, PageState, REFERENCE_C, check_activation, check_celsius, hours_at_reference,
+};
 use base::family::{Member, check, schema};
 use base::{Error, Result, params};
 use schemars::JsonSchema;
@@ -112,7 +113,7 @@ impl Array for PowerLaw {
     }
 
     fn equivalent_hours(&self, hours: f64, celsius: f64) -> Option<f64> {
-        Some(hours * acceleration(self.activation_ev?, self.reference_c, celsius))
+        hours_at_reference(hours, celsius, self.activation_ev, self.reference_c)
     }
 }
 

@@ -35,6 +35,10 @@ pub struct DriveConfig {
     /// Capacitors keep the drive at work when the power is cut, until its write buffer is on flash.
     #[serde(default, skip_serializing_if = "is_false")]
     pub capacitors: bool,
+    /// Bytes that the host sees, rounded down to whole mapping units: `ftl.overprovisioning` then
+    /// follows from them. An FTL of zones rounds down to whole zones.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub capacity: Option<u64>,
     /// All blocks hold one bit a cell, on the fast pages: fewer bytes, faster programs, fewer
     /// errors.
     #[serde(default, skip_serializing_if = "is_false")]

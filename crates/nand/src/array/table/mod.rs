@@ -13,9 +13,12 @@ mod rows;
 
 pub use grid::Grid;
 
-use super::{Array, Build, PageState, REFERENCE_C, check_activation, check_celsius, needs_cell};
+use super::{
+    Array, Build, PageState, REFERENCE_C, check_activation, check_celsius, hours_at_reference,
+    needs_cell,
+};
 use crate::block::draw;
-use crate::cell::{Cell, acceleration};
+use crate::cell::Cell;
 use crate::level::distribution::{Law, upper_quantile};
 use crate::sense::{Condition, Worn, single_level};
 use base::family::{Member, check, schema};
@@ -54,8 +57,8 @@ pub const MEMBER: Member<Build> = Member {
             RateTable::characterize(cell, &Grid::new(most, nodes)?)
         } else {
             let table = RateTable::from_points(&params.points, params.page_spread)?;
-            let arrhenius = params.activation_ev.map(|ev| (ev, params.reference_c));
-            RateTable { arrhenius, ..table }
+            let measured_at = Some((params.activation_ev, params.reference_c));
+            RateTable { measured_at, ..table }
         };
         Ok(Arc::new(table))
     },
@@ -131,8 +134,8 @@ pub struct RateTable {
     /// Quantiles of a standard normal: which page is how good.
     quantiles: Box<[f64; QUANTILES]>,
     cells: Option<Cells>,
-    /// Activation energy and temperature of measured points, if known.
-    arrhenius: Option<(f64, f64)>,
+    /// Activation energy, if known, and temperature of measured points.
+    measured_at: Option<(Option<f64>, f64)>,
     rows: Rows,
     /// Where so many reads lie on their axis: the blocks of a drive are read about as often.
     by_reads: Box<[Position]>,
@@ -184,8 +187,8 @@ impl RateTable {
         let quantiles = Box::new(std::array::from_fn(quantile));
         let axes = Axes::new(grid);
         let by_reads = (0..BY_READS).map(|reads| axes.position(2, reads.into())).collect();
-        let (cells, arrhenius, rows) = (None, None, Rows::new());
-        Self { axes, page_types, rates, quantiles, cells, arrhenius, rows, by_reads }
+        let (cells, measured_at, rows) = (None, None, Rows::new());
+        Self { axes, page_types, rates, quantiles, cells, measured_at, rows, by_reads }
     }
 
     /// Of `cell`, asked at every point of `grid`.
@@ -434,7 +437,10 @@ impl Array for RateTable {
     fn equivalent_hours(&self, hours: f64, celsius: f64) -> Option<f64> {
         match &self.cells {
             Some(cells) => Some(cells.cell.equivalent_hours(hours, celsius)),
-            None => self.arrhenius.map(|(ev, at_c)| hours * acceleration(ev, at_c, celsius)),
+            None => {
+                let (activation_ev, reference_c) = self.measured_at?;
+                hours_at_reference(hours, celsius, activation_ev, reference_c)
+            }
         }
     }
 

@@ -114,6 +114,18 @@ fn temperatures_that_a_law_does_not_know() {
     for array in [LAW, "name = 'exponential'", &points] {
         assert_eq!(keep(array, 40.0), None, "{array}");
     }
+    // At the temperature of the measurements hours are hours.
+    let warm = format!("{points}\nreference_c = 40.0");
+    let warm_law = format!("{LAW}\nreference_c = 40.0");
+    for array in [&warm, &warm_law] {
+        assert_eq!((keep(array, 40.0), keep(array, 30.0)), (Some(true), None), "{array}");
+        let kept = |celsius: f64| {
+            let mut chips = chips(3, PageOrder::OneShot, array);
+            chips.keep_at(celsius);
+            chips.state(Block(1), 0).retention.0
+        };
+        assert_eq!(kept(40.0), chips(3, PageOrder::OneShot, array).state(Block(1), 0).retention.0);
+    }
     let known = format!("{points}\nactivation_ev = 1.1");
     assert_eq!([25.0, 30.0, 40.0].map(|c| keep(&known, c)), [Some(true), Some(true), Some(false)]);
     assert_eq!(keep("name = 'retention_law'", 85.0), Some(true));

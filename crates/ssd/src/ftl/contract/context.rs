@@ -21,11 +21,38 @@ pub struct FtlConfig {
     /// Controller memory for the tables of the FTL in bytes: one that needs more is refused. 0 is
     /// no limit.
     pub ram_bytes: u64,
+    /// Units that the host was promised, where the drive was given a capacity.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub sold_units: Option<u64>,
+}
+
+impl FtlConfig {
+    /// Over-provisioning of an FTL that has `physical` units in its good blocks. It is
+    /// `overprovisioning` unless the drive was given a capacity: blocks of another size, as those
+    /// of a code, must leave the same.
+    pub fn overprovisioning_of(&self, physical: u64) -> f64 {
+        match self.sold_units {
+            Some(sold) => overprovisioning_for(sold, physical),
+            None => self.overprovisioning,
+        }
+    }
+}
+
+/// Over-provisioning that leaves exactly `logical` of `physical` units, however it is rounded.
+pub fn overprovisioning_for(logical: u64, physical: u64) -> f64 {
+    physical as f64 / (logical as f64 + 0.5) - 1.0
 }
 
 impl Default for FtlConfig {
     fn default() -> Self {
-        Self { unit_bytes: 0, overprovisioning: 0.07, gc_reserve_blocks: 1, ram_bytes: 0 }
+        Self {
+            unit_bytes: 0,
+            overprovisioning: 0.07,
+            gc_reserve_blocks: 1,
+            ram_bytes: 0,
+            sold_units: None,
+        }
     }
 }
 

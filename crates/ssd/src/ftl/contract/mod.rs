@@ -14,7 +14,7 @@ mod withdrawal;
 mod zones;
 
 pub use answers::{Access, Known, Place, Reason, Step, Until, Urgency, Work};
-pub use context::{Build, Context, DieKind, FtlConfig};
+pub use context::{Build, Context, DieKind, FtlConfig, overprovisioning_for};
 pub use names::{Hint, Job, Key, Lpn, MOST_STREAMS, Stream};
 pub use program::{Carried, Move, Program};
 pub use withdrawal::Withdrawal;

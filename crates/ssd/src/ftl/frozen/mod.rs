@@ -244,6 +244,7 @@ fn capacity(sets: &mut Sets, context: &Context) -> Result<u32> {
         good += u64::from(there) * units;
         most += u64::from(there - held) * units;
     }
+    let overprovisioning = context.config.overprovisioning_of(good);
     let logical = (good as f64 / (1.0 + overprovisioning)) as u64;
     if logical == 0 || logical > most {
         let least = ((good as f64 / most.max(1) as f64 - 1.0) * 1e4).ceil() / 1e4;

@@ -152,7 +152,9 @@ impl Wom {
         let held = gc.start_free_blocks.max(config.gc_reserve_blocks)
             + STREAMS as u32
             + waiting.div_ceil(pages.0);
-        let logical_units = logical_units(&frame, &context.bad, config.overprovisioning, held)?;
+        let good = context.bad.iter().filter(|&&bad| !bad).count() as u64;
+        let spare = config.overprovisioning_of(good * u64::from(frame.units_per_block()));
+        let logical_units = logical_units(&frame, &context.bad, spare, held)?;
         if config.gc_reserve_blocks == 0 {
             return Err(Error::new("ftl.gc_reserve_blocks", "0 blocks").expected("at least 1"));
         }

@@ -1,4 +1,7 @@
 //! Parameter tables: layered TOML in, checked structs out, errors with their place.
+//! `quantity` reads numbers that are written with a unit.
+
+pub mod quantity;
 
 use crate::error::nearest;
 use crate::{Error, Result};

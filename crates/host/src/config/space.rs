@@ -1,0 +1,47 @@
+//! Space that the host sees: a drive has a capacity or an over-provisioning, whichever came later.
+
+use super::{Layers, Origin, at, at_mut};
+use base::params::Table;
+use base::{Error, Result};
+
+/// The two keys that say how much of the flash the host sees, by section and key.
+const SPACE: [[&str; 2]; 2] = [["drive", "capacity"], ["ftl", "overprovisioning"]];
+
+impl Layers {
+    /// A capacity replaces the over-provisioning of lower layers, and the other way around. Both in
+    /// one layer stay, and must agree.
+    pub(super) fn choose_space<'a>(
+        &mut self,
+        table: &Table,
+        written: &dyn Fn(&str) -> Option<&'a Origin>,
+    ) -> Result<()> {
+        let is_given = |[section, key]: [&str; 2]| {
+            at(table, section).is_some_and(|section| section.contains_key(key))
+        };
+        let (given, other) = match SPACE.map(is_given) {
+            [true, false] => (SPACE[0], SPACE[1]),
+            [false, true] => (SPACE[1], SPACE[0]),
+            _ => return Ok(()),
+        };
+        let path = other.join(".");
+        let by = written(&given.join("."));
+        if let (Some(Origin::Set(lost)), Some(Origin::Set(by))) =
+            (self.origins.paths.get(&path), by)
+        {
+            return Err(Error::new(by, format!("`{lost}` says how much the host sees already"))
+                .expected("one of the two"));
+        }
+        self.origins.paths.remove(&path);
+        if let Some(section) = at_mut(&mut self.table, other[0]) {
+            section.remove(other[1]);
+        }
+        Ok(())
+    }
+
+    /// The over-provisioning that one layer gave beside a capacity.
+    pub(super) fn spare_beside_capacity(&self) -> Option<f64> {
+        let [[drive, capacity], [ftl, spare]] = SPACE;
+        at(&self.table, drive)?.get(capacity)?;
+        at(&self.table, ftl)?.get(spare)?.as_float()
+    }
+}
