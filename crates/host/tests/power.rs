@@ -64,3 +64,14 @@ fn without_recovery_the_power_is_not_cut() {
     let told = report(&mut run);
     assert_eq!(told["power"], Value::Null);
 }
+
+/// What the end of a run cuts short may be a program of the drive's own.
+#[test]
+fn a_run_shorter_than_a_program_keeps_its_checks() {
+    for recovery in ["none", "scan_pages", "scan_blocks", "checkpoint"] {
+        let name = format!("recovery.name={recovery}");
+        let job = "rw=randwrite\niodepth=1\ntime_based\nruntime=300us";
+        let checks = &report(&mut session(&[&name], job))["checks"];
+        assert!(checks["busy_idle_error"].as_f64().unwrap() < 1e-9, "{recovery}: {checks}");
+    }
+}

@@ -114,6 +114,9 @@ impl Session {
         // summaries that of a page.
         let kept = u128::from(counts.kept_programs.1.0) + u128::from(counts.coded_time.0.0);
         longest = longest.max(counts.coded_time.1.0);
+        if counts.kept_programs.0 > 0 {
+            longest = longest.max(most_of(Timing::longest_program));
+        }
         programs.add(Spent { least: kept, most: kept });
         let summary = ssd.summary_programs();
         if counts.summaries > 0 {

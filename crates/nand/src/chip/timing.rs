@@ -338,6 +338,11 @@ impl Timing {
         range(&self.program[usize::from(row)..][..1], &self.program_wear, |row| row.program)
     }
 
+    /// Longest program of any page, whatever the wear.
+    pub fn longest_program(&self) -> Time {
+        range(&self.program, &self.program_wear, |row| row.program).1
+    }
+
     /// Shortest and longest erase, whatever the wear.
     pub fn erase_range(&self) -> (Time, Time) {
         range(&[self.erase], &self.erase_wear, |row| row.erase)
