@@ -295,13 +295,14 @@ impl Blame {
         &mut self.commands[index]
     }
 
-    /// A write finds the buffer full, when all dies together have done `doings`.
+    /// Notes that a write finds the buffer full, when all dies together have done `doings`.
     #[cold]
     pub(crate) fn found_full(&mut self, slot: u32, doings: [u64; DOINGS]) {
         self.full[slot as usize] = doings;
     }
 
-    /// The buffer has taken the data of such a write, when the dies have done `doings`.
+    /// Books the wait of a write for room in the buffer, which it has now: the dies have done
+    /// `doings`.
     #[cold]
     pub(crate) fn found_room(&mut self, slot: u32, now: Time, doings: &[u64; DOINGS]) {
         let before = self.full[slot as usize];

@@ -37,11 +37,11 @@ pub(crate) enum Doing {
     PatrolRead,
     /// Reading data that static wear levelling moves.
     LevelRead,
-    /// Programming them.
+    /// Programming data that static wear levelling moves.
     LevelProgram,
     /// Reading data that leave a cache of single-level blocks.
     FoldRead,
-    /// Programming them.
+    /// Programming data that leave a cache of single-level blocks.
     FoldProgram,
     /// Erasing.
     Erase,

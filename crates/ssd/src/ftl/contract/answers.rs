@@ -118,7 +118,7 @@ pub enum Reason {
 }
 
 impl Work {
-    /// Forgets all of it.
+    /// Forgets the work of the step before.
     #[inline]
     pub fn clear(&mut self) {
         self.moves.clear();

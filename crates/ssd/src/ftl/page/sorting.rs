@@ -27,7 +27,7 @@ pub(super) struct Sorting {
     dies: Vec<Bins>,
 }
 
-/// Those of a die, from the oldest on.
+/// Units of one die that wait for a row, from the oldest on.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 struct Bins {
     waiting: Vec<Waiting>,
