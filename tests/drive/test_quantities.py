@@ -59,3 +59,15 @@ def test_numbers_with_units_are_the_same_drive(folder: Path):
         )
     with refused("buffer.bytes", "2MX", "MiB"):
         nandlab.run("tiny", MIXED, set={"buffer.bytes": "2MX"})
+
+
+def test_the_rates_of_a_chip_may_have_units() -> None:
+    """`nandlab.endurance` takes what a drive takes."""
+    array = {"name": "power_law", "alpha": 1e-9}
+    plain, with_units = (
+        nandlab.endurance({"preset": "tlc_3d", "array": {**array, "epsilon": epsilon}})
+        for epsilon in (1e-4, "0.01%")
+    )
+    assert [point.pe_cycles for point in plain.points] == [
+        point.pe_cycles for point in with_units.points
+    ]

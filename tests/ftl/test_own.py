@@ -198,6 +198,18 @@ def test_sorted_moves_are_fewer() -> None:
     assert hooked["padding_units"] <= page["padding_units"] + 1000
 
 
+def test_reclaimed_blocks_do_not_wait_for_others() -> None:
+    """Blocks that are moved off for their reads are erased, also where moved data are sorted."""
+    job = "[r]\nrw=randread\nbs=4k\niodepth=16\nsize=4m\nnumber_ios=60000\nnorandommap=1\n"
+    set = {"gc.reclaim_reads": 1000}
+    page, hooked = (
+        nandlab.run("tiny", job, precondition="fill", set=set, ftl=ftl).to_dict()
+        for ftl in (None, HotMoves)
+    )
+    assert page["nand"]["erases"] > 0
+    assert hooked["nand"]["erases"] == page["nand"]["erases"]
+
+
 def test_a_plain_log_is_about_page() -> None:
     page = nandlab.run("tiny", WRITES, precondition="steady").to_dict()
     plain = nandlab.run("tiny", WRITES, precondition="steady", ftl=Plain).to_dict()

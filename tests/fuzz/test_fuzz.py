@@ -356,12 +356,19 @@ FILES = [
     ("p.svg", b"<svg>"),
     ("p.pdf", b""),
     ("x.base", b""),
+    ("t.tex", rb"\begin{tabular}{l} a \\"),
+    ("t.tex", b"\\begin{tabular}{ll}\na & b \\\\\nc \\\\\n\\end{tabular}\n"),
 ]
 
 
 @pytest.mark.parametrize(("name", "data"), FILES)
 def test_each_law_of_a_file_catches(name: str, data: bytes):
     assert list(files.broken(ended(after={name: data})))
+
+
+def test_a_true_table_for_papers_breaks_no_law():
+    table = b"\\begin{tabular}{ll}\na & b \\\\\nc & d \\\\\n\\end{tabular}\n"
+    assert not list(files.broken(ended(after={"t.tex": table})))
 
 
 REQUESTS = {

@@ -4,6 +4,7 @@ use crate::cell::Cell;
 use crate::refuse;
 use base::Error;
 use base::family::Choice;
+use base::params::{Table, quantity};
 use base::units::Hours;
 use nand::array::{self, PageState};
 use nand::cell;
@@ -32,6 +33,19 @@ pub fn retention_profiles() -> Vec<(&'static str, f64, f64, Option<f64>)> {
 #[pyfunction]
 pub fn acceleration(activation_ev: f64, reference_c: f64, celsius: f64) -> f64 {
     cell::acceleration(activation_ev, reference_c, celsius)
+}
+
+/// The JSON table of an array model with plain numbers in place of those with units; as it is where
+/// it names no model.
+#[pyfunction]
+pub fn array_with_numbers(model: &str) -> PyResult<String> {
+    let told = |error: serde_json::Error| refuse(Error::new("chip.array", error.to_string()));
+    let mut table: Table = serde_json::from_str(model).map_err(told)?;
+    let name = table.get("name").and_then(|name| name.as_str().map(str::to_owned));
+    if let Some(member) = array::ROSTER.iter().find(|member| Some(member.name) == name.as_deref()) {
+        quantity::to_numbers(&mut table, &(member.schema)(), "chip.array").map_err(refuse)?;
+    }
+    serde_json::to_string(&table).map_err(told)
 }
 
 /// An array model by itself, built once and asked often.

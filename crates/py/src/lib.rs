@@ -62,7 +62,7 @@ mod _core {
     #[pymodule_export]
     use super::ecc::{Coder, WomV, wom_data_rber, wom_decode, wom_encode};
     #[pymodule_export]
-    use super::flash::{Array, acceleration, page_sites, retention_profiles};
+    use super::flash::{Array, acceleration, array_with_numbers, page_sites, retention_profiles};
     #[pymodule_export]
     use super::life::Life;
     #[pymodule_export]

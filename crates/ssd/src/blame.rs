@@ -26,7 +26,7 @@ pub enum Cause {
     Link,
     /// A page of the map was read.
     Map,
-    /// The write buffer took the data.
+    /// The write buffer took the data, or was full while all dies were idle.
     Buffer,
     /// Its own data, or what a flush waits for, were programmed.
     Program,
@@ -42,7 +42,7 @@ pub enum Cause {
     DieFold,
     /// Its die erased.
     DieErase,
-    /// Its die erased after as many suspends as the chip allows.
+    /// Its die erased, after it was suspended as often as the chip allows.
     DieLastErase,
     /// Its die read or programmed pages of the map.
     DieMap,

@@ -93,7 +93,9 @@ pub fn sized(mut config: SsdConfig, given: Option<f64>) -> Result<SsdConfig> {
             "{capacity} bytes with ftl.overprovisioning = {given}: both say how much the host \
              sees, and this capacity leaves {overprovisioning:.6}"
         );
-        return Err(Error::new(place, problem).expected("one of the two"));
+        return Err(Error::new(place, problem)
+            .expected("one of the two")
+            .hint("a report has both: leave ftl.overprovisioning out to change its drive"));
     }
     config.ftl.params.insert("overprovisioning".into(), overprovisioning.into());
     Ok(config)

@@ -258,7 +258,8 @@ def endurance(
         t: errors that a codeword may hold (300; of a drive those of its code).
         codeword_bits: with parity (34,560, or as the drive has it).
         user_bits: without (32,768, or as the drive has it).
-        code: or a code, preset or file: its t, or where it has none its measured profile.
+        code: or a code, preset or file: its t, or where it has none its measured profile. With a
+            code or a size given, the defaults of the others are those of a chip, also for a drive.
         levels: extra references of its soft reads: 0 is a hard read, 2 one soft read. Default: none
             of a chip, of a drive as many as its retry takes.
         is_best: references stand where each page errs least (the default of a chip), as those of a
@@ -509,6 +510,7 @@ def _rates(
         )
     else:
         name, array = str(chip.get("name", "")), json.loads(to_json("array", dict(chip)))
+    array = json.loads(_core.array_with_numbers(json.dumps(array)))
     if array.get("name", "ideal") == "ideal":
         raise refusal(
             "endurance",

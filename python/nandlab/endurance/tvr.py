@@ -47,7 +47,6 @@ MLC_RULE = (
     PageRule("MSB", references=(1,), moves=((0, 2),)),
     PageRule("LSB", references=(0, 2), moves=((0, 1), (2, 3))),
 )
-
 """The 2-bit cell of the paper: '11', '10', '00', '01'; the MSB page is programmed first."""
 
 MU_V = (-2.267, 1.29, 2.658, 4.03)

@@ -80,7 +80,7 @@ def _outputs(dice: Dice, case: Case) -> dict[str, list[str]]:
 
 def _paper(dice: Dice) -> dict[str, list[str]]:
     """A table and a picture in a style, as a paper has them: now and then one of them, or both."""
-    given = {}
+    given: dict[str, list[str]] = {}
     for names in (("--table",), ("--plot", "--style")):
         if dice.chance(0.3):
             given |= {name: [dice.one(options.VALUES[name])] for name in names}

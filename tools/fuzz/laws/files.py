@@ -91,7 +91,7 @@ def _timeline(loaded: dict[str, Any]) -> Iterator[str]:
 
 def _latex(text: str) -> Iterator[str]:
     """Tables are closed, and each of their rows has as many cells as the first."""
-    begins, closes = (text.count(rf"\\{word}{{tabular}}") for word in ("begin", "end"))
+    begins, closes = (text.count(rf"\{word}{{tabular}}") for word in ("begin", "end"))
     if begins == 0 or begins != closes:
         yield f"{begins} tables begin, {closes} end"
     for table in text.split(r"\begin{tabular}")[1:]:

@@ -4,9 +4,9 @@
 //! with plain numbers, in the unit that the key's name ends with. A drive is the same whichever
 //! way its numbers were written.
 //!
-//! - Keys of bytes (`bytes`, `..._bytes`, `capacity`): `KiB`, `MiB`, ... and the bare letters `K`, `M`, `G`,
-//!   `T`, `P` are powers of 1024, `kB`, `MB`, ... powers of 1000, as the GNU tools have them. Job
-//!   files of fio have fio's own rule, where `MB` is `MiB`: [`crate::units::parse_size`].
+//! - Keys of bytes (`bytes`, `..._bytes`, `capacity`): `KiB`, `MiB`, ... and the bare letters `K`,
+//!   `M`, `G`, `T`, `P` are powers of 1024, `kB`, `MB`, ... powers of 1000, as the GNU tools have
+//!   them. Job files of fio have fio's own rule, where `MB` is `MiB`: [`crate::units::parse_size`].
 //! - Keys of time (`..._ns`, `_us`, `_ms`, `_s`, `_hours`): `ns`, `us`, `ms`, `s`, `min`, `h`, `d`.
 //! - Numbers without a unit in their name: `%`, a hundredth.
 //!

@@ -51,6 +51,12 @@ impl FitFacts {
                 return refused(key, format!("{there} entries"), expected);
             }
         }
+        let pairs = facts.values.iter().zip(&facts.is_log);
+        if let Some((value, _)) =
+            pairs.into_iter().find(|(value, is_log)| **is_log && **value <= 0.0)
+        {
+            return refused("values", format!("{value}, of a logarithm"), "above 0".to_owned());
+        }
         let rows = &facts.covariance;
         if !rows.is_empty() && (rows.len() != count || rows.iter().any(|row| row.len() != count)) {
             let expected = format!("{count} rows of {count} numbers, or none");
@@ -60,6 +66,12 @@ impl FitFacts {
             for (j, &entry) in row.iter().enumerate() {
                 let other = rows[j][i];
                 let is_symmetric = (entry - other).abs() <= 1e-9 * entry.abs().max(other.abs());
+                let most = (rows[i][i] * rows[j][j]).sqrt() * (1.0 + 1e-9);
+                if i != j && entry.abs() > most {
+                    let problem = format!("{entry} in row {} and column {}", i + 1, j + 1);
+                    let expected = format!("a correlation of at most 1: {most:e} or less");
+                    return refused("covariance", problem, expected);
+                }
                 if !entry.is_finite() || !is_symmetric || (i == j && entry < 0.0) {
                     let problem = format!("{entry} in row {} and column {}", i + 1, j + 1);
                     let expected = "finite numbers, symmetric, no negative variance".to_owned();

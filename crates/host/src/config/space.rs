@@ -9,7 +9,7 @@ const SPACE: [[&str; 2]; 2] = [["drive", "capacity"], ["ftl", "overprovisioning"
 
 impl Layers {
     /// A capacity replaces the over-provisioning of lower layers, and the other way around. Both in
-    /// one layer stay, and must agree.
+    /// one layer stay, and must agree (`ssd::build::sized`).
     pub(super) fn choose_space<'a>(
         &mut self,
         table: &Table,
@@ -38,10 +38,11 @@ impl Layers {
         Ok(())
     }
 
-    /// The over-provisioning that one layer gave beside a capacity.
+    /// The over-provisioning that the same layer gave beside a capacity.
     pub(super) fn spare_beside_capacity(&self) -> Option<f64> {
         let [[drive, capacity], [ftl, spare]] = SPACE;
         at(&self.table, drive)?.get(capacity)?;
-        at(&self.table, ftl)?.get(spare)?.as_float()
+        let spare = at(&self.table, ftl)?.get(spare)?;
+        spare.as_float().or_else(|| spare.as_integer().map(|whole| whole as f64))
     }
 }

@@ -619,6 +619,8 @@ fn a_capacity_gives_the_overprovisioning() {
     let both = format!("{key}\nftl.overprovisioning = 0.9");
     let place = "my.toml:2: drive.capacity";
     assert_carries(file(&both, &[]).unwrap_err(), &[place, "ftl.overprovisioning = 0.9"]);
+    let whole = format!("{key}\nftl.overprovisioning = 1");
+    assert_carries(file(&whole, &[]).unwrap_err(), &[place, "ftl.overprovisioning = 1"]);
     let sets = ["drive.capacity=700MiB", "ftl.overprovisioning=0.9"];
     assert_carries(file("", &sets).unwrap_err(), &[sets[0], sets[1]]);
     for (set, parts) in [

@@ -45,7 +45,7 @@ pub(crate) enum Doing {
     FoldProgram,
     /// Erasing.
     Erase,
-    /// Erasing after as many suspends as the chip allows: reads wait for its end.
+    /// Erasing, after it was suspended as often as the chip allows: reads wait for its end.
     LastErase,
     /// Suspending a program or an erase.
     Suspend,

@@ -1,5 +1,5 @@
-//! `page` with hooks: a user chooses the stream of a unit that is written or moved, the victims, and
-//! when to collect, and is told what has been programmed, erased and trimmed.
+//! `page` with hooks: a user chooses the streams of written and moved units, the victims, and when
+//! to collect, and is told what has been programmed, erased and trimmed.
 //!
 //! A hook that is left out costs nothing: the policy of `gc` and the levels of `page` decide then.
 

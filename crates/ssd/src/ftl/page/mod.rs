@@ -465,7 +465,8 @@ impl Ftl for PageFtl {
         }
         let collection = &self.collections[die.0 as usize];
         collection.drained.len() > self.kept_blocks(die)
-            || (collection.is_due && !collection.victims.is_empty())
+            || (collection.is_due
+                && !(collection.victims.is_empty() && collection.drained.is_empty()))
             || (self.waits(die) && self.is_roomy(die))
             || self.is_short(die, urgency, !collection.victims.is_empty())
     }

@@ -2,9 +2,10 @@
 //!
 //! A row takes units of one stream, so the units of a victim wait until their stream fills a row,
 //! with those of later victims. They stay valid in their old blocks meanwhile, which are erased
-//! when nothing in them waits any more. While a die has blocks to spare, a set of blocks for each
-//! stream may be kept so; then, and on a die without, the oldest units go together, whatever their
-//! streams: collection takes no more room than without sorting.
+//! when nothing in them waits any more. A die with blocks to spare may keep one set of drained
+//! blocks for each stream. Beyond that, and on a die without, the oldest units share a row whatever
+//! their streams, so that collection takes no more room than without sorting. Cold data that wait
+//! while other victims are begun may go to blocks of other data, and the other way around.
 
 use super::{Die, Draining, Job, Lpn, Move, PageFtl, Ppn, Step, Urgency, Work};
 use crate::ftl::Reason;
@@ -125,7 +126,13 @@ impl PageFtl {
                 bins.take(Some(stream), row, &mut work.moves);
                 return Step::Move;
             }
-            if collection.victims.is_empty() {
+            let is_drained = collection.victims.is_empty();
+            if is_drained && collection.is_due && !bins.waiting.is_empty() {
+                // A block that is to be moved off does not wait for others.
+                bins.take(None, row, &mut work.moves);
+                return Step::Move;
+            }
+            if is_drained {
                 self.pick_victims(die, urgency, must_go, collection);
                 if collection.victims.is_empty() {
                     if !must_go {
