@@ -2,9 +2,9 @@
 //!
 //! Wang (ICS'14), equation 5: the current grows exponentially with the voltage over the oxide, so
 //! that the erased level is disturbed most, and a lower pass voltage disturbs less. Cells differ in
-//! how easily they are disturbed (Cai, DSN'15): their rates are lognormal. Without that a moved
-//! read reference would undo the whole effect. A cell that leaks fast is also disturbed fast here, as if
-//! both came from its oxide; how far the two really go together was not found.
+//! how easily they are disturbed (Cai, DSN'15): their rates are lognormal. Without that, a moved
+//! read reference would undo the whole effect. A cell that leaks fast is also disturbed fast here,
+//! as if both came from its oxide; how far the two really go together was not found.
 
 use super::contract::{Field, Mechanism, Stress, growth};
 use super::{Build, check_range};
