@@ -105,8 +105,8 @@ def schema(*, of_files: bool = False) -> dict[str, Any]:
     """JSON Schema of a drive file.
 
     Args:
-        of_files: also what files may hold beside the keys that decide something: texts with a
-            unit, such as ``"2MiB"``, in place of numbers, and the facts of a chip's fit.
+        of_files: also what only files may hold: texts with a unit, such as ``"2MiB"``, in place
+            of numbers, and the facts of a chip's fit.
     """
     loaded: dict[str, Any] = json.loads(_core.schema(of_files))
     return loaded

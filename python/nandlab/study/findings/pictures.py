@@ -388,7 +388,7 @@ def _pareto(study: Study, rows: Rows, _columns: Sequence[str]) -> Figure:
     axes = figure.subplots()
     seen = [row for row in rows if is_number(row[x]) and is_number(row[y])]
     beyond = [row for row in seen if not is_within(given, row)]
-    within = [row for row in seen if row not in beyond]
+    within = [row for row in seen if is_within(given, row)]
     for part, fill, said in (
         (within, GREY, "within the limits" if given.limits else "all points"),
         (beyond, "none", f"beyond a limit ({len(beyond)})"),
