@@ -78,7 +78,7 @@ def test_every_member_has_a_line(nandlab: Callable[..., Ended]) -> None:
     assert roster("gc")[0].summary in said
     assert "--set gc.name=greedy" in said
     # A name of several families has a meaning in each.
-    assert len(nandlab("explain", "fifo", "--json", "-").succeeded().json["others"]) == 1
+    assert len(nandlab("explain", "none", "--json", "-").succeeded().json["others"]) >= 1
 
 
 def test_own_keys_of_a_member_are_named() -> None:

@@ -189,7 +189,11 @@ fn reads_return_the_newest_version() {
         &["ftl.unit_bytes=4096"],
         &["chip.features.multi_plane_program=false"],
         &["chip.features.multi_plane_read=independent", "chip.features.cache_read=true"],
-        &["chip.page_order=one_shot", "chip.geometry.pages_per_block=36", "scheduler.name=fifo"],
+        &[
+            "chip.page_order=one_shot",
+            "chip.geometry.pages_per_block=36",
+            "scheduler.name=in_order",
+        ],
         &["ftl.separate_gc_stream=false", "gc.name=fifo"],
         &["ftl.fast_pages=true", "ftl.static_wear_delta=2"],
         &["ftl.name=slc_cache", "ftl.when_full=fold"],

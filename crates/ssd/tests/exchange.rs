@@ -46,7 +46,11 @@ fn storms_lose_nothing_while_dies_are_exchanged() {
     let modes: [&[&str]; 12] = [
         &[],
         &["buffer.bytes=0", "chip.features.multi_plane_program=false"],
-        &["chip.page_order=one_shot", "chip.geometry.pages_per_block=36", "scheduler.name=fifo"],
+        &[
+            "chip.page_order=one_shot",
+            "chip.geometry.pages_per_block=36",
+            "scheduler.name=in_order",
+        ],
         &["chip.geometry.bad_block_fraction=0.05", "ftl.unit_bytes=512"],
         &["gc.background_free_blocks=6", "ftl.gc_reserve_blocks=2"],
         &["chip.fault.program_failure_chance=0.0005", "gc.paced=false"],

@@ -92,7 +92,7 @@ fn storms_lose_nothing() {
     for policy in POLICIES {
         for (seed, shape) in (0..).zip([
             &[][..],
-            &["buffer.bytes=0", "scheduler.name=fifo"],
+            &["buffer.bytes=0", "scheduler.name=in_order"],
             &["chip.fault.program_failure_chance=0.0005", "ftl.gc_reserve_blocks=2"],
             &["gc.background_free_blocks=6"],
         ]) {

@@ -19,7 +19,7 @@ const SMALL: &[&str] = &[
 const SHAPES: &[&[&str]] = &[
     &[],
     &["buffer.bytes=0", "chip.features.multi_plane_program=false"],
-    &["chip.page_order=one_shot", "chip.geometry.pages_per_block=32", "scheduler.name=fifo"],
+    &["chip.page_order=one_shot", "chip.geometry.pages_per_block=32", "scheduler.name=in_order"],
     &["chip.fault.program_failure_chance=0.001", "ftl.gc_reserve_blocks=2"],
     &["gc.background_free_blocks=4", "chip.geometry.bad_block_fraction=0.05"],
     &["chip.timing.suspends_max=3", "gc.name=fifo"],

@@ -298,7 +298,7 @@ fn reads_return_the_newest_version_beside_refresh_and_patrol() {
     ];
     let modes: [&[&str]; 6] = [
         &[],
-        &["scheduler.name=fifo", "chip.features.cache_read=true"],
+        &["scheduler.name=in_order", "chip.features.cache_read=true"],
         &["buffer.bytes=0", "chip.features.multi_plane_program=false"],
         &["chip.page_order=one_shot", "chip.geometry.pages_per_block=36"],
         &["gc.background_free_blocks=6", "gc.reclaim_reads=8", "gc.reclaim_at_once=4"],

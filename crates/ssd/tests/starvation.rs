@@ -52,8 +52,8 @@ fn wait(sets: &[&str]) -> Time {
 #[test]
 fn reads_that_go_round_in_turn_starve_no_write() {
     // In the order of arrival: the reads before it, and its own program.
-    let fifo = wait(&["scheduler.name=fifo"]);
-    assert!(fifo < Time::from_us(10_000.0), "{fifo}");
+    let in_order = wait(&["scheduler.name=in_order"]);
+    assert!(in_order < Time::from_us(10_000.0), "{in_order}");
     // Behind reads for as long as it must be, and not longer.
     let starved = wait(&["scheduler.starvation_us=20000"]);
     assert!(starved > Time::from_us(20_000.0) && starved < Time::from_us(30_000.0), "{starved}");

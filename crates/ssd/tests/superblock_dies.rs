@@ -16,7 +16,7 @@ fn reads_return_the_newest_version() {
         &[][..],
         &["buffer.bytes=0"],
         &["chip.features.multi_plane_program=false"],
-        &["ftl.separate_gc_stream=false", "scheduler.name=fifo"],
+        &["ftl.separate_gc_stream=false", "scheduler.name=in_order"],
         &["ftl.host_streams=3", "ftl.overprovisioning=1.2"],
         &["chip.page_order=one_shot", "chip.geometry.pages_per_block=36"],
         &["chip.geometry.bad_block_fraction=0.05", "ftl.overprovisioning=0.9"],

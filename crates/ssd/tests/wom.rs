@@ -89,7 +89,7 @@ fn capacity_goes_by_the_code_rate() {
 fn reads_return_the_newest_version() {
     let modes: [&[&str]; 6] = [
         &[],
-        &["buffer.bytes=0", "scheduler.name=fifo"],
+        &["buffer.bytes=0", "scheduler.name=in_order"],
         &["gc.background_free_blocks=6"],
         &["chip.geometry.bad_block_fraction=0.05", "ftl.gc_reserve_blocks=2"],
         &["chip.timing.suspends_max=3", "chip.timing.t_program_suspend_us=20"],

@@ -131,7 +131,7 @@ fn it_keeps_its_promises_in_any_order() {
 fn reads_return_the_newest_version() {
     let modes: [&[&str]; 4] = [
         &[],
-        &["buffer.bytes=0", "scheduler.name=fifo", "ftl.gc_reserve_blocks=2"],
+        &["buffer.bytes=0", "scheduler.name=in_order", "ftl.gc_reserve_blocks=2"],
         &["gc.background_free_blocks=6", "chip.geometry.bad_block_fraction=0.05"],
         &[
             "chip.array.name=power_law",

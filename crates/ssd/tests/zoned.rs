@@ -34,7 +34,7 @@ const MODES: [&[&str]; 13] = [
     &["ftl.zone_capacity_bytes=327680", "ftl.zone_bytes=331776"],
     &["ftl.zone_capacity_bytes=2359296", "ftl.max_active_zones=2", "ftl.overprovisioning=1.0"],
     &["chip.page_order=one_shot", "chip.geometry.pages_per_block=36", "ftl.max_active_zones=8"],
-    &["chip.geometry.bad_block_fraction=0.05", "ftl.unit_bytes=8192", "scheduler.name=fifo"],
+    &["chip.geometry.bad_block_fraction=0.05", "ftl.unit_bytes=8192", "scheduler.name=in_order"],
     &["chip.timing.suspends_max=3", "chip.timing.t_program_suspend_us=20", "ftl.reset_us=900"],
     &["ftl.append_us=3", "ftl.reset_us_per_gib=1e6", "ftl.finish_us=7", "ftl.open_us=2"],
     &[

@@ -23,7 +23,7 @@ name = "d_choices"
 d = 5
 start_free_blocks = 4
 [scheduler]
-name = "fifo"
+name = "in_order"
 [retry]
 name = "none"
 [ecc]

@@ -73,7 +73,7 @@ pub(super) const SHAPES: [&[&str]; 6] = [
         "ftl.overprovisioning=0.9",
         "chip.page_order=one_shot",
         "chip.geometry.pages_per_block=36",
-        "scheduler.name=fifo",
+        "scheduler.name=in_order",
     ],
     &["ftl.overprovisioning=1.5", "chip.geometry.bad_block_fraction=0.05", "ftl.unit_bytes=512"],
     &["ftl.overprovisioning=0.9", "gc.background_free_blocks=6", "ftl.gc_reserve_blocks=2"],

@@ -1,7 +1,7 @@
 //! Schedulers: the order of commands on a die and on a bus. A family; its roster is here.
 
 pub mod contract;
-mod fifo;
+mod in_order;
 mod out_of_order;
 
 pub use contract::{Build, CLASSES, Class, Head, Scheduler};
@@ -9,7 +9,7 @@ pub use contract::{Build, CLASSES, Class, Head, Scheduler};
 use base::family::Member;
 
 /// Every scheduler.
-pub const ROSTER: &[Member<Build>] = &[fifo::MEMBER, out_of_order::MEMBER];
+pub const ROSTER: &[Member<Build>] = &[in_order::MEMBER, out_of_order::MEMBER];
 
 #[cfg(test)]
 mod tests {

@@ -1,7 +1,7 @@
 //! `out_of_order`: reads before writes before garbage collection before patrol reads, until a
 //! command has waited too long; then the oldest goes first.
 
-use super::fifo::oldest;
+use super::in_order::oldest;
 use super::{Build, CLASSES, Head, Scheduler};
 use base::family::{Member, check, schema};
 use base::{Error, Time, params};

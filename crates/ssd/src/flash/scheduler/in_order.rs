@@ -1,4 +1,4 @@
-//! `fifo`: strictly in the order of arrival at the die.
+//! `in_order`: strictly in the order of arrival at the die.
 //!
 //! The die of a row of host data is chosen when one can take it, which is once its program before
 //! has ended: reads that came meanwhile go first, and wait for less than in a queue of both.
@@ -8,17 +8,17 @@ use base::Time;
 use base::family::{Member, NoParams, check, schema};
 
 pub const MEMBER: Member<Build> = Member {
-    name: "fifo",
+    name: "in_order",
     summary: "in order of arrival at the die, where writes come one row at a time",
     citation: "",
     schema: schema::<NoParams>,
     check: check::<NoParams>,
-    build: |_| Ok(Box::new(Fifo)),
+    build: |_| Ok(Box::new(InOrder)),
 };
 
-struct Fifo;
+struct InOrder;
 
-impl Scheduler for Fifo {
+impl Scheduler for InOrder {
     fn pick(&self, _: Time, heads: &[Option<Head>; CLASSES]) -> usize {
         oldest(heads)
     }
