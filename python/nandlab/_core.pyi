@@ -29,6 +29,7 @@ __all__ = [
     "Survey",
     "WomV",
     "acceleration",
+    "array_with_numbers",
     "bibliography",
     "check_fit_facts",
     "check_ftl",
