@@ -183,7 +183,7 @@ def test_a_drive_makes_the_errors_of_the_points(nandlab: Callable[..., Ended], f
     assert "1000 cycles, 100 h, lower" in said.succeeded().out
     assert (folder / "fit.png").stat().st_size > 10_000
     text = (folder / "mine.toml").read_text()
-    own = text[text.index("[array]") :].splitlines()
+    own = text[text.index("[array]") : text.index("[fit]")].splitlines()
     numbers = [line for line in own if any(c.isdigit() for c in line.partition("#")[0])]
     assert all("# measured: " in line for line in numbers)
     (folder / "reads.fio").write_text("[r]\nrw=randread\nbs=4k\niodepth=8\nnumber_ios=20000\n")
