@@ -65,7 +65,7 @@ fn without_recovery_the_power_is_not_cut() {
     assert_eq!(told["power"], Value::Null);
 }
 
-/// What the end of a run cuts short may be a program of the drive's own.
+/// The end of a run may cut short a program that the drive makes for its recovery.
 #[test]
 fn a_run_shorter_than_a_program_keeps_its_checks() {
     for recovery in ["none", "scan_pages", "scan_blocks", "checkpoint"] {

@@ -254,7 +254,8 @@ struct Carried {
 pub struct Blame {
     requests: Vec<Account>,
     commands: Vec<Carried>,
-    /// What all dies had done when a request found the buffer full, by queue slot.
+    /// Time of all dies by kind of work at the moment that a write found the buffer full, by queue
+    /// slot.
     full: Vec<[u64; DOINGS]>,
 }
 
@@ -295,14 +296,15 @@ impl Blame {
         &mut self.commands[index]
     }
 
-    /// Notes that a write finds the buffer full, when all dies together have done `doings`.
+    /// Notes that a write finds the buffer full. `doings` is the time of all dies by kind of work
+    /// up to now.
     #[cold]
     pub(crate) fn found_full(&mut self, slot: u32, doings: [u64; DOINGS]) {
         self.full[slot as usize] = doings;
     }
 
-    /// Books the wait of a write for room in the buffer, which it has now: the dies have done
-    /// `doings`.
+    /// Books how long a write waited for room in the buffer. `doings` is the time of all dies by
+    /// kind of work up to now.
     #[cold]
     pub(crate) fn found_room(&mut self, slot: u32, now: Time, doings: &[u64; DOINGS]) {
         let before = self.full[slot as usize];

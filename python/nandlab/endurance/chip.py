@@ -73,7 +73,7 @@ PROFILES = {
 """JESD218's classes: those of its requirements that ask for an error rate."""
 
 PROFILE = "client"
-"""What a drive is asked for where nothing else is said."""
+"""Class of JESD218 that a drive is evaluated for by default."""
 
 
 class Point(NamedTuple):

@@ -1,4 +1,4 @@
-"""How a drive reads data that it has kept long: its chip, code, soft reads and references.
+"""The last read of a drive before it gives data up: its chip, code, soft reads and references.
 
 The limit of `nandlab life` is of these reads, and so is the endurance of a drive.
 """
@@ -68,7 +68,7 @@ def why_without_limit(config: Mapping[str, Any]) -> str:
 
 
 def read_of(config: Mapping[str, Any], place: str) -> DriveRead:
-    """How a drive with this configuration reads.
+    """The last read of a page by a drive of this configuration.
 
     Raises:
         NandlabError: bit errors do not decide about its data.

@@ -20,7 +20,7 @@ use toml::Value;
 /// Floats above this are not all whole numbers of their own.
 const MOST_EXACT: f64 = (1u64 << 53) as f64;
 
-/// What may stand behind the number of a key.
+/// Kind of quantity of a key: which units its numbers may have.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Kind {
     Bytes,
@@ -56,7 +56,7 @@ const OTHER_UNITS: [&str; 14] =
     ["v", "mv", "uv", "ev", "c", "ma", "ua", "gb", "gib", "bit", "mb_s", "mt_s", "celsius", "uj"];
 
 impl Kind {
-    /// That of a key by its name.
+    /// The kind of a key, by the end of its name.
     fn of(key: &str) -> Self {
         let ends = |unit: &str| {
             key.strip_suffix(unit).is_some_and(|rest| rest.is_empty() || rest.ends_with('_'))
@@ -75,7 +75,8 @@ impl Kind {
         }
     }
 
-    /// What can be written, for errors; `is_whole` where only whole numbers are numbers of the key.
+    /// Names the forms that a value may have, for errors. `is_whole`: the key takes whole numbers
+    /// only.
     fn forms(self, is_whole: bool) -> String {
         let plain = if is_whole { "a whole number" } else { "a number" };
         match self {
@@ -160,7 +161,7 @@ fn replace(
     let takes = |name: &str| nodes.iter().any(|node| is_typed(node, name));
     match value {
         Value::Table(table) => {
-            // Of several members only the one that the table names.
+            // A family's schema lists all members: the table names the one that counts.
             let is_its = |node: &&&Schema| {
                 let own = node["properties"].as_object().into_iter().flatten();
                 let mut named = own.filter_map(|(key, inner)| Some((key, inner.get("const")?)));
@@ -304,8 +305,8 @@ fn allow_in(node: &mut Schema, root: &Schema) {
     }
 }
 
-/// The same for the schema of one key. A type that it refers to is written out, unless it is a
-/// table: keys of other units may refer to it.
+/// Lets the schema of one key take quantities of `kind`. A type that it refers to is written out,
+/// unless it is a table: keys of other units may refer to it.
 fn allow(node: &mut Schema, root: &Schema, kind: Kind) {
     let Schema::Object(map) = node else { return };
     let path = map.get("$ref").and_then(Schema::as_str).and_then(|path| path.strip_prefix('#'));

@@ -25,9 +25,9 @@ pub(super) struct FitFacts {
     _rows: u64,
     /// Names of the parameters.
     parameters: Vec<String>,
-    /// Their fitted values.
+    /// Fitted values of the parameters.
     values: Vec<f64>,
-    /// Which of them `covariance` has as natural logarithms.
+    /// Whether `covariance` is of the natural logarithm, for each parameter.
     is_log: Vec<bool>,
     /// Covariance of the parameters, in their order; empty if unknown.
     #[serde(default)]

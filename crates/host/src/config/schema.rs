@@ -154,7 +154,7 @@ pub fn schema(of_files: bool) -> Value {
     schema
 }
 
-/// That schema without what only files hold.
+/// Schema of a drive file without units and without the facts of a fit.
 pub(super) static PLAIN: LazyLock<Value> = LazyLock::new(plain_schema);
 
 fn plain_schema() -> Value {

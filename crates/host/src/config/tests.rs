@@ -568,7 +568,7 @@ fn units_make_the_same_drive() {
     assert_carries(fails(&SMALL.replace("= 0.3", "= '30MiB'"), &[]), &[place, "30MiB", "%"]);
 }
 
-/// What a file may hold fits the schema that editors are given, and only there.
+/// Values with units fit the schema for files, and not the schema of configurations.
 #[test]
 fn the_schema_for_files_takes_units() {
     let pattern = |of_files: bool, key: &str| {
@@ -636,7 +636,7 @@ fn a_capacity_gives_the_overprovisioning() {
     assert_carries(error, &[&set, "over-provisioning", "at least"]);
 }
 
-/// What a fit says of itself changes neither the drive nor its hash, and is checked.
+/// The facts of a fit change neither the drive nor its hash, and are checked.
 #[test]
 fn facts_of_a_fit_are_no_part_of_the_drive() {
     let fit = "[chip.fit]\nlaw = 'power_law'\ndata = 'board.csv'\nrows = 12\n\

@@ -111,8 +111,8 @@ pub trait Decide: Send {
 pub struct HookFacts {
     /// Streams of host data, 1 to 16.
     pub streams: u32,
-    /// Streams of the data that collection moves, 1 to 16: with more than one `stream_moves` is
-    /// asked.
+    /// Streams of the data that collection moves, 1 to 16. `stream_moves` is asked if there are
+    /// several.
     pub move_streams: u32,
     /// `stream` is asked; otherwise the hint modulo `streams` decides.
     pub has_stream: bool,

@@ -101,7 +101,7 @@ mod victims;
 /// Marks a physical unit without data.
 const PADDING: u32 = u32::MAX;
 
-/// What an FTL that builds on `page` asks of it.
+/// Space and streams that an FTL built on `page` needs beside those of `page`.
 #[derive(Clone, Copy)]
 pub(super) struct Own {
     /// Units on flash that it keeps for itself, pages of its map: numbered behind the logical ones.
