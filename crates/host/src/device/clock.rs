@@ -6,14 +6,14 @@ use std::time::{Duration, Instant};
 /// Pace of simulated time against the clock on the wall.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Pacing {
-    /// Not at all: requests are answered at once, and simulated time is kept.
+    /// No pace: requests are answered at once, and simulated time is only counted.
     Fast,
-    /// A simulated second takes so many seconds; 1 is real time.
+    /// Wall-clock seconds for a simulated second; 1 is real time.
     Scaled(f64),
 }
 
 impl Pacing {
-    /// From `fast`, `real` or `scaled=10`.
+    /// Pacing from `fast`, `real` or `scaled=10`.
     pub fn parse(text: &str) -> Result<Self> {
         let expected = "fast, real, or scaled=K with K from 0.001 to 1,000,000";
         let refused = || Error::new("--clock", format!("`{text}`")).expected(expected);
@@ -31,7 +31,7 @@ impl Pacing {
         }
     }
 
-    /// As `parse` takes it.
+    /// Text of the pacing, as `parse` takes it.
     pub fn name(self) -> String {
         match self {
             Self::Fast => "fast".to_owned(),
@@ -41,13 +41,13 @@ impl Pacing {
     }
 }
 
-/// Two clocks that go at a fixed ratio.
+/// Simulated time tied to the clock on the wall at a fixed ratio.
 #[derive(Debug, Clone, Copy)]
 pub struct Clock {
-    /// The same moment on both.
+    /// Moment on the wall at which simulated time is `simulated`.
     wall: Instant,
     simulated: Time,
-    /// Seconds on the wall for a simulated one.
+    /// Wall-clock seconds for a simulated second.
     factor: f64,
 }
 
@@ -57,13 +57,13 @@ impl Clock {
         Self { wall, simulated, factor }
     }
 
-    /// Simulated time at a moment.
+    /// Simulated time at a moment on the wall.
     pub fn simulated_at(&self, wall: Instant) -> Time {
         let passed = wall.saturating_duration_since(self.wall).as_nanos() as f64 / self.factor;
         self.simulated.saturating_add(Time(passed as u64))
     }
 
-    /// When it is that time, or later by less than what clocks can show.
+    /// Moment on the wall at which it is this simulated time, rounded up to what clocks can show.
     pub fn wall_at(&self, simulated: Time) -> Instant {
         let passed = (simulated.since(self.simulated).0 as f64 * self.factor).ceil();
         // A century on, nobody waits any more.

@@ -1,8 +1,8 @@
 //! The bytes of a drive through its writes and its power cuts.
 //!
-//! They follow what the drive does: a write changes them when it enters the drive's buffer, in the
-//! order in which the drive takes writes. Where the power can be cut, older bytes of a unit stay
-//! until newer ones are on flash: after a cut the drive says which version is left.
+//! The bytes follow the drive: a write changes them when it enters the drive's buffer, in the order
+//! in which the drive takes writes. Where the power can be cut, older bytes of a unit stay until
+//! newer ones are on flash: after a cut the drive says which version is left.
 
 use super::image::Image;
 use nand::geometry::Ppn;
@@ -12,27 +12,28 @@ use std::collections::{HashMap, VecDeque};
 use std::io;
 use std::ops::Range;
 
-/// In the place of a version: the unit was trimmed.
+/// Version that stands for a trimmed unit.
 const TRIMMED: u64 = u64::MAX;
 
-/// A write that the drive has not put into its buffer as a whole.
+/// A write of which some units are not in the drive's buffer yet.
 struct Coming {
     bytes: Range<u64>,
-    /// `None` is zeros.
+    /// Bytes of the write; `None` writes zeros.
     data: Option<Vec<u8>>,
-    /// Units that have not entered.
+    /// Units that have not entered the buffer.
     left: u64,
 }
 
-/// Versions of units, for drives whose power can be cut or that keep codewords. Version 0 is what
-/// was there before.
+/// Versions of units, for drives whose power can be cut or that keep codewords. Version 0 is the
+/// state before the first write.
 #[derive(Default)]
 struct History {
-    /// Of the bytes in the image; 0 where there is none.
+    /// Version of the bytes in the image, by unit; a unit without an entry has version 0.
     newest: HashMap<u32, u64>,
-    /// Those before it that may come back, the oldest first. No bytes are zeros.
+    /// Older versions that a power cut may bring back, by unit, the oldest first. Empty bytes stand
+    /// for zeros.
     older: HashMap<u32, Vec<(u64, Vec<u8>)>>,
-    /// Units trimmed since, and how many before them are durable.
+    /// Units whose trims are not durable yet, and the number of durable trims before them.
     trims: VecDeque<u32>,
     durable_trims: u64,
 }
@@ -40,58 +41,59 @@ struct History {
 /// Units that lost their newest bytes in a power cut.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Left {
-    /// Units whose newest version is lost, and that have an older one.
+    /// Units that lost their newest version. The drive found an older one, or none.
     pub reverted_units: u64,
-    /// Those among them whose older version is not known any more: the drive has broken a promise,
-    /// and they read as zeros.
+    /// Reverted units whose older version is no longer known: the drive has broken a promise, and
+    /// they read as zeros.
     pub forgotten_units: u64,
 }
 
-/// The bytes of a drive.
+/// The bytes of a drive, with older versions where they may be needed.
 pub struct Contents {
     image: Image,
     unit_bytes: u64,
     coming: HashMap<u64, Coming>,
     history: Option<History>,
-    /// Working space.
+    /// Working space: the bytes of one unit.
     unit: Vec<u8>,
 }
 
 impl Contents {
-    /// Those of an image, in units of `unit_bytes`; with older versions where something asks for
-    /// them later: a power cut, or the codewords of what is programmed.
+    /// Bytes of an image, in units of `unit_bytes`. `has_history` keeps older versions, for power
+    /// cuts and for the codewords of what is programmed.
     pub fn new(image: Image, unit_bytes: u64, has_history: bool) -> Self {
         let history = has_history.then(History::default);
         Self { image, unit_bytes, coming: HashMap::new(), history, unit: Vec::new() }
     }
 
-    /// Whether a place that the drive has nothing of reads as zeros.
+    /// Whether a place that holds no data in the drive reads as zeros.
     pub fn is_fresh(&self) -> bool {
         self.image.is_fresh()
     }
 
-    /// The newest bytes.
+    /// The newest bytes of all units.
     pub fn image(&self) -> &Image {
         &self.image
     }
 
-    /// See [`Image::read`].
+    /// Appends bytes of the image to `bytes`, see [`Image::read`].
     pub fn read(&self, offset: u64, length: u64, bytes: &mut Vec<u8>) -> io::Result<()> {
         self.image.read(offset, length, bytes)
     }
 
-    /// A write is on its way to the drive, with this version; without `data` it brings zeros.
+    /// Notes a write on its way to the drive under this version; without `data` it writes zeros.
     pub fn expect(&mut self, version: u64, bytes: Range<u64>, data: Option<Vec<u8>>) {
         let units = bytes.end.div_ceil(self.unit_bytes) - bytes.start / self.unit_bytes;
         self.coming.insert(version, Coming { bytes, data, left: units });
     }
 
-    /// The drive has completed a write: if it has refused it, its bytes never come.
+    /// Drops a completed write: where the drive refused it, its bytes never enter the buffer.
     pub fn forget(&mut self, version: u64) {
         self.coming.remove(&version);
     }
 
-    /// Encodes what lies in the image, of units that are on flash: `places` says where, by unit.
+    /// Encodes the image's bytes of all units that are on flash. `places` holds the place of each
+    /// unit.
     pub fn encode(&mut self, places: &[Option<Ppn>], words: &mut Words) -> io::Result<()> {
         for (unit, place) in places.iter().enumerate() {
             let Some(place) = *place else { continue };
@@ -103,8 +105,8 @@ impl Contents {
         Ok(())
     }
 
-    /// Follows what has happened to units, and empties the list. What has come to flash goes to
-    /// `words`, where a drive keeps them.
+    /// Follows the drive's events of units, and empties the list. Bytes that reached flash go to
+    /// `words`, where a drive keeps codewords.
     pub fn follow(
         &mut self,
         log: &mut Vec<(u32, Happened)>,
@@ -149,7 +151,7 @@ impl Contents {
     }
 
     fn trim(&mut self, unit: u32, drops: bool) -> io::Result<()> {
-        // Clients discard whole drives: zeros that become zeros are not worth a note.
+        // Clients discard whole drives: zeros that stay zeros need no history.
         if let Some(History { newest, .. }) = &self.history
             && !newest.contains_key(&unit)
             && self.image.holds_nothing(self.range_of(unit))
@@ -163,12 +165,12 @@ impl Contents {
         self.image.zero(self.range_of(unit))
     }
 
-    /// Newer bytes of a unit come: the present ones are kept, unless they can never come back.
+    /// Keeps the present bytes of a unit before newer ones come, unless no cut can bring them back.
     fn supersede(&mut self, unit: u32, version: u64, never_comes_back: bool) -> io::Result<()> {
         let range = self.range_of(unit);
         let Some(history) = &mut self.history else { return Ok(()) };
         let before = history.newest.insert(unit, version).unwrap_or(0);
-        // A trim that comes back leaves nothing.
+        // A trimmed unit that comes back holds nothing.
         if never_comes_back || before == TRIMMED {
             return Ok(());
         }
@@ -180,7 +182,7 @@ impl Contents {
         Ok(())
     }
 
-    /// Brings the bytes of a version of a unit to the working space: zeros, if it is not known.
+    /// Brings the bytes of a version of a unit to the working space: zeros for an unknown version.
     fn find(&mut self, unit: u32, version: u64) -> io::Result<()> {
         let range = self.range_of(unit);
         self.unit.clear();
@@ -192,12 +194,12 @@ impl Contents {
         if let Some((_, bytes)) = versions.iter().find(|(older, _)| *older == version) {
             self.unit.extend_from_slice(bytes);
         }
-        // No bytes are zeros.
+        // Empty bytes stand for zeros.
         self.unit.resize(self.unit_bytes as usize, 0);
         Ok(())
     }
 
-    /// A version is on flash: those before it do not come back.
+    /// Drops the versions before one that has reached flash: no cut brings them back.
     fn stored(&mut self, unit: u32, version: u64) {
         let Some(History { newest, older, .. }) = &mut self.history else { return };
         let Some(versions) = older.get_mut(&unit) else { return };
@@ -211,13 +213,13 @@ impl Contents {
         }
     }
 
-    /// Number of trims so far: a flush that is sent now makes them durable.
+    /// Number of trims so far: a flush sent now makes them durable.
     pub fn trims(&self) -> u64 {
         let count = |history: &History| history.durable_trims + history.trims.len() as u64;
         self.history.as_ref().map_or(0, count)
     }
 
-    /// So many trims are durable.
+    /// Marks the first `trims` trims as durable.
     pub fn trims_are_durable(&mut self, trims: u64) {
         let Some(history) = &mut self.history else { return };
         while history.durable_trims < trims {
@@ -229,13 +231,13 @@ impl Contents {
         }
     }
 
-    /// The power is gone: writes that were on their way never come.
+    /// Forgets the writes on their way: the power is gone.
     pub fn cut(&mut self) {
         self.coming.clear();
     }
 
-    /// Brings the bytes of each unit to the version that the drive has found again; `None` is no
-    /// data.
+    /// Brings the bytes of each unit to the version that the drive has found after a cut; `None` =
+    /// no data.
     pub fn settle(&mut self, found: impl Fn(u32) -> Option<u64>) -> io::Result<Left> {
         let Some(history) = &mut self.history else { return Ok(Left::default()) };
         let mut left = Left::default();
@@ -248,7 +250,7 @@ impl Contents {
         for (unit, newest) in units {
             let version = found(unit);
             let is_newest = version.unwrap_or(TRIMMED) == newest;
-            // What the drive has nothing of is as it was before the first write.
+            // A unit without data in the drive is as it was before the first write.
             let wanted = if is_newest { newest } else { version.unwrap_or(0) };
             history.newest.insert(unit, wanted);
             if is_newest {
@@ -269,7 +271,7 @@ impl Contents {
         Ok(left)
     }
 
-    /// See [`Image::close`].
+    /// Brings the file up to date, see [`Image::close`].
     pub fn close(&mut self) -> base::Result<()> {
         self.image.close()
     }

@@ -11,26 +11,26 @@ use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-/// Bytes that are kept or left out together.
+/// Bytes of a chunk, which is kept or left out as a whole.
 pub(super) const CHUNK: u64 = 1 << 16;
 
-/// Where the bytes are kept.
+/// Place where the bytes of a drive are kept.
 #[derive(Debug, Clone)]
 pub enum Store {
-    /// In memory: gone with the server.
+    /// Memory of the server: gone with it.
     Memory,
-    /// In this file, which is made where it is missing.
+    /// This file, created where it is missing.
     File(PathBuf),
 }
 
-/// What a file holds in the place of a chunk.
+/// Content of the file in the place of a chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Held {
-    /// Zeros.
+    /// Zeros, as the client reads them.
     Zeros,
-    /// Older bytes, where the client shall find zeros.
+    /// Older bytes, where the client reads zeros.
     Stale,
-    /// Its bytes.
+    /// Bytes, as the client reads them.
     Bytes,
 }
 
@@ -43,13 +43,13 @@ enum Kept {
 pub struct Image {
     kept: Kept,
     capacity: u64,
-    /// What was never written since the server began is zeros.
+    /// Whether places never written by the drive are zeros: memory and new files are.
     is_fresh: bool,
 }
 
 impl Image {
-    /// For a drive of `capacity` bytes. In memory it may take `memory_limit` bytes; a file that is
-    /// there already is that of a drive of this size.
+    /// Opens the store of a drive of `capacity` bytes. In memory it may take `memory_limit` bytes;
+    /// an existing file must be of this size.
     pub fn open(store: &Store, capacity: u64, memory_limit: u64, read_only: bool) -> Result<Self> {
         let chunks = usize::try_from(capacity.div_ceil(CHUNK)).unwrap_or(usize::MAX);
         match store {
@@ -96,22 +96,22 @@ impl Image {
         Ok(Self { kept, capacity, is_fresh })
     }
 
-    /// Whether a place that the drive has nothing of reads as zeros.
+    /// Whether a place that holds no data in the drive reads as zeros.
     pub fn is_fresh(&self) -> bool {
         self.is_fresh
     }
 
-    /// Bytes of the drive.
+    /// Capacity of the drive in bytes.
     pub fn capacity(&self) -> u64 {
         self.capacity
     }
 
-    /// It holds bytes of another server now, and the same holds for them as for its own.
+    /// Takes over bytes saved by another server, together with that server's `is_fresh`.
     pub fn take_over(&mut self, is_fresh: bool) {
         self.is_fresh = is_fresh;
     }
 
-    /// Ranges outside of which all is zeros, in order.
+    /// Ranges that may hold data, in order: all is zeros outside of them.
     pub fn held(&self) -> impl Iterator<Item = Range<u64>> {
         let count = self.capacity.div_ceil(CHUNK) as usize;
         let holds = |chunk: &usize| match &self.kept {
@@ -121,7 +121,7 @@ impl Image {
         (0..count).filter(holds).map(|chunk| whole(chunk, self.capacity))
     }
 
-    /// Puts the bytes from `offset` on behind those in `bytes`.
+    /// Appends `length` bytes from `offset` on to `bytes`.
     pub fn read(&self, offset: u64, length: u64, bytes: &mut Vec<u8>) -> io::Result<()> {
         bytes.reserve(length as usize);
         for (chunk, part) in parts(offset..offset + length) {
@@ -146,7 +146,7 @@ impl Image {
         Ok(())
     }
 
-    /// Keeps `bytes` from `offset` on.
+    /// Writes `bytes` from `offset` on.
     pub fn write(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
         let mut left = bytes;
         for (chunk, part) in parts(offset..offset + bytes.len() as u64) {
@@ -170,7 +170,7 @@ impl Image {
         Ok(())
     }
 
-    /// Whether nothing but zeros lies there, as far as that shows without a look at the bytes.
+    /// Whether a range is known to hold nothing but zeros, without a look at the bytes.
     pub fn holds_nothing(&self, range: Range<u64>) -> bool {
         parts(range).all(|(chunk, _)| match &self.kept {
             Kept::Memory(chunks) => chunks[chunk].is_none(),
@@ -178,7 +178,7 @@ impl Image {
         })
     }
 
-    /// Keeps zeros there.
+    /// Writes zeros to a range; whole chunks are dropped.
     pub fn zero(&mut self, range: Range<u64>) -> io::Result<()> {
         static ZEROS: [u8; CHUNK as usize] = [0; CHUNK as usize];
         for (chunk, part) in parts(range) {
@@ -201,7 +201,7 @@ impl Image {
         Ok(())
     }
 
-    /// Brings the file into the state that clients see. In memory there is nothing to do.
+    /// Writes zeros over stale chunks of the file, and syncs it. In memory there is nothing to do.
     pub fn close(&mut self) -> Result<()> {
         let Kept::File { file, path, chunks } = &mut self.kept else { return Ok(()) };
         let cleared = (0..).zip(chunks).filter(|(_, held)| **held == Held::Stale).try_for_each(
@@ -216,7 +216,7 @@ impl Image {
     }
 }
 
-/// The bytes of a chunk.
+/// Byte range of a chunk.
 fn whole(chunk: usize, capacity: u64) -> Range<u64> {
     let start = chunk as u64 * CHUNK;
     start..(start + CHUNK).min(capacity)
@@ -228,7 +228,7 @@ fn clear(file: &File, chunk: usize, capacity: u64) -> io::Result<()> {
     file.write_all_at(&vec![0; (end - start) as usize], start)
 }
 
-/// A range in pieces of single chunks.
+/// Cuts a range at the borders of chunks.
 fn parts(range: Range<u64>) -> impl Iterator<Item = (usize, Range<u64>)> {
     let chunks = range.start / CHUNK..range.end.div_ceil(CHUNK);
     chunks.map(move |chunk| {
@@ -250,7 +250,7 @@ mod tests {
         bytes
     }
 
-    /// Writes and zeros at random places leave what they leave in an array.
+    /// Writes and zeros random places, as in an array.
     fn scribble(image: &mut Image, model: &mut [u8], seed: u64) {
         let mut rng = Rng::stream(seed, "image");
         for step in 0..400u64 {

@@ -1,28 +1,28 @@
-//! What clients ask of a block device, and what they are answered, whatever the protocol.
+//! Requests to a block device and their answers, whatever the protocol.
 
 use std::ops::Range;
 
-/// What a client wants.
+/// Command of a client's request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Command {
-    /// The bytes.
+    /// Reads a range of bytes.
     Read,
-    /// Keep bytes.
+    /// Writes bytes from the request.
     Write,
-    /// Make everything answered so far durable.
+    /// Makes all completed writes and trims durable.
     Flush,
-    /// Forget the bytes: they may read as anything, and read as zeros here where units are whole.
+    /// Discards a range: the protocol lets it read as anything; whole units read as zeros here.
     Trim,
-    /// Keep zeros.
+    /// Writes zeros to a range.
     WriteZeroes,
-    /// Bring bytes near.
+    /// Prefetches a range into a cache.
     Cache,
-    /// Say what is there.
+    /// Asks for the status of a range.
     BlockStatus,
 }
 
 impl Command {
-    /// All of them, in the order in which arrays by command are laid out.
+    /// All commands, in the order of arrays by command.
     pub const ALL: [Self; 7] = [
         Self::Read,
         Self::Write,
@@ -33,7 +33,7 @@ impl Command {
         Self::BlockStatus,
     ];
 
-    /// Its name in the report.
+    /// Name of the command in the report.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Read => "read",
@@ -46,7 +46,7 @@ impl Command {
         }
     }
 
-    /// Whether it changes what the device holds.
+    /// Whether the command changes the device's data.
     pub const fn changes(self) -> bool {
         matches!(self, Self::Write | Self::Trim | Self::WriteZeroes)
     }
@@ -55,23 +55,23 @@ impl Command {
 /// A request without its data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Head {
-    /// What its answer is named by.
+    /// Identifier of the request, chosen by the client: its answer carries it.
     pub cookie: u64,
-    /// What is wanted.
+    /// Command of the request.
     pub command: Command,
-    /// To be answered when it is durable.
+    /// Forced unit access: the answer waits until the data are durable.
     pub fua: bool,
-    /// Zeros must be written, and not left out.
+    /// Zeros are written and take space, rather than leave a hole.
     pub no_hole: bool,
-    /// A read is answered in one piece, or not at all.
+    /// The read is answered in one piece, or not at all.
     pub whole: bool,
     /// One extent of the status is enough.
     pub one_extent: bool,
-    /// Zeros must not take longer than a trim.
+    /// Zeros must not take longer than a trim: they are refused otherwise.
     pub fast_zero: bool,
-    /// First byte.
+    /// First byte of the range.
     pub offset: u64,
-    /// How many.
+    /// Bytes of the range.
     pub length: u32,
 }
 
@@ -81,7 +81,7 @@ impl Head {
         self.offset + u64::from(self.length)
     }
 
-    /// Bytes that it brings, or that its answer does.
+    /// Bytes of data that the request or its answer carries.
     pub fn moved_bytes(&self) -> usize {
         match self.command {
             Command::Read | Command::Write => self.length as usize,
@@ -90,51 +90,51 @@ impl Head {
     }
 }
 
-/// A request.
+/// A request of a client, with its data.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Request {
-    /// What is wanted.
+    /// The request without its data.
     pub head: Head,
-    /// The bytes of a write.
+    /// Data of a write; empty for other commands.
     pub data: Vec<u8>,
 }
 
-/// Why a request is refused.
+/// Reason why a request is refused or has failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Failure {
-    /// The device takes no writes.
+    /// The device is read-only.
     NotPermitted,
-    /// Data are lost, or the host's own storage fails.
+    /// Data are lost, or the host's own storage failed.
     InputOutput,
-    /// It does not fit the device, or the protocol.
+    /// The request does not fit the device, or the protocol.
     Invalid,
-    /// It ends beyond the device.
+    /// The range ends beyond the device.
     NoSpace,
-    /// Longer than an answer may be.
+    /// The read is longer than an answer may be.
     Overflow,
-    /// It cannot be done in the way that is asked for.
+    /// The device cannot do the request in the way that is asked for.
     NotSupported,
-    /// The device is going away.
+    /// The device is shutting down.
     Shutdown,
 }
 
-/// Runs of bytes that are alike in one respect: how long each is, and in what way it is.
+/// Runs of bytes with the same status: length in bytes, and status.
 pub type Extents = Vec<(u32, u32)>;
 
-/// What a request is answered.
+/// Answer to a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
-    /// It is done.
+    /// The request is complete.
     Done,
     /// The bytes of a read.
     Data {
-        /// All of them; those that are lost are anything.
+        /// All bytes of the read; lost ones hold anything.
         bytes: Vec<u8>,
-        /// Those that are lost, from the beginning of the read on, in order.
+        /// Lost ranges, in bytes from the beginning of the read, in order.
         lost: Vec<Range<u32>>,
     },
-    /// What is there: by the number of a context, its extents.
+    /// Extents by the number of their context.
     Status(Vec<(u32, Extents)>),
-    /// It is not done.
+    /// The request was refused or has failed.
     Failed(Failure),
 }

@@ -3,7 +3,7 @@
 //! Requests come from a `client` over a `socket` in the words of a protocol (`nbd`), and go as
 //! `message`s to the `disk`: a simulated drive and the bytes of an `image`. The answer comes when
 //! the drive has completed its request; a `clock` ties simulated time to that of the wall. The
-//! `server` is the threads between them.
+//! `server` holds the threads between them.
 
 mod client;
 pub mod clock;
@@ -29,26 +29,26 @@ use server::Server;
 use socket::{Address, Listener};
 use std::path::PathBuf;
 
-/// What clients of any kind can do with: the smallest block, and the most bytes of a request.
+/// Smallest block, and most bytes of a request, that clients of any kind can work with.
 const MINIMUM_BYTES: u32 = 512;
 const MAXIMUM_BYTES: u32 = 32 << 20;
 
-/// How a drive is served.
+/// Settings of a served drive: address, store, pace, trace.
 #[derive(Debug, Clone)]
 pub struct Device {
-    /// Where.
+    /// Path or port to listen on.
     pub address: Address,
-    /// Where its bytes are kept.
+    /// Place where the bytes are kept.
     pub store: Store,
-    /// How its time is tied to that of the wall.
+    /// Pace of simulated time against the clock on the wall.
     pub pacing: Pacing,
-    /// Whether its codewords are real.
+    /// Whether codewords are real.
     pub integrity: Integrity,
-    /// The trace that is kept of what clients ask for.
+    /// Path of the trace of all requests, if one is kept.
     pub record: Option<PathBuf>,
-    /// Clients may not write.
+    /// Whether clients may not write.
     pub read_only: bool,
-    /// Bytes that may be kept in memory.
+    /// Most bytes that may be kept in memory.
     pub memory_limit: u64,
 }
 
@@ -106,7 +106,7 @@ impl Opened {
     }
 }
 
-/// The block size that suits a drive: its unit, as far as clients can do with that.
+/// Preferred block size of a drive: its unit, within the bounds of clients.
 fn preferred(unit_bytes: u64) -> u32 {
     let unit = u32::try_from(unit_bytes).unwrap_or(MAXIMUM_BYTES);
     if unit.is_power_of_two() { unit.clamp(4096, MAXIMUM_BYTES) } else { 4096 }

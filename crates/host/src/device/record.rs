@@ -1,7 +1,7 @@
-//! A record of what clients have asked the drive for: a trace that a run replays.
+//! Record of the requests to a served drive: a trace that a run replays.
 //!
-//! It is one of fio's I/O logs, version 3, with simulated time. fio's logs know no forced unit
-//! access: such a write is followed by a flush.
+//! The trace is one of fio's I/O logs, version 3, with simulated time. fio's logs know no forced
+//! unit access: such a write is followed by a flush.
 
 use base::{Error, Result, Time};
 use flate2::Compression;
@@ -12,10 +12,10 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use zstd::stream::write::Encoder;
 
-/// The device in the trace.
+/// Name of the device in the trace.
 const NAME: &str = "nandlab";
 
-/// The file of a trace, by what compresses it.
+/// File of a trace, by its compression.
 enum Out {
     Plain(BufWriter<File>),
     Gzip(GzEncoder<BufWriter<File>>),
@@ -42,7 +42,7 @@ impl Out {
         out.write_all(b"\n")
     }
 
-    /// Writes what is still held back.
+    /// Writes all buffered and compressed bytes.
     fn finish(self) -> io::Result<()> {
         let mut file = match self {
             Self::Plain(file) => file,
@@ -53,11 +53,11 @@ impl Out {
     }
 }
 
-/// A trace that grows.
+/// A trace that is being written.
 pub struct Record {
     out: Out,
     path: PathBuf,
-    /// The first time that something went wrong.
+    /// First error of writing.
     failure: Option<io::Error>,
 }
 
@@ -72,7 +72,7 @@ impl Record {
         begin().map_err(|error: io::Error| refused(path, &error))
     }
 
-    /// A request comes at `now`.
+    /// Adds a request that comes at `now`.
     pub fn note(&mut self, now: Time, request: &Request) {
         if self.failure.is_none() {
             self.failure = self.write(now, request).err();
@@ -95,7 +95,7 @@ impl Record {
         Ok(())
     }
 
-    /// Ends the trace at `now`: it is complete.
+    /// Ends the trace at `now`, and completes the file.
     pub fn close(self, now: Time) -> Result<()> {
         let Self { mut out, path, failure } = self;
         let us = now.ns() / 1000;

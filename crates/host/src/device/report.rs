@@ -6,7 +6,7 @@ use super::server::ServerCounts;
 use serde_json::{Map, Value, json};
 
 impl ServerCounts {
-    /// As JSON: the key `device` of a report.
+    /// Key `device` of a report, as JSON.
     pub fn report(&self) -> Value {
         let of_command = |command: &Command| {
             (command.name().to_owned(), Value::from(self.disk.requests[*command as usize]))
@@ -46,7 +46,7 @@ impl ServerCounts {
     }
 }
 
-/// A power cut, and the start-up after it.
+/// Entry of a power cut and the start-up after it.
 fn cut(told: &CutTold) -> Value {
     let CutTold { cut, requests, started } = told;
     json!({

@@ -1,7 +1,7 @@
-//! Bytes of a served drive in the file of a saved one: they stand behind the drive's tables.
+//! Bytes of a served drive in the file of a saved one, after the drive's tables.
 //!
-//! A line of text names them. Frames with checksums follow (`base::archive`): the size of the
-//! drive, whether the rest reads as zeros, and each range that holds something else.
+//! A line of text begins them. Frames with checksums follow (`base::archive`): the size of the
+//! drive, whether the rest reads as zeros, and each range that holds data.
 
 use super::image::{CHUNK, Image, Store};
 use crate::saved::placed;
@@ -13,19 +13,19 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The line before them.
+/// Line that begins the bytes.
 const NAME: &[u8] = b"nandlab bytes\n";
 
-/// Bytes in a file. It stays open: what takes its name afterwards is another file.
+/// Bytes in a file, which stays open: its name may come to mean another file.
 #[derive(Debug, Clone)]
 pub struct SavedBytes {
     file: Arc<File>,
     path: PathBuf,
-    /// Place of the first one in the file.
+    /// Offset of the first byte in the file.
     at: u64,
 }
 
-/// A file from a place on, whatever others read of it.
+/// Reader of a file from an offset on, independent of the file's own position.
 struct Reading<'a> {
     file: &'a File,
     at: u64,
@@ -40,7 +40,8 @@ impl Read for Reading<'_> {
 }
 
 impl SavedBytes {
-    /// Those in a file that was read up to the end of its drive: `None` where the file ends there.
+    /// Finds the bytes after a drive, in a file read up to the drive's end; `None` if the file ends
+    /// there.
     pub(crate) fn behind(file: &mut File, path: &Path) -> Result<Option<Self>> {
         let mut name = Vec::new();
         file.take(NAME.len() as u64).read_to_end(&mut name).map_err(cannot_read)?;
@@ -56,8 +57,8 @@ impl SavedBytes {
         Ok(Some(Self { file, path: path.to_owned(), at }))
     }
 
-    /// Fills a new image with them. Refuses an image that holds bytes of its own, and a file that
-    /// was cut short or changed.
+    /// Fills a new image with the saved bytes. Refuses an image that holds bytes of its own, and a
+    /// file that was cut short or changed.
     pub(super) fn restore(&self, image: &mut Image, store: &Store) -> Result<()> {
         let new = match store {
             Store::Memory => None,
@@ -73,7 +74,8 @@ impl SavedBytes {
         if filled.is_err()
             && let Some(path) = new
         {
-            // Half of the bytes are of no use; if the file cannot go, that is not the error.
+            // Half of the bytes are of no use. If the file cannot be removed, that is not the error
+            // to report.
             let _ = fs::remove_file(path);
         }
         filled
@@ -106,7 +108,7 @@ impl SavedBytes {
     }
 }
 
-/// Writes the bytes of an image behind a drive.
+/// Writes the bytes of an image after the drive's tables.
 pub(super) fn write(image: &Image, to: &mut File) -> Result<()> {
     let not_saved = |error: io::Error| Error::new("", format!("not saved: {error}"));
     to.write_all(NAME).map_err(not_saved)?;

@@ -22,56 +22,56 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// Clients at a time: more are turned away.
+/// Most clients at a time: more are turned away.
 const MOST_CLIENTS: usize = 64;
 
-/// Lines that are kept until somebody takes them.
+/// Most messages kept until the user takes them.
 const MOST_NOTES: usize = 1000;
 
-/// Before an answer is due, its thread stops sleeping: waking up takes about as long.
+/// Time before an answer is due in which its thread spins: waking up takes about as long.
 const SPIN: Duration = Duration::from_micros(50);
 
-/// How long requests that are under way may still take by the clock when the server ends.
+/// Time that requests under way may still take by the clock when the server ends.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// What a server has counted.
+/// Counts of a server: clients, requests, lateness, power cuts.
 #[derive(Debug, Clone, Default)]
 pub struct ServerCounts {
-    /// Clients that have come.
+    /// Clients that have connected.
     pub clients: u64,
-    /// Those that were dropped: for what they sent, or because they took too long.
+    /// Clients dropped for an error against the protocol, or because they took too long.
     pub dropped: u64,
-    /// Requests that were refused before they came to the drive.
+    /// Requests refused before they came to the drive.
     pub refused: u64,
     /// Lateness of answers, with a clock.
     pub late: Latency,
-    /// Answers that were later than 50 us.
+    /// Answers later than 50 us.
     pub late_answers: u64,
-    /// What the disk has counted.
+    /// Counts of the disk.
     pub disk: DiskCounts,
-    /// Its power cuts.
+    /// Power cuts, the oldest first.
     pub cuts: Vec<CutTold>,
-    /// When it was saved, in simulated time.
+    /// Simulated times of the snapshots.
     pub snapshots: Vec<Time>,
-    /// Its exchanges of dies, as the report has the last one.
+    /// Exchanges of dies, each as the report has the last one.
     pub exchanges: Vec<Value>,
 }
 
-/// What threads of a server share.
+/// State shared by the threads of a server.
 pub(super) struct Shared {
     pub(super) export: Export,
     disk: Mutex<Option<Disk>>,
     is_paced: bool,
-    /// Something was asked for, or the server ends.
+    /// Signals the clock's thread: a request has come, or the server ends.
     changed: Condvar,
-    /// Requests wait, so that the drive comes to rest; and no longer.
+    /// Whether requests wait, so that the drive comes to rest; `resumed` signals the end of it.
     is_paused: AtomicBool,
     resumed: Condvar,
     is_stopping: AtomicBool,
     fault: Mutex<Option<Error>>,
-    /// By number, which nobody has twice.
+    /// Channels of the connected clients, by the number of the client; no number comes twice.
     clients: Mutex<HashMap<usize, Sender<Outgoing>>>,
-    /// How often the power was cut: clients from before are gone.
+    /// Power cuts so far: a client from before a cut is disconnected.
     cuts: AtomicU64,
     connected: AtomicU64,
     notes: Mutex<VecDeque<String>>,
@@ -87,12 +87,13 @@ impl Shared {
         self.is_stopping.load(Ordering::Relaxed)
     }
 
-    /// How often the power was cut.
+    /// Power cuts so far.
     pub(super) fn cuts(&self) -> u64 {
         self.cuts.load(Ordering::Relaxed)
     }
 
-    /// Whether a client that came after so many cuts has nothing to hope for.
+    /// Whether a client must leave: the server ends, or the power was cut since it came. `cuts`
+    /// counts the power cuts before it came.
     pub(super) fn is_over(&self, cuts: u64) -> bool {
         self.is_stopping() || self.cuts() != cuts
     }
@@ -106,7 +107,7 @@ impl Shared {
         lock(&self.disk)
     }
 
-    /// The disk, to ask it for something, once it takes requests.
+    /// The disk, for a request: waits while requests are paused.
     pub(super) fn disk_to_ask(&self) -> MutexGuard<'_, Option<Disk>> {
         let mut guard = self.disk();
         while self.is_paused.load(Ordering::Relaxed) && !self.is_stopping() {
@@ -116,12 +117,12 @@ impl Shared {
         guard
     }
 
-    /// Something was asked for.
+    /// Signals the clock's thread that a request has come.
     pub(super) fn wake(&self) {
         self.changed.notify_one();
     }
 
-    /// The drive has failed: the server ends.
+    /// Ends the server, because the drive has failed.
     pub(super) fn fail(&self, error: Error) {
         lock(&self.fault).get_or_insert(error);
         self.stop();
@@ -132,7 +133,7 @@ impl Shared {
         self.changed.notify_all();
     }
 
-    /// Keeps a line for the user.
+    /// Keeps a message for the user.
     pub(super) fn note(&self, line: String) {
         let mut notes = lock(&self.notes);
         if notes.len() < MOST_NOTES {
@@ -150,25 +151,25 @@ impl Shared {
         counts.late.record(Time(late.as_nanos() as u64));
     }
 
-    /// Answers of a client go to `sender`.
+    /// Sends the answers of a client to `sender`.
     pub(super) fn listen(&self, number: usize, sender: Sender<Outgoing>) {
         lock(&self.clients).insert(number, sender);
     }
 
-    /// A client takes no more answers.
+    /// Stops sending answers to a client.
     pub(super) fn forget(&self, number: usize) {
         lock(&self.clients).remove(&number);
     }
 
-    /// Gives an answer to its client.
+    /// Sends an answer to its client.
     pub(super) fn pass(&self, answered: Answered) {
-        // A client that has gone wants no answer.
+        // A client that has left needs no answer.
         if let Some(sender) = lock(&self.clients).get(&answered.client) {
             let _ = sender.send(Outgoing::Answered(answered));
         }
     }
 
-    /// Gives all answers to their clients.
+    /// Sends all answers to their clients.
     pub(super) fn deliver(&self, disk: &mut Disk) {
         while let Some(answered) = disk.answer() {
             self.pass(answered);
@@ -176,7 +177,7 @@ impl Shared {
         self.note_failure(disk);
     }
 
-    /// Tells the user what has gone wrong with the store of the bytes.
+    /// Tells the user of an error of the store of bytes.
     pub(super) fn note_failure(&self, disk: &mut Disk) {
         if let Some(failure) = disk.take_failure() {
             self.note(format!("the store of the bytes: {failure}"));
@@ -188,30 +189,30 @@ fn over() -> Error {
     Error::new("server", "it has ended")
 }
 
-/// How a server is doing.
+/// State of a running server.
 #[derive(Debug, Clone)]
 pub struct Status {
     /// Clients that are connected.
     pub clients: u64,
     /// Requests that are under way.
     pub under_way: u64,
-    /// Requests of the drive that are complete, and simulated time.
+    /// Requests that the drive has completed.
     pub completed: u64,
-    /// Simulated time.
+    /// Simulated time of the drive.
     pub now: Time,
-    /// Requests that have failed.
+    /// Requests of clients that were refused or have failed.
     pub failed: u64,
-    /// Bytes written to flash for each of the host's.
+    /// Write amplification: bytes written to flash for each byte that the host wrote.
     pub write_amplification: f64,
-    /// Blocks that collection has freed.
+    /// Blocks reclaimed by garbage collection.
     pub reclaimed_blocks: u64,
-    /// Answers that were later than 50 us.
+    /// Answers later than 50 us.
     pub late_answers: u64,
-    /// Whether it has power.
+    /// State of the drive's power.
     pub power: Power,
-    /// The last exchange of a die, as in the report.
+    /// Last exchange of a die, as in the report.
     pub exchange: Value,
-    /// It ends, because the drive has failed.
+    /// Whether the drive has failed: the server is ending.
     pub has_failed: bool,
 }
 
@@ -257,12 +258,12 @@ impl Server {
         Ok(())
     }
 
-    /// Its address as clients name it.
+    /// Address of the server, as clients name it.
     pub fn uri(&self) -> &str {
         &self.uri
     }
 
-    /// How it is doing; `None` once it has ended.
+    /// State of the server; `None` once it has ended.
     pub fn status(&self) -> Option<Status> {
         let late_answers = lock(&self.shared.counts).late_answers;
         let has_failed = lock(&self.shared.fault).is_some();
@@ -287,14 +288,14 @@ impl Server {
         })
     }
 
-    /// Does something with the session, between two requests.
+    /// Calls `act` on the session, between two requests.
     pub fn with<T>(&self, act: impl FnOnce(&mut Session) -> T) -> Option<T> {
         self.shared.disk().as_mut().map(|disk| act(disk.session()))
     }
 
-    /// Cuts the power: clients are cut off, and nothing under way is answered. New ones wait
-    /// until the power is back and the drive has started up. Refuses a drive without recovery, and
-    /// one that is off.
+    /// Cuts the power: clients are disconnected, and no request under way is answered. New clients
+    /// wait until the power is back and the drive has started up. Refuses a drive without recovery,
+    /// and one that is off.
     pub fn cut(&self) -> Result<()> {
         let mut guard = self.shared.disk();
         let disk = guard.as_mut().ok_or_else(over)?;
@@ -304,7 +305,7 @@ impl Server {
         Ok(())
     }
 
-    /// Gives the drive its power back. Refuses a drive whose power has not been cut.
+    /// Restores the power of the drive. Refuses a drive whose power has not been cut.
     pub fn restore(&self) -> Result<()> {
         let mut guard = self.shared.disk();
         let disk = guard.as_mut().ok_or_else(over)?;
@@ -314,8 +315,8 @@ impl Server {
         Ok(())
     }
 
-    /// Exchanges a die from now on: `status` says how far that is. Refuses an exchange that the
-    /// drive cannot carry out.
+    /// Exchanges a die from now on: `status` tells the progress. Refuses an exchange that the drive
+    /// cannot carry out.
     pub fn exchange(&self, asked: Exchange) -> Result<()> {
         let mut guard = self.shared.disk();
         let disk = guard.as_mut().ok_or_else(over)?;
@@ -325,7 +326,7 @@ impl Server {
         Ok(())
     }
 
-    /// Lets `hours` pass at once for what is stored, as on a shelf.
+    /// Ages the stored data by `hours` at once, as on a shelf.
     pub fn age(&self, hours: f64) -> Result<()> {
         const MOST: f64 = 8766.0 * 100.0;
         if !(0.0..=MOST).contains(&hours) {
@@ -338,9 +339,9 @@ impl Server {
         Ok(())
     }
 
-    /// Saves the drive with its bytes. Requests that are under way are answered first, by the
-    /// clock if that does not take too long; those that come meanwhile wait. Refuses a drive that
-    /// cannot come to rest now, and a file that cannot be written.
+    /// Saves the drive with its bytes. Requests under way are answered first, by the clock if that
+    /// does not take too long; later ones wait. Refuses a drive that cannot come to rest now, and a
+    /// file that cannot be written.
     pub fn snapshot(&self, path: &Path) -> Result<()> {
         let shared = &self.shared;
         shared.is_paused.store(true, Ordering::Relaxed);
@@ -376,22 +377,22 @@ impl Server {
         Err(over())
     }
 
-    /// Lines for the user since the last call.
+    /// Messages for the user since the last call.
     pub fn notes(&self) -> Vec<String> {
         lock(&self.shared.notes).drain(..).collect()
     }
 
-    /// Ends all threads.
+    /// Ends all threads, and waits for them.
     fn end(&mut self) {
         self.shared.stop();
         for thread in self.threads.drain(..) {
-            // A thread that has failed has left its message where it happened.
+            // A thread that panicked has printed its message then.
             let _ = thread.join();
         }
     }
 
-    /// Takes no more requests, answers those that are under way, and ends: the session with what
-    /// was counted, and what went wrong.
+    /// Takes no more requests, answers those under way, and ends. Returns the session, the counts,
+    /// and the error that ended the server, if there was one.
     pub fn stop(mut self) -> (Option<Session>, ServerCounts, Result<()>) {
         self.end();
         let mut counts = lock(&self.shared.counts).clone();
@@ -459,7 +460,7 @@ fn accept(shared: &Arc<Shared>, listener: &Listener) {
         }
     }
     for thread in threads.into_iter().flatten() {
-        // As above.
+        // A panic is ignored, as in `end`.
         let _ = thread.join();
     }
 }

@@ -1,4 +1,4 @@
-//! Sockets that clients come by: of the file system, or of this machine's network.
+//! Sockets for clients: of the file system, or of this machine's network.
 
 use base::{Error, Result};
 use std::fs::{self, DirBuilder, Permissions};
@@ -10,16 +10,16 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// Where a server listens.
+/// Address on which a server listens.
 #[derive(Debug, Clone)]
 pub enum Address {
-    /// At this path, for the user who runs the server.
+    /// Unix socket at this path, for the user who runs the server.
     Path(PathBuf),
-    /// At this port; 0 is one that is free.
+    /// TCP port; 0 = any free one.
     Port {
-        /// Which one.
+        /// Number of the port.
         port: u16,
-        /// For other machines too.
+        /// Whether other machines may connect.
         is_open: bool,
     },
 }
@@ -29,13 +29,13 @@ enum Kind {
     Port(TcpListener),
 }
 
-/// A socket that listens. A path is removed with it.
+/// A listening socket. The path of a Unix socket is removed with it.
 pub struct Listener {
     kind: Kind,
 }
 
 impl Listener {
-    /// Listens at an address. A socket that a server has left behind is replaced.
+    /// Listens at an address. Replaces a socket that a server has left behind.
     pub fn new(address: &Address) -> Result<Self> {
         let kind = match address {
             Address::Path(path) => {
@@ -61,7 +61,7 @@ impl Listener {
         Ok(listener)
     }
 
-    /// Its address as clients name it.
+    /// Address as clients name it.
     pub fn uri(&self) -> String {
         match &self.kind {
             Kind::Path(_, path) => format!("nbd+unix:///?socket={}", path.display()),
@@ -72,7 +72,7 @@ impl Listener {
         }
     }
 
-    /// The next client; `None` if none waits.
+    /// Accepts the next client; `None` if none waits.
     pub fn accept(&self) -> io::Result<Option<Socket>> {
         let accepted = match &self.kind {
             Kind::Path(listener, _) => listener.accept().map(|(socket, _)| Socket::Path(socket)),
@@ -95,13 +95,13 @@ impl Listener {
 impl Drop for Listener {
     fn drop(&mut self) {
         if let Kind::Path(_, path) = &self.kind {
-            // It may be gone already.
+            // The path may be gone already.
             let _ = fs::remove_file(path);
         }
     }
 }
 
-/// Refuses a path where something is that no server has left.
+/// Refuses a path that holds anything but a socket left behind by a server.
 fn check_free(path: &Path) -> Result<()> {
     let place = || format!("--socket {}", path.display());
     let Ok(meta) = fs::symlink_metadata(path) else { return Ok(()) };
@@ -116,8 +116,8 @@ fn check_free(path: &Path) -> Result<()> {
     }
 }
 
-/// A socket that nobody but this user could connect to at any time: it is made in a folder of its
-/// own, and moved.
+/// Binds a socket that no other user can connect to at any time: it is made in a folder of its own,
+/// and moved.
 fn bind(path: &Path) -> io::Result<UnixListener> {
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
     let parent = parent.unwrap_or(Path::new("."));
@@ -130,7 +130,7 @@ fn bind(path: &Path) -> io::Result<UnixListener> {
         fs::rename(&inside, path)?;
         Ok(listener)
     });
-    // What is left of it after a failure.
+    // Remains of a failure.
     let _ = fs::remove_file(&inside);
     let removed = fs::remove_dir(&folder);
     let listener = bound?;
@@ -138,19 +138,19 @@ fn bind(path: &Path) -> io::Result<UnixListener> {
     Ok(listener)
 }
 
-/// Folders that sockets of this process were made in.
+/// Folders made so far by this process for its sockets.
 static FOLDERS: AtomicU64 = AtomicU64::new(0);
 
-/// A client's socket.
+/// Socket of one client.
 pub enum Socket {
-    /// Of the file system.
+    /// Unix socket of the file system.
     Path(UnixStream),
-    /// Of a network.
+    /// TCP socket of the network.
     Port(TcpStream),
 }
 
 impl Socket {
-    /// The same socket once more.
+    /// Clones the handle of the socket.
     pub fn twin(&self) -> io::Result<Self> {
         Ok(match self {
             Self::Path(socket) => Self::Path(socket.try_clone()?),
@@ -158,7 +158,7 @@ impl Socket {
         })
     }
 
-    /// Reads and writes come back after this time, done or not.
+    /// Sets the time after which reads and writes return, done or not.
     pub fn set_patience(&self, patience: Duration) -> io::Result<()> {
         match self {
             Self::Path(socket) => {
@@ -172,16 +172,16 @@ impl Socket {
         }
     }
 
-    /// Ends the connection, whoever reads or writes.
+    /// Ends the connection for all handles.
     pub fn close(&self) {
-        // It may have ended already.
+        // The connection may have ended already.
         let _ = match self {
             Self::Path(socket) => socket.shutdown(Shutdown::Both),
             Self::Port(socket) => socket.shutdown(Shutdown::Both),
         };
     }
 
-    /// Whether reads and writes come back at once, on all twins of the socket.
+    /// Sets whether reads and writes return at once, on all handles of the socket.
     pub fn set_nonblocking(&self, is_it: bool) -> io::Result<()> {
         match self {
             Self::Path(socket) => socket.set_nonblocking(is_it),

@@ -1,7 +1,9 @@
-//! A client of a drive without a clock: its own thread runs the drive until its answers are there.
+//! A client of a drive without a clock: its own thread runs the drive until its requests are
+//! answered.
 //!
 //! Large answers are sent before the other requests are complete, so that the client takes them
-//! while the drive and its decoders go on. Whoever runs the drive passes on what others wait for.
+//! while the drive and its decoders go on. A thread that runs the drive passes on the answers of
+//! other clients.
 
 use super::patient::Patient;
 use super::{MOST_BYTES, MOST_REQUESTS, Outgoing};
@@ -17,18 +19,18 @@ use std::sync::mpsc::{Receiver, channel};
 /// answers of 4 KiB, which one write to the socket carries.
 const ENOUGH_BYTES: usize = 1 << 19;
 
-/// A client and what it waits for.
+/// A client, its requests under way and its answers that are not sent yet.
 struct AtOnce<'a> {
     shared: &'a Shared,
     number: usize,
     cuts: u64,
     agreed: &'a Agreed,
-    /// Its answers that others have come upon.
+    /// Answers to this client that other threads passed on.
     passed: Receiver<Outgoing>,
-    /// Requests that are under way, and their bytes.
+    /// Requests under way, and their bytes.
     left: usize,
     left_bytes: usize,
-    /// Answers that are to be sent.
+    /// Encoded answers that are still to be sent.
     out: Vec<u8>,
 }
 
@@ -46,7 +48,7 @@ pub(super) fn at_once(
     let (left, left_bytes, out) = (0, 0, Vec::new());
     let mut client = AtOnce { shared, number, cuts, agreed, passed, left, left_bytes, out };
     let outcome = client.serve(input, output);
-    // Whatever became of the client, what it has asked for is done.
+    // Requests under way end, also if the client has gone.
     if client.left > 0
         && let Err(error) = client.run(&mut Vec::new(), true)
     {
@@ -115,8 +117,8 @@ impl AtOnce<'_> {
         Ok(true)
     }
 
-    /// Whether another request has come, or the end. The socket is asked for the first of them
-    /// alone, and only while others are under way.
+    /// Whether another request, or the end of the stream, is there to be read. The socket is asked
+    /// only for the first request of a batch, and only while others are under way.
     fn has_come(&self, input: &mut BufReader<Patient>, batch: &[Request]) -> io::Result<bool> {
         if self.left > 0 && batch.is_empty() && input.buffer().is_empty() {
             input.get_mut().waits = false;
@@ -131,7 +133,7 @@ impl AtOnce<'_> {
         Ok(input.buffer().len() >= nbd::HEADER_BYTES)
     }
 
-    /// Gives requests to the disk, and lets the drive run until enough is answered, or all.
+    /// Gives requests to the disk, and runs the drive until enough answers have gathered, or all.
     fn run(&mut self, batch: &mut Vec<Request>, all: bool) -> Result<()> {
         let shared = self.shared;
         let mut guard = shared.disk_to_ask();

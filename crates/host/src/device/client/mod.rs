@@ -24,12 +24,12 @@ const HANDSHAKE: Duration = Duration::from_secs(10);
 /// Time between two looks at whether the server goes on, while a thread waits for a client.
 pub(super) const LOOK: Duration = Duration::from_millis(100);
 
-/// Requests that are taken from a client before the first of them is answered, and their bytes:
-/// beyond them its next ones stay in its socket.
+/// Requests taken from a client before the first of them is answered, and their bytes: further ones
+/// stay in its socket.
 const MOST_REQUESTS: usize = 256;
 const MOST_BYTES: usize = 4 << 20;
 
-/// Answers that are later than this are counted: no thread can be woken much faster.
+/// Lateness from which on an answer counts as late: no thread can be woken much faster.
 pub(super) const LATE: Duration = Duration::from_micros(50);
 
 /// Message from the thread that runs the drive to the one that writes to a client.
@@ -40,12 +40,12 @@ pub(super) enum Outgoing {
     Refused {
         /// Its cookie, which the answer carries.
         cookie: u64,
-        /// Why.
+        /// Reason of the refusal.
         failure: Failure,
     },
 }
 
-/// Serves a client until it leaves; what it did wrong, if that is why.
+/// Serves a client until it leaves. Returns its error against the protocol, if that ended it.
 pub(super) fn serve(shared: &Arc<Shared>, number: usize, socket: Socket) -> Option<String> {
     let cuts = shared.cuts();
     let outcome = talk(shared, number, &socket, cuts);

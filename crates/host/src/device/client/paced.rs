@@ -1,4 +1,4 @@
-//! A client of a drive with a clock: answers come when their time has, and a thread sends them.
+//! A client of a drive with a clock: a second thread sends each answer when it is due.
 
 use super::patient::Patient;
 use super::{LOOK, MOST_BYTES, MOST_REQUESTS, Outgoing};
@@ -23,7 +23,7 @@ impl Flow {
         self.under_way.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until another request of so many bytes may begin: whether the server goes on.
+    /// Waits until another request of `bytes` bytes may begin; false if the server ends.
     fn begin(&self, bytes: usize, shared: &Shared, cuts: u64) -> bool {
         let mut under_way = self.lock();
         while under_way.0 >= MOST_REQUESTS || (under_way.1 > 0 && under_way.1 + bytes > MOST_BYTES)
@@ -88,7 +88,7 @@ fn take(
     loop {
         let next = nbd::next_request(input, agreed, &shared.export);
         let next = match next {
-            // What it has asked for before is still answered.
+            // Earlier requests of the client are still answered.
             Err(_) if shared.is_over(cuts) => return Ok(()),
             next => next?,
         };

@@ -17,19 +17,20 @@ const POLLED_FOR: Duration = Duration::from_micros(50);
 pub(super) struct Patient {
     socket: Socket,
     shared: Arc<Shared>,
-    /// Power cuts before it came.
+    /// Power cuts of the server before the client connected.
     cuts: u64,
-    /// Of the handshake.
+    /// End of the time for the handshake; `None` after it.
     deadline: Option<Instant>,
-    /// It polls before it sleeps. No other thread uses the socket meanwhile.
+    /// Whether reads poll before they sleep: only where no other thread uses the socket.
     polls: bool,
-    /// Reads wait for data. Else they take what there is, as with a socket that does not block.
+    /// Reads wait for data. Otherwise they take the bytes that are there, like a non-blocking
+    /// socket.
     pub(super) waits: bool,
 }
 
 impl Patient {
-    /// A socket of its own for a thread; `deadline` is that of the handshake. Without a clock no
-    /// other thread uses it.
+    /// Clones the socket for one thread. `deadline` is the end of the handshake's time. Without a
+    /// clock no other thread uses the clone.
     pub(super) fn new(
         socket: &Socket,
         shared: &Arc<Shared>,

@@ -1,4 +1,4 @@
-//! Tests of the bytes of a drive: what of them is remembered.
+//! Tests of a drive's bytes: which older versions are kept.
 
 use super::*;
 use crate::device::image::Store;
@@ -14,10 +14,10 @@ fn zeros_that_become_zeros_are_not_remembered() {
     let mut log: Vec<_> = std::iter::once((2, entered)).chain(trims).collect();
     contents.follow(&mut log, None).unwrap();
     let History { newest, older, .. } = contents.history.as_ref().unwrap();
-    // The chunk of the unit that was written, of which it is not known what is zero.
+    // The chunk of the written unit: nothing tells which of its bytes are zero.
     assert!(newest.len() <= 16 && older.len() <= 16, "{} {}", newest.len(), older.len());
     assert!(older[&2].iter().any(|(version, bytes)| *version == 1 && *bytes == vec![7; 4096]));
-    // The trim is lost with the power, and what was written is on flash.
+    // The power cut undoes the trim: the written data are on flash.
     contents.settle(|unit| (unit == 2).then_some(1)).unwrap();
     let mut bytes = Vec::new();
     contents.read(8192, 4096, &mut bytes).unwrap();

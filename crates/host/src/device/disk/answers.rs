@@ -1,4 +1,4 @@
-//! Answers with something in them: the bytes of a read, and what is where.
+//! Answers with content: the bytes of a read, and the status of extents.
 
 use super::Disk;
 use crate::device::message::{Answer, Extents, Failure, Head};
@@ -7,25 +7,25 @@ use ssd::medium::words::Found;
 use ssd::request::SECTOR_BYTES;
 use std::ops::Range;
 
-/// Extents of one answer: a client asks again for the rest.
+/// Most extents in one answer: a client asks again for the rest.
 const MOST_EXTENTS: usize = 4096;
 
-/// A status that clients can ask for.
+/// A block status (NBD metadata context) that clients can ask for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Context {
-    /// What holds data: bit 0 where there is nothing, bit 1 where it reads as zeros.
+    /// Allocation: bit 0 is set where no data are, bit 1 where zeros are read.
     Allocation,
-    /// One more than the number of the die that data are on; 0 where they are on none.
+    /// Die of the data plus one; 0 = not on flash.
     Die,
-    /// Hours since the block was programmed that data are in.
+    /// Hours since the block of the data was programmed; 0 = not on flash.
     Age,
 }
 
 impl Context {
-    /// All of them, by number.
+    /// All contexts, by number.
     pub const ALL: [Self; 3] = [Self::Allocation, Self::Die, Self::Age];
 
-    /// The name by which clients ask for it.
+    /// Name by which clients ask for the context.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Allocation => "base:allocation",
@@ -36,7 +36,7 @@ impl Context {
 }
 
 impl Disk {
-    /// The bytes of a read, and which of them are lost.
+    /// Bytes of a read, and the ranges of them that are lost.
     pub(super) fn data(
         &mut self,
         head: Head,
@@ -56,7 +56,7 @@ impl Disk {
         Answer::Data { bytes, lost }
     }
 
-    /// What is there, unit by unit.
+    /// Extents of each asked context, a unit at a time.
     pub(super) fn status(&self, head: Head, contexts: &[u32]) -> Vec<(u32, Extents)> {
         let of = |&number: &u32| {
             let context = Context::ALL[number as usize];
@@ -97,7 +97,7 @@ impl Disk {
     }
 }
 
-/// Puts decoded bytes into those of a read.
+/// Copies decoded bytes over the bytes of a read.
 fn put(found: &[Found], head: Head, bytes: &mut [u8]) {
     for found in found {
         let (offset, part) = (found.offset, found.bytes());
@@ -110,8 +110,8 @@ fn put(found: &[Found], head: Head, bytes: &mut [u8]) {
     }
 }
 
-/// The bytes of a read that are lost, from its beginning on: in order, apart from each other, and
-/// of whole sectors.
+/// Lost ranges of a read, in bytes from its beginning: whole sectors, in order, joined where they
+/// touch.
 fn lost_of(head: Head, failed: bool, unreadable: &[Range<u64>]) -> Vec<Range<u32>> {
     let sector = |byte: u64, up: bool| {
         let byte = byte.clamp(head.offset, head.end()) - head.offset;

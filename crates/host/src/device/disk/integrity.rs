@@ -1,4 +1,4 @@
-//! Integrity of what is read: by the model of errors alone, or by real codewords.
+//! Integrity of read data: by the model of errors alone, or by real codewords.
 
 use crate::device::contents::Contents;
 use crate::device::image::Image;
@@ -10,16 +10,16 @@ use ssd::Ssd;
 pub enum Integrity {
     /// Bytes are right, unless the model says that they cannot be corrected.
     Model,
-    /// Bytes are encoded when they are programmed, and what is read is what the decoder makes of
-    /// them.
+    /// Bytes are encoded when they are programmed. Reads return what the decoder makes of the
+    /// codewords.
     Exact,
 }
 
 impl Integrity {
-    /// All of them.
+    /// All kinds of integrity.
     pub const ALL: [Self; 2] = [Self::Model, Self::Exact];
 
-    /// By its name.
+    /// Integrity by its name on the command line.
     pub fn parse(name: &str) -> Result<Self> {
         Self::ALL.into_iter().find(|integrity| integrity.name() == name).ok_or_else(|| {
             let names = Self::ALL.map(Self::name);
@@ -29,7 +29,7 @@ impl Integrity {
         })
     }
 
-    /// Its name on the command line.
+    /// Name on the command line.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Model => "model",
@@ -37,7 +37,7 @@ impl Integrity {
         }
     }
 
-    /// The bytes of a drive with this integrity, which begins to serve.
+    /// Bytes of a drive that begins to serve, encoded where the integrity is exact.
     pub(super) fn contents(self, ssd: &mut Ssd, image: Image) -> Result<Contents> {
         let has_history = self == Self::Exact || ssd.can_recover();
         let mut contents = Contents::new(image, ssd.unit_bytes(), has_history);
@@ -56,7 +56,7 @@ impl Integrity {
         Ok(contents)
     }
 
-    /// Refuses a drive that cannot have it.
+    /// Refuses a drive that cannot have this integrity.
     pub fn check(self, ssd: &Ssd) -> Result<()> {
         if self == Self::Exact { ssd.code_of_words().map(drop) } else { Ok(()) }
     }

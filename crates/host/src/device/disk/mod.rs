@@ -1,11 +1,10 @@
-//! A drive with bytes: what clients ask becomes requests to the drive, and their completions become
-//! answers.
+//! A drive with bytes: requests of clients become requests to the drive, its completions answers.
 //!
 //! A client's request is one request to the drive or several: zeros are a trim of whole units and
-//! writes of what lies around them. The bytes change when the drive takes them into its buffer, and
-//! are read when a read is complete: of two requests at a time either may be first. `answers` says
-//! what is read and where it is, `integrity` whether its codewords are real, `power` what a cut
-//! leaves, `snapshot` what can be saved meanwhile.
+//! writes around them. The bytes change when the drive takes them into its buffer, and are read
+//! when a read is complete: of two requests at a time either may be first. `answers` builds the
+//! answers with content, `integrity` decides whether codewords are real, `power` cuts and restores
+//! the power, `snapshot` saves the drive while clients use it.
 
 mod answers;
 mod integrity;
@@ -34,66 +33,66 @@ use std::io;
 use std::ops::Range;
 use std::time::Instant;
 
-/// Bytes of one request to the drive: longer ones are cut.
+/// Most bytes of one request to the drive: longer ones are cut.
 const MOST_BYTES: u64 = 32 << 20;
 
 /// A request of a client that is under way.
 struct Pending {
     client: usize,
     head: Head,
-    /// The contexts of a status, by number.
+    /// Contexts of a status request, by number.
     contexts: Vec<u32>,
     /// Requests to the drive that are not complete.
     left: u32,
-    /// A flush goes out when they are.
+    /// Whether a flush follows when all of them are complete.
     is_flushed: bool,
     failed: bool,
     unreadable: Vec<Range<u64>>,
-    /// Bytes that its reads have decoded, where codewords are kept.
+    /// Bytes that the reads have decoded, where codewords are kept.
     found: Vec<Found>,
-    /// A flush: trims that were done before it.
+    /// Trims done before this flush, which makes them durable.
     trims: u64,
-    /// Versions of its writes.
+    /// Versions of the writes sent to the drive.
     versions: Vec<u64>,
 }
 
 /// An answer on its way to a client.
 #[derive(Debug)]
 pub struct Answered {
-    /// Whose.
+    /// Number of the client.
     pub client: usize,
-    /// What was asked.
+    /// The request without its data.
     pub head: Head,
-    /// What is answered.
+    /// Outcome, data or status.
     pub answer: Answer,
-    /// Not before.
+    /// Earliest moment to send the answer; `None` = at once.
     pub due: Option<Instant>,
 }
 
-/// What a disk has counted.
+/// Counts of a disk's requests and codewords.
 #[derive(Debug, Clone, Default)]
 pub struct DiskCounts {
     /// Requests of clients, by command.
     pub requests: [u64; Command::ALL.len()],
-    /// Those that were refused, or have failed.
+    /// Requests that were refused or have failed.
     pub failed: u64,
     /// Bytes of reads that were lost.
     pub lost_bytes: u64,
-    /// Codewords, where they are kept.
+    /// Counts of codewords, where they are kept.
     pub words: Option<WordCounts>,
 }
 
-/// A drive with bytes.
+/// A simulated drive together with the bytes it stores.
 pub struct Disk {
     session: Session,
     contents: Contents,
-    /// The version of the request that was sent to the drive last.
+    /// Version of the last request sent to the drive.
     version: u64,
     power: Power,
     cuts: Vec<CutTold>,
-    /// When it was saved.
+    /// Simulated times of its snapshots.
     snapshots: Vec<Time>,
-    /// Working space: what has happened to units.
+    /// Working space: events of units.
     happened: Vec<(u32, Happened)>,
     clock: Option<Clock>,
     pending: Vec<Pending>,
@@ -101,18 +100,19 @@ pub struct Disk {
     answered: VecDeque<Answered>,
     /// Requests of clients that are under way.
     under_way: usize,
-    /// What happened to the store of the bytes, to be told once.
+    /// Error of the store of bytes that has not been reported yet.
     failure: Option<io::Error>,
-    /// The store has lost bytes: from then on nothing is promised any more.
+    /// Whether the store has lost bytes: from then on only reads and statuses are answered without
+    /// error.
     has_lost_bytes: bool,
-    /// The trace that is kept, if one is.
+    /// Trace of the requests, if one is kept.
     record: Option<Record>,
-    /// What was counted.
+    /// Counts since the disk began to serve.
     pub counts: DiskCounts,
 }
 
 impl Disk {
-    /// A drive that begins to serve, with the bytes of `image`.
+    /// Disk over the drive of a session, with the bytes of `image`, ready to serve.
     pub fn new(
         mut session: Session,
         image: Image,
@@ -149,7 +149,7 @@ impl Disk {
         })
     }
 
-    /// Keeps a trace of what is asked for from now on.
+    /// Keeps a trace of all requests from now on.
     pub fn keep(&mut self, record: Record) {
         self.record = Some(record);
     }
@@ -158,7 +158,7 @@ impl Disk {
         &mut self.session.run
     }
 
-    /// The session, to look at.
+    /// The session that is served.
     pub fn session(&mut self) -> &mut Session {
         &mut self.session
     }
@@ -179,7 +179,7 @@ impl Disk {
         self.under_way
     }
 
-    /// What has gone wrong with the store of the bytes since it was last asked.
+    /// Error of the store of bytes since the last call.
     pub fn take_failure(&mut self) -> Option<io::Error> {
         self.failure.take()
     }
@@ -189,7 +189,7 @@ impl Disk {
         self.answered.pop_front()
     }
 
-    /// Brings a drive with a clock to this moment: whatever is due by then has happened.
+    /// Brings a drive with a clock to this moment on the wall: runs all events due by then.
     pub fn advance(&mut self, wall: Instant) -> Result<()> {
         let Some(clock) = self.clock else { return Ok(()) };
         let until = clock.simulated_at(wall);
@@ -200,12 +200,12 @@ impl Disk {
         Ok(())
     }
 
-    /// When a drive with a clock has something to do next, if nobody asks for anything.
+    /// Moment of the next event of a drive with a clock, if no request comes.
     pub fn due(&self) -> Option<Instant> {
         Some(self.clock?.wall_at(self.session.run.ssd.next_time()?))
     }
 
-    /// Goes on by one event of the drive.
+    /// Runs one event of the drive.
     pub fn step(&mut self) -> Result<()> {
         let served = self.run().step_served()?;
         self.follow();
@@ -218,7 +218,7 @@ impl Disk {
         Ok(())
     }
 
-    /// Takes a request of a client; it fits the device. `contexts` are those of a status.
+    /// Takes a request of a client that fits the device. `contexts` are those of a status request.
     pub fn ask(&mut self, client: usize, request: Asked, contexts: &[u32]) -> Result<()> {
         let head = request.head;
         self.counts.requests[head.command as usize] += 1;
@@ -227,7 +227,7 @@ impl Disk {
             client,
             head,
             contexts: contexts.to_vec(),
-            // One more than there is, so that nothing is answered before all is asked for.
+            // One more than the requests sent, so that no answer goes out before all are sent.
             left: 1,
             is_flushed: false,
             failed: false,
@@ -258,7 +258,7 @@ impl Disk {
         self.part_done(owner, failure)
     }
 
-    /// Brings the bytes to what the drive has done.
+    /// Brings the bytes up to date with the drive.
     fn follow(&mut self) {
         self.session.run.ssd.take_history(&mut self.happened);
         let words = self.session.run.ssd.words();
@@ -267,7 +267,7 @@ impl Disk {
         }
     }
 
-    /// Asks the drive for what a request needs; says why not, if it is refused.
+    /// Sends the drive all requests of a client's request. Returns the reason where it is refused.
     fn begin(&mut self, owner: u32, request: Asked) -> Result<Option<Failure>> {
         let Asked { head, data } = request;
         let bytes = head.offset..head.end();
@@ -298,20 +298,20 @@ impl Disk {
                 self.offer(owner, Op::Write, before, head.fua)?;
                 self.offer(owner, Op::Write, after, head.fua)?;
             }
-            // There is nothing faster to bring bytes to.
+            // The drive has no faster place to cache data in.
             Command::Cache | Command::BlockStatus => {}
         }
         Ok(None)
     }
 
-    /// The units that lie inside of a range as a whole.
+    /// Byte range of the units that lie wholly inside a range.
     fn whole_units(&self, bytes: &Range<u64>) -> Range<u64> {
         let unit = self.session.run.ssd.unit_bytes();
         let (start, end) = (bytes.start.next_multiple_of(unit), bytes.end / unit * unit);
         if start < end { start..end } else { bytes.end..bytes.end }
     }
 
-    /// Asks the drive for something of a range, if there is any of it.
+    /// Sends requests over a range of bytes, in pieces of `MOST_BYTES`; none for an empty range.
     fn offer(&mut self, owner: u32, op: Op, bytes: Range<u64>, fua: bool) -> Result<()> {
         debug_assert!(bytes.start.is_multiple_of(SECTOR_BYTES));
         let mut start = bytes.start;
@@ -325,7 +325,7 @@ impl Disk {
         Ok(())
     }
 
-    /// Sends a request to the drive; a write without `data` brings zeros.
+    /// Sends one request to the drive; a write without `data` writes zeros.
     fn send(&mut self, owner: u32, request: Request, data: Option<Vec<u8>>) -> Result<()> {
         let pending = &mut self.pending[owner as usize];
         pending.left += 1;
@@ -342,7 +342,7 @@ impl Disk {
         self.run().offer(owner, request)
     }
 
-    /// The drive has completed a part of a request.
+    /// Books a completed request of the drive.
     fn served(&mut self, served: Served) -> Result<()> {
         let Served { owner, completion, unreadable, found, .. } = served;
         let pending = &mut self.pending[owner as usize];
@@ -364,7 +364,7 @@ impl Disk {
         self.finish(owner, failure)
     }
 
-    /// Answers a request.
+    /// Queues the answer to a client's request, and frees its slot.
     fn finish(&mut self, owner: u32, failure: Option<Failure>) -> Result<()> {
         let pending = &mut self.pending[owner as usize];
         let (client, head, failed) = (pending.client, pending.head, pending.failed);
@@ -394,7 +394,7 @@ impl Disk {
         Ok(())
     }
 
-    /// Ends serving: the session, for its report. Nothing is under way.
+    /// Ends serving. Nothing is under way. Returns the session for its report, and the counts.
     pub fn end(mut self) -> (Session, DiskCounts, Result<()>) {
         let now = self.now();
         let mut ended = self.run().end_serving().and_then(|()| self.contents.close());
@@ -405,7 +405,7 @@ impl Disk {
         (self.session, self.counts, ended)
     }
 
-    /// Lets everything that is under way come to its end at once.
+    /// Runs the drive until all requests under way are complete.
     pub fn finish_all(&mut self) -> Result<()> {
         while self.under_way > 0 {
             self.step()?;
@@ -413,7 +413,7 @@ impl Disk {
         Ok(())
     }
 
-    /// Simulated time.
+    /// Simulated time of the drive.
     pub fn now(&self) -> Time {
         self.session.run.ssd.now()
     }

@@ -1,34 +1,34 @@
-//! Power of a disk: its cuts, and what it finds when it has started up again.
+//! Power of a disk: its cuts, and the state found after start-up.
 
 use super::Disk;
 use crate::device::contents::Left;
 use base::Result;
 use ssd::{Cut, Started};
 
-/// Whether a disk has power.
+/// State of a disk's power.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Power {
-    /// It takes requests.
+    /// Power is on: requests are taken.
     On,
-    /// Its power was cut.
+    /// Power is off after a cut.
     Off,
-    /// It starts up after that.
+    /// Power is back, and the drive is starting up.
     StartingUp,
 }
 
-/// A power cut, and what came after it.
+/// A power cut and the start-up after it.
 #[derive(Debug, Clone, Copy)]
 pub struct CutTold {
-    /// What it took of the drive.
+    /// Buffered data and torn operations at the cut.
     pub cut: Cut,
     /// Requests of clients that were not answered.
     pub requests: u64,
-    /// The start-up and what it has found, once it is over.
+    /// The start-up, and the units reverted by it; `None` until it is over.
     pub started: Option<(Started, Left)>,
 }
 
 impl Power {
-    /// Its name in the status.
+    /// Name of the state in the server's status.
     pub const fn name(self) -> &'static str {
         match self {
             Self::On => "on",
@@ -39,17 +39,17 @@ impl Power {
 }
 
 impl Disk {
-    /// Whether it has power.
+    /// State of the power.
     pub fn power(&self) -> Power {
         self.power
     }
 
-    /// Its power cuts.
+    /// Power cuts so far, the oldest first.
     pub fn cuts(&self) -> &[CutTold] {
         &self.cuts
     }
 
-    /// Cuts the power: nothing that is under way is answered any more. Refuses a drive without
+    /// Cuts the power: requests under way are not answered any more. Refuses a drive without
     /// recovery, and one that is off.
     pub fn cut(&mut self) -> Result<()> {
         let cut = self.run().cut_served()?;
@@ -65,20 +65,20 @@ impl Disk {
         Ok(())
     }
 
-    /// Gives it its power back: it starts up, and takes requests once it has. Refuses a drive
+    /// Restores the power: the drive starts up, and takes requests once it has. Refuses a drive
     /// whose power has not been cut.
     pub fn restore(&mut self) -> Result<()> {
         let config = self.session.loaded.config.clone();
         self.run().ssd.power_on(&config)?;
         self.power = Power::StartingUp;
-        // Without a clock it is ready at once.
+        // Without a clock the drive is ready at once.
         while self.clock.is_none() && self.power == Power::StartingUp {
             self.step()?;
         }
         Ok(())
     }
 
-    /// It has started up: its bytes are those that it has found.
+    /// Ends the start-up: bytes are set to the versions that the drive has found.
     pub(super) fn started(&mut self) {
         self.power = Power::On;
         let ssd = &self.session.run.ssd;

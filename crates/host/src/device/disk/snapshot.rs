@@ -1,7 +1,7 @@
 //! Snapshots of a disk: the drive with its bytes in a file, while clients use it.
 //!
-//! A drive is saved at rest. A snapshot is therefore like a flush with a pause: what is under way
-//! ends, and what the buffer holds goes to flash, before the drive is saved and goes on.
+//! A drive is saved at rest. A snapshot is therefore like a flush with a pause: requests under way
+//! end, and buffered data go to flash, before the drive is saved and goes on.
 
 use super::{Disk, Power};
 use crate::device::saved;
@@ -26,12 +26,12 @@ impl Disk {
         Ok(())
     }
 
-    /// Comes to rest: a copy of the drive, to be saved.
+    /// Brings the drive to rest, and copies it for saving.
     pub fn rest(&mut self) -> Result<Drive> {
         self.finish_all()?;
         let drive = self.session.drive_left()?;
         self.follow();
-        // Its last flush is a request that nobody has sent.
+        // The last flush of the drive belongs to no client's request.
         self.version = self.session.run.ssd.latest_version();
         Ok(drive)
     }
@@ -43,7 +43,7 @@ impl Disk {
         Ok(())
     }
 
-    /// When it was saved, in simulated time.
+    /// Simulated times of the snapshots.
     pub fn snapshots(&self) -> &[Time] {
         &self.snapshots
     }

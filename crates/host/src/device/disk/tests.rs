@@ -1,4 +1,4 @@
-//! Tests of a drive with bytes: what is read, what is lost, and when answers are due.
+//! Tests of a drive with bytes: data read and lost, and when answers are due.
 
 use super::*;
 use crate::config;
@@ -20,7 +20,7 @@ pub(super) fn session(drive: &str, sets: &[&str], precondition: Precondition) ->
     Session::new(loaded, &Workload::Clients, precondition, MEMORY)
 }
 
-/// The drive of a session with its bytes in memory.
+/// Disk over the drive of a session, with its bytes in memory.
 pub(super) fn served(session: Session, pacing: Pacing) -> Disk {
     served_with(session, pacing, Integrity::Model)
 }
@@ -70,7 +70,7 @@ fn a_disk_reads_as_an_array() {
     assert_eq!(counts.words, None);
 }
 
-/// Whatever clients write, trim and zero, many at a time, they read what an array would give.
+/// Clients write, trim and zero, many requests at a time, and read the bytes of an array.
 pub(super) fn reads_as_an_array(mut disk: Disk) -> DiskCounts {
     let capacity = disk.session().run.ssd.capacity_bytes();
     let mut model = vec![0u8; capacity as usize];
@@ -122,7 +122,7 @@ pub(super) fn reads_as_an_array(mut disk: Disk) -> DiskCounts {
     counts
 }
 
-/// A small drive with spare for a die.
+/// A small drive with spare space for a die.
 const ROOMY: [&str; 3] = [
     "chip.geometry.pages_per_block=16",
     "chip.geometry.blocks_per_plane=40",
@@ -138,7 +138,7 @@ fn dies_are_exchanged_under_clients() {
     let (mut rng, part) = (Rng::stream(9, "exchange"), capacity / 4096 / 8);
     let mut writes = |disk: &mut Disk, model: &mut [u8], count: u64| {
         for step in 0..count {
-            // Of eight that are under way none overlap: their order is free.
+            // The eight requests under way do not overlap: their order is free.
             let start = 4096 * (step % 8 * part + rng.below(part - 4));
             let length = 4096 * (1 + rng.below(4)) as u32;
             model[start as usize..start as usize + length as usize].fill(step as u8 | 1);
@@ -197,10 +197,10 @@ fn a_drive_that_cannot_exchange_says_why() {
     }
 }
 
-/// At the end of life exactly the codewords that the drive has given up are lost.
+/// At the end of life exactly the codewords that the drive gave up are lost.
 #[test]
 fn lost_codewords_are_named() {
-    // The rate of errors is beyond the code: some words are corrected, and many are not.
+    // The error rate is beyond the code: some words are corrected, and many are not.
     let sets = [
         "chip.array={name='power_law', epsilon=1e-3, alpha=0, beta=0, gamma=0}",
         "ecc={model='threshold', t=11, payload_bytes=1024, parity_bytes=56}",

@@ -1,22 +1,22 @@
-//! Answers to a client: simple replies, and the chunks of structured ones.
+//! Encoder of answers: simple replies, and the chunks of structured ones.
 
 use super::Agreed;
 use super::numbers::{SIMPLE_REPLY, STRUCTURED_REPLY, chunk, error};
 use crate::device::message::{Answer, Extents, Failure, Head};
 use std::ops::Range;
 
-/// Extents of one context in an answer, at most.
+/// Most extents of one context in an answer.
 const MOST_EXTENTS: usize = 1 << 20;
 
-/// What chunks of data begin and end at where they can: clients work in sectors.
+/// Sector of clients: data chunks begin and end at its multiples where possible.
 const SECTOR_BYTES: u64 = 512;
 
-/// Appends the answer to a request.
+/// Appends the encoded answer to a request.
 pub fn write_answer(out: &mut Vec<u8>, agreed: &Agreed, head: &Head, answer: &Answer) {
     match answer {
         Answer::Failed(failure) => write_failure(out, agreed, head.cookie, *failure),
         Answer::Data { bytes, lost } if agreed.structured => data(out, head, bytes, lost),
-        // A simple reply is the whole of the bytes or none.
+        // A simple reply carries all bytes or none.
         Answer::Data { bytes, lost } if lost.is_empty() => {
             simple(out, 0, head.cookie);
             out.extend_from_slice(bytes);
@@ -34,7 +34,7 @@ pub fn write_answer(out: &mut Vec<u8>, agreed: &Agreed, head: &Head, answer: &An
     }
 }
 
-/// Appends a refusal.
+/// Appends a refusal of the request with this cookie.
 pub fn write_failure(out: &mut Vec<u8>, agreed: &Agreed, cookie: u64, failure: Failure) {
     let number = number(failure);
     if agreed.structured {
@@ -66,7 +66,7 @@ fn simple(out: &mut Vec<u8>, number: u32, cookie: u64) {
     out.extend_from_slice(&header);
 }
 
-/// The header of a chunk with so many bytes.
+/// Appends the header of a chunk with `length` bytes.
 fn begin(out: &mut Vec<u8>, is_last: bool, kind: u16, cookie: u64, length: u32) {
     let flags = if is_last { chunk::DONE } else { 0 };
     let mut header = [0; 20];
@@ -78,21 +78,22 @@ fn begin(out: &mut Vec<u8>, is_last: bool, kind: u16, cookie: u64, length: u32) 
     out.extend_from_slice(&header);
 }
 
-/// The message of an error, for people: the numbers say it all.
+/// Appends an empty error message: the error number is enough.
 fn no_message(out: &mut Vec<u8>) {
     out.extend_from_slice(&0_u16.to_be_bytes());
 }
 
-/// The bytes of a read: chunks of good sectors, an error where a run of lost ones begins.
+/// Appends the bytes of a read: chunks of good sectors, and an error where a run of lost ones
+/// begins.
 fn data(out: &mut Vec<u8>, head: &Head, bytes: &[u8], lost: &[Range<u32>]) {
     let mut runs = lost_runs(head, lost).peekable();
     if head.whole
         && let Some(run) = runs.peek()
     {
-        // One piece, or not at all.
+        // Unfragmented: one piece, or none.
         return lost_at(out, true, head, run.start);
     }
-    // First byte that is not answered.
+    // First byte that is not answered yet.
     let mut from = 0;
     let end = bytes.len() as u64;
     for run in runs {
@@ -107,7 +108,7 @@ fn data(out: &mut Vec<u8>, head: &Head, bytes: &[u8], lost: &[Range<u32>]) {
     }
 }
 
-/// Lost bytes from the beginning of a read on: widened to sectors, joined where these meet.
+/// Lost ranges of a read, widened to sectors and joined where these meet.
 fn lost_runs<'a>(head: &Head, lost: &'a [Range<u32>]) -> impl Iterator<Item = Range<u64>> + 'a {
     let (first, length) = (head.offset, u64::from(head.length));
     let mut sectors = lost
@@ -141,7 +142,7 @@ fn lost_at(out: &mut Vec<u8>, is_last: bool, head: &Head, from: u64) {
     out.extend_from_slice(&(head.offset + from).to_be_bytes());
 }
 
-/// One chunk for each context, with one extent at least.
+/// Appends one chunk for each context, with at least one extent.
 fn status(out: &mut Vec<u8>, head: &Head, statuses: &[(u32, Extents)]) {
     let most = if head.one_extent { 1 } else { MOST_EXTENTS };
     for (i, (context, extents)) in statuses.iter().enumerate() {

@@ -7,16 +7,16 @@ use super::numbers::{
 use super::{Agreed, Broken, Export, fill, skip};
 use std::io::{Read, Write};
 
-/// Options of one handshake, at most.
+/// Most options of one handshake.
 const MOST_OPTIONS: usize = 256;
 
-/// Data of an option, at most.
+/// Most bytes of an option's data.
 const MOST_OPTION_BYTES: u32 = 1 << 16;
 
 /// Zeros after the reply to `EXPORT_NAME`.
 const PADDING: [u8; 124] = [0; 124];
 
-/// Greets a client and answers its options. `None`: it has asked what it wanted to know, and the
+/// Greets a client and answers its options. `None`: the client only asked about the export, and the
 /// connection is to be closed. Nothing is read beyond the handshake.
 pub fn handshake<S: Read + Write>(
     stream: &mut S,
@@ -65,14 +65,14 @@ fn send<S: Write>(stream: &mut S, bytes: &[u8]) -> Result<(), Broken> {
     Ok(stream.flush()?)
 }
 
-/// The next option and its data; nothing of an option that is not supported.
+/// Reads the next option with its data. The data of an unsupported option are dropped.
 fn next_option<S: Read>(stream: &mut S) -> Result<Option<(u32, Vec<u8>)>, Broken> {
     let mut header = [0; 16];
     if !fill(stream, &mut header)? {
         return Ok(None);
     }
     let mut fields = Fields(&header);
-    // The header has all of them.
+    // The header holds all three fields.
     let (Some(magic), Some(option), Some(length)) = (fields.u64(), fields.u32(), fields.u32())
     else {
         return Ok(None);
@@ -97,7 +97,7 @@ fn next_option<S: Read>(stream: &mut S) -> Result<Option<(u32, Vec<u8>)>, Broken
     Ok(Some((option, data)))
 }
 
-/// What an option leads to.
+/// Next step of the handshake after an option.
 enum Outcome {
     More,
     Chosen,
@@ -185,7 +185,7 @@ impl Haggling<'_> {
         always | structured | changes
     }
 
-    /// `INFO`, and `GO` which chooses the export too.
+    /// Answers `INFO`, and `GO` which chooses the export too.
     fn information(&mut self, option: u32, data: &[u8]) -> Result<Outcome, Broken> {
         let mut fields = Fields(data);
         let Some(name) = fields.string(option)? else { return Ok(self.invalid(option)) };
@@ -229,7 +229,7 @@ impl Haggling<'_> {
         Outcome::More
     }
 
-    /// `LIST_META_CONTEXT`, and `SET_META_CONTEXT` which replaces those that were chosen, even
+    /// Answers `LIST_META_CONTEXT`, and `SET_META_CONTEXT` which replaces the chosen contexts, even
     /// when it is refused.
     fn contexts(&mut self, option: u32, data: &[u8]) -> Result<(), Broken> {
         let sets = option == option::SET_META_CONTEXT;
@@ -269,14 +269,14 @@ impl Haggling<'_> {
     }
 }
 
-/// What is asked of contexts.
+/// Queries for the contexts of an export.
 struct Queries<'a> {
-    /// Of the export.
+    /// Name of the export.
     name: &'a [u8],
     queries: Vec<&'a [u8]>,
 }
 
-/// Fields of an option that are still to be read.
+/// Remaining data of an option, read field by field.
 struct Fields<'a>(&'a [u8]);
 
 impl<'a> Fields<'a> {
@@ -298,7 +298,7 @@ impl<'a> Fields<'a> {
         self.bytes().map(u64::from_be_bytes)
     }
 
-    /// A string behind its length, of 32 bits; `None` where it is cut off.
+    /// Reads a string after its 32-bit length; `None` where the data end too early.
     fn string(&mut self, option: u32) -> Result<Option<&'a [u8]>, Broken> {
         let Some(length) = self.u32() else { return Ok(None) };
         if length > MOST_STRING_BYTES {
@@ -314,7 +314,8 @@ impl<'a> Fields<'a> {
         Ok(Some(string))
     }
 
-    /// The name of an export and queries for contexts, and nothing behind them.
+    /// Reads the name of an export and queries for contexts; `None` if the data end too early or
+    /// late.
     fn queries(&mut self, option: u32) -> Result<Option<Queries<'a>>, Broken> {
         let Some(name) = self.string(option)? else { return Ok(None) };
         let Some(count) = self.u32() else { return Ok(None) };

@@ -3,7 +3,7 @@
 //!
 //! - `handshake`: what client and server agree on before the first request
 //! - `requests`: the requests of a client, checked
-//! - `answers`: what they are answered
+//! - `answers`: the encoded answers
 //! - `numbers`: the numbers of the protocol
 //!
 //! It follows `doc/proto.md` of NetworkBlockDevice/nbd: fixed newstyle, simple and structured
@@ -25,44 +25,46 @@ pub use requests::{HEADER_BYTES, Next, next_request};
 use std::fmt;
 use std::io::{self, Read};
 
-/// What a server offers.
+/// Export: the block device that a server offers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Export {
-    /// Its name. The empty name means this export too.
+    /// Name of the export. The empty name means this export too.
     pub name: String,
-    /// One line for people.
+    /// Description for people, one line.
     pub description: String,
-    /// Bytes: a multiple of `minimum_bytes`.
+    /// Size in bytes: a multiple of `minimum_bytes`.
     pub size_bytes: u64,
-    /// What offsets and lengths are multiples of: a power of two, at most 64 KiB.
+    /// Minimum block size, of which all offsets and lengths are multiples: a power of two, at most
+    /// 64 KiB.
     pub minimum_bytes: u32,
-    /// What offsets and lengths should be multiples of: a power of two, at least 512.
+    /// Preferred block size for offsets and lengths: a power of two, at least 512.
     pub preferred_bytes: u32,
-    /// Data of a read or a write, at most: a multiple of `minimum_bytes`, at least 1 MiB for
+    /// Most bytes of data in a read or a write: a multiple of `minimum_bytes`, at least 1 MiB for
     /// clients that do not ask.
     pub maximum_bytes: u32,
     /// Whether writes, trims and zeros are refused.
     pub read_only: bool,
-    /// Names of the statuses that clients can ask for. Their numbers are those in this list.
+    /// Names of the contexts that clients can ask the status of. Their numbers are those in this
+    /// list.
     pub contexts: Vec<String>,
 }
 
-/// What client and server agreed on.
+/// Agreement of client and server from the handshake.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Agreed {
-    /// Structured replies, which can tell the lost parts of a read from the good ones.
+    /// Whether replies are structured: those tell the lost parts of a read from the good ones.
     pub structured: bool,
-    /// The statuses that the client wants with each request for them, by their numbers in
-    /// [`Export::contexts`], each once.
+    /// Contexts that the client wants the status of, by their numbers in [`Export::contexts`], each
+    /// once.
     pub contexts: Vec<u32>,
 }
 
-/// Why a connection cannot go on.
+/// Reason why a connection cannot go on.
 #[derive(Debug)]
 pub enum Broken {
-    /// It failed, or ended in the middle of something.
+    /// The connection failed, or ended within a message.
     Connection(io::Error),
-    /// The client does not keep to the protocol: in what way.
+    /// The client broke the protocol, as the text says.
     Protocol(String),
 }
 
@@ -101,7 +103,7 @@ fn fill<R: Read>(input: &mut R, buffer: &mut [u8]) -> Result<bool, Broken> {
     Ok(true)
 }
 
-/// Drops so many bytes.
+/// Reads and drops `length` bytes.
 fn skip<R: Read>(input: &mut R, length: u64) -> Result<(), Broken> {
     let skipped = io::copy(&mut input.by_ref().take(length), &mut io::sink())?;
     if skipped == length {

@@ -2,7 +2,7 @@
 
 /// `NBDMAGIC`, the first word of a server.
 pub const GREETING: u64 = 0x4e42_444d_4147_4943;
-/// `IHAVEOPT`, the second word of a server, and the first of every option.
+/// `IHAVEOPT`, the second word of a server, and the first word of every option.
 pub const OPTION: u64 = 0x4948_4156_454f_5054;
 /// The first word of an option's reply.
 pub const OPTION_REPLY: u64 = 0x0003_e889_0455_65a9;
@@ -13,18 +13,18 @@ pub const SIMPLE_REPLY: u32 = 0x6744_6698;
 /// The first word of a chunk of a structured reply.
 pub const STRUCTURED_REPLY: u32 = 0x668e_33ef;
 
-/// Bytes of a string, at most.
+/// Most bytes of a string.
 pub const MOST_STRING_BYTES: u32 = 4096;
 
 /// Flags of the handshake, the same for server and client.
 pub mod handshake_flag {
     /// Options may be refused.
     pub const FIXED_NEWSTYLE: u32 = 1 << 0;
-    /// Nothing pads the reply to `EXPORT_NAME`.
+    /// The reply to `EXPORT_NAME` ends without zeros.
     pub const NO_ZEROES: u32 = 1 << 1;
 }
 
-/// What a client asks in the handshake.
+/// Options: questions and choices of a client in the handshake.
 pub mod option {
     pub const EXPORT_NAME: u32 = 1;
     pub const ABORT: u32 = 2;
@@ -36,7 +36,7 @@ pub mod option {
     pub const SET_META_CONTEXT: u32 = 10;
 }
 
-/// What an option is answered.
+/// Kinds of reply to an option.
 pub mod reply {
     pub const ACK: u32 = 1;
     pub const SERVER: u32 = 2;
@@ -47,7 +47,7 @@ pub mod reply {
     pub const UNKNOWN: u32 = (1 << 31) + 6;
 }
 
-/// What is told of an export.
+/// Kinds of information about an export.
 pub mod info {
     pub const EXPORT: u16 = 0;
     pub const NAME: u16 = 1;
@@ -55,7 +55,7 @@ pub mod info {
     pub const BLOCK_SIZE: u16 = 3;
 }
 
-/// What an export can do.
+/// Transmission flags: features of an export.
 pub mod export_flag {
     pub const HAS_FLAGS: u16 = 1 << 0;
     pub const READ_ONLY: u16 = 1 << 1;
@@ -69,7 +69,7 @@ pub mod export_flag {
     pub const FAST_ZERO: u16 = 1 << 11;
 }
 
-/// What a request wants.
+/// Commands of a request.
 pub mod command {
     pub const READ: u16 = 0;
     pub const WRITE: u16 = 1;
@@ -81,7 +81,7 @@ pub mod command {
     pub const BLOCK_STATUS: u16 = 7;
 }
 
-/// How a request is to be done.
+/// Flags of a command.
 pub mod command_flag {
     pub const FUA: u16 = 1 << 0;
     pub const NO_HOLE: u16 = 1 << 1;
@@ -90,7 +90,7 @@ pub mod command_flag {
     pub const FAST_ZERO: u16 = 1 << 4;
 }
 
-/// What a chunk of a structured reply holds.
+/// Kinds and flags of the chunks of a structured reply.
 pub mod chunk {
     pub const NONE: u16 = 0;
     pub const OFFSET_DATA: u16 = 1;
@@ -101,7 +101,7 @@ pub mod chunk {
     pub const DONE: u16 = 1;
 }
 
-/// Why a request is refused.
+/// Error numbers of refused or failed requests.
 pub mod error {
     pub const EPERM: u32 = 1;
     pub const EIO: u32 = 5;

@@ -5,11 +5,11 @@ use super::{Agreed, Broken, Export, fill, skip};
 use crate::device::message::{Command, Failure, Head, Request};
 use std::io::Read;
 
-/// A refused write is read and dropped up to so many times `maximum_bytes`: what is longer ends the
-/// connection.
+/// Most data of a refused write that are read and dropped, in multiples of `maximum_bytes`: a
+/// longer write ends the connection.
 const SKIPPED_MAXIMA: u64 = 4;
 
-/// What comes next from a client.
+/// Next message of a client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Next {
     /// A request that fits the export.
@@ -17,20 +17,20 @@ pub enum Next {
     /// A request that is to be answered with [`write_failure`](super::write_failure); its data are
     /// dropped.
     Refused {
-        /// What its answer is named by.
+        /// Cookie of the request, which the answer carries.
         cookie: u64,
-        /// Why it is refused.
+        /// Reason of the refusal.
         failure: Failure,
     },
-    /// Nothing: the client said so, or closed the connection between two requests. What is under
-    /// way is still to be finished.
+    /// End of the requests: the client said so, or closed the connection between two requests.
+    /// Requests under way are still to be finished.
     Disconnect,
 }
 
 /// Bytes of a request without its data.
 pub const HEADER_BYTES: usize = 28;
 
-/// The fields of a request as they are sent.
+/// Fields of a request as they are sent.
 struct Fields {
     flags: u16,
     kind: u16,
@@ -39,7 +39,7 @@ struct Fields {
     length: u32,
 }
 
-/// Reads the next request. Memory is taken for the data of one write, `maximum_bytes` at most.
+/// Reads the next request. Takes memory for the data of one write, at most `maximum_bytes`.
 pub fn next_request<R: Read>(
     input: &mut R,
     agreed: &Agreed,
@@ -94,7 +94,7 @@ impl Fields {
         })
     }
 
-    /// The request, if it fits what was agreed and the export.
+    /// Head of the request, if it fits the agreement and the export.
     fn checked(&self, agreed: &Agreed, export: &Export) -> Result<Head, Failure> {
         let (command, flags) = match self.kind {
             command::READ if agreed.structured => (Command::Read, command_flag::DF),
@@ -133,7 +133,7 @@ impl Fields {
         self.fits(&head, export).map(|()| head)
     }
 
-    /// Whether the export has these bytes.
+    /// Refuses a range that the export does not have.
     fn fits(&self, head: &Head, export: &Export) -> Result<(), Failure> {
         let (offset, length) = (self.offset, u64::from(self.length));
         if head.command == Command::Flush {

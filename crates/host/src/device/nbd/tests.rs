@@ -1,4 +1,4 @@
-//! Byte for byte: what a server sends, against numbers written down from `doc/proto.md`.
+//! Tests of the bytes that a server sends, against numbers written down from `doc/proto.md`.
 
 use super::*;
 use crate::device::message::{Answer, Command, Failure, Head, Request};
@@ -70,14 +70,14 @@ fn haggled(export: &Export, sent: &str) -> (Result<Option<Agreed>, Broken>, Vec<
     (outcome, script.received)
 }
 
-/// The handshake of `sent`, which chooses the export and is answered with `received`.
+/// Agreement of the handshake `sent`, which is answered with `received`.
 fn agrees(sent: &str, received: &str) -> Agreed {
     let (outcome, got) = haggled(&export(), sent);
     assert_eq!(got, bytes(&format!("{GREETING}{received}")));
     outcome.unwrap().expect("the export is chosen")
 }
 
-/// A handshake that the client ends.
+/// Checks a handshake that the client ends.
 fn ends(sent: &str, received: &str) {
     let (outcome, got) = haggled(&export(), sent);
     assert_eq!(got, bytes(&format!("{GREETING}{received}")));
@@ -175,13 +175,13 @@ fn go_tells_of_the_export() {
         &format!(r#"{go} 00000011 00000003 "ssd" 0004 0001 0002 0003 0077"#),
         &format!("{told}{name}{description}{ack}"),
     );
-    // What is asked of it first leaves the client where it was.
+    // An `INFO` before leaves the client where it was.
     let info = r#""IHAVEOPT" 00000006 00000006 00000000 0000"#;
     let answered = format!("{told}{ack}").replace("00000007", "00000006");
     ends(&format!("{BOTH} {info}"), &answered);
     let unknown = r#""IHAVEOPT" 00000007 00000008 00000002 "xx" 0000"#;
     ends(&format!("{BOTH} {unknown}"), "0003e889045565a9 00000007 80000006 00000000");
-    // Names and counts that the data do not hold, and data that nothing counts.
+    // Names and counts beyond the data, and data beyond the counts.
     for data in ["00000000", "00000005 00000000 00", "00000006 00000001 0000"].into_iter().chain([
         "00000006 00000000 0001",
         "00000007 00000000 0000 00",
@@ -195,7 +195,7 @@ fn go_tells_of_the_export() {
 const STRUCTURED: &str = r#""IHAVEOPT" 00000008 00000000"#;
 const STRUCTURED_ACK: &str = "0003e889045565a9 00000008 00000001 00000000";
 const CHOOSE: &str = r#""IHAVEOPT" 00000001 00000000"#;
-/// What `CHOOSE` is answered: as before, and unfragmented reads.
+/// Answer to `CHOOSE` with structured replies: size, and flags with unfragmented reads.
 const CHOSEN: &str = "0000000000100000 0ded";
 
 #[test]
@@ -203,8 +203,8 @@ fn structured_replies_and_contexts_are_agreed_on() {
     let agreed =
         agrees(&format!("{BOTH}{STRUCTURED}{CHOOSE}"), &format!("{STRUCTURED_ACK}{CHOSEN}"));
     assert_eq!(agreed, Agreed { structured: true, contexts: Vec::new() });
-    // Two are chosen, in the order of the export; one of them twice, and what is not known is
-    // ignored. A namespace alone chooses nothing.
+    // Two contexts are chosen, in the order of the export; one is asked for twice, and unknown ones
+    // are ignored. A namespace alone chooses nothing.
     let set = r#""IHAVEOPT" 0000000a 00000055 00000003 "ssd" 00000005
         0000000d "x-nandlab:age" 0000000f "base:allocation" 0000000f "base:allocation"
         00000009 "x-foo:bar" 00000005 "base:""#;
@@ -217,14 +217,14 @@ fn structured_replies_and_contexts_are_agreed_on() {
         &format!("{STRUCTURED_ACK}{of_set}{CHOSEN}"),
     );
     assert_eq!(agreed, Agreed { structured: true, contexts: vec![0, 2] });
-    // The last choice counts, also one that is refused.
+    // The last choice counts, even one that is refused.
     let unknown = r#""IHAVEOPT" 0000000a 00000009 00000001 "x" 00000000"#;
     let agreed = agrees(
         &format!("{BOTH}{STRUCTURED}{set}{unknown}{CHOOSE}"),
         &format!("{STRUCTURED_ACK}{of_set} 0003e889045565a9 0000000a 80000006 00000000 {CHOSEN}"),
     );
     assert!(agreed.contexts.is_empty(), "{agreed:?}");
-    // Not before structured replies.
+    // Contexts need structured replies.
     ends(&format!("{BOTH}{set}"), "0003e889045565a9 0000000a 80000003 00000000");
 }
 
@@ -242,7 +242,7 @@ fn contexts_are_listed() {
         &format!("{BOTH}{STRUCTURED}{all}{one}"),
         &format!("{STRUCTURED_ACK}{}{own}{own}", entry("base:allocation")),
     );
-    // A query that the data do not hold.
+    // A query longer than the data.
     let cut = r#""IHAVEOPT" 00000009 0000000c 00000000 00000001 00000001"#;
     ends(
         &format!("{BOTH}{STRUCTURED}{cut}"),
@@ -252,7 +252,7 @@ fn contexts_are_listed() {
 
 #[test]
 fn other_options_are_not_supported() {
-    // TLS, the withdrawn ones, extended headers, and one that nobody has.
+    // TLS, the withdrawn options, extended headers, and an unknown option.
     for option in ["00000005", "00000000", "00000004", "0000000b", "ffffffff"] {
         ends(
             &format!(r#"{BOTH} "IHAVEOPT" {option} 00000003 "abc""#),
@@ -285,7 +285,7 @@ fn structured() -> Agreed {
     Agreed { structured: true, contexts: vec![0, 2] }
 }
 
-/// The first request of `sent`.
+/// Reads the first request of `sent`.
 fn request(agreed: &Agreed, sent: &str) -> Next {
     let mut input = Cursor::new(bytes(sent));
     let next = next_request(&mut input, agreed, &export()).unwrap();
@@ -331,7 +331,7 @@ fn requests_are_read() {
     assert_eq!(request(&none, &write), expected(fua, &[0xa5; 512]));
     let flush = format!("25609513 0000 0003 {COOKIE} 0000000000000000 00000000");
     assert_eq!(request(&none, &flush), expected(head(Command::Flush, 0, 0), &[]));
-    // The whole export: more than a payload may be.
+    // The whole export, larger than a payload may be.
     let trim = format!("25609513 0000 0004 {COOKIE} 0000000000000000 00100000");
     assert_eq!(request(&none, &trim), expected(head(Command::Trim, 0, 1 << 20), &[]));
     let cache = format!("25609513 0000 0005 {COOKIE} 0000000000000000 00100000");
@@ -367,7 +367,7 @@ fn requests_that_do_not_fit_are_refused() {
         ("0000 0008", "0000000000000000 00000200", Failure::Invalid),
         ("0000 ffff", "0000000000000000 00000200", Failure::Invalid),
         ("0000 0007", "0000000000000000 00000200", Failure::Invalid),
-        // Places.
+        // Offsets and lengths.
         ("0000 0000", "0000000000000001 00000200", Failure::Invalid),
         ("0000 0000", "0000000000000000 00000201", Failure::Invalid),
         ("0000 0000", "0000000000000000 00000000", Failure::Invalid),
@@ -492,12 +492,12 @@ fn good_and_lost_parts_are_told_apart() {
         told(&[(1024, 1536)]),
         [good("0000", 0, 1024), bad("0000", 1024), good("0001", 1536, 4096)].concat()
     );
-    // Whole sectors, joined where they meet; the last chunk may be an error.
+    // Lost sectors are whole, and joined where they meet; the last chunk may be an error.
     assert_eq!(
         told(&[(100, 101), (600, 700), (2048, 2048), (3000, 4000)]),
         [bad("0000", 0), good("0000", 1024, 2560), bad("0001", 2560)].concat()
     );
-    // In one piece, or not at all.
+    // Unfragmented: one piece, or none.
     let whole = Head { whole: true, ..read };
     let answer = |lost: &[(u32, u32)]| Answer::Data { bytes: content.clone(), lost: ranges(lost) };
     assert_eq!(answered(&structured(), &whole, &answer(&[])), good("0001", 0, 4096));
@@ -534,7 +534,7 @@ fn statuses() {
     let first = format!("{COOKIE} 0000000c 00000000 00001000 00000003");
     let expected = bytes(&format!("668e33ef 0000 0005 {first} 668e33ef 0001 0005 {second}"));
     assert_eq!(answered(&structured(), &one, &answer), expected);
-    // A status must have one extent: this one says nothing special.
+    // A status must have one extent: this one has status 0.
     let empty = Answer::Status(vec![(1, vec![])]);
     let expected = format!("668e33ef 0001 0005 {COOKIE} 0000000c 00000001 00002000 00000000");
     assert_eq!(answered(&structured(), &status, &empty), bytes(&expected));

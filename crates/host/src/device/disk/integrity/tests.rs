@@ -1,5 +1,5 @@
-//! Tests of real codewords under a disk: right while the code can correct, and wrong as the decoder
-//! is when it is misled.
+//! Tests of real codewords under a disk: data are right while the code can correct, and wrong as
+//! the decoder makes them where it is misled.
 
 use super::*;
 use crate::device::clock::Pacing;
@@ -13,7 +13,7 @@ use base::rng::Rng;
 use ssd::precondition::Precondition;
 use std::path::PathBuf;
 
-/// A folder of a test, which goes with it.
+/// A temporary folder, removed with the value.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -38,7 +38,7 @@ const ROOM: &str = "chip.geometry.spare_bytes=2048";
 const BLOCKS: &str = "chip.geometry.blocks_per_plane=32";
 const PAGES: &str = "chip.geometry.pages_per_block=8";
 
-/// Errors at this rate, whatever a page has been through.
+/// Assignment of a constant raw bit error rate, whatever the wear of a page.
 fn errors(rate: &str) -> String {
     format!("chip.array={{name='power_law', epsilon={rate}, alpha=0, beta=0, gamma=0}}")
 }
@@ -80,7 +80,7 @@ fn write(disk: &mut Disk, unit: u64, byte: u8) {
     assert!(matches!(answer(disk, &write), Answer::Done));
 }
 
-/// A codeword as it is read.
+/// State of a codeword as it is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Word {
     Right,
@@ -88,7 +88,7 @@ enum Word {
     Lost,
 }
 
-/// The codewords of 512 bytes of a unit that was written with `byte`, as they are read.
+/// States of the 512-byte codewords of a unit that was written with `byte`, as they are read.
 fn words_of(disk: &mut Disk, unit: u64, byte: u8) -> Vec<Word> {
     let read = asked(head(Command::Read, 4096 * unit, 4096), 0);
     let Answer::Data { bytes, lost } = answer(disk, &read) else { panic!() };
@@ -106,7 +106,7 @@ fn count(words: &[Word], of: Word) -> usize {
 }
 
 /// A weak code without a checksum is misled: wrong bytes come back, as often as was counted, and
-/// the same ones whenever they are read again.
+/// the same ones at every read.
 #[test]
 fn a_decoder_that_is_misled_delivers_wrong_bytes() {
     let (_folder, code) = weak_code();
@@ -126,7 +126,7 @@ fn a_decoder_that_is_misled_delivers_wrong_bytes() {
     assert_eq!(read(), (words, counted));
 }
 
-/// Collection writes what it has read: a word that was wrong stays wrong, or is lost.
+/// Collection writes the data it has read: a word that was wrong stays wrong, or is lost.
 #[test]
 fn collection_moves_what_the_decoder_made() {
     let (_folder, code) = weak_code();
@@ -153,7 +153,7 @@ fn collection_moves_what_the_decoder_made() {
     assert!(bad(&after) > bad(&before), "{} {}", bad(&before), bad(&after));
 }
 
-/// A server that begins with a file encodes its bytes.
+/// A server that begins with a file encodes the bytes of the file.
 #[test]
 fn bytes_of_a_file_are_encoded() {
     let folder = Folder::new("bytes");

@@ -1,4 +1,4 @@
-//! Tests of power cuts: every sector reads as what was promised, at random moments.
+//! Tests of power cuts at random moments: every sector reads as a promised value.
 
 use super::Power;
 use crate::device::clock::Pacing;
@@ -10,7 +10,7 @@ use ssd::precondition::Precondition;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// What each sector may read as after a cut: the durable value, and those written since.
+/// Values that each sector may read as after a cut: the durable one, then all written since.
 struct Promised {
     values: Vec<Vec<u8>>,
 }
@@ -20,13 +20,13 @@ impl Promised {
         sectors.for_each(|sector| self.values[sector as usize].push(value));
     }
 
-    /// Everything up to the value at `written` is durable.
+    /// Makes the value at `written` of a sector durable, and drops the values before it.
     fn keep_from(&mut self, sector: u64, written: usize) {
         self.values[sector as usize].drain(..written);
     }
 }
 
-/// A request that was not answered: its sectors, and how many values each had with it.
+/// Unanswered requests by cookie: head, and sectors with the number of values each then had.
 type Asking = BTreeMap<u64, (Head, Vec<(u64, usize)>)>;
 
 fn sectors(head: &Head) -> Range<u64> {
@@ -114,7 +114,7 @@ fn storm_with(sets: &[&str], cuts: usize, seed: u64, integrity: Integrity) -> Di
             }
             for (sector, written) in kept {
                 promised.keep_from(sector, written);
-                // The places of those values have moved.
+                // Dropped values shift the places of the others.
                 for (_, noted) in asking.values_mut() {
                     for (other, at) in noted.iter_mut().filter(|(other, _)| *other == sector) {
                         debug_assert!(*other == sector);
@@ -156,21 +156,21 @@ fn what_was_promised_is_there() {
         let lost: u64 = disk.cuts().iter().map(|told| told.requests).sum();
         let left = disk.cuts().iter().filter_map(|told| told.started).map(|(_, left)| left);
         let reverted: u64 = left.clone().map(|left| left.reverted_units).sum();
-        // Cuts come in the middle of requests, and take what nobody has promised.
+        // Cuts come in the middle of requests, and revert units that were never promised.
         let least = turn::few_or_all([5, 10], [20, 20]);
         assert!(lost > least[0] && reverted > least[1], "{recovery}: {lost} {reverted}");
         assert_eq!(left.map(|left| left.forgotten_units).sum::<u64>(), 0);
     }
 }
 
-/// A drive that acknowledges flushes too early is found out.
+/// Flushes acknowledged too early are found out.
 #[test]
 #[should_panic(expected = "sector")]
 fn a_lie_about_flushes_is_found() {
     storm(&["recovery.name=scan_pages", "buffer.lies_about_flush=true"], 60, 1);
 }
 
-/// Codewords are where the drive has programmed them: what it finds after a cut is what they hold.
+/// Codewords are where the drive has programmed them: they hold the data found after a cut.
 #[test]
 fn codewords_outlast_a_cut() {
     let sets = [

@@ -1,4 +1,4 @@
-//! Tests of snapshots: they hold the bytes of their moment, whatever comes afterwards.
+//! Tests of snapshots: a file holds the bytes of its moment, whatever comes afterwards.
 
 use crate::device::Device;
 use crate::device::clock::Pacing;
@@ -25,7 +25,7 @@ fn scribble(disk: &mut Disk, model: &mut [u8], seed: u64) {
     let mut rng = Rng::stream(seed, "snapshot");
     let part = model.len() as u64 / 4096 / 9;
     for step in 0..500u64 {
-        // Of those under way none overlap: their order is free.
+        // Requests under way do not overlap: their order is free.
         let unit = step % 9 * part + rng.below(part - 4);
         let length = 4096 * (1 + rng.below(4)) as u32;
         let (mut head, mut byte) = (head(Command::Write, 4096 * unit, length), step as u8 | 1);
@@ -51,7 +51,7 @@ fn whole(disk: &mut Disk) -> Vec<u8> {
     bytes
 }
 
-/// The drive of a file, with the bytes in it.
+/// The drive saved in a file, with its bytes.
 fn loaded(path: &Path, store: Store) -> Result<Disk> {
     let session = Session::on(Drive::load(path, MEMORY)?, &Workload::Clients)?;
     let device = Device {
@@ -93,7 +93,7 @@ fn a_snapshot_holds_the_bytes_of_its_moment() {
         let before = model.clone();
         scribble(&mut disk, &mut model, 2);
         assert!(whole(&mut disk) == model && model != before);
-        // A drive that goes on knows which version its own are.
+        // A drive that goes on knows the version of its bytes.
         if number == 1 {
             disk.ask(0, asked(head(Command::Flush, 0, 0), 0), &[]).unwrap();
             disk.finish_all().unwrap();
@@ -144,7 +144,7 @@ fn bytes_go_to_a_new_file_and_damage_is_found() {
     let refused = loaded(&path, kept()).err().unwrap();
     assert_carries(refused, &["--store", "saved drive"]);
     fs::remove_file(&store).unwrap();
-    // A run, and a drive that was in one, have no use for the bytes.
+    // A run has no use for the bytes, nor has a drive that was in one.
     let mut drive = Drive::load(&path, MEMORY).unwrap();
     assert!(drive.bytes.is_some() && drive.twin().unwrap().bytes.is_some());
     drive.save(&path).unwrap();
