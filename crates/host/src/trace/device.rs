@@ -9,24 +9,25 @@ use std::collections::HashMap;
 
 /// The devices of a file, numbered in the order in which they appear.
 pub struct Devices {
-    /// Only these, by name.
+    /// Names of the devices to keep; `None` keeps all.
     wanted: Option<Vec<String>>,
-    /// The kept ones.
+    /// Names of the kept devices, in the order of their appearance.
     names: Vec<String>,
-    /// All that were seen and not wanted.
+    /// Names of the devices that were seen and not wanted, at most `NAMES_KEPT`.
     unwanted: Vec<String>,
     numbers: HashMap<u64, Option<u32>>,
     texts: HashMap<Vec<u8>, Option<u32>>,
-    /// The last answer: traces have runs of one device.
+    /// Last number or name that was looked up, with its index: traces have runs of one device.
     last_number: Option<(u64, Option<u32>)>,
     last_text: Option<(Vec<u8>, Option<u32>)>,
 }
 
-/// Of unwanted devices so many names are kept, for the error.
+/// Most names of unwanted devices that are kept, for the error.
 const NAMES_KEPT: usize = 1000;
 
 impl Devices {
-    /// None seen yet; only those of `wanted` will be kept, where it is given.
+    /// Devices of a file before its first line; only those of `wanted` will be kept, where it is
+    /// given.
     pub fn new(wanted: Option<Vec<String>>) -> Self {
         Self {
             wanted,
@@ -101,7 +102,7 @@ impl Devices {
         u32::try_from(self.names.len() - 1).ok()
     }
 
-    /// Complains of a wanted device that the file does not have.
+    /// Refuses a wanted device that the file does not have.
     pub fn missing(&self) -> Result<()> {
         let Some(wanted) = &self.wanted else { return Ok(()) };
         let Some(missing) = wanted.iter().find(|name| !self.names.contains(name)) else {

@@ -12,23 +12,24 @@ use std::fs::File;
 use std::io::{ErrorKind, Read, Seek, SeekFrom};
 use std::path::Path;
 
-/// Longest line that is read: no format comes near it.
+/// Longest line that is read, in bytes: no format comes near it.
 pub const LONGEST_LINE: usize = 64 << 10;
-/// Largest read or write: more is a damaged line. (Trims may be as large as a drive.)
+/// Largest read or write in bytes: a larger one is a damaged line. Trims may be as large as a
+/// drive.
 pub const LARGEST_TRANSFER: u64 = 4 << 30;
-/// Requests end below this.
+/// Bound of all addresses: requests end at it or below.
 pub const END_OF_SPACE: u64 = 1 << 63;
 const BUFFER: usize = 256 << 10;
 
-/// The lines of a text file, compressed or not. One buffer, nothing allocated per line.
+/// Lines of a text file, compressed or not. One buffer holds them: nothing is allocated per line.
 pub struct Lines {
     path: String,
     text: Box<dyn Read + Send>,
     buffer: Vec<u8>,
-    /// What of the buffer is read but not yet given out.
+    /// Part of the buffer that is read but not yet given out, up to `end`.
     start: usize,
     end: usize,
-    /// Number of the line that was given last, from 1.
+    /// Number of the last line given, from 1.
     number: u64,
     /// Lines that ended in CR LF.
     crlf: u64,
@@ -112,7 +113,7 @@ impl Lines {
         Ok(Some(&self.buffer[from..to]))
     }
 
-    /// Reads more behind `end`.
+    /// Reads more bytes into the buffer, after `end`.
     fn fill(&mut self) -> Result<usize> {
         loop {
             match self.text.read(&mut self.buffer[self.end..]) {
@@ -127,7 +128,7 @@ impl Lines {
                     } else {
                         format!("cannot be read to its end: {error}")
                     };
-                    // The line that it would have been.
+                    // Number of the line that the bytes would have belonged to.
                     return Err(Error::new(place(&self.path, self.number + 1), problem));
                 }
             }
@@ -139,63 +140,63 @@ impl Lines {
         place(&self.path, self.number)
     }
 
-    /// How many lines were given.
+    /// Lines given so far.
     pub fn count(&self) -> u64 {
         self.number
     }
 }
 
-/// File and line.
+/// Text of a file and line, for errors.
 pub fn place(path: &str, line: u64) -> String {
     format!("{path}:{line}")
 }
 
-/// One request of the file, checked, its device a number in the order of first appearance.
+/// One checked request of the file. Its device is a number in the order of first appearance.
 #[derive(Debug, Clone, Copy)]
 pub struct Raw {
-    /// Line it stands on.
+    /// Number of the line in the file.
     pub line: u64,
-    /// On the file's clock.
+    /// Time on the file's clock, in ns.
     pub at_ns: u64,
     /// Index of the device.
     pub device: u32,
-    /// What.
+    /// Operation: read, write, trim or flush.
     pub op: Op,
-    /// Force unit access.
+    /// Whether the request has force unit access.
     pub fua: bool,
-    /// A write that the format says somebody waits for.
+    /// Whether this is a write that the format marks as one that somebody waits for.
     pub marked: bool,
     /// First byte in the device's space.
     pub offset: u64,
-    /// Bytes.
+    /// Length of the request in bytes.
     pub length: u64,
 }
 
-/// The records of a file in its own order: checked, of the wanted devices.
+/// Checked records of the wanted devices, in the order of the file.
 pub struct Records {
     lines: Lines,
     format: Box<dyn Format>,
-    /// See [`Entry::takes`].
+    /// Options that the format takes, see [`Entry::takes`].
     takes: &'static [&'static str],
     on_bad_line: BadLine,
     devices: Devices,
-    /// Lines that gave nothing, by reason.
+    /// Lines that gave no request, by reason.
     skipped: BTreeMap<Reason, u64>,
-    /// Second half of a line that was two requests.
+    /// Second request of a line that held two.
     pending: Option<Raw>,
-    /// Time of the record before, and how many records are earlier than theirs.
+    /// Time of the record before, and the number of records earlier than the one before them.
     previous_ns: Option<u64>,
     non_monotonic: u64,
 }
 
 impl Records {
-    /// At the start of `path`, read as `member`.
+    /// Opens `path` at its start, read as `member`.
     pub fn open(path: &Path, member: &Member<Entry>, options: &Options) -> Result<Self> {
         let mut format = (member.build.new)(options)?;
         if options.on_bad_line == BadLine::Skip
             && let Some(clocks) = format.clocks()
         {
-            // The first event may be the one that is off: a reading ahead tells.
+            // The clock of the first event may be wrong: a reading ahead tells.
             let mut ahead = (member.build.new)(options)?;
             let mut lines = Lines::open(path)?;
             while let Some(line) = lines.next()? {
@@ -216,7 +217,7 @@ impl Records {
         })
     }
 
-    /// The next record.
+    /// Reads the next record, or `None` after the last.
     pub fn next(&mut self) -> Result<Option<Raw>> {
         let Some(raw) = self.read()? else { return Ok(None) };
         let previous_ns = self.previous_ns.replace(raw.at_ns);
@@ -264,7 +265,7 @@ impl Records {
         }
     }
 
-    /// After the last record: an error if there was none, or none of the wanted devices.
+    /// Checks the end of the file: an error if it held no record, or none of the wanted devices.
     pub fn finish(&self) -> Result<()> {
         let path = self.lines.path.as_str();
         if self.lines.number == 0 {
@@ -283,22 +284,22 @@ impl Records {
         Err(Error::new(path, format!("no requests in the file ({})", facts.join("; "))))
     }
 
-    /// Whether the format marks what somebody waits for.
+    /// Whether the format marks requests that somebody waits for.
     pub fn has_marks(&self) -> bool {
         self.takes.contains(&"urgent")
     }
 
-    /// File, for errors.
+    /// Path of the file, for errors.
     pub fn path(&self) -> &str {
         &self.lines.path
     }
 
-    /// See [`Format::timed`], of the lines so far.
+    /// Whether requests are sent at their times, by the lines so far, see [`Format::timed`].
     pub fn timed(&self) -> bool {
         self.format.timed()
     }
 
-    /// See [`Format::resolution_ns`].
+    /// Step of the file's clock in ns, see [`Format::resolution_ns`].
     pub fn resolution_ns(&self) -> u64 {
         self.format.resolution_ns()
     }
@@ -308,7 +309,8 @@ impl Records {
         self.devices.names()
     }
 
-    /// The indices of the kept devices in the natural order of their names: that of the layout.
+    /// Indices of the kept devices in the natural order of their names, which is that of the
+    /// layout.
     pub fn device_order(&self) -> Vec<usize> {
         let names = self.devices.names();
         let mut order: Vec<usize> = (0..names.len()).collect();
@@ -321,18 +323,18 @@ impl Records {
         (self.lines.number, self.lines.crlf)
     }
 
-    /// Records that were earlier than the one before.
+    /// Records earlier than the one before them.
     pub fn non_monotonic(&self) -> u64 {
         self.non_monotonic
     }
 
-    /// Lines that gave nothing, by reason.
+    /// Lines that gave no request, by reason.
     pub fn skipped(&self) -> &BTreeMap<Reason, u64> {
         &self.skipped
     }
 }
 
-/// What holds for every request of every format; `takes` are the options of this one.
+/// Checks the rules of every format for one request. `takes` are the options of this format.
 #[inline]
 fn checked<'a>(parsed: Parsed<'a>, takes: &[&str]) -> Parse<Parsed<'a>> {
     let (Parsed::Request(record) | Parsed::FlushThen(record)) = &parsed else { return Ok(parsed) };
@@ -355,7 +357,7 @@ fn checked<'a>(parsed: Parsed<'a>, takes: &[&str]) -> Parse<Parsed<'a>> {
 #[cold]
 fn misfit(record: &Record<'_>, takes: &[&str]) -> Box<Fault> {
     let Record { offset, length, .. } = *record;
-    // An option is worth a word only where the format takes it.
+    // The hint names an option only where the format takes it.
     let sectors = |option| match takes.contains(&option) {
         true => format!("multiples of 512 bytes; {option} is the unit that the trace counts in"),
         false => "multiples of 512 bytes".to_owned(),

@@ -6,9 +6,9 @@
 //! device and the time of the first request; the second hands the requests out. So an error in a
 //! file, or a trace that does not fit the drive, is reported before a simulation starts.
 //!
-//! The way of a line: `input` (file to lines to checked records, each in the address space of its
-//! `device`), the reader of its `format`, `policy` (order of time, place on the drive), `summary`
-//! (totals).
+//! A line passes `input` (file to lines to checked records, each in the address space of its
+//! `device`), the reader of its `format`, `policy` (order of time, place on the drive) and
+//! `summary` (totals).
 
 mod device;
 pub mod format;
@@ -31,17 +31,18 @@ use ssd::request::{Op, Request};
 use std::path::{Path, PathBuf};
 use summary::{Depth, Tally};
 
-/// How a trace is read.
+/// Options for reading a trace: format, units, devices, and policies of replay.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Options {
     /// Format, by its name in the roster; default: detected from the first line, if that is
     /// certain.
     pub format: Option<String>,
-    /// blkparse: which action of each I/O is replayed: Q as submitted (default), D as sent to the
+    /// Action of each I/O that is replayed, of blkparse: Q as submitted (default), D as sent to the
     /// device; or G, I, C.
     pub action: Option<String>,
-    /// Only these devices (ASUs, LUNs, volumes, disks, files), as `trace info` names them.
+    /// Devices to replay (ASUs, LUNs, volumes, disks, files), as `trace info` names them; all if
+    /// left out.
     pub device: Option<Vec<String>>,
     /// Bytes of the unit that addresses are in, where a format counts in sectors: 512 if left out.
     pub sector_bytes: Option<u64>,
@@ -56,9 +57,9 @@ pub struct Options {
     pub urgent: UrgentWrites,
     /// Action on a line that does not match the format exactly.
     pub on_bad_line: BadLine,
-    /// What happens to addresses beyond the drive.
+    /// Policy for addresses beyond the drive.
     pub address: AddressPolicy,
-    /// What happens to times that go back.
+    /// Policy for times that go back.
     pub time: TimePolicy,
     /// Records held back for sorting with `time = "sort-window"`: 4096 if left out.
     pub sort_window: Option<usize>,
@@ -87,69 +88,70 @@ impl Default for Options {
     }
 }
 
-/// Which writes somebody waits for, as `prio` says it of a job: what `ftl.fast_pages` looks at.
+/// Choice of the urgent writes, which somebody waits for, as with `prio` in a job: `ftl.fast_pages`
+/// looks at it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum UrgentWrites {
-    /// None of them.
+    /// No write is urgent.
     #[default]
     None,
-    /// Those that the trace marks: S, synchronous, in the RWBS column of blkparse.
+    /// Writes that the trace marks are urgent: S, synchronous, in the RWBS column of blkparse.
     Marked,
-    /// All of them.
+    /// All writes are urgent.
     All,
 }
 
-/// What happens on a bad line.
+/// Action on a bad line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum BadLine {
     /// An error that names the file, the line, the field and the value.
     #[default]
     Fail,
-    /// It is left out and counted.
+    /// The line is left out and counted.
     Skip,
 }
 
-/// What happens to addresses beyond the drive. Several devices lie one after another, in the
-/// natural order of their names, each rounded up to 4 KiB; they are never merged.
+/// Policy for addresses beyond the drive. Several devices lie one after another, in the natural
+/// order of their names, each rounded up to 4 KiB; they are never merged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum AddressPolicy {
-    /// An error.
+    /// An address beyond the drive is an error.
     #[default]
     Reject,
-    /// Modulo the capacity. A request that would cross the end is moved down to fit, by multiples
-    /// of 4 KiB; a trim is clipped at the end.
+    /// Addresses are taken modulo the capacity. A request that would cross the end is moved down to
+    /// fit, by multiples of 4 KiB; a trim is clipped at the end.
     Wrap,
     /// The 4 KiB units that are read or written are packed without gaps, in the order of their
-    /// addresses: what was contiguous stays so, and requests keep their length and alignment. A
-    /// trim covers what of its range is used (at least its first unit). Takes memory for the
+    /// addresses: contiguous units stay contiguous, and requests keep their length and alignment. A
+    /// trim covers the used units of its range, at least its first unit. Takes memory for the
     /// footprint: 24 bytes for each 256 KiB that are touched at all.
     Compact,
 }
 
-/// What happens to times that go back.
+/// Policy for times that go back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum TimePolicy {
-    /// An error.
+    /// A time that goes back is an error.
     #[default]
     Reject,
-    /// They are set to the time of the request before.
+    /// A time that goes back is set to the time of the request before.
     Clamp,
     /// Requests are sorted by time within a window of `sort_window` requests; an error if that is
     /// not enough.
     SortWindow,
 }
 
-/// Largest window that is sorted in.
+/// Largest sort window, in records.
 const LARGEST_WINDOW: usize = 1 << 22;
-/// Largest unit of an address or size.
+/// Largest unit of an address or size, in bytes.
 const LARGEST_UNIT: u64 = 1 << 30;
 
 impl Options {
-    /// Refuses what cannot be, and what `member` has no use for.
+    /// Refuses values out of range, and options that `member` does not take.
     fn check(&self, member: &Member<Entry>) -> Result<()> {
         let refuse = |key: &str, problem: String, expected: &str| {
             Err(Error::new(format!("trace.{key}"), problem).expected(expected))
@@ -227,7 +229,7 @@ impl Options {
             .hint("use it with traces that have times or waits"))
     }
 
-    /// The format that was named, or told from the file's first line.
+    /// Format that was named, or detected from the file's first line.
     fn member(&self, path: &Path) -> Result<&'static Member<Entry>> {
         let member = match &self.format {
             Some(name) => find(name)?,
@@ -238,7 +240,7 @@ impl Options {
     }
 }
 
-/// The format called `name`.
+/// Finds the format called `name`.
 fn find(name: &str) -> Result<&'static Member<Entry>> {
     ROSTER.iter().find(|member| member.name == name).ok_or_else(|| {
         let names: Vec<&str> = ROSTER.iter().map(|member| member.name).collect();
@@ -246,7 +248,7 @@ fn find(name: &str) -> Result<&'static Member<Entry>> {
     })
 }
 
-/// Tells the format of a file from its first line, where only one format has such lines.
+/// Detects the format of a file from its first line, where only one format has such lines.
 pub fn guess(path: &Path) -> Result<&'static Member<Entry>> {
     let mut lines = Lines::open(path)?;
     let first = loop {
@@ -283,24 +285,24 @@ pub fn guess(path: &Path) -> Result<&'static Member<Entry>> {
 pub struct Trace {
     records: Replayed,
     reopen: Reopen,
-    /// Passes that are left after this one.
+    /// Passes left after this one.
     passes_left: u64,
     passes: u64,
-    /// Begin of this pass, and time from the begin of a pass to that of the next.
+    /// Start of this pass, and time from the start of a pass to that of the next.
     pass_at: Time,
     pass_time: Time,
     layout: Layout,
     scale: Scale,
     /// Time of the first request on the file's clock.
     origin_ns: u64,
-    /// Whether there are pauses between requests without times.
+    /// Whether pauses stand between requests that have no times.
     has_waits: bool,
     urgent: UrgentWrites,
     given: u64,
     summary: Summary,
 }
 
-/// What another pass over a trace needs.
+/// Arguments that reopen the trace for another pass.
 struct Reopen {
     path: PathBuf,
     member: &'static Member<Entry>,
@@ -309,10 +311,10 @@ struct Reopen {
 
 /// Opens a trace for a drive of `capacity_bytes`.
 ///
-/// Reads it once to its end, so every error that can be known is known here. Times are given from
-/// the first request on; requests with equal stamps of a coarse clock (Tencent's seconds) are
-/// spread evenly over its step. Memory does not grow with the length of the trace, except for
-/// the map that [`AddressPolicy::Compact`] takes.
+/// The file is read once to its end, so every error that can be known is known here. Times are
+/// given from the first request on; requests with equal stamps of a coarse clock (Tencent's
+/// seconds) are spread evenly over its step. Memory does not grow with the length of the trace,
+/// except for the map that [`AddressPolicy::Compact`] takes.
 pub fn open(path: &Path, options: &Options, capacity_bytes: u64) -> Result<Trace> {
     let member = options.member(path)?;
     let mut first = Replayed::open(path, member, options)?;
@@ -343,7 +345,7 @@ pub fn open(path: &Path, options: &Options, capacity_bytes: u64) -> Result<Trace
     let has_waits = !summary.timed && tally.span_ns() > 0;
     let layout = Layout::new(options.address, capacity_bytes, records, &mut tally)?;
     let records = Replayed::open(path, member, options)?;
-    // The last request of a pass and the first of the next are a mean interval apart.
+    // Between the last request of a pass and the first of the next lies a mean interval.
     let span_ns = last_ns - origin_ns;
     let interval_ns = span_ns / (summary.requests.max(2) - 1);
     let pass_time = Time(scale.apply(span_ns + interval_ns).unwrap_or(u64::MAX));
@@ -388,7 +390,7 @@ impl Trace {
         self.summary.timed
     }
 
-    /// How it is replayed: at its own times, or with `depth` requests in flight, and with pauses
+    /// Pace of the replay: at its own times, or with `depth` requests in flight, and with pauses
     /// where it has waits.
     pub fn pace(&self, depth: u32) -> Pace {
         match (self.timed(), self.has_waits) {
@@ -398,13 +400,13 @@ impl Trace {
         }
     }
 
-    /// What the first pass counted, of the requests as they are replayed: everything but
+    /// Summary from the first pass, of the requests as they are replayed, without
     /// [`Summary::space`].
     pub fn summary(&self) -> &Summary {
         &self.summary
     }
 
-    /// Begins the file again.
+    /// Reopens the file for the next pass.
     fn next_pass(&mut self) -> Result<()> {
         let Reopen { path, member, options } = &self.reopen;
         self.records = Replayed::open(path, member, options)?;

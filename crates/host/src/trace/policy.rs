@@ -13,10 +13,10 @@ use ssd::request::{Op, SECTOR_BYTES};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Requests held back for sorting, where nothing else is said.
+/// Default `sort_window`, in records.
 const WINDOW: usize = 4096;
 
-/// The records of a file as they are replayed: in the order of time, those with equal stamps of a
+/// Records of a file as they are replayed: in the order of time, those with equal stamps of a
 /// coarse clock spread over its step.
 pub struct Replayed {
     timed: Timed,
@@ -24,7 +24,7 @@ pub struct Replayed {
 }
 
 impl Replayed {
-    /// At the start of `path`, read as `member`.
+    /// Opens `path` at its start, read as `member`.
     pub fn open(path: &Path, member: &Member<Entry>, options: &Options) -> Result<Self> {
         let timed = || Ok(Timed::new(Records::open(path, member, options)?, options));
         let first = timed()?;
@@ -44,18 +44,18 @@ impl Replayed {
         Ok(Some(raw))
     }
 
-    /// Where they come from.
+    /// Records of the file, without the policies.
     pub fn records(&self) -> &Records {
         &self.timed.records
     }
 }
 
-/// The records of a file in the order of time.
+/// Records of a file in the order of time.
 struct Timed {
     records: Records,
     policy: TimePolicy,
     window: usize,
-    /// Time and line of the record that was given last.
+    /// Time and line of the last record given.
     last: Option<(u64, u64)>,
     /// `sort-window`: records in the window, by time, then by order in the file.
     held: BTreeMap<(u64, u64), Raw>,
@@ -63,7 +63,7 @@ struct Timed {
 }
 
 impl Timed {
-    /// Puts a policy behind `records`.
+    /// Applies the time policy of `options` to `records`.
     fn new(records: Records, options: &Options) -> Self {
         Self {
             records,
@@ -130,34 +130,34 @@ impl Timed {
     }
 }
 
-/// Nanoseconds as seconds, every digit.
+/// Text of a time in seconds, with every digit of its nanoseconds.
 fn seconds(ns: u64) -> String {
     format!("{}.{:09} s", ns / 1_000_000_000, ns % 1_000_000_000)
 }
 
 /// Spreads requests with equal coarse stamps evenly over the step of the clock.
 ///
-/// How many there are is known by a second reader of the file that runs ahead by one stamp, so
-/// memory does not grow with their number.
+/// A second reader of the file runs ahead by one stamp and counts them: memory does not grow with
+/// their number.
 struct Spread {
     ahead: Timed,
-    /// First stamp that `ahead` has read beyond the counted ones.
+    /// First stamp that `ahead` has read after the counted ones.
     beyond: Option<u64>,
     step_ns: u64,
-    /// Stamp that is being given out, how many have it, and how many of those were given.
+    /// Stamp given out now, the number of requests with it, and how many of those were given.
     stamp: Option<u64>,
     count: u64,
     given: u64,
 }
 
 impl Spread {
-    /// With `ahead` at the start of the file.
+    /// Spreading of stamps, with `ahead` at the start of the file.
     fn new(mut ahead: Timed, step_ns: u64) -> Result<Self> {
         let beyond = ahead.next()?.map(|raw| raw.at_ns);
         Ok(Self { ahead, beyond, step_ns, stamp: None, count: 0, given: 0 })
     }
 
-    /// The time of the next request, which has this stamp.
+    /// Time of the next request, which has this stamp.
     fn spread(&mut self, stamp: u64) -> Result<u64> {
         if self.stamp != Some(stamp) {
             (self.stamp, self.count, self.given) = (Some(stamp), 0, 0);
@@ -173,8 +173,8 @@ impl Spread {
     }
 }
 
-/// Multiplication of a time by a factor in whole numbers, rounded to the nearest nanosecond: the
-/// same on every machine, and exact where the factor is 1.
+/// Factor for times, applied in whole numbers and rounded to the nearest nanosecond: the result is
+/// the same on every machine, and exact where the factor is 1.
 #[derive(Debug, Clone, Copy)]
 pub struct Scale {
     mantissa: u64,
@@ -182,7 +182,7 @@ pub struct Scale {
 }
 
 impl Scale {
-    /// For a positive, finite factor.
+    /// Scale of a positive, finite factor.
     pub fn new(factor: f64) -> Self {
         let bits = factor.to_bits();
         let (fraction, exponent) = (bits & ((1 << 52) - 1), (bits >> 52 & 0x7ff) as i32);
@@ -192,10 +192,10 @@ impl Scale {
         }
     }
 
-    /// The scaled time; `None` where it does not fit.
+    /// Scaled time in ns; `None` if it is too large.
     #[inline]
     pub fn apply(self, ns: u64) -> Option<u64> {
-        // 64 bits times 53: fits.
+        // The product of 64 and 53 bits fits.
         let product = u128::from(ns) * u128::from(self.mantissa);
         let scaled = match self.exponent {
             0.. if product == 0 => 0,
@@ -216,26 +216,26 @@ impl Scale {
     }
 }
 
-/// Where each device's addresses go on the drive.
+/// Places of the devices' addresses on the drive.
 pub enum Layout {
-    /// One device after another.
+    /// Devices lie one after another.
     Linear {
-        /// Where each begins.
+        /// First byte of each device on the drive.
         bases: Vec<u64>,
-        /// Extent of each when the file was opened.
+        /// Extent of each device when the file was opened, in bytes.
         extents: Vec<u64>,
-        /// Bytes that addresses wrap around at.
+        /// Capacity, at which addresses wrap around, in bytes.
         capacity: u64,
     },
-    /// Only accessed units, without gaps.
+    /// Accessed units only, without gaps.
     Compact(Vec<Packed>),
 }
 
 /// One device of a compacted trace: its touched units in the order of their addresses.
 pub struct Packed {
-    /// Units of the devices before.
+    /// Touched units of the devices before this one.
     base: u64,
-    /// Chunk number, bits of its touched units, and how many touched units come before it.
+    /// Chunk number, bits of its touched units, and the number of touched units before it.
     chunks: Vec<(u64, u64, u64)>,
 }
 
@@ -373,13 +373,13 @@ impl Packed {
         Self { base, chunks }
     }
 
-    /// How many touched units lie below `unit`, those of the devices before included.
+    /// Number of touched units below `unit`, with those of the devices before.
     #[inline]
     fn rank(&self, unit: u64) -> u64 {
         self.look(unit).0
     }
 
-    /// The rank of `unit` and whether it is touched itself.
+    /// Rank of `unit`, and whether it is touched itself.
     #[inline]
     fn look(&self, unit: u64) -> (u64, bool) {
         let (chunk, bit) = (unit / CHUNK_UNITS, unit % CHUNK_UNITS);
@@ -406,12 +406,12 @@ impl Packed {
         let offset = first_rank * UNIT_BYTES + raw.offset % UNIT_BYTES;
         let (last_rank, last_known) = self.look(last);
         if raw.op == Op::Trim {
-            // Up to its own end, or to the end of the last touched unit in it.
+            // A trim reaches up to its own end, or to the end of the last touched unit in it.
             let within = if last_known { end - last * UNIT_BYTES } else { 0 };
             let end = last_rank * UNIT_BYTES + within;
             return Some((offset, end.checked_sub(offset)?));
         }
-        // Every unit of a read or write is touched, so they are neighbours here as there.
+        // Every unit of a read or write is touched, so neighbours stay neighbours.
         let whole = last_known && last_rank - first_rank == last - first;
         whole.then_some((offset, raw.length))
     }
@@ -448,7 +448,8 @@ mod tests {
             prop_assert!((scaled - exact).abs() <= 0.5 + exact * 1e-15, "{} {}", scaled, exact);
         }
 
-        /// What wraps stays inside, keeps its length and, where there is room, its alignment.
+        /// A wrapped request stays inside, keeps its length and, where there is room, its
+        /// alignment.
         #[test]
         fn wrapping_fits(
             sectors in 64u64..1000,

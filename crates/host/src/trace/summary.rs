@@ -1,7 +1,7 @@
 //! The summary of a trace: operations, devices, burstiness, sequentiality, rewrites, in numbers.
 //!
-//! The shares are those of Narayanan et al., "Write Off-Loading" (FAST 2008) and of the trace
-//! studies after it: everything spatial counts 4 KiB units, each device apart.
+//! The shares are those of Narayanan et al., "Write Off-Loading" (FAST 2008) and of later trace
+//! studies: everything spatial counts 4 KiB units, each device apart.
 
 use crate::trace::input::{Raw, Records};
 use base::Time;
@@ -15,22 +15,22 @@ use std::hash::{BuildHasherDefault, Hasher};
 pub const UNIT_BYTES: u64 = 4096;
 /// Units that one word of a footprint covers.
 pub const CHUNK_UNITS: u64 = 64;
-/// Trims of more units than this are kept as ranges, not bit by bit.
-/// (Few in tests, so that they meet both kinds.)
+/// Largest trim, in units, that is kept bit by bit: larger ones are kept as ranges. Few units in
+/// tests, which then meet both kinds.
 const WIDE_UNITS: u64 = if cfg!(test) { 16 } else { 1 << 20 };
 
-/// What a trace holds.
+/// Totals of a trace: requests, time, devices, locality.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Summary {
-    /// The format it was read as.
+    /// Name of the format that the trace was read as.
     pub format: &'static str,
-    /// Whether its requests are sent at their times; if not, a replay is a closed loop.
+    /// Whether requests are sent at their times; otherwise a replay is a closed loop.
     pub timed: bool,
-    /// Requests in all, of the devices that were kept.
+    /// Requests of all kept devices.
     pub requests: u64,
     /// Requests and bytes of each operation.
     pub by_op: ByOp,
-    /// From the earliest to the latest request.
+    /// Seconds from the earliest to the latest request.
     pub span_s: f64,
     /// The address spaces, in the order in which they are laid out.
     pub devices: Vec<DeviceSummary>,
@@ -38,26 +38,26 @@ pub struct Summary {
     pub lines: u64,
     /// Lines that ended in CR LF.
     pub crlf_lines: u64,
-    /// Lines that gave no request although they were no header and no event of another kind, by
-    /// reason.
+    /// Lines left out, by reason: headers and events of other actions do not count.
     pub skipped_lines: BTreeMap<&'static str, u64>,
-    /// Requests of the file that are earlier than the one before.
+    /// Requests earlier than the one before them.
     pub non_monotonic: u64,
     /// Share of the requests that begin or end within a 4 KiB unit.
     pub unaligned_4k_share: f64,
-    /// Share of the requests that begin where the one before on their device ended.
+    /// Share of the requests that begin where the one before them on their device ended.
     pub sequential_share: f64,
-    /// Writes that the format says somebody waits for, where it says that of any.
+    /// Writes that the format marks as ones that somebody waits for; `None` for formats without
+    /// marks.
     pub marked_writes: Option<u64>,
-    /// Time between requests that follow each other.
+    /// Time between consecutive requests; `None` where it is unknown.
     pub interarrival: Option<Interarrival>,
-    /// What takes a map of the whole footprint to know: from `scan` only.
+    /// Footprint and rewrites, which take a map of the whole footprint: from `scan` only.
     #[serde(flatten)]
     pub space: Option<Space>,
 }
 
 impl Summary {
-    /// Records that the requests are not sent at the times of the file.
+    /// Marks the requests as not sent at the times of the file.
     pub fn set_times_aside(&mut self) {
         self.timed = false;
         self.span_s = 0.0;
@@ -65,36 +65,36 @@ impl Summary {
     }
 }
 
-/// Requests by operation.
+/// Requests and bytes by operation.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
 pub struct ByOp {
-    /// Reads.
+    /// Reads of the trace.
     pub read: OpSummary,
-    /// Writes.
+    /// Writes of the trace.
     pub write: OpSummary,
-    /// Trims.
+    /// Trims of the trace.
     pub trim: OpSummary,
-    /// Flushes.
+    /// Flushes of the trace.
     pub flush: OpSummary,
 }
 
 /// Requests of one operation.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
 pub struct OpSummary {
-    /// How many.
+    /// Number of requests of the operation.
     pub requests: u64,
-    /// Their bytes.
+    /// Bytes of all requests.
     pub bytes: u64,
-    /// Bytes of one in the mean.
+    /// Mean bytes of a request.
     pub mean_bytes: f64,
 }
 
 /// One address space of a trace.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct DeviceSummary {
-    /// As the trace calls it.
+    /// Name of the device in the trace.
     pub name: String,
-    /// Requests to it.
+    /// Requests to the device.
     pub requests: u64,
     /// One past the last byte that a request names.
     pub extent_bytes: u64,
@@ -105,37 +105,37 @@ pub struct DeviceSummary {
 pub struct Interarrival {
     /// Mean, exact: the span over one less than the requests.
     pub mean_ms: f64,
-    /// Median, within 0.1 %, of the times that are not negative.
+    /// Median of the times that are not negative, within 0.1 %.
     pub median_ms: f64,
-    /// Coefficient of variation of the same: 1 for a Poisson process, more for bursts.
+    /// Coefficient of variation of these times: 1 for a Poisson process, more for bursts.
     pub cv: f64,
 }
 
-/// What is touched, and how often again. All in 4 KiB units, a unit counted when touched at all.
+/// Footprint and rewrites, in 4 KiB units; a unit counts when any byte of it is touched.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Space {
     /// Distinct units read, written or trimmed.
     pub footprint_4k: u64,
-    /// Distinct units written.
+    /// Distinct units that were written.
     pub unique_written_4k: u64,
     /// Unit writes over distinct units written.
     pub rewrite_factor: f64,
-    /// Share of the unit writes that go to the fifth of the written units written most.
+    /// Share of the unit writes that go to the most written fifth of the written units.
     pub top_20_percent_write_share: f64,
 }
 
-/// How much of a trace is counted.
+/// Depth of counting: which maps of the footprint are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Depth {
-    /// Everything that takes no map.
+    /// Counts without a map of units.
     Light,
-    /// And which units are read or written or begin a trim: what compacting needs.
+    /// Counts with a map of the units that are read or written or begin a trim, for compacting.
     Touched,
-    /// Everything.
+    /// Counts with the maps of all touched and written units.
     Full,
 }
 
-/// The counts behind a summary, of records in their order.
+/// Counts behind a summary, of records in their order.
 #[derive(Debug)]
 pub struct Tally {
     depth: Depth,
@@ -151,31 +151,31 @@ pub struct Tally {
     zero_intervals: u64,
     /// Length and line of the largest read or write.
     pub largest: (u64, u64),
-    /// Per device.
+    /// Counts of each device.
     pub spaces: Vec<DeviceTally>,
 }
 
-/// Which units of a device were touched: chunk of 64 units to the bits of those touched.
+/// Touched units of a device: chunk of 64 units to a bit for each touched unit.
 pub type Touched = HashMap<u64, u64, BuildHasherDefault<Mix>>;
 
-/// The counts of one device.
+/// Counts of one device.
 #[derive(Debug, Default)]
 pub struct DeviceTally {
     requests: u64,
-    /// One past its last byte, and the line of that request.
+    /// One past the last byte of the device, and the line of the request that ends there.
     pub extent: (u64, u64),
-    /// Where its last request ended.
+    /// End of the last request, in bytes.
     end: Option<u64>,
-    /// Units touched.
+    /// Touched units, without those of huge trims. `Depth::Touched` marks one unit of a trim.
     pub touched: Touched,
-    /// Ranges of units trimmed by huge trims: first to one past the last, apart from each other.
+    /// Ranges of units trimmed by huge trims, from first to one past the last, which lie apart.
     wide: BTreeMap<u64, u64>,
-    /// Times each unit was written.
+    /// Number of writes to each unit.
     writes: HashMap<u64, u32, BuildHasherDefault<Mix>>,
 }
 
 impl Tally {
-    /// Nothing counted yet.
+    /// Tally without records yet.
     pub fn new(depth: Depth) -> Self {
         Self {
             depth,
@@ -194,12 +194,12 @@ impl Tally {
         }
     }
 
-    /// From the earliest to the latest time.
+    /// Nanoseconds from the earliest to the latest time.
     pub fn span_ns(&self) -> u64 {
         self.latest_ns.saturating_sub(self.earliest_ns)
     }
 
-    /// Counts a request.
+    /// Counts one record of the trace.
     #[inline]
     pub fn add(&mut self, raw: &Raw) {
         self.requests += 1;
@@ -238,7 +238,7 @@ impl Tally {
         }
     }
 
-    /// The numbers of a finished pass over `records`.
+    /// Summary of a finished pass over `records`.
     pub fn summary(&self, records: &Records, format: &'static str, time_scale: f64) -> Summary {
         let timed = records.timed();
         let share = |count: u64| count as f64 / self.requests.max(1) as f64;
@@ -282,7 +282,8 @@ impl Tally {
             return None;
         }
         let mean = self.span_ns() as f64 / (self.requests - 1) as f64;
-        // The middle one or two. The histogram begins at 1 ns; equal stamps are counted beside it.
+        // The middle one or two intervals. The histogram begins at 1 ns; equal stamps are counted
+        // beside it.
         let ranked = |rank: u64| {
             if rank <= self.zero_intervals {
                 return 0.0;
@@ -345,7 +346,7 @@ impl DeviceTally {
         }
     }
 
-    /// How many units were touched.
+    /// Number of touched units.
     fn footprint(&self) -> u64 {
         let wide: u64 = self.wide.iter().map(|(first, end)| end - first).sum();
         let in_wide =
@@ -361,7 +362,7 @@ impl DeviceTally {
     }
 }
 
-/// Adds `first..end` to ranges that lie apart, joining those that it meets.
+/// Adds `first..end` to ranges that lie apart, and joins those that it meets.
 fn insert_range(ranges: &mut BTreeMap<u64, u64>, mut first: u64, mut end: u64) {
     if let Some((&start, &stop)) = ranges.range(..=first).next_back()
         && stop >= first
@@ -376,7 +377,7 @@ fn insert_range(ranges: &mut BTreeMap<u64, u64>, mut first: u64, mut end: u64) {
     ranges.insert(first, end);
 }
 
-/// A hash for addresses: one multiplication, folded. (Not against malice: against slowness.)
+/// Hash of addresses: one multiplication, folded. Fast, but no protection against crafted input.
 #[derive(Debug, Default)]
 pub struct Mix(u64);
 

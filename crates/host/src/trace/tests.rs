@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 const TIB: u64 = 1 << 40;
 
-/// A file that lives as long as the value.
+/// A temporary file, removed with the value.
 struct Scratch(PathBuf);
 
 impl Scratch {
@@ -228,7 +228,7 @@ fn options_are_checked() {
 
 #[test]
 fn devices_lie_apart_and_can_be_chosen() {
-    // ASU 10 sorts after ASU 2; each is rounded up to 4 KiB.
+    // ASU 10 comes after ASU 2; each is rounded up to 4 KiB.
     let text = "10,1,512,W,0.0\n2,16,512,W,1.0\n10,0,512,R,2.0\n";
     let all = replay(text.as_bytes(), &format("spc"), TIB).unwrap();
     let s = 1_000_000_000;
@@ -301,7 +301,7 @@ fn times_that_go_back_follow_the_policy() {
     let file = Scratch::new(text.as_bytes());
     let summary = scan(&file.0, &format("spc")).unwrap();
     assert_eq!((summary.non_monotonic, summary.span_s), (1, 3.0));
-    // What goes back shortens no mean: three gaps in three seconds.
+    // Requests that go back shorten no mean: three gaps in three seconds.
     let between = summary.interarrival.unwrap();
     assert_eq!((between.mean_ms, between.median_ms.round()), (1000.0, 1500.0));
 }
@@ -373,7 +373,7 @@ fn waits_are_pauses_and_no_times() {
     let trace = open(&file.0, &Options::default(), TIB).unwrap();
     assert_eq!((trace.timed(), trace.pace(3)), (false, Pace::Paced { depth: 3, drawn: false }));
     assert!(trace.summary().interarrival.is_none());
-    // A wait between no two requests is none.
+    // A wait after the last request is no pause.
     let file = Scratch::new(b"fio version 2 iolog\na add\na open\na sync\na wait 250 0\n");
     let trace = open(&file.0, &Options::default(), TIB).unwrap();
     assert_eq!(trace.pace(3), Pace::Closed { depth: 3 });
@@ -389,7 +389,7 @@ fn scaling_needs_times() {
     }
 }
 
-/// The first event is off: what follows agrees among itself, and is kept.
+/// The first event is off: the later ones agree among themselves, and are kept.
 #[test]
 fn the_clock_of_most_events_is_kept() {
     let line = |time: String| format!("8,0 0 1 {time} 7 Q R 8 + 8 [x]\n");
@@ -408,7 +408,7 @@ fn the_clock_of_most_events_is_kept() {
     }
 }
 
-/// Advice is only what the format takes.
+/// Advice names only options that the format takes.
 #[test]
 fn advice_can_be_followed() {
     for (name, line, option) in [
@@ -458,7 +458,7 @@ fn a_file_that_changes_is_noticed() {
     }
 }
 
-/// A sample with a few bytes changed, or no sample at all.
+/// A sample with a few bytes changed, or random bytes.
 fn damaged() -> impl Strategy<Value = (usize, Vec<u8>)> {
     let edits = prop::collection::vec((any::<prop::sample::Index>(), any::<u8>(), 0u8..4), 0..6);
     let kinds = (0..ROSTER.len(), edits, prop::collection::vec(any::<u8>(), 0..200));
@@ -488,7 +488,7 @@ fn damaged() -> impl Strategy<Value = (usize, Vec<u8>)> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
-    /// No bytes make a reader panic, and what is read keeps every promise of a source.
+    /// No bytes make a reader panic, and the records read keep every promise of a source.
     #[test]
     fn no_bytes_break_a_reader(
         (member, bytes) in damaged(),
@@ -511,7 +511,7 @@ proptest! {
     }
 }
 
-/// What blkparse marks as synchronous is urgent where that is asked for: writes alone.
+/// Writes that blkparse marks as synchronous are urgent where that is asked for: writes alone.
 #[test]
 fn marked_writes_are_urgent_where_asked_for() {
     let event = |at: u32, rwbs: &str| format!("8,0 0 1 0.{at} 7 Q {rwbs} {} + 8 [x]\n", 8 * at);

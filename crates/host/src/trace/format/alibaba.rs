@@ -28,7 +28,7 @@ pub const MEMBER: Member<Entry> = Member {
 
 struct Alibaba;
 
-/// Microseconds of our age have 16 digits.
+/// Claims a line whose time has 16 digits, as microseconds of our age have.
 fn claim(line: &[u8]) -> Claim {
     let stamp = line.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
     if stamp == 16 && Alibaba.line(line).is_ok() { Claim::Certain } else { Claim::No }

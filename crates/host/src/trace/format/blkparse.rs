@@ -7,8 +7,9 @@
 //!
 //! RWBS: R, W; D is a trim; N (no direction) is left out and counted; F before the direction is a
 //! preflush and F after it force unit access. A preflush with data is what the kernel makes of it:
-//! a flush, then the write. B, the old barrier, is replayed as force unit access. S marks what
-//! somebody waits for (`urgent = "marked"`). A, M, E and U say nothing that a drive could act on.
+//! a flush, then the write. B, the old barrier, is replayed as force unit access. S marks
+//! synchronous requests, which somebody waits for (`urgent = "marked"`). A, M, E and U say nothing
+//! that a drive could act on.
 
 use super::clock::Clocks;
 use super::contract::{Claim, Device, Entry, Fault, Format, Parse, Parsed, Reason, Record};
@@ -36,9 +37,9 @@ pub const MEMBER: Member<Entry> = Member {
     },
 };
 
-/// The actions that stand for one I/O each.
+/// Actions that come once for each I/O, and can be replayed.
 const REPLAYED: [&str; 5] = ["Q", "D", "C", "G", "I"];
-/// Every action that blkparse prints.
+/// Letters of all actions that blkparse prints.
 const ACTIONS: &[u8] = b"QMFGSRDCPUTIXBAmK";
 const NAMES: &str = "maj,min cpu seq time pid action RWBS, then fields of the action";
 const SECTOR: u64 = 512;
@@ -46,11 +47,11 @@ const SECOND_NS: u64 = 1_000_000_000;
 
 struct Blkparse {
     action: u8,
-    /// Stamps of the events that are replayed.
+    /// Clocks of the events that are replayed.
     clocks: Clocks,
-    /// The closing statistics have begun.
+    /// Whether the closing statistics have begun.
     footer: bool,
-    /// How many lines of each action there were, by letter.
+    /// Lines of each action so far, by letter.
     seen: [u64; 128],
 }
 
@@ -79,13 +80,13 @@ fn is_device(line: &[u8]) -> bool {
     digits(&word[..comma]) && digits(&word[comma + 1..])
 }
 
-/// Whether a line belongs to what blkparse prints around the events.
+/// Whether a line belongs to the headings and statistics around the events.
 fn is_frame(line: &[u8]) -> bool {
     const STARTS: [&[u8]; 5] = [b"CPU", b"Total (", b"Throughput (", b"Events (", b"Skips:"];
     STARTS.iter().any(|start| line.starts_with(start))
 }
 
-/// What an RWBS column says.
+/// Meaning of an RWBS column.
 struct Rwbs {
     preflush: bool,
     op: Option<Op>,
@@ -168,7 +169,8 @@ impl Format for Blkparse {
         }
         let Rwbs { preflush, op, fua, waited } = rwbs(flags)?;
 
-        // `sector + count`; requests without data print no sector, or one without a count.
+        // The event ends in `sector + count`. Requests without data print no sector, or one without
+        // a count.
         let (mut offset, mut length) = (0, 0);
         if op.is_some()
             && let (Some(sector), Some(b"+")) = (words.next(), words.next())

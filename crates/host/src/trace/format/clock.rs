@@ -1,10 +1,10 @@
 //! Clocks of a trace: times of events from two clocks, converted to one.
 
-/// Stamps further apart than this are of two clocks: one day.
+/// Step between two stamps, in ns, from which on they are of two clocks: one day.
 const STEP_NS: u64 = 86_400 * 1_000_000_000;
 
-/// The clock that is kept, which is that of the first event until more is known, and the first
-/// other one that turned up.
+/// The clock whose events are kept, and the first other one that turned up. The clock of the first
+/// event is kept until `settled` is called.
 #[derive(Debug, Default)]
 pub struct Clocks {
     kept: Option<Clock>,
@@ -24,7 +24,8 @@ impl Clock {
         Self { first_ns: at_ns, last_ns: at_ns, events: 0 }
     }
 
-    /// Takes an event of this clock; returns how far an event of another clock is off.
+    /// Takes an event of this clock. The error is the step from the last event in ns, where it
+    /// shows another clock.
     fn take(&mut self, at_ns: u64) -> Result<(), u64> {
         let step = at_ns.abs_diff(self.last_ns);
         if step > STEP_NS {
@@ -37,15 +38,15 @@ impl Clock {
 }
 
 impl Clocks {
-    /// Takes an event of the clock that is kept; of another one, says how far it is off in ns.
+    /// Takes an event of the kept clock. The error is the step to another clock in ns.
     pub fn take(&mut self, at_ns: u64) -> Result<(), u64> {
         self.kept.get_or_insert(Clock::at(at_ns)).take(at_ns).inspect_err(|_| {
-            // A third clock is counted nowhere.
+            // Events of a third clock are not counted.
             let _ = self.other.get_or_insert(Clock::at(at_ns)).take(at_ns);
         })
     }
 
-    /// At the start again, with the clock that most of the events were of.
+    /// Clocks for a second reading of the file: the clock with the most events is kept.
     pub fn settled(&self) -> Self {
         let events = |clock: &Option<Clock>| clock.map_or(0, |clock| clock.events);
         let most = if events(&self.other) > events(&self.kept) { self.other } else { self.kept };
@@ -59,7 +60,7 @@ mod tests {
 
     const FAR: u64 = 1_266_874_889 * 1_000_000_000;
 
-    /// Which of the stamps are kept, at first and when it is settled.
+    /// Stamps that are kept at the first reading, and after `settled`.
     fn kept(stamps: &[u64]) -> [Vec<u64>; 2] {
         let mut clocks = Clocks::default();
         let pass = |clocks: &mut Clocks| {
@@ -71,7 +72,8 @@ mod tests {
 
     #[test]
     fn the_clock_of_most_events_is_kept() {
-        // The first is off, a run in the middle is, most are: the rest agree among themselves.
+        // The first stamp is off, a run in the middle is, most are: the rest agree among
+        // themselves.
         assert_eq!(kept(&[FAR, 0, 1, 2]), [vec![FAR], vec![0, 1, 2]]);
         assert_eq!(kept(&[0, 1, FAR, FAR + 1, 2]), [vec![0, 1, 2], vec![0, 1, 2]]);
         assert_eq!(kept(&[0, FAR, FAR + 1]), [vec![0], vec![FAR, FAR + 1]]);

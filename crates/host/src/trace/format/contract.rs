@@ -6,26 +6,26 @@ use base::{Error, Result};
 use ssd::request::Op;
 use std::fmt;
 
-/// What a member of the roster brings along beside its name.
+/// Entry of the roster: a format's sample, options, claim and reader.
 pub struct Entry {
     /// A few true lines of the format, for the reference and the conformance test.
     pub sample: &'static str,
-    /// Which of the options that not every format has it takes.
+    /// Names of the options that the format takes, of those not every format has.
     pub takes: &'static [&'static str],
-    /// Whether a file whose first line is this can be, or must be, of this format.
+    /// Whether a file with this first line is of the format.
     pub claim: fn(&[u8]) -> Claim,
-    /// A reader at the start of a file.
+    /// Creates a reader for the start of a file.
     pub new: fn(&Options) -> Result<Box<dyn Format>>,
 }
 
-/// What a format says of a file's first line.
+/// Answer of a format to the first line of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Claim {
-    /// Not this format.
+    /// The line is not of this format.
     No,
-    /// It reads, and so may other formats' lines: a person must say.
+    /// The line may be of this format or of another: the user must name one.
     Maybe,
-    /// Nothing else looks like this.
+    /// The line is of this format, and of no other.
     Certain,
 }
 
@@ -34,39 +34,39 @@ pub enum Claim {
 pub enum Device<'a> {
     /// A number (ASU, LUN, volume).
     Number(u64),
-    /// Anything else, as it stands in the line.
+    /// Another name, as it stands in the line.
     Name(&'a [u8]),
 }
 
 /// One request as recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Record<'a> {
-    /// When, on the file's own clock, in nanoseconds.
+    /// Time on the file's own clock, in nanoseconds.
     pub at_ns: u64,
-    /// In which address space.
+    /// Address space of the request.
     pub device: Device<'a>,
-    /// What.
+    /// Operation: read, write, trim or flush.
     pub op: Op,
-    /// Force unit access.
+    /// Whether the request has force unit access.
     pub fua: bool,
-    /// The format says that somebody waits for it.
+    /// Whether the format marks the request as one that somebody waits for.
     pub waited: bool,
-    /// First byte.
+    /// First byte in the device's address space.
     pub offset: u64,
-    /// Bytes.
+    /// Length of the request in bytes.
     pub length: u64,
 }
 
-/// What a good line holds.
+/// Content of a good line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Parsed<'a> {
-    /// A request.
+    /// One request of the trace.
     Request(Record<'a>),
-    /// A flush, then this request (a write with a preflush).
+    /// A flush, then this request: a write with a preflush.
     FlushThen(Record<'a>),
-    /// An event that is no request of this replay, left out and counted.
+    /// An event that the replay leaves out, counted by reason.
     Skip(Reason),
-    /// A line without a request: a header, another action, a file opened.
+    /// A line without an event: a header, another action, a file opened.
     Nothing,
 }
 
@@ -75,13 +75,13 @@ pub enum Parsed<'a> {
 /// Promises: no line makes it panic; a good line costs no allocation; times are the file's own, in
 /// whole nanoseconds that never went through a floating-point number; sizes and offsets are in
 /// bytes; a line that does not match the format exactly is a [`Fault`] with the field and the
-/// value, and the reader can continue with the next line. Checks for every format (positive
-/// lengths, multiples of 512, order of times, the drive's size) is checked outside.
+/// value, and the reader can continue with the next line. Rules of every format (positive lengths,
+/// multiples of 512, order of times, the drive's size) are checked outside.
 pub trait Format: Send {
     /// Reads one line, which comes without its end and is neither blank nor binary.
     fn line<'a>(&mut self, line: &'a [u8]) -> Parse<Parsed<'a>>;
 
-    /// How a device is called whose lines say `name`.
+    /// Name of the device whose lines say `name`.
     fn device_name(&self, name: &[u8]) -> String {
         String::from_utf8_lossy(name).into_owned()
     }
@@ -92,7 +92,7 @@ pub trait Format: Send {
         true
     }
 
-    /// Which clock is read, of formats whose events may have been stamped by two.
+    /// Clocks of a format whose events may have been stamped by two; `None` for other formats.
     fn clocks(&mut self) -> Option<&mut Clocks> {
         None
     }
@@ -103,50 +103,50 @@ pub trait Format: Send {
         1
     }
 
-    /// What the file does hold, for the error when it held no request.
+    /// Description of a file that held no request, for the error; empty where there is none.
     fn found(&self) -> String {
         String::new()
     }
 }
 
-/// A field or line, or why not.
+/// A field or line, or its fault.
 pub type Parse<T> = std::result::Result<T, Box<Fault>>;
 
-/// Why a line gave no request: what skipped lines are counted by.
+/// Reason why a line gave no request: skipped lines are counted by it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reason {
-    /// Nothing on it.
+    /// The line is blank.
     BlankLine,
     /// A passthrough command or another event without direction.
     NoDirection,
-    /// Not as many fields as the format has.
+    /// The line has too few or too many fields.
     FieldCount,
-    /// A file that must begin with a header does not.
+    /// The file does not begin with its header.
     Header,
-    /// Not the number, or not the text, that belongs there.
+    /// A field is not the number, or not the text, that belongs there.
     Field,
-    /// A number with a sign.
+    /// A number has a sign.
     Sign,
-    /// A number that went through a spreadsheet or a floating-point number: digits are lost.
+    /// A number went through a spreadsheet or a floating-point number: digits are lost.
     Lossy,
-    /// A blank where none may be.
+    /// A blank stands where none may be.
     Blank,
-    /// A number that does not fit.
+    /// A number is too large.
     TooLarge,
-    /// An operation that the format does not have.
+    /// The format does not have the operation.
     Operation,
-    /// A request for nothing.
+    /// The request has length 0.
     ZeroLength,
-    /// An address or a size that is no multiple of 512.
+    /// An address or a size is no multiple of 512.
     Unaligned,
-    /// A clock that jumped.
+    /// The clock of the file jumped.
     Clock,
-    /// A request to a file that is not open.
+    /// The request is to a file that is not open.
     NotOpen,
 }
 
 impl Reason {
-    /// Its name in a summary.
+    /// Name of the reason in a summary.
     pub const fn name(self) -> &'static str {
         match self {
             Self::BlankLine => "blank line",
@@ -167,23 +167,23 @@ impl Reason {
     }
 }
 
-/// A bad line: the reason, the field, the value, and what is expected.
+/// Fault of a line: the reason, the field, the value, and what is expected.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
-    /// The kind, for counting.
+    /// Kind of fault, for counting.
     pub reason: Reason,
-    /// The field, as the format calls it.
+    /// Name of the field, as the format calls it.
     pub field: &'static str,
-    /// What stands there, shortened.
+    /// Text of the field, shortened.
     pub value: String,
-    /// What is wrong with it.
+    /// Problem of the value, as a phrase.
     pub problem: String,
-    /// What is expected.
+    /// Description of the valid values.
     pub expected: String,
 }
 
 impl Fault {
-    /// `value` of `field` is bad.
+    /// Fault of a `value` in `field`, with what is expected.
     #[cold]
     pub fn new(
         reason: Reason,
@@ -196,7 +196,7 @@ impl Fault {
         Box::new(Self { reason, field, value: shown(value), problem, expected })
     }
 
-    /// As an error at `place`, a file and line.
+    /// Error at `place`, a file and line.
     pub fn at(&self, place: String) -> Error {
         Error::new(place, self.to_string()).expected(self.expected.clone())
     }
@@ -208,7 +208,7 @@ impl fmt::Display for Fault {
     }
 }
 
-/// Text from a file, made fit for a message: one line, printable, not long.
+/// Prepares text from a file for a message: one line, printable, not long.
 pub fn shown(text: &[u8]) -> String {
     const LONGEST: usize = 80;
     let cut = &text[..text.len().min(LONGEST)];
@@ -220,14 +220,14 @@ pub fn shown(text: &[u8]) -> String {
     shown
 }
 
-/// What the tests of every member need: lines in, records or the fault out.
+/// Helpers of the formats' tests: lines in, records or the fault out.
 #[cfg(test)]
 pub(super) mod trial {
     use super::*;
     use base::error::assert_carries;
     use base::family::Member;
 
-    /// All good lines of `text`, through the member's own reader, and the first fault.
+    /// Reads all good lines of `text` through the member's own reader, up to the first fault.
     pub fn read(member: &Member<Entry>, options: &Options, text: &str) -> Parse<Vec<String>> {
         let mut reader = (member.build.new)(options).expect("options of a test");
         let mut records = Vec::new();
@@ -242,7 +242,7 @@ pub(super) mod trial {
         Ok(records)
     }
 
-    /// `time device op offset+length`, to compare.
+    /// Formats a record as `time device op offset+length`, to compare.
     pub fn short(record: &Record<'_>) -> String {
         let device = match record.device {
             Device::Number(number) => number.to_string(),
@@ -253,7 +253,8 @@ pub(super) mod trial {
         format!("{at_ns} {device} {}{fua} {offset}+{length}", op.name())
     }
 
-    /// Every line of a table, after `head`, is refused with a sentence that has these parts.
+    /// Checks that every line of a table, after `head`, is refused with a sentence that has these
+    /// parts.
     pub fn refuses(member: &Member<Entry>, head: &str, table: &[(&str, Reason, &[&str])]) {
         for (line, reason, parts) in table {
             let text = format!("{head}{line}");

@@ -26,7 +26,7 @@ pub const MEMBER: Member<Entry> = Member {
     },
 };
 
-/// DiskSim reads lines of up to this length and would split longer ones.
+/// Longest line that DiskSim reads: it would split a longer one.
 const LONGEST: usize = 200;
 
 struct DiskSim {

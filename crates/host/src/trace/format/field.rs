@@ -1,4 +1,4 @@
-//! Fields of a trace line: cut apart and read strictly, byte by byte, without rounding.
+//! Fields of a trace line: split and read strictly, byte by byte, without rounding.
 
 use super::contract::{Fault, Parse, Reason};
 use base::{Error, Result};
@@ -42,7 +42,7 @@ pub fn each_word(line: &[u8]) -> impl Iterator<Item = &[u8]> {
     line.split(|byte| matches!(byte, b' ' | b'\t')).filter(|word| !word.is_empty())
 }
 
-/// A line with the wrong number of fields.
+/// Fault of a line with the wrong number of fields.
 #[cold]
 pub fn miscounted(line: &[u8], separator: u8, wanted: usize, names: &str) -> Box<Fault> {
     let (count, by) = match separator {
@@ -66,7 +66,7 @@ pub fn miscounted(line: &[u8], separator: u8, wanted: usize, names: &str) -> Box
     )
 }
 
-/// A whole number below 2^64, digits only.
+/// Reads a whole number below 2^64, digits only.
 #[inline]
 pub fn unsigned(field: &'static str, text: &[u8]) -> Parse<u64> {
     // Nineteen digits cannot overflow; the twentieth is the rare case.
@@ -106,7 +106,7 @@ fn long_unsigned(field: &'static str, text: &[u8]) -> Parse<u64> {
     }
 }
 
-/// A whole number below 2^32.
+/// Reads a whole number below 2^32.
 #[inline]
 pub fn unsigned32(field: &'static str, text: &[u8]) -> Parse<u32> {
     let value = unsigned(field, text)?;
@@ -116,7 +116,7 @@ pub fn unsigned32(field: &'static str, text: &[u8]) -> Parse<u32> {
     })
 }
 
-/// A number of units (sectors, ticks) as bytes or nanoseconds.
+/// Reads a number of units (sectors, ticks) as bytes or nanoseconds.
 #[inline]
 pub fn in_units(field: &'static str, text: &[u8], unit: u64) -> Parse<u64> {
     let value = unsigned(field, text)?;
@@ -129,7 +129,7 @@ fn overflows(field: &'static str, text: &[u8], unit: u64) -> Box<Fault> {
     Fault::new(Reason::TooLarge, field, text, format!("times {unit} exceeds 2^64"), expected)
 }
 
-/// A decimal number `whole.fraction` of a unit of `unit_ns` nanoseconds (a power of ten), in
+/// Reads a decimal number `whole.fraction` of a unit of `unit_ns` nanoseconds (a power of ten), in
 /// nanoseconds. Both parts must be there; digits below a nanosecond round to the nearest.
 #[inline]
 pub fn decimal(field: &'static str, text: &[u8], unit_ns: u64) -> Parse<u64> {
@@ -147,7 +147,7 @@ pub fn decimal(field: &'static str, text: &[u8], unit_ns: u64) -> Parse<u64> {
             return Err(bad());
         }
         if step == 1 {
-            // The first digit that no longer counts decides the rounding.
+            // The first digit below a nanosecond decides the rounding.
             part += u64::from(digit >= 5);
             step = 0;
         }
@@ -159,7 +159,7 @@ pub fn decimal(field: &'static str, text: &[u8], unit_ns: u64) -> Parse<u64> {
     ns.ok_or_else(|| overflows(field, text, unit_ns))
 }
 
-/// The problem with text that should be a number.
+/// Fault of text that should be a number.
 #[cold]
 fn not_a_number(field: &'static str, text: &[u8], expected: &str) -> Box<Fault> {
     let has = |wanted: fn(&u8) -> bool| text.iter().any(wanted);
@@ -180,13 +180,13 @@ fn not_a_number(field: &'static str, text: &[u8], expected: &str) -> Box<Fault> 
     Fault::new(reason, field, text, problem, expected)
 }
 
-/// An operation that the format does not have.
+/// Fault of an operation that the format does not have.
 #[cold]
 pub fn unknown_operation(field: &'static str, text: &[u8], expected: &str) -> Box<Fault> {
     Fault::new(Reason::Operation, field, text, "unknown operation", expected)
 }
 
-/// A unit of time by name: as `(multiplier, divisor)` to nanoseconds.
+/// Unit of time by its name.
 pub fn time_unit(name: Option<&str>) -> Result<TimeUnit> {
     const NAMES: [&str; 6] = ["ps", "ns", "us", "ms", "s", "100ns"];
     const UNITS: [(u64, u64); 6] =
@@ -206,7 +206,7 @@ pub struct TimeUnit {
 }
 
 impl TimeUnit {
-    /// A whole number of this unit, in nanoseconds, rounded to the nearest.
+    /// Reads a whole number of this unit as nanoseconds, rounded to the nearest.
     #[inline]
     pub fn read(self, field: &'static str, text: &[u8]) -> Parse<u64> {
         let ns = in_units(field, text, self.times)?;

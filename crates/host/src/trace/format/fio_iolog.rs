@@ -1,11 +1,11 @@
 //! `fio_iolog`: the I/O logs that fio writes (`write_iolog`) and replays (`read_iolog`).
 //!
-//! Axboe, fio documentation, "Trace file format v2" and "v3"; the first line says which.
-//! v2: `filename add|open|close`, `filename read|write|sync|datasync|trim offset length`, and
-//! `filename wait us 0`, a pause: nothing is sent until so long after the end of the wait before.
-//! v3 puts a time in microseconds before every line and has no wait. Offsets and lengths are in
-//! bytes. fio passes over lines that it does not understand; here they are errors, as is I/O to a
-//! file that was not added and opened.
+//! Axboe, fio documentation, "Trace file format v2" and "v3"; the first line says which. v2:
+//! `filename add|open|close`, `filename read|write|sync|datasync|trim offset length`, and `filename
+//! wait us 0`, a pause: the next request is sent `us` after the end of the wait before. v3 puts a
+//! time in microseconds before every line and has no wait. Offsets and lengths are in bytes. fio
+//! passes over lines that it does not understand; here they are errors, as is I/O to a file that
+//! was not added and opened.
 
 use super::contract::{Claim, Device, Entry, Fault, Format, Parse, Parsed, Reason, Record};
 use super::field::{each_word, in_units, miscounted, unknown_operation, unsigned};
@@ -38,20 +38,20 @@ const HEADER: &[u8] = b"fio version ";
 const VERSIONS: &str = "`fio version 2 iolog` or `fio version 3 iolog`";
 const FORM_2: &str = "filename add|open|close, or filename action offset length";
 const FORM_3: &str = "time filename add|open|close, or time filename action offset length";
-/// fio keeps names in buffers of this size.
+/// Longest file name that fits fio's buffers.
 const LONGEST_NAME: usize = 255;
-/// fio passes over shorter waits.
+/// Shortest wait that fio obeys, in microseconds.
 const SHORTEST_WAIT_US: u64 = 100;
-/// More files than any log has: what is beyond is not a log.
+/// Most files of a log: a file that names more is not a log.
 const MOST_FILES: usize = 65_536;
 
 #[derive(Default)]
 struct FioIolog {
-    /// 2 or 3; 0 until the header.
+    /// Version of the log, 2 or 3; 0 until the header.
     version: u8,
-    /// Sum of the waits so far (v2): the end of the last.
+    /// End of the last wait, which is the sum of the waits so far (v2).
     clock_ns: u64,
-    /// The files that were added, and whether they are open.
+    /// Files that were added, and whether they are open.
     files: HashMap<Vec<u8>, bool>,
 }
 
@@ -60,7 +60,7 @@ fn claim(line: &[u8]) -> Claim {
 }
 
 impl FioIolog {
-    /// The header begins a run; a log that was appended to has one for each.
+    /// Reads the header, which begins a run: a log that was appended to has one for each run.
     fn header(&mut self, line: &[u8]) -> Parse<()> {
         let version = match line.trim_ascii_end() {
             b"fio version 2 iolog" => 2,
@@ -76,7 +76,7 @@ impl FioIolog {
         Ok(())
     }
 
-    /// `add`, `open` and `close`.
+    /// Adds, opens or closes a file.
     fn manage(&mut self, name: &[u8], action: &[u8]) -> Parse<()> {
         let fault = |problem| Err(Fault::new(Reason::NotOpen, "filename", name, problem, ""));
         if action == b"add" {

@@ -20,7 +20,7 @@ mod tencent;
 use base::family::Member;
 use contract::Entry;
 
-/// Every trace format.
+/// Roster of the trace formats.
 pub const ROSTER: &[Member<Entry>] = &[
     msr::MEMBER,
     spc::MEMBER,

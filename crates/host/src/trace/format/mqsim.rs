@@ -70,7 +70,7 @@ impl Format for MqSim {
     }
 }
 
-/// Tells a line with other blanks from one with other fields.
+/// Fault of a line with other blanks, or with other fields.
 #[cold]
 fn miscut(line: &[u8]) -> Box<Fault> {
     if each_word(line).count() != 5 {

@@ -32,7 +32,7 @@ const TICK_NS: u64 = 100;
 
 struct Msr;
 
-/// Ticks of our age have 18 digits.
+/// Claims a line whose time has 18 digits, as ticks of our age have.
 fn claim(line: &[u8]) -> Claim {
     let ticks = line.iter().take_while(|byte| byte.is_ascii_digit()).count();
     if ticks == 18 && Msr.line(line).is_ok() { Claim::Certain } else { Claim::No }
@@ -55,7 +55,7 @@ impl Format for Msr {
         };
         let (offset, length) = (unsigned("Offset", offset)?, unsigned("Size", size)?);
         unsigned("ResponseTime", response)?;
-        // Host and disk stand side by side: together they are the key.
+        // Host and disk are neighbouring fields: together they are the key.
         let start = time.len() + 1;
         let device = Device::Name(&line[start..start + host.len() + 1 + disk.len()]);
         Ok(Parsed::Request(Record { at_ns, device, op, fua: false, waited: false, offset, length }))

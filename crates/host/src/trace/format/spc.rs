@@ -75,7 +75,7 @@ mod tests {
     #[test]
     fn bad_lines_say_why() {
         let table = [
-            // Printed so in the specification itself.
+            // The specification itself prints this line.
             ("2,30862016,4096,W,2 448003", Reason::Field, &["Timestamp", "0.551706"][..]),
             ("0,20941264,8192,W", Reason::FieldCount, &["4 fields", "5"]),
             ("0,20941264,8192,X,0.5", Reason::Operation, &["R, W"]),

@@ -31,7 +31,7 @@ const HEADER: &str = "Timestamp,Response,IOType,LUN,Offset,Size";
 const SECOND_NS: u64 = 1_000_000_000;
 
 struct Systor {
-    /// The first line is behind us.
+    /// Whether the header has been read.
     started: bool,
 }
 
