@@ -6,28 +6,28 @@ use base::units::{format_size, parse_size};
 use base::{Error, Result};
 use ssd::request::SECTOR_BYTES;
 
-/// As many entries as fio takes in one `bssplit`.
+/// Most entries of one `bssplit`, as in fio.
 const ENTRIES: usize = 64;
 
-/// Lengths of the requests of one direction, positive multiples of a sector.
+/// Lengths of the requests of one direction: positive multiples of a sector.
 #[derive(Debug, Clone)]
 pub enum BlockSize {
-    /// Always the same.
+    /// One length in bytes.
     Fixed(u64),
     /// `least`, `least + step`, ... up to `most`, each as likely.
     Range {
-        /// Shortest.
+        /// Shortest length in bytes.
         least: u64,
-        /// Longest.
+        /// Longest length in bytes.
         most: u64,
-        /// From one to the next.
+        /// Step between lengths in bytes.
         step: u64,
     },
-    /// Some lengths, shortest first, each with its share.
+    /// Several lengths, each with its share of the requests.
     Split {
-        /// Lengths in rising order.
+        /// Lengths in bytes, in rising order.
         lengths: Vec<u64>,
-        /// How often each is drawn.
+        /// Share of each length.
         shares: Shares,
     },
 }
@@ -65,7 +65,7 @@ impl BlockSize {
         })
     }
 
-    /// The shortest.
+    /// Shortest length in bytes.
     pub fn least(&self) -> u64 {
         match self {
             Self::Fixed(length) | Self::Range { least: length, .. } => *length,
@@ -73,7 +73,7 @@ impl BlockSize {
         }
     }
 
-    /// The longest.
+    /// Longest length in bytes.
     pub fn most(&self) -> u64 {
         match self {
             Self::Fixed(length) | Self::Range { most: length, .. } => *length,
@@ -81,8 +81,8 @@ impl BlockSize {
         }
     }
 
-    /// A length that fits into `room` bytes, which must be enough for the shortest: drawn among
-    /// those that fit, in proportion.
+    /// Draws a length that fits into `room` bytes, which must be enough for the shortest: the
+    /// lengths that fit keep their proportions.
     #[inline]
     pub fn draw(&self, room: u64, rng: &mut Rng) -> u64 {
         debug_assert!(room >= self.least());
@@ -108,7 +108,7 @@ impl BlockSize {
     }
 }
 
-/// Reads a length.
+/// Reads a length in bytes.
 pub fn length(text: &str) -> Result<u64> {
     let expected = format!("a positive multiple of {SECTOR_BYTES} bytes, such as 4k");
     match parse_size(text) {
@@ -119,7 +119,7 @@ pub fn length(text: &str) -> Result<u64> {
     }
 }
 
-/// No request is longer.
+/// Longest request in bytes.
 const MOST: u64 = 1 << 31;
 
 #[cfg(test)]

@@ -23,7 +23,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-/// What a job file holds.
+/// Jobs of a job file, with its notices and traces.
 pub struct Loaded {
     /// The jobs, clones of `numjobs` included, in the order of the file.
     pub jobs: Vec<Job>,
@@ -31,28 +31,28 @@ pub struct Loaded {
     pub global_options: Vec<(String, String)>,
     /// Options without effect, one notice for each name.
     pub notices: Vec<String>,
-    /// The traces that jobs replay.
+    /// Paths of the traces that jobs replay.
     pub files: Vec<PathBuf>,
-    /// The steady state in which the run ends.
+    /// Steady state in which the run ends, if a job asks for one.
     pub goal: Option<Goal>,
 }
 
-/// What jobs are made for.
+/// Drive and defaults for the jobs of a file.
 pub struct Target {
-    /// Bytes of the drive.
+    /// Capacity of the drive in bytes.
     pub capacity_bytes: u64,
-    /// Seed of jobs that name none.
+    /// Seed of the jobs that name none.
     pub seed: u64,
-    /// Its zones, where it has any.
+    /// Zones of the drive; `None` without zones.
     pub zoning: Option<Zoning>,
-    /// Its placement handles: streams that it keeps apart.
+    /// Placement handles of the drive, each a stream of its own.
     pub handles: u32,
-    /// How the traces of `read_iolog` are read; a job's own options for that come on top.
+    /// Options for the traces of `read_iolog`; a job's own options override them.
     pub traces: trace::Options,
 }
 
 impl Target {
-    /// A drive of this capacity, and a seed; traces are read as usual.
+    /// Target without zones, with one handle and the default options for traces.
     pub fn new(capacity_bytes: u64, seed: u64) -> Self {
         Self { capacity_bytes, seed, zoning: None, handles: 1, traces: trace::Options::default() }
     }
@@ -124,7 +124,7 @@ pub fn parse(text: &str, place: &str, dir: &Path, target: &Target) -> Result<Loa
             Setting { given: &given, place, dir, capacity_bytes, zoning, handles, traces };
         setting.check_zones()?;
         for (name, why) in setting.ignored() {
-            // Of what a global section says, once.
+            // An option of a global section is noticed once.
             if noticed.insert(name) {
                 loaded.notices.push(format!("{}: `{name}` {why}", setting.at(name)));
             }
@@ -176,7 +176,7 @@ fn notice(at: &str, name: &str) -> String {
 }
 
 impl Setting<'_> {
-    /// Options of the job that have no effect, and why.
+    /// Options of the job without effect, with the reason of each.
     fn ignored(&self) -> Vec<(&'static str, &'static str)> {
         let Options { time_based, runtime, number_ios, ss_dur, ref read_iolog, .. } =
             self.given.options;
@@ -210,7 +210,7 @@ impl Setting<'_> {
         .collect()
     }
 
-    /// The clone `clone` of the job, which draws from the streams `stream/...` of `seed`.
+    /// Creates clone `clone` of the job, which draws from the streams `stream/...` of `seed`.
     fn job(
         &self,
         name: &str,
@@ -253,7 +253,7 @@ impl Setting<'_> {
             pace,
             think: (think.time > Time::ZERO).then_some(think),
             start_delay: from + Time(more),
-            // As in fio the first clone waits, and the others belong to its group.
+            // As in fio, the first clone waits, and the others belong to its group.
             stonewall: options.stonewall && clone == 0,
             runtime: options.runtime,
             ramp: options.ramp_time,

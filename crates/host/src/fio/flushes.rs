@@ -3,26 +3,26 @@
 //! As in fio, a flush follows every N writes and is sent just before the next request. So no flush
 //! follows the last write of a job, unless `end_fsync` asks for one.
 
-/// Flushes of a job, and those that are due.
+/// Flushes of a job: how often they come, and whether one is due.
 #[derive(Debug, Clone)]
 pub struct Flushes {
-    /// Writes between flushes; zero is never. Two counts, of `fsync` and of `fdatasync`.
+    /// Writes between flushes, for `fsync` and for `fdatasync`; 0 = no flushes.
     every: [u64; 2],
     at_end: bool,
     writes: u64,
     due: bool,
-    /// Nothing was written since the last flush.
+    /// Whether nothing was written since the last flush.
     clean: bool,
 }
 
 impl Flushes {
-    /// After each `every` writes, and when all is written if `at_end`.
+    /// Flushes after each `every` writes, and after the last write if `at_end`.
     pub fn new(every: [Option<u64>; 2], at_end: bool) -> Self {
         let every = every.map(Option::unwrap_or_default);
         Self { every, at_end, writes: 0, due: false, clean: true }
     }
 
-    /// Counts a write.
+    /// Counts one write of the job.
     #[inline]
     pub fn wrote(&mut self) {
         self.writes += 1;
@@ -30,7 +30,7 @@ impl Flushes {
         self.due = self.every.iter().any(|&every| every > 0 && self.writes.is_multiple_of(every));
     }
 
-    /// Whether a flush comes before the next request; asking takes it.
+    /// Whether a flush comes before the next request. The call takes it.
     #[inline]
     pub fn take(&mut self) -> bool {
         let due = std::mem::take(&mut self.due);
@@ -38,18 +38,18 @@ impl Flushes {
         due
     }
 
-    /// Whether a flush comes when the job has ended; asking takes it.
+    /// Whether a flush comes at the end of the job. The call takes it.
     pub fn take_last(&mut self) -> bool {
         self.at_end && !std::mem::replace(&mut self.clean, true)
     }
 
-    /// Whether there are any.
+    /// Whether the job has any flushes.
     pub fn any(&self) -> bool {
         self.at_end || self.every != [0, 0]
     }
 
-    /// How many there are in a job of `writes` writes, where that is easily told; `exact` says
-    /// that the job ends with its last write and not with a search for the next place.
+    /// Number of flushes in a job of `writes` writes; `None` where it is not easily known. `exact`:
+    /// the job ends with its last write and not with a search for the next place.
     pub fn count(&self, writes: u64, exact: bool) -> Option<u64> {
         let last = u64::from(self.at_end && writes > 0);
         let before = writes.saturating_sub(1);

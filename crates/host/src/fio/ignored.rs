@@ -1,9 +1,9 @@
 //! fio's options without effect here: those accepted with a notice, those refused and why.
 //!
-//! An option about the machine that fio would run on is accepted. An option that would change the
+//! An option about the machine that fio would run on is accepted. An option that changes the
 //! requests but is not implemented is refused, so that every job runs as its file says.
 
-/// Accepted and named in a notice: about a real machine, its files, memory, processors, engines,
+/// Options accepted with a notice: about a real machine, its files, memory, processors, engines,
 /// logs, the contents of buffers, or how fio counts.
 #[rustfmt::skip]
 pub const IGNORED: &[&str] = &[
@@ -31,7 +31,7 @@ pub const IGNORED: &[&str] = &[
     "cpumask", "cpus_allowed", "cpus_allowed_policy", "numa_cpu_nodes", "numa_mem_policy", "nice",
     "priohint", "cgroup", "cgroup_nodelete", "cgroup_weight", "uid", "gid",
     "ioscheduler", "exec_prerun", "exec_postrun", "clocksource", "gtod_reduce", "gtod_cpu",
-    // verification: there are no contents
+    // verification: reads have no contents to compare
     "verify", "do_verify", "verify_interval", "verify_offset", "verify_pattern",
     "verify_pattern_interval", "verify_fatal", "verify_dump", "verify_async", "verify_async_cpus",
     "verify_backlog", "verify_backlog_batch", "verify_state_load", "verify_state_save",
@@ -55,7 +55,7 @@ pub const IGNORED: &[&str] = &[
     "rate_ignore_thinktime", "read_iolog_chunked", "replay_redirect",
 ];
 
-/// Unsupported options and their topic: without them a job would be a different job.
+/// Unsupported options and their topic: without them the requests would differ.
 #[rustfmt::skip]
 pub const REFUSED: &[(&str, &str)] = &[
     ("zonerange", "zones of a file; use random_distribution=zoned_abs"),

@@ -3,8 +3,8 @@
 //! Input: a job file and the capacity of a drive; output: jobs for the run loop. Steps of a file:
 //! `text` (lines), `options` and `value` (values of options; `ignored` lists those without effect),
 //! `plan` (their meaning on this drive), then `synthetic` (the requests, with `block_size`, `rates`
-//! and `flushes`) or `replay` (a trace). `placement` says under which handles a job
-//! writes, `steady_state` ends it early.
+//! and `flushes`) or `replay` (a trace). `placement` chooses the handles of a job's writes,
+//! `steady_state` ends it early, `zbd` and `zone_rules` place its requests in zones.
 
 mod block_size;
 mod file;

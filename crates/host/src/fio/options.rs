@@ -12,14 +12,14 @@ use crate::workload::Chosen;
 use base::{Error, Result, Time};
 use ssd::request::Op;
 
-/// fio's `rw`: directions and whether places are random.
+/// Directions of fio's `rw`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pattern {
-    /// One direction.
+    /// Requests of one direction.
     Only(Op),
-    /// Reads and writes.
+    /// Reads and writes, mixed.
     Mixed,
-    /// Each place trimmed, then written.
+    /// Pairs at one place: a trim, then a write.
     TrimWrite,
 }
 
@@ -29,7 +29,7 @@ pub struct Options {
     pub name: Option<String>,
     pub pattern: Pattern,
     pub random: bool,
-    /// Number behind the colon of `rw`: length of a burst, or bytes of a hole.
+    /// Number after the colon of `rw`: requests of a burst, or bytes of a hole.
     pub rw_number: Option<u64>,
     pub identical: bool,
     pub bs: [Option<u64>; 3],
@@ -67,9 +67,9 @@ pub struct Options {
     pub fsync_on_close: bool,
     pub sync: bool,
     pub write_hint: u8,
-    /// `dataplacement=fdp`.
+    /// Whether writes name placement handles: `dataplacement=fdp`.
     pub fdp: bool,
-    /// Handles of its writes; none where all of the drive's are meant.
+    /// Handles of the job's writes; empty = all handles of the drive.
     pub plids: Vec<u8>,
     pub random_plids: bool,
     pub prio: Option<u8>,
@@ -85,7 +85,8 @@ pub struct Options {
     pub job_max_open_zones: u32,
     pub zone_reset_threshold: f64,
     pub zone_reset_frequency: f64,
-    /// Ours: writes are appends; trims are finishes, opens or closes.
+    /// Whether writes are appends, an option of nandlab; the next three turn trims into zone
+    /// finishes, opens or closes.
     pub appends: bool,
     pub finishes: bool,
     pub opens: bool,
@@ -167,30 +168,30 @@ impl Default for Options {
     }
 }
 
-/// What becomes of an option in a job that replays a trace.
+/// Effect of an option in a job that replays a trace.
 ///
-/// fio's HOWTO does not say; what fio passes over there is what `do_io` and `get_io_u` of its
-/// sources do not look at then.
+/// fio's HOWTO does not tell. An option is passed over in fio where `do_io` and `get_io_u` of its
+/// sources do not look at it in a replay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InReplay {
-    /// It counts.
+    /// The option has its usual effect.
     Obeyed,
-    /// It makes up requests, or says how many: the log does that. Named in a notice, as fio passes
-    /// over it in silence.
+    /// The option is noticed and has no effect: it shapes or counts synthetic requests, and the log
+    /// gives these. fio passes over it in silence.
     PassedOver,
-    /// fio obeys it and a replay here does not: refused where it asks for anything.
+    /// fio obeys the option and a replay here does not: it is refused where it asks for anything.
     Refused,
 }
 use InReplay::{Obeyed, PassedOver, Refused};
 
-/// An option that is understood.
+/// An option with an effect: names, use in a replay, reader.
 pub struct Known {
     /// fio's name, then its aliases.
     pub names: &'static [&'static str],
     pub in_replay: InReplay,
-    /// Whether it may stand without a value.
+    /// Whether the option may stand without a value.
     flag: bool,
-    /// Reads its value.
+    /// Reads the value into its field.
     set: Set,
 }
 
@@ -204,7 +205,7 @@ const fn yes(in_replay: InReplay, names: &'static [&'static str], set: Set) -> K
     Known { names, in_replay, flag: true, set }
 }
 
-/// Sets a field, or those directions of it that were given.
+/// Sets the field of an option, or the directions of it that were given.
 macro_rules! set {
     ($field:ident, $read:expr) => {
         |options, text| {
@@ -228,7 +229,7 @@ const MILLISECOND: Time = Time(1_000_000);
 const MICROSECOND: Time = Time(1000);
 const MOST_JOBS: u64 = 4096;
 
-/// Every option that is understood.
+/// Roster of the options with an effect.
 pub const ROSTER: &[Known] = &[
     value(Obeyed, &["name"], set!(name, |text: &str| Ok::<_, Error>(Some(text.to_owned())))),
     value(Obeyed, &["description"], |_, _| Ok(())),
@@ -357,13 +358,13 @@ pub const ROSTER: &[Known] = &[
     yes(PassedOver, &["nandlab_close"], set!(closes, flag)),
 ];
 
-/// The kernel's write lifetime hints as streams.
+/// Streams of the kernel's write lifetime hints.
 const HINTS: &[(&str, u8)] =
     &[("none", 0), ("not_set", 0), ("short", 1), ("medium", 2), ("long", 3), ("extreme", 4)];
 
 impl Options {
-    /// Whether somebody waits for the writes of the job: class 1 (real time), or class 2 (best
-    /// effort, which is meant where no class is given) with priority 0 to 3.
+    /// Whether the job's writes are urgent, as somebody waits for them: class 1 (real time), or
+    /// class 2 (best effort, the default) with priority 0 to 3.
     pub fn is_urgent(&self) -> bool {
         match self.prioclass {
             Some(1) => true,
@@ -373,19 +374,19 @@ impl Options {
     }
 }
 
-/// fio's environment variables and keywords.
+/// Marks of fio's environment variables and keywords, which are refused.
 const VARIABLES: [&str; 4] = ["${", "$pagesize", "$mb_memory", "$ncpus"];
 
 /// Effect of an option.
 pub enum Taken {
-    /// It counts; this is fio's own name for it.
+    /// The option has an effect; fio's main name for it.
     Set(&'static str),
-    /// It was accepted and has no effect.
+    /// The option is accepted without effect.
     Ignored,
 }
 
 impl Options {
-    /// Takes one option with its value, or without one.
+    /// Reads one option with its value, or without one.
     pub fn take(&mut self, name: &str, value: Option<&str>) -> Result<Taken> {
         if let Some(known) = ROSTER.iter().find(|known| known.names.contains(&name)) {
             let value = value.unwrap_or_default();
@@ -405,7 +406,7 @@ impl Options {
             };
         }
         if ["randrepeat", "allrandrepeat"].contains(&name) {
-            // Runs are always repeatable; a notice tells a job that asks for anything else.
+            // Runs are always repeatable: a job that asks for anything else gets a notice.
             let asked = flag(value.unwrap_or_default()).map_err(|error| error.about(name))?;
             return Ok(if asked { Taken::Set("randrepeat") } else { Taken::Ignored });
         }
@@ -423,7 +424,7 @@ impl Options {
     }
 }
 
-/// One of some words.
+/// Reads one of several words as its value.
 fn word<T: Copy>(text: &str, words: &[(&str, T)]) -> Result<T> {
     words.iter().find(|(name, _)| *name == text).map(|&(_, meaning)| meaning).ok_or_else(|| {
         let names = words.iter().map(|&(name, _)| name);
@@ -437,7 +438,7 @@ fn nonzero(value: u64) -> Option<u64> {
     (value > 0).then_some(value)
 }
 
-/// A share, 0 to 1.
+/// Reads a share, 0 to 1.
 fn share(text: &str) -> Result<f64> {
     match text.parse::<f64>() {
         Ok(share) if (0.0..=1.0).contains(&share) => Ok(share),
@@ -446,11 +447,11 @@ fn share(text: &str) -> Result<f64> {
 }
 
 fn some_amount(text: &str) -> Result<Option<Amount>> {
-    // Zero is fio's word for "as if not given".
+    // Zero means "not given" in fio.
     Ok(Some(amount(text)?).filter(|&amount| amount != Amount::Bytes(0)))
 }
 
-/// Checks a range; whether it is aligned is known only when all options are.
+/// Checks a range. Its alignment is checked when all options are known.
 fn range(text: &str) -> Result<String> {
     BlockSize::range(text, false).map(|_| text.to_owned())
 }
@@ -548,7 +549,7 @@ mod tests {
         }
     }
 
-    /// Defaults are fio's, and each understood option with a value needs one.
+    /// Defaults are those of fio, and every option with a value needs one.
     #[test]
     fn options_need_their_values() {
         for known in ROSTER {

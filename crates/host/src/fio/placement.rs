@@ -1,8 +1,8 @@
 //! Placement handles of a job: fio's `dataplacement=fdp`, `plids` and `plid_select`.
 //!
-//! NVM Express calls it Flexible Data Placement. As in fio (`dataplacement.c`) a write names one of
-//! the job's handles, by default all of the drive's in turn; reads and trims name none. A handle is
-//! a stream of the drive: `ftl.host_streams` says how many there are.
+//! NVM Express calls this Flexible Data Placement. As in fio (`dataplacement.c`) a write names one
+//! of the job's handles, by default all of the drive's in turn; reads and trims name none. A handle
+//! is a stream of the drive: `ftl.host_streams` is their number.
 
 use crate::fio::plan::Setting;
 use crate::fio::value::whole;
@@ -10,23 +10,23 @@ use base::rng::Rng;
 use base::{Error, Result};
 use ssd::ftl::MOST_STREAMS;
 
-/// The handles of a job, and how the next one is chosen.
+/// Handles of a job's writes, and the order of their use.
 #[derive(Debug, Clone)]
 pub struct Placement {
-    /// Handles, as the drive numbers them.
+    /// Numbers of the handles, as on the drive.
     pub handles: Vec<u8>,
-    /// Drawn at random instead of in turn.
+    /// Whether handles are drawn at random instead of in turn.
     pub random: bool,
 }
 
 impl Placement {
-    /// All data under one handle.
+    /// Placement of all writes under one handle.
     pub fn only(handle: u8) -> Self {
         Self { handles: vec![handle], random: false }
     }
 }
 
-/// Handles as writes name them, one after the other.
+/// Sequence of the handles that writes name.
 pub struct Turns {
     handles: Vec<u8>,
     next: usize,
@@ -34,13 +34,13 @@ pub struct Turns {
 }
 
 impl Turns {
-    /// The turns of a job; `rng` draws where they are random.
+    /// Sequence of handles for a job; `rng` draws where they are random.
     pub fn new(placement: &Placement, rng: impl FnOnce() -> Rng) -> Self {
         let Placement { handles, random } = placement;
         Self { handles: handles.clone(), next: 0, rng: random.then(rng) }
     }
 
-    /// The handle of the next write.
+    /// Handle of the next write.
     #[inline]
     pub fn take(&mut self) -> u8 {
         if let [only] = self.handles[..] {
@@ -56,7 +56,7 @@ impl Turns {
     }
 }
 
-/// Numbers and ranges, such as `1,3-5`.
+/// Reads numbers and ranges, such as `1,3-5`.
 pub fn list(text: &str) -> Result<Vec<u8>> {
     let most = u64::from(MOST_STREAMS) - 1;
     let mut handles = Vec::new();
@@ -77,8 +77,8 @@ pub fn list(text: &str) -> Result<Vec<u8>> {
 }
 
 impl Setting<'_> {
-    /// The handles of the job's writes: those of `plids`, or else all of the drive's; without
-    /// placement that of its `write_hint`.
+    /// Placement of the job's writes: the handles of `plids`, or else all handles of the drive;
+    /// without `dataplacement` the stream of its `write_hint`.
     pub fn placement(&self) -> Result<Placement> {
         let options = &self.given.options;
         if !options.fdp {

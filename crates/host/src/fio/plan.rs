@@ -19,22 +19,22 @@ use std::path::Path;
 /// fio's default block size.
 const BLOCK_BYTES: u64 = 4096;
 
-/// Which directions a job has.
+/// Mix of directions in a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mix {
-    /// One direction.
+    /// Requests of one direction.
     Only(Op),
-    /// Reads and writes, each request drawn: this percentage of reads.
+    /// Reads and writes, the direction of each request drawn.
     ReadWrite {
-        /// Percentage of reads.
+        /// Reads in 100 requests.
         read_percent: u64,
     },
-    /// Each place is trimmed, then written.
+    /// Pairs at one place: a trim, then a write.
     TrimWrite,
 }
 
 impl Mix {
-    /// The directions that places are drawn for.
+    /// Directions that places are drawn for.
     pub fn placed(self) -> &'static [Op] {
         match self {
             Self::Only(Op::Read) => &[Op::Read],
@@ -45,22 +45,22 @@ impl Mix {
     }
 }
 
-/// What one direction of a job does.
+/// Lengths and places of the requests of one direction.
 #[derive(Debug, Clone)]
 pub struct Direction {
-    /// Lengths.
+    /// Lengths of the requests.
     pub size: BlockSize,
-    /// Random requests start on multiples of this, counted from the start of the region.
+    /// Alignment of random requests in bytes, counted from the start of the region.
     pub align: u64,
-    /// How many of a hundred requests of a random job are random; the rest follow the one before.
+    /// Random requests in 100 requests of a random job; the others follow the one before.
     pub random_percent: u64,
-    /// Where random requests start.
+    /// Distribution of the places of random requests.
     pub addresses: Chosen,
 }
 
 impl Direction {
-    /// At how many places of a region a random request may start so that its shortest fits
-    /// (fio's `last_block`).
+    /// Number of places in a region where a random request may start so that its shortest length
+    /// fits (fio's `last_block`).
     pub fn places(&self, bytes: u64) -> u64 {
         let least = self.size.least();
         match bytes.checked_sub(least.saturating_sub(self.align)) {
@@ -70,92 +70,93 @@ impl Direction {
     }
 }
 
-/// What a job does.
+/// Plan of a synthetic job on one drive.
 #[derive(Debug, Clone)]
 pub struct Plan {
     /// First byte of the region.
     pub start: u64,
-    /// Bytes of the region.
+    /// Length of the region in bytes.
     pub bytes: u64,
-    /// Directions.
+    /// Mix of the directions.
     pub mix: Mix,
-    /// Random places rather than sequential ones.
+    /// Whether places are random rather than sequential.
     pub random: bool,
-    /// Reads, writes, trims.
+    /// Lengths and places of reads, writes and trims.
     pub directions: [Direction; 3],
-    /// Each block once before any comes again, where the distribution can.
+    /// Whether each block comes once before any comes again, where the distribution can do that.
     pub once: bool,
-    /// A random place every N requests, the others sequential from there.
+    /// Requests of a burst: the first goes to a random place, the others follow it.
     pub burst: u64,
-    /// The others of a burst repeat its place instead.
+    /// Whether all requests of a burst go to the same place.
     pub identical: bool,
-    /// Bytes that sequential requests leave out in between.
+    /// Gap between sequential requests in bytes.
     pub hole: u64,
-    /// Bytes to send in a pass; the size of the region where `None`.
+    /// Bytes to send in a pass; `None` = the size of the region.
     pub io_bytes: Option<u64>,
-    /// Passes.
+    /// Passes over the region.
     pub loops: u64,
-    /// Goes on until it is stopped.
+    /// Whether the job goes on until it is stopped.
     pub endless: bool,
-    /// Requests, flushes not counted, in each loop.
+    /// Requests in each pass, without flushes; `None` = as many as the bytes take.
     pub number_ios: Option<u64>,
-    /// A flush after every N writes; there may be two such counts.
+    /// Writes between flushes, for `fsync` and for `fdatasync`.
     pub flush_every: [Option<u64>; 2],
-    /// A flush when all is written.
+    /// Whether a flush follows the last write.
     pub flush_at_end: bool,
-    /// Writes are acknowledged when durable.
+    /// Whether writes are forced unit access: acknowledged when durable.
     pub fua: bool,
-    /// Handles that writes name.
+    /// Handles of the writes.
     pub placement: Placement,
-    /// Somebody waits for its writes.
+    /// Whether writes are urgent, as somebody waits for them.
     pub is_urgent: bool,
-    /// Rates of reads, writes and trims, if any direction has one; `None` of one is unlimited.
+    /// Rates of reads, writes and trims, each `None` without a limit; `None` if no direction has
+    /// one.
     pub rates: Option<[Option<Rate>; 3]>,
-    /// Exponential intervals (a Poisson process) instead of equal ones.
+    /// Whether intervals are exponential (a Poisson process) instead of equal.
     pub poisson: bool,
 }
 
-/// Options, with the line on which each was given last; `job` is the line of the section.
+/// Options of a job, with the line on which each was given last; `job` is the line of the section.
 #[derive(Clone)]
 pub struct Given {
-    /// The options.
+    /// Values of the options.
     pub options: Options,
-    /// Lines by fio's name of the option.
+    /// Line of each given option, by fio's name of the option.
     pub lines: BTreeMap<&'static str, usize>,
 }
 
-/// Options of one job, and its drive.
+/// Options of one job, and the drive it is for.
 pub struct Setting<'a> {
-    /// Options.
+    /// Options of the job.
     pub given: &'a Given,
     /// Name of the job file.
     pub place: &'a str,
-    /// Where traces are looked for.
+    /// Folder of the traces.
     pub dir: &'a Path,
-    /// The drive.
+    /// Capacity of the drive in bytes.
     pub capacity_bytes: u64,
-    /// Its zones, where it has any.
+    /// Zones of the drive; `None` without zones.
     pub zoning: Option<Zoning>,
-    /// Its placement handles.
+    /// Placement handles of the drive.
     pub handles: u32,
-    /// How traces are read.
+    /// Options for reading traces.
     pub traces: &'a trace::Options,
 }
 
 impl Setting<'_> {
-    /// Where option `name` was given, or else where the job begins.
+    /// Place of option `name` for messages, or of the section where the option was not given.
     pub fn at(&self, name: &str) -> String {
         let lines = &self.given.lines;
         let line = lines.get(name).or(lines.get("job")).copied().unwrap_or(1);
         format!("{}:{line}", self.place)
     }
 
-    /// An error at option `name`.
+    /// Error at option `name`.
     pub fn refuse<T>(&self, name: &str, problem: String, expected: String) -> Result<T> {
         Err(Error::new(self.at(name), format!("{name}: {problem}")).expected(expected))
     }
 
-    /// What clone `clone` of a made-up job does.
+    /// Plan of clone `clone` of a synthetic job.
     pub fn plan(&self, clone: u32) -> Result<Plan> {
         let options = &self.given.options;
         let mix = match options.pattern {
@@ -190,7 +191,7 @@ impl Setting<'_> {
                 return self.refuse("size", problem, format!("at least {block}"));
             }
         }
-        // Aligning to other than the block size turns the random map off, as in fio.
+        // An alignment other than the block size turns the random map off, as in fio.
         let aligned = mix.placed().iter().all(|&op| {
             let Direction { align, size, .. } = &directions[op as usize];
             *align == size.least()
@@ -208,8 +209,8 @@ impl Setting<'_> {
             hole: if options.random { 0 } else { options.rw_number.unwrap_or(0) },
             io_bytes: self.io_bytes(bytes)?,
             loops: options.loops,
-            // Here number_ios says how many, and the job passes over its size as often as that
-            // takes; in fio it only ends a job early.
+            // Here the job passes over its size until it has sent number_ios requests. In fio
+            // number_ios can only end a job early.
             endless: by_time || (options.number_ios.is_some() && options.io_size.is_none()),
             number_ios: options.number_ios.filter(|_| !by_time),
             flush_every: [options.fsync, options.fdatasync].map(|n| (n > 0).then_some(n)),
@@ -222,7 +223,7 @@ impl Setting<'_> {
         })
     }
 
-    /// Start and length of the part of the drive that clone `clone` works on.
+    /// Start and length of the region of clone `clone`, in bytes.
     fn region(&self, clone: u32, least: u64) -> Result<(u64, u64)> {
         let options = &self.given.options;
         let capacity = self.capacity_bytes;
@@ -273,7 +274,7 @@ impl Setting<'_> {
         Ok((start, bytes))
     }
 
-    /// How much to send, if it differs from the size of the region.
+    /// Bytes to send, if they differ from the size of the region.
     fn io_bytes(&self, region: u64) -> Result<Option<u64>> {
         let options = &self.given.options;
         // With filesize, size is only the default of io_size.

@@ -9,35 +9,35 @@ use base::Time;
 use base::rng::Rng;
 use ssd::request::Op;
 
-/// A rate of one direction.
+/// Rate limit of one direction.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Rate {
-    /// Requests a second.
+    /// Requests in a second.
     Requests(f64),
-    /// Bytes a second.
+    /// Bytes in a second.
     Bytes(f64),
 }
 
-/// A direction under way.
+/// Clock of one direction: its rate, and when its next request is due.
 #[derive(Debug, Clone)]
 struct Clock {
     rate: Rate,
-    /// When its next request is due, in ns since the start of the job: a sum of many intervals,
-    /// which rounding must not shift.
+    /// Time of the next request in ns since the start of the job: a sum of many intervals, which
+    /// rounding must not shift.
     due_ns: f64,
 }
 
-/// The rates of a job.
+/// Rate limits of a running job.
 #[derive(Debug, Clone)]
 pub struct Rates {
-    /// Of reads, writes and trims; `None` is as fast as the queue lets it.
+    /// Clocks of reads, writes and trims; `None` without a limit.
     clocks: [Option<Clock>; 3],
-    /// Draws the intervals of a Poisson process; equal ones where `None`.
+    /// Generator of the intervals of a Poisson process; `None` = equal intervals.
     poisson: Option<Rng>,
 }
 
 impl Rates {
-    /// Clocks of reads, writes and trims; `poisson` draws intervals.
+    /// Clocks of reads, writes and trims at the start of a job; `poisson` draws intervals.
     pub fn new(rates: &[Option<Rate>; 3], poisson: Option<Rng>) -> Self {
         let clocks = rates.map(|rate| rate.map(|rate| Clock { rate, due_ns: 0.0 }));
         let mut rates = Self { clocks, poisson };
@@ -50,21 +50,21 @@ impl Rates {
         rates
     }
 
-    /// When the next request of `op` is due; without a rate it always is.
+    /// Time at which the next request of `op` is due; 0 without a limit.
     #[inline]
     pub fn due(&self, op: Op) -> Time {
         let clock = self.clocks.get(op as usize).and_then(Option::as_ref);
         clock.map_or(Time::ZERO, |clock| Time(clock.due_ns.round() as u64))
     }
 
-    /// Which of two directions sends next, `now`: `drawn` if it is due or no later than `other`.
+    /// Direction that sends next: `drawn` if it is due by `now` or no later than `other`.
     #[inline]
     pub fn turn(&self, drawn: Op, other: Op, now: Time) -> Op {
         let due = self.due(drawn);
         if due <= now || due <= self.due(other) { drawn } else { other }
     }
 
-    /// A request of `op` is sent: moves its clock on, and returns when it was due.
+    /// Books a request of `op`: moves its clock on, and returns when the request was due.
     #[inline]
     pub fn take(&mut self, op: Op, length: u64) -> Time {
         let due = self.due(op);

@@ -8,7 +8,7 @@ use crate::trace::{self, UrgentWrites};
 use base::{Result, Time};
 use std::path::{Path, PathBuf};
 
-/// The options that were given to a replay and are passed over.
+/// Options given to a replay that have no effect, for notices.
 pub fn passed_over(given: &Given) -> impl Iterator<Item = &'static str> {
     let unscaled = given.options.replay_no_stall.then_some("replay_time_scale");
     let is_passed_over = |known: &&Known| known.in_replay == InReplay::PassedOver;
@@ -16,7 +16,7 @@ pub fn passed_over(given: &Given) -> impl Iterator<Item = &'static str> {
     names.chain(unscaled).filter(|name| given.lines.contains_key(name))
 }
 
-/// The options that a replay refuses, and whether they ask for anything.
+/// Options that a replay refuses, and whether each asks for anything.
 fn unbuilt(options: &Options) -> [(&'static str, bool); 6] {
     [
         ("sync", options.sync),
@@ -29,7 +29,7 @@ fn unbuilt(options: &Options) -> [(&'static str, bool); 6] {
 }
 
 impl Setting<'_> {
-    /// The trace that `read_iolog` gives clone `clone`, and how it is replayed.
+    /// Trace of `read_iolog` for clone `clone`, and the pace of its replay.
     pub fn replay(&self, files: &str, clone: u32) -> Result<(Box<dyn Source>, Pace)> {
         let options = &self.given.options;
         let Some(file) = self.trace_file(clone) else {
@@ -49,15 +49,15 @@ impl Setting<'_> {
         let limited = self.given.lines.contains_key("iodepth") || options.thinktime > Time::ZERO;
         let pace = match trace.pace(depth) {
             _ if options.replay_no_stall => Pace::Closed { depth },
-            // Whatever is in flight, unless the job says what may be: fio's default of one would
-            // make of most traces something else than they are.
+            // The trace decides how many requests are in flight, unless the job sets a depth: fio's
+            // default of one would distort most traces.
             Pace::Open if limited => Pace::Paced { depth, drawn: false },
             pace => pace,
         };
         Ok((Box::new(trace), pace))
     }
 
-    /// The file of `read_iolog` that clone `clone` replays, where there is one.
+    /// Trace file of `read_iolog` that clone `clone` replays, if there is one.
     pub fn trace_file(&self, clone: u32) -> Option<PathBuf> {
         let files = self.given.options.read_iolog.as_deref()?;
         let names: Vec<&str> = files.split(':').filter(|name| !name.is_empty()).collect();
@@ -74,12 +74,12 @@ impl Setting<'_> {
         let reader = trace::Options {
             time_scale: own_scale * self.traces.time_scale,
             loops: options.loops.saturating_mul(self.traces.loops),
-            // The priority of a job is that of all its requests.
+            // The priority of a job applies to all its requests.
             urgent: if options.is_urgent() { UrgentWrites::All } else { self.traces.urgent },
             ..self.traces.clone()
         };
         trace::open(path, &reader, self.capacity_bytes).map_err(|error| {
-            // The trace's own place is told behind that of the job.
+            // Errors name the place in the trace after the place of the job.
             let (name, error) = match error.place.clone() {
                 key if key == "trace.time_scale" => ("replay_time_scale", error),
                 place => ("read_iolog", error.about(&place)),
@@ -93,7 +93,7 @@ impl Setting<'_> {
 mod tests {
     use super::*;
 
-    /// Exactly the options that the roster refuses are checked.
+    /// The options checked here are exactly those that the roster refuses.
     #[test]
     fn refusals_are_those_of_the_roster() {
         let is_refused = |known: &&Known| known.in_replay == InReplay::Refused;

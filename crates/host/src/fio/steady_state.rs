@@ -5,7 +5,7 @@ use crate::fio::value::bytes;
 use crate::run::settling::{FioRule, Goal, Metric, Rule};
 use base::{Error, Result, Time};
 
-/// What `steadystate` says: `iops:0.3%`, `bw_slope:10M`.
+/// Criterion of `steadystate`, such as `iops:0.3%` or `bw_slope:10M`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Criterion {
     metric: Metric,
@@ -14,7 +14,7 @@ pub struct Criterion {
     is_percent: bool,
 }
 
-/// Reads a criterion.
+/// Reads the value of `steadystate`.
 pub fn steady_state(text: &str) -> Result<Criterion> {
     let refuse = || {
         Error::new("", format!("`{text}` is not a criterion"))
@@ -38,7 +38,7 @@ pub fn steady_state(text: &str) -> Result<Criterion> {
 }
 
 impl Options {
-    /// The steady state in which the job ends. As in fio there is none without `ss_dur`.
+    /// Steady state in which the job ends. As in fio there is none without `ss_dur`.
     pub fn goal(&self) -> Option<Goal> {
         let Criterion { metric, is_slope, limit, is_percent } = self.steady_state?;
         let rule = FioRule {

@@ -16,24 +16,24 @@ use base::rng::Rng;
 use base::{Error, Result, Time};
 use ssd::request::{Op, Request};
 
-/// One direction under way.
+/// State of one direction of a running job.
 struct Lane {
     op: Op,
     size: BlockSize,
     least: u64,
     align: u64,
     random_percent: u64,
-    /// Its places are alike.
+    /// Whether all places are equally likely.
     is_uniform: bool,
-    /// Which of the job's addresses it draws from.
+    /// Index of the direction's distribution in `Synthetic::addresses`.
     addresses: usize,
-    /// Where the next sequential request starts, from the start of the region.
+    /// Start of the next sequential request, in bytes from the start of the region.
     next: u64,
-    /// Where the last request started.
+    /// Start of the last request, in bytes from the start of the region.
     last: u64,
 }
 
-/// The stream of requests of one job.
+/// Stream of the requests of one job.
 pub struct Synthetic {
     lanes: Vec<Lane>,
     mix: Mix,
@@ -43,7 +43,7 @@ pub struct Synthetic {
     burst: u64,
     identical: bool,
     hole: u64,
-    /// Sequential requests begin again at the start of the region.
+    /// Whether sequential requests begin again at the start of the region.
     wraps: bool,
     fua: bool,
     turns: Turns,
@@ -54,19 +54,19 @@ pub struct Synthetic {
     sequence_rng: Rng,
     pass_bytes: u64,
     total: Option<u64>,
-    // What changes.
+    // State of the stream.
     requests_left: u64,
     passes_left: u64,
     pass_bytes_left: u64,
     burst_left: u64,
-    /// A place that was trimmed and waits for its write.
+    /// Place and length of a trim whose write comes next.
     trimmed: Option<(u64, u64)>,
     flushes: Flushes,
     rates: Option<Rates>,
 }
 
 impl Synthetic {
-    /// The stream of `plan`, its random numbers from streams of `seed` called `name/...`.
+    /// Stream of `plan`, with random numbers from streams of `seed` called `name/...`.
     pub fn new(plan: &Plan, seed: u64, name: &str) -> Result<Self> {
         let rng = |what: &str| Rng::stream(seed, &format!("{name}/{what}"));
         let mut addresses: Vec<Addresses> = Vec::new();
@@ -156,7 +156,7 @@ impl Synthetic {
         Ok(synthetic)
     }
 
-    /// How many requests there will be, where that can be told beforehand.
+    /// Number of all requests; `None` where it is not known beforehand.
     fn count(&self, plan: &Plan, number_ios: Option<u64>) -> Option<u64> {
         let length = match self.lanes[0].size {
             BlockSize::Fixed(length) => Some(length),
@@ -190,7 +190,7 @@ impl Synthetic {
         };
         let writes = match self.mix {
             Mix::Only(Op::Write) => requests,
-            // A pair cut in half by nothing: both counts are even.
+            // Both counts are even: no pair is cut in half.
             Mix::TrimWrite => requests / 2,
             Mix::Only(_) => 0,
             Mix::ReadWrite { .. } if !self.flushes.any() => 0,
@@ -199,7 +199,7 @@ impl Synthetic {
         requests.checked_add(self.flushes.count(writes, whole)?)
     }
 
-    /// The direction of the next request, as a place in `lanes`.
+    /// Draws the direction of the next request, as an index of `lanes`.
     #[inline(always)]
     fn direction(&mut self, now: Time) -> usize {
         let Mix::ReadWrite { read_percent } = self.mix else { return 0 };
@@ -267,7 +267,7 @@ impl Synthetic {
             };
             let repeat = self.identical && self.burst_left + 1 < self.burst;
             let addresses = &mut self.addresses[lane.addresses];
-            // What follows another request may come again, as in fio.
+            // Only random places are kept in the map: sequential ones may come again, as in fio.
             match (fresh, repeat) {
                 (false, true) => (lane.last, None),
                 (false, false) if lane.next <= last_start => (lane.next, None),
@@ -296,7 +296,7 @@ impl Synthetic {
         Some((start, length))
     }
 
-    /// Begins another pass, if there is one.
+    /// Begins the next pass; false after the last.
     fn next_pass(&mut self) -> bool {
         if self.passes_left == 0 {
             return false;
@@ -315,7 +315,7 @@ impl Synthetic {
 }
 
 impl Source for Synthetic {
-    // Into `draw`, whose batches are how requests are drawn.
+    // Inlined into `draw`, which draws requests in batches.
     #[inline(always)]
     fn next(&mut self, now: Time) -> Result<Option<Arrival>> {
         let Some(request) = self.request(now) else { return Ok(None) };

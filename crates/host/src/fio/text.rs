@@ -1,13 +1,13 @@
 //! The text of a fio job file: sections in brackets, one option on each line.
 //!
 //! After fio's HOWTO ("Job file format"): `;` and `#` begin comments, at the start of a line or
-//! behind an option.
+//! after an option.
 
 use base::{Error, Result};
 
 /// A section with its options.
 pub struct Section<'a> {
-    /// What stands between the brackets.
+    /// Name between the brackets.
     pub name: &'a str,
     /// Line of the brackets, from 1.
     pub line: usize,
@@ -15,20 +15,20 @@ pub struct Section<'a> {
     pub lines: Vec<Line<'a>>,
 }
 
-/// One option.
+/// One option of a section.
 pub struct Line<'a> {
-    /// Where it stands, from 1.
+    /// Number of the line in the file, from 1.
     pub number: usize,
-    /// Left of the equals sign.
+    /// Name, left of the equals sign.
     pub name: &'a str,
-    /// Right of it, if there is one.
+    /// Value, right of the equals sign, if there is one.
     pub value: Option<&'a str>,
 }
 
-/// Takes a text apart; `place` names it in errors.
+/// Splits a text into sections; `place` names it in errors.
 pub fn sections<'a>(text: &'a str, place: &str) -> Result<Vec<Section<'a>>> {
     let mut sections: Vec<Section> = Vec::new();
-    // The byte order mark that Windows puts before UTF-8 is no part of the text.
+    // The byte order mark that Windows puts before UTF-8 is skipped.
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     for (index, line) in text.lines().enumerate() {
         let number = index + 1;

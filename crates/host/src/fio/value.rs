@@ -1,24 +1,24 @@
 //! The values of a fio job file: numbers, times, amounts, and lists by direction.
 //!
-//! After the section "Parameter types" of fio's HOWTO. Errors say what is wrong with the value and
+//! After the section "Parameter types" of fio's HOWTO. Errors name the problem of the value and
 //! what is expected; the reader of the file adds the place.
 
 use base::units::parse_size;
 use base::{Error, Result, Time};
 
-/// Bytes, or a percentage of something.
+/// Bytes, a percentage, or a number of zones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Amount {
-    /// Bytes.
+    /// Plain number of bytes.
     Bytes(u64),
-    /// Percent.
+    /// Percentage of a whole.
     Percent(u64),
-    /// Zones of a zoned drive: bytes once the drive is known.
+    /// Zones of a zoned drive, converted to bytes once the drive is known.
     Zones(u64),
 }
 
 impl Amount {
-    /// Bytes, with the size of a hundred percent.
+    /// Amount in bytes, where `whole` is the size of 100 percent.
     pub fn of(self, whole: u64) -> u64 {
         match self {
             Self::Bytes(bytes) => bytes,
@@ -34,7 +34,7 @@ fn refuse<T>(text: &str, what: &str, expected: impl Into<String>) -> Result<T> {
     Err(Error::new("", format!("`{text}` is not {what}")).expected(expected))
 }
 
-/// A size in bytes, decimal or hexadecimal.
+/// Reads a size in bytes, decimal or hexadecimal.
 pub fn bytes(text: &str) -> Result<u64> {
     match hexadecimal(text) {
         Some(value) => Ok(value),
@@ -48,7 +48,7 @@ fn hexadecimal(text: &str) -> Option<u64> {
     u64::from_str_radix(digits, 16).ok().filter(|_| plain)
 }
 
-/// A whole number from `least` to `most`, with fio's suffixes (`1k` is 1024).
+/// Reads a whole number from `least` to `most`, with fio's suffixes (`1k` is 1024).
 pub fn whole(text: &str, least: u64, most: u64) -> Result<u64> {
     match bytes(text) {
         Ok(value) if (least..=most).contains(&value) && !text.contains('.') => Ok(value),
@@ -57,7 +57,7 @@ pub fn whole(text: &str, least: u64, most: u64) -> Result<u64> {
     }
 }
 
-/// `0` or `1`; an option without a value says yes.
+/// Reads `0` or `1`; an option without a value counts as 1.
 pub fn flag(text: &str) -> Result<bool> {
     match text {
         "1" | "" => Ok(true),
@@ -66,7 +66,7 @@ pub fn flag(text: &str) -> Result<bool> {
     }
 }
 
-/// Bytes, a percentage from 1 to 100, or a number of zones (`4z`).
+/// Reads bytes, a percentage from 1 to 100, or a number of zones (`4z`).
 pub fn amount(text: &str) -> Result<Amount> {
     if let Some(zones) = text.strip_suffix(['z', 'Z']) {
         return match zones.trim_end().parse() {
@@ -86,7 +86,7 @@ pub fn amount(text: &str) -> Result<Amount> {
     }
 }
 
-/// A time; `unit` is the unit of a plain number.
+/// Reads a time; `unit` is the unit of a number without a suffix.
 pub fn time(text: &str, unit: Time) -> Result<Time> {
     let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, suffix) = text.split_at(digits);
@@ -112,14 +112,14 @@ pub fn time(text: &str, unit: Time) -> Result<Time> {
             .map(|ns| ns as u64),
     };
     match ns {
-        // A year is far beyond any run and far below what would overflow a sum of times.
+        // A year is far beyond any run, and far below the overflow of a sum of times.
         Some(ns) if unit > 0 && ns <= 366 * 86_400 * second => Ok(Time(ns)),
         _ => refuse(text, "a time", "a number with us, ms, s, m, h or d, at most a year"),
     }
 }
 
-/// A list by direction, `reads,writes,trims`: the last value goes on to the directions that
-/// follow, an empty one leaves its direction as it is.
+/// Reads a list by direction, `reads,writes,trims`: the last value holds for the directions after
+/// it too, and an empty one leaves its direction as it is.
 pub fn by_direction<T: Clone>(
     text: &str,
     read: impl Fn(&str) -> Result<T>,

@@ -2,10 +2,10 @@
 //!
 //! A job draws its requests as without zones; then each is put where its zone allows it
 //! (`zbd_adjust_block` of fio's `zbd.c`). Sequential writes go on at the write pointers, zone after
-//! zone. Random writes become writes at the pointers of open zones. A zone that is full is reset
-//! when it is chosen again, alone: what the job has sent before is completed first, and what
-//! follows waits. Reads stay below the pointers. Trims are resets of zones that hold data, or
-//! finishes, opens or closes.
+//! zone. Random writes become writes at the pointers of open zones. A full zone that is chosen
+//! again is reset first. The reset stands alone: earlier requests of the job are completed before
+//! it, and later ones wait. Reads stay below the pointers. Trims are resets of zones that hold
+//! data, or finishes, opens or closes.
 //!
 //! All jobs of a file share one book of the zones. A zone that one job writes is not written by
 //! another before it is full, and all its writes are complete.
@@ -17,60 +17,60 @@ use ssd::ftl::contract::{ZoneLayout, ZoneState};
 use ssd::request::{Op, Request};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Requests drawn in vain after which a job has nothing left to do.
+/// Requests drawn without a place after which a job ends.
 const MOST_IN_VAIN: u32 = 100_000;
 
-/// Zones of a drive, in bytes.
+/// Zones of a drive, and the bytes of their unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Zoning {
-    /// Zones and limits, in units.
+    /// Zones and their limits, in units.
     pub layout: ZoneLayout,
     /// Bytes of a unit.
     pub unit: u64,
 }
 
 impl Zoning {
-    /// From the start of a zone to that of the next.
+    /// Bytes from the start of a zone to that of the next.
     pub fn stride(&self) -> u64 {
         u64::from(self.layout.stride) * self.unit
     }
 
-    /// Bytes that a zone takes.
+    /// Bytes that a zone can store.
     pub fn capacity(&self) -> u64 {
         u64::from(self.layout.capacity) * self.unit
     }
 }
 
-/// What the jobs know of a zone.
+/// State of a zone as the jobs know it.
 #[derive(Debug, Clone, Copy)]
 struct Zone {
-    /// Bytes from its start to its write pointer.
+    /// Bytes from the zone's start to its write pointer.
     pointer: u64,
-    /// Bytes that can be read.
+    /// Bytes from the zone's start that can be read.
     written: u64,
-    /// It is open, by a write or by a command.
+    /// Whether the zone is open, by a write or by a command.
     is_open: bool,
-    /// The job that writes it, until all its writes are complete.
+    /// Job that writes the zone, until all its writes are complete.
     writer: Option<u32>,
-    /// It goes on to write it no more.
+    /// Whether the writer has stopped writing the zone, and its last writes are under way.
     is_left: bool,
     /// Writes that are not complete.
     under_way: u32,
     is_dead: bool,
 }
 
-/// What all jobs of a file know of the zones.
+/// Book of all zones, shared by the jobs of a file.
 #[derive(Debug)]
 pub struct Book {
     zones: Vec<Zone>,
-    /// Zones that jobs go on to write.
+    /// Zones that a job is still writing.
     open: u32,
     is_read: bool,
     jobs: u32,
 }
 
 impl Book {
-    /// Of empty zones, until a run begins.
+    /// Creates a book of empty zones: a run reads the drive's zones when it begins.
     pub fn new(zoning: &Zoning) -> Arc<Mutex<Self>> {
         let zone = Zone {
             pointer: 0,
@@ -100,7 +100,7 @@ impl Book {
         }
     }
 
-    /// The job that writes a zone goes on to write it no more.
+    /// Ends the writing of a zone by its job.
     fn close(&mut self, zone: u32) {
         let of = &self.zones[zone as usize];
         if of.writer.is_some() && !of.is_left {
@@ -109,7 +109,7 @@ impl Book {
         }
     }
 
-    /// Lets others write a zone that nobody goes on to write, once its writes are complete.
+    /// Frees a zone that its job has stopped writing, once its writes are complete.
     fn release(&mut self, zone: u32) {
         let of = &mut self.zones[zone as usize];
         of.is_left = of.under_way > 0;
@@ -119,55 +119,54 @@ impl Book {
     }
 }
 
-/// What a job does with zones.
+/// Rules of one job for zones.
 #[derive(Debug, Clone, Copy)]
 pub struct Rules {
-    /// Its first zone.
+    /// First zone of the job.
     pub first: u32,
-    /// The zone behind its last.
+    /// One past the last zone of the job.
     pub end: u32,
-    /// Places are random.
+    /// Whether zones are chosen at random.
     pub is_random: bool,
-    /// It writes.
+    /// Whether the job writes.
     pub writes: bool,
-    /// Reads beside writes.
+    /// Whether the job reads beside its writes.
     pub is_mixed: bool,
-    /// Zones that all jobs write at a time; 0 is any number.
+    /// Most zones that all jobs write at a time; 0 = no limit.
     pub most_open: u32,
-    /// Zones that this one writes at a time; 0 is any number.
+    /// Most zones that this job writes at a time; 0 = no limit.
     pub most_own: u32,
-    /// Share of the job's bytes that hold data from which on zones are reset before they are full.
+    /// Share of the job's bytes that must hold data before zones are reset early, while not full.
     pub reset_threshold: f64,
-    /// Share of the writes that do so.
+    /// Share of the writes that reset their zone early.
     pub reset_frequency: f64,
-    /// Writes are appends.
+    /// Whether writes are zone appends.
     pub appends: bool,
-    /// The command that a trim stands for: reset, finish, open or close.
+    /// Command that a trim stands for: reset, finish, open or close.
     pub command: Op,
 }
 
-/// The requests of a job, put where zones allow them.
+/// Requests of a job, moved to where the zones allow them.
 pub struct Zoned {
     inner: Box<dyn Source>,
     book: Arc<Mutex<Book>>,
     zoning: Zoning,
     rules: Rules,
-    /// This job, among those of the file.
+    /// Number of the job among those of the file.
     job: u32,
-    /// The zones that it writes.
+    /// Zones that the job is writing.
     own: Vec<u32>,
-    /// Sequential requests: the zone that is read, written or trimmed next, and where in it reads
-    /// go on.
+    /// Next zone of sequential requests, and where in it reads go on.
     at: u32,
     read_to: u64,
-    /// A write that waits for the reset of its zone.
+    /// Write that waits for the reset of its zone.
     behind: Option<Arrival>,
-    /// Writes since a zone was reset before it was full.
+    /// Writes since the last early reset of a zone.
     writes: f64,
 }
 
 impl Zoned {
-    /// Those of `inner` under these rules.
+    /// Moves the requests of `inner` by these rules.
     pub fn new(
         inner: Box<dyn Source>,
         book: &Arc<Mutex<Book>>,
@@ -202,23 +201,23 @@ impl Zoned {
         zone.clamp(self.rules.first, self.rules.end - 1)
     }
 
-    /// The zone behind another one, the first behind the last.
+    /// Zone after another one; after the last comes the first.
     fn next_zone(&self, zone: u32) -> u32 {
         if zone + 1 >= self.rules.end { self.rules.first } else { zone + 1 }
     }
 
-    /// The first zone from this one on, in a round, that is such a one.
+    /// Finds the first zone in a round from `from` on for which `is_it` holds.
     fn find(&self, from: u32, is_it: impl Fn(u32) -> bool) -> Option<u32> {
         let Rules { first, end, .. } = self.rules;
         (from..end).chain(first..from).find(|&zone| is_it(zone))
     }
 
-    /// Whole units of a length, at least one.
+    /// Rounds a length down to whole units, at least one.
     fn whole(&self, length: u64) -> u64 {
         (length / self.zoning.unit).max(1) * self.zoning.unit
     }
 
-    /// Where a read goes: below a write pointer. `None` where its zones hold nothing.
+    /// Moves a read below a write pointer; `None` where the job's zones hold no data.
     fn read(&mut self, book: &Book, request: Request) -> Option<Request> {
         let length = self.whole(request.length);
         let written = |zone: u32| book.zones[zone as usize].written;
@@ -226,7 +225,7 @@ impl Zoned {
             let drawn = self.zone_of(request.offset);
             let zone = self.find(drawn, |zone| written(zone) > 0)?;
             let length = length.min(written(zone));
-            // Places are multiples of the length, as elsewhere.
+            // Places are multiples of the length, as without zones.
             let places = (written(zone) - length) / length + 1;
             let within = (request.offset - self.start(drawn).min(request.offset)) / length;
             let offset = self.start(zone) + within % places * length;
@@ -243,7 +242,7 @@ impl Zoned {
         Some(Request { offset, length, ..request })
     }
 
-    /// The zone that a write goes to: one that the job writes, or another that it may begin.
+    /// Zone for a write: one that the job is writing, or another that it may begin.
     fn writable(&self, book: &Book, drawn: u32) -> Option<u32> {
         let is_own = |zone: u32| {
             let of = &book.zones[zone as usize];
@@ -267,7 +266,7 @@ impl Zoned {
         }
     }
 
-    /// Where a write goes, and whether its zone is reset before.
+    /// Moves a write to a write pointer; true where its zone is reset before.
     fn write(&mut self, book: &mut Book, request: Request) -> Option<(Request, bool)> {
         let capacity = self.zoning.capacity();
         let drawn = if self.rules.is_random { self.zone_of(request.offset) } else { self.at };
@@ -313,7 +312,7 @@ impl Zoned {
         Some((Request { op, offset, length, ..request }, is_reset))
     }
 
-    /// The zone of the command that a trim is; `None` where it goes to none.
+    /// Zone command in place of a trim; `None` where no zone can take it.
     fn manage(&mut self, book: &mut Book, request: Request) -> Option<Request> {
         let (capacity, op) = (self.zoning.capacity(), self.rules.command);
         let from = if self.rules.is_random { self.zone_of(request.offset) } else { self.at };
@@ -349,7 +348,8 @@ impl Zoned {
         Request::new(op, self.start(zone), self.zoning.stride())
     }
 
-    /// Puts a drawn request where it may go, with a reset before it; `None` where it cannot go.
+    /// Moves a drawn request to where it may go; true where a reset comes before it. `None` where
+    /// it cannot go.
     fn place(&mut self, request: Request) -> Option<(Request, bool)> {
         let shared = Arc::clone(&self.book);
         let mut book: MutexGuard<'_, Book> = shared.lock().unwrap_or_else(PoisonError::into_inner);
@@ -361,7 +361,7 @@ impl Zoned {
         }
     }
 
-    /// The job is over: others may write its zones.
+    /// Ends the job: others may write its zones.
     fn leave(&mut self) {
         let mut book = self.book.lock().unwrap_or_else(PoisonError::into_inner);
         self.own.drain(..).for_each(|zone| book.close(zone));
@@ -374,7 +374,7 @@ impl Source for Zoned {
         book.read(ssd, self.zoning.unit);
     }
 
-    /// Commands beside writes stand alone; those of a job of trims do not.
+    /// Whether commands stand alone: beside writes they do, in a job of trims they do not.
     fn is_exclusive(&self) -> bool {
         self.rules.writes
     }
@@ -386,7 +386,7 @@ impl Source for Zoned {
         for _ in 0..MOST_IN_VAIN {
             let Some(Arrival { at, request }) = self.inner.next(now)? else { break };
             let Some((placed, is_reset)) = self.place(request) else {
-                // Reads beside writes wait until there is something to read.
+                // Reads beside writes wait until a zone holds data.
                 if self.rules.is_mixed && request.op == Op::Read {
                     continue;
                 }
@@ -420,7 +420,8 @@ impl Source for Zoned {
         self.inner.repeat(passes);
     }
 
-    /// Unknown: resets come in between, and the last write of a zone may be short.
+    /// Number of requests, which is unknown: resets come in between, and the last write of a zone
+    /// may be short.
     fn total(&self) -> Option<u64> {
         None
     }

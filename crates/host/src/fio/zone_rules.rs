@@ -1,4 +1,4 @@
-//! The options of jobs on zoned drives, and what they mean for a job.
+//! Options of jobs on zoned drives: checks, and the rules that follow from them.
 
 use crate::fio::options::{Options, Pattern};
 use crate::fio::plan::{Plan, Setting};
@@ -8,7 +8,7 @@ use base::Result;
 use ssd::request::Op;
 
 impl Options {
-    /// Amounts in zones are in bytes from now on.
+    /// Converts amounts in zones to bytes.
     pub fn count_zones(&mut self, zoning: Option<&Zoning>) {
         let Some(zoning) = zoning else { return };
         let count = |amount: &mut Amount| {
@@ -20,7 +20,7 @@ impl Options {
         [&mut self.size, &mut self.io_size].into_iter().flatten().for_each(count);
     }
 
-    /// Given options that turn trims into another command on zones, each with that command.
+    /// Given options that turn trims into another command on zones, each with its command.
     fn zone_commands(&self) -> impl Iterator<Item = (&'static str, Op)> {
         [
             (self.finishes, "nandlab_finish", Op::ZoneFinish),
@@ -31,14 +31,14 @@ impl Options {
         .filter_map(|(is_given, name, op)| is_given.then_some((name, op)))
     }
 
-    /// Whether it does nothing but read.
+    /// Whether the job only reads.
     fn only_reads(&self) -> bool {
         self.pattern == Pattern::Only(Op::Read)
     }
 }
 
 impl Setting<'_> {
-    /// Refuses options of zones that are none of this drive, and jobs that it cannot run.
+    /// Refuses options of zones that do not fit the drive, and jobs that it cannot run.
     pub fn check_zones(&self) -> Result<()> {
         let options = &self.given.options;
         if options.read_iolog.is_some() {
@@ -117,8 +117,8 @@ impl Setting<'_> {
         Ok(())
     }
 
-    /// What a job of this plan does with zones; nothing where it has none. A pass over zones is a
-    /// pass over what they take.
+    /// Rules of a job for zones; `None` for a job without zones. The size of a pass becomes the
+    /// capacity of the zones.
     pub fn zone_rules(&self, plan: &mut Plan) -> Result<Option<Rules>> {
         let options = &self.given.options;
         let Some(zoning) = self.zoning.filter(|_| options.is_zoned) else { return Ok(None) };
@@ -135,7 +135,7 @@ impl Setting<'_> {
         let is_size = plan.io_bytes.is_none_or(|bytes| bytes == plan.bytes);
         plan.io_bytes = if is_size { Some(all) } else { plan.io_bytes };
         (plan.start, plan.bytes) = (first * stride, (end - first) * stride);
-        // Places come again when a zone was reset: fio has no map of them then either.
+        // A place comes again when its zone was reset: fio has no map of places then either.
         plan.once = false;
         let most = match (options.max_open_zones, zoning.layout.most_open) {
             (0, of_drive) => of_drive,

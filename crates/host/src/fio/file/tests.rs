@@ -1,4 +1,4 @@
-//! Tests of job files: what reaches the jobs, what is noticed, what is refused.
+//! Tests of job files: options of the jobs, notices, and refusals.
 
 use super::*;
 use base::error::assert_carries;
@@ -139,7 +139,7 @@ fn seeds_decide() {
     assert_ne!(first(plain, 1), first(plain, 2));
     assert_eq!(first(fixed, 1), first(fixed, 2));
     assert_eq!(first(fixed, 1), first(plain, 7));
-    // Another job before it, or another option, changes nothing.
+    // A job before it, or another option, does not change its requests.
     let after = "[a]\nrw=randread\n[j]\nrw=randread\niodepth=9\n";
     let mut loaded = parse(after, "job.fio", Path::new(""), &Target::new(CAPACITY, 1)).unwrap();
     assert_eq!(requests(&mut loaded.jobs[1], 100), first(plain, 1));
@@ -278,7 +278,7 @@ fn regions_are_where_they_should_be() {
         let reached = all[0].offset..all.iter().filter_map(Request::end).max().unwrap();
         assert_eq!(reached, region, "{options}");
     }
-    // With filesize, size is how much to send.
+    // With filesize, size is the bytes to send.
     assert_eq!(job("rw=read bs=1m filesize=64m size=1g").source.total(), Some(1024));
     assert_eq!(job("rw=read bs=1m size=64m io_size=25%").source.total(), Some(16));
 }
@@ -321,7 +321,7 @@ fn traces_are_replayed_by_clones_in_turn() {
     let closed = |depth| Pace::Closed { depth };
     let expected = [Pace::Open, closed(1), Pace::Open, closed(8), closed(8)];
     assert_eq!(paces[..5], expected);
-    // What limits them makes waits, pauses and times the earliest that requests are sent.
+    // A limit of the job makes waits, pauses and times the earliest moments to send requests.
     let paced = |depth| Pace::Paced { depth, drawn: false };
     assert_eq!(paces[5..], [paced(8), paced(8), paced(1)]);
     assert!(jobs[5].think.is_some());
@@ -337,7 +337,7 @@ fn traces_are_replayed_by_clones_in_turn() {
     assert_eq!(last(&mut jobs[1]).map(|(_, offset)| offset), Some(8192));
 }
 
-/// No option of a replay does nothing without a word: fio passes over it too, or it is refused.
+/// Every option of a replay is obeyed, noticed or refused: fio passes over the noticed ones too.
 #[test]
 fn options_of_replays_are_noticed_or_refused() {
     let dir = std::env::temp_dir().join(format!("nandlab-replays-{}", std::process::id()));
@@ -401,7 +401,7 @@ fn options_of_replays_are_noticed_or_refused() {
     std::fs::remove_dir_all(&dir).unwrap();
 }
 
-/// Zones of 4 MiB that take 3 MiB each.
+/// Zones at a distance of 4 MiB with 3 MiB of capacity each.
 fn zoning(capacity: u64) -> Zoning {
     let (zones, stride, units) = ((capacity >> 22) as u32, 1024, 768);
     let layout = ZoneLayout { zones, stride, capacity: units, most_open: 0, most_active: 8 };
@@ -417,7 +417,7 @@ fn example_jobs_load_and_open_with_what_they_show() {
         let text = std::fs::read_to_string(&path).unwrap();
         assert!(text.starts_with("# "), "{path:?}");
         for capacity in [64 << 20, 512 << 30] {
-            // A drive with zones is only for jobs on zones.
+            // A drive with zones takes only jobs on zones.
             let zoning = text.contains("zonemode=zbd").then(|| zoning(capacity));
             let target = Target { zoning, ..Target::new(capacity, 1) };
             let mut loaded = load(&path, &target).unwrap();
@@ -438,7 +438,7 @@ proptest! {
         let _ = read(&format!("[j]\n{text}"));
     }
 
-    /// Real names with random values, near to what is valid.
+    /// Known names with random values, close to valid ones.
     #[test]
     fn no_value_panics(
         name in "rw|bs|ba|bsrange|bssplit|size|io_size|offset|offset_increment|filesize|loops|\

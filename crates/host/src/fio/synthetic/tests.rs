@@ -8,7 +8,7 @@ use std::path::Path;
 
 const CAPACITY: u64 = 1 << 20;
 
-/// The source of one job, its options separated by blanks.
+/// Source of one job; `options` are separated by blanks.
 fn source(options: &str, capacity: u64) -> Box<dyn Source> {
     let text = format!("[job]\n{}", options.replace(' ', "\n"));
     let mut jobs = parse(&text, "job.fio", Path::new(""), &Target::new(capacity, 1)).unwrap().jobs;
@@ -20,7 +20,7 @@ fn requests_of(source: &mut dyn Source, most: usize) -> Vec<Request> {
     std::iter::from_fn(next).take(most).collect()
 }
 
-/// Requests to a drive with so many placement handles.
+/// Requests to a drive with `handles` placement handles.
 fn of_handles(options: &str, handles: u32, most: usize) -> Vec<Request> {
     let text = format!("[job]\n{}", options.replace(' ', "\n"));
     let target = Target { handles, ..Target::new(CAPACITY, 1) };
@@ -42,7 +42,7 @@ fn log(options: &str) -> String {
     requests.iter().map(show).collect::<Vec<_>>().join(" ")
 }
 
-/// What fio 3.33 itself does, from its `write_iolog` over a file of the same options.
+/// Requests of fio 3.33, from its `write_iolog` over a file with the same options.
 #[test]
 fn sequences_are_those_of_fio() {
     for (options, expected) in [
@@ -60,7 +60,7 @@ fn sequences_are_those_of_fio() {
         ("rw=read size=16k io_size=10k", "r0:8 r8:8 r16:8"),
         ("rw=write:4k size=32k", "w0:8 w16:8 w32:8 w48:8"),
         ("rw=read offset=25% size=64k number_ios=2", "r512:8 r520:8"),
-        // Our own: fio would end after the fourth.
+        // Not fio's: it would end after the fourth request.
         ("rw=read size=16k number_ios=6", "r0:8 r8:8 r16:8 r24:8 r0:8 r8:8"),
         ("rw=write size=16k fsync=1", "w0:8 s w8:8 s w16:8 s w24:8"),
         ("rw=write size=32k fsync=2 number_ios=5", "w0:8 w8:8 s w16:8 w24:8 s w32:8"),
@@ -68,11 +68,11 @@ fn sequences_are_those_of_fio() {
             "rw=write size=32k fdatasync=2 end_fsync=1",
             "w0:8 w8:8 s w16:8 w24:8 s w32:8 w40:8 s w48:8 w56:8 s",
         ),
-        // The documented pair of trim and write; both count to number_ios.
+        // The documented pairs of trim and write; both count to number_ios.
         ("rw=trimwrite size=8k", "t0:8 w0:8 t8:8 w8:8"),
         ("rw=trimwrite size=16k number_ios=1", "t0:8 w0:8"),
         ("rw=trim size=8k bs=4k", "t0:8 t8:8"),
-        // Nothing reaches beyond the region; the rest is less than a block.
+        // No request reaches beyond the region: the rest is shorter than a block.
         ("rw=read size=10k bs=4k", "r0:8 r8:8"),
         ("rw=read bs=8k,16k size=24k", "r0:16 r16:16 r32:16"),
         ("rw=write bs=8k,16k size=32k", "w0:32 w32:32"),
@@ -137,7 +137,7 @@ fn random_covers_every_block_once_a_pass() {
         assert_eq!(sorted(second), expected, "{size}");
         assert!(first.len() < 20 || first != second, "{size}: the same order twice");
     }
-    // Requests of several lengths do not overlap, and leave nothing out.
+    // Requests of several lengths do not overlap, and leave no gap.
     for sizes in ["bssplit=4k/50:64k/50", "bsrange=4k-64k", "bssplit=4k/30:12k/70"] {
         for mode in ["randwrite", "randrw", "randread"] {
             let all = requests(&format!("rw={mode} {sizes} size=1m loops=3"), 10_000);
@@ -151,7 +151,7 @@ fn random_covers_every_block_once_a_pass() {
             assert!(sent.iter().all(|&times| times == 3), "{mode} {sizes}: {sent:?}");
         }
     }
-    // Beyond the size by io_size, pass after pass.
+    // io_size beyond the size goes on pass after pass.
     let all = requests("rw=randwrite size=64k io_size=160k", 10_000);
     let mut first: Vec<u64> = all[..16].iter().map(|request| request.offset / 4096).collect();
     first.sort_unstable();
@@ -334,7 +334,7 @@ fn combination() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    /// Whatever the options: aligned, positive, inside the region, and the same again.
+    /// Requests of any options are aligned, positive, inside the region, and repeatable.
     #[test]
     fn requests_stay_in_their_region(options in combination()) {
         let value = |name: &str| {
