@@ -1,4 +1,4 @@
-//! The border of a run: the moment from which it counts. What came before is in no figure, and the
+//! Border of a run: the moment from which a run counts. Earlier requests are in no figure, and the
 //! run goes on as if nothing had happened.
 
 use super::Run;
@@ -13,13 +13,13 @@ use ssd::drive::activity::Activity;
 /// Requests and bytes of a run, as the host counts them.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Tally {
-    /// Requests that were fetched, or under way where counting began.
+    /// Requests fetched, or under way where counting began.
     pub issued: u64,
     /// Requests that were completed.
     pub completed: u64,
-    /// Requests that were completed with data lost, or refused.
+    /// Requests completed with data lost, or refused.
     pub failed: u64,
-    /// Bytes of all writes that were taken, those of ramp times included.
+    /// Bytes of all writes taken, with those of ramp times.
     pub write_bytes: u64,
 }
 
@@ -31,21 +31,21 @@ pub(super) struct Border {
     tally: Tally,
     /// Requests under way, summed over time, in ns.
     under_way_ns: u128,
-    /// Energy that the arrays had used.
+    /// Energy used by the arrays, in microjoules.
     array_uj: f64,
 }
 
 impl Run {
     /// Leaves out the beginning of the run, up to `skip`: `advance` pauses there, until
-    /// [`Run::count`]. Before it begins.
+    /// [`Run::count`]. To be called before the run begins.
     pub fn skip(&mut self, skip: Until) {
         self.is_skipping = true;
         self.end_at(skip);
     }
 
-    /// Begins to count here, where the skipped beginning is over, and ends the run at `until`,
-    /// counted from here. Jobs under way have the whole of their runtime before them, as after
-    /// fio's `ramp_time`.
+    /// Begins to count at the end of the skipped beginning, and ends the run at `until`, counted
+    /// from here. Jobs under way have the whole of their runtime before them, as after fio's
+    /// `ramp_time`.
     pub fn count(&mut self, until: Option<Until>) {
         let now = self.ssd.now();
         (self.is_skipping, self.is_paused) = (false, false);
@@ -63,7 +63,7 @@ impl Run {
         until.into_iter().for_each(|until| self.end_at(until));
     }
 
-    /// The time at which the run began to count.
+    /// Time at which the run began to count.
     pub fn counts_from(&self) -> Time {
         self.border.as_ref().map_or(Time::ZERO, |border| border.activity.time)
     }
@@ -88,20 +88,20 @@ impl Run {
         if time == Time::ZERO { 0.0 } else { under_way_ns as f64 / time.0 as f64 }
     }
 
-    /// Energy used up to the end of each interval of the series, in microjoules: arrays use theirs
+    /// Energy used up to the end of each interval of the series, in microjoules. Arrays use theirs
     /// while they work.
     pub fn energy_uj(&self) -> Vec<f64> {
         let (now, bins) = (self.ssd.now(), &self.series.bins);
         let arrays = self.ssd.array_energy_uj(self.series.ends().map(|end| end.min(now)));
         let before_uj = self.border.as_ref().map_or(0.0, |border| border.array_uj);
-        // The last interval is open.
+        // The last interval is still open.
         let last = bins.len().saturating_sub(1);
         let beside = bins.iter().take(last).map(|bin| bin.energy_uj);
         let beside = beside.chain(bins.last().map(|_| self.energy_beside_arrays_uj()));
         arrays.iter().zip(beside).map(|(arrays, beside)| arrays - before_uj + beside).collect()
     }
 
-    /// Opens an interval of the series, `now`.
+    /// Opens an interval of the series at `now`.
     #[cold]
     pub(super) fn open_interval(&mut self, now: Time) {
         let ftl = self.ssd.ftl_counts();
@@ -110,7 +110,7 @@ impl Run {
         self.series.open(now, ftl, energy_uj);
     }
 
-    /// Energy that was used beside the arrays since the run began to count.
+    /// Energy used outside the arrays since the run began to count, in microjoules.
     fn energy_beside_arrays_uj(&self) -> f64 {
         let before = self.border.as_ref().map_or(0.0, |border| border.activity.beside_arrays_uj());
         self.ssd.energy_beside_arrays_uj() - before
@@ -121,20 +121,20 @@ impl Run {
         Tally { issued, completed, failed, write_bytes }
     }
 
-    /// Requests under way, summed over the time of the run, in ns: all latencies, those of requests
-    /// under way up to now (Little 1961).
+    /// Requests under way, summed over the time of the run, in ns: the sum of all latencies, those
+    /// of requests under way up to now (Little 1961).
     fn under_way_ns(&self) -> u128 {
         let now = u128::from(self.ssd.now().0);
         self.completions_ns + now * u128::from(self.under_way) - self.arrivals_ns
     }
 
-    /// The end that `until` means here.
+    /// End of the run in its own units, where it is to end at `until`.
     pub(super) fn end_of(&self, until: Until) -> End {
         let before = self.border.as_ref().map_or_else(Tally::default, |border| border.tally);
         End::of(until, self.ssd.capacity_bytes()).after(&before, self.counts_from())
     }
 
-    /// Requests that were completed before the run began to count.
+    /// Requests completed before the run began to count.
     pub(super) fn skipped(&self) -> u64 {
         self.border.as_ref().map_or(0, |border| border.tally.completed)
     }

@@ -1,4 +1,4 @@
-//! Exchange of a die in a run: when it begins, and how long the host is without service meanwhile.
+//! Exchange of a die in a run: its time, and the longest gap in the host's service.
 
 use base::{Error, Result, Time};
 use nand::geometry::Die;
@@ -6,12 +6,12 @@ use ssd::drive::exchange::{Exchange, Way};
 
 const EXPECTED: &str = "DIE@SECONDS as 3@0.5, then ,suspended and ,pe_cycles=N where wanted";
 
-/// An exchange that is planned.
+/// Planned exchange of a die.
 #[derive(Debug, Clone, Copy)]
 pub struct Plan {
-    /// When, from the beginning of the run.
+    /// Time from the beginning of the run.
     pub at: Time,
-    /// What.
+    /// Die to exchange, way of the exchange, and P/E cycles of the new die.
     pub asked: Exchange,
 }
 
@@ -40,17 +40,17 @@ impl Plan {
     }
 }
 
-/// The service that the host has while a die is exchanged: from its beginning to the first
-/// completion after its end.
+/// Service of the host during an exchange: from its beginning to the first completion after its
+/// end.
 #[derive(Debug, Clone)]
 pub struct Service {
-    /// What was planned.
+    /// Plan of the exchange.
     pub plan: Plan,
-    /// The last completion, or since when requests wait.
+    /// Time of the last completion, or since when requests wait; `None` while none waits.
     since: Option<Time>,
-    /// The longest time in which requests waited and none was completed.
+    /// Longest time in which requests waited and none was completed.
     pub longest_gap: Time,
-    /// The longest latency of a request that was under way meanwhile.
+    /// Longest latency of the requests under way during the exchange.
     pub longest_latency: Time,
     is_over: bool,
 }
@@ -61,13 +61,13 @@ impl Service {
         Self { plan, since: None, longest_gap, longest_latency, is_over: false }
     }
 
-    /// The exchange begins, while requests are under way or not.
+    /// Begins the exchange. `is_busy`: requests are under way.
     pub(super) fn begin(&mut self, now: Time, is_busy: bool) {
         self.since = is_busy.then_some(now);
     }
 
-    /// A request is complete; `is_busy` says whether others are under way. The exchange began at
-    /// `asked`, and ended at `replaced` if it did.
+    /// Counts a completed request. `is_busy`: others are under way. The exchange began at `asked`,
+    /// and ended at `replaced` if it did.
     pub(super) fn complete(
         &mut self,
         (arrival, now): (Time, Time),
@@ -107,8 +107,8 @@ mod tests {
         }
     }
 
-    /// Gaps count while requests wait, up to the first completion after the end; latencies those of
-    /// requests that came before the end.
+    /// Gaps count while requests wait, up to the first completion after the end. Latencies count
+    /// for requests that came before the end.
     #[test]
     fn service_is_measured_from_completion_to_completion() {
         let plan = Plan::parse("0@0").unwrap();
@@ -117,11 +117,11 @@ mod tests {
         service.begin(at(100), true);
         service.complete((at(90), at(130)), true, at(100), None);
         assert_eq!((service.longest_gap, service.longest_latency), (at(30), at(40)));
-        // Nothing waits between 150 and 400.
+        // No request waits between 150 and 400.
         service.complete((at(140), at(150)), false, at(100), None);
         service.complete((at(400), at(410)), true, at(100), None);
         assert_eq!((service.longest_gap, service.longest_latency), (at(30), at(40)));
-        // The drive was silent until 600, the end of the exchange.
+        // The drive completed nothing until 600, the end of the exchange.
         service.complete((at(405), at(620)), true, at(100), Some(at(600)));
         assert_eq!((service.longest_gap, service.longest_latency), (at(210), at(215)));
         service.complete((at(410), at(700)), true, at(100), Some(at(600)));

@@ -34,83 +34,84 @@ use stats::{JobStats, RequestLog, Series};
 use tails::Tails;
 use until::{End, Until};
 
-/// What simulated time is good for.
+/// Longest run in simulated years.
 const YEARS: f64 = Time::LIMIT.0 as f64 / (365.25 * 86_400e9);
 
-/// As many as a column of requests can tell apart.
+/// Most jobs of a run: a column of requests has 16 bits for them.
 const MOST_JOBS: usize = 1 << 16;
 
-/// Requests after which time must have passed: more than any drive holds at a time.
+/// Completions in which time must pass: more requests than any drive holds at a time.
 const MOST_AT_ONCE: u64 = 1 << 20;
 
-/// The wake-up at which the power is cut: no job has this number.
+/// Number of the wake-up for the power cut: no job has it.
 const CUT: u32 = MOST_JOBS as u32;
 
-/// The wake-up at which a die is exchanged.
+/// Number of the wake-up for the exchange of a die.
 const EXCHANGE: u32 = CUT + 1;
 
-/// Completions between two looks at how the run goes.
+/// Completions between two looks at the run's time, parts and end.
 const BETWEEN_LOOKS: u64 = 1 << 6;
 
-/// Jobs on a drive.
+/// A run: jobs on a drive, and the statistics of their requests.
 pub struct Run {
-    /// The drive.
+    /// Drive that serves the requests.
     pub ssd: Ssd,
     runners: Vec<Runner>,
     next_queue: usize,
     submit_time: Time,
     /// Throughput and latency over time.
     pub series: Series,
-    /// Every request, if asked for.
+    /// Log of every request, if asked for.
     pub log: Option<RequestLog>,
-    /// Requests fetched, completed, failed.
+    /// Requests fetched by the drive.
     pub issued: u64,
-    /// Completed.
+    /// Requests that were completed.
     pub completed: u64,
-    /// Completed with data lost, or refused.
+    /// Requests completed with data lost, or refused.
     pub failed: u64,
-    /// Bytes of all writes taken, those of ramp times included: what the flash's counts cover.
+    /// Bytes of all writes taken, with those of ramp times, as in the counts of the flash.
     pub write_bytes: u64,
-    /// Requests in the submission queues, and those that are there or in the drive.
+    /// Requests in the submission queues, and requests there or in the drive.
     queued: u64,
     under_way: u64,
-    /// Sums of the times, in ns, at which requests arrived and at which they were complete.
+    /// Sum of the arrival times and sum of the completion times of requests, in ns.
     arrivals_ns: u128,
     completions_ns: u128,
-    /// Bytes of the units that fetched reads may touch, and the most they may be.
+    /// Bytes of the units that fetched reads may touch, and their limit.
     reading: u64,
     most_reading: u64,
-    /// What requests waited for, if asked for.
+    /// Time of requests by cause, if asked for.
     pub tails: Option<Box<Tails>>,
-    /// Whether it has settled.
+    /// Parts of the run, and whether it has settled.
     pub settling: Settling,
     until: Option<Until>,
-    /// Where `until` ends the run, in its own unit.
+    /// End by `until`, as counts and a time.
     end: End,
-    /// It has come to that end: jobs that wait do not begin.
+    /// Whether the run has ended before its jobs: waiting jobs do not begin.
     is_stopped: bool,
-    /// Its beginning is left out, up to `end`; there it pauses. What had been done by then.
+    /// Whether the run is in its skipped beginning, whose end is `end`; whether it pauses at that
+    /// end; and the counts there.
     is_skipping: bool,
     is_paused: bool,
     border: Option<Box<Border>>,
-    /// The time after a multiple of `MOST_AT_ONCE` completions.
+    /// Simulated time after the last multiple of `MOST_AT_ONCE` completions.
     looked_at: Time,
     finished: bool,
     started: bool,
-    /// When the power is to be cut, and what that has taken.
+    /// Time of the planned power cut, and the losses of the cut.
     cut_at: Option<Time>,
     cut: Option<Cut>,
-    /// Requests that the drive had taken when its power was cut, and did not answer.
+    /// Requests taken by the drive before its power was cut, and not answered.
     lost_requests: u64,
-    /// The exchange of a die, if one was asked for, and those before it.
+    /// Exchange of a die, planned or under way, and earlier exchanges.
     service: Option<Box<Service>>,
     earlier: Vec<(Service, Exchanged)>,
-    /// Requests of clients, if it serves any.
+    /// Requests of clients, if the run serves any.
     offered: Option<Box<Offered>>,
 }
 
 impl Run {
-    /// `jobs` on `ssd`; a job's thread takes `submit_time` to send one request.
+    /// Creates a run of `jobs` on `ssd`. A job's thread takes `submit_time` to send one request.
     pub fn new(ssd: Ssd, jobs: Vec<Job>, submit_time: Time) -> Result<Self> {
         if jobs.is_empty() {
             return Err(Error::new("workload", "no jobs").expected("at least one"));
@@ -162,7 +163,8 @@ impl Run {
         })
     }
 
-    /// Ends the run here, or with its jobs if they end before. Before it begins.
+    /// Ends the run at `until`, or with its jobs if they end before. To be called before the run
+    /// begins.
     pub fn end_at(&mut self, until: Until) {
         if let Until::Settled(goal) = until {
             self.settling.watch(goal);
@@ -171,20 +173,21 @@ impl Run {
         self.until = Some(until);
     }
 
-    /// Cuts the power at this time: the run ends there. Before it begins.
+    /// Cuts the power at this time, and ends the run there. To be called before the run begins.
     pub fn cut_at(&mut self, time: Time) {
         self.cut_at = Some(time);
     }
 
-    /// Exchanges a die. Refuses an exchange that the drive cannot carry out. Before it begins.
+    /// Plans the exchange of a die. Refuses an exchange that the drive cannot carry out. To be
+    /// called before the run begins.
     pub fn exchange(&mut self, plan: Plan) -> Result<()> {
         self.ssd.check_exchange(plan.asked.die)?;
         self.service = Some(Box::new(Service::new(plan)));
         Ok(())
     }
 
-    /// The service of the host while a die was exchanged, and how far that is: for each exchange
-    /// that was asked for, in order.
+    /// Service of the host during each exchange that was asked for, and the progress of the
+    /// exchange, in order.
     pub fn exchanges(&self) -> impl Iterator<Item = (&Service, Option<Exchanged>)> {
         let earlier = self.earlier.iter().map(|(service, done)| (service, Some(*done)));
         earlier.chain(self.service.as_deref().map(|service| (service, self.ssd.exchanged())))
@@ -205,17 +208,17 @@ impl Run {
         }
     }
 
-    /// The losses of the power cut, if there was one.
+    /// Losses of the power cut, if there was one.
     pub fn cut(&self) -> Option<&Cut> {
         self.cut.as_ref()
     }
 
-    /// Requests that the drive had taken when its power was cut, and did not answer.
+    /// Requests taken by the drive before its power was cut, and not answered.
     pub fn lost_requests(&self) -> u64 {
         self.lost_requests
     }
 
-    /// Lets the jobs of the last group go on for ever. Before the run begins.
+    /// Repeats the jobs of the last group for ever. To be called before the run begins.
     pub fn repeat(&mut self) {
         let last = self.runners.iter().map(|runner| runner.group).max();
         for runner in self.runners.iter_mut().filter(|runner| Some(runner.group) == last) {
@@ -223,7 +226,7 @@ impl Run {
         }
     }
 
-    /// The run as it is now.
+    /// Counts of the run at this moment.
     pub fn mark(&self) -> Mark {
         let bytes = |runner: &Runner| runner.stats.ops.iter().map(|op| op.bytes).sum::<u64>();
         let Occupancy { mapped, free, .. } = self.ssd.occupancy();
@@ -239,13 +242,13 @@ impl Run {
         }
     }
 
-    /// Whether all that its jobs write is random and alike all over the drive.
+    /// Whether the jobs write at random, and evenly all over the drive.
     pub fn writes_evenly(&self) -> bool {
         let capacity = self.ssd.capacity_bytes();
         self.runners.iter().all(|runner| runner.job.source.writes_evenly(capacity) != Some(false))
     }
 
-    /// Requests that the jobs will send, where all of them know and the sum can be told.
+    /// Requests that the jobs will send; `None` where that is not known beforehand.
     pub fn total(&self) -> Option<u64> {
         if let Some(Until::Requests(requests)) = self.until {
             return Some(requests.saturating_add(self.skipped()));
@@ -259,18 +262,18 @@ impl Run {
         self.finished
     }
 
-    /// Requests completed since it counts, and those that will be, where that is known.
+    /// Requests completed since the run began to count, and all that will be, where that is known.
     pub fn progress(&self) -> (u64, Option<u64>) {
         let before = self.skipped();
         (self.completed - before, self.total().map(|total| total.saturating_sub(before)))
     }
 
-    /// Whether it has come to an end before that of its jobs.
+    /// Whether the run has ended before its jobs.
     pub fn is_stopped(&self) -> bool {
         self.is_stopped
     }
 
-    /// What was counted over all jobs.
+    /// Statistics over all jobs.
     pub fn totals(&self) -> JobStats {
         let mut totals = JobStats::default();
         self.runners.iter().for_each(|runner| totals.merge(&runner.stats));
@@ -291,14 +294,14 @@ impl Run {
         })
     }
 
-    /// Goes on for `completions` more completions, to the end of what is skipped, or to its own
-    /// end: whether one of the two is reached.
+    /// Advances the run by `completions` completions. True at the end of the skipped beginning, or
+    /// of the run.
     pub fn advance(&mut self, completions: u64) -> Result<bool> {
         self.advance_within(completions, u64::MAX)
     }
 
-    /// The same for at most so many `events` of the drive: few of them take little wall time,
-    /// however long a request takes.
+    /// Advances the run by at most `completions` completions and `events` events of the drive: few
+    /// events take little wall time, however long a request takes.
     pub fn advance_within(&mut self, completions: u64, mut events: u64) -> Result<bool> {
         if !self.started {
             self.started = true;
@@ -318,8 +321,8 @@ impl Run {
             match step {
                 Step::Completed(slot) => {
                     self.complete(slot)?;
-                    // The run ends with its last request, without data in the buffer and collection
-                    // in progress.
+                    // The run ends with its last request, without the data in the buffer and
+                    // collection in progress.
                     self.finished = self.under_way == 0
                         && (self.is_stopped || self.runners.iter().all(Runner::is_over));
                 }
@@ -349,7 +352,7 @@ impl Run {
         Ok(self.finished || self.is_paused)
     }
 
-    /// Nothing happens any more: refuses that while requests wait.
+    /// Refuses a run in which no event comes any more while requests wait.
     fn check_idle(&mut self) -> Result<()> {
         if self.ssd.is_out_of_time() {
             let problem = format!("the run takes more than {YEARS:.0} simulated years");
@@ -359,7 +362,7 @@ impl Run {
         }
         if self.under_way > 0 {
             self.ssd.stalled()?;
-            // The check that other simulators lack: a lost request is an error.
+            // A lost request is an error: other simulators do not check that.
             let lost = format!("{} requests never completed", self.under_way);
             return Err(
                 Error::new("drive", lost).hint("this is a defect of nandlab; please report it")
@@ -387,13 +390,13 @@ impl Run {
         self.fetch()
     }
 
-    /// Bytes of the units that a read may touch, its first and last ones whole.
+    /// Bytes of the units that a read may touch, whose first and last units count whole.
     #[inline]
     fn touched(&self, request: &Request) -> u64 {
         if request.op == Op::Read { request.length + 2 * self.ssd.unit_bytes() } else { 0 }
     }
 
-    /// Lets a job put into its queue what its pace allows now.
+    /// Puts all requests into the queue of a job that its pace allows now.
     #[inline]
     fn send(&mut self, job: usize) -> Result<()> {
         let now = self.ssd.now();
@@ -404,7 +407,7 @@ impl Run {
                 break;
             };
             let Some((due, arrival)) = runner.due(next, now) else { break };
-            // A trace's request belongs to its own time, however late the drive takes it.
+            // A request of a trace arrives at its own time, however late the drive takes it.
             let sent = if runner.job.pace == Pace::Open { due } else { due.max(now) };
             if sent > runner.deadline {
                 runner.end_sending(now);
@@ -425,7 +428,7 @@ impl Run {
         self.end_of_group(job)
     }
 
-    /// Starts the next group when the last job of this one is over.
+    /// Starts the next group after the last job of this one.
     #[inline]
     fn end_of_group(&mut self, job: usize) -> Result<()> {
         let runner = &self.runners[job];
@@ -441,7 +444,7 @@ impl Run {
         Ok(())
     }
 
-    /// The drive fetches from the queues, round robin, while it has room.
+    /// Fetches requests from the queues, round robin, while the drive has room.
     #[inline]
     fn fetch(&mut self) -> Result<()> {
         while self.queued > 0 && self.ssd.has_room() {
@@ -472,7 +475,7 @@ impl Run {
         Ok(())
     }
 
-    /// Keeps account of what requests wait for, from now on.
+    /// Begins to account the time of requests by cause.
     pub fn keep_blame(&mut self) {
         self.ssd.keep_blame();
         self.tails = Some(Box::default());
@@ -485,8 +488,8 @@ impl Run {
         }
     }
 
-    /// Looks at how the run goes: whether time passes, whether a part of it is over, and whether it
-    /// is to end.
+    /// Looks at the run from time to time: whether time passes, a part is over, or the run must
+    /// end.
     #[cold]
     fn look(&mut self) -> Result<()> {
         if self.completed.is_multiple_of(MOST_AT_ONCE) && self.offered.is_none() {
@@ -519,7 +522,7 @@ impl Run {
             || self.write_bytes >= self.end.write_bytes
     }
 
-    /// The end of the run, or that of what is skipped: there it pauses, and its jobs go on.
+    /// Ends the run, or pauses it at the end of the skipped beginning, where its jobs go on.
     #[cold]
     fn reach_end(&mut self) {
         if self.is_skipping {
@@ -529,15 +532,15 @@ impl Run {
         }
     }
 
-    /// Lets its jobs send nothing more.
+    /// Stops all jobs: they send nothing more.
     fn stop(&mut self) {
         let now = self.ssd.now();
         (self.is_stopped, self.end) = (true, End::NEVER);
         self.runners.iter_mut().for_each(|runner| runner.stop(now));
     }
 
-    /// Refuses a run that only its time would end, when no time passes: requests that cost nothing,
-    /// as trims may, and reads of data never written.
+    /// Refuses a run that only its time would end, when no time passes: its requests cost nothing,
+    /// like trims, and reads of data never written.
     #[cold]
     fn check_time_passes(&mut self) -> Result<()> {
         let now = self.ssd.now();
@@ -575,7 +578,7 @@ impl Run {
             && runner.until_think == 0
             && runner.in_flight == 0
         {
-            // The pause begins when all that was sent before it is complete.
+            // The pause begins when all earlier requests of the job are complete.
             runner.ready_at = runner.ready_at.max(now.saturating_add(think.time));
         }
         let latency = now.since(arrival);
@@ -617,22 +620,22 @@ impl Run {
     }
 }
 
-/// What a report needs of a job.
+/// One job in the report: statistics, times and failures.
 pub struct JobView<'a> {
-    /// The job.
+    /// Job with its pace and options.
     pub job: &'a Job,
-    /// What was counted.
+    /// Statistics of the measured requests.
     pub stats: &'a JobStats,
-    /// From when on.
+    /// Beginning of the measured time.
     pub start: Time,
-    /// When its last request completed.
+    /// Completion of the job's last request.
     pub end: Time,
-    /// Its group: jobs between two stonewalls.
+    /// Number of the job's group: jobs between two stonewalls.
     pub group: u32,
-    /// A request has failed, measured or not.
+    /// Whether a request has failed, measured or not.
     pub has_failed: bool,
-    /// It ended with a write that the drive refused.
+    /// Whether the job ended with a write that the drive refused.
     pub is_refused: bool,
-    /// The depth that the job kept, where it is known.
+    /// Queue depth that the job kept, where it is known.
     pub depth: Option<Depth>,
 }

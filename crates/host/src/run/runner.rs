@@ -7,71 +7,72 @@ use ssd::Ssd;
 use ssd::request::{Op, Request};
 use std::collections::VecDeque;
 
-/// Requests that a job draws ahead, so that the drive's map can be brought near in time.
+/// Requests that a job draws ahead, so that the drive can prefetch its map for them.
 const AHEAD: usize = 24;
-/// How many it draws at a time.
+/// Requests that a job draws at a time.
 const DRAWN: usize = 8;
 
-/// How far a job has come.
+/// Phase of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phase {
-    /// Its group has not started.
+    /// The group of the job has not started.
     Waiting,
-    /// It sends.
+    /// The job sends requests.
     Running,
-    /// It sends no more.
+    /// The job sends no more requests.
     Over,
 }
 
-/// A job under way.
+/// Runner: the state of one job in a run.
 pub struct Runner {
     pub job: Job,
     pub phase: Phase,
     pub group: u32,
     pub start: Time,
-    /// Sends nothing later than this.
+    /// Time after which the job sends nothing.
     pub deadline: Time,
-    /// Counts what completes from here on.
+    /// Time from which completions are counted.
     pub measure_from: Time,
-    /// Drawn and not yet fetched, the first `queued` of them sent: their times are arrivals then.
+    /// Requests drawn and not fetched, of which the first `queued` are sent: the times of these are
+    /// arrivals.
     requests: VecDeque<Arrival>,
     queued: usize,
     exhausted: bool,
-    /// Draws up to this many of them, `DRAWN` at a time.
+    /// Requests that are drawn ahead, `DRAWN` at a time.
     ahead: usize,
-    /// Sent and not completed, and the most there may be of them.
+    /// Requests sent and not completed, and their limit.
     pub in_flight: u32,
     depth: u32,
-    /// When its last request completed.
+    /// Completion time of the last request.
     pub last_completion: Time,
-    /// When it was found to send no more, and the time that requests took after that.
+    /// Time at which the job had no more to send, and the time that requests took after it, in ns.
     pub over_at: Time,
     pub tail_ns: u128,
-    /// The job's thread is busy until then.
+    /// Time until which the job's thread is busy.
     pub ready_at: Time,
     /// Requests until the next pause.
     pub until_think: u32,
-    /// A wake-up is asked for at this time.
+    /// Time of the wake-up that is asked for.
     pub wake: Time,
-    /// Commands on zones are sent alone, and the last request was one.
+    /// Whether commands on zones are sent alone, and whether the last request was one.
     is_exclusive: bool,
     is_alone: bool,
-    /// A request of it has failed; it ended with a write that the drive refused.
+    /// Whether a request has failed, and whether the job ended with a write that the drive refused.
     pub has_failed: bool,
     pub is_refused: bool,
     pub stats: JobStats,
-    /// Requests of the skipped beginning, which no figure has.
+    /// Requests of the skipped beginning, which count in no figure.
     skipped: Skipped,
 }
 
-/// Requests of the skipped beginning of a run.
+/// Counts of the skipped beginning of a run.
 #[derive(Debug, Clone, Copy, Default)]
 struct Skipped {
     requests: u64,
     latencies_ns: u128,
 }
 
-/// The depth that a job kept: its requests under way while it had more to send.
+/// Queue depth that a job kept: its requests under way while it had more to send.
 #[derive(Debug, Clone, Copy)]
 pub struct Depth {
     /// Mean number of requests under way, from their latencies.
@@ -83,9 +84,9 @@ pub struct Depth {
 }
 
 impl Runner {
-    /// A job of group `group` that has not started.
+    /// Runner of a job in group `group` that has not started.
     pub fn new(job: Job, group: u32) -> Self {
-        // What has rates goes by the time at which it is drawn.
+        // A job with rates goes by the time at which a request is drawn: it draws none ahead.
         let is_exclusive = job.source.is_exclusive();
         let paced = matches!(job.pace, Pace::Paced { .. }) || is_exclusive;
         Self {
@@ -119,7 +120,7 @@ impl Runner {
         }
     }
 
-    /// Sends no more, and everything it sent is complete.
+    /// Whether the job sends no more, and everything it sent is complete.
     pub fn is_over(&self) -> bool {
         self.phase == Phase::Over && self.in_flight == 0
     }
@@ -128,14 +129,14 @@ impl Runner {
         (self.phase, self.over_at) = (Phase::Over, now);
     }
 
-    /// Sends no more, whatever it still had to send; what it has sent is completed.
+    /// Ends the sending, whatever is left to send. Requests under way are completed.
     pub fn stop(&mut self, now: Time) {
         if self.phase == Phase::Running {
             self.end_sending(now);
         }
     }
 
-    /// Counts from `now` on, and keeps of what came before only what tells its depth.
+    /// Begins to count at `now`, and keeps of earlier requests only the counts for the depth.
     pub fn count_from(&mut self, now: Time) {
         let before = std::mem::take(&mut self.stats);
         self.skipped.requests += before.requests();
@@ -148,8 +149,8 @@ impl Runner {
         }
     }
 
-    /// A request has failed: whether it was refused, as only writes are, and is none. A drive that
-    /// refuses one write refuses all, so that ends the job, as an error does in fio.
+    /// Notes a failed request. True for a refused write, which is not counted: a drive that refuses
+    /// one write refuses all, so that ends the job, as an error does in fio.
     #[cold]
     pub fn fail(&mut self, op: Op, now: Time) -> bool {
         self.has_failed = true;
@@ -163,7 +164,7 @@ impl Runner {
         true
     }
 
-    /// How many of its requests were under way; `None` before it is over, and where `ramp` or a
+    /// Mean number of requests under way; `None` before the job is over, and where `ramp` or a
     /// refusal leaves latencies out.
     pub fn depth(&self) -> Option<Depth> {
         let window = self.over_at.since(self.start);
@@ -176,8 +177,8 @@ impl Runner {
         Some(Depth { mean, window, requests: self.skipped.requests + self.stats.requests() })
     }
 
-    /// The time of the next request to send, if there is one. Others are drawn ahead of it, so that
-    /// the drive can prepare for them.
+    /// Time of the next request to send, if there is one. Others are drawn ahead of it, so that the
+    /// drive can prepare for them.
     #[inline]
     pub fn next(&mut self, ssd: &Ssd) -> Result<Option<Time>> {
         if self.requests.len() - self.queued <= self.ahead.saturating_sub(DRAWN) && !self.exhausted
@@ -189,7 +190,7 @@ impl Runner {
 
     #[inline(never)]
     fn draw(&mut self, ssd: &Ssd) -> Result<()> {
-        // What was asked for with those drawn last has had time to come.
+        // The drive's prefetches for the last draw have had time to arrive.
         for arrival in self.requests.iter().rev().take(DRAWN) {
             ssd.prefetch_blocks(&arrival.request);
         }
@@ -203,14 +204,14 @@ impl Runner {
         Ok(())
     }
 
-    /// The drive fetches the oldest request; returns its arrival time and the request.
+    /// Fetches the oldest request of the queue for the drive, with its arrival time.
     #[inline]
     pub fn fetch(&mut self) -> Option<Arrival> {
         self.queued = self.queued.checked_sub(1)?;
         self.requests.pop_front()
     }
 
-    /// A request of it is complete.
+    /// Notes a completed request of the job.
     #[inline]
     pub fn completed(&mut self, request: &Request) {
         self.in_flight -= 1;
@@ -219,14 +220,14 @@ impl Runner {
         }
     }
 
-    /// Whether as many requests as it keeps at a time are under way.
+    /// Whether the job has as many requests under way as its depth.
     #[inline]
     pub fn is_full(&self) -> bool {
         self.in_flight >= self.depth
     }
 
-    /// When the next request, which its source wants sent `at`, may be sent and from when its
-    /// latency counts; `None` where only a completion can tell.
+    /// Earliest time to send the next request, which its source wants sent `at`, and the time from
+    /// which its latency counts; `None` where only a completion can tell.
     #[inline]
     pub fn due(&self, at: Time, now: Time) -> Option<(Time, Time)> {
         if self.job.think.is_some() && self.until_think == 0 && self.in_flight > 0 {
@@ -242,7 +243,7 @@ impl Runner {
         match &self.job.pace {
             Pace::Closed { .. } => Some((earliest, now.max(earliest))),
             Pace::Open => {
-                // Only the head waits in the queue: the others stay in the source.
+                // Only one request waits in the queue: the others stay in the source.
                 let at = self.start.saturating_add(at);
                 (self.queued == 0).then_some((at.max(self.start), at))
             }
@@ -255,7 +256,7 @@ impl Runner {
         }
     }
 
-    /// The next request goes into the queue, `now`; its latency counts from `arrival`.
+    /// Puts the next request into the queue at `now`. Its latency counts from `arrival`.
     #[inline]
     pub fn send(&mut self, arrival: Time, now: Time, submit_time: Time) {
         let next = &mut self.requests[self.queued];
@@ -271,7 +272,7 @@ impl Runner {
             if self.until_think == 0 {
                 self.until_think = every;
             }
-            // A flush belongs to the writes before it.
+            // A flush does not count for the pause: it belongs to the writes before it.
             self.until_think -= u32::from(op != Op::Flush);
         }
     }

@@ -1,7 +1,7 @@
-//! Requests that are offered one by one: those of clients, which no source knows ahead.
+//! Requests offered one by one: those of clients, which no source knows ahead.
 //!
-//! The job of a served run has no source, and sends nothing itself. Whoever serves offers each
-//! request when it comes, and goes on event by event: he alone knows how far time may go.
+//! The job of a served run has no source, and sends nothing itself. The server offers each request
+//! when it comes, and goes on event by event: it alone knows how far time may go.
 
 use super::exchange::{Plan, Service};
 use super::{MOST_JOBS, Run};
@@ -14,13 +14,13 @@ use ssd::{Completion, Cut, Step};
 use std::collections::VecDeque;
 use std::ops::Range;
 
-/// The name of the job that stands for all clients.
+/// Name of the job that stands for all clients.
 const NAME: &str = "clients";
 
-/// No request.
+/// Owner of an empty slot of the drive.
 const NOBODY: u32 = u32::MAX;
 
-/// The source of a job whose requests are offered: it has none of its own.
+/// Empty source of a job whose requests are offered.
 struct Nothing;
 
 impl Source for Nothing {
@@ -35,7 +35,7 @@ impl Source for Nothing {
     }
 }
 
-/// The job that stands for all clients of a drive.
+/// Job that stands for all clients of a drive.
 pub fn clients() -> Job {
     Job {
         name: NAME.to_owned(),
@@ -50,32 +50,32 @@ pub fn clients() -> Job {
     }
 }
 
-/// Requests that were offered and are not complete.
+/// Offered requests that are not complete.
 #[derive(Debug, Default)]
 pub(super) struct Offered {
-    /// Those that the drive has no room for.
+    /// Owner and request, for requests that the drive has no room for yet.
     waiting: VecDeque<(u32, Arrival)>,
-    /// By slot of the drive: whose request it holds.
+    /// Owner of the request in each slot of the drive.
     of_slot: Vec<u32>,
 }
 
-/// A request that was offered, and is complete.
+/// A completed request that was offered.
 #[derive(Debug)]
 pub struct Served {
-    /// Whose it is, as the offer said.
+    /// Owner of the request, as it was offered.
     pub owner: u32,
-    /// When.
+    /// Simulated time of the completion.
     pub at: Time,
-    /// What the drive says of it.
+    /// Completion as the drive reports it.
     pub completion: Completion,
-    /// Bytes of the drive that it has asked for in vain, in no order.
+    /// Byte ranges of the drive whose data are lost, in no order.
     pub unreadable: Vec<Range<u64>>,
-    /// Bytes that it has decoded, where codewords are kept.
+    /// Bytes that the request has decoded, where codewords are kept.
     pub found: Vec<Found>,
 }
 
 impl Run {
-    /// Begins a run whose requests are offered.
+    /// Begins a run of offered requests.
     pub fn serve(&mut self) {
         debug_assert!(!self.started && self.runners.len() < MOST_JOBS);
         self.started = true;
@@ -90,8 +90,8 @@ impl Run {
         self.under_way
     }
 
-    /// Offers a request, which arrives now. It fits the drive: it is aligned to sectors, and ends
-    /// inside.
+    /// Offers a request, which arrives now. It must be aligned to sectors, and end inside the
+    /// drive.
     pub fn offer(&mut self, owner: u32, request: Request) -> Result<()> {
         let now = self.ssd.now();
         self.runners[0].in_flight += 1;
@@ -104,7 +104,7 @@ impl Run {
         self.ssd.fault()
     }
 
-    /// Gives the drive what it has room for, the oldest first.
+    /// Gives the drive offered requests while it has room, the oldest first.
     fn take_offered(&mut self) {
         let Some(offered) = &self.offered else { return };
         let mut next = offered.waiting.front().copied();
@@ -112,7 +112,7 @@ impl Run {
             && self.ssd.has_room()
         {
             let reading = self.reading + self.touched(&request);
-            // One that is larger than all may be goes alone.
+            // A read beyond the limit of all reads goes alone.
             if reading > self.most_reading && self.reading > 0 {
                 return;
             }
@@ -126,7 +126,7 @@ impl Run {
         }
     }
 
-    /// Goes on by one event of the drive: the request that it completes, if any.
+    /// Advances by one event of the drive. Returns the request that it completes, if any.
     pub fn step_served(&mut self) -> Result<Option<Served>> {
         match self.ssd.step_event() {
             Some(Step::Completed(slot)) => {
@@ -167,12 +167,12 @@ impl Run {
         Ok(())
     }
 
-    /// Cuts the power of the drive: what is under way is lost. The run goes on once the drive has
+    /// Cuts the power of the drive: requests under way are lost. The run goes on once the drive has
     /// its power back. Refuses a drive without recovery, and one that is off.
     pub fn cut_served(&mut self) -> Result<Cut> {
         let cut = self.ssd.cut()?;
         let lost = self.under_way;
-        // They are under way up to now, and no longer.
+        // Lost requests are under way up to now.
         self.completions_ns += u128::from(self.ssd.now().0) * u128::from(lost);
         (self.under_way, self.reading) = (0, 0);
         self.runners[0].in_flight = 0;
@@ -183,7 +183,7 @@ impl Run {
         Ok(cut)
     }
 
-    /// Ends a run whose requests were offered. Nothing is under way.
+    /// Ends a run of offered requests, when none is under way.
     pub fn end_serving(&mut self) -> Result<()> {
         let now = self.ssd.now();
         for runner in &mut self.runners {

@@ -1,21 +1,21 @@
-//! Settling: the parts of a run, and whether what they show still changes.
+//! Settling: parts of a run, and whether a metric still changes over them.
 //!
 //! A run is cut into parts in which the host writes a quarter of the drive (or completes
-//! [`PART_READS`] requests without a write). Rules over the last of them say whether the
-//! run has settled.
+//! [`PART_READS`] requests without a write). A rule over the last parts decides whether the run has
+//! settled.
 
 use base::stats::Latency;
 use base::{Error, Result, Time};
 use ssd::ftl::FtlCounts;
 
-/// Parts of a drive write.
+/// Parts in one write of the whole drive.
 const PARTS: u64 = 4;
 
-/// Requests without a write that make a part.
+/// Requests without a write that make a part, where the goal is awaited.
 const PART_READS: u64 = 1 << 14;
 
-/// Parts after which a run that does not settle is given up: 25 drive writes, as the most rounds
-/// of SNIA's specification.
+/// Parts after which a run that does not settle is given up: 25 drive writes, the most rounds of
+/// SNIA's specification.
 const MOST_PARTS: usize = 100;
 
 /// Parts of the smallest window of [`Rule::Trend`]: two drive writes.
@@ -24,30 +24,30 @@ const WINDOW: usize = 8;
 /// Student's t, two-sided 95 %, with `WINDOW - 2` degrees of freedom.
 const STUDENT: f64 = 2.447;
 
-/// Largest drift over its window, relative to the mean, of a run that has settled by
+/// Largest drift over the window, relative to the mean, of a run that has settled by
 /// [`Rule::Trend`].
 const MOST_DRIFT: f64 = 0.1;
 
-/// Largest change of the units that hold data over a window, relative to them, and of the erased
-/// ones, relative to all, of a drive that stands still.
+/// Largest change over a window, on a drive that stands still: of mapped units relative to mapped
+/// units, and of erased units relative to all units.
 const MOST_FILLING: f64 = 0.02;
 
-/// What is watched.
+/// Metric whose settling is watched.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Metric {
-    /// Programmed over host units. Padding is left out: it depends on flushes and small writes,
-    /// and not on the state of the drive.
+    /// Write amplification: programmed units for each unit of the host. Padding is left out: it
+    /// depends on flushes and small writes, and not on the state of the drive.
     WriteAmplification,
-    /// Requests completed per second.
+    /// Requests completed in a second.
     Iops,
-    /// Bytes per second.
+    /// Bytes read and written in a second.
     Bandwidth,
     /// A percentile of the latency, in microseconds.
     Percentile(f64),
 }
 
 impl Metric {
-    /// Its name in reports and on the command line.
+    /// Name of the metric in reports and on the command line.
     pub fn name(self) -> String {
         match self {
             Self::WriteAmplification => "write_amplification".into(),
@@ -57,7 +57,7 @@ impl Metric {
         }
     }
 
-    /// The metric of a name. `key` is what errors call it.
+    /// Metric by its name; `key` is the key that errors name.
     pub fn parse(key: &str, name: &str) -> Result<Self> {
         match name {
             "write_amplification" => return Ok(Self::WriteAmplification),
@@ -74,14 +74,14 @@ impl Metric {
     }
 }
 
-/// When a metric counts as settled.
+/// Rule by which a metric counts as settled.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Rule {
     /// The last half of the run, of two drive writes at least, is cut into eight parts, and a line
     /// is fitted through them. The 95 % confidence interval of its drift from the first to the last
-    /// part must lie within 10 % of the mean. The drive must stand still: units that hold data and
-    /// erased units change by no more than 2 %. In every part blocks must have been reclaimed,
-    /// where the host writes: before that, a drive with free blocks looks settled.
+    /// part must lie within 10 % of the mean. The drive must stand still: mapped units and erased
+    /// units change by no more than 2 %. In every part blocks must have been reclaimed, where the
+    /// host writes: before that, a drive with free blocks looks settled.
     Trend,
     /// SNIA's Performance Test Specification: over the last five parts the highest and the lowest
     /// value differ by at most 20 % of the mean, and the line through them by at most 10 %. The
@@ -94,11 +94,11 @@ pub enum Rule {
 /// fio's rule: `steadystate` and the options beside it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FioRule {
-    /// The slope of a line is judged, and not the largest deviation from the mean.
+    /// Whether the slope of a line is judged, and not the largest deviation from the mean.
     pub is_slope: bool,
-    /// It must lie below this, in the metric's unit or in percent of the mean.
+    /// Limit of the slope or deviation, in the metric's unit or in percent of the mean.
     pub limit: f64,
-    /// The limit is a percentage.
+    /// Whether the limit is a percentage.
     pub is_percent: bool,
     /// Length of the window (`ss_dur`).
     pub window: Time,
@@ -108,12 +108,12 @@ pub struct FioRule {
     pub interval: Time,
 }
 
-/// A metric and its rule.
+/// Goal of settling: a metric and its rule.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Goal {
-    /// What is watched.
+    /// Metric that is watched.
     pub metric: Metric,
-    /// When it counts as settled.
+    /// Rule by which the metric counts as settled.
     pub rule: Rule,
 }
 
@@ -123,18 +123,18 @@ impl Default for Goal {
     }
 }
 
-/// The run at one moment: all that was done since its start.
+/// Counts of a run at one moment, since its start.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Mark {
-    /// When.
+    /// Simulated time of the mark.
     pub at: Time,
-    /// Requests completed.
+    /// Requests that were completed.
     pub completed: u64,
     /// Bytes written by the host.
     pub written: u64,
     /// Bytes read and written.
     pub bytes: u64,
-    /// What the FTL has done.
+    /// Counts of the FTL.
     pub ftl: FtlCounts,
     /// Units that hold data.
     pub mapped: u64,
@@ -144,26 +144,26 @@ pub struct Mark {
     pub physical: u64,
 }
 
-/// The parts of a run.
+/// Settling of a run: its goal, and the counts at the end of each part.
 #[derive(Debug)]
 pub struct Settling {
     goal: Goal,
-    /// The run waits for the goal: parts without writes count too.
+    /// Whether the run waits for the goal: parts without writes count then too.
     is_awaited: bool,
-    /// Bytes written at the last look, and requests completed when they last changed.
+    /// Bytes written at the last look, and requests completed when these bytes last changed.
     written: u64,
     wrote_at: u64,
-    /// Bytes of a part.
+    /// Bytes written by the host in a part.
     part_bytes: u64,
     capacity_bytes: u64,
-    /// The start, and the end of each part.
+    /// Counts at the start, and at the end of each part.
     marks: Vec<Mark>,
     /// Latencies up to each mark, where a percentile is watched.
     latencies: Vec<Latency>,
 }
 
 impl Settling {
-    /// From `start` on, on a drive of so many bytes.
+    /// Settling of a run from `start` on, on a drive of `capacity_bytes`.
     pub fn new(capacity_bytes: u64, start: Mark) -> Self {
         Self {
             goal: Goal::default(),
@@ -177,17 +177,17 @@ impl Settling {
         }
     }
 
-    /// Watches another metric, or by another rule. Before the run begins.
+    /// Sets another goal. To be called before the run begins.
     pub fn watch(&mut self, goal: Goal) {
         (self.goal, self.is_awaited) = (goal, true);
     }
 
-    /// What is watched.
+    /// Metric that is watched, and its rule.
     pub fn goal(&self) -> Goal {
         self.goal
     }
 
-    /// Whether latencies are wanted with every mark.
+    /// Whether every mark needs the latencies.
     pub fn keeps_latencies(&self) -> bool {
         matches!(self.goal.metric, Metric::Percentile(_))
     }
@@ -205,13 +205,13 @@ impl Settling {
             || (self.is_awaited && completed - self.wrote_at.max(from.completed) >= PART_READS)
     }
 
-    /// Ends a part.
+    /// Ends a part with the counts of its end.
     pub fn close(&mut self, mark: Mark, latency: Option<Latency>) {
         self.marks.push(mark);
         self.latencies.extend(latency);
     }
 
-    /// Whether a run that waits for the goal is to end: it has settled, or will not.
+    /// Whether a run that waits for the goal must end: it has settled, or is given up.
     pub fn is_over(&self) -> bool {
         let is_bounded = !matches!(self.goal.rule, Rule::Fio(_));
         self.settled_value().is_some() || (is_bounded && self.parts() >= MOST_PARTS)
@@ -222,7 +222,7 @@ impl Settling {
         (mark.written - self.marks[0].written) as f64 / self.capacity_bytes as f64
     }
 
-    /// The value over the window, where the run has settled.
+    /// Value of the metric over the window; `None` where the run has not settled.
     pub fn settled_value(&self) -> Option<f64> {
         let first = match self.goal.rule {
             Rule::Trend => self.trend()?,
@@ -232,7 +232,8 @@ impl Settling {
         self.value(first, self.parts())
     }
 
-    /// The value from the start of the run to `now`, with all latencies until then.
+    /// Value of the metric from the start of the run to `now`; `latency` holds all latencies until
+    /// then.
     pub fn run_value(&self, now: &Mark, latency: &Latency) -> Option<f64> {
         match self.goal.metric {
             Metric::Percentile(percent) => {
@@ -246,7 +247,7 @@ impl Settling {
         self.marks.len() - 1
     }
 
-    /// The value over the parts from one mark to another; `None` where there is none.
+    /// Value of the metric between two marks; `None` where it is not defined.
     fn value(&self, from: usize, to: usize) -> Option<f64> {
         match self.goal.metric {
             Metric::Percentile(percent) => {
@@ -267,14 +268,14 @@ impl Settling {
         }
     }
 
-    /// Values of the last `parts * size` parts, taken together in groups of `size`.
+    /// Values of the last `parts * size` parts, in groups of `size`.
     fn window(&self, parts: usize, size: usize) -> Option<Vec<f64>> {
         let first = self.parts().checked_sub(parts * size)?;
         let ends = (0..parts).map(|part| first + part * size);
         ends.map(|from| self.value(from, from + size)).collect()
     }
 
-    /// Whether the drive holds as much data since a mark, and has as many erased units: one that
+    /// Whether the drive holds as many mapped and erased units as at mark `from`: a drive that
     /// fills up will be slower, however steady it looks.
     fn stands_still(&self, from: usize) -> bool {
         let (from, to) = (&self.marks[from], &self.marks[self.parts()]);
@@ -329,7 +330,7 @@ impl Settling {
 
 /// Write amplification without padding between two counts; `None` where the host wrote nothing.
 pub fn amplification(from: &FtlCounts, to: &FtlCounts) -> Option<f64> {
-    // Signed: what a failed program had placed is taken back.
+    // Signed, as the units of a failed program are taken back.
     let change = |to: u64, from: u64| to as f64 - from as f64;
     let host = change(to.host_units, from.host_units);
     let other = change(to.moved_units, from.moved_units) + change(to.map.writes, from.map.writes);
@@ -341,10 +342,10 @@ fn range(values: &[f64]) -> f64 {
     most - values.iter().copied().fold(f64::MAX, f64::min)
 }
 
-/// A line through equally spaced values, by least squares.
+/// Line through equally spaced values, by least squares.
 struct Line {
     mean: f64,
-    /// Change from one value to the next, and its standard error.
+    /// Change from one value to the next, and the standard error of it.
     slope: f64,
     slope_error: f64,
 }

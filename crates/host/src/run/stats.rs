@@ -7,24 +7,24 @@ use ssd::ftl::FtlCounts;
 use ssd::ftl::contract::MapCounts;
 use ssd::request::Op;
 
-/// Counts of one kind of operation.
+/// Statistics of one operation in a job.
 #[derive(Debug, Clone, Default)]
 pub struct OpStats {
-    /// Latencies.
+    /// Latencies of the requests.
     pub latency: Latency,
-    /// Bytes asked for.
+    /// Bytes that the requests asked for.
     pub bytes: u64,
 }
 
-/// Counts of a job, or of all.
+/// Statistics of a job, or of all jobs.
 #[derive(Debug, Clone, Default)]
 pub struct JobStats {
-    /// By operation, in the order of [`Op::ALL`].
+    /// Statistics by operation, in the order of [`Op::ALL`].
     pub ops: [OpStats; Op::ALL.len()],
 }
 
 impl JobStats {
-    /// Counts one request.
+    /// Counts one request of the job.
     #[inline]
     pub fn record(&mut self, op: Op, bytes: u64, latency: Time) {
         let stats = &mut self.ops[op as usize];
@@ -32,7 +32,7 @@ impl JobStats {
         stats.bytes += bytes;
     }
 
-    /// Adds the counts of another job.
+    /// Adds the statistics of another job.
     pub fn merge(&mut self, other: &Self) {
         for (op, theirs) in self.ops.iter_mut().zip(&other.ops) {
             op.latency.merge(&theirs.latency);
@@ -40,7 +40,7 @@ impl JobStats {
         }
     }
 
-    /// Counts of one operation.
+    /// Statistics of one operation.
     pub fn of(&self, op: Op) -> &OpStats {
         &self.ops[op as usize]
     }
@@ -52,75 +52,75 @@ impl JobStats {
         all
     }
 
-    /// All latencies together, in ns.
+    /// Sum of all latencies, in ns.
     pub fn latencies_ns(&self) -> u128 {
         self.ops.iter().map(|op| op.latency.sum_ns()).sum()
     }
 
-    /// Requests counted.
+    /// Requests of all operations.
     pub fn requests(&self) -> u64 {
         self.ops.iter().map(|op| op.latency.count()).sum()
     }
 }
 
-/// What happened in one interval of simulated time.
+/// Counts of one interval of simulated time.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Bin {
-    /// Requests completed, of every kind.
+    /// Requests of all operations completed.
     pub requests: u64,
-    /// Reads completed.
+    /// Number of reads completed.
     pub reads: u64,
-    /// Writes completed.
+    /// Number of writes completed.
     pub writes: u64,
-    /// Bytes read.
+    /// Bytes of the completed reads.
     pub read_bytes: u64,
-    /// Bytes written.
+    /// Bytes of the completed writes.
     pub write_bytes: u64,
     /// Sum of all latencies, in ns.
     pub latency_sum_ns: u64,
     /// Longest latency, in ns.
     pub latency_max_ns: u64,
-    /// What the FTL has done so far, at the end.
+    /// Counts of the FTL at the end of the interval, since the start.
     pub ftl: FtlCounts,
-    /// Energy used beside the arrays so far, at the end.
+    /// Energy used outside the arrays up to the end of the interval, in microjoules.
     pub energy_uj: f64,
 }
 
 /// Throughput and latency over time: equal intervals that grow when there are too many.
 #[derive(Debug, Clone)]
 pub struct Series {
-    /// When the first interval begins.
+    /// Beginning of the first interval.
     pub from: Time,
     /// Length of an interval.
     pub interval: Time,
-    /// The intervals, in their order.
+    /// Intervals in the order of time.
     pub bins: Vec<Bin>,
-    /// End of the last of them.
+    /// End of the last interval.
     open_until: Time,
 }
 
 impl Series {
-    /// An empty one, from a time on.
+    /// Empty series that begins at a time.
     pub fn starting(from: Time) -> Self {
         let bins = Vec::with_capacity(Self::MOST);
         Self { from, interval: Time(100_000), bins, open_until: from }
     }
 
-    /// The ends of its intervals.
+    /// End times of the intervals.
     pub fn ends(&self) -> impl Iterator<Item = Time> {
         (1..=self.bins.len() as u64).map(|i| self.from.saturating_add(self.interval * i))
     }
 
-    /// Intervals kept at most; beyond, each two become one.
+    /// Most intervals: beyond it, each two become one.
     const MOST: usize = 4096;
 
-    /// Whether a completion `now` is the first of an interval, to be opened.
+    /// Whether a completion at `now` needs a new interval.
     #[inline]
     pub fn is_over(&self, now: Time) -> bool {
         now >= self.open_until
     }
 
-    /// Counts a completion, in the interval opened last: they come in the order of time.
+    /// Counts a completion in the last interval: completions come in the order of time.
     #[inline]
     pub fn record(&mut self, op: Op, bytes: u64, latency: Time) {
         let last = self.bins.len() - 1;
@@ -141,9 +141,9 @@ impl Series {
         bin.latency_max_ns = bin.latency_max_ns.max(latency.0);
     }
 
-    /// Opens the interval that holds `now`, and quiet ones before it. What the FTL has done, up to
-    /// `ftl`, and the energy used beside the arrays since the last one was opened are spread evenly
-    /// over that one and the quiet ones.
+    /// Opens the interval that holds `now`, and the quiet ones before it. The work of the FTL, up
+    /// to `ftl`, and the energy used outside the arrays since the last interval was opened are
+    /// spread evenly over that one and the quiet ones.
     #[cold]
     pub fn open(&mut self, now: Time, ftl: FtlCounts, energy_uj: f64) {
         let now = now.since(self.from);
@@ -154,7 +154,7 @@ impl Series {
             self.halve();
         }
         let index = (now.0 / self.interval.0) as usize;
-        // By time, for the intervals may have grown just now.
+        // Places are found by time, as the intervals may just have grown.
         let open = self.bins.len().saturating_sub(1);
         self.bins.resize((index + 1).max(self.bins.len()), Bin::default());
         let until = index as u64 * self.interval.0;
@@ -191,10 +191,10 @@ impl Series {
     }
 }
 
-/// Counts so many parts `of` the way from one to the other.
+/// Counts at `parts` of `of` equal steps from `from` to `to`.
 fn between(from: &FtlCounts, to: &FtlCounts, parts: u64, of: u64) -> FtlCounts {
     let at = |from: u64, to: u64| {
-        // Those of a program that failed are taken back.
+        // Signed, as the units of a failed program are taken back.
         let way = (i128::from(to) - i128::from(from)) * i128::from(parts) / i128::from(of);
         (i128::from(from) + way) as u64
     };
@@ -208,39 +208,40 @@ fn between(from: &FtlCounts, to: &FtlCounts, parts: u64, of: u64) -> FtlCounts {
     }
 }
 
-/// Every request, column by column.
+/// Log of every request, column by column.
 #[derive(Debug, Clone, Default)]
 pub struct RequestLog {
-    /// When it arrived in the host's queue, in ns.
+    /// Arrival in the host's queue, in ns.
     pub arrival_ns: Vec<u64>,
-    /// When the drive took it.
+    /// Fetch by the drive, in ns.
     pub start_ns: Vec<u64>,
-    /// When it was complete.
+    /// Completion of the request, in ns.
     pub completion_ns: Vec<u64>,
-    /// Operation, as a number of [`Op::ALL`].
+    /// Operation, as an index of [`Op::ALL`].
     pub op: Vec<u8>,
-    /// Job, by its place in the file.
+    /// Number of the job, by its place in the file.
     pub job: Vec<u16>,
-    /// First byte.
+    /// First byte of the request.
     pub offset: Vec<u64>,
-    /// Bytes.
+    /// Length of the request in bytes.
     pub bytes: Vec<u64>,
-    /// Time waiting for dies, buses and decoders.
+    /// Time spent waiting for dies, buses and decoders, in ns.
     pub queue_ns: Vec<u64>,
-    /// Time in the array.
+    /// Time in the array, in ns.
     pub flash_ns: Vec<u64>,
-    /// Time on a bus.
+    /// Time on a bus, in ns.
     pub bus_ns: Vec<u64>,
-    /// Time in a decoder.
+    /// Time in a decoder, in ns.
     pub ecc_ns: Vec<u64>,
-    /// Data were lost.
+    /// Whether data were lost.
     pub failed: Vec<bool>,
-    /// In the report's figures: complete after the ramp time of its job.
+    /// Whether the request counts in the report's figures: it is complete after the ramp time of
+    /// its job.
     pub measured: Vec<bool>,
 }
 
 impl RequestLog {
-    /// Adds a request that completed `now`.
+    /// Adds a request that completed at `now`.
     pub fn push(&mut self, done: &Completion, job: u16, now: Time, measured: bool) {
         self.arrival_ns.push(done.arrival.0);
         self.start_ns.push(done.start.0);
@@ -257,12 +258,12 @@ impl RequestLog {
         self.measured.push(measured);
     }
 
-    /// Requests held.
+    /// Number of requests in the log.
     pub fn len(&self) -> usize {
         self.op.len()
     }
 
-    /// Whether it holds none.
+    /// Whether the log is empty.
     pub fn is_empty(&self) -> bool {
         self.op.is_empty()
     }
@@ -272,7 +273,7 @@ impl RequestLog {
 mod tests {
     use super::*;
 
-    /// A completion of a read that took 10 ns, when so many units had been moved.
+    /// Completes a read that took 10 ns, when `moved_units` units had been moved.
     fn complete(series: &mut Series, now: Time, moved_units: u64) {
         if series.is_over(now) {
             series.open(now, FtlCounts { moved_units, ..FtlCounts::default() }, 0.0);
@@ -280,8 +281,8 @@ mod tests {
         series.record(Op::Read, 4096, Time(10));
     }
 
-    /// However long the run, the intervals stay few and nothing is lost. What was moved stands
-    /// where it was: a unit with each completion.
+    /// The intervals stay few and lose nothing, however long the run. Moves stay in their place:
+    /// one unit with each completion.
     #[test]
     fn series_keeps_every_request_in_bounded_memory() {
         let mut series = Series::starting(Time::ZERO);
@@ -297,13 +298,13 @@ mod tests {
         let (_, closed) = series.bins.split_last().unwrap();
         for (i, bin) in closed.iter().enumerate() {
             reads += bin.reads;
-            // One is moved in each pause between two reads, and whole at its end.
+            // One unit is moved in each pause between two reads, and is whole at its end.
             let moved = bin.ftl.moved_units;
             assert!(moved == reads || moved + 1 == reads, "{moved} {reads} after interval {i}");
         }
     }
 
-    /// What is moved while nothing completes is no burst before the pause, nor one after it.
+    /// Moves in a pause without completions are spread evenly, with no burst before or after.
     #[test]
     fn moves_of_a_pause_are_spread_over_it() {
         let mut series = Series::starting(Time::ZERO);

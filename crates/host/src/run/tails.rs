@@ -1,4 +1,5 @@
-//! Tails: what slow requests waited for, by latency, and the slowest of them one by one.
+//! Tails: the time of requests by cause, in buckets of latency, and the slowest requests one by
+//! one.
 
 use base::Time;
 use ssd::Completion;
@@ -7,18 +8,18 @@ use ssd::request::Op;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Buckets of each doubling of the latency: one is 1.1 % wide.
+/// Buckets for each doubling of the latency, each 1.1 % wide.
 const PARTS: u32 = 64;
 
-/// Requests that are kept one by one.
+/// Number of slowest requests that are kept one by one.
 const SLOWEST: usize = 1000;
 
 /// Requests of about the same latency.
 #[derive(Debug, Clone, Copy)]
 pub struct Bucket {
-    /// Requests.
+    /// Requests in the bucket.
     pub requests: u64,
-    /// Time by cause, over all of them, in nanoseconds.
+    /// Time of all its requests by cause, in nanoseconds.
     pub causes: [u64; CAUSES],
 }
 
@@ -26,37 +27,38 @@ impl Bucket {
     const EMPTY: Self = Self { requests: 0, causes: [0; CAUSES] };
 }
 
-/// One of the slowest requests. They are ordered by latency, then by arrival.
+/// One of the slowest requests, ordered by latency, then by arrival.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Slow {
-    /// From arrival to completion, in nanoseconds.
+    /// Latency from arrival to completion, in nanoseconds.
     pub latency_ns: u64,
-    /// When it arrived, in nanoseconds.
+    /// Arrival time in nanoseconds.
     pub arrival_ns: u64,
-    /// Operation, as a number of [`Op::ALL`].
+    /// Operation, as an index of [`Op::ALL`].
     pub op: u8,
-    /// First byte.
+    /// First byte of the request.
     pub offset: u64,
-    /// Bytes.
+    /// Length of the request in bytes.
     pub bytes: u64,
-    /// Die that it waited for last; none where it came from the buffer.
+    /// Last die that the request waited for; `None` where its data came from the buffer.
     pub die: Option<u32>,
     /// Time by cause, in nanoseconds.
     pub causes: [u64; CAUSES],
 }
 
-/// What all requests waited for.
+/// Time of all requests by cause, with the slowest requests.
 #[derive(Debug, Default)]
 pub struct Tails {
-    /// By operation, then by latency: see [`Tails::edge_ns`].
+    /// Buckets by operation, then by latency: see [`Tails::edge_ns`].
     buckets: [Vec<Bucket>; Op::ALL.len()],
     slowest: BinaryHeap<Reverse<Slow>>,
-    /// Largest difference of a latency and the sum of its causes, in nanoseconds: a defect.
+    /// Largest difference between a latency and the sum of its causes, in nanoseconds; 0 unless the
+    /// accounts have a defect.
     pub error_ns: u64,
 }
 
 impl Tails {
-    /// Adds a request.
+    /// Adds one completed request.
     pub fn record(&mut self, done: &Completion, latency: Time, account: &Account) {
         let latency_ns = latency.ns();
         self.error_ns = self.error_ns.max(account.total().ns().abs_diff(latency_ns));
@@ -86,12 +88,12 @@ impl Tails {
         self.slowest.push(Reverse(slow));
     }
 
-    /// The buckets of an operation, from the shortest latencies on.
+    /// Buckets of an operation, by rising latency.
     pub fn buckets(&self, op: Op) -> &[Bucket] {
         &self.buckets[op as usize]
     }
 
-    /// Latencies of bucket `index` are at most this, and more than that of the one before.
+    /// Largest latency of bucket `index`, in ns.
     pub fn edge_ns(index: usize) -> u64 {
         let (octave, part) = (index as u32 / PARTS, index as u64 % u64::from(PARTS));
         match octave {
@@ -100,7 +102,7 @@ impl Tails {
         }
     }
 
-    /// The slowest requests, from the slowest on.
+    /// Slowest requests, the slowest first.
     pub fn slowest(&self) -> Vec<Slow> {
         let mut list: Vec<Slow> = self.slowest.iter().map(|Reverse(slow)| *slow).collect();
         list.sort_unstable_by(|a, b| b.cmp(a));
@@ -108,7 +110,8 @@ impl Tails {
     }
 }
 
-/// The bucket of a latency: exact below `PARTS` ns, and `PARTS` to each doubling from there on.
+/// Index of the bucket of a latency: exact below `PARTS` ns, and `PARTS` to each doubling from
+/// there on.
 fn bucket(ns: u64) -> usize {
     let bits = u64::BITS - ns.leading_zeros();
     let least = PARTS.ilog2() + 1;

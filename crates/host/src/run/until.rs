@@ -1,38 +1,38 @@
-//! End of a run by its own course: after so many requests, a time, drive writes, or once settled.
+//! End of a run before its jobs end: after requests, a time, drive writes, or once it has settled.
 
 use super::Tally;
 use super::settling::{Goal, Metric, Rule};
 use base::{Error, Result, Time};
 
-/// When a run ends. Its jobs are repeated as often as that takes.
+/// Condition that ends a run. The jobs are repeated until it holds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Until {
-    /// So many requests are complete.
+    /// Number of completed requests.
     Requests(u64),
-    /// So much time has passed.
+    /// Simulated time that has passed.
     Time(Time),
-    /// The host has written the drive so many times.
+    /// Number of times that the host has written the whole drive.
     DriveWrites(f64),
-    /// A metric has settled, or does not do so.
+    /// A metric has settled, or the run is given up.
     Settled(Goal),
 }
 
-/// The end of a run as numbers, of which the first that is reached counts.
+/// End of a run as numbers, of which the first that is reached counts.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct End {
     /// Requests that are complete.
     pub completed: u64,
-    /// Simulated time.
+    /// Simulated time of the end.
     pub time: Time,
-    /// Bytes that the host has written.
+    /// Bytes written by the host.
     pub write_bytes: u64,
 }
 
 impl End {
-    /// Of a run that its jobs end.
+    /// End of a run that only its jobs end.
     pub const NEVER: Self = Self { completed: u64::MAX, time: Time::NEVER, write_bytes: u64::MAX };
 
-    /// Of a run on a drive of so many bytes. One that is to settle does not know its end.
+    /// End of a run on a drive of `capacity_bytes`; `NEVER` for a run that is to settle.
     pub fn of(until: Until, capacity_bytes: u64) -> Self {
         match until {
             Until::Requests(completed) => Self { completed, ..Self::NEVER },
@@ -45,7 +45,7 @@ impl End {
         }
     }
 
-    /// The same, counted from where so much had been done.
+    /// Moves the end by the counts and the time of a skipped beginning.
     pub fn after(self, before: &Tally, time: Time) -> Self {
         Self {
             completed: self.completed.saturating_add(before.completed),
@@ -59,8 +59,8 @@ const EXPECTED: &str = "settled, settled=METRIC, pts, pts=METRIC, requests as 10
                         time as 2s, or drive writes as 1.5x";
 
 impl Until {
-    /// How long the skipped beginning of a run is: read as an end, where 0 of any unit skips
-    /// nothing.
+    /// Reads the length of the skipped beginning of a run: read like an end, where 0 of any unit
+    /// skips nothing.
     pub fn parse_skip(text: &str) -> Result<Option<Self>> {
         let number = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
         if number.parse() == Ok(0.0) && Self::parse("skip", &text.replacen(number, "1", 1)).is_ok()
@@ -70,7 +70,7 @@ impl Until {
         Self::parse("skip", text).map(Some)
     }
 
-    /// Reads `settled=p99.9`, `pts`, `100000`, `2s`, `1.5x`. `key` is what errors call it.
+    /// Reads `settled=p99.9`, `pts`, `100000`, `2s`, `1.5x`. `key` is the key that errors name.
     pub fn parse(key: &str, text: &str) -> Result<Self> {
         let refuse = || Error::new(key, format!("`{text}`")).expected(EXPECTED);
         let (name, metric) = text.split_once('=').unwrap_or((text, "write_amplification"));

@@ -1,9 +1,9 @@
-//! Tests of the rules: what has settled, and what only looks so.
+//! Tests of the rules: runs that have settled, and runs that only look so.
 
 use super::*;
 
-/// A run of a drive of 4000 bytes whose parts have these write amplifications and reclaim so many
-/// blocks each.
+/// A run on a drive of 4000 bytes. Its parts have these write amplifications, and each reclaims
+/// `blocks` blocks.
 fn run(goal: Goal, parts: impl IntoIterator<Item = f64>, blocks: u64) -> Settling {
     let mut settling = Settling::new(4000, Mark::default());
     settling.watch(goal);
@@ -26,9 +26,9 @@ fn run(goal: Goal, parts: impl IntoIterator<Item = f64>, blocks: u64) -> Settlin
 fn a_level_settles_and_a_drift_does_not() {
     let settled = |parts: Vec<f64>| run(Goal::default(), parts, 1).settled_value();
     assert!((settled(vec![2.0; 8]).unwrap() - 2.0).abs() < 1e-9);
-    // Less than two drive writes say nothing.
+    // Less than two drive writes do not settle.
     assert_eq!(settled(vec![2.0; 7]), None);
-    // A rise of a tenth of the mean, and one of half of that.
+    // A rise of a tenth of the mean, and one of half that size.
     let rise = |by: f64| (0..8).map(|i| 2.0 + 2.0 * by * f64::from(i) / 7.0).collect::<Vec<_>>();
     assert_eq!(settled(rise(0.12)), None);
     assert!(settled(rise(0.05)).is_some());
@@ -41,14 +41,14 @@ fn a_level_settles_and_a_drift_does_not() {
     assert!((settled(late.collect()).unwrap() - 3.0).abs() < 1e-9);
 }
 
-/// A drive with free blocks amplifies nothing, and has not settled.
+/// A drive with free blocks has a write amplification of 1, and has not settled.
 #[test]
 fn a_drive_that_collects_nothing_has_not_settled() {
     assert_eq!(run(Goal::default(), [1.0; 20], 0).settled_value(), None);
     assert!(run(Goal::default(), [1.0; 20], 1).settled_value().is_some());
 }
 
-/// Nothing that never settles goes on for ever.
+/// A run that never settles is given up.
 #[test]
 fn a_run_that_does_not_settle_is_given_up() {
     let swings = (0..100).map(|i| if i / 16 % 2 == 0 { 1.0 } else { 9.0 });
@@ -87,7 +87,7 @@ fn the_rule_of_fio() {
     assert!(settled(rule, vec![2.0; 6]).is_some());
     assert_eq!(settled(rule, vec![2.0; 5]), None);
     assert_eq!(settled(rule, vec![2.0, 2.0, 2.0, 2.0, 2.0, 2.3]), None);
-    // 500,000 a second, and 20,000 less with every second.
+    // A rate of 500,000 a second that falls by 20,000 every second.
     let slower: Vec<f64> = (0..6).map(|i| 1e6 / (5e5 - 2e4 * f64::from(i))).collect();
     let slope = FioRule { is_slope: true, is_percent: false, ..rule };
     assert!(settled(FioRule { limit: 20_100.0, ..slope }, slower.clone()).is_some());
