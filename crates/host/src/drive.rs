@@ -1,4 +1,4 @@
-//! A drive without a host: built from its parameters, preconditioned, aged, cloned, and lent to one
+//! A drive between runs: built from its parameters, preconditioned, aged, cloned, and lent to one
 //! run after another. `saved` keeps it in a file.
 
 use crate::config::Loaded;
@@ -14,14 +14,14 @@ use ssd::ftl::contract::Wear;
 use ssd::precondition::{Precondition, Preconditioning};
 use ssd::{Cut, Ssd, Started};
 
-/// A drive, between runs.
+/// A drive between runs, with its configuration and history.
 pub struct Drive {
-    /// The configuration that it was built from.
+    /// Configuration that the drive was built from.
     pub loaded: Loaded,
     memory_limit: u64,
     ssd: Ssd,
     life: Life,
-    /// Bytes of clients, where it was loaded with them.
+    /// Bytes of clients from the file of the drive, if it holds any.
     pub(crate) bytes: Option<SavedBytes>,
 }
 
@@ -29,9 +29,9 @@ pub struct Drive {
 #[derive(Clone)]
 pub(crate) struct Life {
     pub(crate) preconditioning: Preconditioning,
-    /// The chips know their data: a run has begun, or time has passed.
+    /// Whether the chips hold data with an age: a run has begun, or time has passed.
     is_in_use: bool,
-    /// Runs that have begun on it.
+    /// Number of runs that have begun.
     runs: u64,
 }
 
@@ -52,7 +52,7 @@ impl State for Life {
 }
 
 impl Life {
-    /// Begins a run.
+    /// Begins a run on the drive.
     pub(crate) fn start(&mut self, ssd: &mut Ssd, pe_cycles: u32) {
         self.runs += 1;
         if std::mem::replace(&mut self.is_in_use, true) {
@@ -62,7 +62,7 @@ impl Life {
         }
     }
 
-    /// Begins the use of a drive without a run.
+    /// Begins the use of the drive without a run.
     fn put_to_use(&mut self, ssd: &mut Ssd, pe_cycles: u32) {
         if !std::mem::replace(&mut self.is_in_use, true) {
             ssd.load_chips(pe_cycles);
@@ -93,30 +93,30 @@ impl Drive {
         Ok(())
     }
 
-    /// Does a part of the preconditioning: whether it is finished.
+    /// Performs a part of the preconditioning; true when it is finished.
     pub fn advance_precondition(&mut self) -> Result<bool> {
         self.life.preconditioning.advance(self.ssd.ftl_mut())?;
         Ok(self.life.preconditioning.is_done())
     }
 
-    /// Whether its preconditioning has ended.
+    /// Whether the preconditioning has ended.
     pub fn is_preconditioned(&self) -> bool {
         self.life.preconditioning.is_done()
     }
 
-    /// The state that it was brought into before its first run.
+    /// State that preconditioning brings the drive into before its first run.
     pub fn preconditioned_to(&self) -> Precondition {
         self.life.preconditioning.goal()
     }
 
-    /// Units written by preconditioning, and the least that will be.
+    /// Units written by preconditioning, and the least that will be written.
     pub fn precondition_progress(&mut self) -> (u64, u64) {
         self.life.preconditioning.progress(self.ssd.ftl_mut())
     }
 
-    /// Lets `hours` pass at once: all that is stored is older by them. A drive that `has_power`
-    /// refreshes its data meanwhile, if it does so at all: what that took. Refuses negative hours
-    /// and more than a device can count.
+    /// Lets `hours` pass at once for the stored data. A drive that `has_power` refreshes its data
+    /// meanwhile, if it has refresh. Returns the work of refresh. Refuses negative hours and more
+    /// than a device can count.
     pub fn age(&mut self, hours: f64, has_power: bool) -> Result<Refreshed> {
         const MOST: f64 = 8766.0 * 100.0;
         if !(0.0..=MOST).contains(&hours) {
@@ -138,20 +138,21 @@ impl Drive {
         Ageing::new(&self.ssd, cycles, self.loaded.config.seed)
     }
 
-    /// Does a part of that: whether it is over, because the blocks have their cycles or the drive
-    /// takes no more writes.
+    /// Performs a part of the ageing. True when the blocks have their cycles or the drive takes no
+    /// more writes.
     pub fn advance_ageing(&mut self, ageing: &mut Ageing) -> Result<bool> {
         const UNITS: u64 = 1 << 17;
         ageing.advance(&mut self.ssd, UNITS)?;
         Ok(ageing.is_over())
     }
 
-    /// Whether the drive takes no more writes: a block has failed, and none was left to replace it.
+    /// Whether the drive takes no more writes: a block has failed, and no spare was left to replace
+    /// it.
     pub fn is_read_only(&self) -> bool {
         self.ssd.read_only_at().is_some()
     }
 
-    /// Program/erase cycles of the blocks in use. Preconditioning leaves those that the drive was
+    /// P/E cycles of the blocks in use. Preconditioning adds none to the cycles that the drive was
     /// built with.
     pub fn wear(&self) -> Wear {
         if self.life.is_in_use {
@@ -161,26 +162,26 @@ impl Drive {
         Wear { min: cycles, mean: cycles.into(), max: cycles }
     }
 
-    /// Program/erase cycles of each block, those that are out of use too.
+    /// P/E cycles of each block, also of those out of use.
     pub fn block_cycles(&mut self) -> Vec<u32> {
         self.put_to_use();
         self.ssd.block_cycles()
     }
 
-    /// Begins its use, if no run has.
+    /// Begins the use of the drive, if no run has.
     pub(crate) fn put_to_use(&mut self) {
         self.life.put_to_use(&mut self.ssd, self.loaded.config.age.pe_cycles);
     }
 
-    /// Cuts the power of the drive: its memory is gone, what is on flash stays. Refuses a drive
+    /// Cuts the power of the drive: its memory is lost, and data on flash stay. Refuses a drive
     /// without recovery, or one that is off.
     pub fn cut(&mut self) -> Result<Cut> {
         self.put_to_use();
         self.ssd.cut()
     }
 
-    /// Goes on with the start-up after a cut, for so many events of the drive: what it took, once
-    /// the drive is ready. Refuses a drive whose power has not been cut.
+    /// Advances the start-up after a cut by `events` events of the drive. Returns the work of the
+    /// start-up once the drive is ready. Refuses a drive whose power has not been cut.
     pub fn recover(&mut self, events: u64) -> Result<Option<Started>> {
         if self.ssd.is_on() || self.ssd.is_off() {
             self.ssd.power_on(&self.loaded.config)?;
@@ -188,12 +189,12 @@ impl Drive {
         self.ssd.advance_start_up(events)
     }
 
-    /// Whether its power has been cut.
+    /// Whether the power of the drive has been cut.
     pub fn is_off(&self) -> bool {
         self.ssd.is_off()
     }
 
-    /// The same drive once more. Refuses while anything is under way in it.
+    /// Clones the drive. Refuses while anything is under way in it.
     pub fn twin(&self) -> Result<Self> {
         let ssd = self.ssd.twin(&self.loaded.config, self.memory_limit)?;
         let (loaded, life) = (self.loaded.clone(), self.life.clone());
@@ -201,13 +202,13 @@ impl Drive {
         Ok(Self { loaded, memory_limit: self.memory_limit, ssd, life, bytes })
     }
 
-    /// Bytes that a host sees.
+    /// Capacity that a host sees, in bytes.
     pub fn capacity_bytes(&self) -> u64 {
         self.ssd.capacity_bytes()
     }
 
-    /// Seed of the jobs of its next run: that of the drive for the first one, and then another one
-    /// for each, so that no run repeats the addresses of the one before.
+    /// Seed for the jobs of the next run: the drive's own for the first run, and another one for
+    /// each later run, so that no run repeats the addresses of the one before.
     pub(crate) fn seed_of_jobs(&self) -> u64 {
         let seed = self.loaded.config.seed;
         match self.life.runs {
@@ -216,18 +217,18 @@ impl Drive {
         }
     }
 
-    /// Its zones, where it has any.
+    /// Zones of the drive; `None` without zones.
     pub fn zoning(&self) -> Option<Zoning> {
         let layout = self.ssd.zone_layout()?;
         Some(Zoning { layout, unit: self.ssd.unit_bytes() })
     }
 
-    /// Its placement handles: the streams of the host that it keeps apart.
+    /// Placement handles of the drive: host streams that it keeps apart.
     pub fn handles(&self) -> u32 {
         self.ssd.streams()
     }
 
-    /// The drive itself, for senders of requests.
+    /// The simulated drive itself, for senders of requests.
     pub fn ssd(&mut self) -> &mut Ssd {
         &mut self.ssd
     }
@@ -236,7 +237,7 @@ impl Drive {
         (self.loaded, self.memory_limit, self.ssd, self.life)
     }
 
-    /// The drive returned by a run: at time zero again, ready for another run.
+    /// Takes back the drive from a run: at time zero again, ready for another run.
     pub(crate) fn from_run(
         loaded: Loaded,
         memory_limit: u64,

@@ -3,12 +3,11 @@
 //! The text of a drive, and a trace or a fio job file, come in; a report goes out:
 //!
 //! - `config`: drive files and presets, to one checked configuration
-//! - `request`: the contract between those who send requests and the run loop
-//! - `workload`: where a random request starts (a family of distributions)
-//! - `fio`: job files, and the requests they ask for
+//! - `request`: the contract between senders of requests and the run loop
+//! - `workload`: start addresses of random requests (a family of distributions)
+//! - `fio`: job files, and the requests of their jobs
 //! - `trace`: recorded traces, replayed (with the family of their formats)
-//! - `run`: the run loop and what it counts
-//! - `device`: a drive that real clients use as a disk
+//! - `run`: the run loop and its statistics
 //! - `drive`: a drive between runs: preconditioned, aged, cloned
 //! - `device`: a drive as a block device that clients mount
 //! - `lifetime`: a drive that is aged by the writes of a workload, without time

@@ -1,8 +1,8 @@
 //! A lifetime under a workload: its writes and trims age a drive, without time.
 //!
-//! Jobs take turns so that each has its share of the writes, which a run with time has told. Jobs
-//! before the last stonewall come once, those behind it again and again. Reads and flushes are left
-//! out, and a unit that a write touches is written whole.
+//! Jobs take turns so that each has its share of the writes, which an earlier run with time has
+//! measured. Jobs before the last stonewall come once, those after it again and again. Reads and
+//! flushes are left out, and a unit that a write touches is written whole.
 
 use crate::drive::Drive;
 use crate::request::{Arrival, Job, Source};
@@ -12,25 +12,25 @@ use ssd::ageing::{Goal, Lifetime, Totals, Touch};
 use ssd::ftl::Lpn;
 use ssd::request::{Op, Request};
 
-/// Requests in a row without a write or a trim after which a job counts as one that has none.
+/// Requests in a row without a write or a trim after which a job counts as one without any.
 const MOST_OTHERS: u64 = 10_000_000;
 
-/// A job whose writes and trims are wanted.
+/// A job that takes turns in writing and trimming.
 struct Lane {
     name: String,
     source: Box<dyn Source>,
-    /// Its share of the bytes.
+    /// Share of the job in the bytes written and trimmed.
     weight: f64,
-    /// Bytes that it has written or trimmed, over its share.
+    /// Bytes that the job has written or trimmed, divided by its share.
     done: f64,
 }
 
-/// The writes and trims of a workload, in turns.
+/// Writes and trims of a workload, in turns.
 struct Turns {
-    /// Jobs that run at a time, the next ones last.
+    /// Groups of jobs that run at a time; the last element comes next.
     phases: Vec<Vec<Lane>>,
     unit_bytes: u64,
-    /// Bytes that were to be written, and units for them.
+    /// Bytes that the host wrote, and units written for them.
     written: (u64, u64),
 }
 
@@ -65,7 +65,7 @@ impl Turns {
         Ok(Self { phases, unit_bytes, written: (0, 0) })
     }
 
-    /// Puts the units of the next write or trim behind those that are there.
+    /// Appends the units of the next write or trim to `into`.
     fn draw(&mut self, into: &mut Vec<Touch>) -> Result<()> {
         let mut others = 0;
         while let Some(lanes) = self.phases.last_mut() {
@@ -102,7 +102,7 @@ impl Turns {
         Ok(())
     }
 
-    /// Bytes that a unit is written for on average: a unit may be written for a part of it.
+    /// Mean bytes of the host in a written unit: a unit may be written for a part of it.
     fn bytes_per_unit(&self) -> f64 {
         match self.written {
             (0, _) | (_, 0) => self.unit_bytes as f64,
@@ -111,7 +111,7 @@ impl Turns {
     }
 }
 
-/// The units that a write or a trim concerns.
+/// Appends the units that a write or a trim concerns to `into`.
 fn touch(request: &Request, unit_bytes: u64, into: &mut Vec<Touch>) {
     let &Request { op, offset, length, .. } = request;
     let unit = |unit: u64| Lpn(unit as u32);
@@ -125,15 +125,15 @@ fn touch(request: &Request, unit_bytes: u64, into: &mut Vec<Touch>) {
     }
 }
 
-/// A life of a drive under a workload, under way.
+/// Life of a drive under a workload.
 pub struct Life {
     turns: Turns,
     lifetime: Lifetime,
 }
 
 impl Life {
-    /// Of a drive that holds data. `weights` are the shares of the jobs in what is written and
-    /// trimmed; each cycle that is carried out stands for `acceleration` of them.
+    /// Begins the life of a drive that holds data. `weights` are the shares of the jobs in the
+    /// bytes written and trimmed. Each simulated cycle stands for `acceleration` cycles.
     pub fn new(
         drive: &mut Drive,
         workload: &Workload,
@@ -148,29 +148,29 @@ impl Life {
         Ok(Self { turns, lifetime: Lifetime::new(ssd, acceleration, seed)? })
     }
 
-    /// Goes on by about `units` units that are carried out: whether the goal is reached, or the
-    /// life is over.
+    /// Advances by about `units` simulated units. True when the goal is reached, or the life is
+    /// over.
     pub fn advance(&mut self, drive: &mut Drive, goal: &Goal, units: u64) -> Result<bool> {
         let Self { turns, lifetime } = self;
         lifetime.advance(drive.ssd(), goal, units, &mut |into| turns.draw(into))
     }
 
-    /// Totals since the beginning.
+    /// Totals since the beginning of the life.
     pub fn totals(&self) -> Totals {
         self.lifetime.totals()
     }
 
-    /// Cycles of a block on average since the beginning.
+    /// Mean P/E cycles of a block since the beginning of the life.
     pub fn cycles(&self) -> f64 {
         self.lifetime.cycles()
     }
 
-    /// Blocks that have failed since the beginning.
+    /// Blocks that have failed since the beginning of the life.
     pub fn failed_blocks(&self) -> usize {
         self.lifetime.failed_blocks()
     }
 
-    /// Bytes that a unit was written for on average.
+    /// Mean bytes of the host in a written unit.
     pub fn bytes_per_unit(&self) -> f64 {
         self.turns.bytes_per_unit()
     }
@@ -181,7 +181,7 @@ impl Life {
         self.lifetime.still(drive.ssd())
     }
 
-    /// Whether a block has all the cycles that it may have.
+    /// Whether a block has reached its limit of cycles.
     pub fn is_worn(&self) -> bool {
         self.lifetime.is_worn()
     }

@@ -8,9 +8,9 @@ use std::collections::VecDeque;
 /// A request and the time at which its source wants it sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Arrival {
-    /// Since the start of the job; zero for requests without a time.
+    /// Time since the start of the job; zero for requests without a time.
     pub at: Time,
-    /// What to send.
+    /// Operation, place and length to send.
     pub request: Request,
 }
 
@@ -21,12 +21,13 @@ pub struct Arrival {
 /// clocks of their own (rates); memory does not grow with the length of the stream; two sources
 /// built from the same inputs and seed give the same requests.
 pub trait Source: Send {
-    /// The next request, or `None` when the stream has ended. `now` is the time since the start of
-    /// the job, for streams that go by it: of a job with rates, drawn one at a time.
+    /// Next request, or `None` when the stream has ended. `now` is the time since the start of the
+    /// job, for streams that go by it: those of a job with rates, whose requests are drawn one at a
+    /// time.
     fn next(&mut self, now: Time) -> Result<Option<Arrival>>;
 
-    /// Puts the next `most` requests behind those in `drawn`, or all that are left: whether there
-    /// may be more.
+    /// Appends the next `most` requests to `drawn`, or all that are left. False if no more will
+    /// come.
     fn draw(&mut self, now: Time, most: usize, drawn: &mut VecDeque<Arrival>) -> Result<bool> {
         for _ in 0..most {
             match self.next(now)? {
@@ -37,78 +38,79 @@ pub trait Source: Send {
         Ok(true)
     }
 
-    /// Looks at the drive that a run of it begins on.
+    /// Reads the state of the drive on which a run of the source begins.
     fn begin(&mut self, _ssd: &Ssd) {}
 
-    /// Whether its commands on zones are sent alone: what was sent before is complete then, and
-    /// what follows waits.
+    /// Whether commands on zones are sent alone: earlier requests are complete then, and later ones
+    /// wait.
     fn is_exclusive(&self) -> bool {
         false
     }
 
-    /// A request of an exclusive stream is complete.
+    /// Notes that a request of an exclusive stream is complete.
     fn completed(&mut self, _request: &Request) {}
 
-    /// Gives its requests so many times in all, one pass after another. Before the first of them.
+    /// Repeats the requests for `passes` passes in all. To be called before the first request.
     fn repeat(&mut self, passes: u64);
 
-    /// Whether its writes are random and alike all over a drive of so many bytes; `None` where it
-    /// writes nothing.
+    /// Whether the writes are random, and even all over a drive of `capacity_bytes`; `None` without
+    /// writes.
     fn writes_evenly(&self, _capacity_bytes: u64) -> Option<bool> {
         Some(false)
     }
 
-    /// How many requests it will give in all, where that is known.
+    /// Number of requests in all; `None` where it is not known.
     fn total(&self) -> Option<u64>;
 }
 
-/// When a job sends what its source gives.
+/// Pace of a job: when it sends the requests of its source.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Pace {
-    /// Closed loop: `depth` requests in flight, the next when one completes.
+    /// Closed loop: `depth` requests in flight, the next one when one completes.
     Closed {
-        /// Requests in flight at most (fio's iodepth).
+        /// Most requests in flight (fio's iodepth).
         depth: u32,
     },
-    /// Open loop: at the times of the source, independent of the drive. Latency counts from there.
+    /// Open loop: at the times of the source, independent of the drive. Latency counts from these
+    /// times.
     Open,
-    /// Both: at the source's own times, but with `depth` requests in flight at most.
+    /// Times of the source with a limit of `depth` requests in flight.
     Paced {
-        /// Requests in flight at most.
+        /// Most requests in flight.
         depth: u32,
-        /// Latency counts from those times also where the depth made a request wait (drawn
-        /// arrivals), and not from when it was sent.
+        /// Whether latency counts from the times of the source also where the depth made a request
+        /// wait (drawn arrivals), and not from when it was sent.
         drawn: bool,
     },
 }
 
-/// A pause of a job's process.
+/// Pause of a job's process between requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Think {
-    /// How long.
+    /// Length of the pause.
     pub time: Time,
-    /// After how many requests, each time.
+    /// Requests between two pauses.
     pub every: u32,
 }
 
 /// One stream of requests with its pace: a fio job, a replayed trace.
 pub struct Job {
-    /// For the report.
+    /// Name of the job in the report.
     pub name: String,
-    /// What it sends.
+    /// Source of the job's requests.
     pub source: Box<dyn Source>,
-    /// When it sends.
+    /// Pace at which requests are sent.
     pub pace: Pace,
     /// Pause between requests, if any.
     pub think: Option<Think>,
-    /// Delay after its group starts.
+    /// Delay of the job after its group starts.
     pub start_delay: Time,
-    /// Waits until every job before it has ended.
+    /// Whether the job waits until every job before it has ended.
     pub stonewall: bool,
-    /// Sends nothing later than this after its start (and ramp).
+    /// Time after the start (and ramp) from which on the job sends nothing.
     pub runtime: Option<Time>,
-    /// Requests completed in this first stretch are not counted.
+    /// Time at the start of the job whose completions are not counted.
     pub ramp: Time,
-    /// fio's options of this job as given, for the report's `job options`.
+    /// Options of fio as given for this job, for the report's `job options`.
     pub options: Vec<(String, String)>,
 }

@@ -1,4 +1,4 @@
-//! Preconditioning by a trace: its writes and trims, without time, on a drive that is full.
+//! Preconditioning by a trace: the trace's writes and trims without time, on a full drive.
 
 use crate::request::{Arrival, Source};
 use base::{Result, Time};
@@ -6,25 +6,25 @@ use ssd::Ssd;
 use ssd::ftl::{Lpn, Untimed};
 use ssd::request::{Op, Request};
 
-/// Requests between looks at signals and progress.
+/// Requests between two checks of signals and progress.
 const CHUNK: u64 = 1 << 14;
 
-/// The writes of a source, under way.
+/// Progress of the writes of a source, without time.
 pub struct Rewriting {
     source: Box<dyn Source>,
     untimed: Untimed,
-    /// Units written.
+    /// Units written so far.
     pub written: u64,
 }
 
 impl Rewriting {
-    /// Writes and trims as `source` does; its reads and flushes are left out.
+    /// Prepares the writes and trims of `source`; its reads and flushes are left out.
     pub fn new(source: Box<dyn Source>, dies: u32) -> Self {
         Self { source, untimed: Untimed::new(dies), written: 0 }
     }
 
-    /// Does a part of it: whether it is over. A unit that a write
-    /// touches is written whole.
+    /// Performs the next requests; true when the source has ended. A unit that a write touches is
+    /// written whole.
     pub fn advance(&mut self, ssd: &mut Ssd) -> Result<bool> {
         let unit_bytes = ssd.unit_bytes();
         for _ in 0..CHUNK {

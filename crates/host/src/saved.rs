@@ -1,8 +1,8 @@
 //! Saved drives: one file with the configuration of a drive and its state.
 //!
-//! The file begins with a line of text that names it. Behind that all is in frames with checksums
+//! The file begins with a line of text that names its kind. Frames with checksums follow
 //! (`base::archive`): the version that wrote it, the configuration with its hash, the history of
-//! the drive, and its tables. Tables stand there as they are in memory, with the byte order of the
+//! the drive, and its tables. Tables are stored as they are in memory, with the byte order of the
 //! machine, so that a large drive is saved as fast as the disk takes it.
 
 use crate::config::Resolved;
@@ -21,25 +21,26 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// First line of the file.
 const NAME: &[u8] = b"nandlab drive\n";
 
-/// Raise this with any change of the data that `State` writes, or of their meaning.
+/// Version of the layout. Raise it with any change of the data that `State` writes, or of their
+/// meaning.
 const LAYOUT: u32 = 7;
 
-/// The version that reads a file must be the one that wrote it.
+/// Version in the file: a file is read only by the version that wrote it.
 fn version() -> String {
     let order = if cfg!(target_endian = "little") { "" } else { ", big endian" };
     format!("{}, layout {LAYOUT}{order}", env!("CARGO_PKG_VERSION"))
 }
 
 impl Drive {
-    /// Writes the drive to a file: see `save_with`.
+    /// Writes the drive to a file, see `save_with`.
     pub fn save(&mut self, path: &Path) -> Result<()> {
         self.save_with(path, |_| Ok(()))
     }
 
-    /// Writes the drive to a file, and what `behind` writes behind it: beside the file first, so
-    /// that an old file stays whole if this fails. Through a link, the file that it leads to is
-    /// written. Refuses a drive that is being preconditioned, or is under a run, and a path that is
-    /// a folder, a device or a pipe.
+    /// Writes the drive to a file, and appends the output of `behind`. The data first go to a new
+    /// file beside it, so that an old file stays whole if this fails. Through a link, the file that
+    /// it leads to is written. Refuses a drive that is being preconditioned, or is under a run, and
+    /// a path that is a folder, a device or a pipe.
     pub(crate) fn save_with(
         &mut self,
         path: &Path,
@@ -54,7 +55,8 @@ impl Drive {
         let written =
             self.write(&part, behind).and_then(|()| fs::rename(&part, &target).map_err(not_saved));
         if written.is_err() {
-            // What is left of it is of no use to anybody; if it cannot go, that is not the error.
+            // The rest of the new file is of no use. If it cannot be removed, that is not the error
+            // to report.
             let _ = fs::remove_file(&part);
         }
         written.map_err(|error| placed(error, path))
@@ -66,7 +68,7 @@ impl Drive {
         Self::load_with(path, memory_limit, None)
     }
 
-    /// The same for a drive with an FTL of one's own, which must be the one that it was saved with.
+    /// Reads a drive with a user's own FTL, which must be the one that it was saved with.
     pub fn load_with(path: &Path, memory_limit: u64, own: Option<OwnFtl>) -> Result<Self> {
         let read = File::open(path)
             .map_err(|error| Error::new("", error.to_string()).expected("a saved drive"))
@@ -120,7 +122,7 @@ impl Drive {
     }
 }
 
-/// Refuses another FTL of one's own than the drive has.
+/// Refuses a user's own FTL that differs from the one in the file.
 fn check_own(saved: &Choice, own: Option<&OwnFtl>) -> Result<()> {
     let facts = saved.params.get("own").and_then(|facts| facts.as_table());
     let problem = match (facts, own) {
@@ -134,7 +136,8 @@ fn check_own(saved: &Choice, own: Option<&OwnFtl>) -> Result<()> {
         .hint("give the same class, with the same source and attributes, or none if it had none"))
 }
 
-/// The file that `path` is, or will be. Renaming onto a device or a pipe would put an end to it.
+/// File at `path`, through links. Refuses a folder, and a device or a pipe, which renaming would
+/// destroy.
 fn target(path: &Path) -> Result<PathBuf> {
     let Ok(real) = path.canonicalize() else { return Ok(path.to_owned()) };
     if real.is_file() {
@@ -143,7 +146,7 @@ fn target(path: &Path) -> Result<PathBuf> {
     Err(Error::new("", "this is a folder, a device or a pipe").expected("a file"))
 }
 
-/// Name of the new file until it is whole: another one for every thread and process that saves.
+/// Name of the new file until it is whole: every thread and process that saves has another one.
 fn part_of(target: &Path) -> PathBuf {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let mut name = target.file_name().unwrap_or_default().to_owned();
@@ -156,7 +159,7 @@ fn not_saved(error: std::io::Error) -> Error {
     Error::new("", format!("not saved: {error}"))
 }
 
-/// An error of the file itself, with the file's name.
+/// Error of the file itself, with the file's name.
 pub(crate) fn placed(error: Error, path: &Path) -> Error {
     if error.place.is_empty() { error.at(path.display().to_string()) } else { error }
 }

@@ -20,58 +20,58 @@ use ssd::Started;
 use ssd::precondition::Precondition;
 use std::path::{Path, PathBuf};
 
-/// Where requests come from.
+/// Source of the requests of a session.
 #[derive(Debug, Clone)]
 pub enum Workload {
     /// A fio job file.
     Fio {
-        /// The file.
+        /// Path of the job file.
         path: PathBuf,
-        /// How the traces that it names are read.
+        /// Options for the traces that it names.
         traces: Box<trace::Options>,
     },
-    /// The text of one; relative paths in it start at `dir`.
+    /// Text of a fio job file.
     FioText {
-        /// The text.
+        /// Content of the job file.
         text: String,
-        /// What errors call it.
+        /// Name of the text in errors.
         place: String,
-        /// Where relative paths start.
+        /// Folder at which relative paths start.
         dir: PathBuf,
-        /// How the traces that it names are read.
+        /// Options for the traces that it names.
         traces: Box<trace::Options>,
     },
-    /// A recorded trace.
+    /// A recorded trace, replayed.
     Trace {
-        /// The file.
+        /// Path of the trace.
         path: PathBuf,
-        /// How to read it.
+        /// Options for reading the trace.
         options: Box<trace::Options>,
-        /// Queue depth for traces without times; default: 1.
+        /// Queue depth for a trace without times; default: 1.
         depth: Option<u32>,
     },
-    /// Requests of clients, which are offered one by one.
+    /// Requests of clients, offered one by one.
     Clients,
 }
 
-/// A workload that is open: it fits the drive that it was opened for.
+/// A workload opened for a drive that it fits.
 pub struct Opened {
     jobs: Vec<Job>,
     notices: Vec<String>,
     global_options: Vec<(String, String)>,
     trace: Option<trace::Summary>,
     files: Vec<PathBuf>,
-    /// The steady state in which the jobs are to end.
+    /// Steady state in which the jobs are to end.
     goal: Option<Goal>,
 }
 
 impl Opened {
-    /// Its jobs.
+    /// Jobs of the workload.
     pub(crate) fn into_jobs(self) -> Vec<Job> {
         self.jobs
     }
 
-    /// Opens a workload for a drive. Refuses other files, and workloads that do not fit.
+    /// Opens a workload for a drive. Refuses files of other kinds, and workloads that do not fit.
     pub fn new(drive: &Drive, workload: &Workload) -> Result<Self> {
         if drive.is_off() {
             let problem = "the power of this drive has been cut";
@@ -120,28 +120,28 @@ impl Opened {
     }
 }
 
-/// A drive under a workload.
+/// A drive under a workload, through preconditioning, run and report.
 pub struct Session {
-    /// What the drive was made from.
+    /// Configuration that the drive was built from.
     pub loaded: Loaded,
-    /// The run.
+    /// Run of the jobs on the drive.
     pub run: Run,
-    /// Options that were accepted and have no effect here.
+    /// Notices of options that were accepted and have no effect here.
     pub notices: Vec<String>,
-    /// fio's options of the whole file.
+    /// Options of fio for the whole job file.
     pub global_options: Vec<(String, String)>,
-    /// Summary of the trace, for traces.
+    /// Summary of the trace, if the workload is a trace.
     pub trace: Option<trace::Summary>,
     /// Every file that the drive was made from or that the workload names.
     pub files: Vec<PathBuf>,
     memory_limit: u64,
     life: Life,
     started: bool,
-    /// What is left of a preconditioning by a trace.
+    /// Rest of a preconditioning by a trace.
     rewriting: Option<Rewriting>,
-    /// What clients had stored on the drive when it was saved.
+    /// Bytes of clients in the file that the drive was loaded from.
     pub(crate) bytes: Option<SavedBytes>,
-    /// How the measured part of the run ends, where its beginning is skipped.
+    /// End of the measured part of the run, where its beginning is skipped.
     until: Option<Until>,
 }
 
@@ -158,13 +158,13 @@ impl Session {
         Self::on(drive, workload)
     }
 
-    /// Opens the workload on a drive. What preconditioning of it is left is done first.
+    /// Opens the workload on a drive. The rest of the drive's preconditioning is done first.
     pub fn on(drive: Drive, workload: &Workload) -> Result<Self> {
         let opened = Opened::new(&drive, workload)?;
         Self::with(drive, opened)
     }
 
-    /// The same with a workload that is open already.
+    /// Session with a workload that is open already.
     pub fn with(mut drive: Drive, opened: Opened) -> Result<Self> {
         let bytes = drive.bytes.take();
         let (loaded, memory_limit, ssd, life) = drive.into_parts();
@@ -189,9 +189,9 @@ impl Session {
         })
     }
 
-    /// Ends the run at `until`, and repeats its jobs as often as that takes. The report leaves out
-    /// its beginning up to `skip`: there the run pauses, and [`Session::measure`] begins to count.
-    /// Before the run begins.
+    /// Ends the run at `until`, and repeats its jobs until then. The report leaves out its
+    /// beginning up to `skip`: there the run pauses, and [`Session::measure`] begins to count. To
+    /// be called before the run begins.
     pub fn plan(&mut self, skip: Option<Until>, until: Option<Until>) {
         if until.is_some() {
             self.run.repeat();
@@ -205,7 +205,7 @@ impl Session {
     }
 
     /// Cuts the power `time` after the beginning of the run, which ends there. Refuses a drive
-    /// without recovery. Before the run begins.
+    /// without recovery. To be called before the run begins.
     pub fn cut_at(&mut self, time: Time) -> Result<()> {
         if !self.run.ssd.can_recover() {
             let problem = "the power cannot be cut: this drive has no recovery";
@@ -217,12 +217,13 @@ impl Session {
     }
 
     /// Exchanges a die in the run, as `text` says (`3@0.5`, `3@0.5,suspended`). Refuses an exchange
-    /// that the drive cannot carry out. Before the run begins.
+    /// that the drive cannot carry out. To be called before the run begins.
     pub fn exchange(&mut self, text: &str) -> Result<()> {
         self.run.exchange(Plan::parse(text)?)
     }
 
-    /// Starts the drive up after a cut, for so many events: what that took, once it is over.
+    /// Advances the start-up after a power cut by `events` events of the drive. Returns its time
+    /// and reads once it is over.
     pub fn start_up(&mut self, events: u64) -> Result<Option<Started>> {
         let ssd = &mut self.run.ssd;
         if ssd.is_off() {
@@ -243,8 +244,8 @@ impl Session {
         Ok(())
     }
 
-    /// The drive as the run has left it, for another run: what was sent to it is done, and what its
-    /// buffer held is on the flash. The session itself stays as it is, for its report.
+    /// The drive as the run has left it, for another run: all requests are done, and buffered data
+    /// are on flash. The session itself stays as it is, for its report.
     pub fn drive_left(&mut self) -> Result<Drive> {
         if self.started {
             self.run.ssd.settle()?;
@@ -252,8 +253,8 @@ impl Session {
         Drive::from_run(self.loaded.clone(), self.memory_limit, &self.run.ssd, self.life.clone())
     }
 
-    /// Adds the writes of a trace to the preconditioning, so many times over. Refuses another
-    /// workload.
+    /// Adds `passes` passes over the writes of a trace to the preconditioning. Refuses a workload
+    /// of another kind.
     pub fn precondition_by_trace(&mut self, workload: &Workload, passes: u64) -> Result<()> {
         let Workload::Trace { path, options, .. } = workload else {
             let problem = "preconditioning by a trace, and the workload is none";
@@ -267,7 +268,7 @@ impl Session {
         Ok(())
     }
 
-    /// Does a part of the preconditioning: whether it is finished.
+    /// Performs a part of the preconditioning; true when it is finished.
     pub fn precondition(&mut self) -> Result<bool> {
         self.life.preconditioning.advance(self.run.ssd.ftl_mut())?;
         if !self.life.preconditioning.is_done() {
@@ -281,29 +282,30 @@ impl Session {
         Ok(is_over)
     }
 
-    /// Units written by preconditioning, and the least that will be.
+    /// Units written by preconditioning, and the least that will be written.
     pub fn precondition_progress(&mut self) -> (u64, u64) {
         let (written, least) = self.life.preconditioning.progress(self.run.ssd.ftl_mut());
         let rewritten = self.rewriting.as_ref().map_or(0, |rewriting| rewriting.written);
         (written + rewritten, least + rewritten)
     }
 
-    /// Write amplification that preconditioning ended with, where it came to one.
+    /// Write amplification at the end of preconditioning, where it was measured.
     pub fn precondition_write_amplification(&self) -> Option<f64> {
         self.life.preconditioning.write_amplification()
     }
 
-    /// The same of collection alone, which uniform random writes settle at.
+    /// Write amplification at the end of preconditioning, by collection alone: uniform random
+    /// writes settle at it.
     pub fn precondition_collection_amplification(&self) -> Option<f64> {
         self.life.preconditioning.collection_amplification()
     }
 
-    /// Whether `steady` preconditioning settled before its most overwrites; `None` for others.
+    /// Whether `steady` preconditioning settled within its limit of overwrites; `None` for others.
     pub fn precondition_settled(&self) -> Option<bool> {
         self.life.preconditioning.settled()
     }
 
-    /// Begins a run whose requests are offered, once the drive is preconditioned.
+    /// Begins a run of offered requests, once the drive is preconditioned.
     pub fn serve(&mut self) -> Result<()> {
         self.begin()?;
         self.run.serve();
@@ -320,20 +322,20 @@ impl Session {
         Ok(())
     }
 
-    /// Goes on for about `completions` more requests: whether the run is over, or pauses where its
-    /// skipped beginning ends.
+    /// Advances by about `completions` requests. True when the run is over, or pauses at the end of
+    /// its skipped beginning.
     pub fn advance(&mut self, completions: u64) -> Result<bool> {
         self.advance_within(completions, u64::MAX)
     }
 
-    /// The same for at most so many `events` of the drive.
+    /// Advances by about `completions` requests, and at most `events` events of the drive.
     pub fn advance_within(&mut self, completions: u64, events: u64) -> Result<bool> {
         self.begin()?;
         self.run.advance_within(completions, events)
     }
 }
 
-/// A trace as a job: at its times, or in a closed loop without times or with a given `depth`.
+/// Job of a trace: at its times, or in a closed loop for one without times or with a given `depth`.
 fn replay(
     path: &Path,
     options: &trace::Options,

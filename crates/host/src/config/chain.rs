@@ -4,23 +4,23 @@ use super::preset::Text;
 use base::{Error, Result};
 use std::path::PathBuf;
 
-/// More than this many are a mistake, and a danger to the stack.
+/// Most drives of a chain: longer ones are a mistake, and a danger to the stack.
 const MOST_DRIVES: usize = 32;
 
-/// The drive files read so far, from the topmost down.
+/// Drive files read so far, from the topmost down.
 #[derive(Default)]
 pub(super) struct Chain {
-    /// Path without links, and name in messages.
+    /// Path without links, and name in messages, of each file.
     drives: Vec<(PathBuf, String)>,
 }
 
 impl Chain {
-    /// A file is being read.
+    /// Adds a file that is being read.
     pub(super) fn enter(&mut self, file: &Text) {
         self.drives.push((identity(file), file.place.clone()));
     }
 
-    /// Refuses a file that is being read already, and one too many.
+    /// Refuses a file that is being read already, and a chain that is too long.
     pub(super) fn check(&self, under: &Text) -> Result<()> {
         let real = identity(under);
         let problem = match self.drives.iter().position(|(known, _)| *known == real) {
@@ -37,7 +37,7 @@ impl Chain {
     }
 }
 
-/// The path without links; the name of a preset if no file exists.
+/// Path of a file without links; the name of a preset if no file exists.
 fn identity(file: &Text) -> PathBuf {
     let path = file.file.as_deref();
     let real = path.and_then(|path| std::fs::canonicalize(path).ok());

@@ -2,7 +2,7 @@
 //!
 //! Input: the text of a drive and assignments; output: a [`Loaded`] drive. `preset` has the files
 //! that come with nandlab, `chain` the drive presets of a drive, `schema` the JSON Schema of drive
-//! files, `fit_facts` what a chip says of the fit that made it.
+//! files, `fit_facts` the facts of the fit that made a chip.
 //!
 //! The layers, from the lowest: the file of `drive_preset`, the file itself, then the `--set`
 //! assignments in their order, of which those that choose something come first. In every layer
@@ -52,7 +52,7 @@ use std::path::{Path, PathBuf};
 use toml::Value;
 use toml::de::{DeTable, DeValue};
 
-/// Sections of a drive that a preset may lie under, each behind the kind of that preset; outer ones
+/// Sections of a drive that a preset may lie under, each after the kind of that preset; outer ones
 /// first.
 fn sections(table: &Table) -> Vec<(&'static str, String)> {
     let mut sections = vec![("host", "host".to_owned())];
@@ -78,8 +78,8 @@ fn codes(table: &Table) -> Vec<String> {
     std::iter::once("ecc".to_owned()).chain(others).collect()
 }
 
-/// Tables in which a drive chooses from a family: those of a chip or code once for each kind of
-/// chips that has one.
+/// Tables in which a drive chooses a member of the family: tables of a chip or code come once for
+/// each kind of chips that has one.
 fn tables_of(family: &Family, table: &Table) -> Vec<String> {
     if family.path == "ecc" {
         return codes(table);
@@ -93,32 +93,32 @@ fn tables_of(family: &Family, table: &Table) -> Vec<String> {
     }
 }
 
-/// A drive, checked.
+/// A checked drive, with its facts and the origin of every key.
 #[derive(Debug, Clone)]
 pub struct Loaded {
-    /// The drive, with every parameter filled in.
+    /// Configuration with every parameter filled in.
     pub config: SsdConfig,
-    /// What it is, in one line.
+    /// Description of the drive, one line.
     pub summary: String,
     /// Keys of `params/CITATIONS.bib`, sorted: the sources of the drive, its chip and host, and the
     /// chosen members of the families.
     pub cite: Vec<String>,
-    /// The `[run]` table of the file, unchecked: the run for the caller.
+    /// The `[run]` table of the file, unchecked: the caller's run.
     pub run: Table,
-    /// Every file that it was read from; presets that come with nandlab are none.
+    /// Files that the drive was read from, without the presets that come with nandlab.
     pub files: Vec<PathBuf>,
     origins: Origins,
 }
 
 impl Loaded {
-    /// Where the value of a key comes from: a file and line, or an assignment. None for a default.
+    /// Origin of a key's value: a file and line, or an assignment. `None` for a default.
     pub fn origin(&self, path: &str) -> Option<String> {
         match self.origins.paths.get(path)? {
             Origin::Line(place) | Origin::Set(place) => Some(place.clone()),
         }
     }
 
-    /// An error of building this drive, which names a key, moved to the line the key came from.
+    /// Moves an error of building this drive, which names a key, to the line the key came from.
     pub fn explain(&self, error: Error) -> Error {
         self.origins.locate(error)
     }
@@ -140,7 +140,7 @@ pub fn load_text(text: &str, place: &str, sets: &[String]) -> Result<Loaded> {
 pub fn load_tables(tables: &Table, place: &str, sets: &[String]) -> Result<Loaded> {
     let text = toml::to_string(tables).map_err(|error| Error::new(place, error.to_string()))?;
     let mut file = preset::Text::of_no_file(text, place);
-    // Nobody has seen its lines.
+    // The lines of this text mean nothing to the user.
     file.has_lines = false;
     load_file(&file, sets)
 }
@@ -149,7 +149,7 @@ fn load_file(file: &preset::Text, sets: &[String]) -> Result<Loaded> {
     let mut layers = Layers::default();
     layers.origins.place.clone_from(&file.place);
     layers.file(file, &mut Chain::default())?;
-    // Choices first: whoever writes `gc.d` before `gc.name` means the same.
+    // Choices first: `gc.d` before `gc.name` gives the same drive.
     let mut sets: Vec<&String> = sets.iter().collect();
     sets.sort_by_key(|set| order_of(set));
     for set in sets {
@@ -158,39 +158,39 @@ fn load_file(file: &preset::Text, sets: &[String]) -> Result<Loaded> {
     layers.finish()
 }
 
-/// Where an assignment stands among the others: presets, those of outer sections first, codes,
-/// members of families, and what belongs to all of these.
+/// Rank of an assignment among the others: presets first, those of outer sections before inner
+/// ones, then codes, members of families, and their parameters.
 fn order_of(set: &str) -> usize {
     let path = set.split('=').next().unwrap_or_default().trim();
     let depth = path.matches('.').count();
     match path.rsplit('.').next() {
         Some("preset") => depth,
-        // Not that of an FTL, which is a parameter of it.
+        // The key `code` of an FTL is a parameter of the FTL, and chooses nothing.
         Some("code") if path.ends_with("ecc.code") => 10,
         Some(last) if FAMILIES.iter().any(|family| family.selector == last) => 11,
         _ => 12,
     }
 }
 
-/// Where a key was written.
+/// Origin of a key.
 #[derive(Debug, Clone, PartialEq)]
 enum Origin {
-    /// File and line (or the assignment that made a table).
+    /// File and line, or the assignment that made a table.
     Line(String),
-    /// The assignment that gave the value.
+    /// Assignment that gave the value.
     Set(String),
 }
 
-/// Where every key was written, by its dotted path.
+/// Origins of all keys, by their dotted path.
 #[derive(Debug, Clone, Default)]
 struct Origins {
     paths: BTreeMap<String, Origin>,
-    /// The file that everything starts from.
+    /// Name of the topmost file.
     place: String,
 }
 
 impl Origins {
-    /// Puts the place of the key that the error names before it, or that of the nearest table.
+    /// Prefixes an error with the origin of the key that it names, or of the nearest table.
     fn locate(&self, mut error: Error) -> Error {
         let key = std::mem::take(&mut error.place);
         let mut path = key.as_str();
@@ -210,7 +210,7 @@ impl Origins {
         error
     }
 
-    /// Adds every key of a file, under `prefix`.
+    /// Adds the origin of every key of a file, under `prefix`.
     fn add_file(&mut self, file: &preset::Text, prefix: &str) {
         let preset::Text { text, place, has_lines, .. } = file;
         if let Ok(document) = DeTable::parse(text) {
@@ -269,7 +269,7 @@ fn join(prefix: &str, key: &str) -> String {
     if prefix.is_empty() { key.to_owned() } else { format!("{prefix}.{key}") }
 }
 
-/// The table at a dotted path.
+/// Table at a dotted path.
 fn at<'a>(table: &'a Table, path: &str) -> Option<&'a Table> {
     path.split('.').try_fold(table, |table, key| table.get(key)?.as_table())
 }
@@ -294,17 +294,17 @@ fn put(table: &mut Table, path: &str, value: Table) {
     }
 }
 
-/// The member of a family that the table at a path chooses.
+/// Name of the family's member that the table at a path chooses.
 fn chosen<'a>(table: &'a Table, path: &str, family: &Family) -> Option<&'a str> {
     at(table, path)?.get(family.selector)?.as_str()
 }
 
-/// The layers read so far, laid over one another.
+/// Layers read so far, merged.
 #[derive(Default)]
 struct Layers {
     table: Table,
     origins: Origins,
-    /// The preset under each section.
+    /// Preset under each section.
     presets: BTreeMap<String, String>,
     /// Citations of the drive (empty name) and of the preset under each section.
     cites: BTreeMap<String, BTreeSet<String>>,
@@ -314,8 +314,8 @@ struct Layers {
 }
 
 impl Layers {
-    /// Lays a drive file over the rest, on top of the preset that it names. `chain` are the drives
-    /// that lead to it.
+    /// Lays a drive file over the lower layers, on top of the preset that it names. `chain` holds
+    /// the drives that lead to it.
     fn file(&mut self, file: &preset::Text, chain: &mut Chain) -> Result<()> {
         let preset::Text { text, place, .. } = file;
         self.files.extend(file.file.clone());
@@ -341,7 +341,7 @@ impl Layers {
         self.lay(table, &origins, folder)
     }
 
-    /// Lays one assignment over the rest.
+    /// Lays one assignment over the lower layers.
     fn set(&mut self, text: &str) -> Result<()> {
         let table = params::assignment(text)?;
         let path = text.split('=').next().unwrap_or_default().trim().to_owned();
@@ -350,7 +350,7 @@ impl Layers {
         let mut origins = Origins::default();
         origins.paths.insert(path.clone(), Origin::Set(place.clone()));
         self.lay(table, &origins, Path::new(""))?;
-        // Tables that this assignment has made: a misspelt one is found at the assignment.
+        // Tables made by this assignment: a misspelt one is reported at the assignment.
         for (end, _) in path.match_indices('.') {
             let made = self.origins.paths.entry(path[..end].to_owned());
             made.or_insert(Origin::Line(place.clone()));
@@ -358,7 +358,7 @@ impl Layers {
         Ok(())
     }
 
-    /// Lays a table, whose keys were written at `origins`, over the rest.
+    /// Lays a table, whose keys were written at `origins`, over the lower layers.
     fn lay(&mut self, mut table: Table, origins: &Origins, folder: &Path) -> Result<()> {
         let written = |path: &str| origins.paths.get(path).or(origins.paths.values().next());
         for (kind, section) in sections(&table) {
@@ -390,7 +390,7 @@ impl Layers {
         Ok(())
     }
 
-    /// Takes a code that a layer names: drops the keys of another code's codewords, and chooses a
+    /// Applies a code that a layer names: drops the keys of another code's codewords, and chooses a
     /// model that works with codes.
     fn choose_code(
         &mut self,
@@ -421,7 +421,7 @@ impl Layers {
         for key in ["payload_bytes", "parity_bytes", "code_hash"] {
             let path = join(section, key);
             if matches!(self.origins.paths.get(&path), Some(Origin::Set(_))) {
-                // Assigned: must agree with the code.
+                // An assigned value must agree with the code.
                 continue;
             }
             self.origins.drop_path(&path, by)?;
@@ -432,8 +432,8 @@ impl Layers {
         Ok(())
     }
 
-    /// Reads the code that a section names. It supplies the keys of codeword and model that are not
-    /// given; errors about these point to where the code was named.
+    /// Reads the code that a section names, and fills in missing keys of codeword and model. Errors
+    /// about these point to where the code was named.
     fn code(&mut self, section: &str) -> Result<Option<NamedCode>> {
         let name = at(&self.table, section).and_then(|ecc| ecc.get("code")?.as_str());
         let Some(name) = name.filter(|name| !name.is_empty()) else { return Ok(None) };
@@ -480,7 +480,7 @@ impl Layers {
         self.cites.insert(section.to_owned(), cite.into_iter().collect());
         put(&mut self.table, section, Table::new());
         self.presets.insert(section.to_owned(), name);
-        // Files that this one names lie under it.
+        // Files that this preset names lie below it.
         let mut outer = Table::new();
         put(&mut outer, section, table);
         let folder = Path::new(&file.place).parent().unwrap_or(Path::new(""));
@@ -499,7 +499,7 @@ impl Layers {
         Ok(())
     }
 
-    /// Drops the parameters of the member chosen so far, if `name` is another.
+    /// Drops the parameters of the member chosen so far, if `name` is another member.
     fn switch(&mut self, family: &Family, path: &str, name: &str, by: &Origin) -> Result<()> {
         if chosen(&self.table, path, family).is_none_or(|now| now == name) {
             return Ok(());
@@ -515,7 +515,7 @@ impl Layers {
         Ok(())
     }
 
-    /// Checks everything; names all keys that are missing where one is.
+    /// Checks the whole drive; an error names all keys that are missing.
     fn finish(self) -> Result<Loaded> {
         let missing = schema::missing(&self.table);
         let place = self.origins.place.clone();
@@ -578,7 +578,7 @@ impl Layers {
     }
 }
 
-/// Refuses a name that is assigned to the table of a family, and says which key takes it.
+/// Refuses a name that is assigned to the table of a family, and names the key that takes it.
 fn check_choice(path: &str, assigned: &Table, place: &str) -> Result<()> {
     let is_its = |family: &&Family| tables_of(family, assigned).iter().any(|table| table == path);
     let Some(family) = FAMILIES.iter().find(is_its) else { return Ok(()) };
@@ -591,7 +591,7 @@ fn check_choice(path: &str, assigned: &Table, place: &str) -> Result<()> {
     }
 }
 
-/// Takes a text out of a table.
+/// Removes a text from a table, and returns it.
 fn take_text(table: &mut Table, key: &str) -> Result<Option<String>> {
     match table.remove(key) {
         None => Ok(None),
@@ -600,7 +600,7 @@ fn take_text(table: &mut Table, key: &str) -> Result<Option<String>> {
     }
 }
 
-/// Takes `summary` and `cite` out of a parameter file.
+/// Removes `summary` and `cite` from a parameter file, and returns them.
 fn take_facts(table: &mut Table, prefix: &str) -> Result<(Option<String>, Vec<String>)> {
     let place = |mut error: Error| {
         error.place = join(prefix, &error.place);
@@ -623,8 +623,8 @@ fn take_facts(table: &mut Table, prefix: &str) -> Result<(Option<String>, Vec<St
     Ok((summary, cite))
 }
 
-/// Refuses keys of a family's table that its member does not have. The shared parameters and the
-/// member's own stand side by side in one table.
+/// Refuses keys of a family's table that its member does not have. Shared parameters and the
+/// member's own are keys of one table.
 fn check_keys(family: &Family, path: &str, table: &Table) -> Result<()> {
     let Some(table) = at(table, path) else { return Ok(()) };
     let name = match table.get(family.selector) {
@@ -661,7 +661,7 @@ fn check_keys(family: &Family, path: &str, table: &Table) -> Result<()> {
     Ok(())
 }
 
-/// Refuses a chip that cannot be built, before anything large is.
+/// Refuses a chip that cannot be built, before anything large is allocated.
 fn check_chip(config: &SsdConfig) -> Result<()> {
     let dies = u64::from(config.drive.channels) * u64::from(config.drive.dies_per_channel);
     for (section, chip) in config.kinds() {

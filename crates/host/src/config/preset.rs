@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 static PARAMS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../params");
 
-/// Kinds of presets and their folders.
+/// Kinds of presets, and the folders of their files.
 const KINDS: [(&str, &str); 6] = [
     ("cell", "cells"),
     ("chip", "chips"),
@@ -19,52 +19,52 @@ const KINDS: [(&str, &str); 6] = [
     ("workload", "workloads"),
 ];
 
-/// The kind of the job files.
+/// Kind of the job files.
 const WORKLOAD: &str = "workload";
 
-/// Where a name is looked for when its kind is not said.
+/// Kinds in the order in which a name without a kind is looked for.
 const SEARCH: [&str; 6] = ["drive", "chip", "host", "cell", "code", "workload"];
 
 /// A parameter file that comes with nandlab.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Preset {
-    /// What it describes: `drive`, `chip`, `cell`, `code`, `host` or `workload`.
+    /// Kind of the preset: `drive`, `chip`, `cell`, `code`, `host` or `workload`.
     pub kind: &'static str,
-    /// What users call it: the name of its file.
+    /// Name for users: that of its file.
     pub name: String,
-    /// What it is, in one line.
+    /// Description of the preset, one line.
     pub summary: String,
 }
 
-/// Text of a parameter file and what errors call it.
+/// Text of a parameter file, with its name in errors.
 pub(crate) struct Text {
     pub text: String,
     pub place: String,
-    /// The file that it was read from; none for what comes with nandlab.
+    /// Path of the file that it was read from; `None` for a text that comes with nandlab.
     pub file: Option<PathBuf>,
-    /// Whether errors name lines of it.
+    /// Whether errors name lines of the text.
     pub has_lines: bool,
 }
 
 impl Text {
-    /// The text of a file.
+    /// Text of a file of the user.
     pub fn of_file(text: String, path: &Path) -> Self {
         let file = Some(path.to_owned());
         Self { file, ..Self::of_no_file(text, &path.display().to_string()) }
     }
 
-    /// A text that comes with nandlab, or from the caller.
+    /// Text that comes with nandlab, or from the caller.
     pub fn of_no_file(text: String, place: &str) -> Self {
         Self { text, place: place.to_owned(), file: None, has_lines: true }
     }
 }
 
-/// Every preset, sorted by kind and name.
+/// All presets, sorted by kind and name.
 pub fn presets() -> Vec<Preset> {
     let mut presets = Vec::new();
     for (kind, _) in KINDS {
         for name in names(kind) {
-            // A broken file shows when it is loaded; here it only lacks a summary.
+            // A broken file is reported when it is loaded; here it only lacks a summary.
             let summary =
                 embedded(kind, &name).and_then(|text| summary(kind, &text)).unwrap_or_default();
             presets.push(Preset { kind, name, summary });
@@ -73,7 +73,7 @@ pub fn presets() -> Vec<Preset> {
     presets
 }
 
-/// What a preset says of itself: a job file in its first line, others under `summary`.
+/// Summary of a preset: the first line of a job file, the key `summary` of other files.
 fn summary(kind: &str, text: &Text) -> Option<String> {
     if kind == WORKLOAD {
         return Some(text.text.lines().next()?.trim_start_matches('#').trim().to_owned());
@@ -82,18 +82,18 @@ fn summary(kind: &str, text: &Text) -> Option<String> {
     Some(table.get("summary")?.as_str()?.to_owned())
 }
 
-/// Extension of the files of a kind.
+/// File extension of a kind.
 fn extension(kind: &str) -> &'static str {
     if kind == WORKLOAD { "fio" } else { "toml" }
 }
 
-/// The job file of a preset, and what errors call it.
+/// Job file of a preset, and its name in errors.
 pub(crate) fn workload(name: &str) -> Option<(String, String)> {
     embedded(WORKLOAD, name).map(|text| (text.text, text.place))
 }
 
-/// The text of a preset, comments included. A drive goes before a chip, a host, a cell or a
-/// code of the same name; `chip/NAME`, `host/NAME`, `cell/NAME` and `code/NAME` name those.
+/// Text of a preset, comments included. A drive goes before a chip, a host, a cell or a code of the
+/// same name; `chip/NAME`, `host/NAME`, `cell/NAME` and `code/NAME` name those.
 pub fn show(name: &str) -> Result<String> {
     let found = match name.split_once('/') {
         Some((kind, name)) => embedded(kind, name),
@@ -153,7 +153,7 @@ pub(crate) fn names(kind: &str) -> Vec<String> {
         .flat_map(Dir::files)
         .filter(|file| file.path().extension().is_some_and(|found| found == extension(kind)))
         .filter_map(|file| Some(file.path().file_stem()?.to_str()?.to_owned()))
-        // NAME.profile.toml belongs to NAME: what was measured with that code.
+        // NAME.profile.toml belongs to the code NAME: its measured profile.
         .filter(|name| !name.contains('.'))
         .collect();
     names.sort_unstable();
@@ -167,7 +167,7 @@ fn embedded(kind: &str, name: &str) -> Option<Text> {
     Some(Text::of_no_file(text, &format!("params/{path}")))
 }
 
-/// What was measured of the code whose file is called `place`: `NAME.profile.toml` beside it.
+/// Measured profile of the code whose file is called `place`: `NAME.profile.toml` beside it.
 pub(crate) fn profile_of(place: &str) -> Option<Text> {
     let place = format!("{}.profile.toml", place.strip_suffix(".toml")?);
     let embedded = place
@@ -179,8 +179,8 @@ pub(crate) fn profile_of(place: &str) -> Option<Text> {
     }
 }
 
-/// The file of `name`: a preset of this kind, or a TOML file by its path relative to `folder`.
-/// `place` is the place of the name, for errors.
+/// Finds the file of `name`: a preset of this kind, or a TOML file by its path relative to
+/// `folder`. `place` is the place of the name, for errors.
 pub(crate) fn find(kind: &str, name: &str, place: &str, folder: &Path) -> Result<Text> {
     if let Some(text) = embedded(kind, name) {
         return Ok(text);

@@ -1,5 +1,5 @@
-//! Complete configuration of a drive, as a text that needs no other file: the part of a saved drive
-//! that makes it independent of the files that it was loaded from.
+//! Complete configuration of a drive, as a text that needs no other file: it makes a saved drive
+//! independent of the files that it was loaded from.
 
 use super::{Loaded, Origins};
 use base::params::{self, Table};
@@ -8,19 +8,19 @@ use ecc::model::named_code::NamedCode;
 use serde::{Deserialize, Serialize};
 use ssd::config::SsdConfig;
 
-/// Everything that a drive is built from, and what reports say of it.
+/// Texts that a drive is built from, and its facts for reports.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Resolved {
     /// TOML of the drive.
     config: String,
-    /// TOML of the code that it names, and of the profile that was measured of that.
+    /// TOML of the code that the drive names, and of the profile measured with it.
     code: Option<(String, Option<String>)>,
     summary: String,
     cite: Vec<String>,
 }
 
 impl Resolved {
-    /// That of a drive.
+    /// Complete configuration of a loaded drive.
     pub(crate) fn of(loaded: &Loaded) -> Result<Self> {
         let table = params::write(&loaded.config)?;
         let config =
@@ -32,7 +32,8 @@ impl Resolved {
         Ok(Self { config, code, summary: loaded.summary.clone(), cite: loaded.cite.clone() })
     }
 
-    /// The drive once more; `place` names it in errors. Its file's `[run]` table is not part of it.
+    /// Loads the drive again; `place` names it in errors. The `[run]` table of its file is not part
+    /// of it.
     pub(crate) fn load(self, place: &str) -> Result<Loaded> {
         let Self { config, code, summary, cite } = self;
         let config: SsdConfig = params::read(&params::parse(&config, place)?, place)?;

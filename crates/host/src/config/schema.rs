@@ -12,32 +12,32 @@ use ssd::gc::GcConfig;
 use ssd::recovery::RecoveryConfig;
 use std::sync::LazyLock;
 
-/// A family, as the tables of a drive choose from it.
+/// A family of which the tables of a drive choose a member.
 pub(crate) struct Family {
-    /// Path of its table.
+    /// Path of the family's table.
     pub path: &'static str,
     /// Key that names the member.
     pub selector: &'static str,
-    /// What the choice decides.
+    /// Decision that the family makes, in one line.
     summary: &'static str,
     /// Parameters that all members share, as properties of JSON Schema.
     pub shared: Map<String, Value>,
-    /// The members.
+    /// Facts of the members, in the order of the roster.
     pub members: Vec<Facts>,
 }
 
-/// What a member says of itself.
+/// Facts of a member: name, summary, citation, parameters.
 pub(crate) struct Facts {
     pub name: &'static str,
     summary: &'static str,
     pub citation: &'static str,
-    /// Its own parameters, as properties of JSON Schema.
+    /// Parameters of this member alone, as properties of JSON Schema.
     pub own: Map<String, Value>,
-    /// Types that these refer to.
+    /// Definitions of the types that these refer to.
     definitions: Map<String, Value>,
 }
 
-/// Every family that the tables of a drive choose from.
+/// All families that the tables of a drive choose from.
 pub(crate) static FAMILIES: LazyLock<Vec<Family>> = LazyLock::new(|| {
     let none = || json!({});
     vec![
@@ -106,12 +106,12 @@ fn take(schema: &mut Value, key: &str) -> Map<String, Value> {
 }
 
 impl Family {
-    /// The member called `name`.
+    /// Finds the member called `name`.
     pub fn member(&self, name: &str) -> Option<&Facts> {
         self.members.iter().find(|member| member.name == name)
     }
 
-    /// Schema of its table: one alternative for each member.
+    /// Schema of the family's table: one alternative for each member.
     fn schema(&self) -> Value {
         let alternatives: Vec<Value> = self
             .members
@@ -140,8 +140,8 @@ impl Family {
 
 /// JSON Schema of a drive file: the sections of [`SsdConfig`] with the families spelled out from
 /// their rosters, and the keys that compose files. No key is required: a preset may supply any.
-/// `of_files` has what files may hold beside the keys that decide something: texts such as `"2MiB"`
-/// in place of numbers, and the facts of a chip's fit.
+/// `of_files` adds forms that only files hold: texts such as `"2MiB"` in place of numbers, and the
+/// facts of a chip's fit.
 pub fn schema(of_files: bool) -> Value {
     let mut schema = PLAIN.clone();
     if of_files {
@@ -200,8 +200,8 @@ fn plain_schema() -> Value {
     root
 }
 
-/// Paths of the keys that a drive must have and `table` lacks: of the chip as a whole only its
-/// preset, which gives the rest.
+/// Paths of the keys that a drive must have and `table` lacks. Of a chip that is missing as a whole
+/// only the preset is named, which gives the rest.
 pub(crate) fn missing(table: &Table) -> Vec<String> {
     let root = schema_of::<SsdConfig>();
     let mut found = Vec::new();
@@ -264,7 +264,7 @@ fn cell_schema(root: &mut Value) -> Value {
     })
 }
 
-/// A schema without what only a whole document has.
+/// Removes the parts of a schema that only a whole document has.
 fn plain(mut schema: Value) -> Value {
     if let Some(map) = schema.as_object_mut() {
         map.remove("$schema");

@@ -1,15 +1,15 @@
-//! Space that the host sees: a drive has a capacity or an over-provisioning, whichever came later.
+//! Space that the host sees: a capacity or an over-provisioning, whichever was given later.
 
 use super::{Layers, Origin, at, at_mut};
 use base::params::Table;
 use base::{Error, Result};
 
-/// The two keys that say how much of the flash the host sees, by section and key.
+/// Sections and keys of the two parameters of the space that the host sees.
 const SPACE: [[&str; 2]; 2] = [["drive", "capacity"], ["ftl", "overprovisioning"]];
 
 impl Layers {
-    /// A capacity replaces the over-provisioning of lower layers, and the other way around. Both in
-    /// one layer stay, and must agree (`ssd::build::sized`).
+    /// Lets a capacity replace the over-provisioning of lower layers, and the other way around.
+    /// Both in one layer stay, and must agree (`ssd::build::sized`).
     pub(super) fn choose_space<'a>(
         &mut self,
         table: &Table,
@@ -38,7 +38,7 @@ impl Layers {
         Ok(())
     }
 
-    /// The over-provisioning that the same layer gave beside a capacity.
+    /// Over-provisioning that the same layer gave beside a capacity.
     pub(super) fn spare_beside_capacity(&self) -> Option<f64> {
         let [[drive, capacity], [ftl, spare]] = SPACE;
         at(&self.table, drive)?.get(capacity)?;

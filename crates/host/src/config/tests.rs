@@ -4,7 +4,7 @@ use super::*;
 use base::error::assert_carries;
 use std::collections::BTreeSet;
 
-/// The least that a drive needs, with one family member that has parameters.
+/// A small complete drive, with one family member that has parameters.
 const SMALL: &str = r#"summary = "a test"
 [drive]
 channels = 1
@@ -55,7 +55,7 @@ fn bytes(config: &SsdConfig) -> u64 {
         * u64::from(geometry.page_bytes)
 }
 
-/// Every drive loads and completes, says what it is, fits its flash and leaves its FTL room. Those
+/// Every drive loads and completes, has a summary, fits its flash and leaves its FTL room. Drives
 /// with small maps are built.
 #[test]
 fn every_drive_is_sane() {
@@ -71,7 +71,7 @@ fn every_drive_is_sane() {
         let (gc, _) = config.gc_parts().unwrap();
         assert!((1 << 28..8 << 40).contains(&bytes(config)), "{name}: {} bytes", bytes(config));
         assert!(gc.start_free_blocks > ftl.gc_reserve_blocks, "{name}");
-        // What `page` asks for: reserve, open blocks and one more of each plane are not filled.
+        // Blocks that `page` keeps: reserve, open blocks and one more of each plane are not filled.
         let flag = |key: &str| member.params.get(key).and_then(Value::as_bool).unwrap_or(true);
         let held = ftl.gc_reserve_blocks + 1 + u32::from(flag("separate_gc_stream"));
         let blocks = f64::from(config.chip.geometry.blocks_per_plane);
@@ -113,7 +113,7 @@ fn every_cell_is_sane() {
                 chips.read(block, 0, 0.0).unwrap()
             };
             let (time, rber) = read(1);
-            // Pages of a table differ, from one drive to another too.
+            // The pages of a table differ, also from one drive to another.
             let is_other = rber > 1e-5 && read(2).1 != rber;
             assert_eq!(is_other, rber > 1e-5 && array.contains("table"), "{set}");
             assert!((15.0..150.0).contains(&time.us()), "{set}: {time}");
@@ -126,7 +126,7 @@ fn every_cell_is_sane() {
     assert_carries(word, &["chip.timing.t_read_us", "\"cell\""]);
     let other = fails(SMALL, &["chip.preset=tlc_3d", "chip.cell.preset=slc"]);
     assert_carries(other, &["8", "3 bits"]);
-    // A chip's cell is the chip's: it goes with it.
+    // The cell belongs to the chip: another chip replaces it.
     let sets = ["chip.preset=tlc_3d", "chip.preset=mqsim_mlc"];
     assert!(loaded(SMALL, &sets).unwrap().config.chip.cell.is_none());
     let changed = loaded(SMALL, &["chip.preset=tlc_3d", "chip.cell.retention.share=0.5"]).unwrap();
@@ -142,7 +142,7 @@ fn every_chip_and_host_is_sane() {
     let kinds = ["chip", "host"];
     for preset in presets().iter().filter(|preset| kinds.contains(&preset.kind)) {
         let set = format!("{}.preset={}", preset.kind, preset.name);
-        // The parity of SMALL is more than old pages can hold.
+        // The parity of SMALL does not fit the pages of old chips.
         let drive =
             loaded(SMALL, &[&set, "ecc.parity_bytes=0"]).unwrap_or_else(|error| panic!("{error}"));
         assert!(!preset.summary.is_empty(), "{set}");
@@ -163,7 +163,7 @@ fn presets_are_listed_and_shown() {
         let text = show(&format!("{kind}/{name}")).unwrap();
         assert!(text.starts_with("# "), "{kind}/{name} opens by saying what it is");
     }
-    // A name that a drive and a chip share is the drive's.
+    // A name shared by a drive and a chip means the drive.
     assert!(show("wang2014_mlc").unwrap().contains("[drive]"));
     assert!(show("tlc_3d").unwrap().contains("pages_per_block"));
     assert_carries(show("zuolo2016_a_mcl").unwrap_err(), &["`zuolo2016_a_mlc`"]);
@@ -206,7 +206,7 @@ fn citations_are_of_what_was_chosen() {
     assert!(["bates2014", "cai2017"].iter().all(|&key| sources.iter().any(|c| c == key)));
 }
 
-/// Bad text: what is written, where the error points, what it names.
+/// Bad text is refused: each case has the text, the place of the error, and the names in it.
 #[test]
 fn bad_files_are_refused_with_line_and_nearest() {
     let replaced = |from: &str, to: &str| {
@@ -276,7 +276,7 @@ fn bad_files_are_refused_with_line_and_nearest() {
     }
 }
 
-/// Whoever writes a parameter before the choice that it belongs to means the same.
+/// A parameter may be assigned before the choice that it belongs to.
 #[test]
 fn assignments_mean_the_same_in_any_order() {
     let loaded = |sets: &[&str]| {
@@ -384,7 +384,7 @@ fn another_member_drops_what_was_the_old_ones() {
     assert_eq!(back.params["d"].as_integer(), Some(10), "the default: the file's went");
     let ecc = loaded(SMALL, &["ecc.model=ideal"]).unwrap().config.ecc;
     assert_eq!((ecc.get("t"), ecc["parity_bytes"].as_integer()), (None, Some(16)));
-    // The same between files: the upper one chooses another array model than the chip's.
+    // Between files: the upper one chooses another array model than the chip's.
     let text = SMALL.replace("mqsim_mlc", "zuolo2016_a_mlc") + "[chip.array]\nname = 'ideal'\n";
     assert!(loaded(&text, &[]).unwrap().config.chip.array.params.is_empty());
 }
@@ -422,8 +422,8 @@ fn files_name_files_by_path() {
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
-/// Drives that name each other, directly, through a link, or in a chain without an end, are refused
-/// where that shows; so are chips and cells that name themselves.
+/// Drives that name each other, directly, through a link, or in an endless chain, are refused where
+/// that shows; so are chips and cells that name themselves.
 #[test]
 fn files_that_name_each_other_are_refused() {
     let folder = std::env::temp_dir().join(format!("nandlab-circle-{}", std::process::id()));
@@ -460,7 +460,7 @@ fn files_that_name_each_other_are_refused() {
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
-/// Every file that a drive is read from is known; presets are none.
+/// Every file that a drive is read from is listed; presets are not.
 #[test]
 fn files_of_a_drive_are_known() {
     let folder = std::env::temp_dir().join(format!("nandlab-files-{}", std::process::id()));
@@ -510,7 +510,7 @@ fn all_missing_keys_are_told_at_once() {
     assert_carries(&told, &keys);
     assert_carries(&told, &["mine.toml", "missing", "ecc.model"]);
     assert!(!told.contains("drive.channels"), "{told}");
-    // A misspelt key is told before what it leaves missing.
+    // A misspelt key is reported before the keys that it leaves missing.
     let told = load_text("[drive]\nchanels = 2\n", "mine.toml", &[]).unwrap_err();
     assert_carries(told, &["`channels`"]);
 }
@@ -538,8 +538,8 @@ fn tables_are_a_drive_as_its_file_is() {
     assert!(told.starts_with("drive: drive.channels: "), "{told}");
 }
 
-/// Numbers with units are the numbers that they mean, in a file, in assignments and in tables: the
-/// drive and its hash are the same.
+/// Numbers with units give the same drive and hash as plain numbers, in a file, in assignments and
+/// in tables.
 #[test]
 fn units_make_the_same_drive() {
     let sets = ["buffer.bytes=2097152", "ftl.overprovisioning=0.3", "gc.background_after_us=2000"];
@@ -579,8 +579,8 @@ fn the_schema_for_files_takes_units() {
     assert!(pattern(false, "bytes").is_null());
 }
 
-/// The capacity that the host sees is the one that was given, whatever the FTL keeps; the
-/// over-provisioning follows, and the later of the two replaces the other.
+/// The capacity that the host sees is the given one, whatever the FTL keeps; the over-provisioning
+/// follows, and the later of the two replaces the other.
 #[test]
 fn a_capacity_gives_the_overprovisioning() {
     let asked = 700 << 20;
@@ -613,7 +613,7 @@ fn a_capacity_gives_the_overprovisioning() {
     assert_eq!((later.drive.capacity, spare(&later)), (None, 0.5));
     let sold = file("ftl.overprovisioning = 0.5", &["drive.capacity=700MiB"]).unwrap();
     assert_eq!(capacity(&sold), asked);
-    // Both, in one place: the configuration of a report has both, and they agree.
+    // A report's configuration has both keys in one place, and they agree.
     let again = load_tables(&params::write(&sold).unwrap(), "drive", &[]).unwrap().config;
     assert_eq!(again, sold);
     let both = format!("{key}\nftl.overprovisioning = 0.9");
@@ -629,7 +629,7 @@ fn a_capacity_gives_the_overprovisioning() {
     ] {
         assert_carries(file("", &[set]).unwrap_err(), &[&[set], parts].concat());
     }
-    // Too little is left for collection: only the FTL knows.
+    // The FTL refuses a drive with too little space for collection.
     let set = format!("drive.capacity={}", bytes(&later) - (1 << 20));
     let drive = loaded("drive_preset = 'tiny'", &[&set]).unwrap();
     let error = drive.explain(ssd::Ssd::new(&drive.config, 1 << 30).err().unwrap());

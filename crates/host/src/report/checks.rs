@@ -1,9 +1,9 @@
 //! Checks of every run: Little's law, conservation, and the time that operations take.
 //!
-//! Each law compares two accounts that are kept apart: latencies with the depth that a job asked
-//! for, completed requests with those that the jobs sent, the FTL's counts with the flash's, mapped
-//! units with physical ones, busy times of the dies with counts times the chip's times. A law that
-//! does not apply to a run is `null` in its report.
+//! Each law compares two independent accounts: latencies with the depth that a job asked for,
+//! completed requests with the jobs' requests, the FTL's counts with the flash's, mapped units with
+//! physical ones, busy times of the dies with counts times the chip's times. A law that does not
+//! apply to a run is `null` in its report.
 
 use crate::request::Pace;
 use crate::run::{Depth, JobView};
@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use ssd::doing::DieTimes;
 
 impl Session {
-    /// The report's `checks`.
+    /// Checks of the run, the report's `checks`.
     pub(crate) fn checks(&self) -> Result<Value> {
         let run = &self.run;
         let occupancy = run.ssd.occupancy();
@@ -55,16 +55,17 @@ impl Session {
         run.total().filter(|_| is_whole)
     }
 
-    /// How far a closed loop is from the depth that it was asked to keep; the worst job's.
+    /// Largest relative error of a closed loop's depth, over all jobs; `None` where no job keeps
+    /// one.
     fn little_law_error(&self) -> Option<f64> {
         let submit = Time::from_us(self.loaded.config.host.submit_us);
         self.run.jobs().filter_map(|job| depth_error(&job, submit)).reduce(f64::max)
     }
 
-    /// How far the dies' busy times are from what their operations take. Each kind of operation is
-    /// compared with counts x times: exactly where they have one time, with the shortest and the
-    /// longest where it depends on page or wear. Operations that the end of the run cuts short, one
-    /// for each die, may be missing.
+    /// Relative error of the dies' busy times against the times of their operations. Each kind of
+    /// operation is compared with counts x times: exactly where they have one time, with the
+    /// shortest and the longest where it depends on page or wear. Operations that the end of the
+    /// run cuts short, one for each die, may be missing.
     fn busy_idle_error(&self) -> Result<Option<f64>> {
         let ssd = &self.run.ssd;
         if ssd.now() == Time::ZERO {
@@ -93,7 +94,7 @@ impl Session {
             range = (least, most + cache);
         }
         if counts.copybacks > 0 {
-            // What is programmed from the page register is not copied to the second one.
+            // Data programmed from the page register are not copied to the second register.
             range.0 = least;
         }
         let reads = Spent::at(counts.reads - counts.joined_reads, range);
@@ -110,8 +111,8 @@ impl Session {
                 }
             }
         }
-        // Those of the log, of copies and of write-once codes have a time of their own, and
-        // summaries that of a page.
+        // Programs of the log, of copies and of write-once codes have a time of their own.
+        // Summaries have the time of a page.
         let kept = u128::from(counts.kept_programs.1.0) + u128::from(counts.coded_time.0.0);
         longest = longest.max(counts.coded_time.1.0);
         if counts.kept_programs.0 > 0 {
@@ -136,7 +137,7 @@ impl Session {
         });
         let erases = erases.cut_short(dies.len(), most);
 
-        // Busy and idle time make up the run's by the way they are booked: that says nothing.
+        // Busy and idle time add up to the run by definition: their sum checks nothing.
         let kinds = [
             reads.error(spent(|die| die.read_ns)),
             programs.error(spent(|die| die.program_ns)),
@@ -146,9 +147,8 @@ impl Session {
         Ok(kinds.into_iter().reduce(f64::max))
     }
 
-    /// Largest excess of a busy time (decoders, encoders, a channel,
-    /// cores, the link) over the run, as a fraction
-    /// of the run. 0 is right.
+    /// Largest excess of a busy time (decoders, encoders, a channel, cores, the link) over the run,
+    /// as a fraction of the run; 0 is right.
     fn overbooked(&self) -> f64 {
         let ssd = &self.run.ssd;
         let channels = ssd.channel_times().into_iter().map(|(busy, _)| (busy, 1));
@@ -159,7 +159,7 @@ impl Session {
     }
 }
 
-/// The shortest and the longest of several ranges.
+/// Shortest and longest time of several ranges.
 fn union(ranges: impl Iterator<Item = (Time, Time)>) -> (Time, Time) {
     let both = |a: (Time, Time), b: (Time, Time)| (a.0.min(b.0), a.1.max(b.1));
     ranges.reduce(both).unwrap_or_default()
@@ -171,7 +171,7 @@ fn beyond((busy, servers): (Time, usize), run: Time) -> f64 {
     u128::from(busy.0).saturating_sub(most) as f64 / most.max(1) as f64
 }
 
-/// What operations may have taken together, in nanoseconds.
+/// Range of the summed time of operations, in nanoseconds.
 #[derive(Debug, Clone, Copy, Default)]
 struct Spent {
     least: u128,
@@ -179,7 +179,7 @@ struct Spent {
 }
 
 impl Spent {
-    /// `count` operations of at least and at most so long.
+    /// Range for `count` operations of `least` to `most` each.
     fn at(count: u64, (least, most): (Time, Time)) -> Self {
         let times = |time: Time| u128::from(count) * u128::from(time.0);
         Self { least: times(least), most: times(most) }
@@ -190,21 +190,21 @@ impl Spent {
         self.most += other.most;
     }
 
-    /// The same where `operations` of them may not have begun or ended.
+    /// Lowers the range by `operations` operations that may not have begun or ended.
     fn cut_short(self, operations: usize, longest: Time) -> Self {
         let missing = operations as u128 * u128::from(longest.0);
         Self { least: self.least.saturating_sub(missing), ..self }
     }
 
-    /// How far `spent` is out of it, relative to the larger.
+    /// Distance of `spent` from the range, relative to the larger; 0 inside.
     fn error(self, spent: u128) -> f64 {
         let beyond = spent.saturating_sub(self.most).max(self.least.saturating_sub(spent));
         beyond as f64 / spent.max(self.least).max(1) as f64
     }
 }
 
-/// How far a job's mean depth, from its latencies (L = lambda W), is from the depth asked for.
-/// `None` where it did not have to keep one: rated, with pauses, at a trace's times.
+/// Relative difference of a job's mean depth, from its latencies (L = lambda W), to the depth asked
+/// for. `None` where it did not have to keep one: rated, with pauses, at a trace's times.
 ///
 /// While the job's thread submits one request it cannot send another that is due, so the depth may
 /// lack that share of the time.

@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use ssd::drive::activity::Activity;
 
 impl Session {
-    /// The report's `endurance_group`. Bytes of the flash are those of the chips' own counters, not
-    /// of the FTL's account.
+    /// Bytes of the endurance group, the report's `endurance_group`. Bytes of the flash come from
+    /// the chips' own counters, not from the FTL's account.
     pub(super) fn endurance_group(&self, activity: &Activity) -> Value {
         let counts = &activity.flash.of_kind;
         let (mut media, mut erased) = (0, 0);

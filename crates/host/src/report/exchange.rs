@@ -7,20 +7,19 @@ use serde_json::{Value, json};
 use ssd::drive::exchange::{Exchanged, Way};
 
 impl Session {
-    /// How far the last exchange is, and the service that the host had meanwhile; `null` without
-    /// one.
+    /// Progress of the last exchange, and the service of the host during it; `null` without one.
     pub fn last_exchange(&self) -> Value {
         self.exchanges().pop().unwrap_or_default()
     }
 
-    /// The same of all that were asked for, in order.
+    /// Progress and service of all exchanges that were asked for, in order.
     pub fn exchanges(&self) -> Vec<Value> {
         let now = self.run.ssd.now();
         self.run.exchanges().map(|(service, done)| told(service, done, now)).collect()
     }
 }
 
-/// An exchange; a run that ended before it was due has `done` none of it.
+/// Entry of one exchange; `done` is `None` where the run ended before it was due.
 fn told(service: &Service, done: Option<Exchanged>, now: Time) -> Value {
     let asked = service.plan.asked;
     let seconds = |time: Option<Time>| time.map(Time::s);

@@ -23,13 +23,13 @@ use ssd::ftl::FtlCounts;
 use ssd::request::Op;
 use ssd::{Cut, Started};
 
-/// fio's default percentiles, and ours beyond.
+/// Percentiles that fio prints by default, and two higher ones.
 const PERCENTILES: [f64; 19] = [
     1.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.95,
     99.99, 99.995, 99.999,
 ];
 
-/// What only the caller knows: the core reads no clock.
+/// Measurements of the caller, as the core reads no clock.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Outside {
     /// Wall time of the run without preconditioning, in seconds.
@@ -39,7 +39,7 @@ pub struct Outside {
 }
 
 impl Session {
-    /// The whole report.
+    /// Report of the session, complete.
     pub fn report(&mut self, outside: Outside) -> Result<Value> {
         let config = config_json(&self.loaded.config)?;
         let run = &self.run;
@@ -98,13 +98,13 @@ impl Session {
         Ok(Value::Object(report))
     }
 
-    /// Measured time: from the first job that is measured to the end.
+    /// Measured time: from the start of the first measured job to the end.
     fn measured(&self) -> Time {
         let start = self.run.jobs().map(|job| job.start).min().unwrap_or_default();
         self.run.ssd.now().since(start)
     }
 
-    /// Units that the host has written.
+    /// Units written by the host.
     fn written_units(&self) -> f64 {
         self.run.tally().write_bytes as f64 / self.run.ssd.unit_bytes() as f64
     }
@@ -153,10 +153,10 @@ impl Session {
         ram_bytes.insert("total".into(), json!(ram.iter().map(|ram| ram.bytes).sum::<u64>()));
         ram_bytes.extend(ram.iter().map(|ram| (ram.name.into(), json!(ram.bytes))));
         json!({
-            // Programmed / written by the host, with padding; data still in the buffer, or
-            // rewritten there, have not been programmed.
+            // Programmed units for each unit of the host, with padding; data that are still in the
+            // buffer, or were rewritten there, have not been programmed.
             "write_amplification": ratio(counts.programmed_units() as f64, written),
-            // The same for the data that left the buffer.
+            // Write amplification of the data that left the buffer.
             "write_amplification_flash": counts.write_amplification(),
             "gc_runs": counts.reclaimed_blocks,
             "gc_copies": counts.moved_units,
@@ -164,7 +164,7 @@ impl Session {
             "host_units": counts.host_units,
             "padding_units": counts.padding_units,
             "levelled_blocks": counts.levelled_blocks,
-            // Refresh goes the same way, and is counted apart.
+            // Refresh uses the same moves, and is counted apart.
             "read_reclaims": counts.read_reclaims.saturating_sub(refreshed),
             "retired_blocks": counts.retired_blocks,
             "read_only_at_s": ssd.read_only_at().map(|at| at.since(self.run.counts_from()).s()),
@@ -190,7 +190,7 @@ impl Session {
         })
     }
 
-    /// The cache of blocks in single-level mode; `null` of an FTL without one.
+    /// Cache of blocks in single-level mode; `null` of an FTL without one.
     fn cache(&self, counts: &FtlCounts) -> Value {
         let ssd = &self.run.ssd;
         let Some(cache) = ssd.cache() else { return Value::Null };
@@ -225,7 +225,7 @@ impl Session {
         json!({
             "blocks": {"age": age, "rber": rber, "retries": retries},
             "units": counts.units,
-            // Its part of that of the FTL.
+            // Share of refresh in the FTL's write amplification.
             "write_amplification": ratio(counts.units as f64, written),
             "waiting_blocks": ssd.blocks_to_refresh(),
             "oldest_hours": oldest,
@@ -234,7 +234,7 @@ impl Session {
         })
     }
 
-    /// Price of the flash; `null` where that of the chip is not known.
+    /// Price of the flash; `null` where the price of the chip is not known.
     fn cost(&self) -> Value {
         let config = &self.loaded.config;
         let Some(usd) = config.flash_usd() else { return Value::Null };
@@ -246,8 +246,8 @@ impl Session {
         })
     }
 
-    /// What the drive writes for its start-up, and what a cut of its power has taken; `null` of a
-    /// drive without recovery.
+    /// Pages written for the start-up after a power cut, and losses of a cut; `null` of a drive
+    /// without recovery.
     fn power(&self, activity: &Activity) -> Value {
         let Some(counts) = activity.power else { return Value::Null };
         let units = counts.pages() * u64::from(self.run.ssd.units_per_page());
@@ -261,10 +261,10 @@ impl Session {
             "backup_pages": counts.backup_pages,
             "log_erases": counts.log_erases,
             "tables": counts.tables,
-            // With these pages beside those of the FTL.
+            // Programmed units with these pages beside those of the FTL.
             "write_amplification": ratio(programmed as f64, written),
             "cut": self.run.cut().map(Self::cut),
-            // Filled in when the drive has started up.
+            // Filled in after the drive has started up.
             "start_up": null,
         })
     }
@@ -312,20 +312,20 @@ impl Session {
             "energy_uj": energy.total_uj(),
             "energy": energy,
             "pe_cycles": {"min": wear.min, "mean": wear.mean, "max": wear.max},
-            // Of the chips of the first kind.
+            // Times of the chips of the first kind.
             "program_us": self.program_us(counts, 0),
             "kinds": self.kinds(activity),
         })
     }
 
-    /// Mean times of programs, by type of page, of a kind of chips.
+    /// Mean program times of one kind of chips, by type of page.
     fn program_us(&self, counts: &FlashCounts, number: usize) -> Value {
         let (_, chip) = self.loaded.config.kinds()[number];
         let (bits, one_shot) = (chip.cell_bits, chip.page_order == PageOrder::OneShot);
         let times = &counts.of_kind[number].program_time;
         let mut program = Map::new();
         for (i, &(commands, time)) in times.iter().enumerate() {
-            // One-shot has wordlines only.
+            // One-shot programs have wordlines only.
             let name = match (bits, i) {
                 (bits, i) if i == bits as usize => "single_level",
                 (1, _) => "page",
@@ -339,7 +339,7 @@ impl Session {
         Value::Object(program)
     }
 
-    /// What each kind of chips has done; `null` of a drive with one.
+    /// Work of each kind of chips; `null` of a drive with one kind.
     fn kinds(&self, activity: &Activity) -> Value {
         let (config, ssd) = (&self.loaded.config, &self.run.ssd);
         if config.chips.is_empty() {
@@ -435,7 +435,7 @@ fn dies(activity: &Activity) -> Value {
         "program": part(|die| die.program_ns),
         "erase": part(|die| die.erase_ns),
         "wait": part(|die| die.wait_ns),
-        // A run in which no time passed was idle.
+        // A run without simulated time was idle.
         "idle": if total == 0 { 1.0 } else { part(|die| die.idle_ns) },
     })
 }
@@ -444,12 +444,12 @@ fn ratio(a: f64, b: f64) -> f64 {
     if b > 0.0 { a / b } else { 0.0 }
 }
 
-/// Names a configuration: FNV-1a of its JSON.
+/// Hash of a configuration: FNV-1a of its JSON.
 pub fn config_hash(config: &SsdConfig) -> Result<String> {
     Ok(format!("{:016x}", fnv(config_json(config)?.to_string().as_bytes())))
 }
 
-/// FNV-1a with 64 bits.
+/// FNV-1a hash with 64 bits.
 pub(crate) fn fnv(bytes: &[u8]) -> u64 {
     let fold = |h: u64, &b: &u8| (h ^ u64::from(b)).wrapping_mul(0x100_0000_01b3);
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, fold)
@@ -492,7 +492,7 @@ fn latency_us(latency: &Latency) -> Value {
     })
 }
 
-/// A job as fio prints it.
+/// Entry of a job with fio's keys.
 fn fio_job(view: &JobView<'_>, global: &[(String, String)]) -> Value {
     let runtime = view.end.since(view.start);
     let all = view.stats.latency();
@@ -573,9 +573,10 @@ fn fio_latency(latency: &Latency) -> Value {
     })
 }
 
-/// fio's latency table: the share of requests in each range, in percent. `unit_ns` is 1 for the
-/// nanosecond table, 1000 for the microsecond one and 10^6 for the millisecond one. What takes a
-/// unit or less belongs to the table before it, what takes more than 1000 to the one after it.
+/// Table of latencies as in fio: the share of requests in each range, in percent. `unit_ns` is 1
+/// for the nanosecond table, 1000 for the microsecond one and 10^6 for the millisecond one.
+/// Latencies of a unit or less belong to the table before it, those of more than 1000 units to the
+/// one after it.
 fn fio_shares(latency: &Latency, unit_ns: f64) -> Value {
     let milli = unit_ns > 1e5;
     let mut edges = vec![2u64, 4, 10, 20, 50, 100, 250, 500, 750, 1000];
@@ -606,7 +607,7 @@ fn fio_shares(latency: &Latency, unit_ns: f64) -> Value {
 mod tests {
     use super::*;
 
-    /// Every latency is in one of fio's tables, those at the edges between them too.
+    /// Every latency is in one of fio's tables, also one at an edge between two.
     #[test]
     fn latency_tables_count_each_request_once() {
         for ns in [1, 2, 999, 1000, 1001, 2000, 999_000, 1_000_000, 1_001_000, 5_000_000_000] {

@@ -1,16 +1,16 @@
-//! Whether a run has settled: the value that its metric settled at, beside that of the whole run.
+//! Settling in the report: the value that a metric settled at, beside that of the whole run.
 
 use crate::run::settling::{Metric, Rule};
 use crate::session::Session;
 use serde_json::{Value, json};
 
-/// Largest difference from the settled value, relative to it, of a run that stands for it.
+/// Largest difference of a run from its settled value, relative to it, for the run to stand for it.
 const TOLERANCE: f64 = 0.1;
 
 impl Session {
-    /// The report's `settled`: of the metric that the run was to settle in, or else of write
-    /// amplification. Where a run of uniform random writes is too short to tell, preconditioning
-    /// knows where these settle.
+    /// Settling of the run, the report's `settled`: of the metric that the run was to settle in, or
+    /// else of write amplification. Where a run of uniform random writes is too short to tell, the
+    /// value of preconditioning stands in.
     pub(super) fn settled(&mut self) -> Value {
         let run = &self.run;
         let (goal, now) = (run.settling.goal(), run.mark());

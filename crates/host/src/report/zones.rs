@@ -1,4 +1,4 @@
-//! Zones in the report: their states, the commands on them, and what was refused.
+//! Zones in the report: their states, the commands on them, and refused requests.
 
 use crate::run::JobView;
 use crate::run::stats::OpStats;
@@ -9,7 +9,7 @@ use ssd::ftl::contract::{Status, ZoneState};
 use ssd::request::Op;
 
 impl Session {
-    /// The report's `zones`; `null` of a drive without.
+    /// Zones of the drive, the report's `zones`; `null` of a drive without zones.
     pub(super) fn zones(&self, activity: &Activity) -> Value {
         let ssd = &self.run.ssd;
         let (Some(layout), Some(counts)) = (ssd.zone_layout(), activity.zones) else {
@@ -65,14 +65,14 @@ impl Session {
     }
 }
 
-/// Writes of a job as fio counts them: appends too.
+/// Writes of a job as fio counts them, with appends.
 pub(super) fn writes(view: &JobView<'_>) -> OpStats {
     let mut writes = view.stats.of(Op::Write).clone();
     add(&mut writes, view.stats.of(Op::ZoneAppend));
     writes
 }
 
-/// Trims of a job as fio counts them: where a job writes nothing, commands on zones too.
+/// Trims of a job as fio counts them, with the commands on zones where a job writes nothing.
 pub(super) fn trims(view: &JobView<'_>) -> OpStats {
     let mut trims = view.stats.of(Op::Trim).clone();
     if writes(view).latency.count() == 0 {

@@ -3,19 +3,19 @@
 //!
 //! fio keeps a bit for each block, and cuts a request where it meets a block that was sent
 //! (`mark_random_map` of `io_u.c`). Where all requests are one block long a distribution that gives
-//! each block once a pass needs no such map; here there is one where lengths differ. A request is
+//! each block once a pass needs no such map; here a map is kept where lengths differ. A request is
 //! never cut: its length is drawn among those that fit.
 
 use crate::workload::Distribution;
 
-/// Places of one or more directions that share them.
+/// Places of one direction, or of several directions that share them.
 pub struct Addresses {
     distribution: Box<dyn Distribution>,
     map: Option<Map>,
 }
 
 impl Addresses {
-    /// Places as `distribution` draws them.
+    /// Places in the order that `distribution` draws.
     pub fn new(distribution: Box<dyn Distribution>) -> Self {
         Self { distribution, map: None }
     }
@@ -25,13 +25,12 @@ impl Addresses {
         self.distribution.once()
     }
 
-    /// Remembers which of `blocks` were sent, for requests that are longer than the block that was
-    /// drawn.
+    /// Keeps a map of `blocks`, for requests longer than the block that was drawn.
     pub fn remember(&mut self, blocks: u64) {
         self.map.get_or_insert_with(|| Map::new(blocks));
     }
 
-    /// The block at which the next request starts.
+    /// Draws the block at which the next request starts.
     #[inline(always)]
     pub fn draw(&mut self) -> u64 {
         let Some(map) = &mut self.map else { return self.distribution.draw() };
@@ -47,13 +46,13 @@ impl Addresses {
         }
     }
 
-    /// What is remembered, if anything is.
+    /// Map of the blocks sent in this pass, if one is kept.
     #[inline(always)]
     pub fn map(&mut self) -> Option<&mut Map> {
         self.map.as_mut()
     }
 
-    /// Another pass begins.
+    /// Begins another pass over the blocks.
     pub fn restart(&mut self) {
         self.distribution.restart();
         if let Some(map) = &mut self.map {
@@ -62,7 +61,7 @@ impl Addresses {
     }
 }
 
-/// A bit for each block: whether it was sent in this pass.
+/// Map of the blocks sent in this pass, one bit each.
 pub struct Map {
     sent: Vec<u64>,
     blocks: u64,
@@ -78,12 +77,12 @@ impl Map {
         block < self.blocks && self.sent[(block / 64) as usize] >> (block % 64) & 1 == 0
     }
 
-    /// How many blocks from `block` on are free, counted up to `most`.
+    /// Free blocks from `block` on, counted up to `most`.
     pub fn free_from(&self, block: u64, most: u64) -> u64 {
         (block..block + most).take_while(|&block| self.is_free(block)).count() as u64
     }
 
-    /// A request is sent to `count` free blocks from `block` on.
+    /// Marks `count` free blocks from `block` on as sent.
     pub fn mark(&mut self, block: u64, count: u64) {
         for block in block..block + count {
             self.sent[(block / 64) as usize] |= 1 << (block % 64);

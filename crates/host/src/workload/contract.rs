@@ -4,15 +4,15 @@ use base::Result;
 use base::params::Table;
 use base::rng::Rng;
 
-/// The places at which requests may start, as equal blocks counted from zero.
+/// Places at which requests may start: equal blocks counted from zero.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Space {
-    /// How many; never zero.
+    /// Number of blocks; never zero.
     pub blocks: u64,
-    /// Bytes from the start of one to the start of the next.
+    /// Bytes from the start of one block to the start of the next.
     pub block_bytes: u64,
-    /// Whether each block is wanted once before any comes again (fio's random map). A
-    /// distribution that is not uniform cannot, and does not, as in fio.
+    /// Whether each block is wanted once before any comes again (fio's random map). A distribution
+    /// that is not uniform cannot do that, and does not, as in fio.
     pub once: bool,
 }
 
@@ -28,10 +28,10 @@ pub struct Space {
 /// - memory does not grow with the number of blocks, and no draw allocates;
 /// - the draws depend on parameters, space and generator alone, to the bit, on every machine.
 pub trait Distribution: Send {
-    /// The block at which the next request starts.
+    /// Draws the block at which the next request starts.
     fn draw(&mut self) -> u64;
 
-    /// How likely each block is, in order of address. One number a block: for tests and plots.
+    /// Probability of each block, in order of address. One number a block: for tests and plots.
     fn probabilities(&self) -> Vec<f64>;
 
     /// Whether every block comes once before any comes again.
@@ -39,17 +39,17 @@ pub trait Distribution: Send {
         false
     }
 
-    /// Begins a new pass; without meaning where draws are independent.
+    /// Begins a new pass; no effect where draws are independent.
     fn restart(&mut self) {}
 }
 
-/// How a distribution is made.
+/// Constructor of a distribution.
 pub struct Constructor {
-    /// An example of the argument after `name:`, for help and tests.
+    /// Example of the argument after `name:`, for help and tests.
     pub example: &'static str,
-    /// Reads the argument of fio's `random_distribution=name:argument`, empty where there is
-    /// none, into parameters.
+    /// Reads the argument of fio's `random_distribution=name:argument` into parameters; it is empty
+    /// where there is none.
     pub read: fn(&str) -> Result<Table>,
-    /// Builds it from checked parameters.
+    /// Builds the distribution from checked parameters.
     pub build: fn(&Table, &Space, Rng) -> Result<Box<dyn Distribution>>,
 }

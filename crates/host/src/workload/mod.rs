@@ -1,6 +1,6 @@
 //! Address distributions: where a random request starts. A family; its roster is here.
 //!
-//! A random job of a fio job file draws where its requests start from one member, by fio's own
+//! A random job of a fio job file draws the start of its requests from one member, by fio's own
 //! option `random_distribution=name:argument`. `addresses` keeps the rest of a pass over the
 //! region, `permutation` orders blocks without a table, `shares` reads shares of a hundred.
 //! [`crate::fio`] decides the number, kind, size and time of requests.
@@ -24,7 +24,7 @@ use base::params::Table;
 use base::rng::Rng;
 use base::{Error, Result};
 
-/// Every distribution of addresses; the first is the default.
+/// Roster of the address distributions; the first is the default.
 pub const ROSTER: &[Member<Constructor>] = &[
     random::MEMBER,
     zipf::MEMBER,
@@ -34,7 +34,7 @@ pub const ROSTER: &[Member<Constructor>] = &[
     zoned_abs::MEMBER,
 ];
 
-/// A member with its parameters, ready to be built.
+/// Distribution with its parameters, ready to be built.
 #[derive(Clone)]
 pub struct Chosen {
     member: &'static Member<Constructor>,
@@ -60,12 +60,12 @@ impl Default for Chosen {
 }
 
 impl Chosen {
-    /// Whether all blocks are alike.
+    /// Whether all blocks are equally likely.
     pub fn is_uniform(&self) -> bool {
         self.member.name == random::MEMBER.name
     }
 
-    /// The member called `name` with the argument that follows the colon in fio's option.
+    /// Distribution called `name` with the argument that follows the colon in fio's option.
     pub fn read(name: &str, argument: &str) -> Result<Self> {
         let member = ROSTER.iter().find(|member| member.name == name).ok_or_else(|| {
             let names: Vec<&str> = ROSTER.iter().map(|member| member.name).collect();
@@ -74,14 +74,15 @@ impl Chosen {
         Ok(Self { member, params: (member.build.read)(argument)? })
     }
 
-    /// Builds it over `space`.
+    /// Builds the distribution over `space`.
     pub fn build(&self, space: &Space, rng: Rng) -> Result<Box<dyn Distribution>> {
         (self.member.build.build)(&self.params, space, rng)
     }
 }
 
-/// Where blocks of a rank lie: scattered over the space by a permutation, so that popular blocks
-/// are no neighbours (fio multiplies by a constant instead), the most popular at `center` if given.
+/// Map from popularity rank to block: scattered over the space by a permutation, so that popular
+/// blocks are no neighbours (fio multiplies by a constant instead), with the most popular block at
+/// `center` if given.
 struct Scatter {
     order: Permutation,
     blocks: u64,
@@ -113,7 +114,7 @@ impl Scatter {
         if block >= self.blocks { block - self.blocks } else { block }
     }
 
-    /// The probability of each block from the weight of each rank.
+    /// Probability of each block from the weight of each rank.
     fn spread(&self, weight: impl Fn(u64) -> f64) -> Vec<f64> {
         let sum: f64 = (0..self.blocks).map(&weight).sum();
         let mut shares = vec![0.0; self.blocks as usize];
@@ -161,8 +162,8 @@ mod tests {
         }
     }
 
-    /// Chi-square of the draws of every member against its own probabilities: within four
-    /// standard deviations of its mean.
+    /// Draws of every member agree with its own probabilities by a chi-square test: within four
+    /// standard deviations of the mean.
     #[test]
     fn draws_follow_the_probabilities() {
         for member in ROSTER {
@@ -212,7 +213,8 @@ mod tests {
         }
     }
 
-    /// Bit-identical on every machine: pinned, because a change here changes published results.
+    /// Draws are bit-identical on every machine: pinned, because a change here changes published
+    /// results.
     #[test]
     fn draws_are_pinned() {
         let space = Space { blocks: 1_000_003, once: true, ..SPACE };

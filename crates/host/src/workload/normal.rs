@@ -1,9 +1,9 @@
 //! `normal`: a bell over the addresses, its standard deviation in percent of the space.
 //!
-//! As fio documents it: `normal:stddev[:center]`, the most probable address at `center`, the
-//! middle by default; what falls off one end comes in at the other. (fio 3.33's code draws the
-//! bell, largely disregards the deviation and then scatters the blocks by a hash, so that its
-//! addresses have no bell; this follows the documentation.)
+//! As fio documents it: `normal:stddev[:center]`, the most probable address at `center`, the middle
+//! by default; addresses beyond one end come in at the other. (fio 3.33's code draws the bell,
+//! largely disregards the deviation and then scatters the blocks by a hash, so that its addresses
+//! have no bell; this follows the documentation.)
 
 use super::{Constructor, Distribution, Scatter, Space};
 use base::family::{Member, check, schema};
@@ -22,7 +22,7 @@ pub const MEMBER: Member<Constructor> = Member {
     build: Constructor { example: "10:0.3", read, build },
 };
 
-/// Parameters of `normal`.
+/// Parameters of the `normal` distribution.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 struct Params {
@@ -68,7 +68,7 @@ fn build(table: &Table, space: &Space, rng: Rng) -> Result<Box<dyn Distribution>
     Ok(Box::new(Normal { blocks: space.blocks, center, stddev, rng }))
 }
 
-/// Centre and deviation in blocks.
+/// Bell curve over blocks: center and deviation in blocks.
 struct Normal {
     blocks: u64,
     center: f64,

@@ -23,21 +23,21 @@ pub const MEMBER: Member<Constructor> = Member {
     build: Constructor { example: "0.2", read, build },
 };
 
-/// Parameters of `pareto`.
+/// Parameters of the `pareto` distribution.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 struct Params {
-    /// The fraction of the blocks that takes the rest of the requests.
+    /// Fraction of the blocks that takes the rest of the requests.
     h: f64,
-    /// Where the hottest block lies, from 0 (first) to 1 (first
-    /// again, as in fio); anywhere where left out.
+    /// Place of the hottest block, from 0 (first) to 1 (first again, as in fio); anywhere where
+    /// left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     center: Option<f64>,
 }
 
 impl Default for Params {
     fn default() -> Self {
-        // fio's own default (FIO_DEF_PARETO).
+        // Default of fio (FIO_DEF_PARETO).
         Self { h: 0.2, center: None }
     }
 }

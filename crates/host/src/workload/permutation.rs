@@ -5,25 +5,25 @@
 //! MurmurHash3 finalizers), and a result outside `0..n` is permuted again until it is inside
 //! ("cycle walking", Black and Rogaway, "Ciphers with arbitrary finite domains", CT-RSA 2002): at
 //! most two walks on average.
-//! It stands in for fio's random map, which keeps a bit per block, and for the hash that scatters
-//! the hot blocks of fio's zipf and pareto distributions.
+//! Use: instead of fio's random map, which keeps a bit per block, and instead of the hash that
+//! scatters the hot blocks of fio's zipf and pareto distributions.
 
 use base::rng::Rng;
 
 const ROUNDS: usize = 4;
 
-/// A bijection of `0..n` onto itself.
+/// Bijection of `0..n` onto itself.
 #[derive(Debug, Clone)]
 pub struct Permutation {
     n: u64,
     mask: u64,
     shift: u32,
-    /// What each round adds and, odd, multiplies by.
+    /// Keys of each round: the number to add, and the odd number to multiply by.
     keys: [(u64, u64); ROUNDS],
 }
 
 impl Permutation {
-    /// One of the permutations of `0..n`, drawn with `rng`; `n` must not be zero.
+    /// Draws a permutation of `0..n` with `rng`; `n` must not be zero.
     pub fn new(n: u64, rng: &mut Rng) -> Self {
         debug_assert!(n > 0);
         let bits = (u64::BITS - (n - 1).leading_zeros()).max(1);
@@ -33,12 +33,12 @@ impl Permutation {
         permutation
     }
 
-    /// Another permutation of the same numbers.
+    /// Draws another permutation of the same numbers.
     pub fn rekey(&mut self, rng: &mut Rng) {
         self.keys = std::array::from_fn(|_| (rng.bits(), rng.bits() | 1));
     }
 
-    /// Where `x` goes; `x` must be below `n`.
+    /// Image of `x`, which must be below `n`.
     #[inline]
     pub fn map(&self, mut x: u64) -> u64 {
         debug_assert!(x < self.n);
@@ -50,14 +50,14 @@ impl Permutation {
         }
     }
 
-    /// The last counter that [`at`](Self::at) takes.
+    /// Last counter that [`at`](Self::at) takes.
     #[inline]
     pub fn last_counter(&self) -> u64 {
         self.mask
     }
 
-    /// What stands at counter `x` of the whole power of two, if it is in `0..n`. Walking the
-    /// counters in order gives every number once, and needs no second walk to wait for.
+    /// Image of counter `x` of the whole power of two, if it is in `0..n`. The counters in order
+    /// give every number once, without a second walk.
     #[inline]
     pub fn at(&self, x: u64) -> Option<u64> {
         let y = self.mix(x);

@@ -1,7 +1,7 @@
-//! `random`: every block equally likely; under a random map each block once a pass, fio's default.
+//! `random`: every block equally likely; with a random map each block once a pass, fio's default.
 //!
 //! The map is a keyed permutation ([`Permutation`]), drawn anew for each pass: a block is never
-//! repeated within a pass, and no memory is spent on remembering which have been. Without the map
+//! repeated within a pass, and no memory is spent on the blocks already sent. Without the map
 //! (`norandommap`) draws are independent.
 
 use super::{Constructor, Distribution, Space};

@@ -51,14 +51,14 @@ pub fn complete(given: &[Option<f64>], whole: bool) -> Result<Vec<f64>> {
     Ok(given.iter().map(|share| share.unwrap_or(rest / missing as f64)).collect())
 }
 
-/// Chooses one of several by their shares.
+/// Weighted choice among several entries.
 #[derive(Debug, Clone)]
 pub struct Shares {
     ends: Vec<f64>,
 }
 
 impl Shares {
-    /// For choosing in proportion to `shares`, of which there must be one at least.
+    /// Choice in proportion to `shares`, at least one.
     pub fn new(shares: &[f64]) -> Self {
         debug_assert!(!shares.is_empty());
         let mut sum = 0.0;
@@ -69,13 +69,13 @@ impl Shares {
         Self { ends: ends.collect() }
     }
 
-    /// One of all of them.
+    /// Draws one of all entries.
     #[inline]
     pub fn draw(&self, rng: &mut Rng) -> usize {
         self.draw_first(self.ends.len(), rng)
     }
 
-    /// One of the first `count`, in proportion among these; `count` must not be zero.
+    /// Draws one of the first `count` entries, in proportion among these; `count` must not be zero.
     #[inline]
     pub fn draw_first(&self, count: usize, rng: &mut Rng) -> usize {
         let ends = &self.ends[..count];

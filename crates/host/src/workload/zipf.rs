@@ -23,21 +23,21 @@ pub const MEMBER: Member<Constructor> = Member {
     build: Constructor { example: "1.2:0.25", read, build },
 };
 
-/// Parameters of `zipf`.
+/// Parameters of the `zipf` distribution.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 struct Params {
     /// Skew: 0.5 is mild, 0.99 is YCSB's, 1.2 is steep.
     theta: f64,
-    /// Where the hottest block lies, from 0 (first) to 1 (first
-    /// again, as in fio); anywhere where left out.
+    /// Place of the hottest block, from 0 (first) to 1 (first again, as in fio); anywhere where
+    /// left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     center: Option<f64>,
 }
 
 impl Default for Params {
     fn default() -> Self {
-        // fio's own default (FIO_DEF_ZIPF).
+        // Default of fio (FIO_DEF_ZIPF).
         Self { theta: 1.1, center: None }
     }
 }
@@ -86,18 +86,18 @@ impl Distribution for Zipf {
     }
 }
 
-/// Draws ranks from 0. The names are the paper's: `h` is the hat k^-theta, `H` its integral.
+/// Generator of ranks from 0. The names are the paper's: `h` is the hat k^-theta, `H` its integral.
 struct Ranks {
     n: f64,
     theta: f64,
-    /// 1 - theta.
+    /// Exponent of the integral, 1 - theta.
     power: f64,
-    /// 1 / power, or zero where theta is one.
+    /// Inverse of `power`, or zero where theta is one.
     inverse: f64,
-    /// H(3/2) - 1 and H(n + 1/2): where the uniform variate lies between.
+    /// Range of the uniform variate: H(3/2) - 1 to H(n + 1/2).
     low: f64,
     high: f64,
-    /// A candidate this close below its variate is taken without another look.
+    /// Distance below its variate within which a candidate is accepted without another test.
     near: f64,
 }
 
@@ -117,7 +117,7 @@ impl Ranks {
         exp(-self.theta * log(x))
     }
 
-    /// The integral of the hat from 1 to `x`.
+    /// Integral of the hat from 1 to `x`.
     fn integral(&self, x: f64) -> f64 {
         let log_x = log(x);
         if self.power == 0.0 { log_x } else { expm1(self.power * log_x) * self.inverse }
@@ -145,7 +145,7 @@ impl Ranks {
 mod tests {
     use super::*;
 
-    /// Ranks over a drive of half a TiB, where no sum over blocks would do.
+    /// Head of the ranks over a drive of half a TiB, where no sum over blocks is affordable.
     #[test]
     fn head_of_a_large_space_is_right() {
         let blocks = 134_217_728u64;
@@ -161,7 +161,7 @@ mod tests {
                     *count += 1;
                 }
             }
-            // The zeta sum by Euler and Maclaurin behind its first thousand terms.
+            // The zeta sum: its first thousand terms, and the rest by Euler and Maclaurin.
             let term = |k: f64| k.powf(-theta);
             let sum: f64 = (1..1000).map(|k| term(f64::from(k))).sum();
             let (a, b) = (1000.0, blocks as f64);
@@ -177,8 +177,9 @@ mod tests {
         }
     }
 
-    /// fio 3.33 itself over 1024 blocks (102400 reads, `write_iolog`): share of the hottest block
-    /// and of the ten hottest. Its generator approximates (Gray et al. 1994), hence the tolerance.
+    /// Shares of the hottest block and of the ten hottest agree with fio 3.33 over 1024 blocks
+    /// (102400 reads, `write_iolog`). Its generator approximates (Gray et al. 1994), hence the
+    /// tolerance.
     #[test]
     fn agrees_with_fio() {
         let space = Space { blocks: 1024, block_bytes: 4096, once: true };

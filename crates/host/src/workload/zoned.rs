@@ -1,7 +1,7 @@
 //! `zoned`: given shares of the requests go to given percentages of the space, as in fio.
 //!
 //! `zoned:60/10:30/20:8/30:2/40`: 60 % of the requests to the first 10 % of the space, 30 % to the
-//! next 20 %, and so on; uniform within a zone. What is left out behind a slash is an even part of
+//! next 20 %, and so on; uniform within a zone. A number left out after a slash is an even part of
 //! the rest.
 
 use super::{Constructor, Distribution, Space};
@@ -22,14 +22,14 @@ pub const MEMBER: Member<Constructor> = Member {
     build: Constructor { example: "60/10:30/20:8/30:2/40", read, build },
 };
 
-/// As many zones as fio takes.
+/// Most zones of one distribution, as in fio.
 pub const ZONES: usize = 256;
 
-/// Parameters of `zoned`.
+/// Parameters of the `zoned` distribution.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 struct Params {
-    /// The zones in order of address.
+    /// Zones in order of address.
     zones: Vec<ZonePercent>,
 }
 
@@ -37,9 +37,9 @@ struct Params {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct ZonePercent {
-    /// Percentage of the requests that go there.
+    /// Percentage of the requests that go to the zone.
     access_percent: f64,
-    /// Percentage of the space that it is.
+    /// Size of the zone as a percentage of the space.
     size_percent: f64,
 }
 
@@ -69,7 +69,7 @@ fn build(table: &Table, space: &Space, rng: Rng) -> Result<Box<dyn Distribution>
     Zones::build(zones.iter().map(|zone| zone.access_percent).collect(), ends, space.blocks, rng)
 }
 
-/// Splits zones into their share of the requests, which must make a hundred, and the text of
+/// Splits zones into their share of the requests, which must add up to a hundred, and the text of
 /// their size.
 pub fn zones<'a>(text: &'a str, expected: &str) -> Result<Vec<(f64, &'a str)>> {
     let pairs = shares::pairs(text);
@@ -87,7 +87,7 @@ pub fn zones<'a>(text: &'a str, expected: &str) -> Result<Vec<(f64, &'a str)>> {
 pub struct Zones {
     access: Vec<f64>,
     shares: Shares,
-    /// First block and number of blocks.
+    /// First block and number of blocks of each zone.
     places: Vec<(u64, u64)>,
     blocks: u64,
     rng: Rng,

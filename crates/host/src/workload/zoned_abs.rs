@@ -22,11 +22,11 @@ pub const MEMBER: Member<Constructor> = Member {
     build: Constructor { example: "70/64k:30/128k", read, build },
 };
 
-/// Parameters of `zoned_abs`.
+/// Parameters of the `zoned_abs` distribution.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 struct Params {
-    /// The zones in order of address.
+    /// Zones in order of address.
     zones: Vec<ZoneBytes>,
 }
 
@@ -34,9 +34,9 @@ struct Params {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct ZoneBytes {
-    /// Percentage of the requests that go there.
+    /// Percentage of the requests that go to the zone.
     access_percent: f64,
-    /// Its size.
+    /// Size of the zone in bytes.
     bytes: u64,
 }
 
@@ -44,7 +44,7 @@ const EXPECTED: &str = "zoned_abs:ACCESS/BYTES[:ACCESS/BYTES...], such as zoned_
 
 fn read(text: &str) -> Result<Table> {
     let zone = |(access_percent, size): (f64, &str)| match parse_size(size) {
-        // TOML's integers are signed.
+        // Integers of TOML are signed.
         Ok(bytes) if bytes <= i64::MAX as u64 => Ok(ZoneBytes { access_percent, bytes }),
         _ => Err(Error::new("", format!("`{size}` is not the size of a zone")).expected(EXPECTED)),
     };

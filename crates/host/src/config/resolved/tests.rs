@@ -1,9 +1,9 @@
-//! Configurations that stand for themselves: each is loaded again as it was.
+//! Tests of complete configurations: each is loaded again without a change.
 
 use super::*;
 use crate::config::{load, presets};
 
-/// Every preset comes back as it is, to the last bit of every number.
+/// Every preset is loaded again without a change, to the last bit of every number.
 #[test]
 fn every_drive_comes_back() {
     let presets = presets();
