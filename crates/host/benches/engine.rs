@@ -17,10 +17,11 @@ use std::time::Instant;
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// 512 GiB of 4 KiB units: 8 channels x 8 dies x 2 planes, blocks of 512 pages of 8 KiB.
+/// Large drive, 512 GiB of 4 KiB units: 8 channels x 8 dies x 2 planes, blocks of 512 pages of 8
+/// KiB.
 const BIG: &[&str] = &["chip.geometry.blocks_per_plane=1024", "chip.geometry.pages_per_block=512"];
-/// The same, its reads wrong as those of worn MLC are, a page and a read at a time: one bit in five
-/// thousand of lower pages, one in four hundred of upper ones.
+/// Large drive with read errors of worn MLC, drawn for each page and read: one bit in five thousand
+/// of lower pages, one in four hundred of upper ones.
 const BIG_WITH_ERRORS: &[&str] = &[
     BIG[0],
     BIG[1],
@@ -32,7 +33,8 @@ const BIG_WITH_ERRORS: &[&str] = &[
     "ecc.t=160",
 ];
 
-/// The same through a named code, as it was measured: some words are read softly.
+/// Large drive with worn MLC and a named code with its measured profile: some words are read
+/// softly.
 const BIG_WITH_PROFILE: &[&str] = &[
     BIG[0],
     BIG[1],
@@ -43,9 +45,9 @@ const BIG_WITH_PROFILE: &[&str] = &[
     "ecc.code=ldpc_4k_r95",
     "retry.name=soft_decision",
 ];
-/// 8 GiB of the same.
+/// Small drive, 8 GiB: `BIG` with shorter and fewer blocks.
 const SMALL: &[&str] = &["chip.geometry.blocks_per_plane=64", "chip.geometry.pages_per_block=128"];
-/// The large one with its map on flash: 2 MB of it in memory, or all of it.
+/// Large drive with its map on flash: 2 MB of it in memory, or all of it.
 const BIG_DFTL: &[&str] = &[BIG[0], BIG[1], "ftl.name=dftl", "ftl.map_cache_bytes=2097152"];
 const BIG_DFTL_IN_MEMORY: &[&str] =
     &[BIG[0], BIG[1], "ftl.name=dftl", "ftl.map_cache_bytes=1000000000"];
@@ -53,16 +55,16 @@ const BIG_SEGMENTED_LRU: &[&str] =
     &[BIG[0], BIG[1], BIG_DFTL[2], BIG_DFTL[3], "ftl.map_cache_policy=segmented_lru"];
 const BIG_TPFTL: &[&str] =
     &[BIG[0], BIG[1], BIG_DFTL[2], BIG_DFTL[3], "ftl.map_cache_policy=tpftl"];
-/// The large one with learned segments.
+/// Large drive with learned segments.
 const BIG_LEARNED: &[&str] = &[BIG[0], BIG[1], "ftl.name=learned"];
-/// The small one with each of the other FTLs; a tenth of its map in memory with `dftl`.
+/// Small drive with each of the other FTLs; with `dftl` a tenth of its map is in memory.
 const SMALL_DFTL: &[&str] = &[SMALL[0], SMALL[1], "ftl.name=dftl", "ftl.map_cache_bytes=1677722"];
 const SMALL_LEARNED: &[&str] = &[SMALL[0], SMALL[1], "ftl.name=learned"];
 const SMALL_BAST: &[&str] = &[SMALL[0], SMALL[1], "ftl.name=bast"];
 const SMALL_FAST: &[&str] = &[SMALL[0], SMALL[1], "ftl.name=fast"];
 const SMALL_LOG_GROUP: &[&str] = &[SMALL[0], SMALL[1], "ftl.name=log_group"];
 const SMALL_BLOCK: &[&str] = &[SMALL[0], SMALL[1], "ftl.name=block", "ftl.open_blocks=64"];
-/// The small one with superblocks.
+/// Small drive with superblocks.
 const SMALL_SUPERBLOCK: &[&str] = &[SMALL[0], SMALL[1], "ftl.name=superblock"];
 /// Parameters of all drives: plain 4 KiB mapping, a 16 MiB buffer, write amplification of two.
 const COMMON: &[&str] = &[
@@ -492,7 +494,7 @@ const CASES: &[Case] = &[
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    // `cargo test --benches` calls this too: then there is nothing to measure.
+    // `cargo test --benches` calls this too, and measures nothing.
     if arguments.iter().any(|argument| argument == "--test") {
         return;
     }

@@ -16,11 +16,11 @@ use std::time::Instant;
 const BATCHES: usize = 20;
 /// Runs of a batch.
 const RUNS: usize = 10;
-/// Milliseconds a run.
+/// Goal for a whole run, in milliseconds.
 const GOAL: f64 = 5.0;
 
-/// Pages read with a few errors in a thousand bits, and room for any code: then words are decoded
-/// in earnest.
+/// Pages read with a few errors in a thousand bits, and room for any code, so that words are
+/// decoded.
 const WRONG: [&str; 3] =
     ["chip.array.name=power_law", "age.pe_cycles=1000", "chip.geometry.spare_bytes=2048"];
 
@@ -66,7 +66,7 @@ fn run(drive: &str, sets: &[String], requests: u64, seed: usize) -> [f64; 5] {
 }
 
 fn main() {
-    // `cargo test --benches` calls this too: then there is nothing to measure.
+    // `cargo test --benches` calls this too, and measures nothing.
     if std::env::args().any(|argument| argument == "--test") {
         return;
     }

@@ -1,4 +1,4 @@
-//! Tests of blame: what a request waited for adds up to its latency, and names the right cause.
+//! Tests of blame: the causes of a request's time add up to its latency, and are the right ones.
 
 use crate::running;
 
@@ -26,7 +26,7 @@ fn of(means: &[f64; CAUSES], name: &str) -> f64 {
     means[CAUSE_NAMES.iter().position(|known| *known == name).unwrap()]
 }
 
-/// Runs a job: its tails. The sums are right, and all requests are there.
+/// Runs a job, and checks that the sums are right and all requests are there. Returns its tails.
 fn tails(sets: &[&str], job: &str) -> Tails {
     tails_and_report(sets, job).0
 }
@@ -55,7 +55,7 @@ fn tails_and_report(sets: &[&str], job: &str) -> (Tails, serde_json::Value) {
 const STORM: &str = "rw=randrw\nbssplit=4k/60:16k/20:3k/20\niodepth=32\nnumber_ios=3000\n\
                      norandommap\nfsync=50\n[trims]\nrw=randtrim\nbs=8k\nnumber_ios=300";
 
-/// Whatever a drive does, and whatever goes wrong in it.
+/// Sums of causes are right whatever a drive does, and whatever goes wrong in it.
 #[test]
 fn every_storm_adds_up() {
     let errs = [
@@ -79,7 +79,7 @@ fn every_storm_adds_up() {
     }
 }
 
-/// One read at a time waits for nobody.
+/// A single read at a time waits for no other request.
 #[test]
 fn a_read_alone_is_its_own_time() {
     let tails = tails(&[], "rw=randread\nbs=4k\nnumber_ios=2000");
@@ -106,14 +106,15 @@ fn the_cause_of_a_tail_has_its_name() {
     assert!(of(&slow, "array read") < 0.2 * all);
 }
 
-/// Mean time of writes that found the buffer full, by what filled it; and all of their time.
+/// Mean time of writes that found the buffer full, by cause of the full buffer; and all of their
+/// time.
 fn full(sets: &[&str], job: &str) -> (impl Fn(&str) -> f64 + use<>, f64, serde_json::Value) {
     let (tails, report) = tails_and_report(sets, job);
     let means = causes(&tails, Op::Write, 0);
     (move |name: &str| of(&means, &format!("buffer full: {name}")), means.iter().sum(), report)
 }
 
-/// A full buffer is full because of what dies do for others: as often as they do it.
+/// Causes of a full buffer are in proportion to the work of the dies.
 #[test]
 fn a_full_buffer_says_what_fills_it() {
     let job = "rw=randwrite\nnorandommap\nbs=4k\niodepth=64\nnumber_ios=60000";
@@ -140,7 +141,7 @@ fn a_full_buffer_says_what_fills_it() {
     }
 }
 
-/// Reads wait for an erase that may not be suspended once more, which has a name of its own.
+/// Reads wait for an erase that cannot be suspended once more: the cause has a name of its own.
 #[test]
 fn an_erase_without_suspends_left_has_its_name() {
     let job = "rw=randrw\nrwmixread=70\nbs=4k\niodepth=16\nnumber_ios=40000\nnorandommap";

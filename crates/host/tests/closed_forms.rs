@@ -10,7 +10,7 @@ use running::number;
 use serde_json::Value;
 use ssd::precondition::Precondition;
 
-/// A plain drive: no controller time, no link, no buffer cost unless a test adds them.
+/// Plain drive: no controller time, no link, no buffer cost unless a test adds them.
 const PLAIN: &[&str] = &[
     "host.link_mb_s=0",
     "host.link_latency_us=0",
@@ -33,14 +33,14 @@ fn session(sets: &[&str], job: &str, precondition: Precondition) -> Session {
     running::session(&sets, &format!("norandommap=1\n{job}"), precondition).unwrap()
 }
 
-/// Runs to the end; every run is held to the conservation laws.
+/// Runs to the end, and checks the conservation laws of the run.
 fn run(sets: &[&str], job: &str, precondition: Precondition) -> Value {
     let mut session = session(sets, job, precondition);
     while !session.advance(10_000).unwrap() {}
     let report = session.report(Outside::default()).unwrap();
     let checks = &report["checks"];
     assert_eq!(checks["conservation"]["ok"], true, "{checks}");
-    // A law that says nothing about the run is null.
+    // A law that does not apply to the run is null.
     assert!(checks["little_law_error"].as_f64().unwrap_or(0.0) < 1e-9, "{checks}");
     assert!(checks["busy_idle_error"].as_f64().unwrap_or(0.0) < 1e-9, "{checks}");
     let dies = &report["dies"];
@@ -50,8 +50,8 @@ fn run(sets: &[&str], job: &str, precondition: Precondition) -> Value {
     report
 }
 
-/// Prints a row of docs/validation.md (see `tools/regen.py`), then holds it to its tolerance, which
-/// is relative: 0 is equality.
+/// Prints a row of docs/validation.md (see `tools/regen.py`), then checks it against its tolerance,
+/// which is relative: 0 is equality.
 fn validate(what: &str, ours: f64, reference: f64, tolerance: f64, source: &str) {
     println!("validation | {what} | {ours} | {reference} | {tolerance:.2e} | {source}");
     assert!(
@@ -93,7 +93,7 @@ fn commands_cost_their_units_and_delays() {
         "controller.read.delay_us=5",
         "controller.read.unit_delay_us=6.5",
     ];
-    // Nothing is stored there: a read without flash.
+    // No data are stored there: a read without flash.
     let job = "rw=randread\nbs=8k\niodepth=1\nnumber_ios=1000";
     let report = run(&sets, job, Precondition::None);
     let alone = number(&report["host"]["read"]["latency_us"]["max"]);
@@ -180,8 +180,8 @@ fn a_closed_loop_keeps_its_depth() {
     }
 }
 
-/// Little's law is checked where a depth was asked for, and nowhere else; submitting takes its
-/// share of the depth.
+/// Little's law is checked only where a depth was asked for; submitting takes its share of the
+/// depth.
 #[test]
 fn little_says_nothing_where_no_depth_is_kept() {
     let job = "rw=randrw\nbs=4k\niodepth=8\nnumber_ios=3000";
@@ -201,8 +201,8 @@ fn little_says_nothing_where_no_depth_is_kept() {
     }
 }
 
-/// What dies are busy with is counts x times, also where operations are suspended or joined, the
-/// chip is worn, or a wordline is programmed in one shot.
+/// Busy times of dies are counts x times, also where operations are suspended or joined, the chip
+/// is worn, or a wordline is programmed in one shot.
 #[test]
 fn busy_times_are_counts_and_times() {
     let job = "rw=randrw\nbs=4k\niodepth=8\nnumber_ios=8000\nfsync=50";
@@ -278,7 +278,7 @@ fn planes_read_together() {
     assert!(number(&free["nand"]["joined_reads"]) > 15_000.0);
 }
 
-/// Pages of one request are read together, where its planes are free: also alone on an idle drive.
+/// Pages of one request are read together where their planes are free, also on an idle drive.
 #[test]
 fn a_request_over_both_planes_takes_one_array_read() {
     let job = "rw=read\nbs=16k\niodepth=1\nnumber_ios=500";
@@ -322,7 +322,7 @@ fn programs_take_the_time_of_their_page_type() {
     validate("write amplification, sequential write of an empty drive", ours, 1.0, 0.0, "1");
 }
 
-/// Times follow wear, where the chip says so.
+/// Operation times follow wear, where the chip has such times.
 #[test]
 fn times_follow_wear() {
     let job = "rw=randread\nbs=4k\niodepth=1\nnumber_ios=100";
@@ -355,14 +355,14 @@ fn acknowledgement_is_what_was_asked_for() {
     validate("QD1 durable write, upper page, us", ours[1], rest + 1300.0, 0.0, source);
 }
 
-/// A flush takes as long as what it waits for, and nothing when there is nothing.
+/// A flush takes as long as the programs that it waits for, and no time when there are none.
 #[test]
 fn a_flush_waits_for_what_came_before() {
     let job = "rw=randwrite\nbs=4k\niodepth=1\nnumber_ios=200\nfsync=1";
     let report = run(&[], job, Precondition::None);
     let flush = &report["host"]["flush"]["latency_us"];
     assert!(number(&flush["min"]) >= 500.0, "{flush}");
-    // As fio does it: between the writes, none after the last.
+    // As in fio, flushes come between the writes, and none after the last.
     assert_eq!(number(&flush["count"]), 199.0);
     let idle = run(&[], "rw=randread\nbs=4k\niodepth=1\nnumber_ios=10", Precondition::None);
     assert_eq!(number(&idle["host"]["flush"]["latency_us"]["count"]), 0.0);
@@ -423,7 +423,7 @@ fn suspends_wait_half_a_pulse() {
     assert!((wait / expected - 1.0).abs() < 0.05, "{wait} us of {expected}");
 }
 
-/// A program that was suspended goes on when the chip has resumed it.
+/// A suspended program goes on after the chip has resumed it.
 #[test]
 fn a_resumed_program_waits_for_the_chip() {
     let job = "rw=randwrite\nbs=4k\nsync=1\nnumber_ios=1\n\
@@ -446,7 +446,7 @@ fn a_resumed_program_waits_for_the_chip() {
     assert!((longer - 300.0).abs() < 1e-6, "{longer} us");
 }
 
-/// A drive that is only read has no reason to collect, however full preconditioning left it.
+/// A drive that is only read collects nothing, however full preconditioning left it.
 #[test]
 fn reads_alone_collect_nothing() {
     let job = "rw=randread\nbs=4k\niodepth=4\nnumber_ios=2000";
@@ -455,8 +455,7 @@ fn reads_alone_collect_nothing() {
     assert_eq!(number(&report["nand"]["erases"]), 0.0);
 }
 
-/// Collection in the background of idle times is less in the way of the next burst, and copies
-/// more: that is its price.
+/// Collection in idle times disturbs the next burst less, and copies more.
 #[test]
 fn background_collection_prepares_for_bursts() {
     // Bursts of 400 writes, a tenth of a second between them.
@@ -555,11 +554,11 @@ fn age_decides_errors() {
     assert!(lost > 3500.0 && lost == failed, "{lost} {failed}");
 }
 
-/// A bit of everything: reads, writes, flushes, hot and cold.
+/// Mixed workload: reads, writes, flushes, hot and cold data.
 const MIXED: &str = "rw=randrw\nbs=4k\niodepth=16\nnumber_ios=20000\n\
                      random_distribution=zipf:1.1\nfsync=64";
 
-/// Same seed, same bytes; another seed, other bytes; whatever runs beside.
+/// Equal seeds give equal bytes, and other seeds other bytes, whatever runs beside.
 #[test]
 fn a_seed_decides_everything() {
     fn text(seed: &str) -> String {
@@ -590,8 +589,8 @@ fn golden_run() {
     assert_eq!(golden, [887.9992488589006, 3067.54, 8764.0, 1.15508322, 66418.0]);
 }
 
-/// Found by drawing drives at random: two planes that are not joined, the one with nothing to
-/// gain at its reserve while the other is collected into it.
+/// A drawn drive that once failed: two planes that are not joined, one at its reserve with nothing
+/// to gain while the other is collected into it.
 #[test]
 fn planes_that_are_not_joined_share_the_reserve() {
     let sets = [
@@ -620,8 +619,8 @@ fn planes_that_are_not_joined_share_the_reserve() {
     run(&sets, "rw=randwrite\nbs=1k\niodepth=8\nnumber_ios=20000", Precondition::Steady);
 }
 
-/// Found by drawing drives at random: a block that has its last page while its neighbours in the
-/// frontier still wait for theirs is collected and opened again before they get it.
+/// A drawn drive that once failed: a block that has its last page, while its neighbours in the
+/// frontier still wait for theirs, is collected and opened again before they get it.
 #[test]
 fn a_full_block_leaves_its_frontier() {
     let sets = [
@@ -637,8 +636,8 @@ fn a_full_block_leaves_its_frontier() {
     run(&sets, "rw=randwrite\nbs=4k\nnumber_ios=5000\nfsync=3", Precondition::Steady);
 }
 
-/// Flushes have no rate of their own, and a mix has one clock for each direction: neither may
-/// count the other's lag as its latency.
+/// Flushes have no rate of their own, and a mix has one clock for each direction: neither may count
+/// the other's lag as its latency.
 #[test]
 fn poisson_latencies_count_from_real_arrivals() {
     let poisson = "bs=4k\nnumber_ios=5000\nrate_iops=1000\nrate_process=poisson";
@@ -650,12 +649,12 @@ fn poisson_latencies_count_from_real_arrivals() {
     assert!(number(&mixed["host"]["write"]["latency_us"]["mean"]) < 10_000.0, "{}", mixed["host"]);
 }
 
-/// Write amplification is programmed over written, both of the whole run: what is written in the
-/// ramp time is programmed too.
+/// Write amplification is programmed over written bytes, both of the whole run: the writes of the
+/// ramp time are programmed too.
 #[test]
 fn write_amplification_has_one_window() {
-    // A tenth of the writes fall into the measured time; nothing is rewritten in the buffer and
-    // nothing collected, so that every byte is programmed once.
+    // A tenth of the writes fall into the measured time. No unit is rewritten in the buffer and
+    // none is collected, so that every byte is programmed once.
     let job = "rw=write\nbs=64k\niodepth=4\nnumber_ios=4000";
     let whole = run(&["buffer.bytes=0"], job, Precondition::None);
     let ramp = number(&whole["sim"]["simulated_s"]) * 0.9;
@@ -665,7 +664,7 @@ fn write_amplification_has_one_window() {
     assert!((300.0..500.0).contains(&measured), "{measured}");
     assert_eq!(number(&report["ftl"]["write_amplification"]), 1.0);
     assert_eq!(number(&report["ftl"]["write_amplification_flash"]), 1.0);
-    // Where data are collected and rewritten: the ramp moves no figure of the flash.
+    // Where data are collected and rewritten, the ramp changes no figure of the flash.
     let job = "rw=randwrite\nbs=4k\niodepth=16\nnumber_ios=20000";
     let plain = run(&[], job, Precondition::Steady);
     let ramped = run(&[], &format!("{job}\nramp_time=200ms"), Precondition::Steady);

@@ -20,20 +20,20 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
-/// Mapping units of a drawn drive, about: so that preconditioning takes no time to speak of.
+/// Mapping units of a drawn drive, about: few, so that preconditioning is fast.
 const UNITS: u64 = 16_000;
-/// Completions after which a run that goes on is looked at as it is.
+/// Completions after which a run is stopped and its report checked.
 const COMPLETIONS: u64 = 20_000;
-/// The same where each codeword is written to cells and decoded: a millisecond or more a word, and
-/// up to 128 of them in a request.
+/// Completions of a run in which each codeword is written to cells and decoded: a word takes a
+/// millisecond or more, and a request has up to 128 of them.
 const COMPLETIONS_OF_CELLS: u64 = 50;
-/// Page reads after which it is where codewords are decoded: collection in a full drive reads
-/// hundreds of pages for each that is written.
+/// Page reads after which a run that decodes codewords is stopped: collection in a full drive reads
+/// hundreds of pages for each page written.
 const READS_OF_WORDS: u64 = 20_000;
-/// No draw takes a hundredth of this.
+/// Longest time of a draw: every draw takes less than a hundredth of it.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// What a seed stands for.
+/// Draw of one seed: settings, precondition and job.
 struct Draw {
     sets: Vec<String>,
     job: String,
@@ -63,7 +63,7 @@ impl Display for Draw {
     }
 }
 
-/// Draws, and remembers.
+/// Generator of a draw, which records the drawn settings and job.
 struct Dice {
     rng: Rng,
     sets: Vec<String>,
@@ -83,7 +83,7 @@ impl Dice {
         self.sets.push(format!("{key}={value}"));
     }
 
-    /// Sets a key in some draws and leaves it in the others.
+    /// Sets a key in some draws, and leaves it in the others.
     fn maybe<T: Copy + Display>(&mut self, chance: f64, key: &str, of: &[T]) {
         if self.rng.chance(chance) {
             let value = self.one(of);
@@ -112,7 +112,7 @@ fn draw(seed: u64) -> Draw {
     shape(&mut dice);
     chip(&mut dice);
     firmware(&mut dice);
-    // What belongs to one place of the range only: most of it is to be refused.
+    // Values for one place of the range only, most of which must be refused.
     if dice.rng.chance(0.05) {
         let odd = [
             "chip.geometry.page_bytes=1000",
@@ -140,7 +140,7 @@ fn draw(seed: u64) -> Draw {
         Precondition::ALL[dice.rng.below(Precondition::ALL.len() as u64) as usize].1;
     if dice.sets.iter().any(|set| set == "ecc.model=exact") && precondition == Precondition::Steady
     {
-        // Overwrites until nothing changes are too many words to decode.
+        // Overwrites until nothing changes would decode too many words.
         precondition = Precondition::Fill;
     }
     Draw { sets: dice.sets, job: dice.job, precondition }
@@ -206,7 +206,7 @@ fn chip(dice: &mut Dice) {
         "threshold" => dice.maybe(0.7, "ecc.t", &[0, 4, 40]),
         "shares" => dice.maybe(0.5, "ecc.failures", &["[0.9, 0.1]", "[1.0, 0.3, 0.001]"]),
         model if ecc::model::needs_code(model) => {
-            // The code says what a codeword holds.
+            // The code decides the bytes of a codeword.
             let said = ["ecc.payload_bytes", "ecc.parity_bytes", "chip.geometry.spare_bytes"];
             dice.sets.retain(|set| !said.iter().any(|key| set.starts_with(key)));
             let code = dice.one(&["bch_512_t40", "bch_512_t40", "ldpc_1k_r90"]);
@@ -258,12 +258,12 @@ fn firmware(dice: &mut Dice) {
     let retry = dice.member("retry.name", ssd::retry::ROSTER);
     let cells = ["ideal", "cells", "table"].map(|name| format!("chip.array.name={name}"));
     if retry == "read_retry" && !dice.sets.iter().any(|set| cells.contains(set)) {
-        // Laws have no references to move.
+        // Laws have no references that could move.
         dice.set("retry.shifts_v", "[]");
     }
     if retry != "none" {
         let has = |code: &str| dice.sets.iter().any(|set| set.starts_with(code));
-        // Soft reads that a code does not know are refused.
+        // Soft reads that a code does not support are refused.
         match (has("ecc.code=bch"), has("ecc.code=ldpc")) {
             (true, _) => dice.set("retry.max_levels", 0),
             (_, true) => dice.maybe(0.5, "retry.max_levels", &[0, 1, 2]),
@@ -342,20 +342,20 @@ fn job(dice: &mut Dice) {
     dice.option(0.2, &["size=50%", "size=64k", "offset=30%", "io_size=2m", "loops=3"]);
 }
 
-/// What became of a draw.
+/// Outcome of a draw.
 enum Outcome {
-    /// It was refused, clearly.
+    /// The drive or job was refused with a clear error.
     Refused,
-    /// It ran, and kept the laws.
+    /// The run kept all the laws.
     Ran,
 }
 
-/// Runs a draw. Errors are failures of the drive, or laws broken.
+/// Runs a draw. Errors are failures of the drive, or broken laws.
 fn trial(seed: u64) -> Result<Outcome> {
     let mut draw = draw(seed);
     let session = running::session(&as_texts(&draw.sets), &draw.job, draw.precondition);
     let session = session.or_else(|error| match least_overprovisioning(&error) {
-        // What an error advises must be enough.
+        // The advice of an error must be enough.
         Some(least) => {
             draw.sets.push(format!("ftl.overprovisioning={least}"));
             running::session(&as_texts(&draw.sets), &draw.job, draw.precondition).map_err(|again| {
@@ -398,13 +398,13 @@ fn as_texts(sets: &[String]) -> Vec<&str> {
     sets.iter().map(String::as_str).collect()
 }
 
-/// The over-provisioning that an error asks for.
+/// Over-provisioning that an error asks for.
 fn least_overprovisioning(error: &Error) -> Option<&str> {
     let is_it = error.place.contains("ftl.overprovisioning");
     error.expected.strip_prefix("at least ").filter(|_| is_it)?.split(' ').next()
 }
 
-/// What must be true of every report.
+/// Checks the laws that hold for every report.
 fn laws(report: &Value) -> Result<()> {
     let checks = &report["checks"];
     let conservation = &checks["conservation"];
@@ -422,7 +422,7 @@ fn laws(report: &Value) -> Result<()> {
     Err(Error::new("laws", format!("{checks}, dies {}", report["dies"])))
 }
 
-/// Holds every draw of `seeds` to its promise: how many were refused and how many ran.
+/// Checks every draw of `seeds`. Returns how many were refused and how many ran.
 fn hold(seeds: Range<u64>) -> (u64, u64) {
     let next = Arc::new(AtomicU64::new(seeds.start));
     let (send, events) = mpsc::channel();
@@ -471,7 +471,7 @@ fn hold(seeds: Range<u64>) -> (u64, u64) {
     (refused, ran)
 }
 
-/// Failures with what was drawn, the first few.
+/// First few failures, with their draws.
 fn told(failures: &[(u64, impl Display)]) -> String {
     let mut text = format!("{} draws failed\n", failures.len());
     for (seed, what) in failures.iter().take(5) {

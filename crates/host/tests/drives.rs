@@ -1,5 +1,5 @@
-//! A drive as an object: a run on a clone is the run that preconditioned itself, to the bit; runs
-//! follow one another; and what is stored grows old.
+//! Tests of a drive as an object: a run on a clone equals the run that preconditioned itself, to
+//! the bit; runs follow one another; and stored data grow old.
 
 use base::error::assert_carries;
 use base::rng::turn;
@@ -21,7 +21,7 @@ fn workload(text: &str) -> Workload {
     }
 }
 
-/// `tiny` with a quarter of its blocks, and `sets` laid over it.
+/// Preset `tiny` with a quarter of its blocks, and `sets` laid over it.
 fn loaded(sets: &[&str]) -> Loaded {
     let small = ["chip.geometry.blocks_per_plane=64"];
     let sets: Vec<String> = small.iter().chain(sets).map(|&set| set.to_owned()).collect();
@@ -39,7 +39,7 @@ fn preconditioned(sets: &[&str], goal: Precondition) -> Drive {
     drive
 }
 
-/// Runs to the end: the report, and the drive that is left.
+/// Runs to the end. Returns the report, and the drive that is left.
 fn run(drive: Drive, text: &str) -> (Value, Drive) {
     let mut session = Session::on(drive, &workload(text)).unwrap();
     while !session.advance(1000).unwrap() {}
@@ -74,7 +74,7 @@ const FTLS: [&[&str]; 10] = [
 #[test]
 fn a_run_on_a_clone_is_the_run_that_preconditioned_itself() {
     for (i, sets) in FTLS.into_iter().enumerate().step_by(turn::few_or_all(2, 1)) {
-        // By default each FTL with one of them.
+        // By default each FTL starts from one of these states.
         let goals = [Precondition::None, Precondition::Fill, Precondition::Steady];
         for goal in turn::few_or_all(vec![goals[i % 3]], goals.to_vec()) {
             let drive = preconditioned(sets, goal);
@@ -189,8 +189,8 @@ fn what_is_saved_is_little_more_than_the_tables() {
     assert!(size as f64 <= 1.1 * tables as f64, "{size} bytes for {tables} of tables");
 }
 
-/// Cut anywhere, with a byte changed anywhere, or written by another version, a file is refused
-/// with its name.
+/// A file that is cut anywhere, has a byte changed anywhere, or was written by another version is
+/// refused with its name.
 #[test]
 fn a_file_that_is_not_whole_is_refused() {
     let mut drive = preconditioned(&[], Precondition::Fill);
@@ -232,7 +232,7 @@ fn a_drive_is_worn_by_writes_as_by_a_run() {
         let wear = drive.wear();
         let more = wear.mean - before.mean;
         assert!((0.0..2.0).contains(&(more - f64::from(cycles))), "{sets:?}: {more}");
-        // The chips have it too, and the drive works on.
+        // The chips have the wear too, and the drive works on.
         let (report, _) = run(drive, MIX);
         let mean = report["nand"]["pe_cycles"]["mean"].as_f64().unwrap();
         assert!(mean >= wear.mean, "{sets:?}: {mean}");
@@ -241,7 +241,7 @@ fn a_drive_is_worn_by_writes_as_by_a_run() {
     assert_carries(error, &["age.cycles", "no data"]);
 }
 
-/// Blocks whose erases or programs fail leave, until there are none to spare.
+/// Blocks with failed erases or programs are retired until there are no spares.
 #[test]
 fn a_drive_worn_out_by_writes_takes_no_more() {
     for of_ftl in FTLS.into_iter().step_by(turn::few_or_all(5, 1)) {

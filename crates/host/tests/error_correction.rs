@@ -11,7 +11,7 @@ use running::{number, refused, run};
 use serde_json::Value;
 use ssd::precondition::Precondition;
 
-/// A chip whose every page is read at one bit error rate.
+/// A chip whose pages are all read at one bit error rate.
 fn rate(rber: &str) -> String {
     format!("chip.array={{name='power_law', epsilon={rber}, alpha=0.0, beta=0.0, gamma=0.0}}")
 }
@@ -20,7 +20,7 @@ fn ecc(report: &Value, key: &str) -> f64 {
     number(&report["ecc"][key])
 }
 
-/// Runs to the end, and holds the run to the laws of every run.
+/// Runs to the end, and checks the laws of every run.
 fn checked(sets: &[&str], job: &str, precondition: Precondition) -> Value {
     let report = run(sets, job, precondition).unwrap_or_else(|error| panic!("{sets:?}: {error}"));
     let checks = &report["checks"];
@@ -31,8 +31,8 @@ fn checked(sets: &[&str], job: &str, precondition: Precondition) -> Value {
 
 const READS: &str = "rw=randread\nbs=4k\niodepth=16\nnumber_ios=2000\nnorandommap=1";
 
-/// One drive, a BCH code, three models: what is corrected for certain is the same for all, word by
-/// word, and the rest of the drive hears nothing of which one it was.
+/// Three models of one BCH code on one drive agree: words corrected for certain are the same, word
+/// by word, and the rest of the drive does not depend on the model.
 #[test]
 fn three_models_of_one_code_agree() {
     // 40 errors of 4616 bits are a rate of 0.0087: one word in five fails at 0.0077.
@@ -53,20 +53,20 @@ fn three_models_of_one_code_agree() {
         );
         assert_eq!(real, bound, "{key}");
     }
-    // Eight codewords of 512 bytes a read.
+    // A read has eight codewords of 512 bytes.
     assert_eq!(ecc(&exact, "codewords"), 16_000.0);
     let share = ecc(&exact, "hard_failures") / 16_000.0;
     assert!((0.1..0.3).contains(&share), "{share}");
     assert_eq!(ecc(&profile, "hard_failures"), ecc(&exact, "hard_failures"));
     assert_eq!(ecc(&exact, "iterations"), ecc(&profile, "iterations"));
-    // Times are those of iterations: the same again.
+    // Times depend on iterations: the same again.
     assert_eq!(exact["host"]["latency_us"], profile["host"]["latency_us"]);
     let energy = ecc(&exact, "iterations") * 1.5e-6 * 4616.0;
     assert!((ecc(&exact, "energy_uj") / energy - 1.0).abs() < 1e-3, "{}", exact["ecc"]);
 }
 
-/// A drive at the end of its life: its soft reads are to be seen everywhere, and combining them in
-/// the chip spares the bus what it should.
+/// Soft reads of a drive at the end of its life show in all counts, and combining them in the chip
+/// saves as much bus time as it should.
 #[test]
 fn soft_reads_show_in_every_figure() {
     let rate = rate("0.0027");
@@ -110,7 +110,8 @@ fn soft_reads_show_in_every_figure() {
     assert!(mean(&nasd) < mean(&sd) && mean(&none) < mean(&nasd));
 }
 
-/// Retention moves the voltages, a retry table follows them: hard reads alone bring the data back.
+/// Retention moves the voltages, and a retry table follows them: hard reads alone bring the data
+/// back.
 #[test]
 fn a_retry_table_follows_retention() {
     let sets = |retry: &'static str| {
@@ -141,7 +142,8 @@ fn a_retry_table_follows_retention() {
     assert_eq!(ecc(&retry, "uncorrectable"), 0.0);
 }
 
-/// What no level saves is lost: the host is told, and blocks that lose too much are retired.
+/// Words that no level corrects are lost: the host is told, and blocks with many losses are
+/// retired.
 #[test]
 fn what_is_lost_is_told_and_its_block_retired() {
     let rate = rate("0.001");
@@ -158,8 +160,8 @@ fn what_is_lost_is_told_and_its_block_retired() {
     let lost = ecc(&report, "uncorrectable");
     let failed = number(&report["host"]["requests_failed"]);
     assert!(lost >= failed && failed > 100.0, "{lost} {failed}");
-    // 10 %, 2 % and 1 % of all first reads, within five standard errors. The last two are of pages,
-    // of which hardly any has two such words.
+    // Shares of 10 %, 2 % and 1 % of all first reads, within five standard errors. The last two
+    // count pages, of which hardly any has two such words.
     let reads = ecc(&report, "codewords");
     let soft: Vec<f64> =
         report["ecc"]["soft_reads"].as_array().unwrap().iter().map(number).collect();
@@ -172,11 +174,11 @@ fn what_is_lost_is_told_and_its_block_retired() {
     let retired = number(&report["ftl"]["retired_blocks"]);
     assert!(retired > 5.0, "{}", report["ftl"]);
     let bad = number(&report["checks"]["conservation"]["bad_units"]);
-    // 64 pages of two units.
+    // A block of 64 pages of two units.
     assert_eq!(bad, 128.0 * retired);
 }
 
-/// Soft reads beyond those that were measured cost their reads and save nothing.
+/// Soft reads beyond the measured levels cost their reads and save no word.
 #[test]
 fn soft_levels_that_nobody_knows_are_refused() {
     for (code, model, levels) in [
@@ -201,7 +203,7 @@ fn soft_levels_that_nobody_knows_are_refused() {
     }
 }
 
-/// So do reads at other references, where the law of errors knows none.
+/// Retries at other references are refused where the law of errors has no references.
 #[test]
 fn references_that_a_law_does_not_have_are_refused() {
     for (array, moves) in [("ideal", true), ("power_law", false), ("exponential", false)] {
@@ -253,7 +255,7 @@ fn encoding_takes_its_time() {
     }
 }
 
-/// A code says what a codeword holds; models, bytes and errors follow from it.
+/// A code decides the bytes of a codeword; models, bytes and errors follow from it.
 #[test]
 fn a_named_code_says_what_a_codeword_holds() {
     let load = |sets: &[&str]| {
@@ -267,15 +269,15 @@ fn a_named_code_says_what_a_codeword_holds() {
     assert_eq!(choice.name, "profile");
     assert_eq!(common.code_hash.len(), 16);
     assert!(loaded.cite.iter().any(|key| key == "bose1960"), "{:?}", loaded.cite);
-    // Another code after it: its bytes, not those of the one before.
+    // Another code after it brings its own bytes.
     let sets = ["ecc.code=bch_4320_t100", "ecc.code=bch_1024_t72", "ecc.model=exact"];
     let (common, choice) = load(&sets).unwrap().config.ecc_parts().unwrap();
     assert_eq!((common.payload_bytes, common.parity_bytes), (1024, 126));
     assert_eq!(choice.name, "exact");
-    // A model that was assigned stays.
+    // An assigned model stays.
     let sets = ["ecc.model=threshold", "ecc.t=72", "ecc.code=bch_1024_t72"];
     assert_eq!(load(&sets).unwrap().config.ecc_parts().unwrap().1.name, "threshold");
-    // What a model needs of a code, the code gives, whichever of the two stands first.
+    // The code gives what its model needs, whichever of the two comes first.
     for sets in [
         ["ecc.model=threshold", "ecc.code=bch_1024_t72"],
         ["ecc.code=bch_1024_t72", "ecc.model=threshold"],
@@ -294,7 +296,7 @@ fn a_named_code_says_what_a_codeword_holds() {
         (&["ecc.model=profile"], &["ecc.code", "\"profile\""]),
     ] {
         let error = load(sets).map(drop).or_else(|_| {
-            // Some are found when the drive is built.
+            // Some errors are found only when the drive is built.
             load(sets).map(drop)
         });
         let text = match error {

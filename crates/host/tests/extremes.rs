@@ -36,13 +36,13 @@ fn values_that_cannot_be_are_refused_by_name() {
         assert!(error.contains("; expected: "), "{error}");
         assert_carries(error, parts);
     }
-    // Parity that just fits, and a chip that does not say what its spare area holds.
+    // Parity that just fits, and a chip without a size of its spare area.
     run(&["ecc.parity_bytes=224"], READ, Precondition::None).unwrap();
     let silent = ["ecc.parity_bytes=225", "chip.geometry.spare_bytes=0"];
     run(&silent, READ, Precondition::None).unwrap();
 }
 
-/// Simulated time has an end; nothing wraps around at it.
+/// Simulated time has an end: no time wraps around at it.
 #[test]
 fn runs_beyond_the_end_of_time_are_refused() {
     for job in [
@@ -91,7 +91,7 @@ fn more_reads_than_can_be_numbered_are_refused() {
     assert_carries(error, &["reads", "under way"]);
 }
 
-/// Encoders that are booked beyond the end of the run were busy up to its end, and no longer.
+/// Encoders booked beyond the end of the run count as busy up to its end only.
 #[test]
 fn nobody_works_beyond_the_end() {
     let sets = ["ecc.t_encode_us=100000", "buffer.bytes=16777216"];
@@ -105,10 +105,11 @@ fn nobody_works_beyond_the_end() {
     assert_eq!(number(&report["checks"]["busy_idle_error"]), 0.0);
 }
 
-/// A host that costs nothing.
+/// A host without any cost.
 const FREE: &[&str] = &["host.link_mb_s=0", "host.link_latency_us=0", "host.submit_us=0"];
 
-/// Requests that take no time never come to the end of a runtime; as many as were asked for do.
+/// Requests that take no time never reach the end of a runtime, which is refused. A given number of
+/// them ends.
 #[test]
 fn a_run_in_which_no_time_passes_ends() {
     let free = [FREE, &["controller.command_us=0", "buffer.latency_us=0"]].concat();
@@ -119,7 +120,7 @@ fn a_run_in_which_no_time_passes_ends() {
     let job = "rw=randread\nbs=4k\nnumber_ios=1100000\nnorandommap";
     let report = run(&free, job, Precondition::None).unwrap();
     assert_eq!(number(&report["sim"]["simulated_s"]), 0.0);
-    // Time that passes at all is enough.
+    // Any time that passes is enough.
     let job = "rw=randread\nbs=4k\nnorandommap\ntime_based\nruntime=2ms";
     let slow = [&free[..], &["host.submit_us=0.001"]].concat();
     let report = run(&slow, job, Precondition::None).unwrap();

@@ -1,4 +1,5 @@
-//! Lives of drives: exact ones keep the laws of wear, and accelerated ones are like exact ones.
+//! Tests of lives of drives: exact ones keep the laws of wear, and accelerated ones agree with
+//! them.
 
 use base::Result;
 use base::error::assert_carries;
@@ -11,7 +12,7 @@ use ssd::ageing::{Goal, Totals};
 use ssd::precondition::Precondition;
 use std::path::PathBuf;
 
-/// A small drive whose blocks fail after 170 cycles or so.
+/// A small drive whose blocks fail after about 170 cycles.
 const SMALL: [&str; 4] = [
     "chip.geometry.blocks_per_plane=64",
     "chip.geometry.pages_per_block=32",
@@ -73,7 +74,7 @@ fn close(what: &str, found: f64, expected: f64, tolerance: f64) {
     assert!(off < tolerance, "{what}: {found} instead of {expected}");
 }
 
-/// Sound blocks bear their cycles: the host can write cycles x capacity / write amplification.
+/// Sound blocks reach their cycles: the host can write cycles x capacity / write amplification.
 #[test]
 fn sound_blocks_give_their_cycles_over_write_amplification() {
     for sets in [&[][..], &["ftl.name=dftl"], &["ftl.name=learned"]] {
@@ -84,7 +85,7 @@ fn sound_blocks_give_their_cycles_over_write_amplification() {
             let mut end = live(made, UNIFORM, &[1.0], &goal, acceleration).unwrap();
             let physical = end.drive.ssd().physical_units() as f64;
             let amplification = end.totals.programmed_units / end.totals.host_units;
-            // To a batch of writes.
+            // Accurate to one batch of writes.
             assert!((40.0..41.0).contains(&end.cycles), "{}", end.cycles);
             let expected = end.cycles * physical / amplification;
             close("units of the host", end.totals.host_units, expected, 0.02);
@@ -102,7 +103,7 @@ fn sound_blocks_give_their_cycles_over_write_amplification() {
     }
 }
 
-/// Lifetime, write amplification and wear of an accelerated life are those of the exact one.
+/// An accelerated life has the lifetime, write amplification and wear of the exact one.
 #[test]
 fn an_accelerated_life_is_like_the_exact_one() {
     let skewed = format!("{UNIFORM}random_distribution=zipf:1.1\n");
@@ -131,7 +132,7 @@ fn an_accelerated_life_is_like_the_exact_one() {
     }
 }
 
-/// No block passes the cycles that it may have, and the life ends as the first one has them.
+/// No block passes its limit of cycles, and the life ends when the first one reaches it.
 #[test]
 fn a_life_ends_with_the_cycles_of_the_most_worn_block() {
     for acceleration in [1.0, 20.0] {
@@ -146,7 +147,7 @@ fn a_life_ends_with_the_cycles_of_the_most_worn_block() {
     }
 }
 
-/// The writes are those of the workload: what it leaves alone stays, and time makes it older.
+/// The writes are those of the workload: untouched data stay, and time makes them older.
 #[test]
 fn calendar_time_passes_by_what_is_written() {
     let goal = Goal { units: 500_000.0, hours_per_unit: 0.01, ..TO_DEATH };
@@ -199,9 +200,9 @@ fn what_cannot_be_lived_is_refused() {
 const RING: &str = "[ring]\nrw=write\nbs=128k\nsize=50%\n\
     [rand]\nrw=randwrite\nbs=4k\nnorandommap=1\noffset=50%\nsize=50%\n";
 
-/// Where data live unlike, some blocks are erased twice as often as others, all their life long.
-/// An accelerated life keeps that: over some drives it is the exact one, to the luck of their
-/// blocks.
+/// Where some data live longer than others, some blocks are erased twice as often as others, all
+/// their life long. An accelerated life keeps that: over some drives it agrees with the exact one,
+/// up to the luck of their blocks.
 #[test]
 fn blocks_that_wear_unlike_do_so_in_an_accelerated_life() {
     let zipf = format!("{UNIFORM}random_distribution=zipf:1.1\n");

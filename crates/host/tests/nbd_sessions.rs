@@ -14,9 +14,9 @@ use std::ops::Range;
 
 const SIZE: usize = 1 << 16;
 const MAXIMUM: u32 = 1 << 14;
-/// Where reads are lost: in the middle of the export.
+/// Lost bytes of the export: in its middle.
 const LOST: Range<u64> = 20_000..21_000;
-/// The sectors of these bytes.
+/// Range of lost bytes, widened to sectors.
 const LOST_SECTORS: Range<u64> = 19_968..21_504;
 
 fn export(read_only: bool) -> Export {
@@ -32,7 +32,7 @@ fn export(read_only: bool) -> Export {
     }
 }
 
-/// What a client sends, in pieces of all sizes and with interruptions.
+/// Line to a client, which sends its bytes in pieces of all sizes and with interruptions.
 struct Line {
     sent: Vec<u8>,
     at: usize,
@@ -106,14 +106,14 @@ impl Disk {
     }
 }
 
-/// What is to be answered.
+/// Expected answer to a request.
 struct Asked {
     cookie: u64,
-    /// The bytes of a read that are good, and whether others are lost.
+    /// Good bytes of a read, and whether others are lost.
     read: Option<(usize, bool)>,
 }
 
-/// What a read of the disk brings.
+/// Good bytes of a read, and whether others are lost.
 fn readable(head: &Head) -> (usize, bool) {
     let (start, end) = (LOST_SECTORS.start.max(head.offset), LOST_SECTORS.end.min(head.end()));
     let lost = end.saturating_sub(start) as usize;
@@ -121,18 +121,18 @@ fn readable(head: &Head) -> (usize, bool) {
     (good, lost > 0)
 }
 
-/// What a session came to.
+/// Outcome of a session with one client.
 struct Session {
-    /// Of the handshake, where it chose the export.
+    /// Agreement of the handshake, if the client chose the export.
     agreed: Option<Agreed>,
     /// Requests and refusals, in order.
     asked: Vec<Asked>,
-    /// What the client received after the handshake.
+    /// Bytes received by the client after the handshake.
     received: Vec<u8>,
     end: Result<(), Broken>,
 }
 
-/// Serves a client to its end.
+/// Serves a client until the session ends.
 fn serve(sent: Vec<u8>, read_only: bool, seed: u64) -> Session {
     let export = export(read_only);
     let length = sent.len();
@@ -142,7 +142,7 @@ fn serve(sent: Vec<u8>, read_only: bool, seed: u64) -> Session {
         Session { agreed: None, asked: Vec::new(), received: Vec::new(), end: Ok(()) };
     allocations::forget_largest();
     let outcome = handshake(&mut line, &export);
-    // The data of one option, or the replies to it.
+    // Either the data of one option, or the replies to it.
     assert!(allocations::largest() <= 1 << 17, "{} bytes at a time", allocations::largest());
     match outcome {
         Ok(agreed) => session.agreed = agreed,
@@ -177,14 +177,14 @@ fn serve(sent: Vec<u8>, read_only: bool, seed: u64) -> Session {
             }
         }
         assert!(out.len() - before <= MAXIMUM as usize + 200);
-        // Each takes its header at least: a session ends with what was sent.
+        // Each request takes at least its header: a session ends with the bytes that were sent.
         assert!(28 * session.asked.len() <= length);
     }
     session.received = out;
     session
 }
 
-/// The number that so many bytes are.
+/// Big-endian number of `length` bytes at `at`.
 fn number(bytes: &[u8], at: usize, length: usize) -> u64 {
     bytes[at..at + length].iter().fold(0, |number, byte| number << 8 | u64::from(*byte))
 }
@@ -262,7 +262,7 @@ fn pick<T: Copy>(rng: &mut Rng, from: &[T]) -> T {
     from[rng.below(from.len() as u64) as usize]
 }
 
-/// An option that may come before the export is chosen.
+/// Draws an option that may come before the export is chosen.
 fn any_option(sent: &mut Vec<u8>, rng: &mut Rng) {
     let kind = pick(rng, &[3_u32, 5, 6, 8, 8, 9, 10, 10, 10, 11, 99]);
     let mut data = Vec::new();
@@ -286,7 +286,7 @@ fn any_option(sent: &mut Vec<u8>, rng: &mut Rng) {
     option(sent, kind, &data);
 }
 
-/// A request: most of them fit.
+/// Draws a request; most of them fit the export.
 fn any_request(sent: &mut Vec<u8>, rng: &mut Rng, cookie: u64) {
     let kind = pick(rng, &[0_u16, 0, 0, 1, 1, 3, 4, 5, 6, 7, 7, 8]);
     let flags = if rng.chance(0.2) { rng.below(32) as u16 } else { 0 };
@@ -309,7 +309,7 @@ fn any_request(sent: &mut Vec<u8>, rng: &mut Rng, cookie: u64) {
     }
 }
 
-/// A session whose messages are whole.
+/// Draws a session whose messages are whole.
 fn drawn(rng: &mut Rng) -> Vec<u8> {
     let mut sent = (rng.below(4) as u32).to_be_bytes().to_vec();
     if rng.chance(0.5) {
@@ -341,7 +341,7 @@ fn mutate(sent: &mut Vec<u8>, rng: &mut Rng) {
     if sent.is_empty() {
         return;
     }
-    // The handshake lies in front, and behind it much that is data.
+    // The handshake stands in front, and much of the rest is data.
     let reach = if rng.chance(0.2) { sent.len().min(160) } else { sent.len() };
     let at = rng.below(reach as u64) as usize;
     let end = (at + 1 + rng.below(48) as usize).min(sent.len());
@@ -373,7 +373,7 @@ fn mutate(sent: &mut Vec<u8>, rng: &mut Rng) {
     }
 }
 
-/// Sessions by how they ended.
+/// Counts of sessions by their end.
 #[derive(Debug, Default)]
 struct Tally {
     in_order: u32,
@@ -424,7 +424,7 @@ fn sessions_without_mistakes_end_in_order() {
 #[test]
 fn mutated_sessions() {
     let tally = hold(0..100_000);
-    // The mutations reach all of it.
+    // The mutations reach every kind of end.
     let least = tally.in_order.min(tally.cut_off).min(tally.broken);
     assert!(least > 10_000 && tally.requests > 200_000, "{tally:?}");
 }
@@ -473,7 +473,7 @@ fn what_is_written_is_read() {
         let mut held: Vec<u8> = Disk::new().0;
         let mut expected = Vec::new();
         for cookie in 0..500_u64 {
-            // Away from what is lost.
+            // Outside the lost bytes.
             let (offset, length): (u64, u64) =
                 (512 * (64 + rng.below(60)), 512 * (1 + rng.below(4)));
             let (from, end) = (offset as usize, (offset + length) as usize);

@@ -1,4 +1,4 @@
-//! Tests of pace: rates and their processes, pauses, and what a ramp leaves out.
+//! Tests of pace: rates and their processes, pauses, and requests in a ramp.
 
 use crate::running;
 
@@ -8,7 +8,7 @@ use serde_json::Value;
 use ssd::precondition::Precondition;
 use ssd::request::Op;
 
-/// Runs a job to its end on a full small drive: its report and its requests.
+/// Runs a job to its end on a full small drive. Returns its report and its requests.
 fn run(job: &str) -> (Value, RequestLog) {
     run_with(&[], job)
 }
@@ -40,7 +40,7 @@ fn gaps(arrivals: &[f64]) -> (f64, f64) {
 
 const BOTH: &[Op] = &[Op::Read, Op::Write];
 
-/// Each direction of a mixed job has the rate that was asked for, whatever the mix is.
+/// Each direction of a mixed job has its given rate, whatever the mix is.
 #[test]
 fn directions_keep_their_own_rates() {
     let job = "rw=randrw\niodepth=16\ntime_based=1\nruntime=500ms\nnorandommap=1";
@@ -53,16 +53,16 @@ fn directions_keep_their_own_rates() {
         for (op, rate) in [(Op::Read, reads), (Op::Write, writes)] {
             let (mean, variation) = gaps(&arrivals(&log, &[op]));
             assert!((mean * rate - 1.0).abs() < 0.01, "{more}: {op:?} every {mean} s");
-            // Even but for the queue, which may be full for a moment.
+            // Evenly, but for the queue, which may be full for a moment.
             assert!(variation < 0.5, "{more}: {op:?} {variation}");
         }
     }
-    // What has no rate goes as fast as the queue lets it.
+    // A direction without a rate goes as fast as the queue lets it.
     let (_, log) = run(&format!("{job}\nrate_iops=,500"));
     let (reads, writes) = (arrivals(&log, &[Op::Read]).len(), arrivals(&log, &[Op::Write]).len());
     assert!((240..=251).contains(&writes), "{writes}");
     assert!(reads > 5000, "{reads}");
-    // A job of one direction only has nothing else to send meanwhile.
+    // A job of one direction has no other request to send meanwhile.
     let (_, log) = run(&format!("{job}\nrate_iops=9000,1000\nrwmixread=0"));
     assert!(arrivals(&log, &[Op::Read]).is_empty());
     // Where the drive cannot keep up with either, the mix decides.
@@ -72,8 +72,8 @@ fn directions_keep_their_own_rates() {
     assert!((share - 0.7).abs() < 0.03, "{share}");
 }
 
-/// A Poisson process of two directions is one in each, and one in both together: gaps vary by
-/// their mean, and none is nothing.
+/// A Poisson process of two directions is one in each, and one in both together: the variation of
+/// gaps is 1, and no gap is 0.
 #[test]
 fn poisson_arrivals_are_a_poisson_process() {
     let job = "rw=randrw\niodepth=256\nnumber_ios=20000\nnorandommap=1\nrate_process=poisson";
@@ -102,7 +102,7 @@ fn seeds_of_a_job_decide_its_arrivals() {
     assert_eq!(arrivals(&["seed=1"], 5), arrivals(&["seed=2"], 5));
 }
 
-/// What is counted is what completes after the ramp: rates do not lack a queue's worth.
+/// Requests that complete after the ramp are counted: rates do not lack a queue's worth.
 #[test]
 fn a_ramp_changes_no_rate_of_a_steady_run() {
     let job = "rw=randread\niodepth=512\nnorandommap=1\ntime_based=1";
@@ -112,7 +112,7 @@ fn a_ramp_changes_no_rate_of_a_steady_run() {
     assert!((ramped / plain - 1.0).abs() < 0.02, "{ramped} and {plain}");
 }
 
-/// Pauses come after so many reads, writes and trims; a flush is none of them.
+/// Pauses come after `thinktime_blocks` reads, writes and trims; flushes do not count.
 #[test]
 fn flushes_do_not_count_towards_a_pause() {
     for (fsync, depth) in [(0, 1), (1, 1), (2, 1), (1, 4)] {

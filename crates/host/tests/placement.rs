@@ -1,5 +1,5 @@
-//! Placement handles: data of jobs that die apart are kept apart, and the counters of the endurance
-//! group agree with the FTL's account.
+//! Tests of placement handles: data of jobs with different lifetimes are kept apart, and the
+//! counters of the endurance group agree with the FTL's account.
 
 use crate::running;
 
@@ -31,9 +31,9 @@ fn refused(sets: &[&str], text: &str) -> String {
     run(sets, text, Precondition::None).expect_err("it ran").to_string()
 }
 
-/// Bytes of the host and of the flash against what the FTL counts: host data, copies, padding and
-/// map pages, of a unit each, make up all that was programmed. Data in the buffer at the end have
-/// not been, and a program that waits for its die is in the account of the FTL alone.
+/// Bytes of the host and of the flash agree with the counts of the FTL: host data, copies, padding
+/// and map pages, of a unit each, make up all programmed bytes. Data in the buffer at the end are
+/// not programmed, and a program that waits for its die is in the account of the FTL alone.
 fn agree(report: &Value) {
     let (group, ftl) = (&report["endurance_group"], &report["ftl"]);
     let units: f64 =
@@ -46,7 +46,7 @@ fn agree(report: &Value) {
     assert!((0.0..=131072.0).contains(&waiting), "{waiting}: {group} {ftl}");
     let written = number(&report["host"]["write"]["bytes"]);
     assert_eq!(number(&group["host_bytes"]), written);
-    // Data that were rewritten in the buffer never left it, and some are there at the end.
+    // Data rewritten in the buffer never left it, and some are there at the end.
     let left = number(&ftl["host_units"]) + number(&report["buffer"]["coalesced"]);
     let buffered = written - left * unit_bytes;
     assert!((0.0..=1048576.0).contains(&buffered), "{buffered}");
@@ -98,8 +98,8 @@ fn counters_of_the_endurance_group_are_those_of_the_ftl() {
     assert!(number(&report["endurance_group"]["write_amplification"]) < 1.01);
 }
 
-/// Two rings that are written in order at different speeds. Where blocks hold data of both, those
-/// of the slow ring must be moved; apart, whole blocks die at once.
+/// Two rings are written in order at different speeds. Where blocks hold data of both, those of the
+/// slow ring must be moved; apart, whole blocks become invalid at once.
 #[test]
 fn data_that_die_apart_are_kept_apart() {
     let run = |handles: [&str; 2]| {

@@ -1,4 +1,5 @@
-//! Runs whose power is cut: their laws hold up to the cut, and the drive takes the next run.
+//! Tests of runs whose power is cut: their laws hold up to the cut, and the drive takes the next
+//! run.
 
 use base::Time;
 use base::error::assert_carries;

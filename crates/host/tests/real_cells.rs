@@ -23,17 +23,17 @@ const TLC: &[&str] = &[
     "chip.timing.t_program_us=1000",
 ];
 
-/// Pages that are all alike, as the rates of `cells` have it.
+/// Pages without any spread, as in the rates of `cells`.
 const ALIKE: &[&str] = &["chip.cell.variation.page_spread=0", "chip.cell.variation.layer_spread=0"];
 
-/// A run of `reads` reads of 4 KiB.
+/// Runs `reads` reads of 4 KiB.
 fn of(sets: &[&[&str]], reads: u32) -> Value {
     let job = format!("rw=randread\nbs=4k\niodepth=16\nnumber_ios={reads}\nnorandommap=1");
     let sets = [&[TLC], sets].concat().concat();
     run(&sets, &job, Precondition::Fill).unwrap_or_else(|error| panic!("{sets:?}: {error}"))
 }
 
-/// Reads of a run whose words real cells hold, which is slow.
+/// Reads of a run whose words are kept in real cells, which is slow.
 fn reads() -> u32 {
     turn::few_or_all(100, 200)
 }
@@ -46,7 +46,7 @@ fn ecc(report: &Value, key: &str) -> f64 {
     number(&report["ecc"][key])
 }
 
-/// Two counts of the same thing: within four standard errors of each other, and `slack` of them.
+/// Compares two counts: within four standard errors of each other, and `slack` of them.
 fn assert_alike(what: &str, [real, other]: [f64; 2], slack: f64) {
     let tolerance = 4.0 * (real + other).sqrt() + slack * other;
     println!(
@@ -56,12 +56,12 @@ fn assert_alike(what: &str, [real, other]: [f64; 2], slack: f64) {
     assert!((real - other).abs() < tolerance, "{what}: {real} against {other}");
 }
 
-/// Ages that are rounded to themselves, as `cells` rounds before it works out a rate.
+/// Ages that the rounding of `cells` leaves unchanged.
 const WORN: &[&str] = &["age.pe_cycles=2560", "age.retention_hours=512"];
 
-/// Where pages are alike, real words in real cells hold as many errors as the rate says and fail
-/// as often, with a code that corrects 40 of them for certain. (1 % of a rate is 5 % of these
-/// failures: a closed form is that near.)
+/// Where pages are alike, words in real cells have as many errors as the rate says and fail as
+/// often, with a code that corrects 40 errors for certain. (1 % of a rate is 5 % of these failures:
+/// a closed form is that near.)
 #[test]
 fn rates_and_cells_agree_where_pages_are_alike() {
     let of = |sets: &[&[&str]]| of(&[sets, &[WORN, ALIKE]].concat(), 400);
@@ -70,7 +70,7 @@ fn rates_and_cells_agree_where_pages_are_alike() {
     let bound = of(&[BCH, &rates, &["ecc.model=threshold", "ecc.t=40"]]);
     let words = ecc(&real, "codewords");
     assert_eq!(words, ecc(&bound, "codewords"));
-    // The error of a rate counts as errors do.
+    // The error of a rate counts like errors do.
     let (low, high) = clopper_pearson(ecc(&real, "raw_bit_errors") as u64, 3200 * 4616, 0.9999);
     let expected = ecc(&bound, "raw_bit_errors") / (words * 4616.0);
     assert!((0.98 * low..1.02 * high).contains(&expected), "{low} {expected} {high}");
@@ -102,8 +102,8 @@ fn cells_agree_with_measured_failures_and_drawn_flips() {
     assert!((0.2..0.5).contains(&share), "{share}");
 }
 
-/// Where pages differ, a mean rate misses those that fail: real cells and a table of unlike pages
-/// find them.
+/// Where pages differ, a mean rate misses the pages that fail: real cells and a table of unlike
+/// pages find them.
 #[test]
 #[ignore = "a long test: ./lab test --full runs it"]
 fn unlike_pages_fail_where_their_mean_does_not() {
@@ -118,9 +118,9 @@ fn unlike_pages_fail_where_their_mean_does_not() {
     assert!((real / table - 1.0).abs() < 0.5, "{real} {table}");
 }
 
-/// Soft reads of real cells bring back what hard reads lose, each most of what is left; as often
-/// as the laboratory's two levels do, or more: their ratios know of a page whose references
-/// lie off the middle, which those of two equal levels do not.
+/// Soft reads of real cells bring back most of what hard reads lose, as often as the laboratory's
+/// two levels do, or more: the cells' ratios allow for a page whose references lie off the middle,
+/// which those of two equal levels do not.
 #[test]
 #[ignore = "a long test: ./lab test --full runs it"]
 fn soft_levels_of_real_cells_help() {
@@ -144,15 +144,16 @@ fn soft_levels_of_real_cells_help() {
     for (ours, theirs) in ours.iter().zip(&theirs) {
         assert!(*ours < theirs + 4.0 * (ours + theirs).sqrt(), "{ours} {theirs}");
     }
-    // A level that no profile knows of takes what the others lost, and saves some or none.
+    // A level that no profile has measured takes the lost words of the others, and saves some or
+    // none.
     let more = levels(&third);
     assert!(more.len() == 4 && more.is_sorted_by(|a, b| a >= b), "{more:?}");
-    // Words that soft reads had to decode, among as many that failed at first.
+    // Words decoded by soft reads, among as many that failed at first.
     assert!(ecc(&real, "further_decodes") < ecc(&played, "further_decodes"));
 }
 
-/// After retention, references moved down find the same cells on their right side; moved up they
-/// find nothing that was lost.
+/// After retention, references moved down find the same cells on their right side; references moved
+/// up find no lost word.
 #[test]
 #[ignore = "a long test: ./lab test --full runs it"]
 fn moved_references_follow_real_charge() {
@@ -174,8 +175,8 @@ fn moved_references_follow_real_charge() {
     assert!((right - rates).abs() <= 4.0 * (right + rates).sqrt() + 1.0, "{right} {rates}");
 }
 
-/// High levels lose most: references that move in proportion find more of them than references that
-/// all move alike, in real cells as by rates.
+/// High levels lose most charge: references that move in proportion find more of them than
+/// references that all move alike, in real cells as by rates.
 #[test]
 fn references_move_in_proportion() {
     let age =
@@ -197,7 +198,7 @@ fn references_move_in_proportion() {
     assert_carries(text, &["chip.features.lowest_shift"]);
 }
 
-/// A seed decides everything: the same report, and another one under another seed.
+/// A seed decides the whole report: equal seeds give equal reports, and other seeds others.
 #[test]
 fn cells_are_those_of_the_seed() {
     let retry = "retry={name='soft_decision', max_levels=1, retire_after=0}";
@@ -213,7 +214,7 @@ fn cells_are_those_of_the_seed() {
     assert_ne!(first["ecc"], of("seed=4")["ecc"]);
 }
 
-/// Codewords that a page's cells cannot hold, or that nobody said the code of.
+/// Codewords that do not fit a page's cells, or have no named code, are refused.
 #[test]
 fn refusals_say_what_is_allowed() {
     let refused = |sets: &[&str]| {

@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 
 const TIB: u64 = 1 << 40;
 
-/// The folder of traces, if there is one.
+/// Folder of the traces, if there is one.
 fn folder() -> Option<PathBuf> {
     if let Some(folder) = std::env::var_os("NANDLAB_TRACES") {
         return Some(PathBuf::from(folder));
@@ -26,7 +26,7 @@ fn folder() -> Option<PathBuf> {
     here.ancestors().map(|up| up.join("shared/traces")).find(|folder| folder.is_dir())
 }
 
-/// The path of a trace; says so where there is none.
+/// Path of a trace; prints a note where it is missing.
 #[allow(clippy::print_stderr)]
 fn trace(name: &str) -> Option<PathBuf> {
     let path = folder().map(|folder| folder.join(format!("{name}.zst")));
@@ -178,7 +178,7 @@ fn rows() -> Vec<Row> {
     ]
 }
 
-/// Equal to the three decimals that are printed.
+/// Whether two numbers agree in the three printed decimals.
 fn close(name: &str, what: &str, measured: f64, expected: f64) {
     within(name, what, measured, expected, 0.000_501);
 }
@@ -209,7 +209,7 @@ fn compare(row: &Row, summary: &Summary) {
         .interarrival
         .map_or((0.0, 0.0, 0.0), |between| (between.mean_ms, between.median_ms, between.cv));
     close(name, "interarrival mean", mean, row.interarrival_mean_ms);
-    // The median comes from a histogram that tells 0.1 % apart.
+    // The median comes from a histogram with a resolution of 0.1 %.
     let tolerance = 0.000_501 + row.interarrival_median_ms * 1e-3;
     within(name, "interarrival median", median, row.interarrival_median_ms, tolerance);
     close(name, "interarrival cv", cv, row.interarrival_cv);
@@ -227,7 +227,7 @@ fn statistics_are_those_of_the_manifest() {
     }
 }
 
-/// Every request of a trace; checks the promises of a source on the way.
+/// Reads every request of a trace, and checks the promises of a source on the way.
 fn replay(path: &Path, options: &Options, capacity: u64) -> Result<u64> {
     let mut trace = open(path, options, capacity)?;
     let (mut count, mut last) = (0, base::Time::ZERO);
@@ -274,7 +274,7 @@ fn disorder_is_refused_or_put_right() {
             assert!(replay(&path, &options, 4096 * TIB).is_ok());
         }
     }
-    // A window of one record sorts nothing.
+    // A window of one record cannot sort.
     let Some(path) = trace("systor17_lun.999.csv") else { return };
     let options =
         Options { time: TimePolicy::SortWindow, sort_window: Some(1), ..format("systor") };
@@ -310,7 +310,7 @@ fn damaged_traces_say_what_is_wrong() {
         assert_carries(error, &[":24", "time", "`1266874889.670077392`", "clock"]);
         let skip = Options { on_bad_line: BadLine::Skip, ..completed };
         let summary = scan(&path, &skip).unwrap();
-        // One processor's 196 events are off; the clock of the others is kept.
+        // The 196 events of one processor are off; the clock of the others is kept.
         assert_eq!((summary.requests, summary.skipped_lines["clock jumped"]), (644, 196));
         assert!(summary.span_s < 60.0, "{}", summary.span_s);
         assert_eq!(replay(&path, &skip, TIB).unwrap(), 644);
@@ -333,9 +333,9 @@ fn damaged_traces_say_what_is_wrong() {
     }
 }
 
-/// The first requests of every trace, wrapped onto a small full drive, so that every FTL collects
-/// or merges: nothing is lost, and what the FTL counts is what the flash has done. Zones are left
-/// out: traces of drives without zones write anywhere.
+/// The first requests of every trace run on a small full drive, wrapped onto it, so that every FTL
+/// collects or merges: no request is lost, and the counts of the FTL agree with the flash. Zones
+/// are left out: traces of drives without zones write anywhere.
 #[test]
 fn every_trace_runs_on_every_ftl() {
     let ftls = || ssd::ftl::ROSTER.iter().filter(|ftl| ftl.name != "zoned").enumerate();
@@ -350,7 +350,7 @@ fn every_trace_runs_on_every_ftl() {
                 sets.push("ftl.map_cache_bytes=8192".into());
             }
             if ftl.name == "wom" {
-                // It rewrites safe pages in pairs.
+                // This FTL rewrites safe pages in pairs.
                 sets.push("chip.page_order=even_odd".into());
             }
             let options = Options {

@@ -1,4 +1,4 @@
-//! Tests of replays: when the requests of a trace are sent, and which options do not apply.
+//! Tests of replays: send times of a trace's requests, and options that do not apply.
 
 use crate::running;
 
@@ -13,7 +13,7 @@ use serde_json::Value;
 use ssd::precondition::Precondition;
 use std::path::PathBuf;
 
-/// Replays `text` on `tiny`, full, and reports; `name` tells the files of tests apart.
+/// Replays `text` on `tiny`, full. Returns the report; `name` tells the files of tests apart.
 fn replay(name: &str, text: &str, options: Options, depth: Option<u32>) -> Result<Value> {
     let path = std::env::temp_dir().join(format!("nandlab-replays-{}-{name}", std::process::id()));
     std::fs::write(&path, text).unwrap();
@@ -29,7 +29,7 @@ fn replay(name: &str, text: &str, options: Options, depth: Option<u32>) -> Resul
     report
 }
 
-/// A log of fio's, version 2, of `reads` reads, with `line` behind every `every` of them.
+/// Log of fio, version 2, with `reads` reads, and `line` after every `every` of them.
 fn log(reads: u64, every: u64, line: &str) -> String {
     let mut text = "fio version 2 iolog\nf add\nf open\n".to_owned();
     for read in 0..reads {
@@ -54,13 +54,13 @@ fn waits_are_pauses_of_a_closed_loop() {
     for key in ["mean_queue_depth", "latency_us", "iops"] {
         assert_eq!(closed["host"][key], last["host"][key], "{key}");
     }
-    // Ten pauses of 50 ms, which the reads between them do not fill.
+    // Ten pauses of 50 ms, longer than the reads between them.
     let paused = run("paused", 500, "f wait 50000 0\n");
     let (without, with) = (&closed["host"], &paused["host"]);
     let ratio = number(&with["latency_us"]["mean"]) / number(&without["latency_us"]["mean"]);
     assert!((0.9..1.1).contains(&ratio), "{ratio}");
     assert!(number(&with["mean_queue_depth"]) < number(&without["mean_queue_depth"]));
-    // The last pause is behind the last request; each lasts from the end of the one before.
+    // The last pause comes after the last request; each lasts from the end of the one before.
     let took = number(&paused["sim"]["simulated_s"]);
     assert!((0.45..0.5).contains(&took), "{took}");
     assert!(paused["checks"]["little_law_error"].is_null());
@@ -71,7 +71,7 @@ fn waits_are_pauses_of_a_closed_loop() {
     let slow = Options { time_scale: 2.0, ..Options::default() };
     let took = number(&replay("slow", &text, slow, Some(4)).unwrap()["sim"]["simulated_s"]);
     assert!((0.9..0.95).contains(&took), "{took}");
-    // Waits that the reads do fill delay nothing.
+    // Waits shorter than the reads between them delay nothing.
     let short = run("short", 500, "f wait 100 0\n");
     assert_eq!(short["host"]["iops"], closed["host"]["iops"]);
 }
@@ -94,7 +94,7 @@ fn a_depth_leaves_times_aside() {
     assert!(number(&eight["checks"]["little_law_error"]).abs() < 0.01);
 }
 
-/// What a report says of a trace is said of the requests as they were replayed.
+/// A report describes the requests of a trace as they were replayed.
 #[test]
 fn reports_tell_of_the_requests_as_replayed() {
     let text = "0,0,512,W,5.0\n0,1,512,W,3.0\n0,2,512,W,4.0\n0,3,512,W,6.0\n";

@@ -1,4 +1,4 @@
-//! Tests of settling: runs that have not settled say so, and runs that are to settle end there.
+//! Tests of settling: runs that have not settled say so, and runs that wait for it end there.
 
 use crate::running;
 
@@ -13,7 +13,7 @@ use running::{number, run, session};
 use serde_json::Value;
 use ssd::precondition::Precondition;
 
-/// Runs a job until it ends in this way.
+/// Runs a job until `until` ends it.
 fn run_until(sets: &[&str], job: &str, precondition: Precondition, until: &str) -> Value {
     let mut session = session(sets, job, precondition).unwrap();
     session.plan(None, Some(Until::parse("until", until).unwrap()));
@@ -21,13 +21,13 @@ fn run_until(sets: &[&str], job: &str, precondition: Precondition, until: &str) 
     session.report(Outside::default()).unwrap()
 }
 
-/// 200 MiB.
+/// A drive of 200 MiB.
 const SMALL: &[&str] = &["drive.channels=1", "drive.dies_per_channel=1"];
 
 const WRITES: &str = "rw=randwrite\nbs=4k\niodepth=16\nnorandommap";
 
-/// Of every drive, state and length: a run that calls itself settled has the amplification of a
-/// long run, and one that is far from it does not.
+/// A run that calls itself settled has the amplification of a long run, and one far from it does
+/// not call itself so, for every drive, state and length.
 #[test]
 fn a_run_that_has_not_settled_says_so() {
     let (mut said, mut unsaid) = (0, 0);
@@ -47,7 +47,7 @@ fn a_run_that_has_not_settled_says_so() {
                     said += 1;
                 } else {
                     unsaid += 1;
-                    // Nothing that stands for the drive is called unsettled, where it can be known.
+                    // A run near the long one is called settled, where that can be known.
                     assert!(off > 0.05 || start == Precondition::Fill, "{what}");
                 }
                 let written = number(&settled["drive_writes"]);
@@ -69,7 +69,7 @@ fn a_run_ends_where_it_is_told_to() {
     let report = run_until(SMALL, job, Precondition::Fill, "80ms");
     let took = number(&report["sim"]["simulated_s"]);
     assert!((0.08..0.1).contains(&took), "{took}");
-    // What is read settles as well; the jobs before the last group run once.
+    // Reads settle as well; the jobs before the last group run once.
     let job = "rw=write\nbs=64k\nsize=1m\n[then]\nstonewall\nrw=randread\nbs=4k\nsize=1m";
     for until in ["settled=iops", "settled=p99", "pts"] {
         let report = run_until(SMALL, job, Precondition::Fill, until);
@@ -81,12 +81,12 @@ fn a_run_ends_where_it_is_told_to() {
     let mut session = session(SMALL, "rw=randread\nbs=4k\nsize=64k", Precondition::None).unwrap();
     session.plan(None, Some(Until::DriveWrites(1.0)));
     assert_carries(session.advance(u64::MAX).unwrap_err(), &["until", "wrote"]);
-    // Nothing is written: there is no amplification, and an end all the same.
+    // Without writes there is no amplification, and the run ends all the same.
     let report = run_until(SMALL, "rw=randread\nbs=4k", Precondition::Fill, "settled");
     assert!(report["settled"]["ok"].is_null());
 }
 
-/// SNIA's rule holds on a drive that pauses before it collects: its word is taken as it is.
+/// SNIA's rule is applied as it is on a drive that pauses before it collects.
 #[test]
 fn the_rule_of_snia_ends_a_run() {
     let report = run_until(SMALL, WRITES, Precondition::Steady, "pts");
@@ -97,7 +97,7 @@ fn the_rule_of_snia_ends_a_run() {
     assert!(number(&report["settled"]["drive_writes"]) >= 1.25);
 }
 
-/// fio's own options end a job as they do there.
+/// Options of fio end a job as in fio.
 #[test]
 fn a_job_ends_in_fios_steady_state() {
     let job = "rw=randread\nbs=4k\niodepth=4\ntime_based\nruntime=100\nss=iops:5%\nss_dur=20ms\n\
@@ -117,7 +117,7 @@ fn a_job_ends_in_fios_steady_state() {
     assert_eq!(report["settled"]["ok"], false);
 }
 
-/// What is skipped is in no figure.
+/// Requests of the skipped beginning are in no figure.
 #[test]
 fn a_beginning_is_left_out() {
     let skip = |job: &str, until: Option<&str>| {
@@ -140,7 +140,7 @@ fn a_beginning_is_left_out() {
     let whole = run(SMALL, &job, Precondition::None).unwrap();
     let amplification = |report: &Value| number(&report["settled"]["run_value"]);
     assert!(amplification(&whole) < 0.95 * amplification(&report));
-    // A job too short for it, and the same one repeated.
+    // A job shorter than the run, which is repeated.
     let job = format!("{WRITES}\nnumber_ios=1000");
     assert_carries(skip(&job, None).unwrap_err(), &["skip", "ended"]);
     assert!(number(&skip(&job, Some("5000")).unwrap()["host"]["requests_completed"]) >= 5000.0);
@@ -160,7 +160,8 @@ fn a_drive_that_fills_up_has_not_settled() {
             assert!(off < 0.25, "{until}: {settled} and {truth}");
         }
     }
-    // What uniform writes settle at says nothing of skewed ones, or of those to a part of a drive.
+    // The settled value of uniform writes does not hold for skewed ones, or for those to a part of
+    // a drive.
     for part in ["random_distribution=zipf:1.1", "size=50%", "percentage_random=50"] {
         let report = run_until(SMALL, &format!("{WRITES}\n{part}"), Precondition::Steady, "0.3x");
         let settled = &report["settled"];
@@ -170,8 +171,8 @@ fn a_drive_that_fills_up_has_not_settled() {
     assert_eq!(uniform["settled"]["settled_by"], "precondition");
 }
 
-/// A run whose beginning is skipped is the same run: it ends at the same time, and every request
-/// that it counts takes as long. Jobs at a rate, in a closed loop, with pauses and in groups.
+/// A skipped beginning does not change the run: it ends at the same time, and every counted request
+/// takes as long. Holds for jobs at a rate, in a closed loop, with pauses and in groups.
 #[test]
 fn a_run_goes_on_where_it_begins_to_count() {
     let jobs = [
@@ -215,7 +216,7 @@ fn a_run_goes_on_where_it_begins_to_count() {
             assert!((until - sum("simulated_s", &whole)).abs() < 1e-9, "{skip}");
             assert_eq!(number(&part["host"]["requests_completed"]) as usize, of_part.len());
             assert_eq!(part["host"]["requests_issued"], part["host"]["requests_completed"]);
-            // What was counted, and where the time of the dies went, is a part of the whole.
+            // Counts and times of the dies are a part of those of the whole run.
             for (room, key) in [("ftl", "host_units"), ("nand", "programs"), ("nand", "energy_uj")]
             {
                 let (of, all) = (number(&part[room][key]), number(&whole[room][key]));
@@ -271,6 +272,6 @@ fn a_run_ends_at_the_first_completion_at_its_end() {
     let part = run_until(SMALL, WRITES, Precondition::Fill, "0.05x");
     let written = number(&part["host"]["write"]["bytes"]);
     let goal = 0.05 * number(&part["nandlab"]["capacity_bytes"]);
-    // What is under way is completed.
+    // Requests under way are completed.
     assert!((goal..goal + 16.0 * 4096.0).contains(&written), "{written} of {goal}");
 }

@@ -10,7 +10,7 @@ use running::{number, refused, run};
 use serde_json::Value;
 use ssd::precondition::Precondition;
 
-/// `tiny` with 200 zones on all dies; each takes 4 MiB, and the next begins 6 MiB on.
+/// Preset `tiny` with 200 zones on all dies: each takes 4 MiB, and starts lie 6 MiB apart.
 const ZONED: [&str; 4] =
     ["ftl.name=zoned", "ftl.max_active_zones=8", "ftl.zone_bytes=6291456", "ftl.reset_us=200"];
 
@@ -34,7 +34,7 @@ fn sequential_writes_go_through_the_zones_and_reset_full_ones() {
     assert_eq!(number(&report["host"]["write"]["bytes"]), 20.0 * capacity);
     assert_eq!((number(&of["resets"]), number(&of["states"]["full"])), (10.0, 10.0));
     assert_eq!(number(&report["ftl"]["write_amplification_flash"]), 1.0);
-    // Random ones end in as many full zones, whichever were drawn.
+    // Random writes end in as many full zones, whichever were drawn.
     let job = "rw=randwrite\nbs=16k\niodepth=16\nsize=10z\nmax_open_zones=3\nio_size=40z\n";
     let of = &zones(job, Precondition::None)["zones"];
     assert!(number(&of["resets"]) > 20.0, "{of}");
@@ -49,7 +49,7 @@ fn a_full_drive_is_overwritten_zone_by_zone() {
         let zones = &report["zones"];
         assert!(number(&zones["resets"]) >= 20.0, "{pattern}: {zones}");
         assert!(number(&report["nand"]["erases"]) > 0.0);
-        // Resets stand alone in the job, and are no requests of fio's.
+        // Resets stand alone in the job, and are not among fio's requests.
         assert_eq!(number(&report["jobs"][0]["trim"]["total_ios"]), 0.0);
         assert!(number(&zones["reset"]["latency_us"]["min"]) >= 200.0);
     }
@@ -64,7 +64,7 @@ fn reads_stay_below_the_write_pointers() {
     );
     assert_eq!(report["host"]["read_units_unwritten"], 0, "{}", report["host"]);
     assert_eq!(number(&report["jobs"][1]["read"]["total_ios"]), 3000.0);
-    // In order each written byte once, and no more.
+    // Sequential reads cover all written bytes.
     assert!(number(&report["jobs"][2]["read"]["io_bytes"]) >= 1000.0 * 8192.0);
 }
 
@@ -81,7 +81,7 @@ fn appends_resets_and_finishes_are_jobs_too() {
     assert_eq!(number(&resets["zones"]["resets"]), 30.0);
     assert_eq!(number(&resets["zones"]["states"]["empty"]), 30.0);
     assert_eq!(number(&resets["jobs"][0]["trim"]["total_ios"]), 30.0);
-    // One after the other in the firmware: four at a time do not go faster.
+    // Commands go one after the other in the firmware: four at a time are not faster.
     let mean = number(&resets["jobs"][0]["trim"]["lat_ns"]["mean"]);
     assert!((700_000.0..810_000.0).contains(&mean), "{mean}");
 
@@ -134,7 +134,7 @@ fn jobs_beside_each_other_write_zones_of_their_own() {
     let job = "rw=write\nbs=16k\nsize=2z\noffset_increment=2z\nnumjobs=4\niodepth=4\n";
     let report = zones(job, Precondition::None);
     assert_eq!(number(&report["zones"]["states"]["full"]), 8.0);
-    // All in the same region: whoever comes first has the zone.
+    // All jobs write one region: the first one to open a zone has it.
     let report = zones("rw=write\nbs=16k\nsize=6z\nnumjobs=3\nio_size=2z\n", Precondition::None);
     assert!(number(&report["zones"]["states"]["full"]) >= 3.0, "{}", report["zones"]["states"]);
 }
@@ -205,7 +205,7 @@ fn on(drive: Drive, text: &str) -> (Value, Drive) {
     (report, session.drive_left().unwrap())
 }
 
-/// Owned copies of assignments.
+/// Copies of assignments, owned.
 trait Owned {
     fn map_owned(&self) -> Vec<String>;
 }

@@ -12,10 +12,10 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use std::sync::{Mutex, PoisonError};
 
-/// A procedure on a virtual board.
+/// A test procedure on a virtual board.
 #[pyclass]
 pub struct Board {
-    /// Never contended: Python calls one method at a time.
+    /// Session of the procedure. The lock is never contended: Python calls one method at a time.
     session: Mutex<Session>,
 }
 
@@ -29,7 +29,7 @@ fn json(value: &impl serde::Serialize) -> PyResult<String> {
     serde_json::to_string(value).map_err(|error| refuse(Error::new("procedure", error.to_string())))
 }
 
-/// The parameters that assignments make.
+/// Table of the parameters that assignments set.
 fn assigned(sets: &[String]) -> Result<Table> {
     let mut table = Table::new();
     for set in sets {
@@ -40,7 +40,8 @@ fn assigned(sets: &[String]) -> Result<Table> {
 
 #[pymethods]
 impl Board {
-    /// The chip is that of the drive `config`; `params` are assignments of the procedure's own.
+    /// Prepares a procedure on the chip of the drive `config`; `params` are assignments to the
+    /// procedure's own parameters.
     #[new]
     fn new(
         py: Python<'_>,
@@ -57,27 +58,28 @@ impl Board {
         Ok(Self { session: Mutex::new(session) })
     }
 
-    /// Steps in all.
+    /// Number of the procedure's steps.
     fn steps(&mut self) -> u64 {
         self.session().steps()
     }
 
-    /// Parameters of the procedure, complete: JSON.
+    /// Parameters of the procedure, complete, as JSON.
     fn params(&mut self) -> PyResult<String> {
         json(&self.session().params().clone())
     }
 
-    /// How the rows are drawn: JSON.
+    /// Axes and columns for a picture of the rows, as JSON.
     fn picture(&mut self) -> PyResult<String> {
         json(&self.session().picture())
     }
 
-    /// Makes `step` the next one whose rows count.
+    /// Jumps to `step`: earlier steps that it builds on are performed again, and their rows do not
+    /// count.
     fn begin_at(&mut self, step: u64) {
         self.session().begin_at(step);
     }
 
-    /// Does a step: its number and its rows, None after the last one.
+    /// Performs a step. Returns its number and its rows, None after the last step.
     fn advance<'py>(&mut self, py: Python<'py>) -> PyResult<Option<(u64, Bound<'py, PyList>)>> {
         let session = self.session();
         let Some((step, rows)) = py.detach(|| session.advance()).map_err(refuse)? else {

@@ -13,7 +13,7 @@ pub fn version() -> &'static str {
     env!("CARGO_PKG_VERSION")
 }
 
-/// The widest vectors that this machine computes in.
+/// Widest vector instructions that this machine computes with.
 #[pyfunction]
 pub fn vectors() -> &'static str {
     base::vectors::Vectors::widest().name()
@@ -25,13 +25,13 @@ pub fn presets() -> Vec<(&'static str, String, String)> {
     config::presets().into_iter().map(|p| (p.kind, p.name, p.summary)).collect()
 }
 
-/// The text of a preset.
+/// Text of a preset, comments included.
 #[pyfunction]
 pub fn show(name: &str) -> PyResult<String> {
     config::show(name).map_err(refuse)
 }
 
-/// JSON Schema of a drive file, as text; `of_files` has what only files hold, too.
+/// JSON Schema of a drive file, as text; `of_files` adds forms that only files hold.
 #[pyfunction]
 pub fn schema(of_files: bool) -> String {
     config::schema(of_files).to_string()
@@ -51,7 +51,7 @@ pub fn bibliography(keys: Vec<String>) -> PyResult<String> {
     config::bibliography(&keys).map_err(refuse)
 }
 
-/// One pass over a trace: its summary as JSON. `options` is JSON of the reader's options.
+/// Summary of a trace as JSON, in one pass. `options` are the reader's options as JSON.
 #[pyfunction]
 pub fn trace_info(py: Python<'_>, path: PathBuf, options: &str) -> PyResult<String> {
     let options = trace_options(options)?;
@@ -60,7 +60,7 @@ pub fn trace_info(py: Python<'_>, path: PathBuf, options: &str) -> PyResult<Stri
         .map_err(|error| refuse(base::Error::new("trace", error.to_string())))
 }
 
-/// Reader options from JSON.
+/// Reads the options for traces from JSON.
 pub fn trace_options(json: &str) -> PyResult<trace::Options> {
     let table: Table = serde_json::from_str(json)
         .map_err(|error| refuse(base::Error::new("trace", error.to_string())))?;

@@ -10,13 +10,13 @@ use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use std::sync::Arc;
 
-/// A column of numbers for Python.
+/// Column of numbers for Python.
 type Column<'py> = Bound<'py, PyArray1<f64>>;
 
-/// Program/erase cycles, hours at the reference temperature, reads, programs on top.
+/// State of a cell: P/E cycles, hours at the reference temperature, reads, programs on top.
 type State = (u32, f64, u64, u32);
 
-/// The page order called `name`.
+/// Finds the page order called `name`.
 fn page_order(name: &str) -> PyResult<PageOrder> {
     serde_json::from_value(name.into()).map_err(|_| {
         let names = ["even_odd", "all_bitline", "one_shot"];
@@ -24,7 +24,7 @@ fn page_order(name: &str) -> PyResult<PageOrder> {
     })
 }
 
-/// A cell, checked. Levels count from the erased one, page types from the lower page.
+/// A checked cell. Levels count from the erased one, page types from the lower page.
 #[pyclass(frozen)]
 pub struct Cell {
     cell: Arc<cell::Cell>,
@@ -32,7 +32,7 @@ pub struct Cell {
 }
 
 impl Cell {
-    /// For what is built on it.
+    /// Shared cell, for objects that are built on it.
     pub fn shared(&self) -> Arc<cell::Cell> {
         self.cell.clone()
     }
@@ -53,7 +53,7 @@ fn stress((pe_cycles, hours, reads, reprograms): State) -> Stress {
 
 #[pymethods]
 impl Cell {
-    /// From the TOML `text` of a cell, which `place` names in errors, with assignments `sets`.
+    /// Reads the TOML `text` of a cell, which `place` names in errors, with assignments `sets`.
     #[new]
     fn new(
         text: &str,
@@ -90,28 +90,28 @@ impl Cell {
         self.mechanisms.clone()
     }
 
-    /// The bits of each level: bit `p` is that of page type `p`.
+    /// Bits of each level: bit `p` is that of page type `p`.
     fn words(&self) -> Vec<u32> {
         let levels = &self.cell.levels;
         (0..levels.count()).map(|level| levels.gray.word(level).into()).collect()
     }
 
-    /// Read references, rising: number `r` lies between the levels `r` and `r + 1`.
+    /// Read references in V, rising: number `r` lies between the levels `r` and `r + 1`.
     fn read_v(&self) -> Vec<f64> {
         self.cell.levels.read_v.clone()
     }
 
-    /// Read references of a page type, rising.
+    /// Read references of a page type in V, rising.
     fn references_v(&self, page_type: usize) -> PyResult<Vec<f64>> {
         Ok(self.cell.references_v(self.page(page_type)?).to_vec())
     }
 
-    /// Hours at the reference temperature that leave the same mark as `hours` at `celsius`.
+    /// Hours at the reference temperature that age a cell like `hours` at `celsius`.
     fn equivalent_hours(&self, hours: f64, celsius: f64) -> f64 {
         self.cell.equivalent_hours(hours, celsius)
     }
 
-    /// Mean and standard deviation of each level.
+    /// Mean and standard deviation of each level in V.
     fn moments_v(&self, py: Python<'_>, state: State) -> Vec<(f64, f64)> {
         let (cell, stress) = (self.cell.clone(), stress(state));
         py.detach(move || {
@@ -128,7 +128,7 @@ impl Cell {
     ) -> (Column<'py>, Column<'py>) {
         let (cell, stress) = (self.cell.clone(), stress(state));
         let voltages: Vec<f64> = voltages_v.as_array().iter().copied().collect();
-        // Rows by level, so that Python sees one array of levels x voltages.
+        // Rows by level: Python sees one array of levels x voltages.
         let (above, below) = py.detach(move || {
             let condition = Condition::new(&cell, &stress);
             let (levels, count) = (cell.levels.count(), voltages.len());
@@ -162,19 +162,20 @@ impl Cell {
         Ok(rates.into_pyarray(py))
     }
 
-    /// Standard deviation, over pages, of the logarithm of that rate.
+    /// Standard deviation, over pages, of the logarithm of a page type's bit error rate.
     fn page_spread(&self, page_type: usize, shifts_v: Vec<f64>, state: State) -> PyResult<f64> {
         let page_type = self.page(page_type)?;
         Ok(self.cell.page_spread(page_type, &shifts_v, &stress(state)))
     }
 
-    /// Shifts of the references of a page type at which it reads best.
+    /// Shifts of the references of a page type at which its error rate is lowest, in V.
     fn best_shifts_v(&self, page_type: usize, state: State) -> PyResult<Vec<f64>> {
         let page_type = self.page(page_type)?;
         Ok(Condition::new(&self.cell, &stress(state)).best_shifts_v(page_type))
     }
 
-    /// So many offsets around each reference of a page type that keep the most information.
+    /// Offsets around each reference of a page type, `count` of them, that keep the most
+    /// information.
     fn best_offsets_v(
         &self,
         py: Python<'_>,
@@ -190,8 +191,8 @@ impl Cell {
         }))
     }
 
-    /// What a soft read tells: shares of zeros and ones, and the log-likelihood ratio, of each
-    /// region from the lowest; mutual information of bit and region, in bits.
+    /// Soft read of a page type. Returns shares of zeros and ones, and the log-likelihood ratio, of
+    /// each region from the lowest; and the mutual information of bit and region, in bits.
     #[allow(clippy::type_complexity)]
     fn soft(
         &self,
@@ -207,14 +208,15 @@ impl Cell {
         Ok((soft.shares, llr, information))
     }
 
-    /// Operation times after a number of cycles: reads and programs by page type, and an erase.
+    /// Operation times in us after `pe_cycles` cycles: reads and programs by page type, and an
+    /// erase.
     fn times_us(&self, pe_cycles: u32) -> (Vec<f64>, Vec<f64>, f64) {
         let times = self.cell.times(pe_cycles);
         (times.read_us, times.program_us, times.erase_us)
     }
 
-    /// Programs by page type and an erase of fresh cells with this content, and the wear of a
-    /// cycle against one with random data. A kind is its share and its shares of levels.
+    /// Times of cells with this content: programs by page type and an erase of fresh cells; and the
+    /// wear of a cycle relative to random data. A kind is its share and its shares of levels.
     fn content(
         &self,
         kinds: Vec<(f64, Vec<f64>)>,

@@ -21,7 +21,7 @@ fn finished(mut file: CodeFile, summary: Option<String>, bytes: Bytes) -> Result
     file.write()
 }
 
-/// The code file of a recipe (JSON).
+/// Code file of a recipe, which is given as JSON.
 #[pyfunction]
 pub fn make_code(
     py: Python<'_>,
@@ -40,7 +40,7 @@ pub fn make_code(
     })
 }
 
-/// The code file of parity checks in another form (`base` or `alist`); `place` names the text.
+/// Code file of parity checks in another form (`base` or `alist`); `place` names the text.
 #[pyfunction]
 pub fn import_code(
     py: Python<'_>,
@@ -55,7 +55,7 @@ pub fn import_code(
     patiently(py, move || finished(CodeFile::import(&text, form, z, &place)?, summary, bytes))
 }
 
-/// The parity checks of a code file in another form.
+/// Parity checks of a code file in another form.
 #[pyfunction]
 pub fn export_code(py: Python<'_>, text: String, place: String, form: &str) -> PyResult<String> {
     let form = Form::named(form).map_err(refuse)?;
@@ -68,7 +68,7 @@ pub fn export_code(py: Python<'_>, text: String, place: String, form: &str) -> P
     })
 }
 
-/// Facts of a code file, as JSON, with absorbing sets of at most this many bits.
+/// Facts of a code file, as JSON, with absorbing sets of at most `absorbing_bits` bits.
 #[pyfunction]
 pub fn code_facts(
     py: Python<'_>,

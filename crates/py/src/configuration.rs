@@ -10,19 +10,19 @@ use pyo3::prelude::*;
 use ssd::build::FtlNeeds;
 use std::path::PathBuf;
 
-/// A drive, completed and checked.
+/// A drive's configuration, complete and checked.
 #[pyclass(frozen)]
 pub struct Config {
     loaded: Loaded,
 }
 
 impl Config {
-    /// Of a drive that was loaded otherwise.
+    /// Wraps a drive that is loaded already.
     pub fn of(loaded: Loaded) -> Self {
         Self { loaded }
     }
 
-    /// What was loaded.
+    /// The loaded drive of the configuration.
     pub fn loaded(&self) -> &Loaded {
         &self.loaded
     }
@@ -30,14 +30,14 @@ impl Config {
 
 #[pymethods]
 impl Config {
-    /// `drive` is a preset or a file, `sets` are assignments.
+    /// Loads `drive`, a preset or a file, with the assignments `sets`.
     #[new]
     fn new(py: Python<'_>, drive: String, sets: Vec<String>) -> PyResult<Self> {
         let loaded = patiently(py, move || config::load(&drive, &sets))?;
         Ok(Self { loaded })
     }
 
-    /// Of a drive's tables, as JSON; `place` names them in errors.
+    /// Loads a drive from its tables, as JSON; `place` names them in errors.
     #[staticmethod]
     fn of_tables(py: Python<'_>, tables: &str, place: String, sets: Vec<String>) -> PyResult<Self> {
         let tables: Table = serde_json::from_str(tables)
@@ -46,7 +46,7 @@ impl Config {
         Ok(Self { loaded })
     }
 
-    /// The same drive with an FTL in Python.
+    /// Copy of the configuration with an FTL in Python.
     fn with_ftl(&self, ftl: &OwnFtl) -> PyResult<Self> {
         let mut loaded = self.loaded.clone();
         let config = loaded.config.clone().with_own_ftl(ftl.0.clone());
@@ -54,18 +54,18 @@ impl Config {
         Ok(Self { loaded })
     }
 
-    /// Where the value of a key was written: file and line, or the assignment.
+    /// Origin of a key's value: file and line, or the assignment.
     fn origin(&self, path: &str) -> Option<String> {
         self.loaded.origin(path)
     }
 
-    /// Files that it was read from; presets that come with nandlab are none.
+    /// Files that the drive was read from, without the presets that come with nandlab.
     fn files(&self) -> Vec<PathBuf> {
         self.loaded.files.clone()
     }
 
-    /// Of its FTL: bytes that the host sees, memory of the controller by use, and bytes beside the
-    /// data of a page. It is built for that within a memory limit in bytes.
+    /// Needs of the FTL: bytes that the host sees, memory of the controller by use, and bytes
+    /// beside the data of a page. The drive is built for the answer within a memory limit in bytes.
     #[allow(clippy::type_complexity)]
     fn ftl_needs(
         &self,

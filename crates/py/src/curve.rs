@@ -14,13 +14,13 @@ use pyo3::call::PyCallArgs;
 use pyo3::prelude::*;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The exact interval of a rate: `hits` of `trials` at a `confidence`.
+/// Exact (Clopper-Pearson) interval of a rate: `hits` of `trials` at a `confidence`.
 #[pyfunction]
 pub fn clopper_pearson(hits: u64, trials: u64, confidence: f64) -> (f64, f64) {
     stats::clopper_pearson(hits, trials, confidence)
 }
 
-/// A point, checked and complete: JSON. `params` are assignments of the channel's own.
+/// Checked and complete point as JSON. `params` are assignments to the channel's own parameters.
 #[pyfunction]
 pub fn ecc_point(
     channel: String,
@@ -62,7 +62,7 @@ pub struct Codec {
 
 #[pymethods]
 impl Codec {
-    /// From the `text` of a code file, which `place` names in errors, after assignments `sets`;
+    /// Reads the `text` of a code file, which `place` names in errors, with assignments `sets`;
     /// `decoder` names another decoder than the file's.
     #[new]
     fn new(
@@ -77,7 +77,7 @@ impl Codec {
         Ok(Self { codec: Arc::new(codec) })
     }
 
-    /// What it is: JSON with `length`, `dimension`, `sealed_bytes`, `certain_errors`,
+    /// Facts of the codec: JSON with `length`, `dimension`, `sealed_bytes`, `certain_errors`,
     /// `decoder`, `hash`.
     fn facts(&self) -> PyResult<String> {
         let code = self.codec.code();
@@ -91,12 +91,12 @@ impl Codec {
         }))
     }
 
-    /// Hash of all that the counts of a point depend on.
+    /// Hash of everything that the counts of a point depend on.
     fn point_hash(&self, point: &str) -> PyResult<String> {
         from_json::<Point>(point)?.hash(&self.codec).map_err(refuse)
     }
 
-    /// The highest bit error rate that any code of this rate can work at, with the channel and the
+    /// Highest bit error rate at which any code of this rate can work, with the channel and the
     /// extra references of `point`.
     fn limit(&self, py: Python<'_>, point: &str) -> PyResult<f64> {
         let (codec, point) = (Arc::clone(&self.codec), from_json::<Point>(point)?);
@@ -107,9 +107,9 @@ impl Codec {
         })
     }
 
-    /// Measures a point until a number of frame errors or frames, after the `known` counts (JSON).
-    /// `watch` is called with (frames, frame errors) and ends it by returning False. JSON of the
-    /// counts.
+    /// Measures a point until a number of frame errors or frames, starting from the `known` counts
+    /// (JSON). `watch` is called with (frames, frame errors), and ends the measurement by returning
+    /// False. Returns the counts as JSON.
     #[allow(clippy::too_many_arguments)]
     fn measure(
         &self,
@@ -134,7 +134,7 @@ impl Codec {
         }
     }
 
-    /// Begins to measure a profile of the code called `name`.
+    /// Begins to measure the profile of the code called `name`.
     #[allow(clippy::too_many_arguments)]
     fn survey(
         &self,
@@ -155,7 +155,7 @@ impl Codec {
         Ok(Survey { survey })
     }
 
-    /// Makes `frames` codewords of a point, to be timed.
+    /// Prepares `frames` codewords of a point for timing.
     fn rehearse(&self, py: Python<'_>, point: &str, frames: usize) -> PyResult<Frames> {
         let (codec, point) = (Arc::clone(&self.codec), from_json::<Point>(point)?);
         let rehearsal = patiently(py, move || Rehearsal::new(codec, &point, frames))?;
@@ -163,7 +163,7 @@ impl Codec {
     }
 }
 
-/// Whether Python wants to continue; an exception is kept.
+/// Asks Python whether to continue; an exception is kept.
 fn asked<A>(raised: &mut Option<PyErr>, watch: &Py<PyAny>, told: A) -> bool
 where
     A: for<'py> PyCallArgs<'py>,
@@ -177,7 +177,7 @@ where
     })
 }
 
-/// A profile while it is measured.
+/// Profile of a code that is being measured.
 #[pyclass]
 pub struct Survey {
     survey: survey::Survey,
@@ -185,14 +185,14 @@ pub struct Survey {
 
 #[pymethods]
 impl Survey {
-    /// Takes over the `text` of an unfinished profile, which `place` names in errors.
+    /// Continues an unfinished profile: its `text`, which `place` names in errors.
     fn go_on(&mut self, text: &str, place: &str) -> PyResult<()> {
         self.survey.go_on(text, place).map_err(refuse)
     }
 
-    /// Measures the next rate; False where none is missing. `watch` is called with (levels, rber,
-    /// frames, frame errors) and ends it by returning False or by raising; what was counted until
-    /// then is kept.
+    /// Measures the next rate; False when all rates are measured. `watch` is called with (levels,
+    /// rber, frames, frame errors), and ends the measurement by returning False or by raising:
+    /// counts until then are kept.
     fn advance(&mut self, py: Python<'_>, watch: Py<PyAny>) -> PyResult<bool> {
         let mut raised = None;
         let mut ask = |levels: u8, rber: f64, counts: &Counts| {
@@ -205,21 +205,21 @@ impl Survey {
         }
     }
 
-    /// Rates of which anything is known.
+    /// Number of rates with any counts.
     fn rates(&self) -> usize {
         self.survey.profile().level.iter().map(|level| level.rber.len()).sum()
     }
 
-    /// The text of the profile's file.
+    /// Text of the profile's file.
     fn text(&self) -> String {
         self.survey.profile().write()
     }
 }
 
-/// Codewords to be timed.
+/// Codewords for timing the code.
 #[pyclass]
 pub struct Frames {
-    /// Never contended: Python calls one method at a time.
+    /// Codewords and their code. The lock is never contended: Python calls one method at a time.
     rehearsal: Mutex<Rehearsal>,
 }
 
@@ -231,20 +231,20 @@ impl Frames {
 
 #[pymethods]
 impl Frames {
-    /// Encodes all of them.
+    /// Encodes all the codewords.
     fn encode(&mut self, py: Python<'_>) -> PyResult<()> {
         let rehearsal = self.rehearsal();
         in_pieces(py, rehearsal.frames(), |frames| rehearsal.encode(frames))
     }
 
-    /// Decodes all of them; the sum of iterations.
+    /// Decodes all the codewords. Returns the sum of iterations.
     fn decode(&mut self, py: Python<'_>) -> PyResult<u64> {
         let (rehearsal, mut iterations) = (self.rehearsal(), 0);
         in_pieces(py, rehearsal.frames(), |frames| iterations += rehearsal.decode(frames))?;
         Ok(iterations)
     }
 
-    /// What decoding them comes to: JSON of counts.
+    /// Counts of decoding the codewords, as JSON.
     fn counts(&mut self, py: Python<'_>) -> PyResult<String> {
         let (rehearsal, mut counts) = (self.rehearsal(), Counts::default());
         in_pieces(py, rehearsal.frames(), |frames| rehearsal.count(frames, &mut counts))?;

@@ -15,18 +15,18 @@ use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 use std::thread::{ThreadId, current, sleep};
 use std::time::Duration;
 
-/// How often a thread looks whether another one has let go of a drive.
+/// Time between two checks whether another thread has released the drive.
 const BETWEEN_LOOKS: Duration = Duration::from_micros(200);
 
-/// A drive that no run has at the moment; nothing while one does.
+/// A drive between runs; empty while a run has it.
 #[pyclass(frozen)]
 pub struct Drive {
     drive: Mutex<Option<host::drive::Drive>>,
-    /// The thread that does something with it: an FTL in Python may ask for its own drive.
+    /// Thread that uses the drive now: an FTL in Python may ask for its own drive.
     holder: Mutex<Option<ThreadId>>,
 }
 
-/// The state of a drive by its name.
+/// Finds the state of preconditioning by its name.
 pub fn state(name: &str) -> PyResult<Precondition> {
     let goals = Precondition::ALL;
     let goal = goals.iter().find(|(known, _)| *known == name).ok_or_else(|| {
@@ -44,8 +44,9 @@ impl Drive {
         self.holder.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The drive, once no other thread has it. Who waits lets Python go on: the other thread may
-    /// be in an FTL in Python. A method of that which asks for its own drive is refused.
+    /// Waits until no other thread uses the drive, and locks it. The GIL is released meanwhile, as
+    /// the other thread may be in an FTL in Python. A method of such an FTL that asks for its own
+    /// drive is refused.
     fn lock(&self) -> PyResult<MutexGuard<'_, Option<host::drive::Drive>>> {
         loop {
             match self.drive.try_lock() {
@@ -60,7 +61,7 @@ impl Drive {
         }
     }
 
-    /// Does something with the drive.
+    /// Calls `act` on the drive.
     pub fn with<T>(
         &self,
         act: impl FnOnce(&mut host::drive::Drive) -> base::Result<T>,
@@ -72,12 +73,12 @@ impl Drive {
         done
     }
 
-    /// Lends it to a run.
+    /// Lends the drive to a run.
     pub fn take(&self) -> PyResult<host::drive::Drive> {
         self.lock()?.take().ok_or_else(in_use)
     }
 
-    /// Takes it back from a run.
+    /// Takes the drive back from a run.
     pub fn put(&self, drive: host::drive::Drive) -> PyResult<()> {
         *self.lock()? = Some(drive);
         Ok(())
@@ -100,66 +101,68 @@ impl Drive {
         Ok(Self::of(drive))
     }
 
-    /// Begins to bring the drive into this state.
+    /// Begins to precondition the drive to the state `goal`.
     fn precondition(&self, goal: &str) -> PyResult<()> {
         let goal = state(goal)?;
         self.with(|drive| drive.precondition(goal))
     }
 
-    /// Does a part of that: True when it is finished.
+    /// Performs a part of the preconditioning; True when it is finished.
     fn advance(&self, py: Python<'_>) -> PyResult<bool> {
         py.detach(|| self.with(host::drive::Drive::advance_precondition))
     }
 
-    /// Units written by preconditioning, and the least that will be.
+    /// Units written by preconditioning, and the least that will be written.
     fn progress(&self) -> PyResult<(u64, u64)> {
         self.with(|drive| Ok(drive.precondition_progress()))
     }
 
-    /// The same drive once more.
+    /// Clones the drive in its present state.
     fn clone(&self, py: Python<'_>) -> PyResult<Self> {
         let twin = py.detach(|| self.with(|drive| drive.twin()))?;
         Ok(Self::of(twin))
     }
 
-    /// Lets a number of hours pass at once, with or without power: blocks refreshed, units moved,
-    /// blocks erased, and pages read by patrols.
+    /// Lets a number of hours pass at once, with or without power. Returns blocks refreshed, units
+    /// moved, blocks erased, and pages read by patrols.
     fn age(&self, py: Python<'_>, hours: f64, has_power: bool) -> PyResult<(u64, u64, u64, u64)> {
         let Refreshed { blocks, units, erases, patrol_reads } =
             py.detach(|| self.with(|drive| drive.age(hours, has_power)))?;
         Ok((blocks, units, erases, patrol_reads))
     }
 
-    /// Begins to overwrite the data of the drive until its blocks have this many more cycles.
+    /// Begins to overwrite the data of the drive until its blocks have `cycles` more P/E cycles on
+    /// average.
     fn age_by_writes(&self, cycles: u32) -> PyResult<Ageing> {
         let ageing = self.with(|drive| drive.age_by_writes(cycles))?;
         Ok(Ageing(Mutex::new(ageing)))
     }
 
-    /// Cuts the power: what that has taken, as JSON.
+    /// Cuts the power. Returns the losses as JSON.
     fn cut(&self) -> PyResult<String> {
         let cut = self.with(|drive| drive.cut())?;
         Ok(Session::cut(&cut).to_string())
     }
 
-    /// Starts up after a cut, for so many events: what that took as JSON, once it is over.
+    /// Advances the start-up after a cut by `events` events. Returns its time and reads as JSON
+    /// once it is over.
     fn recover(&self, py: Python<'_>, events: u64) -> PyResult<Option<String>> {
         let started = py.detach(|| self.with(|drive| drive.recover(events)))?;
         Ok(started.map(|started| Session::started(&started).to_string()))
     }
 
-    /// Whether it takes no more writes.
+    /// Whether the drive takes no more writes.
     fn is_read_only(&self) -> PyResult<bool> {
         self.with(|drive| Ok(drive.is_read_only()))
     }
 
-    /// Least, mean and most program/erase cycles of the blocks in use.
+    /// Least, mean and most P/E cycles of the blocks in use.
     fn pe_cycles(&self) -> PyResult<(u32, f64, u32)> {
         let wear = self.with(|drive| Ok(drive.wear()))?;
         Ok((wear.min, wear.mean, wear.max))
     }
 
-    /// Program/erase cycles of each block, by number.
+    /// P/E cycles of each block, by number.
     fn block_cycles<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u32>>> {
         let cycles = self.with(|drive| Ok(drive.block_cycles()))?;
         Ok(cycles.into_pyarray(py))
@@ -185,18 +188,19 @@ impl Drive {
         Ok(Self::of(drive))
     }
 
-    /// What it was built from.
+    /// Configuration that the drive was built from.
     fn config(&self) -> PyResult<Config> {
         self.with(|drive| Ok(Config::of(drive.loaded.clone())))
     }
 
-    /// The state that it was brought into before its first run.
+    /// State that preconditioning brought the drive into before its first run.
     fn preconditioned_to(&self) -> PyResult<&'static str> {
         self.with(|drive| Ok(drive.preconditioned_to().name()))
     }
 
-    /// Zones of a drive that has them: state, units up to the write pointer, units written; and
-    /// bytes from one to the next, bytes that one takes, and bytes of a unit.
+    /// Zones of the drive, None without zones. Each has its state, units up to the write pointer,
+    /// and units written. Then follow bytes from one zone to the next, bytes that a zone stores,
+    /// and bytes of a unit.
     #[allow(clippy::type_complexity)]
     fn zones(&self) -> PyResult<Option<(Vec<(&'static str, u32, u32)>, u64, u64, u64)>> {
         self.with(|drive| {
@@ -208,7 +212,7 @@ impl Drive {
         })
     }
 
-    /// Bytes that a host sees.
+    /// Capacity that a host sees, in bytes.
     fn capacity_bytes(&self) -> PyResult<u64> {
         self.with(|drive| Ok(drive.capacity_bytes()))
     }
@@ -220,7 +224,7 @@ pub struct Ageing(Mutex<ssd::ageing::Ageing>);
 
 #[pymethods]
 impl Ageing {
-    /// Does a part of it on its drive: True when it is over.
+    /// Performs a part of the ageing on its drive; True when it is over.
     fn advance(&self, py: Python<'_>, drive: &Drive) -> PyResult<bool> {
         py.detach(|| {
             let mut ageing = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -228,7 +232,7 @@ impl Ageing {
         })
     }
 
-    /// Erases so far, and those that are wanted.
+    /// Erases so far, and erases in all.
     fn progress(&self) -> (u64, u64) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).progress()
     }

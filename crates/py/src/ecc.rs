@@ -14,27 +14,27 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// A codeword in bytes, whether it is one, iterations, bits that were changed.
+/// Result of decoding: bytes of the word, whether it is a codeword, iterations, changed bits.
 type Corrected<'py> = (Bound<'py, PyBytes>, bool, u32, usize);
 
 /// A code with its decoder.
 #[pyclass(frozen)]
 pub struct Coder {
     codec: Arc<codec::Codec>,
-    /// One word at a time: threads that want to decode side by side take a coder each.
+    /// Decoder for one word at a time: threads that want to decode side by side need a coder each.
     decoder: Mutex<Box<dyn Decoder>>,
 }
 
 #[pymethods]
 impl Coder {
-    /// Of a code with its decoder.
+    /// Coder for a code with its decoder.
     #[new]
     fn new(codec: &Codec) -> PyResult<Self> {
         let decoder = Mutex::new(codec.codec.decoder().map_err(refuse)?);
         Ok(Self { codec: Arc::clone(&codec.codec), decoder })
     }
 
-    /// The codeword of `data`, which fill the code's data bits.
+    /// Codeword of `data`, which fill the code's data bits.
     fn encode<'py>(&self, py: Python<'py>, data: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
         let code = self.codec.code();
         let mut word = packed(data, code.dimension(), "data")?;
@@ -46,8 +46,8 @@ impl Coder {
         Ok(bytes(py, &word, code.length()))
     }
 
-    /// The data bits that hold `data`, at most as many bytes as a checksum follows, with zeros
-    /// behind them and the checksum.
+    /// Data bits that hold `data`, followed by zeros and the checksum. `data` has at most as many
+    /// bytes as fit before the checksum.
     fn seal<'py>(&self, py: Python<'py>, data: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
         let Some(sealed) = self.codec.sealed_bytes() else {
             return Err(refuse(Error::new("ecc", "this code has no checksum")));
@@ -65,8 +65,7 @@ impl Coder {
         Ok(bytes(py, &word, dimension))
     }
 
-    /// Whether the checksum of `data`, the code's data bits, stands behind them; nothing where the
-    /// code has none.
+    /// Whether the code's data bits `data` end in their checksum; None for a code without one.
     fn is_sealed(&self, data: &[u8]) -> PyResult<Option<bool>> {
         let word = packed(data, self.codec.code().dimension(), "data")?;
         Ok(self.codec.sealed_bytes().map(|sealed| crc::is_sealed(&word, sealed)))
@@ -146,7 +145,7 @@ impl Coder {
     }
 }
 
-/// The three pages that hold two pages of data by a write-once code, over what they hold now.
+/// Three pages that hold two pages of data by a write-once code, written over the held pages.
 #[pyfunction]
 #[pyo3(signature = (data, held=None))]
 pub fn wom_encode<'py>(
@@ -159,7 +158,7 @@ pub fn wom_encode<'py>(
     Ok(cells.iter().map(|page| PyBytes::new(py, page)).collect())
 }
 
-/// The two pages of data that three pages hold by a write-once code.
+/// Two pages of data from three pages of a write-once code.
 #[pyfunction]
 pub fn wom_decode<'py>(
     py: Python<'py>,
@@ -169,7 +168,8 @@ pub fn wom_decode<'py>(
     Ok(data.iter().map(|page| PyBytes::new(py, page)).collect())
 }
 
-/// Error rate of data behind a write-once code, where each cell is wrong with this probability.
+/// Bit error rate of data after a write-once code, where each cell is wrong with probability
+/// `rber`.
 #[pyfunction]
 pub fn wom_data_rber(rber: f64) -> f64 {
     wom::data_rber(rber)
@@ -181,7 +181,7 @@ pub struct WomV(VoltageCode);
 
 #[pymethods]
 impl WomV {
-    /// For cells of `cell_bits` bits that store `data_bits` in each generation.
+    /// Code for cells of `cell_bits` bits that store `data_bits` in each generation.
     #[new]
     fn new(cell_bits: u32, data_bits: u32) -> PyResult<Self> {
         VoltageCode::new(cell_bits, data_bits).map(Self).map_err(refuse)
@@ -192,22 +192,22 @@ impl WomV {
         self.0.generations()
     }
 
-    /// Levels that a write lifts a cell by, on average, of random data.
+    /// Mean rise of a cell in one write of random data, in levels.
     fn mean_rise(&self) -> f64 {
         self.0.mean_rise()
     }
 
-    /// What a level means: of each level from the lowest on.
+    /// Data value of each level, from the lowest on.
     fn values(&self) -> Vec<u8> {
         (0..self.0.levels()).map(|level| self.0.value(level as u8)).collect()
     }
 
-    /// Error rate of data, where plain pages of the cells have this one.
+    /// Bit error rate of data, where plain pages of the cells have `rber`.
     fn data_rber(&self, rber: f64) -> f64 {
         self.0.data_rber(rber)
     }
 
-    /// Levels of cells that hold these pages of data, over the levels that they have now.
+    /// Levels of cells that hold these pages of data, written over the held levels.
     #[pyo3(signature = (data, held=None))]
     fn encode<'py>(
         &self,
@@ -220,14 +220,14 @@ impl WomV {
         Ok(PyBytes::new(py, &levels))
     }
 
-    /// The pages of data that cells on these levels hold.
+    /// Pages of data that cells on these levels hold.
     fn decode<'py>(&self, py: Python<'py>, levels: Vec<u8>) -> PyResult<Vec<Bound<'py, PyBytes>>> {
         let data = self.0.decode(&levels).map_err(refuse)?;
         Ok(data.iter().map(|page| PyBytes::new(py, page)).collect())
     }
 }
 
-/// `count` bits from as many bytes as they take; what is beyond must be zero.
+/// Packs `count` bits from as many bytes as they take; further bits must be zero.
 fn packed(from: &[u8], count: usize, what: &str) -> PyResult<Vec<u64>> {
     let needed = count.div_ceil(8);
     let problem = if from.len() != needed {
@@ -246,7 +246,7 @@ fn packed(from: &[u8], count: usize, what: &str) -> PyResult<Vec<u64>> {
     Err(refuse(Error::new("ecc", problem).expected(format!("{count} bits in {needed} bytes"))))
 }
 
-/// The bytes of `count` bits.
+/// Bytes that hold `count` bits.
 fn bytes<'py>(py: Python<'py>, from: &[u64], count: usize) -> Bound<'py, PyBytes> {
     let mut all = vec![0; 8 * from.len()];
     for (chunk, word) in all.chunks_exact_mut(8).zip(from) {

@@ -12,7 +12,7 @@ use nand::wordline::{self, PageOrder};
 use pyo3::prelude::*;
 use std::sync::Arc;
 
-/// Wordline, bitline parity and page type of every page of a block.
+/// Sites of all pages of a block: wordline, bitline parity and page type.
 #[pyfunction]
 pub fn page_sites(order: &str, cell_bits: u32, pages: u32) -> PyResult<Vec<(u32, u8, u8)>> {
     let order: PageOrder = serde_json::from_value(order.into()).map_err(|_| {
@@ -29,14 +29,15 @@ pub fn retention_profiles() -> Vec<(&'static str, f64, f64, Option<f64>)> {
     cell::PROFILES.iter().map(|p| (p.name, p.hours, p.celsius, p.uber)).collect()
 }
 
-/// How many times faster what has this activation energy goes at `celsius` than at `reference_c`.
+/// Acceleration of a process with this activation energy: rate at `celsius` over rate at
+/// `reference_c`.
 #[pyfunction]
 pub fn acceleration(activation_ev: f64, reference_c: f64, celsius: f64) -> f64 {
     cell::acceleration(activation_ev, reference_c, celsius)
 }
 
-/// The JSON table of an array model with plain numbers in place of those with units; as it is where
-/// it names no model.
+/// JSON table of an array model with plain numbers in place of those with units. A table that names
+/// no model stays as it is.
 #[pyfunction]
 pub fn array_with_numbers(model: &str) -> PyResult<String> {
     let told = |error: serde_json::Error| refuse(Error::new("chip.array", error.to_string()));
@@ -48,7 +49,7 @@ pub fn array_with_numbers(model: &str) -> PyResult<String> {
     serde_json::to_string(&table).map_err(told)
 }
 
-/// An array model by itself, built once and asked often.
+/// An array model without a drive, built once for many questions.
 #[pyclass(frozen)]
 pub struct Array {
     array: Arc<dyn array::Array>,
@@ -56,7 +57,7 @@ pub struct Array {
 
 #[pymethods]
 impl Array {
-    /// The one that the JSON table `model` chooses, on the cell of its chip where it has one.
+    /// Builds the model that the JSON table `model` chooses, on the cell of its chip if it has one.
     #[new]
     #[pyo3(signature = (model, cell=None))]
     fn new(py: Python<'_>, model: &str, cell: Option<&Cell>) -> PyResult<Self> {
@@ -67,7 +68,7 @@ impl Array {
         Ok(Self { array: array.map_err(refuse)? })
     }
 
-    /// Bit error rates of pages. The state of a page is its type, cycles, hours since it was
+    /// Bit error rates of pages. The state of a page is its type, P/E cycles, hours since it was
     /// programmed, and reads.
     fn rber(&self, states: Vec<(u8, u32, f64, u32)>) -> Vec<f64> {
         let rber = |(page_type, pe_cycles, hours, reads)| {

@@ -28,7 +28,7 @@ create_exception!(
     "A refused input: says place, problem, what is expected, a hint and the nearest name."
 );
 
-/// The one conversion of errors.
+/// Converts an error of the engine to Python's exception.
 fn refuse(error: base::Error) -> PyErr {
     own::with_cause(&error, NandlabError::new_err(error.to_string()))
 }
@@ -74,8 +74,9 @@ mod _core {
     #[pymodule_export]
     use super::simulation::Simulation;
 
-    /// Names of the operations, in the order of the numbers in the column `op`; names of what
-    /// requests wait for, in the order of the columns of `Simulation.blame`.
+    /// Adds two constants to the module: names of the operations, in the order of the numbers in
+    /// the column `op`; and names of the causes of waiting, in the order of the columns of
+    /// `Simulation.blame`.
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         let names = Op::ALL.map(Op::name);

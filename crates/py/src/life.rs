@@ -7,10 +7,10 @@ use pyo3::types::PyDict;
 use ssd::ageing::Goal;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Units that are carried out between two looks at signals.
+/// Simulated units between two checks for signals.
 const UNITS: u64 = 1 << 17;
 
-/// A life under way.
+/// Life of a drive under a workload.
 #[pyclass(frozen)]
 pub struct Life(Mutex<host::lifetime::Life>);
 
@@ -22,8 +22,8 @@ impl Life {
 
 #[pymethods]
 impl Life {
-    /// Of a drive under a workload, as a simulation takes it. `weights` are the shares of the jobs
-    /// in what is written.
+    /// Begins the life of a drive under a workload, which is given as for a simulation. `weights`
+    /// are the shares of the jobs in the bytes written.
     #[new]
     #[pyo3(signature = (drive, kind, workload, options, depth, weights, acceleration))]
     #[allow(clippy::too_many_arguments)]
@@ -44,8 +44,8 @@ impl Life {
         Ok(Self(Mutex::new(py.detach(|| drive.with(new))?)))
     }
 
-    /// Goes on towards so many cycles of a block on average and units of the host: True when one of
-    /// them is reached, or the life is over.
+    /// Advances towards `cycles` mean P/E cycles of a block and `units` units of the host. True
+    /// when one of them is reached, or the life is over.
     #[allow(clippy::too_many_arguments)]
     fn advance(
         &self,
@@ -66,7 +66,7 @@ impl Life {
         })
     }
 
-    /// Totals since the beginning, and the mean cycles of a block.
+    /// Totals since the beginning of the life, and the mean cycles of a block.
     fn totals<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let life = self.lock();
         let totals = life.totals();
@@ -95,7 +95,7 @@ impl Life {
         drive.with(|drive| Ok(self.lock().still(drive)))
     }
 
-    /// Whether a block has all the cycles that it may have.
+    /// Whether a block has reached its limit of cycles.
     fn is_worn(&self) -> bool {
         self.lock().is_worn()
     }

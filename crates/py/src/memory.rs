@@ -7,9 +7,9 @@ const REFUSED: i32 = 2;
 
 /// The system's allocator, whose failures end the process with a message.
 ///
-/// A drive that would not fit is refused before it is built. What fails here is the rest: rows of
-/// requests, results, and whatever another process took meanwhile. Rust gives up in such a place
-/// and cannot go on, so the process ends as it does where an input is refused.
+/// A drive that would not fit is refused before it is built. Other allocations fail here: rows of
+/// requests, results, and memory that another process took meanwhile. Rust cannot go on after such
+/// a failure, so the process ends as it does where an input is refused.
 pub struct Allocator;
 
 #[global_allocator]
@@ -19,7 +19,7 @@ static ALLOCATOR: Allocator = Allocator;
 fn out_of_memory() -> ! {
     const SAID: &[u8] = b"error: out of memory; hint: use a smaller drive, keep fewer \
         rows, or give more memory (ulimit, container)\n";
-    // SAFETY: both take plain values, and neither allocates.
+    // SAFETY: both functions take plain values, and neither allocates.
     #[allow(unsafe_code)]
     unsafe {
         libc::write(2, SAID.as_ptr().cast(), SAID.len());

@@ -8,11 +8,11 @@ use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How long a signal may wait for an answer.
+/// Longest delay of a signal, about.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(20);
 
-/// Does `work` on a thread of its own, without the GIL, and looks at signals meanwhile. When one
-/// raises, the work is left behind: its thread holds nothing of Python's and ends by itself.
+/// Runs `work` on a thread of its own, without the GIL, and checks for signals meanwhile. When a
+/// signal raises, the work is left behind: its thread holds no Python objects and ends by itself.
 pub fn patiently<T: Send + 'static>(
     py: Python<'_>,
     work: impl FnOnce() -> Result<T> + Send + 'static,
@@ -39,8 +39,8 @@ pub fn patiently<T: Send + 'static>(
     }
 }
 
-/// The same for work that calls Python where `is_python`: on this thread, as a thread that is left
-/// behind must hold nothing of Python's.
+/// Runs `work` like `patiently`, or on this thread where it calls Python (`is_python`): a thread
+/// that is left behind must hold no Python objects.
 pub fn begun<T: Send + 'static>(
     py: Python<'_>,
     is_python: bool,
@@ -49,8 +49,8 @@ pub fn begun<T: Send + 'static>(
     if is_python { py.detach(work).map_err(refuse) } else { patiently(py, work) }
 }
 
-/// Does `count` steps of `work` on this thread, whose CPU time somebody takes, without the GIL, and
-/// looks at signals between pieces that are long enough for that to cost nothing.
+/// Runs `count` steps of `work` on this thread without the GIL, for callers that measure its CPU
+/// time. Signals are checked between pieces, which are long enough for the checks to cost nothing.
 pub fn in_pieces(
     py: Python<'_>,
     count: usize,

@@ -11,7 +11,7 @@ type Facts = (&'static str, &'static str, &'static str, String);
 /// A family by its name, with its roster.
 type Family = (&'static str, fn() -> Vec<Facts>);
 
-/// Every family.
+/// Every family of the engine, with its roster.
 const FAMILIES: &[Family] = &[
     ("ftl", || facts(ssd::ftl::ROSTER)),
     ("gc", || facts(ssd::gc::ROSTER)),

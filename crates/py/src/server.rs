@@ -16,7 +16,7 @@ use ssd::drive::exchange::{Exchange, Way};
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// A drive that is served, until `stop`.
+/// A served drive, until `stop`.
 #[pyclass(frozen)]
 pub struct Server {
     server: Mutex<Option<server::Server>>,
@@ -44,9 +44,9 @@ impl Server {
 
 #[pymethods]
 impl Server {
-    /// Serves the drive of a simulation of `clients`, which is preconditioned: at `socket`, a path,
-    /// or at `port`, for other machines too where it `is_open`. Bytes are kept in the file `store`,
-    /// or in memory. `clock` is `fast`, `real` or `scaled=K`, `integrity` `model` or `exact`.
+    /// Serves the preconditioned drive of a simulation of `clients`: at `socket`, a path, or at
+    /// `port`, for other machines too where it `is_open`. Bytes are kept in the file `store`, or in
+    /// memory. `clock` is `fast`, `real` or `scaled=K`, `integrity` `model` or `exact`.
     #[new]
     #[allow(clippy::too_many_arguments)]
     fn new(
@@ -76,7 +76,7 @@ impl Server {
             read_only,
             memory_limit,
         };
-        // What is refused must not take the drive with it.
+        // A refusal must not take the drive with it.
         let opened = device.open(simulation.session()?).map_err(refuse)?;
         let session = simulation.take()?;
         let server = py.detach(|| opened.serve(session)).map_err(refuse)?;
@@ -84,13 +84,13 @@ impl Server {
         Ok(Self { server: Mutex::new(Some(server)), uri })
     }
 
-    /// Its address as clients name it.
+    /// Address of the server, as clients name it.
     #[getter]
     fn uri(&self) -> &str {
         &self.uri
     }
 
-    /// How it is doing.
+    /// State of the server, by name.
     fn status<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let status = py.detach(|| self.lock().as_ref().and_then(server::Server::status));
         let status = status.ok_or_else(over)?;
@@ -114,12 +114,13 @@ impl Server {
         self.command(py, server::Server::cut)
     }
 
-    /// Gives the drive its power back.
+    /// Restores the power of the drive.
     fn restore(&self, py: Python<'_>) -> PyResult<()> {
         self.command(py, server::Server::restore)
     }
 
-    /// Exchanges a die from now on, `in_service` or `suspended`; its new chip has so many cycles.
+    /// Exchanges a die from now on, `in_service` or `suspended`; its new chip has `pe_cycles`
+    /// cycles.
     fn exchange(&self, py: Python<'_>, die: u32, way: &str, pe_cycles: u32) -> PyResult<()> {
         let way = Way::parse(way).map_err(refuse)?;
         self.command(py, |server| server.exchange(Exchange { die: Die(die), way, pe_cycles }))
@@ -130,12 +131,12 @@ impl Server {
         self.command(py, |server| server.snapshot(&path))
     }
 
-    /// Lets hours pass at once.
+    /// Ages the stored data by `hours` at once.
     fn age(&self, py: Python<'_>, hours: f64) -> PyResult<()> {
         self.command(py, |server| server.age(hours))
     }
 
-    /// Lines for the user since the last call.
+    /// Messages for the user since the last call.
     fn notes(&self, py: Python<'_>) -> Vec<String> {
         py.detach(|| self.lock().as_ref().map_or_else(Vec::new, server::Server::notes))
     }
@@ -150,8 +151,8 @@ impl Server {
         crate::simulation::columns_of(py, log.unwrap_or_default())
     }
 
-    /// Takes no more requests, answers those that are under way, and gives the drive back to the
-    /// simulation: what the server has counted, as JSON. Raises what the drive has failed with.
+    /// Takes no more requests, answers those under way, and gives the drive back to the simulation.
+    /// Returns the server's counts as JSON. Raises the error with which the drive has failed.
     fn stop(&self, py: Python<'_>, simulation: &mut Simulation) -> PyResult<String> {
         let server = self.lock().take().ok_or_else(over)?;
         let (session, report, ended) = py.detach(|| server.stop());

@@ -22,23 +22,23 @@ use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// A drive under a workload, step by step.
+/// A drive under a workload, run step by step.
 #[pyclass]
 pub struct Simulation {
-    /// Never contended: Python calls one method at a time. The lock lets threads share the class.
-    /// Nothing while a server has it.
+    /// Session of the simulation; empty while a server has it. The lock lets threads share the
+    /// class, and is never contended: Python calls one method at a time.
     session: Mutex<Option<Session>>,
-    /// Events that take about as long as the clock may be left alone.
+    /// Events that take about as long as `BETWEEN_LOOKS`.
     events: u64,
 }
 
-/// Events between two looks at the clock, at most: slow ones may follow quick ones.
+/// Most events between two looks at the clock: slow ones may follow quick ones.
 const MOST_EVENTS: u64 = 256;
 
-/// How long a look at the clock may be put off.
+/// Wall time between two looks at the clock.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(2);
 
-/// Goes on for so many completions or so much wall time: whether the run is over.
+/// Advances by `completions` requests or the time `wall`. True when the run is over.
 fn advance(
     session: &mut Session,
     events: &mut u64,
@@ -82,7 +82,7 @@ impl Simulation {
         self.held().take().ok_or_else(served)
     }
 
-    /// Takes it back.
+    /// Takes the session back from a server.
     pub fn put(&mut self, session: Session) {
         *self.held() = Some(session);
     }
@@ -90,8 +90,9 @@ impl Simulation {
 
 #[pymethods]
 impl Simulation {
-    /// `kind` says what `workload` is: `fio` (a job file), `fio_text` (its text), `trace` (read as
-    /// the JSON `options` say) or `clients` (of a server, whatever the text is).
+    /// Builds a drive under a workload. `kind` is the kind of `workload`: `fio` (a job file),
+    /// `fio_text` (its text), `trace` (read with the JSON `options`) or `clients` (of a server,
+    /// whatever the text is).
     #[new]
     #[pyo3(signature = (config, kind, workload, options, depth, precondition, memory_limit))]
     #[allow(clippy::too_many_arguments)]
@@ -119,7 +120,7 @@ impl Simulation {
         Ok(Self { session: Mutex::new(Some(session)), events: 1 })
     }
 
-    /// The same on a drive, which is in the run until `give_back`.
+    /// Puts a workload on a drive, which is in the run until `give_back`.
     #[staticmethod]
     fn on(
         py: Python<'_>,
@@ -130,15 +131,15 @@ impl Simulation {
         depth: Option<u32>,
     ) -> PyResult<Self> {
         let workload = workload_of(kind, workload, options, depth)?;
-        // A workload that is refused must not take the drive with it.
+        // A refused workload must not take the drive with it.
         let opened = py.detach(|| drive.with(|drive| Opened::new(drive, &workload)))?;
         let session = Session::with(drive.take()?, opened).map_err(refuse)?;
         Ok(Self { session: Mutex::new(Some(session)), events: 1 })
     }
 
-    /// Ends the run as `until` says (`settled=p99.9`, `pts`, `100000`, `2s`, `1.5x`), and repeats
-    /// its jobs as often as that takes; `skip` says how long its beginning is, at whose end the
-    /// run pauses until `measure`. Returns whether it does.
+    /// Ends the run at `until` (`settled=p99.9`, `pts`, `100000`, `2s`, `1.5x`), and repeats its
+    /// jobs until then. `skip` is the length of its beginning, at whose end the run pauses until
+    /// `measure`. Returns whether the run pauses.
     fn plan(&mut self, skip: Option<&str>, until: Option<&str>) -> PyResult<bool> {
         let skip = skip.map(Until::parse_skip).transpose().map_err(refuse)?.flatten();
         let until = until.map(|text| Until::parse("until", text)).transpose().map_err(refuse)?;
@@ -146,18 +147,18 @@ impl Simulation {
         Ok(skip.is_some())
     }
 
-    /// Cuts the power so many simulated nanoseconds after the beginning: the run ends there.
+    /// Cuts the power `time_ns` simulated nanoseconds after the beginning, where the run ends.
     fn cut_at(&mut self, time_ns: u64) -> PyResult<()> {
         self.session()?.cut_at(Time(time_ns)).map_err(refuse)
     }
 
-    /// Exchanges a die in the run: `3@0.5`, `3@0.5,suspended`.
+    /// Exchanges a die in the run, as `3@0.5` or `3@0.5,suspended`.
     fn exchange(&mut self, text: &str) -> PyResult<()> {
         self.session()?.exchange(text).map_err(refuse)
     }
 
-    /// Starts the drive up after a cut, for so many events: what that took as JSON, once it is
-    /// over.
+    /// Advances the start-up after a cut by `events` events. Returns its time and reads as JSON
+    /// once it is over.
     fn start_up(&mut self, py: Python<'_>, events: u64) -> PyResult<Option<String>> {
         let session = self.session()?;
         let started = py.detach(|| session.start_up(events)).map_err(refuse)?;
@@ -176,20 +177,19 @@ impl Simulation {
         drive.put(py.detach(|| session.drive_left()).map_err(refuse)?)
     }
 
-    /// Does a part of the preconditioning: True when it is finished.
+    /// Performs a part of the preconditioning; True when it is finished.
     fn precondition(&mut self, py: Python<'_>) -> PyResult<bool> {
         let session = self.session()?;
         py.detach(|| session.precondition()).map_err(refuse)
     }
 
-    /// Units written by preconditioning, and the least that will be.
+    /// Units written by preconditioning, and the least that will be written.
     fn precondition_progress(&mut self) -> PyResult<(u64, u64)> {
         Ok(self.session()?.precondition_progress())
     }
 
-    /// Goes on for `completions` more requests, or about `wall_s` seconds: True when the run is
-    /// over. The clock is looked at between a few events, so that no long request keeps Ctrl-C
-    /// waiting.
+    /// Advances by `completions` requests, or about `wall_s` seconds. True when the run is over.
+    /// The clock is looked at between a few events, so that no long request keeps Ctrl-C waiting.
     fn advance(&mut self, py: Python<'_>, completions: u64, wall_s: f64) -> PyResult<bool> {
         let wall = Duration::try_from_secs_f64(wall_s).unwrap_or(Duration::MAX);
         let Self { session, events } = self;
@@ -205,7 +205,7 @@ impl Simulation {
         Ok((completed, total, run.ssd.now().ns()))
     }
 
-    /// Things that were accepted and mean nothing here.
+    /// Notices of options that were accepted and have no effect here.
     fn notices(&mut self) -> PyResult<Vec<String>> {
         Ok(self.session()?.notices.clone())
     }
@@ -215,7 +215,7 @@ impl Simulation {
         Ok(self.session()?.files.clone())
     }
 
-    /// Bytes that the host sees.
+    /// Capacity that the host sees, in bytes.
     fn capacity_bytes(&mut self) -> PyResult<u64> {
         Ok(self.session()?.run.ssd.capacity_bytes())
     }
@@ -246,14 +246,14 @@ impl Simulation {
         Ok(())
     }
 
-    /// Keeps account of what requests wait for, from now on.
+    /// Begins to account the time of requests by cause.
     fn keep_blame(&mut self) -> PyResult<()> {
         self.session()?.run.keep_blame();
         Ok(())
     }
 
-    /// What requests of `op` have waited for, by buckets of rising latency: requests, and for each
-    /// bucket one number of ns for each cause.
+    /// Time of requests of `op` by cause, in buckets of rising latency: requests of each bucket,
+    /// and for each bucket one number of ns for each cause.
     #[allow(clippy::type_complexity)]
     fn blame<'py>(
         &mut self,
@@ -269,8 +269,9 @@ impl Simulation {
         Ok((requests.into_pyarray(py), causes.into_pyarray(py)))
     }
 
-    /// The slowest requests, column by column; `die` is -1 where there is none, `causes` holds one
-    /// number for each cause and request. The last is how far any sum of causes is off, in ns.
+    /// Slowest requests, column by column; `die` is -1 for a request without one, `causes` holds
+    /// one number for each cause and request. Returns also the largest error of any sum of causes,
+    /// in ns.
     fn slowest<'py>(&mut self, py: Python<'py>) -> PyResult<(Bound<'py, PyDict>, u64)> {
         let tails = self.session()?.run.tails.as_ref();
         let slowest = tails.map_or_else(Vec::new, |tails| tails.slowest());
@@ -289,7 +290,8 @@ impl Simulation {
         Ok((columns, error_ns))
     }
 
-    /// The timeline: columns by name, the names of the span kinds, and how many were dropped.
+    /// Timeline of the run: columns by name, the names of the span kinds, and the number of dropped
+    /// spans.
     fn timeline<'py>(
         &mut self,
         py: Python<'py>,
@@ -353,7 +355,7 @@ impl Simulation {
     }
 }
 
-/// Requests that were remembered: columns by name.
+/// Columns of the remembered requests, by name.
 pub fn columns_of(py: Python<'_>, log: RequestLog) -> PyResult<Bound<'_, PyDict>> {
     let columns = PyDict::new(py);
     columns.set_item("arrival_ns", log.arrival_ns.into_pyarray(py))?;
@@ -372,7 +374,8 @@ pub fn columns_of(py: Python<'_>, log: RequestLog) -> PyResult<Bound<'_, PyDict>
     Ok(columns)
 }
 
-/// The state of a preconditioning, and how often the trace follows it: `trace` or `trace=3`.
+/// Reads a state of preconditioning, and the number of passes of a trace after it: `trace` or
+/// `trace=3`.
 fn goal_of(text: &str) -> PyResult<(Precondition, Option<u64>)> {
     let passes = match text.strip_prefix("trace") {
         Some("") => 1,
@@ -387,7 +390,7 @@ fn goal_of(text: &str) -> PyResult<(Precondition, Option<u64>)> {
     Ok((Precondition::Fill, Some(passes)))
 }
 
-/// The workload that a run is given.
+/// Workload of a run from its kind, text and options.
 pub fn workload_of(
     kind: &str,
     workload: String,

@@ -21,14 +21,14 @@ pub fn session(sets: &[&str], job: &str, precondition: Precondition) -> Result<S
     Session::new(loaded, &workload, precondition, 1 << 32)
 }
 
-/// Runs to the end.
+/// Runs a session to its end.
 pub fn run(sets: &[&str], job: &str, precondition: Precondition) -> Result<Value> {
     let mut session = session(sets, job, precondition)?;
     while !session.advance(10_000)? {}
     session.report(Outside::default())
 }
 
-/// The reason why a configuration or a run is refused.
+/// Reason for which a configuration or a run is refused.
 pub fn refused(sets: &[&str], job: &str) -> String {
     match run(sets, job, Precondition::None) {
         Ok(_) => panic!("{sets:?} with {job:?} was run"),
@@ -36,7 +36,7 @@ pub fn refused(sets: &[&str], job: &str) -> String {
     }
 }
 
-/// A number of a report.
+/// Number of a report, from its JSON.
 pub fn number(value: &Value) -> f64 {
     value.as_f64().unwrap_or_else(|| panic!("not a number: {value}"))
 }

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 type Method = Option<Py<PyAny>>;
 
-/// A copy of the object, its methods, and the flash that it sees.
+/// Copy of the object of a whole FTL, its methods, and the flash that it sees.
 pub(super) struct Deciding {
     given: Arc<Given>,
     object: Py<PyAny>,
@@ -29,7 +29,7 @@ pub(super) struct Deciding {
 }
 
 impl Deciding {
-    /// Of a copy of `object`.
+    /// Copies `object`, and finds its methods.
     pub(super) fn of(given: Arc<Given>, object: &Bound<'_, PyAny>) -> Result<Self> {
         let object = copy(object)?;
         let method = |name: &str| given.method(&object, name);
@@ -57,7 +57,7 @@ impl Deciding {
         Ok(())
     }
 
-    /// Calls a method, which sees the flash meanwhile.
+    /// Calls a method, which can look at the flash meanwhile.
     #[inline]
     fn call<'py>(
         &self,

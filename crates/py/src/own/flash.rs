@@ -1,4 +1,5 @@
-//! What `self.flash` shows to an FTL in Python: the view of its drive, while a method is called.
+//! Flash that `self.flash` shows to an FTL in Python: the view of its drive, while a method is
+//! called.
 
 use crate::refuse;
 use base::Error;
@@ -8,10 +9,10 @@ use ssd::ftl::Lpn;
 use ssd::ftl::own::View;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The flash of a drive.
+/// Flash of a drive, as an FTL in Python sees it.
 #[pyclass(frozen)]
 pub struct Flash {
-    /// The view, while a method is called.
+    /// View of the drive while a method is called; `None` between calls.
     now: Mutex<Option<Arc<View>>>,
     #[pyo3(get)]
     dies: u32,
@@ -53,7 +54,7 @@ impl Flash {
         self.now.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Shows a view, or none. It is not kept beyond a call: the drive changes it in place.
+    /// Sets the view, or removes it. It is not kept beyond a call: the drive changes it in place.
     pub fn show(&self, view: Option<Arc<View>>) {
         *self.lock() = view;
     }
@@ -94,13 +95,13 @@ impl Flash {
         self.with(View::clock)
     }
 
-    /// The die of a block.
+    /// Die of a block.
     fn die_of(&self, block: u32) -> PyResult<u32> {
         self.among("block", block, self.blocks)?;
         Ok(block / self.blocks_per_die)
     }
 
-    /// The state of a block: bad, free, open, full, or being emptied.
+    /// State of a block: bad, free, open, full, or being emptied.
     fn status(&self, block: u32) -> PyResult<&'static str> {
         self.of_block(block, |view| view.status(block).name())
     }
@@ -110,51 +111,51 @@ impl Flash {
         self.of_block(block, |view| view.valid(block))
     }
 
-    /// Units that still go into an open block; 0 where it is not open.
+    /// Units that still fit into an open block; 0 for a block that is not open.
     fn room(&self, block: u32) -> PyResult<u32> {
         self.of_block(block, |view| view.room(block))
     }
 
-    /// Program/erase cycles of a block.
+    /// P/E cycles of a block.
     fn cycles(&self, block: u32) -> PyResult<u32> {
         self.of_block(block, |view| view.cycles(block))
     }
 
-    /// Units that the host has written since a block became full.
+    /// Units written by the host since a block became full.
     fn age(&self, block: u32) -> PyResult<u64> {
         self.of_block(block, |view| view.age(block))
     }
 
-    /// How many free blocks a die has.
+    /// Number of free blocks of a die.
     fn free_blocks(&self, die: u32) -> PyResult<u32> {
         self.of_die(die, |view| view.free_blocks(die))
     }
 
-    /// The free block of a die with the fewest cycles.
+    /// Free block of a die with the fewest P/E cycles.
     fn free_block(&self, die: u32) -> PyResult<Option<u32>> {
         self.of_die(die, |view| view.free_block(die))
     }
 
-    /// The open block of a die with room that a stream of the host has opened, or collection.
+    /// Open block of a die with room, of a host stream; `stream=None` means collection.
     #[pyo3(signature = (die, stream = None))]
     fn open_block(&self, die: u32, stream: Option<u32>) -> PyResult<Option<u32>> {
         self.of_die(die, |view| view.open_block(die, stream))
     }
 
-    /// The block of a die for the next row of a stream of the host, or of collection: the open one,
-    /// or else the least worn free one. The host leaves the reserve.
+    /// Block of a die for the next row of a host stream, or of collection: the open one, or else
+    /// the least worn free one. The host leaves the reserve.
     #[pyo3(signature = (die, stream = None))]
     fn next_block(&self, die: u32, stream: Option<u32>) -> PyResult<Option<u32>> {
         self.of_die(die, |view| view.next_block(die, stream))
     }
 
-    /// The full blocks of a die.
+    /// Full blocks of a die.
     fn full_blocks<'py>(&self, py: Python<'py>, die: u32) -> PyResult<Bound<'py, PyArray1<u32>>> {
         let blocks: Vec<u32> = self.of_die(die, |view| view.full_blocks(die).collect())?;
         Ok(blocks.into_pyarray(py))
     }
 
-    /// The full blocks of a die, the valid units of each, and the age of each.
+    /// Full blocks of a die, the valid units of each, and the age of each.
     #[allow(clippy::type_complexity)]
     fn candidates<'py>(
         &self,
@@ -171,23 +172,23 @@ impl Flash {
         Ok((blocks.into_pyarray(py), valid.into_pyarray(py), age.into_pyarray(py)))
     }
 
-    /// The full block of a die with the fewest valid units, if any of its units is dead.
+    /// Full block of a die with the fewest valid units, if any of its units is invalid.
     fn emptiest(&self, die: u32) -> PyResult<Option<u32>> {
         self.of_die(die, |view| view.emptiest(die))
     }
 
-    /// Whether a die has fewer free blocks than `gc` says.
+    /// Whether a die has fewer free blocks than the parameters of `gc` ask for.
     #[pyo3(signature = (die, is_idle = false))]
     fn is_short(&self, die: u32, is_idle: bool) -> PyResult<bool> {
         self.of_die(die, |view| view.is_short(die, is_idle))
     }
 
-    /// The block that holds the newest data of a unit.
+    /// Block that holds the newest data of a unit.
     fn block_of(&self, unit: u32) -> PyResult<Option<u32>> {
         self.with(|view| view.block_of(Lpn(unit)))
     }
 
-    /// The units whose newest data a block holds.
+    /// Units whose newest data lie in a block.
     fn units_of<'py>(&self, py: Python<'py>, block: u32) -> PyResult<Bound<'py, PyArray1<u32>>> {
         let units: Vec<u32> = self.of_block(block, |view| {
             view.units_of(block).into_iter().map(|unit| unit.0).collect()
@@ -195,7 +196,7 @@ impl Flash {
         Ok(units.into_pyarray(py))
     }
 
-    /// A copy of an FTL gets the flash of its own drive.
+    /// Returns the same flash: the copied FTL gets that of its own drive when it begins.
     fn __deepcopy__(slf: Py<Self>, _memo: &Bound<'_, PyAny>) -> Py<Self> {
         slf
     }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 type Method = Option<Py<PyAny>>;
 
-/// A copy of the object, and its methods.
+/// Copy of the object with hooks over `page`, and its methods.
 pub(super) struct Hooking {
     given: Arc<Given>,
     object: Py<PyAny>,
@@ -26,7 +26,7 @@ pub(super) struct Hooking {
 }
 
 impl Hooking {
-    /// Of a copy of `object`.
+    /// Copies `object`, and finds its methods.
     pub(super) fn of(given: Arc<Given>, object: &Bound<'_, PyAny>) -> Result<Self> {
         let object = copy(object)?;
         let method = |name: &str| given.method(&object, name);

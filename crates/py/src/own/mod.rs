@@ -1,8 +1,8 @@
 //! FTLs written in Python: objects of `nandlab.ftl.Ftl` and `nandlab.ftl.PageHooks`.
 //!
-//! An object comes in with the names of the methods that it has; an FTL of one's own (`ssd`) goes
-//! out, whose decisions are calls of these methods. `decide` calls those of a whole FTL, `hooks`
-//! those over `page`, `flash` is what `self.flash` shows.
+//! An object comes in with the names of the methods that it has. A user's own FTL (`ssd`) goes out,
+//! whose decisions are calls of these methods. `decide` calls those of a whole FTL, `hooks` those
+//! over `page`, `flash` is the flash that `self.flash` shows.
 
 mod decide;
 mod flash;
@@ -21,10 +21,10 @@ use pyo3::types::PyTuple;
 use ssd::ftl::own::{self, Decide, Hooks};
 use std::sync::Arc;
 
-/// The object whose copies decide, and what is known of its class.
+/// Object whose copies decide, and the facts of its class.
 struct Given {
     object: Py<PyAny>,
-    /// Methods that its class has of its own.
+    /// Names of the methods that its class defines itself.
     methods: Vec<String>,
     streams: u32,
     open_blocks: u32,
@@ -36,7 +36,7 @@ impl Given {
         self.methods.iter().any(|known| known == method)
     }
 
-    /// A bound method of a copy, if the class has it.
+    /// Bound method of a copy, if the class defines it.
     fn method(&self, object: &Bound<'_, PyAny>, name: &str) -> Result<Option<Py<PyAny>>> {
         if !self.has(name) {
             return Ok(None);
@@ -51,8 +51,8 @@ pub struct OwnFtl(pub own::OwnFtl);
 
 #[pymethods]
 impl OwnFtl {
-    /// `methods` are those that the class of `object` has of its own, `facts` is JSON that tells it
-    /// from others.
+    /// Wraps an FTL. `methods` are those that the class of `object` defines itself, `facts` is JSON
+    /// that tells it from other FTLs.
     #[new]
     #[allow(clippy::too_many_arguments)]
     fn new(
@@ -70,8 +70,8 @@ impl OwnFtl {
     }
 }
 
-/// Holds an FTL to its promises, in `storms` of each kind on small drives with `sets`: what it has
-/// gone through, as JSON.
+/// Tests an FTL against its promises, in `storms` of each kind on small drives with `sets`. Returns
+/// the counts of the tests as JSON.
 #[pyfunction]
 pub fn check_ftl(py: Python<'_>, ftl: &OwnFtl, sets: Vec<String>, storms: u64) -> PyResult<String> {
     let mut check = ssd::conformance::Check::new(ftl.0.clone(), &sets, storms).map_err(refuse)?;
@@ -99,7 +99,7 @@ fn of(given: Given, name: &str, is_whole: bool, facts: &str) -> PyResult<own::Ow
     })
 }
 
-/// An exception of a method, as an error that keeps it.
+/// Error that keeps the exception of a method.
 #[cold]
 fn raised(error: PyErr) -> Error {
     let problem = Python::attach(|py| {
@@ -110,14 +110,14 @@ fn raised(error: PyErr) -> Error {
     Error::new("", problem).caused_by(error)
 }
 
-/// An answer that is none.
+/// Error for an answer of the wrong kind.
 #[cold]
 fn unfit(answer: &Bound<'_, PyAny>, expected: &str) -> Error {
     let shown = answer.repr().map_or_else(|_| "?".into(), |text| text.to_string());
     Error::new("", format!("returned {shown}")).expected(expected)
 }
 
-/// Units as Python gets them.
+/// Tuple of units for Python.
 fn units<'py>(
     py: Python<'py>,
     units: impl ExactSizeIterator<Item = u32>,
@@ -125,7 +125,7 @@ fn units<'py>(
     PyTuple::new(py, units).map_err(raised)
 }
 
-/// A deep copy.
+/// Deep copy of an object.
 fn copy<'py>(object: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>> {
     let copied = || object.py().import("copy")?.call_method1("deepcopy", (object,));
     copied().map_err(|error| {
@@ -133,7 +133,7 @@ fn copy<'py>(object: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>> {
     })
 }
 
-/// The state of an object for a saved drive, as the text that its `saved` returns, and back.
+/// Saves the state of an object as the text that its `saved` returns, or restores it from there.
 fn exchange(
     given: &Given,
     object: &Py<PyAny>,
@@ -158,8 +158,8 @@ fn exchange(
     Ok(())
 }
 
-/// The exception that caused an error: itself where it ends programs (Ctrl-C), otherwise the error
-/// with the exception as its cause, whose traceback Python shows.
+/// Exception for an error with a cause: the cause itself where it ends programs (Ctrl-C), otherwise
+/// the error with the cause attached, whose traceback Python shows.
 pub fn with_cause(error: &Error, refused: PyErr) -> PyErr {
     let Some(cause) = error.cause.as_ref().and_then(|cause| cause.0.downcast_ref::<PyErr>()) else {
         return refused;
