@@ -65,7 +65,8 @@ fn send<S: Write>(stream: &mut S, bytes: &[u8]) -> Result<(), Broken> {
     Ok(stream.flush()?)
 }
 
-/// Reads the next option with its data. The data of an unsupported option are dropped.
+/// Reads the next option with its data; `None` if the client closed the connection. The data of an
+/// unsupported option are dropped.
 fn next_option<S: Read>(stream: &mut S) -> Result<Option<(u32, Vec<u8>)>, Broken> {
     let mut header = [0; 16];
     if !fill(stream, &mut header)? {

@@ -1,11 +1,11 @@
 //! `fio_iolog`: the I/O logs that fio writes (`write_iolog`) and replays (`read_iolog`).
 //!
-//! Axboe, fio documentation, "Trace file format v2" and "v3"; the first line says which. v2:
-//! `filename add|open|close`, `filename read|write|sync|datasync|trim offset length`, and `filename
-//! wait us 0`, a pause: the next request is sent `us` after the end of the wait before. v3 puts a
-//! time in microseconds before every line and has no wait. Offsets and lengths are in bytes. fio
-//! passes over lines that it does not understand; here they are errors, as is I/O to a file that
-//! was not added and opened.
+//! Axboe, fio documentation, "Trace file format v2" and "v3"; the first line says which.
+//! v2: `filename add|open|close`, `filename read|write|sync|datasync|trim offset length`, and
+//! `filename wait us 0`, a pause: the next request is sent `us` after the end of the wait before.
+//! v3 puts a time in microseconds before every line and has no wait. Offsets and lengths are in
+//! bytes. fio passes over lines that it does not understand; here they are errors, as is I/O to a
+//! file that was not added and opened.
 
 use super::contract::{Claim, Device, Entry, Fault, Format, Parse, Parsed, Reason, Record};
 use super::field::{each_word, in_units, miscounted, unknown_operation, unsigned};
