@@ -14,7 +14,7 @@
 use crate::flash::doing::{DOINGS, Doing};
 use base::Time;
 
-/// What a request waited for, or what was done for it.
+/// Cause of a part of a latency: a wait of the request, or work that was done for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Cause {
@@ -40,9 +40,9 @@ pub enum Cause {
     DieLevel,
     /// Its die moved data out of a cache of single-level blocks.
     DieFold,
-    /// Its die erased.
+    /// Its die erased a block.
     DieErase,
-    /// Its die erased, after it was suspended as often as the chip allows.
+    /// Its die erased a block, after the erase was suspended as often as the chip allows.
     DieLastErase,
     /// Its die read or programmed pages of the map.
     DieMap,
@@ -64,7 +64,7 @@ pub enum Cause {
     Transfer,
     /// Waiting for a decoder.
     DecoderWait,
-    /// Decoding.
+    /// Its data were being decoded.
     Decode,
     /// Its page was read and decoded again after a decode had failed.
     Retry,
@@ -138,7 +138,7 @@ pub const CAUSE_NAMES: [&str; CAUSES] = [
     "buffer full: die waits",
 ];
 
-/// What a die did while a command waited for it.
+/// Cause of a wait for a die, by what the die did meanwhile.
 const BY_DOING: [Cause; DOINGS] = {
     let mut causes = [Cause::DieWait; DOINGS];
     causes[Doing::Read as usize] = Cause::DieRead;
@@ -162,7 +162,7 @@ const BY_DOING: [Cause; DOINGS] = {
     causes
 };
 
-/// What a write waited for that found the buffer full, by what a die did meanwhile; none where an
+/// Cause of a write's wait for room in the buffer, by what a die did meanwhile; `None` where an
 /// idle die would have taken its data.
 const FULL_BY_DOING: [Option<Cause>; DOINGS] = {
     let mut causes = [None; DOINGS];
@@ -192,11 +192,11 @@ const FULL_BY_DOING: [Option<Cause>; DOINGS] = {
 /// Where the time of one request went.
 #[derive(Debug, Clone, Copy)]
 pub struct Account {
-    /// Nanoseconds, by cause.
+    /// Nanoseconds booked to each cause.
     pub causes: [u64; CAUSES],
-    /// Up to when they are known.
+    /// Time up to which the causes are known.
     pub until: Time,
-    /// The die of its last flash command; none where no command has ended.
+    /// Die of the last flash command of the request; `None` where no command has ended.
     pub die: Option<u32>,
 }
 
@@ -236,7 +236,7 @@ impl Account {
         self.book(now, Cause::Buffer);
     }
 
-    /// All of it.
+    /// Time booked to all causes together.
     pub fn total(&self) -> Time {
         Time(self.causes.iter().sum())
     }
@@ -246,7 +246,8 @@ impl Account {
 #[derive(Clone, Copy)]
 struct Carried {
     account: Account,
-    /// What its die had done when it was asked for; nothing once the die has begun with it.
+    /// Work of the die so far when the command was issued, by kind; `None` once the die has begun
+    /// with the command.
     waiting: Option<[u64; DOINGS]>,
 }
 
@@ -260,7 +261,7 @@ pub struct Blame {
 }
 
 impl Blame {
-    /// For a drive with so many queue slots.
+    /// Creates empty accounts for a drive with `slots` queue slots.
     pub(crate) fn new(slots: u32) -> Self {
         let slots = slots as usize;
         Self {
@@ -283,7 +284,7 @@ impl Blame {
         &mut self.requests[slot as usize]
     }
 
-    /// What a request in a slot was complete with.
+    /// Account with which the request in a slot was completed.
     pub fn completed(&self, slot: u32) -> &Account {
         &self.requests[slot as usize]
     }
@@ -326,7 +327,7 @@ impl Blame {
         self.carried(part).account = account;
     }
 
-    /// A command waits for its die, which has done so much until now.
+    /// Notes that a command waits for its die, which has done `doings` until now.
     #[cold]
     pub(crate) fn wait(&mut self, index: u32, doings: [u64; DOINGS]) {
         self.carried(index).waiting = Some(doings);
