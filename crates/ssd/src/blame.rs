@@ -18,7 +18,7 @@ use base::Time;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Cause {
-    /// In the host's queue: the drive had no room for the request.
+    /// The request was in the host's queue: the drive had no room for it.
     HostQueue,
     /// A core of the controller took the command.
     Controller,
@@ -28,45 +28,46 @@ pub enum Cause {
     Map,
     /// The write buffer took the data, or was full while all dies were idle.
     Buffer,
-    /// Its own data, or what a flush waits for, were programmed.
+    /// Data of the request, or those that a flush waits for, were programmed.
     Program,
-    /// Its die read for other requests.
+    /// The die of the request read for other requests.
     DieRead,
-    /// Its die programmed data of the host.
+    /// The die of the request programmed data of the host.
     DieProgram,
-    /// Its die read or programmed for garbage collection.
+    /// The die of the request read or programmed for garbage collection.
     DieCollect,
-    /// Its die moved cold data for static wear levelling.
+    /// The die of the request moved cold data for static wear levelling.
     DieLevel,
-    /// Its die moved data out of a cache of single-level blocks.
+    /// The die of the request moved data out of a cache of single-level blocks.
     DieFold,
-    /// Its die erased a block.
+    /// The die of the request erased a block.
     DieErase,
-    /// Its die erased a block, after the erase was suspended as often as the chip allows.
+    /// The die of the request erased a block, after the erase was suspended as often as the chip
+    /// allows.
     DieLastErase,
-    /// Its die read or programmed pages of the map.
+    /// The die of the request read or programmed pages of the map.
     DieMap,
-    /// Its die read or programmed for a merge.
+    /// The die of the request read or programmed for a merge.
     DieMerge,
-    /// Its die read or programmed data that are refreshed.
+    /// The die of the request read or programmed data that are refreshed.
     DieRefresh,
-    /// Its die read for a patrol.
+    /// The die of the request read for a patrol.
     DiePatrol,
-    /// Its die suspended a program or an erase.
+    /// The die of the request suspended a program or an erase.
     DieSuspend,
-    /// Its die held data that waited for the bus, or had other commands ahead of it.
+    /// The die of the request held data that waited for the bus, or had other commands ahead of it.
     DieWait,
     /// Waiting for the bus, and command cycles on it.
     Bus,
-    /// Its page was read.
+    /// The page of the request was read.
     Array,
-    /// Its data crossed the bus.
+    /// Data of the request crossed the bus.
     Transfer,
     /// Waiting for a decoder.
     DecoderWait,
-    /// Its data were being decoded.
+    /// Data of the request were being decoded.
     Decode,
-    /// Its page was read and decoded again after a decode had failed.
+    /// The page was read and decoded again after a decode had failed.
     Retry,
     /// The buffer was full while dies read for the host, or suspended work to read.
     FullRead,
@@ -94,7 +95,7 @@ pub enum Cause {
     FullWait,
 }
 
-/// How many causes there are.
+/// Number of causes in [`Cause`].
 pub const CAUSES: usize = 37;
 
 /// Names of the causes, by their numbers.

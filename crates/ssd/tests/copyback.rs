@@ -218,7 +218,7 @@ fn reads_return_the_newest_version() {
     }
 }
 
-/// What was flushed is there after any power cut.
+/// Flushed data are there after any power cut.
 #[test]
 fn power_cuts_lose_nothing_that_was_flushed() {
     for recovery in ["scan_pages", "scan_blocks", "checkpoint"] {
@@ -243,7 +243,7 @@ fn power_cuts_lose_nothing_that_was_flushed() {
     }
 }
 
-/// What cannot be is refused.
+/// Copies on a chip, an FTL or with values that cannot make them are refused.
 #[test]
 fn it_refuses_what_cannot_be() {
     let refused = |more: &[&str]| {

@@ -171,7 +171,7 @@ fn only_a_suspended_drive_takes_no_requests() {
     }
 }
 
-/// What the host rewrites meanwhile needs no move.
+/// Data that the host rewrites meanwhile need no move.
 #[test]
 fn overwrites_empty_a_die_too() {
     let moved = |writes: u64| {

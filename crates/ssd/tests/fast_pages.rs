@@ -72,7 +72,7 @@ fn fast_pages_are_half_of_all() {
     }
 }
 
-/// What cannot be is refused.
+/// Fast pages are refused with one-shot programs and with several host streams.
 #[test]
 fn it_refuses_what_cannot_be() {
     let refused = |sets: &[&str]| {

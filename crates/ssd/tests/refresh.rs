@@ -241,7 +241,7 @@ fn sound_untimed(ssd: &Ssd) {
     assert!(occupancy.mapped * 4096 >= ssd.capacity_bytes(), "{occupancy:?}");
 }
 
-/// Of every FTL: a leap of years leaves no full block older than the limit, and nothing is lost.
+/// A leap of years leaves no full block older than the limit and loses nothing, for every FTL.
 #[test]
 fn every_ftl_leaps_over_years() {
     for member in drive::members_that(|ftl| ftl.can_reclaim()) {

@@ -190,8 +190,8 @@ fn a_drive_lives_as_long_as_its_blocks() {
     }
 }
 
-/// What has failed before the run is gone from its spare and not from its capacity; a drive that
-/// has lost too much is refused.
+/// Blocks that have failed before the run are gone from the spare of a drive and not from its
+/// capacity; a drive that has lost too many is refused.
 #[test]
 fn an_old_drive_has_less_spare_and_the_same_capacity() {
     let at = |cycles: u32| {

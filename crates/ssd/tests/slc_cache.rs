@@ -194,7 +194,7 @@ fn folding_waits_for_an_idle_time() {
     }
 }
 
-/// What cannot be is refused.
+/// Cells and parameters that allow no cache are refused.
 #[test]
 fn it_refuses_what_cannot_be() {
     let refused = |sets: &[&str]| {

@@ -157,7 +157,7 @@ fn reads_return_the_newest_version_from_a_learned_map() {
     }
 }
 
-/// What a scan of the flash finds beside each unit that is mapped is whose it is, for every FTL.
+/// The out-of-band area of each mapped unit names its owner, for every FTL.
 #[test]
 fn out_of_band_areas_say_whose_each_unit_is() {
     for member in drive::members_that(|ftl| ftl.can_recover()) {

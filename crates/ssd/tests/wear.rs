@@ -32,7 +32,7 @@ fn static_levelling_bounds_the_spread() {
     levels("ftl.superblock_dies=1");
 }
 
-/// The same of blocks of all dies together.
+/// Static levelling bounds the spread of blocks of all dies together.
 #[test]
 fn static_levelling_bounds_the_spread_of_superblocks() {
     levels("ftl.superblock_dies=0");

@@ -27,7 +27,7 @@ pub struct Cuts {
     pub restored_units: u64,
 }
 
-/// Events between two cuts, at most.
+/// Most events between two cuts.
 const MOST_EVENTS: u64 = 4000;
 
 impl Cuts {

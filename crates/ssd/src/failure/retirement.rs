@@ -57,7 +57,7 @@ impl Retirement {
         })
     }
 
-    /// From now on each plane gives up blocks only as long as `least` are left.
+    /// Lets each plane give up blocks, from now on, only as long as `least` are left.
     pub fn keep(&mut self, geometry: &Geometry, least: u32) {
         let left = good_blocks(geometry, &self.doomed).into_iter();
         self.spare = left.map(|left| left.saturating_sub(least)).collect();

@@ -74,7 +74,7 @@ pub enum Purpose {
 pub struct Command {
     /// Operation of the die: read, program or erase.
     pub kind: Kind,
-    /// Its class for the scheduler.
+    /// Class of the command for the scheduler.
     pub class: Class,
     /// Die that carries the command out.
     pub die: Die,
@@ -163,7 +163,7 @@ impl Command {
         }
     }
 
-    /// Whether it is a patrol read.
+    /// Whether the command is a patrol read.
     #[inline]
     pub(crate) fn is_patrol(&self) -> bool {
         self.owner == Owner::Patrol

@@ -133,7 +133,7 @@ pub struct Flash {
     pub(crate) scheduler: Box<dyn Scheduler>,
     pub(crate) dies: Vec<DieState>,
     pub(crate) channels: Vec<ChannelState>,
-    /// On a bus, data go before commands.
+    /// Data go before commands on a bus.
     pub(crate) data_first: bool,
     pub(crate) events: FlashEvents,
     pub(crate) order: u64,

@@ -26,7 +26,7 @@ pub enum Happened {
     },
     /// The unit was trimmed.
     Trimmed {
-        /// Whether its newest version was in the buffer alone, and will never be on flash.
+        /// Whether the newest version was in the buffer alone, and will never be on flash.
         drops: bool,
     },
 }

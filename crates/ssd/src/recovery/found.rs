@@ -109,7 +109,7 @@ impl<'a> Found<'a> {
     }
 }
 
-/// Whether nothing in a block that was written to can be read: it is erased before it is used.
+/// Whether a block was written to and nothing in it can be read: it is erased before it is used.
 pub(crate) fn is_spoilt(chips: &Chips, block: Block) -> bool {
     let pages = chips.programmed_pages(block);
     pages > 0 && (0..pages).all(|page| chips.stamp(block, page).is_none())

@@ -64,7 +64,7 @@ impl Candidates {
         self.words[block.0 as usize]
     }
 
-    /// How many candidates a plane has.
+    /// Number of candidates of a plane.
     #[inline]
     pub fn blocks(&self, plane: Plane) -> u32 {
         self.planes[plane.0 as usize].blocks

@@ -19,7 +19,7 @@ pub fn ftl_of(name: &str, spare: u32, params: &[(&str, u32)]) -> Box<dyn Ftl> {
     ftl_in(name, BLOCKS, PAGES, spare, params)
 }
 
-/// The same with so many logical blocks of so many pages.
+/// FTL on one plane, with `logical` logical blocks of `pages` pages, and `spare` further ones.
 pub fn ftl_in(
     name: &str,
     logical: u32,

@@ -3,7 +3,7 @@
 use base::Result;
 use base::params::Table;
 
-/// One more round of reading a page.
+/// Further round of reading a page, after a failed decode.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Reread {
     /// Soft reads that the decoder has after this round, this one included. 0 is a hard read, which

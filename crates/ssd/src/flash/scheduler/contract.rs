@@ -18,7 +18,7 @@ pub enum Class {
     Patrol = 3,
 }
 
-/// How many classes there are.
+/// Number of classes in [`Class`].
 pub const CLASSES: usize = 4;
 
 /// The oldest waiting command of a class.
