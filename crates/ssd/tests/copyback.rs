@@ -1,5 +1,5 @@
-//! Tests of `gc.copyback`: what stays on the chip, what that saves of the bus, and what it costs in
-//! errors.
+//! Tests of `gc.copyback`: data that stay on the chip, bus time that this saves, and errors that it
+//! costs.
 
 use crate::drive;
 
@@ -243,7 +243,7 @@ fn power_cuts_lose_nothing_that_was_flushed() {
     }
 }
 
-/// Copies on a chip, an FTL or with values that cannot make them are refused.
+/// Copies are refused where chip, FTL or decoder cannot make them, and with values out of range.
 #[test]
 fn it_refuses_what_cannot_be() {
     let refused = |more: &[&str]| {

@@ -1,5 +1,5 @@
-//! Tests of `slc_cache` against closed forms: what the cache takes, when it is emptied, what that
-//! costs, and how fast it is.
+//! Tests of `slc_cache` against closed forms: its size, when it is emptied, what that costs, and
+//! how fast it is.
 
 use crate::drive;
 

@@ -17,7 +17,8 @@ fn storm(sets: &[&str], seed: u64) -> Storm {
     Storm::new(drive::small(sets), seed)
 }
 
-/// A trim of what was rewritten while it was on its way to the flash: both versions are gone.
+/// A trim of a unit that was rewritten while it was on its way to the flash: both versions are
+/// gone.
 #[test]
 fn a_trim_leaves_nothing_of_data_in_flight() {
     let mut ssd = drive::small(&[]);
