@@ -81,8 +81,8 @@ fn a_trim_heals_what_is_being_programmed() {
     }
 }
 
-/// Data that collection could not read fail at every read from then on. Other words fail as they did
-/// before as long as they are stored: they keep their luck.
+/// Data that collection could not read fail at every read from then on. Other words fail as they
+/// did before as long as they are stored: they keep their luck.
 #[test]
 fn collection_does_not_heal_what_it_moves() {
     let mut ssd = failing(0.02, &[]);

@@ -338,7 +338,7 @@ impl Ssd {
     }
 
     /// Time from which all writes are refused: a block had failed, and its plane had none to spare.
-    /// `None` if they are taken.
+    /// `None` while writes are taken.
     pub fn read_only_at(&self) -> Option<Time> {
         (self.failures.read_only_at != Time::NEVER).then_some(self.failures.read_only_at)
     }

@@ -103,8 +103,8 @@ pub struct Completion {
     pub start: Time,
     /// Parts of its latency, along the flash command that ended last.
     pub parts: Parts,
-    /// Whether the request failed: some of its data could not be corrected, the drive takes none any
-    /// more, or it was refused with a status.
+    /// Whether the request failed: some of its data could not be corrected, the drive takes none
+    /// any more, or it was refused with a status.
     pub failed: bool,
     /// Reason for which a zoned drive has refused the request.
     pub status: Status,
@@ -239,7 +239,8 @@ impl Ssd {
         }
     }
 
-    /// Prefetches the block that this entry names, once `prefetch` has had time to act.
+    /// Prefetches the block that holds the older data of `request`, once `prefetch` has had time to
+    /// act.
     #[inline]
     pub fn prefetch_blocks(&self, request: &Request) {
         if let Some(lpn) = self.units.lpn_at(request.offset)

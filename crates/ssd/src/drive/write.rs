@@ -404,7 +404,8 @@ impl Ssd {
         Sent::Yes
     }
 
-    /// Spends the rest of a program on stale data of its key. If it fails, nobody misses them.
+    /// Spends the rest of a program on stale data of its key. Nobody misses these data if the
+    /// program fails.
     #[cold]
     fn spend_stale(&mut self, key: Key, program: &Program) {
         let Program { mode, page, planes, die, units, .. } = *program;

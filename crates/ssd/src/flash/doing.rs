@@ -97,7 +97,7 @@ pub struct DieTimes {
 counts!(DieTimes { read_ns, program_ns, erase_ns, wait_ns, idle_ns });
 
 impl DieTimes {
-    /// Sums the finer kinds of work up to these.
+    /// Sums the times of `doings`, by finer kinds of work, up to fewer ones.
     pub(crate) fn of(doings: &[u64; DOINGS]) -> Self {
         let sum = |of: &[Doing]| of.iter().map(|&doing| doings[doing as usize]).sum();
         use Doing::{Closed, Idle, LastErase, Suspend, Wait};

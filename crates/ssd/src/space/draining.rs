@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 pub struct Draining {
     /// Victims with data that are still to be moved.
     pub victims: Vec<Block>,
-    /// Victims without such data, which are to be erased.
+    /// Victims without data to be moved, which are to be erased.
     pub drained: Vec<Block>,
     /// The victims are collected for wear levelling: their data are cold.
     pub is_levelling: bool,

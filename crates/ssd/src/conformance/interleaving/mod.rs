@@ -53,7 +53,7 @@ pub struct Interleaving {
     /// Failed programs took more room than there was: collection has no place.
     is_full: bool,
     /// Whether the host writes units one by one; share of its writes to hot units, and number of
-    /// these.
+    /// hot units.
     single: bool,
     hot: f64,
     hot_units: u64,

@@ -32,7 +32,7 @@ pub(crate) struct Code {
     pub(crate) decoders: Stage,
     pub(crate) encoders: Stage,
     pub(crate) encode_time: Time,
-    /// Decoding time where no word can fail; `None` where words can.
+    /// Decoding time of a word where none can fail; `None` where each word is really decoded.
     pub(crate) clean_decode: Option<Time>,
     /// Energy of one iteration of one codeword, in microjoules.
     iteration_uj: f64,

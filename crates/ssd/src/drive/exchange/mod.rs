@@ -61,7 +61,7 @@ pub struct Exchange {
 pub struct Exchanged {
     /// Exchange that was asked for.
     pub asked: Exchange,
-    /// Time at which it was asked for.
+    /// Time at which the exchange was asked for.
     pub asked_at: Time,
     /// Time at which the die held no data any more; `None` before.
     pub emptied_at: Option<Time>,

@@ -37,9 +37,9 @@ struct State {
     failed_rows: u64,
     /// Way in which the moves of its step go.
     way: Way,
-    /// Codewords of these moves in which the controller has found errors.
+    /// Codewords of the step's moves in which the controller has found errors.
     dirty_words: u32,
-    /// Dies keep the data of these moves until they are programmed.
+    /// Dies keep the data of the step's moves until they are programmed.
     is_kept: bool,
 }
 
@@ -47,7 +47,7 @@ struct State {
 enum Parked {
     /// Next step of the job.
     Step(Job),
-    /// Placement of these of its moves.
+    /// Placement of some of the job's moves.
     Moves(Job, Range<usize>),
 }
 

@@ -42,7 +42,7 @@ const MOST_BESIDE: usize = 256;
 pub struct RefreshCounts {
     /// Blocks that the FTL has taken to be rewritten, by reason: old, many errors, many retries.
     pub blocks: [u64; 3],
-    /// Units that were moved out of these blocks.
+    /// Units that were moved out of blocks to be rewritten.
     pub units: u64,
     /// Patrol reads of pages.
     pub patrol_reads: u64,
