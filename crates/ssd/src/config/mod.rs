@@ -221,7 +221,7 @@ pub struct SsdConfig {
     /// Garbage collection: the policy that chooses victim blocks, and when collection starts.
     #[schemars(with = "serde_json::Value")]
     pub gc: Choice,
-    /// Scheduler: the order of the flash commands that wait for a die.
+    /// Scheduler: the order of the flash commands that wait for a die or a bus.
     #[schemars(with = "serde_json::Value")]
     pub scheduler: Choice,
     /// Read retry: the further reads of a page whose decoding has failed.

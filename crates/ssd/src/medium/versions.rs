@@ -14,7 +14,7 @@ pub enum Happened {
     Entered {
         /// Version that has entered the buffer.
         version: u64,
-        /// Whether the version before, whose place it has taken, will never be on flash.
+        /// Whether the version has taken the place of the one before, which will never be on flash.
         replaces: bool,
     },
     /// The data of this version are on flash.

@@ -89,8 +89,8 @@ impl Ssd {
         Ok(cut)
     }
 
-    /// Takes programs that have not been reported back from the counts of the FTL: they are padding
-    /// now. Returns the units of those that have not begun.
+    /// Reports programs that have not completed to the FTL as not programmed: they are padding in
+    /// its counts. Returns the units of those that have not begun.
     pub(super) fn forget_programs(&mut self) -> u64 {
         let mut unplaced = 0;
         if self.power.as_ref().is_none_or(|power| !power.is_rebuilt) {

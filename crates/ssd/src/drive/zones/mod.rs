@@ -219,7 +219,7 @@ impl Ssd {
         Time::from_us(costs.reset_us_per_gib * gib + partial)
     }
 
-    /// Drops a row that has failed, as its zone was reset while it was on its way.
+    /// Drops a failed row whose zone was reset while the row was on its way.
     #[cold]
     pub(super) fn drop_row(&mut self, first: u32, units: u32) {
         let mut held = first;
