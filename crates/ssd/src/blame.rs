@@ -14,11 +14,11 @@
 use crate::flash::doing::{DOINGS, Doing};
 use base::Time;
 
-/// What a request waited for, or what was done for it.
+/// Cause of a part of a latency: a wait of the request, or work that was done for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Cause {
-    /// In the host's queue: the drive had no room for the request.
+    /// The request was in the host's queue: the drive had no room for it.
     HostQueue,
     /// A core of the controller took the command.
     Controller,
@@ -28,45 +28,46 @@ pub enum Cause {
     Map,
     /// The write buffer took the data, or was full while all dies were idle.
     Buffer,
-    /// Its own data, or what a flush waits for, were programmed.
+    /// Data of the request, or those that a flush waits for, were programmed.
     Program,
-    /// Its die read for other requests.
+    /// The die of the request read for other requests.
     DieRead,
-    /// Its die programmed data of the host.
+    /// The die of the request programmed data of the host.
     DieProgram,
-    /// Its die read or programmed for garbage collection.
+    /// The die of the request read or programmed for garbage collection.
     DieCollect,
-    /// Its die moved cold data for static wear levelling.
+    /// The die of the request moved cold data for static wear levelling.
     DieLevel,
-    /// Its die moved data out of a cache of single-level blocks.
+    /// The die of the request moved data out of a cache of single-level blocks.
     DieFold,
-    /// Its die erased.
+    /// The die of the request erased a block.
     DieErase,
-    /// Its die erased, after it was suspended as often as the chip allows.
+    /// The die of the request erased a block, after the erase was suspended as often as the chip
+    /// allows.
     DieLastErase,
-    /// Its die read or programmed pages of the map.
+    /// The die of the request read or programmed pages of the map.
     DieMap,
-    /// Its die read or programmed for a merge.
+    /// The die of the request read or programmed for a merge.
     DieMerge,
-    /// Its die read or programmed data that are refreshed.
+    /// The die of the request read or programmed data that are refreshed.
     DieRefresh,
-    /// Its die read for a patrol.
+    /// The die of the request read for a patrol.
     DiePatrol,
-    /// Its die suspended a program or an erase.
+    /// The die of the request suspended a program or an erase.
     DieSuspend,
-    /// Its die held data that waited for the bus, or had other commands ahead of it.
+    /// The die of the request held data that waited for the bus, or had other commands ahead of it.
     DieWait,
     /// Waiting for the bus, and command cycles on it.
     Bus,
-    /// Its page was read.
+    /// The page of the request was read.
     Array,
-    /// Its data crossed the bus.
+    /// Data of the request crossed the bus.
     Transfer,
     /// Waiting for a decoder.
     DecoderWait,
-    /// Decoding.
+    /// Data of the request were being decoded.
     Decode,
-    /// Its page was read and decoded again after a decode had failed.
+    /// The page was read and decoded again after a decode had failed.
     Retry,
     /// The buffer was full while dies read for the host, or suspended work to read.
     FullRead,
@@ -94,7 +95,7 @@ pub enum Cause {
     FullWait,
 }
 
-/// How many causes there are.
+/// Number of causes in [`Cause`].
 pub const CAUSES: usize = 37;
 
 /// Names of the causes, by their numbers.
@@ -138,7 +139,7 @@ pub const CAUSE_NAMES: [&str; CAUSES] = [
     "buffer full: die waits",
 ];
 
-/// What a die did while a command waited for it.
+/// Cause of a wait for a die, by what the die did meanwhile.
 const BY_DOING: [Cause; DOINGS] = {
     let mut causes = [Cause::DieWait; DOINGS];
     causes[Doing::Read as usize] = Cause::DieRead;
@@ -162,7 +163,7 @@ const BY_DOING: [Cause; DOINGS] = {
     causes
 };
 
-/// What a write waited for that found the buffer full, by what a die did meanwhile; none where an
+/// Cause of a write's wait for room in the buffer, by what a die did meanwhile; `None` where an
 /// idle die would have taken its data.
 const FULL_BY_DOING: [Option<Cause>; DOINGS] = {
     let mut causes = [None; DOINGS];
@@ -192,11 +193,11 @@ const FULL_BY_DOING: [Option<Cause>; DOINGS] = {
 /// Where the time of one request went.
 #[derive(Debug, Clone, Copy)]
 pub struct Account {
-    /// Nanoseconds, by cause.
+    /// Nanoseconds booked to each cause.
     pub causes: [u64; CAUSES],
-    /// Up to when they are known.
+    /// Time up to which the causes are known.
     pub until: Time,
-    /// The die of its last flash command; none where no command has ended.
+    /// Die of the last flash command of the request; `None` where no command has ended.
     pub die: Option<u32>,
 }
 
@@ -236,7 +237,7 @@ impl Account {
         self.book(now, Cause::Buffer);
     }
 
-    /// All of it.
+    /// Time booked to all causes together.
     pub fn total(&self) -> Time {
         Time(self.causes.iter().sum())
     }
@@ -246,7 +247,8 @@ impl Account {
 #[derive(Clone, Copy)]
 struct Carried {
     account: Account,
-    /// What its die had done when it was asked for; nothing once the die has begun with it.
+    /// Work of the die so far when the command was issued, by kind; `None` once the die has begun
+    /// with the command.
     waiting: Option<[u64; DOINGS]>,
 }
 
@@ -260,7 +262,7 @@ pub struct Blame {
 }
 
 impl Blame {
-    /// For a drive with so many queue slots.
+    /// Creates empty accounts for a drive with `slots` queue slots.
     pub(crate) fn new(slots: u32) -> Self {
         let slots = slots as usize;
         Self {
@@ -283,7 +285,7 @@ impl Blame {
         &mut self.requests[slot as usize]
     }
 
-    /// What a request in a slot was complete with.
+    /// Account with which the request in a slot was completed.
     pub fn completed(&self, slot: u32) -> &Account {
         &self.requests[slot as usize]
     }
@@ -326,7 +328,7 @@ impl Blame {
         self.carried(part).account = account;
     }
 
-    /// A command waits for its die, which has done so much until now.
+    /// Notes that a command waits for its die, which has done `doings` until now.
     #[cold]
     pub(crate) fn wait(&mut self, index: u32, doings: [u64; DOINGS]) {
         self.carried(index).waiting = Some(doings);

@@ -168,7 +168,7 @@ impl Ssd {
         Self::with_ftl(config, memory_limit, None)
     }
 
-    /// The same with an FTL that is built already.
+    /// Builds the drive of a completed configuration, with `ftl` where it is built already.
     pub(crate) fn with_ftl(
         config: &SsdConfig,
         memory_limit: u64,
@@ -256,7 +256,7 @@ fn keep_at(chips: &mut Chips, celsius: f64, config: &SsdConfig) -> Result<()> {
     })
 }
 
-/// What the FTL of a completed configuration is built from, on these chips.
+/// Context that the FTL of a completed configuration is built from, on these chips.
 pub fn context(config: &SsdConfig, chips: &Chips) -> Result<Context> {
     let geometry = chips.geometry.clone();
     let (mut gc, mut choice) = config.gc_parts()?;
@@ -382,18 +382,19 @@ pub fn build_ftl(config: &SsdConfig, context: Context) -> Result<Box<dyn Ftl>> {
     Ok(ftl)
 }
 
-/// What an FTL needs of the hardware of a drive.
+/// Hardware that the FTL of a drive needs.
 pub struct FtlNeeds {
     /// Bytes that the host sees.
     pub capacity_bytes: u64,
     /// Memory of the controller, by use.
     pub ram: Vec<Ram>,
-    /// Bytes beside the data of a page.
+    /// Spare bytes that the FTL uses beside the data of a page.
     pub spare_bytes: u32,
 }
 
 impl FtlNeeds {
-    /// Of the FTL of a completed configuration, which is built for that within `memory_limit`.
+    /// Needs of the FTL of a completed configuration. The FTL is built for that, within
+    /// `memory_limit` bytes.
     pub fn of(config: &SsdConfig, memory_limit: u64) -> Result<Self> {
         check_memory(config, memory_limit)?;
         let chips = chips(config)?;
@@ -408,8 +409,8 @@ impl FtlNeeds {
 }
 
 /// Refuses an FTL that keeps more beside a page than a named code leaves it: the metadata of the
-/// code, and what the spare area has beyond the code. Nothing is known of a spare area of 0 bytes,
-/// nor of the share of metadata in a parity that is given in bytes.
+/// code, and what the spare area has beyond the code. A spare area of 0 bytes is unknown and not
+/// checked; nor is a parity given in bytes, whose share of metadata is unknown.
 fn check_spare_area(needed: u32, config: &SsdConfig) -> Result<()> {
     let (codes, of_kinds) = (config.codes()?, config.code_of_kinds());
     for ((section, chip), number) in config.kinds().into_iter().zip(of_kinds) {
@@ -433,22 +434,22 @@ fn check_spare_area(needed: u32, config: &SsdConfig) -> Result<()> {
     Ok(())
 }
 
-/// Bytes beside a page that a recovery needs: for each unit its owner and the number of its data,
-/// and once the stamp of the program and the tag of the block.
+/// Spare bytes of a page that recovery needs: for each unit its owner and the number of its data,
+/// and for the page the stamp of its program and the tag of its block.
 const OOB_BYTES: (u32, u32) = (12, 16);
 
 /// Bytes of a unit in a summary: its owner, and the number of its data.
 const SUMMARY_BYTES: u32 = 12;
 
-/// Bytes that the tables of an FTL may take in a checkpoint: of a unit, and of a block.
+/// Bytes that the tables of an FTL may take in a checkpoint: for each unit, and for each block.
 const CHECKPOINT_BYTES: (u64, u64) = (5, 64);
 
 /// Blocks that a drive keeps for itself.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Kept {
-    /// For its log.
+    /// Blocks that hold the log.
     pub log: Vec<Block>,
-    /// For copies of pages that a power cut could spoil.
+    /// Blocks for copies of pages that a power cut could spoil.
     pub backup: Vec<Block>,
 }
 
@@ -479,8 +480,8 @@ fn kept_blocks(config: &SsdConfig, chips: &Chips) -> Result<Kept> {
     Ok(Kept { log, backup })
 }
 
-/// Factory bad blocks: those of the first die are those of a chip of its own. Blocks that the kind
-/// of a die does not have count as bad.
+/// By block: whether it is bad from the factory. The first die has the bad blocks of a single chip
+/// of this seed. Blocks that the kind of a die does not have count as bad.
 fn bad_blocks(config: &SsdConfig, geometry: &Geometry) -> Vec<bool> {
     let per_die = geometry.blocks_per_plane * geometry.planes_per_die;
     let of_die = config.kind_of_dies().unwrap_or_default();
@@ -495,7 +496,7 @@ fn bad_blocks(config: &SsdConfig, geometry: &Geometry) -> Vec<bool> {
     (0..geometry.blocks()).map(Block).map(is_bad).collect()
 }
 
-/// How errors of cells become errors of data in coded pages.
+/// Function from the bit error rate of coded pages to that of the data in them.
 fn data_rber(coded: &CodedPages) -> Result<DataRber> {
     if !coded.is_of_levels() {
         return Ok(Arc::new(ecc::wom::data_rber));
@@ -505,7 +506,7 @@ fn data_rber(coded: &CodedPages) -> Result<DataRber> {
     Ok(Arc::new(move |rber| code.data_rber(rber)))
 }
 
-/// Builds the codes of a drive. Refuses soft reads of which no code has as many.
+/// Builds the codes of a drive. Refuses a retry policy with more soft reads than any code supports.
 fn build_codes(config: &SsdConfig, retry: &dyn Retry) -> Result<Vec<BuiltCode>> {
     let mut codes = Vec::new();
     let mut most = (Some(0), String::new());
@@ -531,8 +532,8 @@ fn build_codes(config: &SsdConfig, retry: &dyn Retry) -> Result<Vec<BuiltCode>> 
     }
 }
 
-/// Refuses to read again at other references where the law of errors knows none: each round costs
-/// a read and finds the same errors.
+/// Refuses retries at shifted references if the law of errors has no references: each round would
+/// cost a read and find the same errors.
 fn check_references(retry: &dyn Retry, chips: &Chips, array: &str) -> Result<()> {
     let rounds = (0..=u8::MAX).map_while(|attempt| retry.after_failure(attempt));
     let shifted = rounds.filter(|round| round.level == 0).find(|round| round.shift_v != 0.0);

@@ -12,7 +12,7 @@ use base::rng::Rng;
 use nand::geometry::Die;
 use serde::{Deserialize, Serialize};
 
-/// What to do before a run.
+/// State that a drive is brought into before a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Precondition {
     /// Leave the drive empty.
@@ -22,12 +22,12 @@ pub enum Precondition {
     /// Fill, then overwrite uniformly at random until write amplification settles: a drive whose
     /// writes never pause, with the room that its reserve leaves.
     Steady,
-    /// Steady, then collection until it has all the room that it keeps: a drive that has had time.
+    /// Steady, then garbage collection until the whole reserve is free: a drive after a pause.
     Rested,
 }
 
 impl Precondition {
-    /// All of them with their names.
+    /// All preconditions with their names.
     pub const ALL: [(&'static str, Self); 4] = [
         ("none", Self::None),
         ("fill", Self::Fill),
@@ -35,7 +35,7 @@ impl Precondition {
         ("rested", Self::Rested),
     ];
 
-    /// Its name.
+    /// Name of the precondition, as in a drive file.
     pub fn name(self) -> &'static str {
         Self::ALL.iter().find(|(_, goal)| *goal == self).map_or("", |(name, _)| name)
     }
@@ -53,7 +53,7 @@ pub struct Preconditioning {
     rng: Rng,
     filled: u64,
     overwritten: u64,
-    /// What the FTL had done at the start of the overwrites and after each half drive write.
+    /// Counts of the FTL at the start of the overwrites and after each half drive write.
     halves: Vec<FtlCounts>,
     settled: bool,
     done: bool,
@@ -78,12 +78,12 @@ impl Preconditioning {
     const LEAST_OVERWRITES: f64 = 2.0;
     /// Most overwrites of the whole drive.
     const MOST_OVERWRITES: f64 = 12.0;
-    /// Settled when the last drive write differs from the one before by less than this. What was
-    /// programmed comes in blocks reclaimed: n of them scatter by 1 / sqrt(n), were they chance,
-    /// and collection is more regular. Few blocks settle to half of that, at most to the second.
+    /// Change of write amplification between drive writes that counts as settled: least and most
+    /// tolerance. Between these it is half of 1 / sqrt(n) for n reclaimed blocks, which would
+    /// scatter by 1 / sqrt(n) if they were chance; collection is more regular.
     const SETTLED: (f64, f64) = (0.01, 0.1);
 
-    /// For a drive of `dies` dies.
+    /// Starts the preconditioning of a drive with `dies` dies.
     pub fn new(goal: Precondition, dies: u32, seed: u64) -> Self {
         Self {
             goal,
@@ -98,7 +98,7 @@ impl Preconditioning {
         }
     }
 
-    /// The state that it brings a drive into.
+    /// State that the drive is brought into.
     pub fn goal(&self) -> Precondition {
         self.goal
     }
@@ -128,7 +128,8 @@ impl Preconditioning {
         Some(counts.write_amplification())
     }
 
-    /// The same without padding, as a run counts it to tell whether it has settled.
+    /// Write amplification of the last completed drive write without padding, as a run counts it to
+    /// tell whether it has settled.
     pub fn collection_amplification(&self) -> Option<f64> {
         let counts = self.drive_write(0)?;
         Some(FtlCounts { padding_units: 0, ..counts }.write_amplification())
@@ -141,7 +142,7 @@ impl Preconditioning {
         is_known.then_some(self.settled)
     }
 
-    /// What the FTL has done in a drive write: 0 is the last, 1 the one before.
+    /// Counts of the FTL in one drive write: `back` = 0 is the last, 1 the one before.
     fn drive_write(&self, back: usize) -> Option<FtlCounts> {
         let end = self.halves.len().checked_sub(1 + 2 * back)?;
         let (from, to) = (self.halves[end.checked_sub(2)?], self.halves[end]);
@@ -206,8 +207,8 @@ impl Preconditioning {
         self.halves.len().saturating_sub(1) as f64 / 2.0
     }
 
-    /// Whether the last drive write was as the one before. Before anything had to be reclaimed it
-    /// cannot be told.
+    /// Whether the last two drive writes had the same write amplification, within tolerance. Before
+    /// any block was reclaimed it cannot be told: false.
     fn is_settled(&self) -> bool {
         let (Some(last), Some(before)) = (self.drive_write(0), self.drive_write(1)) else {
             return false;

@@ -28,7 +28,7 @@ const LEAST: &str = "
     bus_mt_s = 400
 ";
 
-/// Its parameters with `sets` laid over them, not yet checked.
+/// Parameters of the smallest drive with `sets` laid over them, not yet checked.
 pub(crate) fn table(sets: &[&str]) -> Table {
     let mut table = params::parse(LEAST, "test").unwrap();
     for set in sets {
@@ -37,7 +37,7 @@ pub(crate) fn table(sets: &[&str]) -> Table {
     table
 }
 
-/// The same, checked.
+/// Configuration of the smallest drive with `sets` laid over it, checked.
 pub(crate) fn config(sets: &[&str]) -> SsdConfig {
     let config: SsdConfig = params::read(&table(sets), "").unwrap();
     config.complete().unwrap()

@@ -38,7 +38,8 @@ fn work(ssd: &mut Ssd, writes: u32, reads: u32) {
     }
 }
 
-/// Reads of the host interrupt it, and do not end it: a drive that rests has what it wants.
+/// Reads of the host interrupt background collection, and do not end it: a drive that rests has the
+/// free blocks that it wants.
 #[test]
 fn a_read_does_not_end_it() {
     let modes: [&[&str]; 3] =

@@ -33,7 +33,7 @@ fn units_by_kind(ssd: &Ssd) -> [Vec<u32>; 2] {
     [mlc, tlc]
 }
 
-/// Where the time of one read of a unit goes, when nothing else is under way.
+/// Parts of the latency of one read of a unit, when nothing else is under way.
 fn read(ssd: &mut Ssd, unit: u32) -> Parts {
     let now = ssd.now();
     ssd.submit(Request::new(Op::Read, u64::from(unit) * 4096, 4096), 0, now);
@@ -79,7 +79,7 @@ fn a_read_takes_the_time_of_the_code_of_its_die() {
     assert_eq!((busy.us(), decoders), (3.0 * one as f64 + 50.0 * other as f64, 4));
 }
 
-/// Without a code of its own a kind has that of the drive, and its decoders.
+/// A kind of chips without a code of its own has that of the drive, and its decoders.
 #[test]
 fn without_one_the_code_of_the_drive_holds() {
     let mut ssd = filled(&["ecc.t_decode_us=3"]);
@@ -98,7 +98,7 @@ const WORN: [&str; 6] = [
     "retry.max_levels=2",
 ];
 
-/// Worn TLC with a code of soft decisions beside MLC with BCH: what fails of each is its own.
+/// Worn TLC with a code of soft decisions beside MLC with BCH: each has failures of its own.
 #[test]
 fn soft_reads_are_of_the_code_that_has_them() {
     let mut ssd = filled(&WORN);

@@ -1,5 +1,5 @@
-//! Tests of `gc.copyback`: what stays on the chip, what that saves of the bus, and what it costs in
-//! errors.
+//! Tests of `gc.copyback`: data that stay on the chip, bus time that this saves, and errors that it
+//! costs.
 
 use crate::drive;
 
@@ -218,7 +218,7 @@ fn reads_return_the_newest_version() {
     }
 }
 
-/// What was flushed is there after any power cut.
+/// Flushed data are there after any power cut.
 #[test]
 fn power_cuts_lose_nothing_that_was_flushed() {
     for recovery in ["scan_pages", "scan_blocks", "checkpoint"] {
@@ -243,7 +243,7 @@ fn power_cuts_lose_nothing_that_was_flushed() {
     }
 }
 
-/// What cannot be is refused.
+/// Copies are refused where chip, FTL or decoder cannot make them, and with values out of range.
 #[test]
 fn it_refuses_what_cannot_be() {
     let refused = |more: &[&str]| {

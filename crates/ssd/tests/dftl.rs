@@ -1,5 +1,4 @@
-//! What a map on flash costs (`dftl`), against closed forms; and that a map which fits its cache
-//! costs nothing.
+//! Costs of a map on flash (`dftl`) against closed forms; a map that fits its cache costs nothing.
 
 #![allow(clippy::print_stdout)]
 
@@ -47,7 +46,7 @@ fn context(blocks: u32) -> Context {
     }
 }
 
-/// An FTL on it.
+/// An FTL on a drive of `blocks` blocks.
 fn drive(name: &str, params: &[(&str, i64)], blocks: u32) -> Box<dyn Ftl> {
     let mut choice = Choice::named(name);
     choice.params.insert("static_wear_delta".into(), 0.into());
@@ -65,7 +64,7 @@ fn drive(name: &str, params: &[(&str, i64)], blocks: u32) -> Box<dyn Ftl> {
     (member.build)(context(blocks), &choice.params).unwrap()
 }
 
-/// Fills it and overwrites it at random: what the last four drive writes took.
+/// Fills an FTL and overwrites it at random. Returns the counts of the last four drive writes.
 fn overwritten(ftl: &mut dyn Ftl) -> FtlCounts {
     let units = u64::from(ftl.logical_units());
     let mut untimed = Untimed::new(1);
@@ -138,7 +137,7 @@ fn writes_in_order_write_each_page_of_the_map_once() {
     assert!(map.writes + 8 >= u64::from(units.div_ceil(ENTRIES)), "{map:?}");
 }
 
-/// The policies, as `drive` takes them.
+/// Policies of the map cache, as `drive` takes them.
 const LRU: (&str, i64) = ("map_cache_policy", 0);
 const SEGMENTED_LRU: (&str, i64) = ("map_cache_policy", 1);
 const TPFTL: (&str, i64) = ("map_cache_policy", 2);
@@ -151,7 +150,7 @@ fn filled(policy: (&str, i64), entries: i64) -> Box<dyn Ftl> {
     ftl
 }
 
-/// Reads single units: how many of them the cache did not have.
+/// Reads single units. Returns how many of them the cache did not have.
 fn misses(ftl: &mut dyn Ftl, units: impl IntoIterator<Item = u32>) -> u64 {
     let before = ftl.counts().map.misses;
     for lpn in units.into_iter().map(Lpn) {
@@ -168,7 +167,8 @@ fn misses(ftl: &mut dyn Ftl, units: impl IntoIterator<Item = u32>) -> u64 {
     ftl.counts().map.misses - before
 }
 
-/// Whatever makes room, of N units asked for equally often C are there.
+/// A cache with room for C of N units that are read equally often has C / N of the hits, whatever
+/// its policy.
 #[test]
 fn uniform_reads_hit_as_often_as_the_cache_is_large() {
     for policy in [LRU, SEGMENTED_LRU, TPFTL] {

@@ -106,8 +106,8 @@ fn evacuation_keeps_its_promises_in_any_order() {
     assert!(all.ran > 20 && all.replaced > all.ran, "{all:?}");
 }
 
-/// Both ways empty the die, give it a new chip with the wear that was asked for, and leave every
-/// unit where it can be read.
+/// Both ways of an exchange empty the die, give it a new chip with the wear that was asked for, and
+/// leave every unit where it can be read.
 #[test]
 fn a_die_is_emptied_and_has_a_new_chip() {
     for way in Way::ALL {
@@ -171,7 +171,7 @@ fn only_a_suspended_drive_takes_no_requests() {
     }
 }
 
-/// What the host rewrites meanwhile needs no move.
+/// Data that the host rewrites meanwhile need no move.
 #[test]
 fn overwrites_empty_a_die_too() {
     let moved = |writes: u64| {

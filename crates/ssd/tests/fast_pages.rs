@@ -1,4 +1,4 @@
-//! Tests of `ftl.fast_pages`: which pages urgent writes go to, and what that gains.
+//! Tests of `ftl.fast_pages`: the pages that urgent writes go to, and the latency that this gains.
 
 use crate::drive;
 
@@ -17,7 +17,8 @@ fn small(sets: &[&str]) -> Ssd {
     drive::small(&[&base, sets].concat())
 }
 
-/// Writes pages one by one, a share of them urgent: mean latencies of the others and of these.
+/// Writes pages one by one, a share of them urgent. Returns the mean latencies of the others and of
+/// these.
 fn latencies(ssd: &mut Ssd, urgent: f64, requests: u32) -> [f64; 2] {
     let mut rng = Rng::stream(1, "urgent");
     let units = ssd.capacity_bytes() / 8192;
@@ -39,8 +40,8 @@ fn latencies(ssd: &mut Ssd, urgent: f64, requests: u32) -> [f64; 2] {
     [sum[0] / count[0], sum[1] / count[1]]
 }
 
-/// Without it, urgent writes are as fast as all: the mean of both kinds of pages. With it and half
-/// of the writes urgent, nearly all of them are fast and nearly all others slow.
+/// Without `ftl.fast_pages`, urgent writes are as fast as all: the mean of both kinds of pages.
+/// With it and half of the writes urgent, nearly all of them are fast and nearly all others slow.
 #[test]
 fn urgent_writes_are_fast() {
     let plain = latencies(&mut small(&[]), 0.5, 2000);
@@ -72,7 +73,7 @@ fn fast_pages_are_half_of_all() {
     }
 }
 
-/// What cannot be is refused.
+/// Fast pages are refused with one-shot programs and with several host streams.
 #[test]
 fn it_refuses_what_cannot_be() {
     let refused = |sets: &[&str]| {

@@ -113,8 +113,8 @@ fn on_dense(ssd: &Ssd, units: std::ops::Range<u32>) -> f64 {
     units.filter(is_dense).count() as f64 / count
 }
 
-/// Of a drive of which a tenth is written nine times in ten, cold data move to the dense dies and
-/// hot ones stay: with screening next to no hot unit goes there, and without it more do.
+/// Cold data move to the dense dies and hot ones stay, on a drive of which a tenth is written nine
+/// times in ten: with screening next to no hot unit goes there, and without it more do.
 #[test]
 fn only_what_is_frozen_moves() {
     let mut hot = Vec::new();

@@ -1,7 +1,7 @@
-//! Every FTL under a controller that does its promises in any order that they allow: programs,
-//! moves and erases of all dies lie open side by side for as long as chance wants. What collection
-//! moves must always have a place, nothing may be erased that is still mapped, and what is
-//! stalled must get going again.
+//! Every FTL under a controller that ends its work in any order that the contract allows: programs,
+//! moves and erases of all dies lie open side by side for as long as chance wants. Data that
+//! collection moves must always have a place, no block may be erased that is still mapped, and
+//! stalled writes must go on in the end.
 
 use crate::drive;
 use base::family::Member;
@@ -15,7 +15,7 @@ fn hold(seeds: Range<u64>) {
     ROSTER.iter().for_each(|member| hold_with(member, &[], seeds.clone()));
 }
 
-/// One of them, with these assignments.
+/// Holds one FTL to its promises, on drives with these assignments.
 fn hold_with(member: &Member<Build>, more: &[&str], seeds: Range<u64>) {
     let mut all = Outcome::default();
     for seed in seeds.clone() {
@@ -48,7 +48,7 @@ fn any_order_of_what_is_under_way_is_safe() {
     hold(54_910..54_911);
 }
 
-/// Blocks of all dies that are opened, collected and erased together.
+/// Blocks of all dies are opened, collected and erased together.
 #[test]
 fn any_order_is_safe_with_superblocks() {
     hold_with(&ROSTER[0], &["ftl.superblock_dies=0"], turn::few_or_all(0..60, 0..800));

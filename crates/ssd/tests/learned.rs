@@ -1,4 +1,4 @@
-//! What a learned map takes and costs: bytes by the shape of the writes, and a read for each wrong
+//! Memory and time of a learned map: bytes by the shape of the writes, and a read for each wrong
 //! prediction.
 
 use crate::drive;

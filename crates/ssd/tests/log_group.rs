@@ -7,8 +7,8 @@ use one_plane::{BLOCKS, PAGES, fill, ftl_of, overwrite, validate};
 use ssd::ftl::contract::Merges;
 use ssd::ftl::{Ftl, Lpn};
 
-/// One plane with groups of `blocks` logical blocks that have up to `logs` log blocks, so many in
-/// the drive.
+/// One plane with groups of `blocks` logical blocks that have up to `logs` log blocks each, and
+/// `log_blocks` in all.
 fn drive_of(blocks: u32, logs: u32, log_blocks: u32) -> Box<dyn Ftl> {
     let params = [("group_blocks", blocks), ("group_logs", logs), ("log_blocks", log_blocks)];
     ftl_of("log_group", log_blocks, &params)

@@ -24,7 +24,7 @@ fn failing(share: f64, sets: &[&str]) -> Ssd {
     ssd
 }
 
-/// One request after another: which of them failed.
+/// Sends one request after another. Returns which of them failed.
 fn each(ssd: &mut Ssd, requests: &[Request]) -> Vec<bool> {
     let mut failed = Vec::new();
     for request in requests {
@@ -65,7 +65,7 @@ fn a_partial_write_does_not_heal_its_unit() {
     assert_eq!(after(&[PART, READ, Request::FLUSH]), (false, 0), "of nothing nothing is missing");
 }
 
-/// Also while the incomplete unit is on its way to the flash.
+/// A trim heals an incomplete unit also while it is on its way to the flash.
 #[test]
 fn a_trim_heals_what_is_being_programmed() {
     let mut ssd = failing(1.0, &[]);
@@ -81,8 +81,8 @@ fn a_trim_heals_what_is_being_programmed() {
     }
 }
 
-/// What collection could not read fails at every read from then on. Other words fail as they did
-/// before as long as they are stored: they keep their luck.
+/// Data that collection could not read fail at every read from then on. Other words fail as they
+/// did before as long as they are stored: they keep their luck.
 #[test]
 fn collection_does_not_heal_what_it_moves() {
     let mut ssd = failing(0.02, &[]);

@@ -1,5 +1,5 @@
-//! FTLs that are brought along: a good one passes conformance, and each broken promise is an error
-//! that names the method, the call and the rule.
+//! FTLs of one's own: a good one passes conformance, and each broken promise is an error that names
+//! the method, the call and the rule.
 
 use base::error::assert_carries;
 use base::params::Table;
@@ -254,8 +254,9 @@ fn hooks_are_held_to_their_rules() {
     }
 }
 
-/// Whatever happens to a drive, no block is erased that holds the newest data of a unit, and most
-/// programs of moved units are of one stream, though the drives have hardly a block to spare.
+/// Moved data are sorted by stream: whatever happens to a drive, no block is erased that holds the
+/// newest data of a unit, and most programs of moved units are of one stream, though the drives
+/// have hardly a block to spare.
 #[test]
 fn moved_data_are_sorted_by_stream() {
     for move_streams in [1, 2, 3] {

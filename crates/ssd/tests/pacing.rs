@@ -35,7 +35,8 @@ fn silence_programs(sets: &[&str]) -> f64 {
     silence.0 as f64 / 1e3 / PROGRAM_US
 }
 
-/// With every combination of scheduler and policy, in every way that bears on it.
+/// A paced drive is never silent for long, with every scheduler and policy, in every mode that
+/// bears on pacing.
 #[test]
 fn a_paced_drive_is_never_silent_for_long() {
     let modes: [&[&str]; 7] = [

@@ -1,4 +1,4 @@
-//! Power cuts at random times, for every FTL and every recovery: what was flushed is there.
+//! Power cuts at random times, for every FTL and every recovery: flushed data are there.
 
 use crate::drive;
 
@@ -70,7 +70,7 @@ fn sets_of(ftl: &base::family::Member<Build>, recovery: &str, shape: &[&str]) ->
     sets
 }
 
-/// Cuts at any time and during the start-up.
+/// Power cuts at any time, and during the start-up.
 #[test]
 fn what_was_flushed_is_there_after_a_cut() {
     for_all(&SHAPES[..1], turn::few_or_all(80, 300), 1, |_, _| true);
@@ -115,7 +115,7 @@ fn lower_pages_are_there_after_a_cut() {
     }
 }
 
-/// 1,000 cuts of each.
+/// 1,000 power cuts on drives of the first shape, 100 on the others, for every FTL and recovery.
 #[test]
 #[ignore = "a long test: ./lab test --full runs it"]
 fn what_was_flushed_is_there_after_many_cuts() {

@@ -87,7 +87,7 @@ fn small_drives_settle() {
     }
 }
 
-/// What has never been collected cannot be called settled.
+/// A drive that was never collected cannot be called settled.
 #[test]
 fn nothing_settles_before_it_is_collected() {
     let (overwrites, settled, amplification) =

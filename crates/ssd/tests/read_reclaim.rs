@@ -72,7 +72,7 @@ fn a_block_is_moved_once_in_so_many_reads() {
     assert!((0.99..1.01).contains(&moved), "{moved} of a block moved each time: {counts:?}");
 }
 
-/// Where every read has its block moved, that goes on and on, and is no circle.
+/// Reads that each have their block moved keep a drive busy; that is not taken for endless work.
 #[test]
 fn reads_alone_may_keep_a_drive_busy() {
     let mut ssd = full(&[
@@ -89,7 +89,7 @@ fn reads_alone_may_keep_a_drive_busy() {
     assert!(counts.moved_units > most, "{most} {counts:?}");
 }
 
-/// Writes go on beside it, also where every read has its block moved.
+/// Writes go on beside read reclaim, also where every read has its block moved.
 #[test]
 fn the_host_is_not_kept_out() {
     for sets in [

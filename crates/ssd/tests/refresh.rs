@@ -92,8 +92,8 @@ fn an_idle_drive_writes_each_block_anew_in_time() {
     assert!((still.oldest_hours() - hours).abs() < 0.02, "{}", still.oldest_hours());
 }
 
-/// At no time are data older than that, but for the minute that is the clock's, and the time that
-/// the dies take to move them.
+/// Data are at no time older than the limit, but for the minute that is the clock's, and the time
+/// that the dies take to move them.
 #[test]
 fn no_data_are_older_than_that() {
     for ftl in ["page", "dftl"] {
@@ -241,7 +241,7 @@ fn sound_untimed(ssd: &Ssd) {
     assert!(occupancy.mapped * 4096 >= ssd.capacity_bytes(), "{occupancy:?}");
 }
 
-/// Of every FTL: a leap of years leaves no full block older than the limit, and nothing is lost.
+/// A leap of years leaves no full block older than the limit and loses nothing, for every FTL.
 #[test]
 fn every_ftl_leaps_over_years() {
     for member in drive::members_that(|ftl| ftl.can_reclaim()) {

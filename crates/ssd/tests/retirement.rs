@@ -21,7 +21,8 @@ fn failing(sets: &[&str]) -> Ssd {
     ssd
 }
 
-/// As many requests as `next` gives, without a pause: how many were done, and how many failed.
+/// Sends as many requests as `next` gives, without a pause. Returns how many were done, and how
+/// many failed.
 fn send(ssd: &mut Ssd, mut next: impl FnMut(&Ssd) -> Option<(Op, u64)>) -> (u64, u64) {
     let (mut sent, mut done, mut failed) = (0, 0, 0);
     loop {
@@ -44,12 +45,12 @@ fn send(ssd: &mut Ssd, mut next: impl FnMut(&Ssd) -> Option<(Op, u64)>) -> (u64,
     (done, failed)
 }
 
-/// One request for each unit: how many failed.
+/// Sends one request for each unit. Returns how many failed.
 fn send_all(ssd: &mut Ssd, op: Op, mut units: std::ops::Range<u64>) -> u64 {
     send(ssd, |_| units.next().map(|unit| (op, unit))).1
 }
 
-/// Random writes and reads: how many requests failed.
+/// Sends random writes and reads. Returns how many requests failed.
 fn work(ssd: &mut Ssd, requests: u64) -> u64 {
     let mut rng = Rng::stream(1, "retirement");
     let units = ssd.capacity_bytes() / 4096;
@@ -106,7 +107,7 @@ fn blocks_retire_as_long_as_there_is_spare() {
     }
 }
 
-/// Without a retry policy nothing is retired: what it does not look at it does not judge.
+/// Without a retry policy no block is retired: uncorrectable pages are not counted.
 #[test]
 fn none_retires_nothing() {
     let mut ssd = failing(&[]);
@@ -190,8 +191,8 @@ fn a_drive_lives_as_long_as_its_blocks() {
     }
 }
 
-/// What has failed before the run is gone from its spare and not from its capacity; a drive that
-/// has lost too much is refused.
+/// Blocks that have failed before the run are gone from the spare of a drive and not from its
+/// capacity; a drive that has lost too many is refused.
 #[test]
 fn an_old_drive_has_less_spare_and_the_same_capacity() {
     let at = |cycles: u32| {

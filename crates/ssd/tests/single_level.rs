@@ -44,7 +44,7 @@ fn it_has_fast_pages_alone() {
     assert!(times.iter().all(|&us| us < 300.0), "{times:?}");
 }
 
-/// What cannot be is refused.
+/// Single-level mode is refused on chips with one bit a cell.
 #[test]
 fn it_refuses_what_cannot_be() {
     let one_bit = ["chip.cell_bits=1", "chip.timing.t_read_us=25", "chip.timing.t_program_us=200"];

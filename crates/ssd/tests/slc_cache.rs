@@ -1,5 +1,5 @@
-//! Tests of `slc_cache` against closed forms: what the cache takes, when it is emptied, what that
-//! costs, and how fast it is.
+//! Tests of `slc_cache` against closed forms: its size, when it is emptied, what that costs, and
+//! how fast it is.
 
 use crate::drive;
 
@@ -194,7 +194,7 @@ fn folding_waits_for_an_idle_time() {
     }
 }
 
-/// What cannot be is refused.
+/// Cells and parameters that allow no cache are refused.
 #[test]
 fn it_refuses_what_cannot_be() {
     let refused = |sets: &[&str]| {

@@ -129,7 +129,7 @@ fn summaries_take_a_page_of_each_block() {
     assert_close(what, counts.summary_pages as f64, full, 0.05, "programs / pages of a block");
 }
 
-/// Overwrites at random, in pages: what was written for the start-up.
+/// Overwrites pages at random. Returns the counts of what was written for the start-up.
 fn overwrite(ssd: &mut Ssd, requests: u64) -> PowerCounts {
     let units = ssd.capacity_bytes() / 4096;
     let mut rng = base::rng::Rng::stream(1, "overwrite");

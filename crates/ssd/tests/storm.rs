@@ -17,7 +17,8 @@ fn storm(sets: &[&str], seed: u64) -> Storm {
     Storm::new(drive::small(sets), seed)
 }
 
-/// A trim of what was rewritten while it was on its way to the flash: both versions are gone.
+/// A trim of a unit that was rewritten while it was on its way to the flash: both versions are
+/// gone.
 #[test]
 fn a_trim_leaves_nothing_of_data_in_flight() {
     let mut ssd = drive::small(&[]);
@@ -157,7 +158,7 @@ fn reads_return_the_newest_version_from_a_learned_map() {
     }
 }
 
-/// What a scan of the flash finds beside each unit that is mapped is whose it is, for every FTL.
+/// The out-of-band area of each mapped unit names its owner, for every FTL.
 #[test]
 fn out_of_band_areas_say_whose_each_unit_is() {
     for member in drive::members_that(|ftl| ftl.can_recover()) {

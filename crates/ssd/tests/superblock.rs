@@ -195,7 +195,7 @@ fn a_timed_run_does_what_the_untimed_way_does() {
     }
 }
 
-/// What is beside the data of a page, and in memory, grows with the superblock.
+/// The spare bytes of a page and the memory of the map grow with the superblock.
 #[test]
 fn places_take_as_many_bytes_as_their_superblock_needs() {
     // Places among 3, 9 and 10 blocks of 64 units, and offsets in 1, 4 and 8 of them.

@@ -9,7 +9,7 @@ use ssd::Ssd;
 use ssd::conformance::storm::Storm;
 use ssd::ftl::{Lpn, Untimed};
 
-/// What was written is what is read, with every policy and in every way the drive can work.
+/// Reads return the data written last, with every policy and in every way the drive can work.
 #[test]
 fn reads_return_the_newest_version() {
     let mut modes: Vec<Vec<String>> = [

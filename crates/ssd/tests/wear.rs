@@ -5,8 +5,9 @@ use crate::drive;
 use base::rng::Rng;
 use ssd::ftl::{FtlCounts, Lpn, Untimed};
 
-/// Overwrites one part in `parts` of the drive only, so that most blocks would never be erased: the
-/// spread of cycles after `rounds` overwrites of that part, and what was done for it.
+/// Overwrites one part in `parts` of the drive only, so that most blocks would never be erased.
+/// Returns the least and most cycles after `rounds` overwrites of that part, and the counts of the
+/// FTL.
 fn spread(sets: &[&str], parts: u64, rounds: u64) -> (u32, u32, FtlCounts) {
     let mut ssd = drive::small(sets);
     let dies = ssd.dies();
@@ -32,7 +33,7 @@ fn static_levelling_bounds_the_spread() {
     levels("ftl.superblock_dies=1");
 }
 
-/// The same of blocks of all dies together.
+/// Static levelling bounds the spread of blocks of all dies together.
 #[test]
 fn static_levelling_bounds_the_spread_of_superblocks() {
     levels("ftl.superblock_dies=0");

@@ -21,7 +21,7 @@ fn drive(policy: &str, params: &[(&str, i64)], blocks: u32, alpha: f64) -> Box<d
     drive_of(policy, params, blocks, alpha, 0.0)
 }
 
-/// The same with so many pages of its own for each page of data.
+/// FTL of one plane that writes `metadata_share` pages of its own for each page of data.
 fn drive_of(
     policy: &str,
     params: &[(&str, i64)],
@@ -289,8 +289,8 @@ fn cost_benefit_lies_between_greedy_and_fifo() {
     assert!(wa < 1.05 * fifo_theory(effective), "{wa}");
 }
 
-/// What the drive writes for itself: data in order cost one more page in so many; at random they
-/// have less spare space as well, since nothing else lies in these pages.
+/// Metadata that the drive writes for itself: data in order cost one more page in so many; at
+/// random they have less spare space as well, since nothing else lies in these pages.
 #[test]
 fn metadata_costs_its_share_and_its_space() {
     let share = 0.05;

@@ -96,7 +96,8 @@ fn any_order_of_what_is_under_way_is_safe() {
     assert!(2 * all.failed > all.ran && 20 * all.full < all.ran, "{all:?}");
 }
 
-/// Sends one request and waits for it: its status, where it began, and how long it took in us.
+/// Sends one request and waits for it. Returns its status, where it began, and how long it took in
+/// us.
 fn send(ssd: &mut Ssd, request: Request) -> (Status, u64, f64) {
     let sent = ssd.now();
     ssd.submit(request, 0, sent);

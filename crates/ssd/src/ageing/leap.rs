@@ -1,4 +1,5 @@
-//! A leap: cycles that are not carried out one by one, after a stretch of writes that were.
+//! Leap of a lifetime: cycles that blocks get at once, after a stretch of writes that was carried
+//! out.
 //!
 //! A stretch has shown what the workload writes and erases. A leap repeats that many times at once.
 //! Planes get cycles as they had erases of late. In a plane, blocks in use (erased in the later
@@ -23,17 +24,17 @@ use base::rng::Rng;
 use nand::chip::Chips;
 use nand::geometry::{Block, Geometry, Plane};
 
-/// Blocks of a drive for each that may fail in one leap.
+/// Blocks of a drive for each block that may fail in one leap.
 const BLOCKS_A_FAILURE: usize = 100;
 
-/// State that leaps hand on to the next.
+/// State that a leap hands on to the next one.
 pub(super) struct Leaps {
     rng: Rng,
-    /// By block: cycles with which it fails.
+    /// By block: number of cycles at which it fails.
     lasts: Vec<u32>,
-    /// By block: parts of a cycle that it has not got yet.
+    /// By block: fraction of a cycle that is still to be added.
     rest: Vec<f64>,
-    /// By block: its cycles in the leap under way.
+    /// By block: cycles that the leap under way adds, fractions included.
     shifts: Vec<f64>,
     more: Vec<u32>,
     /// Share of the good blocks that were not in use.
@@ -42,14 +43,14 @@ pub(super) struct Leaps {
 
 /// Outcome of a leap.
 pub(super) struct Leaped {
-    /// Erases that it stands for.
+    /// Erases that the leap stands for.
     pub erases: f64,
     /// The most worn block has all the cycles that it may have.
     pub is_worn: bool,
 }
 
 impl Leaps {
-    /// Of the blocks of a drive.
+    /// Creates the state of a drive before its first leap.
     pub fn new(chips: &Chips, seed: u64) -> Self {
         let geometry = &chips.geometry;
         let blocks = geometry.blocks() as usize;
@@ -63,8 +64,9 @@ impl Leaps {
         }
     }
 
-    /// Leaps by `cycles` of all blocks together, or as far as may be. Blocks in use are those
-    /// erased in the last `recent` erases. No block gets more than `most_cycles`.
+    /// Leaps by `cycles` cycles, summed over all blocks, or by fewer: failures and `most_cycles`
+    /// end a leap early. Blocks in use are those erased in the last `recent` erases. No block gets
+    /// more than `most_cycles`.
     pub fn leap(
         &mut self,
         ssd: &mut Ssd,
@@ -93,7 +95,7 @@ impl Leaps {
         Leaped { erases: self.apply(ssd, fraction), is_worn }
     }
 
-    /// Cycles of each block: `cycles` of all together, by plane as many as of late.
+    /// Shares `cycles` cycles out among the blocks; each plane gets them as it had erases of late.
     fn share_out(&mut self, ssd: &Ssd, blocks: &Blocks, recent: u64, cycles: f64) {
         let (ftl, chips) = (&*ssd.ftl, &ssd.flash.chips);
         let delta = ftl.levels_to();
@@ -151,7 +153,8 @@ impl Leaps {
         shifted.map(|(block, &shift)| value(block, shift)).fold(f64::INFINITY, f64::min)
     }
 
-    /// Blocks that fail before `end` of the leap, and where, in this order.
+    /// Blocks that fail before the fraction `end` of the leap, each with the fraction at which it
+    /// fails, in this order.
     fn failing(&mut self, chips: &Chips, blocks: &Blocks, end: f64) -> Vec<(f64, Block)> {
         let mut failing = Vec::new();
         let by_chance = chips.programs_fail();
@@ -172,7 +175,7 @@ impl Leaps {
         failing
     }
 
-    /// Gives the blocks so much of their cycles: how many in all.
+    /// Gives the blocks this fraction of their cycles, and returns the cycles given in all.
     fn apply(&mut self, ssd: &mut Ssd, fraction: f64) -> f64 {
         self.more.fill(0);
         let mut erases = 0.0;

@@ -17,15 +17,15 @@ use base::units::Hours;
 use base::{Error, Result};
 use nand::geometry::Block;
 
-/// Cycles for which a leap waits for blocks that are to fail, at most: in so many, half are erased.
+/// Most cycles for which a leap waits for blocks that are to fail: in so many, half are erased.
 const WAITING_CYCLES: f64 = 0.5;
 
 /// Goal of the next part of a life, and how it is carried out.
 #[derive(Debug, Clone, Copy)]
 pub struct Goal {
-    /// Cycles of a block on average since the beginning, at which it pauses.
+    /// Mean cycles of a block since the beginning at which the life pauses.
     pub cycles: f64,
-    /// Units written since the beginning, at which it pauses.
+    /// Units written since the beginning at which the life pauses.
     pub units: f64,
     /// Cycles that no block may pass: the life ends there.
     pub most_cycles: Option<u32>,
@@ -46,15 +46,15 @@ pub struct Totals {
     pub programmed_units: f64,
     /// Units moved by collection.
     pub moved_units: f64,
-    /// Blocks erased.
+    /// Blocks erased, in leaps too.
     pub erases: f64,
-    /// Units trimmed.
+    /// Units trimmed by the host.
     pub trimmed_units: f64,
-    /// Calendar time.
+    /// Calendar time since the beginning, in hours.
     pub hours: f64,
     /// Units written by the host that were carried out.
     pub exact_units: f64,
-    /// Leaps.
+    /// Number of leaps so far.
     pub leaps: u64,
 }
 
@@ -77,16 +77,16 @@ pub struct Lifetime {
     totals: Totals,
     /// Totals since the last leap.
     stretch: Totals,
-    /// Cycles after the last leap.
+    /// Mean cycles of a block at the end of the last leap.
     leaped_at: f64,
-    /// Calendar time that the drive does not know yet.
+    /// Calendar time in hours that has passed and that the chips do not know yet.
     hours_left: f64,
     is_worn: bool,
 }
 
 impl Lifetime {
-    /// Of a drive that holds data. Each cycle that is carried out stands for `acceleration` of
-    /// them: 1 is exact.
+    /// Starts the life of a drive that holds data. Each cycle that is carried out stands for
+    /// `acceleration` cycles; 1 is exact.
     pub fn new(ssd: &mut Ssd, acceleration: f64, seed: u64) -> Result<Self> {
         ssd.check_rest()?;
         let place = "accelerate";
@@ -139,8 +139,8 @@ impl Lifetime {
         self.blocks.has_failed.iter().filter(|&&has_failed| has_failed).count()
     }
 
-    /// Share of the blocks that were not in use at the last leap, where static wear levelling may
-    /// mix their data with others; 0 without it.
+    /// Share of the blocks that were not in use at the last leap. Static wear levelling may mix
+    /// their data with others; 0 without it.
     pub fn still(&self, ssd: &Ssd) -> f64 {
         let leaps = self.leaps.as_ref().filter(|_| ssd.ftl.levels_to() > 0);
         leaps.map_or(0.0, |leaps| leaps.still)
@@ -151,8 +151,8 @@ impl Lifetime {
         self.is_worn
     }
 
-    /// Goes on by about `units` units that are carried out: whether the goal is reached, or the
-    /// life is over.
+    /// Carries out about `units` further units. Returns whether the goal is reached or the life is
+    /// over.
     pub fn advance(
         &mut self,
         ssd: &mut Ssd,

@@ -7,7 +7,7 @@ use crate::ftl::contract::{Device, MOST_STREAMS, key_among};
 use crate::ftl::{AHEAD, Ftl, Hint, Key, Lpn, Untimed};
 use base::{Error, Result};
 
-/// Units taken at a time: a drive that takes no more writes gets few of them.
+/// Units taken at a time; few, as a drive that has become read-only gets no more after them.
 const BATCH: usize = 4096;
 
 /// Fewest units in a row that are worth drawing ahead.
@@ -16,9 +16,9 @@ const LEAST: usize = 4 * AHEAD;
 /// A write or a trim of a unit by the host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Touch {
-    /// Writes it, with a hint.
+    /// Write of a unit, with a hint.
     Write(Lpn, Hint),
-    /// Trims it.
+    /// Trim of a unit.
     Trim(Lpn),
 }
 
@@ -30,7 +30,7 @@ impl Touch {
     }
 }
 
-/// Gives the next touches: puts some behind those that are there.
+/// Source of touches: appends the next ones to a list.
 pub(super) type Draw<'a> = &'a mut dyn FnMut(&mut Vec<Touch>) -> Result<()>;
 
 /// Touches that have not reached the FTL.
@@ -38,18 +38,18 @@ pub(super) struct Rows {
     untimed: Untimed,
     queue: Vec<Touch>,
     head: usize,
-    /// By key, where there are few.
+    /// By key: units of its row so far. Empty if there are many keys.
     rows: Vec<Vec<Lpn>>,
-    /// Where there are many.
+    /// Units that wait, each with its key, if there are many keys.
     keyed: Vec<(u32, Lpn)>,
     keys: u32,
     row: usize,
-    /// Units trimmed.
+    /// Units trimmed so far.
     pub trimmed: u64,
 }
 
 impl Rows {
-    /// Of a drive of so many dies.
+    /// Creates empty rows for an FTL on `dies` dies.
     pub fn new(ftl: &dyn Ftl, dies: u32) -> Self {
         let (keys, row) = (ftl.keys(), ftl.row_units() as usize);
         let few = if keys <= MOST_STREAMS { keys } else { 0 };
@@ -65,7 +65,7 @@ impl Rows {
         }
     }
 
-    /// Takes a batch of units: how many.
+    /// Takes a batch of touches from `draw` to the FTL, and returns their number.
     pub fn advance(
         &mut self,
         ftl: &mut dyn Ftl,

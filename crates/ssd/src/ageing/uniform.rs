@@ -8,14 +8,14 @@ use crate::ftl::{Lpn, Untimed};
 use base::rng::Rng;
 use base::{Error, Result};
 
-/// Units written between looks at the flash: a drive that takes no more writes gets few of them.
+/// Units written between looks at the flash; few, as a read-only drive gets no more after them.
 const BATCH: u64 = 1024;
 
 /// An ageing in progress.
 pub struct Ageing {
     untimed: Untimed,
     rng: Rng,
-    /// The units that hold data, where not all do.
+    /// Units that hold data; `None` if all units do.
     some: Option<Vec<u32>>,
     units: u64,
     erases: u64,
@@ -24,8 +24,8 @@ pub struct Ageing {
 }
 
 impl Ageing {
-    /// Of a drive whose blocks are to have `cycles` cycles more on average. What it holds is
-    /// overwritten, and nothing else: refuses a drive that holds nothing.
+    /// Starts an ageing of the blocks by `cycles` cycles on average. Only units that hold data are
+    /// overwritten: refuses a drive that holds none.
     pub fn new(ssd: &Ssd, cycles: u32, seed: u64) -> Result<Self> {
         let ftl = &*ssd.ftl;
         let all = ftl.logical_units();
@@ -55,7 +55,7 @@ impl Ageing {
         self.is_over
     }
 
-    /// Erases so far, and those that are wanted.
+    /// Erases so far, and erases wanted in all.
     pub fn progress(&self) -> (u64, u64) {
         (self.erases, self.wanted)
     }

@@ -6,7 +6,7 @@ use base::Result;
 use nand::chip::Chips;
 use nand::geometry::{Block, Plane};
 
-/// The chips of a drive.
+/// Chips of a drive as the device of untimed work.
 pub(crate) struct Worn<'a> {
     pub chips: &'a mut Chips,
     pub erases: u64,
@@ -42,26 +42,26 @@ const WINDOW_CYCLES: u64 = 4;
 
 /// Account of each block in a lifetime.
 pub(super) struct Blocks {
-    /// Erases that were carried out by the last one of the block.
+    /// By block: value of `erases` at its last erase.
     pub erased_at: Vec<u64>,
-    /// Erases that were carried out.
+    /// Erases carried out so far, of all blocks.
     pub erases: u64,
-    /// By block: erases in every other window, and in those between.
+    /// By block: erases in windows of even number, and in those of odd number.
     counts: [Vec<u32>; 2],
-    /// By plane: those of late, older ones with half of their weight.
+    /// By plane: erases of late; each leap halves the weight of those before it.
     pub of_plane: Vec<f64>,
-    /// It has failed.
+    /// By block: whether it has failed.
     pub has_failed: Vec<bool>,
-    /// It is to fail with its next erase.
+    /// By block: whether it is to fail with its next erase.
     pub is_due: Vec<bool>,
-    /// Blocks that are to, as long as a leap waits for them.
+    /// Blocks that are to fail, as long as a leap waits for them.
     pub due: Vec<Block>,
-    /// Most cycles of a block that was erased.
+    /// Cycles of the most worn block that was erased.
     pub most_cycles: u32,
 }
 
 impl Blocks {
-    /// Of a drive of so many blocks and planes, whose life begins.
+    /// Creates the account of a drive whose life begins.
     pub fn new(blocks: usize, planes: usize) -> Self {
         Self {
             erased_at: vec![0; blocks],
@@ -75,7 +75,7 @@ impl Blocks {
         }
     }
 
-    /// Whether a block is in use: erased in the last so many erases.
+    /// Whether a block is in use: erased within the last `erases` erases.
     pub fn is_used(&self, block: Block, erases: u64) -> bool {
         self.erased_at[block.0 as usize] > self.erases.saturating_sub(erases)
     }
@@ -89,8 +89,8 @@ impl Blocks {
         self.erased_at[block.0 as usize] = self.erases;
     }
 
-    /// How often each of some groups of blocks was erased, relative to the mean of its group, as
-    /// far as that lasts: a deviation that is not found again in the other windows is chance.
+    /// Erase rates of the blocks of each group, relative to the mean of the group, as far as they
+    /// last: a deviation that is not found again in the other windows is chance.
     pub fn rates(&self, groups: &[Vec<Block>]) -> Vec<Vec<f64>> {
         let count =
             |windows: usize, block: &Block| f64::from(self.counts[windows][block.0 as usize]);
@@ -113,25 +113,25 @@ impl Blocks {
         one.iter().zip(other).map(|(a, b)| a.iter().zip(b).map(rate).collect()).collect()
     }
 
-    /// Cycles of a plane's blocks in all, of so many on all planes: planes that hold more data that
-    /// stay are collected more often.
+    /// Part of `cycles` that the blocks of a plane get: planes that hold more data that stay are
+    /// collected more often.
     pub fn share_of(&self, plane: u32, cycles: f64) -> f64 {
         cycles * self.of_plane[plane as usize] / self.of_plane.iter().sum::<f64>()
     }
 
-    /// A leap is over: what was erased before counts less.
+    /// Halves the weight of the erases so far, once a leap is over.
     pub fn forget(&mut self) {
         self.of_plane.iter_mut().for_each(|erases| *erases /= 2.0);
     }
 
-    /// A block is to fail with its next erase.
+    /// Marks a block to fail with its next erase.
     pub fn will_fail(&mut self, block: Block) {
         self.is_due[block.0 as usize] = true;
         self.due.push(block);
     }
 }
 
-/// The chips of a drive whose blocks are kept account of.
+/// Chips of a drive with an account of their blocks.
 pub(super) struct Noted<'a> {
     pub worn: Worn<'a>,
     pub blocks: &'a mut Blocks,

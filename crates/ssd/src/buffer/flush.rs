@@ -23,7 +23,7 @@ impl Default for Flushes {
 }
 
 impl Flushes {
-    /// A slot was taken: its epoch.
+    /// Notes that a slot was taken, and returns its epoch.
     #[inline]
     pub fn hold(&mut self) -> u32 {
         let last = self.held.len() - 1;
@@ -43,18 +43,18 @@ impl Flushes {
         self.held.push_back(0);
     }
 
-    /// Whether nothing is held, and nobody waits.
+    /// Whether no slot is held and no flush waits.
     pub fn is_idle(&self) -> bool {
         self.waiting.is_empty() && self.held[0] == 0
     }
 
-    /// Whether anybody waits.
+    /// Whether a flush request waits.
     #[inline]
     pub fn waiting(&self) -> bool {
         !self.waiting.is_empty()
     }
 
-    /// A flush that is done, each once.
+    /// Next flush request that is done; returns each once.
     #[inline]
     pub fn ready(&mut self) -> Option<u32> {
         if self.waiting.is_empty() || self.held[0] > 0 {

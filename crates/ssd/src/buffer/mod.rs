@@ -12,63 +12,63 @@ pub mod rows;
 use crate::ftl::{Key, Lpn};
 use rows::Rows;
 
-/// No slot, no request.
+/// Number that stands for no slot, no key or no request.
 pub const NONE: u32 = u32::MAX;
 
 /// State of a slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
-    /// Nothing.
+    /// Free slot, which holds no unit.
     Free,
-    /// A page of the map, or the rest of a partly written unit, is being read for it.
+    /// Held while a page of the map, or the rest of a partly written unit, is read.
     Filling,
     /// Waits to be programmed.
     Dirty,
     /// Waits for its predecessor to be programmed.
     Behind,
-    /// Is being programmed.
+    /// Part of a program under way.
     InFlight,
 }
 
 /// The part of a unit that the host did not write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rest {
-    /// Complete: it has been read, or the unit was written whole.
+    /// No rest: the unit was written whole, or the rest has been read.
     None,
-    /// It is still to be read from the flash.
+    /// Rest that is still to be read from the flash.
     OnFlash,
-    /// It could not be read.
+    /// Rest that could not be read: its data are lost.
     Lost,
 }
 
-/// One unit held.
+/// Slot of the buffer: one unit on its way to the flash.
 #[derive(Debug, Clone, Copy)]
 pub struct Slot {
-    /// Which unit.
+    /// Logical unit that the slot holds.
     pub lpn: Lpn,
-    /// Its state.
+    /// State on the way to the flash.
     pub state: State,
     /// The key by which it shares programs with others.
     pub key: Key,
-    /// The part that was not written.
+    /// Part of the unit that the host did not write.
     pub rest: Rest,
-    /// Trimmed since: forget it once it is programmed.
+    /// Whether the unit was trimmed since: its data are dropped once they are programmed.
     pub trimmed: bool,
-    /// Request that waits for it to be durable.
+    /// Request that waits until the data are durable; `NONE` without.
     pub waiter: u32,
-    /// Flush epoch in which it came.
+    /// Flush epoch in which the slot was taken.
     pub epoch: u32,
-    /// Newer data of the same unit, which wait for this one.
+    /// Slot with newer data of the unit, which wait for this one; `NONE` without.
     pub successor: u32,
-    /// Next slot of the list it is in.
+    /// Next slot of the list that the slot is in.
     pub next: u32,
-    /// The one before, of those that wait to be programmed.
+    /// Slot before this one in the list of those that wait to be programmed.
     previous: u32,
     /// Number of the data, where the drive can lose power.
     pub sequence: u64,
 }
 
-/// The buffer.
+/// Write buffer: slots for units, and the order of their programs.
 pub struct Buffer {
     slots: Vec<Slot>,
     free: u32,
@@ -115,13 +115,13 @@ impl Buffer {
         }
     }
 
-    /// Forgets everything.
+    /// Empties the buffer: the data in it are lost.
     pub fn clear(&mut self) {
         let (capacity, rows) = (self.slots.len() as u32, &self.rows);
         *self = Self::new(capacity, rows.keys(), rows.row_units(), rows.dies());
     }
 
-    /// The units held.
+    /// Units held, one for each slot in use.
     pub fn held_units(&self) -> impl Iterator<Item = u32> {
         self.slots.iter().filter(|slot| slot.state != State::Free).map(|slot| slot.lpn.0)
     }
@@ -139,7 +139,7 @@ impl Buffer {
         self.held
     }
 
-    /// A slot.
+    /// Slot with this number.
     #[inline]
     pub fn slot(&mut self, slot: u32) -> &mut Slot {
         &mut self.slots[slot as usize]
@@ -283,8 +283,8 @@ impl Buffer {
         true
     }
 
-    /// A row of a key was sent with room for so many units beside its own: as many of the key's
-    /// stale data give their slots back.
+    /// Frees the slots of up to `room` stale units of a key, after a row with room for as many was
+    /// sent.
     pub fn spend(&mut self, key: Key, room: u32) {
         let list = &mut self.rows.lists[key.0 as usize];
         for _ in 0..room.min(list.stale) {
@@ -310,7 +310,7 @@ impl Buffer {
         }
     }
 
-    /// Brings the units of the next row of a key, of `most` units, in order of their numbers.
+    /// Sorts the units of the next row of a key, of `most` units, by their numbers.
     pub fn sort_dirty(&mut self, key: Key, most: u32) {
         let list = &mut self.rows.lists[key.0 as usize];
         let slots = &mut self.slots;

@@ -56,10 +56,10 @@ const JOB: u32 = 2;
 const ERASE: u32 = 3;
 const CALLED: u32 = 4;
 const OF_DIES: u32 = 5;
-/// In no queue.
+/// Queue number of a key that is in no queue.
 const IDLE: u32 = NONE;
 
-/// All keys.
+/// Lists of all keys, and the queues that the keys wait in.
 #[derive(Debug)]
 pub struct Rows {
     pub(super) lists: Vec<List>,
@@ -72,7 +72,7 @@ pub struct Rows {
 }
 
 impl Rows {
-    /// For `keys` keys, rows of `row_units` units, and `dies` dies.
+    /// Creates empty lists for `keys` keys, rows of `row_units` units, and `dies` dies.
     pub(super) fn new(keys: u32, row_units: u32, dies: u32) -> Self {
         Self {
             lists: vec![List::EMPTY; keys as usize],
@@ -83,7 +83,7 @@ impl Rows {
         }
     }
 
-    /// Number of keys.
+    /// Number of keys, with or without units.
     pub(super) fn keys(&self) -> u32 {
         self.lists.len() as u32
     }
@@ -93,7 +93,7 @@ impl Rows {
         self.row_units
     }
 
-    /// Number of dies.
+    /// Number of dies that keys can wait for.
     pub(super) fn dies(&self) -> u32 {
         self.queues.len() as u32 - OF_DIES
     }
@@ -138,20 +138,20 @@ impl Rows {
         self.waiting > 0
     }
 
-    /// Keys whose row is whole (or is not), and that need not wait.
+    /// Number of keys that need not wait, with a whole row or with a short one.
     #[inline]
     pub fn count(&self, is_whole: bool) -> u32 {
         self.queues[usize::from(!is_whole)].len
     }
 
-    /// The first of them.
+    /// First key that need not wait, with a whole row or with a short one.
     #[inline]
     pub fn first(&self, is_whole: bool) -> Option<Key> {
         let first = self.queues[usize::from(!is_whole)].first;
         (first != NONE).then_some(Key(first))
     }
 
-    /// Units of a key have come or gone: moves it to its queue. A key that waits keeps waiting.
+    /// Moves a key to its queue after units have come or gone. A key that waits keeps waiting.
     #[inline]
     pub(super) fn changed(&mut self, key: u32) {
         let list = self.lists[key as usize];
@@ -172,7 +172,7 @@ impl Rows {
         }
     }
 
-    /// A key has had its turn: others go first.
+    /// Moves a key that has had its turn behind the others of its queue.
     #[inline]
     pub fn turn(&mut self, key: Key) {
         let list = self.lists[key.0 as usize];
@@ -182,7 +182,7 @@ impl Rows {
         }
     }
 
-    /// A key waits.
+    /// Moves a key to the queue of those that wait for an event.
     pub fn wait(&mut self, key: Key, until: Until) {
         self.leave(key.0);
         let queue = match until {
@@ -202,7 +202,8 @@ impl Rows {
         }
     }
 
-    /// A job has done a step: the keys that waited for it wait no longer. Whether there are any.
+    /// A job has done a step: the keys that waited for it wait no longer. Returns whether there
+    /// were any.
     #[inline]
     pub fn wake_job(&mut self) -> bool {
         self.waiting > 0 && self.wake(JOB)
@@ -216,7 +217,7 @@ impl Rows {
         }
     }
 
-    /// A key is called: if it waited for that, it waits no longer. Whether it did.
+    /// Ends the wait of a key that waits to be called. Returns whether it did wait for that.
     pub fn wake_key(&mut self, key: Key) -> bool {
         let list = self.lists[key.0 as usize];
         if list.queue != CALLED {

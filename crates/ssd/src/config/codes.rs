@@ -1,4 +1,4 @@
-//! Codes of a drive: that of `[ecc]`, and those that kinds of chips have of their own.
+//! Error-correcting codes of a drive: the one of `[ecc]`, and those of kinds of chips.
 
 use super::SsdConfig;
 use base::family::Choice;
@@ -11,9 +11,9 @@ use nand::chip::ChipConfig;
 /// A code of a drive, and its decoding.
 #[derive(Debug, Clone)]
 pub struct DriveCode {
-    /// Where it stands: `ecc`, or `chips.NAME.ecc`.
+    /// Section of the configuration that holds this code: `ecc`, or `chips.NAME.ecc`.
     pub section: String,
-    /// What all models share.
+    /// Parameters that all models share.
     pub common: EccConfig,
     /// The model and its parameters.
     pub choice: Choice,
@@ -28,12 +28,12 @@ pub fn within_code(section: &str, mut error: Error) -> Error {
 }
 
 impl SsdConfig {
-    /// The shared parameters of decoding and its model's, of `[ecc]`.
+    /// Parameters of `[ecc]`: those that all models share, and the model with its own.
     pub fn ecc_parts(&self) -> Result<(EccConfig, Choice)> {
         parts(&self.ecc, self.code.as_ref(), &self.chip)
     }
 
-    /// All codes by number: that of `[ecc]`, and those of kinds of chips.
+    /// All codes by number: 0 is that of `[ecc]`, then come those of kinds of chips.
     pub fn codes(&self) -> Result<Vec<DriveCode>> {
         let (common, choice) = self.ecc_parts()?;
         let mut codes = vec![DriveCode { section: "ecc".to_owned(), common, choice }];
@@ -106,7 +106,8 @@ fn completed(code: DriveCode) -> Result<Table> {
     Ok(table)
 }
 
-/// The parts of a table of a code, for pages of these chips; errors call it `ecc`.
+/// Splits the table of a code into the shared parameters and the model with its own, for pages of
+/// `chip`. Errors call the section `ecc`.
 fn parts(
     table: &Table,
     code: Option<&NamedCode>,

@@ -4,13 +4,13 @@ use base::{Error, Result};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The controller's processors.
+/// Processors of the controller: cores, and the time that each command takes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ControllerConfig {
     /// Time of one host command on one core.
     pub command_us: f64,
-    /// Parallel cores.
+    /// Number of cores, which process commands in parallel.
     pub cores: u32,
     /// Further costs of a read.
     #[serde(skip_serializing_if = "CommandCost::is_free")]
@@ -27,8 +27,9 @@ impl Default for ControllerConfig {
     }
 }
 
-/// Costs of a command beside `controller.command_us`: on its core, and delays that keep nobody
-/// else waiting. Units are mapping units, counted also where a request has only a part of one.
+/// Costs of a command beside `controller.command_us`: time on its core, and delays that hold up no
+/// other command. Units are mapping units; a unit counts also where a request has only a part of
+/// it.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct CommandCost {
@@ -38,7 +39,7 @@ pub struct CommandCost {
     pub unit_us: f64,
     /// Delay of the command, in which its core is free for others.
     pub delay_us: f64,
-    /// Such a delay for each unit.
+    /// Delay for each unit, in which the core of the command is free for others.
     pub unit_delay_us: f64,
 }
 

@@ -1,4 +1,4 @@
-//! Kinds of chips in one drive: the dies of each, and what a drive of them costs.
+//! Kinds of chips in one drive: the dies of each kind, and the price of the flash.
 
 use super::SsdConfig;
 use base::params::Table;
@@ -18,7 +18,7 @@ pub struct ChipKind {
     /// Dies of each channel, from the last one on, that are of this kind.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dies_per_channel: Option<u32>,
-    /// The flash.
+    /// Flash chips of this kind: geometry, timing and cells.
     pub chip: ChipConfig,
     /// Error correction of its own, with the keys of `[ecc]`; default: that of `[ecc]`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -39,7 +39,7 @@ pub fn within(section: &str, mut error: Error) -> Error {
 }
 
 impl SsdConfig {
-    /// The chips of each kind, behind the section that they stand in; `chip` comes first.
+    /// Section and chips of each kind; `chip` comes first.
     pub fn kinds(&self) -> Vec<(String, &ChipConfig)> {
         let others = self.chips.iter();
         let others = others.map(|(name, kind)| (format!("chips.{name}.chip"), &kind.chip));
@@ -103,7 +103,7 @@ impl SsdConfig {
         self.flash_bytes_of_kinds().iter().sum()
     }
 
-    /// Price of the flash in dollars; `None` where that of a kind is not known.
+    /// Price of the flash in dollars; `None` if the price of a kind is not known.
     pub fn flash_usd(&self) -> Option<f64> {
         let bytes = self.flash_bytes_of_kinds();
         let of_kind = |(bytes, (_, chip)): (u64, (String, &ChipConfig))| {

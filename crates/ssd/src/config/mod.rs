@@ -22,11 +22,11 @@ use crate::ftl::own::{OwnFtl, STREAMS};
 use crate::recovery::RecoveryConfig;
 use crate::space::gc::GcConfig;
 
-/// How the flash is arranged.
+/// Layout of the drive: channels, dies, capacity and queue depth.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DriveConfig {
-    /// Channels (buses).
+    /// Number of channels; the dies of a channel share its bus.
     pub channels: u32,
     /// Dies on each channel.
     pub dies_per_channel: u32,
@@ -92,8 +92,8 @@ pub struct BufferConfig {
     pub bytes: u64,
     /// Time to move the data of one request into or out of the buffer.
     pub latency_us: f64,
-    /// On by default: data that are overwritten whole in the buffer take no room on flash. If off
-    /// they do, as in a drive whose buffer is a log.
+    /// Data that are overwritten whole in the buffer take no room on flash; on by default. If off,
+    /// they take room, as in a drive whose buffer is a log.
     #[serde(skip_serializing_if = "is_true")]
     pub coalesces: bool,
     /// Flushes and forced writes are acknowledged before their data are on flash, as some cheap
@@ -109,7 +109,7 @@ impl Default for BufferConfig {
 }
 
 impl BufferConfig {
-    /// Refuses a drive that has nothing to lie about.
+    /// Refuses `lies_about_flush` for a drive without a write buffer.
     pub fn check(&self) -> Result<()> {
         if self.lies_about_flush && self.bytes == 0 {
             let problem = "a drive without a write buffer keeps what it acknowledges";
@@ -137,7 +137,7 @@ pub struct RefreshConfig {
     /// Patrol reads: pages of each block, of all types and of rows that lie apart, other rows at
     /// each patrol; 0 is all pages.
     pub patrol_pages: u32,
-    /// Dies that rewrite blocks at the same time; those of other dies wait.
+    /// Number of dies that rewrite blocks at the same time; blocks of other dies wait.
     pub at_once: u32,
 }
 
@@ -193,39 +193,42 @@ pub struct AgeConfig {
     pub temperature_c: Option<f64>,
 }
 
-/// A whole drive.
+/// Configuration of a whole drive: a section for each of its parts.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SsdConfig {
     /// Seed of every random stream.
     #[serde(default = "one")]
     pub seed: u64,
-    /// How the flash is arranged.
+    /// Layout of the drive: channels, dies, capacity and queue depth.
     pub drive: DriveConfig,
-    /// The controller's processors.
+    /// Processors of the controller: cores, and the time that each command takes.
     #[serde(default)]
     pub controller: ControllerConfig,
-    /// Link and host.
+    /// Link to the host, and the host's own time for each request.
     #[serde(default)]
     pub host: HostConfig,
-    /// The flash.
+    /// Flash chips: geometry, timing and cells of every die that `chips` does not take.
     pub chip: ChipConfig,
-    /// Further kinds of chips, by a name of one's own: the dies that each takes are not `chip`.
+    /// Further kinds of chips, by a name of your choice. Each takes its share of the dies; the
+    /// others are `chip`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub chips: BTreeMap<String, ChipKind>,
-    /// Where data live: `name`, the shared parameters, and the member's own.
+    /// Flash translation layer, which maps logical addresses to flash pages: `name`, the shared
+    /// parameters, and the member's own.
     #[schemars(with = "serde_json::Value")]
     pub ftl: Choice,
-    /// Which block to reclaim, and when.
+    /// Garbage collection: the policy that chooses victim blocks, and when collection starts.
     #[schemars(with = "serde_json::Value")]
     pub gc: Choice,
-    /// Which command goes next.
+    /// Scheduler: the order of the flash commands that wait for a die or a bus.
     #[schemars(with = "serde_json::Value")]
     pub scheduler: Choice,
-    /// What to do when decoding fails.
+    /// Read retry: the further reads of a page whose decoding has failed.
     #[schemars(with = "serde_json::Value")]
     pub retry: Choice,
-    /// What the drive writes for its start-up after a power cut, and reads then.
+    /// Recovery from a power cut: the records that the drive writes for its start-up, and reads
+    /// then.
     #[serde(default = "no_recovery", skip_serializing_if = "is_no_recovery")]
     #[schemars(with = "serde_json::Value")]
     pub recovery: Choice,
@@ -236,17 +239,17 @@ pub struct SsdConfig {
     #[serde(skip)]
     #[schemars(skip)]
     pub code: Option<NamedCode>,
-    /// The FTL, where it is not of the roster: `ftl` names it, and has its facts.
+    /// FTL from outside the roster, if any; `ftl` then holds its name and its facts.
     #[serde(skip)]
     #[schemars(skip)]
     pub own_ftl: Option<OwnFtl>,
-    /// Write buffer.
+    /// DRAM write buffer: its size, its latency, and when it acknowledges a flush.
     #[serde(default)]
     pub buffer: BufferConfig,
     /// Refresh and patrol reads.
     #[serde(default, skip_serializing_if = "RefreshConfig::is_default")]
     pub refresh: RefreshConfig,
-    /// State at the start.
+    /// State of the flash at the start of a run.
     #[serde(default)]
     pub age: AgeConfig,
 }
@@ -328,8 +331,8 @@ impl SsdConfig {
         Ok(self)
     }
 
-    /// The same drive with an FTL of one's own in the place of that of the roster, whose shared
-    /// parameters it takes over. Hooks take over the parameters of `page` too.
+    /// Drive with `own` as its FTL, in the place of the member of the roster. It takes over the
+    /// shared parameters of `ftl`; hooks take over the parameters of `page` too.
     pub fn with_own_ftl(mut self, own: OwnFtl) -> Result<Self> {
         let (common, member) = self.ftl_parts()?;
         if own.is_page && member.name != "page" {
@@ -381,7 +384,7 @@ impl SsdConfig {
         self.check_codewords()
     }
 
-    /// Bytes of a mapping unit: as asked for, or the smaller of 4096 and the page.
+    /// Bytes of a mapping unit: `ftl.unit_bytes`, or the smaller of 4096 and the page if that is 0.
     pub fn drive_unit_bytes(&self) -> u32 {
         let asked =
             self.ftl.params.get("unit_bytes").and_then(toml::Value::as_integer).unwrap_or(0);

@@ -16,7 +16,7 @@ pub struct Durable {
 }
 
 impl Durable {
-    /// Of `units` units without data.
+    /// Creates the account of `units` units without data.
     pub fn new(units: usize) -> Self {
         Self {
             versions: vec![vec![(0, 0)]; units],
@@ -41,7 +41,7 @@ impl Durable {
         self.flushes.insert(flush, self.completions);
     }
 
-    /// It is complete.
+    /// A flush is complete: all that it covers is durable.
     pub fn flush_done(&mut self, flush: u64) {
         let covered = self.flushes.remove(&flush).unwrap_or(0);
         self.flushed = self.flushed.max(covered);

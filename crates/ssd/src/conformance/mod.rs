@@ -29,7 +29,7 @@ use serde::Serialize;
 use storm::Storm;
 use tally::Tally;
 
-/// What an FTL has gone through.
+/// Work that an FTL has gone through in a check.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Passed {
     /// Drives of different shapes.
@@ -55,7 +55,7 @@ pub struct Check {
     passed: Passed,
 }
 
-/// What a drive is refused for that has too little spare.
+/// Keys that an error names where a drive has too little spare.
 pub const SPARE: [&str; 3] =
     ["ftl.overprovisioning", "chip.geometry.blocks_per_plane", "age.pe_cycles"];
 
@@ -65,18 +65,19 @@ const STEPS: u32 = 1000;
 const REQUESTS: u64 = 4000;
 
 impl Check {
-    /// In `storms` of each kind on each drive; `sets` are laid over the parameters of the drives.
+    /// Creates a check in `storms` storms of each kind on each drive; `sets` are laid over the
+    /// parameters of the drives.
     pub fn new(own: OwnFtl, sets: &[String], storms: u64) -> Result<Self> {
         small_config(sets)?;
         Ok(Self { own, sets: sets.to_vec(), storms, done: 0, passed: Passed::default() })
     }
 
-    /// What it has gone through so far.
+    /// Work that the FTL has gone through so far.
     pub fn passed(&self) -> &Passed {
         &self.passed
     }
 
-    /// Goes on by a part: whether it is over.
+    /// Does the next part of the check. Returns whether the check is over.
     pub fn advance(&mut self) -> Result<bool> {
         let (storm, part) = (self.done / 3, self.done % 3);
         let shapes = SHAPES.len() as u64;

@@ -13,11 +13,11 @@ use base::rng::Rng;
 
 /// A drive in a storm, whose power is cut again and again.
 pub struct Cuts {
-    /// The storm.
+    /// Storm on the drive whose power is cut.
     pub storm: Storm,
     config: SsdConfig,
     rng: Rng,
-    /// Cuts so far, and those of them that came while the drive started up.
+    /// Cuts so far, those during a start-up included.
     pub cuts: u64,
     /// Cuts during a start-up.
     pub second_cuts: u64,
@@ -27,11 +27,11 @@ pub struct Cuts {
     pub restored_units: u64,
 }
 
-/// Events between two cuts, at most.
+/// Most events between two cuts.
 const MOST_EVENTS: u64 = 4000;
 
 impl Cuts {
-    /// On a drive of this configuration, with this seed.
+    /// Creates a storm on a drive of this configuration, with this seed.
     pub fn new(config: &SsdConfig, seed: u64) -> Result<Self> {
         let storm = Storm::new(Ssd::new(config, 1 << 32)?, seed);
         let rng = Rng::stream(seed, "cuts");
@@ -46,7 +46,7 @@ impl Cuts {
         })
     }
 
-    /// Goes on until the power has been cut so often.
+    /// Goes on until the power has been cut `cuts` times in all.
     pub fn run(&mut self, cuts: u64) -> Result<()> {
         while self.cuts < cuts {
             let events = self.rng.below(MOST_EVENTS);
@@ -93,7 +93,7 @@ impl Cuts {
         Ok(())
     }
 
-    /// Starts up, for so many events at most: whether it is not over by then.
+    /// Starts up, for `most` events at most. Returns whether the start-up is still under way.
     fn start_up(&mut self, most: u64) -> Result<bool> {
         let mut events = 0;
         while events < most {

@@ -19,17 +19,17 @@ use base::{Result, Time, counts};
 use nand::geometry::Block;
 use std::ops::Range;
 
-/// Soft reads that are counted separately.
+/// Levels of soft reads that are counted separately.
 pub const MOST_LEVELS: usize = 8;
 
-/// Where the data of a unit are.
+/// Place of a unit's data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UnitPlace {
     /// In the write buffer.
     Buffer,
-    /// On the flash.
+    /// On the flash, in a block of this die.
     Flash {
-        /// Which die.
+        /// Number of the die.
         die: u32,
         /// Age of the oldest data of its block, where the chip knows of any.
         minutes: Option<u32>,
@@ -47,7 +47,7 @@ pub struct ControllerCounts {
     pub buffer_hits: u64,
     /// Units rewritten in the buffer before they were programmed.
     pub coalesced: u64,
-    /// Writes that somebody waits for.
+    /// Writes with the hint that somebody waits for them.
     pub urgent_writes: u64,
     /// Times a write found the buffer full.
     pub stalls: u64,
@@ -55,7 +55,7 @@ pub struct ControllerCounts {
     pub fills: u64,
     /// Units trimmed that held data.
     pub trimmed: u64,
-    /// Codewords decoded.
+    /// Codewords read, each counted at its first decode.
     pub codewords: u64,
     /// Codewords that failed at the first attempt.
     pub hard_failures: u64,
@@ -63,17 +63,17 @@ pub struct ControllerCounts {
     pub retries: u64,
     /// Soft reads of pages, by level from the first.
     pub soft_reads: [u64; MOST_LEVELS],
-    /// Codewords decoded again after either.
+    /// Codewords decoded again after a further hard or soft read.
     pub further_decodes: u64,
-    /// Page reads given up.
+    /// Page reads given up as uncorrectable.
     pub uncorrectable: u64,
     /// Wrong bits of first reads.
     pub raw_bit_errors: u64,
     /// Iterations of all decodes, where the model knows of any.
     pub iterations: u64,
-    /// Codewords encoded.
+    /// Codewords encoded for programs.
     pub encoded: u64,
-    /// Refresh and patrol.
+    /// Counts of refresh and patrol.
     pub refresh: RefreshCounts,
 }
 
@@ -99,7 +99,7 @@ counts!(ControllerCounts {
 });
 
 impl ControllerCounts {
-    /// Those of codewords that were read.
+    /// Counts of the codewords that were read.
     pub(super) fn of_codes(&self) -> CodeCounts {
         CodeCounts {
             codewords: self.codewords,
@@ -145,7 +145,7 @@ impl Ssd {
         self.begin_upkeep();
     }
 
-    /// Lets `hours` pass at once: all that is stored is older by them.
+    /// Lets `hours` pass at once: all stored data become older by them.
     pub fn age(&mut self, hours: Hours) {
         self.flash.chips.age(hours);
         self.look_again();
@@ -171,7 +171,7 @@ impl Ssd {
         self.versions = Some(Versions::new(units, self.queue_depth()));
     }
 
-    /// Keeps versions of all data, and what happens to units, from now on.
+    /// Keeps versions of all data, and events of units, from now on.
     pub fn keep_history(&mut self) {
         self.keep_payload();
         if let Some(versions) = &mut self.versions {
@@ -179,7 +179,8 @@ impl Ssd {
         }
     }
 
-    /// What has happened to units since the last call, in order (with `keep_history`).
+    /// Moves the events of units since the last call to the end of `log`, in order (with
+    /// `keep_history`).
     pub fn take_history(&mut self, log: &mut Vec<(u32, Happened)>) {
         if let Some(versions) = &mut self.versions {
             versions.take_log(log);
@@ -202,7 +203,7 @@ impl Ssd {
         self.unreadable.as_ref().map_or(&[], |unreadable| unreadable.of(slot))
     }
 
-    /// Where the data of a unit are: `None` where it holds none.
+    /// Place of a unit's data; `None` if it holds none.
     pub fn place_of_unit(&self, unit: u32) -> Option<UnitPlace> {
         if self.is_in_buffer(unit) {
             return Some(UnitPlace::Buffer);
@@ -213,7 +214,7 @@ impl Ssd {
         Some(UnitPlace::Flash { die, minutes: self.flash.chips.data_minutes(block) })
     }
 
-    /// What the FTL has done since the start of the run.
+    /// Counts of the FTL since the start of the run.
     pub fn ftl_counts(&self) -> FtlCounts {
         let counts = self.ftl.counts();
         match &self.power {
@@ -254,7 +255,7 @@ impl Ssd {
         u64::from(self.flash.chips.summary_pages() / self.flash.chips.first().pages_per_program)
     }
 
-    /// Where every physical unit is accounted for (slow).
+    /// Physical units by state: mapped, free, invalid or bad (slow).
     pub fn occupancy(&self) -> Occupancy {
         self.ftl.occupancy()
     }
@@ -264,7 +265,7 @@ impl Ssd {
         self.ftl.wear()
     }
 
-    /// That of the good blocks of a kind of chips (slow).
+    /// Wear of the good blocks of a kind of chips (slow).
     pub fn wear_of_kind(&self, number: usize) -> Wear {
         let chips = &self.flash.chips;
         let is_its = |&block: &Block| {
@@ -285,7 +286,7 @@ impl Ssd {
         u64::from(self.flash.chips.geometry.units())
     }
 
-    /// Records a span of the host's.
+    /// Records a span of the host in the timeline.
     #[inline]
     pub fn span(&mut self, track: Track, index: u32, kind: SpanKind, start: Time, end: Time) {
         self.flash.timeline.record(track, index, kind, start, end);
@@ -301,27 +302,27 @@ impl Ssd {
         self.flash.blame = Some(Box::new(Blame::new(self.queue_depth())));
     }
 
-    /// What requests wait for, where it is kept.
+    /// Account of what requests wait for, if it is kept.
     pub fn blame(&self) -> Option<&Blame> {
         self.flash.blame.as_deref()
     }
 
-    /// What happened when.
+    /// Timeline of the drive, with the spans recorded so far.
     pub fn timeline(&self) -> &Timeline {
         &self.flash.timeline
     }
 
-    /// What the flash has done.
+    /// Counts of flash operations so far.
     pub fn flash_counts(&self) -> &FlashCounts {
         &self.flash.counts
     }
 
-    /// What the controller has done.
+    /// Counts of the controller so far.
     pub fn counts(&self) -> &ControllerCounts {
         &self.counts
     }
 
-    /// Where the time of each die went.
+    /// Time of each die by kind of work.
     pub fn die_times(&self) -> Vec<DieTimes> {
         self.flash.die_times(self.now())
     }
@@ -336,8 +337,8 @@ impl Ssd {
         self.failures.lost.count()
     }
 
-    /// When a block had failed and its plane had none to spare: all writes that came from then on
-    /// were refused.
+    /// Time from which all writes are refused: a block had failed, and its plane had none to spare.
+    /// `None` while writes are taken.
     pub fn read_only_at(&self) -> Option<Time> {
         (self.failures.read_only_at != Time::NEVER).then_some(self.failures.read_only_at)
     }
@@ -352,17 +353,17 @@ impl Ssd {
         self.codes.encoders_busy(self.now())
     }
 
-    /// What was done with codewords of a kind of chips, of a drive with several.
+    /// Counts of the codewords of a kind of chips, of a drive with several.
     pub fn code_counts_of_kind(&self, number: usize) -> CodeCounts {
         self.codes.counts_of_kind(number)
     }
 
-    /// Events so far.
+    /// Number of events scheduled so far.
     pub fn events(&self) -> u64 {
         self.events.scheduled()
     }
 
-    /// Whether there is more to happen than simulated time is good for.
+    /// Whether events are left that lie beyond the limit of simulated time.
     pub fn is_out_of_time(&self) -> bool {
         self.events.is_pending()
     }
@@ -397,7 +398,7 @@ impl Ssd {
         self.ftl.bytes_per_unit()
     }
 
-    /// Dies in all.
+    /// Number of dies of the drive.
     pub fn dies(&self) -> u32 {
         self.flash.chips.geometry.dies
     }

@@ -15,18 +15,18 @@ use base::{Time, counts};
 use nand::energy::{EnergyUse, OperationTimes};
 use nand::geometry::Die;
 
-/// What a drive has done up to a moment, or between two.
+/// Activity of a drive up to a moment, or between two.
 #[derive(Debug, Clone)]
 pub struct Activity {
     /// Time that has passed.
     pub time: Time,
-    /// What the controller has done.
+    /// Counts of the controller.
     pub controller: ControllerCounts,
-    /// What the FTL has done.
+    /// Counts of the FTL.
     pub ftl: FtlCounts,
-    /// What the flash has done.
+    /// Counts of flash operations.
     pub flash: FlashCounts,
-    /// Where the time of each die went.
+    /// Time of each die by kind of work.
     pub dies: Vec<DieTimes>,
     /// Busy and idle time of each channel.
     pub channels: Vec<(Time, Time)>,
@@ -36,11 +36,11 @@ pub struct Activity {
     pub decoders_busy: Time,
     /// Busy time of all encoders together.
     pub encoders_busy: Time,
-    /// What was done with codewords of each kind of chips, of a drive with several.
+    /// Counts of the codewords of each kind of chips, of a drive with several.
     pub codes: Vec<CodeCounts>,
-    /// What was written for a start-up, of a drive with recovery.
+    /// Counts of what was written for a start-up, of a drive with recovery.
     pub power: Option<PowerCounts>,
-    /// What its zones have gone through, of a drive with zones.
+    /// Counts of commands on zones, of a drive with zones.
     pub zones: Option<ZoneCounts>,
     /// Energy that the dies of each kind of chips have used.
     pub energy: Vec<EnergyUse>,
@@ -82,7 +82,7 @@ impl Activity {
 }
 
 impl Ssd {
-    /// What the drive has done since its run began.
+    /// Activity of the drive since its run began.
     pub fn activity(&self) -> Activity {
         let now = self.now();
         let kinds = 0..self.flash.chips.kinds().count();
@@ -105,19 +105,19 @@ impl Ssd {
         }
     }
 
-    /// Cores of the controller.
+    /// Number of cores of the controller.
     pub fn cores(&self) -> usize {
         self.front.cores()
     }
 
-    /// Energy that patrol reads have used, in the array and on the bus.
+    /// Energy that patrol reads have used, in the array and on the bus, in microjoules.
     pub fn patrol_energy_uj(&self) -> f64 {
         let RefreshCounts { patrol_array, patrol_bus, .. } = self.counts.refresh;
         let times = OperationTimes { read: patrol_array, bus: patrol_bus, ..Default::default() };
         self.flash.chips.first().energy.of(&times).total_uj()
     }
 
-    /// Energy that all decoders have used.
+    /// Energy that all decoders have used, in microjoules.
     pub fn ecc_energy_uj(&self) -> f64 {
         self.codes.energy_uj(self.counts.iterations)
     }

@@ -13,11 +13,11 @@ struct Cost {
     unit_delay: Time,
 }
 
-/// Costs of all kinds.
+/// Costs of all kinds of commands.
 pub(super) struct Costs {
     read: Cost,
     write: Cost,
-    /// Of all other commands.
+    /// Time of all other commands on a core.
     others: Time,
     unit_bytes: u64,
 }

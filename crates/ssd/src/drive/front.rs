@@ -8,16 +8,16 @@ use crate::config::SsdConfig;
 use base::units::PerByte;
 use base::{Time, counts};
 
-/// A request in the drive.
+/// Queue slot of the drive: a request and its progress.
 #[derive(Clone, Copy)]
 pub(super) struct Slot {
-    /// What its completion will tell, as far as it is known.
+    /// Completion of the request, as far as it is known.
     pub(super) done: Completion,
-    /// Flash commands, buffer slots or pages of the map that it waits for.
+    /// Number of flash commands, buffer slots or pages of the map that the request waits for.
     pub(super) pending: u32,
     /// Writes: the next unit to enter the buffer.
     pub(super) cursor: u32,
-    /// Some of its data came from the buffer.
+    /// Some data of the request came from the buffer.
     pub(super) hit: bool,
 }
 
@@ -33,17 +33,17 @@ impl Slot {
 /// Busy time of the host interface.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct FrontTimes {
-    /// Of all cores of the controller together.
+    /// Busy time of all cores of the controller together.
     pub cores: Time,
-    /// Of the link, with data of writes.
+    /// Busy time of the link, with data of writes.
     pub link_in: Time,
-    /// Of the link, with data of reads.
+    /// Busy time of the link, with data of reads.
     pub link_out: Time,
 }
 
 counts!(FrontTimes { cores, link_in, link_out });
 
-/// Queue slots, cores and link.
+/// Host interface: queue slots, cores and link.
 pub(super) struct Front {
     pub(super) slots: Vec<Slot>,
     free_slots: Vec<u32>,
@@ -88,18 +88,18 @@ impl Front {
         }
     }
 
-    /// How many cores there are.
+    /// Number of cores of the controller.
     pub(super) fn cores(&self) -> usize {
         self.cores.servers()
     }
 
-    /// A request in the drive.
+    /// Queue slot with this number.
     #[inline]
     pub(super) fn slot(&mut self, slot: u32) -> &mut Slot {
         &mut self.slots[slot as usize]
     }
 
-    /// What the request in a slot asks for.
+    /// Request that a slot holds.
     #[inline]
     pub(super) fn request(&self, slot: u32) -> Request {
         self.slots[slot as usize].done.request
@@ -111,7 +111,8 @@ impl Front {
         self.free_slots.push(slot);
     }
 
-    /// Data of a request cross the link to the host, from `now` on: when they are there.
+    /// Sends data of a request over the link to the host, from `now` on. Returns when they are
+    /// there.
     #[inline]
     pub(super) fn send_out(&mut self, now: Time, bytes: u64) -> Time {
         let crossing = self.link_request + self.link.time(bytes);
@@ -119,7 +120,7 @@ impl Front {
         end + self.link_latency
     }
 
-    /// Requests in the drive.
+    /// Number of requests in the drive.
     #[inline]
     pub(super) fn outstanding(&self) -> usize {
         if self.is_closed { 0 } else { self.slots.len() - self.free_slots.len() }
@@ -153,7 +154,7 @@ impl Ssd {
         self.front.slots.len() as u32
     }
 
-    /// Requests in the drive.
+    /// Number of requests in the drive.
     #[inline]
     pub fn outstanding(&self) -> usize {
         self.front.outstanding()
@@ -199,7 +200,7 @@ impl Ssd {
         slot
     }
 
-    /// The request that was completed in `slot`: there until the next submission.
+    /// Completion of the request in `slot`, kept until the next submission.
     #[inline]
     pub fn completed(&self, slot: u32) -> &Completion {
         &self.front.slots[slot as usize].done

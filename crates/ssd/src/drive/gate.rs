@@ -7,20 +7,20 @@ use crate::ftl::Job;
 use crate::ftl::contract::MOST_STREAMS;
 use nand::geometry::Die;
 
-/// Which dies may take host data.
+/// Dies that may take host data.
 pub(super) struct Gate {
     /// Dies with a host program under way, or with collection that must catch up with their last.
     occupied: DieSet,
-    /// Of those the ones whose program is done: collection is behind.
+    /// Occupied dies whose program is done: collection is behind.
     held: DieSet,
-    /// By stream, of the others: those that may take data, and those that must be collected first.
-    /// Keys beyond the streams share one.
+    /// By stream: free dies that may take data, and dies that must be collected first. Keys beyond
+    /// the streams share one.
     writable: Vec<DieSet>,
     blocked: Vec<DieSet>,
 }
 
 impl Gate {
-    /// For `dies` dies, all free, and data of `keys` keys.
+    /// Creates a gate of `dies` dies, all free, for data of `keys` keys.
     pub(super) fn new(dies: u32, keys: u32) -> Self {
         let streams = if keys <= MOST_STREAMS { keys as usize } else { 1 };
         Self {
@@ -76,8 +76,8 @@ impl Gate {
 }
 
 impl Ssd {
-    /// The host program of a die is done. The die may take another, unless its collection is at
-    /// work and behind.
+    /// Ends the host program of a die. Returns whether the die may take another: it may not while
+    /// its collection is at work and behind.
     pub(super) fn vacate(&mut self, die: Die) -> bool {
         if self.jobs.is_busy(Job::of(die)) && !self.ftl.keeps_pace(die) {
             self.gate.held.insert(die);
@@ -101,8 +101,7 @@ impl Ssd {
         self.gate.held.contains(die) && self.vacate(die)
     }
 
-    /// None of the free dies takes data of this key: they are set aside until they have been
-    /// collected.
+    /// Sets the free dies aside until they have been collected, as none takes data of this key.
     pub(super) fn set_aside(&mut self, key: u32) {
         let stream = self.gate.stream(key);
         while let Some(die) = self.gate.writable[stream].next_from(0) {

@@ -14,11 +14,11 @@ use nand::geometry::Die;
 pub(crate) struct Idle {
     /// Internal work runs in idle times.
     is_used: bool,
-    /// They begin so long after the last request.
+    /// Idle times begin so long after the last request.
     after: Time,
-    /// When the last request was complete.
+    /// Time at which the last request was complete.
     since: Time,
-    /// An event will look whether one has begun.
+    /// An event is scheduled that looks whether an idle time has begun.
     is_watched: bool,
 }
 

@@ -26,7 +26,7 @@ enum Waiter {
     Trim { slot: u32, first: u32, end: u32 },
 }
 
-/// Somebody in the list of a page that is being read.
+/// Entry in the list of those who wait for a page.
 #[derive(Clone, Copy)]
 struct Listed {
     waiter: Waiter,
@@ -47,7 +47,7 @@ pub(super) struct MapReads {
     by_page: HashMap<Lpn, u32>,
     fetches: Pool<Fetch>,
     listed: Pool<Listed>,
-    /// Those who wait for a step of an internal job instead.
+    /// Waiters for a step of an internal job.
     parked: Vec<Waiter>,
 }
 
@@ -127,7 +127,7 @@ impl Ssd {
         self.trimmed(slot);
     }
 
-    /// Somebody waits for what `known` says.
+    /// Lets a waiter wait for what `known` asks for: a page, or a step of an internal job.
     fn wait_for_map(&mut self, known: Known, waiter: Waiter) {
         match known {
             Known::Read(page) | Known::Mispredicted(page) => {

@@ -76,41 +76,41 @@ use write::Writer;
 use zones::ZoneCommands;
 pub use zones::ZoneCounts;
 
-/// Where the time of a request went. What is left of its latency are controller, buffer and link,
-/// and programs of its data that failed.
+/// Parts of a request's latency. The rest of it is spent in the controller, the buffer and the
+/// link, and on programs of its data that failed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Parts {
     /// Waiting for a die, a bus or a decoder.
     pub queue: Time,
-    /// In the array.
+    /// Time of the array: reads or programs.
     pub flash: Time,
-    /// On a bus.
+    /// Time of transfers on a bus.
     pub bus: Time,
-    /// In a decoder.
+    /// Time in decoders or encoders.
     pub ecc: Time,
 }
 
-/// A completed request.
+/// Result of a completed request.
 #[derive(Debug, Clone, Copy)]
 pub struct Completion {
-    /// What the host gave with it.
+    /// Token that the host gave with the request.
     pub token: u32,
-    /// The request.
+    /// Request that was completed; the offset of an append is the place of its data.
     pub request: Request,
-    /// When it arrived in the host's queue.
+    /// Time at which the request arrived in the host's queue.
     pub arrival: Time,
-    /// When the drive took it.
+    /// Time at which the drive took the request.
     pub start: Time,
-    /// Where its time went, along its slowest flash command.
+    /// Parts of its latency, along the flash command that ended last.
     pub parts: Parts,
-    /// Some of its data could not be corrected, or the drive takes none any more, or it was refused
-    /// with a status.
+    /// Whether the request failed: some of its data could not be corrected, the drive takes none
+    /// any more, or it was refused with a status.
     pub failed: bool,
-    /// Why a zoned drive has refused it.
+    /// Reason for which a zoned drive has refused the request.
     pub status: Status,
 }
 
-/// What happened next.
+/// Event of a drive that its caller is told of.
 #[derive(Debug)]
 pub enum Step {
     /// The request in this slot is complete: [`Ssd::completed`] tells of it.
@@ -123,7 +123,7 @@ pub enum Step {
     Idle,
 }
 
-/// What a drive is put together from.
+/// Parts that a drive is put together from.
 pub(crate) struct DriveParts {
     pub flash: Flash,
     pub ftl: Box<dyn Ftl>,
@@ -136,10 +136,10 @@ pub(crate) struct DriveParts {
     pub kept: Kept,
 }
 
-/// A drive.
+/// Solid-state drive: its parts, its counts and its clock.
 pub struct Ssd {
     pub(crate) events: EventQueue,
-    /// When refresh or patrol is due next.
+    /// Time at which refresh or patrol is due next.
     pub(crate) upkeep_at: Time,
     pub(crate) flash: Flash,
     pub(crate) ftl: Box<dyn Ftl>,
@@ -153,11 +153,11 @@ pub struct Ssd {
     idle: Idle,
     pub(crate) failures: Failures,
     pub(crate) counts: ControllerCounts,
-    /// What is stored, where tests want to know.
+    /// Versions of stored units, where tests want to know.
     pub(crate) versions: Option<Versions>,
-    /// What reads could not get back, where the host wants to know.
+    /// Bytes that reads could not get back, where the host wants to know.
     pub(crate) unreadable: Option<Unreadable>,
-    /// What a drive with a recovery keeps for its start-up.
+    /// State of recovery: power, log and copies. `None` for a drive without recovery.
     power: Option<Box<Power>>,
     /// Commands on zones, where the FTL has any.
     zones: Option<Box<ZoneCommands>>,
@@ -202,7 +202,7 @@ impl Ssd {
         Ok(ssd)
     }
 
-    /// Simulated time.
+    /// Present time of the simulation.
     #[inline]
     pub fn now(&self) -> Time {
         self.events.now()
@@ -214,7 +214,7 @@ impl Ssd {
         self.units.capacity_bytes()
     }
 
-    /// When something happens next, if nothing is asked for before.
+    /// Time at which something happens next, if nothing is asked for before.
     pub fn next_time(&self) -> Option<Time> {
         let next = self.events.next_time().filter(|&next| next < Time::LIMIT)?;
         Some(next.min(self.upkeep_at))
@@ -230,7 +230,8 @@ impl Ssd {
         self.events.push(time.max(self.now()), event::of(event::WAKE, token));
     }
 
-    /// Brings near what `request` will look up, if there is time before it is submitted.
+    /// Prefetches the map entry that `request` will look up, if there is time before it is
+    /// submitted.
     #[inline]
     pub fn prefetch(&self, request: &Request) {
         if let Some(lpn) = self.units.lpn_at(request.offset) {
@@ -238,7 +239,8 @@ impl Ssd {
         }
     }
 
-    /// Brings near what lies behind that, once `prefetch` has had time to act.
+    /// Prefetches the block that holds the older data of `request`, once `prefetch` has had time to
+    /// act.
     #[inline]
     pub fn prefetch_blocks(&self, request: &Request) {
         if let Some(lpn) = self.units.lpn_at(request.offset)
@@ -294,14 +296,14 @@ impl Ssd {
         None
     }
 
-    /// The rule that the firmware broke, if it did: the run is void.
+    /// Error about a rule that the firmware broke, if it did: the run is void then.
     pub fn fault(&mut self) -> Result<()> {
         // What the FTL says is the cause, what was seen of it the consequence.
         let of_flash = self.flash.fault.take();
         self.ftl.fault().or(of_flash).map_or(Ok(()), Err)
     }
 
-    /// The promise that the FTL has broken if requests wait and nothing is under way.
+    /// Error about a promise that the FTL has broken, if requests wait and nothing is under way.
     pub fn stalled(&mut self) -> Result<()> {
         self.ftl.stalled().map_or(Ok(()), Err)
     }
@@ -370,7 +372,7 @@ impl Ssd {
         }
     }
 
-    /// Starts collecting a die, if it wants that and is not at it.
+    /// Starts the collection of a die, if the FTL wants it and it is not under way.
     #[inline]
     pub(crate) fn start_collect(&mut self, die: Die) {
         self.start_job(Job::of(die));

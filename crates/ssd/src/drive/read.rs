@@ -28,13 +28,13 @@ pub(crate) struct Earlier {
 }
 
 impl Earlier {
-    /// Of a read that begins.
+    /// Time of a read that begins: nothing is spent yet.
     #[inline]
     pub(crate) fn nothing(now: Time) -> Self {
         Self { queued: now, array: Time::ZERO, bus: Time::ZERO, ecc: Time::ZERO }
     }
 
-    /// The same, and what a page of the map took that had to be read first.
+    /// Adds the time of a page of the map that had to be read first.
     #[inline]
     pub(super) fn and(self, map: &Command) -> Self {
         let Self { queued, array, bus, ecc } = self;
@@ -174,7 +174,7 @@ impl Ssd {
         self.flash.submit(&mut self.events, index);
     }
 
-    /// A read that has not been sent to its die.
+    /// Creates a read that is not sent to its die yet.
     #[inline]
     fn hold_read(
         &mut self,
@@ -205,7 +205,7 @@ impl Ssd {
         index
     }
 
-    /// A transfer of a read is in the controller: to the decoders, if it was the last.
+    /// A transfer of a read is in the controller. The last one of a read takes it to the decoders.
     #[inline(never)]
     pub(super) fn arrived(&mut self, index: u32) {
         let now = self.now();
@@ -287,7 +287,7 @@ impl Ssd {
         self.reader.luck.of(&self.flash.chips, &self.codes.at(code).words, first, number)
     }
 
-    /// The codewords of a read that have failed, once there is more of them.
+    /// Decodes the failed codewords of a read again, with what a further read has brought.
     fn decode_again(
         &mut self,
         code: usize,
@@ -309,8 +309,8 @@ impl Ssd {
         self.reader.failed.keep(failed, words);
     }
 
-    /// One codeword takes the decoder that is free first. `end` is when the last one is done, and
-    /// how long that took.
+    /// Gives a codeword to the decoder that is free first. `end` is the time at which the last
+    /// codeword is done, and how long its decoding took.
     #[inline]
     fn take_decoder(
         &mut self,
@@ -346,8 +346,8 @@ impl Ssd {
         }
     }
 
-    /// Keeps what a read of the host has found, as it left the die: while a decoder is at it,
-    /// its place may be erased and written again.
+    /// Notes the versions that a read of the host has found, when its data left the die: while they
+    /// are decoded, their place may be erased and written again.
     #[cold]
     fn note_found(&mut self, index: u32) {
         if let Some(versions) = &mut self.versions
@@ -360,7 +360,7 @@ impl Ssd {
         }
     }
 
-    /// The data of units that a request has read were lost before.
+    /// Notes units of a request as unreadable whose data were lost before.
     #[cold]
     fn note_lost(&mut self, slot: u32, first: u32, units: u32) {
         let Some(unreadable) = &mut self.unreadable else { return };
@@ -371,7 +371,7 @@ impl Ssd {
         }
     }
 
-    /// A read is given up: keeps which bytes its request has asked for in vain.
+    /// Notes the bytes that a request has asked for in vain, as its read is given up.
     #[cold]
     fn note_unreadable(&mut self, index: u32) {
         let Command { owner, die, ppn, lpn, units, failed, .. } = self.flash.commands[index];
@@ -445,7 +445,7 @@ impl Ssd {
         self.read_part_done(slot);
     }
 
-    /// After a failed decode: round again as the policy says. False when the page is given up.
+    /// Reads a page again after a failed decode, as the policy says; false if the page is given up.
     fn read_again(&mut self, index: u32) -> bool {
         let command = self.flash.commands[index];
         let code = self.codes.number(&self.flash.chips, command.die);
@@ -480,7 +480,7 @@ impl Ssd {
         true
     }
 
-    /// A page of this block could not be read. Too many of them, and the block is retired.
+    /// Notes a page that could not be read. A block with too many of them is retired.
     fn note_given_up(&mut self, command: &Command) {
         let limit = self.reader.retry.retire_after();
         if limit == 0 {
@@ -527,7 +527,7 @@ impl Ssd {
         true
     }
 
-    /// One of the things that a read waits for is there; the last one sends the data to the host.
+    /// A part of a read is there; with the last one, the data go to the host.
     #[inline]
     pub(super) fn read_part_done(&mut self, slot: u32) {
         let request = self.front.slot(slot);

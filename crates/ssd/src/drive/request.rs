@@ -3,15 +3,15 @@
 use crate::ftl::Hint;
 pub use crate::ftl::contract::Status;
 
-/// Requests start and end on multiples of this.
+/// Bytes of a sector: requests start and end on multiples of it.
 pub const SECTOR_BYTES: u64 = 512;
 
-/// What a request wants.
+/// Operation that a request asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Op {
     /// Return the newest data.
     Read,
-    /// Replace the data.
+    /// Replace the data by those of the host.
     Write,
     /// Forget the data (discard, deallocate).
     Trim,
@@ -31,7 +31,7 @@ pub enum Op {
 }
 
 impl Op {
-    /// All of them, in the order in which arrays by operation are laid out.
+    /// All operations, in the order in which arrays by operation are laid out.
     pub const ALL: [Self; 9] = [
         Self::Read,
         Self::Write,
@@ -44,23 +44,23 @@ impl Op {
         Self::ZoneClose,
     ];
 
-    /// Whether it brings data.
+    /// Whether the operation brings data.
     #[inline]
     pub const fn writes(self) -> bool {
         matches!(self, Self::Write | Self::ZoneAppend)
     }
 
-    /// Whether it is known to zoned drives alone.
+    /// Whether the operation is known to zoned drives alone.
     pub const fn is_of_zones(self) -> bool {
         self as u8 >= Self::ZoneAppend as u8
     }
 
-    /// Whether it changes the state of a zone, and brings no data.
+    /// Whether the operation changes the state of a zone, and brings no data.
     pub const fn manages(self) -> bool {
         self as u8 > Self::ZoneAppend as u8
     }
 
-    /// Its name in tables, columns and JSON.
+    /// Name of the operation in tables, columns and JSON.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Read => "read",
@@ -79,13 +79,13 @@ impl Op {
 /// One request, as a host sends it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Request {
-    /// What is wanted.
+    /// Operation: read, write, trim, flush, or a command on a zone.
     pub op: Op,
     /// Write only: force unit access, acknowledge when durable.
     pub fua: bool,
     /// Host hint: data of one stream dies together; 0 where the host says nothing.
     pub stream: u8,
-    /// Somebody waits for it: see `ftl.fast_pages`.
+    /// Host hint: somebody waits for this write; see `ftl.fast_pages`.
     pub is_urgent: bool,
     /// First byte, a multiple of [`SECTOR_BYTES`].
     pub offset: u64,
@@ -99,12 +99,12 @@ impl Request {
         Self { op, fua: false, stream: 0, is_urgent: false, offset, length }
     }
 
-    /// Hint to the FTL about its data.
+    /// Hint to the FTL about the data of the request.
     pub const fn hint(&self) -> Hint {
         Hint { stream: self.stream, is_urgent: self.is_urgent }
     }
 
-    /// A flush.
+    /// Flush request, with offset and length 0.
     pub const FLUSH: Self = Self::new(Op::Flush, 0, 0);
 
     /// One past the last byte; `None` where that is beyond 64 bits.

@@ -9,19 +9,19 @@ use base::Time;
 #[derive(Debug, Clone)]
 pub struct Stage {
     free_at: Vec<Time>,
-    /// When all of them are: whoever takes no time need not look for one then.
+    /// Time at which all servers are free: a request that takes no time need not look for one then.
     all_free_at: Time,
     busy: Time,
 }
 
 impl Stage {
-    /// `servers` idle servers.
+    /// Creates a stage of `servers` idle servers.
     pub fn new(servers: u32) -> Self {
         let free_at = vec![Time::ZERO; servers as usize];
         Self { free_at, all_free_at: Time::ZERO, busy: Time::ZERO }
     }
 
-    /// Serves a request that arrives `now` for `time`: which server, from when to when.
+    /// Serves a request that arrives `now` for `time`. Returns the server, the start and the end.
     #[inline]
     pub fn serve(&mut self, now: Time, time: Time) -> (usize, Time, Time) {
         if time == Time::ZERO && self.all_free_at <= now {
@@ -55,7 +55,7 @@ impl Stage {
         self.all_free_at = self.all_free_at.min(now);
     }
 
-    /// Servers.
+    /// Number of servers of the stage.
     pub fn servers(&self) -> usize {
         self.free_at.len()
     }

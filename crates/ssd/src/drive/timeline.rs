@@ -2,25 +2,25 @@
 
 use base::Time;
 
-/// Which kind of part a span belongs to.
+/// Kind of part that a span belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Track {
     /// A host queue (job).
     Host = 0,
-    /// A channel's bus.
+    /// Bus of a channel, by channel.
     Channel = 1,
-    /// A die's array.
+    /// Array of a die, by die.
     Die = 2,
-    /// A decoder.
+    /// Decoder, numbered over all codes.
     Decoder = 3,
-    /// An encoder.
+    /// Encoder, numbered over all codes.
     Encoder = 4,
     /// A die whose chip is replaced.
     Exchange = 5,
 }
 
-/// What a span shows. The names are those of [`SPAN_NAMES`].
+/// Kind of work that a span shows. The names are those of [`SPAN_NAMES`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum SpanKind {
@@ -32,7 +32,7 @@ pub enum SpanKind {
     CollectRead = 2,
     /// Program of moved data.
     CollectProgram = 3,
-    /// Erase.
+    /// Erase of blocks of a die.
     Erase = 4,
     /// Suspending a program or an erase.
     Suspend = 5,
@@ -40,23 +40,23 @@ pub enum SpanKind {
     DataOut = 6,
     /// Data to the die.
     DataIn = 7,
-    /// Decoding.
+    /// Decoding of one codeword.
     Decode = 8,
     /// A read request, from arrival to completion.
     HostRead = 9,
-    /// A write request.
+    /// A write request, from arrival to completion.
     HostWrite = 10,
-    /// A trim.
+    /// A trim, from arrival to completion.
     HostTrim = 11,
-    /// A flush.
+    /// A flush, from arrival to completion.
     HostFlush = 12,
     /// Array read of a soft read, for host or collection.
     SoftRead = 13,
     /// Data of a soft read from the die.
     SoftOut = 14,
-    /// Decoding after a soft read.
+    /// Decoding of one codeword after a soft read.
     SoftDecode = 15,
-    /// Encoding.
+    /// Encoding of one codeword.
     Encode = 16,
     /// Array read of a page of the map.
     MapRead = 17,
@@ -68,13 +68,13 @@ pub enum SpanKind {
     MergeProgram = 20,
     /// Array read of data that are refreshed.
     RefreshRead = 21,
-    /// Program of these.
+    /// Program of data that are refreshed.
     RefreshProgram = 22,
     /// Array read of a patrol.
     PatrolRead = 23,
-    /// From the withdrawal of a die to its new chip.
+    /// Exchange of a die, from its withdrawal to its new chip.
     Exchange = 24,
-    /// A command on a zone.
+    /// A command on a zone, from arrival to completion.
     HostZone = 25,
 }
 
@@ -108,18 +108,18 @@ pub const SPAN_NAMES: [&str; 26] = [
     "host zone command",
 ];
 
-/// Something that took time somewhere.
+/// Span of time in which a part of the drive was at work.
 #[derive(Debug, Clone, Copy)]
 pub struct Span {
-    /// From.
+    /// Time at which the span begins.
     pub start: Time,
-    /// To.
+    /// Time at which the span ends.
     pub end: Time,
-    /// Which kind of part.
+    /// Kind of part that was at work.
     pub track: Track,
-    /// Which one of them.
+    /// Number of the part among those of its kind.
     pub index: u32,
-    /// What it was.
+    /// Kind of work that the span shows.
     pub kind: SpanKind,
 }
 
@@ -134,12 +134,12 @@ pub struct Timeline {
 }
 
 impl Timeline {
-    /// Records nothing until a limit is set.
+    /// Creates a timeline that records nothing.
     pub fn off() -> Self {
         Self::default()
     }
 
-    /// Records the first `limit` spans that begin at `from` or later.
+    /// Creates a timeline that records the first `limit` spans that begin at `from` or later.
     pub fn new(limit: usize, from: Time) -> Self {
         Self { spans: Vec::new(), limit, from, dropped: 0 }
     }
@@ -163,7 +163,7 @@ impl Timeline {
         }
     }
 
-    /// What has been recorded.
+    /// Spans that have been recorded.
     pub fn spans(&self) -> &[Span] {
         &self.spans
     }

@@ -1,4 +1,4 @@
-//! Units of the drive: the unit of a byte, and their number.
+//! Mapping units of the drive: their number, and the unit of a byte.
 
 use crate::ftl::Lpn;
 use std::ops::Range;
@@ -8,12 +8,13 @@ use std::ops::Range;
 pub(crate) struct Units {
     logical: u32,
     pub(super) bytes: u64,
-    /// Its power of two, where it is one: every request asks for its units several times.
+    /// Binary logarithm of `bytes`, if that is a power of two: every request asks for its units
+    /// several times.
     shift: Option<u32>,
 }
 
 impl Units {
-    /// `logical` units of `bytes` bytes.
+    /// Creates `logical` units of `bytes` bytes each.
     pub(super) fn new(logical: u32, bytes: u32) -> Self {
         let shift = bytes.is_power_of_two().then(|| bytes.trailing_zeros());
         Self { logical, bytes: bytes.into(), shift }
@@ -28,7 +29,7 @@ impl Units {
         }
     }
 
-    /// The same, if the drive has it.
+    /// Unit that holds a byte; `None` beyond the end of the drive.
     #[inline]
     pub(super) fn lpn_at(&self, byte: u64) -> Option<Lpn> {
         let unit = self.at(byte);
@@ -47,7 +48,7 @@ impl Units {
         start..start + self.bytes
     }
 
-    /// Bytes of all of them.
+    /// Bytes of all units together.
     #[inline]
     pub(super) fn capacity_bytes(&self) -> u64 {
         u64::from(self.logical) * self.bytes

@@ -30,7 +30,7 @@ pub(super) struct Writer {
     is_write_back: bool,
     /// Data that are rewritten before their program take no room on flash.
     coalesces: bool,
-    /// Nothing is acknowledged later because it is to be durable.
+    /// Flushes and forced writes are acknowledged before their data are durable.
     pub(super) lies: bool,
     row_units: u32,
     keys: u32,
@@ -39,7 +39,7 @@ pub(super) struct Writer {
     durable_waits: u32,
     /// Zones are being finished: their last rows may be short.
     pub(super) sends_tails: bool,
-    /// The drive itself waits for that: what it restores after a power cut.
+    /// The drive itself waits for its buffer, to restore data after a power cut.
     pub(super) is_restoring: bool,
     /// Writes that wait for room in the buffer.
     pub(super) stalled: VecDeque<u32>,
@@ -47,12 +47,12 @@ pub(super) struct Writer {
     lpns: Vec<Lpn>,
 }
 
-/// What came of asking for a place for a row.
+/// Outcome of sending a row.
 enum Sent {
     Yes,
-    /// No die takes it.
+    /// No die takes the row.
     No,
-    /// It waits, others may go.
+    /// The row waits; rows of other keys may go.
     Waits,
 }
 
@@ -84,7 +84,7 @@ impl Writer {
         }
     }
 
-    /// Forgets what the buffer holds, and who waits.
+    /// Forgets the data of the buffer, and who waits for them.
     pub(super) fn forget(&mut self) {
         self.buffer.clear();
         (self.flushes, self.durable_waits) = (Flushes::default(), 0);
@@ -98,7 +98,7 @@ impl Writer {
         self.durable_waits > 0 || self.flushes.waiting() || self.is_restoring
     }
 
-    /// Whether a request waits for that, or for room in the buffer.
+    /// Whether a request waits for data of the buffer to be on flash, or for room in the buffer.
     #[inline]
     fn is_urgent(&self) -> bool {
         self.is_awaited() || !self.stalled.is_empty()
@@ -325,7 +325,7 @@ impl Ssd {
         }
     }
 
-    /// Rows whose keys the FTL calls wait no longer: whether there are any.
+    /// Wakes the rows whose keys the FTL calls. Returns whether there are any.
     #[inline]
     pub(super) fn wake_called(&mut self) -> bool {
         self.writer.buffer.rows.has_waiting() && self.wake_those_called()
@@ -404,7 +404,8 @@ impl Ssd {
         Sent::Yes
     }
 
-    /// The rest of a program carries stale data of its key. If it fails, nobody misses them.
+    /// Spends the rest of a program on stale data of its key. Nobody misses these data if the
+    /// program fails.
     #[cold]
     fn spend_stale(&mut self, key: Key, program: &Program) {
         let Program { mode, page, planes, die, units, .. } = *program;
@@ -418,7 +419,7 @@ impl Ssd {
         self.program_copy(program, owner, from, NONE);
     }
 
-    /// The same of data that may be in the die: `copy` is their number there.
+    /// Programs data that may be in the die: `copy` is the number of their copy there, or `NONE`.
     pub(super) fn program_copy(&mut self, program: Program, owner: Owner, from: Ppn, copy: u32) {
         // The class follows the frontier and not the owner: what garbage collection puts into a
         // host frontier must keep that frontier's order.
@@ -661,8 +662,8 @@ impl Ssd {
         }
     }
 
-    /// Data of the host, from this slot on, are to be programmed elsewhere: all of them, those that
-    /// were trimmed meanwhile too, as if it were the first time.
+    /// Returns the data of a failed program of the host to the buffer, from slot `first` on: all of
+    /// them, those that were trimmed meanwhile too, as if it were the first time.
     #[cold]
     fn write_elsewhere(&mut self, program: &Program, first: u32) {
         self.ftl.not_programmed(program, Carried::Host);
@@ -677,7 +678,7 @@ impl Ssd {
         self.drain_buffer();
     }
 
-    /// A unit holds nothing any more.
+    /// Unmaps a unit, which holds no data any more.
     pub(super) fn unmap(&mut self, lpn: Lpn) {
         self.ftl.trim(lpn);
         self.failures.lost.remove(lpn);

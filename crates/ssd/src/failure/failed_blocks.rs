@@ -10,7 +10,7 @@ use crate::ftl::Program;
 use nand::geometry::Block;
 
 impl Ssd {
-    /// A program is done. Gives up its blocks that have failed: whether there are any.
+    /// Gives up the blocks of a finished program that have failed. Returns whether there are any.
     #[inline]
     pub(crate) fn take_failures(&mut self, program: &Program) -> bool {
         self.flash.chips.programs_fail() && self.give_up_failed(program)

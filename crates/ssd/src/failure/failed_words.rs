@@ -9,9 +9,9 @@ use crate::flash::command::NONE;
 /// A codeword that has failed.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FailedWord {
-    /// Which one of its read.
+    /// Number of the codeword in its read.
     pub word: u32,
-    /// Its luck.
+    /// Luck of the codeword, 0 to 1, which decides its outcome at every level.
     pub luck: f64,
 }
 
@@ -53,13 +53,13 @@ impl FailedWords {
         if list == NONE { &[] } else { &self.lists[list as usize] }
     }
 
-    /// Words in a list.
+    /// Number of words in a list.
     #[inline]
     pub fn count(&self, list: u32) -> u32 {
         self.words(list).len() as u32
     }
 
-    /// Ends a list.
+    /// Ends a list, with the words that are still in it.
     pub fn release(&mut self, list: &mut u32) {
         if *list != NONE {
             self.lists[*list as usize].clear();

@@ -17,7 +17,7 @@ pub(crate) struct GivenUp {
 }
 
 impl GivenUp {
-    /// Notes a page, up to `most` of them: how many the block has.
+    /// Notes a page of a block, up to `most` of them, and returns how many the block has.
     #[cold]
     pub(crate) fn note(&mut self, block: Block, page: Programmed, most: u32) -> u32 {
         let pages = self.pages.entry(block.0).or_default();

@@ -14,7 +14,7 @@ pub(crate) struct LostUnits {
 }
 
 impl LostUnits {
-    /// How many there are.
+    /// Number of lost units.
     pub(crate) fn count(&self) -> u64 {
         self.count
     }

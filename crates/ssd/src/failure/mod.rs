@@ -29,7 +29,8 @@ pub(crate) struct Failures {
     pub(crate) lost: LostUnits,
     /// Pages that could not be read, by block.
     pub(crate) given_up: GivenUp,
-    /// From when on the drive takes no writes: a block has failed, and its plane had none to spare.
+    /// Time from which the drive takes no writes: a block has failed, and its plane had none to
+    /// spare. `NEVER` before that.
     pub(crate) read_only_at: Time,
     /// Blocks that are read too often.
     pub(crate) reclaim: ReadReclaim,
@@ -52,14 +53,14 @@ impl State for Failures {
 }
 
 impl Failures {
-    /// None yet.
+    /// Creates the failures of a drive that has none yet.
     pub(crate) fn new(reclaim: ReadReclaim, refresh: Refresh) -> Self {
         let (lost, given_up) = (LostUnits::default(), GivenUp::default());
         let doomed = BTreeSet::new();
         Self { lost, given_up, read_only_at: Time::NEVER, reclaim, refresh, doomed }
     }
 
-    /// A block has a new one in its place.
+    /// Forgets the failures of a block that has a new one in its place.
     pub(crate) fn replaced(&mut self, block: Block) {
         self.reclaim.erased(block);
         self.refresh.replaced(block);
@@ -67,12 +68,12 @@ impl Failures {
         self.doomed.remove(&block.0);
     }
 
-    /// The drive takes no writes from `now` on, if it did before.
+    /// Makes the drive read-only from `now` on, if it is not already.
     pub(crate) fn set_read_only(&mut self, now: Time) {
         self.read_only_at = self.read_only_at.min(now);
     }
 
-    /// Time begins anew.
+    /// Stops refresh and moves past times to zero, as the clock begins anew.
     pub(crate) fn restart_clock(&mut self) {
         self.refresh.stop();
         if self.is_read_only() {

@@ -16,11 +16,11 @@ use nand::geometry::Block;
 /// The limits from which on a block is reclaimed, and the blocks that are being reclaimed.
 #[derive(Debug, Clone)]
 pub(crate) struct ReadReclaim {
-    /// Pages read of its block since the erase.
+    /// Page reads of a block since its erase from which on it is reclaimed; `u32::MAX` is never.
     reads: u32,
-    /// Rounds of reading it again.
+    /// Retry rounds of a page from which on its block is reclaimed; `u8::MAX` is never.
     rounds: u8,
-    /// So many blocks at the same time.
+    /// Most blocks that are reclaimed at the same time.
     at_once: usize,
     /// Blocks that the FTL is to move, and that are not erased yet.
     under_way: Vec<Block>,
@@ -34,7 +34,7 @@ impl State for ReadReclaim {
 }
 
 impl ReadReclaim {
-    /// As `gc` says. Refuses rounds that `retry` never reads.
+    /// Takes the limits of `gc`. Refuses more rounds than `retry` ever reads.
     pub(crate) fn new(gc: &GcConfig, retry: &dyn Retry) -> Result<Self> {
         let rounds = (0..gc.reclaim_rounds).take_while(|&i| retry.after_failure(i).is_some());
         let most = rounds.count();
@@ -65,7 +65,7 @@ impl ReadReclaim {
 }
 
 impl Ssd {
-    /// A read that was not for collection is done.
+    /// Notes a read that was not for collection, and has its block rewritten if that is due.
     #[inline]
     pub(crate) fn note_read(&mut self, index: u32, corrected: bool) {
         let command = &self.flash.commands[index];

@@ -15,9 +15,8 @@ use nand::geometry::{Block, Die, Geometry};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
-/// Blocks that a plane needs whose `share` of data takes so many, and that keeps `held` blocks free
-/// or open. As in `capacity::logical_units`: one block more must be dead, or there is nothing to
-/// gain anywhere.
+/// Blocks that a plane needs: `share` for its data, `held` that are kept free or open, and one
+/// more. As in `capacity::logical_units`, this one must be dead, or collection has nothing to gain.
 pub fn least_blocks(share: u32, held: u32) -> u32 {
     share + held + 1
 }
@@ -35,9 +34,9 @@ pub struct Retirement {
 }
 
 impl Retirement {
-    /// Of a drive of `logical_units` that keeps `held` blocks of each plane free or open. Refuses
-    /// one that has lost too many blocks already: some of the `bad` ones have failed since the
-    /// drive was made.
+    /// Creates the retirement of a drive of `logical_units` that keeps `held` blocks of each plane
+    /// free or open. Refuses a drive that has lost too many blocks already: some of the `bad` ones
+    /// have failed since it was made.
     pub fn new(geometry: &Geometry, bad: &[bool], logical_units: u32, held: u32) -> Result<Self> {
         let least = least_blocks(share_blocks(geometry, logical_units), held);
         let left = good_blocks(geometry, bad);
@@ -58,7 +57,7 @@ impl Retirement {
         })
     }
 
-    /// From now on each plane gives up blocks only as long as `least` are left.
+    /// Lets each plane give up blocks, from now on, only as long as `least` are left.
     pub fn keep(&mut self, geometry: &Geometry, least: u32) {
         let left = good_blocks(geometry, &self.doomed).into_iter();
         self.spare = left.map(|left| left.saturating_sub(least)).collect();
@@ -90,7 +89,7 @@ impl Retirement {
         self.doomed[block.0 as usize]
     }
 
-    /// A doomed block of `die` is full.
+    /// Notes that a doomed block of `die` is full: its data wait to be moved off.
     pub fn wait(&mut self, die: Die, block: Block) {
         self.waiting[die.0 as usize].push_back(block);
     }
@@ -101,7 +100,7 @@ impl Retirement {
         !self.waiting[die.0 as usize].is_empty()
     }
 
-    /// The next such block: it waits no longer, and is moved off.
+    /// Takes the next block of `die` whose data are to be moved off; it is being moved from now on.
     pub fn next(&mut self, die: Die) -> Option<Block> {
         let next = self.waiting[die.0 as usize].pop_front();
         self.moving[die.0 as usize] = next;
@@ -114,9 +113,9 @@ impl Retirement {
         self.moving[die.0 as usize].is_some()
     }
 
-    /// A block has been erased: whether that was its last time. A doomed block that was collected
-    /// for other reasons goes if it `can_go`, and is used once more where others count on what
-    /// collecting it gives.
+    /// Notes the erase of a block. Returns whether the block leaves with it. A doomed block that
+    /// was collected for other reasons leaves if it `can_go`; it is used once more where others
+    /// count on what collecting it gives.
     #[inline]
     pub fn has_left(&mut self, die: Die, block: Block, can_go: bool) -> bool {
         let moving = &mut self.moving[die.0 as usize];

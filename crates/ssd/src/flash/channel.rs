@@ -12,7 +12,7 @@ use nand::energy::Operation;
 use nand::geometry::Die;
 
 pub(crate) struct ChannelState {
-    /// The bus is taken until then.
+    /// Time up to which the bus is taken.
     pub(crate) free_at: Time,
     /// Die whose data are moving.
     pub(crate) active: u32,
@@ -23,7 +23,7 @@ pub(crate) struct ChannelState {
 }
 
 impl ChannelState {
-    /// Takes the bus for `time`, from now or from when it is free: the start.
+    /// Takes the bus for `time`, from now or from when it is free. Returns the start.
     #[inline]
     pub(crate) fn book(&mut self, now: Time, time: Time) -> Time {
         let start = now.max(self.free_at);
@@ -33,7 +33,7 @@ impl ChannelState {
         start
     }
 
-    /// Whether data are moving, or wait.
+    /// Whether data are moving on the bus, or wait for it.
     pub(crate) fn has_data(&self) -> bool {
         self.active != NONE || self.queues.waiting() != 0
     }
@@ -47,7 +47,7 @@ impl ChannelState {
 }
 
 impl Flash {
-    /// Books the command cycles of `count` commands on the die's bus: when they are over.
+    /// Books the command cycles of `count` commands on the die's bus. Returns their end.
     #[inline(always)]
     pub(crate) fn book_commands(&mut self, now: Time, die: Die, count: u64) -> Time {
         let time = self.chips.of_die(die).timing.command * count;
@@ -156,7 +156,7 @@ impl Flash {
         }
     }
 
-    /// How the transfer of a read is shown.
+    /// Span of a read's transfer in the timeline.
     fn data_out_span(&self, die: Die) -> SpanKind {
         let index = self.dies[die.0 as usize].output;
         if self.commands[index].level > 0 { SpanKind::SoftOut } else { SpanKind::DataOut }

@@ -5,10 +5,10 @@ use crate::ftl::Job;
 use base::Time;
 use nand::geometry::{Die, Ppn};
 
-/// No command, no die.
+/// Number that stands for no command or no die.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// Of a read whose data the die keeps.
+/// Value of [`Command::copy`] of a read whose data the die keeps.
 pub(crate) const KEPT: u32 = NONE - 1;
 
 /// The operation of a command.
@@ -25,7 +25,7 @@ pub enum Kind {
 /// Who waits for a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Owner {
-    /// A host request.
+    /// Host request, by its slot.
     Request(u32),
     /// A buffer slot that holds part of a unit.
     Fill(u32),
@@ -33,20 +33,20 @@ pub enum Owner {
     Job(Job),
     /// An internal job: its moves from `first` on are programmed.
     Moves {
-        /// Which job.
+        /// Job whose moves are programmed.
         job: Job,
         /// The first move that the program carries.
         first: u32,
     },
-    /// Those who wait for a page of the map, by their number there.
+    /// Requests that wait for a page of the map, by the number of the list that they wait in.
     Map(u32),
     /// The buffer slots linked from this one.
     Slots(u32),
     /// The log of the drive: the record of this number.
     Log(u32),
-    /// A start-up.
+    /// Start-up of the drive, which scans the flash.
     Scan,
-    /// A patrol.
+    /// Patrol, which reads pages to find errors.
     Patrol,
     /// A read that this one is a further part of: a soft read has two.
     PartOf(u32),
@@ -69,18 +69,18 @@ pub enum Purpose {
     Fold,
 }
 
-/// A flash command.
+/// Flash command: an operation of a die, its place, and its times so far.
 #[derive(Debug, Clone, Copy)]
 pub struct Command {
-    /// The operation.
+    /// Operation of the die: read, program or erase.
     pub kind: Kind,
-    /// Its class for the scheduler.
+    /// Class of the command for the scheduler.
     pub class: Class,
-    /// The die.
+    /// Die that carries the command out.
     pub die: Die,
-    /// Who waits for it.
+    /// Owner that waits for the command.
     pub owner: Owner,
-    /// The kind of data.
+    /// Kind of data that the command moves.
     pub purpose: Purpose,
     /// Reads: the first unit.
     pub ppn: Ppn,
@@ -105,13 +105,13 @@ pub struct Command {
     pub senses: u8,
     /// Transfers still to come, those of its further parts included.
     pub transfers: u8,
-    /// How far the references are moved.
+    /// Shift of the references, in volts.
     pub shift_v: f32,
     /// Codewords that have failed so far: a list of the reader's failed words.
     pub failed: u32,
     /// Bit error rate of the best hard read.
     pub rber: f64,
-    /// When it was first asked for.
+    /// Time at which the command was first asked for.
     pub queued: Time,
     /// Array time so far.
     pub array: Time,
@@ -163,7 +163,7 @@ impl Command {
         }
     }
 
-    /// Whether it is a patrol read.
+    /// Whether the command is a patrol read.
     #[inline]
     pub(crate) fn is_patrol(&self) -> bool {
         self.owner == Owner::Patrol
@@ -185,10 +185,10 @@ impl Command {
     }
 }
 
-/// A command that came out done.
+/// Operation that an event has completed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Done {
-    /// Nothing yet.
+    /// No operation is complete yet.
     Nothing,
     /// All data of this read are in the controller.
     Arrived(u32),
@@ -214,7 +214,7 @@ impl Fifo {
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
 pub(crate) struct Queues {
-    /// Which classes have something waiting: one bit for each.
+    /// Classes that have something waiting: one bit for each.
     waiting: u32,
     lists: [Fifo; CLASSES],
 }
@@ -232,7 +232,7 @@ impl Queues {
         self.lists[class].head
     }
 
-    /// Appends an entry: the one that it follows, to be linked to it, or `NONE`.
+    /// Appends an entry. Returns the entry before it, which the caller links to it, or `NONE`.
     #[inline]
     pub(crate) fn push(&mut self, class: usize, entry: u32) -> u32 {
         self.waiting |= 1 << class;
@@ -244,7 +244,7 @@ impl Queues {
         before
     }
 
-    /// Puts an entry first: the one that follows it, or `NONE`.
+    /// Puts an entry first. Returns the entry that follows it, or `NONE`.
     pub(crate) fn push_front(&mut self, class: usize, entry: u32) -> u32 {
         self.waiting |= 1 << class;
         let list = &mut self.lists[class];

@@ -34,27 +34,27 @@ pub(crate) struct Sources {
 }
 
 impl Sources {
-    /// None yet.
+    /// Sources without any page.
     pub(crate) const NONE: Self = Self { pages: [Ppn::NONE; MOST], count: 0 };
 
-    /// One more.
+    /// Adds the page with this first unit.
     pub(crate) fn push(&mut self, first_unit: Ppn) {
         self.pages[usize::from(self.count)] = first_unit;
         self.count += 1;
     }
 
-    /// The first unit of each.
+    /// First unit of each page.
     pub(crate) fn pages(&self) -> &[Ppn] {
         &self.pages[..usize::from(self.count)]
     }
 }
 
-/// How data stay on the chip.
+/// Way in which data are copied on the chip.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Way {
-    /// The program senses them, and takes their errors over.
+    /// The program senses the pages, and takes their bit errors over.
     Unchecked,
-    /// The controller has read them: it sends so many bytes that it has corrected.
+    /// The controller has read the pages: it sends this many bytes that it has corrected.
     Checked(u32),
 }
 
@@ -67,7 +67,7 @@ struct Copy {
     rber: [f64; MOST],
 }
 
-/// Programs of the kind, and what the page registers hold.
+/// Copies under way, and the pages that the page registers hold.
 pub(crate) struct Copyback {
     under_way: Pool<Copy>,
     /// By plane: the page that was sensed last, where nothing has been programmed since.
@@ -75,24 +75,24 @@ pub(crate) struct Copyback {
 }
 
 impl Copyback {
-    /// Of a drive with these planes.
+    /// Creates empty page registers for a drive with these planes.
     pub(crate) fn new(geometry: &Geometry) -> Self {
         let registers = vec![NONE; geometry.planes() as usize];
         Self { under_way: Pool::with_capacity(64), registers }
     }
 
-    /// The number of a program that is to come.
+    /// Begins a copy, and returns the number that its program names.
     pub(crate) fn begin(&mut self, sources: Sources, way: Way) -> u32 {
         self.under_way.insert(Copy { sources, way, rber: [0.0; MOST] })
     }
 
-    /// A page is sensed.
+    /// Notes that a page was sensed into the register of its plane.
     #[inline]
     pub(crate) fn sensed(&mut self, geometry: &Geometry, block: Block, ppn: Ppn) {
         self.registers[geometry.plane_of(block).0 as usize] = geometry.page_index(ppn);
     }
 
-    /// Data of a program go to the registers of these planes.
+    /// Notes that data of a program go to the registers of these planes.
     pub(crate) fn loaded(&mut self, geometry: &Geometry, blocks: &[Block]) {
         for &block in blocks {
             self.registers[geometry.plane_of(block).0 as usize] = NONE;
@@ -107,7 +107,7 @@ impl Copyback {
         })
     }
 
-    /// The power is gone.
+    /// Forgets all copies and registers, as the power is gone.
     pub(crate) fn cut(&mut self) {
         self.under_way.clear();
         self.registers.fill(NONE);
@@ -272,7 +272,7 @@ pub(crate) fn check(
 }
 
 impl Flash {
-    /// Keeps what copies of this kind need. Before anything is written.
+    /// Keeps the state that copies of this kind need. To be called before anything is written.
     pub(crate) fn keep_copies(&mut self, policy: Policy) {
         if policy != Policy::Off {
             self.copyback = Some(Box::new(Copyback::new(&self.chips.geometry)));

@@ -43,27 +43,27 @@ pub(crate) struct Suspended {
     pub(crate) since: Time,
 }
 
-/// What every read and write needs comes first, in three lines of the cache, up to its share of
-/// `times`.
+/// State of a die. Fields that every read and write needs come first, in three lines of the cache,
+/// up to its share of `times`.
 #[repr(C, align(64))]
 pub(crate) struct DieState {
     /// End of the array operation in progress; an event at another time is a stale one.
     pub(crate) end: Time,
-    /// Start of its present state.
+    /// Time of the last change, up to which `times` are known.
     pub(crate) since: Time,
-    /// When the array read in progress left the command cycles behind.
+    /// Start of the array operation in progress, after its command cycles.
     pub(crate) array_start: Time,
-    /// In the array or the page register.
+    /// Command in the array or the page register; `NONE` without.
     pub(crate) active: u32,
-    /// Ready to go out over the bus: the first of a list.
+    /// Command whose data are ready to go out over the bus, the first of a list; `NONE` without.
     pub(crate) output: u32,
     pub(crate) channel: u32,
     pub(crate) bus_next: u32,
     pub(crate) suspends: u32,
     pub(crate) phase: Phase,
-    /// What the array does, while it reads, programs or erases.
+    /// Work of the array while it reads, programs or erases.
     pub(crate) doing: Doing,
-    /// What it does before that, up to `array_start`.
+    /// Work of the die before that of the array, up to `array_start`.
     pub(crate) lead: Doing,
     /// Reads of the active page that are still to be combined with what is in its registers.
     pub(crate) senses: u8,
@@ -72,7 +72,7 @@ pub(crate) struct DieState {
     pub(crate) is_kept: bool,
     /// Closed to host data until its collection is no longer behind.
     pub(crate) is_closed: bool,
-    /// In the bus queue.
+    /// Whether the die is in the queue of its bus.
     pub(crate) on_bus: bool,
     pub(crate) suspended: Option<Suspended>,
     pub(crate) bus_head: Head,
@@ -90,7 +90,7 @@ impl DieState {
         self.since = now;
     }
 
-    /// Since the last change.
+    /// Time since the last change, by kind of work.
     #[inline]
     fn spent_until(&self, now: Time) -> Spent {
         let spent = now.since(self.since).0;
@@ -111,7 +111,7 @@ impl DieState {
         Spent { doing, worked: spent - before, before }
     }
 
-    /// Everything that it has done up to now.
+    /// Time by kind of work up to `now`.
     pub(crate) fn times_at(&self, now: Time) -> [u64; DOINGS] {
         let Spent { doing, worked, before } = self.spent_until(now);
         let mut times = self.times;
@@ -131,7 +131,7 @@ pub(crate) fn done_by_all(dies: &[DieState], now: Time) -> [u64; DOINGS] {
     sums
 }
 
-/// Time since the last change of a die: that of its work, and that of its `lead`.
+/// Time since the last change of a die: that of its work, and that of its `lead` before it.
 struct Spent {
     doing: Doing,
     worked: u64,
@@ -139,7 +139,7 @@ struct Spent {
 }
 
 impl Flash {
-    /// The class that the scheduler wants served, of the commands waiting for a die.
+    /// Class that the scheduler wants served, among the commands that wait for a die.
     #[inline]
     fn pick(&self, now: Time, die: &DieState) -> Option<usize> {
         let mut waiting = die.queues.waiting();
@@ -251,7 +251,7 @@ impl Flash {
         self.sense_from(events, die, start);
     }
 
-    /// The next read of a page that is read twice: array and register are free.
+    /// Starts the next read of a page that is read twice, as array and register are free.
     pub(crate) fn sense_again(&mut self, events: &mut EventQueue, die: Die) {
         self.sense_from(events, die, events.now());
     }
@@ -284,7 +284,7 @@ impl Flash {
         events.push_lane(self.events.array_lane, state.end, self.events.array + die.0);
     }
 
-    /// Senses what has joined the read that was sensed last.
+    /// Senses the reads that have joined read `first`. Returns the longest array time.
     #[inline(never)]
     fn sense_joined(&mut self, first: u32, start: Time) -> Time {
         // A read of coded pages counts several; those of all but the longest are joined to it.
@@ -369,7 +369,7 @@ impl Flash {
         (joined, n)
     }
 
-    /// Senses the page of a read from `start` on: its array time.
+    /// Senses the page of a read from `start` on. Returns its array time.
     #[inline]
     pub(crate) fn sense(&mut self, index: u32, start: Time) -> Time {
         let command = &mut self.commands[index];
@@ -517,7 +517,7 @@ impl Flash {
         self.dies[die.0 as usize].active = NONE;
     }
 
-    /// Shows the array operation of a die up to now, where a timeline is asked for.
+    /// Records the array operation of a die up to now, if there is a timeline.
     #[inline]
     pub(crate) fn span(&mut self, now: Time, die: Die, kind: impl FnOnce(&Self) -> SpanKind) {
         if self.timeline.is_on() {
@@ -527,8 +527,8 @@ impl Flash {
         }
     }
 
-    /// Page register to output. With a second register the next read goes out first: its command
-    /// is what frees the data of this one (ONFI's read cache).
+    /// Hands a page over from the page register to the output. With a second register the next read
+    /// goes out first: its command is what frees the data of this one (ONFI's read cache).
     pub(crate) fn hand_over(&mut self, events: &mut EventQueue, die: Die) {
         let state = &mut self.dies[die.0 as usize];
         state.output = std::mem::replace(&mut state.active, NONE);
@@ -624,7 +624,7 @@ impl Flash {
     }
 }
 
-/// How a read is shown.
+/// Span of a read in the timeline.
 fn read_span(command: &Command) -> SpanKind {
     match (command.purpose, command.class) {
         _ if command.level > 0 => SpanKind::SoftRead,
@@ -639,7 +639,7 @@ fn read_span(command: &Command) -> SpanKind {
     }
 }
 
-/// How a program is shown.
+/// Span of a program in the timeline.
 fn program_span(command: &Command) -> SpanKind {
     match (command.purpose, command.class) {
         (Purpose::Map, _) => SpanKind::MapProgram,

@@ -10,30 +10,30 @@ pub struct DieSet {
 }
 
 impl DieSet {
-    /// No die of `dies`.
+    /// Empty set of up to `dies` dies.
     pub fn none(dies: u32) -> Self {
         Self { words: vec![0; dies.div_ceil(64) as usize], dies }
     }
 
-    /// All of `dies`.
+    /// Set of all `dies` dies.
     pub fn all(dies: u32) -> Self {
         let mut set = Self::none(dies);
         (0..dies).for_each(|die| set.insert(Die(die)));
         set
     }
 
-    /// Dies that it may have.
+    /// Number of dies that the set may have.
     pub fn size(&self) -> u32 {
         self.dies
     }
 
-    /// Adds a die.
+    /// Adds a die to the set.
     #[inline]
     pub fn insert(&mut self, die: Die) {
         self.words[die.0 as usize / 64] |= 1 << (die.0 % 64);
     }
 
-    /// Takes a die out: whether it was in.
+    /// Takes a die out of the set, and returns whether it was in.
     #[inline]
     pub fn remove(&mut self, die: Die) -> bool {
         let word = &mut self.words[die.0 as usize / 64];
@@ -43,13 +43,13 @@ impl DieSet {
         was_in
     }
 
-    /// Whether a die is in.
+    /// Whether a die is in the set.
     #[inline]
     pub fn contains(&self, die: Die) -> bool {
         self.words[die.0 as usize / 64] & (1 << (die.0 % 64)) != 0
     }
 
-    /// Whether it has none.
+    /// Whether the set is empty.
     pub fn is_empty(&self) -> bool {
         self.words.iter().all(|&word| word == 0)
     }

@@ -5,11 +5,11 @@ use super::scheduler::Class;
 use base::counts;
 use serde::Serialize;
 
-/// What a die does at a time: what it does most comes first, together in the cache.
+/// Kind of work of a die. The most frequent kinds come first, together in the cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Doing {
-    /// Nothing, with host data welcome.
+    /// Idle, and open to host data.
     Idle,
     /// Holding or waiting for data, command cycles.
     Wait,
@@ -19,7 +19,7 @@ pub(crate) enum Doing {
     Program,
     /// Reading for garbage collection.
     CollectRead,
-    /// Programming what it moves.
+    /// Programming data that garbage collection moves.
     CollectProgram,
     /// Reading pages of the map.
     MapRead,
@@ -31,7 +31,7 @@ pub(crate) enum Doing {
     MergeProgram,
     /// Reading data that are refreshed.
     RefreshRead,
-    /// Programming them.
+    /// Programming data that are refreshed.
     RefreshProgram,
     /// Reading for a patrol.
     PatrolRead,
@@ -43,20 +43,20 @@ pub(crate) enum Doing {
     FoldRead,
     /// Programming data that leave a cache of single-level blocks.
     FoldProgram,
-    /// Erasing.
+    /// Erasing the blocks of a command.
     Erase,
     /// Erasing, after it was suspended as often as the chip allows: reads wait for its end.
     LastErase,
     /// Suspending a program or an erase.
     Suspend,
-    /// Nothing, and closed to host data until its collection is no longer behind.
+    /// Idle, and closed to host data until its collection is no longer behind.
     Closed,
 }
 
 pub(crate) const DOINGS: usize = 21;
 
 impl Doing {
-    /// The array read or program of a command.
+    /// Work of a die for the array read or program of a command.
     #[inline]
     pub(crate) fn of(command: &Command, is_read: bool) -> Self {
         match (command.purpose, command.class, is_read) {
@@ -79,25 +79,25 @@ impl Doing {
     }
 }
 
-/// The time of a die, by what it did.
+/// Time of a die by kind of work.
 #[derive(Debug, Clone, Copy, Default, Serialize)]
 pub struct DieTimes {
     /// Reading the array, in nanoseconds.
     pub read_ns: u64,
-    /// Programming.
+    /// Programming the array, in nanoseconds.
     pub program_ns: u64,
-    /// Erasing.
+    /// Erasing blocks, in nanoseconds.
     pub erase_ns: u64,
-    /// Holding or waiting for data, command cycles, suspending.
+    /// Holding or waiting for data, command cycles, suspending, in nanoseconds.
     pub wait_ns: u64,
-    /// Nothing to do.
+    /// Having nothing to do, in nanoseconds.
     pub idle_ns: u64,
 }
 
 counts!(DieTimes { read_ns, program_ns, erase_ns, wait_ns, idle_ns });
 
 impl DieTimes {
-    /// The same in fewer accounts.
+    /// Sums the times of `doings`, by finer kinds of work, up to fewer ones.
     pub(crate) fn of(doings: &[u64; DOINGS]) -> Self {
         let sum = |of: &[Doing]| of.iter().map(|&doing| doings[doing as usize]).sum();
         use Doing::{Closed, Idle, LastErase, Suspend, Wait};
@@ -116,7 +116,7 @@ impl DieTimes {
         }
     }
 
-    /// All of it.
+    /// Time of all kinds of work, in nanoseconds.
     pub fn total_ns(&self) -> u64 {
         self.read_ns + self.program_ns + self.erase_ns + self.wait_ns + self.idle_ns
     }

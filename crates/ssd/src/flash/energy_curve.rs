@@ -3,7 +3,7 @@
 use base::Time;
 use nand::energy::{Energy, Operation};
 
-/// Intervals kept at most; beyond, each two become one.
+/// Most intervals; beyond these, each two become one.
 const MOST: usize = 8192;
 
 /// Energy that arrays have used, by equal intervals of simulated time that grow when there are too
@@ -21,18 +21,18 @@ pub struct EnergyCurve {
 struct Interval {
     /// Change of the power at its start, in watts.
     step_w: f64,
-    /// Energy of operations that begin within it, less that which operations that end within it
-    /// do not use, in microjoules.
+    /// Energy that operations use within the interval in which they begin, less what those that end
+    /// in it no longer use, in microjoules.
     part_uj: f64,
 }
 
 impl EnergyCurve {
-    /// No energy yet.
+    /// Creates a curve without energy.
     pub(super) fn new() -> Self {
         Self { interval: Time(1 << 14), intervals: Vec::new() }
     }
 
-    /// An operation of a plane from `start` on, for `time`.
+    /// Adds an operation of a plane from `start` on, for `time`.
     #[inline]
     pub(super) fn add(&mut self, energy: &Energy, operation: Operation, start: Time, time: Time) {
         let power_w = energy.array_w(operation);

@@ -43,19 +43,19 @@ use nand::geometry::Die;
 /// Counts of flash operations.
 #[derive(Debug, Clone, Default)]
 pub struct FlashCounts {
-    /// Pages sensed.
+    /// Pages sensed by array reads.
     pub reads: u64,
-    /// Pages programmed.
+    /// Pages programmed for the FTL, failed ones included.
     pub programs: u64,
-    /// Those among them whose program failed.
+    /// Pages among `programs` whose program failed.
     pub failed_programs: u64,
-    /// Blocks erased.
+    /// Blocks erased for the FTL, failed ones included.
     pub erases: u64,
-    /// Those among them whose erase failed.
+    /// Blocks among `erases` whose erase failed.
     pub failed_erases: u64,
     /// Programs of the drive's log and copies, and their time.
     pub kept_programs: (u64, Time),
-    /// Blocks of these that were erased, and those that a start-up has erased.
+    /// Blocks erased for the log and the copies, and by a start-up.
     pub kept_erases: u64,
     /// Time of programs of a write-once code (several pages, read before they are rewritten), and
     /// the longest of them.
@@ -68,19 +68,19 @@ pub struct FlashCounts {
     pub copybacks: u64,
     /// Reads that joined another on other planes.
     pub joined_reads: u64,
-    /// Those of each kind of chips.
+    /// Counts of each kind of chips.
     pub of_kind: [KindCounts; MOST_KINDS],
 }
 
-/// What dies of one kind have done.
+/// Counts of the dies of one kind of chips.
 #[derive(Debug, Clone, Default)]
 pub struct KindCounts {
-    /// Pages programmed.
+    /// Pages programmed for the FTL.
     pub programs: u64,
     /// Program commands and their time, by row of the chip's times: type of the (first) page, or
     /// single-level mode.
     pub program_time: [(u64, Time); 5],
-    /// Blocks erased.
+    /// Blocks erased for the FTL.
     pub erases: u64,
     /// Time of each operation.
     pub times: OperationTimes,
@@ -108,44 +108,44 @@ counts!(KindCounts { programs, program_time, erases, times });
 pub struct FlashEvents {
     /// An array operation ends: add the die's number.
     pub array: u32,
-    /// The lane for those of reads.
+    /// Lane for ends of array reads.
     pub array_lane: usize,
-    /// The lane for those of programs.
+    /// Lane for ends of programs.
     pub program_lane: usize,
     /// A transfer ends: add the channel's number.
     pub transfer: u32,
-    /// The lane for those to a die.
+    /// Lane for ends of transfers to a die.
     pub to_die_lane: usize,
-    /// The lane for those from a die.
+    /// Lane for ends of transfers from a die.
     pub from_die_lane: usize,
 }
 
 /// All channels and dies of a drive.
 pub struct Flash {
-    /// The silicon.
+    /// Chips of all dies, with the state of their blocks.
     pub chips: Chips,
     /// Real cells, where decoding reads them.
     pub(crate) cells: Option<Box<CellMedium>>,
-    /// Commands under way.
+    /// Commands under way, by number.
     pub commands: Pool<Command>,
     /// Places of programs and erases under way, by number.
     pub programs: Pool<Program>,
     pub(crate) scheduler: Box<dyn Scheduler>,
     pub(crate) dies: Vec<DieState>,
     pub(crate) channels: Vec<ChannelState>,
-    /// On a bus, data go before commands.
+    /// Data go before commands on a bus.
     pub(crate) data_first: bool,
     pub(crate) events: FlashEvents,
     pub(crate) order: u64,
     /// Copies inside dies, where the drive makes them.
     pub(crate) copyback: Option<Box<Copyback>>,
-    /// Counts.
+    /// Counts of flash operations so far.
     pub counts: FlashCounts,
-    /// When arrays used their energy.
+    /// Energy of the arrays over time.
     pub energy_curve: EnergyCurve,
     /// Spans for the timeline.
     pub timeline: Timeline,
-    /// What requests wait for, if asked for.
+    /// Account of what requests wait for, if asked for.
     pub(crate) blame: Option<Box<Blame>>,
     /// Codewords as they are on flash, where the host brings bytes that are really encoded.
     pub(crate) words: Option<Box<Words>>,
@@ -154,7 +154,7 @@ pub struct Flash {
 }
 
 impl Flash {
-    /// `channels` buses with `chips` on them.
+    /// Creates `channels` buses with the dies of `chips` on them.
     pub fn new(
         chips: Chips,
         channels: u32,
@@ -324,7 +324,8 @@ impl Flash {
         }
     }
 
-    /// A transfer of a read is in the controller: the read, if that was its last.
+    /// Notes that a transfer of a read is in the controller. Returns the read, if that was its
+    /// last.
     #[inline]
     pub fn part_arrived(&mut self, now: Time, index: u32) -> Option<u32> {
         let first = match self.commands[index].owner {

@@ -14,8 +14,8 @@ impl Flash {
         is_at(die).is_some_and(|(at, _)| at == index)
     }
 
-    /// Cuts the power: how many programs and erases of the FTL are torn. Whatever waits is
-    /// forgotten.
+    /// Cuts the power. Returns the numbers of programs and erases that are torn. Commands that wait
+    /// are forgotten.
     pub(crate) fn cut(&mut self, now: Time) -> (u64, u64) {
         let (mut programs, mut erases) = (0, 0);
         for die in 0..self.dies.len() {

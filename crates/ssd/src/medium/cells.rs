@@ -32,9 +32,9 @@ use std::sync::Arc;
 pub struct CellMedium {
     cell: Arc<Cell>,
     slice: CellSlice,
-    /// By command: what it has sensed.
+    /// By command: the page that it has sensed.
     sensed: Vec<Sensed>,
-    /// The read that is being decoded.
+    /// Page of the read that is being decoded, as sensed.
     now: Sensed,
     soft: HashMap<SoftKey, SoftRead>,
     word: Vec<u8>,
@@ -52,7 +52,8 @@ struct Sensed {
 type SoftKey = (u8, u8, u32, u64, u32, [u32; MOST_REFERENCES]);
 
 impl CellMedium {
-    /// The cells of a drive whose `model` reads such as its `chips` have.
+    /// Creates the cells of a drive if its `chips` have cells and its `model` decodes words read
+    /// from them; `None` otherwise.
     pub(crate) fn of(
         config: &SsdConfig,
         chips: &Chips,
@@ -119,12 +120,12 @@ impl CellMedium {
         self
     }
 
-    /// What was wrong with a word that was written or read since the last call.
+    /// Takes the error of a word that was written or read since the last call, if there was one.
     pub(super) fn take_fault(&mut self) -> Option<Error> {
         self.fault.take()
     }
 
-    /// Writes the word and puts what is read of it into `reading`.
+    /// Writes the word to its cells, and reads it from them into `reading`.
     fn write_and_read(
         &mut self,
         word: &Word,
@@ -185,8 +186,8 @@ impl Medium for CellMedium {
 }
 
 impl Ssd {
-    /// Decodes codeword `number` of read `index` with a code, given by its number, too: by the rate
-    /// of its page, as its cells are, or as it was stored.
+    /// Decodes codeword `number` of read `index` with code number `code`: from the error rate of
+    /// its page, from its cells, or from the codeword that is stored.
     #[inline]
     pub(crate) fn decode(&mut self, code: usize, index: u32, number: u32, word: &Word) -> Decode {
         if self.flash.words.is_some() {

@@ -11,7 +11,7 @@ pub struct Unreadable {
 }
 
 impl Unreadable {
-    /// For `slots` request slots.
+    /// Creates an empty list for each of `slots` request slots.
     pub fn new(slots: u32) -> Self {
         Self { of_slot: vec![Vec::new(); slots as usize] }
     }
@@ -21,12 +21,13 @@ impl Unreadable {
         self.of_slot[slot as usize].clear();
     }
 
-    /// A request could not read these bytes, or it has read more of a codeword than it asked for.
+    /// Notes bytes that a request could not read. Whole codewords are lost, so these may go beyond
+    /// the bytes that it asked for.
     pub fn note(&mut self, slot: u32, bytes: Range<u64>) {
         self.of_slot[slot as usize].push(bytes);
     }
 
-    /// What the request in `slot` could not read, in no order; parts may be named twice.
+    /// Bytes that the request in `slot` could not read, in no order; parts may be named twice.
     pub fn of(&self, slot: u32) -> &[Range<u64>] {
         &self.of_slot[slot as usize]
     }

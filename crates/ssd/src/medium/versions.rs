@@ -7,46 +7,46 @@
 
 use nand::geometry::Ppn;
 
-/// What has happened to a unit.
+/// Event in the life of a unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Happened {
     /// A write of this version has entered the buffer: it holds the unit's newest data.
     Entered {
-        /// Which one.
+        /// Version that has entered the buffer.
         version: u64,
-        /// It has taken the place of the version before, which will never be on flash.
+        /// Whether the version has taken the place of the one before, which will never be on flash.
         replaces: bool,
     },
     /// The data of this version are on flash.
     Stored {
-        /// Which one.
+        /// Version that is on flash.
         version: u64,
-        /// Where.
+        /// Place of the data on flash.
         place: Ppn,
     },
-    /// It was trimmed.
+    /// The unit was trimmed.
     Trimmed {
-        /// Its newest version was in the buffer alone, and will never be on flash.
+        /// Whether the newest version was in the buffer alone, and will never be on flash.
         drops: bool,
     },
 }
 
-/// Versions of everything; 0 is "never written, or trimmed".
+/// Versions of all units on flash and in the buffer; 0 is "never written, or trimmed".
 #[derive(Debug)]
 pub struct Versions {
     stored: Vec<u64>,
-    /// By slot of the write buffer.
+    /// By slot of the write buffer: the version that it holds.
     held: Vec<u64>,
     /// By request slot: the version it writes, and the units and versions it has read.
     writes: Vec<u64>,
     reads: Vec<Vec<(u32, u64)>>,
     latest: u64,
-    /// What has happened since it was last asked, if somebody wants to know.
+    /// Events of units since they were last taken; `None` if they are not kept.
     log: Option<Vec<(u32, Happened)>>,
 }
 
 impl Versions {
-    /// For `units` physical units and `slots` request slots.
+    /// Creates the versions of `units` physical units, for `slots` request slots.
     pub fn new(units: u32, slots: u32) -> Self {
         Self {
             stored: vec![0; units as usize],
@@ -58,19 +58,19 @@ impl Versions {
         }
     }
 
-    /// Keeps what happens to units from now on.
+    /// Keeps the events of units from now on.
     pub fn keep_log(&mut self) {
         self.log = Some(Vec::new());
     }
 
-    /// What has happened to units since the last call, in order, behind what is in `log`.
+    /// Moves the events of units since the last call to the end of `log`, in order.
     pub fn take_log(&mut self, log: &mut Vec<(u32, Happened)>) {
         if let Some(own) = &mut self.log {
             log.append(own);
         }
     }
 
-    /// Something has happened to a unit.
+    /// Notes an event of a unit.
     #[inline]
     pub(crate) fn note(&mut self, unit: u32, happened: Happened) {
         if let Some(log) = &mut self.log {

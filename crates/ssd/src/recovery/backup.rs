@@ -27,22 +27,23 @@ impl Copied {
     }
 }
 
-/// The blocks of the planes that a program joins, and what they hold.
+/// Backup blocks of the planes that a program joins, and the copies that they hold.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Ring {
     die: u32,
-    /// Twice one of each plane.
+    /// Two sets, each with one block of each plane.
     sets: [Vec<Block>; 2],
     at: usize,
     page: u32,
-    /// The set is to be erased first; its erase is under way.
+    /// The set is to be erased before its next program; `is_erasing` says that its erase is under
+    /// way.
     is_stale: bool,
     is_erasing: bool,
     /// Copies on flash, by set.
     copies: [Vec<Copied>; 2],
 }
 
-/// All of them.
+/// Backup blocks of a drive, in rings that are written in turn.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Backup {
     rings: Vec<Ring>,
@@ -67,7 +68,7 @@ pub(crate) struct BackupPlace {
 }
 
 impl Backup {
-    /// Blocks of each plane that it needs.
+    /// Blocks of each plane that a backup needs.
     pub(crate) const BLOCKS_PER_PLANE: u32 = 2;
 
     /// The last good blocks of each plane, but those of the `log`.
@@ -82,7 +83,7 @@ impl Backup {
         (0..geometry.planes()).flat_map(of_plane).collect()
     }
 
-    /// On these blocks, which are erased, for programs that join so many planes.
+    /// Creates a backup on these blocks, which are erased, for programs that join `joined` planes.
     pub(crate) fn new(chips: &Chips, blocks: &[Block], joined: u32) -> Self {
         let geometry = &chips.geometry;
         let groups = geometry.planes_per_die / joined;
@@ -110,12 +111,12 @@ impl Backup {
         !self.rings.is_empty()
     }
 
-    /// Whether a block is one of them.
+    /// Whether a block is kept for copies.
     pub(crate) fn has(&self, block: Block) -> bool {
         self.rings.iter().any(|ring| ring.sets.iter().any(|set| set.contains(&block)))
     }
 
-    /// All blocks.
+    /// All blocks of the backup.
     pub(crate) fn blocks(&self) -> impl Iterator<Item = Block> {
         self.rings.iter().flat_map(|ring| ring.sets.iter().flatten().copied())
     }

@@ -24,7 +24,7 @@ pub const MEMBER: Member<Build> = Member {
     },
 };
 
-/// Parameters of `checkpoint`.
+/// Parameters of `checkpoint`: how often one is written.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 struct Params {

@@ -6,7 +6,7 @@ use base::params::Table;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What every kind of recovery shares.
+/// Parameters that every kind of recovery shares.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct RecoveryConfig {
@@ -27,20 +27,20 @@ impl Default for RecoveryConfig {
 pub struct Seen {
     /// Pages of data that were programmed since the erase.
     pub pages: u32,
-    /// Pages of data that it has.
+    /// Pages of data that the block has in all.
     pub most: u32,
-    /// Its last program was cut off.
+    /// Whether the last program of the block was cut off.
     pub is_torn: bool,
-    /// It may have been written to since the last checkpoint.
+    /// Whether the block may have been written to since the last checkpoint.
     pub is_new: bool,
-    /// It was full of data at the last checkpoint.
+    /// Whether the block was full of data at the last checkpoint.
     pub was_full: bool,
 }
 
-/// What is read of a block.
+/// Pages of a block that a start-up reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Look {
-    /// Nothing: a checkpoint has it.
+    /// No page: a checkpoint has the contents.
     Nothing,
     /// One page, which shows that the block is erased.
     Once,
@@ -48,11 +48,11 @@ pub enum Look {
     Summary,
     /// Each page from the first on, and the first that is not programmed.
     Pages,
-    /// The place of the summary, where none is, and then each page.
+    /// The place of the summary, which has none yet, and then each page.
     SummaryAndPages,
 }
 
-/// Builds one from its checked parameters.
+/// Builds a recovery from its checked parameters.
 pub type Build = fn(&Table) -> Result<Box<dyn Recovery>>;
 
 /// How a drive finds its data after a power cut.
@@ -71,11 +71,11 @@ pub trait Recovery: Send {
         false
     }
 
-    /// Units that the host writes between two checkpoints; 0 for a drive without.
+    /// Units that the host writes between two checkpoints; 0 without checkpoints.
     fn checkpoint_units(&self) -> u64 {
         0
     }
 
-    /// What is read of a block.
+    /// Pages of a block that a start-up reads.
     fn look(&self, seen: &Seen) -> Look;
 }

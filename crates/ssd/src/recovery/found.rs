@@ -1,4 +1,4 @@
-//! What a start-up has found on flash: the newest data of each unit, and the state of each block.
+//! Contents of the flash at start-up: the newest data of each unit, and the state of each block.
 
 use super::trims::Trims;
 use crate::ftl::Lpn;
@@ -8,15 +8,15 @@ use nand::geometry::{Block, Geometry, Ppn};
 /// The flash, as the spare areas of its pages tell of it.
 pub struct Found<'a> {
     chips: &'a Chips,
-    /// By block: it is the FTL's.
+    /// By block: whether it belongs to the FTL.
     is_ours: Vec<bool>,
-    /// By unit: the number of its newest data; 0 without.
+    /// By unit: the number of its newest data; 0 without data.
     newest: Vec<u64>,
 }
 
 impl<'a> Found<'a> {
-    /// What `chips` hold of a drive of `logical_units` units, with these trims. `log` blocks are
-    /// not the FTL's.
+    /// Collects the contents of `chips` for a drive of `logical_units` units, with these trims.
+    /// `log` blocks are not the FTL's.
     pub(crate) fn new(
         chips: &'a Chips,
         logical_units: u32,
@@ -45,7 +45,7 @@ impl<'a> Found<'a> {
         found
     }
 
-    /// The number of the newest data of a unit; 0 without, or where they were trimmed.
+    /// Number of the newest data of a unit; 0 without data, or if they were trimmed.
     pub fn newest(&self, lpn: Lpn) -> u64 {
         self.newest.get(lpn.0 as usize).copied().unwrap_or(0)
     }
@@ -55,7 +55,7 @@ impl<'a> Found<'a> {
         &self.chips.geometry
     }
 
-    /// The blocks that an FTL may use, those that are bad too.
+    /// Blocks that an FTL may use, bad ones included.
     pub fn blocks(&self) -> impl Iterator<Item = Block> + use<'a> {
         let is_ours = self.is_ours.clone();
         let blocks = (0..self.chips.geometry.blocks()).map(Block);
@@ -72,17 +72,17 @@ impl<'a> Found<'a> {
         self.chips.pe_cycles(block)
     }
 
-    /// The tag that the FTL gave a block; 0 without.
+    /// Tag that the FTL gave a block; 0 without a tag.
     pub fn tag(&self, block: Block) -> u64 {
         self.chips.tag(block)
     }
 
-    /// When the last program of a block completed that can be read.
+    /// Stamp of the last program of a block that can be read.
     pub fn last_stamp(&self, block: Block) -> Option<u64> {
         (0..self.pages(block)).rev().find_map(|page| self.chips.stamp(block, page))
     }
 
-    /// Units of a block that can be read, and belong to somebody, in the order of their places.
+    /// Units of a block that can be read and are no padding, in the order of their places.
     pub fn units(&self, block: Block) -> impl Iterator<Item = (Ppn, Oob)> + use<'a> {
         let chips = self.chips;
         let first = chips.geometry.ppn(block, 0, 0).0;
@@ -101,7 +101,7 @@ impl<'a> Found<'a> {
         (*newest == sequence).then_some((Lpn(owner), oob))
     }
 
-    /// Those among them that hold the newest data of their unit. A unit that was being moved is in
+    /// Units of a block that hold the newest data of their owner. A unit that was being moved is in
     /// several places.
     pub fn current(&self, block: Block) -> impl Iterator<Item = (Ppn, Lpn, Oob)> {
         self.units(block)
@@ -109,7 +109,7 @@ impl<'a> Found<'a> {
     }
 }
 
-/// Whether nothing in a block that was written to can be read: it is erased before it is used.
+/// Whether a block was written to and nothing in it can be read: it is erased before it is used.
 pub(crate) fn is_spoilt(chips: &Chips, block: Block) -> bool {
     let pages = chips.programmed_pages(block);
     pages > 0 && (0..pages).all(|page| chips.stamp(block, page).is_none())

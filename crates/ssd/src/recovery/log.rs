@@ -15,12 +15,12 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Ring {
     blocks: Vec<Block>,
-    /// The one that is written to, and its next page.
+    /// Index of the block that is written to, and its next page.
     at: usize,
     page: u32,
-    /// It is to be erased first.
+    /// The block is to be erased before its next program.
     is_stale: bool,
-    /// Its erase is under way.
+    /// The erase of the block is under way.
     is_erasing: bool,
 }
 
@@ -30,9 +30,9 @@ pub(crate) struct Log {
     rings: Vec<Ring>,
     next_die: usize,
     pages: u32,
-    /// Programs of a die that its blocks have room for.
+    /// Programs that the log has room for on all dies, with one block of each die left out.
     room: u64,
-    /// Programs since the last table was begun that is complete, and since the last was begun.
+    /// Programs since the start of the last complete table, and since the start of the last table.
     live: u64,
     since_begun: u64,
 }
@@ -47,7 +47,7 @@ impl State for Log {
     }
 }
 
-/// Where a record goes.
+/// Place of a log record on flash.
 pub(crate) struct LogPlace {
     pub program: Program,
     /// The block must be erased before.
@@ -83,7 +83,7 @@ impl Log {
         chosen
     }
 
-    /// On these blocks, which are erased.
+    /// Creates an empty log on these blocks, which are erased.
     pub(crate) fn new(blocks: &[Block], chips: &Chips) -> Self {
         let geometry = &chips.geometry;
         let ring = |die: u32| Ring {
@@ -110,12 +110,12 @@ impl Log {
         }
     }
 
-    /// All blocks.
+    /// All blocks of the log.
     pub(crate) fn blocks(&self) -> impl Iterator<Item = Block> {
         self.rings.iter().flat_map(|ring| ring.blocks.iter().copied())
     }
 
-    /// Whether a block is one of them.
+    /// Whether a block belongs to the log.
     pub(crate) fn has(&self, block: Block) -> bool {
         self.rings.iter().any(|ring| ring.blocks.contains(&block))
     }
@@ -155,7 +155,7 @@ impl Log {
         2 * self.since_begun >= self.room
     }
 
-    /// Whether a table of so many programs fits beside what is there.
+    /// Whether two tables of `programs` programs fit: the last one and the next.
     pub(crate) fn has_room_for(&self, programs: u64) -> bool {
         2 * programs + self.rings.len() as u64 <= self.room
     }
@@ -165,7 +165,7 @@ impl Log {
         self.since_begun = 0;
     }
 
-    /// It is complete: what came before is of no use.
+    /// A table is complete: the records before it are of no use.
     pub(crate) fn end_table(&mut self) {
         self.live = self.since_begun;
     }
@@ -183,8 +183,8 @@ impl Log {
         self.since_begun = self.live;
     }
 
-    /// The pages to be read of a die at start-up: the first page of each block, which tells how old
-    /// it is, and all that are still of use.
+    /// Pages of a die that a start-up reads: the first page of each block, which tells the age of
+    /// the block, and all pages that are still of use.
     pub(crate) fn reads(&self, die: Die) -> Vec<(Block, u32)> {
         let ring = &self.rings[die.0 as usize];
         let mut reads: Vec<_> = ring.blocks.iter().map(|&block| (block, 0)).collect();

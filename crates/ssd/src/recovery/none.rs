@@ -14,7 +14,7 @@ pub const MEMBER: Member<Build> = Member {
     build: |_| Ok(Box::new(NoRecovery)),
 };
 
-/// Parameters of `none`.
+/// Empty: `none` has no parameters of its own.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 struct Params {}

@@ -18,7 +18,7 @@ pub const MEMBER: Member<Build> = Member {
     build: |_| Ok(Box::new(ScanBlocks)),
 };
 
-/// Parameters of `scan_blocks`.
+/// Empty: `scan_blocks` has no parameters of its own.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 struct Params {}

@@ -18,7 +18,7 @@ pub const MEMBER: Member<Build> = Member {
     build: |_| Ok(Box::new(ScanPages)),
 };
 
-/// Parameters of `scan_pages`.
+/// Empty: `scan_pages` has no parameters of its own.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 struct Params {}

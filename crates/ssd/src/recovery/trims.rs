@@ -23,7 +23,7 @@ impl Trim {
     pub(crate) const BYTES: u32 = 16;
 }
 
-/// Units without data at some time.
+/// Table of the units that had no data at `sequence`.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Unmapped {
     sequence: u64,
@@ -35,9 +35,9 @@ pub(crate) struct Unmapped {
 /// The trims of a drive.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Trims {
-    /// Since the last flush, in memory.
+    /// Trims since the last flush, in memory only.
     pending: Vec<Trim>,
-    /// On flash.
+    /// Trims that are noted on flash.
     notes: Vec<Trim>,
     unmapped: Unmapped,
 }
@@ -52,12 +52,12 @@ impl State for Trims {
 }
 
 impl Trims {
-    /// Units are trimmed.
+    /// Adds a trim, which stays in memory until the next flush.
     pub(crate) fn add(&mut self, trim: Trim) {
         self.pending.push(trim);
     }
 
-    /// Takes those that are not noted yet.
+    /// Takes the trims that are not on flash yet.
     pub(crate) fn take_pending(&mut self) -> Vec<Trim> {
         std::mem::take(&mut self.pending)
     }
@@ -67,12 +67,13 @@ impl Trims {
         self.notes.extend_from_slice(notes);
     }
 
-    /// Bytes of such a table.
+    /// Bytes of a table of the units without data.
     pub(crate) fn table_bytes(units: u32) -> u64 {
         u64::from(units.div_ceil(8))
     }
 
-    /// A table is on flash: older notes are of no use, but those of units that it says nothing of.
+    /// A table is on flash: older notes are of no use, except those of units that were in the write
+    /// buffer.
     pub(crate) fn replace(&mut self, unmapped: Unmapped) {
         let held = &unmapped.held;
         self.notes.retain(|note| {
@@ -91,7 +92,7 @@ impl Trims {
         self.pending.clear();
     }
 
-    /// By unit: the number of its newest trim on flash; 0 without.
+    /// By unit: the number of its newest trim on flash; 0 without one.
     pub(crate) fn newest(&self, units: u32) -> Vec<u64> {
         let of_table = |unit| if self.unmapped.has(unit) { self.unmapped.sequence } else { 0 };
         let mut newest: Vec<u64> = (0..units).map(of_table).collect();
@@ -105,8 +106,8 @@ impl Trims {
 }
 
 impl Unmapped {
-    /// The table of `units` units at `sequence`, of those that `has_data` denies and that are not
-    /// `held` in the write buffer.
+    /// Creates the table of `units` units at `sequence`: it names those that `has_data` denies and
+    /// that are not `held` in the write buffer.
     pub(crate) fn of(
         units: u32,
         sequence: u64,

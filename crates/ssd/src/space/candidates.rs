@@ -18,7 +18,7 @@ pub struct Candidates {
     words: Vec<BlockWord>,
     victims: Box<dyn Victims>,
     planes: Vec<Tally>,
-    /// By die: those that are marked, few at any time.
+    /// By die: candidates that are marked, few at any time.
     marked: Vec<Vec<Block>>,
     planes_per_die: u32,
 }
@@ -41,7 +41,7 @@ impl State for Candidates {
 }
 
 impl Candidates {
-    /// Of erased blocks, none of them a candidate.
+    /// Creates the counts of a drive whose blocks are all erased; none is a candidate.
     pub fn new(geometry: &Geometry, victims: Box<dyn Victims>) -> Self {
         Self {
             units_per_block: geometry.units_per_block(),
@@ -53,7 +53,7 @@ impl Candidates {
         }
     }
 
-    /// Another policy picks from now on, which knows the candidates.
+    /// Replaces the policy by one that knows the candidates already.
     pub fn ask(&mut self, victims: Box<dyn Victims>) {
         self.victims = victims;
     }
@@ -64,7 +64,7 @@ impl Candidates {
         self.words[block.0 as usize]
     }
 
-    /// How many candidates a plane has.
+    /// Number of candidates of a plane.
     #[inline]
     pub fn blocks(&self, plane: Plane) -> u32 {
         self.planes[plane.0 as usize].blocks
@@ -81,13 +81,13 @@ impl Candidates {
         self.words[block.0 as usize] = BlockWord::default();
     }
 
-    /// `units` more of an open block are valid.
+    /// Adds `units` valid units to an open block.
     #[inline]
     pub fn added(&mut self, block: Block, units: u32) {
         self.words[block.0 as usize].add(units);
     }
 
-    /// One fewer is valid in a block.
+    /// Removes one valid unit from a block.
     #[inline]
     pub fn died(&mut self, plane: impl FnOnce() -> Plane, block: Block) {
         let word = &mut self.words[block.0 as usize];
@@ -109,7 +109,7 @@ impl Candidates {
         self.victims.closed(plane.0, block.0, word.valid(), clock);
     }
 
-    /// The victim of a plane that the policy picks: no candidate any more.
+    /// Takes the victim of a plane that the policy picks; it is no candidate any more.
     pub fn pick(&mut self, plane: Plane, clock: u64) -> Option<Block> {
         let block = Block(self.victims.pick(plane.0, &self.words, clock)?);
         self.leave(plane, block);
@@ -126,7 +126,7 @@ impl Candidates {
         Some(block)
     }
 
-    /// A candidate is taken for another reason.
+    /// Takes a candidate that the policy did not pick.
     pub fn withdraw(&mut self, plane: Plane, block: Block) {
         self.victims.withdraw(plane.0, block.0, self.word(block).valid());
         self.leave(plane, block);
@@ -170,7 +170,7 @@ impl Candidates {
         prefetch(&self.words, block.0 as usize);
     }
 
-    /// Bytes that it takes.
+    /// Memory that the counts take, in bytes.
     pub fn bytes(&self) -> usize {
         size_of_val(&*self.words)
     }

@@ -12,13 +12,13 @@ use serde::{Deserialize, Serialize};
 /// Victims of one die.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Draining {
-    /// Blocks that still hold data.
+    /// Victims with data that are still to be moved.
     pub victims: Vec<Block>,
-    /// Blocks that hold none.
+    /// Victims without data to be moved, which are to be erased.
     pub drained: Vec<Block>,
     /// The victims are collected for wear levelling: their data are cold.
     pub is_levelling: bool,
-    /// One of them is to be moved off: they are drained even if no space is needed.
+    /// One of the victims must be emptied: they are drained even if no space is needed.
     pub is_due: bool,
     /// The next unit to look at: page, victim, slot.
     page: u32,

@@ -13,11 +13,12 @@ use std::collections::BinaryHeap;
 /// Free blocks of all planes.
 #[derive(Clone)]
 pub struct FreeBlocks {
-    /// By plane: cycles and number of each.
+    /// By plane: cycles and number of each free block.
     planes: Vec<BinaryHeap<Reverse<(u32, u32)>>>,
-    /// By plane: how many of them are kept for one use alone.
+    /// By plane: free blocks that are kept for one use alone.
     claimed: Vec<u32>,
-    /// By group, counted over all dies, without those.
+    /// By group, counted over all dies: free blocks of its poorest plane, without those that are
+    /// kept.
     fewest: Vec<u32>,
     joined: Divisor,
     /// Planes whose poorest one counts for all groups among them: those of a group, or of several.
@@ -34,7 +35,7 @@ impl State for FreeBlocks {
 }
 
 impl FreeBlocks {
-    /// None yet in any of `planes` planes, `joined` of which make a group.
+    /// Creates empty lists for `planes` planes, `joined` of which make a group.
     pub fn new(planes: u32, joined: u32) -> Self {
         Self {
             planes: vec![BinaryHeap::new(); planes as usize],
@@ -51,7 +52,7 @@ impl FreeBlocks {
         (0..self.planes.len() as u32).for_each(|plane| self.count(Plane(plane)));
     }
 
-    /// Adds a block.
+    /// Adds an erased block to a plane.
     pub fn push(&mut self, plane: Plane, block: Block, pe_cycles: u32) {
         self.planes[plane.0 as usize].push(Reverse((pe_cycles, block.0)));
         self.count(plane);
@@ -74,7 +75,7 @@ impl FreeBlocks {
         Some(Block(most.1))
     }
 
-    /// Takes a block of a plane out: whether it was free.
+    /// Takes a block of a plane out, and returns whether it was free.
     pub fn take(&mut self, plane: Plane, block: Block) -> bool {
         let heap = &mut self.planes[plane.0 as usize];
         let before = heap.len();
@@ -90,30 +91,30 @@ impl FreeBlocks {
         self.count(plane);
     }
 
-    /// Blocks of a plane that are still kept so.
+    /// Blocks of a plane that are still kept for one use.
     #[inline]
     pub fn claimed(&self, plane: Plane) -> u32 {
         self.claimed[plane.0 as usize]
     }
 
-    /// Keeps this many from now on.
+    /// Sets the number of blocks of a plane that are kept for one use.
     pub fn set_claimed(&mut self, plane: Plane, blocks: u32) {
         self.claimed[plane.0 as usize] = blocks;
         self.count(plane);
     }
 
-    /// A plane has no free blocks, and none is kept for one use.
+    /// Removes all free blocks of a plane; none is kept for one use any more.
     pub fn clear(&mut self, plane: Plane) {
         self.planes[plane.0 as usize].clear();
         self.set_claimed(plane, 0);
     }
 
-    /// Whether a plane has a block for that use.
+    /// Whether a plane has a free block that is kept for one use.
     pub fn has_claimed(&self, plane: Plane) -> bool {
         self.claimed(plane) > 0 && !self.planes[plane.0 as usize].is_empty()
     }
 
-    /// Takes the least worn block of a plane for that use.
+    /// Takes the least worn block of a plane for the use that blocks are kept for.
     pub fn pop_claimed(&mut self, plane: Plane) -> Option<Block> {
         let claimed = &mut self.claimed[plane.0 as usize];
         *claimed = claimed.checked_sub(1)?;
@@ -143,12 +144,12 @@ impl FreeBlocks {
         self.fewest[group as usize]
     }
 
-    /// How many there are in all.
+    /// Free blocks of all planes.
     pub fn total(&self) -> u64 {
         self.planes.iter().map(|plane| plane.len() as u64).sum()
     }
 
-    /// Orders them anew by the cycles that they have now.
+    /// Sorts the free blocks anew by their present cycles.
     pub fn sort(&mut self, cycles: impl Fn(Block) -> u32) {
         for plane in &mut self.planes {
             let worn =
@@ -157,7 +158,7 @@ impl FreeBlocks {
         }
     }
 
-    /// Gives all of them the same wear.
+    /// Gives all free blocks the same number of cycles.
     pub fn set_wear(&mut self, pe_cycles: u32) {
         for plane in &mut self.planes {
             let same = plane.drain().map(|Reverse((_, block))| Reverse((pe_cycles, block)));

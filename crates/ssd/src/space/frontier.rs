@@ -19,18 +19,18 @@ pub struct Frontier {
 }
 
 impl Frontier {
-    /// Without blocks.
+    /// Frontier without open blocks.
     pub const CLOSED: Self =
         Self { blocks: [Block(0); MAX_PLANES], page: 0, planes_done: 0, open: false };
 
-    /// New blocks, from their first page on.
+    /// Opens the frontier at the first page of new blocks.
     pub fn open(&mut self) {
         (self.page, self.planes_done, self.open) = (0, 0, true);
     }
 
-    /// Its next program in `mode`, for the first of `units` units, where a program of `joined`
-    /// planes takes `plane_units` units of each. A short one takes only the planes that it needs;
-    /// the others catch up first next time.
+    /// Next program in `mode`, for the first of `units` units, where a program of `joined` planes
+    /// takes `plane_units` units of each. A short program takes only the planes that it needs; the
+    /// others catch up first next time.
     #[inline]
     pub fn program(
         &self,
@@ -48,13 +48,14 @@ impl Frontier {
         Program { die, units, page: self.page, planes, stream, mode, blocks }
     }
 
-    /// A row without units: its next program, where none of its planes has been programmed.
+    /// Next program as a row without units, where none of the planes has been programmed.
     pub fn empty_row(&self, (die, stream, mode): (Die, Stream, BlockMode), joined: u32) -> Program {
         let blocks = self.blocks;
         Program { die, units: 0, page: self.page, planes: joined as u8, stream, mode, blocks }
     }
 
-    /// The next `planes` planes take `pages` pages: whether that was the last of `joined` planes.
+    /// Moves on by a program of `pages` pages on the next `planes` planes. Returns whether all
+    /// `joined` planes have had their turn.
     #[inline]
     pub fn advance(&mut self, planes: u32, pages: u32, joined: u32, geometry: &Geometry) -> bool {
         self.planes_done += planes;
@@ -67,7 +68,7 @@ impl Frontier {
         true
     }
 
-    /// Pages that are left in its blocks, where programs take `pages` pages of `joined` planes.
+    /// Pages left in the open blocks, where programs take `pages` pages of `joined` planes.
     pub fn left_pages(&self, pages: u32, joined: u32, geometry: &Geometry) -> u32 {
         if !self.open {
             return 0;

@@ -17,8 +17,8 @@ pub struct Pace {
 }
 
 impl Pace {
-    /// For dies that keep `reserve` sets of `set_units` units from the host. Collection writes to
-    /// `move_streams` sets of its own, or with 0 to that of the host.
+    /// Pace of dies that keep `reserve` sets of `set_units` units from the host. Collection writes
+    /// to `move_streams` sets of its own, or with 0 to that of the host.
     ///
     /// When the host needs another set, one must be free beyond the reserve and beyond two parts of
     /// the room that the host cannot use: units that collection has passed and not yet erased (up
@@ -34,7 +34,8 @@ impl Pace {
         Self { least_units: if gc.paced { least_units } else { 0 } }
     }
 
-    /// Whether a die with `erased` units, and units passed by collection, has that room.
+    /// Whether the erased units of a die, and those that collection has passed, make up the least
+    /// room.
     #[inline]
     pub fn is_kept(&self, erased_units: u32, passed_units: u32) -> bool {
         u64::from(erased_units) + u64::from(passed_units) >= self.least_units

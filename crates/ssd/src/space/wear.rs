@@ -11,9 +11,9 @@ use base::archive::{Archive, State};
 use nand::geometry::{Block, Geometry, Plane};
 use std::ops::Range;
 
-/// How often the wear of a group is looked at: once in this many collections, or more often where
-/// cycles must lie closer together. A block that has taken its turn wears by about the distance
-/// before it rests, so that one in so many collections has to level.
+/// Collections of a group between two looks at its wear; fewer where cycles must lie closer
+/// together. A block that has taken its turn wears by about the distance before it rests, so that
+/// one in so many collections has to level.
 const LOOK_EVERY: u32 = 64;
 
 /// Wear of all blocks of a drive.
@@ -21,9 +21,9 @@ const LOOK_EVERY: u32 = 64;
 pub struct BlockWear {
     pe_cycles: Vec<u32>,
     bad: Vec<bool>,
-    /// Difference of cycles that a plane may have; 0 is any.
+    /// Largest P/E spread in a plane that levelling tolerates; 0 = no limit.
     static_delta: u32,
-    /// Collections of each group since the last look, by its first plane.
+    /// By first plane of a group: its collections since the last look.
     collected: Vec<u32>,
 }
 
@@ -37,20 +37,20 @@ impl State for BlockWear {
 }
 
 impl BlockWear {
-    /// Of blocks that have seen `pe_cycles` each, all good but the `bad` ones.
+    /// Creates the wear of blocks with `pe_cycles` cycles each, all good but the `bad` ones.
     pub fn new(geometry: &Geometry, pe_cycles: u32, bad: Vec<bool>, static_delta: u32) -> Self {
         let pe_cycles = vec![pe_cycles; bad.len()];
         Self { pe_cycles, bad, static_delta, collected: vec![0; geometry.planes() as usize] }
     }
 
-    /// A block was erased: the cycles that it has now.
+    /// Counts an erase of a block, and returns the cycles that it has now.
     pub fn erased(&mut self, block: Block) -> u32 {
         let cycles = &mut self.pe_cycles[block.0 as usize];
         *cycles += 1;
         *cycles
     }
 
-    /// A block has so many cycles.
+    /// Sets the cycles of a block.
     pub fn set_cycles(&mut self, block: Block, pe_cycles: u32) {
         self.pe_cycles[block.0 as usize] = pe_cycles;
     }
@@ -62,7 +62,7 @@ impl BlockWear {
         }
     }
 
-    /// Difference of cycles that a plane may have; 0 is any.
+    /// Largest P/E spread in a plane that levelling tolerates; 0 = no limit.
     pub fn static_delta(&self) -> u32 {
         self.static_delta
     }
@@ -87,7 +87,7 @@ impl BlockWear {
         self.bad[block.0 as usize] = true;
     }
 
-    /// Another block is in its place.
+    /// Takes over the state of another block that is now in the place of `block`.
     pub fn replace(&mut self, block: Block, is_bad: bool, pe_cycles: u32) {
         self.bad[block.0 as usize] = is_bad;
         self.set_cycles(block, pe_cycles);
@@ -145,7 +145,7 @@ impl BlockWear {
         }
     }
 
-    /// Bytes that it takes.
+    /// Memory that the wear takes, in bytes.
     pub fn bytes(&self) -> usize {
         size_of_val(&*self.pe_cycles) + size_of_val(&*self.bad)
     }

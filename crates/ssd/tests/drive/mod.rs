@@ -12,8 +12,8 @@ pub fn config<S: AsRef<str>>(sets: &[S]) -> SsdConfig {
     small_config(sets).unwrap()
 }
 
-/// The choice of an FTL, and those of `sets` that a drive with it has: a parameter of one FTL is
-/// none of others. One with many frontiers has more spare, if there is no drive without.
+/// The choice of an FTL, and the assignments of `sets` that a drive with it has: a parameter of one
+/// FTL is none of others. An FTL with many frontiers has more spare, if there is no drive without.
 pub fn of_ftl(member: &Member<Build>, sets: &[&str]) -> Vec<String> {
     let schemas = [(member.schema)(), schema::<FtlConfig>()];
     let is_there = |set: &&&str| {
@@ -54,7 +54,8 @@ pub fn small(sets: &[&str]) -> Ssd {
     Ssd::new(&config(sets), 1 << 30).unwrap()
 }
 
-/// Brings a drive into the state that a run is to begin with, and tells how that went.
+/// Brings a drive into the state that a run is to begin with. Returns the preconditioning, which is
+/// done.
 pub fn prepare(ssd: &mut Ssd, state: Precondition) -> Preconditioning {
     let mut preconditioning = Preconditioning::new(state, ssd.dies(), 1);
     while !preconditioning.is_done() {

@@ -19,7 +19,8 @@ pub fn ftl_of(name: &str, spare: u32, params: &[(&str, u32)]) -> Box<dyn Ftl> {
     ftl_in(name, BLOCKS, PAGES, spare, params)
 }
 
-/// The same with so many logical blocks of so many pages.
+/// FTL on one plane, with `logical` logical blocks of `pages` pages, and `spare` blocks beside
+/// these and three that merges need.
 pub fn ftl_in(
     name: &str,
     logical: u32,

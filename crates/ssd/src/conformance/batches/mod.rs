@@ -21,7 +21,7 @@ pub struct Batches {
 }
 
 impl Batches {
-    /// Of a new FTL.
+    /// Starts batches on a new FTL.
     pub fn new(ftl: Tally, seed: u64) -> Self {
         let untimed = Untimed::new(ftl.geometry.dies);
         let rng = Rng::stream(seed, "conformance");
@@ -53,7 +53,7 @@ impl Batches {
         Ok(())
     }
 
-    /// So many rounds; now and then the account is compared.
+    /// Runs `count` rounds, and compares the account now and then.
     pub fn rounds(&mut self, count: u32) -> Result<()> {
         for round in 0..count {
             self.round()?;
@@ -74,8 +74,8 @@ impl Batches {
         self.ftl.check()
     }
 
-    /// Retires blocks, free, open and full ones: those that it says it will are gone in the end,
-    /// and not used again (the account sees to that).
+    /// Retires free, open and full blocks. Blocks that the FTL agrees to retire are gone in the
+    /// end, and not used again (the account sees to that).
     pub fn retire(&mut self) -> Result<()> {
         let blocks = u64::from(self.ftl.geometry.blocks());
         for _ in 0..20 {

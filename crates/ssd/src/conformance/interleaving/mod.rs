@@ -1,7 +1,7 @@
-//! Interleaving: an FTL under a controller that does its promises in any order that they allow.
-//! Programs, moves and erases of all dies lie open side by side for as long as chance wants. What
-//! collection moves must always have a place, nothing may be erased that is still mapped, and what
-//! is stalled must get going again.
+//! Interleaving: an FTL under a controller that ends its work in any order that the contract
+//! allows. Programs, moves and erases of all dies lie open side by side for as long as chance
+//! wants. Data that collection moves must always have a place, no block may be erased that is still
+//! mapped, and stalled writes must go on in the end.
 
 mod zones;
 
@@ -18,64 +18,65 @@ use nand::geometry::{Block, Die};
 use std::collections::{BTreeSet, VecDeque};
 use std::ops::AddAssign;
 
-/// A program that is under way: of these units of the host, or of a job from so many of its moves
-/// on.
+/// Program under way, with the units of the host that it carries, or with a job and the index of
+/// the first of its moves that it carries.
 type UnderWay = (Program, Vec<Lpn>, Option<(Job, usize)>);
 
-/// What a job is at.
+/// Step that a job is at.
 #[derive(Default)]
 enum At {
     #[default]
     Nothing,
-    /// These are moved: those up to the index are placed, and so many of their programs are not
+    /// Moves of the step, how many of them are placed, and how many of their programs are not
     /// reported yet.
     Move(Vec<Move>, usize, usize),
-    /// These are erased.
+    /// Blocks that the step erases.
     Erase(Vec<Block>),
 }
 
-/// An FTL under such a controller.
+/// FTL under a controller that ends its work in any order.
 pub struct Interleaving {
     ftl: Tally,
     rng: Rng,
-    /// By die: placed, and not yet reported.
+    /// By die: programs that are placed and not yet reported.
     dies: Vec<VecDeque<UnderWay>>,
     jobs: Vec<At>,
     /// Jobs that the FTL has named.
     wanted: Vec<Job>,
-    /// Units on their way to the flash from the host, and those that it has written.
+    /// Units on their way to the flash from the host, and units that the host has written.
     flying: BTreeSet<u32>,
     written: BTreeSet<u32>,
     erases: u64,
-    /// Of all programs the share that fail, what draws them, and how many have.
+    /// Share of the programs that fail, the stream that draws them, and programs that have failed.
     failing: (f64, Rng),
     failed: u64,
-    /// What failed programs took was more than there was: collection has no place.
+    /// Failed programs took more room than there was: collection has no place.
     is_full: bool,
-    /// The host writes units one by one; how often to a few hot ones, and how many those are.
+    /// Whether the host writes units one by one; share of its writes to hot units, and number of
+    /// hot units.
     single: bool,
     hot: f64,
     hot_units: u64,
-    /// It writes in order, and where it goes on.
+    /// Whether the host writes in order, and the unit where it goes on.
     in_order: bool,
     next: u64,
-    /// The row that it has drawn last.
+    /// Row that the host has drawn last.
     row: (Key, Vec<Lpn>),
-    /// How eager it is to exchange dies, what draws that, the die that is withdrawn, and how many
-    /// have been replaced.
+    /// Mean number of steps between exchanges of dies (0 is never), the stream that draws them, the
+    /// die that is withdrawn, and dies replaced.
     exchanging: (u64, Rng),
     withdrawn: Option<Die>,
     replaced: u64,
 }
 
-/// One of them, drawn.
+/// Draws one of several values.
 fn one<T: Copy>(rng: &mut Rng, of: &[T]) -> T {
     of[rng.below(of.len() as u64) as usize]
 }
 
 impl Interleaving {
-    /// A drive drawn from `seed`, with as little spare as it takes, built from assignments; `None`
-    /// where it takes none.
+    /// Creates a drive drawn from `seed`, with as little spare as its FTL takes, built from
+    /// assignments; `None` if the FTL takes none of the drives tried.
     pub fn new(seed: u64, build: impl Fn(&[String]) -> Result<Tally>) -> Result<Option<Self>> {
         let rng = &mut Rng::stream(seed, "interleaving");
         let failures = &mut Rng::stream(seed, "failures");
@@ -195,7 +196,7 @@ impl Interleaving {
         }))
     }
 
-    /// Makes the entry of a unit known; false where that must wait.
+    /// Makes the map entry of a unit known; false if that must wait.
     fn know(&mut self, lpn: Lpn, access: Access) -> bool {
         if self.ftl.has_map_on_flash() {
             match self.ftl.access(lpn, 1, access) {
@@ -207,7 +208,7 @@ impl Interleaving {
         true
     }
 
-    /// New data of the host.
+    /// Writes new data of the host; false if no die takes them.
     fn write(&mut self) -> Result<bool> {
         if let Some(layout) = self.ftl.zones().map(|zones| zones.layout()) {
             return self.write_zone(layout);
@@ -236,8 +237,8 @@ impl Interleaving {
         self.send()
     }
 
-    /// The row that the host has drawn last goes to a die that has none of its data on the way;
-    /// false where none takes it.
+    /// Sends the row that the host has drawn last to a die that has none of its data on the way;
+    /// false if no die takes it.
     fn send(&mut self) -> Result<bool> {
         let mut open = DieSet::none(self.dies.len() as u32);
         for (die, programs) in (0..).zip(&self.dies) {
@@ -286,7 +287,7 @@ impl Interleaving {
         Ok(true)
     }
 
-    /// The same row once more; where no die takes it, what is under way comes to its end.
+    /// Sends the last row once more; where no die takes it, all work under way comes to its end.
     fn send_or_settle(&mut self) -> Result<bool> {
         let is_written = self.send()?;
         if !is_written {
@@ -295,7 +296,7 @@ impl Interleaving {
         Ok(is_written || self.is_full)
     }
 
-    /// The oldest program of a die is done.
+    /// Ends the oldest program of a die; false if there is none.
     fn programmed(&mut self, die: usize) -> bool {
         let Some((program, lpns, first)) = self.dies[die].pop_front() else {
             return false;
@@ -336,7 +337,7 @@ impl Interleaving {
         true
     }
 
-    /// A job goes on by a step, if it is its turn.
+    /// Takes a job on by a step, if it is its turn; false if it does not get on.
     fn go_on(&mut self, job: Job, urgency: Urgency) -> bool {
         let index = job.0 as usize;
         match std::mem::take(&mut self.jobs[index]) {
@@ -431,7 +432,7 @@ impl Interleaving {
         self.ftl.check()
     }
 
-    /// Dies are exchanged in between: as often as collection goes on by a step, divided by this.
+    /// Exchanges dies, once in `every` steps on average; 0 is never.
     pub fn exchange_dies(&mut self, every: u64) {
         self.exchanging.0 = every;
     }
@@ -463,7 +464,7 @@ impl Interleaving {
         }
     }
 
-    /// So many steps: what came of them, and the FTL.
+    /// Runs `steps` steps. Returns their outcome, and the FTL.
     pub fn run(mut self, steps: u32) -> Result<(Outcome, Tally)> {
         // How eager the host is, and how quick flash and collection are.
         let weights = [0; 3].map(|_| 1 + self.rng.below(12));
@@ -534,21 +535,20 @@ impl Interleaving {
     }
 }
 
-/// What trials have done: how many there were, blocks that they erased or recycled and retired,
-/// those that retired any, programs that failed, and those that were over by that.
+/// Counts of a trial, or of several together.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Outcome {
-    /// Trials.
+    /// Number of trials that ran.
     pub ran: u64,
     /// Blocks erased or recycled.
     pub erases: u64,
-    /// Blocks retired.
+    /// Number of blocks retired.
     pub retired: u64,
-    /// Trials that retired any.
+    /// Trials that retired any block.
     pub retires: u64,
-    /// Programs that failed.
+    /// Number of programs that failed.
     pub failed: u64,
-    /// Trials that were over by that.
+    /// Trials that ended early, as failed programs left no room.
     pub full: u64,
     /// Dies that were replaced.
     pub replaced: u64,

@@ -14,8 +14,8 @@ use nand::geometry::Die;
 use std::collections::BTreeMap;
 use zones::ZoneStorm;
 
-/// What a unit may read as: the versions of the last completed write, and of writes, trims in
-/// flight since.
+/// Versions that a unit may read as: that of the last completed write, and those of writes and
+/// trims in flight since.
 #[derive(Default, Clone)]
 struct Truth {
     settled: u64,
@@ -27,24 +27,25 @@ type InFlight = (u64, Request, BTreeMap<u32, Vec<u64>>);
 
 /// A drive under a storm.
 pub struct Storm {
-    /// The drive.
+    /// Drive that the requests go to.
     pub ssd: Ssd,
     rng: Rng,
     truth: Vec<Truth>,
-    /// By slot: sequence number, and what reads may return by unit.
+    /// Requests in flight, by slot.
     requests: BTreeMap<u32, InFlight>,
     submitted: u64,
     completed: u64,
     pub(super) durable: Durable,
-    /// Of all steps the share at which a die is exchanged, what draws that, and how many were.
+    /// Share of the steps at which a die is exchanged, the stream that draws them, and exchanges so
+    /// far.
     exchanging: (f64, Rng),
     exchanged: u64,
-    /// Where the drive has zones.
+    /// State of the zones, if the drive has any.
     zones: Option<Box<ZoneStorm>>,
 }
 
 impl Storm {
-    /// On a new drive.
+    /// Starts a storm on a new drive.
     pub fn new(mut ssd: Ssd, seed: u64) -> Self {
         ssd.keep_payload();
         ssd.start(0);
@@ -127,7 +128,7 @@ impl Storm {
         }
     }
 
-    /// Units of the drive.
+    /// Number of units of the drive.
     pub fn units(&self) -> u32 {
         self.truth.len() as u32
     }
@@ -182,7 +183,7 @@ impl Storm {
         self.requests.insert(slot, (version, request, allowed));
     }
 
-    /// Sends so many requests, and holds what comes of them against the map.
+    /// Sends requests until `requests` are complete, and holds their results against the map.
     pub fn run(&mut self, requests: u64) -> Result<()> {
         if let Some(mut zones) = self.zones.take() {
             self.run_in(&mut zones, requests)?;
@@ -206,7 +207,7 @@ impl Storm {
         Ok(())
     }
 
-    /// Goes on for so many events of the drive, which always has requests to do.
+    /// Goes on for `events` events of the drive, which always has requests to do.
     pub(super) fn run_events(&mut self, events: u64) -> Result<()> {
         for _ in 0..events {
             while self.ssd.has_room() {
@@ -219,7 +220,7 @@ impl Storm {
         self.ssd.fault()
     }
 
-    /// All requests are gone: what each unit reads as now, which is durable.
+    /// Forgets all requests: each unit is durable as it reads now.
     pub(super) fn forget_requests(&mut self, found: impl Fn(&Ssd, u32) -> u64) {
         // The drive has sent itself a flush where capacitors kept it at work.
         self.submitted = self.ssd.versions.as_ref().map_or(self.submitted, |all| all.latest());
@@ -232,7 +233,7 @@ impl Storm {
         }
     }
 
-    /// What a unit may read as after a power cut.
+    /// Versions that a unit may read as after a power cut.
     pub(super) fn allowed(&self, unit: u32) -> Vec<u64> {
         let mut allowed = self.durable.since(unit);
         allowed.extend(self.truth[unit as usize].flying.values());

@@ -13,7 +13,7 @@ use crate::request::{Op, Request};
 use base::Result;
 use std::collections::BTreeMap;
 
-/// What is known of a zone.
+/// State of a zone as the storm knows it.
 #[derive(Default, Clone)]
 struct Known {
     /// Versions of the units up to its pointer.
@@ -25,7 +25,7 @@ struct Known {
     reads: u32,
 }
 
-/// All zones.
+/// State of all zones, and the requests in flight.
 pub(super) struct ZoneStorm {
     layout: ZoneLayout,
     zones: Vec<Known>,
@@ -92,7 +92,8 @@ impl Storm {
         storm.requests.insert(slot, (version, request, units));
     }
 
-    /// Sends so many requests, and holds what comes of them against what is known.
+    /// Sends requests until `requests` are complete, and holds their results against the known
+    /// state.
     pub(super) fn run_in(&mut self, storm: &mut ZoneStorm, requests: u64) -> Result<()> {
         while self.completed < requests {
             let mut in_vain = 0;

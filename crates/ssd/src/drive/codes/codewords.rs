@@ -10,7 +10,8 @@ use std::ops::Range;
 /// How the units of a page lie in its codewords.
 #[derive(Debug, Clone)]
 pub(crate) struct Codewords {
-    /// By units from the beginning of a page on: in how many they lie, and how many they fill.
+    /// By number of units from the beginning of a page: codewords that they lie in, and codewords
+    /// that they fill.
     of_units: Vec<(u32, u32)>,
     /// Whether units begin inside of codewords, too.
     are_shared: bool,
@@ -43,13 +44,13 @@ impl Codewords {
         self.of_units[(slot + units) as usize].0 - self.of_units[slot as usize].1
     }
 
-    /// Which codewords of a read from `first` on hold data of `unit`, of the same page.
+    /// Codewords of a read from `first` on that hold data of `unit`, of the same page.
     pub(crate) fn among(&self, geometry: &Geometry, first: Ppn, unit: Ppn) -> Range<u32> {
         let start = self.before(geometry, unit) - self.before(geometry, first);
         start..start + self.of(geometry, unit, 1)
     }
 
-    /// Which bytes of the `units` units from `first` on the `word`th codeword of their read holds.
+    /// Bytes of the `units` units from `first` on that codeword `word` of their read holds.
     pub(crate) fn bytes_of(
         &self,
         geometry: &Geometry,

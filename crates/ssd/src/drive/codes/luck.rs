@@ -5,15 +5,15 @@ use base::rng::{Rng, mix, unit};
 use nand::chip::Chips;
 use nand::geometry::Ppn;
 
-/// Lucks of a drive's words.
+/// Luck of each codeword of a drive.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Luck {
-    /// Tells this drive's words from those of others.
+    /// Key that tells this drive's words from those of others.
     key: u64,
 }
 
 impl Luck {
-    /// Of the drive with this seed.
+    /// Creates the luck of the drive with this seed.
     pub(crate) fn new(seed: u64) -> Self {
         Self { key: Rng::stream(seed, "ecc").bits() }
     }

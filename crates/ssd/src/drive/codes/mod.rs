@@ -1,5 +1,5 @@
-//! Codes of a drive, with their decoders and encoders: that of `[ecc]`, and those that kinds of
-//! chips have of their own.
+//! Codes of a drive, with their decoders and encoders: the one of `[ecc]`, and those of kinds of
+//! chips.
 //!
 //! Codes are numbered: 0 is that of `[ecc]`, which all dies of a drive with one code have. Each
 //! code has decoders and encoders of its own. In comes a die, out comes its code. `codewords` says
@@ -23,7 +23,7 @@ pub(crate) struct BuiltCode {
     pub model: Box<dyn Model>,
 }
 
-/// A code, and what serves it.
+/// Code of a drive, with its decoders and encoders.
 pub(crate) struct Code {
     pub(crate) model: Box<dyn Model>,
     /// The code itself, if it has a name.
@@ -32,37 +32,37 @@ pub(crate) struct Code {
     pub(crate) decoders: Stage,
     pub(crate) encoders: Stage,
     pub(crate) encode_time: Time,
-    /// How long decoding takes where no word fails.
+    /// Decoding time of a word where none can fail; `None` where each word is really decoded.
     pub(crate) clean_decode: Option<Time>,
-    /// Energy of one iteration of one codeword.
+    /// Energy of one iteration of one codeword, in microjoules.
     iteration_uj: f64,
-    /// Decoders, and as many encoders, of the codes before it.
+    /// Number of decoders, and of encoders, of the codes before this one.
     pub(crate) servers_before: u32,
 }
 
 impl Code {
-    /// Whether it knows what to do with so many soft reads.
+    /// Whether the code supports `soft_level` soft reads.
     pub(crate) fn takes(&self, soft_level: u8) -> bool {
         soft_level == 0 || self.model.soft_levels().is_none_or(|most| soft_level <= most)
     }
 }
 
-/// What was done with codewords of a kind of chips.
+/// Counts of the codewords of a kind of chips.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct CodeCounts {
-    /// Codewords decoded.
+    /// Codewords read, each counted at its first decode.
     pub codewords: u64,
     /// Wrong bits of first reads.
     pub raw_bit_errors: u64,
     /// Codewords that failed at the first attempt.
     pub hard_failures: u64,
-    /// Codewords decoded again.
+    /// Codewords decoded again after further reads.
     pub further_decodes: u64,
     /// Iterations of all decodes.
     pub iterations: u64,
-    /// Page reads given up.
+    /// Page reads given up as uncorrectable.
     pub uncorrectable: u64,
-    /// Codewords encoded.
+    /// Codewords encoded for programs.
     pub encoded: u64,
 }
 
@@ -80,9 +80,9 @@ counts!(CodeCounts {
 pub(crate) struct Codes {
     pub(crate) first: Code,
     others: Vec<Code>,
-    /// By kind of chips: its code.
+    /// By kind of chips: number of its code.
     of_kind: Vec<usize>,
-    /// By kind of chips, of a drive with several.
+    /// By kind of chips: its counts. Empty for a drive with one kind.
     counts: Vec<CodeCounts>,
 }
 
@@ -123,13 +123,13 @@ impl Codes {
         if self.others.is_empty() { 0 } else { self.of_kind[chips.kind(die)] }
     }
 
-    /// A code by number.
+    /// Code with this number.
     #[inline]
     pub(crate) fn at(&self, number: usize) -> &Code {
         if number == 0 { &self.first } else { &self.others[number - 1] }
     }
 
-    /// The same, to be used.
+    /// Code with this number, to be used.
     #[inline]
     pub(crate) fn at_mut(&mut self, number: usize) -> &mut Code {
         if number == 0 { &mut self.first } else { &mut self.others[number - 1] }
@@ -151,18 +151,18 @@ impl Codes {
         !self.counts.is_empty()
     }
 
-    /// Where kinds of chips are counted apart, the account of one.
+    /// Counts of the kind of a die's chips, if kinds are counted apart.
     #[inline]
     pub(crate) fn account(&mut self, chips: &Chips, die: Die) -> Option<&mut CodeCounts> {
         if self.counts.is_empty() { None } else { self.counts.get_mut(chips.kind(die)) }
     }
 
-    /// What was done for a kind of chips, of a drive with several.
+    /// Counts of a kind of chips, of a drive with several.
     pub(crate) fn counts_of_kind(&self, kind: usize) -> CodeCounts {
         self.counts.get(kind).copied().unwrap_or_default()
     }
 
-    /// Energy that all decoders have used, in a drive with so many iterations.
+    /// Energy that all decoders have used, in microjoules, in a drive with so many `iterations`.
     pub(crate) fn energy_uj(&self, iterations: u64) -> f64 {
         if self.counts.is_empty() {
             return iterations as f64 * self.first.iteration_uj;
@@ -178,12 +178,12 @@ impl Codes {
         sum(self.all().map(|code| &code.decoders), now)
     }
 
-    /// The same of encoders.
+    /// Time that all encoders together were busy, and how many there are.
     pub(crate) fn encoders_busy(&self, now: Time) -> (Time, usize) {
         sum(self.all().map(|code| &code.encoders), now)
     }
 
-    /// The power is gone: what was being decoded or encoded is forgotten.
+    /// Forgets words that are being decoded or encoded, as the power is gone.
     pub(crate) fn stop(&mut self, now: Time) {
         for code in std::iter::once(&mut self.first).chain(&mut self.others) {
             code.decoders.stop(now);

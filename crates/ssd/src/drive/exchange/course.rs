@@ -8,10 +8,10 @@ use crate::ftl::Job;
 use base::{Error, Result, Time};
 use nand::geometry::{Block, Die};
 
-/// Between two looks at how far an exchange is.
+/// Time between two looks at an exchange.
 const BETWEEN_LOOKS: Time = Time(1_000_000);
 
-/// The same while the last commands to an empty die end.
+/// Time between two looks while the last commands to an empty die end.
 const SOON: Time = Time(20_000);
 
 /// Looks in a row at which nothing else happens in the drive, after which it is stuck.
@@ -76,7 +76,7 @@ impl Ssd {
         Ok(())
     }
 
-    /// The last exchange.
+    /// Last exchange of the drive, over or under way.
     pub fn exchanged(&self) -> Option<Exchanged> {
         self.exchanges.last
     }
@@ -86,7 +86,7 @@ impl Ssd {
         self.exchanges.is_on
     }
 
-    /// Looks at an exchange after so long: once, or again and again.
+    /// Schedules a look at an exchange after `wait`: a single one, or one that is repeated.
     fn look_at_exchange_in(&mut self, wait: Time, once: bool) {
         let index = self.exchanges.number << 1 | u32::from(once);
         self.events.push(self.events.now() + wait, event::of(event::EXCHANGE, index));
@@ -138,7 +138,8 @@ impl Ssd {
         self.flash.is_idle(die) && self.flash.commands.taken().all(|command| command.die != die)
     }
 
-    /// The run ends where nothing happens in the drive any more but looks at the exchange.
+    /// Counts looks at which nothing else happens in the drive. After too many of them the exchange
+    /// fails, and the run ends.
     fn note_idle_look(&mut self, die: Die) {
         let (events, idle) = self.exchanges.seen;
         let now = self.events.scheduled();

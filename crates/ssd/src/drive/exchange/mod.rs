@@ -17,26 +17,26 @@ use base::{Error, Result, Time};
 use nand::fault::is_factory_bad;
 use nand::geometry::Die;
 
-/// How a die is exchanged.
+/// Way in which a die is exchanged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Way {
-    /// Beside the host.
+    /// The host goes on using the drive meanwhile.
     InService,
-    /// The drive takes no requests until it is done.
+    /// The drive takes no requests until the exchange is done.
     Suspended,
 }
 
 impl Way {
-    /// Both.
+    /// All ways of an exchange.
     pub const ALL: [Self; 2] = [Self::InService, Self::Suspended];
 
-    /// The way of a name.
+    /// Parses the name of a way.
     pub fn parse(name: &str) -> Result<Self> {
         let known = Self::ALL.into_iter().find(|way| way.name() == name);
         known.ok_or_else(|| Error::unknown("exchange.way", "way", name, Self::ALL.map(Self::name)))
     }
 
-    /// Its name.
+    /// Name of the way, as it is given.
     pub fn name(self) -> &'static str {
         match self {
             Self::InService => "in_service",
@@ -48,44 +48,44 @@ impl Way {
 /// An exchange, as it is asked for.
 #[derive(Debug, Clone, Copy)]
 pub struct Exchange {
-    /// The die.
+    /// Die whose chip is replaced.
     pub die: Die,
-    /// How.
+    /// Way of the exchange: in service or suspended.
     pub way: Way,
     /// Program/erase cycles of the new chip.
     pub pe_cycles: u32,
 }
 
-/// How far an exchange is.
+/// Progress and results of an exchange.
 #[derive(Debug, Clone, Copy)]
 pub struct Exchanged {
-    /// What was asked for.
+    /// Exchange that was asked for.
     pub asked: Exchange,
-    /// When.
+    /// Time at which the exchange was asked for.
     pub asked_at: Time,
-    /// When the die held no data any more.
+    /// Time at which the die held no data any more; `None` before.
     pub emptied_at: Option<Time>,
-    /// When it had its new chip.
+    /// Time at which the die had its new chip; `None` before.
     pub replaced_at: Option<Time>,
-    /// Units that were moved off it.
+    /// Units that were moved off the die.
     pub moved_units: u64,
-    /// Units whose data were lost when it was replaced, beyond those lost before.
+    /// Units whose data were lost during the exchange.
     pub lost_units: u64,
 }
 
-/// Exchanges of a drive.
+/// Exchanges of a drive, one at a time.
 pub(in crate::drive) struct Exchanges {
-    /// The last one.
+    /// Last exchange, over or under way.
     last: Option<Exchanged>,
-    /// It is under way.
+    /// Whether the last exchange is under way.
     is_on: bool,
-    /// How many there were: events of others are late.
+    /// Number of exchanges so far: events of earlier ones are late.
     number: u32,
-    /// Events so far at the last look, and how many looks have seen no others.
+    /// Events of the drive up to the last look, and looks in a row that have seen no others.
     seen: (u64, u32),
-    /// Units lost when it began.
+    /// Units lost when the exchange began.
     lost_before: u64,
-    /// What the bad blocks of a new chip are drawn from.
+    /// Seed that the bad blocks of a new chip are drawn from.
     seed: u64,
     bad_fraction: f64,
 }
@@ -121,7 +121,7 @@ impl Exchanges {
         self.is_on && self.die().map(Job::of) == Some(job)
     }
 
-    /// A job has moved units.
+    /// Counts units that a job has moved, if it empties the die.
     #[inline]
     pub(in crate::drive) fn moved(&mut self, job: Job, units: u32) {
         if self.is_served_by(job)
@@ -131,7 +131,7 @@ impl Exchanges {
         }
     }
 
-    /// Which blocks of a new chip for a die are bad: drawn anew for each.
+    /// By block: whether it is bad on a new chip for a die; drawn anew for each.
     fn bad_blocks(&self, die: Die, times: u32, per_die: u32) -> Vec<bool> {
         let seed = Rng::stream(self.seed, &format!("replaced/{times}")).bits();
         let first = die.0 * per_die;

@@ -14,29 +14,29 @@ use crate::space::gc::Copyback;
 use base::{Error, Result};
 use nand::geometry::{Block, Geometry, Ppn};
 
-/// How the moves of a step go.
+/// Way in which the moves of a step go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Way {
-    /// Through the controller.
+    /// Through the controller, which reads and programs them.
     #[default]
     Controller,
-    /// From page to page.
+    /// From page to page on the chip, without a check.
     Unchecked,
     /// Read by the controller, and programmed from the registers if they are still there.
     Checked,
 }
 
-/// What a drive that copies on its chips keeps.
+/// State of a drive that copies on its chips.
 pub(in crate::drive) struct OnChip {
     way: Way,
-    /// Copies without a check.
+    /// Most copies of data without a check.
     most: u8,
     /// Working space: the moves of a step in another order.
     order: Vec<Move>,
 }
 
 impl OnChip {
-    /// Of a drive that copies; none of others.
+    /// Creates the state of a drive that copies on its chips; `None` for others.
     pub(in crate::drive) fn of(config: &SsdConfig) -> Result<Option<Box<Self>>> {
         let gc = config.gc_parts()?.0;
         let way = match gc.copyback {
@@ -55,7 +55,7 @@ impl Jobs {
         self.on_chip.is_some()
     }
 
-    /// The controller has found errors in so many codewords that a job moves.
+    /// Notes that the controller has found errors in `words` codewords that a job moves.
     #[cold]
     pub(in crate::drive) fn found_errors(&mut self, owner: Owner, words: u32) {
         if let (Owner::Job(job), true) = (owner, self.on_chip.is_some()) {
@@ -66,7 +66,7 @@ impl Jobs {
 
 impl Ssd {
     /// Decides how the moves of a step go, and puts them into the order of the program that is to
-    /// come, if they stay on the chip. Whether nothing is to be read for them.
+    /// come, if they stay on the chip. Returns true if the controller reads none of them.
     pub(super) fn plan_copy(&mut self, job: Job, moves: &mut Vec<Move>) -> bool {
         let way = self.way_of(job, moves);
         let (way, has_own_block) = way;
@@ -76,7 +76,8 @@ impl Ssd {
         way == Way::Unchecked
     }
 
-    /// The way, and whether the program goes to a block that the host does not write to.
+    /// Way of the moves of a step, and whether their program goes to a block that the host does not
+    /// write to.
     fn way_of(&mut self, job: Job, moves: &mut Vec<Move>) -> (Way, bool) {
         const AS_ALWAYS: (Way, bool) = (Way::Controller, false);
         let units = moves.len() as u32;
@@ -97,8 +98,9 @@ impl Ssd {
         if pages.any(is_due) { AS_ALWAYS } else { (way, program.stream.is_internal()) }
     }
 
-    /// Whether the die keeps the data of a read for its program. Not where the program could wait
-    /// for others of the die: in a block of the host's, or for copies that a power cut could spoil.
+    /// `KEPT` if the die keeps the data of a read for its program. It does not where the program
+    /// could wait for others of the die: in a block of the host's, or for copies that a power cut
+    /// could spoil.
     #[inline]
     pub(in crate::drive) fn kept_for_copy(&self, owner: Owner) -> u32 {
         match owner {
@@ -111,7 +113,8 @@ impl Ssd {
         }
     }
 
-    /// The number of the copy that a program of a job is, if it is one.
+    /// Begins the copy that a program of a job makes, and returns its number; `NONE` if it makes
+    /// none.
     pub(super) fn begin_copy(&mut self, job: Job, program: &Program, moves: &[Move]) -> u32 {
         let geometry = &self.flash.chips.geometry;
         let (way, words) = (self.jobs.state(job).way, self.jobs.state(job).dirty_words);
@@ -133,8 +136,8 @@ impl Ssd {
         )
     }
 
-    /// A program of a job has failed: what it was to copy is read by the controller now. Whether
-    /// that is so.
+    /// Has the controller read the data that a failed program of a job was to copy. Returns whether
+    /// it was a copy.
     #[cold]
     pub(super) fn fetch_failed_copy(&mut self, job: Job) -> bool {
         let state = self.jobs.state(job);
@@ -148,8 +151,8 @@ impl Ssd {
     }
 }
 
-/// The pages that a program is copied from: each unit of it lies in the plane and in the slot that
-/// it goes to, beside those of its own page.
+/// Pages that a program is copied from; `None` unless each unit of it lies in the plane and in the
+/// slot that it goes to, beside those of its own page.
 fn sources(geometry: &Geometry, program: &Program, moves: &[Move]) -> Option<Sources> {
     let mut sources = Sources::NONE;
     if !is_whole(geometry, program, moves) {
@@ -180,8 +183,8 @@ fn is_whole(geometry: &Geometry, program: &Program, moves: &[Move]) -> bool {
         && moves.chunks(slots as usize).all(is_page)
 }
 
-/// Puts moves into the order of a program, each page in its own plane. False, and they are as they
-/// were, where they cannot be.
+/// Puts moves into the order of a program, each page in its own plane. Returns false, and leaves
+/// them as they were, if that cannot be.
 fn arrange(
     geometry: &Geometry,
     program: &Program,

@@ -27,37 +27,37 @@ struct State {
     work: Work,
     /// Why its last step moves units.
     reason: Reason,
-    /// What stands beside the units that it moves, where the drive can lose power.
+    /// Out-of-band data of the units that the job moves, where the drive can lose power.
     owned: Vec<Owned>,
     /// Reads, programs or erases of its step that are not done, and moves that wait for a place.
     pending: u32,
     /// Steps, and units moved in them, since it began or the host last wrote to its die.
     effort: u64,
-    /// Programs of its die that have failed, and left nothing.
+    /// Failed programs of its die, which have taken room and hold no data.
     failed_rows: u64,
-    /// How the moves of its step go.
+    /// Way in which the moves of its step go.
     way: Way,
-    /// Codewords of them in which the controller has found errors.
+    /// Codewords of the step's moves in which the controller has found errors.
     dirty_words: u32,
-    /// Their dies keep them until they are programmed.
+    /// Dies keep the data of the step's moves until they are programmed.
     is_kept: bool,
 }
 
 /// A job that waits, and its next action.
 enum Parked {
-    /// Its next step.
+    /// Next step of the job.
     Step(Job),
-    /// Placing these of its moves.
+    /// Placement of some of the job's moves.
     Moves(Job, Range<usize>),
 }
 
-/// All jobs.
+/// All jobs of the FTL, and where they stand.
 pub(super) struct Jobs {
     states: Vec<State>,
-    /// How many of them are busy.
+    /// Number of busy jobs.
     busy: u32,
     parked: Vec<Parked>,
-    /// Working space: those that go on.
+    /// Working space: parked jobs that go on.
     going_on: Vec<Parked>,
     /// Copies inside dies, where the drive makes them.
     pub(super) on_chip: Option<Box<OnChip>>,
@@ -66,7 +66,7 @@ pub(super) struct Jobs {
 }
 
 impl Jobs {
-    /// For `count` jobs, none of them under way.
+    /// Creates `count` jobs, none of them under way.
     pub(super) fn new(count: u32, on_chip: Option<Box<OnChip>>) -> Self {
         let states = (0..count).map(|_| State::default()).collect();
         let (parked, going_on) = (Vec::new(), Vec::new());
@@ -79,7 +79,7 @@ impl Jobs {
         self.states[job.0 as usize].is_busy
     }
 
-    /// Whether any is.
+    /// Whether any job is under way.
     #[inline]
     pub(super) fn any_busy(&self) -> bool {
         self.busy > 0
@@ -101,20 +101,20 @@ impl Jobs {
         self.state(job).pending -= 1;
     }
 
-    /// What a program of a job carries.
+    /// Moves that a program of a job carries.
     pub(super) fn moves(&self, job: Job, first: u32, units: u32) -> Vec<Move> {
         let moves = &self.states[job.0 as usize].work.moves;
         moves[first as usize..(first + units) as usize].to_vec()
     }
 
-    /// A program of the job's die has failed, and left nothing.
+    /// Counts a program of the job's die that has failed, and holds no data.
     pub(super) fn row_failed(&mut self, job: Job) {
         self.state(job).failed_rows += 1;
     }
 }
 
 impl Ssd {
-    /// Starts a job, if it has work and is not at it.
+    /// Starts a job, if it has work and is not under way.
     #[inline]
     pub(super) fn start_job(&mut self, job: Job) {
         if !self.jobs.is_busy(job) && self.may_run(job) && self.ftl.wants(job, self.urgency(job)) {
@@ -140,7 +140,7 @@ impl Ssd {
         }
     }
 
-    /// A job that waits has something else to do.
+    /// Takes up a parked job, as it has something else to do.
     #[cold]
     pub(super) fn unpark(&mut self, job: Job) {
         let is_it = |parked: &Parked| match parked {
@@ -152,13 +152,13 @@ impl Ssd {
         }
     }
 
-    /// Whether a job is the collection of a die, and of which.
+    /// Die that a job collects; `None` for a job of no die.
     #[inline]
     fn die_of(&self, job: Job) -> Option<Die> {
         (job.0 < self.flash.chips.geometry.dies).then_some(Die(job.0))
     }
 
-    /// What a command moves for this owner, from this unit on.
+    /// Kind of data that a command moves for `owner`, from unit `lpn` at place `from` on.
     #[inline]
     pub(super) fn purpose(&self, owner: Owner, lpn: u32, from: Ppn) -> Purpose {
         match owner {
@@ -189,7 +189,8 @@ impl Ssd {
             && refresh.is_under_way(self.flash.chips.geometry.block_of(from))
     }
 
-    /// A drive that accepts no writes collects only while a request waits for space.
+    /// Whether a job may run: a drive that accepts no writes collects only while a request waits
+    /// for space.
     #[inline]
     fn may_run(&self, job: Job) -> bool {
         !self.failures.is_read_only()
@@ -198,7 +199,7 @@ impl Ssd {
             || self.exchanges.is_on()
     }
 
-    /// An idle die has time, if internal work uses idle times.
+    /// Urgency of a job: `Idle` if internal work uses idle times and its die has time.
     #[inline]
     fn urgency(&self, job: Job) -> Urgency {
         if self.die_of(job).is_some_and(|die| self.has_time(die)) {
@@ -217,7 +218,7 @@ impl Ssd {
         }
     }
 
-    /// The next step of a job.
+    /// Does the next step of a job.
     fn go_on(&mut self, job: Job) {
         let urgency = self.urgency(job);
         if !self.may_run(job) || !self.ftl.wants(job, urgency) {
@@ -260,9 +261,9 @@ impl Ssd {
         }
     }
 
-    /// Notes what is to stand beside units that a job moves: the numbers of their data, or new
-    /// ones. Before they are read: what is read may be of no use, and erased, when its copy is
-    /// programmed.
+    /// Notes the out-of-band data of units that a job moves: the numbers of their data, or new
+    /// ones. To be done before they are read: when their copies are programmed, the originals may
+    /// be invalid and erased.
     #[cold]
     fn note_moves(&mut self, job: Job, moves: &[Move]) {
         let is_new = self.ftl.renews(job);
@@ -318,8 +319,8 @@ impl Ssd {
         }
     }
 
-    /// Words of a page that a job moves, if this is such a read, could not be corrected: the units
-    /// that lie in them are lost, but those that the host has written anew since.
+    /// Notes units as lost whose codewords could not be corrected, if this is a read of a job.
+    /// Units that the host has written anew since are not lost.
     #[cold]
     pub(super) fn lose_moved(&mut self, index: u32) {
         let Command { owner: Owner::Job(job), die, ppn, units, failed, .. } =
@@ -354,7 +355,7 @@ impl Ssd {
         }
     }
 
-    /// Places these of the units that a job moves, and programs them.
+    /// Places some of the units that a job moves, and programs them.
     fn program_moves(&mut self, job: Job, mut units: Range<usize>) {
         let work = std::mem::take(&mut self.jobs.state(job).work);
         while !units.is_empty() {
@@ -433,7 +434,7 @@ impl Ssd {
         self.move_done(job);
     }
 
-    /// One of the programs that a job waits for has ended.
+    /// A program that a job waits for has ended.
     fn move_done(&mut self, job: Job) {
         let state = self.jobs.state(job);
         state.pending -= 1;
@@ -475,7 +476,7 @@ impl Ssd {
         self.erase_now(job, blocks);
     }
 
-    /// Erases them without waiting for anything.
+    /// Erases blocks for a job, without waiting for anything.
     pub(super) fn erase_now(&mut self, job: Job, blocks: &[Block]) {
         let mut rest = blocks;
         while let Some(&first) = rest.first() {
@@ -592,7 +593,7 @@ impl Ssd {
     }
 }
 
-/// How many of the first of `blocks` are of one die, in different planes.
+/// How many of the first of `blocks` lie on one die, in different planes.
 fn together(geometry: &Geometry, blocks: &[Block]) -> usize {
     let die = geometry.die_of(blocks[0]);
     let is_new = |i: usize| {

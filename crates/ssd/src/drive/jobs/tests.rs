@@ -10,7 +10,8 @@ use base::archive::{Archive, State};
 use base::error::assert_carries;
 use base::rng::Rng;
 
-/// Takes the block that was filled last: the one that collection has just filled, for ever.
+/// Victim policy that takes the block filled last: the one that collection has just filled, for
+/// ever.
 #[derive(Clone)]
 struct Last(Vec<u32>);
 
@@ -33,7 +34,7 @@ impl Victims for Last {
     }
 }
 
-/// A drive of one plane with that policy.
+/// A drive of one plane with the policy `Last`.
 fn drive() -> Ssd {
     let config = test_drive::config(&["chip.geometry.page_bytes=16384"]);
     let mut ssd = Ssd::new(&config, 1 << 30).unwrap();

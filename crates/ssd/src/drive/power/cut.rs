@@ -17,7 +17,7 @@ use serde::Serialize;
 /// Losses of a power cut.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Cut {
-    /// When it was.
+    /// Time of the cut.
     pub at: Time,
     /// Requests that were not answered.
     pub requests: u64,
@@ -27,7 +27,7 @@ pub struct Cut {
     pub torn_programs: u64,
     /// Erases that were broken off.
     pub torn_erases: u64,
-    /// How long capacitors have kept the drive at work.
+    /// Time for which capacitors have kept the drive at work.
     pub held_up: Time,
 }
 
@@ -89,8 +89,8 @@ impl Ssd {
         Ok(cut)
     }
 
-    /// Takes programs that have not been reported back from the counts of the FTL: they are padding
-    /// now. Units of those that have not even begun are returned.
+    /// Reports programs that have not completed to the FTL as not programmed: they are padding in
+    /// its counts. Returns the units of those that have not begun.
     pub(super) fn forget_programs(&mut self) -> u64 {
         let mut unplaced = 0;
         if self.power.as_ref().is_none_or(|power| !power.is_rebuilt) {

@@ -33,20 +33,20 @@ use start_up::StartUp;
 use std::collections::BTreeMap;
 use tables::{Known, Table};
 
-/// What a drive has written for its start-up, and what its start-ups have done.
+/// Counts of the pages and blocks that a drive has used for its start-ups.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PowerCounts {
     /// Pages of summaries, programmed with the last page of a block.
     pub summary_pages: u64,
-    /// Pages of the log, by content: noted trims, opened blocks, tables.
+    /// Pages of the log that note trims.
     pub trim_pages: u64,
-    /// Pages that note opened blocks.
+    /// Pages of the log that note opened blocks.
     pub opened_pages: u64,
-    /// Pages of tables.
+    /// Pages of the log with parts of tables.
     pub table_pages: u64,
     /// Pages copied before a program of the same cells.
     pub backup_pages: u64,
-    /// Blocks of the log that were erased.
+    /// Blocks of the log and of the copies that were erased.
     pub log_erases: u64,
     /// Tables that were completed.
     pub tables: u64,
@@ -70,18 +70,18 @@ impl PowerCounts {
     }
 }
 
-/// Whether a drive runs.
+/// Power state of a drive.
 enum Phase {
     On,
     Off,
     StartingUp(Box<StartUp>),
 }
 
-/// All of it.
+/// State of a drive with recovery: its power, and what it keeps for the next start-up.
 pub(super) struct Power {
     pub(super) policy: Box<dyn Recovery>,
     phase: Phase,
-    /// The FTL knows what is stored.
+    /// Whether the FTL knows what is stored.
     pub(super) is_rebuilt: bool,
     has_capacitors: bool,
     /// The last number given to data, a trim, or a program.
@@ -101,13 +101,13 @@ pub(super) struct Power {
     /// Bytes that a program of the log carries.
     record_bytes: u64,
     pub(super) counts: PowerCounts,
-    /// What FTLs have done before the last start-up.
+    /// Counts of the FTL from before the last start-up.
     pub(super) before: FtlCounts,
     pub(super) started: Option<Started>,
 }
 
 impl Power {
-    /// Of a drive that keeps these blocks for its log; nothing of a drive without recovery.
+    /// Creates the state of a drive that keeps these blocks for itself; `None` without recovery.
     pub(super) fn new(config: &SsdConfig, chips: &Chips, kept: &Kept) -> Result<Option<Self>> {
         let policy = recovery_of(config)?;
         if !policy.can_recover() {
@@ -140,7 +140,7 @@ impl Power {
         }))
     }
 
-    /// The next number.
+    /// Gives out the next number, for data, a trim or a program.
     #[inline]
     pub(super) fn number(&mut self) -> u64 {
         self.sequence += 1;
@@ -157,7 +157,7 @@ impl Power {
         self.log.blocks().chain(self.backup.blocks())
     }
 
-    /// Whether a block is one of them.
+    /// Whether the drive keeps a block for itself.
     pub(super) fn keeps(&self, block: Block) -> bool {
         self.log.has(block) || self.backup.has(block)
     }
@@ -190,7 +190,7 @@ impl State for Power {
 }
 
 impl Power {
-    /// The state of another drive between runs.
+    /// Takes over the state of another drive between runs.
     pub(super) fn take_over(&mut self, other: &Self) {
         self.log = other.log.clone();
         self.backup = other.backup.clone();
@@ -229,7 +229,7 @@ impl Ssd {
         self.power.is_some()
     }
 
-    /// What has been written for the next start-up, where there is recovery.
+    /// Counts of what has been written for the next start-up; `None` without recovery.
     pub fn power_counts(&self) -> Option<&PowerCounts> {
         self.power.as_ref().map(|power| &power.counts)
     }

@@ -26,12 +26,13 @@ impl Ssd {
         self.versions.as_ref().map(|versions| versions.stored(place))
     }
 
-    /// Where the newest data of a unit are, as the FTL has it.
+    /// Place of the newest data of a unit, as the FTL has it.
     pub fn lookup(&self, lpn: Lpn) -> Option<Ppn> {
         self.ftl.lookup(lpn)
     }
 
-    /// A program has completed: `list` says which units it carries.
+    /// Writes the out-of-band areas of a program that has completed; `list` names the units that it
+    /// carries.
     #[cold]
     pub(in crate::drive) fn note_owners(
         &mut self,
@@ -65,8 +66,7 @@ impl Ssd {
     }
 }
 
-/// Writes the areas of all that is stored, as the FTL has it: of what has been written without
-/// time.
+/// Writes the out-of-band areas of all units that the FTL maps, after writes without time.
 pub(super) fn note_stored(chips: &mut Chips, ftl: &dyn Ftl, stamp: u64) {
     let geometry = chips.geometry.clone();
     let mut owned = vec![Owned::PADDING; geometry.units() as usize];

@@ -1,5 +1,5 @@
-//! Records of a running drive on their way to its log, and what waits for them: flushes for trims,
-//! programs for notes of opened blocks and for copies, erases for trims.
+//! Log records in flight, and operations that wait for them: flushes for trims, programs for notes
+//! of opened blocks and for copies, erases for trims.
 
 use crate::drive::Ssd;
 use crate::flash::command::{Command, Kind, Owner};
@@ -16,7 +16,7 @@ use nand::geometry::{Block, Ppn};
 pub(super) enum Record {
     /// Trims, and the epoch of the flush that waits for them, if one does.
     Trims(Vec<Trim>, Option<u32>),
-    /// Blocks that are opened.
+    /// Blocks that are opened, and the group of programs that waits for this note.
     Opened(Vec<Block>, u32),
     /// A part of a table.
     Table,
@@ -26,7 +26,7 @@ pub(super) enum Record {
 
 /// Programs that wait until their block is noted as opened, or pages under them are copied.
 pub(super) struct Waiting {
-    /// Records that they wait for, all of one number.
+    /// Group number of the records that the programs wait for, and how many records are left.
     group: u32,
     records: u32,
     blocks: Vec<Block>,
@@ -34,17 +34,17 @@ pub(super) struct Waiting {
     commands: Vec<(u32, u64)>,
 }
 
-/// An erase that waits until the trims before it are noted: what they have made invalid may be in
-/// its blocks, and an older version elsewhere.
+/// Erase that waits until the trims before it are noted. Its blocks may hold data that these have
+/// made invalid, while an older version lies elsewhere.
 pub(super) struct Erasing {
     job: Job,
     blocks: Vec<Block>,
-    /// The last record that it waits for.
+    /// Number of the last record that the erase waits for.
     until: u32,
 }
 
 impl Ssd {
-    /// Trims of units are on their way to the flash with the next flush.
+    /// Notes the trim of units, which goes to the flash with the next flush.
     #[cold]
     pub(in crate::drive) fn note_trim(&mut self, first: u32, end: u32) {
         if let Some(power) = &mut self.power {
@@ -73,7 +73,7 @@ impl Ssd {
         }
     }
 
-    /// Keeps an erase back until the trims so far are noted: whether there are any.
+    /// Keeps an erase back until the trims so far are noted. Returns whether there are any.
     #[cold]
     pub(in crate::drive) fn waits_to_erase(&mut self, job: Job, blocks: &[Block]) -> bool {
         self.log_trims(false);
@@ -102,7 +102,7 @@ impl Ssd {
         }
     }
 
-    /// Writes a record.
+    /// Writes a record to the log, and returns its number.
     pub(super) fn log(&mut self, record: Record) -> u32 {
         let Some(power) = &mut self.power else { return 0 };
         let number = power.next_record;
@@ -141,7 +141,7 @@ impl Ssd {
         self.begin_table_if_due();
     }
 
-    /// A block of the log is erased.
+    /// A block of the log or of the copies is erased.
     #[cold]
     pub(in crate::drive) fn log_erased(&mut self, program: &Program) {
         if let Some(power) = &mut self.power {
@@ -198,7 +198,8 @@ impl Ssd {
         }
     }
 
-    /// A record of a group is on flash: what waits for the last of them is programmed.
+    /// A record of a group is on flash: after the last one, the programs that wait for the group
+    /// begin.
     pub(super) fn go_on_with(&mut self, group: u32) {
         let Some(power) = &mut self.power else { return };
         let Some(at) = power.waiting.iter().position(|waiting| waiting.group == group) else {
@@ -221,8 +222,8 @@ impl Ssd {
         }
     }
 
-    /// Keeps a program back whose block is not noted as opened, or that could spoil pages of which
-    /// there is no copy: whether that is so.
+    /// Keeps a program back whose block is not noted as opened, or that could spoil pages without a
+    /// copy. Returns whether it is kept back.
     #[cold]
     pub(in crate::drive) fn waits_to_begin(
         &mut self,

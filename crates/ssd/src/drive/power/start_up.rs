@@ -23,9 +23,9 @@ use std::collections::{BTreeMap, VecDeque};
 /// A start-up that is over.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Started {
-    /// From power to readiness.
+    /// Time from power to readiness.
     pub time: Time,
-    /// Pages read of the log, and of blocks.
+    /// Pages read of the log and of copies.
     pub log_reads: u64,
     /// Pages read of blocks, those that turn out to be empty too.
     pub page_reads: u64,
@@ -39,7 +39,7 @@ pub struct Started {
     pub mapped_units: u64,
 }
 
-/// What a start-up is at.
+/// Stage that a start-up is at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
     Log,
@@ -54,7 +54,7 @@ enum Stage {
 struct Page {
     block: Block,
     page: u32,
-    /// It stands for a page of the summary behind it.
+    /// The page stands for a page of the summary behind it.
     is_summary: bool,
 }
 
@@ -66,7 +66,7 @@ pub(super) struct StartUp {
     /// By die: pages to read next, and the block of each plane that is looked at then.
     pages: Vec<VecDeque<Page>>,
     next_block: Vec<u32>,
-    /// Reads under way on each die, reads and erases in all.
+    /// Reads under way on each die, and reads and erases under way in all.
     reading: Vec<u32>,
     pending: u32,
     /// Copies of spoilt units that are still to be written.
@@ -75,7 +75,7 @@ pub(super) struct StartUp {
 }
 
 impl Ssd {
-    /// Begins to read.
+    /// Begins a start-up, with the reads of the log on all dies.
     pub(in crate::drive) fn begin_start_up(&mut self, config: &SsdConfig) -> Result<()> {
         // Refused now rather than after the reads.
         let fresh = self.fresh_ftl(config)?;
@@ -272,7 +272,7 @@ impl Ssd {
         self.end_stage();
     }
 
-    /// An FTL without data, for the blocks that are good by now: the table of bad blocks has
+    /// Builds an FTL without data, for the blocks that are good by now: the table of bad blocks has
     /// survived on flash.
     fn fresh_ftl(&self, config: &SsdConfig) -> Result<Box<dyn Ftl>> {
         let chips = &self.flash.chips;
@@ -393,8 +393,8 @@ impl Ssd {
         self.power.as_ref()?.started.as_ref()
     }
 
-    /// Goes on with a start-up, without a host, for so many events: what it took, once the drive is
-    /// ready.
+    /// Goes on with a start-up, without a host, for `events` events at most. Returns what it took,
+    /// once the drive is ready.
     pub fn advance_start_up(&mut self, events: u64) -> Result<Option<Started>> {
         for _ in 0..events {
             match self.step_event() {

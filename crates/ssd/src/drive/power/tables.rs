@@ -13,14 +13,14 @@ use nand::geometry::Block;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
-/// What a checkpoint knows of the blocks.
+/// Blocks as a checkpoint knows them.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct Known {
-    /// Of the last program before it.
+    /// Stamp of the last program before the checkpoint.
     pub(super) stamp: u64,
-    /// Blocks that may have been written to since.
+    /// Blocks that may have been written to since the checkpoint.
     pub(super) new: BTreeSet<u32>,
-    /// Blocks that were full.
+    /// Blocks that were full at the checkpoint.
     pub(super) full: BTreeSet<u32>,
 }
 
@@ -28,13 +28,13 @@ pub(super) struct Known {
 pub(super) struct Table {
     unmapped: Unmapped,
     pub(super) known: Known,
-    /// Programs that are not begun, and not done.
+    /// Programs of the table that are not begun, and those that are not done.
     unbegun: u64,
     undone: u64,
 }
 
 impl Ssd {
-    /// The host has written so many units more.
+    /// Counts units that the host has written, and begins a table if it is time.
     #[cold]
     pub(in crate::drive) fn count_host_units(&mut self, units: u32) {
         if let Some(power) = &mut self.power {

@@ -13,7 +13,7 @@ const A: u64 = 50_000;
 const B: u64 = 10_240;
 const D: u64 = 5_000;
 
-/// As many rounds as it is long, each with its level, senses and transfers.
+/// Retry policy with these rounds, each with its level, senses and transfers.
 struct Rounds(&'static [(u8, u8, u8)]);
 
 impl Retry for Rounds {
@@ -23,7 +23,7 @@ impl Retry for Rounds {
     }
 }
 
-/// Fails as many hard decodes, and no soft one.
+/// Model that fails this many hard decodes, and no soft one.
 struct FailsAtFirst(u32);
 
 impl Model for FailsAtFirst {
@@ -187,7 +187,7 @@ fn one_soft_level_alone() {
     }
 }
 
-/// What went over the bus, in its order.
+/// Spans of the bus, in their order.
 fn on_the_bus(ssd: &Ssd) -> Vec<SpanKind> {
     let spans = ssd.timeline().spans().iter();
     spans.filter(|span| span.track == Track::Channel).map(|span| span.kind).collect()
@@ -215,7 +215,8 @@ fn one_soft_level_against_another_die() {
     assert_eq!(on_the_bus(&nasd), [DataOut, SoftOut, DataOut]);
 }
 
-/// The same with cache read: the other die is 700 ns ahead of the second read.
+/// Soft reads against another die with cache read: the other die is 700 ns ahead of the second
+/// read.
 #[test]
 fn one_soft_level_against_another_die_with_cache_read() {
     use SpanKind::{DataOut, SoftOut};
@@ -318,7 +319,7 @@ fn soft_reads_wait_their_turn() {
     }
 }
 
-/// Fails the first decode, after so long.
+/// Model that fails the first decode, after this time.
 struct FailsLate(Option<Time>);
 
 impl Model for FailsLate {

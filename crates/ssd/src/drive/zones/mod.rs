@@ -16,7 +16,7 @@ use crate::ftl::{Ftl, Hint, Lpn};
 use base::{Result, Time, counts};
 use std::ops::Range;
 
-/// What the zones of a drive have gone through.
+/// Counts of the commands on the zones of a drive.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ZoneCounts {
     /// Appends that were carried out.
@@ -35,9 +35,9 @@ counts!(ZoneCounts { appends, commands, refused, reset_units });
 pub(super) struct ZoneCommands {
     layout: ZoneLayout,
     costs: ZoneCosts,
-    /// The processor that carries them out.
+    /// Processor of the firmware that carries the commands out.
     firmware: Stage,
-    /// When the data of the last write are there.
+    /// Arrival time of the data of the last write.
     last_in: Time,
     /// Zones that are being finished, and the requests that wait for it.
     finishing: Vec<(u32, u32)>,
@@ -45,7 +45,8 @@ pub(super) struct ZoneCommands {
 }
 
 impl ZoneCommands {
-    /// Those of a drive whose FTL has zones. Refuses a buffer that is too small for them.
+    /// Creates the zone commands of a drive whose FTL has zones; `None` for others. Refuses a
+    /// buffer that is too small for the zones.
     pub(super) fn of(ftl: &dyn Ftl, config: &SsdConfig) -> Result<Option<Box<Self>>> {
         let Some(zones) = ftl.zones() else { return Ok(None) };
         let (layout, costs) = (zones.layout(), zones.costs());
@@ -61,7 +62,7 @@ impl ZoneCommands {
         })))
     }
 
-    /// When the data of a write are there that could be at `arrived`: writes are admitted in the
+    /// Arrival time of a write's data that could be there at `arrived`: writes are admitted in the
     /// order of their commands, however long each is.
     pub(super) fn in_order(&mut self, arrived: Time) -> Time {
         self.last_in = self.last_in.max(arrived);
@@ -70,22 +71,22 @@ impl ZoneCommands {
 }
 
 impl Ssd {
-    /// Layout of the zones of a drive that has them.
+    /// Layout of the zones; `None` for a drive without zones.
     pub fn zone_layout(&self) -> Option<ZoneLayout> {
         self.zones.as_ref().map(|zones| zones.layout)
     }
 
-    /// A zone of a drive that has them.
+    /// State of a zone; `None` for a drive without zones.
     pub fn zone(&self, zone: u32) -> Option<ZoneView> {
         self.ftl.zones().map(|zones| zones.view(zone))
     }
 
-    /// What the zones have gone through since the start of the run.
+    /// Counts of commands on zones since the start of the run; `None` for a drive without zones.
     pub fn zone_counts(&self) -> Option<ZoneCounts> {
         self.zones.as_ref().map(|zones| zones.counts)
     }
 
-    /// Time of a command on zones on a core beside that of another command, and its delay.
+    /// Further time of an append on its core, and its further delay; 0 for other commands.
     #[cold]
     pub(super) fn append_costs(&self, request: &Request) -> (Time, Time) {
         match &self.zones {
@@ -169,7 +170,8 @@ impl Ssd {
         self.events.push(end, event::of(event::COMPLETE, slot));
     }
 
-    /// Drops what the buffer has of a zone that has just been reset: the time that its data take.
+    /// Drops the data in the buffer of a zone that has just been reset. Returns the time that the
+    /// reset takes for its data.
     fn reset_zone(&mut self, zone: u32) -> Time {
         let Some(zones) = &mut self.zones else { return Time::ZERO };
         let (costs, stride) = (zones.costs, zones.layout.stride);
@@ -217,7 +219,7 @@ impl Ssd {
         Time::from_us(costs.reset_us_per_gib * gib + partial)
     }
 
-    /// A row whose zone was reset while it was on its way has failed: it is gone.
+    /// Drops a failed row whose zone was reset while the row was on its way.
     #[cold]
     pub(super) fn drop_row(&mut self, first: u32, units: u32) {
         let mut held = first;
@@ -229,7 +231,7 @@ impl Ssd {
         self.retry_stalled();
     }
 
-    /// Finishes with nothing left to program are complete.
+    /// Completes the finishes that have nothing left to program.
     pub(super) fn end_finishes(&mut self) {
         let (Some(zones), Some(all)) = (&mut self.zones, self.ftl.zones()) else { return };
         if zones.finishing.is_empty() {
@@ -264,7 +266,7 @@ impl Ssd {
         (0..zones).map(of).filter(|units| !units.is_empty()).collect()
     }
 
-    /// The buffer of a drive that begins a run holds what it kept.
+    /// Puts the units that are kept between runs into the buffer of a drive that begins a run.
     pub(super) fn take_tails(&mut self) {
         let keys = self.ftl.keys();
         for lpn in self.tails().into_iter().flatten().map(Lpn) {

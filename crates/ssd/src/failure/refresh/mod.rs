@@ -42,22 +42,22 @@ const MOST_BESIDE: usize = 256;
 pub struct RefreshCounts {
     /// Blocks that the FTL has taken to be rewritten, by reason: old, many errors, many retries.
     pub blocks: [u64; 3],
-    /// Units that were moved out of them.
+    /// Units that were moved out of blocks to be rewritten.
     pub units: u64,
     /// Patrol reads of pages.
     pub patrol_reads: u64,
-    /// Those among them that found what is to be rewritten.
+    /// Patrol reads that found a block to be rewritten.
     pub patrol_finds: u64,
-    /// Their time in the array, retries included.
+    /// Array time of patrol reads, retries included.
     pub patrol_array: Time,
-    /// And on the bus.
+    /// Bus time of patrol reads, retries included.
     pub patrol_bus: Time,
 }
 
 counts!(RefreshCounts { blocks, units, patrol_reads, patrol_finds, patrol_array, patrol_bus });
 
 impl RefreshCounts {
-    /// Blocks in all.
+    /// Blocks taken to be rewritten, for all reasons.
     pub fn all_blocks(&self) -> u64 {
         self.blocks.iter().sum()
     }
@@ -66,18 +66,18 @@ impl RefreshCounts {
 /// The limits, and the blocks that are to be rewritten.
 #[derive(Debug, Clone)]
 pub(crate) struct Refresh {
-    /// Data of this age are old, in minutes; none are at the most.
+    /// Age at which data are old, in minutes; `u32::MAX` is never.
     after_minutes: u32,
-    /// A page with a higher rate of raw bit errors is poor.
+    /// Raw bit error rate above which a page is poor; infinite is never.
     pub(crate) rber: f64,
-    /// So many dies rewrite blocks at the same time.
+    /// Most dies that rewrite blocks at the same time.
     at_once: usize,
-    /// It is at work: a run goes on.
+    /// Whether refresh is at work: a run goes on.
     is_on: bool,
     queue: Queue,
     /// Blocks that the FTL is to move, and that are not erased yet, with their dies.
     under_way: Vec<(Die, Block)>,
-    /// When to look for old blocks.
+    /// Time of the next look for old blocks.
     next_look: Time,
     patrol: Option<Patrol>,
 }
@@ -101,7 +101,7 @@ impl State for Refresh {
 }
 
 impl Refresh {
-    /// As `config` says, of a drive with these chips.
+    /// Creates the refresh of a drive with these chips, with the limits of `config`.
     pub(crate) fn new(config: &RefreshConfig, chips: &Chips) -> Self {
         let minutes = (config.after_hours * MINUTES).ceil();
         Self {
@@ -132,13 +132,13 @@ impl Refresh {
         self.under_way.iter().any(|&(_, other)| other == block)
     }
 
-    /// Whether any is.
+    /// Whether any block is being rewritten.
     #[inline]
     pub(crate) fn any_under_way(&self) -> bool {
         !self.under_way.is_empty()
     }
 
-    /// A block has been erased: whether others wait that may be taken now.
+    /// Notes that a block has been erased. Returns whether others wait that may be taken now.
     #[inline]
     pub(crate) fn erased(&mut self, block: Block) -> bool {
         if !self.under_way.is_empty() {
@@ -147,7 +147,7 @@ impl Refresh {
         self.is_on && !self.queue.is_empty()
     }
 
-    /// A block has a new one in its place.
+    /// Forgets a block that has a new one in its place.
     pub(crate) fn replaced(&mut self, block: Block) {
         self.erased(block);
         self.queue.forget(block);
@@ -165,18 +165,18 @@ impl Refresh {
         self.is_on = false;
     }
 
-    /// When it has something to do next.
+    /// Time at which refresh or patrol has something to do next.
     fn next(&self) -> Time {
         let patrol = self.patrol.as_ref().map_or(Time::LIMIT, |patrol| patrol.next);
         if self.is_on { patrol.min(self.next_look) } else { Time::LIMIT }
     }
 
-    /// Whether a die is at it.
+    /// Whether a die is rewriting a block.
     fn is_at_work(&self, die: Die) -> bool {
         self.under_way.iter().any(|&(other, _)| other == die)
     }
 
-    /// Dies that are at it.
+    /// Number of dies that are rewriting blocks.
     fn dies_at_work(&self) -> usize {
         let is_first = |&(i, &(die, _)): &(usize, &(Die, Block))| {
             self.under_way[..i].iter().all(|&(other, _)| other != die)
@@ -219,20 +219,20 @@ impl Ssd {
         }
     }
 
-    /// Nothing more is begun, until `resume_upkeep`: whether something was.
+    /// Begins nothing more until `resume_upkeep`. Returns whether upkeep was at work.
     pub(crate) fn pause_upkeep(&mut self) -> bool {
         let was_on = std::mem::replace(&mut self.failures.refresh.is_on, false);
         self.schedule_upkeep();
         was_on
     }
 
-    /// Goes on after a pause.
+    /// Ends a pause; upkeep goes on if it was at work before.
     pub(crate) fn resume_upkeep(&mut self, was_on: bool) {
         self.failures.refresh.is_on = was_on;
         self.schedule_upkeep();
     }
 
-    /// All that is stored is older at once.
+    /// Looks for old blocks at once, as all stored data have become older.
     pub(crate) fn look_again(&mut self) {
         let now = self.now();
         let refresh = &mut self.failures.refresh;
@@ -246,7 +246,8 @@ impl Ssd {
         self.upkeep_at = self.failures.refresh.next().max(self.now());
     }
 
-    /// No event comes before upkeep is due, or none at all: does what is due.
+    /// Does the upkeep that is due before the next event. Returns `Step::Idle` if there is no
+    /// event.
     #[cold]
     pub(crate) fn keep_up(&mut self) -> Option<Step> {
         let due = self.upkeep_at;
@@ -341,7 +342,7 @@ impl Ssd {
         (flash.chips.pe_cycles(block) == cycle).then_some((block, reason))
     }
 
-    /// Has the FTL move the data of a block: whether it does that now.
+    /// Asks the FTL to move the data of a block. Returns whether it does that now.
     fn begin_rewrite(&mut self, block: Block, reason: Reason) -> bool {
         if !self.ftl.reclaim(block) && !self.closes_and_takes(block, reason) {
             return false;
@@ -364,8 +365,8 @@ impl Ssd {
             && ftl.reclaim(block)
     }
 
-    /// Takes blocks of the other planes of a die with one of it: collection empties a block of each
-    /// plane together.
+    /// Takes a block of each other plane of a die together with one that is rewritten, as
+    /// collection empties a block of each plane together.
     fn rewrite_beside(&mut self, block: Block) {
         let geometry = self.flash.chips.geometry.clone();
         let (die, first) = (geometry.die_of(block), geometry.plane_of(block));
@@ -410,7 +411,7 @@ impl Ssd {
         }
     }
 
-    /// Blocks that wait to be rewritten.
+    /// Number of blocks that wait to be rewritten.
     pub fn blocks_to_refresh(&self) -> u64 {
         self.failures.refresh.queue.len() as u64
     }

@@ -32,14 +32,14 @@ pub(crate) struct Patrol {
     interval_ns: f64,
     /// Reads since the drive was made, those of pages without data included.
     position: u64,
-    /// From when on the reads are spread, and how many there were since.
+    /// Time from which on the reads are spread, and reads since then.
     from: Time,
     count: u64,
-    /// When the next one is due.
+    /// Time at which the next read is due.
     pub(crate) next: Time,
-    /// By die: a read is under way.
+    /// By die: whether a patrol read is under way.
     is_reading: Vec<bool>,
-    /// It waits for a die.
+    /// Whether the patrol waits for a die.
     is_late: bool,
 }
 
@@ -50,7 +50,7 @@ impl State for Patrol {
 }
 
 impl Patrol {
-    /// As `config` says, of a drive with these chips.
+    /// Creates the patrol of a drive with these chips, as `config` says.
     pub(crate) fn new(config: &RefreshConfig, chips: &Chips) -> Self {
         let geometry = &chips.geometry;
         let all = geometry.pages_per_block;
@@ -79,17 +79,17 @@ impl Patrol {
         self.pages
     }
 
-    /// Which they are, in the first patrol.
+    /// Pages of a block that the first patrol reads.
     pub(super) fn sample(&self) -> impl Iterator<Item = u32> {
         (0..self.pages as usize).map(|index| self.page(index, 0))
     }
 
-    /// How long a patrol takes, in minutes.
+    /// Duration of a patrol, in minutes.
     pub(super) fn minutes(&self) -> u32 {
         self.minutes
     }
 
-    /// Goes on at `now` where it has stopped.
+    /// Resumes the patrol at `now`, where it has stopped.
     pub(crate) fn begin(&mut self, now: Time) {
         self.is_reading.fill(false);
         self.go_on(now);
@@ -105,7 +105,7 @@ impl Patrol {
         self.next = self.from.saturating_add(Time((self.count as f64 * self.interval_ns) as u64));
     }
 
-    /// The block and the page that come next.
+    /// Block and page of the next read.
     fn place(&self, geometry: &Geometry) -> (Block, u32) {
         let (blocks, dies) = (u64::from(geometry.blocks()), u64::from(geometry.dies));
         let (patrol, at) = (self.position / (blocks * u64::from(self.pages)), self.position);

@@ -9,14 +9,14 @@ use nand::geometry::Block;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeSet, VecDeque};
 
-/// Why a block is rewritten.
+/// Reason to rewrite a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Reason {
-    /// Its data are old.
+    /// The data of the block are old.
     Age = 0,
-    /// A page of it was read with many errors.
+    /// A page of the block was read with many errors.
     Rber = 1,
-    /// A patrol read of it needed many retries.
+    /// A patrol read of the block needed many retries.
     Retries = 2,
 }
 
@@ -37,7 +37,7 @@ impl State for Queue {
 }
 
 impl Queue {
-    /// Whether none waits.
+    /// Whether no block waits to be rewritten.
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.waiting.is_empty()
@@ -53,7 +53,7 @@ impl Queue {
         self.members.contains(&block.0)
     }
 
-    /// Those that wait, in order.
+    /// Blocks that wait, in the order of the queue.
     pub(crate) fn blocks(&self) -> impl Iterator<Item = Block> {
         self.waiting.iter().map(|&(block, ..)| block)
     }
@@ -79,7 +79,7 @@ impl Queue {
         }
     }
 
-    /// Takes one out.
+    /// Takes the block at this place out of the queue.
     pub(crate) fn take(&mut self, at: usize) -> Option<(Block, u32, Reason)> {
         let taken = self.waiting.remove(at)?;
         self.members.remove(&taken.0.0);

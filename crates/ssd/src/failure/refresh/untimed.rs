@@ -36,16 +36,17 @@ pub struct Refreshed {
     pub patrol_reads: u64,
 }
 
-/// When blocks are due: minute of the device's age, and block. An entry may be out of date.
+/// Calendar of blocks: minute of the device's age at which a block is due, and the block. An entry
+/// may be out of date.
 type Calendar = BTreeSet<(u32, u32)>;
 
 impl Refresh {
-    /// Age at which the data of a block are due, if they are at all.
+    /// Age in minutes at which the data of a block are due; `u32::MAX` is never.
     fn due_minutes(&self, chips: &Chips, block: Block) -> u32 {
         self.after_minutes.min(self.poor_minutes(chips, block))
     }
 
-    /// Age at which a patrol finds the data of a block poor.
+    /// Age in minutes at which a patrol finds the data of a block poor; `u32::MAX` is never.
     fn poor_minutes(&self, chips: &Chips, block: Block) -> u32 {
         let Some(patrol) = self.patrol.as_ref().filter(|_| self.rber < f64::INFINITY) else {
             return u32::MAX;
@@ -184,8 +185,8 @@ impl Ssd {
         Ok(())
     }
 
-    /// A block that has been asked for comes up again: as a new one, or, where it was not taken,
-    /// in an hour.
+    /// Enters a block for the minute `again` if its data are still due, as the FTL has not taken
+    /// it.
     fn enter_again(&self, block: Block, again: u32, calendar: &mut Calendar) {
         let chips = &self.flash.chips;
         let due = self.failures.refresh.due_minutes(chips, block);
@@ -194,7 +195,7 @@ impl Ssd {
         }
     }
 
-    /// Has the jobs do what the FTL wants, on the flash.
+    /// Lets the jobs of the FTL do all that is due, on the flash.
     fn settle_worn(
         &mut self,
         die: Die,
@@ -218,7 +219,8 @@ impl Ssd {
         self.ftl.fault().map_or(Ok(()), Err)
     }
 
-    /// Reads that patrols have done since the device had this age: they disturb their blocks.
+    /// Counts the reads of patrols since the device had the age `begin`, and lets them disturb
+    /// their blocks.
     fn patrol_untimed(&mut self, begin: u32) -> u64 {
         let Some(patrol) = &self.failures.refresh.patrol else { return 0 };
         let chips = &mut self.flash.chips;

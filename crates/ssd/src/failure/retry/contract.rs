@@ -3,19 +3,19 @@
 use base::Result;
 use base::params::Table;
 
-/// One more round of reading a page.
+/// Further round of reading a page, after a failed decode.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Reread {
-    /// Soft reads that the decoder has when it is done, this one included; 0 for a hard read,
-    /// which takes the place of the one before it if it is better.
+    /// Soft reads that the decoder has after this round, this one included. 0 is a hard read, which
+    /// takes the place of the one before it if it is better.
     pub level: u8,
     /// Transfers, each with its own array reads and each scheduled by itself; the decoder starts
     /// when the last has arrived.
     pub transfers: u8,
     /// Array reads before each transfer: the results of two are combined in the chip.
     pub senses: u8,
-    /// Hard reads: how far the references of the page are moved. (Those of soft reads lie on
-    /// either side of the best hard read's.)
+    /// Hard reads: shift of the page's references, in volts. (References of soft reads lie on
+    /// either side of those of the best hard read.)
     pub shift_v: f64,
 }
 
@@ -39,20 +39,20 @@ impl Reread {
 /// Builds a policy from its checked parameters.
 pub type Build = fn(&Table) -> Result<Box<dyn Retry>>;
 
-/// Chooses the next read after decoding failed. The read passes through scheduler, die, bus and
-/// decoder like any other. Promises: the attempts are finite; soft reads come in their order, each
-/// at most once, with no hard read after them.
+/// Policy that chooses the next read after decoding failed. The read passes through scheduler, die,
+/// bus and decoder like any other. Promises: the attempts are finite; soft reads come in their
+/// order, each at most once, with no hard read after them.
 pub trait Retry: Send {
     /// The next round after attempt `attempt` (from 0) has failed; `None` gives the page up.
     fn after_failure(&self, attempt: u8) -> Option<Reread>;
 
-    /// Soft reads that it goes up to.
+    /// Most soft reads of a page that the policy asks for.
     fn soft_levels(&self) -> u8 {
         0
     }
 
-    /// Whether each transfer of a round is asked for when the one before it has arrived, and waits
-    /// behind the reads of its die; or all of them at once, ahead of the others.
+    /// Whether the transfers of a round are issued one after the other, each behind the waiting
+    /// reads of its die. Otherwise all are issued at once, ahead of other reads.
     fn in_turn(&self) -> bool {
         false
     }

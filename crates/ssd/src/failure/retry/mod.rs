@@ -10,7 +10,7 @@ pub use contract::{Build, Reread, Retry};
 
 use base::family::Member;
 
-/// Every policy.
+/// Roster of the retry policies.
 pub const ROSTER: &[Member<Build>] =
     &[none::MEMBER, soft_decision::MEMBER, nand_assisted::MEMBER, read_retry::MEMBER];
 

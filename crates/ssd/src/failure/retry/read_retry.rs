@@ -21,7 +21,7 @@ pub const MEMBER: Member<Build> = Member {
     build: |table| Ok(Box::new(ReadRetry(params::read(table, "retry")?))),
 };
 
-/// Parameters of `read_retry`.
+/// Parameters of `read_retry`: shifts of the references, and the soft reads after them.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 struct Params {
@@ -52,7 +52,7 @@ impl Default for Params {
     }
 }
 
-/// The longest table.
+/// Most steps of a retry table.
 const MOST_STEPS: usize = 64;
 
 fn checked(table: &Table, place: &str) -> Result<Table> {

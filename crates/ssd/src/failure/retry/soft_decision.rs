@@ -41,10 +41,10 @@ impl Default for SoftParams {
     }
 }
 
-/// More levels than any decoder has regions for.
+/// Most soft reads that a policy may ask for: more than any decoder has regions for.
 const MOST_LEVELS: u8 = 7;
 
-/// Refuses levels that nothing could decode.
+/// Refuses more soft reads than a policy may ask for.
 pub(super) fn check_levels(levels: u8, place: &str) -> Result<()> {
     if levels <= MOST_LEVELS {
         return Ok(());

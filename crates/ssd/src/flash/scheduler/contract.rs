@@ -18,13 +18,13 @@ pub enum Class {
     Patrol = 3,
 }
 
-/// How many classes there are.
+/// Number of classes in [`Class`].
 pub const CLASSES: usize = 4;
 
 /// The oldest waiting command of a class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Head {
-    /// Waiting since.
+    /// Time since which the command waits.
     pub since: Time,
     /// Place in the order of arrival, over all classes.
     pub order: u64,
@@ -33,7 +33,7 @@ pub struct Head {
 /// Builds a scheduler from its checked parameters.
 pub type Build = fn(&Table) -> Result<Box<dyn Scheduler>>;
 
-/// Which command goes next.
+/// Scheduler that picks the command to go next.
 ///
 /// Commands of one class on one die are served in their order; a scheduler chooses between
 /// classes. It is asked for dies (commands) and for buses (transfers) alike. Promises: it picks a

@@ -8,7 +8,7 @@ pub use contract::{Build, CLASSES, Class, Head, Scheduler};
 
 use base::family::Member;
 
-/// Every scheduler.
+/// Roster of the schedulers.
 pub const ROSTER: &[Member<Build>] = &[in_order::MEMBER, out_of_order::MEMBER];
 
 #[cfg(test)]

@@ -27,7 +27,7 @@ pub const MEMBER: Member<Build> = Member {
     },
 };
 
-/// Parameters of `out_of_order`.
+/// Parameters of `out_of_order`: the starvation limit, and suspends for reads.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 struct Params {

@@ -14,7 +14,7 @@ use std::sync::mpsc::{Sender, channel};
 
 const CELL: &str = include_str!("../../../../../params/cells/tlc_3d.toml");
 const CODE: &str = include_str!("../../../../../params/codes/bch_512_t40.toml");
-/// Bits of its words.
+/// Bits of a codeword of `CODE`.
 const BITS: usize = 4616;
 
 fn config(sets: &[&str]) -> SsdConfig {
@@ -74,7 +74,7 @@ fn a_word_that_no_page_holds_is_refused() {
     assert_carries(refused, &["multiple of 3"]);
 }
 
-/// What is read of a word of this luck in page 4 of block 2, as sensed with `shift_v`.
+/// Reading of a word with this luck in page 4 of block 2, as sensed with `shift_v`.
 fn read(cells: &mut CellMedium, shift_v: f32, level: u8, luck: f64, reads: u32) -> Reading {
     let state =
         PageState { page_type: 1, pe_cycles: 3000, retention: base::units::Hours(1000.0), reads };
@@ -89,8 +89,8 @@ fn read(cells: &mut CellMedium, shift_v: f32, level: u8, luck: f64, reads: u32) 
     reading
 }
 
-/// The same luck is the same word, whatever was read meanwhile and by whom: a soft read finds the
-/// hard bits and tells more of them, moved references find the same voltages.
+/// Reads with the same luck find one and the same word, whatever was read in between: a soft read
+/// finds the hard bits and tells more of them, moved references find the same voltages.
 #[test]
 fn a_word_read_again_is_the_same_word() {
     let mut ssd = drive(&[]);
@@ -193,7 +193,7 @@ impl Retry for Rounds {
     }
 }
 
-/// Tells what it was given, and fails.
+/// Model that reports each word and its reading, and fails to decode.
 struct Tells(Sender<(Word, Reading)>);
 
 impl Model for Tells {

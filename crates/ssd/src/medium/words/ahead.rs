@@ -10,14 +10,15 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 
-/// Threads at most. Assumed: on machines with more cores other work wants some of them.
+/// Most threads that decode ahead. Assumed: on machines with more cores other work wants some of
+/// them.
 const MOST_THREADS: usize = 16;
 
 /// Outcome of decoding a word.
 #[derive(Debug)]
 pub(super) struct Decoded {
     pub(super) told: Stored,
-    /// Packed.
+    /// Bits of the decoded word, packed.
     pub(super) bits: Vec<u64>,
 }
 
@@ -28,20 +29,20 @@ enum State {
     Done(Decoded),
 }
 
-/// A word that was sensed.
+/// Task of decoding a word that was sensed.
 pub(super) struct Task {
     word: Word,
-    /// As it was written: the codewords of its unit, and where it begins among them.
+    /// Codewords of its unit as they were written, and where the word begins among them.
     unit: Arc<[u64]>,
     at: usize,
     length: usize,
     state: Mutex<State>,
-    /// It is done, or nobody is at it any more.
+    /// Signals that the word is decoded, or that nobody is decoding it any more.
     changed: Condvar,
 }
 
 impl Task {
-    /// Of word `number` of a unit, in words of `length` `u64`s.
+    /// Creates the task of word `number` of a unit, whose words have `length` `u64`s each.
     pub(super) fn new(word: Word, unit: &Arc<[u64]>, number: usize, length: usize) -> Self {
         Self {
             word,
@@ -53,7 +54,7 @@ impl Task {
         }
     }
 
-    /// Whether nobody had begun it before this call.
+    /// Begins the task. Returns false if somebody has begun it already.
     fn begin(&self) -> bool {
         let mut state = lock(&self.state);
         let is_waiting = matches!(*state, State::Waiting);
@@ -70,7 +71,7 @@ impl Task {
         Decoded { told, bits }
     }
 
-    /// Decodes it, if nobody has begun yet, and keeps the outcome for who asks.
+    /// Decodes the word, if nobody has begun yet, and keeps the outcome.
     fn run(&self, model: &mut dyn Model) {
         if !self.begin() {
             return;
@@ -80,7 +81,7 @@ impl Task {
         *lock(&begun.0.state) = State::Done(decoded);
     }
 
-    /// Its outcome, once it is done; `None` while nobody is at it.
+    /// Waits until the word is decoded, and takes its outcome; `None` if nobody is decoding it.
     fn wait(&self) -> Option<Decoded> {
         let mut state = lock(&self.state);
         loop {
@@ -98,7 +99,7 @@ impl Task {
     }
 }
 
-/// A task that this thread is at. If the thread ends before it is done, somebody else may begin.
+/// Task that this thread is decoding. If the thread ends before it is done, another may begin.
 struct Begun<'a>(&'a Task);
 
 impl Drop for Begun<'_> {
@@ -126,7 +127,7 @@ struct Queue {
 #[derive(Default)]
 struct Shared {
     queue: Mutex<Queue>,
-    /// There are more tasks, or there will be none any more.
+    /// Signals that there are more tasks, or that there will be none any more.
     changed: Condvar,
 }
 
@@ -146,7 +147,7 @@ impl Shared {
     }
 }
 
-/// The threads.
+/// Threads that decode ahead, and the queue of their tasks.
 pub(super) struct Ahead {
     shared: Arc<Shared>,
     threads: Vec<JoinHandle<()>>,
@@ -160,7 +161,7 @@ impl Ahead {
         Self::with(model, (cores - 1).min(MOST_THREADS))
     }
 
-    /// So many threads; fewer where the system gives no more.
+    /// Starts `threads` threads; fewer if the system gives no more.
     pub(super) fn with(model: &dyn Model, threads: usize) -> Self {
         let shared = Arc::<Shared>::default();
         let start = |mut model: Box<dyn Model>| {
@@ -176,7 +177,7 @@ impl Ahead {
         Self { threads: models.map_while(start).collect(), shared }
     }
 
-    /// Words that have just been sensed.
+    /// Queues words that have just been sensed.
     pub(super) fn begin(&self, tasks: &[Arc<Task>]) {
         if self.threads.is_empty() {
             return;

@@ -27,9 +27,9 @@ use std::sync::Arc;
 /// Bytes that a read has found on flash.
 #[derive(Debug, Clone)]
 pub struct Found {
-    /// Where they belong on the drive.
+    /// Place of the data on the drive, in bytes.
     pub offset: u64,
-    /// The decoded codeword, packed, and how many of its bytes are data.
+    /// Decoded codeword, packed, and how many of its bytes are data.
     decoded: Vec<u64>,
     length: usize,
 }
@@ -41,20 +41,20 @@ impl Found {
         Self { offset, decoded, length: length as usize }
     }
 
-    /// The bytes.
+    /// Data bytes of the decoded codeword.
     pub fn bytes(&self) -> &[u8] {
         &bytemuck::cast_slice(&self.decoded)[..self.length]
     }
 }
 
-/// What was counted of stored codewords.
+/// Counts of the codewords of a drive that keeps them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct WordCounts {
-    /// Encoded.
+    /// Number of codewords encoded.
     pub encoded: u64,
-    /// Decoded.
+    /// Number of codewords decoded.
     pub decoded: u64,
-    /// Those that the decoder has taken for corrected, and that were others than were written.
+    /// Codewords that the decoder has taken for corrected, and that differ from those written.
     pub miscorrected: u64,
 }
 
@@ -68,22 +68,23 @@ pub struct Words {
     stored: Vec<Option<Arc<[u64]>>>,
     /// A unit of zeros.
     zeros: Arc<[u64]>,
-    /// By place: units whose words were decoded to others than were written, until they are moved.
+    /// By place: units with words that were decoded to other ones than were written, until they are
+    /// moved.
     misread: HashMap<u32, Box<[u64]>>,
-    /// By request slot.
+    /// Codewords found so far, by request slot.
     found: Vec<Vec<Found>>,
-    /// Threads that decode ahead. None for real cells: theirs are read one after the other.
+    /// Threads that decode ahead; `None` for real cells, which are read one word after the other.
     ahead: Option<Ahead>,
     /// By read: its words, from when its page is sensed to when its data arrive.
     sensed: Vec<Vec<Arc<Task>>>,
     layout: Codewords,
     luck: Luck,
-    /// What was counted.
+    /// Codewords encoded, decoded and miscorrected so far.
     pub counts: WordCounts,
 }
 
 impl Words {
-    /// A unit with these bytes is on flash: encodes them.
+    /// Encodes the bytes of a unit that is on flash now.
     pub fn store(&mut self, place: Ppn, bytes: &[u8]) {
         self.misread.remove(&place.0);
         self.counts.encoded += self.of_unit as u64;
@@ -111,7 +112,7 @@ impl Words {
         }
     }
 
-    /// A unit was moved: with what the decoder has made of it, or as it stood there.
+    /// Moves a unit: as the decoder has misread it, or else as it was stored.
     pub(crate) fn copy(&mut self, from: Ppn, to: Ppn) {
         let misread = self.misread.remove(&from.0);
         let moved = misread.map(Arc::from).or_else(|| self.stored[from.0 as usize].clone());
@@ -124,7 +125,8 @@ impl Words {
         self.found[slot as usize].clear();
     }
 
-    /// What the request in `slot` has found on flash; of the same bytes the last ones hold.
+    /// Takes the codewords that the request in `slot` has found on flash; of the same bytes the
+    /// last ones hold.
     pub fn take_found(&mut self, slot: u32) -> Vec<Found> {
         std::mem::take(&mut self.found[slot as usize])
     }
@@ -186,7 +188,7 @@ impl Words {
         Decoded { told, bits }
     }
 
-    /// Keeps a word that was decoded to another one, for when its unit is moved.
+    /// Keeps a word that was decoded to another one, until its unit is moved.
     #[cold]
     fn misread(&mut self, place: Ppn, word: usize, decoded: &[u64]) {
         let stored = self.unit(place).clone();
@@ -251,7 +253,7 @@ impl Ssd {
         Ok(())
     }
 
-    /// Codewords, with `keep_words`.
+    /// Codewords of the drive, if it keeps them (`keep_words`).
     pub fn words(&mut self) -> Option<&mut Words> {
         self.flash.words.as_deref_mut()
     }

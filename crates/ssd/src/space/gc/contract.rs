@@ -9,7 +9,7 @@ use dyn_clone::DynClone;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// When garbage collection runs.
+/// Parameters of garbage collection that all policies share: when it runs, and how it moves data.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct GcConfig {
@@ -20,8 +20,8 @@ pub struct GcConfig {
     /// switches it off. `page` aims at no more than half of a plane's spare blocks: with more free
     /// blocks, no invalid data would be left to collect.
     pub background_free_blocks: u32,
-    /// Work in the background begins when the drive has had no request for so long; 0: whenever a
-    /// die has nothing to do.
+    /// Time without a request after which work in the background begins; 0: whenever a die has
+    /// nothing to do.
     pub background_after_us: f64,
     /// Paces the host: while garbage collection runs on a die, the next host program waits until
     /// collection has freed as much space as the last program used. If off, the host runs ahead
@@ -38,11 +38,11 @@ pub struct GcConfig {
     /// their next read. Reclaim waits for the host like all collection: on a die that is never
     /// idle, up to `scheduler.starvation_us` for each step.
     pub reclaim_at_once: u32,
-    /// What is moved inside a plane, in whole pages, stays on the chip: `unchecked` with its bit
-    /// errors, `checked` by the controller, which sends back what it has corrected. For chips with
-    /// `chip.features.copyback`.
+    /// Copyback: data that move inside a plane, in whole pages, stay on the chip. `unchecked`
+    /// copies them with their bit errors; with `checked` the controller decodes them and sends back
+    /// what it has corrected. For chips with `chip.features.copyback`.
     pub copyback: Copyback,
-    /// `unchecked`: copies of data after which they go through the controller once.
+    /// `unchecked`: number of copies after which data go through the controller once.
     pub copyback_most: u8,
 }
 
@@ -51,12 +51,12 @@ pub struct GcConfig {
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
 pub enum Copyback {
-    /// Through the controller, like all others.
+    /// Through the controller, like data that change their plane.
     #[default]
     Off,
-    /// From page to page: bit errors are copied along.
+    /// From page to page on the chip: bit errors are copied along.
     Unchecked,
-    /// They cross the bus to be decoded, and only codewords with errors go back.
+    /// Over the bus to the decoder; only codewords with errors go back to the chip.
     Checked,
 }
 
@@ -79,7 +79,7 @@ impl Default for GcConfig {
 /// The drive's layout, as a policy needs it. Blocks of a plane are numbered consecutively.
 #[derive(Debug, Clone, Copy)]
 pub struct Shape {
-    /// Planes in all.
+    /// Number of planes in all.
     pub planes: u32,
     /// Blocks of a plane.
     pub blocks_per_plane: u32,
@@ -88,7 +88,7 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// Blocks in all.
+    /// Number of blocks in all.
     pub fn blocks(&self) -> u32 {
         self.planes * self.blocks_per_plane
     }
@@ -103,40 +103,40 @@ impl BlockWord {
     const CLOSED: u32 = 1 << 31;
     const FREE: u32 = 1 << 30;
 
-    /// An erased block.
+    /// Word of an erased block.
     pub const ERASED: Self = Self(Self::FREE);
 
-    /// Valid units.
+    /// Valid units of the block.
     #[inline]
     pub fn valid(self) -> u32 {
         self.0 & !(Self::CLOSED | Self::FREE)
     }
 
-    /// Erased and not opened since.
+    /// Whether the block is erased and has not been opened since.
     #[inline]
     pub fn is_free(self) -> bool {
         self.0 & Self::FREE != 0
     }
 
-    /// Full, and a candidate for collection.
+    /// Whether the block is full and a candidate for collection.
     #[inline]
     pub fn is_closed(self) -> bool {
         self.0 & Self::CLOSED != 0
     }
 
-    /// Makes it a candidate, or no longer one.
+    /// Makes the block a candidate, or ends that.
     #[inline]
     pub fn set_closed(&mut self, closed: bool) {
         self.0 = self.valid() | if closed { Self::CLOSED } else { 0 };
     }
 
-    /// `units` more are valid.
+    /// Adds `units` valid units.
     #[inline]
     pub fn add(&mut self, units: u32) {
         self.0 += units;
     }
 
-    /// One fewer is valid.
+    /// Removes one valid unit.
     #[inline]
     pub fn remove_one(&mut self) {
         debug_assert!(self.valid() > 0);
@@ -156,18 +156,18 @@ pub struct Policy {
 }
 
 impl Policy {
-    /// From its constructor, its checked parameters and its random stream.
+    /// Creates a policy from its constructor, its checked parameters and its random stream.
     pub fn new(build: VictimsBuild, params: Table, rng: Rng) -> Self {
         Self { build, params, rng }
     }
 
-    /// Builds it for a shape.
+    /// Builds the policy for a shape.
     pub fn victims(&self, shape: &Shape) -> Result<Box<dyn Victims>> {
         (self.build)(shape, &self.params, self.rng.clone())
     }
 }
 
-/// Which block to reclaim.
+/// Policy that picks the block to reclaim next.
 ///
 /// The caller promises: a block is a candidate from `closed` until `pick` returns it or
 /// `withdraw` takes it; `invalidated` is called for candidates only, once for each unit, with the
@@ -211,7 +211,7 @@ impl State for CandidateSet {
 }
 
 impl CandidateSet {
-    /// An empty set.
+    /// Creates an empty set for a shape.
     pub fn new(shape: &Shape) -> Self {
         Self {
             planes: vec![Vec::new(); shape.planes as usize],
@@ -224,14 +224,14 @@ impl CandidateSet {
         &self.planes[plane as usize]
     }
 
-    /// Adds a block.
+    /// Adds a block to the candidates of a plane.
     pub fn insert(&mut self, plane: u32, block: u32) {
         let list = &mut self.planes[plane as usize];
         self.position[block as usize] = list.len() as u32;
         list.push(block);
     }
 
-    /// Removes a block that is in it.
+    /// Removes a block that is among the candidates of a plane.
     pub fn remove(&mut self, plane: u32, block: u32) {
         let list = &mut self.planes[plane as usize];
         let hole = self.position[block as usize];

@@ -24,11 +24,11 @@ pub const MEMBER: Member<VictimsBuild> = Member {
     },
 };
 
-/// Parameters of `d_choices`.
+/// Parameters of `d_choices`: how many blocks are drawn.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 struct Params {
-    /// Blocks drawn, with replacement.
+    /// Blocks drawn for each victim, with replacement.
     d: u32,
 }
 

@@ -25,7 +25,7 @@ pub const MEMBER: Member<VictimsBuild> = Member {
     },
 };
 
-/// Parameters of `fast_erase`.
+/// Parameters of `fast_erase`: how much fuller than the emptiest block a victim may be.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 struct Params {

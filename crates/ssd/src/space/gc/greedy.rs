@@ -43,13 +43,14 @@ struct Greedy {
     planes: Vec<Span>,
 }
 
-/// Which lists of a plane are kept.
+/// Lists of a plane that are kept, by valid count.
 #[derive(Clone, Copy, Pod, Zeroable)]
 #[repr(C)]
 struct Span {
-    /// No list below this holds anything.
+    /// Valid count below which all lists are empty.
     least: u32,
-    /// Candidates with fewer valid units than this are in the lists, and no others.
+    /// Valid count at which the lists end: candidates with fewer valid units are in them, no
+    /// others.
     end: u32,
 }
 
@@ -101,7 +102,7 @@ impl Greedy {
         }
     }
 
-    /// The first list that holds anything.
+    /// First list that is not empty.
     fn first_list(&mut self, plane: u32) -> Option<u32> {
         // Every list skipped here was passed by a death before: constant time on average.
         let Span { mut least, end } = self.planes[plane as usize];

@@ -12,7 +12,7 @@ pub use contract::{BlockWord, Copyback, GcConfig, Policy, Victims, VictimsBuild}
 
 use base::family::Member;
 
-/// Every policy.
+/// Roster of the garbage collection policies.
 pub const ROSTER: &[Member<VictimsBuild>] = &[
     greedy::MEMBER,
     fifo::MEMBER,

@@ -6,9 +6,9 @@ use base::Time;
 use ecc::model::Decode;
 use std::time::Duration;
 
-/// Flips a bit that the luck of a word names, and tells how long that took.
+/// Model that flips the bit of a word that its luck names, and takes a time that its luck names.
 struct Flipper {
-    /// Its twins end when they are to decode.
+    /// Whether threads with twins of this model end when they are to decode.
     twins_end: bool,
     is_twin: bool,
 }
@@ -41,7 +41,7 @@ impl Model for Flipper {
     }
 }
 
-/// Outcomes of 400 words, in the order in which they were sensed, with so many threads; the data
+/// Outcomes of 400 words, in the order in which they were sensed, with `threads` threads; the data
 /// of some arrive late, and in another order.
 fn outcomes(threads: usize, twins_end: bool) -> Vec<(u32, Vec<u64>)> {
     let mut model = Flipper { twins_end, is_twin: false };
