@@ -8,6 +8,7 @@
 //! Pages differ: each has a lognormal factor of its own, as wide as the cell's wordlines make it
 //! (over-dispersion, Taranalli, arXiv 1602.07743). Where the cell is known, rates at shifted
 //! references follow from the confusion of neighbouring levels at each reference.
+
 mod grid;
 mod rows;
 
