@@ -71,10 +71,10 @@ pub struct Coupling {
 
 /// Mechanism that moves threshold voltages or times their program, erase and read.
 pub trait Mechanism: Send + Sync {
-    /// Adds its effect at programming and sensing to the distribution of `level`.
+    /// Adds the effect of programming and sensing to the distribution of `level`.
     fn shape(&self, _level: usize, _stress: &Stress, _law: &mut Law) {}
 
-    /// Adds its effect to the distribution of state number `state` after `passes` passes, as the
+    /// Adds the effect on state number `state` after `passes` passes to its distribution, as the
     /// next pass finds it.
     fn shape_between(&self, _passes: usize, _state: usize, _: &State, _: &Stress, _: &mut Law) {}
 
