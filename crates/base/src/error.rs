@@ -258,8 +258,8 @@ fn carries(message: &str, part: &str) -> bool {
     })
 }
 
-/// Whether the last character of a part goes on beyond it: in one word, or in one number, whose
-/// point has digits on both sides.
+/// Whether the word or number of a part's last character goes on beyond the part. The point of a
+/// number has digits on both sides.
 fn is_joined(last: Option<char>, mut beyond: impl Iterator<Item = char>) -> bool {
     let is_word = |letter: char| letter.is_alphanumeric() || letter == '_';
     let is_digit = |letter: char| letter.is_ascii_digit();

@@ -13,7 +13,8 @@ use crate::Time;
 const PAYLOAD_BITS: u32 = 32;
 const SEQUENCE_BITS: u32 = 32;
 
-/// Entries of a lane that a new one may overtake; one that would overtake more goes to the heap.
+/// Most entries of a lane that a new entry may overtake; one that would overtake more goes to the
+/// heap.
 const MOST_LATER: usize = 8;
 
 /// Ring of entries in order: they leave at the front, and join at the back or close to it.

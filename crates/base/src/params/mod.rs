@@ -125,7 +125,7 @@ fn in_words(expected: &str) -> String {
     format!("whole numbers from 0 to {most}")
 }
 
-/// Writes a struct back as a table (keys that are `None` stay away).
+/// Writes a struct back as a table; keys that are `None` are left out.
 pub fn write<T: Serialize>(value: &T) -> Result<Table> {
     Table::try_from(value).map_err(|error| Error::new("", error.to_string()))
 }

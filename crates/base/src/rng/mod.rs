@@ -46,7 +46,7 @@ impl Rng {
         self.0.next_u64()
     }
 
-    /// Uniform in `0..n`, exactly (Lemire's rejection); `n` must not be zero.
+    /// Uniform integer in `0..n`, exact (Lemire's rejection); `n` must not be zero.
     #[inline]
     pub fn below(&mut self, n: u64) -> u64 {
         debug_assert!(n > 0);
@@ -60,7 +60,7 @@ impl Rng {
         }
     }
 
-    /// Uniform in [0, 1), 53 bits.
+    /// Uniform deviate in [0, 1), with 53 bits.
     #[inline]
     pub fn unit(&mut self) -> f64 {
         unit(self.bits())

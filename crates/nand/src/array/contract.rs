@@ -10,11 +10,11 @@ use std::sync::Arc;
 pub struct PageState {
     /// Page type, from 0 for the lower page.
     pub page_type: u8,
-    /// Program/erase cycles of its block.
+    /// Program/erase cycles of the block.
     pub pe_cycles: u32,
     /// Age of the data in hours.
     pub retention: Hours,
-    /// Reads of its block since the erase.
+    /// Reads of the block since the erase.
     pub reads: u32,
 }
 

@@ -125,9 +125,9 @@ pub trait Mechanism: Send + Sync {
     }
 
     /// Programs voltages pulse by pulse to their states, which are levels of `job`: slow, but each
-    /// cell's pulses are counted. `noise` gives the distance of each cell's final voltage from its
-    /// verify result, as deviates of the levels' shape; `own` is the cell's own deviate. `None` if
-    /// the mechanism does not simulate pulses.
+    /// cell's pulses are counted. `noise` has a deviate of the levels' shape for each cell, which
+    /// widens the voltage that its pulses reach; `own` has the deviate that each cell owns. `None`
+    /// if the mechanism does not simulate pulses.
     fn program_by_pulses(
         &self,
         _voltages: &mut [f32],

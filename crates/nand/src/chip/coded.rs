@@ -159,7 +159,7 @@ impl CodedPages {
         if pages[1] == pages[0] + 1 { pages[0] } else { pages[1] }
     }
 
-    /// Whether a page holds code.
+    /// Whether a page holds coded data.
     #[inline]
     pub fn is_coded(&self, page: u32) -> bool {
         self.is_coded[page as usize]

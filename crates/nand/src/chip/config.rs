@@ -143,9 +143,9 @@ pub enum MultiPlaneRead {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CombinedRead {
-    /// Among the latches of the page buffer: the result leaves from one register like any page.
+    /// In the page buffer, by its latches: the result leaves from one register like any page.
     PageBuffer,
-    /// On its way out, by gates before the pins (Zuolo 2016, Fig. 6): both registers hold the page
+    /// At the output, by gates before the pins (Zuolo 2016, Fig. 6): both registers hold the page
     /// until it has left.
     Output,
 }

@@ -13,7 +13,7 @@ use base::{Error, Result};
 /// Mode of a block, and how far it is programmed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct BlockFill {
-    /// Pages below this have been programmed since the erase.
+    /// Next page to program: the pages below it have been programmed since the erase.
     pub next_page: u32,
     /// Bits that the cells of the block hold.
     pub mode: BlockMode,
@@ -22,7 +22,7 @@ pub struct BlockFill {
 /// Reason why a page may not be programmed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Illegal {
-    /// There is no such page in a block of this mode.
+    /// The block has no such page in this mode.
     NoPage,
     /// The page is not the first of a wordline that one command programs.
     NotFirst,

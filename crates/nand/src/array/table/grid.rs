@@ -21,7 +21,7 @@ pub const LEAST: f64 = 1e-15;
 /// Largest bit error rate: random bits.
 const MOST_RATE: f64 = 0.5;
 
-/// Tails above this belong to indistinguishable levels; larger values have no meaning.
+/// Largest tail that is kept: levels with larger tails are indistinguishable.
 const MOST_TAIL: f64 = 0.1;
 
 /// Parameters that set the end of each axis.

@@ -132,7 +132,7 @@ pub struct RateTable {
     page_types: usize,
     /// For each node and page type: logarithm of the mean rate, and its spread over pages.
     rates: Vec<[f64; 2]>,
-    /// Quantiles of a standard normal: which page is how good.
+    /// Quantiles of a standard normal, from which each page draws its place among pages.
     quantiles: Box<[f64; QUANTILES]>,
     cells: Option<Cells>,
     /// Activation energy, if known, and temperature of measured points.
@@ -142,7 +142,7 @@ pub struct RateTable {
     by_reads: Box<[Position]>,
 }
 
-/// Kinds of pages, from the best to the worst.
+/// Number of kinds of pages, from the best to the worst.
 const QUANTILES: usize = 1024;
 /// Numbers of reads whose positions are cached: 1 MiB.
 const BY_READS: u32 = 1 << 16;
