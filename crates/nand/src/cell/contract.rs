@@ -6,7 +6,7 @@
 //! reference back along the curve, which is exact for any distribution. Cells differ in storage by
 //! one standard normal deviate, `own`, which each cell keeps for life.
 //!
-//! Promises, held by the conformance tests in `cell.rs`. Without stress nothing moves. More stress
+//! Promises, held by the conformance tests in `tests.rs`. Without stress nothing moves. More stress
 //! never moves less. Storage composes (a to b, then b to c, is a to c). Monte Carlo and closed form
 //! agree within their interval.
 

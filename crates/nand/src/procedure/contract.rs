@@ -1,6 +1,6 @@
 //! Contract of a procedure: steps on a test bench, each of which gives rows of results.
 //!
-//! Promises, held by the conformance tests in `procedure.rs`. Every row of a procedure has the same
+//! Promises, held by the conformance tests in `tests.rs`. Every row of a procedure has the same
 //! columns, and the first is `step`. Numbers are finite. The same chip, parameters and seed give
 //! the same rows, also when a run is resumed at any step after [`Procedure::replay_from`]. A rate
 //! always has its trials and its interval. Error counts do not fall as stress grows, except by
