@@ -1,7 +1,7 @@
-//! Counting allocator, for tests and benches of hot paths that must not allocate, or not that is
-//! huge.
+//! Counting allocator, for tests and benches of hot paths that must not allocate, or that must not
+//! allocate large blocks.
 //!
-//! `#[global_allocator] static ALLOCATOR: Counting = Counting;` in the program that counts.
+//! Use it with `#[global_allocator] static ALLOCATOR: Counting = Counting;`.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -19,12 +19,12 @@ pub fn count() -> u64 {
     COUNT.get()
 }
 
-/// Bytes of the largest one since [`forget_largest`].
+/// Size in bytes of the largest allocation of this thread since [`forget_largest`].
 pub fn largest() -> usize {
     LARGEST.get()
 }
 
-/// Begins to look for the largest one anew.
+/// Restarts the search for the largest allocation.
 pub fn forget_largest() {
     LARGEST.set(0);
 }

@@ -1,11 +1,11 @@
-//! Counts that only rise: sums of two of them, and what was counted from one moment to another.
+//! Counts that only rise: sums of two of them, and differences between two moments.
 
 use crate::Time;
 
-/// Counts of what was done up to a moment.
+/// Running counts up to a moment, such as pages programmed since the start.
 pub trait Counts: Sized {
-    /// Counts from the moment of `before` on. A count that has gone back since then, as those of
-    /// failed programs may, is zero.
+    /// Difference between these counts and the earlier `before`. A count that went back, as that of
+    /// failed programs may, gives zero.
     fn since(&self, before: &Self) -> Self;
 
     /// The sum of two counts.
@@ -42,7 +42,8 @@ impl Counts for Time {
     }
 }
 
-/// The longest of its kind up to a moment. What came after the moment may be as long.
+/// Longest time of its kind up to a moment. Its difference between two moments is the later value:
+/// the maxima of intervals are not kept.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Longest(pub Time);
 
@@ -102,7 +103,8 @@ impl<A: Counts, B: Counts> Counts for (A, B) {
     }
 }
 
-/// Makes a struct one of [`Counts`], field by field. A field that is not named is a compile error.
+/// Implements [`Counts`] for a struct, field by field. A field that is not named is a compile
+/// error.
 #[macro_export]
 macro_rules! counts {
     ($type:ident { $($field:ident),* $(,)? }) => {
@@ -134,7 +136,7 @@ mod tests {
 
     counts!(Kept { pages, times, energy_uj, other });
 
-    /// Counts before a moment and counts since then add up to the whole.
+    /// Counts before a moment and counts since then add up to the total.
     #[test]
     fn the_whole_is_what_was_before_and_what_came_since() {
         let kept = |n: u64| Kept {

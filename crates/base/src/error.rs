@@ -24,7 +24,7 @@ pub struct Error(Box<Refusal>);
 pub struct Refusal {
     /// File with line, or the dotted path of a key.
     pub place: String,
-    /// What is wrong, with the offending value.
+    /// Problem in a sentence, with the offending value.
     pub problem: String,
     /// Valid values or their range.
     pub expected: String,
@@ -32,7 +32,7 @@ pub struct Refusal {
     pub hint: String,
     /// The nearest valid name, where a name was misspelt.
     pub nearest: Option<String>,
-    /// The exception of a user's own code that caused it.
+    /// Exception of the user's own code that caused the error.
     pub cause: Option<Cause>,
 }
 
@@ -72,14 +72,14 @@ impl Error {
         Self::new(place, format!("not supported: {what}"))
     }
 
-    /// The same error at another place, which the code that found it could not know.
+    /// Sets the place, which the code that found the error could not know.
     #[must_use]
     pub fn at(mut self, place: impl Into<String>) -> Self {
         self.place = place.into();
         self
     }
 
-    /// The same error with `subject`, the name of the refused value, before the problem.
+    /// Puts `subject`, the name of the refused value, before the problem.
     #[must_use]
     pub fn about(mut self, subject: &str) -> Self {
         self.problem = format!("{subject}: {}", self.problem);
@@ -100,14 +100,14 @@ impl Error {
         self
     }
 
-    /// Adds the exception that caused it.
+    /// Adds the exception of the user's own code that caused the error.
     #[must_use]
     pub fn caused_by(mut self, cause: impl Any + Send + Sync) -> Self {
         self.cause = Some(Cause(Arc::new(cause)));
         self
     }
 
-    /// Adds the one of `names` that is nearest to `given`, if it is near enough.
+    /// Adds the name of `names` that is nearest to `given`, if it is near enough.
     #[must_use]
     pub fn suggest<'a>(mut self, given: &str, names: impl IntoIterator<Item = &'a str>) -> Self {
         self.nearest = nearest(given, names).map(str::to_owned);
@@ -258,8 +258,8 @@ fn carries(message: &str, part: &str) -> bool {
     })
 }
 
-/// Whether the last character of a part goes on beyond it: in one word, or in one number, whose
-/// point has digits on both sides.
+/// Whether the word or number of a part's last character goes on beyond the part. The point of a
+/// number has digits on both sides.
 fn is_joined(last: Option<char>, mut beyond: impl Iterator<Item = char>) -> bool {
     let is_word = |letter: char| letter.is_alphanumeric() || letter == '_';
     let is_digit = |letter: char| letter.is_ascii_digit();

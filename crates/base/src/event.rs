@@ -13,17 +13,19 @@ use crate::Time;
 const PAYLOAD_BITS: u32 = 32;
 const SEQUENCE_BITS: u32 = 32;
 
-/// Entries of a lane that a new one may overtake; one that would overtake more goes to the heap.
+/// Most entries of a lane that a new entry may overtake; one that would overtake more goes to the
+/// heap.
 const MOST_LATER: usize = 8;
 
-/// A ring of entries in order: out at the front, in at the back or close to it.
+/// Ring of entries in order: they leave at the front, and join at the back or close to it.
 #[derive(Debug)]
 struct Lane {
-    /// Room for a power of two of them.
+    /// Slots for a power of two of entries.
     entries: Box<[u128]>,
     first: usize,
     len: usize,
-    /// The entry at the back; of an empty lane the one that left last, earlier than any to come.
+    /// Entry at the back. Of an empty lane: the entry that left last, which is earlier than any to
+    /// come.
     last: u128,
 }
 
@@ -34,7 +36,7 @@ impl Default for Lane {
 }
 
 impl Lane {
-    /// Where entry `index` lies.
+    /// Slot of the entry at `index` from the front.
     #[inline]
     fn at(&self, index: usize) -> usize {
         self.first.wrapping_add(index) & (self.entries.len() - 1)
@@ -62,7 +64,8 @@ impl Lane {
         self.len -= 1;
     }
 
-    /// Puts an entry ahead of the few last ones that are later, or refuses.
+    /// Inserts an entry before the last ones that are later than it. False where they are more than
+    /// [`MOST_LATER`].
     fn push_before(&mut self, entry: u128) -> bool {
         let mut index = self.len - 1;
         while index > 0 && self.entries[self.at(index - 1)] > entry {
@@ -91,21 +94,21 @@ impl Lane {
     }
 }
 
-/// How many lanes a queue has.
+/// Number of lanes of a queue.
 pub const LANES: usize = 8;
 
-/// Places for the first entries of lanes and heap: a power of two, so that a mask tells the
-/// compiler that an index is one of them.
+/// Places for the first entries of lanes and heap: a power of two, so that a mask shows the
+/// compiler that an index is in range.
 const FRONTS: usize = 16;
 
-/// The future, ordered by (time, arrival).
+/// Event queue, ordered by (time, arrival).
 #[derive(Debug)]
 pub struct EventQueue {
     heap: Vec<u128>,
     lanes: [Lane; LANES],
-    /// First entry of each lane, and behind them that of the heap.
+    /// First entry of each lane, followed by the first entry of the heap.
     fronts: [u128; FRONTS],
-    /// Which of them there are: one bit for each.
+    /// Sources that have an entry: a bit for each lane, then one for the heap.
     waiting: u32,
     sequence: u64,
     renumbered: u64,
@@ -138,7 +141,7 @@ impl EventQueue {
         self.now
     }
 
-    /// How many events have been asked for so far.
+    /// Number of events scheduled so far.
     pub fn scheduled(&self) -> u64 {
         self.renumbered + self.sequence
     }
@@ -186,7 +189,7 @@ impl EventQueue {
         u128::from(time.0) << 64 | u128::from(sequence << PAYLOAD_BITS | u64::from(payload))
     }
 
-    /// Asks for `payload` at `time`, which must not be in the past.
+    /// Schedules `payload` at `time`, which must not be in the past.
     #[inline]
     pub fn push(&mut self, time: Time, payload: u32) {
         let entry = self.entry(time, payload);
@@ -217,26 +220,26 @@ impl EventQueue {
         }
     }
 
-    /// Forgets all that was asked for; the clock stays.
+    /// Drops all pending events; the clock stays.
     pub fn clear(&mut self) {
         self.heap.clear();
         self.lanes.iter_mut().for_each(|lane| (lane.len, lane.last) = (0, 0));
         self.waiting = 0;
     }
 
-    /// Whether something was asked for that [`pop`](Self::pop) has not given yet.
+    /// Whether events are pending.
     pub fn is_pending(&self) -> bool {
         self.waiting != 0
     }
 
-    /// When the next event is, if any was asked for.
+    /// Time of the next event, if any is pending.
     pub fn next_time(&self) -> Option<Time> {
         let is_waiting = |source: &usize| self.waiting & 1 << source != 0;
         let next = (0..=LANES).filter(is_waiting).map(|source| self.fronts[source]).min();
         next.map(|entry| Time((entry >> 64) as u64))
     }
 
-    /// Moves the clock on to `time`, which is before that of every event.
+    /// Moves the clock on to `time`, which must not be later than the next event.
     pub fn advance_to(&mut self, time: Time) {
         debug_assert!(self.next_time().is_none_or(|next| time <= next));
         self.now = self.now.max(time);
@@ -355,7 +358,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever goes in by whichever door comes out by (time, arrival).
+        /// Events come out by (time, arrival) whichever lane or heap they went in by.
         #[test]
         fn orders_by_time_then_arrival(
             asked in prop::collection::vec((0u64..50, 0usize..=LANES), 1..2000)

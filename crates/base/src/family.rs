@@ -12,25 +12,25 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 pub struct Member<F> {
     /// The name users type.
     pub name: &'static str,
-    /// What it does, in one line.
+    /// Effect of the member, in one line.
     pub summary: &'static str,
-    /// Where it comes from: a key of `params/CITATIONS.bib`, or empty for folklore.
+    /// Source: a key of `params/CITATIONS.bib`, or empty for folklore.
     pub citation: &'static str,
-    /// Its parameters as JSON Schema.
+    /// Parameters of the member as JSON Schema.
     pub schema: fn() -> serde_json::Value,
-    /// Its parameters checked and completed with defaults.
+    /// Checks a table of parameters and completes it with defaults.
     pub check: fn(&Table, &str) -> Result<Table>,
-    /// Builds it from checked parameters.
+    /// Constructor that takes checked parameters.
     pub build: F,
 }
 
-/// What the schema of a parameter says where it changes how fast a member is and nothing else:
+/// Mark in the schema of a parameter that changes the speed of a member and no result:
 /// `#[schemars(extend("x-speed-only" = true))]` on its field.
 const SPEED_ONLY: &str = "x-speed-only";
 
 impl<F> Member<F> {
-    /// Those of `params` that outcomes depend on, which are what tells results apart: all but the
-    /// ones that their schema marks as `x-speed-only`.
+    /// Parameters that results depend on: those of `params` that their schema does not mark as
+    /// `x-speed-only`.
     pub fn decisive(&self, params: &Table) -> Table {
         let schema = (self.schema)();
         let is_kept = |key: &str| schema["properties"][key][SPEED_ONLY] != true;
@@ -38,7 +38,7 @@ impl<F> Member<F> {
     }
 }
 
-/// The parameters of a member that has none.
+/// Parameters of a member without any.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NoParams {}
@@ -68,7 +68,7 @@ pub fn find<'a, F>(roster: &'a [Member<F>], place: &str, name: &str) -> Result<&
     })
 }
 
-/// What the tables of a drive hold for a family: the choice of a member and its parameters.
+/// Choice of a member of a family and its parameters, as a drive file holds them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Choice {
     /// Name of the member.
@@ -102,9 +102,9 @@ mod tests {
 
     #[derive(Serialize, Deserialize, JsonSchema)]
     struct Params {
-        /// Decides.
+        /// Parameter that results depend on.
         iterations: u32,
-        /// Does not.
+        /// Parameter of the speed alone.
         #[schemars(extend("x-speed-only" = true))]
         threads: u32,
     }

@@ -1,16 +1,16 @@
-//! Information of a soft read: log-likelihood ratios, mutual information, and where references
-//! belong that keep the most of it (Wang, JSAC 2014).
+//! Information of a soft read: log-likelihood ratios, mutual information, and the references that
+//! keep most of it (Wang, JSAC 2014).
 
-/// What a soft read tells: how often each region holds a zero and a one.
+/// Soft read of one bit: how often each voltage region holds a zero and a one.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Soft {
-    /// For each region from the lowest: the share of all cells there that hold 0, and 1.
+    /// Shares of all cells that lie in a region and hold 0, and 1; regions from the lowest.
     pub shares: Vec<[f64; 2]>,
 }
 
 impl Soft {
-    /// ln P(0 | region) / P(1 | region) for each region: above zero where the bit is likely zero.
-    /// Where nothing was ever found it is limited to +-40.
+    /// Log-likelihood ratio ln P(0 | region) / P(1 | region) of each region: above zero where the
+    /// bit is likely zero. Regions of rare bits are limited to +-40.
     pub fn llr(&self) -> Vec<f64> {
         let log = |share: f64| libm::log(share.max(1e-300));
         self.shares.iter().map(|[zero, one]| (log(*zero) - log(*one)).clamp(-40.0, 40.0)).collect()
@@ -37,8 +37,8 @@ impl Soft {
     }
 }
 
-/// The symmetric offsets, `count` of them (1 to 7), at which `information` is highest: zero and
-/// pairs for an odd count, pairs alone for an even one. `scale` is about how far they may go.
+/// Offsets, `count` of them (1 to 7), at which `information` is highest. They are symmetric: zero
+/// and pairs for an odd count, pairs alone for an even one. `scale` is about how far they may go.
 pub fn best_offsets(
     count: usize,
     scale: f64,
@@ -79,7 +79,7 @@ pub fn best_offsets(
     all(&half)
 }
 
-/// Where a function with one peak between `low` and `high` is highest (golden section).
+/// Position of the peak of a function with one peak between `low` and `high` (golden section).
 pub fn highest(mut low: f64, mut high: f64, steps: usize, f: impl Fn(f64) -> f64) -> f64 {
     const GOLDEN: f64 = 0.618_033_988_749_895;
     let (mut a, mut b) = (high - GOLDEN * (high - low), low + GOLDEN * (high - low));

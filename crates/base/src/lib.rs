@@ -1,8 +1,8 @@
 //! Floor 1 of nandlab: the base of every other floor.
 //!
-//! Simulated time, the event queue, seeded randomness, statistics that keep their tails, what reads
-//! tell of a bit, parameter files, rosters of families, models shared by threads, and the one error
-//! type. Nothing here knows of flash.
+//! Simulated time, the event queue, seeded randomness, statistics that keep their tails,
+//! information of soft reads, parameter files, rosters of families, models shared by threads, and
+//! the one error type. Nothing here knows of flash.
 
 pub mod allocations;
 pub mod archive;

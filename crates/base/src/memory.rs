@@ -1,6 +1,6 @@
 //! Memory for tables larger than the cache: huge pages and prefetched lines.
 
-/// Asks the processor to bring `slice[index]` near. Out of range is no error and no effect.
+/// Prefetches the cache line of `slice[index]`. An index out of range has no effect.
 #[inline(always)]
 #[allow(unsafe_code)]
 pub fn prefetch<T>(slice: &[T], index: usize) {
@@ -14,8 +14,8 @@ pub fn prefetch<T>(slice: &[T], index: usize) {
     let _ = (slice, index);
 }
 
-/// A table of `len` copies of `value`, on large pages where the system has them: a random access
-/// then costs a cache miss and not a page walk as well.
+/// Creates a table of `len` copies of `value`, on large pages where the system has them: a random
+/// access then costs a cache miss without a page walk.
 pub fn table<T: Clone>(len: usize, value: T) -> Vec<T> {
     let mut table = Vec::with_capacity(len);
     advise_large_pages(&mut table);
@@ -23,7 +23,7 @@ pub fn table<T: Clone>(len: usize, value: T) -> Vec<T> {
     table
 }
 
-/// Asks for large pages under the whole of them that lie inside the (untouched) capacity.
+/// Asks for large pages in the (untouched) capacity, wherever a whole page fits.
 #[cfg(target_os = "linux")]
 #[allow(unsafe_code)]
 fn advise_large_pages<T>(table: &mut Vec<T>) {

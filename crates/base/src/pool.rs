@@ -5,7 +5,8 @@
 
 use std::ops::{Index, IndexMut};
 
-/// Values by number. It grows to the most in flight at a time, and then allocates nothing.
+/// Pool of values in flight, by number. It grows to the most in flight at a time, and then
+/// allocates nothing.
 #[derive(Debug)]
 pub struct Pool<T> {
     values: Vec<T>,
@@ -25,7 +26,7 @@ impl<T: Copy> Pool<T> {
         }
     }
 
-    /// Keeps `value`: its number.
+    /// Stores `value` and returns its number.
     #[inline]
     pub fn insert(&mut self, value: T) -> u32 {
         let number = match self.free.pop() {
@@ -46,7 +47,7 @@ impl<T: Copy> Pool<T> {
         number
     }
 
-    /// Returns a number to the pool, and its value.
+    /// Gives a number back to the pool and returns its value.
     #[inline]
     pub fn remove(&mut self, number: u32) -> T {
         let value = self[number];
@@ -54,7 +55,7 @@ impl<T: Copy> Pool<T> {
         value
     }
 
-    /// Returns a number to the pool.
+    /// Gives a number back to the pool.
     #[inline]
     pub fn free(&mut self, number: u32) {
         #[cfg(debug_assertions)]
@@ -65,7 +66,7 @@ impl<T: Copy> Pool<T> {
         self.free.push(number);
     }
 
-    /// Takes all numbers back.
+    /// Takes all numbers back: no value is in flight.
     pub fn clear(&mut self) {
         self.values.clear();
         self.free.clear();
@@ -73,12 +74,12 @@ impl<T: Copy> Pool<T> {
         self.is_taken.clear();
     }
 
-    /// Everything that is under way (slow).
+    /// Values in flight (slow: scans the pool).
     pub fn taken(&self) -> impl Iterator<Item = &T> {
         self.numbered().map(|(_, value)| value)
     }
 
-    /// The same with their numbers (slow).
+    /// Values in flight with their numbers (slow: scans the pool).
     pub fn numbered(&self) -> impl Iterator<Item = (u32, &T)> {
         let mut is_free = vec![false; self.values.len()];
         self.free.iter().for_each(|&number| is_free[number as usize] = true);

@@ -8,29 +8,29 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-/// Instances by key. What an instance is must follow from its key alone.
+/// Shared instances of a model by key. The key alone decides what its instance is.
 pub struct Shared<K, T: ?Sized> {
     known: Mutex<Known<K, T>>,
     keeps: usize,
 }
 
-/// The place of one instance; locked while it is built, so that it is built once.
+/// Slot of one instance; locked while it is built, so that it is built once.
 type Place<T> = Arc<Mutex<Option<Weak<T>>>>;
 
 struct Known<K, T: ?Sized> {
     places: BTreeMap<K, Place<T>>,
-    /// The instances asked for last, the newest at the end.
+    /// Instances asked for last, the newest at the end. They live on without an owner.
     recent: VecDeque<Arc<T>>,
 }
 
 impl<K: Ord, T: ?Sized> Shared<K, T> {
-    /// None yet; `keeps` of them live on without an owner.
+    /// Creates an empty set; `keeps` instances live on without an owner.
     pub const fn new(keeps: usize) -> Self {
         let known = Known { places: BTreeMap::new(), recent: VecDeque::new() };
         Self { known: Mutex::new(known), keeps }
     }
 
-    /// The instance of `key`: the one there is, or else what `build` makes. A failure is not kept.
+    /// The instance of `key`, which `build` makes where there is none. A failure is not kept.
     pub fn get<E>(&self, key: K, build: impl FnOnce() -> Result<Arc<T>, E>) -> Result<Arc<T>, E> {
         let place = self.place(key);
         let mut found = lock(&place);
@@ -76,16 +76,16 @@ impl<K: Ord, T: ?Sized> Shared<K, T> {
     }
 }
 
-/// Values by small numbers, all of them kept.
+/// Shared values by small numbers. All of them are kept.
 pub struct Numbered<V: ?Sized>(Mutex<Vec<Option<Arc<V>>>>);
 
 impl<V: ?Sized> Numbered<V> {
-    /// No values yet.
+    /// Creates an empty set of values.
     pub const fn new() -> Self {
         Self(Mutex::new(Vec::new()))
     }
 
-    /// The value of `number`, built if it is not kept; other threads do not wait for that.
+    /// The value of `number`, built if it is not kept. Other threads do not wait for the build.
     pub fn get(&self, number: usize, build: impl FnOnce() -> Arc<V>) -> Arc<V> {
         if let Some(Some(value)) = lock(&self.0).get(number) {
             return Arc::clone(value);
@@ -105,7 +105,7 @@ impl<V: ?Sized> Default for Numbered<V> {
     }
 }
 
-/// A panic elsewhere leaves nothing half done here.
+/// Locks a mutex, even after a panic elsewhere: no value is ever left half changed.
 fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

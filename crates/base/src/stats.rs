@@ -8,7 +8,8 @@ use hdrhistogram::Histogram;
 /// significant digits (HDR histogram) from 1 ns to a year, so an overloaded replay fits too.
 #[derive(Debug, Clone)]
 pub struct Latency {
-    /// Made with the first count: it takes a third of a megabyte, and many stay empty.
+    /// Histogram, created with the first latency: it takes a third of a megabyte, and many stay
+    /// empty.
     histogram: Option<Box<Histogram<u64>>>,
     sum_ns: u128,
     sum_squares: f64,
@@ -32,12 +33,12 @@ impl Latency {
         Box::new(bounds.expect("bounds are valid by construction"))
     }
 
-    /// An empty histogram.
+    /// Creates an empty histogram.
     pub fn new() -> Self {
         Self { histogram: None, sum_ns: 0, sum_squares: 0.0, min_ns: u64::MAX, max_ns: 0 }
     }
 
-    /// Counts one latency.
+    /// Counts one latency of a request.
     #[inline]
     pub fn record(&mut self, latency: Time) {
         let ns = latency.0;
@@ -58,7 +59,7 @@ impl Latency {
         self.max_ns = self.max_ns.max(other.max_ns);
     }
 
-    /// What was counted since `earlier`, a copy of this histogram from before. Extremes are those
+    /// Latencies counted since `earlier`, a copy of this histogram. Minimum and maximum are those
     /// of the buckets.
     pub fn since(&self, earlier: &Self) -> Self {
         let mut later = self.clone();
@@ -71,12 +72,12 @@ impl Latency {
         later
     }
 
-    /// How many were counted.
+    /// Number of latencies counted.
     pub fn count(&self) -> u64 {
         self.histogram.as_ref().map_or(0, |histogram| histogram.len())
     }
 
-    /// Exact sum in nanoseconds.
+    /// Exact sum of latencies in nanoseconds.
     pub fn sum_ns(&self) -> u128 {
         self.sum_ns
     }
@@ -95,12 +96,12 @@ impl Latency {
         (self.sum_squares / self.count() as f64 - mean * mean).max(0.0).sqrt()
     }
 
-    /// Exact minimum; zero where nothing was counted.
+    /// Exact minimum in nanoseconds; zero where nothing was counted.
     pub fn min_ns(&self) -> u64 {
         if self.count() == 0 { 0 } else { self.min_ns }
     }
 
-    /// Exact maximum.
+    /// Exact maximum in nanoseconds; zero where nothing was counted.
     pub fn max_ns(&self) -> u64 {
         self.max_ns
     }
@@ -114,7 +115,7 @@ impl Latency {
         histogram.value_at_quantile(quantile).clamp(self.min_ns, self.max_ns)
     }
 
-    /// The buckets that hold anything: (highest latency of the bucket in ns, count).
+    /// Occupied buckets of the histogram: (highest latency of the bucket in ns, count).
     pub fn buckets(&self) -> Vec<(u64, u64)> {
         self.histogram
             .iter()
@@ -124,10 +125,10 @@ impl Latency {
     }
 }
 
-/// The place, from 1, of the value that `percent` of `count` do not exceed. In whole numbers: in
-/// floats 99.9 % of 1000 is a little more than 999, which would be the place after it.
+/// Rank, from 1, of the value that `percent` of `count` do not exceed. Computed in whole numbers:
+/// in floats 99.9 % of 1000 is a little more than 999, and the rank would be one too high.
 fn rank(count: u64, percent: f64) -> u64 {
-    /// Parts of a percent: a power of ten that a float times 100 still holds exactly.
+    /// Steps in a percent: a power of ten that a float times 100 still holds exactly.
     const PARTS: f64 = 1e10;
     let parts = (percent * PARTS).round() as u128;
     let rank = (u128::from(count) * parts).div_ceil(100 * PARTS as u128);
@@ -149,7 +150,7 @@ pub fn wilson(hits: u64, trials: u64, z: f64) -> (f64, f64) {
 }
 
 /// Clopper and Pearson's interval for a rate (1934): `hits` of `trials` at a `confidence` such as
-/// 0.95. Exact: however few the hits, it holds the true rate at least so often.
+/// 0.95. Exact: it holds the true rate with at least that probability, however few the hits.
 pub fn clopper_pearson(hits: u64, trials: u64, confidence: f64) -> (f64, f64) {
     let side = 0.5 * (1.0 - confidence);
     let (k, rest) = (hits as f64, trials.saturating_sub(hits) as f64);
@@ -179,7 +180,7 @@ mod tests {
         assert!((latency.stddev_ns() - 28_867.5).abs() < 1.0);
     }
 
-    /// A percentile of a whole rank is the value there, and not the one after it.
+    /// A percentile of a whole rank is the value at the rank, and not the next one.
     #[test]
     fn ranks_are_whole_numbers() {
         for (count, percent, expected) in [
@@ -222,7 +223,8 @@ mod tests {
         assert!(low.abs() < 1e-12 && (0.003..0.005).contains(&high), "{low} {high}");
     }
 
-    /// With no hits, or nothing else, the interval is a power; between, it is R's binom.test.
+    /// Without hits, or with hits only, the interval is a power; between, it is that of R's
+    /// binom.test.
     #[test]
     fn clopper_pearson_is_exact() {
         let (low, high) = clopper_pearson(0, 1000, 0.95);

@@ -1,4 +1,4 @@
-//! Tails of distributions, exact however small: the normal, the normal and Laplace, the beta.
+//! Tails of distributions, exact however small: normal, normal-Laplace and beta.
 
 /// Probability that a standard normal deviate exceeds `z`: Q(z), exact in both tails.
 pub fn upper_tail(z: f64) -> f64 {
@@ -22,7 +22,7 @@ pub fn normal_laplace_tail(z: f64, ratio: f64) -> f64 {
     upper_tail(z) + 0.5 * (near - density * mills_ratio(ratio + z))
 }
 
-/// Mills' ratio Q(z) over the normal density, for z from 0.
+/// Mills' ratio, Q(z) / the normal density, for z from 0.
 fn mills_ratio(z: f64) -> f64 {
     if z < 25.0 {
         return upper_tail(z) * libm::exp(0.5 * z * z) * libm::sqrt(2.0 * std::f64::consts::PI);
@@ -31,7 +31,7 @@ fn mills_ratio(z: f64) -> f64 {
     (1.0 - square * (1.0 - 3.0 * square * (1.0 - 5.0 * square * (1.0 - 7.0 * square)))) / z
 }
 
-/// The `z` with Q(z) = `p`, for p in (0, 1), to rounding.
+/// Quantile of the upper normal tail: the `z` with Q(z) = `p`, for p in (0, 1), to rounding.
 pub fn upper_quantile(p: f64) -> f64 {
     let (mut low, mut high) = (-40.0, 40.0);
     for _ in 0..80 {
@@ -75,7 +75,7 @@ pub fn incomplete_beta(a: f64, b: f64, x: f64) -> f64 {
     front * fraction
 }
 
-/// The `x` with I_x(a, b) = `p`, for p in (0, 1), to rounding.
+/// Quantile of the beta distribution: the `x` with I_x(a, b) = `p`, for p in (0, 1), to rounding.
 pub fn beta_quantile(p: f64, a: f64, b: f64) -> f64 {
     // Halved as logarithms first, so that a small quantile keeps its digits.
     let (mut low, mut high) = (1e-300, 1.0);
@@ -102,7 +102,7 @@ mod tests {
         }
     }
 
-    /// Against the integral over the Laplace deviate, by the midpoint rule.
+    /// Agreement with the integral over the Laplace deviate, by the midpoint rule.
     #[test]
     fn normal_and_laplace_are_their_convolution() {
         for ratio in [0.2f64, 0.7, 2.0, 12.0, 60.0] {

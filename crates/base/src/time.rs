@@ -1,8 +1,8 @@
 //! Simulated time: unsigned nanoseconds since the start of a run, good for 292 years.
 //!
-//! Events beyond [`Time::LIMIT`] never happen, and the run ends with an error. Below it a sum of
-//! two is exact; where a length comes from outside, as a pause of years does,
-//! [`Time::saturating_add`] stops at the end of the range. Products do so always.
+//! Events at [`Time::LIMIT`] or later never happen, and the run ends with an error. Below it a sum
+//! of two times is exact. Where a length comes from outside, as a pause of years does,
+//! [`Time::saturating_add`] stops at the end of the range. Products always stop there.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -18,46 +18,46 @@ use std::ops::{Add, AddAssign, Mul, Sub};
 pub struct Time(pub u64);
 
 impl Time {
-    /// The start of a run.
+    /// Start of a run, and the length zero.
     pub const ZERO: Self = Self(0);
-    /// Nothing happens at this time or after it: half of the range, so that adding the length of
-    /// one operation to any time before it is exact.
+    /// End of simulated time: nothing happens at it or after it. It is half of the range, so that
+    /// adding the length of one operation to any time before it is exact.
     pub const LIMIT: Self = Self(1 << 63);
-    /// Later than anything that happens.
+    /// Time later than anything that happens.
     pub const NEVER: Self = Self(u64::MAX);
 
-    /// From microseconds, rounded to the nearest nanosecond; negative becomes zero.
+    /// Converts from microseconds, rounded to the nearest nanosecond; negative becomes zero.
     pub fn from_us(us: f64) -> Self {
         Self((us * 1e3).round() as u64)
     }
 
-    /// From seconds, rounded to the nearest nanosecond; negative becomes zero.
+    /// Converts from seconds, rounded to the nearest nanosecond; negative becomes zero.
     pub fn from_s(s: f64) -> Self {
         Self((s * 1e9).round() as u64)
     }
 
-    /// Whole nanoseconds.
+    /// This time in whole nanoseconds.
     pub const fn ns(self) -> u64 {
         self.0
     }
 
-    /// Microseconds.
+    /// This time in microseconds.
     pub fn us(self) -> f64 {
         self.0 as f64 / 1e3
     }
 
-    /// Seconds.
+    /// This time in seconds.
     pub fn s(self) -> f64 {
         self.0 as f64 / 1e9
     }
 
-    /// `self - earlier`, or zero where `earlier` is later.
+    /// Length from `earlier` to this time, or zero where `earlier` is later.
     #[must_use]
     pub const fn since(self, earlier: Self) -> Self {
         Self(self.0.saturating_sub(earlier.0))
     }
 
-    /// The sum, or the end of the range.
+    /// Sum of two times, limited to the end of the range.
     #[inline]
     #[must_use]
     pub const fn saturating_add(self, other: Self) -> Self {

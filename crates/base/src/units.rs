@@ -50,8 +50,8 @@ pub fn format_size(bytes: u64) -> String {
     }
 }
 
-/// Time of moving bytes at a fixed rate, in integers: no rounding differs between machines, and
-/// no floating point stands in the way of every transfer.
+/// Rate of a bus or link, in integers: transfer times are the same on all machines, and need no
+/// floating point.
 #[derive(Debug, Clone, Copy)]
 pub struct PerByte {
     /// Nanoseconds a byte, times 2^32.
@@ -59,13 +59,13 @@ pub struct PerByte {
 }
 
 impl PerByte {
-    /// At `mb_s` times 10^6 bytes a second; 0 is unlimited, and takes no time.
+    /// Rate of `mb_s` times 10^6 bytes a second; 0 is unlimited, and takes no time.
     pub fn at_mb_s(mb_s: f64) -> Self {
         let ns = if mb_s > 0.0 { 1e3 / mb_s } else { 0.0 };
         Self { scaled: (ns * (1u64 << 32) as f64).round() as u64 }
     }
 
-    /// Time of `bytes`, to the nearest nanosecond; never more than there is.
+    /// Time of transferring `bytes`, to the nearest nanosecond, limited to the end of the range.
     #[inline]
     pub const fn time(self, bytes: u64) -> Time {
         let ns = (self.scaled as u128 * bytes as u128 + (1 << 31)) >> 32;
@@ -73,7 +73,8 @@ impl PerByte {
     }
 }
 
-/// Exact division by a number known once: a multiplication where the compiler could only divide.
+/// Divisor known in advance: exact division by multiplication, where the compiler could only
+/// divide.
 ///
 /// Geometry here is of any size, never assumed a power of two, so addresses are taken apart with
 /// this. Exact for every 32-bit dividend and divisor (Lemire, Kaser, Kurz, "Faster remainder by
@@ -85,7 +86,7 @@ pub struct Divisor {
 }
 
 impl Divisor {
-    /// For dividing by `divisor`, which must not be zero.
+    /// Creates the divisor `divisor`, which must not be zero.
     pub const fn new(divisor: u32) -> Self {
         assert!(divisor > 0);
         // For 1 the magic number would be 2^64: zero marks it.
@@ -93,20 +94,20 @@ impl Divisor {
         Self { magic, divisor }
     }
 
-    /// `n / divisor`.
+    /// Quotient `n / divisor`, without remainder.
     #[inline]
     pub const fn quotient(self, n: u32) -> u32 {
         if self.magic == 0 { n } else { ((self.magic as u128 * n as u128) >> 64) as u32 }
     }
 
-    /// `(n / divisor, n % divisor)`.
+    /// Quotient and remainder, `(n / divisor, n % divisor)`.
     #[inline]
     pub const fn split(self, n: u32) -> (u32, u32) {
         let quotient = self.quotient(n);
         (quotient, n - quotient * self.divisor)
     }
 
-    /// What it divides by.
+    /// The number to divide by.
     #[inline]
     pub const fn get(self) -> u32 {
         self.divisor

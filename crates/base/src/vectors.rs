@@ -1,19 +1,19 @@
-//! SIMD vector widths that code is compiled for. All forms of the code give the same bits: which
-//! one runs decides how fast it is, and nothing else.
+//! SIMD vector widths that code is compiled for. All forms of the code give the same bits: the
+//! choice of a form decides its speed, and nothing else.
 
-/// Instructions that a form is compiled for, from the narrowest.
+/// Vector instructions that a form of the code is compiled for, from the narrowest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Vectors {
-    /// What every machine has.
+    /// Baseline instructions of every machine.
     Portable,
-    /// AVX2: 256 bits.
+    /// AVX2, vectors of 256 bits.
     Avx2,
-    /// AVX-512 F and BW: 512 bits.
+    /// AVX-512 F and BW, vectors of 512 bits.
     Avx512,
 }
 
 impl Vectors {
-    /// The widest that this machine has; it has all that are narrower, too.
+    /// Widest vectors of this machine, which has all narrower ones too.
     #[inline]
     pub fn widest() -> Self {
         #[cfg(target_arch = "x86_64")]
@@ -25,13 +25,13 @@ impl Vectors {
         Self::Portable
     }
 
-    /// Those that this machine has, from the narrowest.
+    /// All vector widths of this machine, from the narrowest.
     pub fn here() -> impl Iterator<Item = Self> {
         let all = [Self::Portable, Self::Avx2, Self::Avx512];
         all.into_iter().filter(|&vectors| vectors <= Self::widest())
     }
 
-    /// What people call them.
+    /// Common name, such as `AVX2`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Portable => "portable",

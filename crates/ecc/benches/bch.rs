@@ -1,4 +1,4 @@
-//! Speed of encoding and decoding BCH words, with goal and peer beside each figure.
+//! Bench of BCH words: speed of encoding and decoding, with goal and peer beside each figure.
 //!
 //! `./lab bench bch` runs this: one core, microseconds a word, the best batch of several. The peer
 //! is the Linux kernel's `lib/bch.c` in user space, one run on a machine of the class that the
@@ -12,7 +12,8 @@ use ecc::decoder::{Received, Status};
 use ecc::{bits, code, decoder};
 use std::time::Instant;
 
-/// m, t, data bits; then errors, goal and peer in microseconds, the first row for encoding.
+/// Case of a BCH code: m, t and data bits; goal and peer in microseconds of encoding; errors, goal
+/// and peer of decodes.
 struct Case {
     name: &'static str,
     code: (u32, u32, u32),
@@ -52,7 +53,7 @@ const CASES: &[Case] = &[
 const BATCHES: usize = 30;
 const WORDS: usize = 16;
 
-/// Microseconds a word, the best batch.
+/// Microseconds a word, by the best batch.
 fn time(mut words: impl FnMut()) -> f64 {
     let mut best = f64::INFINITY;
     for _ in 0..BATCHES {

@@ -1,4 +1,4 @@
-//! Speed of the LDPC decoders, with the goal beside each figure.
+//! Bench of the LDPC decoders: their speed, with the goal beside each figure.
 //!
 //! `./lab bench` runs this: coded bits per second of one thread, random codewords. Each batch of
 //! words is decoded several times and its best time counts, so that a busy machine does less harm.
@@ -20,7 +20,7 @@ use std::time::Instant;
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Words of a case, words timed together, and how often.
+/// Words of a case, words timed together, and repeats of each batch.
 const FRAMES: usize = 512;
 const BATCH: usize = 16;
 const REPEATS: usize = 7;
@@ -31,11 +31,11 @@ struct Case {
     rber: f64,
     levels: u8,
     set: &'static str,
-    /// Mbit/s, where there is a goal.
+    /// Goal in Mbit/s, if there is one.
     goal: Option<f64>,
 }
 
-/// The goals are for at most 20 iterations.
+/// Parameters for the goals, which hold for at most 20 iterations.
 const TWENTY: &str = "second_iterations = 0";
 
 const fn case(code: &'static str, rber: f64, levels: u8, goal: Option<f64>) -> Case {
@@ -72,7 +72,7 @@ fn decoder(name: &str, code: &Arc<dyn Code>, set: &str) -> Box<dyn Decoder> {
     (member.build.build)(code, &choice.params).expect("a decoder")
 }
 
-/// Random codewords as they are read.
+/// Random codewords as read through the channel.
 fn readings(code: &dyn Code, rber: f64, levels: u8) -> Vec<Reading> {
     let member = family::find(channel::ROSTER, "channel.name", "awgn").expect("a member");
     // A channel without errors is none: what is clean is taken from before it.
@@ -92,7 +92,8 @@ fn readings(code: &dyn Code, rber: f64, levels: u8) -> Vec<Reading> {
     (0..FRAMES).map(read).collect()
 }
 
-/// Decodes every word: seconds by the best time of each batch, iterations, failures, allocations.
+/// Decodes every word. Returns seconds by the best time of each batch, iterations, failures and
+/// allocations.
 fn decode(
     decoder: &mut dyn Decoder,
     readings: &[Reading],
@@ -143,7 +144,7 @@ fn show(case: &Case) {
     );
 }
 
-/// Coded Mbit/s of so many threads side by side, the best of several runs.
+/// Coded Mbit/s of `threads` threads side by side, the best of several runs.
 fn side_by_side(threads: usize) -> f64 {
     let code = code("ldpc_a");
     let readings = readings(&*code, 0.0025, 0);

@@ -1,4 +1,4 @@
-//! Speed of encoding and checking LDPC words, with a goal beside each figure.
+//! Bench of LDPC words: speed of encoding and checking, with a goal beside each figure.
 //!
 //! `cargo bench -p nandlab-ecc --bench ldpc_encode` runs this: one core, microseconds a word, the
 //! best batch of several. The goal is half of what a BCH word of 34,560 bits takes in the Linux
@@ -15,7 +15,7 @@ use std::time::Instant;
 
 const BATCHES: usize = 100;
 const WORDS: usize = 16;
-/// Microseconds a bit.
+/// Goal in microseconds a bit.
 const GOAL: f64 = 0.5 * 18.7 / 34_560.0;
 
 const CODES: [&str; 8] = [
@@ -29,7 +29,7 @@ const CODES: [&str; 8] = [
     "ldpc_b",
 ];
 
-/// Microseconds a word, the best batch.
+/// Microseconds a word, by the best batch.
 fn time(mut word: impl FnMut()) -> f64 {
     let mut best = f64::INFINITY;
     for _ in 0..BATCHES {

@@ -1,4 +1,4 @@
-//! A codec: a code with one of its decoders. The laboratory measures codecs, drives use them.
+//! Codec: a code with one of its decoders. The laboratory measures codecs, drives use them.
 
 use crate::bits;
 use crate::bits::crc;
@@ -10,25 +10,25 @@ use base::params::{self, Table};
 use base::{Error, Result};
 use std::sync::Arc;
 
-/// A code and how it is decoded, both with their parameters complete.
+/// Code and decoder, both with complete parameters.
 pub struct Codec {
     code_choice: Choice,
     decoder_choice: Choice,
     code: Arc<dyn Code>,
     decoder: &'static Member<decoder::Constructor>,
-    /// Bytes of data that a checksum follows.
+    /// Bytes of data that a checksum follows; `None` without one.
     sealed_bytes: Option<usize>,
 }
 
 impl Codec {
-    /// Builds `code`; without a `decoder` takes the first of the roster that decodes such a code.
+    /// Builds `code`. Without a `decoder` takes the first of the roster that decodes such a code.
     pub fn new(mut code: Choice, decoder: Option<Choice>) -> Result<Self> {
         let built = (code.resolve(code::ROSTER, "code")?.build)(&code.params)?;
         Self::of(built, code, decoder)
     }
 
-    /// From the text of a code file, which `place` names in errors, after assignments to `code.`
-    /// and `decoder.`; `decoder` names another than the file's.
+    /// Reads a codec from the text of a code file, which `place` names in errors. `sets` are
+    /// assignments to `code.` and `decoder.`; `decoder` replaces the file's decoder by another.
     pub fn read(text: &str, place: &str, sets: &[String], decoder: Option<&str>) -> Result<Self> {
         let mut table = params::parse(text, place)?;
         if let Some(name) = decoder {
@@ -67,7 +67,7 @@ impl Codec {
         Ok(Self { sealed_bytes, ..Self::of(built, code, decoder).map_err(within)? })
     }
 
-    /// The same of a code that is built already; `code` says of what.
+    /// Builds a codec of a code that is built already; `code` is its choice.
     pub fn of(built: Arc<dyn Code>, code: Choice, decoder: Option<Choice>) -> Result<Self> {
         let mut decoder = match decoder {
             Some(choice) => choice,
@@ -77,7 +77,7 @@ impl Codec {
         Self::with(built, code, member, decoder)
     }
 
-    /// The same with a decoder that need not be in the roster.
+    /// Builds a codec with a decoder that need not be in the roster.
     pub(crate) fn with(
         code: Arc<dyn Code>,
         code_choice: Choice,
@@ -89,7 +89,7 @@ impl Codec {
         Ok(Self { code_choice, decoder_choice, code, decoder, sealed_bytes: None })
     }
 
-    /// The code.
+    /// Code, for encoding and its facts.
     pub fn code(&self) -> &dyn Code {
         &*self.code
     }
@@ -122,12 +122,12 @@ impl Codec {
         }
     }
 
-    /// Which decoder, with its parameters.
+    /// Decoder choice, with its parameters.
     pub fn decoder_choice(&self) -> &Choice {
         &self.decoder_choice
     }
 
-    /// A decoder of this code, separate for each caller.
+    /// Builds a decoder of this code for the caller alone.
     pub fn decoder(&self) -> Result<Box<dyn Decoder>> {
         (self.decoder.build.build)(&self.code, &self.decoder_choice.params)
     }
@@ -175,7 +175,7 @@ mod tests {
         Codec::read(text, "x.toml", &sets, decoder)?.hash()
     }
 
-    /// A hash is of what decides outcomes: code and decoder, not comments or the wording.
+    /// A hash depends on code and decoder, and not on comments or wording.
     #[test]
     fn hashes_tell_codes_and_decoders_apart() {
         let plain = hash(LDPC, &[], None).unwrap();
@@ -191,7 +191,7 @@ mod tests {
         assert_ne!(t, hash(BCH, &[], None).unwrap());
     }
 
-    /// A checksum is written with the data, and shows a word that was decoded to another.
+    /// A checksum is written with the data, and shows a word that was decoded to another codeword.
     #[test]
     fn checksums_show_other_codewords() {
         let sealed =

@@ -1,16 +1,16 @@
 //! Floor 2 of nandlab: error correction.
 //!
-//! Bit error rates come in, outcomes of decoding go out; flash is unknown here. Each room uses the
-//! rooms above it in this list:
+//! In: bit error rates. Out: outcomes of decoding. Flash is unknown here. Each room uses the rooms
+//! above it in this list:
 //!
 //! - `bits`: packed bits, checksum, finite fields
-//! - `bch`, `ldpc`: what codes and decoders of the two kinds are made of
-//! - `wom`: write-once codes, which lie between an outer code and the cells
-//! - `code`: which words are codewords (a family), and code files
-//! - `decoder`: how a codeword is found again (a family); `codec` joins a code and its decoder
-//! - `channel`: what lies between encoder and decoder (a family)
-//! - `lab`: error-rate curves and profiles, measured
-//! - `model`: what decoding costs a drive and whether it works (a family)
+//! - `bch`, `ldpc`: parts of the codes and decoders of the two kinds
+//! - `wom`: write-once codes, between an outer code and the cells
+//! - `code`: codes and their encoders (a family), and code files
+//! - `decoder`: decoders (a family); `codec` joins a code and its decoder
+//! - `channel`: channels between encoder and decoder (a family)
+//! - `lab`: measured error-rate curves and profiles
+//! - `model`: outcome and time of decoding in a drive (a family)
 
 mod bch;
 pub mod bits;

@@ -1,7 +1,7 @@
 //! Broken files of codes and profiles: lines cut, doubled and swapped, numbers and words replaced.
 //!
-//! Each file is refused with an error that names file and line or key, or it works as it says.
-//! No file causes a panic, a long wait, or memory beyond what it has room for.
+//! Each file is refused with an error that names file and line or key, or is accepted and works. No
+//! file causes a panic, a long wait, or more memory than is allowed.
 
 use base::allocations;
 use base::error::assert_carries;
@@ -16,9 +16,9 @@ use ecc::model::named_code::NamedCode;
 use ecc::model::{self, EccConfig, Word};
 use std::time::{Duration, Instant};
 
-/// Largest piece of memory that a file of some KiB may ask for: tables of the longest BCH code.
+/// Most memory that a file of some KiB may ask for, in bytes: tables of the longest BCH code.
 const MOST_BYTES: usize = 1 << 26;
-/// Far more than any file takes, on a busy machine too.
+/// Limit of the time for a file: far more than any file takes, on a busy machine too.
 const MOST_TIME: Duration = Duration::from_secs(10);
 
 const CODE: &str = "x.toml";
@@ -29,7 +29,7 @@ fn shipped(name: &str) -> String {
     std::fs::read_to_string(path).unwrap()
 }
 
-/// What stands where a number was.
+/// Texts that replace a number.
 const NUMBERS: [&str; 20] = [
     "0",
     "-1",
@@ -53,11 +53,11 @@ const NUMBERS: [&str; 20] = [
     "[]",
 ];
 
-/// What stands where a word was.
+/// Texts that replace a word.
 const WORDS: [&str; 8] =
     ["", "ldpc", "bch", "min_sum", "- 1 -1 - 99999", "é\u{1}", "\\", "0 0 0 -"];
 
-/// Where the numbers of a line are.
+/// Places of the numbers in a line.
 fn numbers(line: &str) -> Vec<(usize, usize)> {
     let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"+-._".contains(&byte);
     let bytes = line.as_bytes();
@@ -73,13 +73,13 @@ fn numbers(line: &str) -> Vec<(usize, usize)> {
     found
 }
 
-/// The pieces between quotation marks.
+/// Places of the pieces between quotation marks.
 fn words(line: &str) -> Vec<(usize, usize)> {
     let marks: Vec<usize> = line.match_indices('"').map(|(at, _)| at).collect();
     marks.chunks_exact(2).map(|pair| (pair[0] + 1, pair[1])).collect()
 }
 
-/// One change.
+/// Applies one random change to `text`.
 fn spoil(text: &str, rng: &mut Rng) -> String {
     let mut below = |count: usize| rng.below(count.max(1) as u64) as usize;
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
@@ -139,7 +139,7 @@ fn is_clear(said: &str, place: &str) -> bool {
     is_line || is_key || rest.starts_with(" missing ") && rest.contains('`')
 }
 
-/// A word that was written and read with few errors, and one of noise: neither is a panic.
+/// Decodes a word that was read with few errors, and one of noise: neither may panic.
 fn decode(codec: &Codec, rng: &mut Rng) {
     let length = codec.code().length();
     let mut word = vec![0; bits::words(length)];
@@ -155,7 +155,7 @@ fn decode(codec: &Codec, rng: &mut Rng) {
     }
 }
 
-/// Plays a profile back.
+/// Plays a profile back in the model `profile`.
 fn play(code: NamedCode) {
     let mut common = EccConfig { code: "x".into(), ..EccConfig::default() };
     common.take_code(code).unwrap();
@@ -171,7 +171,7 @@ fn play(code: NamedCode) {
     }
 }
 
-/// Spoils `text` again and again; `read` says what becomes of it.
+/// Spoils `text` again and again, and reads each result with `read`.
 fn spoil_all(
     text: &str,
     place: &str,
@@ -201,7 +201,7 @@ fn spoil_all(
     assert!(2 * refused > times && refused < times, "{refused}");
 }
 
-/// The text of a code, of whose decoder files say little, with all of its parameters.
+/// Text of a code with all parameters of its decoder, which files leave out.
 fn complete(name: &str) -> String {
     let text = shipped(&format!("{name}.toml"));
     let codec = Codec::read(&text, CODE, &[], None).unwrap();
@@ -235,7 +235,7 @@ fn broken_profiles_are_refused() {
     }
 }
 
-/// What few words can ask for at most: the longest codes of each kind.
+/// Short texts that ask for the longest codes of each kind need little memory.
 #[test]
 fn little_text_asks_for_little() {
     let head =

@@ -31,7 +31,7 @@ fn ldpc(z: usize, rows: &[String]) -> Arc<dyn Code> {
     built("ldpc", &format!("z = {z}\nshifts = {rows:?}"))
 }
 
-/// A code of our own of any circulant size.
+/// Code of our own with any circulant size.
 fn drawn(z: usize, block_rows: usize, block_columns: usize) -> Arc<dyn Code> {
     let parity_rows = Vec::new();
     let (column_weight, draws, seed) = (3, 200, 1);
@@ -49,7 +49,7 @@ fn difference_set() -> Arc<dyn Code> {
     ldpc(1, &(0..21).map(line).collect::<Vec<String>>())
 }
 
-/// Codes of all kinds: long, short, of circulants that fill vectors and of others, algebraic.
+/// Codes of all kinds: long, short, with circulants that fill vectors and with others, algebraic.
 fn codes() -> Vec<(&'static str, Arc<dyn Code>)> {
     let hamming = ["0 0 - 0 0 - -", "0 - 0 0 - 0 -", "- 0 0 0 - - 0"].map(str::to_owned);
     vec![
@@ -95,7 +95,7 @@ fn hard(bits: &[u64]) -> Received<'_> {
     Received::Hard { bits, llr: 5.0 }
 }
 
-/// Every pair that goes together; the others are refused by name.
+/// Pairs of code and decoder that go together; other pairs are refused by name.
 fn pairs() -> Vec<(String, Arc<dyn Code>, &'static Member<Constructor>)> {
     let mut pairs = Vec::new();
     for (name, code) in codes() {
@@ -207,7 +207,7 @@ fn outcomes_do_not_depend_on_what_was_decoded_before() {
     }
 }
 
-/// On the same words the reference fails least, and bit flipping most.
+/// On the same words the reference decoder fails least, and bit flipping most.
 #[test]
 fn the_reference_fails_least() {
     let code = drawn(128, 4, 32);
@@ -230,8 +230,8 @@ fn the_reference_fails_least() {
     assert!(failed[0] > 0 && failed[2] < frames, "{failed:?}");
 }
 
-/// With three checks a bit, what was read must not outweigh two of them: the default follows the
-/// code, and what is given stays.
+/// With three checks a bit, the read of a bit must not outweigh two of them: the default follows
+/// the code, and a given value stays.
 #[test]
 fn codes_of_few_checks_read_bits_as_less_certain() {
     let code = drawn(27, 12, 24);
@@ -262,10 +262,11 @@ fn codes_of_few_checks_read_bits_as_less_certain() {
     assert!(3 * failed[0] < failed[1], "{failed:?}");
 }
 
-/// ecc.md 2: 20 iterations of int8 normalised min-sum by Le Gal, on other codes of these shapes.
+/// Figures of ecc.md 2: 20 iterations of int8 normalised min-sum by Le Gal, on other codes of these
+/// shapes.
 ///
-/// No worse is: the upper end of our interval of 95 % is not above the figure, so with 97.5 % our
-/// rate is not either. The last point is another matter: there the rates are as good as the same
+/// Rates must be no worse: the upper end of our interval of 95 % is not above the figure, so with
+/// 97.5 % our rate is not either. The last point is an exception: there both rates are about equal
 /// (the peer's comes from about 11 failed words), and ours is only held to half as much again.
 #[test]
 fn frame_error_rates_are_no_worse_than_those_of_peers() {

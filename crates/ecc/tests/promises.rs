@@ -43,14 +43,14 @@ fn draw(code: &dyn code::Code, rng: &mut Rng) -> Vec<u64> {
     word
 }
 
-/// Each bit wrong with probability `rber`.
+/// Flips each bit with probability `rber`.
 fn spoil(word: &[u64], length: usize, rber: f64, rng: &mut Rng) -> Vec<u64> {
     let mut bad = word.to_vec();
     (0..length).filter(|_| rng.chance(rber)).for_each(|at| bits::flip(&mut bad, at));
     bad
 }
 
-/// Decodes, which must not allocate.
+/// Decodes a word, which must not allocate.
 fn decode_received(decoder: &mut dyn Decoder, received: Received<'_>, out: &mut [u64]) -> Decoded {
     let before = allocations::count();
     let decoded = decoder.decode(received, out);
@@ -108,8 +108,8 @@ fn codes_and_decoders_keep_their_promises() {
     }
 }
 
-/// Words of which so many bits are wrong that a fair decoder of such a code hardly ever fails are
-/// corrected, by hard reads and by soft ones that tell as much.
+/// Words with so few wrong bits that a fair decoder of such a code hardly ever fails are corrected,
+/// by hard reads and by soft ones with as much information.
 #[test]
 fn words_within_reach_are_corrected() {
     for (name, codec) in codecs() {

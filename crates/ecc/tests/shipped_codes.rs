@@ -10,7 +10,7 @@ use ecc::ldpc::{alist, text};
 use std::path::Path;
 use std::sync::Arc;
 
-/// Every code file with its name. What was measured with a code (`NAME.profile.toml`) is none.
+/// Every code file with its name, without measured profiles (`NAME.profile.toml`).
 fn shipped() -> Vec<(String, CodeFile, Arc<dyn Code>)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../params/codes");
     let mut paths: Vec<_> =
@@ -36,7 +36,7 @@ fn random_word(code: &dyn Code, rng: &mut Rng) -> Vec<u64> {
     word
 }
 
-/// The promises of the contract, for each code.
+/// Each code keeps the promises of the contract.
 #[test]
 fn encoding_keeps_the_data_and_gives_codewords() {
     let mut rng = Rng::stream(1, "codes");
@@ -86,7 +86,7 @@ fn recipes_give_the_shifts_again() {
     assert!(count >= 8, "{count}");
 }
 
-/// Girth, cycles of six and weights, which the tables of the documentation give.
+/// Girth, cycles of six and weights agree with the tables of the documentation.
 #[test]
 fn shipped_codes_have_no_short_cycles() {
     for (name, file, code) in shipped() {
@@ -120,7 +120,7 @@ fn shipped_codes_go_through_both_kinds_of_text() {
     }
 }
 
-/// Their counts as they were measured, everything else as it follows from them: intervals too.
+/// Profiles have their measured counts, and everything else as it follows from them, intervals too.
 #[test]
 fn profiles_are_as_they_are_written() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../params/codes");

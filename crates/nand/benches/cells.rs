@@ -1,4 +1,4 @@
-//! How fast blocks of cells are programmed and read, with the goal beside each figure.
+//! Bench of blocks of cells: speed of programs and reads, with the goal beside each figure.
 //!
 //! `./lab bench cells` runs this: one core, cells per second of wall time, pages of 16 KiB, each
 //! the best of several runs.
@@ -64,7 +64,7 @@ fn show(what: &str, cells: f64, seconds: f64) {
     );
 }
 
-/// What the engine pays for the rate of a page.
+/// Times the look-up of the error rate of a page, as the engine does it.
 fn table() {
     let case = &CASES[3];
     let block = block(case);

@@ -1,10 +1,9 @@
 //! The NAND device, floor 2 of nandlab: from the voltage of a cell to the chips of a drive.
 //!
-//! In the order of the physics: a cell and what moves its voltage (`cell`, `level`), reading it
+//! The modules follow the physics: a cell and its mechanisms (`cell`, `level`), reading it
 //! (`sense`), blocks of real cells (`block`), the error rate of a page (`array`), the chip with its
-//! layout, rules, times and energy (`chip`), and a test board with what one does on it (`board`,
-//! `procedure`). A drive asks for `chip::Chips`. Nothing here knows of error correction or of
-//! drives.
+//! layout, rules, times and energy (`chip`), and a test board with its procedures (`board`,
+//! `procedure`). A drive uses `chip::Chips`. Nothing here knows of error correction or of drives.
 
 pub mod array;
 pub mod block;

@@ -1,8 +1,8 @@
-//! The cells of `params/cells` against what they were calibrated on, and a few things they were
-//! not.
+//! Tests of the cells of `params/cells` against their calibration targets, and against a few
+//! figures that were not used for it.
 //!
-//! Calibrated figures are held to their targets, so that a change shows; they are printed as
-//! nobody's validation.
+//! Calibrated figures are held to their targets, so that a change shows. They do not count as
+//! validated.
 
 use base::rng::turn;
 use base::stats::wilson;
@@ -43,7 +43,7 @@ fn mean_rber(cell: &Cell, stress: &Stress) -> f64 {
     (0..bits).map(|page| cell.rber(page, &[], stress)).sum::<f64>() / bits as f64
 }
 
-/// Calibrated: page times by state, 672, 776, 827 and 880 us, and 380 us for an MSB page of '11'.
+/// Calibrated page times by state: 672, 776, 827 and 880 us, and 380 us for an MSB page of '11'.
 #[test]
 fn wang_page_times() {
     let cell = load("wang2014_mlc", 2, PageOrder::EvenOdd);
@@ -67,7 +67,7 @@ fn wang_page_times() {
     assert!((ratio(1_246_900) - (1.0 - 0.146)).abs() < 0.01);
 }
 
-/// Random data: the highest level decides, and reads go by their references.
+/// Times of random data: the highest level decides, and reads go by their references.
 #[test]
 fn times_of_random_data() {
     let times = load("wang2014_mlc", 2, PageOrder::EvenOdd).times(0);
@@ -79,7 +79,7 @@ fn times_of_random_data() {
     assert!((tlc.read_us.iter().sum::<f64>() / 3.0 - 50.0).abs() < 1.0, "{tlc:?}");
 }
 
-/// Calibrated: erase times of '11' and '01' young and old.
+/// Calibrated erase times of '11' and '01', young and old.
 #[test]
 fn wang_erase_times() {
     let cell = load("wang2014_mlc", 2, PageOrder::EvenOdd);
@@ -89,7 +89,7 @@ fn wang_erase_times() {
     assert!(ms(400_000, 1.0) > ms(400_000, 0.0) + 1.0, "'01' gets there first");
 }
 
-/// Calibrated: RBER 4.5e-4 where Wang's equation 8 has it, and 9 % of it at 10.5e5.
+/// Calibrated RBER: 4.5e-4 where Wang's equation 8 has it, and 9 % of it at 10.5e5 cycles.
 #[test]
 fn wang_wear() {
     let cell = load("wang2014_mlc", 2, PageOrder::EvenOdd);
@@ -103,7 +103,7 @@ fn wang_wear() {
     assert!(mean_rber(&cell, &stress(900_000, 0.0, 0)) < 1.0 / 16_384.0);
 }
 
-/// Calibrated: the wear and retention terms of Kim (FAST'19), 72-layer TLC, within a third.
+/// Calibrated wear and retention terms of Kim (FAST'19), 72-layer TLC, within a third.
 #[test]
 fn tlc_follows_kim() {
     let cell = load("tlc_3d", 3, PageOrder::OneShot);
@@ -119,8 +119,8 @@ fn tlc_follows_kim() {
     }
 }
 
-/// Calibrated: the error rates of D-TLC (Zuolo 2016, where its codewords fail), and what data of
-/// a year may have where LDPC with soft reads corrects 1e-2 (devices.md 3.1).
+/// Calibrated error rates of D-TLC (Zuolo 2016, where its codewords fail), and of data of a year
+/// where LDPC with soft reads corrects 1e-2 (devices.md 3.1).
 #[test]
 fn planar_tlc_follows_zuolo() {
     let cell = load("tlc_planar", 3, PageOrder::AllBitline);
@@ -135,8 +135,8 @@ fn planar_tlc_follows_zuolo() {
     assert!((worst / 8e-3 - 1.0).abs() < 0.1, "{worst:e}");
 }
 
-/// Calibrated: page times of the TLC in the source of FEMU; each pass takes longer than the one
-/// before it, and a page with more references longer to read.
+/// Calibrated page times of the TLC in the source of FEMU. Each pass takes longer than the one
+/// before it, and a page with more references takes longer to read.
 #[test]
 fn planar_tlc_page_times() {
     let times = load("tlc_planar", 3, PageOrder::AllBitline).times(0);
@@ -149,8 +149,8 @@ fn planar_tlc_page_times() {
     }
 }
 
-/// A block of `wordlines` wordlines after `pe_cycles`, filled with random data, and the data of
-/// each page. Programs take a time that a chip may take.
+/// Block of `wordlines` wordlines after `pe_cycles`, filled with random data, and the data of each
+/// page. Programs take times that are possible for a chip.
 fn filled(
     name: &str,
     cell: &Arc<Cell>,
@@ -172,7 +172,7 @@ fn filled(
     (block, data)
 }
 
-/// Wrong bits of each page type. Reads take a time that a chip may take.
+/// Wrong bits of each page type. Reads take times that are possible for a chip.
 fn errors(block: &mut CellBlock, data: &[Vec<u8>]) -> Vec<u64> {
     let mut errors = vec![0u64; block.cell().levels.gray.cell_bits() as usize];
     let mut out = vec![0; data[0].len()];
@@ -186,8 +186,8 @@ fn errors(block: &mut CellBlock, data: &[Vec<u8>]) -> Vec<u64> {
     errors
 }
 
-/// Real blocks of every cell hold data, show the closed form's order of errors, and take the time
-/// that their effort says.
+/// Real blocks of every cell hold data, have error rates near the closed form, and take the times
+/// of their effort.
 #[test]
 fn blocks_of_every_cell() {
     for (name, cell) in all() {
@@ -204,8 +204,8 @@ fn blocks_of_every_cell() {
     }
 }
 
-/// However far storage has moved the levels, no reference reads better elsewhere, and none worse
-/// than where it was.
+/// However far storage has moved the levels, the best references have the fewest errors, and no
+/// more than the unmoved ones.
 #[test]
 fn best_references_are_the_best() {
     for (name, cell) in all() {
@@ -238,9 +238,9 @@ fn best_references_are_the_best() {
     }
 }
 
-/// Without the chance of which wordlines are wide, counted errors are the closed form's: fresh,
-/// worn, aged and read. (The last wordline has no neighbour to raise it, and a read disturbs those
-/// that come after it.)
+/// With wordlines of equal width, counted errors agree with the closed form: fresh, worn, aged and
+/// read. (The last wordline has no neighbour to raise it, and a read disturbs the pages read
+/// later.)
 #[test]
 fn cells_of_one_width_are_the_closed_form() {
     let cells = [("tlc_3d", 3), ("qlc_3d", 4)];
@@ -272,7 +272,7 @@ fn cells_of_one_width_are_the_closed_form() {
     }
 }
 
-/// What a drive's table plays back on its default grid is the cell's rate, between its points too.
+/// A drive's table on its default grid has the rates of the cell, between its points too.
 #[test]
 fn default_tables_are_their_cells() {
     for (name, cell) in all().into_iter().skip(2) {
@@ -293,7 +293,7 @@ fn default_tables_are_their_cells() {
     }
 }
 
-/// Programmed pulse by pulse, the cells of every preset err as often as in closed form.
+/// Cells of every preset have as many errors when programmed pulse by pulse as in closed form.
 #[test]
 fn pulses_err_as_the_closed_form() {
     for (name, cell) in all() {
@@ -318,8 +318,8 @@ fn pulses_err_as_the_closed_form() {
     }
 }
 
-/// What a table plays back is what real blocks of every cell count, fresh and worn, aged and read,
-/// where a page errs often enough to count.
+/// Rates of a table agree with counts on real blocks of every cell, fresh and worn, aged and read,
+/// where errors are frequent enough to count.
 #[test]
 fn tables_play_back_blocks_of_every_cell() {
     let (page_bytes, wordlines) = (8192, turn::few_or_all(12, 48));
@@ -356,7 +356,7 @@ fn tables_play_back_blocks_of_every_cell() {
     }
 }
 
-/// A table of any cell is made at the start of a run.
+/// A table of any cell has valid rates; runs build one at their start.
 #[test]
 fn tables_of_every_cell_are_rates() {
     for (name, cell) in all() {
@@ -369,7 +369,7 @@ fn tables_of_every_cell_are_rates() {
     }
 }
 
-/// Anywhere within its grid a table is the cell, where errors can be counted and corrected.
+/// A table agrees with its cell anywhere on its grid, where errors can be counted and corrected.
 #[test]
 fn tables_are_their_cells_everywhere() {
     for (name, cell) in all().into_iter().step_by(turn::few_or_all(2, 1)) {

@@ -4,13 +4,14 @@
 use crate::{Error, Result};
 use std::io::{ErrorKind, Read, Write};
 
-/// Bytes of a frame, at most.
+/// Largest number of bytes in a frame.
 const MOST: usize = 1 << 20;
 
-/// Length and checksum.
+/// Header of a frame: length and checksum, little-endian, four bytes each.
 type Header = [u8; 8];
 
-/// CRC-32C of a frame: pieces that changed places are found as well as changed ones.
+/// CRC-32C over the number and the bytes of a frame: frames that changed places are found as well
+/// as changed bytes.
 fn checksum(number: u64, bytes: &[u8]) -> u32 {
     crc32c::crc32c_append(crc32c::crc32c(&number.to_le_bytes()), bytes)
 }
@@ -22,7 +23,7 @@ fn header(number: u64, bytes: &[u8]) -> Header {
     header
 }
 
-/// Writes frames.
+/// Writer that cuts a stream of bytes into frames.
 pub(super) struct FrameWriter<W> {
     to: W,
     number: u64,
@@ -68,12 +69,12 @@ fn cannot_write(error: std::io::Error) -> Error {
     Error::new("", format!("cannot be written: {error}"))
 }
 
-/// Reads frames.
+/// Reader of frames that checks the checksum of each.
 pub(super) struct FrameReader<R> {
     from: R,
     number: u64,
     bytes: Vec<u8>,
-    /// Bytes of the frame that have been handed out.
+    /// Bytes of the present frame that have been handed out.
     read: usize,
 }
 
@@ -99,7 +100,7 @@ impl<R: Read> FrameReader<R> {
         Ok(())
     }
 
-    /// Expects the last frame.
+    /// Expects the empty frame that ends an archive.
     pub(super) fn end_part(&mut self) -> Result<()> {
         if self.read < self.bytes.len() {
             return Err(super::foreign());

@@ -32,27 +32,27 @@ enum Way<'a> {
 }
 
 impl<'a> Archive<'a> {
-    /// One that writes.
+    /// Creates an archive that writes states.
     pub fn saving(to: &'a mut dyn Write) -> Self {
         Self(Way::Save(FrameWriter::new(to)))
     }
 
-    /// One that reads.
+    /// Creates an archive that reads states.
     pub fn loading(from: &'a mut dyn Read) -> Self {
         Self(Way::Load(FrameReader::new(from)))
     }
 
-    /// Whether it is read.
+    /// Whether states are read from the archive.
     pub fn is_loading(&self) -> bool {
         matches!(self.0, Way::Load(_))
     }
 
-    /// The bytes of a table whose length the configuration gives.
+    /// Exchanges the bytes of a table whose length follows from the configuration.
     pub fn table<T: Pod>(&mut self, table: &mut [T]) -> Result<()> {
         self.bytes(bytemuck::cast_slice_mut(table))
     }
 
-    /// A small value of any length.
+    /// Exchanges a small value of any length.
     pub fn value<T: Serialize + DeserializeOwned>(&mut self, value: &mut T) -> Result<()> {
         if self.is_loading() {
             let mut length = [0; 8];
@@ -71,12 +71,12 @@ impl<'a> Archive<'a> {
         Ok(())
     }
 
-    /// The states of parts, in order; how many there are follows from the configuration.
+    /// Exchanges the states of parts, in order. Their number follows from the configuration.
     pub fn parts<T: State>(&mut self, parts: &mut [T]) -> Result<()> {
         parts.iter_mut().try_for_each(|part| part.exchange(self))
     }
 
-    /// Ends the archive in a file that may go on behind it.
+    /// Ends the archive. The file may go on behind it.
     pub fn end_part(self) -> Result<()> {
         match self.0 {
             Way::Save(writer) => writer.end(),
@@ -115,7 +115,7 @@ impl<'a> Archive<'a> {
     }
 }
 
-/// The bytes are whole, and are not those of this part.
+/// Error for a whole archive that holds another part's state.
 #[cold]
 fn foreign() -> Error {
     Error::new("", "this is not the saved state of a drive of this configuration")

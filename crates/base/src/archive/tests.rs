@@ -53,7 +53,7 @@ fn comes_back_as_it_was() {
     }
 }
 
-/// Cut anywhere, or with any bit of it flipped, a file is refused.
+/// A file that is cut anywhere, or that has any bit flipped, is refused.
 #[test]
 fn refuses_what_is_cut_or_changed() {
     let bytes = save(&mut [Part { table: (0..99).collect(), ..part() }]);

@@ -14,10 +14,10 @@ use std::path::Path;
 /// A TOML table, keys in order.
 pub type Table = toml::Table;
 
-/// Larger ones are something else, or endless as a device may be.
+/// Largest file that is read, in bytes. Larger ones are no parameters, or endless devices.
 const MOST_BYTES: u64 = 64 << 20;
 
-/// The text of a parameter or job file. Refuses one that is too large, or not in UTF-8.
+/// Reads the text of a parameter or job file. Refuses one that is too large, or not in UTF-8.
 pub fn read_text(path: &Path) -> io::Result<String> {
     read_at_most(path, MOST_BYTES)
 }
@@ -32,7 +32,7 @@ fn read_at_most(path: &Path, most: u64) -> io::Result<String> {
     Ok(text)
 }
 
-/// Reads a document; `place` names the file in errors, which carry the line.
+/// Parses a document; `place` names the file in errors, which carry the line.
 pub fn parse(text: &str, place: &str) -> Result<Table> {
     text.parse::<Table>().map_err(|error| {
         let line = error.span().map_or(1, |span| line_of(text, span.start));
@@ -45,7 +45,7 @@ fn line_of(text: &str, offset: usize) -> usize {
     text.as_bytes()[..offset.min(text.len())].iter().filter(|&&b| b == b'\n').count() + 1
 }
 
-/// Checks `table` into `T`. Errors name the key under `place` and, where a key or a name is
+/// Reads `table` into `T`, checked. Errors name the key under `place` and, where a key or a name is
 /// unknown, the nearest one.
 pub fn read<T: DeserializeOwned>(table: &Table, place: &str) -> Result<T> {
     serde_path_to_error::deserialize(table.clone()).map_err(|error| {
@@ -68,7 +68,7 @@ pub fn read<T: DeserializeOwned>(table: &Table, place: &str) -> Result<T> {
 /// Beginnings of serde's own messages.
 const SERDE_SAYS: [&str; 5] = ["invalid ", "unknown ", "missing ", "duplicate ", "data did not"];
 
-/// The value at a path of serde's.
+/// Value at a path that serde reports.
 fn value_at<'a>(table: &'a Table, path: &serde_path_to_error::Path) -> Option<&'a toml::Value> {
     let mut segments = path.iter();
     let Some(Segment::Map { key }) = segments.next() else { return None };
@@ -79,7 +79,8 @@ fn value_at<'a>(table: &'a Table, path: &serde_path_to_error::Path) -> Option<&'
     })
 }
 
-/// Turns a message of serde, which quotes the wrong value and then what it expects, into an error.
+/// Turns a message of serde, which quotes the wrong value and then lists what is expected, into an
+/// error.
 fn explain(key: String, message: &str) -> Error {
     // The wrong value may contain quotes; the names after it do not.
     let unknown = ["field", "variant"].iter().find_map(|kind| {
@@ -107,7 +108,7 @@ fn explain(key: String, message: &str) -> Error {
     }
 }
 
-/// What a type that serde names can hold; anything else as it is.
+/// Names the values that a type of serde's messages can hold; other text is returned as it is.
 fn in_words(expected: &str) -> String {
     let most = match expected {
         "f32" | "f64" => return "a number, such as 0.5".to_owned(),
@@ -124,7 +125,7 @@ fn in_words(expected: &str) -> String {
     format!("whole numbers from 0 to {most}")
 }
 
-/// Writes a struct back as a table (keys that are `None` stay away).
+/// Writes a struct back as a table; keys that are `None` are left out.
 pub fn write<T: Serialize>(value: &T) -> Result<Table> {
     Table::try_from(value).map_err(|error| Error::new("", error.to_string()))
 }
@@ -196,10 +197,10 @@ pub fn assignment(text: &str) -> Result<Table> {
     Ok(table)
 }
 
-/// Keys of a path at most: tables in tables are gone through by recursion.
+/// Most keys in a dotted path: nested tables are merged by recursion.
 const MOST_KEYS: usize = 32;
 
-/// Whether a value is written as TOML writes whole numbers in decimal.
+/// Whether a value is written as TOML writes decimal whole numbers.
 fn is_whole(value: &str) -> bool {
     let digits = value.strip_prefix(['+', '-']).unwrap_or(value);
     digits.starts_with(|first: char| ('1'..='9').contains(&first))
@@ -279,7 +280,8 @@ mod tests {
         assert_carries(error, &["chip.page_order"]);
     }
 
-    /// Also where a kind of value only says what it expects, and where a key has quotes in it.
+    /// Values of several kinds, whose errors only say what they expect, and keys with quotes in
+    /// them.
     #[test]
     fn errors_have_a_problem() {
         #[derive(Debug, Deserialize)]

@@ -17,18 +17,18 @@ use crate::{Error, Result};
 use serde_json::{Map, Value as Schema, json};
 use toml::Value;
 
-/// Floats above this are not all whole numbers of their own.
+/// Largest float below which each whole number is exact.
 const MOST_EXACT: f64 = (1u64 << 53) as f64;
 
 /// Kind of quantity of a key: which units its numbers may have.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Kind {
     Bytes,
-    /// Time, in this unit.
+    /// Time, in the unit that the name ends with.
     Time(&'static Unit),
     /// A number without a unit.
     Share,
-    /// Neither: a voltage, a rate.
+    /// A number in another unit, such as a voltage or a rate.
     Other,
 }
 
@@ -50,8 +50,8 @@ const TIMES: [Unit; 7] = [
     Unit { name: "d", factor: 864, power: 11 },
 ];
 
-/// Ends of names whose unit is none of those that can be written behind a number. `_s` is among
-/// them behind `mb` and `mt`: rates.
+/// Ends of names of numbers that take no written unit. `_s` is among them behind `mb` and `mt`:
+/// rates.
 const OTHER_UNITS: [&str; 14] =
     ["v", "mv", "uv", "ev", "c", "ma", "ua", "gb", "gib", "bit", "mb_s", "mt_s", "celsius", "uj"];
 
@@ -94,7 +94,7 @@ impl Kind {
         }
     }
 
-    /// Regular expression of what can be written as text; none where nothing can.
+    /// Regular expression of the texts that a key of this kind takes; none where it takes no text.
     fn pattern(self, is_whole: bool) -> Option<String> {
         let units = match self {
             Self::Bytes => "([kKmMgGtTpP]([iI]?[bB])?|[bB])",
@@ -106,7 +106,7 @@ impl Kind {
     }
 }
 
-/// Replaces the quantities of a table by plain numbers, as its JSON Schema says which keys are
+/// Replaces the quantities of a table by plain numbers. Its JSON Schema says which keys are
 /// numbers. Errors name the key by its dotted path under `place`. Texts that do not begin with a
 /// digit stay: whoever reads the table refuses them.
 pub fn to_numbers(table: &mut Table, schema: &Schema, place: &str) -> Result<()> {
@@ -121,7 +121,7 @@ fn joined(place: &str, key: &str) -> String {
     if place.is_empty() { key.to_owned() } else { format!("{place}.{key}") }
 }
 
-/// The schemas of a key in a table that has any of these.
+/// Schemas of a key in a table that follows any of `nodes`.
 fn of_key<'a>(root: &'a Schema, nodes: &[&'a Schema], key: &str) -> Vec<&'a Schema> {
     let of = |node: &'a Schema| {
         let own = node["properties"].get(key);
@@ -130,7 +130,7 @@ fn of_key<'a>(root: &'a Schema, nodes: &[&'a Schema], key: &str) -> Vec<&'a Sche
     nodes.iter().filter_map(|&node| of(node)).flat_map(|node| alternatives(root, node)).collect()
 }
 
-/// A schema, what it refers to, and the alternatives that it offers.
+/// A schema together with the type that it refers to and the alternatives that it offers.
 fn alternatives<'a>(root: &'a Schema, node: &'a Schema) -> Vec<&'a Schema> {
     let mut found = vec![node];
     let referred = node.get("$ref").and_then(Schema::as_str);
@@ -271,7 +271,7 @@ fn factor_of_bytes(unit: &str) -> Option<u64> {
     }
 }
 
-/// The exact product, if it is a whole number that TOML can hold.
+/// Exact product of a decimal number and a factor, if it is a whole number that TOML can hold.
 fn whole_times(mantissa: &str, exponent: i32, factor: u64) -> Option<i64> {
     let (before, after) = mantissa.split_once('.').unwrap_or((mantissa, ""));
     let after = after.trim_end_matches('0');

@@ -11,8 +11,8 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng as _, SeedableRng};
 use serde::{Deserialize, Serialize};
 
-/// A key spread over 64 bits, one to one: the finalizer of SplitMix64 (Steele and others, 2014).
-/// For values that must be the same in any order of calls.
+/// Hash of a 64-bit key, one to one: the finalizer of SplitMix64 (Steele and others, 2014). For
+/// values that must be the same in any order of calls.
 #[inline]
 pub const fn mix(key: u64) -> u64 {
     let key = (key ^ (key >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -20,7 +20,7 @@ pub const fn mix(key: u64) -> u64 {
     key ^ (key >> 31)
 }
 
-/// Random bits as a number in [0, 1), 53 of them.
+/// Number in [0, 1) from the upper 53 of 64 random bits.
 #[inline]
 pub const fn unit(bits: u64) -> f64 {
     (bits >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
@@ -40,13 +40,13 @@ impl Rng {
         Self(Xoshiro256PlusPlus::seed_from_u64(hash ^ seed.wrapping_mul(0x9e37_79b9_7f4a_7c15)))
     }
 
-    /// 64 random bits.
+    /// Next 64 random bits.
     #[inline]
     pub fn bits(&mut self) -> u64 {
         self.0.next_u64()
     }
 
-    /// Uniform in `0..n`, exactly (Lemire's rejection); `n` must not be zero.
+    /// Uniform integer in `0..n`, exact (Lemire's rejection); `n` must not be zero.
     #[inline]
     pub fn below(&mut self, n: u64) -> u64 {
         debug_assert!(n > 0);
@@ -60,7 +60,7 @@ impl Rng {
         }
     }
 
-    /// Uniform in [0, 1), 53 bits.
+    /// Uniform deviate in [0, 1), with 53 bits.
     #[inline]
     pub fn unit(&mut self) -> f64 {
         unit(self.bits())
@@ -72,12 +72,12 @@ impl Rng {
         self.unit() < p
     }
 
-    /// Exponential with the given mean.
+    /// Exponential deviate with the given mean.
     pub fn exponential(&mut self, mean: f64) -> f64 {
         -mean * libm::log1p(-self.unit())
     }
 
-    /// Standard normal (Box-Muller, the cosine half: no hidden state between calls).
+    /// Standard normal deviate (Box-Muller, the cosine half: no hidden state between calls).
     pub fn normal(&mut self) -> f64 {
         let radius = libm::sqrt(-2.0 * libm::log1p(-self.unit()));
         radius * libm::cos(2.0 * std::f64::consts::PI * self.unit())

@@ -1,11 +1,11 @@
-//! Turn of the tests: their sizes and seeds, by default and with `./lab test --full`.
+//! Turns of the tests: their sizes and seeds, by default and with `./lab test --full`.
 //!
 //! `--full` numbers its runs by the day in `NANDLAB_TURN`, so that each day tries other seeds; the
 //! same number repeats them. Tests alone ask here: no simulation depends on the environment.
 
 use std::ops::Range;
 
-/// Number of the turn; none where only the default tests run.
+/// Number of the turn, from `NANDLAB_TURN`; none where only the default tests run.
 fn turn() -> Option<u64> {
     let turn = std::env::var("NANDLAB_TURN").ok()?;
     Some(turn.parse().expect("NANDLAB_TURN is a whole number"))
@@ -16,19 +16,19 @@ pub fn few_or_all<T>(few: T, all: T) -> T {
     chosen(turn(), few, all)
 }
 
-/// Whether a combination of cases is tried: one in so many by default, each with `--full`.
+/// Whether a combination of cases is tried: one in `one_in` by default, each with `--full`.
 ///
 /// `number` is the sum of the cases' places in their lists: each case meets as many of the others.
 pub fn is_tried(number: usize, one_in: usize) -> bool {
     few_or_all(number.is_multiple_of(one_in), true)
 }
 
-/// Seeds of this turn, so many, from `first` on.
+/// Seeds of this turn: `count` of them, beginning at `first` in turn 0.
 pub fn seeds(first: u64, count: u64) -> Range<u64> {
     window(turn(), first, count)
 }
 
-/// Cases of a turn, or of a run without one.
+/// Cases of a turn: all of them, or few where no turn is given.
 fn chosen<T>(turn: Option<u64>, few: T, all: T) -> T {
     if turn.is_some() { all } else { few }
 }

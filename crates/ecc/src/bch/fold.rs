@@ -1,29 +1,29 @@
 //! Remainders by carry-less multiplication: eight words at a time, then word by word.
 //!
 //! After Gopal et al., *Fast CRC Computation for Generic Polynomials Using PCLMULQDQ Instruction*
-//! (Intel, 2009), from the low end and for generators of any length: eight words q_e are taken off
-//! by adding q_e (y^(-64 (8 - e)) mod g*) eight words above the first. What this leaves may be 63
-//! bits too long; the last words are taken off exactly, as in Montgomery's reduction.
+//! (Intel, 2009), from the low end and for generators of any length. Eight words q_e are eliminated
+//! by adding q_e (y^(-64 (8 - e)) mod g*) eight words above the first. The result may be 63 bits
+//! too long; the last words are eliminated exactly, as in Montgomery's reduction.
 
 use base::vectors::Vectors;
 use std::arch::x86_64::*;
 
-/// Words that are folded together.
+/// Number of words that are folded together.
 const BLOCK: usize = 8;
 
-/// Instructions that folding is compiled for.
+/// Multiplication instructions that folding is compiled for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Multiply {
-    /// Two words at a time.
+    /// PCLMULQDQ on vectors of two words.
     Pclmulqdq,
-    /// Four words at a time.
+    /// VPCLMULQDQ on vectors of four words.
     Vpclmulqdq256,
-    /// Eight words at a time.
+    /// VPCLMULQDQ on vectors of eight words.
     Vpclmulqdq512,
 }
 
 impl Multiply {
-    /// Those that this machine has, the best one last.
+    /// Multiplication instructions of this machine, the best one last.
     pub fn here() -> Vec<Self> {
         let mut all = Vec::new();
         if is_x86_feature_detected!("pclmulqdq") && is_x86_feature_detected!("ssse3") {
@@ -41,22 +41,22 @@ impl Multiply {
     }
 }
 
-/// What folds by one generator.
+/// Folding by one generator: its tables and constants.
 #[derive(Debug, Clone)]
 pub struct Fold {
     with: Multiply,
-    /// Words of a row: of the parity and one, in whole blocks.
+    /// Words of a row: those of the parity and one more, in whole blocks.
     stride: usize,
-    /// Row s: y^(-64 (s + 1)) mod g*.
+    /// Powers of 1/y: row s is y^(-64 (s + 1)) mod g*.
     rows: Vec<u64>,
-    /// g*.
+    /// Generator g*, padded to whole words.
     generator: Vec<u64>,
-    /// 1 / g* mod y^64.
+    /// Inverse of g* modulo y^64.
     inverse: u64,
 }
 
 impl Fold {
-    /// For the generator g*; `rows` are y^-64, y^-128 ... mod g*, eight of them.
+    /// Prepares folding by the generator g*; `rows` are y^-64, y^-128 ... mod g*, eight of them.
     pub fn new(with: Multiply, generator: &[u64], rows: &[Vec<u64>]) -> Self {
         assert!(Multiply::here().contains(&with) && rows.len() == BLOCK);
         let words = rows[0].len();
@@ -77,12 +77,12 @@ impl Fold {
         Self { with, stride, rows: flat, generator: padded, inverse }
     }
 
-    /// Words that it works in.
+    /// Number of words that [`parity`](Self::parity) needs.
     pub fn room(&self) -> usize {
         self.stride + BLOCK
     }
 
-    /// Puts the parity of the first `count` bits of `data` into the first words of `state`, which
+    /// Writes the parity of the first `count` bits of `data` into the first words of `state`, which
     /// is [`room`](Self::room) long.
     pub fn parity(&self, data: &[u64], count: usize, state: &mut [u64]) {
         // SAFETY: `new` lets only those instructions pass that the machine has.
@@ -110,23 +110,23 @@ fn by_eight(fold: &Fold, data: &[u64], count: usize, state: &mut [u64]) {
     parity::<__m512i>(fold, data, count, state);
 }
 
-/// Some words of a polynomial.
+/// Vector of several words of a polynomial.
 ///
 /// SAFETY (of all implementations): only functions that are compiled for these instructions, and
 /// called where the machine was found to have them, use these vectors; slices are checked.
 trait Words: Copy {
-    /// Words of a vector.
+    /// Number of words of the vector.
     const COUNT: usize;
     fn load(from: &[u64]) -> Self;
     fn store(self, to: &mut [u64]);
-    /// One word everywhere.
+    /// Vector with `word` in every place.
     fn broadcast(word: u64) -> Self;
     fn xor(self, other: Self) -> Self;
     /// Products of the words 0, 2, ... with those of `factor`, two words each.
     fn times_even(self, factor: Self) -> Self;
-    /// Products of the words 1, 3, ... with those before them of `factor`, two words each.
+    /// Products of the words 1, 3, ... with the words 0, 2, ... of `factor`, two words each.
     fn times_odd(self, factor: Self) -> Self;
-    /// Its words one place up, behind the last word of `below`.
+    /// Words one place higher, the last word of `below` first.
     fn up(self, below: Self) -> Self;
 }
 
@@ -253,7 +253,7 @@ impl Words for __m512i {
     }
 }
 
-/// See [`Fold::parity`].
+/// Computes [`Fold::parity`] with vectors `W`.
 #[inline(always)]
 fn parity<W: Words>(fold: &Fold, data: &[u64], count: usize, state: &mut [u64]) {
     let state = &mut state[..fold.stride + BLOCK];
@@ -272,7 +272,7 @@ fn parity<W: Words>(fold: &Fold, data: &[u64], count: usize, state: &mut [u64]) 
     }
 }
 
-/// Takes eight words off.
+/// Eliminates the lowest eight words by folding.
 #[inline(always)]
 fn block_step<W: Words>(fold: &Fold, block: &[u64], state: &mut [u64]) {
     let stride = fold.stride;
@@ -295,7 +295,7 @@ fn block_step<W: Words>(fold: &Fold, block: &[u64], state: &mut [u64]) {
     }
 }
 
-/// a * b, low and high.
+/// Carry-less product a * b, low and high word.
 #[inline(always)]
 #[allow(unsafe_code)]
 fn times(a: u64, b: u64) -> (u64, u64) {
@@ -308,7 +308,7 @@ fn times(a: u64, b: u64) -> (u64, u64) {
     }
 }
 
-/// Takes the low `bits` (1 to 64) of a word off, by the multiple of g* that ends in them.
+/// Eliminates the low `bits` (1 to 64) of a word exactly, by the multiple of g* that ends in them.
 #[inline(always)]
 fn exact_step(fold: &Fold, word: u64, bits: usize, state: &mut [u64]) {
     let mask = u64::MAX >> (64 - bits);

@@ -1,4 +1,4 @@
-//! The key equation of binary BCH codes: from syndromes to the error locator.
+//! Key equation of binary BCH codes: from syndromes to the error locator.
 //!
 //! Berlekamp-Massey without inversions (Burton, IEEE Trans. Inf. Theory 17, 1971), two syndromes a
 //! step: in a binary code every second discrepancy is zero.
@@ -6,27 +6,27 @@
 use crate::bits::gf::Field;
 use std::sync::Arc;
 
-/// Solves key equations of one t.
+/// Solver of key equations for one t.
 #[derive(Debug)]
 pub struct KeyEquation {
     field: Arc<Field>,
-    /// Coefficients from that of 1.
+    /// Coefficients of the locator, from that of 1.
     locator: Vec<u16>,
-    /// The locator before its length last changed.
+    /// Locator before its length last changed.
     before: Vec<u16>,
     next: Vec<u16>,
 }
 
 impl KeyEquation {
-    /// For at most `t` errors.
+    /// Creates a solver for at most `t` errors.
     pub fn new(field: &Arc<Field>, t: usize) -> Self {
         let room = || vec![0; t + 1];
         Self { field: field.clone(), locator: room(), before: room(), next: room() }
     }
 
-    /// The shortest locator of `syndromes` (from S_1, 2t of them): its coefficients from that of 1,
-    /// as many as it has errors and one. None if it has more than t errors, or a number of errors
-    /// other than its degree.
+    /// Shortest locator of `syndromes` (from S_1, 2t of them): its coefficients from that of 1, one
+    /// more than it has errors. None if it has more than t errors, or a number of errors other than
+    /// its degree.
     pub fn solve(&mut self, syndromes: &[u16]) -> Option<&[u16]> {
         let t = self.locator.len() - 1;
         self.locator.fill(0);

@@ -1,41 +1,41 @@
 //! Parity of cyclic codes: remainders of long binary polynomials, by folding from the low end.
 //!
 //! Bit i of a packed word is the coefficient of y^i, y = 1/x: parity bits are those of the highest
-//! powers of y, and the generator is g*(y) = y^r g(1/y). So the parity of k data bits D is
-//! D y^-k mod g*, and a word of data is taken off the low end by what Montgomery does to integers
-//! (Math. Comp. 44, 1985): its product with y^-64 mod g* is added 64 bits above it. No bit is ever
+//! powers of y, and the generator is g*(y) = y^r g(1/y). So the parity of k data bits D is D y^-k
+//! mod g*. A word of data is eliminated at the low end as Montgomery does with integers (Math.
+//! Comp. 44, 1985): its product with y^-64 mod g* is added 64 bits above it. No bit is ever
 //! reversed.
 
 #[cfg(target_arch = "x86_64")]
 use crate::bch::fold::{Fold, Multiply};
 use crate::bits;
 
-/// What divides by a generator.
+/// Division by a generator, for the parity of a cyclic code.
 #[derive(Debug, Clone)]
 pub struct Remainder {
-    /// Degree of the generator: parity bits.
+    /// Degree of the generator, the number of parity bits.
     degree: usize,
-    /// (g* + 1) / y.
+    /// Feedback polynomial (g* + 1) / y.
     feedback: Vec<u64>,
     way: Way,
 }
 
-/// How it is done; all ways give the same bits.
+/// Method of the division; all methods give the same bits.
 #[derive(Debug, Clone)]
 enum Way {
-    /// Row 256 e + b holds b y^(8 e - 64) mod g*: eight bytes at once.
+    /// Tables of eight bytes at once: row 256 e + b holds b y^(8 e - 64) mod g*.
     Slices(Vec<u64>),
-    /// By carry-less multiplication.
+    /// Folding by carry-less multiplication.
     #[cfg(target_arch = "x86_64")]
     Fold(Fold),
 }
 
-/// Room that suffices for the parity of any code of a field of at most 2^16 elements.
+/// Enough words for the parity of any code over a field of at most 2^16 elements.
 pub const MAX_ROOM: usize = (1 << 10) + 16;
 
 impl Remainder {
-    /// For the generator g*: bit i of `generator` is the coefficient of y^i, its degree `degree`.
-    /// By the best instructions of this machine.
+    /// Prepares division by the generator g*, with the best instructions of this machine. Bit i of
+    /// `generator` is the coefficient of y^i, its degree is `degree`.
     pub fn new(generator: &[u64], degree: usize) -> Self {
         #[cfg(target_arch = "x86_64")]
         if let Some(&best) = Multiply::here().last() {
@@ -44,14 +44,14 @@ impl Remainder {
         Self::slicing(generator, degree)
     }
 
-    /// By tables.
+    /// Prepares division by tables, on any machine.
     pub fn slicing(generator: &[u64], degree: usize) -> Self {
         let mut this = Self::without_tables(generator, degree);
         this.way = Way::Slices(this.slices());
         this
     }
 
-    /// By instructions that this machine must have.
+    /// Prepares division by folding, with instructions that this machine must have.
     #[cfg(target_arch = "x86_64")]
     pub fn folding(generator: &[u64], degree: usize, with: Multiply) -> Self {
         let mut this = Self::without_tables(generator, degree);
@@ -73,17 +73,17 @@ impl Remainder {
         Self { degree, feedback, way: Way::Slices(Vec::new()) }
     }
 
-    /// Parity bits.
+    /// Degree of the generator, the number of parity bits.
     pub fn degree(&self) -> usize {
         self.degree
     }
 
-    /// Words that hold them.
+    /// Number of words of the parity.
     pub fn words(&self) -> usize {
         self.feedback.len()
     }
 
-    /// Words that [`parity`](Self::parity) works in.
+    /// Number of words that [`parity`](Self::parity) needs.
     pub fn room(&self) -> usize {
         match &self.way {
             Way::Slices(_) => self.words(),
@@ -98,7 +98,7 @@ impl Remainder {
         one
     }
 
-    /// `state` / y mod g*.
+    /// Divides `state` by y modulo g*.
     fn divide_by_y(&self, state: &mut [u64]) {
         let low = (state[0] & 1).wrapping_neg();
         let words = self.words();
@@ -108,7 +108,7 @@ impl Remainder {
         }
     }
 
-    /// The tables of [`Way::Slices`].
+    /// Tables of [`Way::Slices`] for the generator.
     fn slices(&self) -> Vec<u64> {
         let words = self.words();
         let mut slices = vec![0; 8 * 256 * words];
@@ -131,8 +131,8 @@ impl Remainder {
         slices
     }
 
-    /// Puts the parity of the first `count` bits of `data` into the first [`words`](Self::words) of
-    /// `state`, which is [`room`](Self::room) long; its content does not matter.
+    /// Writes the parity of the first `count` bits of `data` into the first [`words`](Self::words)
+    /// of `state`, which is [`room`](Self::room) long; its content on entry does not matter.
     pub fn parity(&self, data: &[u64], count: usize, state: &mut [u64]) {
         match &self.way {
             Way::Slices(slices) => self.slice(slices, data, count, &mut state[..self.words()]),
@@ -166,7 +166,7 @@ mod tests {
     use super::*;
     use base::rng::Rng;
 
-    /// Bit by bit.
+    /// Remainder by division bit by bit.
     fn divided(this: &Remainder, data: &[u64], count: usize) -> Vec<u64> {
         let mut state = vec![0; this.words()];
         for i in 0..count {
@@ -176,7 +176,7 @@ mod tests {
         state
     }
 
-    /// All ways give what division bit by bit gives, for generators and data of any length.
+    /// All methods agree with division bit by bit, for generators and data of any length.
     #[test]
     fn all_ways_agree() {
         let mut rng = Rng::stream(1, "remainder");

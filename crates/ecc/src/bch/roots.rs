@@ -1,43 +1,44 @@
-//! Roots of a polynomial over GF(2^m), found by evaluating it everywhere: an additive Fourier
+//! Roots of a polynomial over GF(2^m), found by evaluating it everywhere with an additive Fourier
 //! transform.
 //!
 //! Lin, Chung and Han, FOCS 2014, as in the decoders of Bernstein, Chou and Schwabe (McBits, CHES
-//! 2013): 512 points at a time, bit-sliced, so that one instruction multiplies one bit of each. For
-//! degree 100 over GF(2^16) this takes 1/15 of the multiplications of Chien's search, whatever the
-//! number of roots, and knows no special cases.
+//! 2013). 512 points are evaluated at a time, bit-sliced, so that one instruction multiplies one
+//! bit of each. For degree 100 over GF(2^16) this takes 1/15 of the multiplications of Chien's
+//! search, whatever the number of roots, and has no special cases.
 //!
-//! With V_j the elements below 2^j, s_j(x), the product of all x - v of V_j divided by its value at
-//! 2^j, is linear and zero on V_j. The polynomial is written as f0 + s_j f1, both of degree below
-//! 2^j, down to constants. On a set c + V_j of points s_j is one number w: there the polynomial is
-//! f0 + w f1, and f0 + (w + 1) f1 on the set beside it.
+//! With V_j the elements below 2^j, let s_j(x) be the product of all x - v of V_j divided by its
+//! value at 2^j. It is linear and zero on V_j. The polynomial is written as f0 + s_j f1, both of
+//! degree below 2^j, down to constants. On a set c + V_j of points s_j has one value w: there the
+//! polynomial is f0 + w f1, and f0 + (w + 1) f1 on the set beside it.
 
 use crate::bits::gf::{DEGREES, Field, PRIMITIVE};
 use crate::bits::slice::{Slice, Vector};
 use base::vectors::Vectors;
 use std::sync::Arc;
 
-/// Bits of a lane's number.
+/// Number of bits of a lane's number.
 const LANE_BITS: usize = 9;
-/// Bits of an element at most.
+/// Most bits of an element.
 const MOST_BITS: usize = *DEGREES.end() as usize;
 
-/// What the transform reads.
+/// Tables of the transform, for one field and the present polynomial.
 struct Tables {
-    /// Row j: s_j at the elements 2^p, divided by its value at 2^j.
+    /// Weights: row j holds s_j at the elements 2^p.
     weights: Vec<Vec<u16>>,
-    /// Row j: coefficients of x^(2^p) in s_j before division, p below j; last its value at 2^j.
+    /// Vanishing polynomials: row j holds the coefficients of x^(2^p) in s_j before division, p
+    /// below j, then its value at 2^j.
     vanishing: Vec<Vec<u16>>,
-    /// The polynomial as a sum of products of s_j.
+    /// Coefficients of the polynomial as a sum of products of s_j.
     coefficients: Vec<u16>,
-    /// s_j at the first point of each lane in the first pass, m slices for each j.
+    /// Values of s_j at the first point of each lane in the first pass, m slices for each j.
     lanes: Vec<Slice>,
 }
 
-/// Transforms so many levels in a pass. The room is m slices a point; where the polynomial does not
-/// vanish is left in the first slice of each.
+/// Transform of a number of levels in one pass, with m slices for each point. The first slice of a
+/// point becomes 0 where the polynomial vanishes, and 1 elsewhere.
 type Transform = fn(&Tables, usize, usize, &mut [Slice]);
 
-/// Finds the roots of polynomials up to some degree.
+/// Finder of the roots of polynomials up to some degree.
 pub struct Roots {
     field: Arc<Field>,
     tables: Tables,
@@ -46,12 +47,12 @@ pub struct Roots {
 }
 
 impl Roots {
-    /// For degrees up to `degree`, with the best instructions of this machine.
+    /// Creates a finder for degrees up to `degree`, with the best instructions of this machine.
     pub fn new(field: &Arc<Field>, degree: usize) -> Self {
         Self::with(field, degree, Vectors::widest())
     }
 
-    /// As [`new`](Self::new), with `vectors`, which this machine must have.
+    /// Creates a finder with `vectors`, which this machine must have.
     pub fn with(field: &Arc<Field>, degree: usize, vectors: Vectors) -> Self {
         assert!(vectors <= Vectors::widest());
         let m = field.m() as usize;
@@ -70,7 +71,7 @@ impl Roots {
         }
     }
 
-    /// Adds the roots of `polynomial` to `roots`; its coefficients from that of 1.
+    /// Appends the roots of `polynomial` to `roots`. Its coefficients begin with that of 1.
     pub fn find(&mut self, polynomial: &[u16], roots: &mut Vec<u16>) {
         let m = self.field.m() as usize;
         let levels = level_count(polynomial.len() - 1);
@@ -99,7 +100,7 @@ impl Roots {
 }
 
 impl Tables {
-    /// Takes `polynomial` over as a sum of products of s_j.
+    /// Rewrites `polynomial` as a sum of products of s_j.
     fn change_basis(&mut self, field: &Field, polynomial: &[u16], levels: usize) {
         let all = &mut self.coefficients[..1 << levels];
         all.fill(0);
@@ -121,14 +122,14 @@ impl Tables {
         }
     }
 
-    /// s_j(`point`).
+    /// Value of s_j at `point`.
     #[inline(always)]
     fn weight_at(&self, j: usize, point: usize) -> u16 {
         let row = self.weights[j].iter().enumerate();
         row.filter(|(bit, _)| point >> bit & 1 == 1).fold(0, |sum, (_, &weight)| sum ^ weight)
     }
 
-    /// Fills `lanes`.
+    /// Fills `lanes` for a number of levels.
     fn place_lanes(&mut self, m: usize, levels: usize, inner: usize) {
         for (j, weight) in self.lanes.chunks_exact_mut(m).enumerate().take(levels) {
             for (k, slice) in weight.iter_mut().enumerate() {
@@ -142,7 +143,7 @@ impl Tables {
         }
     }
 
-    /// s_j at the point `first` of each lane, which counts the pass too.
+    /// Value of s_j in each lane at the point `first`, which counts the pass too.
     #[inline(always)]
     fn weight<const M: usize>(&self, j: usize, first: usize) -> [Slice; M] {
         let mut weight = self.lanes.as_chunks::<M>().0[j];
@@ -161,7 +162,7 @@ fn add_to_all<const M: usize>(lanes: &mut [Slice; M], element: u16) {
     }
 }
 
-/// Bits of the numbers of lanes.
+/// Slices with the bits of the lanes' numbers.
 static COUNTING: [Slice; LANE_BITS] = {
     let mut all = [Slice::ZERO; LANE_BITS];
     let mut bit = 0;
@@ -172,17 +173,17 @@ static COUNTING: [Slice; LANE_BITS] = {
     all
 };
 
-/// The least j with 2^j above `degree`.
+/// Number of levels for a degree: the least j with 2^j above `degree`.
 fn level_count(degree: usize) -> usize {
     (degree + 1).next_power_of_two().ilog2() as usize
 }
 
-/// Levels whose points lie one after another: what lanes leave of the field.
+/// Number of levels whose points lie one after another, outside the lanes' share of the field.
 fn inner_levels(m: usize, levels: usize) -> usize {
     levels.min(m.saturating_sub(LANE_BITS))
 }
 
-/// `weights` and `vanishing` of [`Tables`].
+/// Computes `weights` and `vanishing` of [`Tables`].
 fn bases(field: &Field, levels: usize) -> (Vec<Vec<u16>>, Vec<Vec<u16>>) {
     let (mut weights, mut vanishing) = (Vec::new(), Vec::new());
     // s_0 = x, and from s = s_j comes s (s + s(2^j)).
@@ -210,7 +211,7 @@ fn bases(field: &Field, levels: usize) -> (Vec<Vec<u16>>, Vec<Vec<u16>>) {
     (weights, vanishing)
 }
 
-/// `a` * `b` in the field of 2^M elements, in the lanes of one part.
+/// Product `a` * `b` in the field of 2^M elements, in the lanes of one part.
 #[inline(always)]
 fn product<V: Vector, const M: usize>(
     a: &[V; M],
@@ -221,10 +222,10 @@ fn product<V: Vector, const M: usize>(
     if V::REGISTERS >= 2 * M { by_bits(a, b, part) } else { by_tiles(a, b, part, room) }
 }
 
-/// What a product takes before it is reduced.
+/// Memory of a product before its reduction.
 type Room<V> = [V; 2 * MOST_BITS];
 
-/// See [`product`]: one bit of `b` after the other, where registers hold `a` and the sum.
+/// Product with one bit of `b` after the other, where registers hold `a` and the sum.
 #[inline(always)]
 fn by_bits<V: Vector, const M: usize>(a: &[V; M], b: &[Slice; M], part: usize) -> [V; M] {
     let taps = PRIMITIVE[M];
@@ -244,8 +245,8 @@ fn by_bits<V: Vector, const M: usize>(a: &[V; M], b: &[Slice; M], part: usize) -
     sum
 }
 
-/// See [`product`]: four bits of `a` at a time by all of `b`, the whole product in `room`, and then
-/// its remainder.
+/// Product with four bits of `a` at a time by all of `b`: the whole product in `room`, then its
+/// remainder.
 #[inline(always)]
 fn by_tiles<V: Vector, const M: usize>(
     a: &[V; M],
@@ -285,7 +286,8 @@ fn by_tiles<V: Vector, const M: usize>(
     rest
 }
 
-/// `low` + `weight` * `high`; with `beside`, the points beside those take the place of `high`.
+/// Replaces `low` by `low` + `weight` * `high`. With `beside`, `high` becomes the values of the
+/// points beside: the new `low` + `high`.
 #[inline(always)]
 fn butterflies<V: Vector, const M: usize>(
     weight: &[Slice; M],
@@ -313,7 +315,7 @@ fn butterflies<V: Vector, const M: usize>(
     }
 }
 
-/// Level `j` of the points from `first` on.
+/// Transforms level `j` of the points from `first` on.
 #[inline(always)]
 fn level<V: Vector, const M: usize>(
     tables: &Tables,
@@ -328,10 +330,10 @@ fn level<V: Vector, const M: usize>(
     }
 }
 
-/// Points that are finished together: their values fit the first cache.
+/// Levels that are finished together, for points whose values fit the first cache.
 const NEAR_LEVELS: usize = 5;
 
-/// The transform of one pass; see [`Transform`].
+/// Transform of one pass; see [`Transform`].
 #[inline(always)]
 fn transform<V: Vector, const M: usize>(
     tables: &Tables,
@@ -405,7 +407,7 @@ fn transform_in<const M: usize>(vectors: Vectors) -> Transform {
     }
 }
 
-/// The transform over the field of 2^m elements.
+/// Transform over the field of 2^m elements.
 fn transform_for(m: usize, vectors: Vectors) -> Transform {
     const ALL: [fn(Vectors) -> Transform; 14] = [
         transform_in::<3>,
@@ -431,13 +433,14 @@ mod tests {
     use super::*;
     use base::rng::Rng;
 
-    /// Every element tried.
+    /// Roots by trying every element.
     fn searched(field: &Field, polynomial: &[u16]) -> Vec<u16> {
         let value = |x| polynomial.iter().rev().fold(0, |sum, &c| field.mul(sum, x) ^ c);
         (0..=field.order()).map(|x| x as u16).filter(|&x| value(x) == 0).collect()
     }
 
-    /// Products of different linear factors, times something without roots or not.
+    /// Roots of products of different linear factors agree with a search, with and without a
+    /// cofactor.
     #[test]
     fn roots_are_those_of_a_search() {
         let mut rng = Rng::stream(1, "roots");

@@ -1,35 +1,36 @@
 //! Syndromes of a BCH word, computed from its short remainder.
 //!
-//! S_j = R(alpha^j) for odd j, R the remainder of the parity's length: the word itself is not
-//! looked at again. Blocks of coefficients are summed at once, and Horner's rule steps over blocks.
-//! Even ones are squares of earlier ones.
+//! S_j = R(alpha^j) for odd j, R the remainder of the parity's length: the word itself is not read
+//! again. Blocks of coefficients are summed at once, and Horner's rule steps over blocks. Even
+//! syndromes are squares of earlier ones.
 
 use crate::bits::gf::Field;
 use std::sync::Arc;
 
-/// Coefficients of a block: the more, the fewer products, as long as what each adds is near.
+/// Number of coefficients of a block. Larger blocks need fewer products, as long as their table
+/// rows are in a near cache.
 const BLOCK: usize = 256;
-/// Syndromes that are summed at once, in registers.
+/// Number of syndromes that are summed at once, in registers.
 const LANES: usize = 64;
 
-/// Computes syndromes 1 to 2t.
+/// Calculator of the syndromes 1 to 2t.
 #[derive(Debug)]
 pub struct Syndromes {
     field: Arc<Field>,
-    /// alpha^(j (BLOCK - 1 - b)): what bit b of a block adds to syndrome j. Of `LANES` odd j after
-    /// the other, a row for each bit.
+    /// Share of bit b of a block in syndrome j: alpha^(j (BLOCK - 1 - b)). For each `LANES` odd j
+    /// in turn, a row for each bit.
     rows: Vec<[u16; LANES]>,
     /// Logarithm of alpha^(BLOCK j) for each odd j.
     step: Vec<u16>,
-    /// Logarithm of what takes the unused bits of the last block out again, for each odd j.
+    /// Logarithm of the factor that removes the unused bits of the last block, for each odd j.
     back: Vec<u16>,
-    /// The odd ones.
+    /// Odd syndromes S_1, S_3, ...
     odd: Vec<u16>,
     all: Vec<u16>,
 }
 
 impl Syndromes {
-    /// For `parity` bits and `t` errors.
+    /// Prepares syndromes of `parity` bits and `t` errors.
     pub fn new(field: &Arc<Field>, parity: usize, t: usize) -> Self {
         let order = field.order();
         let log = |power: usize| move |j: usize| ((2 * j + 1) * power % order) as u16;
@@ -48,7 +49,7 @@ impl Syndromes {
         }
     }
 
-    /// The syndromes of `remainder`, from S_1.
+    /// Computes the syndromes of `remainder`, from S_1.
     pub fn of(&mut self, remainder: &[u64]) -> &[u16] {
         let t = self.odd.len();
         self.odd.fill(0);

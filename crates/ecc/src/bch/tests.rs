@@ -23,7 +23,7 @@ fn berlekamp(code: &Arc<dyn Code>) -> Box<dyn Decoder> {
     (member.build.build)(code, &Table::new()).unwrap()
 }
 
-/// A codeword of random data.
+/// Codeword of random data.
 fn draw(code: &dyn Code, rng: &mut Rng) -> Vec<u64> {
     let mut word: Vec<u64> = (0..bits::words(code.length())).map(|_| rng.bits()).collect();
     code.encode(&mut word);
@@ -46,7 +46,7 @@ fn hard(bits: &[u64]) -> Received<'_> {
     Received::Hard { bits, llr: 5.0 }
 }
 
-/// Every pattern of up to t errors is corrected; every one of t + 1 fails or ends in another
+/// Every pattern of up to t errors is corrected. Every pattern of t + 1 fails or ends in another
 /// codeword at a distance of at most t.
 #[test]
 fn small_codes_exhaustively() {
@@ -81,8 +81,8 @@ fn small_codes_exhaustively() {
     }
 }
 
-/// For each field, random t and lengths: up to t errors are corrected, t + 1 never come back as the
-/// word that was sent.
+/// For each field, random t and lengths: up to t errors are corrected, t + 1 never give the word
+/// that was sent.
 #[test]
 fn random_words_come_back() {
     let mut rng = Rng::stream(2, "bch");
@@ -144,8 +144,8 @@ fn the_largest_field_at_every_degree() {
     }
 }
 
-/// Of all words, exactly 2^k balls of radius t are taken for a codeword: words drawn at random are
-/// miscorrected as often as closed form says, about 1 / t!.
+/// Exactly 2^k balls of radius t among all words are taken for a codeword: words drawn at random
+/// are miscorrected as often as the closed form says, about 1 / t!.
 #[test]
 fn miscorrections_are_as_rare_as_they_must_be() {
     for (m, t, parity) in [(6, 2, 12), (8, 2, 16), (8, 3, 24), (10, 4, 40)] {
@@ -184,8 +184,8 @@ fn miscorrections_are_as_rare_as_they_must_be() {
     }
 }
 
-/// BCH(15, 7) with t = 2: patterns of three errors that end in another codeword are those within
-/// two bits of one of its 18 codewords of weight 5: 10 for each.
+/// Patterns of three errors of BCH(15, 7), t = 2, that end in another codeword are those within two
+/// bits of one of its 18 codewords of weight 5: 10 for each.
 #[test]
 fn three_errors_of_fifteen_bits_are_miscorrected_as_often_as_weights_say() {
     let code = bch(4, 2, 7);
@@ -227,7 +227,7 @@ fn regions_are_decided_by_their_sign() {
     assert_eq!(out, word);
 }
 
-/// Parameters that are no code are refused with the key, the value and what is expected.
+/// Invalid parameters are refused with the key, the value and the expected values.
 #[test]
 fn absurd_parameters_are_refused() {
     let member = find(code::ROSTER, "code.name", "bch").unwrap();

@@ -2,15 +2,15 @@
 //!
 //! Castagnoli, Brauer and Herrmann, IEEE Trans. Commun. 41 (1993), in the form of RFC 3720: least
 //! significant bit first, as bits are packed here. A wrong codeword passes once in 2^32. The crate
-//! `crc32c` computes it; this file seals and checks packed words.
+//! `crc32c` computes the sum; this file seals and checks packed words.
 
 use crate::bits;
 
-/// `u64`s whose bytes are laid out at once: 768 bytes, a stretch that the crate sums three ways
-/// side by side.
+/// Number of `u64`s whose bytes are laid out at once: 768 bytes, which the crate sums as three
+/// streams side by side.
 const STRETCH: usize = 96;
 
-/// The sum of the first `bytes` bytes of `word` (packed).
+/// CRC-32C of the first `bytes` bytes of `word` (packed).
 pub fn crc32c(word: &[u64], bytes: usize) -> u32 {
     let mut laid_out = [0; 8 * STRETCH];
     let (mut sum, mut left) = (0, bytes);
@@ -25,13 +25,13 @@ pub fn crc32c(word: &[u64], bytes: usize) -> u32 {
     sum
 }
 
-/// Writes the sum of the first `bytes` bytes of `word` behind them: four bytes.
+/// Writes the CRC-32C of the first `bytes` bytes of `word` into the four bytes behind them.
 pub fn seal(word: &mut [u64], bytes: usize) {
     let change = crc32c(word, bytes) ^ stored(word, bytes);
     bits::add_range(word, 8 * bytes, &[change.into()], 0, 32);
 }
 
-/// Whether the sum of the first `bytes` bytes of `word` stands behind them.
+/// Whether the four bytes behind the first `bytes` bytes of `word` hold their CRC-32C.
 pub fn is_sealed(word: &[u64], bytes: usize) -> bool {
     crc32c(word, bytes) == stored(word, bytes)
 }
@@ -56,7 +56,7 @@ mod tests {
         bytes.chunks(8).map(word).collect()
     }
 
-    /// The check value of the algorithm, and RFC 3720, B.4.
+    /// Sums agree with the check value of the algorithm, and with RFC 3720, B.4.
     #[test]
     fn sums_are_those_of_the_standard() {
         let rising: Vec<u8> = (0..32).collect();
@@ -74,7 +74,7 @@ mod tests {
         }
     }
 
-    /// Stretches are summed as if they were one.
+    /// Long words have the sum of all their bytes, whatever the stretches.
     #[test]
     fn long_words_are_summed_as_one() {
         let mut rng = Rng::stream(1, "crc");

@@ -4,17 +4,17 @@
 //! alpha^i; alpha is a root of the field's primitive polynomial. Lidl and Niederreiter,
 //! *Introduction to Finite Fields and their Applications* (1986).
 
-/// Degrees that there are.
+/// Degrees m of the supported fields.
 pub const DEGREES: std::ops::RangeInclusive<u32> = 3..=16;
 
-/// The primitive polynomial of each degree m, from m = 0: the smallest as a number. The tests find
-/// them anew; for m = 5 to 15 they are those of the BCH library in the Linux kernel.
+/// Primitive polynomial of each degree m, from m = 0: the smallest as a number. The tests search
+/// for them; for m = 5 to 15 they are those of the BCH library in the Linux kernel.
 pub const PRIMITIVE: [u32; 17] = [
     0, 0, 0, 0xb, 0x13, 0x25, 0x43, 0x83, 0x11d, 0x211, 0x409, 0x805, 0x1053, 0x201b, 0x402b,
     0x8003, 0x1002d,
 ];
 
-/// The field of 2^m elements.
+/// Finite field of 2^m elements.
 #[derive(Debug, Clone)]
 pub struct Field {
     m: u32,
@@ -25,7 +25,7 @@ pub struct Field {
 }
 
 impl Field {
-    /// The field of 2^m elements; callers promise a degree of [`DEGREES`].
+    /// Creates the field of 2^m elements; callers promise a degree of [`DEGREES`].
     pub fn new(m: u32) -> Self {
         assert!(DEGREES.contains(&m));
         let order = (1usize << m) - 1;
@@ -47,44 +47,44 @@ impl Field {
         self.m
     }
 
-    /// Elements other than 0: the order of alpha.
+    /// Number of elements other than 0: the order of alpha.
     pub fn order(&self) -> usize {
         self.log.len() - 1
     }
 
-    /// alpha^i.
+    /// Power alpha^i of the primitive element.
     #[inline]
     pub fn power(&self, i: usize) -> u16 {
         self.exp[i % self.order()]
     }
 
-    /// The i below the order with alpha^i = `element`, which must not be 0.
+    /// Logarithm of `element`, which must not be 0: the i below the order with alpha^i = `element`.
     #[inline]
     pub fn log(&self, element: u16) -> usize {
         debug_assert!(element != 0);
         usize::from(self.log[usize::from(element)])
     }
 
-    /// Product.
+    /// Product of two elements.
     #[inline]
     pub fn mul(&self, a: u16, b: u16) -> u16 {
         if a == 0 || b == 0 { 0 } else { self.exp[self.log(a) + self.log(b)] }
     }
 
-    /// `element` * alpha^i, i below the order.
+    /// Product of `element` and alpha^i, i below the order.
     #[inline]
     pub fn times_power(&self, element: u16, i: usize) -> u16 {
         if element == 0 { 0 } else { self.exp[self.log(element) + i] }
     }
 
-    /// 1 / `element`, which must not be 0.
+    /// Inverse of `element`, which must not be 0.
     #[inline]
     pub fn inverse(&self, element: u16) -> u16 {
         self.exp[self.order() - self.log(element)]
     }
 
-    /// The polynomial of smallest degree over GF(2) with the root alpha^i, bit j the coefficient of
-    /// x^j, and the exponents of all its roots.
+    /// Minimal polynomial of alpha^i over GF(2), bit j the coefficient of x^j, and the exponents of
+    /// all its roots.
     pub fn minimal(&self, i: usize) -> (u32, Vec<usize>) {
         let mut roots = vec![i % self.order()];
         loop {
@@ -138,7 +138,7 @@ mod tests {
         }
     }
 
-    /// Schoolbook product.
+    /// Product by the schoolbook method.
     fn slow(m: u32, a: u16, b: u16) -> u16 {
         let mut product = 0u32;
         for i in (0..m).rev() {

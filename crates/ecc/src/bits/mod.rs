@@ -6,18 +6,18 @@ pub mod crc;
 pub(crate) mod gf;
 pub(crate) mod slice;
 
-/// `u64`s for a number of bits.
+/// Number of `u64`s for a number of bits.
 pub const fn words(bits: usize) -> usize {
     bits.div_ceil(64)
 }
 
-/// Bit `i`.
+/// Value of bit `i` of a packed word.
 #[inline]
 pub fn get(packed: &[u64], i: usize) -> bool {
     packed[i / 64] >> (i % 64) & 1 == 1
 }
 
-/// Inverts bit `i`.
+/// Inverts bit `i` of a packed word.
 #[inline]
 pub fn flip(packed: &mut [u64], i: usize) {
     packed[i / 64] ^= 1 << (i % 64);
@@ -37,7 +37,7 @@ pub fn add_range(to: &mut [u64], to_begin: usize, from: &[u64], from_begin: usiz
     }
 }
 
-/// Bits in which two words of one length differ.
+/// Number of bits in which two words of one length differ.
 pub fn distance(a: &[u64], b: &[u64]) -> usize {
     debug_assert_eq!(a.len(), b.len());
     a.iter().zip(b).map(|(a, b)| (a ^ b).count_ones() as usize).sum()

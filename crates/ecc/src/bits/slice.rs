@@ -1,19 +1,19 @@
-//! Bit slices: 512 bits side by side, in the widest vectors that the machine has.
+//! Bit slices: 512 bits side by side, in the widest vectors of the machine.
 //!
 //! One generic body is compiled for each kind of vector, so all give the same bits.
 
-/// 512 lanes of one bit.
+/// Slice of 512 lanes with one bit each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(align(64))]
 pub struct Slice(pub [u64; 8]);
 
 impl Slice {
-    /// All zero.
+    /// Slice of zeros in all lanes.
     pub const ZERO: Self = Self([0; 8]);
-    /// All one.
+    /// Slice of ones in all lanes.
     pub const ONES: Self = Self([u64::MAX; 8]);
 
-    /// Bit `bit` (below 9) of each lane's number.
+    /// Slice with bit `bit` (below 9) of each lane's number.
     pub const fn counting(bit: u32) -> Self {
         let mut words = [0; 8];
         let mut lane = 0;
@@ -24,30 +24,30 @@ impl Slice {
         Self(words)
     }
 
-    /// Adds `other`.
+    /// Adds `other`, lane by lane modulo 2.
     #[inline(always)]
     pub fn add(&mut self, other: &Self) {
         self.0.iter_mut().zip(&other.0).for_each(|(word, other)| *word ^= other);
     }
 }
 
-/// A vector: some of the 512 lanes.
+/// Vector of some of the 512 lanes.
 pub trait Vector: Copy {
-    /// Vectors that 512 lanes take.
+    /// Number of vectors for 512 lanes.
     const PARTS: usize;
-    /// Registers of such vectors.
+    /// Number of registers for such vectors.
     const REGISTERS: usize;
-    /// Part `part` of `lanes`.
+    /// Loads part `part` of the lanes.
     fn load(slice: &Slice, part: usize) -> Self;
-    /// Writes part `part` of `lanes`.
+    /// Writes part `part` of the lanes.
     fn store(self, slice: &mut Slice, part: usize);
-    /// No lane set.
+    /// Vector of zeros in all lanes.
     fn zero() -> Self;
-    /// `self` + `other`.
+    /// Sum modulo 2, `self` + `other`.
     fn xor(self, other: Self) -> Self;
     /// Lanes set in either.
     fn or(self, other: Self) -> Self;
-    /// `self` + `a` * `b`.
+    /// Sum modulo 2, `self` + `a` * `b`.
     fn add_product(self, a: Self, b: Self) -> Self;
 }
 

@@ -1,24 +1,25 @@
 //! Random draws: from a table in constant time, and of rare events among many bits.
 //!
 //! Walker's alias method with Vose's construction (IEEE Trans. Softw. Eng. 17, 1991): one random
-//! word chooses a column and which of its two outcomes. The gap to the next of rare independent
-//! events is geometric, and is drawn from a table too. A gap beyond the table is drawn on from its
-//! end, since the geometric distribution has no memory. So the work grows with the events and not
-//! with the bits.
+//! word chooses a column and one of its two outcomes. The gap to the next of rare independent
+//! events is geometric, and is drawn from a table too. A gap beyond the table is continued by
+//! another draw from its end, since the geometric distribution has no memory. So the work grows
+//! with the events and not with the bits.
 
 use base::rng::Rng;
 
-/// A distribution over 0, 1, 2 ...
+/// Distribution over 0, 1, 2 ... that is drawn from in constant time.
 #[derive(Debug, Clone)]
 pub struct Alias {
-    /// For each column: below which fraction of 2^64 it is itself, and what it is otherwise.
+    /// Columns: the fraction of 2^64 below which a column stands for its own number, and the number
+    /// that it stands for otherwise.
     columns: Vec<(u64, u32)>,
     /// Bits of a random word beyond the number of a column.
     shift: u32,
 }
 
 impl Alias {
-    /// Of outcomes with these weights, not all zero.
+    /// Creates a distribution of outcomes with these weights, not all zero.
     pub fn new(weights: &[f64]) -> Self {
         let size = weights.len().next_power_of_two().max(2);
         let total: f64 = weights.iter().sum();
@@ -39,7 +40,7 @@ impl Alias {
         Self { columns, shift: 64 - size.trailing_zeros() }
     }
 
-    /// One outcome.
+    /// Draws one outcome at random.
     #[inline]
     pub fn draw(&self, rng: &mut Rng) -> usize {
         let bits = rng.bits();
@@ -51,16 +52,16 @@ impl Alias {
     }
 }
 
-/// Independent events of one probability among many bits.
+/// Independent events of equal probability among many bits.
 #[derive(Debug, Clone)]
 pub struct Events {
     gaps: Alias,
-    /// Longest gap of the table; what it stands for goes on.
+    /// Longest gap of the table; from there another gap is drawn.
     most: usize,
 }
 
 impl Events {
-    /// Of probability `p`, above 0 and at most 1.
+    /// Creates events of probability `p`, above 0 and at most 1.
     pub fn new(p: f64) -> Self {
         let most = ((8.0 / p) as usize).clamp(7, 4094).next_power_of_two() - 1;
         let mut left = 1.0;
@@ -75,7 +76,7 @@ impl Events {
         Self { gaps: Alias::new(&weights), most }
     }
 
-    /// The first event at or after bit `from`, or `end` where there is none before it.
+    /// First event at or after bit `from`, or `end` where there is none before it.
     #[inline]
     pub fn next(&self, from: usize, end: usize, rng: &mut Rng) -> usize {
         let mut at = from;
@@ -109,7 +110,7 @@ mod tests {
         }
     }
 
-    /// As many events as expected, and neighbours as often as independent ones have them.
+    /// Events are as many as expected, and neighbours as frequent as for independent events.
     #[test]
     fn events_are_independent() {
         for p in [1e-5, 2e-3, 0.1, 0.9, 1.0] {

@@ -1,8 +1,9 @@
 //! `awgn`: two Gaussian levels, a zero at +1 and a one at -1, with references between them.
 //!
-//! The hard bit error rate p says how wide the levels are: sigma = 1 / Qinv(p). A hard read has
-//! one reference at 0; soft reads add references in pairs beside it, where the mutual information
+//! The hard bit error rate p gives the width of the levels: sigma = 1 / Qinv(p). A hard read has
+//! one reference at 0. Soft reads add references in pairs beside it, where the mutual information
 //! between bit and region is highest (Wang, JSAC 2014). Each of the levels + 2 regions has its
+//! exact log-likelihood ratio.
 //! exact log-likelihood ratio.
 
 use super::{Build, Channel, Reading};

@@ -1,8 +1,9 @@
-//! Cells read at several references: bits sent through them, table-driven and exact.
+//! Cells read at several references: soft reads of bits, table-driven and exact.
 //!
-//! Nearly every cell is found in the outermost region on its own side, so only the others are
-//! drawn: where they are ([`Events`]), and in which region ([`Alias`]). Both bits share one rate
-//! of events, that of the bit that strays more; an event of the other may leave it where it was.
+//! Nearly every cell is in the outermost region on its own side, so only the others are drawn:
+//! their places ([`Events`]), and their regions ([`Alias`]). Both bits share one rate of such
+//! events, that of the bit with more of them; an event of the other bit may leave the cell in the
+//! outermost region.
 
 use crate::bits;
 use crate::channel::Reading;
@@ -11,10 +12,10 @@ use base::information::Soft;
 use base::rng::Rng;
 use base::{Error, Result};
 
-/// Most extra references: those beyond the first on a boundary.
+/// Most extra references of a soft read: those beyond the first on a boundary.
 pub const MOST_LEVELS: u8 = 6;
 
-/// Refuses a bit error rate or extra references that no read has.
+/// Refuses a bit error rate, or a number of extra references, that no read has.
 pub fn check(rber: f64, levels: u8) -> Result<()> {
     if !(rber > 0.0 && rber < 0.5) {
         let error = Error::new("channel.rber", format!("{rber} is out of range"));
@@ -27,21 +28,21 @@ pub fn check(rber: f64, levels: u8) -> Result<()> {
     Ok(())
 }
 
-/// Cells of which every bit is read alone. Regions are even in number; bits in those of the lower
-/// half are read as one.
+/// Cells of which each holds one bit that is read alone. Regions are even in number; bits in the
+/// lower half of the regions are read as one.
 pub struct Cells {
     soft: Soft,
     llr: Vec<f64>,
-    /// Cells that are not in their outermost region.
+    /// Cells outside the outermost region on their own side.
     strays: Events,
-    /// The region of such a cell, for a bit of 0 and of 1.
+    /// Regions of such cells, for a bit of 0 and of 1.
     stray_regions: [Alias; 2],
-    /// Regions of eight bits, by a byte of the word.
+    /// Outermost regions of eight bits, by a byte of the word.
     likely: Box<[[u8; 8]; 256]>,
 }
 
 impl Cells {
-    /// Cells of which `soft` tells how often each bit is found in each region, at a hard bit error
+    /// Creates cells whose bits are in each region as often as `soft` says, at a hard bit error
     /// rate of `rber`.
     pub fn new(soft: Soft, rber: f64) -> Self {
         let regions = soft.shares.len();
@@ -74,12 +75,12 @@ impl Cells {
         }
     }
 
-    /// Bits of information that a bit carries.
+    /// Information of a read in bits, for each bit of the word.
     pub fn information(&self) -> f64 {
         self.soft.information()
     }
 
-    /// What is read of `word`.
+    /// Reads `word` through the cells into `reading`.
     pub fn read(&self, word: &[u64], length: usize, rng: &mut Rng, reading: &mut Reading) {
         let regions = self.soft.shares.len();
         reading.bits.clear();

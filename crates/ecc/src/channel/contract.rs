@@ -1,29 +1,29 @@
-//! The contract of a channel: from a codeword to hard bits or to regions of a soft read.
+//! Contract of a channel: from a codeword to hard bits or to regions of a soft read.
 
 use crate::decoder::Received;
 use base::Result;
 use base::params::Table;
 use base::rng::Rng;
 
-/// Builds a channel: raw bit error rate of the hard read, extra references (those beyond the
-/// first on one boundary: 0, 2, 4 or 6), checked parameters.
+/// Constructor of a channel, from the raw bit error rate of the hard read, the number of extra
+/// references (those beyond the first on one boundary: 0, 2, 4 or 6) and checked parameters.
 pub type Build = fn(f64, u8, &Table) -> Result<Box<dyn Channel>>;
 
-/// Buffers for the output of a channel, reused for each word.
+/// Output of a channel, in buffers that are reused for each word.
 #[derive(Debug, Clone, Default)]
 pub struct Reading {
-    /// Hard bits, packed.
+    /// Hard bits of the word, packed.
     pub bits: Vec<u64>,
     /// Region of each bit; empty for a hard read.
     pub regions: Vec<u8>,
-    /// Log-likelihood ratio of each region, or the one of all bits of a hard read.
+    /// Log-likelihood ratio of each region, or the one ratio of all bits of a hard read.
     pub llr: Vec<f64>,
-    /// Hard decisions that are wrong.
+    /// Number of wrong hard decisions.
     pub errors: usize,
 }
 
 impl Reading {
-    /// As a decoder takes it.
+    /// Reading in the form that decoders take.
     pub fn received(&self) -> Received<'_> {
         if self.regions.is_empty() {
             Received::Hard { bits: &self.bits, llr: self.llr[0] }
@@ -33,15 +33,16 @@ impl Reading {
     }
 }
 
-/// What happens to a codeword between encoder and decoder.
+/// Channel between encoder and decoder: the errors of a read.
 ///
-/// Promises: no allocation once `reading` has held a word of the length; hard bits are wrong at
+/// Promises: no allocation once `reading` has held a word of the length. Hard bits are wrong at the
+/// channel's rate. The ratio of each region is exact.
 /// the channel's rate; the ratio of each region is the exact one.
 pub trait Channel: Send + Sync {
-    /// Sends `word` (packed, `length` bits).
+    /// Sends `word` (packed, `length` bits) and writes its read to `reading`.
     fn send(&self, word: &[u64], length: usize, rng: &mut Rng, reading: &mut Reading);
 
-    /// Bits of information that one bit through this channel carries at best: no code of a higher
-    /// rate can work.
+    /// Capacity in bits of information for each bit of the word: codes of a higher rate cannot
+    /// work.
     fn capacity(&self) -> f64;
 }

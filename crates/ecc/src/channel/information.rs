@@ -1,7 +1,7 @@
 //! Information of a read: optimal references between two Gaussian levels, and the largest bit error
-//! rate that a code of a given rate can bear.
+//! rate at which a code of a given rate can work.
 //!
-//! Levels stand at -1 (a one) and +1 (a zero), so that the unit is half the distance between them.
+//! Levels are at -1 (a one) and +1 (a zero), so that the unit is half the distance between them.
 //! Their common spread follows from the bit error rate p of a hard read: sigma = 1 / Qinv(p).
 
 use base::Result;
@@ -13,7 +13,7 @@ pub fn sigma(rber: f64) -> f64 {
     1.0 / upper_quantile(rber)
 }
 
-/// How often a Gaussian around `mean` falls into each region between `references` (rising).
+/// Probability of each region between `references` (rising), for a Gaussian around `mean`.
 pub fn regions(mean: f64, sigma: f64, references: &[f64]) -> Vec<f64> {
     let sides: Vec<(f64, f64)> = references
         .iter()
@@ -35,7 +35,7 @@ pub fn regions(mean: f64, sigma: f64, references: &[f64]) -> Vec<f64> {
         .collect()
 }
 
-/// What references between two levels tell.
+/// Shares of zeros and ones in each region between references of two levels.
 pub fn boundary(sigma: f64, references: &[f64]) -> Soft {
     let zero = regions(1.0, sigma, references);
     let one = regions(-1.0, sigma, references);
@@ -68,8 +68,8 @@ pub fn unquantised(sigma: f64) -> f64 {
     1.0 - lost * step * density * std::f64::consts::LOG2_E
 }
 
-/// The highest bit error rate of a hard read at which `capacity` (falling with it) still reaches
-/// `rate`: no code of that rate can work beyond.
+/// Highest bit error rate of a hard read at which `capacity` (falling with it) still reaches
+/// `rate`: a limit for all codes of that rate.
 pub fn rber_limit(rate: f64, capacity: impl Fn(f64) -> Result<f64>) -> Result<f64> {
     let (mut low, mut high) = (1e-12, 0.499);
     for _ in 0..50 {
@@ -84,7 +84,8 @@ mod tests {
     use super::*;
     use base::rng::turn;
 
-    /// ecc.md, section 4: rates at which the information of a read is just the rate of a code.
+    /// Rates at which the information of a read is just the rate of a code agree with ecc.md,
+    /// section 4.
     #[test]
     fn limits_are_those_of_an_independent_computation() {
         let rows = [
@@ -119,7 +120,7 @@ mod tests {
         }
     }
 
-    /// ecc.md, section 4: where the references belong.
+    /// Best places of references agree with ecc.md, section 4.
     #[test]
     fn offsets_are_those_of_an_independent_computation() {
         for (rber, sets) in [

@@ -1,13 +1,13 @@
 //! `mlc`: one page of cells of four Gaussian levels, equally far apart and equally wide.
 //!
-//! Levels stand at -3, -1, +1, +3 and hold 11, 10, 00, 01 (upper bit last): the lower page flips at
-//! 0 only, the upper page at -2 and +2. The bit of the other page is anything. The bit error rate
-//! of the page's hard read says how wide the levels are, so pages of one rate are of different
+//! Levels are at -3, -1, +1, +3 and hold 11, 10, 00, 01 (upper bit last). The lower page flips at 0
+//! only, the upper page at -2 and +2. The bit of the other page is random. The bit error rate of
+//! the page's hard read gives the width of the levels, so both pages at one rate are of different
 //! cells. Soft reads add references in pairs around each boundary of the page, all at the same
-//! offsets, where the mutual information between bit and region is highest. What lies on either
-//! side of 0 mirrors the other for the upper page: regions of the same ratio are one, counted from
-//! the outside in, so both pages have levels + 2 regions. Ratios are exact, those of a hard read
-//! up to the difference between its two bits (below 1e-6 of the ratio for rates up to 0.01).
+//! offsets, where the mutual information between bit and region is highest. For the upper page both
+//! sides of 0 mirror each other: regions of equal ratio are one, counted from the outside in. So
+//! both pages have levels + 2 regions. Ratios are exact, those of a hard read up to the difference
+//! between its two bits (below 1e-6 of the ratio for rates up to 0.01).
 
 use super::{Build, Channel, Reading};
 use crate::channel::cells::{self, Cells};
@@ -36,7 +36,7 @@ pub const MEMBER: Member<Build> = Member {
     },
 };
 
-/// Parameters of `mlc`.
+/// Parameters of the channel `mlc`.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 struct Params {
@@ -44,18 +44,18 @@ struct Params {
     page: Page,
 }
 
-/// A page of a cell of two bits.
+/// Page of a cell with two bits.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum Page {
-    /// One boundary.
+    /// Lower page, with one boundary.
     Lower,
-    /// Two boundaries.
+    /// Upper page, with two boundaries.
     #[default]
     Upper,
 }
 
-/// Levels of a zero and of a one. Of the upper page those above 0: the rest mirrors them.
+/// Levels of a zero and of a one. For the upper page only those above 0: the others mirror them.
 fn levels_of(page: Page) -> [&'static [f64]; 2] {
     match page {
         Page::Lower => [&[1.0, 3.0], &[-1.0, -3.0]],
@@ -63,7 +63,7 @@ fn levels_of(page: Page) -> [&'static [f64]; 2] {
     }
 }
 
-/// What a read with its references at `offsets` around each boundary tells.
+/// Shares of zeros and ones in each region, with references at `offsets` around each boundary.
 fn told(page: Page, sigma: f64, offsets: &[f64]) -> Soft {
     let references: Vec<f64> = match page {
         Page::Lower => offsets.to_vec(),
@@ -92,7 +92,7 @@ fn told(page: Page, sigma: f64, offsets: &[f64]) -> Soft {
     Soft { shares: zero.iter().zip(&one).map(|(zero, one)| [*zero, *one]).collect() }
 }
 
-/// The spread at which a hard read of the page is wrong at rate `rber`.
+/// Spread at which a hard read of the page is wrong at rate `rber`.
 fn sigma(page: Page, rber: f64) -> f64 {
     let (mut low, mut high) = (1e-3, 1e3);
     for _ in 0..100 {

@@ -1,8 +1,8 @@
 //! Channels: the errors between a codeword and its decoder. A family; its roster is here.
 //!
-//! A codeword and a bit error rate come in, hard bits or soft regions go out. Channels are made of
+//! In: a codeword and a bit error rate. Out: hard bits or soft regions. Channels are made of
 //! `alias` (rare events drawn from tables), `cells` (bits read at several references) and
-//! `information` (where references lie best).
+//! `information` (the best places of references).
 
 pub mod alias;
 mod awgn;
@@ -16,7 +16,7 @@ pub use contract::{Build, Channel, Reading};
 
 use base::family::Member;
 
-/// Every channel.
+/// Roster of all channels.
 pub const ROSTER: &[Member<Build>] = &[bsc::MEMBER, awgn::MEMBER, mlc::MEMBER];
 
 #[cfg(test)]
@@ -28,7 +28,7 @@ mod tests {
 
     const LENGTH: usize = 1000;
 
-    /// Every member with every set of parameters that matters.
+    /// Every member, with every set of parameters that matters.
     fn every(rber: f64, levels: u8) -> Vec<(String, Box<dyn Channel>)> {
         let mut all = Vec::new();
         for member in ROSTER {
@@ -51,8 +51,8 @@ mod tests {
         word
     }
 
-    /// Hard bits are wrong at the rate; they are what the regions say; each region holds zeros and
-    /// ones as its ratio says; capacity is between nothing and all.
+    /// Hard bits are wrong at the rate and agree with the regions. Each region holds zeros and ones
+    /// as its ratio says. Capacity is between 0 and 1.
     #[test]
     fn errors_and_ratios_are_those_promised() {
         for rber in [1e-3, 0.01, 0.2] {
@@ -96,8 +96,8 @@ mod tests {
         }
     }
 
-    /// A hard read is the same channel whatever the cell. Soft reads of the upper page, too; of the
-    /// lower page half of the cells are never in doubt and the others twice as often.
+    /// Hard reads are the same channel for all members. Soft reads of the upper page are, too. In
+    /// the lower page half of the cells are never in doubt and the others twice as often.
     #[test]
     fn channels_agree_where_they_are_the_same() {
         for levels in [0, 2, 4, 6] {

@@ -6,8 +6,8 @@
 //! the highest power, the last parity bit is x^0. In bytes, bit i is bit i % 8 of byte i / 8,
 //! counted from the least significant one. Where the data fill whole bytes these are the bytes of
 //! the Linux kernel's `lib/bch.c` with `swap_bits` (and, without it, those with the bits of each
-//! byte turned round). Bits in front of data bit 0, those of a full-length word, are zeros that
-//! nobody stores.
+//! byte reversed). Bits before data bit 0, those of a full-length word, are zeros that are not
+//! stored.
 
 use super::contract::{Build, Code, Structure};
 use crate::bch::remainder::{MAX_ROOM, Remainder};
@@ -28,13 +28,13 @@ pub const MEMBER: Member<Build> = Member {
     build: |table| Ok(Arc::new(Bch::new(&params::read(table, "code")?)?)),
 };
 
-/// Parameters of `bch`.
+/// Parameters of the code `bch`.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
     /// Degree of the field over GF(2), 3 to 16; a codeword has at most 2^m - 1 bits.
     pub m: u32,
-    /// Bit errors that are always corrected.
+    /// Bit errors t that are always corrected.
     pub t: u32,
     /// Data bits; 0 is as many as possible.
     pub data_bits: u32,
@@ -47,7 +47,7 @@ impl Default for Params {
     }
 }
 
-/// A BCH code.
+/// BCH code: its field, generator and data bits.
 #[derive(Debug, Clone)]
 pub struct Bch {
     t: usize,
@@ -57,7 +57,7 @@ pub struct Bch {
 }
 
 impl Bch {
-    /// From parameters; refuses those that give no code.
+    /// Builds a code from its parameters. Refuses those that give no code.
     pub fn new(given: &Params) -> Result<Self> {
         let refuse = |key: &str, value: u32, problem: &str, expected: String| {
             Err(Error::new(format!("code.{key}"), format!("{value}: {problem}")).expected(expected))
@@ -87,37 +87,37 @@ impl Bch {
         })
     }
 
-    /// Of m, t and data bits.
+    /// Builds a code from m, t and data bits.
     #[cfg(test)]
     pub fn of(m: u32, t: u32, data_bits: u32) -> Result<Self> {
         Self::new(&Params { m, t, data_bits })
     }
 
-    /// The same without instructions that not every machine has.
+    /// Replaces the division by one that needs no special instructions.
     #[cfg(test)]
     pub fn portable(self) -> Self {
         let (generator, degree) = generator(&self.field, self.t);
         Self { remainder: Arc::new(Remainder::slicing(&generator, degree)), ..self }
     }
 
-    /// Bit errors that are always corrected.
+    /// Bit errors t that are always corrected.
     pub fn t(&self) -> usize {
         self.t
     }
 
-    /// The field of the roots.
+    /// Field of the generator's roots.
     pub fn field(&self) -> &Arc<Field> {
         &self.field
     }
 
-    /// What divides by the generator.
+    /// Division by the generator.
     pub fn remainder(&self) -> &Arc<Remainder> {
         &self.remainder
     }
 
-    /// The remainder of `word`, in `room` of [`Remainder::room`] words: the sum of received parity
-    /// and the parity of the received data. Bit i counts for x^(r - 1 - i), r the parity bits. It
-    /// is zero exactly for codewords.
+    /// Remainder of `word`, in `room` of [`Remainder::room`] words: the sum of received parity and
+    /// the parity of the received data. Bit i is the coefficient of x^(r - 1 - i), r the parity
+    /// bits. It is zero exactly for codewords.
     pub fn remainder_of<'a>(&self, word: &[u64], room: &'a mut [u64]) -> &'a [u64] {
         self.remainder.parity(word, self.dimension, room);
         let sum = &mut room[..self.remainder.words()];
@@ -126,7 +126,7 @@ impl Bch {
     }
 }
 
-/// The generator of t errors as g*(y) = y^r g(1/y), bit i the coefficient of y^i, and its degree r.
+/// Generator for t errors as g*(y) = y^r g(1/y), bit i the coefficient of y^i, and its degree r.
 fn generator(field: &Field, t: usize) -> (Vec<u64>, usize) {
     let mut covered = vec![false; field.order()];
     let mut product = vec![1u64];

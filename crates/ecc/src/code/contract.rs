@@ -1,4 +1,4 @@
-//! The contract of a code: from data to a codeword.
+//! Contract of a code: from data to a codeword.
 
 use super::bch::Bch;
 use crate::ldpc::quasi_cyclic::QuasiCyclic;
@@ -6,21 +6,21 @@ use base::params::Table;
 use base::{Error, Result};
 use std::sync::Arc;
 
-/// Builds a code from its checked parameters.
+/// Constructor of a code from its checked parameters.
 pub type Build = fn(&Table) -> Result<Arc<dyn Code>>;
 
-/// What a decoder may know of a code beyond its words. Decoders take the structure that they were
-/// made for and refuse others.
+/// Structure of a code that decoders work on. A decoder takes the structure that it was made for
+/// and refuses others.
 #[derive(Clone, Copy)]
 pub enum Structure<'a> {
-    /// Checks by circulants.
+    /// Parity checks made of circulants.
     QuasiCyclic(&'a QuasiCyclic),
     /// Roots in a finite field.
     Bch(&'a Bch),
 }
 
 impl<'a> Structure<'a> {
-    /// The circulants, for the decoder of this name; refused for other codes.
+    /// Quasi-cyclic checks, for the decoder of this name. Refuses other codes.
     pub fn quasi_cyclic(self, decoder: &str) -> Result<&'a QuasiCyclic> {
         match self {
             Self::QuasiCyclic(checks) => Ok(checks),
@@ -36,13 +36,13 @@ impl<'a> Structure<'a> {
 /// A binary linear code, systematic: data bits come first, parity after them, both packed
 /// ([`bits`](crate::bits)).
 ///
-/// Promises: encoding keeps the data and gives a codeword; the zero word is a codeword; the sum of
-/// two codewords is one; the same parameters give the same code on every machine.
+/// Promises: encoding keeps the data and gives a codeword. The zero word is a codeword. The sum of
+/// two codewords is a codeword. The same parameters give the same code on every machine.
 pub trait Code: Send + Sync {
-    /// Bits of a codeword.
+    /// Number of bits of a codeword.
     fn length(&self) -> usize;
 
-    /// Data bits of a codeword.
+    /// Number of data bits of a codeword.
     fn dimension(&self) -> usize;
 
     /// Writes the parity of the data in `word` (packed, `length` bits) after them.
@@ -51,15 +51,15 @@ pub trait Code: Send + Sync {
     /// Whether `word` (packed, `length` bits) is a codeword.
     fn is_codeword(&self, word: &[u64]) -> bool;
 
-    /// Errors that its decoder corrects for certain, where the code has such a number.
+    /// Bit errors t that the code's decoder always corrects, if there is such a number.
     fn certain_errors(&self) -> Option<usize> {
         None
     }
 
-    /// What decoders work on.
+    /// Structure of the code, for decoders.
     fn structure(&self) -> Structure<'_>;
 
-    /// Data bits over all bits.
+    /// Code rate: data bits / all bits.
     fn rate(&self) -> f64 {
         self.dimension() as f64 / self.length() as f64
     }

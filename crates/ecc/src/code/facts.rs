@@ -7,33 +7,33 @@ use base::Result;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// Longest cycle that is looked for.
+/// Longest cycle that is searched for, in edges.
 const GIRTH_LIMIT: usize = 12;
 
-/// Facts of a code.
+/// Facts of a code file and its code.
 #[derive(Debug, Clone, Serialize)]
 pub struct CodeFacts {
-    /// In one line.
+    /// Summary of the code in one line.
     pub summary: String,
-    /// The member of the family of codes.
+    /// Member of the family of codes.
     pub name: String,
-    /// Bits of a codeword.
+    /// Number of bits of a codeword.
     pub length: usize,
-    /// Data bits of a codeword.
+    /// Number of data bits of a codeword.
     pub dimension: usize,
-    /// Data bits over all bits.
+    /// Code rate: data bits / all bits.
     pub rate: f64,
-    /// Bytes of a codeword that are the user's.
+    /// User bytes of a codeword.
     pub payload_bytes: u32,
-    /// Bytes that are the controller's own.
+    /// Metadata bytes of a codeword, which are the controller's.
     pub metadata_bytes: u32,
-    /// Bytes of the checksum.
+    /// Bytes of the checksum; 0 without one.
     pub crc_bytes: u32,
     /// Bytes of a codeword beyond its payload.
     pub parity_bytes: u32,
-    /// Fixed t, for codes such as BCH.
+    /// Fixed t of the code, if it has one, as BCH codes do.
     pub certain_errors: Option<usize>,
-    /// Of its parity checks, for quasi-cyclic codes.
+    /// Facts of the parity checks, for quasi-cyclic codes.
     pub checks: Option<CheckFacts>,
 }
 
@@ -42,37 +42,38 @@ pub struct CodeFacts {
 pub struct CheckFacts {
     /// Size of a circulant, in bits.
     pub z: usize,
-    /// Block rows.
+    /// Number of block rows.
     pub block_rows: usize,
-    /// Block columns.
+    /// Number of block columns.
     pub block_columns: usize,
-    /// Block columns by the circulants in them.
+    /// Number of block columns, by the circulants in them.
     pub column_weights: BTreeMap<usize, usize>,
-    /// Block rows by the circulants in them.
+    /// Number of block rows, by the circulants in them.
     pub row_weights: BTreeMap<usize, usize>,
-    /// Length of the shortest cycle, if it is 12 at most.
+    /// Length of the shortest cycle, if it is at most 12.
     pub girth: Option<usize>,
-    /// Classes of cycles of four, z of each.
+    /// Classes of cycles of four; each has z cycles.
     pub cycles_of_4: u64,
     /// Classes of cycles of six.
     pub cycles_of_6: u64,
-    /// Classes of small absorbing sets, as far as they were asked for.
+    /// Classes of small absorbing sets, up to the requested size.
     pub absorbing_sets: Vec<AbsorbingSets>,
 }
 
-/// How many absorbing sets there are of a kind.
+/// Number of absorbing sets of one kind.
 #[derive(Debug, Clone, Serialize)]
 pub struct AbsorbingSets {
-    /// Bits of such a set.
+    /// Number of bits of such a set.
     pub bits: usize,
-    /// Checks that it leaves open.
+    /// Number of checks that the set leaves unsatisfied.
     pub open_checks: usize,
-    /// Classes, z sets in each.
+    /// Number of classes; each has z sets.
     pub classes: u64,
 }
 
 impl CodeFacts {
-    /// Of a file, with absorbing sets of at most this many bits (0: none).
+    /// Computes the facts of a file, with absorbing sets of at most `absorbing_bits` bits (0:
+    /// none).
     pub fn new(file: &CodeFile, absorbing_bits: usize) -> Result<Self> {
         let code = file.build()?;
         let checks = match code.structure() {

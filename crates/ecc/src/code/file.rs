@@ -10,12 +10,12 @@ use base::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// Smallest unit of a host's request.
+/// Smallest unit of a host's request, in bytes.
 const SECTOR_BYTES: u32 = 512;
 /// Size of the checksum, CRC-32C.
 const CRC_BYTES: u32 = 4;
 
-/// Order of keys in a file; others go before.
+/// Order of keys in a file; other keys come first.
 const ORDER: [&str; 14] = [
     "summary",
     "cite",
@@ -33,32 +33,33 @@ const ORDER: [&str; 14] = [
     "shifts",
 ];
 
-/// A code as its file describes it.
+/// Code file: a code, the layout of its codewords, and its decoder.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CodeFile {
-    /// What it is, in one line.
+    /// Summary of the code in one line.
     pub summary: String,
     /// Keys of the bibliography.
     pub cite: Vec<String>,
-    /// Bytes of a codeword that are the user's.
+    /// User bytes of a codeword.
     pub payload_bytes: u32,
-    /// Bytes of a codeword that are the controller's own.
+    /// Metadata bytes of a codeword, which are the controller's.
     pub metadata_bytes: u32,
-    /// Bytes of the checksum over both, against words decoded to another codeword: 4, or 0: none.
+    /// Bytes of the checksum over payload and metadata, which shows words decoded to another
+    /// codeword: 4, or 0 for none.
     pub crc_bytes: u32,
-    /// The member of the family of codes and its parameters.
+    /// Member of the family of codes, and its parameters.
     pub code: Choice,
-    /// The decoder it was made for, and its parameters.
+    /// Decoder that the code was made for, and its parameters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decoder: Option<Choice>,
-    /// What its shifts were drawn from.
+    /// Recipe from which the shifts were drawn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recipe: Option<Recipe>,
-    /// What errors call the file.
+    /// Name of the file in errors.
     #[serde(skip)]
     place: String,
-    /// Whether the columns of an imported matrix had another order.
+    /// Whether columns of an imported matrix were moved.
     #[serde(skip)]
     is_reordered: bool,
 }
@@ -93,23 +94,23 @@ impl CodeFile {
         Ok(code)
     }
 
-    /// Payload, metadata and checksum.
+    /// Bytes of payload, metadata and checksum.
     fn held_bytes(&self) -> u64 {
         u64::from(self.payload_bytes) + u64::from(self.metadata_bytes) + u64::from(self.crc_bytes)
     }
 
-    /// Payload and metadata, where a checksum follows them.
+    /// Bytes of payload and metadata, if a checksum follows them.
     pub fn sealed_bytes(&self) -> Option<usize> {
         (self.crc_bytes > 0).then_some((self.payload_bytes + self.metadata_bytes) as usize)
     }
 
-    /// Bytes that a codeword takes beyond its payload.
+    /// Bytes of a codeword beyond its payload.
     pub fn parity_bytes(&self, code: &dyn Code) -> u32 {
         (code.length().div_ceil(8) as u32).saturating_sub(self.payload_bytes)
     }
 
-    /// The file of parity checks. All bytes of data are used: payload by whole sectors of 512, then
-    /// the checksum if there is room, the rest for metadata.
+    /// Makes the file of parity checks. All bytes of data are used: payload by whole sectors of
+    /// 512, then the checksum if there is room, the rest for metadata.
     pub fn of(checks: &QuasiCyclic, recipe: Option<Recipe>) -> Result<Self> {
         let mut file = Self {
             summary: String::new(),
@@ -136,8 +137,8 @@ impl CodeFile {
         Ok(file)
     }
 
-    /// The file of parity checks in another tool's text, which `place` names in errors; `z` as for
-    /// [`Form::read`]. Columns are moved where the last ones cannot be parity.
+    /// Imports parity checks in another tool's text, which `place` names in errors; `z` as for
+    /// [`Form::read`]. Columns are moved if the last ones cannot be parity.
     pub fn import(text: &str, form: Form, z: Option<usize>, place: &str) -> Result<Self> {
         let given = form.read(text, z, place)?;
         let checks = given.clone().with_parity_last();
@@ -145,7 +146,7 @@ impl CodeFile {
         Ok(Self { is_reordered: checks != given, ..file })
     }
 
-    /// Sets the layout of a codeword; omitted values stay. Refused if it does not fit.
+    /// Sets the layout of a codeword; omitted values stay. Refuses a layout that does not fit.
     pub fn hold(
         &mut self,
         payload_bytes: Option<u32>,
@@ -167,7 +168,7 @@ impl CodeFile {
         Ok(())
     }
 
-    /// The file as text, every number with where it comes from.
+    /// The file as text, with the origin of every number.
     pub fn write(&self) -> Result<String> {
         let mut text = String::new();
         let mut table = params::write(self)?;
@@ -221,7 +222,7 @@ impl CodeFile {
     }
 }
 
-/// An error of a key, within the file that `place` names.
+/// Prefixes the key of an error with the file that `place` names.
 pub(crate) fn within(mut error: Error, place: &str) -> Error {
     error.place = match (place, error.place.as_str()) {
         (place, "") => place.to_owned(),
@@ -256,8 +257,8 @@ mod tests {
         assert_eq!(again.parity_bytes(&*code), 512);
     }
 
-    /// Parity moved last, where it can be, is told in the file; where it cannot, the error says how
-    /// else.
+    /// An imported file shows that parity was moved last. Where it cannot be moved, the error names
+    /// another way.
     #[test]
     fn imports_say_what_was_moved_and_what_is_in_the_way() {
         let import = |text: &str, z| CodeFile::import(text, Form::Base, z, "x.base");
@@ -277,7 +278,7 @@ mod tests {
     }
 
     /// The (21, 11) difference-set code: Weldon, Bell Syst. Tech. J. 45 (1966). Its checks are all
-    /// rotations of one, as many as bits or, each of them twice, more; ten do not depend on others.
+    /// rotations of one: as many as bits or, each of them twice, more. Ten of them are independent.
     #[test]
     fn cyclic_codes_come_with_as_many_checks_as_bits_or_more() {
         let rotated = |i: usize| -> Vec<Circulant> {

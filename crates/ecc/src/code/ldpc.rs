@@ -1,8 +1,8 @@
 //! `ldpc`: quasi-cyclic low-density parity-check (LDPC) codes.
 //!
-//! Encoded in two steps: the sums that the data give to the checks, by rotations of sparse
-//! circulants; then the parity, by the inverse of the parity columns alone (dense circulants, so a
-//! product of polynomials for each pair of blocks). A code without circulants has z = 1.
+//! Encoding has two steps. First come the sums of the data in the checks, by rotations of sparse
+//! circulants. Then comes the parity, by the inverse of the parity columns alone (dense circulants,
+//! so a product of polynomials for each pair of blocks). A code without circulants has z = 1.
 
 use super::contract::{Build, Code, Structure};
 use crate::bits;
@@ -25,18 +25,18 @@ pub const MEMBER: Member<Build> = Member {
     build: |table| Ok(Arc::new(Ldpc::new(checks(&params::read(table, "code")?)?)?)),
 };
 
-/// Parameters of `ldpc`.
+/// Parameters of the code `ldpc`.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Params {
     /// Size of a circulant, in bits.
     z: usize,
-    /// The base matrix: for each block row the shifts of its columns, `-` for a zero block. Data
+    /// Base matrix: for each block row the shifts of its columns, `-` for a zero block. Data
     /// columns come first, parity columns last.
     shifts: Vec<String>,
 }
 
-/// The choice of this code with such parity checks.
+/// Code choice for such parity checks.
 pub fn of_checks(checks: &QuasiCyclic) -> Result<Choice> {
     let shifts = checks.rows().iter().map(|row| text::base_line(checks, row)).collect();
     let params = params::write(&Params { z: checks.z(), shifts })?;
@@ -50,29 +50,29 @@ fn checks(params: &Params) -> Result<QuasiCyclic> {
     text::base_rows(lines, params.z, "code.shifts")
 }
 
-/// A quasi-cyclic LDPC code with its encoder.
+/// Quasi-cyclic LDPC code with its encoder.
 struct Ldpc {
     checks: QuasiCyclic,
-    /// Data bits.
+    /// Number of data bits of a codeword.
     dimension: usize,
     parity: Parity,
 }
 
-/// Advice where circulants are in the way.
+/// Advice for matrices whose circulants do not fit.
 const BIT_BY_BIT: &str = "`nandlab code import --z 1` reads the matrix bit by bit (a base matrix \
                           then gives its z in the first line)";
 
-/// How the sums of the checks become parity.
+/// Method to compute parity from the sums of the checks.
 enum Parity {
-    /// By the inverse of the parity columns.
+    /// Product with the inverse of the parity columns.
     Circulants(CirculantInverse),
-    /// Bit by bit, for any other matrix: it may have as many rows as columns, or more, if enough of
-    /// them depend on each other.
+    /// Parity bit by bit, for any other matrix: it may have as many rows as columns, or more, if
+    /// enough of them are dependent.
     Bits(ParitySums),
 }
 
 impl Ldpc {
-    /// The code of `checks`, whose last bits, as many as there are independent checks, are parity.
+    /// Builds the code of `checks`. Its last bits, one for each independent check, are parity.
     fn new(checks: QuasiCyclic) -> Result<Self> {
         let (rows, columns, z) = (checks.rows().len(), checks.columns(), checks.z());
         let refuse = |problem: String, expected: String| {
@@ -169,7 +169,7 @@ mod tests {
         Ldpc::new(recipe.follow("recipe").unwrap()).unwrap()
     }
 
-    /// Data of a small code, in the word that encoding gives.
+    /// Codeword of a small code with these data.
     fn encoded(code: &Ldpc, data: u64) -> Vec<u64> {
         let mut word = vec![u64::MAX; bits::words(code.length())];
         word[0] = u64::MAX << code.dimension() | data;
@@ -180,7 +180,7 @@ mod tests {
         word
     }
 
-    /// Every word of small codes: those that encoding gives are all that the checks allow.
+    /// Encoding gives all words of small codes that the checks allow.
     #[test]
     fn small_codes_are_whole() {
         for (z, rows, columns, weight) in
@@ -225,7 +225,7 @@ mod tests {
         }
     }
 
-    /// Dependent checks cost no data, and parity is moved last where it stood elsewhere.
+    /// Dependent checks cost no data, and parity is moved last where it was elsewhere.
     #[test]
     fn any_matrix_encodes_with_z_1() {
         let text = "7 4\n4 4\n2 2 4 1 1 3 3\n4 4 4 4\n1 4\n2 4\n1 2 4 3\n3\n1\n2 3 4\n1 2 3\n\
@@ -258,8 +258,8 @@ mod tests {
          25 - 8 - 23 18 - 14 9 - - - - - - - - - - - - - 0 0
          3 - - - 16 - - 2 25 5 - - 1 - - - - - - - - - - 0";
 
-    /// A code of a standard, encoded as its shape is made for: all checks added up give the first
-    /// block of parity, and each check the next one.
+    /// A code of a standard agrees with the encoding that its shape suggests: the sum of all checks
+    /// gives the first block of parity, and each check the next one.
     #[test]
     fn a_standard_code_encodes_as_the_standard_says() {
         const Z: usize = 27;

@@ -15,5 +15,5 @@ pub use ldpc::of_checks;
 
 use base::family::Member;
 
-/// Every kind of code.
+/// Roster of all kinds of codes.
 pub const ROSTER: &[Member<Build>] = &[ldpc::MEMBER, bch::MEMBER];

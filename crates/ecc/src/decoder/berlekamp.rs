@@ -1,9 +1,10 @@
 //! `berlekamp`: algebraic decoding of BCH codes: syndromes, key equation, roots.
 //!
 //! Berlekamp, *Algebraic Coding Theory* (1968); the key equation without inversions after Burton,
-//! IEEE Trans. Inf. Theory 17 (1971). A word is given up when its locator has more than t errors,
-//! fewer roots than its degree, or roots in front of the shortened word. What is corrected is a
-//! codeword at a distance of at most t: the wrong one only where more than t errors led there.
+//! IEEE Trans. Inf. Theory 17 (1971). A word is given up if its locator has more than t errors,
+//! fewer roots than its degree, or roots in front of the shortened word. A corrected word is a
+//! codeword at a distance of at most t. It is the wrong one only if the read had more than t
+//! errors.
 
 use super::contract::{Constructor, Decoded, Decoder, Received, Status, as_given};
 use crate::bch::key_equation::KeyEquation;
@@ -30,7 +31,7 @@ pub const MEMBER: Member<Constructor> = Member {
     },
 };
 
-/// The decoder, with room for everything that it works on.
+/// Decoder with memory for all its steps.
 struct Berlekamp {
     code: Bch,
     length: usize,
@@ -56,13 +57,13 @@ impl Berlekamp {
         }
     }
 
-    /// Whether `word` is a codeword; leaves its remainder behind.
+    /// Whether `word` is a codeword; keeps its remainder.
     fn is_codeword(&mut self, word: &[u64]) -> bool {
         let remainder = self.code.remainder_of(word, &mut self.remainder);
         remainder.iter().all(|&word| word == 0)
     }
 
-    /// Finds the wrong bits from the remainder; returns whether they are correctable.
+    /// Finds the wrong bits from the remainder. Returns whether they are correctable.
     fn locate(&mut self) -> bool {
         self.found.clear();
         let syndromes = self.syndromes.of(&self.remainder[..self.code.remainder().words()]);
@@ -84,7 +85,7 @@ impl Berlekamp {
         true
     }
 
-    /// Corrects `word`, which has errors; false, and the word as it was, where it cannot.
+    /// Corrects `word`, which has errors. Returns false, and leaves the word, if it cannot.
     fn correct(&mut self, word: &mut [u64]) -> bool {
         if !self.locate() {
             return false;
@@ -125,7 +126,7 @@ mod tests {
     use base::rng::Rng;
     use base::vectors::Vectors;
 
-    /// Tables and 64-bit words give what the machine's best instructions give, also where words
+    /// Tables and 64-bit words agree with the machine's best instructions, also for words that
     /// cannot be corrected.
     #[test]
     fn portable_and_fast_decoders_agree() {

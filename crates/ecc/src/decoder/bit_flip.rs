@@ -1,10 +1,10 @@
 //! `bit_flip`: gradient-descent bit flipping, for words with few errors.
 //!
-//! Wadayama, Nakamura, Yagita, Funahashi, Usami and Takumi, IEEE Trans. Commun. 58 (2010): a bit
-//! is flipped when enough of its checks are broken; a bit that was flipped already goes back more
-//! easily. Here block columns go one after the other and see the flips before them; counts are
-//! bit-sliced, 64 bits at once. At first all checks of a bit must be broken, or all but one while
-//! few checks are broken in all. After an iteration without a flip one check less is enough, until
+//! Wadayama, Nakamura, Yagita, Funahashi, Usami and Takumi, IEEE Trans. Commun. 58 (2010): a bit is
+//! flipped when enough of its checks fail; a bit that was flipped already goes back more easily.
+//! Here block columns are processed in order and see the flips before them; counts are bit-sliced,
+//! 64 bits at once. At first all checks of a bit must fail, or all but one while few checks fail in
+//! all. After an iteration without a flip one check less is enough, until the next flip.
 //! the next flip.
 
 use super::contract::{MOST_ITERATIONS, as_given, ranged};
@@ -42,7 +42,7 @@ pub const MEMBER: Member<Constructor> = Member {
     },
 };
 
-/// Parameters of `bit_flip`.
+/// Parameters of the decoder `bit_flip`.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 struct Params {
@@ -71,22 +71,22 @@ impl Decoder for BitFlip {
     }
 }
 
-/// Checks of a bit that are counted, at most: four bits hold them, and whether it was changed.
+/// Most checks of a bit: four bits hold their count, together with whether the bit was flipped.
 const MOST_WEIGHT: usize = 14;
 
-/// The memory of bit flipping.
+/// Bit flipping: its code and memory.
 struct Flipping {
     z: usize,
     columns: usize,
     syndrome: Syndrome,
-    /// Bits that are not what was read, a block from a `u64` on.
+    /// Bits that differ from the read; each block begins on a new `u64`.
     changed: Vec<u64>,
 }
 
-/// Checks less than all of them that are enough, at most.
+/// Most checks that may hold when a bit is flipped.
 const MOST_SLACK: usize = 2;
-/// Where less than one check in so many is broken, a right bit is hardly ever in all but one broken
-/// ones.
+/// Fraction of failed checks, as 1 / `FEW`, below which a right bit hardly ever has all but one of
+/// its checks failed.
 const FEW: usize = 32;
 
 impl Flipping {
@@ -99,12 +99,12 @@ impl Flipping {
         }
     }
 
-    /// Checks that a bit is in, at most.
+    /// Largest number of checks of a bit.
     fn largest_weight(&self) -> usize {
         (0..self.columns).map(|column| self.syndrome.weight(column)).max().unwrap_or(0)
     }
 
-    /// Flips bits of `word` for at most this many iterations; returns their number, and whether it
+    /// Flips bits of `word` for at most `most` iterations. Returns their number, and whether `word`
     /// is a codeword.
     fn run(&mut self, word: &mut [u64], most: u32) -> (u32, bool) {
         #[cfg(target_arch = "x86_64")]
@@ -150,7 +150,7 @@ impl Flipping {
         (most, false)
     }
 
-    /// Every block column once, N `u64`s at a time: how many bits were flipped.
+    /// Processes every block column once, N `u64`s at a time. Returns the number of flips.
     #[inline(always)]
     fn sweep<const N: usize>(&mut self, word: &mut [u64], slack: usize) -> usize {
         let (z, words) = (self.z, bits::words(self.z));

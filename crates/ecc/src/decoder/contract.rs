@@ -1,4 +1,4 @@
-//! The contract of a decoder: from a read to a codeword or a failure.
+//! Contract of a decoder: from a read to a codeword or a failure.
 
 use crate::code::Code;
 use base::family;
@@ -8,40 +8,40 @@ use schemars::JsonSchema;
 use serde::{Serialize, de::DeserializeOwned};
 use std::sync::Arc;
 
-/// Builds a decoder of a code from its checked parameters; refuses codes of a structure that it
-/// was not made for.
+/// Constructor of a decoder for a code, from its checked parameters. Refuses codes of a structure
+/// that the decoder was not made for.
 pub type Build = fn(&Arc<dyn Code>, &Table) -> Result<Box<dyn Decoder>>;
 
-/// How a decoder is made.
+/// Constructor of a decoder, with its defaults.
 pub struct Constructor {
-    /// Adds to parameters that were given those whose default depends on the code.
+    /// Adds parameters that are not given and whose default depends on the code.
     pub complete: fn(&dyn Code, &mut Table),
-    /// Builds it.
+    /// Builds the decoder of a code.
     pub build: Build,
 }
 
-/// Nothing to add: the `complete` of decoders whose defaults are the same for every code.
+/// Adds nothing: the `complete` of decoders whose defaults are the same for every code.
 pub(crate) fn as_given(_: &dyn Code, _: &mut Table) {}
 
 /// Most regions of a soft read.
 pub const MOST_REGIONS: usize = 16;
 
-/// What is known of the bits of a codeword. A log-likelihood ratio is ln(P(0) / P(1)), in nats:
+/// Read of a codeword, as decoders take it. A log-likelihood ratio is ln(P(0) / P(1)), in nats:
 /// positive for a 0.
 #[derive(Clone, Copy)]
 pub enum Received<'a> {
-    /// One read.
+    /// Hard read, one bit for each cell.
     Hard {
-        /// The bits, packed.
+        /// Bits of the read, packed.
         bits: &'a [u64],
-        /// Size of the log-likelihood ratio of every bit: ln((1 - p) / p) at bit error rate p.
+        /// Magnitude of the log-likelihood ratio of every bit: ln((1 - p) / p) at bit error rate p.
         llr: f64,
     },
-    /// Several reads at references side by side.
+    /// Soft read: several reads at references side by side.
     Soft {
-        /// For each bit, the region between references in which its cell was found.
+        /// Region between references in which each bit's cell was found.
         regions: &'a [u8],
-        /// The log-likelihood ratio of each region, of which there are at most [`MOST_REGIONS`].
+        /// Log-likelihood ratio of each region, of which there are at most [`MOST_REGIONS`].
         llr: &'a [f64],
     },
 }
@@ -63,30 +63,30 @@ impl Received<'_> {
     }
 }
 
-/// How a decode ended.
+/// Success or failure of a decode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Status {
-    /// The word is a codeword (whether it is the right one, only who wrote it knows).
+    /// The word is a codeword, maybe not the one that was written.
     Corrected,
     /// No codeword was found; the word is the decoder's last guess.
     Failed,
 }
 
-/// The outcome of a decode.
+/// Outcome of decoding one word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Decoded {
-    /// How it ended.
+    /// Whether a codeword was found.
     pub status: Status,
-    /// Iterations: 0 where the hard decisions were a codeword already; 1 for every decode of an
-    /// algebraic decoder beyond that.
+    /// Number of iterations: 0 if the hard decisions were a codeword already. An algebraic decoder
+    /// counts 1 for every other decode.
     pub iterations: u32,
 }
 
-/// Finds the codeword that was written.
+/// Decoder: finds the codeword that was written.
 ///
-/// Promises: no allocation in a decode; `Corrected` only with a codeword in `word`; a word without
-/// errors comes back at once with 0 iterations; the same input gives the same outcome, independent
-/// of earlier decodes and of the instructions of the machine.
+/// Promises: a decode allocates nothing. `Corrected` comes only with a codeword in `word`. A word
+/// without errors comes back at once with 0 iterations. The same input gives the same outcome,
+/// independent of earlier decodes and of the instructions of the machine.
 pub trait Decoder: Send {
     /// Decodes into `word` (packed, `length` bits; its content on entry does not matter).
     fn decode(&mut self, received: Received<'_>, word: &mut [u64]) -> Decoded;
@@ -96,8 +96,8 @@ pub trait Decoder: Send {
 /// iterations count.
 pub(crate) const MOST_ITERATIONS: u32 = 10_000;
 
-/// Reads `P` strictly, every number within the range that its schema says, and writes it back
-/// complete: the `check` of a decoder.
+/// Reads `P` strictly, every number within the range of its schema, and writes it back complete:
+/// the `check` of a decoder.
 pub(crate) fn ranged<P>(table: &Table, place: &str) -> Result<Table>
 where
     P: DeserializeOwned + Serialize + JsonSchema,

@@ -1,7 +1,7 @@
 //! `min_sum`: layered decoding over int8 messages, one word at a time.
 //!
-//! Of hard reads normalised min-sum: Chen and Fossorier, IEEE Commun. Lett. 6 (2002). Of soft reads
-//! the sum-product rule in tables: Gallager, IRE Trans. Inf. Theory 8 (1962). Layers: Hocevar, SiPS
+//! Hard reads: normalised min-sum (Chen and Fossorier, IEEE Commun. Lett. 6, 2002). Soft reads: the
+//! sum-product rule in tables (Gallager, IRE Trans. Inf. Theory 8, 1962). Layers: Hocevar, SiPS
 //! 2004.
 
 use super::contract::{MOST_ITERATIONS, ranged};
@@ -37,7 +37,7 @@ pub const MEMBER: Member<Constructor> = Member {
     },
 };
 
-/// Parameters of `min_sum`.
+/// Parameters of the decoder `min_sum`.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 struct Params {
@@ -48,7 +48,8 @@ struct Params {
     /// 1/32.
     #[schemars(range(min = 1, max = 32))]
     factor: u8,
-    /// The same factor if the second least is close, in 1/32.
+    /// Hard reads: factor on the least magnitude that a check sends if the second least is close,
+    /// in 1/32.
     #[schemars(range(min = 1, max = 32))]
     close_factor: u8,
     /// Largest distance of the two magnitudes that counts as close.
@@ -69,8 +70,8 @@ struct Params {
     /// Largest magnitude of the bits of a soft read.
     #[schemars(range(min = 1, max = 127))]
     soft_llr: u8,
-    /// Soft reads: what a check doubts beyond its bits where one is in doubt, in the measure
-    /// -ln tanh(x / 2) of a ratio x.
+    /// Soft reads: further doubt of a check if any of its bits is in doubt, in the measure -ln
+    /// tanh(x / 2) of a ratio x.
     #[schemars(range(min = 0.0, max = 1.0))]
     soft_doubt: f64,
     /// Soft reads: largest magnitude that a check sends. With four checks a bit, `soft_llr` plus
@@ -110,12 +111,13 @@ impl Default for Params {
     }
 }
 
-/// Where a bit has few checks, two wrong ones must outweigh what was read, or words keep a few
-/// wrong bits however often they are decoded: measured in docs/decisions/ecc.md.
+/// Most checks of a bit that count as few. Two wrong ones of these must outweigh the read of the
+/// bit, or words keep a few wrong bits however often they are decoded: measured in
+/// docs/decisions/ecc.md.
 const FEW_CHECKS: usize = 3;
 const FEW_CHECKS_HARD_LLR: u8 = 12;
 
-/// `hard_llr` of a code whose data bits have few checks, if none was given.
+/// Sets `hard_llr`, if it is not given, for a code whose data bits have few checks.
 fn by_weight(code: &dyn Code, params: &mut Table) {
     let Structure::QuasiCyclic(checks) = code.structure() else { return };
     let data_columns = code.dimension().div_ceil(checks.z());
@@ -125,7 +127,7 @@ fn by_weight(code: &dyn Code, params: &mut Table) {
     }
 }
 
-/// The widest vectors of the machine with at most this many bits that a circulant fills.
+/// Widest vectors of the machine with at most `bits` bits that a circulant fills.
 fn vectors(z: usize, bits: u32) -> Vectors {
     let is_wanted = |&vectors: &Vectors| match vectors {
         Vectors::Portable => true,
@@ -135,7 +137,7 @@ fn vectors(z: usize, bits: u32) -> Vectors {
     Vectors::here().filter(is_wanted).last().unwrap_or(Vectors::Portable)
 }
 
-/// The form for such vectors, which the machine has.
+/// Layered decoder for such vectors, which the machine must have.
 fn form(checks: &QuasiCyclic, vectors: Vectors) -> Box<dyn Form> {
     match vectors {
         #[cfg(target_arch = "x86_64")]
@@ -150,10 +152,10 @@ fn form(checks: &QuasiCyclic, vectors: Vectors) -> Box<dyn Form> {
 struct MinSum {
     form: Box<dyn Form>,
     params: Params,
-    /// What checks send of hard reads, first and in the second chance; the first also in that of
-    /// soft reads.
+    /// Shares for hard reads, in the first and in the second attempt. The first ones also serve in
+    /// the second attempt of soft reads.
     shares: [Shares; 2],
-    /// What they send of soft reads.
+    /// Sum-product tables for soft reads.
     doubts: Doubts,
 }
 
@@ -169,7 +171,7 @@ impl MinSum {
         Self { form, params, shares, doubts }
     }
 
-    /// The values of the regions of a soft read.
+    /// Quantised values of the regions of a soft read.
     fn quantised(&self, llr: &[f64]) -> [i8; 16] {
         let mut values = [0; 16];
         let most = f64::from(self.params.soft_llr);
@@ -237,7 +239,8 @@ mod tests {
         (member.build)(rber, levels, &(member.check)(&Table::new(), "channel").unwrap()).unwrap()
     }
 
-    /// Decodes the same words with all `forms`; how many failed and how many were corrected.
+    /// Decodes the same words with all `forms`. Returns how many failed and how many were
+    /// corrected.
     fn same(code: &dyn Code, forms: &[Vectors], rng: &mut Rng) -> [u32; 2] {
         let checks = code.structure().quasi_cyclic("min_sum").unwrap();
         let decoder = |&vectors| MinSum::new(form(checks, vectors), Params::default());
@@ -262,8 +265,8 @@ mod tests {
         counts
     }
 
-    /// Portable, AVX2 and AVX-512 give the same bit for bit, where words fail too. The test says
-    /// which of them this machine has, and so which were compared.
+    /// Portable, AVX2 and AVX-512 forms agree bit for bit, also on words that fail. The output
+    /// names the forms of this machine, which were compared.
     #[test]
     fn every_width_of_vectors_gives_the_same() {
         let mut rng = Rng::stream(5, "decoders");
@@ -295,7 +298,7 @@ mod tests {
         }
     }
 
-    /// Each width is a form of its own, and none is taken that the machine lacks.
+    /// Each width has its own form, and no form is chosen that the machine lacks.
     #[test]
     fn vectors_are_as_wide_as_allowed() {
         let found = [0, 256, 512].map(|bits| vectors(64, bits));

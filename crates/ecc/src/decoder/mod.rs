@@ -1,6 +1,6 @@
 //! Decoders: from a read with errors back to the codeword. A family; its roster is here.
 //!
-//! Hard bits or soft regions of a read come in, a codeword or a failure goes out.
+//! In: hard bits or soft regions of a read. Out: a codeword or a failure.
 
 mod berlekamp;
 mod bit_flip;
@@ -14,7 +14,7 @@ use crate::code::Code;
 use base::Result;
 use base::family::{Choice, Member, find};
 
-/// Every decoder.
+/// Roster of all decoders.
 pub const ROSTER: &[Member<Constructor>] =
     &[min_sum::MEMBER, bit_flip::MEMBER, sum_product::MEMBER, berlekamp::MEMBER];
 

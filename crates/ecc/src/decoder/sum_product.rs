@@ -1,9 +1,9 @@
 //! `sum_product`: layered belief propagation with exact check sums in f64, the reference.
 //!
-//! Kschischang, Frey and Loeliger, IEEE Trans. Inf. Theory 47 (2001); layers: Hocevar, SiPS 2004.
-//! A check's message m has tanh(m / 2) = the product of the others' tanh(q / 2). Each factor is
-//! kept as its difference from 1, which is 2 / (e^q + 1). Such differences combine as a + b - a b,
-//! which stays exact however sure the bits are.
+//! Kschischang, Frey and Loeliger, IEEE Trans. Inf. Theory 47 (2001); layers: Hocevar, SiPS 2004. A
+//! check's message m has tanh(m / 2) = the product of the others' tanh(q / 2). Each factor is
+//! stored as its difference from 1, which is 2 / (e^q + 1). Such differences combine as a + b - a
+//! b, which stays exact however sure the bits are.
 
 use super::contract::{MOST_ITERATIONS, as_given, ranged};
 use super::{Constructor, Decoded, Decoder, Received, Status};
@@ -30,7 +30,7 @@ pub const MEMBER: Member<Constructor> = Member {
     },
 };
 
-/// Parameters of `sum_product`.
+/// Parameters of the decoder `sum_product`.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 struct Params {
@@ -48,12 +48,12 @@ impl Default for Params {
 /// Largest ratio in nats: its exponential is still finite.
 const MOST: f64 = 600.0;
 
-/// What tanh(|ratio| / 2) lacks of 1.
+/// Difference of tanh(|ratio| / 2) from 1.
 fn lack(ratio: f64) -> f64 {
     2.0 / (libm::exp(ratio.abs().min(MOST)) + 1.0)
 }
 
-/// What the product of two factors lacks of 1.
+/// Difference from 1 of a product of two factors, from theirs.
 fn both(a: f64, b: f64) -> f64 {
     a + b * (1.0 - a)
 }
@@ -64,9 +64,10 @@ struct SumProduct {
     syndrome: Syndrome,
     /// Ratios of the bits, in nats.
     values: Vec<f64>,
-    /// Messages of the checks, a circulant after the other.
+    /// Messages of the checks, circulant by circulant.
     messages: Vec<f64>,
-    /// One check's bits: where they are, what they say, what they lack, and what all before lack.
+    /// Bits of one check: index, ratio, difference from 1, and that of the product of all bits
+    /// before.
     asked: Vec<(usize, f64, f64, f64)>,
 }
 
@@ -84,7 +85,7 @@ impl SumProduct {
         }
     }
 
-    /// Every check once.
+    /// Processes every check once.
     fn iterate(&mut self) {
         let z = self.checks.z();
         let mut messages = self.messages.as_mut_slice();

@@ -1,9 +1,9 @@
-//! One point of an error-rate curve: random codewords through a channel and a decoder, counted.
+//! Point of an error-rate curve: random codewords through a channel and a decoder, counted.
 //!
 //! Frames come in numbered batches. Each batch has a separate stream of random numbers, made from
-//! seed, channel and number, and batches are counted in their order until the goal is reached. So
-//! the counts are the same for any number of threads, and a measurement that goes on later ends as
-//! one that never stopped. Two decoders of one code see the same words with the same errors at one
+//! seed, channel and number, and batches are counted in order until the goal is reached. So the
+//! counts are the same for any number of threads, and a resumed measurement ends as an
+//! uninterrupted one. Two decoders of one code get the same words with the same errors at one
 //! point, so they can be compared frame by frame. Two codes cannot: each takes other parts of the
 //! one stream that gives data and errors.
 
@@ -21,13 +21,13 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
 use std::time::Duration;
 
-/// Frames of a batch.
+/// Number of frames of a batch.
 pub const BATCH_FRAMES: u64 = 100;
 
 /// Longest time between two reports of progress.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
 
-/// A point of a curve: the channel between encoder and decoder, and the seed.
+/// Point of a curve: the channel between encoder and decoder, and the seed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Point {
     /// Member of the family of channels with its parameters.
@@ -47,8 +47,8 @@ impl Point {
         (member.build)(self.rber, self.levels, &self.channel.params)
     }
 
-    /// Hash of everything that counts depend on: of the words sent, too, where they hold a
-    /// checksum. The channel must be complete.
+    /// Hash of everything that counts depend on, including the checksum's place if the words hold
+    /// one. The channel must be complete.
     pub fn hash(&self, codec: &Codec) -> Result<String> {
         let hash = codec.hash()?;
         match codec.sealed_bytes() {
@@ -57,28 +57,28 @@ impl Point {
         }
     }
 
-    /// Name of the stream of batch `batch`.
+    /// Name of the random stream of batch `batch`.
     fn stream(&self, batch: u64) -> Result<String> {
         let without_seed = (&self.channel, self.rber, self.levels);
         Ok(format!("ecc {} batch {batch}", content_hash(&without_seed)?))
     }
 }
 
-/// What was counted at a point.
+/// Counts of frames and errors at a point.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Counts {
-    /// Codewords sent; whole batches.
+    /// Number of codewords sent, in whole batches.
     pub frames: u64,
-    /// Codewords that the decoder gave up or got wrong.
+    /// Number of codewords that the decoder gave up or got wrong.
     pub frame_errors: u64,
-    /// Of these, how many the decoder took for right.
+    /// Number of wrong codewords that the decoder took for right.
     pub undetected: u64,
-    /// Data bits wrong after decoding, in all frames.
+    /// Number of wrong data bits after decoding, in all frames.
     pub bit_errors: u64,
-    /// Hard decisions of all bits that were wrong before it.
+    /// Number of wrong hard decisions before decoding, over all bits.
     pub raw_bit_errors: u64,
-    /// Frames by the iterations that they took, from 0.
+    /// Number of frames by their iterations, from 0.
     pub iterations: Vec<u64>,
 }
 
@@ -96,7 +96,7 @@ impl Counts {
         self.iterations.iter_mut().zip(&other.iterations).for_each(|(sum, count)| *sum += count);
     }
 
-    /// Iterations of a frame in the mean.
+    /// Mean number of iterations of a frame.
     pub fn mean_iterations(&self) -> f64 {
         let sum: u64 = self.iterations.iter().enumerate().map(|(i, n)| i as u64 * n).sum();
         sum as f64 / self.frames.max(1) as f64
@@ -111,12 +111,12 @@ impl Counts {
     }
 }
 
-/// When a point is done: after the first batch with enough frame errors, or enough frames.
+/// End of a measurement: after the first batch with enough frame errors, or enough frames.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Goal {
-    /// Frame errors that are enough.
+    /// Number of frame errors that are enough.
     pub errors: u64,
-    /// Frames that are enough.
+    /// Number of frames that are enough.
     pub max_frames: u64,
 }
 
@@ -127,8 +127,8 @@ impl Goal {
     }
 }
 
-/// Measures a point until `goal`, continuing after the batches in `known`. `watch` sees the counts
-/// at intervals and ends the measurement by returning false; the counts that it saw last are
+/// Measures a point until `goal`, continuing after the batches in `known`. `watch` gets the counts
+/// at intervals and ends the measurement by returning false; then the last counts it got are
 /// returned.
 pub fn measure(
     codec: &Codec,
@@ -195,7 +195,7 @@ pub fn measure(
     Ok(counts)
 }
 
-/// What the threads of a measurement share.
+/// Work shared by the threads of a measurement.
 struct Work<'a> {
     codec: &'a Codec,
     point: &'a Point,
@@ -205,7 +205,7 @@ struct Work<'a> {
 }
 
 impl Work<'_> {
-    /// Measures batches until it must stop.
+    /// Measures batches until `stop` is set.
     fn run(&self, sender: &SyncSender<Result<(u64, Counts)>>) {
         let mut bench = match Bench::new(self.codec) {
             Ok(bench) => bench,
@@ -225,7 +225,7 @@ impl Work<'_> {
         }
     }
 
-    /// One batch; none if it had to stop in the middle.
+    /// Measures one batch; `None` if it was stopped in the middle.
     fn batch(&self, bench: &mut Bench, number: u64) -> Result<Option<Counts>> {
         let mut rng = Rng::stream(self.point.seed, &self.point.stream(number)?);
         let mut counts = Counts::default();
@@ -239,7 +239,7 @@ impl Work<'_> {
     }
 }
 
-/// Room for one frame at a time.
+/// Decoder and buffers for one frame at a time.
 struct Bench {
     decoder: Box<dyn Decoder>,
     sent: Vec<u64>,
@@ -258,7 +258,7 @@ impl Bench {
         })
     }
 
-    /// Random data, encoded, sent, decoded, compared.
+    /// Encodes random data, sends, decodes and counts them.
     fn frame(&mut self, codec: &Codec, channel: &dyn Channel, rng: &mut Rng, counts: &mut Counts) {
         let code = codec.code();
         random_codeword(codec, rng, &mut self.sent);
@@ -299,7 +299,7 @@ pub(crate) fn random_codeword(codec: &Codec, rng: &mut Rng, word: &mut [u64]) {
     codec.write(word);
 }
 
-/// Of the first `data` bits, how many differ.
+/// Number of wrong bits among the first `data` bits.
 fn data_errors(a: &[u64], b: &[u64], data: usize) -> u64 {
     let (whole, rest) = (data / 64, data % 64);
     let mut count = bits::distance(&a[..whole], &b[..whole]) as u64;

@@ -1,8 +1,8 @@
-//! A profile: failure rates and iterations of a code and its decoder, by bit error rate and soft
+//! Profile: failure rates and iterations of a code and its decoder, by bit error rate and soft
 //! levels, as measured by [`crate::lab::survey`].
 //!
-//! Counts are kept. The file also shows the interval of each failure rate, which follows from the
-//! counts: it is computed on writing and checked against them on reading.
+//! The profile holds counts. The file also shows the interval of each failure rate: it is computed
+//! from the counts on writing, and compared with them on reading.
 
 use crate::code::file::within;
 use crate::codec::Codec;
@@ -12,10 +12,10 @@ use base::{Error, Result, params};
 use serde::{Deserialize, Serialize};
 use std::fmt::Write;
 
-/// What was measured of a code and its decoder; the file `params/codes/NAME.profile.toml`.
+/// Measured profile of a code and its decoder, as in the file `params/codes/NAME.profile.toml`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Profile {
-    /// What it is, in one line.
+    /// Summary of the measurement in one line.
     pub summary: String,
     /// Keys of the bibliography.
     pub cite: Vec<String>,
@@ -23,32 +23,32 @@ pub struct Profile {
     pub code: String,
     /// Name of the decoder.
     pub decoder: String,
-    /// [`Codec::hash`] of both.
+    /// Hash [`Codec::hash`] of code and decoder.
     pub hash: String,
     /// Name of the channel.
     pub channel: String,
     /// Seed of data and errors.
     pub seed: u64,
-    /// Version and command.
+    /// Version and command of the measurement.
     pub measured_with: String,
-    /// By rising extra references.
+    /// Levels by rising number of extra references.
     pub level: Vec<Level>,
 }
 
 /// Measured rates with one number of extra references.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Level {
-    /// References beyond the first on a boundary: 0, 2, 4 or 6.
+    /// Number of references beyond the first on a boundary: 0, 2, 4 or 6.
     pub levels: u8,
     /// Raw bit error rates of a hard read, rising.
     pub rber: Vec<f64>,
-    /// Codewords decoded at each.
+    /// Number of codewords decoded at each rate.
     pub frames: Vec<u64>,
-    /// Of these, how many were given up or wrong.
+    /// Number of codewords given up or wrong, at each rate.
     pub errors: Vec<u64>,
-    /// Of these, how many the decoder took for right.
+    /// Number of wrong codewords that the decoder took for right, at each rate.
     pub undetected: Vec<u64>,
-    /// Of the frames of each rate, how many took 0, 1, 2 ... iterations.
+    /// Number of frames that took 0, 1, 2 ... iterations, at each rate.
     pub iterations: Vec<Vec<u64>>,
 }
 
@@ -65,7 +65,7 @@ impl Level {
         }
     }
 
-    /// Puts the counts of a rate in its place, those of before aside.
+    /// Inserts the counts of a rate, or replaces its earlier counts.
     pub fn put(&mut self, rber: f64, counts: &Counts) {
         let at = self.place(rber).unwrap_or_else(|at| {
             self.rber.insert(at, rber);
@@ -85,7 +85,7 @@ impl Level {
         self.rber.binary_search_by(|known| known.total_cmp(&rber))
     }
 
-    /// Both ends of Clopper and Pearson's interval of 95 % for the failure rate, at each rate.
+    /// Ends of Clopper and Pearson's interval of 95 % for the failure rate, at each rate.
     pub fn intervals(&self) -> [Vec<f64>; 2] {
         let counts = self.errors.iter().zip(&self.frames);
         let ends = counts.map(|(&errors, &frames)| clopper_pearson(errors, frames, 0.95));
@@ -143,13 +143,13 @@ impl Level {
     }
 }
 
-/// What a file says besides its counts.
+/// Values of a file that follow from its counts.
 #[derive(Deserialize)]
 struct Derived {
     level: Vec<Intervals>,
 }
 
-/// Those of a level; left out, they follow from the counts.
+/// Intervals of a level; left out, they follow from the counts.
 #[derive(Deserialize)]
 struct Intervals {
     fer_low: Option<Vec<f64>>,
@@ -157,7 +157,7 @@ struct Intervals {
 }
 
 impl Intervals {
-    /// Refuses those of other counts.
+    /// Refuses intervals that do not follow from the counts.
     fn check(&self, level: &Level) -> Result<()> {
         let own = level.intervals();
         for (key, given, own) in
@@ -189,7 +189,7 @@ impl Intervals {
 }
 
 impl Profile {
-    /// Of the code called `name`, measured by `command`; without any level yet.
+    /// Creates a profile without levels, of the code called `name`, measured by `command`.
     pub fn new(codec: &Codec, name: &str, channel: &str, seed: u64, command: &str) -> Result<Self> {
         let decoder = codec.decoder_choice().name.clone();
         let version = env!("CARGO_PKG_VERSION");
@@ -206,7 +206,7 @@ impl Profile {
         })
     }
 
-    /// Reads a file, which `place` names in errors; refuses columns that do not fit each other, and
+    /// Reads a file, which `place` names in errors. Refuses columns that do not fit each other, and
     /// intervals that do not fit their counts.
     pub fn read(text: &str, place: &str) -> Result<Self> {
         let table = params::parse(text, place)?;
@@ -233,7 +233,7 @@ impl Profile {
         Ok(profile)
     }
 
-    /// The file, with a comment to every number.
+    /// The file as text, with a comment to every number.
     pub fn write(&self) -> String {
         let mut text = String::new();
         // Writing to a string does not fail.
@@ -276,12 +276,12 @@ impl Profile {
     }
 }
 
-/// To four digits.
+/// Rounds a value to four digits.
 pub(crate) fn rounded(value: f64) -> f64 {
     format!("{value:.3e}").parse().unwrap_or(value)
 }
 
-/// An array, eight values to a line.
+/// Writes an array, eight values to a line.
 fn column<T: std::fmt::Debug>(
     out: &mut String,
     key: &str,
@@ -357,7 +357,8 @@ mod tests {
         }
     }
 
-    /// They are those of the counts, with as many digits as one likes, or are not there.
+    /// Intervals of a file must follow from the counts, with any number of digits; they may be left
+    /// out.
     #[test]
     fn intervals_belong_to_their_counts() {
         let counts = |frames, frame_errors| Counts {

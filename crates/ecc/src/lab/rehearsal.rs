@@ -11,7 +11,7 @@ use base::rng::Rng;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Codewords of one point, as sent and as read.
+/// Codewords of one point, sent and read in advance.
 pub struct Rehearsal {
     codec: Arc<Codec>,
     decoder: Box<dyn Decoder>,
@@ -21,7 +21,7 @@ pub struct Rehearsal {
 }
 
 impl Rehearsal {
-    /// Makes `frames` codewords of `point`.
+    /// Draws `frames` codewords of `point` and their reads.
     pub fn new(codec: Arc<Codec>, point: &Point, frames: usize) -> Result<Self> {
         let channel = point.clone().channel()?;
         let mut rng = Rng::stream(point.seed, "ecc speed");
@@ -40,13 +40,12 @@ impl Rehearsal {
         Ok(Self { codec, decoder, sent, readings, decoded: vec![0; words] })
     }
 
-    /// How many there are.
+    /// Number of codewords that were drawn.
     pub fn frames(&self) -> usize {
         self.sent.len()
     }
 
-    /// Decodes some of them once; what comes of it is told by [`Self::count`]. Returns the sum of
-    /// their iterations.
+    /// Decodes the codewords `frames` once and returns the sum of their iterations, uncounted.
     pub fn decode(&mut self, frames: Range<usize>) -> u64 {
         let decode = |reading: &Reading| -> Decoded {
             self.decoder.decode(reading.received(), &mut self.decoded)
@@ -54,12 +53,12 @@ impl Rehearsal {
         self.readings[frames].iter().map(decode).map(|decoded| u64::from(decoded.iterations)).sum()
     }
 
-    /// Encodes the data of some codewords once more.
+    /// Encodes the data of the codewords `frames` once more.
     pub fn encode(&mut self, frames: Range<usize>) {
         self.sent[frames].iter_mut().for_each(|word| self.codec.code().encode(word));
     }
 
-    /// Decodes some once, compares, and adds that to `counts`.
+    /// Decodes the codewords `frames` once and adds the comparison to `counts`.
     pub fn count(&mut self, frames: Range<usize>, counts: &mut Counts) {
         for (sent, reading) in self.sent[frames.clone()].iter().zip(&self.readings[frames]) {
             let outcome = self.decoder.decode(reading.received(), &mut self.decoded);

@@ -1,10 +1,9 @@
-//! A survey: the measurement of a profile, rate by rate, which can stop and resume later.
+//! Survey: the measurement of a profile, rate by rate, which can stop and resume later.
 //!
-//! Rates lie on a grid of steps of 2^(1/16) below the capacity limit. The rate at
-//! which the decoder begins to work is found by halving. From there down every step is measured
-//! until no frame fails, then every eighth step for the iterations alone, until these are few. The
-//! next rate follows from the rates that are there, so a survey that goes on with an unfinished
-//! profile ends as one that never stopped.
+//! Rates lie on a grid of steps of 2^(1/16) below the capacity limit. The rate at which the decoder
+//! begins to work is found by halving. From there down every step is measured until no frame fails,
+//! then every eighth step for the iterations alone, until these are few. The next rate follows from
+//! the rates that are measured, so a resumed survey ends as an uninterrupted one.
 
 use crate::channel::information::rber_limit;
 use crate::codec::Codec;
@@ -14,49 +13,50 @@ use base::family::Choice;
 use base::{Error, Result};
 use std::sync::Arc;
 
-/// Steps of the grid to a factor of two.
+/// Number of steps of the grid to a factor of two.
 const STEPS: i32 = 16;
-/// Step between measured rates if only iterations matter.
+/// Step between measured rates where only iterations matter.
 const STRIDE: i32 = 8;
-/// Frames of such a rate.
+/// Number of frames of a rate where only iterations matter.
 const CALM_FRAMES: u64 = 2_000;
-/// Mean iterations of a frame, and rates, below which the survey ends.
+/// Mean iterations of a frame, and bit error rate, below which the survey ends.
 const LEAST_ITERATIONS: f64 = 0.005;
 const LEAST_RBER: f64 = 1e-7;
 
-/// How a profile is measured.
+/// Plan of a survey: channel, levels and goal.
 #[derive(Debug, Clone)]
 pub struct Plan {
-    /// Member of the family of channels with its parameters.
+    /// Member of the family of channels, with its parameters.
     pub channel: Choice,
-    /// Extra references.
+    /// Numbers of extra references to measure.
     pub levels: Vec<u8>,
-    /// For each rate.
+    /// Goal of each measured rate.
     pub goal: Goal,
     /// Seed of data and errors.
     pub seed: u64,
-    /// Threads; they change nothing but the time.
+    /// Number of threads; they change nothing but the time.
     pub threads: usize,
 }
 
-/// Progress as it is reported: level, rate, counts until now, and those at the end of each rate.
+/// Report of progress: level, rate and counts so far, and the last counts of each rate. Returns
+/// false to stop.
 pub type Watch<'a> = &'a mut dyn FnMut(u8, f64, &Counts) -> bool;
 
-/// A profile while it is measured.
+/// Profile while it is measured.
 pub struct Survey {
     codec: Arc<Codec>,
     plan: Plan,
     profile: Profile,
-    /// One for each level of the profile.
+    /// Rates of each level of the profile.
     descents: Vec<Descent>,
 }
 
-/// The rates of a level.
+/// Rates of a level, from the capacity limit down.
 struct Descent {
-    /// The highest rate at which any code of this rate can work.
+    /// Highest bit error rate at which any code of this code rate can work.
     limit: f64,
-    /// The step at which it begins: the last one from the limit down at which nearly every frame
-    /// fails. Missing until it is known.
+    /// First step to measure: the last one from the limit down at which nearly every frame fails.
+    /// Missing until it is known.
     first: Option<i32>,
 }
 
@@ -65,7 +65,7 @@ impl Descent {
         rounded(self.limit * libm::exp2(-f64::from(step) / f64::from(STEPS)))
     }
 
-    /// The step of a rate, if it is on the grid.
+    /// Step of a rate, if it is on the grid.
     fn step(&self, rber: f64) -> Option<i32> {
         let step = (libm::log2(self.limit / rber) * f64::from(STEPS)).round() as i32;
         (self.rate(step) == rber).then_some(step)
@@ -73,7 +73,7 @@ impl Descent {
 }
 
 impl Survey {
-    /// Of the code called `name`, by `command`.
+    /// Begins the survey of the code called `name`, measured by `command`.
     pub fn new(codec: Arc<Codec>, name: &str, mut plan: Plan, command: &str) -> Result<Self> {
         plan.levels.sort_unstable();
         plan.levels.dedup();
@@ -89,8 +89,8 @@ impl Survey {
         Ok(Self { codec, plan, profile, descents })
     }
 
-    /// Takes over what an unfinished profile holds, the text of a file that `place` names in
-    /// errors. One of another code, decoder, seed or command is refused.
+    /// Resumes from an unfinished profile, the text of a file that `place` names in errors. Refuses
+    /// a profile of another code, decoder, seed or command.
     pub fn go_on(&mut self, text: &str, place: &str) -> Result<()> {
         let known = Profile::read(text, place)?;
         let facts = |profile: &Profile| {
@@ -128,13 +128,13 @@ impl Survey {
         Ok(())
     }
 
-    /// What is measured until now.
+    /// Profile as measured so far.
     pub fn profile(&self) -> &Profile {
         &self.profile
     }
 
-    /// Measures the next rate; false if none is missing. `watch` ends it early by returning false;
-    /// the counts so far are kept.
+    /// Measures the next rate; false if none is missing. `watch` ends the measurement early by
+    /// returning false; the counts so far are kept.
     pub fn advance(&mut self, watch: Watch<'_>) -> Result<bool> {
         for at in 0..self.descents.len() {
             if self.descents[at].first.is_none() {
@@ -157,7 +157,7 @@ impl Survey {
         Ok(false)
     }
 
-    /// The first rate of a level, by halving; none if it was stopped.
+    /// First step of a level, found by halving; `None` if the search was stopped.
     fn beginning(&self, at: usize, watch: Watch<'_>) -> Result<Option<i32>> {
         let batch = Goal { errors: u64::MAX, max_frames: BATCH_FRAMES };
         let (mut fails, mut works) = (0, 12 * STEPS);
@@ -174,7 +174,7 @@ impl Survey {
         Ok(Some(fails))
     }
 
-    /// The highest rate of a level whose measurement is unfinished, and its place.
+    /// Highest rate of a level whose measurement is unfinished, and its goal.
     fn missing(&self, at: usize, first: i32) -> Option<(f64, Goal)> {
         let (descent, level) = (&self.descents[at], &self.profile.level[at]);
         let goal = self.plan.goal;
@@ -203,7 +203,7 @@ impl Survey {
         }
     }
 
-    /// The counts of a rate, and whether they were stopped before the goal.
+    /// Counts of a rate, and whether they were stopped before the goal.
     fn measure(
         &self,
         at: usize,
@@ -249,7 +249,7 @@ mod tests {
         survey.profile
     }
 
-    /// Whoever watches sees every rate at its end.
+    /// The last report of each rate has its final counts.
     #[test]
     fn every_rate_is_told_with_its_last_counts() {
         let mut survey = survey(1, 2, 30, &[0]);
@@ -270,7 +270,7 @@ mod tests {
         assert_eq!(told, kept.map(|((&a, &b), &c)| (a, b, c)).collect::<Vec<_>>());
     }
 
-    /// From the capacity limit to where nothing happens; threads change nothing.
+    /// Rates go from the capacity limit to where no frame fails; threads change nothing.
     #[test]
     fn every_level_goes_from_the_limit_to_calm() {
         let profile = measured(survey(1, 1, 30, &[2, 0, 2]));
@@ -287,8 +287,8 @@ mod tests {
         }
     }
 
-    /// Stopped again and again, mostly in the middle of a rate, and gone on with by way of the
-    /// file: the same bytes in the end.
+    /// A survey that is stopped again and again, mostly in the middle of a rate, and resumed from
+    /// its file ends with the same bytes.
     #[test]
     fn going_on_is_never_having_stopped() {
         let errors = turn::few_or_all(3, 30);

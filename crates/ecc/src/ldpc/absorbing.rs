@@ -9,10 +9,10 @@
 use crate::ldpc::quasi_cyclic::QuasiCyclic;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The graph of a code: which checks a bit is in, which bits a check holds.
+/// Graph of a code: the checks of each bit, and the bits of each check.
 struct Graph<'a> {
     checks: &'a QuasiCyclic,
-    /// Of each block column: (row, shift).
+    /// Circulants of each block column, as (row, shift).
     columns: Vec<Vec<(usize, usize)>>,
 }
 
@@ -28,7 +28,7 @@ impl Graph<'_> {
         row.iter().map(move |c| usize::from(c.column) * z + (check % z + usize::from(c.shift)) % z)
     }
 
-    /// Bits that share checks with at least two of these, none of them itself: sets with one more.
+    /// Sets with one more bit, which shares checks with at least two of the set's bits.
     fn grown(&self, set: &[usize]) -> Vec<Vec<usize>> {
         let mut near: Vec<usize> = Vec::new();
         for &bit in set {
@@ -40,7 +40,8 @@ impl Graph<'_> {
         others.map(|bit| self.turned([set, &[bit]].concat())).collect()
     }
 
-    /// Of all rotations the one that stands for them: a bit of the first block column comes first.
+    /// Rotation that stands for all rotations of a set: the least one with a bit at the start of
+    /// its first block column.
     fn turned(&self, mut set: Vec<usize>) -> Vec<usize> {
         let z = self.checks.z();
         set.sort_unstable();
@@ -54,7 +55,8 @@ impl Graph<'_> {
         rotations.min().unwrap_or_default()
     }
 
-    /// The checks that a set leaves open and whether it is absorbing; None if it is not elementary.
+    /// Number of checks that a set leaves unsatisfied, and whether it is absorbing; `None` if it is
+    /// not elementary.
     fn judged(&self, set: &[usize]) -> Option<(usize, bool)> {
         let mut met: Vec<usize> = set.iter().flat_map(|&bit| self.checks_of(bit)).collect();
         met.sort_unstable();
@@ -75,8 +77,8 @@ impl Graph<'_> {
 }
 
 impl QuasiCyclic {
-    /// Classes of elementary absorbing sets of at most this many bits over cycles of six, by (bits,
-    /// open checks). Its time grows with the number of these cycles.
+    /// Classes of elementary absorbing sets of at most `most_bits` bits over cycles of six, by
+    /// (bits, unsatisfied checks). The time grows with the number of these cycles.
     pub fn absorbing_sets(&self, most_bits: usize) -> BTreeMap<(usize, usize), u64> {
         let z = self.z();
         if most_bits < 3 {
@@ -120,7 +122,7 @@ mod tests {
     use crate::ldpc::construct::Recipe;
     use crate::ldpc::elimination::expanded;
 
-    /// All sets of three and four bits of a small code, judged one by one.
+    /// Classes agree with a search of all sets of three and four bits of a small code.
     #[test]
     fn sets_are_those_of_a_search_through_all() {
         for seed in 1..3 {

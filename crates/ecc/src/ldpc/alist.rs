@@ -1,8 +1,8 @@
 //! Alist files: parity checks listed bit by bit.
 //!
-//! MacKay's lists of the ones of a matrix: its size, the largest weights, the weights of columns
-//! and of rows, then for each column its rows and for each row its columns, counted from 1, padded
-//! with 0. `#` begins a comment.
+//! MacKay's lists of the ones of a matrix: its size, the largest weights, and the weights of
+//! columns and of rows. Then follow for each column its rows and for each row its columns, counted
+//! from 1, padded with 0. `#` begins a comment.
 
 use crate::ldpc::construct::MOST_BITS;
 use crate::ldpc::quasi_cyclic::{Circulant, QuasiCyclic};
@@ -11,7 +11,8 @@ use base::{Error, Result};
 use std::fmt::Write;
 use std::iter::Peekable;
 
-/// Reads an alist file as circulants of size `z`; left out, of the largest size that fits.
+/// Reads an alist file as circulants of size `z`. `None`: as circulants of the largest size that
+/// fits.
 pub fn read_alist(text: &str, z: Option<usize>, place: &str) -> Result<QuasiCyclic> {
     let (bits, checks) = alist(text, place)?;
     let matrix = |z: usize| circulants(&bits, checks, z, place);
@@ -24,7 +25,7 @@ pub fn read_alist(text: &str, z: Option<usize>, place: &str) -> Result<QuasiCycl
     (1..=most).rev().filter(fits).find_map(|z| matrix(z).ok()).map_or_else(|| matrix(1), Ok)
 }
 
-/// For each bit its checks, and how many checks there are.
+/// Checks of each bit, and the number of checks.
 fn alist(text: &str, place: &str) -> Result<(Vec<Vec<usize>>, usize)> {
     let mut lines = Lines::new(text, place);
     let (at, size) = lines.next("the size of the matrix")?;
@@ -74,13 +75,13 @@ fn alist(text: &str, place: &str) -> Result<(Vec<Vec<usize>>, usize)> {
     }
 }
 
-/// The lines of a file, one after the other.
+/// Lines of an alist file, one after the other.
 struct Lines<'a> {
-    /// Lines with their numbers from 1; blank lines too, because a list may be empty.
+    /// Lines with their numbers from 1. Blank lines are included, because a list may be empty.
     said: Peekable<std::vec::IntoIter<(usize, &'a str)>>,
-    /// What errors call the file.
+    /// Name of the file in errors.
     place: &'a str,
-    /// Lines of the file.
+    /// Number of lines of the file.
     count: usize,
 }
 
@@ -95,13 +96,13 @@ impl<'a> Lines<'a> {
         Self { said: said.into_iter().peekable(), place, count }
     }
 
-    /// The next line with text, and its place.
+    /// Next line with text, and its place in errors.
     fn rest(&mut self) -> Option<(String, &'a str)> {
         let (number, line) = self.said.find(|(_, line)| !line.is_empty())?;
         Some((format!("{}:{number}", self.place), line))
     }
 
-    /// The numbers of the next line that has any.
+    /// Numbers of the next line that has any, and its place in errors.
     fn next(&mut self, what: &str) -> Result<(String, Vec<usize>)> {
         let (at, line) = self.rest().ok_or_else(|| {
             Error::new(format!("{}:{}", self.place, self.count), format!("ends before {what}"))
@@ -110,7 +111,7 @@ impl<'a> Lines<'a> {
         Ok((at, numbers))
     }
 
-    /// The weights of all columns or rows.
+    /// Weights of all columns or rows, and their place in errors.
     fn weights(&mut self, what: &str, count: usize, most: usize) -> Result<(String, Vec<usize>)> {
         let (at, weights) = self.next(&format!("the weights of {what}s"))?;
         if weights.len() != count || weights.iter().any(|&weight| weight > most) {
@@ -120,8 +121,8 @@ impl<'a> Lines<'a> {
         Ok((at, weights))
     }
 
-    /// The ones of a column or row, from 0 on. Where there is none, its line is blank, of zeros, or
-    /// missing.
+    /// Ones of a column or row, from 0 on, and their place in errors. A column or row without ones
+    /// has a blank line, a line of zeros, or none.
     fn list(
         &mut self,
         what: &str,
@@ -150,7 +151,7 @@ impl<'a> Lines<'a> {
     }
 }
 
-/// The circulants of size `z` that a matrix consists of.
+/// Splits a matrix into circulants of size `z`. Refuses one that does not split.
 pub(crate) fn circulants(
     bits: &[Vec<usize>],
     checks: usize,
@@ -197,7 +198,7 @@ pub(crate) fn circulants(
     Ok(QuasiCyclic::new(z, columns, matrix))
 }
 
-/// For each bit its checks, and for each check its bits.
+/// Checks of each bit, and bits of each check.
 pub(crate) fn ones(checks: &QuasiCyclic) -> (Vec<Vec<usize>>, Vec<Vec<usize>>) {
     let z = checks.z();
     let mut of_bit = vec![Vec::new(); checks.length()];
@@ -214,7 +215,7 @@ pub(crate) fn ones(checks: &QuasiCyclic) -> (Vec<Vec<usize>>, Vec<Vec<usize>>) {
     (of_bit, of_check)
 }
 
-/// An alist file as text, without padding; an empty list is a 0.
+/// Writes an alist file as text, without padding; an empty list is a 0.
 pub fn write_alist(checks: &QuasiCyclic) -> String {
     let (of_bit, of_check) = ones(checks);
     let mut text = String::new();
@@ -246,7 +247,8 @@ mod tests {
 
     const TEXT: &str = "3 3\n2 2\n1 2 1\n2 0 2\n1 0\n1 3\n3 0\n1 2\n0 0\n2 3\n";
 
-    /// A check of no bit is a line of zeros, a blank one or none, and what is written is read.
+    /// A check of no bit is a line of zeros, a blank line or none. A written file reads as the same
+    /// matrix.
     #[test]
     fn checks_of_no_bit_come_and_go() {
         let checks = read_alist(TEXT, None, "x").unwrap();

@@ -1,36 +1,36 @@
 //! Check rules: the messages of a check in the layered decoder, lane by lane.
 //!
-//! Either a share of the least magnitude, [`Shares`] (Chen and Fossorier, IEEE Commun. Lett. 6,
-//! 2002), or what the sum-product rule gives in small numbers, [`Doubts`] (Gallager, IRE Trans.
-//! Inf. Theory 8, 1962): a bit of ratio x is in doubt by -ln tanh(x / 2), the doubts of a check's
-//! bits add up, and the same function leads back to what it sends.
+//! Two rules: a share of the least magnitude, [`Shares`] (Chen and Fossorier, IEEE Commun. Lett. 6,
+//! 2002), and the sum-product rule in small numbers, [`Doubts`] (Gallager, IRE Trans. Inf. Theory
+//! 8, 1962). The doubt of a bit of ratio x is -ln tanh(x / 2). The doubts of a check's bits add up,
+//! and the same function turns the sum into the magnitude that the check sends.
 
 use crate::ldpc::lanes::{Check, Lanes, Strength};
 
-/// A rule.
+/// Check rule of an iteration.
 #[derive(Clone, Copy)]
 pub(crate) enum Rule<'a> {
-    /// For bits that are all as certain.
+    /// Shares of the least magnitude, for bits that are all equally certain.
     Shares(Shares),
-    /// For bits of which it is known how certain each is.
+    /// Sum-product rule, for bits of different certainty.
     Doubts(&'a Doubts),
 }
 
-/// The rule of a layer's checks.
+/// Rule of the checks of a layer.
 ///
 /// # Safety
 /// Callers of any function promise that the machine has the instructions of `L`.
 #[allow(unsafe_code)]
 pub(crate) trait Checks<L: Lanes>: Copy {
-    /// What is kept at hand for a layer.
+    /// Tables of the rule in registers, for a layer.
     type Hand: Copy;
-    /// What a check gathers beside [`Check`].
+    /// Sum over the bits of a check, besides [`Check`].
     type Sum: Copy;
 
     unsafe fn hand(self) -> Self::Hand;
-    /// Of no bits.
+    /// Sum over no bits.
     unsafe fn nothing(self) -> Self::Sum;
-    /// Shows a bit to the check.
+    /// Updates the check and its sum with the value of a bit.
     unsafe fn observe(
         self,
         hand: &Self::Hand,
@@ -38,7 +38,7 @@ pub(crate) trait Checks<L: Lanes>: Copy {
         sum: &mut Self::Sum,
         value: L::Vector,
     );
-    /// How strongly a check that saw all its bits speaks.
+    /// Magnitudes that a check sends after it saw all its bits.
     unsafe fn strength(
         self,
         hand: &Self::Hand,
@@ -47,24 +47,24 @@ pub(crate) trait Checks<L: Lanes>: Copy {
     ) -> Strength<L::Vector>;
 }
 
-/// What share of the least magnitude a check sends, in 1/32 (at most 32), rounded to the nearest.
+/// Shares of the least magnitude that a check sends, in 1/32 (at most 32), rounded to the nearest.
 ///
-/// The exact sum-product rule gives less than the least magnitude, and the less the more of the
-/// others are nearly as small.
+/// The exact sum-product rule gives less than the least magnitude. It gives the less, the more of
+/// the other magnitudes are nearly as small.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Shares {
-    /// Where the second least is far from the least.
+    /// Share if the second least magnitude is far from the least.
     pub clear: u8,
-    /// Where it is close.
+    /// Share if the second least magnitude is close to the least.
     pub close: u8,
-    /// Largest distance that is close.
+    /// Largest distance of the two magnitudes that counts as close.
     pub gap: u8,
     /// Largest magnitude to send.
     pub most: u8,
 }
 
 impl Shares {
-    /// The share of the second least, where the third is not known.
+    /// Share for the second least magnitude, where the third is not known.
     pub(crate) fn second(&self) -> u8 {
         (self.clear + self.close) / 2
     }
@@ -92,26 +92,29 @@ impl<L: Lanes> Checks<L> for Shares {
     }
 }
 
-/// A doubt of 1 in small numbers: a bit's doubts fit a byte, and those below a half are none.
+/// Scale of doubts: a doubt of 1 in small numbers. A bit's doubt fits a byte, and one below 1/2 is
+/// 0.
 const ONE: f64 = 48.0;
 
-/// The sum-product rule in tables.
+/// Sum-product rule in tables.
 ///
-/// Of a check's answers two are told apart, as of the least magnitude: to the bit that was the
+/// A check sends two different magnitudes, as with the least magnitude: one to the least certain
+/// bit, from the doubts of the others, and one to all other bits, from all doubts.
 /// least certain, from the doubts of the others, and to all the rest, from all doubts.
 #[derive(Debug, Clone)]
 pub(crate) struct Doubts {
-    /// The doubt of a bit by its magnitude; of 31 and larger ones none.
+    /// Doubt of a bit by its magnitude; 0 for magnitudes of 31 and above.
     bits: [u8; 32],
-    /// By i, how far doubts must stay below for a check to send more than i; falls.
+    /// Bound of the sum of doubts below which a check sends more than i, for each i; falls.
     below: [u8; 64],
     /// Largest magnitude that a check sends, at most 64.
     most: u8,
 }
 
 impl Doubts {
-    /// For magnitudes of `nat` a nat. A check of whose bits one is in doubt has a doubt of `least`
-    /// more, which bounds what it sends; one of sure bits sends `most`.
+    /// Builds the tables for magnitudes of `nat` a nat. If any bit of a check is in doubt, the
+    /// check has a further doubt of `least`, which bounds its magnitude. A check of sure bits sends
+    /// `most`.
     pub(crate) fn new(nat: f64, least: f64, most: u8) -> Self {
         let doubt = |magnitude: f64| -ONE * libm::log(libm::tanh(magnitude / nat / 2.0));
         // A magnitude of 0 is what rounding made of anything up to a half.
@@ -179,7 +182,8 @@ mod tests {
 
     const NAT: f64 = 5.0;
 
-    /// What a check of bits of such magnitudes sends: to the least certain one, and to the others.
+    /// Magnitudes that a check of bits with such magnitudes sends: to the least certain one, and to
+    /// the others.
     fn sent(doubts: &Doubts, magnitudes: &[i8]) -> (i8, i8) {
         type L = Portable<1>;
         let rule = doubts;
@@ -198,7 +202,7 @@ mod tests {
         }
     }
 
-    /// The sum-product rule.
+    /// Magnitude by the exact sum-product rule.
     fn exact(magnitudes: &[i8]) -> f64 {
         let tanh = |&magnitude: &i8| libm::tanh(f64::from(magnitude) / NAT / 2.0);
         2.0 * NAT * libm::atanh(magnitudes.iter().map(tanh).product())

@@ -1,34 +1,35 @@
 //! Circulants as polynomials over F2 modulo x^z + 1: products, and the inverse of a matrix of them.
 //!
 //! A circulant of shift s gives check r the bit r + s, so it multiplies by x^-s. Here z is a power
-//! of two of whole `u64`s, so x^z + 1 = (x + 1)^z: a polynomial has an inverse when it has an odd
-//! number of terms, and the inverse is its power z - 1, since u(x)^z = u(x^z) = u(1).
+//! of two of whole `u64`s, so x^z + 1 = (x + 1)^z. A polynomial has an inverse if it has an odd
+//! number of terms. The inverse is its power z - 1, since u(x)^z = u(x^z) = u(1).
 
 use crate::bits;
 use crate::ldpc::quasi_cyclic::Circulant;
 
-/// The inverse of a square matrix of circulants: again a matrix of circulants, but dense ones.
+/// Inverse of a square matrix of circulants: a matrix of dense circulants.
 #[derive(Debug, Clone)]
 pub struct CirculantInverse {
     ring: Ring,
-    /// Rows of the matrix.
+    /// Number of rows of the matrix.
     size: usize,
-    /// The polynomials row by row.
+    /// Polynomials of the matrix, row by row.
     entries: Vec<u64>,
 }
 
 impl CirculantInverse {
-    /// Whether circulants of this size are within reach.
+    /// Whether circulants of size `z` are supported.
     pub fn takes(z: usize) -> bool {
         z.is_power_of_two() && z >= 64
     }
 
-    /// Checks of the largest code: elsewhere elimination takes the cube of their number.
+    /// Number of checks of the largest code. Sizes that are not supported need elimination, which
+    /// takes the cube of the checks.
     pub fn most_checks(z: usize) -> usize {
         if Self::takes(z) { 1 << 14 } else { 1 << 13 }
     }
 
-    /// The inverse of a matrix given by the circulants of each row, if there is one.
+    /// Inverts a matrix, given by the circulants of each row; `None` if it has no inverse.
     pub fn new(z: usize, rows: &[Vec<Circulant>]) -> Option<Self> {
         debug_assert!(Self::takes(z));
         let (ring, size) = (Ring { z }, rows.len());
@@ -43,7 +44,7 @@ impl CirculantInverse {
         Some(Self { ring, size, entries: invert(ring, size, matrix)? })
     }
 
-    /// The product with a column of polynomials, packed as blocks of a word are.
+    /// Product with a column of polynomials, packed as the blocks of a word.
     pub fn multiply(&self, column: &[u64], product: &mut [u64]) {
         let words = self.ring.words();
         let rows = self.entries.chunks_exact(self.size * words);
@@ -53,7 +54,7 @@ impl CirculantInverse {
     }
 }
 
-/// Polynomials over F2 modulo x^z + 1.
+/// Ring of polynomials over F2 modulo x^z + 1.
 #[derive(Debug, Clone, Copy)]
 struct Ring {
     z: usize,
@@ -64,7 +65,7 @@ impl Ring {
         bits::words(self.z)
     }
 
-    /// The sum of the products of polynomials side by side.
+    /// Sum of the products of polynomials in pairs.
     fn sum_of_products(self, a: &[u64], b: &[u64], out: &mut [u64]) {
         #[cfg(target_arch = "x86_64")]
         if is_x86_feature_detected!("pclmulqdq") {
@@ -90,8 +91,8 @@ impl Ring {
         out
     }
 
-    /// The inverse of a polynomial with an odd number of terms: the product of its powers 1, 2, 4
-    /// ... z / 2.
+    /// Inverse of a polynomial with an odd number of terms: the product of its powers 1, 2, 4 ... z
+    /// / 2.
     fn inverse(self, a: &[u64]) -> Vec<u64> {
         let mut inverse = vec![0; self.words()];
         inverse[0] = 1;
@@ -109,7 +110,7 @@ fn is_odd(polynomial: &[u64]) -> bool {
     polynomial.iter().fold(0, |sum, word| sum ^ word).count_ones() % 2 == 1
 }
 
-/// Gauss and Jordan over polynomials, pivots with an odd number of terms.
+/// Inverts a matrix by Gauss and Jordan over polynomials. Pivots have an odd number of terms.
 fn invert(ring: Ring, size: usize, mut matrix: Vec<u64>) -> Option<Vec<u64>> {
     let words = ring.words();
     let at = |r: usize, c: usize| (r * size + c) * words..(r * size + c + 1) * words;
@@ -160,7 +161,7 @@ fn sum_of_products_portable(words: usize, a: &[u64], b: &[u64], out: &mut [u64])
     }
 }
 
-/// The same by carry-less multiplication.
+/// Sums of products by carry-less multiplication.
 #[cfg(target_arch = "x86_64")]
 mod clmul {
     use std::arch::x86_64::{
@@ -262,7 +263,7 @@ mod tests {
         }
     }
 
-    /// What the checks give of a word, the inverse takes back.
+    /// The inverse gives back the word whose checks were computed.
     #[test]
     fn the_inverse_undoes_the_checks() {
         use crate::ldpc::quasi_cyclic::QuasiCyclic;

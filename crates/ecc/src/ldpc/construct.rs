@@ -1,11 +1,11 @@
 //! Construction of LDPC codes: a recipe and a seed give the shifts of a quasi-cyclic code.
 //!
-//! Columns take the rows that have least so far. Shifts are drawn at random, then moved one by one
-//! as long as that leaves fewer short cycles. Those that would close a cycle of four are dropped
-//! (Fossorier, IEEE Trans. Inf. Theory 50 (2004): two columns with one difference of shifts in two
-//! rows); of the others, those that close the fewest cycles of six win. Parity columns go down a
-//! diagonal with a weight of three: a chain of weight two, the usual shape, is quick to encode but
-//! has an error floor.
+//! Columns take the rows with the fewest circulants so far. Shifts are drawn at random, then moved
+//! one by one as long as that leaves fewer short cycles. Shifts that would close a cycle of four
+//! are dropped (Fossorier, IEEE Trans. Inf. Theory 50 (2004): two columns with one difference of
+//! shifts in two rows). Of the others, those that close the fewest cycles of six win. Parity
+//! columns go down a diagonal with a weight of three: a chain of weight two, the usual shape, is
+//! quick to encode but has an error floor.
 
 use crate::ldpc::circulant_ring::CirculantInverse;
 use crate::ldpc::elimination;
@@ -15,33 +15,33 @@ use base::{Error, Result};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What parity checks are drawn from.
+/// Recipe from which the shifts of parity checks are drawn.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Recipe {
     /// Size of a circulant, in bits.
     pub z: usize,
-    /// Block rows: the blocks of parity.
+    /// Number of block rows, the blocks of parity.
     pub block_rows: usize,
-    /// Block columns: the blocks of a codeword.
+    /// Number of block columns, the blocks of a codeword.
     pub block_columns: usize,
-    /// Checks that a data bit is in.
+    /// Number of checks of a data bit.
     pub column_weight: usize,
-    /// Block rows of the first parity column; the next ones follow down the diagonal. Left out: the
-    /// first three that can be encoded.
+    /// Block rows of the first parity column; the next ones follow down the diagonal. Default: the
+    /// first three rows that can be encoded.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parity_rows: Vec<usize>,
-    /// How often shifts are drawn for each column.
+    /// Number of draws of shifts for each column.
     pub draws: u32,
-    /// Decides the shifts.
+    /// Seed from which shifts are drawn.
     pub seed: u64,
 }
 
-/// Block rows of the largest recipe: the tables take their square.
+/// Most block rows of a recipe: the tables take their square.
 const MOST_ROWS: usize = 256;
-/// How often parity columns are drawn until they have an inverse.
+/// Most draws of parity columns until they have an inverse.
 const PARITY_DRAWS: u32 = 64;
-/// Bits of the longest code.
+/// Most bits of a codeword.
 pub const MOST_BITS: usize = 1 << 20;
 
 impl Recipe {
@@ -75,7 +75,7 @@ impl Recipe {
         Err(self.not_encodable(place))
     }
 
-    /// The parity columns.
+    /// Draws the parity columns; `None` if one would close a cycle of four.
     fn parity(&self, rng: &mut Rng) -> Option<Draft> {
         let n = self.block_rows;
         let mut draft = Draft::new(self.z, n);
@@ -122,8 +122,8 @@ impl Recipe {
         Ok(())
     }
 
-    /// The first three rows whose diagonals can be encoded. For a z that is no power of two this
-    /// is needed, but may not be enough.
+    /// First three rows whose diagonals can be encoded. For a z that is not a power of two this is
+    /// necessary, but may not be sufficient.
     fn first_parity_rows(&self, place: &str) -> Result<Vec<usize>> {
         let n = self.block_rows;
         (1..n)
@@ -159,7 +159,7 @@ fn by_rows(count: usize, columns: &[Vec<(usize, usize)>]) -> Vec<Vec<Circulant>>
     rows
 }
 
-/// So many rows with the least load, at random among equals.
+/// Rows with the least load, `weight` of them, at random among equals.
 fn least_loaded(loads: &[usize], weight: usize, rng: &mut Rng) -> Vec<usize> {
     let mut rows: Vec<(usize, u64, usize)> =
         loads.iter().enumerate().map(|(row, &load)| (load, rng.bits(), row)).collect();
@@ -167,22 +167,22 @@ fn least_loaded(loads: &[usize], weight: usize, rng: &mut Rng) -> Vec<usize> {
     rows.into_iter().take(weight).map(|(_, _, row)| row).collect()
 }
 
-/// Parity checks that grow column by column, with data for the next column.
+/// Parity checks that grow column by column, with tables for the next column.
 struct Draft {
     z: usize,
     rows: usize,
     /// Rows and shifts of each column.
     columns: Vec<Vec<(usize, usize)>>,
-    /// Circulants in each row.
+    /// Number of circulants in each row.
     loads: Vec<usize>,
-    /// For each ordered pair of rows, the differences of shifts that columns have.
+    /// Differences of shifts that columns have, for each ordered pair of rows.
     differences: Vec<Vec<usize>>,
-    /// For each ordered pair of rows and each difference: the ways from the one row to the other
-    /// over a third, by two columns; or [`TAKEN`] where one column has that difference.
+    /// Ways from one row to another over a third, by two columns, for each ordered pair of rows and
+    /// each difference; or [`TAKEN`] where one column has that difference.
     detours: Vec<u64>,
 }
 
-/// A difference that would close a cycle of four: more than any count of cycles.
+/// Cost of a difference that would close a cycle of four: more than any count of cycles.
 const TAKEN: u64 = 1 << 48;
 
 impl Draft {
@@ -197,8 +197,8 @@ impl Draft {
         }
     }
 
-    /// Adds the column, of a number of draws, that closes the fewest cycles of six; None if every
-    /// one would close a cycle of four.
+    /// Adds the column, of a number of draws, that closes the fewest cycles of six. `None` if every
+    /// draw would close a cycle of four.
     fn add_best(
         &mut self,
         draws: u32,
@@ -220,7 +220,7 @@ impl Draft {
         (closed < TAKEN).then(|| self.add(entries))
     }
 
-    /// Moves shifts one by one as long as that closes fewer cycles; how many are left.
+    /// Moves shifts one by one as long as fewer cycles are closed. Returns the cycles of six left.
     fn settle(&self, entries: &mut [(usize, usize)], costs: &mut [u64]) -> u64 {
         loop {
             let (mut total, mut is_settled) = (0, true);
@@ -241,7 +241,7 @@ impl Draft {
         }
     }
 
-    /// For each shift that entry `i` could have, the cycles of six that it would close.
+    /// Cycles of six that entry `i` would close, for each of its possible shifts.
     fn cost(&self, entries: &[(usize, usize)], i: usize, costs: &mut [u64]) {
         let z = self.z;
         costs.fill(0);
@@ -317,7 +317,7 @@ mod tests {
         }
     }
 
-    /// The price that a column is chosen by is the number of cycles that it closes.
+    /// The cost by which a column is chosen is the number of cycles of six that it closes.
     #[test]
     fn costs_are_cycles_of_six() {
         let mut rng = Rng::stream(9, "costs");

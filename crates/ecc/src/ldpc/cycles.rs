@@ -1,17 +1,17 @@
 //! Short cycles of parity checks: girth, and cycles of four and of six.
 //!
-//! In a quasi-cyclic code they come in classes of z, one for each rotation, and a class shows in
-//! the shifts alone (Fossorier, IEEE Trans. Inf. Theory 50 (2004)): going round a cycle, the steps
-//! from row to row by a common column, s(R, C) - s(R', C), add up to zero modulo z.
+//! Cycles of a quasi-cyclic code come in classes of z, one for each rotation. A class shows in the
+//! shifts alone (Fossorier, IEEE Trans. Inf. Theory 50 (2004)): around a cycle, the steps from row
+//! to row by a common column, s(R, C) - s(R', C), add up to zero modulo z.
 
 use crate::ldpc::quasi_cyclic::QuasiCyclic;
 
-/// The steps from one block row to another by a block column, each with its sum of shifts.
+/// Steps from one block row to another by a block column, each with its difference of shifts.
 struct Steps {
     z: usize,
-    /// Block columns by rising block row: (row, shift) of each.
+    /// Circulants of each block column, as (row, shift), by rising row.
     columns: Vec<Vec<(usize, usize)>>,
-    /// (from row, to row, step, column), sorted.
+    /// Steps as (from row, to row, step, column), sorted.
     sorted: Vec<(usize, usize, usize, usize)>,
 }
 
@@ -34,7 +34,7 @@ impl Steps {
         Self { z, columns, sorted }
     }
 
-    /// The columns that take one from a row down to another with this step.
+    /// Columns that lead from a row down to another with this step.
     fn columns_of(&self, from: usize, to: usize, step: usize) -> impl Iterator<Item = usize> {
         let begin = self.sorted.partition_point(|&(a, b, d, _)| (a, b, d) < (from, to, step));
         let same =
@@ -44,7 +44,7 @@ impl Steps {
 }
 
 impl QuasiCyclic {
-    /// Classes of cycles of four: pairs of columns with one step between two rows.
+    /// Number of classes of cycles of four: pairs of columns with one step between two rows.
     pub fn cycles_of_4(&self) -> u64 {
         let same = |a: &(usize, usize, usize, usize), b: &(usize, usize, usize, usize)| {
             (a.0, a.1, a.2) == (b.0, b.1, b.2)
@@ -53,7 +53,7 @@ impl QuasiCyclic {
         groups.sorted.chunk_by(same).map(|group| (group.len() * (group.len() - 1) / 2) as u64).sum()
     }
 
-    /// Classes of cycles of six.
+    /// Number of classes of cycles of six.
     pub fn cycles_of_6(&self) -> u64 {
         let steps = Steps::new(self);
         let z = steps.z;
@@ -83,7 +83,7 @@ impl QuasiCyclic {
         count
     }
 
-    /// Length of the shortest cycle, if there is one of at most `limit`; found by following edges
+    /// Length of the shortest cycle, if there is one of at most `limit`, found by following edges
     /// from one bit of each block column.
     pub fn girth(&self, limit: usize) -> Option<usize> {
         let steps = Steps::new(self);
@@ -154,7 +154,7 @@ mod tests {
         QuasiCyclic::new(z, columns, rows)
     }
 
-    /// All cycles of a length through the bits of a graph, counted by walking.
+    /// Number of cycles of a length through the bits of a graph, by walking.
     fn walked(checks: &QuasiCyclic, length: usize) -> u64 {
         let (of_bit, of_check) = ones(checks);
         fn walk(

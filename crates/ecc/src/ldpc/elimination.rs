@@ -3,8 +3,8 @@
 use crate::bits;
 use crate::ldpc::quasi_cyclic::{Circulant, QuasiCyclic};
 
-/// Reduces `rows` (packed) by pivots in `columns`, tried in this order. Afterwards each pivot is
-/// the only one in its column, row i has the pivot number i, and the pivots are given.
+/// Reduces `rows` (packed) by pivots in `columns`, tried in this order, and returns the pivots.
+/// Afterwards each pivot is the only one in its column, and row i has pivot number i.
 pub fn eliminate(rows: &mut [Vec<u64>], columns: impl Iterator<Item = usize>) -> Vec<usize> {
     let mut pivots = Vec::new();
     for column in columns {
@@ -26,7 +26,7 @@ pub fn eliminate(rows: &mut [Vec<u64>], columns: impl Iterator<Item = usize>) ->
     pivots
 }
 
-/// Whether the square matrix of circulants has an inverse.
+/// Whether a square matrix of circulants has an inverse.
 pub fn is_invertible(checks: &QuasiCyclic) -> bool {
     // Where z is a power of two, modulo x + 1 is enough: see `circulant_ring`.
     let mut matrix =
@@ -36,8 +36,8 @@ pub fn is_invertible(checks: &QuasiCyclic) -> bool {
 }
 
 impl QuasiCyclic {
-    /// The same code with parity last, if it is not there yet: data columns in their order, then
-    /// as many columns as there are independent rows (of the matrix modulo 2).
+    /// Moves parity columns last, if they are elsewhere: data columns keep their order, and as many
+    /// columns follow as there are independent rows (of the matrix modulo 2).
     #[must_use]
     pub fn with_parity_last(self) -> Self {
         let columns = self.columns();
@@ -52,7 +52,7 @@ impl QuasiCyclic {
     }
 }
 
-/// One bit for each circulant, row by row.
+/// Nonzero blocks of the checks, one bit for each circulant, row by row.
 fn blocks(checks: &QuasiCyclic) -> Vec<Vec<u64>> {
     let packed = |row: &Vec<Circulant>| {
         let mut packed = vec![0; bits::words(checks.columns())];
@@ -62,7 +62,7 @@ fn blocks(checks: &QuasiCyclic) -> Vec<Vec<u64>> {
     checks.rows().iter().map(packed).collect()
 }
 
-/// The checks bit by bit, packed, with room for additional `u64`s behind each.
+/// Checks bit by bit, packed, with `room` additional `u64`s behind each.
 pub fn expanded(checks: &QuasiCyclic, room: usize) -> Vec<Vec<u64>> {
     let z = checks.z();
     let packed = |check: usize| {
@@ -76,18 +76,18 @@ pub fn expanded(checks: &QuasiCyclic, room: usize) -> Vec<Vec<u64>> {
     (0..checks.checks()).map(packed).collect()
 }
 
-/// For each parity bit the checks whose sum it is.
+/// Parity bits as sums of checks.
 #[derive(Debug, Clone)]
 pub struct ParitySums {
-    /// `u64`s of a row.
+    /// Number of `u64`s of a row.
     words: usize,
-    /// Row by row, packed.
+    /// Checks of each parity bit, packed, row by row.
     rows: Vec<u64>,
 }
 
 impl ParitySums {
-    /// For checks whose last bits, as many as there are independent checks, are parity; None where
-    /// these do not have an inverse.
+    /// Solves checks whose last bits, one for each independent check, are parity. `None` if these
+    /// bits have no inverse.
     pub fn new(checks: &QuasiCyclic) -> Option<Self> {
         let (z, count) = (checks.z(), checks.checks());
         let words = bits::words(count);
@@ -119,12 +119,12 @@ impl ParitySums {
             .then(|| Self { words, rows: rows.copied().collect() })
     }
 
-    /// Parity bits.
+    /// Number of parity bits of a codeword.
     pub fn count(&self) -> usize {
         self.rows.len() / self.words
     }
 
-    /// The parity bits that fulfil checks which so far add up to `sums` (packed).
+    /// Parity bits that satisfy checks whose sums so far are `sums` (packed).
     pub fn of<'a>(&'a self, sums: &'a [u64]) -> impl Iterator<Item = bool> + 'a {
         self.rows.chunks_exact(self.words).map(move |row| {
             row.iter().zip(sums).fold(0, |sum, (a, b)| sum ^ a & b).count_ones() % 2 == 1
@@ -146,7 +146,7 @@ mod tests {
         QuasiCyclic::new(z, columns, rows.collect())
     }
 
-    /// The short cut for powers of two says what the whole elimination says.
+    /// The short cut for powers of two agrees with the whole elimination.
     #[test]
     fn a_matrix_modulo_2_tells_of_powers_of_two() {
         let mut rng = Rng::stream(2, "elimination");
@@ -162,7 +162,7 @@ mod tests {
         assert!(found.iter().all(|&count| count > 100), "{found:?}");
     }
 
-    /// Looking at the last bits first says what the elimination of all of them says.
+    /// Elimination of the last bits first agrees with the elimination of all bits.
     #[test]
     fn parity_is_what_elimination_of_all_bits_finds() {
         let mut rng = Rng::stream(4, "elimination");

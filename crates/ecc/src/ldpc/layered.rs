@@ -1,8 +1,8 @@
 //! Layered min-sum decoding of a quasi-cyclic code in vectors of int8.
 //!
-//! Hocevar, SiPS 2004; Chen and Fossorier, IEEE Commun. Lett. 6 (2002). A block of z bits is kept
-//! in the rotation that the checks saw it in last, with its beginning repeated behind its end: so
-//! each circulant is read by unaligned loads and written by aligned stores.
+//! Hocevar, SiPS 2004; Chen and Fossorier, IEEE Commun. Lett. 6 (2002). A block of z bits is stored
+//! in the rotation of its last checks, with its beginning repeated behind its end. So each
+//! circulant is read by unaligned loads and written by aligned stores.
 
 use crate::bits;
 use crate::ldpc::check_rule::{Checks, Rule};
@@ -10,28 +10,28 @@ use crate::ldpc::lanes::{Check, Lanes, Strength};
 use crate::ldpc::quasi_cyclic::QuasiCyclic;
 use crate::ldpc::syndrome::{Syndrome, rotated};
 
-/// A circulant on its turn.
+/// Step of a layer: one circulant.
 #[derive(Debug, Clone, Copy)]
 struct Step {
-    /// Its block among the values, in bytes.
+    /// Position of the circulant's block among the values, in bytes.
     block: u32,
-    /// How far the block is rotated against what is stored of it.
+    /// Rotation of the circulant against the stored block.
     offset: u32,
 }
 
-/// The block rows in order.
+/// Schedule of an iteration: the block rows in order.
 #[derive(Debug, Clone)]
 pub(crate) struct Schedule {
     /// Steps of each layer, one layer after the other.
     steps: Vec<Step>,
-    /// Where each layer's steps end.
+    /// End of each layer among the steps.
     ends: Vec<usize>,
     /// Rotation of each block between iterations.
     home: Vec<usize>,
 }
 
 impl Schedule {
-    /// For vectors of `width` lanes.
+    /// Creates the schedule for vectors of `width` lanes.
     fn new(checks: &QuasiCyclic, width: usize) -> Self {
         let z = checks.z();
         let mut home = vec![0; checks.columns()];
@@ -55,55 +55,55 @@ impl Schedule {
     }
 }
 
-/// Lanes of a block: all of it in whole vectors, and the beginning once more.
+/// Number of lanes of a block: all of it in whole vectors, and its beginning repeated.
 fn stride(z: usize, width: usize) -> usize {
     (z + width).next_multiple_of(width)
 }
 
-/// What is known of the bits before decoding, quantised.
+/// Input of a decode: the read of each bit, quantised.
 #[derive(Clone, Copy)]
 pub(crate) enum Input<'a> {
-    /// Bits, all as certain.
+    /// Hard bits, all with the same magnitude.
     Hard { bits: &'a [u64], magnitude: i8 },
-    /// A region for each bit, a value for each region.
+    /// Soft read: a region for each bit, and a value for each region.
     Soft { regions: &'a [u8], values: &'a [i8; 16] },
 }
 
-/// How to decode.
+/// Decode to run: its input, iterations and check rules.
 #[derive(Clone, Copy)]
 pub(crate) struct Attempt<'a> {
     pub input: Input<'a>,
-    /// Iterations and what checks send in them, twice: the second goes on where the first ends.
+    /// Iterations and check rules of two rounds; the second round continues the first.
     pub rounds: [(u32, Rule<'a>); 2],
 }
 
-/// How it went: iterations, and whether a codeword was found.
+/// Outcome of a decode: iterations, and whether a codeword was found.
 pub(crate) type Outcome = (u32, bool);
 
-/// The decoder's memory, in vectors of `L`.
+/// Decoder and its memory, in vectors of `L`.
 pub(crate) struct Layered<L: Lanes> {
     z: usize,
-    /// Vectors of a block.
+    /// Number of vectors of a block.
     groups: usize,
     schedule: Schedule,
     syndrome: Syndrome,
-    /// What is believed of each bit: `stride` lanes a block.
+    /// Values of the bits so far, `stride` lanes for each block.
     values: Vec<L::Vector>,
-    /// The bits of one layer, each without what its check said last.
+    /// Values of the bits of one layer, without the last message of their check.
     asked: Vec<L::Vector>,
-    /// The checks of one layer.
+    /// States of the checks of one layer.
     checks: Vec<Check<L::Vector>>,
-    /// Strength of the messages of each check.
+    /// Magnitudes that the checks of one layer send.
     strengths: Vec<Strength<L::Vector>>,
-    /// Messages, by layer, and in the order in which it takes them.
+    /// Messages by layer, in the order of its steps.
     messages: Vec<L::Message>,
-    /// Signs of the values, a block from a word on.
+    /// Signs of the values; each block begins on a new word.
     hard: Vec<u64>,
     word: Vec<u64>,
 }
 
 impl<L: Lanes> Layered<L> {
-    /// For codes of `checks`, whose circulants are no smaller than a vector.
+    /// Creates a decoder for codes of `checks`, whose circulants are no smaller than a vector.
     pub(crate) fn new(checks: &QuasiCyclic) -> Self {
         let (z, width) = (checks.z(), L::WIDTH);
         assert!(z >= width);
@@ -129,7 +129,7 @@ impl<L: Lanes> Layered<L> {
         }
     }
 
-    /// Decodes once, from nothing.
+    /// Decodes one word, from its input alone.
     ///
     /// # Safety
     /// The machine must have the instructions of `L`.
@@ -163,7 +163,7 @@ impl<L: Lanes> Layered<L> {
         }
     }
 
-    /// Hard decisions of the input.
+    /// Computes the hard decisions of the input.
     #[allow(unsafe_code)]
     #[inline(always)]
     unsafe fn decide(&mut self, input: &Input<'_>) {
@@ -186,7 +186,7 @@ impl<L: Lanes> Layered<L> {
         }
     }
 
-    /// Lays the input out as the schedule begins.
+    /// Stores the input in the rotations at the start of the schedule.
     #[allow(unsafe_code)]
     #[inline(always)]
     unsafe fn fill(&mut self, input: &Input<'_>) {
@@ -229,7 +229,7 @@ impl<L: Lanes> Layered<L> {
         }
     }
 
-    /// Every layer once.
+    /// Runs every layer once.
     #[allow(unsafe_code)]
     #[inline(always)]
     unsafe fn iterate<const FIRST: bool, R: Checks<L>>(&mut self, rule: R) {
@@ -249,7 +249,7 @@ impl<L: Lanes> Layered<L> {
         }
     }
 
-    /// All checks of a layer, N vectors of them at a time.
+    /// Runs all checks of a layer, N vectors of checks at a time.
     #[allow(unsafe_code)]
     #[inline(always)]
     unsafe fn layer<const FIRST: bool, const N: usize, R: Checks<L>>(
@@ -315,7 +315,7 @@ impl<L: Lanes> Layered<L> {
         }
     }
 
-    /// Follows the bits that changed; whether no check is broken any more.
+    /// Updates the syndrome by the bits that changed. Returns whether all checks are satisfied.
     #[allow(unsafe_code)]
     #[inline(always)]
     unsafe fn judge(&mut self) -> bool {
@@ -347,9 +347,9 @@ impl<L: Lanes> Layered<L> {
     }
 }
 
-/// A decoder's memory in whichever form.
+/// Decoder and its memory, for any vectors.
 pub(crate) trait Form: Send {
-    /// Decodes once into `word`.
+    /// Decodes one word into `word`.
     fn attempt(&mut self, attempt: &Attempt<'_>, word: &mut [u64]) -> Outcome;
 }
 

@@ -1,7 +1,7 @@
 //! Parts of quasi-cyclic LDPC codes: matrices, their construction and files, and fast decoding.
 //!
-//! - matrices: `quasi_cyclic`, read and written by `text` and `alist`, made by `construct`
-//! - what a matrix is worth: `cycles`, `absorbing`
+//! - matrices: `quasi_cyclic`, read and written by `text` and `alist`, drawn by `construct`
+//! - quality of a matrix: `cycles`, `absorbing`
 //! - encoding: `circulant_ring`, and `elimination` where the parity columns do not invert
 //! - decoding: `layered` over `lanes` with a `check_rule`, and `syndrome`
 //!

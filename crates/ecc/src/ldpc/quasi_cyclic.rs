@@ -1,4 +1,4 @@
-//! Quasi-cyclic parity checks: a matrix of circulants, each a shifted identity or nothing.
+//! Quasi-cyclic parity checks: a matrix of circulants, each a shifted identity or zero.
 //!
 //! Fossorier, IEEE Trans. Inf. Theory 50 (2004). Check r of block row R and bit c of block column C
 //! meet where an entry (R, C, s) has c = (r + s) mod z.
@@ -7,29 +7,29 @@ use crate::bits;
 #[cfg(target_arch = "x86_64")]
 use base::vectors::Vectors;
 
-/// One shifted identity.
+/// Circulant of one shifted identity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Circulant {
-    /// Block column.
+    /// Block column of the circulant.
     pub column: u16,
-    /// Check r meets bit (r + shift) mod z of the block.
+    /// Shift: check r contains bit (r + shift) mod z of the block.
     pub shift: u16,
 }
 
-/// The parity checks of a quasi-cyclic code.
+/// Parity checks of a quasi-cyclic code.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QuasiCyclic {
-    /// Size of a circulant.
+    /// Size of a circulant, in bits.
     z: usize,
-    /// Block columns.
+    /// Number of block columns.
     columns: usize,
-    /// The circulants of each block row, by rising column.
+    /// Circulants of each block row, by rising column.
     rows: Vec<Vec<Circulant>>,
 }
 
 impl QuasiCyclic {
-    /// From the circulants of each block row. Callers promise z > 0, columns and shifts in range,
-    /// columns rising.
+    /// Creates checks from the circulants of each block row. Callers promise z > 0, columns and
+    /// shifts in range, columns rising.
     pub fn new(z: usize, columns: usize, rows: Vec<Vec<Circulant>>) -> Self {
         for row in &rows {
             assert!(row.windows(2).all(|pair| pair[0].column < pair[1].column));
@@ -39,44 +39,44 @@ impl QuasiCyclic {
         Self { z, columns, rows }
     }
 
-    /// Size of a circulant.
+    /// Size of a circulant, in bits.
     pub fn z(&self) -> usize {
         self.z
     }
 
-    /// Block columns; the code has z times as many bits.
+    /// Number of block columns; the code has z times as many bits.
     pub fn columns(&self) -> usize {
         self.columns
     }
 
-    /// The circulants of each block row.
+    /// Circulants of each block row, by rising column.
     pub fn rows(&self) -> &[Vec<Circulant>] {
         &self.rows
     }
 
-    /// Bits of a codeword.
+    /// Number of bits of a codeword.
     pub fn length(&self) -> usize {
         self.z * self.columns
     }
 
-    /// Parity checks.
+    /// Number of parity checks, z for each block row.
     pub fn checks(&self) -> usize {
         self.z * self.rows.len()
     }
 
-    /// Circulants in each block column: as many checks has each of its bits.
+    /// Number of circulants in each block column, which is the number of checks of each bit.
     pub fn column_weights(&self) -> Vec<usize> {
         let mut weights = vec![0; self.columns];
         self.rows.iter().flatten().for_each(|c| weights[usize::from(c.column)] += 1);
         weights
     }
 
-    /// `u64`s that hold the bits of one block by itself.
+    /// Number of `u64`s that hold the bits of one block by itself.
     pub fn block_words(&self) -> usize {
         bits::words(self.z)
     }
 
-    /// The circulants of the last `count` block columns, counted from the first of these.
+    /// Circulants of the last `count` block columns, counted from the first of these.
     pub fn last_columns(&self, count: usize) -> Vec<Vec<Circulant>> {
         let first = self.columns - count;
         let last = |c: &Circulant| {
@@ -86,7 +86,7 @@ impl QuasiCyclic {
         self.rows.iter().map(|row| row.iter().filter_map(last).collect()).collect()
     }
 
-    /// The same with block columns in another order: `order` names them from the first on.
+    /// Moves block columns to another order: `order` names them from the first on.
     pub fn reordered(&self, order: &[usize]) -> Self {
         let mut place = vec![0; self.columns];
         order.iter().enumerate().for_each(|(to, &from)| place[from] = to as u16);
@@ -99,20 +99,21 @@ impl QuasiCyclic {
         Self::new(self.z, self.columns, rows.collect())
     }
 
-    /// Whether `word` (packed, `length` bits) fulfils every check.
+    /// Whether `word` (packed, `length` bits) satisfies every check.
     pub fn is_codeword(&self, word: &[u64]) -> bool {
         let mut sums = vec![0; self.rows.len() * self.block_words()];
         self.add_syndrome(word, self.columns, &mut sums);
         sums.iter().all(|&sum| sum == 0)
     }
 
-    /// Adds what the first `columns` block columns of `word` (packed) give to the checks. Those of
-    /// block row R begin with the `u64` number R x [`block_words`](Self::block_words) of `sums`.
+    /// Adds the sums of the first `columns` block columns of `word` (packed) to the checks. The
+    /// checks of block row R begin at the `u64` number R x [`block_words`](Self::block_words) of
+    /// `sums`.
     pub fn add_syndrome(&self, word: &[u64], columns: usize, sums: &mut [u64]) {
         self.add_syndrome_in(&mut Vec::new(), word, columns, sums);
     }
 
-    /// The same in `room`, which is allocated in the first call at most.
+    /// Runs [`add_syndrome`](Self::add_syndrome) in `room`, which the first call allocates at most.
     pub(crate) fn add_syndrome_in(
         &self,
         room: &mut Vec<u64>,
@@ -147,7 +148,7 @@ impl QuasiCyclic {
         }
     }
 
-    /// The same where a block is one `u64`.
+    /// Adds the syndrome where a block is one `u64`.
     fn add_single(&self, word: &[u64], columns: usize, sums: &mut [u64]) {
         for (row, sum) in self.rows.iter().zip(sums) {
             for c in row.iter().take_while(|c| usize::from(c.column) < columns) {
@@ -156,7 +157,7 @@ impl QuasiCyclic {
         }
     }
 
-    /// The same where a block is `W` whole `u64`s.
+    /// Adds the syndrome where a block is `W` whole `u64`s.
     fn add_aligned<const W: usize>(
         &self,
         room: &mut Vec<u64>,
@@ -212,7 +213,7 @@ mod tests {
     use super::*;
     use base::rng::Rng;
 
-    /// Rotating whole blocks gives what adding bit by bit gives.
+    /// Rotation of whole blocks gives the sums of single bits.
     #[test]
     fn sums_are_those_of_single_bits() {
         let mut rng = Rng::stream(1, "checks");

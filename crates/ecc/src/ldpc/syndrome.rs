@@ -1,37 +1,37 @@
-//! The syndrome of a word: its failed parity checks, updated bit by bit.
+//! Syndrome of a word: its failed parity checks, updated bit by bit.
 
 use crate::bits;
 use crate::ldpc::quasi_cyclic::QuasiCyclic;
 
-/// A circulant seen from its block column.
+/// Circulant as seen from its block column.
 #[derive(Debug, Clone, Copy)]
 struct Link {
-    /// First check of the block row, in the bits of the syndrome.
+    /// First check of the block row, as a bit of the syndrome.
     row: u32,
     shift: u32,
 }
 
-/// The checks of one word.
+/// Checks of one word, and those that fail.
 #[derive(Debug, Clone)]
 pub(crate) struct Syndrome {
     checks: QuasiCyclic,
     /// Circulants of all block columns, one after the other.
     links: Vec<Link>,
-    /// Where each block column's circulants end, after a zero.
+    /// End of each block column among the links, after a zero.
     ends: Vec<u32>,
-    /// Checks that are broken. Each block row begins on a `u64` and stands there twice in a row, so
+    /// Failed checks as bits. Each block row begins on a `u64` and is stored twice in a row, so
     /// that its rotations are slices.
     broken: Vec<u64>,
-    /// How many checks are broken.
+    /// Number of failed checks.
     count: usize,
-    /// Broken checks, once.
+    /// Failed checks as bits, each stored once.
     sums: Vec<u64>,
-    /// Where they are added up.
+    /// Memory in which the sums are computed.
     room: Vec<u64>,
 }
 
 impl Syndrome {
-    /// Of the zero word.
+    /// Creates the syndrome of the zero word.
     pub(crate) fn new(checks: &QuasiCyclic) -> Self {
         let stride = bits::words(2 * checks.z()) + 1;
         let mut columns = vec![Vec::new(); checks.columns()];
@@ -60,17 +60,17 @@ impl Syndrome {
         new
     }
 
-    /// Checks that are broken.
+    /// Number of failed checks.
     pub(crate) fn count(&self) -> usize {
         self.count
     }
 
-    /// All checks.
+    /// Number of all checks.
     pub(crate) fn total(&self) -> usize {
         self.checks.checks()
     }
 
-    /// Takes a whole word.
+    /// Computes the syndrome of a whole word.
     pub(crate) fn set(&mut self, word: &[u64]) {
         let (z, words) = (self.checks.z(), self.checks.block_words());
         self.sums.fill(0);
@@ -91,13 +91,14 @@ impl Syndrome {
         &self.links[self.ends[column] as usize..self.ends[column + 1] as usize]
     }
 
-    /// Checks that a bit of a block column is in.
+    /// Number of checks of each bit of a block column.
     pub(crate) fn weight(&self, column: usize) -> usize {
         self.links(column).len()
     }
 
-    /// For bits 64 `index` and on of a block column, N `u64`s of them: how many of their checks are
-    /// broken, as bits of weight 1, 2, 4 and 8, added to `counts`. Beyond the block it is anything.
+    /// Adds the numbers of failed checks to `counts`, for bits 64 `index` and on of a block column,
+    /// N `u64`s of them. Numbers are bit-sliced, with weights 1, 2, 4 and 8. Lanes beyond the block
+    /// are undefined.
     #[inline(always)]
     pub(crate) fn add_broken<const N: usize>(
         &self,
@@ -140,8 +141,8 @@ impl Syndrome {
     }
 }
 
-/// Bits 64 `index` to 64 `index` + 63 of a block of `z` bits that begins at bit `start` of `word`,
-/// rotated: its bit i is bit (i + by) mod z. Bits from z on are zero.
+/// Rotation of a block of `z` bits that begins at bit `start` of `word`: bits 64 `index` to 64
+/// `index` + 63 of it. Bit i of the rotation is bit (i + by) mod z. Bits from z on are zero.
 #[inline]
 pub(crate) fn rotated(word: &[u64], start: usize, z: usize, by: usize, index: usize) -> u64 {
     if z.is_multiple_of(64) {

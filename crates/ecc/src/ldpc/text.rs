@@ -1,7 +1,7 @@
 //! Parity checks as text: base matrices of shifts, and the roster of text forms.
 //!
 //! A base matrix has a line for each block row: shifts, and `-` or `-1` for zero blocks, separated
-//! by blanks or commas. Its first line may be `z` alone or `columns rows z`, as AFF3CT has it. `#`
+//! by blanks or commas. A first line may give `z` alone or `columns rows z`, as in AFF3CT. `#`
 //! begins a comment.
 
 use crate::ldpc::alist::{circulants, ones, read_alist, write_alist};
@@ -9,22 +9,22 @@ use crate::ldpc::construct::MOST_BITS;
 use crate::ldpc::quasi_cyclic::{Circulant, QuasiCyclic};
 use base::{Error, Result};
 
-/// Largest circulant.
+/// Largest size of a circulant, in bits.
 pub(crate) const MOST_Z: usize = 1 << 15;
 /// Most block rows or columns.
 pub(crate) const MOST_BLOCKS: usize = u16::MAX as usize;
 
-/// A kind of text.
+/// Text form of parity checks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
-    /// A base matrix of shifts.
+    /// Base matrix of shifts.
     Base,
-    /// An alist file.
+    /// Alist file, bit by bit.
     Alist,
 }
 
 impl Form {
-    /// By its name: `base` or `alist`.
+    /// Form called `base` or `alist`.
     pub fn named(name: &str) -> Result<Self> {
         match name {
             "base" => Ok(Self::Base),
@@ -33,8 +33,8 @@ impl Form {
         }
     }
 
-    /// Reads a text of this form as circulants of size `z`; left out, the text says it. A text that
-    /// says another is read bit by bit where `z` is 1.
+    /// Reads a text of this form as circulants of size `z`; by default the text gives the size. A
+    /// text with another size is read bit by bit where `z` is 1.
     pub fn read(self, text: &str, z: Option<usize>, place: &str) -> Result<QuasiCyclic> {
         match self {
             Self::Base if z == Some(1) && says_z(text) => {
@@ -46,7 +46,7 @@ impl Form {
         }
     }
 
-    /// Parity checks as a text of this form.
+    /// Writes parity checks as a text of this form.
     pub fn write(self, checks: &QuasiCyclic) -> String {
         match self {
             Self::Base => write_base_matrix(checks),
@@ -55,7 +55,7 @@ impl Form {
     }
 }
 
-/// Refuses a size that no circulant has.
+/// Refuses a size that no circulant can have.
 pub fn check_z(z: usize, place: &str) -> Result<()> {
     if (1..=MOST_Z).contains(&z) {
         return Ok(());
@@ -63,7 +63,7 @@ pub fn check_z(z: usize, place: &str) -> Result<()> {
     Err(Error::new(place, format!("z = {z}: out of range")).expected(format!("1 to {MOST_Z}")))
 }
 
-/// The matrix of lines of shifts, each with its place; `place` is that of all of them.
+/// Reads the matrix of lines of shifts, each with its place; `place` is that of all of them.
 pub fn base_rows<'a>(
     lines: impl IntoIterator<Item = (String, &'a str)>,
     z: usize,
@@ -108,7 +108,7 @@ fn base_row(line: &str, z: usize, most: usize, place: &str) -> Result<(Vec<Circu
     Ok((row, columns))
 }
 
-/// The words of a line, separated by commas if it has any, otherwise by blanks. Two adjacent commas
+/// Words of a line, separated by commas if it has any, otherwise by blanks. Two adjacent commas
 /// enclose an empty word, so that no column is lost.
 fn words(line: &str) -> impl Iterator<Item = &str> {
     let is_gap: fn(char) -> bool =
@@ -116,12 +116,12 @@ fn words(line: &str) -> impl Iterator<Item = &str> {
     line.split(is_gap).map(str::trim).filter(move |word| !word.is_empty() || is_gap(','))
 }
 
-/// A word as errors show it.
+/// Word as errors show it: cut and escaped.
 pub(crate) fn cut(word: &str) -> String {
     word.chars().take(24).flat_map(char::escape_debug).collect()
 }
 
-/// A line of a base matrix, in columns of equal width.
+/// Line of a base matrix, in columns of equal width.
 pub fn base_line(checks: &QuasiCyclic, row: &[Circulant]) -> String {
     let width = (checks.z() - 1).to_string().len();
     let mut words = vec![format!("{:>width$}", "-"); checks.columns()];
@@ -139,15 +139,15 @@ fn lines<'a>(text: &'a str, place: &str) -> impl Iterator<Item = (String, &'a st
     })
 }
 
-/// Whether the first line of a base matrix says what z is. No row of a matrix with z = 1 looks so:
-/// its shifts are 0.
+/// Whether the first line of a base matrix gives z: its numbers are all positive. A row of a matrix
+/// with z = 1 has only shifts of 0.
 fn says_z(text: &str) -> bool {
     let is_size = |word: &str| word.parse().is_ok_and(|size: usize| size > 0);
     lines(text, "").next().is_some_and(|(_, line)| words(line).all(is_size))
 }
 
-/// The z that the first line says, with its place, where that line is no row: the next one has
-/// another width.
+/// Value of z in the first line, with its place; `None` if that line is a row, as wide as the next
+/// one.
 fn own_z(text: &str, place: &str) -> Option<(String, usize)> {
     let mut lines = lines(text, place);
     let (at, first) = lines.next()?;
@@ -157,7 +157,7 @@ fn own_z(text: &str, place: &str) -> Option<(String, usize)> {
     is_header.then(|| (at, first[first.len() - 1]))
 }
 
-/// Reads a base matrix; with `z` given there is no first line but the first row.
+/// Reads a base matrix. With `z` given, the first line is a row.
 pub fn read_base_matrix(text: &str, z: Option<usize>, place: &str) -> Result<QuasiCyclic> {
     let mut lines = lines(text, place);
     if let Some(z) = z {
@@ -207,7 +207,7 @@ fn every_bit_checked(checks: QuasiCyclic, place: &str) -> Result<QuasiCyclic> {
     }
 }
 
-/// A base matrix as text.
+/// Writes a base matrix as text.
 pub fn write_base_matrix(checks: &QuasiCyclic) -> String {
     let mut text = format!("{} {} {}\n", checks.columns(), checks.rows().len(), checks.z());
     for row in checks.rows() {
@@ -277,7 +277,7 @@ mod tests {
         }
     }
 
-    /// The (7,4) Hamming code as MacKay's files have it, lists padded with zeros.
+    /// The (7,4) Hamming code in MacKay's files, with lists padded by zeros.
     #[test]
     fn a_matrix_without_circulants_is_taken_with_z_1() {
         let text = "7 3\n3 4\n1 1 2 1 2 2 3\n4 4 4\n1 0 0\n2 0 0\n1 2 0\n3 0 0\n1 3 0\n2 3 0\n\
@@ -344,7 +344,7 @@ mod tests {
         assert_carries(bent.unwrap_err(), &["z = 32"]);
     }
 
-    /// Files with bytes cut, doubled, swapped or replaced: an error or a matrix, never a panic.
+    /// Files with bytes cut, doubled, swapped or replaced give an error or a matrix, never a panic.
     #[test]
     fn broken_files_are_refused() {
         let mut rng = Rng::stream(6, "fuzz");

@@ -1,5 +1,4 @@
-//! The contract of a decoder model: from a codeword's bit error rate and luck to an outcome and a
-//! time.
+//! Contract of a decoder model: from a codeword's bit error rate and luck to an outcome and a time.
 
 use crate::channel::Reading;
 use crate::model::named_code::NamedCode;
@@ -7,7 +6,7 @@ use base::{Error, Result, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What every decoder model shares.
+/// Error correction: keys that all decoder models share.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct EccConfig {
@@ -23,9 +22,9 @@ pub struct EccConfig {
     pub parity_bytes: u32,
     /// Parallel decoders, shared by the whole drive; 0 is one for each channel.
     pub decoders: u32,
-    /// Fixed time of decoding one codeword.
+    /// Fixed time of decoding one codeword after a hard read.
     pub t_decode_us: f64,
-    /// The same after a soft read; 0 takes `t_decode_us`.
+    /// Fixed time of decoding one codeword after a soft read; 0 takes `t_decode_us`.
     pub t_soft_decode_us: f64,
     /// Time of one iteration, for models that count iterations; default: 1 us of `bates2014`.
     pub t_iteration_us: f64,
@@ -90,7 +89,7 @@ impl EccConfig {
         Ok(())
     }
 
-    /// The code, for a model that cannot do without.
+    /// The code, for a model that needs one. Refuses a drive without a code.
     pub fn needs_code(&self, model: &str) -> Result<&NamedCode> {
         self.named.as_ref().ok_or_else(|| {
             Error::new("ecc.code", format!("`ecc.model = \"{model}\"` without a code"))
@@ -98,12 +97,12 @@ impl EccConfig {
         })
     }
 
-    /// Fixed t of the code, for codes such as BCH.
+    /// Errors t that the code always corrects, for codes such as BCH.
     pub fn certain_errors(&self) -> Option<u32> {
         self.named.as_ref()?.codec().code().certain_errors().map(|t| t as u32)
     }
 
-    /// Bits of a codeword, parity included: the code's, which need not fill its last byte.
+    /// Bits of a codeword, parity included: the code's, which may not fill its last byte.
     pub fn codeword_bits(&self) -> u32 {
         match &self.named {
             Some(code) => code.codec().code().length() as u32,
@@ -111,7 +110,7 @@ impl EccConfig {
         }
     }
 
-    /// Refuses what cannot be.
+    /// Checks that all values are in range.
     pub fn check(&self) -> Result<()> {
         let refuse = |key: &str, value: f64, expected: &str| {
             Err(Error::new(format!("ecc.{key}"), format!("{value} is out of range"))
@@ -147,12 +146,12 @@ impl EccConfig {
         Ok(())
     }
 
-    /// Energy of one iteration of one codeword.
+    /// Energy of one iteration of one codeword, in microjoules.
     pub fn iteration_uj(&self) -> f64 {
         1e-6 * self.iteration_pj_per_bit * f64::from(self.codeword_bits())
     }
 
-    /// Duration of a decode of `iterations` iterations after `level` soft reads.
+    /// Time of a decode of `iterations` iterations after `level` soft reads.
     #[inline]
     pub fn decode_time(&self, level: u8, iterations: u32) -> Time {
         let soft = level > 0 && self.t_soft_decode_us > 0.0;
@@ -161,76 +160,76 @@ impl EccConfig {
     }
 }
 
-/// Bit error rates below this give no errors, wrongly once in 10^11 codewords at most (the
-/// longest, of a page of 1 MiB).
+/// Bit error rate below which reads have no errors. That is wrong once in 10^11 codewords at most,
+/// for the longest, of a page of 1 MiB.
 pub const LEAST_RBER: f64 = 1.0 / (1u64 << 60) as f64;
 
-/// A codeword as it was read.
+/// Codeword as it was read.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Word {
-    /// Bit error rate of its hard read.
+    /// Bit error rate of the hard read.
     pub rber: f64,
-    /// Soft reads besides: two extra references each, on either side of the hard one.
+    /// Number of soft reads: two extra references each, on either side of the hard one.
     pub level: u8,
-    /// Its luck, uniform in [0, 1); higher is worse. A word keeps it when it is decoded again, so
-    /// its outcome is not drawn again.
+    /// Luck of the word, uniform in [0, 1); higher is worse. A word that is decoded again keeps its
+    /// luck, so its outcome is not drawn again.
     pub luck: f64,
 }
 
-/// The outcome of one codeword.
+/// Outcome of decoding one codeword.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Decode {
-    /// Raw bit errors it held.
+    /// Raw bit errors of the hard read.
     pub errors: u32,
-    /// Whether the data came back.
+    /// Whether the data were corrected.
     pub corrected: bool,
-    /// Iterations that the decoder took, where the model knows of any.
+    /// Iterations of the decoder; 0 where the model counts none.
     pub iterations: u32,
-    /// How long a decoder was busy with it.
+    /// Time for which a decoder was busy.
     pub time: Time,
 }
 
-/// The outcome of a codeword of stored data.
+/// Outcome of decoding a codeword of stored data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stored {
-    /// As the controller knows it.
+    /// Outcome as the controller knows it.
     pub outcome: Decode,
-    /// It takes the word for corrected, and it is another one.
+    /// Whether the word was decoded to another codeword, unnoticed.
     pub is_miscorrected: bool,
 }
 
-/// Real cells, for a model that writes and reads its codewords: the page that is being read.
+/// Real cells of the page that is being read, for a model that writes and reads its codewords.
 ///
-/// Promises: a word of the same luck stands in the same cells, whatever was read before: further
-/// soft reads and moved references find the same voltages; `reading` holds the bits and errors of
-/// the hard read, and with soft reads the region of each bit; the ratio of a region is that of all
-/// such cells, not of those at hand. (The model itself computes the ratio of a hard read.)
+/// Promises: a word of the same luck is in the same cells, whatever was read before: further soft
+/// reads and moved references find the same voltages. `reading` holds the bits and errors of the
+/// hard read, and with soft reads the region of each bit. The ratio of a region is that of all such
+/// cells, not of the cells at hand. (The model itself computes the ratio of a hard read.)
 pub trait Medium {
-    /// Writes `sent` (packed, `length` bits) and reads it as `word` says.
+    /// Writes `sent` (packed, `length` bits) to the cells and reads it with the levels of `word`.
     fn read(&mut self, word: &Word, sent: &[u64], length: usize, reading: &mut Reading);
 }
 
-/// What decoding costs and whether it works.
+/// Decoder model: the outcome and the time of decoding a codeword.
 ///
-/// Promises: a codeword at rate 0 is corrected with 0 errors; `errors` is at most the bits of a
-/// codeword; the same word has the same outcome, independent of earlier decodes; a word that was
+/// Promises: a codeword at rate 0 is corrected with 0 errors. `errors` is at most the bits of a
+/// codeword. The same word has the same outcome, independent of earlier decodes. A word that was
 /// corrected is corrected too at a lower rate, with a lower luck number or with a further soft
-/// level. (A model that really decodes breaks the last promise as rarely as its decoder is misled;
-/// for one that reads real cells the luck only names the cells.)
+/// level. (A model that really decodes breaks the last promise as rarely as its decoder is misled.
+/// For one that reads real cells the luck only names the cells.)
 pub trait Model: Send {
-    /// Decodes one codeword.
+    /// Decodes one codeword at its bit error rate.
     fn decode(&mut self, word: &Word) -> Decode;
 
-    /// Decodes one codeword that stands in real cells. A model of rates takes its rate.
+    /// Decodes one codeword that is read from real cells. A model of rates uses its rate.
     fn decode_from(&mut self, word: &Word, _medium: &mut dyn Medium) -> Decode {
         self.decode(word)
     }
 
-    /// Decodes a codeword of stored data: `stored` is what was written (packed), and what the
-    /// decoder makes of its read goes to `decoded`. Here only the controller judges: its decoder,
-    /// and the checksum of the code if it has one. With cells the word is written to them and read.
+    /// Decodes a codeword of stored data: `stored` is what was written (packed), and the decoded
+    /// word goes to `decoded`. The outcome is what the controller sees: its decoder, and the
+    /// checksum of the code if it has one. With cells the word is written to them and read.
     ///
-    /// A model of rates gives the data back, whatever it says of them.
+    /// A model of rates returns the stored data, whatever the outcome.
     fn decode_stored(
         &mut self,
         word: &Word,
@@ -242,24 +241,24 @@ pub trait Model: Send {
         Stored { outcome: self.decode(word), is_miscorrected: false }
     }
 
-    /// Another one, which decodes the same words to the same outcomes on another thread at the same
-    /// time. `None` where decoding takes too little time for that.
+    /// Second instance that gives the same outcomes for the same words, on another thread at the
+    /// same time. `None` where decoding takes too little time for that.
     fn twin(&self) -> Option<Box<dyn Model>> {
         None
     }
 
-    /// Bits of the words that it writes to a medium, for a model that has use of one.
+    /// Bits of the words that the model writes to a medium; `None` where it uses no medium.
     fn medium_bits(&self) -> Option<usize> {
         None
     }
 
-    /// Soft reads that it tells apart, where it knows no more: a further one would cost its reads
-    /// and save nothing.
+    /// Largest number of soft reads that the model distinguishes: a further one would cost time and
+    /// save nothing. `None` where there is no limit.
     fn soft_levels(&self) -> Option<u8> {
         None
     }
 
-    /// Corrects everything: lets the engine skip drawing errors.
+    /// Whether every word is corrected: the engine then skips drawing errors.
     fn is_ideal(&self) -> bool {
         false
     }

@@ -1,21 +1,21 @@
-//! `exact`: real codewords through the real decoder: slow, and without approximation.
+//! `exact`: real codewords through the real decoder, slow and without approximation.
 //!
 //! Random data are encoded, their read has real errors, and the code's own decoder corrects them.
 //!
 //! Where a drive has real cells ([`Medium`]) the codeword is written to them and read. Soft regions
-//! come with the ratios of such cells, and luck only names data and cells.
+//! have the ratios of such cells, and the luck only names data and cells.
 //!
-//! Elsewhere bits are flipped at the page's rate. The luck of a word decides how many, as in every
-//! model, and seeds the rest: the data, which bits, and how far the voltage of each cell is from
-//! the reference. So a word that is read again is the same word, and a soft read tells more of the
-//! same noise: that of two Gaussian levels, as in the channel `awgn`, with references where they
-//! tell most.
+//! Elsewhere bits are flipped at the page's rate. The luck of a word decides their number, as in
+//! every model, and seeds the rest: the data, the wrong bits, and the distance of each cell's
+//! voltage from the reference. So a word that is read again is the same word, and a soft read adds
+//! information on the same noise. The noise is that of two Gaussian levels, as in the channel
+//! `awgn`, with references at the best places.
 //!
-//! A word that is decoded to another codeword counts as failed when its checksum shows it. Without
-//! a checksum it always counts as failed, but for stored data ([`Model::decode_stored`]): there
+//! A word that is decoded to another codeword counts as failed if its checksum shows it. Without a
+//! checksum it always counts as failed, except for stored data ([`Model::decode_stored`]): there
 //! nobody knows the data that were written, and the wrong ones are delivered.
 //!
-//! How long an iteration takes is Bates's (2014), where a drive does not say otherwise.
+//! The default time of an iteration is that of Bates (2014).
 
 use super::{Constructor, Decode, EccConfig, LEAST_RBER, Medium, Model, Stored, Word, as_given};
 use crate::bits;
@@ -45,7 +45,7 @@ pub const MEMBER: Member<Constructor> = Member {
     },
 };
 
-/// Soft reads that channels have.
+/// Most soft reads of a channel.
 const MOST_LEVELS: u8 = 3;
 
 struct Exact {
@@ -53,24 +53,26 @@ struct Exact {
     code: NamedCode,
     decoder: Box<dyn Decoder>,
     counts: ErrorCounts,
-    /// By number of the rate and level.
+    /// Regions by number of the rate and by level.
     regions: BTreeMap<(usize, u8), Arc<Regions>>,
     reading: Reading,
     sent: Vec<u64>,
     decoded: Vec<u64>,
-    /// Iterations that a hard read without an error takes, once they are known.
+    /// Iterations of a hard read without errors, once they are known.
     clean_iterations: Option<u32>,
 }
 
-/// Regions by number of the rate and level; shared by all drives.
+/// Regions by number of the rate, one set for each level; shared by all drives.
 static REGIONS: [Numbered<Regions>; MOST_LEVELS as usize + 1] =
     [const { Numbered::new() }; MOST_LEVELS as usize + 1];
 
-/// Regions of a soft read of a zero, by how far its cell is from the reference.
+/// Regions of a soft read of a zero, by the distance of its cell from the reference.
 struct Regions {
-    /// Of cells on their own side: shares up to the first, second ... region, from the outermost.
+    /// Cells on the right side: shares up to the first, second ... region, counted from the
+    /// outermost one.
     right: Vec<f64>,
-    /// Of cells on the wrong side, from the innermost.
+    /// Cells on the wrong side: shares up to the first, second ... region, counted from the
+    /// innermost one.
     wrong: Vec<f64>,
     llr: Vec<f64>,
 }
@@ -98,7 +100,8 @@ impl Regions {
         }
     }
 
-    /// The region of a cell that holds `bit`, on the wrong side or not, at `place` (0 to 1) there.
+    /// Region of a cell that holds `bit` and is on the right or wrong side, at `place` (0 to 1)
+    /// among such cells.
     #[inline]
     fn of(&self, bit: bool, is_wrong: bool, place: f64) -> u8 {
         let last = 2 * self.right.len() - 1;
@@ -127,20 +130,20 @@ impl Exact {
         })
     }
 
-    /// The result of decoding a word at rate 0.
+    /// Outcome of decoding a word at rate 0.
     fn clean(&self, word: &Word) -> Decode {
         let time = self.common.decode_time(word.level, 0);
         Decode { errors: 0, corrected: true, iterations: 0, time }
     }
 
-    /// The codeword of `word`, and the rest of its luck.
+    /// Encodes the codeword of `word` and returns the rest of its luck.
     fn encode(&mut self, word: &Word) -> Rng {
         let mut rng = Rng::stream(word.luck.to_bits(), "exact");
         random_codeword(self.code.codec(), &mut rng, &mut self.sent);
         rng
     }
 
-    /// Puts a read of `sent` with `errors` wrong bits into `reading`; `rng` is the word's luck.
+    /// Reads `sent` with `errors` wrong bits into `reading`; `rng` is the rest of the word's luck.
     fn read(&mut self, word: &Word, sent: &[u64], errors: u32, mut rng: Rng) {
         let length = self.code.codec().code().length();
         let Reading { bits: read, regions, llr, errors: told } = &mut self.reading;
@@ -172,7 +175,7 @@ impl Exact {
         }));
     }
 
-    /// Decodes `reading` of the word that was sent.
+    /// Decodes `reading` and compares the result with the word that was sent.
     fn decode_reading(&mut self, word: &Word) -> Decode {
         let mut decoded = std::mem::take(&mut self.decoded);
         let outcome = self.correct(word, &mut decoded);
@@ -181,8 +184,8 @@ impl Exact {
         Decode { corrected: outcome.corrected && is_right, ..outcome }
     }
 
-    /// Decodes `reading`, as the decoder alone judges: regions with their ratios, or a hard read,
-    /// whose ratio follows from its rate.
+    /// Decodes `reading`, with the outcome that the decoder alone sees. Input are regions with
+    /// their ratios, or a hard read, whose ratio follows from its rate.
     fn correct(&mut self, word: &Word, decoded: &mut [u64]) -> Decode {
         if self.reading.regions.is_empty() {
             let rber = rate_at(rate_index(word.rber)).min(0.499);

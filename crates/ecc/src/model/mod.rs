@@ -1,6 +1,6 @@
 //! Decoder models: outcome and cost of decoding in a drive. A family; its roster is here.
 //!
-//! A codeword's bit error rate and its luck come in, errors, outcome and time go out. `named_code`
+//! In: the bit error rate and the luck of a codeword. Out: errors, outcome and time. `named_code`
 //! is a code with its profile, as a drive names it; `sample` draws numbers of errors.
 
 pub mod contract;
@@ -18,22 +18,22 @@ use base::Result;
 use base::family::{Choice, Member, find};
 use base::params::Table;
 
-/// How a model is made.
+/// Constructor of a model, with its use of codes.
 pub struct Constructor {
-    /// Works with a named code, and not without.
+    /// Whether the model works with a named code only.
     pub needs_code: bool,
     /// Completes given parameters with those of a named code.
     pub complete: fn(&EccConfig, &mut Table) -> Result<()>,
-    /// Builds it from the family's common parameters and its own checked ones.
+    /// Builds the model from the family's common parameters and its own checked ones.
     pub build: fn(&EccConfig, &Table) -> Result<Box<dyn Model>>,
 }
 
-/// The `complete` of models whose parameters do not depend on a code.
+/// Leaves parameters as given: the `complete` of models that take none from a code.
 fn as_given(_: &EccConfig, _: &mut Table) -> Result<()> {
     Ok(())
 }
 
-/// Every decoder model.
+/// Roster of all decoder models.
 pub const ROSTER: &[Member<Constructor>] =
     &[ideal::MEMBER, threshold::MEMBER, shares::MEMBER, profile::MEMBER, exact::MEMBER];
 
@@ -45,10 +45,10 @@ pub fn resolve(common: &EccConfig, choice: &mut Choice) -> Result<&'static Membe
     Ok(member)
 }
 
-/// The model of a drive that names a code and no model.
+/// Model of a drive that names a code and no model.
 pub const WITH_CODE: &str = profile::MEMBER.name;
 
-/// Whether a model works with a code, and not without.
+/// Whether the model called `name` works with a code only.
 pub fn needs_code(name: &str) -> bool {
     ROSTER.iter().any(|member| member.name == name && member.build.needs_code)
 }
@@ -62,7 +62,7 @@ mod tests {
     use base::rng::Rng;
     use base::rng::turn;
 
-    /// Every member, from its defaults.
+    /// Every member, built from its defaults.
     fn built() -> Vec<(&'static str, EccConfig, Box<dyn Model>)> {
         let text = "summary = 'BCH'\ncite = []\npayload_bytes = 512\nmetadata_bytes = 0\n\
                     crc_bytes = 0\n[code]\nname = 'bch'\nm = 13\nt = 40\ndata_bits = 4096\n";
@@ -76,8 +76,8 @@ mod tests {
         ROSTER.iter().map(build).collect()
     }
 
-    /// Every member: clean words decode, the unluckiest of hopeless words do not (unless it is
-    /// ideal), counts fit.
+    /// Every member decodes clean words and fails the unluckiest of hopeless words (unless it is
+    /// ideal); counts fit.
     #[test]
     fn clean_words_pass_and_counts_fit() {
         for (name, common, mut model) in built() {
@@ -93,8 +93,8 @@ mod tests {
         }
     }
 
-    /// Every member: a word has one outcome, soft reads take nothing back, and more luck or a
-    /// lower rate never hurts.
+    /// Every member gives a word one outcome; soft reads, more luck or a lower rate never make it
+    /// worse.
     #[test]
     fn a_word_keeps_its_luck() {
         for (name, _, mut model) in built() {
@@ -119,7 +119,7 @@ mod tests {
         }
     }
 
-    /// Cells of which so many are always wrong; a soft read knows which.
+    /// Cells of which a given number is always wrong, as a soft read shows.
     struct Wrong(usize);
 
     impl Medium for Wrong {
@@ -137,8 +137,8 @@ mod tests {
         }
     }
 
-    /// Every member: one that asks for cells decodes what it finds in them, the others go by the
-    /// rate as always.
+    /// Every member that asks for cells decodes the bits found in them; the others decode by the
+    /// rate.
     #[test]
     fn cells_are_for_those_that_ask() {
         for (name, common, mut model) in built() {

@@ -1,4 +1,4 @@
-//! A named code: the code of a drive, with its decoder, its profile, and its codeword layout.
+//! Named code: the code of a drive, with its decoder, its profile and its codeword layout.
 
 use crate::code::file::{CodeFile, within};
 use crate::codec::{Codec, content_hash};
@@ -9,11 +9,10 @@ use base::{Error, Result};
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-/// Codes read, by the texts of their files: all drives of a process share them.
+/// Codes read so far, by the texts of their files, shared by all drives of a process.
 static READ: Shared<(String, Option<String>), Parts> = Shared::new(16);
 
-/// A code that a drive names. Clones, and codes read from the same texts, are the same code in
-/// memory.
+/// Code that a drive names. Clones, and codes read from the same texts, share memory.
 #[derive(Clone)]
 pub struct NamedCode(Arc<Parts>);
 
@@ -23,47 +22,47 @@ struct Parts {
     metadata_bytes: u32,
     parity_bytes: u32,
     profile: Option<Profile>,
-    /// The profile made ready for the model `profile`, when first asked for.
+    /// Profile prepared for the model `profile`, on first use.
     playback: OnceLock<Arc<Playback>>,
     hash: String,
-    /// Of the files.
+    /// Texts of the code file and of the profile, if any.
     texts: (String, Option<String>),
 }
 
 impl NamedCode {
-    /// From the text of a code file and, if any, of its profile; `places` name them in errors. A
-    /// profile of another code is refused.
+    /// Reads a code from the text of its file and, if any, of its profile; `places` name them in
+    /// errors. Refuses a profile of another code.
     pub fn read(text: &str, place: &str, profile: Option<(&str, &str)>) -> Result<Self> {
         let key = (text.to_owned(), profile.map(|(text, _)| text.to_owned()));
         READ.get(key, || Parts::read(text, place, profile).map(Arc::new)).map(Self)
     }
 
-    /// Code and decoder.
+    /// Codec of the code: code and decoder.
     pub fn codec(&self) -> &Codec {
         &self.0.codec
     }
 
-    /// Bytes of a codeword that are the user's.
+    /// User bytes of a codeword.
     pub fn payload_bytes(&self) -> u32 {
         self.0.payload_bytes
     }
 
-    /// The controller's own bytes of a codeword.
+    /// Metadata bytes of a codeword, which are the controller's.
     pub fn metadata_bytes(&self) -> u32 {
         self.0.metadata_bytes
     }
 
-    /// All bytes but the user's: parity, checksum, the controller's own.
+    /// Bytes of a codeword beyond the user's: parity, checksum, metadata.
     pub fn parity_bytes(&self) -> u32 {
         self.0.parity_bytes
     }
 
-    /// What was measured.
+    /// Measured profile of the code, if there is one.
     pub fn profile(&self) -> Option<&Profile> {
         self.0.profile.as_ref()
     }
 
-    /// What the model `profile` plays back, built by the first drive that asks.
+    /// Playback of the profile for the model `profile`, built by the first drive that asks.
     pub(super) fn playback(
         &self,
         build: impl FnOnce() -> Result<Playback>,
@@ -75,7 +74,7 @@ impl NamedCode {
         Ok(Arc::clone(self.0.playback.get_or_init(|| built)))
     }
 
-    /// The texts that it was read from: its file, and its profile if any.
+    /// Texts that the code was read from: its file, and its profile if any.
     pub fn texts(&self) -> (&str, Option<&str>) {
         let (code, profile) = &self.0.texts;
         (code, profile.as_deref())
@@ -124,7 +123,7 @@ impl Parts {
     }
 }
 
-/// A drive reads level after level: it has no use for a profile with one of them left out.
+/// Refuses a profile without all levels from the first on: a drive reads them in turn.
 fn check_levels(profile: &Profile) -> Result<()> {
     for at in 0..profile.level.len().max(1) {
         let (found, next) = (profile.level.get(at).map(|level| level.levels), 2 * at);
@@ -159,7 +158,7 @@ mod tests {
 
     const CODE: &str = include_str!("../../../../params/codes/bch_512_t40.toml");
 
-    /// The same texts are one code in memory, wherever they stood; another profile is another code.
+    /// Equal texts share one code in memory, whatever their place; another profile is another code.
     #[test]
     fn drives_share_a_code() {
         fn shareable<T: Send + Sync>(value: T) -> T {

@@ -2,15 +2,15 @@
 //! ([`crate::lab::profile`]).
 //!
 //! Between measured rates, the failure rate is interpolated on the probit scale over the logarithm
-//! of the bit error rate, on which waterfalls are nearly straight. At the highest rate
-//! at which no frame failed it is half a failure among the frames decoded there, and below that 0.
-//! From the highest measured rate on every word fails. Numbers of iterations are mixtures of those
-//! of the neighbouring rates.
+//! of the bit error rate, on which waterfalls are nearly straight. At the highest rate at which no
+//! frame failed the failure rate is half a failure among the frames decoded there, and below that
+//! 0. From the highest measured rate on every word fails. Numbers of iterations are mixtures of
+//! those at the neighbouring rates.
 //!
-//! A code with a fixed t needs no measurement: its failure rate is the tail of the binomial, and it
-//! takes one iteration where there is any error.
+//! A code with a fixed t needs no measurement: its failure rate is the tail of the binomial. A word
+//! takes one iteration if it has any error.
 //!
-//! How long an iteration takes is Bates's (2014), where a drive does not say otherwise.
+//! The default time of an iteration is that of Bates (2014).
 
 use super::{Constructor, Decode, EccConfig, LEAST_RBER, Model, Word, as_given};
 use crate::lab::profile::Level;
@@ -35,23 +35,23 @@ pub const MEMBER: Member<Constructor> = Member {
     },
 };
 
-/// Where failure rates come from.
+/// Source of failure rates.
 enum Source {
-    /// Measured, from the hard read up.
+    /// Measured curves, one for each level from the hard read up.
     Measured(Vec<Curve>),
-    /// A decoder with a fixed t.
+    /// Fixed t of the decoder.
     Bounded(u32),
 }
 
-/// One level of a profile, ready to be asked.
+/// Curve of one level of a profile, prepared for look-ups.
 struct Curve {
-    /// Logarithms of the rates, rising.
+    /// Logarithms of the measured bit error rates, rising.
     log_rber: Vec<f64>,
-    /// Probits of the failure rates there, falling or level: minus the quantile. Those from
-    /// `first` on are known; below it nothing fails.
+    /// Probits of the failure rates, minus the quantile, falling or level. Those from `first` on
+    /// are known; below it nothing fails.
     probit: Vec<f64>,
     first: usize,
-    /// For each rate: shares of words with up to 0, 1, 2 ... iterations.
+    /// Cumulative shares of words with up to 0, 1, 2 ... iterations, for each rate.
     cumulative: Vec<Vec<f64>>,
 }
 
@@ -86,7 +86,7 @@ impl Curve {
         }
     }
 
-    /// Share of words that fail.
+    /// Share of words that fail at `rber`.
     fn failures(&self, rber: f64) -> f64 {
         let x = libm::log(rber);
         let above = self.log_rber.partition_point(|&known| known <= x);
@@ -101,13 +101,13 @@ impl Curve {
         }
     }
 
-    /// How far `x` is on the way from the rate before `above` to that one.
+    /// Position of `x` between the rate before `above` and that one, 0 to 1.
     fn part(&self, above: usize, x: f64) -> f64 {
         let (low, high) = (self.log_rber[above - 1], self.log_rber[above]);
         (x - low) / (high - low)
     }
 
-    /// Shares of words of `bits` bits with up to 0, 1, 2 ... iterations.
+    /// Cumulative shares of words of `bits` bits with up to 0, 1, 2 ... iterations at `rber`.
     fn iterations(&self, rber: f64, bits: u32) -> Vec<f64> {
         let x = libm::log(rber);
         let above = self.log_rber.partition_point(|&known| known <= x);
@@ -132,11 +132,11 @@ impl Curve {
     }
 }
 
-/// What becomes of words of one bit error rate at one level.
+/// Outcomes of words of one bit error rate at one level.
 struct Fate {
-    /// Words with at least this luck fail.
+    /// Luck from which on words fail.
     fails_from: f64,
-    /// The luckier a word, the fewer.
+    /// Distribution of iterations: the luckier a word, the fewer.
     iterations: Quantiles<64>,
 }
 
@@ -148,18 +148,18 @@ impl Fate {
     }
 }
 
-/// What a code plays back; all drives of a process share it.
+/// Playback of a code's failures and iterations, shared by all drives of a process.
 pub(super) struct Playback {
     source: Source,
     bits: u32,
-    /// Most iterations that any word takes.
+    /// Largest number of iterations of a word.
     most: u32,
-    /// By the number of the rate, then by level; made when first asked for.
+    /// Outcomes by the number of the rate, then by level; computed on first use.
     fates: Numbered<[Fate]>,
 }
 
 impl Playback {
-    /// Of `code`, which the drive calls `name`.
+    /// Prepares the playback of `code`, which the drive calls `name`.
     fn new(code: &NamedCode, name: &str) -> Result<Self> {
         let source = source(code, name)?;
         let bits = code.codec().code().length() as u32;
@@ -173,7 +173,7 @@ impl Playback {
         Ok(Self { source, bits, most, fates: Numbered::new() })
     }
 
-    /// The fates of words at the rate of that number.
+    /// Outcomes of words, for each level, at the rate with number `index`.
     fn fates(&self, index: usize) -> Arc<[Fate]> {
         let rber = rate_at(index);
         let mut least = 1.0;
@@ -198,9 +198,9 @@ impl Playback {
 struct Played {
     shared: Arc<Playback>,
     counts: ErrorCounts,
-    /// By the number of the rate, then by level; taken from the shared ones when first asked for.
+    /// Outcomes by the number of the rate, then by level; taken from the shared ones on first use.
     fates: Vec<Option<Arc<[Fate]>>>,
-    /// Of a hard and of a soft decode, by iterations.
+    /// Times of a hard and of a soft decode, by iterations.
     times: [Vec<Time>; 2],
 }
 
@@ -223,7 +223,7 @@ impl Played {
     }
 }
 
-/// What is known of a code.
+/// Source of failure rates of a code: its fixed t, or its profile.
 fn source(code: &NamedCode, name: &str) -> Result<Source> {
     if let Some(t) = code.codec().code().certain_errors() {
         return Ok(Source::Bounded(t as u32));

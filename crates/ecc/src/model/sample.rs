@@ -1,17 +1,17 @@
 //! Numbers of errors: exact samples of the binomial distribution, and its upper tail.
 //!
 //! A codeword of n bits read at bit error rate p holds Binomial(n, p) errors. The engine asks
-//! millions of times with few different p, so the cumulative distribution is tabulated once per
-//! p and searched from where a guide table says (Chen and Asau, 1974). The guide alone
-//! mostly has the answer. That matters: a drive has a thousand different p, and their distributions
-//! do not fit a near cache.
+//! millions of times with few different p. So the cumulative distribution is tabulated once per p,
+//! and a guide table gives the start of the search (Chen and Asau, 1974). Mostly the guide alone
+//! has the answer. That matters: a drive has a thousand different p, and their distributions do not
+//! fit a near cache.
 
 use crate::model::LEAST_RBER;
 use base::shared::{Numbered, Shared};
 use std::convert::Infallible;
 use std::sync::Arc;
 
-/// ln C(n, k) p^k (1-p)^(n-k).
+/// Logarithm of the binomial probability, ln C(n, k) p^k (1-p)^(n-k).
 fn log_pmf(n: u32, k: u32, p: f64) -> f64 {
     let (n, k) = (f64::from(n), f64::from(k));
     libm::lgamma(n + 1.0) - libm::lgamma(k + 1.0) - libm::lgamma(n - k + 1.0)
@@ -39,11 +39,11 @@ pub fn binomial_tail(n: u32, t: u32, p: f64) -> f64 {
     sum
 }
 
-/// A distribution over 0, 1, 2 ... by its cumulative probabilities, with `GUIDES` guides: a power
-/// of two, 256 at most.
+/// Quantiles of a distribution over 0, 1, 2 ..., by its cumulative probabilities, with `GUIDES`
+/// guides: a power of two, 256 at most.
 pub struct Quantiles<const GUIDES: usize> {
-    /// Where to begin, by the leading digits of what is looked for, and in the top bit whether that
-    /// is already the end.
+    /// Start of the search, by the leading digits of the probability. The top bit marks a start
+    /// that is already the answer.
     guide: [u16; GUIDES],
     cumulative: Vec<f64>,
 }
@@ -51,7 +51,7 @@ pub struct Quantiles<const GUIDES: usize> {
 const FOUND: u16 = 1 << 15;
 
 impl<const GUIDES: usize> Quantiles<GUIDES> {
-    /// Of probabilities that rise: fewer than 2^15, at least one.
+    /// Creates the table of probabilities that rise: fewer than 2^15, at least one.
     pub fn new(cumulative: Vec<f64>) -> Self {
         let begin = |i| {
             let [begin, end] = [i, i + 1].map(|i| i as f64 / GUIDES as f64);
@@ -62,7 +62,7 @@ impl<const GUIDES: usize> Quantiles<GUIDES> {
         Self { guide: std::array::from_fn(begin), cumulative }
     }
 
-    /// The first whose cumulative probability is above `u` (0 to 1), or the last.
+    /// First value whose cumulative probability is above `u` (0 to 1), or the last value.
     #[inline]
     pub fn find(&self, u: f64) -> usize {
         // A byte numbers all guides, and is made of a number at once.
@@ -79,7 +79,7 @@ impl<const GUIDES: usize> Quantiles<GUIDES> {
     }
 }
 
-/// Of k = first, first+1, ... errors.
+/// Distribution of the number of errors k = first, first+1, ...
 struct Table {
     first: u32,
     errors: Quantiles<256>,
@@ -92,18 +92,18 @@ impl Table {
     }
 }
 
-/// Leading bits of a rate that distinguish it from others.
+/// Low bits of a rate, as a float, that are dropped; the leading ones distinguish rates.
 const KEY_SHIFT: u32 = 44;
 
-/// The number of a rate (at least [`LEAST_RBER`]) among those that are told apart: eight bits of
-/// the fraction are kept, 1 part in 512 to the nearest.
+/// Number of a rate (at least [`LEAST_RBER`]) among the distinguished rates: eight bits of the
+/// fraction are kept, 1 part in 512 to the nearest.
 #[inline]
 pub fn rate_index(rber: f64) -> usize {
     let key = (rber.min(0.5).to_bits() + (1 << (KEY_SHIFT - 1))) >> KEY_SHIFT;
     (key - (LEAST_RBER.to_bits() >> KEY_SHIFT)) as usize
 }
 
-/// The rate of that number.
+/// Rate with number `index`, the inverse of [`rate_index`].
 pub fn rate_at(index: usize) -> f64 {
     let key = index as u64 + (LEAST_RBER.to_bits() >> KEY_SHIFT);
     f64::from_bits(key << KEY_SHIFT)
@@ -112,21 +112,22 @@ pub fn rate_at(index: usize) -> f64 {
 /// Tables of codewords of one length, by number of the rate; shared by all drives.
 static TABLES: Shared<u32, Numbered<Table>> = Shared::new(4);
 
-/// Codewords above this length have large tables, which live no longer than their drives.
+/// Longest codeword with shared tables, in bits. Longer ones have large tables, which their drives
+/// own.
 const LONGEST_SHARED: u32 = 1 << 17;
 
-/// Error counts of codewords of `bits` bits.
+/// Distribution of the error counts of codewords of `bits` bits.
 ///
 /// Rates are rounded to 1 part in 512 before tabulating (a systematic error of at most 0.1 %).
 pub struct ErrorCounts {
     bits: u32,
     shared: Arc<Numbered<Table>>,
-    /// By number of the rate; taken from the shared ones when first asked for.
+    /// Tables by number of the rate; taken from the shared ones on first use.
     tables: Vec<Option<Arc<Table>>>,
 }
 
 impl ErrorCounts {
-    /// For codewords of `bits` bits.
+    /// Creates the error counts of codewords of `bits` bits.
     pub fn new(bits: u32) -> Self {
         let shared = if bits > LONGEST_SHARED {
             Arc::default()
@@ -137,8 +138,8 @@ impl ErrorCounts {
         Self { bits, shared, tables: Vec::new() }
     }
 
-    /// Errors of the codeword that lies at `luck` (0 to 1) among all that are read at rate `rber`:
-    /// the quantile of the binomial.
+    /// Number of errors of a codeword with the luck `luck` (0 to 1) at rate `rber`: the quantile of
+    /// the binomial.
     #[inline]
     pub fn of(&mut self, rber: f64, luck: f64) -> u32 {
         if rber < LEAST_RBER {
@@ -184,7 +185,7 @@ mod tests {
     use super::*;
     use base::rng::Rng;
 
-    /// devices.md 3.1: rates at which 34,560 bits hold more than 100 errors, by independent sums.
+    /// Rates at which 34,560 bits hold more than 100 errors, by independent sums (devices.md 3.1).
     #[test]
     fn tail_matches_the_bch_anchors() {
         for (rber, fails) in [
@@ -214,7 +215,7 @@ mod tests {
         }
     }
 
-    /// Beginning where the guide says finds what a search of everything finds.
+    /// The search from the guide finds the same value as a search of the whole table.
     #[test]
     fn the_guide_leads_to_the_same_place() {
         for p in [1e-12, 1e-6, 2e-3, 0.1, 0.5] {

@@ -31,7 +31,7 @@ pub const MEMBER: Member<Constructor> = Member {
     },
 };
 
-/// Parameters of `shares`.
+/// Parameters of the model `shares`.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 struct Params {
@@ -60,7 +60,7 @@ fn checked(table: &Table, place: &str) -> Result<Table> {
 
 struct Shares {
     failures: Vec<f64>,
-    /// Of a hard and of a soft decode.
+    /// Times of a hard and of a soft decode.
     times: [Time; 2],
     counts: ErrorCounts,
 }

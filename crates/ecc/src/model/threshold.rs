@@ -1,9 +1,9 @@
-//! `threshold`: bounded-distance decoding: up to t errors a codeword are corrected, no more.
+//! `threshold`: bounded-distance decoding, which corrects up to t errors in a codeword.
 //!
-//! With a hard read this is exactly what a t-error-correcting BCH code does, except for its rare
-//! miscorrections. Where a drive names such a code, t is the code's, and soft reads do not help.
-//! Otherwise each soft read raises the bound, and the word keeps its errors. For a code without
-//! such a number, as an LDPC code, t must be given.
+//! With a hard read this is exactly the outcome of a t-error-correcting BCH code, except for its
+//! rare miscorrections. Where a drive names such a code, t is the code's, and soft reads do not
+//! help. Otherwise each soft read raises the bound, and the word keeps its errors. For a code
+//! without a fixed t, such as an LDPC code, t must be given.
 
 use super::{Constructor, Decode, EccConfig, Model, Word};
 use crate::model::sample::ErrorCounts;
@@ -41,16 +41,16 @@ pub const MEMBER: Member<Constructor> = Member {
     },
 };
 
-/// Parameters of `threshold`.
+/// Parameters of the model `threshold`.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 struct Params {
     /// Bit errors that the code corrects in a codeword. Codes with a fixed t, such as BCH, define
     /// it; other codes need it.
     t: u32,
-    /// Bit errors that it corrects after 1, 2, ... soft reads; the last value holds for further
-    /// ones. Default: 2.7 and 3.0 times t, or t for a code with a fixed t, whose decoder takes hard
-    /// decisions only.
+    /// Bit errors that the code corrects after 1, 2, ... soft reads; the last value holds for
+    /// further ones. Default: 2.7 and 3.0 times t, or t for a code with a fixed t, whose decoder
+    /// takes hard decisions only.
     t_soft: Vec<u32>,
 }
 
@@ -61,8 +61,9 @@ impl Default for Params {
     }
 }
 
-/// Our own measurement of an LDPC code of rate 0.948: raw bit error rates at which one word in a
-/// hundred fails, by hard decision and with one and two soft reads: 0.0027, 0.0072, 0.0082.
+/// Default factors on t after one and two soft reads. They are ratios of our own measurement of an
+/// LDPC code of rate 0.948: one word in a hundred fails at raw bit error rates of 0.0027 by hard
+/// decision, and of 0.0072 and 0.0082 with one and two soft reads.
 const SOFT_GAINS: [f64; 2] = [2.7, 3.0];
 
 fn complete(table: &Table, place: &str) -> Result<Table> {
@@ -106,10 +107,10 @@ fn take_code(common: &EccConfig, params: &mut Table) -> Result<()> {
 struct Threshold {
     t: u32,
     t_soft: Vec<u32>,
-    /// Of a hard and of a soft decode.
+    /// Times of a hard and of a soft decode.
     times: [Time; 2],
     counts: ErrorCounts,
-    /// Soft reads tell nothing.
+    /// Whether the code takes hard decisions only, so that soft reads do not help.
     hard: bool,
 }
 

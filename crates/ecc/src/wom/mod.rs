@@ -1,4 +1,4 @@
-//! Write-once codes: data that are written again where bits only turn from 1 to 0.
+//! Write-once codes: data are rewritten while bits only turn from 1 to 0.
 //!
 //! The code of Rivest and Shamir ("How to reuse a write-once memory", Information and Control 55,
 //! 1982): two bits in three cells, twice between erases. Grupp et al. (MICRO'09) put it on flash.
@@ -11,11 +11,11 @@
 //! | 11   | 011              | 100               |
 //!
 //! Data that have not changed keep their cells. With cells x, y, z in the order of the table, the
-//! data are x + y and x + z (modulo 2) in both generations: nobody needs to know which one it is.
+//! data are x + y and x + z (modulo 2) in both generations: reads need not know the generation.
 //!
 //! Here the cells of 64 codewords are three words of 64 bits, one for each cell, so that encoding
-//! and decoding are a few operations on words. A page group of a drive lies in the same way: the
-//! code is the inner one, and what it stores are codewords of the outer code, with their parity.
+//! and decoding are a few operations on words. A page group of a drive has the same layout: this is
+//! the inner code, and it stores codewords of the outer code, with their parity.
 //!
 //! `voltage` has a second code, of voltage levels instead of bits.
 
@@ -26,29 +26,29 @@ pub use errors::{data_rber, flipped_bits};
 
 use base::{Error, Result};
 
-/// Bits of data of a codeword.
+/// Number of data bits of a codeword.
 pub const DATA_BITS: usize = 2;
-/// Cells of a codeword.
+/// Number of cells of a codeword.
 pub const CELLS: usize = 3;
-/// Times that a codeword is written between erases.
+/// Number of writes of a codeword between erases.
 pub const GENERATIONS: usize = 2;
 
-/// Cells of 64 codewords, erased: all ones.
+/// Erased cells of 64 codewords: all ones.
 pub const ERASED: [u64; CELLS] = [!0; CELLS];
 
-/// Bits of data for each cell in a cycle, where each generation of the code is used: 4/3.
+/// Data bits for each cell in a cycle, if each generation of the code is used: 4/3.
 pub fn bits_per_cell_and_cycle() -> f64 {
     (GENERATIONS * DATA_BITS) as f64 / CELLS as f64
 }
 
-/// Cells of 64 codewords of the first generation: first and second bits of their data come in.
+/// Cells of 64 codewords of the first generation, from the first and second bits of their data.
 #[inline]
 pub fn first([high, low]: [u64; DATA_BITS]) -> [u64; CELLS] {
     // A cell falls where its pattern of the table has a 0: x for 11, y for 10, z for 01.
     [!(high & low), !(high & !low), !(!high & low)]
 }
 
-/// Cells of 64 codewords of the second generation, over cells of the first.
+/// Cells of 64 codewords of the second generation, written over cells of the first.
 #[inline]
 pub fn second(cells: [u64; CELLS], data: [u64; DATA_BITS]) -> [u64; CELLS] {
     let held = decode(cells);
@@ -58,14 +58,14 @@ pub fn second(cells: [u64; CELLS], data: [u64; DATA_BITS]) -> [u64; CELLS] {
     [0, 1, 2].map(|i| (stays & cells[i]) | (!stays & new[i]))
 }
 
-/// Data of 64 codewords.
+/// Data of 64 codewords, from their cells.
 #[inline]
 pub fn decode([x, y, z]: [u64; CELLS]) -> [u64; DATA_BITS] {
     [x ^ y, x ^ z]
 }
 
-/// Cells of a group of three pages that holds these two pages of data; `held` is what its pages
-/// have now, in the second generation. Refuses pages of different lengths.
+/// Cells of a group of three pages that holds these two pages of data. In the second generation
+/// `held` gives the present cells of its pages. Refuses pages of different lengths.
 pub fn encode_pages(
     data: [&[u8]; DATA_BITS],
     held: Option<[&[u8]; CELLS]>,
@@ -89,7 +89,7 @@ pub fn encode_pages(
     Ok(cells)
 }
 
-/// The two pages of data that a group of three pages holds.
+/// Two pages of data that a group of three pages holds.
 pub fn decode_pages(cells: [&[u8]; CELLS]) -> Result<[Vec<u8>; DATA_BITS]> {
     check(cells[0], &cells)?;
     let mut data: [Vec<u8>; DATA_BITS] = Default::default();
@@ -102,7 +102,7 @@ pub fn decode_pages(cells: [&[u8]; CELLS]) -> Result<[Vec<u8>; DATA_BITS]> {
     Ok(data)
 }
 
-/// The eight bytes of a page from `at` on, or as many as it has.
+/// Eight bytes of a page from `at` on, or as many as it has.
 #[inline]
 fn word(page: &[u8], at: usize) -> u64 {
     let rest = &page[at..];

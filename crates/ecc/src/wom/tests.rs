@@ -7,7 +7,7 @@ use base::rng::Rng;
 const FIRST: [u8; 4] = [0b111, 0b110, 0b101, 0b011];
 const SECOND: [u8; 4] = [0b000, 0b001, 0b010, 0b100];
 
-/// One codeword of the lowest bits, written as in the table: x first.
+/// Cells of the first codeword, written as in the table: x first.
 fn pattern(cells: [u64; CELLS]) -> u8 {
     cells.iter().fold(0, |word, cell| word << 1 | (cell & 1) as u8)
 }
@@ -16,7 +16,7 @@ fn bits(data: u8) -> [u64; DATA_BITS] {
     [u64::from(data >> 1 & 1), u64::from(data & 1)]
 }
 
-/// Every pair of data comes out as the published table has it, and as it was written.
+/// Every pair of data is written as in the published table, and read back.
 #[test]
 fn all_sixteen_rewrites_are_those_of_the_table() {
     for old in 0..4u8 {
@@ -32,7 +32,7 @@ fn all_sixteen_rewrites_are_those_of_the_table() {
     }
 }
 
-/// The example of the slide: 01 11 01 10, then 10 00 01 11.
+/// Example of the slide: 01 11 01 10, then 10 00 01 11.
 #[test]
 fn the_published_example_comes_out() {
     let words = [(0b01, 0b10), (0b11, 0b00), (0b01, 0b01), (0b10, 0b11)];
@@ -46,8 +46,7 @@ fn pages<const N: usize>(pages: &[Vec<u8>; N]) -> [&[u8]; N] {
     pages.each_ref().map(Vec::as_slice)
 }
 
-/// Both writes are read as they were written, and no bit turns from 0 to 1, for pages of any
-/// length.
+/// Both writes are read back, and no bit turns from 0 to 1, for pages of any length.
 #[test]
 fn two_writes_of_pages_come_back() {
     let mut rng = Rng::stream(3, "wom");
@@ -64,7 +63,7 @@ fn two_writes_of_pages_come_back() {
     }
 }
 
-/// The rate by enumeration is the closed form.
+/// The rate by enumeration agrees with the closed form.
 #[test]
 fn errors_are_twice_those_of_cells() {
     for step in 0..=500 {
@@ -87,7 +86,7 @@ fn the_code_stores_a_third_more() {
     assert_eq!([0b001, 0b010, 0b100].map(flipped_bits), [2, 1, 1]);
 }
 
-/// Random data over random cells that are wrong: as often as the rate says.
+/// Random data over random wrong cells have the error rate of the closed form.
 #[test]
 fn measured_errors_have_the_rate() {
     let mut rng = Rng::stream(7, "wom errors");

@@ -6,10 +6,10 @@
 //! are our own construction.
 //!
 //! A cell of N bits has 2^N levels, which only rise between erases. It stores k bits: level `l`
-//! means the Gray code of `l` modulo 2^k. Any 2^k levels in a row have all values, so a write lifts
-//! a cell by 2^k - 1 levels at most, to the next level that has the new value. Generation `g`
-//! ends at level `(g + 1) (2^k - 1)` or below it, and `(2^N - 1) / (2^k - 1)` of them fit,
-//! rounded down. Neighbouring generations share a level. Nobody needs to know which one it is.
+//! stands for the Gray code of `l` modulo 2^k. Any 2^k levels in a row have all values, so a write
+//! lifts a cell by 2^k - 1 levels at most, to the next level with the new value. Generation `g`
+//! ends at level `(g + 1) (2^k - 1)` or below it, and `(2^N - 1) / (2^k - 1)` generations fit,
+//! rounded down. Neighbouring generations share a level. Reads need not know the generation.
 //!
 //! | k of QLC | 3 | 2 | 1 |
 //! |----------|---|---|---|
@@ -21,7 +21,7 @@ use base::{Error, Result};
 /// Most bits of a cell.
 pub const MOST_CELL_BITS: u32 = 6;
 
-/// A code for cells of so many bits.
+/// Code for cells with a number of bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct VoltageCode {
     cell_bits: u32,
@@ -29,7 +29,7 @@ pub struct VoltageCode {
 }
 
 impl VoltageCode {
-    /// Of cells with `cell_bits` bits that store `data_bits` in each generation.
+    /// Creates the code of cells with `cell_bits` bits that store `data_bits` in each generation.
     pub fn new(cell_bits: u32, data_bits: u32) -> Result<Self> {
         if !(2..=MOST_CELL_BITS).contains(&cell_bits) {
             return Err(Error::new("wom_v.cell_bits", format!("{cell_bits} bits in a cell"))
@@ -45,50 +45,50 @@ impl VoltageCode {
         Ok(Self { cell_bits, data_bits })
     }
 
-    /// Bits of a cell without the code.
+    /// Number of bits of a cell without the code.
     pub fn cell_bits(self) -> u32 {
         self.cell_bits
     }
 
-    /// Bits of data of a cell in each generation.
+    /// Number of data bits of a cell in each generation.
     pub fn data_bits(self) -> u32 {
         self.data_bits
     }
 
-    /// Levels of a cell.
+    /// Number of levels of a cell.
     pub fn levels(self) -> u32 {
         1 << self.cell_bits
     }
 
-    /// Levels that a write lifts a cell by at most.
+    /// Most levels that a write lifts a cell by.
     pub fn most_rise(self) -> u32 {
         (1 << self.data_bits) - 1
     }
 
-    /// Writes between erases that always fit, whatever the data are.
+    /// Number of writes between erases that always fit, whatever the data are.
     pub fn generations(self) -> u32 {
         (self.levels() - 1) / self.most_rise()
     }
 
-    /// Bits of data that a cell takes between two erases.
+    /// Data bits that a cell takes between two erases.
     pub fn bits_per_cell_and_cycle(self) -> u32 {
         self.data_bits * self.generations()
     }
 
-    /// Levels that a write lifts a cell by on average, where the data are random: half of the most.
+    /// Mean number of levels that a write of random data lifts a cell by: half of the most.
     pub fn mean_rise(self) -> f64 {
         f64::from(self.most_rise()) / 2.0
     }
 
-    /// What a level means.
+    /// Data value of a level.
     #[inline]
     pub fn value(self, level: u8) -> u8 {
         let place = level & self.most_rise() as u8;
         place ^ place >> 1
     }
 
-    /// The lowest level that has this value and is not below `held`; `None` where the cell has none
-    /// left before an erase.
+    /// Lowest level with this value that is not below `held`; `None` if the cell has no such level
+    /// before an erase.
     #[inline]
     pub fn lifted(self, held: u8, value: u8) -> Option<u8> {
         // The place of a Gray code is the parity of its bits from the top on.
@@ -98,22 +98,22 @@ impl VoltageCode {
         (u32::from(level) < self.levels()).then_some(level)
     }
 
-    /// Bits of data that go wrong where a cell on a level is read as on another one: one bit for
-    /// neighbours, always.
+    /// Number of data bits that go wrong if a cell on `level` is read as on level `read`: always
+    /// one for neighbours.
     pub fn flipped_bits(self, level: u8, read: u8) -> u32 {
         (self.value(level) ^ self.value(read)).count_ones()
     }
 
-    /// Error rate of a bit of data, where plain pages of the same cells have the error rate `rber`
-    /// on average and cells are wrong by one level. Each wrong cell spoils one bit, of N without
-    /// the code and of k with it.
+    /// Error rate of a data bit, where plain pages of the same cells have the mean error rate
+    /// `rber` and cells are wrong by one level. Each wrong cell spoils one bit: one of N without
+    /// the code, and one of k with it.
     pub fn data_rber(self, rber: f64) -> f64 {
         (rber * f64::from(self.cell_bits) / f64::from(self.data_bits)).min(0.5)
     }
 
     /// Levels of cells that hold this data, one byte for each cell; bit `i` of each page of data
-    /// goes to cell `i`. `held` is where the cells are. Refuses what does not fit: pages of
-    /// different lengths, levels that there are not, and cells without a level left.
+    /// goes to cell `i`. `held` gives the present levels. Refuses pages of different lengths,
+    /// invalid levels, and cells that have no level left.
     pub fn encode(self, data: &[&[u8]], held: Option<&[u8]>) -> Result<Vec<u8>> {
         if data.len() != self.data_bits as usize {
             return Err(Error::new("wom_v.data", format!("{} pages", data.len()))
@@ -146,7 +146,7 @@ impl VoltageCode {
             .hint("erase them"))
     }
 
-    /// The pages of data that cells on these levels hold.
+    /// Pages of data that cells on these levels hold.
     pub fn decode(self, levels: &[u8]) -> Result<Vec<Vec<u8>>> {
         self.check(levels, "wom_v.levels")?;
         let (bytes, rest) = levels.as_chunks::<8>();

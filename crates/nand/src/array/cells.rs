@@ -1,9 +1,9 @@
-//! `cells`: the rate of the cell's own mechanisms, in closed form.
+//! `cells`: bit error rate of the cell's own mechanisms, in closed form.
 //!
-//! What a block of real voltages ([`crate::block::cells`]) would show on average, without keeping
+//! The rate is the mean of a block of real voltages ([`crate::block::cells`]), without keeping
 //! them: equations 10 and 11 of Wang (ICS'14) for any number of bits and all mechanisms. A rate
-//! takes 0.4 to 1 ms to work out, so rates are kept: cycles are rounded down to 1 part in 64,
-//! hours and reads to 1 part in 16. Whoever wants cells and not their rate takes the cell itself.
+//! takes 0.4 to 1 ms to compute, so rates are cached. For that cycles are rounded down to 1 part in
+//! 64, hours and reads to 1 part in 16. Users of single cells take the cell itself.
 
 use super::{Array, Build, PageState, needs_cell};
 use crate::cell::Cell;
@@ -29,7 +29,7 @@ struct Cells {
     cell: Arc<Cell>,
     mode: BlockMode,
     known: RwLock<HashMap<Key, f64>>,
-    /// The same cells with one bit, built when they are asked for.
+    /// Model of the same cells with one bit, built on request.
     single_level: OnceLock<Arc<Cells>>,
 }
 
@@ -47,10 +47,10 @@ impl Cells {
     }
 }
 
-/// Rates that are kept at most: some 100 MiB.
+/// Most cached rates, some 100 MiB.
 const MOST_KNOWN: usize = 1 << 20;
 
-/// Page type, cycles, hours and reads, rounded, and the shifts of the references.
+/// Key of a cached rate: page type, rounded cycles, hours and reads, and the reference shifts.
 type Key = (u8, u32, u64, u32, Vec<u64>);
 
 impl Array for Cells {

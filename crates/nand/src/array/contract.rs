@@ -1,26 +1,26 @@
-//! The contract of an array model: the state of a page in, its bit error rate out.
+//! Contract of an array model: the state of a page in, its bit error rate out.
 
 use crate::cell::{Cell, Stress};
 use base::Result;
 use base::units::Hours;
 use std::sync::Arc;
 
-/// Everything that decides how well a page reads.
+/// State of a page on which its errors depend.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct PageState {
-    /// Which bit of the cell, from the lower page.
+    /// Page type, from 0 for the lower page.
     pub page_type: u8,
-    /// Program/erase cycles of its block.
+    /// Program/erase cycles of the block.
     pub pe_cycles: u32,
-    /// Age of the data.
+    /// Age of the data in hours.
     pub retention: Hours,
-    /// Reads of its block since the erase.
+    /// Reads of the block since the erase.
     pub reads: u32,
 }
 
 impl PageState {
-    /// The state rounded down to so many binary digits behind the leading one: states that are to
-    /// be told apart.
+    /// Rounds the state down to the given numbers of binary digits behind the leading one, for
+    /// caches of rates.
     pub fn rounded(&self, cycles: u32, hours: u32, reads: u32) -> Self {
         let rest = 52 - hours.min(52);
         Self {
@@ -31,7 +31,7 @@ impl PageState {
         }
     }
 
-    /// What its cells have been through.
+    /// Stress of the page's cells, as the cell model takes it.
     pub fn stress(&self) -> Stress {
         Stress {
             pe_cycles: self.pe_cycles,
@@ -42,75 +42,75 @@ impl PageState {
     }
 }
 
-/// The leading `bits` + 1 binary digits of `value`, the others zero: rounds down.
+/// Rounds `value` down to its leading `bits` + 1 binary digits.
 fn leading(value: u32, bits: u32) -> u32 {
     let spare = (32 - value.leading_zeros()).saturating_sub(bits + 1);
     value >> spare << spare
 }
 
-/// The contract of an array model: the error rate of a page.
+/// Array model: the bit error rate of a page.
 ///
-/// Promises: the rate is between 0 and 0.5; the same state gives the same rate; a worn page does
-/// not read better than a fresh one, nor a page after retention or reads than one that has seen
-/// neither. (Retention and reads together may read better than one alone: one lowers voltages, the
-/// other raises them.) Real bits come from a [`CellBlock`](crate::block::cells::CellBlock); the
-/// rate is what every member can tell.
-/// A model is shared by drives in several threads: what it keeps to be fast must not show.
+/// Promises: the rate is between 0 and 0.5. The same state gives the same rate. A worn page does
+/// not read better than a fresh one, nor a page after retention or reads better than a page without
+/// both. (Retention and reads together may read better than one alone: one lowers voltages, the
+/// other raises them.) Each member gives rates; real bits come from a
+/// [`CellBlock`](crate::block::cells::CellBlock). Drives in several threads share a model: its
+/// caches must not change results.
 pub trait Array: Send + Sync {
     /// Mean raw bit error rate of the page, read at the nominal references.
     fn rber(&self, page: &PageState) -> f64;
 
-    /// The same for one page among others: where pages differ, `key` says which one it is, and
-    /// their mean is [`Array::rber`].
+    /// Raw bit error rate of one page, which `key` identifies. Where pages differ, their mean is
+    /// [`Array::rber`].
     fn rber_of_page(&self, page: &PageState, _key: u64) -> f64 {
         self.rber(page)
     }
 
-    /// Whether the model knows what shifted references do.
+    /// Whether the model knows the effect of shifted references.
     fn has_references(&self) -> bool {
         false
     }
 
-    /// The same with the references of the page shifted, from the lowest; missing ones are not.
-    /// A model without references gives the rate at the nominal ones.
+    /// Mean raw bit error rate of the page with its references shifted, from the lowest; references
+    /// without a value stay. A model without references gives the rate at the nominal ones.
     fn rber_shifted(&self, page: &PageState, _shifts_v: &[f64]) -> f64 {
         self.rber(page)
     }
 
-    /// [`Array::rber_of_page`] with the references shifted. What shifting does to the mean of pages
-    /// in this state, it does to each, where the model knows no better.
+    /// [`Array::rber_of_page`] with the references shifted. By default the rate of each page
+    /// changes by the same factor as the mean of pages in this state.
     fn rber_of_page_shifted(&self, page: &PageState, key: u64, shifts_v: &[f64]) -> f64 {
         let (mean, rber) = (self.rber_shifted(page, &[]), self.rber_of_page(page, key));
         let moved = self.rber_shifted(page, shifts_v);
         if mean > 0.0 { (rber * moved / mean).min(0.5) } else { moved.min(0.5) }
     }
 
-    /// The model of blocks in single-level mode, whose pages are all of type 0. Left out, they are
-    /// as the fast pages of other blocks: a law fitted to all bits of a cell knows no better.
+    /// Model of blocks in single-level mode, whose pages are all of type 0. `None`: they have the
+    /// rates of the fast pages of other blocks, for a model that was fitted to all bits of a cell.
     fn single_level(&self) -> Option<Arc<dyn Array>> {
         None
     }
 
-    /// Hours at the temperature that its rates hold for that leave the same mark as `hours` at
-    /// `celsius`, in proportion to `hours`. Nothing where the model does not know them: without an
-    /// activation energy it knows those at its own temperature only.
+    /// Hours at the model's temperature that have the effect of `hours` at `celsius`, in proportion
+    /// to `hours`. `None` where the model cannot tell: without an activation energy it knows its
+    /// own temperature only.
     fn equivalent_hours(&self, _hours: f64, _celsius: f64) -> Option<f64> {
         None
     }
 
-    /// Refuses wear and age that the model has no rates for, and chips with other page types:
-    /// `page` is of the last.
+    /// Refuses a state `page` of wear and age beyond the rates of the model. Its type must be the
+    /// last one of the chip: chips with other page types are refused.
     fn reaches(&self, _page: &PageState) -> Result<()> {
         Ok(())
     }
 
-    /// The cell, where the rates are those of cells that could be read one by one
+    /// The cell, if the rates come from cells that could be read one by one
     /// ([`CellSlice`](crate::block::slice::CellSlice)).
     fn cell(&self) -> Option<&Arc<Cell>> {
         None
     }
 
-    /// Never an error: lets the engine skip the error path altogether.
+    /// Whether there are never errors: the engine then skips the error path altogether.
     fn is_ideal(&self) -> bool {
         false
     }

@@ -1,10 +1,10 @@
 //! `exponential`: errors that grow exponentially with cycles, by threshold voltage (Wang, ICS'14).
 //!
-//! Equations 8 and 9: errors of a page = a(V) exp(b(V) N) - 1, never below zero, with
-//! a(V) = alpha_1 ln V + beta_1, b(V) = alpha_2 ln V + beta_2 and V the mean threshold voltage of
-//! the programmed states. That N counts 1e5 cycles, that the 1 stands outside the exponential and
-//! that a page is 16,384 bits is read from the lifetimes that the paper prints. The data were read
-//! back at once, so retention and reads change nothing. With alpha_1 = alpha_2 = 0 it is the plain
+//! Equations 8 and 9: errors of a page = a(V) exp(b(V) N) - 1, never below zero, with a(V) =
+//! alpha_1 ln V + beta_1, b(V) = alpha_2 ln V + beta_2 and V the mean threshold voltage of the
+//! programmed states. The lifetimes that the paper prints imply three things: N counts 1e5 cycles,
+//! the 1 stands outside the exponential, and a page has 16,384 bits. The data were read back at
+//! once, so retention and reads change nothing. With alpha_1 = alpha_2 = 0 it is the plain
 //! exponential law with a = beta_1 and b = beta_2.
 
 use super::{Array, Build, PageState};
@@ -32,13 +32,13 @@ struct Exponential {
     vth_v: f64,
     /// Change of a with ln V.
     alpha_1: f64,
-    /// a at 1 V.
+    /// Value of a at 1 V.
     beta_1: f64,
     /// Change of b with ln V.
     alpha_2: f64,
-    /// b at 1 V, for each 100,000 cycles.
+    /// Value of b at 1 V, for each 100,000 cycles.
     beta_2: f64,
-    /// Bits among which the errors are counted.
+    /// Bits of a page, among which the errors are counted.
     page_bits: u32,
 }
 
@@ -56,7 +56,7 @@ impl Default for Exponential {
     }
 }
 
-/// The coefficients, checked: a rate that never falls with cycles.
+/// Reads the coefficients and checks that the rate never falls with cycles.
 fn read(table: &Table, place: &str) -> Result<Exponential> {
     let law: Exponential = params::read(table, place)?;
     let refuse = |key: &str, value: f64, expected: &str| {
@@ -91,7 +91,7 @@ fn read(table: &Table, place: &str) -> Result<Exponential> {
 }
 
 impl Exponential {
-    /// a and b of the exponential law (equations 6 and 7).
+    /// Values of a and b in the exponential law (equations 6 and 7).
     fn at_voltage(&self) -> (f64, f64) {
         let ln_v = libm::log(self.vth_v);
         (self.alpha_1 * ln_v + self.beta_1, self.alpha_2 * ln_v + self.beta_2)
@@ -115,7 +115,8 @@ mod tests {
         law.rber(&PageState { page_type: 0, pe_cycles, retention: Hours(0.0), reads: 0 })
     }
 
-    /// Section 5.4: 4.5e-4 after 12.469e5 cycles; after 13.35e5 with reduced voltages.
+    /// Agreement with section 5.4: 4.5e-4 after 12.469e5 cycles; after 13.35e5 with reduced
+    /// voltages.
     #[test]
     fn reaches_the_limit_where_the_paper_says() {
         let before = at(&Exponential::default(), 1_246_900);

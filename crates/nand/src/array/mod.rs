@@ -1,9 +1,9 @@
-//! Array models: the raw bit error rate that a read of a page sees. A family: roster and contract.
+//! Array models: the raw bit error rate of a page read. A family: roster and contract.
 //!
 //! In: the state of a page (type, cycles, retention, reads) and the chip's cell, where the model
-//! needs one. Out: a rate, for a page on average, for one page among others, and at shifted
-//! references. `cells` is the physics; `table` plays it back at the speed of a drive; the others
-//! are fitted laws.
+//! needs one. Out: a rate, for the mean of pages, for one page, and at shifted references. `cells`
+//! is the physics; `table` plays it back at the speed of a drive; the other members are fitted
+//! laws.
 
 mod cells;
 pub mod contract;
@@ -23,10 +23,10 @@ use base::shared::Shared;
 use base::{Error, Result};
 use std::sync::Arc;
 
-/// Builds an array model from its checked parameters and the chip's cell, if any.
+/// Constructor of an array model, from its checked parameters and the chip's cell, if any.
 pub type Build = fn(&Table, Option<&Arc<Cell>>) -> Result<Arc<dyn Array>>;
 
-/// Every array model.
+/// Roster of all array models.
 pub const ROSTER: &[Member<Build>] = &[
     ideal::MEMBER,
     power_law::MEMBER,
@@ -36,11 +36,12 @@ pub const ROSTER: &[Member<Build>] = &[
     table::MEMBER,
 ];
 
-/// Models that live on without a drive: tables take a third of a second to build, and megabytes.
+/// Models shared in this process, of which the last 8 live on without a drive: tables take a third
+/// of a second to build, and megabytes.
 static MODELS: Shared<String, dyn Array> = Shared::new(8);
 
-/// The model of `choice` at `place`, on the chip's cell if it has one; shared in this process by
-/// equal choices.
+/// Model of `choice` at `place`, on the chip's cell if it has one. Equal choices share one model in
+/// this process.
 pub fn model(choice: &Choice, cell: Option<&Arc<Cell>>, place: &str) -> Result<Arc<dyn Array>> {
     let mut choice = choice.clone();
     let member = choice.resolve(ROSTER, place)?;
@@ -48,7 +49,7 @@ pub fn model(choice: &Choice, cell: Option<&Arc<Cell>>, place: &str) -> Result<A
     MODELS.get(key, || (member.build)(&choice.params, cell))
 }
 
-/// Temperature, in degrees Celsius, that the hours of a model are hours at where it says none.
+/// Default temperature, in degrees Celsius, at which the hours of a model hold.
 const REFERENCE_C: f64 = 30.0;
 
 /// Refuses an unrealistic storage temperature.
@@ -60,7 +61,7 @@ fn check_celsius(place: &str, key: &str, celsius: f64) -> Result<()> {
     Err(Error::new(format!("{place}.{key}"), problem).expected("-100 to 300"))
 }
 
-/// Refuses an activation energy, in electron volts, that no loss of charge has.
+/// Refuses an activation energy, in electron volts, beyond those of charge loss.
 fn check_activation(place: &str, activation_ev: Option<f64>) -> Result<()> {
     match activation_ev {
         Some(ev) if !(0.0..=10.0).contains(&ev) => {
@@ -71,8 +72,8 @@ fn check_activation(place: &str, activation_ev: Option<f64>) -> Result<()> {
     }
 }
 
-/// Hours at the reference temperature that leave the same mark as `hours` at `celsius`. Without an
-/// activation energy only those at the reference itself are known.
+/// Hours at the reference temperature that have the effect of `hours` at `celsius`. Without an
+/// activation energy `None`, except at the reference itself.
 fn hours_at_reference(
     hours: f64,
     celsius: f64,
@@ -85,7 +86,7 @@ fn hours_at_reference(
     }
 }
 
-/// The cell, for a model that needs one.
+/// Refuses a chip without a cell, for a model that needs one.
 fn needs_cell<'a>(cell: Option<&'a Arc<Cell>>, name: &str) -> Result<&'a Arc<Cell>> {
     cell.ok_or_else(|| {
         Error::new("chip.array.name", format!("`{name}` on a chip without `chip.cell`")).hint(
@@ -101,7 +102,7 @@ mod tests {
     use crate::cell::CellConfig;
     use base::units::Hours;
 
-    /// A cell with something of everything.
+    /// Cell with all kinds of wear, retention and disturb.
     fn cell() -> Arc<Cell> {
         let text = "[levels]\nvth_mean_v = [-2.0, 1.0, 2.0, 3.0]\n\
                     vth_sigma_v = [0.4, 0.13, 0.13, 0.13]\n[wear]\nwiden_v = 0.02\n\
@@ -111,7 +112,7 @@ mod tests {
         Arc::new(Cell::new(&config, 2, PageOrder::OneShot).unwrap())
     }
 
-    /// A thousand drives in several threads, one table: built once, whoever asks.
+    /// A table that several threads ask for is built once.
     #[test]
     fn one_model_for_all_who_choose_the_same() {
         let choice = |params: &str| Choice {
@@ -136,7 +137,7 @@ mod tests {
         assert!(!Arc::ptr_eq(&first, &other));
     }
 
-    /// Every member, at its defaults: a rate is a rate, and stress never heals.
+    /// Each member at its defaults gives rates from 0 to 0.5, which do not fall with stress.
     #[test]
     fn rates_are_rates_and_rise_with_stress() {
         for member in ROSTER {

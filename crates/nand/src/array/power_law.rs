@@ -31,7 +31,7 @@ pub const MEMBER: Member<Build> = Member {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 struct PowerLaw {
-    /// Floor.
+    /// Floor of the error rate.
     epsilon: f64,
     /// Scale of the wear term.
     alpha: f64,

@@ -2,8 +2,8 @@
 //!
 //! ln RBER = (a_slope N + b_slope) ln t + c_level N + d_level, with N program/erase cycles and t
 //! the retention in seconds, from one second on. A temperature other than the reference stretches
-//! the time by Arrhenius: t at the reference = t exp(E/k (1/T_reference - 1/T)). Defaults: as
-//! public code has the paper's chip (devices.md 5.3); its table was not read again.
+//! the time by Arrhenius: t at the reference = t exp(E/k (1/T_reference - 1/T)). Defaults: the
+//! paper's chip, as public code has it (devices.md 5.3); the paper's table was not read again.
 
 use super::{Array, Build, PageState, check_celsius};
 use crate::cell;
@@ -58,7 +58,7 @@ impl Default for RetentionLaw {
     }
 }
 
-/// The coefficients, checked: a rate that never falls with cycles or time.
+/// Reads the coefficients and checks that the rate never falls with cycles or time.
 fn read(table: &Table, place: &str) -> Result<RetentionLaw> {
     let law: RetentionLaw = params::read(table, place)?;
     let refuse = |key: &str, value: f64, expected: &str| {
@@ -86,7 +86,7 @@ fn read(table: &Table, place: &str) -> Result<RetentionLaw> {
 }
 
 impl RetentionLaw {
-    /// How much faster time goes than at the reference temperature.
+    /// Pace of ageing at the flash's temperature, against the reference temperature.
     fn acceleration(&self) -> f64 {
         cell::acceleration(self.activation_ev, self.reference_c, self.temperature_c)
     }
@@ -100,7 +100,7 @@ impl Array for RetentionLaw {
         libm::exp(slope * ln_t + self.c_level * cycles + self.d_level).clamp(0.0, 0.5)
     }
 
-    /// Hours at `temperature_c`, from which the rate goes on to the reference.
+    /// Hours at `temperature_c`, which the law itself converts to the reference.
     fn equivalent_hours(&self, hours: f64, celsius: f64) -> Option<f64> {
         Some(hours * cell::acceleration(self.activation_ev, self.temperature_c, celsius))
     }
@@ -115,14 +115,14 @@ mod tests {
         law.rber(&PageState { page_type: 0, pe_cycles, retention: Hours(hours), reads: 0 })
     }
 
-    /// devices.md 5.3: 10,000 cycles and a day are 1.75e-4.
+    /// Agreement with devices.md 5.3: the rate after 10,000 cycles and a day is 1.75e-4.
     #[test]
     fn a_day_after_ten_thousand_cycles() {
         let rber = at(&RetentionLaw::default(), 10_000, 24.0);
         assert!((rber / 1.75e-4 - 1.0).abs() < 0.01, "{rber}");
     }
 
-    /// JESD218: a year at 30 C is 506 h at 52 C and 100 h at 66 C, for 1.1 eV (devices.md 0).
+    /// A year at 30 C is 506 h at 52 C and 100 h at 66 C, for 1.1 eV (JESD218, devices.md 0).
     #[test]
     fn bakes_stand_for_years() {
         let year = at(&RetentionLaw { reference_c: 30.0, ..law_at(30.0) }, 3000, 8760.0);

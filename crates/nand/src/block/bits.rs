@@ -2,7 +2,7 @@
 //!
 //! Bit `i` of a page is bit `i % 8` of byte `i / 8`, and belongs to cell `i`.
 
-/// Which state each voltage is in: how many references lie below it.
+/// State of each voltage: the number of references at or below it.
 #[inline]
 pub fn states_of(voltages: &[f32], references: &[f32], states: &mut [u8]) {
     states.fill(0);
@@ -13,8 +13,8 @@ pub fn states_of(voltages: &[f32], references: &[f32], states: &mut [u8]) {
     }
 }
 
-/// States after a pass, by the states before it and the new bits of each page: `pages` begin at
-/// the first of the cells.
+/// States after a pass, by the states before it and the new bits of each page. `pages` begin at the
+/// first of the cells.
 #[inline]
 pub fn targets(states: &mut [u8], target: &[[u8; 16]], pages: &[&[u8]]) {
     for (b, group) in states.chunks_mut(8).enumerate() {
@@ -30,14 +30,14 @@ pub fn targets(states: &mut [u8], target: &[[u8; 16]], pages: &[&[u8]]) {
     }
 }
 
-/// The bits of a byte, one in each byte of the result.
+/// Spreads the bits of a byte over eight bytes, the lowest bit first.
 #[inline(always)]
 pub fn unpack(byte: u8) -> u64 {
     let spread = (u64::from(byte) * 0x0101_0101_0101_0101) & 0x8040_2010_0804_0201;
     ((spread + 0x7f7f_7f7f_7f7f_7f7f) >> 7) & 0x0101_0101_0101_0101
 }
 
-/// Eight bits, one a byte, to a byte.
+/// Packs eight bits, one in each byte, into a byte.
 #[inline(always)]
 pub fn pack(bits: [u8; 8]) -> u8 {
     (u64::from_le_bytes(bits).wrapping_mul(0x0102_0408_1020_4080) >> 56) as u8

@@ -1,9 +1,9 @@
-//! A block of real cells: keeps every threshold voltage, and reads it at any reference.
+//! Block of real cells: keeps every threshold voltage, and reads it at any reference.
 //!
 //! Monte Carlo of every cell, after the mechanisms of [`Cell`]. Voltages are single precision and
-//! are worked on in chunks that stay in the cache; rows (a wordline, or its even or odd bitlines)
-//! take memory when they are first touched, and age when they are next touched. Bit `i` of a page
-//! is bit `i % 8` of byte `i / 8`, and belongs to cell `i`.
+//! are processed in chunks that stay in the cache. A row (a wordline, or its even or odd bitlines)
+//! takes memory when it is first touched, and ages when it is next touched. Bit `i` of a page is
+//! bit `i % 8` of byte `i / 8`, and belongs to cell `i`.
 
 use crate::block::bits::{pack, states_of, targets};
 use crate::block::draw::Draws;
@@ -14,43 +14,43 @@ use base::units::Hours;
 use base::{Error, Result, Time};
 use std::sync::Arc;
 
-/// Cells that are worked on at once.
+/// Number of cells processed at once.
 const CHUNK: usize = 1024;
-/// Storage that moves no cell further than this waits until it adds up.
+/// Largest move by storage, in volts, that is put off until more adds up.
 const SETTLE_V: f64 = 1e-4;
 
-/// What a sensing took.
+/// References and time of a sensing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Sensed {
-    /// References that were applied.
+    /// Number of references that were applied.
     pub references: u32,
-    /// Time.
+    /// Time of the sensing.
     pub time: Time,
 }
 
-/// A row of cells that are programmed and sensed together.
+/// Row of cells that are programmed and sensed together.
 #[derive(Debug, Clone, Default)]
 struct Row {
-    /// Threshold voltages; empty where the row is as erased and untouched.
+    /// Threshold voltages; empty if the row is erased and was not touched since.
     voltages: Vec<f32>,
     /// Passes made since the erase.
     passes: usize,
-    /// Programs, passes and repetitions, since the erase.
+    /// Programs since the erase, passes and repeated ones.
     programs: u32,
     /// Age of the block, and its reads, at the last program or the erase.
     start_hours: f64,
     start_reads: u64,
-    /// Programs beyond the passes.
+    /// Programs since the erase beyond the passes.
     reprograms: u32,
-    /// Storage that the voltages show.
+    /// Stress that the voltages include already.
     settled: Stress,
-    /// Mean level of its cells as a share of the highest.
+    /// Mean level of the cells as a share of the highest.
     filled: f64,
-    /// Cycles of its life in which all its cells held one level, by that level.
+    /// Cycles of the row's life in which all its cells held one level, by that level.
     held: [u32; 16],
 }
 
-/// A block of cells.
+/// Block of cells, row by row.
 #[derive(Clone)]
 pub struct CellBlock {
     cell: Arc<Cell>,
@@ -59,7 +59,7 @@ pub struct CellBlock {
     parities: usize,
     wordlines: u32,
     seed: u64,
-    /// Seed of what rows own as rows.
+    /// Seed of properties of whole rows, as their widths.
     row_seed: u64,
     number: u64,
     pe_cycles: u32,
@@ -67,18 +67,18 @@ pub struct CellBlock {
     reads: u64,
     senses: u64,
     rows: Vec<Row>,
-    /// By how much the cells of the last program rose, and where they stood after it.
+    /// Rises of the cells in the last program, and their voltages after it.
     rise: Vec<f32>,
     after: Vec<f32>,
-    /// Distributions of the levels after a number of cycles: the most recently used.
+    /// Distributions of the levels for the most recently used number of cycles.
     laws: Option<(u32, Arc<[Law]>)>,
-    /// Rooms of rows that have been drawn anew.
+    /// Memory of rows that were erased, for reuse.
     spare: Vec<Vec<f32>>,
 }
 
 impl CellBlock {
-    /// An erased, fresh block of `pages` pages of `page_bytes` bytes (spare area included), laid
-    /// out as `cell` says. Blocks with the same `seed` and `number` are the same block.
+    /// Creates an erased, fresh block of `pages` pages of `page_bytes` bytes (spare area included),
+    /// laid out as `cell` says. Blocks with the same `seed` and `number` have the same cells.
     pub fn new(
         cell: Arc<Cell>,
         pages: u32,
@@ -115,7 +115,7 @@ impl CellBlock {
         })
     }
 
-    /// The cell it is made of.
+    /// Cell parameters of the block.
     pub fn cell(&self) -> &Arc<Cell> {
         &self.cell
     }
@@ -130,12 +130,12 @@ impl CellBlock {
         self.reads
     }
 
-    /// Pages.
+    /// Number of pages of the block.
     pub fn pages(&self) -> u32 {
         self.sites.len() as u32
     }
 
-    /// Where a page lies.
+    /// Site of a page on the wordlines.
     pub fn site(&self, page: u32) -> Result<PageSite> {
         self.sites.get(page as usize).copied().ok_or_else(|| {
             Error::new("cell block", format!("no page {page}"))
@@ -143,18 +143,18 @@ impl CellBlock {
         })
     }
 
-    /// Pages that one program takes: one, or all of a wordline with one-shot programming.
+    /// Pages that one program writes: one, or all of a wordline with one-shot programming.
     pub fn pages_per_program(&self) -> usize {
         let levels = &self.cell.levels;
         levels.order.pages_per_program(levels.gray.cell_bits()) as usize
     }
 
-    /// Bytes that one program takes.
+    /// Bytes of data that one program takes.
     pub fn program_bytes(&self) -> usize {
         self.page_bytes * self.pages_per_program()
     }
 
-    /// Erases the block: one more cycle. The erase time depends on the data of the block.
+    /// Erases the block: one more cycle. The time depends on the data of the block.
     pub fn erase(&mut self) -> Effort {
         let filled = self.rows.iter().map(|row| row.filled).sum::<f64>() / self.rows.len() as f64;
         let effort = self.cell.erase_effort(self.pe_cycles, filled);
@@ -162,7 +162,7 @@ impl CellBlock {
         effort
     }
 
-    /// Wears the block by `cycles` program/erase cycles at once and leaves it erased.
+    /// Adds `cycles` program/erase cycles at once, and leaves the block erased.
     pub fn cycle(&mut self, cycles: u32) {
         self.pe_cycles = self.pe_cycles.saturating_add(cycles);
         (self.reads, self.senses, self.hours) = (0, 0, 0.0);
@@ -173,9 +173,9 @@ impl CellBlock {
         }
     }
 
-    /// Makes it block `number` after `pe_cycles`, erased, with cells drawn from `cell_seed`. What
-    /// rows own as rows, their widths, stays that of the block's number and of the seed that it
-    /// began with.
+    /// Turns the block into block `number` after `pe_cycles`, erased, with cells drawn from
+    /// `cell_seed`. Widths of rows are drawn from the new number and the seed of the block's
+    /// creation.
     pub fn redraw(&mut self, number: u64, cell_seed: u64, pe_cycles: u32) {
         (self.number, self.seed, self.pe_cycles) = (number, cell_seed, pe_cycles);
         for row in &mut self.rows {
@@ -187,8 +187,9 @@ impl CellBlock {
         self.cycle(0);
     }
 
-    /// As [`CellBlock::cycle`], with cycles in which the cells of the rows that these pages lie in
-    /// all hold the level beside them: what they hold decides how much they wear.
+    /// Adds `cycles` cycles in which rows hold one level each, given as (one of the row's pages,
+    /// level): the level decides how much its cells wear. The block ends erased, as with
+    /// [`CellBlock::cycle`].
     pub fn cycle_holding(&mut self, cycles: u32, held: &[(u32, usize)]) -> Result<()> {
         let levels = self.cell.levels.count();
         for &(page, level) in held {
@@ -207,7 +208,7 @@ impl CellBlock {
         Ok(())
     }
 
-    /// Cycles with random data that would have worn a row as much.
+    /// Wear of a row, as the number of cycles with random data.
     fn worn(&self, row: &Row) -> u32 {
         let more: f64 = (0..)
             .zip(row.held)
@@ -218,13 +219,12 @@ impl CellBlock {
         (f64::from(self.pe_cycles) + more).round() as u32
     }
 
-    /// Lets `age` pass at `celsius`; it counts as the hours at the reference temperature that leave
-    /// the same mark.
+    /// Ages the data by `age` at `celsius`, converted to hours at the reference temperature.
     pub fn age(&mut self, age: Hours, celsius: f64) {
         self.age_at_reference(Hours(self.cell.equivalent_hours(age.0.max(0.0), celsius)));
     }
 
-    /// Lets `age` pass at the cell's reference temperature.
+    /// Ages the data by `age` at the cell's reference temperature.
     pub fn age_at_reference(&mut self, age: Hours) {
         let hours = age.0;
         // What is not a number, or negative, is no time.
@@ -233,7 +233,7 @@ impl CellBlock {
         }
     }
 
-    /// Reads the block a number of times and discards the data.
+    /// Adds `reads` reads of the block and discards the data.
     pub fn disturb(&mut self, reads: u64) {
         self.reads = self.reads.saturating_add(reads);
     }
@@ -241,8 +241,8 @@ impl CellBlock {
     /// Programs a page (or, one-shot, the wordline that begins with it) with
     /// [`CellBlock::program_bytes`] bytes: with one-shot programming the pages one after another.
     ///
-    /// Any page may be programmed at any time, also again: cells only rise. What order a chip
-    /// insists on is the chip's affair.
+    /// Any page may be programmed at any time, also again: cells only rise. The chip, and not the
+    /// block, enforces an order.
     pub fn program(&mut self, page: u32, data: &[u8]) -> Result<Effort> {
         let site = self.site(page)?;
         let one_shot = self.cell.levels.order == PageOrder::OneShot;
@@ -279,7 +279,7 @@ impl CellBlock {
     }
 
     /// Reads a page into `out` (a page's bytes), its references shifted by `shifts_v`, from the
-    /// lowest; missing ones are not shifted. Counts as a read of the block.
+    /// lowest; references without a value stay. Counts as a read of the block.
     pub fn sense(&mut self, page: u32, shifts_v: &[f32], out: &mut [u8]) -> Result<Sensed> {
         if out.len() != self.page_bytes {
             return Err(Error::new("cell block", format!("room for {} bytes", out.len()))
@@ -301,8 +301,8 @@ impl CellBlock {
         Ok(self.took(references.len()))
     }
 
-    /// Reads a page at each of `offsets_v` (rising) around every reference, and gives for each
-    /// cell of the page the number of references below it: 0 is the lowest region, and there are
+    /// Reads a page at each of `offsets_v` (rising) around every reference. Returns for each cell
+    /// of the page the number of references below it: 0 is the lowest region, and there are
     /// references x offsets + 1 of them. Counts as one read for each offset; the noise is that of
     /// one sensing.
     pub fn sense_soft(
@@ -330,8 +330,8 @@ impl CellBlock {
         Ok(self.took(references.len()))
     }
 
-    /// Threshold voltages of the row in which a page lies, now, without sensing noise: the result
-    /// of a sweep of the references. Does not count as a read.
+    /// Threshold voltages of the row in which a page lies, at present, without sensing noise: the
+    /// result of a sweep of the references. Does not count as a read.
     pub fn voltages(&mut self, page: u32) -> Result<&[f32]> {
         let index = self.row_index(self.site(page)?);
         self.touch(index);
@@ -339,7 +339,7 @@ impl CellBlock {
         Ok(&self.rows[index].voltages)
     }
 
-    /// What the row of a page has been through since it was programmed.
+    /// Stress of the row of a page since it was programmed.
     pub fn stress(&self, page: u32) -> Result<Stress> {
         Ok(self.stress_of(&self.rows[self.row_index(self.site(page)?)]))
     }
@@ -357,19 +357,19 @@ impl CellBlock {
         }
     }
 
-    /// A stream that belongs to a row and this cycle of it: a block is what its cycles made it,
-    /// however many of them were skipped.
+    /// Random stream of a row in the present cycle of the block. It depends on the number of
+    /// cycles, and not on whether they were skipped.
     fn draws(&self, index: usize, what: &str) -> Draws {
         let name = format!("cells/{}/{}/{index}/{what}", self.number, self.pe_cycles);
         Draws::stream(self.seed, &name)
     }
 
-    /// A stream of the permanent properties of the cells of a row.
+    /// Random stream of the permanent properties of the cells of a row.
     fn owned(&self, index: usize, what: &str) -> Draws {
         Draws::stream(self.seed, &format!("cells/{}/own/{index}/{what}", self.number))
     }
 
-    /// The distributions of the levels after a number of cycles.
+    /// Distributions of the levels after `pe_cycles` cycles, cached for the last number.
     fn laws(&mut self, pe_cycles: u32) -> Arc<[Law]> {
         match &self.laws {
             Some((known, laws)) if *known == pe_cycles => laws.clone(),
@@ -391,7 +391,7 @@ impl CellBlock {
         libm::exp(ln)
     }
 
-    /// Gives a row its erased cells, if it has none yet.
+    /// Draws the erased cells of a row, if it has no voltages yet.
     fn touch(&mut self, index: usize) {
         if !self.rows[index].voltages.is_empty() {
             return;
@@ -420,7 +420,7 @@ impl CellBlock {
         self.rows[index].voltages = voltages;
     }
 
-    /// Brings a row's voltages up to date, if anything has moved by more than `tolerance_v`.
+    /// Brings a row's voltages up to date, if storage has moved any by more than `tolerance_v`.
     fn settle(&mut self, index: usize, tolerance_v: f64) {
         let from = self.rows[index].settled;
         let to = self.stress_of(&self.rows[index]);
@@ -439,8 +439,8 @@ impl CellBlock {
         row.settled = to;
     }
 
-    /// Raises the cells of a row to where data send them. Gives the states in use, and the pulses
-    /// where they were simulated.
+    /// Programs the cells of a row to the levels of `data`. Returns the states in use, and the
+    /// effort where pulses were simulated.
     fn raise(
         &mut self,
         index: usize,
@@ -525,7 +525,7 @@ impl CellBlock {
         (used, effort)
     }
 
-    /// Raises the neighbours of a row that has just been programmed.
+    /// Raises the neighbours of a row that has just been programmed, by coupling.
     fn couple(&mut self, index: usize, site: PageSite) {
         let coupling = self.cell.coupling();
         let (along, beside) = (coupling.bitline as f32, coupling.wordline as f32);
@@ -578,7 +578,7 @@ impl CellBlock {
         }
     }
 
-    /// The references of a page in the state that its wordline is in, shifted, at every offset.
+    /// References of a page in the state of its wordline, shifted, each at every offset.
     fn references(&self, page: u32, shifts_v: &[f32], offsets_v: &[f32]) -> Result<Vec<f32>> {
         let site = self.site(page)?;
         let row = &self.rows[self.row_index(site)];
@@ -598,7 +598,8 @@ impl CellBlock {
         Ok(all)
     }
 
-    /// Goes through the voltages of a page's row as one sensing sees them.
+    /// Passes the voltages of a page's row, chunk by chunk, with the noise of one sensing to
+    /// `each`.
     fn sensed(&mut self, page: u32, mut each: impl FnMut(usize, &[f32])) -> Result<()> {
         let index = self.row_index(self.site(page)?);
         self.touch(index);
@@ -629,7 +630,7 @@ impl CellBlock {
     }
 }
 
-/// The longer of two efforts of cells that are programmed side by side.
+/// Largest pulses, verifies and time of two efforts of cells that are programmed side by side.
 fn longest(a: Option<Effort>, b: Effort) -> Effort {
     let a = a.unwrap_or_default();
     Effort {

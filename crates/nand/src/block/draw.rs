@@ -1,19 +1,19 @@
 //! Random deviates in vectors: uniform and normal draws for Monte Carlo over cells.
 //!
 //! Sixteen xoshiro128++ generators (Blackman and Vigna, 2019) run side by side and are seeded from
-//! one named stream, so that plain loops become vector code and the bits are the same on every
-//! machine. Normal deviates are made by inversion, z = Q^-1(p) with t = sqrt(-2 ln p): p has 31
-//! bits, so the tails reach 6.3 standard deviations. Both polynomials are minimax fits of ours;
-//! z is within 4e-5 of the exact quantile everywhere (tested).
+//! one named stream. So plain loops become vector code, and the bits are the same on every machine.
+//! Normal deviates are made by inversion, z = Q^-1(p) with t = sqrt(-2 ln p): p has 31 bits, so the
+//! tails reach 6.3 standard deviations. Both polynomials are our own minimax fits; z is within 4e-5
+//! of the exact quantile everywhere (tested).
 
 use base::rng::Rng;
 #[cfg(target_arch = "x86_64")]
 use base::vectors::Vectors;
 
-/// Generators that run side by side.
+/// Number of generators that run side by side.
 const LANES: usize = 16;
 
-/// A stream of deviates.
+/// Stream of random deviates.
 #[derive(Debug, Clone)]
 pub struct Draws([[u32; LANES]; 4]);
 
@@ -24,7 +24,7 @@ impl Draws {
         Self(std::array::from_fn(|_| std::array::from_fn(|_| (rng.bits() >> 32) as u32)))
     }
 
-    /// The next bits of all generators.
+    /// Next 32 bits of each generator.
     #[inline(always)]
     fn next(&mut self) -> [u32; LANES] {
         let [s0, s1, s2, s3] = &mut self.0;
@@ -62,7 +62,7 @@ impl Draws {
         self.fill(out, |bits| (bits >> 8) as f32 * (1.0 / 16_777_216.0));
     }
 
-    /// Fills `out` with what `of` makes of random bits, in the widest vectors that the machine has:
+    /// Fills `out` with the values of `of` for random bits, in the widest vectors of the machine:
     /// they change nothing but the time.
     #[inline(always)]
     fn fill<T>(&mut self, out: &mut [T], of: impl Fn(u32) -> T) {
@@ -106,7 +106,7 @@ impl Draws {
 const LN_2: f32 = std::f32::consts::LN_2;
 const LN_2_32: f32 = 32.0 * LN_2;
 
-/// The lower 31 bits and a half: above zero, and exact where it is small.
+/// Lower 31 bits plus a half: above zero, and exact where it is small.
 #[inline(always)]
 fn magnitude(bits: u32) -> f32 {
     (bits & 0x7fff_ffff) as i32 as f32 + 0.5
@@ -123,7 +123,7 @@ pub fn ln(x: f32) -> f32 {
     e as f32 * LN_2 + m * p
 }
 
-/// ln(1 + m) / m for 1 + m in [sqrt(1/2), sqrt(2)).
+/// Polynomial of ln(1 + m) / m for 1 + m in [sqrt(1/2), sqrt(2)).
 const LN_POLY: [f32; 7] = [
     1.000_001,
     -0.500_011_45,
@@ -134,7 +134,7 @@ const LN_POLY: [f32; 7] = [
     0.119_310_54,
 ];
 
-/// Exponential, to 3e-6 of its value, for -80 <= x <= 80 (limited to that).
+/// Exponential function, to 3e-6 of its value, for -80 <= x <= 80 (limited to that).
 #[inline(always)]
 pub fn exp(x: f32) -> f32 {
     // 2^k e^r with |r| <= ln(2) / 2: adding 1.5 x 2^23 rounds to an integer in the lowest bits.
@@ -146,7 +146,7 @@ pub fn exp(x: f32) -> f32 {
     p * f32::from_bits((shifted.to_bits() << 23).wrapping_add(0x3f80_0000))
 }
 
-/// The standard normal deviate of 32 random bits: the top one is the sign.
+/// Standard normal deviate of 32 random bits: the top one is the sign.
 #[inline(always)]
 fn normal_of(bits: u32) -> f32 {
     // -2 ln p with p = magnitude / 2^32 in (2^-33, 1/2].
@@ -156,17 +156,17 @@ fn normal_of(bits: u32) -> f32 {
     f32::from_bits(z.to_bits() ^ (bits & 0x8000_0000))
 }
 
-/// The exponential deviate of 32 random bits.
+/// Exponential deviate of 32 random bits.
 #[inline(always)]
 fn exponential_of(bits: u32) -> f32 {
     (LN_2_32 - LN_2 - ln(magnitude(bits))).max(0.0)
 }
 
-/// t at p = 1/2 and at p = 2^-33.
+/// Range of t: its values at p = 1/2 and at p = 2^-33.
 const T_LOW: f32 = 1.177_41;
 const T_HIGH: f32 = 6.763_705_6;
 
-/// Q^-1 as a function of t, scaled to [-1, 1].
+/// Polynomial of Q^-1 as a function of t, scaled to [-1, 1].
 const QUANTILE: [f32; 10] = [
     3.368_97,
     3.056_905_5,
@@ -185,7 +185,7 @@ mod tests {
     use super::*;
     use crate::level::distribution::upper_tail;
 
-    /// Q(z) of each deviate is the p that its bits stand for: an exact statement, tails included.
+    /// Q(z) of each deviate is the p of its bits: an exact statement, tails included.
     #[test]
     fn deviates_are_the_quantiles_of_their_bits() {
         let mut worst = 0.0f64;
@@ -244,7 +244,7 @@ mod tests {
         assert!(e.iter().all(|&e| e >= 0.0));
     }
 
-    /// The vectors of this machine give what the plain form gives, bit for bit.
+    /// Wide vectors give the same bits as the plain form.
     #[test]
     fn wide_vectors_change_nothing() {
         for n in [0, 1, 15, 16, 17, 1000] {

@@ -1,9 +1,9 @@
 //! Blocks of real cells: every threshold voltage kept, and the order of pages on wordlines.
 //!
 //! In: the data of pages, and a [`Cell`](crate::cell::Cell) whose mechanisms move voltages. Out:
-//! what a read at any reference gives back. `cells` is a whole block, `slice` as many cells of one
-//! page as a codeword needs, `wordline` which page lies where. Random deviates (`draw`) and the
-//! packing of bits (`bits`) are what both spend their time on.
+//! the data of a read at any reference. `cells` is a whole block, `slice` the cells of one codeword
+//! in a page, `wordline` the layout of pages on wordlines. Both kinds of cells spend their time on
+//! random deviates (`draw`) and the packing of bits (`bits`).
 
 mod bits;
 pub mod cells;

@@ -1,10 +1,10 @@
-//! A slice of a page in real cells: the cells of one codeword, programmed, aged and read.
+//! Slice of a page in real cells: the cells of one codeword, programmed, aged and read.
 //!
-//! What a drive decodes is a part of a page: as many cells of a wordline as a codeword has bits.
-//! They are programmed in the order of the block's pages together with all that touches them, and
-//! all of it holds random data but the word: the other pages of the wordline, the other bitlines
-//! of it, and the next wordline. Then they age as their page has. So errors are those of
-//! [`CellBlock`], and the word is the unit of chance: everything is drawn from its own seed.
+//! A drive decodes a part of a page: as many cells of a wordline as a codeword has bits. They are
+//! programmed in the order of the block's pages together with all rows that disturb them: the other
+//! pages and bitlines of the wordline, and the next wordline. All of those hold random data. Then
+//! the cells age as their page has. So errors are those of [`CellBlock`]. Each word is drawn from
+//! its own seed, independently of others.
 
 use crate::array::PageState;
 use crate::block::cells::CellBlock;
@@ -13,30 +13,30 @@ use crate::cell::Cell;
 use base::{Error, Result};
 use std::sync::Arc;
 
-/// A page of a drive, and its history.
+/// Page of a drive, and its history.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct PageAt {
-    /// Its block.
+    /// Block of the page, by number.
     pub block: u64,
-    /// Its number there.
+    /// Page number in the block.
     pub page: u32,
-    /// What has happened to it.
+    /// Type, wear, age and reads of the page.
     pub state: PageState,
 }
 
-/// Cells for one word at a time.
+/// Cells that hold one word at a time.
 pub struct CellSlice {
     block: CellBlock,
     /// Page that the word lies in.
     page: u32,
-    /// Data of one program.
+    /// Data of one program of the block.
     data: Vec<u8>,
     random: Vec<u32>,
 }
 
 impl CellSlice {
-    /// Room for words of `bytes` bytes in blocks of `pages` pages; rows of cells are those of
-    /// `seed`.
+    /// Creates cells for words of `bytes` bytes in blocks of `pages` pages. Widths of rows are
+    /// drawn from `seed`.
     pub fn new(cell: Arc<Cell>, pages: u32, bytes: u32, seed: u64) -> Result<Self> {
         let block = CellBlock::new(cell, pages, bytes, seed, 0)?;
         let data = vec![0; block.program_bytes()];
@@ -44,13 +44,13 @@ impl CellSlice {
         Ok(Self { block, page: 0, data, random })
     }
 
-    /// Bytes of a word.
+    /// Number of bytes of a word.
     pub fn bytes(&self) -> usize {
         self.data.len() / self.block.pages_per_program()
     }
 
-    /// Writes `word` to cells of page `at`, all of them drawn from `luck`. A word written again
-    /// with the same luck stands in the same cells.
+    /// Writes `word` to cells of page `at`, all of them drawn from the seed `luck`. A word written
+    /// again with the same seed is in the same cells.
     pub fn write(&mut self, at: &PageAt, luck: u64, word: &[u8]) -> Result<()> {
         let own = self.block.site(at.page)?;
         if word.len() != self.bytes() {
@@ -96,8 +96,8 @@ impl CellSlice {
         self.block.sense(self.page, shifts_v, out).map(drop)
     }
 
-    /// Reads it at each of `offsets_v` around every reference: for each of its cells, the number
-    /// of references below it.
+    /// Reads the word at each of `offsets_v` around every reference. Gives for each of its cells
+    /// the number of references below it.
     pub fn read_soft(&mut self, shifts_v: &[f32], offsets_v: &[f32], out: &mut [u8]) -> Result<()> {
         self.block.sense_soft(self.page, shifts_v, offsets_v, out).map(drop)
     }

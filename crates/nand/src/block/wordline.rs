@@ -1,17 +1,17 @@
 //! Page order: the wordline, bitline parity and page type of each page number of a block.
 //!
-//! Pages must be programmed in the order of their numbers, and the numbers run diagonally over
-//! the wordlines: the lower page of wordline k+1 comes before the upper page of wordline k, so
-//! that a wordline's last page is disturbed by one neighbour at most. For MLC this is the exact
-//! map of Grupp (MICRO'09) and of Table 1 of Wang (ICS'14); the closed forms are in the tests.
-//! TLC and QLC continue the same diagonal. 3D parts program a whole wordline in one shot, and
-//! their page numbers simply count through it.
+//! Pages must be programmed in the order of their numbers, and the numbers run diagonally over the
+//! wordlines: the lower page of wordline k+1 comes before the upper page of wordline k, so that a
+//! wordline's last page is disturbed by one neighbour at most. For MLC this is the exact map of
+//! Grupp (MICRO'09) and of Table 1 of Wang (ICS'14); the closed forms are in the tests. TLC and QLC
+//! continue the same diagonal. 3D parts program a whole wordline in one shot, and their page
+//! numbers count through the wordlines.
 
 use base::{Error, Result};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// In which order the pages of a block lie on its wordlines.
+/// Order of the pages of a block on its wordlines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PageOrder {
@@ -19,13 +19,12 @@ pub enum PageOrder {
     EvenOdd,
     /// All bitlines of a wordline are one page (2-bit: two pages a wordline).
     AllBitline,
-    /// All pages of a wordline are programmed by one command, one after another in number.
+    /// All pages of a wordline are programmed by one command, and have consecutive numbers.
     OneShot,
 }
 
 impl PageOrder {
-    /// Pages that one program command writes in a plane: a wordline's where it is programmed in
-    /// one shot.
+    /// Pages that one program writes in a plane: one, or all of a wordline in one shot.
     pub fn pages_per_program(self, cell_bits: u32) -> u32 {
         if self == Self::OneShot { cell_bits } else { 1 }
     }
@@ -34,7 +33,7 @@ impl PageOrder {
 /// Names of page types, from the one that is programmed first.
 pub const PAGE_TYPES: [&str; 4] = ["lower", "middle", "upper", "top"];
 
-/// The name of a page type: a cell of two bits has a lower and an upper page.
+/// Name of a page type: a cell of two bits has a lower and an upper page.
 pub fn page_type_name(page_type: u8, cell_bits: u32) -> &'static str {
     match (page_type, cell_bits) {
         (1, 2) => "upper",
@@ -42,18 +41,18 @@ pub fn page_type_name(page_type: u8, cell_bits: u32) -> &'static str {
     }
 }
 
-/// Where a page lies.
+/// Site of a page: its wordline, bitlines and bit of the cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PageSite {
-    /// Wordline, from the first programmed.
+    /// Wordline number, from the first programmed.
     pub wordline: u32,
     /// Bitline parity: 0 even (or all), 1 odd.
     pub parity: u8,
-    /// Which bit of the cell: 0 lower (fast), then middle, upper, top.
+    /// Page type, the bit of the cell: 0 lower (fast), then middle, upper, top.
     pub page_type: u8,
 }
 
-/// The site of every page of a block of `pages` pages with `cell_bits` bits a cell.
+/// Sites of all pages of a block of `pages` pages with `cell_bits` bits a cell.
 pub fn page_sites(order: PageOrder, cell_bits: u32, pages: u32) -> Result<Vec<PageSite>> {
     if !(1..=4).contains(&cell_bits) {
         return Err(
@@ -92,8 +91,8 @@ pub fn page_sites(order: PageOrder, cell_bits: u32, pages: u32) -> Result<Vec<Pa
     Ok(sites)
 }
 
-/// How many passes a neighbouring row has made when a row comes to its pass `own` (from 0; with
-/// `own` passes made that is all of them, every row's). The neighbour lies `step` wordlines on;
+/// Number of passes that a neighbouring row has made when a row comes to its pass `own`, from 0.
+/// With `own` = `passes` all rows have made all passes. The neighbour lies `step` wordlines on;
 /// `parities` are those of the row and of the neighbour.
 pub fn passes_of_neighbour(
     order: PageOrder,
@@ -120,7 +119,7 @@ pub fn passes_of_neighbour(
 mod tests {
     use super::*;
 
-    /// Even/odd MLC: F(k,e) = e | 4k-2+e, S(k,e) = 4k+4+e | P-2+e (devices.md 1.2, Grupp).
+    /// Even/odd MLC map: F(k,e) = e | 4k-2+e, S(k,e) = 4k+4+e | P-2+e (devices.md 1.2, Grupp).
     #[test]
     fn even_odd_mlc_is_the_published_map() {
         for pages in [64, 128, 256] {
@@ -142,7 +141,7 @@ mod tests {
         }
     }
 
-    /// Wang ICS'14, Table 1: MSB/LSB pairs (10,16) (26,32) (42,48) (58,64) on wordlines 4,8,12,16
+    /// Table 1 of Wang ICS'14: MSB/LSB pairs (10,16) (26,32) (42,48) (58,64) on wordlines 4,8,12,16
     /// counted from one.
     #[test]
     fn wang_table_1_pairs() {
@@ -162,7 +161,7 @@ mod tests {
         );
     }
 
-    /// All-bitline MLC: lower(k) = 0 | 2k-1, upper(k) = 2k+2, last upper 2k+1 (Linux `dist3`).
+    /// All-bitline MLC map: lower(k) = 0 | 2k-1, upper(k) = 2k+2, last upper 2k+1 (Linux `dist3`).
     #[test]
     fn all_bitline_mlc_is_dist3() {
         let sites = page_sites(PageOrder::AllBitline, 2, 258).unwrap();
@@ -195,9 +194,9 @@ mod tests {
         }
     }
 
-    /// MLC: the lower pages around a cell come before its upper page, and so do, for a cell on an
-    /// odd bitline, the upper pages beside it. Passes of the next wordline come one later, but for
-    /// one shot.
+    /// In MLC the lower pages around a cell come before its upper page. For a cell on an odd
+    /// bitline so do the upper pages beside it. Passes of the next wordline come one later, except
+    /// in one shot.
     #[test]
     fn neighbours_make_their_passes_in_page_order() {
         let even_odd =

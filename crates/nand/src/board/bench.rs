@@ -7,26 +7,26 @@ use base::rng::Rng;
 use base::stats::wilson;
 use base::{Result, Time};
 
-/// Standard errors of the intervals of rates: 95 %.
+/// Width of the intervals of rates in standard errors, for 95 %.
 const INTERVAL_Z: f64 = 1.959_963_985;
 
-/// A value of a row.
+/// Value in a row of results.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Value {
-    /// A whole number: counts and indices.
+    /// Whole number: a count or an index.
     Whole(i64),
-    /// A number.
+    /// Real number, such as a time.
     Real(f64),
-    /// A name.
+    /// Word, such as the name of a page type.
     Word(String),
 }
 
-/// A row of results: named values, units last in the names.
+/// Row of results: named values, with units last in the names.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Row(pub Vec<(String, Value)>);
 
 impl Row {
-    /// Adds a whole number.
+    /// Adds a whole number called `name`.
     #[must_use]
     pub fn whole(mut self, name: &str, value: impl TryInto<i64>) -> Self {
         let value = value.try_into().unwrap_or(i64::MAX);
@@ -34,21 +34,22 @@ impl Row {
         self
     }
 
-    /// Adds a number.
+    /// Adds a real number called `name`.
     #[must_use]
     pub fn real(mut self, name: &str, value: f64) -> Self {
         self.0.push((name.to_owned(), Value::Real(value)));
         self
     }
 
-    /// Adds a name.
+    /// Adds a word called `name`.
     #[must_use]
     pub fn word(mut self, name: &str, value: impl Into<String>) -> Self {
         self.0.push((name.to_owned(), Value::Word(value.into())));
         self
     }
 
-    /// Adds a rate with its interval; trials and hits stand beside it under their own names.
+    /// Adds a rate and the ends of its interval, `name_low` and `name_high`. Add hits and trials
+    /// under their own names.
     #[must_use]
     pub fn rate(self, name: &str, hits: u64, trials: u64) -> Self {
         let (low, high) = wilson(hits, trials, INTERVAL_Z);
@@ -59,7 +60,7 @@ impl Row {
         self.real(name, rate).real(&format!("{name}_low"), low).real(&format!("{name}_high"), high)
     }
 
-    /// Adds counts of bits.
+    /// Adds the bits, bit errors and RBER of a tally.
     #[must_use]
     pub fn bits(self, tally: &Tally) -> Self {
         self.whole("bits", tally.bits).whole("bit_errors", tally.bit_errors).rate(
@@ -69,12 +70,12 @@ impl Row {
         )
     }
 
-    /// The value called `name`.
+    /// Value called `name`, if there is one.
     pub fn get(&self, name: &str) -> Option<&Value> {
         self.0.iter().find(|(known, _)| known == name).map(|(_, value)| value)
     }
 
-    /// The number called `name`.
+    /// Number called `name`, if there is one.
     pub fn number(&self, name: &str) -> Option<f64> {
         match self.get(name)? {
             Value::Whole(value) => Some(*value as f64),
@@ -84,12 +85,12 @@ impl Row {
     }
 }
 
-/// Bits read and wrong.
+/// Counts of bits read and of bit errors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Tally {
-    /// Bits read.
+    /// Number of bits read.
     pub bits: u64,
-    /// Those that differ from the written ones.
+    /// Bits read that differ from the written data.
     pub bit_errors: u64,
 }
 
@@ -101,7 +102,7 @@ impl Tally {
     }
 }
 
-/// A row for each page type, as `row` begins it for the type's name, with what is wrong in it.
+/// Rows of `tally`, one for each page type: `row` begins it with the type's name.
 pub fn rows_by_page_type(tally: &[Tally], row: impl Fn(&'static str) -> Row) -> Vec<Row> {
     let name = |page_type| page_type_name(page_type, tally.len() as u32);
     (0..).zip(tally).map(|(page_type, tally)| row(name(page_type)).bits(tally)).collect()
@@ -111,23 +112,23 @@ fn differing(a: &[u8], b: &[u8]) -> u64 {
     a.iter().zip(b).map(|(a, b)| u64::from((a ^ b).count_ones())).sum()
 }
 
-/// Cells of one level read and wrong.
+/// Counts of cells written to one level and of their errors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CellTally {
     /// Cells written to the level.
     pub cells: u64,
-    /// Those of which any bit is wrong.
+    /// Cells with at least one wrong bit.
     pub cell_errors: u64,
 }
 
-/// A row of cells that are programmed together, and its pages from the lower one.
+/// Row of cells that are programmed together: a wordline, or one parity of it.
 #[derive(Debug, Clone)]
 pub struct CellRow {
-    /// Wordline.
+    /// Wordline number in the block.
     pub wordline: u32,
-    /// Parity of the bitlines.
+    /// Parity of the bitlines, 0 or 1.
     pub parity: u8,
-    /// Pages by page type.
+    /// Pages of the row by page type, from the lower one.
     pub pages: Vec<u32>,
 }
 
@@ -149,21 +150,21 @@ pub fn cell_rows(identity: &Identity) -> Vec<CellRow> {
     rows
 }
 
-/// A board at work.
+/// Test bench: a board and the seed of its data.
 pub struct Bench<'a> {
-    /// The board.
+    /// Board with the chip under test.
     pub board: &'a mut dyn Board,
-    /// Seed of the data.
+    /// Seed of the test data.
     pub seed: u64,
 }
 
 impl Bench<'_> {
-    /// What the chip is.
+    /// Identity of the chip under test.
     pub fn identity(&self) -> Identity {
         self.board.identity().clone()
     }
 
-    /// A page of random bits that belongs to a name.
+    /// Page of random bits, drawn from the seed and `name`.
     pub fn random_page(&self, name: &str) -> Vec<u8> {
         let mut rng = Rng::stream(self.seed, &format!("bench/{name}"));
         let bytes = self.board.identity().page_bytes as usize;
@@ -175,7 +176,7 @@ impl Bench<'_> {
         page
     }
 
-    /// The pages, by page type, of a row whose cells all go to `level`.
+    /// Pages, by page type, that bring all cells of a row to `level`.
     pub fn level_pages(&self, level: usize) -> Vec<Vec<u8>> {
         let identity = self.board.identity();
         let bytes = identity.page_bytes as usize;
@@ -185,20 +186,20 @@ impl Bench<'_> {
             .collect()
     }
 
-    /// The bits of a level as papers write them: the page that is programmed first stands first.
+    /// Bits of a level as papers write them: the page that is programmed first stands first.
     pub fn level_name(&self, level: usize) -> String {
         let gray = self.board.identity().gray;
         let bits = (0..gray.cell_bits() as usize).map(|p| gray.bit(p, level).to_string());
         bits.collect()
     }
 
-    /// Lets the bench program in any order.
+    /// Allows the bench to program pages in any order.
     pub fn any_order(&mut self) -> Result<()> {
         self.board.set_feature(&Feature::AnyOrder(true)).map(|_| ())
     }
 
-    /// Programs all pages of a block in their order with what `data` gives for each: what each
-    /// page took; one-shot, the first page of each wordline stands for all.
+    /// Programs all pages of a block in order with the data that `data` gives for each. Returns the
+    /// result for each page or, with one-shot programming, for the first page of each wordline.
     pub fn fill(
         &mut self,
         block: u32,
@@ -207,7 +208,8 @@ impl Bench<'_> {
         self.fill_wordlines(block, &|_| true, data)
     }
 
-    /// The same of the pages of some wordlines only.
+    /// Programs the pages of wordlines for which `is_wanted` is true, in order. Results as
+    /// [`fill`](Self::fill).
     pub fn fill_wordlines(
         &mut self,
         block: u32,
@@ -233,13 +235,13 @@ impl Bench<'_> {
         Ok(all)
     }
 
-    /// Programs all pages of a block with the random data that belong to `name` and the page.
+    /// Programs all pages of a block with random data drawn for `name` and the page.
     pub fn fill_random(&mut self, block: u32, name: &str) -> Result<()> {
         self.fill(block, &mut |bench, page| bench.random_page(&format!("{name}/{page}")))?;
         Ok(())
     }
 
-    /// Reads all pages of a block that `fill_random` has filled: adds what is wrong to the tally
+    /// Reads all pages of a block that `fill_random` has filled. Adds their bit errors to the tally
     /// of each page type.
     pub fn check_random(&mut self, block: u32, name: &str, tally: &mut [Tally]) -> Result<()> {
         for (page, site) in (0..).zip(self.identity().sites.iter()) {
@@ -250,15 +252,15 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// Reads a page.
+    /// Reads a page and returns its data and the result.
     pub fn read(&mut self, block: u32, page: u32) -> Result<(Vec<u8>, Done)> {
         let mut out = vec![0; self.board.identity().page_bytes as usize];
         let done = self.board.read(&[PageAddress { block, page }], &mut out)?;
         Ok((out, done))
     }
 
-    /// Cells of a row by the level they were written to, and how many of those are wrong; both
-    /// as pages by page type.
+    /// Counts cells of a row, and cell errors, by the level that was written. `written` and `read`
+    /// are its pages by page type.
     pub fn count_cells(&self, written: &[Vec<u8>], read: &[Vec<u8>]) -> Vec<CellTally> {
         let gray = self.board.identity().gray;
         let levels = gray.level_of_word();
@@ -278,13 +280,13 @@ impl Bench<'_> {
     }
 }
 
-/// Mean of times in microseconds; zero of none.
+/// Mean of times in microseconds; 0 without times.
 pub fn mean_us(times: &[Time]) -> f64 {
     let sum: f64 = times.iter().map(|time| time.us()).sum();
     if times.is_empty() { 0.0 } else { sum / times.len() as f64 }
 }
 
-/// `points` cycle counts from `first` to `last`, equally far apart, or by a factor.
+/// Cycle counts from `first` to `last`, `points` of them, with equal differences or equal ratios.
 pub fn grid(first: u32, last: u32, points: u32, by_factor: bool) -> Vec<u32> {
     let (first, last) = (first.min(last), last);
     let mut all: Vec<u32> = (0..points.max(1))

@@ -1,9 +1,9 @@
 //! The test board: one raw chip with a clock and an oven, as in Wang (ICS'14) and Grupp (MICRO'09).
 //!
 //! Input: commands, data and hours in the oven. Output: read data, and the time and energy of each
-//! command. The trait [`Board`] is what a [procedure](crate::procedure) talks to. [`VirtualBoard`]
-//! simulates one on a [`raw_chip`]; a real one could stand behind the same trait. `bench` is what
-//! procedures have in common: test data, counts of errors, rows of results.
+//! command. A [procedure](crate::procedure) talks to the trait [`Board`]. [`VirtualBoard`]
+//! simulates a board on a [`raw_chip`]; a real board could stand behind the same trait. `bench`
+//! holds the common parts of procedures: test data, counts of errors, rows of results.
 
 pub mod bench;
 pub mod raw_chip;
@@ -16,49 +16,48 @@ use bench::cell_rows;
 use raw_chip::RawChip;
 use std::ops::Range;
 
-/// Highest temperature of an oven, and lowest of a cold chamber.
+/// Lowest and highest temperature of the oven, in degrees Celsius.
 const OVEN_C: [f64; 2] = [-60.0, 300.0];
 
-/// A board with one die.
+/// Test board with one die.
 ///
-/// Promises: a command that returns has ended, and the clock stands at its end; a command that is
-/// refused has changed nothing; a failure that the chip reports is no error but
-/// [`Done::failed`].
+/// Promises: a command that returns has ended, and the clock stands at its end. A refused command
+/// changes nothing. A failure that the chip reports is [`Done::failed`], not an error.
 pub trait Board: Send {
-    /// READ ID, and values of the data sheet.
+    /// READ ID and values of the data sheet.
     fn identity(&self) -> &Identity;
 
     /// Time since the board was switched on.
     fn now(&self) -> Time;
 
-    /// READ STATUS.
+    /// READ STATUS: reads the status register.
     fn status(&mut self) -> Status;
 
-    /// RESET.
+    /// RESET: returns all features to their defaults.
     fn reset(&mut self) -> Result<Done>;
 
-    /// SET FEATURES.
+    /// SET FEATURES: sets one feature.
     fn set_feature(&mut self, feature: &Feature) -> Result<Done>;
 
-    /// PAGE READ of one page in each of some planes, into `out` one after another.
+    /// PAGE READ of a page in each of several planes, into `out` one after another.
     fn read(&mut self, at: &[PageAddress], out: &mut [u8]) -> Result<Done>;
 
     /// PAGE READ CACHE of pages of a block.
     fn read_cached(&mut self, block: u32, pages: Range<u32>, out: &mut [u8]) -> Result<Done>;
 
-    /// PROGRAM of a page (one-shot: of a wordline) in each of some planes.
+    /// PROGRAM of a page (one-shot: of a wordline) in each of several planes.
     fn program(&mut self, at: &[PageAddress], data: &[u8]) -> Result<Done>;
 
-    /// ERASE of a block in each of some planes.
+    /// ERASE of a block in each of several planes.
     fn erase(&mut self, blocks: &[u32]) -> Result<Done>;
 
-    /// Copies a page within its plane.
+    /// COPYBACK: copies a page within its plane.
     fn copyback(&mut self, from: PageAddress, to: PageAddress) -> Result<Done>;
 
-    /// Keeps the chip, as it is, at a temperature.
+    /// Stores the chip for `hours` at a temperature in degrees Celsius.
     fn bake(&mut self, hours: Hours, celsius: f64) -> Result<()>;
 
-    /// Reads a block a number of times and discards the data.
+    /// Reads the pages of a block `reads` times in all, and discards the data.
     fn disturb(&mut self, block: u32, reads: u64) -> Result<()> {
         let identity = self.identity();
         let (pages, size) = (u64::from(identity.pages()), identity.page_bytes as usize);
@@ -69,7 +68,7 @@ pub trait Board: Send {
         Ok(())
     }
 
-    /// Programs a block with zeros and erases it, a number of times; leaves it erased.
+    /// Programs a block with zeros and erases it, `cycles` times. The block ends erased.
     fn cycle(&mut self, block: u32, cycles: u32) -> Result<()> {
         let identity = self.identity();
         let (pages, step) = (identity.pages(), identity.pages_per_program());
@@ -83,8 +82,9 @@ pub trait Board: Send {
         Ok(())
     }
 
-    /// Programs rows of cells, each named by one of its pages, to a level beside it, and erases the
-    /// block, so many times; leaves it erased. The chip must take pages in any order.
+    /// Cycles a block with rows of cells held at given levels, each as (one of its pages, level):
+    /// programs them and erases the block, `cycles` times. The block ends erased. The chip must
+    /// take pages in any order.
     fn cycle_holding(&mut self, block: u32, cycles: u32, held: &[(u32, usize)]) -> Result<()> {
         let identity = self.identity().clone();
         let rows = cell_rows(&identity);
@@ -108,18 +108,18 @@ pub trait Board: Send {
         Ok(())
     }
 
-    /// Cycles that a block has been through, by the board's own count.
+    /// P/E cycles of a block, counted by the board.
     fn pe_cycles(&self, block: u32) -> u32;
 }
 
-/// A board that is simulated: a raw chip, a clock that commands move on, an oven.
+/// Simulated board: a raw chip, a clock that commands advance, and an oven.
 pub struct VirtualBoard {
     chip: RawChip,
     now: Time,
 }
 
 impl VirtualBoard {
-    /// A board with a chip of `config`, whose cells are those of `seed`.
+    /// Creates a board with a chip of `config`. `seed` draws its cells and faults.
     pub fn new(config: &ChipConfig, seed: u64) -> Result<Self> {
         Ok(Self { chip: RawChip::new(config, seed)?, now: Time::ZERO })
     }
@@ -226,7 +226,7 @@ mod tests {
         assert_carries(board.bake(Hours(1.0), f64::NAN).unwrap_err(), &["bake", "-60 to 300"]);
     }
 
-    /// The fast ways of a virtual board do what the long ways do.
+    /// The shortcuts of a virtual board have the same effect as single commands.
     #[test]
     fn cycles_and_reads_by_hand_are_those_at_once() {
         struct ByHand(VirtualBoard);

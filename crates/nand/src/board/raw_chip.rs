@@ -1,10 +1,10 @@
-//! A raw chip: one die of real cells with all its commands, and no controller in front of it.
+//! Raw chip: one die of real cells with all its commands, without a controller.
 //!
 //! Commands, rules and failures are those of data sheets. Cells are [`CellBlock`]'s, and a block
 //! takes memory when it is first touched. The time of an operation comes from the cell where its
-//! parameters say so, else from the chip's table of times. Its energy is supply voltage x
-//! operation current x time. A block reports success long after it has ceased to keep data
-//! (Desnoyers, HotStorage'13).
+//! parameters say so, else from the chip's table of times. Its energy is supply voltage x operation
+//! current x time. A block reports success long after it has ceased to keep data (Desnoyers,
+//! HotStorage'13).
 
 use crate::block::cells::CellBlock;
 use crate::block::wordline::PageSite;
@@ -32,7 +32,7 @@ struct Slot {
     fill: BlockFill,
 }
 
-/// One die.
+/// One die with its cells, commands and status.
 pub struct RawChip {
     identity: Identity,
     cell: Arc<crate::cell::Cell>,
@@ -50,7 +50,7 @@ pub struct RawChip {
 }
 
 impl RawChip {
-    /// A die of `config`, whose cells are those of `seed`.
+    /// Creates a die of `config`. `seed` draws its cells and faults.
     pub fn new(config: &ChipConfig, seed: u64) -> Result<Self> {
         let cell = config.cell()?.ok_or_else(|| {
             Error::new("chip.cell", "missing: a test board needs the physics of the cell")
@@ -125,12 +125,12 @@ impl RawChip {
         is_factory_bad(self.seed, block, self.identity.blocks, self.bad_fraction)
     }
 
-    /// Cycles of a block.
+    /// P/E cycles of a block.
     pub fn pe_cycles(&self, block: u32) -> u32 {
         self.slots.get(&block).map_or(0, |slot| slot.cells.pe_cycles())
     }
 
-    /// SET FEATURES.
+    /// SET FEATURES: sets one feature of the chip.
     pub fn set_feature(&mut self, feature: &Feature, now: Time) -> Result<Done> {
         self.check_ready(now)?;
         match feature {
@@ -163,12 +163,12 @@ impl RawChip {
         Ok(Done { time: FEATURE, array: FEATURE, ..Done::default() })
     }
 
-    /// PAGE READ: an erased page reads as ones, or nearly so.
+    /// PAGE READ of one page. An erased page reads as ones, or nearly so.
     pub fn read(&mut self, at: PageAddress, out: &mut [u8], now: Time) -> Result<Done> {
         self.read_planes(&[at], out, now)
     }
 
-    /// Pages of several planes at the same time, one after another in `out`.
+    /// PAGE READ of pages of several planes at the same time, into `out` one after another.
     pub fn read_planes(&mut self, at: &[PageAddress], out: &mut [u8], now: Time) -> Result<Done> {
         self.check_ready(now)?;
         let rule = self.identity.features.multi_plane_read;
@@ -189,8 +189,8 @@ impl RawChip {
         Ok(self.done(Operation::Read, &times, bus, now))
     }
 
-    /// PAGE READ CACHE: pages of a block in their order; each is sensed while the one before it
-    /// moves over the bus.
+    /// PAGE READ CACHE of pages of a block in order. Each is sensed while the one before it moves
+    /// over the bus.
     pub fn read_cached(
         &mut self,
         block: u32,
@@ -229,18 +229,18 @@ impl RawChip {
         Ok(done)
     }
 
-    /// Bytes that a program of a block takes.
+    /// Bytes of data that one program of a block takes.
     pub fn program_bytes(&mut self, block: u32) -> Result<usize> {
         let mode = self.slot(block)?.fill.mode;
         Ok(self.identity.page_bytes as usize * self.rules.pages_per_program(mode) as usize)
     }
 
-    /// PROGRAM PAGE, or of a wordline with all its pages one after another.
+    /// PROGRAM PAGE. With one-shot programming `data` has all pages of a wordline, in order.
     pub fn program(&mut self, at: PageAddress, data: &[u8], now: Time) -> Result<Done> {
         self.program_planes(&[at], data, now)
     }
 
-    /// Pages of several planes by one command, one after another in `data`.
+    /// PROGRAM PAGE in several planes by one command; their pages follow each other in `data`.
     pub fn program_planes(&mut self, at: &[PageAddress], data: &[u8], now: Time) -> Result<Done> {
         self.check_ready(now)?;
         if at.len() > 1 && !self.identity.features.multi_plane_program {
@@ -266,12 +266,12 @@ impl RawChip {
         Ok(self.ended(Operation::Program, &efforts, bus, failed, now))
     }
 
-    /// ERASE BLOCK.
+    /// ERASE BLOCK of one block.
     pub fn erase(&mut self, block: u32, now: Time) -> Result<Done> {
         self.erase_planes(&[block], now)
     }
 
-    /// Blocks of several planes by one command.
+    /// ERASE BLOCK in several planes by one command.
     pub fn erase_planes(&mut self, blocks: &[u32], now: Time) -> Result<Done> {
         self.check_ready(now)?;
         let at: Vec<PageAddress> =
@@ -301,8 +301,8 @@ impl RawChip {
         Ok(self.ended(Operation::Erase, &efforts, bus, failed, now))
     }
 
-    /// READ FOR INTERNAL DATA MOVE and its program: a page to another of the same plane, over the
-    /// page register, with the errors that it was read with.
+    /// COPYBACK (READ FOR INTERNAL DATA MOVE and its program): copies a page to another of the same
+    /// plane, over the page register, with the bit errors of its reading.
     pub fn copyback(&mut self, from: PageAddress, to: PageAddress, now: Time) -> Result<Done> {
         self.check_ready(now)?;
         let planes = self.identity.planes;
@@ -326,20 +326,20 @@ impl RawChip {
         Ok(done)
     }
 
-    /// Lets time pass for the data of the blocks. Not a command.
+    /// Ages the data of all blocks by `hours` at a temperature. Not a command.
     pub fn age(&mut self, hours: Hours, celsius: f64) {
         for slot in self.slots.values_mut() {
             slot.cells.age(hours, celsius);
         }
     }
 
-    /// A number of reads of a block without their data. Not a command.
+    /// Adds `reads` reads of a block without their data. Not a command.
     pub fn disturb(&mut self, block: u32, reads: u64) -> Result<()> {
         self.slot(block)?.cells.disturb(reads);
         Ok(())
     }
 
-    /// So many cycles at once, after which the block is erased. Not a command.
+    /// Adds `cycles` P/E cycles to a block, which ends erased. Not a command.
     pub fn cycle(&mut self, block: u32, cycles: u32) -> Result<()> {
         self.check_good(block)?;
         if cycles > 0 {
@@ -350,8 +350,8 @@ impl RawChip {
         Ok(())
     }
 
-    /// The same, with rows of cells that hold one level in all these cycles: a page of each, and
-    /// the level. Not a command.
+    /// Adds `cycles` P/E cycles in which rows of cells hold one level each, given as (one of its
+    /// pages, level). The block ends erased. Not a command.
     pub fn cycle_holding(&mut self, block: u32, cycles: u32, held: &[(u32, usize)]) -> Result<()> {
         self.check_good(block)?;
         if cycles > 0 {
@@ -433,7 +433,7 @@ impl RawChip {
         checked.map_err(|why| why.at(rules::place(at), |next| rules.native(fill.mode, next)))
     }
 
-    /// Programs a page or a wordline that may be programmed: its effort, and whether it failed.
+    /// Programs a page or a wordline without a check. Returns its effort, and whether it failed.
     fn raise(&mut self, at: PageAddress, data: &[u8]) -> Result<(Effort, bool)> {
         let site = self.site(at)?;
         let gray = self.identity.gray;
@@ -477,7 +477,7 @@ impl RawChip {
         (self.timing.command + self.timing.transfer(self.identity.page_bytes)) * pages as u64
     }
 
-    /// The end of arrays that worked side by side, one for each plane.
+    /// Result of an operation of one or more planes at the same time, with one time for each.
     fn done(&mut self, operation: Operation, arrays: &[Time], bus: Time, now: Time) -> Done {
         let array = arrays.iter().copied().max().unwrap_or_default();
         let sum = arrays.iter().fold(Time::ZERO, |sum, &time| sum + time);
@@ -496,7 +496,7 @@ impl RawChip {
         }
     }
 
-    /// The same for programs and erases.
+    /// Result of a program or an erase of one or more planes, with pulses and verifies.
     fn ended(
         &mut self,
         operation: Operation,

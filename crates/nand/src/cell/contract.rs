@@ -1,13 +1,13 @@
-//! The contract of a mechanism: what moves a threshold voltage, in closed form and cell by cell.
+//! Contract of a mechanism: its effect on a threshold voltage, in closed form and cell by cell.
 //!
-//! A mechanism acts at one of three times. *Programming and sensing*: it adds to the law of a level
-//! ([`Mechanism::shape`]). *Storage*: it moves a voltage along a curve that keeps their order
-//! ([`Mechanism::moved_v`]), so that its effect on an error rate is that of moving the reference
-//! back along the curve: exact, whatever the law. What differs from cell to cell in storage is one
-//! standard normal deviate that each cell owns for life, `own`.
+//! A mechanism acts at one of two times. *Programming and sensing*: it changes the distribution of
+//! a level ([`Mechanism::shape`]). *Storage*: it moves a voltage along a curve that keeps the order
+//! of voltages ([`Mechanism::moved_v`]). So its effect on an error rate is that of moving the
+//! reference back along the curve, which is exact for any distribution. Cells differ in storage by
+//! one standard normal deviate, `own`, which each cell keeps for life.
 //!
-//! Promises, held by the conformance tests in `cell.rs`: without stress nothing moves; more stress
-//! never moves less; storage composes (a to b, then b to c, is a to c); Monte Carlo and closed form
+//! Promises, held by the conformance tests in `tests.rs`. Without stress nothing moves. More stress
+//! never moves less. Storage composes (a to b, then b to c, is a to c). Monte Carlo and closed form
 //! agree within their interval.
 
 use crate::block::draw::{self, Draws};
@@ -15,7 +15,7 @@ use crate::level::State;
 use crate::level::distribution::Law;
 use base::Time;
 
-/// What cells have been through.
+/// Stress of cells: wear, storage and disturb.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Stress {
     /// Program/erase cycles of the block.
@@ -28,105 +28,106 @@ pub struct Stress {
     pub reprograms: u32,
 }
 
-/// A program as a chip goes through it.
+/// Program of one pass over a wordline, as the chip executes it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ProgramJob {
-    /// Which pass over the wordline, from 0.
+    /// Number of the pass over the wordline, from 0.
     pub pass: usize,
-    /// Whether it is the last one.
+    /// Whether this is the last pass.
     pub last: bool,
-    /// Levels that cells are raised to: bit `l` is level `l` (of the pass's own levels).
+    /// Levels that cells are programmed to, as bits: bit `l` is level `l` of the pass's own levels.
     pub levels: u32,
-    /// Mean voltages of those levels.
+    /// Mean voltage of each level.
     pub mean_v: [f64; 16],
-    /// Standard deviations of their cores.
+    /// Standard deviation of the core of each level.
     pub sigma_v: [f64; 16],
-    /// Mean voltages that their cells come from; not a number for the erased level.
+    /// Mean voltage before the pass of the cells of each level; NaN for erased cells.
     pub from_v: [f64; 16],
-    /// By how much wear lets cells start higher.
+    /// Rise of the start voltage by wear.
     pub start_shift_v: f64,
-    /// Factor of wear on the time.
+    /// Factor of wear on the program time.
     pub time_factor: f64,
 }
 
-/// What a program or an erase took.
+/// Effort of a program or an erase.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Effort {
-    /// Pulses.
+    /// Number of program or erase pulses.
     pub pulses: u32,
-    /// Verify operations.
+    /// Number of verify operations.
     pub verifies: u32,
-    /// Time.
+    /// Time of the operation.
     pub time: Time,
 }
 
 /// Coupling ratios between floating gates (Wang, equation 3).
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Coupling {
-    /// From the next wordline, along the bitline: gamma_fg1.
+    /// Coupling from the next wordline, along the bitline: gamma_fg1.
     pub bitline: f64,
-    /// From each neighbour on the wordline: gamma_fg2.
+    /// Coupling from each neighbour on the wordline: gamma_fg2.
     pub wordline: f64,
 }
 
-/// Something that moves threshold voltages.
+/// Mechanism that moves threshold voltages or times their program, erase and read.
 pub trait Mechanism: Send + Sync {
-    /// Adds its effect at programming and sensing to the distribution of `level`.
+    /// Adds the effect of programming and sensing to the distribution of `level`.
     fn shape(&self, _level: usize, _stress: &Stress, _law: &mut Law) {}
 
-    /// Adds what it does to the law of number `state` of the states that `passes` passes leave,
-    /// until the next pass looks at them.
+    /// Adds the effect on state number `state` after `passes` passes to its distribution, as the
+    /// next pass finds it.
     fn shape_between(&self, _passes: usize, _state: usize, _: &State, _: &Stress, _: &mut Law) {}
 
-    /// Adds the part of [`Mechanism::shape`] that is not the core's to freshly placed voltages.
+    /// Adds the part of [`Mechanism::shape`] outside the core to freshly programmed voltages.
     fn scatter(&self, _voltages: &mut [f32], _draws: &mut Draws) {}
 
-    /// Adds its noise of one sensing. `own` gives the same deviates at each sensing of these
-    /// cells, `now` new ones.
+    /// Adds the noise of one sensing. `own` gives the same deviates at each sensing of these cells,
+    /// `now` new ones.
     fn read_noise(&self, _v: &mut [f32], _stress: &Stress, _own: &mut Draws, _now: &mut Draws) {}
 
-    /// Where a cell that stood at `v` under `from` stands under `to`. Rises with `v`.
+    /// Voltage under the stress `to` of a cell that was at `v` under `from`. Rises with `v`.
     fn moved_v(&self, v: f64, _own: f64, _from: &Stress, _to: &Stress) -> f64 {
         v
     }
 
-    /// Inverse of [`Mechanism::moved_v`] from no stress: where a cell that stands at `v` stood.
+    /// Voltage without stress of a cell that is at `v` under `stress`: inverse of
+    /// [`Mechanism::moved_v`].
     fn origin_v(&self, v: f64, _own: f64, _stress: &Stress) -> f64 {
         v
     }
 
-    /// [`Mechanism::moved_v`] for many cells.
+    /// Applies [`Mechanism::moved_v`] to many cells.
     fn move_cells(&self, _voltages: &mut [f32], _own: &[f32], _from: &Stress, _to: &Stress) {}
 
-    /// About how far storage moves the cell that it moves most, in volts.
+    /// Approximate move by storage, in volts, of the cell that moves most.
     fn move_bound_v(&self, _from: &Stress, _to: &Stress) -> f64 {
         0.0
     }
 
-    /// Whether `own` matters to it.
+    /// Whether the effect depends on `own`.
     fn differs_by_cell(&self) -> bool {
         false
     }
 
-    /// Hours at the reference temperature that leave the same mark as `hours` at `celsius`.
+    /// Hours at the reference temperature that have the effect of `hours` at `celsius`.
     fn equivalent_hours(&self, hours: f64, _celsius: f64) -> f64 {
         hours
     }
 
-    /// Pulses, verifies and time of a program, where this mechanism knows.
+    /// Pulses, verifies and time of a program; `None` if the mechanism does not define them.
     fn program_effort(&self, _job: &ProgramJob) -> Option<Effort> {
         None
     }
 
-    /// Whether [`Mechanism::program_by_pulses`] is to be used.
+    /// Whether programs use [`Mechanism::program_by_pulses`].
     fn by_pulses(&self) -> bool {
         false
     }
 
-    /// Programs voltages pulse by pulse to their states, which are levels of `job`: the slow way,
-    /// which counts each cell's pulses. `noise` are deviates, of the levels' shape, of where a cell
-    /// ends beside where it is verified, `own` is what it owns. Nothing where programming is not
-    /// simulated pulse by pulse.
+    /// Programs voltages pulse by pulse to their states, which are levels of `job`: slow, but each
+    /// cell's pulses are counted. `noise` has a deviate of the levels' shape for each cell, which
+    /// widens the voltage that its pulses reach; `own` has the deviate that each cell owns. `None`
+    /// if the mechanism does not simulate pulses.
     fn program_by_pulses(
         &self,
         _voltages: &mut [f32],
@@ -138,18 +139,18 @@ pub trait Mechanism: Send + Sync {
         None
     }
 
-    /// Pulses and time of an erase of cells of this mean voltage relative to the highest level
-    /// (0 to 1), where this mechanism knows.
+    /// Pulses and time of an erase of cells at the mean level `filled` (0 erased, 1 the highest);
+    /// `None` if the mechanism does not define them.
     fn erase_effort(&self, _pe_cycles: u32, _filled: f64) -> Option<Effort> {
         None
     }
 
-    /// By how much wear lets programming start higher.
+    /// Rise of the start voltage of programs by wear.
     fn start_shift_v(&self, _pe_cycles: u32) -> f64 {
         0.0
     }
 
-    /// How much a cycle in which cells hold `level` wears, against one with random data.
+    /// Wear of a cycle in which cells hold `level`, as a multiple of that with random data.
     fn wear_of_level(&self, _level: usize) -> f64 {
         1.0
     }
@@ -159,36 +160,41 @@ pub trait Mechanism: Send + Sync {
         1.0
     }
 
-    /// Logarithm of the factor on the width of a wordline's levels; `deviate` is its own.
+    /// Logarithm of the factor on the width of a wordline's levels; `deviate` is the wordline's
+    /// own.
     fn width_ln(&self, _wordline: u32, _wordlines: u32, _deviate: f64) -> f64 {
         0.0
     }
 
-    /// Coupling to neighbours.
+    /// Coupling of a cell to its neighbours; `None` if the mechanism does not define it.
     fn coupling(&self) -> Option<Coupling> {
         None
     }
 
-    /// Time of sensing a page at a number of references, if this mechanism defines it.
+    /// Time of sensing a page at a number of references; `None` if the mechanism does not define
+    /// it.
     fn sense_time(&self, _references: usize) -> Option<Time> {
         None
     }
 }
 
-/// Electrons that a field pushes in: dv/dn = rate e^(-b (v - v_ref)), the law of Wang's equation 5.
+/// Electrons that a field pushes into a cell: dv/dn = rate e^(-b (v - v_ref)), the law of Wang's
+/// equation 5.
 ///
-/// The solution v' = v + ln(1 + b rate n e^(-b (v - v_ref))) / b composes exactly, moves low cells
+/// The solution v' = v + ln(1 + b rate n e^(-b (v - v_ref))) / b composes exactly. It moves low
+/// cells
 /// most, and slows itself down.
 #[derive(Debug, Clone, Copy)]
 pub struct Field {
-    /// b: how much faster with each volt lower.
+    /// Acceleration for each volt that a cell is lower: b.
     pub per_v: f64,
-    /// Where the rate holds.
+    /// Voltage at which the rate holds.
     pub reference_v: f64,
 }
 
 impl Field {
-    /// After `dose` = rate x n volts at the reference voltage, if nothing slowed it down.
+    /// Voltage of a cell that was at `v`, after a dose of `dose_v` = rate x n: the rise in volts of
+    /// a cell that stays at the reference voltage.
     pub fn moved_v(&self, v: f64, dose_v: f64) -> f64 {
         if dose_v <= 0.0 {
             return v;
@@ -199,13 +205,13 @@ impl Field {
         v + rise / self.per_v
     }
 
-    /// Where a cell that stands at `v` stood before; minus infinity where none gets so low.
+    /// Voltage before the dose of a cell that is at `v`; minus infinity where no cell gets so low.
     pub fn origin_v(&self, v: f64, dose_v: f64) -> f64 {
         let push = self.per_v * dose_v * libm::exp(-self.per_v * (v - self.reference_v));
         if push < 1.0 { v + libm::log1p(-push) / self.per_v } else { f64::NEG_INFINITY }
     }
 
-    /// [`Field::moved_v`] for many cells, each with its own multiple of the dose.
+    /// Applies [`Field::moved_v`] to many cells, each with its own multiple of the dose.
     pub fn move_cells(
         &self,
         voltages: &mut [f32],

@@ -1,7 +1,8 @@
 //! `erase`: erase pulses and time, longer with wear, shorter for blocks that hold higher levels.
 //!
 //! Wang (ICS'14), 4.2: 3.1 ms for a young block full of '01', 3.3 ms for one of '11', 9 ms for all
-//! at the end of life, which '01' approaches sooner. The curve between is ours: a stretched
+//! blocks at the end of life, which '01' approaches sooner. The curve between is ours: a stretched
+//! exponential.
 //! exponential.
 
 use super::contract::{Effort, Mechanism};
@@ -34,7 +35,7 @@ pub const MEMBER: Member<Build> = Member {
     },
 };
 
-/// Parameters of `erase`.
+/// Parameters of the mechanism `erase`.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 struct Erase {
@@ -48,7 +49,8 @@ struct Erase {
     pulse_us: f64,
     /// Cycles after which the erase time of a block of erased cells has made 63 % of its change.
     cycles_empty: f64,
-    /// The same for the highest level.
+    /// Cycles after which the erase time of a block of cells at the highest level has made 63 % of
+    /// its change.
     cycles_full: f64,
     /// Power of the cycles in the exponential.
     power: f64,

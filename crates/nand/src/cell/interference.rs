@@ -1,10 +1,11 @@
-//! `interference`: what neighbours that are programmed later add, by floating gate coupling.
+//! `interference`: rise of a cell by neighbours that are programmed later, by floating gate
+//! coupling.
 //!
-//! Wang (ICS'14), equation 3: a cell rises by gamma_fg1 of what the cell of the next wordline
-//! rises, and by gamma_fg2 of each neighbour on its own. A pass takes into account what came before
-//! it, because it verifies; so what counts is what neighbours do after a cell's own pass, which
-//! follows from the order of the pages. An erased cell is never verified and gathers everything
-//! that these neighbours rise. What the wordline below rises moves nobody, as in the equation.
+//! Wang (ICS'14), equation 3: a cell rises by gamma_fg1 of the rise of the cell on the next
+//! wordline, and by gamma_fg2 of the rise of each neighbour on its own. A pass verifies, and so
+//! includes every earlier rise. Only rises after a cell's own pass count, which follow from the
+//! order of the pages. An erased cell is never verified and gathers all rises of these neighbours.
+//! The wordline below raises no cell, as in the equation.
 
 use super::contract::{Coupling, Mechanism, Stress};
 use super::{Build, check_range};
@@ -36,19 +37,19 @@ pub const MEMBER: Member<Build> = Member {
     },
 };
 
-/// Parameters of `interference`.
+/// Parameters of the mechanism `interference`.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 struct Interference {
-    /// gamma_fg1: from the next wordline.
+    /// Coupling from the next wordline: gamma_fg1.
     bitline_ratio: f64,
-    /// gamma_fg2: from each neighbour on the wordline.
+    /// Coupling from each neighbour on the wordline: gamma_fg2.
     wordline_ratio: f64,
 }
 
 impl Interference {
-    /// What neighbours of random data add to a cell that `passes` passes left in `state`, until its
-    /// next pass, on average over wordlines and bitlines.
+    /// Rise by neighbours with random data of a cell in `state` after `passes` passes, until its
+    /// next pass, as atoms. Averaged over wordlines and bitlines.
     fn atoms(&self, levels: &Levels, passes: usize, state: &State) -> Vec<Atom> {
         let share = 1.0 / levels.count() as f64;
         let erased = state.level == 0;
@@ -104,7 +105,7 @@ impl Interference {
 
 struct Built {
     ratios: Interference,
-    /// By passes made, less one, and state.
+    /// Rise by neighbours, by number of passes made (less one) and by state.
     atoms: Vec<Vec<Vec<Atom>>>,
 }
 

@@ -1,7 +1,7 @@
 //! The cell: its levels, and the mechanisms that move them. A family: roster and contract.
 //!
-//! In: one set of parameters. Out: [`Cell`], which gives the law of each level in closed form,
-//! where storage has moved it, and so the error rate of each page type. A
+//! In: one set of parameters. Out: [`Cell`], which gives the distribution of each level in closed
+//! form, before and after storage, and so the error rate of each page type. A
 //! [`CellBlock`](crate::block::cells::CellBlock) keeps real voltages that follow the same
 //! mechanisms. A mechanism that a parameter file leaves out is off.
 
@@ -34,10 +34,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// Builds a mechanism from its checked parameters, for cells with these levels.
+/// Constructor of a mechanism from its checked parameters, for cells with these levels.
 pub type Build = fn(&Table, &Levels) -> Result<Box<dyn Mechanism>>;
 
-/// Every mechanism, in the order in which storage applies them.
+/// Roster of all mechanisms, in the order in which storage applies them.
 pub const ROSTER: &[Member<Build>] = &[
     program::MEMBER,
     erase::MEMBER,
@@ -51,10 +51,10 @@ pub const ROSTER: &[Member<Build>] = &[
     sensing::MEMBER,
 ];
 
-/// A cell, as a parameter file gives it: levels, and one table for each mechanism that is on.
+/// Cell in a parameter file: levels, and one table for each mechanism that is on.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CellConfig {
-    /// The levels.
+    /// Levels of the cell: voltages, bits and references.
     pub levels: LevelsConfig,
     /// Parameters of mechanisms, by name.
     #[serde(flatten)]
@@ -63,7 +63,8 @@ pub struct CellConfig {
 }
 
 impl CellConfig {
-    /// From a TOML document; `place` names it in errors. `summary` and `cite` are left aside.
+    /// Parses a TOML document; `place` names it in errors. The keys `summary` and `cite` are
+    /// ignored.
     pub fn parse(text: &str, place: &str) -> Result<Self> {
         let mut table = params::parse(text, place)?;
         table.remove("summary");
@@ -86,16 +87,16 @@ fn check_range(member: &str, key: &str, value: f64, low: f64, high: f64) -> Resu
     }
 }
 
-/// Points that a cell's own deviate is averaged over.
+/// Number of points for means over the deviate that each cell owns.
 const OWN_POINTS: usize = 8;
 
-/// What operations take, by page type from the lower page up. With one-shot programming a program
-/// is that of the wordline.
+/// Times of operations, by page type from the lower page up. With one-shot programming the program
+/// time is that of the wordline.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Times {
-    /// Array read.
+    /// Array read of each page type.
     pub read_us: Vec<f64>,
-    /// Program.
+    /// Program of each page type.
     pub program_us: Vec<f64>,
     /// Program of a page in single-level mode.
     pub single_level_program_us: f64,
@@ -103,18 +104,18 @@ pub struct Times {
     pub erase_us: f64,
 }
 
-/// Cells of one kind.
+/// Cells of one kind: levels and mechanisms.
 pub struct Cell {
-    /// Levels and passes.
+    /// Levels and program passes.
     pub levels: Levels,
-    /// From normal deviates to those of the levels' shape.
+    /// Table from normal deviates to deviates of the levels' shape.
     pub reshape: Reshape,
     mechanisms: Vec<Box<dyn Mechanism>>,
     own: Vec<Atom>,
     key: String,
 }
 
-/// Cells that live on without a chip.
+/// Cells shared in this process, of which the last 8 live on without a chip.
 static CELLS: Shared<String, Cell> = Shared::new(8);
 
 impl Cell {
@@ -149,30 +150,30 @@ impl Cell {
         Ok(Self { levels, reshape, mechanisms, own, key: key(config, cell_bits, order) })
     }
 
-    /// The cell of these parameters: the same one for all in this process who ask for it.
+    /// Cell of these parameters. Equal cells are shared in this process.
     pub fn shared(config: &CellConfig, cell_bits: u32, order: PageOrder) -> Result<Arc<Self>> {
         CELLS.get(key(config, cell_bits, order), || {
             Self::new(config, cell_bits, order).map(Arc::new)
         })
     }
 
-    /// The parameters that it was built from, as text: equal for equal cells.
+    /// Parameters of the cell as text, equal for equal cells.
     pub fn key(&self) -> &str {
         &self.key
     }
 
-    /// The mechanisms that are on.
+    /// Mechanisms that are on, in the order in which storage applies them.
     pub fn mechanisms(&self) -> &[Box<dyn Mechanism>] {
         &self.mechanisms
     }
 
-    /// The law of a level as programmed and read after `stress`, before storage moved it.
+    /// Distribution of a level as programmed and sensed after `stress`, before storage moves it.
     pub fn law(&self, level: usize, stress: &Stress) -> Law {
         law(&self.levels, &self.mechanisms, level, stress)
     }
 
-    /// The law of number `state` of the states that `passes` passes leave (not the last), as the
-    /// next pass finds it.
+    /// Distribution of state number `state` after `passes` passes (not the last), as the next pass
+    /// finds it.
     pub fn law_between(&self, passes: usize, state: usize, stress: &Stress) -> Law {
         let left = &self.levels.passes[passes - 1].states[state];
         let mut law = Law::core(self.levels.shape, left.mean_v, left.sigma_v);
@@ -182,23 +183,24 @@ impl Cell {
         law
     }
 
-    /// The laws of all levels.
+    /// Distributions of all levels as programmed and sensed after `stress`.
     pub fn laws(&self, stress: &Stress) -> Vec<Law> {
         (0..self.levels.count()).map(|level| self.law(level, stress)).collect()
     }
 
-    /// Where a cell that stood at `v` under `from` stands under `to`.
+    /// Voltage under the stress `to` of a cell that was at `v` under `from`.
     pub fn moved_v(&self, v: f64, own: f64, from: &Stress, to: &Stress) -> f64 {
         self.mechanisms.iter().fold(v, |v, mechanism| mechanism.moved_v(v, own, from, to))
     }
 
-    /// Where a cell that stands at `v` after `stress` stood when it was programmed.
+    /// Voltage when it was programmed of a cell that is at `v` after `stress`.
     pub fn origin_v(&self, v: f64, own: f64, stress: &Stress) -> f64 {
         let back = self.mechanisms.iter().rev();
         back.fold(v, |v, mechanism| mechanism.origin_v(v, own, stress))
     }
 
-    /// Moves voltages from one state of storage to another. `own` has the properties of each cell.
+    /// Moves voltages from one stress of storage to another. `own` has the deviate that each cell
+    /// owns.
     pub fn move_cells(&self, voltages: &mut [f32], own: &[f32], from: &Stress, to: &Stress) {
         for mechanism in &self.mechanisms {
             if mechanism.move_bound_v(from, to) > 0.0 {
@@ -207,17 +209,17 @@ impl Cell {
         }
     }
 
-    /// About how far storage between two states moves the cell that it moves most.
+    /// Approximate move by storage between two stresses of the cell that moves most, in volts.
     pub fn move_bound_v(&self, from: &Stress, to: &Stress) -> f64 {
         self.mechanisms.iter().map(|mechanism| mechanism.move_bound_v(from, to)).sum()
     }
 
-    /// Hours at the reference temperature that leave the same mark as `hours` at `celsius`.
+    /// Hours at the reference temperature that have the effect of `hours` at `celsius`.
     pub fn equivalent_hours(&self, hours: f64, celsius: f64) -> f64 {
         self.mechanisms.iter().fold(hours, |hours, m| m.equivalent_hours(hours, celsius))
     }
 
-    /// What a cell's own deviate is averaged over.
+    /// Atoms for means over the deviate that each cell owns.
     pub fn own_points(&self) -> &[Atom] {
         &self.own
     }
@@ -245,20 +247,20 @@ impl Cell {
         (first, libm::sqrt((second - first * first).max(0.0)))
     }
 
-    /// References at which a page type is sensed, from the lowest.
+    /// References of a page type, from the lowest.
     pub fn references_v(&self, page_type: usize) -> &[f64] {
         self.levels.passes.last().map_or(&[], |pass| &pass.page_v[page_type])
     }
 
-    /// Raw bit error rate of a page type, read with its references shifted by `shifts_v` (missing
-    /// ones are not shifted): Wang's equations 10 and 11 for any number of bits, with every level
-    /// on every side of every reference.
+    /// Raw bit error rate of a page type, read with its references shifted by `shifts_v`
+    /// (references without a shift stay). Wang's equations 10 and 11 for any number of bits, with
+    /// every level on every side of every reference.
     pub fn rber(&self, page_type: usize, shifts_v: &[f64], stress: &Stress) -> f64 {
         Condition::new(self, stress).rber(page_type, shifts_v)
     }
 
-    /// Standard deviation, over pages, of the logarithm of that rate: pages differ by the width of
-    /// their wordline. A drive whose array is a `table` draws its pages so.
+    /// Standard deviation, over pages, of the logarithm of their error rate: pages differ by the
+    /// width of their wordline. A drive whose array is a `table` draws its pages with it.
     pub fn page_spread(&self, page_type: usize, shifts_v: &[f64], stress: &Stress) -> f64 {
         let laws = self.laws(stress);
         let [narrow, wide] = [-1.0, 1.0].map(|deviate| {
@@ -270,23 +272,23 @@ impl Cell {
         0.5 * (wide - narrow)
     }
 
-    /// Pulses, verifies and time of a program; nothing where no mechanism tells.
+    /// Pulses, verifies and time of a program; 0 where no mechanism defines them.
     pub fn program_effort(&self, job: &ProgramJob) -> Effort {
         self.mechanisms.iter().find_map(|m| m.program_effort(job)).unwrap_or_default()
     }
 
-    /// Pulses and time of an erase of a block whose cells stand, on average, at the share `filled`
-    /// of the way from the erased to the highest level.
+    /// Pulses and time of an erase of a block whose cells are, on average, at the share `filled` of
+    /// the way from the erased to the highest level.
     pub fn erase_effort(&self, pe_cycles: u32, filled: f64) -> Effort {
         self.mechanisms.iter().find_map(|m| m.erase_effort(pe_cycles, filled)).unwrap_or_default()
     }
 
-    /// Time of sensing at a number of references.
+    /// Time of sensing a page at a number of references.
     pub fn sense_time(&self, references: usize) -> Time {
         self.mechanisms.iter().find_map(|m| m.sense_time(references)).unwrap_or_default()
     }
 
-    /// What operations take with random data, after `pe_cycles`.
+    /// Times of operations with random data, after `pe_cycles`.
     pub fn times(&self, pe_cycles: u32) -> Times {
         let bits = self.levels.gray.cell_bits() as usize;
         let program_us = |pass: usize, levels: u32| {
@@ -307,7 +309,7 @@ impl Cell {
         }
     }
 
-    /// A job of pass `pass` that raises cells to `levels` (bits) of its states.
+    /// Program job of pass `pass` that raises cells to `levels` (bits) of its states.
     pub fn program_job(&self, pass: usize, levels: u32, pe_cycles: u32) -> ProgramJob {
         let last = pass + 1 == self.levels.passes.len();
         let stress = Stress { pe_cycles, ..Stress::default() };
@@ -315,7 +317,7 @@ impl Cell {
         self.program_job_with(&laws, pass, levels, pe_cycles)
     }
 
-    /// The same with laws of the levels that are known (of the last pass only).
+    /// Program job with the distributions of the levels known already (of the last pass only).
     pub fn program_job_with(
         &self,
         laws: &[Law],
@@ -347,12 +349,12 @@ impl Cell {
         }
     }
 
-    /// How much a cycle in which cells hold `level` wears, against one with random data.
+    /// Wear of a cycle in which cells hold `level`, as a multiple of that with random data.
     pub fn wear_of_level(&self, level: usize) -> f64 {
         self.mechanisms.iter().map(|m| m.wear_of_level(level)).product()
     }
 
-    /// Logarithm of the factor on the widths of a wordline, whose own deviate is `deviate`.
+    /// Logarithm of the factor on the widths of a wordline with the deviate `deviate`.
     pub fn width_ln(&self, wordline: u32, wordlines: u32, deviate: f64) -> f64 {
         self.mechanisms.iter().map(|m| m.width_ln(wordline, wordlines, deviate)).sum()
     }
@@ -362,7 +364,7 @@ impl Cell {
         self.mechanisms.iter().any(|m| m.by_pulses())
     }
 
-    /// Programs pulse by pulse, where a mechanism does; see [`Mechanism::program_by_pulses`].
+    /// Programs pulse by pulse, if a mechanism does; see [`Mechanism::program_by_pulses`].
     pub fn program_by_pulses(
         &self,
         voltages: &mut [f32],
@@ -375,7 +377,7 @@ impl Cell {
         all.find_map(|m| m.program_by_pulses(voltages, states, noise, own, job))
     }
 
-    /// Coupling to neighbours.
+    /// Coupling of a cell to its neighbours; 0 where no mechanism defines it.
     pub fn coupling(&self) -> Coupling {
         self.mechanisms.iter().find_map(|m| m.coupling()).unwrap_or_default()
     }

@@ -1,11 +1,12 @@
 //! `program`: incremental step pulse programming, in closed form and pulse by pulse.
 //!
 //! Each pulse raises a cell by beta dVpp, and a cell that has reached its verify voltage gets no
-//! more (Wang, ICS'14, equations 1 and 14; Suh 1995). Cells start apart by more than a step, so
-//! they pass the verify voltage by anything between nothing and a step: a uniform part of the law.
-//! Pulse by pulse the overshoot is always a part of the width, and cells verify half a step below
-//! their mean, so that levels lie where the closed form has them.
-//! The slowest cell of the highest level decides how many pulses a page takes.
+//! more pulses (Wang, ICS'14, equations 1 and 14; Suh 1995). The start voltages of cells differ by
+//! more than a step, so they pass the verify voltage by 0 to 1 step: a uniform part of the
+//! distribution. In programs pulse by pulse the overshoot is always a part of the width, and cells
+//! verify half a step below their mean, so that levels agree with the closed form.
+//!
+//! The slowest cell of the highest level sets the number of pulses of a page.
 
 use super::contract::{Effort, Mechanism, ProgramJob, Stress};
 use super::{Build, check_range};
@@ -46,15 +47,15 @@ pub const MEMBER: Member<Build> = Member {
     },
 };
 
-/// Parameters of `program`.
+/// Parameters of the mechanism `program`.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 struct Program {
-    /// dVpp: rise of the voltage from pulse to pulse.
+    /// Rise of the program voltage from pulse to pulse: dVpp.
     step_v: f64,
     /// dVpp of all passes except the last; 0: as in the last pass.
     coarse_step_v: f64,
-    /// beta: rise of a cell for each volt of the step.
+    /// Rise of a cell for each volt of the step: beta.
     beta: f64,
     /// Start voltage of erased cells; default: the mean of the erased level. Other cells start from
     /// their voltage after the pass before.
@@ -62,7 +63,7 @@ struct Program {
     start_v: Option<f64>,
     /// Standard deviation of the start voltage over cells.
     start_sigma_v: f64,
-    /// Standard deviations by which the slowest cell of a page is behind.
+    /// Delay of the slowest cell of a page, in standard deviations of the start voltage.
     slow_sigmas: f64,
     /// Includes the overshoot as a uniform part of each level, within `vth_sigma_v`; if off, levels
     /// have the core's shape, and pulses only take time.
@@ -73,9 +74,9 @@ struct Program {
     /// all later ones).
     #[serde(skip_serializing_if = "Vec::is_empty")]
     fixed_us: Vec<f64>,
-    /// Time of a pulse.
+    /// Time of one program pulse.
     pulse_us: f64,
-    /// Time of a verify.
+    /// Time of one verify operation.
     verify_us: f64,
 }
 
@@ -97,14 +98,14 @@ impl Default for Program {
     }
 }
 
-/// `N_s`, the steps that raise a cell by `rise_v`: Wang, equation 14. A way of ten steps takes ten,
-/// also where its last digit is above.
+/// Number of steps `N_s` that raise a cell by `rise_v` (Wang, equation 14). Rounding errors do not
+/// add a step: a rise of ten steps takes ten.
 pub fn steps(rise_v: f64, beta: f64, step_v: f64) -> u32 {
     let each = beta * step_v;
     if each > 0.0 && rise_v > 0.0 { (rise_v / each - 1e-9).ceil().min(1e6) as u32 } else { 0 }
 }
 
-/// The value of a list at `index`, whose last one holds for all later ones.
+/// Value of a list at `index`; the last one holds for all later ones.
 fn at(values: &[f64], index: usize) -> Option<f64> {
     values.get(index).or(values.last()).copied()
 }
@@ -153,7 +154,7 @@ impl Built {
         Ok(())
     }
 
-    /// Rise of a cell by one pulse of the last pass or of an earlier one.
+    /// Rise of a cell by one pulse, of the last pass or of an earlier one.
     fn rise_v(&self, last: bool) -> f64 {
         let coarse = self.params.coarse_step_v;
         let step = if last || coarse == 0.0 { self.params.step_v } else { coarse };
@@ -169,13 +170,13 @@ impl Built {
         from + job.start_shift_v
     }
 
-    /// Where cells of this mean are verified.
+    /// Verify voltage of cells with this mean.
     fn verify_v(&self, mean_v: f64, last: bool) -> f64 {
         let below = self.params.overshoot || self.params.by_pulses;
         if below { mean_v - 0.5 * self.rise_v(last) } else { mean_v }
     }
 
-    /// What is left of a state's width beside the overshoot of pulses.
+    /// Width of a state apart from the overshoot of pulses.
     fn noise_v(&self, sigma_v: f64, last: bool) -> f64 {
         if last && self.params.overshoot {
             return sigma_v;
@@ -193,7 +194,7 @@ impl Built {
     }
 }
 
-/// Levels of a job.
+/// Levels that a job programs.
 fn levels(job: &ProgramJob) -> impl Iterator<Item = usize> + '_ {
     (0..16).filter(|level| job.levels >> level & 1 == 1)
 }
@@ -293,7 +294,7 @@ impl Mechanism for Built {
 mod tests {
     use super::*;
 
-    /// Wang 5.3: 22 and 16 steps before, 11 and 8 after their threshold voltage reduction.
+    /// Wang 5.3: 22 and 16 steps before, 11 and 8 after the reduction of threshold voltages.
     #[test]
     fn steps_are_those_of_wang() {
         let mean = [-2.267, 1.29, 2.658, 4.03];

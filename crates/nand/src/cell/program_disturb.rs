@@ -1,8 +1,8 @@
-//! `program_disturb`: programming a wordline again raises its cells that are not programmed.
+//! `program_disturb`: rise of the cells of a wordline that is programmed again.
 //!
-//! The field of the program voltage does what that of the pass voltage does in a read, only
-//! stronger: the same exponential law, counted in programs beyond those that the pages need. Grupp
-//! (MICRO'09) found SLC free of errors after it and some pages of MLC not.
+//! The field of the program voltage acts as that of the pass voltage in a read, only stronger. The
+//! exponential law is the same, counted in programs beyond those that the pages need. Grupp
+//! (MICRO'09) found SLC free of errors after it and some pages of MLC with errors.
 
 use super::contract::{Field, Mechanism, Stress, growth};
 use super::{Build, check_range};
@@ -33,17 +33,17 @@ pub const MEMBER: Member<Build> = Member {
     },
 };
 
-/// Parameters of `program_disturb`.
+/// Parameters of the mechanism `program_disturb`.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 struct ProgramDisturb {
     /// Rise of the erased level's mean by one more program of a fresh wordline, in millivolts.
     rate_mv: f64,
-    /// b of the exponential: acceleration for each volt that a cell is lower.
+    /// Acceleration for each volt that a cell is lower: b of the exponential.
     field_per_v: f64,
     /// Relative increase of the rate by 1000 cycles.
     worn: f64,
-    /// Power of the cycles in that.
+    /// Power of the cycles in the increase of the rate.
     power: f64,
 }
 

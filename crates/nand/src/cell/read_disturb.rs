@@ -1,10 +1,10 @@
-//! `read_disturb`: the pass voltage of reads pushes electrons into all other cells of the block.
+//! `read_disturb`: rise of all other cells of a block by the pass voltage of reads.
 //!
-//! Wang (ICS'14), equation 5: the current grows exponentially with the voltage over the oxide, so
-//! that the erased level is disturbed most, and a lower pass voltage disturbs less. Cells differ in
-//! how easily they are disturbed (Cai, DSN'15): their rates are lognormal. Without that, a moved
-//! read reference would undo the whole effect. A cell that leaks fast is also disturbed fast here,
-//! as if both came from its oxide; how far the two really go together was not found.
+//! Wang (ICS'14), equation 5: the current grows exponentially with the voltage over the oxide. So
+//! the erased level is disturbed most, and a lower pass voltage disturbs less. Cells differ in how
+//! easily they are disturbed (Cai, DSN'15): their rates are lognormal. Without that, a moved read
+//! reference would undo the whole effect. A cell that leaks fast is also disturbed fast here, as if
+//! both came from its oxide; the real correlation was not found in papers.
 
 use super::contract::{Field, Mechanism, Stress, growth};
 use super::{Build, check_range};
@@ -40,13 +40,13 @@ pub const MEMBER: Member<Build> = Member {
     },
 };
 
-/// Parameters of `read_disturb`.
+/// Parameters of the mechanism `read_disturb`.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 struct ReadDisturb {
     /// Rise of the erased level's mean by one read of a fresh block, in microvolts.
     rate_uv: f64,
-    /// b of the exponential: acceleration for each volt over the oxide.
+    /// Acceleration for each volt over the oxide: b of the exponential.
     field_per_v: f64,
     /// Pass voltage of reads: above the highest level.
     v_pass_v: f64,
@@ -54,7 +54,7 @@ struct ReadDisturb {
     v_pass_nominal_v: f64,
     /// Relative increase of the rate by 1000 cycles.
     worn: f64,
-    /// Power of the cycles in that.
+    /// Power of the cycles in the increase of the rate.
     power: f64,
     /// Standard deviation of the logarithm of the rate over cells; their mean rate stays.
     spread: f64,
@@ -87,7 +87,7 @@ impl Built {
         rate_v * reads as f64 * worn
     }
 
-    /// The multiple of the mean dose that a cell takes.
+    /// Dose of a cell as a multiple of the mean dose.
     fn multiple(&self, own: f64) -> f64 {
         let spread = self.params.spread;
         libm::exp(spread * (own - 0.5 * spread))

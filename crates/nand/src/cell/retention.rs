@@ -1,9 +1,9 @@
-//! `retention`: charge leaks, faster when hot, early, high, and worn.
+//! `retention`: loss of charge, faster with heat, early, at high levels and with wear.
 //!
 //! A cell above its neutral voltage loses a share of the distance to it: a quick part at first and
-//! a part that grows with the logarithm of time (Pan, Dong and Zhang; Cai). Hours at a temperature
-//! become hours at the reference temperature by Arrhenius' law, 1.1 eV in JESD218, which is what
-//! makes a bake of 500 h at 52 C stand for a year at 30 C. Each cell leaks at its own rate.
+//! a part that grows with the logarithm of time (Pan, Dong and Zhang; Cai). Arrhenius' law converts
+//! hours at a temperature to hours at the reference temperature. With 1.1 eV, as in JESD218, a bake
+//! of 500 h at 52 C stands for a year at 30 C. Each cell leaks at its own rate.
 
 use super::contract::{Mechanism, Stress, growth};
 use super::{Build, check_range};
@@ -41,7 +41,7 @@ pub const MEMBER: Member<Build> = Member {
     },
 };
 
-/// Parameters of `retention`.
+/// Parameters of the mechanism `retention`.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 struct Retention {
@@ -58,13 +58,13 @@ struct Retention {
     early_hours: f64,
     /// Relative increase of both shares by 1000 cycles.
     worn: f64,
-    /// Power of the cycles in that.
+    /// Power of the cycles in the increase of both shares.
     power: f64,
     /// Standard deviation of the loss rate over cells, relative to its mean.
     spread: f64,
-    /// Activation energy.
+    /// Activation energy of charge loss in electron volts.
     activation_ev: f64,
-    /// Temperature for which the times hold.
+    /// Temperature at which the times hold, in degrees Celsius.
     reference_c: f64,
 }
 
@@ -88,29 +88,28 @@ impl Default for Retention {
 /// Boltzmann's constant in eV/K (CODATA 2018, exact).
 const BOLTZMANN_EV_K: f64 = 8.617_333_262e-5;
 
-/// How many times faster something of this activation energy goes at `celsius` than at
-/// `reference_c` (Arrhenius).
+/// Acceleration of a process with this activation energy at `celsius`, against `reference_c`
+/// (Arrhenius).
 pub fn acceleration(activation_ev: f64, reference_c: f64, celsius: f64) -> f64 {
     let inverse = |celsius: f64| 1.0 / (celsius + 273.15).max(1.0);
     libm::exp(activation_ev / BOLTZMANN_EV_K * (inverse(reference_c) - inverse(celsius)))
 }
 
-/// A storage requirement: unpowered for so long at this temperature.
+/// Storage requirement or bake: hours without power at a temperature.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Profile {
-    /// Name.
+    /// Name of the profile in a parameter file.
     pub name: &'static str,
-    /// Hours.
+    /// Hours of storage without power.
     pub hours: f64,
-    /// Temperature.
+    /// Temperature in degrees Celsius.
     pub celsius: f64,
-    /// Uncorrectable bit error rate that it asks for; a bake, which stands for a year of `client`,
-    /// asks for none.
+    /// Largest uncorrectable bit error rate; none for a bake, which stands for a year of `client`.
     pub uber: Option<f64>,
 }
 
-/// Storage requirements and bakes of JESD218 by name. The client's was read in a source that quotes
-/// it; the others are recalled.
+/// Storage requirements and bakes of JESD218, by name. The client's was read in a source that
+/// quotes it; the others are from memory.
 pub const PROFILES: &[Profile] = &[
     Profile { name: "client", hours: 8760.0, celsius: 30.0, uber: Some(1e-15) },
     Profile { name: "enterprise", hours: 2190.0, celsius: 40.0, uber: Some(1e-16) },
@@ -118,7 +117,7 @@ pub const PROFILES: &[Profile] = &[
     Profile { name: "bake_66c", hours: 96.0, celsius: 66.0, uber: None },
 ];
 
-/// The profile called `name`; `place` is what errors call where the name stands.
+/// Profile called `name`; `place` names its key in errors.
 pub fn profile(place: &str, name: &str) -> Result<Profile> {
     PROFILES.iter().find(|profile| profile.name == name).copied().ok_or_else(|| {
         let names: Vec<&str> = PROFILES.iter().map(|profile| profile.name).collect();
@@ -127,7 +126,7 @@ pub fn profile(place: &str, name: &str) -> Result<Profile> {
 }
 
 impl Retention {
-    /// Mean exponent of the loss: a cell keeps e^-x of its distance to neutral.
+    /// Mean exponent x of the loss: a cell keeps e^-x of its distance to the neutral voltage.
     fn exponent(&self, stress: &Stress) -> f64 {
         let late = self.share * libm::log1p(stress.hours / self.time_hours);
         let early = -self.early_share * libm::expm1(-stress.hours / self.early_hours);
@@ -178,7 +177,7 @@ impl Mechanism for Retention {
 mod tests {
     use super::*;
 
-    /// JESD218: 1 y at 30 C is 500 h at 52 C and 96 h at 66 C; 1.1 eV gives 506 h and 100 h.
+    /// JESD218: a year at 30 C is 500 h at 52 C and 96 h at 66 C; 1.1 eV gives 506 h and 100 h.
     #[test]
     fn bakes_stand_for_a_year() {
         let year = profile("t", "client").unwrap();

@@ -1,4 +1,4 @@
-//! `sensing`: the noise of the sense amplifier, and the time that a page takes by its references.
+//! `sensing`: noise of the sense amplifier, and read time of a page by its references.
 
 use super::contract::{Mechanism, Stress};
 use super::{Build, check_range};
@@ -24,15 +24,15 @@ pub const MEMBER: Member<Build> = Member {
     },
 };
 
-/// Parameters of `sensing`.
+/// Parameters of the mechanism `sensing`.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 struct Sensing {
     /// Standard deviation of the noise, drawn anew at each sensing.
     noise_v: f64,
-    /// Time of a read besides its references.
+    /// Fixed time of a read, without its references.
     fixed_us: f64,
-    /// Time of each reference.
+    /// Time of sensing at each reference.
     reference_us: f64,
 }
 

@@ -1,9 +1,9 @@
-//! `telegraph`: random telegraph noise, a trap that holds an electron at one sensing and not at
+//! `telegraph`: random telegraph noise of a trap, which holds an electron at one sensing and not at
 //! another.
 //!
-//! Each cell has a trap of its own, of an amplitude that is exponential over cells (the tail of
-//! the amplitudes is what measurements of NAND agree on), and is found up or down by it with equal
-//! chance: a Laplace law over cells, as in the channel models of Pan, Dong and Zhang.
+//! Each cell has a trap of its own. Amplitudes are exponential over cells: measurements of NAND
+//! agree on this tail. A sensing finds the cell up or down by the amplitude with equal chance. This
+//! is a Laplace distribution over cells, as in the channel models of Pan, Dong and Zhang.
 
 use super::contract::{Mechanism, Stress, growth};
 use super::{Build, check_range};
@@ -29,15 +29,15 @@ pub const MEMBER: Member<Build> = Member {
     },
 };
 
-/// Parameters of `telegraph`.
+/// Parameters of the mechanism `telegraph`.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 struct Telegraph {
     /// Mean amplitude of fresh cells.
     mean_v: f64,
-    /// Increase by 1000 cycles.
+    /// Increase of the mean amplitude by 1000 cycles.
     worn_v: f64,
-    /// Power of the cycles in that.
+    /// Power of the cycles in the increase.
     power: f64,
 }
 

@@ -5,7 +5,7 @@ use crate::block::draw::Draws;
 use crate::level::distribution::{Shape, upper_tail};
 use base::error::assert_carries;
 
-/// Levels of Wang (ICS'14) as devices.md 2 gives them.
+/// Levels of Wang (ICS'14), as in devices.md 2.
 fn wang() -> LevelsConfig {
     LevelsConfig {
         gray: None,
@@ -18,7 +18,7 @@ fn wang() -> LevelsConfig {
     }
 }
 
-/// Each mechanism switched on, with values that show.
+/// Parameters that switch on each mechanism, with visible effects.
 const SAMPLES: &str = r#"
 [program]
 step_v = 0.2
@@ -103,7 +103,7 @@ fn defaults_move_nothing() {
     }
 }
 
-/// Without stress storage moves nothing; with more of any stress nothing moves less.
+/// Without stress storage moves nothing. With more of any stress no cell moves less.
 #[test]
 fn storage_is_monotonic_and_composes() {
     for member in ROSTER {
@@ -193,8 +193,8 @@ fn monte_carlo(cell: &Cell, level: usize, stress: &Stress, pages: u32) -> Vec<f3
     all
 }
 
-/// Monte Carlo has the mean, the width and the tails of the closed form, each mechanism alone.
-/// (What neighbours do needs neighbours: `block/cells/tests.rs`.)
+/// Monte Carlo has the mean, the width and the tails of the closed form, for each mechanism alone.
+/// (Interference needs neighbours: `block/cells/tests.rs`.)
 #[test]
 fn monte_carlo_is_the_closed_form() {
     for member in ROSTER {
@@ -227,7 +227,8 @@ fn monte_carlo_is_the_closed_form() {
     }
 }
 
-/// Wang's equations 10 and 11 at the reduced levels of 5.2, where the paper sets RBER to 4.5e-4.
+/// Error rates agree with Wang's equations 10 and 11 at the reduced levels of 5.2, where the paper
+/// sets RBER to 4.5e-4.
 #[test]
 fn error_rates_are_wangs_equations_10_and_11() {
     let (delta, sigma) = ([1.40, 0.36, 0.34, 0.34, 0.36, 0.36], [0.4217, 0.1087, 0.1087, 0.1087]);
@@ -259,7 +260,7 @@ fn error_rates_are_wangs_equations_10_and_11() {
     }
 }
 
-/// Shifted references count the same cells on the other side.
+/// A shifted reference moves errors from the level on one side to the level on the other.
 #[test]
 fn shifts_move_errors_from_one_level_to_the_other() {
     let cell = cell_of(samples());
@@ -295,7 +296,7 @@ fn refuses_unknown_mechanisms_and_bad_parameters() {
     }
 }
 
-/// Telegraph noise of any size beside any core: the tail of the convolution, however small.
+/// Telegraph noise of any size, with any core, has the exact tail of the convolution.
 #[test]
 fn telegraph_noise_has_the_exact_tail() {
     let law = |mean_v: f64, shape: &str| {

@@ -28,15 +28,16 @@ pub const MEMBER: Member<Build> = Member {
     },
 };
 
-/// Parameters of `variation`.
+/// Parameters of the mechanism `variation`.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 struct Variation {
     /// Gaussian width of every level from variation of cells, in addition to programming.
     cell_v: f64,
-    /// Standard deviation of the logarithm of a wordline's width, at random.
+    /// Standard deviation over wordlines of the logarithm of their width, at random.
     page_spread: f64,
-    /// The same from layer to layer: a cosine, widest at both ends of the block.
+    /// Standard deviation over layers of the logarithm of their width: a cosine, widest at both
+    /// ends of the block.
     layer_spread: f64,
 }
 

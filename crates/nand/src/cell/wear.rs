@@ -44,27 +44,27 @@ pub const MEMBER: Member<Build> = Member {
     },
 };
 
-/// Each is at 1000 cycles.
+/// Parameters of the mechanism `wear`. Each change is that at 1000 cycles.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 struct Wear {
-    /// Rise of the erased level.
+    /// Rise of the erased level's mean.
     erased_shift_v: f64,
-    /// Gaussian part that the erased level gains.
+    /// Width that the erased level gains, a Gaussian part.
     erased_widen_v: f64,
-    /// Rise of programmed levels.
+    /// Rise of the programmed levels' means.
     shift_v: f64,
-    /// Gaussian part that programmed levels gain.
+    /// Width that programmed levels gain, a Gaussian part.
     widen_v: f64,
-    /// Power of the cycles in these four.
+    /// Power of the cycles in these rises and widths.
     power: f64,
     /// Rise of the start voltage of programming.
     start_shift_v: f64,
-    /// Power of the cycles in that.
+    /// Power of the cycles in the rise of the start voltage.
     start_power: f64,
-    /// Share by which a whole program gets shorter.
+    /// Relative decrease of the time of a whole program.
     speedup: f64,
-    /// Power of the cycles in that.
+    /// Power of the cycles in the decrease of program time.
     speedup_power: f64,
     /// Wear of a cycle by the level that a cell holds in it, the erased level first, relative to
     /// random data; missing levels wear like random data.

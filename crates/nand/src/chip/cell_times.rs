@@ -1,4 +1,4 @@
-//! Times from the cell: the values of `"cell"` under `chip.timing`.
+//! Times of operations that follow from the cell: the values of `"cell"` under `chip.timing`.
 //!
 //! The pulses, verifies and references of the cell give a time for random data, with every level in
 //! use, or for the chip's content. Its wear gives factors at a number of cycles, between which the
@@ -9,13 +9,13 @@ use crate::chip::content::Content;
 use crate::chip::timing::{PerPageType, Source, TimingConfig, WearPoint, factor_at};
 use base::{Error, Result};
 
-/// Cycles at which the times of a cell are taken.
+/// P/E cycles at which the times of a cell are computed.
 const WEAR_CYCLES: [u32; 13] = [
     0, 100, 300, 1_000, 3_000, 10_000, 30_000, 100_000, 200_000, 300_000, 500_000, 1_000_000,
     3_000_000,
 ];
 
-/// `config` with numbers where it asks `cell`, whose data are random or `content`.
+/// Replaces `"cell"` in `config` by times of `cell`, for random data or for `content`.
 pub fn tell(config: &TimingConfig, cell: &Cell, content: Option<&Content>) -> Result<TimingConfig> {
     let asked =
         [config.t_read_us.is_cell(), config.t_program_us.is_cell(), config.t_erase_us.is_cell()];
@@ -67,7 +67,7 @@ pub fn tell(config: &TimingConfig, cell: &Cell, content: Option<&Content>) -> Re
     Ok(told)
 }
 
-/// Refuses factors on times that wear as the cell does.
+/// Refuses `wear` factors on times that come from the cell, which include wear already.
 fn check_wear(wear: &[WearPoint], asked: [bool; 3]) -> Result<()> {
     for row in wear {
         let factors = [("read", row.read), ("program", row.program), ("erase", row.erase)];
@@ -113,7 +113,7 @@ mod tests {
                          reference_us = 10.0\n[erase]\nyoung_empty_us = 3000.0\n\
                          young_full_us = 3000.0\nold_us = 9000.0\n[wear]\nspeedup = 0.05\n";
 
-    /// Each time by itself from the cell; the others keep theirs, and their wear.
+    /// Each time may come from the cell alone; the others keep their values and their wear.
     #[test]
     fn each_time_may_be_the_cells() {
         let cell = cell(TIMES);

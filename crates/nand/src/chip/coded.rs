@@ -1,4 +1,4 @@
-//! Pages that hold a write-once code: which ones they are, and the programs of all generations.
+//! Pages that hold a write-once code: their places, and the programs of all generations.
 //!
 //! The code of Rivest and Shamir ("How to reuse a write-once memory", Information and Control 55,
 //! 1982) stores two bits in three cells, twice between erases. Grupp et al. (MICRO'09) use it on
@@ -18,51 +18,51 @@ use super::mode::BlockMode;
 use super::rules::{BlockFill, Illegal};
 use base::{Error, Result};
 
-/// Pages of a group of Rivest and Shamir's code, pages whose data it holds, and generations.
+/// Group of Rivest and Shamir's code: three pages with the data of two, in two generations.
 const RIVEST_SHAMIR: Group = Group { pages: 3, data: 2, generations: 2 };
 
-/// A group of coded pages.
+/// Shape of a group of coded pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Group {
-    /// Its pages.
+    /// Number of pages of the group.
     pub pages: u32,
-    /// Pages whose data it holds.
+    /// Number of pages whose data the group holds.
     pub data: u32,
-    /// Times that it is programmed between erases.
+    /// Number of programs of the group between erases.
     pub generations: u32,
 }
 
-/// Most programs of a block between erases that a chip keeps count of.
+/// Most programs of a block between erases that a chip can count.
 const MOST_PROGRAMS: u32 = (1 << 17) - 1;
 
 /// A program of the first generation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Run {
-    /// Its first page.
+    /// First page of the program.
     pub first: u32,
-    /// Pages that it programs.
+    /// Number of pages that the program writes.
     pub pages: u32,
-    /// Pages whose data it carries, from the first on.
+    /// Number of pages whose data it carries, from the first page on.
     pub data: u32,
 }
 
-/// The coded pages of a block.
+/// Coded pages of a block, by the layout of its pages.
 #[derive(Debug, Clone)]
 pub struct CodedPages {
     pages: u32,
     runs: Vec<Run>,
-    /// By page: the run that it belongs to.
+    /// Index in `runs` of the program that writes each page.
     run_of: Vec<u32>,
     shape: Group,
     is_of_levels: bool,
-    /// Pages of all groups, one group after the other.
+    /// Pages of all groups, group by group.
     grouped: Vec<u32>,
     is_coded: Vec<bool>,
 }
 
 impl CodedPages {
-    /// Of blocks with these safe pages. Refuses blocks without a group, and those whose safe pages
-    /// do not come in pairs.
+    /// Lays out the code of Rivest and Shamir on the safe pages of a block. Refuses blocks without
+    /// a group, and blocks whose safe pages do not come in pairs.
     pub fn new(is_safe: &[bool]) -> Result<Self> {
         let pages = is_safe.len() as u32;
         let safe: Vec<u32> = (0..pages).filter(|&page| is_safe[page as usize]).collect();
@@ -97,8 +97,9 @@ impl CodedPages {
         Ok(Self { pages, runs, run_of, shape, is_of_levels: false, grouped, is_coded })
     }
 
-    /// Of blocks of `pages` pages, whose wordlines are groups: `group.pages` that one command
-    /// programs. Refuses blocks with more programs between erases than a chip keeps count of.
+    /// Lays out a code of levels: each group is a wordline of `group.pages` pages that one command
+    /// programs, in blocks of `pages` pages. Refuses blocks with more programs between erases than
+    /// a chip can count.
     pub fn of_wordlines(pages: u32, group: Group) -> Result<Self> {
         let groups = pages / group.pages;
         let programs = u64::from(pages) + u64::from(groups) * u64::from(group.generations - 1);
@@ -120,7 +121,7 @@ impl CodedPages {
         })
     }
 
-    /// What its groups are like.
+    /// Shape of each group: pages, data and generations.
     pub fn shape(&self) -> Group {
         self.shape
     }
@@ -135,36 +136,36 @@ impl CodedPages {
         &self.runs
     }
 
-    /// Which program of the first generation writes a page.
+    /// Index in [`runs`](Self::runs) of the program of the first generation that writes a page.
     pub fn run_of(&self, page: u32) -> usize {
         self.run_of[page as usize] as usize
     }
 
-    /// Groups of coded pages: programs of a generation behind the first.
+    /// Groups of coded pages, which are the programs of each later generation.
     pub fn groups(&self) -> u32 {
         self.grouped.len() as u32 / self.shape.pages
     }
 
-    /// The pages of a group.
+    /// Pages of a group, in order.
     pub fn group(&self, group: u32) -> &[u32] {
         let first = (group * self.shape.pages) as usize;
         &self.grouped[first..first + self.shape.pages as usize]
     }
 
-    /// The first of the pages, next to each other, that the data of a group count as when it is
+    /// First of the adjacent pages whose place the data of a group take when the group is
     /// programmed again.
     pub fn again(&self, group: u32) -> u32 {
         let pages = self.group(group);
         if pages[1] == pages[0] + 1 { pages[0] } else { pages[1] }
     }
 
-    /// Whether a page holds code.
+    /// Whether a page holds coded data.
     #[inline]
     pub fn is_coded(&self, page: u32) -> bool {
         self.is_coded[page as usize]
     }
 
-    /// Pages of data that a block holds, in the first generation.
+    /// Pages of data that a block holds in the first generation.
     pub fn data_pages(&self) -> u32 {
         self.runs.iter().map(|run| run.data).sum()
     }
@@ -174,12 +175,12 @@ impl CodedPages {
         self.data_pages() + self.again_pages() * (self.shape.generations - 1)
     }
 
-    /// Pages of data that the groups of a block take in a generation behind the first.
+    /// Pages of data that the groups of a block take in each later generation.
     pub fn again_pages(&self) -> u32 {
         self.shape.data * self.groups()
     }
 
-    /// Pages that the program from `page` on takes, and pages whose data it carries.
+    /// Pages that the program from `page` on writes, and pages whose data it carries.
     pub fn taken(&self, mode: BlockMode, page: u32) -> (u32, u32) {
         match mode {
             BlockMode::Recoded => (self.shape.pages, self.shape.data),
@@ -190,8 +191,9 @@ impl CodedPages {
         }
     }
 
-    /// Notes that the program from `page` on was done, if it is the next one of its generation.
-    /// Pages beyond the last count the groups that were programmed again, through all generations.
+    /// Advances `block` past the program from `page` on, if that is the next one of its generation.
+    /// Page numbers beyond the last count the groups that were programmed again, over all
+    /// generations.
     pub fn program(
         &self,
         block: &mut BlockFill,
@@ -247,8 +249,8 @@ mod tests {
         CodedPages::new(&(0..pages).map(is_safe).collect::<Vec<_>>())
     }
 
-    /// Bits for each bit that is erased: 4/3 of SLC and 7/6 of MLC, but for the pages that are left
-    /// over (Grupp, slide "Effective Lifetime").
+    /// Bits stored for each bit erased: 4/3 of SLC and 7/6 of MLC, except for the pages that are
+    /// left over (Grupp, slide "Effective Lifetime").
     #[test]
     fn a_cycle_takes_what_the_code_rate_says() {
         for (bits, pages, gain) in [(1, 96, 4.0 / 3.0), (2, 192, 7.0 / 6.0)] {
@@ -289,7 +291,7 @@ mod tests {
         assert_eq!(program(BlockMode::Recoded, 6), Err(Illegal::Again));
     }
 
-    /// Wordlines of QLC with two bits a cell: five generations, in order, and no sixth.
+    /// Wordlines of QLC with two bits a cell take five generations, in order, and no sixth.
     #[test]
     fn wordlines_are_programmed_in_every_generation() {
         let shape = Group { pages: 4, data: 2, generations: 5 };

@@ -1,4 +1,4 @@
-//! Commands of a raw chip: addresses and features in, identity, status and effort out.
+//! Commands of a raw chip: addresses and features in; identity, status, time and energy out.
 
 use crate::block::wordline::{PageOrder, PageSite};
 use crate::chip::FeaturesConfig;
@@ -6,96 +6,96 @@ use crate::level::gray::Gray;
 use base::Time;
 use std::sync::Arc;
 
-/// A page of the die. Neighbouring block numbers lie in neighbouring planes.
+/// Address of a page of the die. Neighbouring block numbers lie in neighbouring planes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PageAddress {
-    /// Block of the die.
+    /// Block number in the die.
     pub block: u32,
-    /// Page of the block.
+    /// Page number in the block.
     pub page: u32,
 }
 
-/// What a chip says of itself, and what its data sheet says beside.
+/// Identity of a chip: the facts of its parameter page and data sheet.
 #[derive(Debug, Clone)]
 pub struct Identity {
-    /// Planes of the die.
+    /// Number of planes of the die.
     pub planes: u32,
-    /// Blocks of the die.
+    /// Number of blocks of the die.
     pub blocks: u32,
     /// Bytes of a page, spare area included.
     pub page_bytes: u32,
     /// Rated program/erase cycles.
     pub rated_pe_cycles: u32,
-    /// How pages lie on the wordlines.
+    /// Order of page numbers on the wordlines.
     pub order: PageOrder,
-    /// Which bits a level holds.
+    /// Gray code of the cell: the bits of each level.
     pub gray: &'static Gray,
-    /// Where each page of a block lies.
+    /// Wordline, parity and page type of each page of a block.
     pub sites: Arc<[PageSite]>,
-    /// Optional commands.
+    /// Optional commands of the chip.
     pub features: FeaturesConfig,
 }
 
 impl Identity {
-    /// Pages of a block.
+    /// Number of pages of a block.
     pub fn pages(&self) -> u32 {
         self.sites.len() as u32
     }
 
-    /// Pages that one program command takes.
+    /// Number of pages that one program command takes.
     pub fn pages_per_program(&self) -> u32 {
         self.order.pages_per_program(self.gray.cell_bits())
     }
 }
 
-/// What a command took.
+/// Result of a command: status, times, energy and pulses.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Done {
     /// Whether the chip reports a failure.
     pub failed: bool,
-    /// From the command to a chip that is ready, data moved.
+    /// Time from the command to a chip that is ready, data transfer included.
     pub time: Time,
-    /// The array's part of it.
+    /// Time of the array's part.
     pub array: Time,
-    /// The bus's part of it.
+    /// Time of the bus's part.
     pub bus: Time,
-    /// Energy of both.
+    /// Energy of array and bus, in microjoules.
     pub energy_uj: f64,
-    /// Highest power on the way.
+    /// Highest power during the command, in milliwatts.
     pub peak_mw: f64,
-    /// Pulses of a program or an erase, where the cell tells.
+    /// Pulses of a program or an erase; 0 where the cell does not give them.
     pub pulses: u32,
-    /// Its verifies.
+    /// Verifies of a program or an erase.
     pub verifies: u32,
 }
 
-/// The status register.
+/// Status register of a chip.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Status {
-    /// The last program or erase has failed.
+    /// Whether the last program or erase failed.
     pub failed: bool,
-    /// No operation is under way.
+    /// Whether the chip is idle.
     pub ready: bool,
 }
 
-/// What can be switched by SET FEATURES and vendors' own commands.
+/// Feature that SET FEATURES or a vendor's command switches.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Feature {
-    /// References of a page type are moved, from the lowest one; missing ones are not.
+    /// Moves the references of a page type. References without a value stay.
     ReadShift {
-        /// Page type.
+        /// Page type, from 0 for the lower page.
         page_type: usize,
-        /// By how much.
+        /// Shift of each reference in volts, from the lowest.
         shifts_v: Vec<f32>,
     },
-    /// A block holds one bit a cell: on its fast pages, or on the first page of each wordline
-    /// where a wordline is programmed at once.
+    /// Single-level mode of a block, with one bit a cell: on its fast pages, or on the first page
+    /// of each wordline where a wordline is programmed at once.
     SingleLevel {
-        /// The block, erased.
+        /// Block number; the block must be erased.
         block: u32,
-        /// Whether it does.
+        /// Whether the block is in single-level mode.
         on: bool,
     },
-    /// Pages may be programmed in any order and again: for test benches, not for drives.
+    /// Allows programs in any order, and again: for test benches, not for drives.
     AnyOrder(bool),
 }

@@ -1,4 +1,4 @@
-//! Parameters of a chip in a file, the same for drive and test board.
+//! Parameters of a chip in a file, common to drive and test board.
 
 use super::cell_times;
 use super::content::{Content, ContentConfig};
@@ -15,7 +15,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// A chip, as a parameter file gives it.
+/// Chip, as a parameter file gives it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ChipConfig {
@@ -31,14 +31,14 @@ pub struct ChipConfig {
     pub cost_per_gb: Option<f64>,
     /// Layout of a die.
     pub geometry: GeometryConfig,
-    /// Times.
+    /// Times of operations on die and bus.
     pub timing: TimingConfig,
-    /// Optional commands.
+    /// Optional commands of the chip.
     #[serde(default)]
     pub features: FeaturesConfig,
-    /// Voltage and currents.
+    /// Supply voltage and operation currents.
     pub energy: EnergyConfig,
-    /// When blocks report failures.
+    /// Failures of blocks and programs.
     #[serde(default, skip_serializing_if = "FaultConfig::is_default")]
     pub fault: FaultConfig,
     /// The cell, where its physics is known; some array models need it.
@@ -55,7 +55,7 @@ pub struct ChipConfig {
 }
 
 impl ChipConfig {
-    /// The chip's cell, checked, if any.
+    /// The chip's cell, checked, if it has one.
     pub fn cell(&self) -> Result<Option<Arc<Cell>>> {
         let built = self.cell.as_ref().map(|cell| {
             Cell::shared(cell, self.cell_bits, self.page_order).map_err(|mut error| {
@@ -66,12 +66,13 @@ impl ChipConfig {
         built.transpose()
     }
 
-    /// What pages a block has, and in which order they are programmed.
+    /// Page rules of a block: its pages in each mode, and their program order.
     pub fn rules(&self) -> Result<PageRules> {
         PageRules::new(self.page_order, self.cell_bits, self.geometry.pages_per_block)
     }
 
-    /// The chip's times, those that `cell`, its own, tells among them: building one takes long.
+    /// Times of operations. `cell` must be the chip's own, for times that are `"cell"`: it is
+    /// passed in because building one takes long.
     pub fn timing(&self, cell: Option<&Cell>) -> Result<Timing> {
         let timing = &self.timing;
         // Where the cell is missing, the times themselves say so.
@@ -83,7 +84,7 @@ impl ChipConfig {
     }
 }
 
-/// Commands that a chip may or may not have.
+/// Optional commands of a chip.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct FeaturesConfig {
@@ -103,7 +104,7 @@ pub struct FeaturesConfig {
 }
 
 impl FeaturesConfig {
-    /// Refuses what no chip has.
+    /// Checks that all values are in range.
     pub fn check(&self) -> Result<()> {
         if (0.0..=1.0).contains(&self.lowest_shift) {
             return Ok(());
@@ -126,11 +127,11 @@ impl Default for FeaturesConfig {
     }
 }
 
-/// Which reads a die can join.
+/// Reads of several planes that a die can join.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum MultiPlaneRead {
-    /// None.
+    /// A die reads one plane at a time.
     None,
     /// Same page number in each plane (ONFI multi-plane read).
     SamePage,
@@ -138,13 +139,13 @@ pub enum MultiPlaneRead {
     Independent,
 }
 
-/// Where a chip combines two reads of a page.
+/// Place in the chip where two reads of a page are combined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CombinedRead {
-    /// Among the latches of the page buffer: the result leaves from one register like any page.
+    /// In the page buffer, by its latches: the result leaves from one register like any page.
     PageBuffer,
-    /// On its way out, by gates before the pins (Zuolo 2016, Fig. 6): both registers hold the page
+    /// At the output, by gates before the pins (Zuolo 2016, Fig. 6): both registers hold the page
     /// until it has left.
     Output,
 }

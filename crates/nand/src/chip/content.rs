@@ -1,9 +1,10 @@
 //! Content: the levels that stored data need, and the times and wear that follow (Wang, ICS'14).
 //!
-//! A drive's times and wear are those of random data, where every level holds an equal share of the
-//! cells. `chip.content` gives other shares, of one kind of data or of several. A program takes the
-//! pulses of the highest level that its page has at least one cell of, an erase the time of blocks
-//! that stand so high, and a cycle wears by the levels that cells hold in it (`by_level`).
+//! By default the times and the wear of a drive are those of random data, where every level holds
+//! an equal share of the cells. `chip.content` gives other shares, for one or more kinds of data. A
+//! program takes the pulses of the highest level that at least one cell of its page has. The time
+//! of an erase follows from the average level of the block, and the wear of a cycle from the levels
+//! of its cells (`by_level`).
 
 use super::config::ChipConfig;
 use crate::array::{Array, PageState};
@@ -13,31 +14,31 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// A kind of data.
+/// Kind of data: its share and its levels.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ContentConfig {
-    /// Share of the wordlines that hold it; those of all kinds add up to 1.
+    /// Share of the wordlines that hold this kind of data; the shares of all kinds add up to 1.
     pub share: f64,
     /// Share of the cells at each level, the erased one first; they add up to 1.
     pub level_shares: Vec<f64>,
 }
 
-/// The kinds of data of a chip, checked.
+/// Checked kinds of data of a chip.
 #[derive(Debug, Clone)]
 pub struct Content<'a> {
     kinds: &'a [ContentConfig],
     cells: f64,
 }
 
-/// One cell of a page, less what counting in shares rounds off.
+/// Least number of cells that counts as one: shares of cells are rounded.
 const ONE_CELL: f64 = 1.0 - 1e-6;
 
-/// How far a sum of shares may be from 1.
+/// Largest distance of a sum of shares from 1.
 const ROUNDING: f64 = 1e-3;
 
 impl<'a> Content<'a> {
-    /// That of `config`, whose cell is `cell`; nothing where the chip stores random data.
+    /// Content of `config`, whose cell is `cell`; `None` where the chip stores random data.
     pub fn of(config: &'a ChipConfig, cell: Option<&Cell>) -> Result<Option<Self>> {
         let kinds = &config.content[..];
         if kinds.is_empty() {
@@ -60,7 +61,7 @@ impl<'a> Content<'a> {
         Ok(Some(content))
     }
 
-    /// Checks `kinds` for pages of `page_bytes` of this cell.
+    /// Checks `kinds` for pages of `page_bytes` and for the levels of `cell`.
     pub fn new(kinds: &'a [ContentConfig], page_bytes: u32, cell: &Cell) -> Result<Self> {
         sums_to_one("chip.content.share", kinds.iter().map(|kind| kind.share))?;
         for kind in kinds {
@@ -75,7 +76,7 @@ impl<'a> Content<'a> {
         Ok(Self { kinds, cells: 8.0 * f64::from(page_bytes) })
     }
 
-    /// Wear of a cycle with this content against one with random data.
+    /// Wear of a cycle with this content, as a multiple of the wear with random data.
     pub fn wear(&self, cell: &Cell) -> f64 {
         let count = cell.levels.count();
         let random = (0..count).map(|level| cell.wear_of_level(level)).sum::<f64>() / count as f64;
@@ -86,7 +87,7 @@ impl<'a> Content<'a> {
         if random > 0.0 { own / random } else { 1.0 }
     }
 
-    /// How high the cells of a block stand on average, from the erased level (0) to the highest.
+    /// Average level of the cells of a block, from 0 (erased) to 1 (the highest level).
     fn filled(&self) -> f64 {
         self.mean(|kind| {
             let top = (kind.level_shares.len() - 1) as f64;
@@ -95,7 +96,7 @@ impl<'a> Content<'a> {
         })
     }
 
-    /// What operations take after `pe_cycles`: the mean over the kinds.
+    /// Times of operations after `pe_cycles`: the mean over the kinds of data.
     pub fn times(&self, cell: &Cell, pe_cycles: u32) -> Times {
         let worn = (f64::from(pe_cycles) * self.wear(cell)).round() as u32;
         let passes = cell.levels.passes.len();
@@ -114,7 +115,7 @@ impl<'a> Content<'a> {
         }
     }
 
-    /// States of pass `pass` (bits) that at least one cell of a page is raised to.
+    /// Set of states of pass `pass` that at least one cell of a page is programmed to, as bits.
     fn levels_of(&self, cell: &Cell, kind: &ContentConfig, pass: usize) -> u32 {
         let made = &cell.levels.passes[pass];
         let known = if pass + 1 == cell.levels.passes.len() { u8::MAX } else { (2 << pass) - 1 };
@@ -154,13 +155,13 @@ fn sums_to_one(key: &str, shares: impl Iterator<Item = f64>) -> Result<()> {
     Ok(())
 }
 
-/// `array` with the cycles of `content`: itself where a cycle wears as with random data.
+/// Array `array` with P/E cycles that weigh `weight`; the array itself for a weight of 1.
 pub fn worn(array: Arc<dyn Array>, weight: f64) -> Arc<dyn Array> {
     if weight == 1.0 { array } else { Arc::new(Weighted { array, weight }) }
 }
 
-/// An array whose cycles wear more or less than those with random data. It has no cells to be read
-/// one by one, which would hold random data.
+/// Array with P/E cycles that wear more or less than those of random data. It offers no cells to
+/// read one by one: those would hold random data.
 struct Weighted {
     array: Arc<dyn Array>,
     weight: f64,

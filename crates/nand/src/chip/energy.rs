@@ -4,12 +4,12 @@ use base::{Error, Result, Time, counts};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Supply voltage and currents. Planes that work side by side each draw theirs; a data sheet that
-/// gives the current of a whole die at a multi-plane operation is to be divided by its planes.
+/// Supply voltage and operation currents. Each plane at work draws its own current: divide the
+/// current of a whole die at a multi-plane operation by its planes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EnergyConfig {
-    /// Supply of the array.
+    /// Supply voltage of the array.
     pub vcc_v: f64,
     /// Current of an array read, of each plane at work.
     pub icc_read_ma: f64,
@@ -25,43 +25,43 @@ pub struct EnergyConfig {
     pub icc_standby_ua: f64,
 }
 
-/// What an array does.
+/// Operation of an array.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Operation {
-    /// Senses a page.
+    /// Read: senses a page.
     Read,
-    /// Programs a page or a wordline.
+    /// Program of a page or a wordline.
     Program,
-    /// Erases a block.
+    /// Erase of a block.
     Erase,
 }
 
-/// How long what was done, summed over all dies: what energies are made of. Whole nanoseconds, so
-/// that nothing is rounded on the way.
+/// Times of operations summed over all dies, from which energies follow. Whole nanoseconds, so that
+/// no sum is rounded.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct OperationTimes {
-    /// Array reads.
+    /// Time of array reads.
     pub read: Time,
-    /// Programs.
+    /// Time of array programs.
     pub program: Time,
-    /// Erases.
+    /// Time of block erases.
     pub erase: Time,
-    /// Data on the buses.
+    /// Time of transfers on the buses.
     pub bus: Time,
 }
 
-/// Energies summed over a run, in microjoules.
+/// Energy used in a run, in microjoules.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct EnergyUse {
-    /// Array reads.
+    /// Energy of array reads.
     pub read_uj: f64,
-    /// Programs.
+    /// Energy of array programs.
     pub program_uj: f64,
-    /// Erases.
+    /// Energy of block erases.
     pub erase_uj: f64,
-    /// Data on the buses.
+    /// Energy of transfers on the buses.
     pub bus_uj: f64,
-    /// All dies standing by.
+    /// Standby energy of all dies.
     pub standby_uj: f64,
 }
 
@@ -69,13 +69,13 @@ counts!(OperationTimes { read, program, erase, bus });
 counts!(EnergyUse { read_uj, program_uj, erase_uj, bus_uj, standby_uj });
 
 impl EnergyUse {
-    /// Everything.
+    /// Total energy, standby included.
     pub fn total_uj(&self) -> f64 {
         self.read_uj + self.program_uj + self.erase_uj + self.bus_uj + self.standby_uj
     }
 }
 
-/// Powers, checked, in watts: a watt for a microsecond is a microjoule.
+/// Power of each operation, checked, in watts: a watt for a microsecond is a microjoule.
 #[derive(Debug, Clone, Copy)]
 pub struct Energy {
     read_w: f64,
@@ -86,7 +86,7 @@ pub struct Energy {
 }
 
 impl Energy {
-    /// Checks `config`.
+    /// Computes the powers of `config`, checked.
     pub fn new(config: &EnergyConfig) -> Result<Self> {
         for (key, value, most) in [
             ("vcc_v", config.vcc_v, 20.0),
@@ -127,12 +127,12 @@ impl Energy {
         self.array_w(operation) * 1e3
     }
 
-    /// Power while data move, in mW.
+    /// Power of the interface while data move, in mW.
     pub fn bus_mw(&self) -> f64 {
         self.bus_w * 1e3
     }
 
-    /// Energy of one operation: its array's part and its bus's, in microjoules.
+    /// Energy of one operation in microjoules, array and bus together.
     pub fn operation_uj(&self, operation: Operation, array: Time, bus: Time) -> f64 {
         let mut times = OperationTimes { bus, ..OperationTimes::default() };
         match operation {
@@ -143,12 +143,12 @@ impl Energy {
         self.of(&times).total_uj()
     }
 
-    /// Standby of a die for this long.
+    /// Standby energy of a die for this time, in microjoules.
     pub fn standby_uj(&self, time: Time) -> f64 {
         self.standby_w * time.us()
     }
 
-    /// What these operations took, without standby.
+    /// Energy of these operations, without standby.
     pub fn of(&self, times: &OperationTimes) -> EnergyUse {
         EnergyUse {
             read_uj: self.read_w * times.read.us(),
@@ -164,7 +164,8 @@ impl Energy {
 mod tests {
     use super::*;
 
-    /// devices.md 1.4: 25 mA at 3.3 V for 25 us is 2.1 uJ, for 220 us 18 uJ, for 1.5 ms 124 uJ.
+    /// Agreement with devices.md 1.4: at 25 mA and 3.3 V, 25 us are 2.1 uJ, 220 us 18 uJ, 1.5 ms
+    /// 124 uJ.
     #[test]
     fn slc_data_sheet_energies() {
         let energy = Energy::new(&EnergyConfig {

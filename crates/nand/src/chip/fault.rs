@@ -1,39 +1,40 @@
 //! Faults: factory bad blocks, and erases and programs that fail.
 //!
-//! Each block lasts a number of cycles. The last erase fails, and programs of a raw chip fail from
+//! Each block has a limit of P/E cycles. The last erase fails, and programs of a raw chip fail from
 //! then on. A program may also fail by chance.
 //!
-//! Not the way to notice wear: chips report success long after they cease to keep data
+//! Failures are a poor sign of wear: chips report success long after they cease to keep data
 //! (Desnoyers, HotStorage'13, section 2), and the blocks of Wang (ICS'14) were cycled 125 times as
-//! often as they are rated for. So a failure comes, by default, long after the data have gone.
+//! often as they are rated for. So by default blocks fail long after their data can no longer be
+//! read.
 
 use base::rng::{Rng, mix, unit};
 use base::{Error, Result};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Standard deviations beyond which no block is drawn.
+/// Largest deviate that is drawn for a block, in standard deviations.
 const FARTHEST: f64 = 8.0;
 
-/// When operations fail, as a parameter file gives it.
+/// Failures of erases and programs, as a parameter file gives them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct FaultConfig {
     /// Cycles after which half of the blocks report failures, as a multiple of the rated cycles.
     pub median_ratings: f64,
-    /// Standard deviation of the logarithm of that over blocks.
+    /// Standard deviation over blocks of the logarithm of these cycles.
     pub spread: f64,
     /// Chance that a program of a page (of a wordline with one-shot programming) fails before the
-    /// block is worn out, for each plane. 80 of 4096 blocks gone after 3000 cycles of 256 programs,
-    /// as a data sheet may allow, are 2.6e-8.
+    /// block is worn out, for each plane. Example: 80 of 4096 blocks lost in 3000 cycles of 256
+    /// programs, as a data sheet may allow, are 2.6e-8.
     pub program_failure_chance: f64,
-    /// Chance that a program that the power cuts off spoils the earlier pages of its cells too: the
+    /// Chance that a program cut off by a power cut also spoils the earlier pages of its cells: the
     /// lower page under an upper one. The default is assumed: with multi-pass programming the cells
     /// stand between two levels.
     pub paired_page_loss: f64,
 }
 
-/// The most of it: a drive must get its data written in the end.
+/// Largest chance of program failures: a drive must be able to complete its writes.
 const MOST_PROGRAM_FAILURES: f64 = 0.1;
 
 impl Default for FaultConfig {
@@ -49,12 +50,12 @@ impl Default for FaultConfig {
 }
 
 impl FaultConfig {
-    /// Whether it is the default.
+    /// Whether all values are the defaults.
     pub fn is_default(&self) -> bool {
         *self == Self::default()
     }
 
-    /// Refuses what cannot be.
+    /// Checks that all values are in range.
     pub fn check(&self) -> Result<()> {
         let keys = [
             ("median_ratings", self.median_ratings, 1e9),
@@ -74,24 +75,25 @@ impl FaultConfig {
         Ok(())
     }
 
-    /// Cycles from which on block `block` reports failures.
+    /// P/E cycles after which block `block` reports failures.
     pub fn fails_after(&self, seed: u64, block: u32, rated_pe_cycles: u32) -> u32 {
         let deviate = Rng::stream(seed, &format!("fault/{block}")).normal();
         self.cycles(deviate.clamp(-FARTHEST, FARTHEST), rated_pe_cycles)
     }
 
-    /// Cycles that every block goes through without a failure.
+    /// P/E cycles that every block lasts without a failure.
     pub fn none_before(&self, rated_pe_cycles: u32) -> u32 {
         self.cycles(-FARTHEST, rated_pe_cycles)
     }
 
-    /// What `program_fails` tells one chip from another by.
+    /// Key of a chip for [`program_fails`](Self::program_fails), from its seed.
     pub fn program_key(seed: u64) -> u64 {
         Rng::stream(seed, "chip/programs").bits()
     }
 
-    /// Whether the program of page `page` of a block in this cycle fails by chance: the same
-    /// whenever it is asked, whatever else is going on. `key` is the `program_key` of the chip.
+    /// Whether the program of page `page` of a block fails by chance in this cycle. The answer
+    /// depends on the arguments alone, not on other operations. `key` is the `program_key` of the
+    /// chip.
     #[inline]
     pub fn program_fails(&self, key: u64, block: u32, pe_cycles: u32, page: u32) -> bool {
         self.program_failure_chance > 0.0
@@ -100,7 +102,7 @@ impl FaultConfig {
             )) < self.program_failure_chance
     }
 
-    /// Whether a program of block `block` has failed by chance before `programs` of them were done.
+    /// Whether one of the first `programs` programs of block `block` has failed by chance.
     pub fn program_has_failed(&self, seed: u64, block: u32, programs: u64) -> bool {
         if self.program_failure_chance == 0.0 {
             return false;
@@ -116,20 +118,20 @@ impl FaultConfig {
     }
 }
 
-/// The faults of one chip, or of all chips of a drive: which of its operations fail.
+/// Faults of one chip, or of all chips of a drive.
 #[derive(Debug, Clone)]
 pub struct Faults {
     config: FaultConfig,
     rated_pe_cycles: u32,
     seed: u64,
-    /// Tells its programs from those of others.
+    /// Key from which the failures of this chip's programs are drawn.
     program_key: u64,
-    /// No block fails with fewer cycles.
+    /// P/E cycles that every block lasts without a failure.
     sound_until: u32,
 }
 
 impl Faults {
-    /// Of blocks that are rated for so many cycles; `seed` decides which fails when.
+    /// Creates the faults of blocks rated for `rated_pe_cycles`. `seed` draws the limits of blocks.
     pub fn new(config: &FaultConfig, rated_pe_cycles: u32, seed: u64) -> Result<Self> {
         config.check()?;
         Ok(Self {
@@ -141,12 +143,13 @@ impl Faults {
         })
     }
 
-    /// Cycles with which a block reports failures.
+    /// P/E cycles after which a block reports failures.
     pub fn lasts(&self, block: u32) -> u32 {
         self.config.fails_after(self.seed, block, self.rated_pe_cycles)
     }
 
-    /// Programs of a block until one fails by chance, at a point of their distribution from 0 to 1.
+    /// Programs of a block until one fails by chance, at the quantile `drawn` (0 to 1) of their
+    /// distribution. Infinite where programs do not fail.
     pub fn programs_until_failure(&self, drawn: f64) -> f64 {
         let chance = self.config.program_failure_chance;
         if chance == 0.0 { f64::INFINITY } else { libm::log1p(-drawn) / libm::log1p(-chance) }
@@ -164,28 +167,27 @@ impl Faults {
         self.config.program_fails(self.program_key, block, pe_cycles, page)
     }
 
-    /// Whether a program that the power cuts off may spoil earlier pages.
+    /// Whether a program cut off by a power cut may spoil earlier pages.
     pub fn may_lose_pairs(&self) -> bool {
         self.config.paired_page_loss > 0.0
     }
 
-    /// Whether a program from `page` on that the power cuts off spoils the earlier pages of its
-    /// cells.
+    /// Whether a program from `page` on that is cut off by a power cut spoils the earlier pages of
+    /// its cells.
     pub fn pairs_are_lost(&self, block: u32, pe_cycles: u32, page: u32) -> bool {
         let place = u64::from(block) << 32 | u64::from(page);
         let drawn = unit(mix(mix(!self.program_key ^ place) ^ u64::from(pe_cycles)));
         drawn < self.config.paired_page_loss
     }
 
-    /// Whether a block with this many cycles reports failures: its last erase failed.
+    /// Whether a block with this many cycles is worn out: its last erase failed.
     #[inline]
     pub fn has_worn_out(&self, block: u32, pe_cycles: u32) -> bool {
         pe_cycles >= self.sound_until
             && pe_cycles >= self.config.fails_after(self.seed, block, self.rated_pe_cycles)
     }
 
-    /// Whether a block has reported a failure in cycles of `programs` programs each: an erase or a
-    /// program.
+    /// Whether an erase or a program of a block failed, in cycles of `programs` programs each.
     pub fn has_failed_before(&self, block: u32, pe_cycles: u32, programs: u32) -> bool {
         let before = u64::from(pe_cycles) * u64::from(programs);
         self.has_worn_out(block, pe_cycles)
@@ -193,8 +195,8 @@ impl Faults {
     }
 }
 
-/// Whether a block, counted over all dies of `per_die` blocks, is bad from the factory; the first
-/// one of a die never is, as data sheets promise.
+/// Whether a block, counted over all dies of `per_die` blocks, is bad from the factory. The first
+/// block of a die never is, as data sheets promise.
 pub fn is_factory_bad(seed: u64, block: u32, per_die: u32, fraction: f64) -> bool {
     fraction > 0.0
         && !block.is_multiple_of(per_die)

@@ -10,10 +10,10 @@ use base::{Error, Result};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Planes of one die that a multi-plane operation can join.
+/// Most planes of a die that a multi-plane operation can join.
 pub const MAX_PLANES: usize = 16;
 
-/// Geometry of one die, as a parameter file gives it.
+/// Layout of one die, as a parameter file gives it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GeometryConfig {
@@ -33,25 +33,25 @@ pub struct GeometryConfig {
     pub bad_block_fraction: f64,
 }
 
-/// A die of the drive. Neighbouring numbers lie on neighbouring channels, so that counting
-/// through the dies stripes over the channels first.
+/// Number of a die of the drive. Neighbouring numbers lie on neighbouring channels, so that
+/// counting through the dies stripes over the channels first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Die(pub u32);
 
-/// A plane, counted over all dies of the drive.
+/// Number of a plane, counted over all dies of the drive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Plane(pub u32);
 
-/// A block, counted over all planes of the drive.
+/// Number of a block, counted over all planes of the drive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Block(pub u32);
 
-/// A physical unit: the place of one mapping unit.
+/// Physical address of a mapping unit, counted over the drive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Ppn(pub u32);
 
 impl Ppn {
-    /// Nowhere.
+    /// Address of no unit.
     pub const NONE: Self = Self(u32::MAX);
 }
 
@@ -66,20 +66,20 @@ impl GeometryConfig {
     }
 }
 
-/// The layout of all flash of a drive, with exact fast arithmetic on its addresses.
+/// Layout of all flash of a drive, with exact fast arithmetic on its addresses.
 #[derive(Debug, Clone)]
 pub struct Geometry {
-    /// Dies in all.
+    /// Number of dies of the drive.
     pub dies: u32,
-    /// Planes of a die.
+    /// Number of planes of a die.
     pub planes_per_die: u32,
-    /// Blocks of a plane.
+    /// Number of blocks of a plane.
     pub blocks_per_plane: u32,
-    /// Pages of a block.
+    /// Number of pages of a block.
     pub pages_per_block: u32,
-    /// Mapping units of a page.
+    /// Number of mapping units of a page.
     pub units_per_page: u32,
-    /// Bytes of a mapping unit.
+    /// Size of a mapping unit, in bytes.
     pub unit_bytes: u32,
     by_units_per_block: Divisor,
     by_units_per_page: Divisor,
@@ -88,7 +88,7 @@ pub struct Geometry {
 }
 
 impl Geometry {
-    /// `dies` dies of `config`, mapped in units of `unit_bytes`. Refuses what cannot be built.
+    /// Lays out `dies` dies of `config` in units of `unit_bytes`. Refuses what cannot be built.
     pub fn new(config: &GeometryConfig, dies: u64, unit_bytes: u32) -> Result<Self> {
         let place = |key: &str| format!("chip.geometry.{key}");
         for (key, value, most) in [
@@ -141,40 +141,40 @@ impl Geometry {
         })
     }
 
-    /// The same with `pages` pages in a block: the others are used for something else.
+    /// Copy of this layout with `pages` pages in a block: the others hold no data.
     pub fn with_pages(&self, pages: u32) -> Self {
         let by_units_per_block = Divisor::new(pages * self.units_per_page);
         Self { pages_per_block: pages, by_units_per_block, ..self.clone() }
     }
 
-    /// Planes in all.
+    /// Number of planes of the drive.
     pub fn planes(&self) -> u32 {
         self.dies * self.planes_per_die
     }
 
-    /// Blocks in all, bad ones included.
+    /// Number of blocks of the drive, bad ones included.
     pub fn blocks(&self) -> u32 {
         self.planes() * self.blocks_per_plane
     }
 
-    /// Units of a block.
+    /// Number of units of a block.
     #[inline]
     pub fn units_per_block(&self) -> u32 {
         self.by_units_per_block.get()
     }
 
-    /// Units in all, those of bad blocks included.
+    /// Number of units of the drive, those of bad blocks included.
     pub fn units(&self) -> u32 {
         self.blocks() * self.units_per_block()
     }
 
-    /// Plane `plane` (counted inside the die) of `die`.
+    /// Number in the drive of plane `plane` of `die`.
     #[inline]
     pub fn plane(&self, die: Die, plane: u32) -> Plane {
         Plane(die.0 * self.planes_per_die + plane)
     }
 
-    /// First block of a plane; its others follow.
+    /// First block of a plane; the others follow it.
     #[inline]
     pub fn first_block(&self, plane: Plane) -> Block {
         Block(plane.0 * self.blocks_per_plane)
@@ -199,7 +199,7 @@ impl Geometry {
         self.by_units_per_page.quotient(ppn.0)
     }
 
-    /// The place of a unit in its page.
+    /// Slot of a unit in its page.
     #[inline]
     pub fn slot_of(&self, ppn: Ppn) -> u32 {
         self.by_units_per_page.split(ppn.0).1

@@ -1,10 +1,9 @@
-//! The chip: layout, rules, times, energy and faults, the same for the drive and the test board.
+//! The chip: layout, rules, times, energy and faults, common to the drive and the test board.
 //!
-//! In: a [`ChipConfig`], with the levels of its data (`content`). Out: `rules` (which pages a block
-//! has in each [`BlockMode`], and which one may be programmed next), `timing`, `energy`, `fault`.
-//! A [`RawChip`](crate::board::raw_chip) of real cells goes by them, and so does [`Chips`]: all
-//! chips of a drive, with a flat state of each block, and with what pages keep beside their data
-//! ([`Oob`]) where it asks for that.
+//! In: a [`ChipConfig`], with the levels of its data (`content`). Out: `rules` (the pages of a
+//! block in each [`BlockMode`], and the next one to program), `timing`, `energy`, `fault`. A
+//! [`RawChip`](crate::board::raw_chip) of real cells and [`Chips`] follow them. [`Chips`] are all
+//! chips of a drive, with a flat state of each block and, on request, out-of-band data ([`Oob`]).
 
 mod cell_times;
 mod chips;

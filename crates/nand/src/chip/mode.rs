@@ -2,24 +2,25 @@
 
 use crate::level::gray::Gray;
 
-/// How many bits the cells of a block hold. The first program after an erase decides it.
+/// Mode of a block, with its bits a cell. The first program after an erase decides it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum BlockMode {
     /// All bits of the cell.
     #[default]
     Native = 0,
-    /// All bits; groups of three safe pages hold a write-once code in its first generation.
+    /// All bits of the cell, where groups of three safe pages hold a write-once code in its first
+    /// generation.
     Coded = 1,
-    /// One bit: on the fast pages alone, or with two levels where one command programs a whole
-    /// wordline.
+    /// One bit a cell: on the fast pages alone or, where one command programs a whole wordline,
+    /// with two levels.
     SingleLevel = 2,
-    /// As `Coded`, in the second generation: the safe pages are programmed again without an erase.
+    /// `Coded` in the second generation: the safe pages are programmed again without an erase.
     Recoded = 3,
 }
 
 impl BlockMode {
-    /// As a word.
+    /// Name of the mode in messages.
     pub fn name(self) -> &'static str {
         match self {
             Self::Native => "native",
@@ -29,21 +30,22 @@ impl BlockMode {
         }
     }
 
-    /// Whether some of its pages hold a write-once code.
+    /// Whether some pages of the block hold a write-once code.
     #[inline]
     pub fn is_coded(self) -> bool {
         self as u8 & 1 != 0
     }
 
-    /// Where tables of native and single-level blocks have it: 0 or 1.
+    /// Index of the mode in tables of native (0) and single-level (1) blocks.
     #[inline]
     pub fn table(self) -> usize {
         usize::from(self == Self::SingleLevel)
     }
 }
 
-/// The programmed level of a wordline that one command programs with one bit a cell: the lowest of
-/// those whose first bit is zero that are furthest from the references of the first page.
+/// Level that holds a 0 where one command programs a wordline with one bit a cell. Of the levels
+/// whose first bit is zero, it is the lowest of those furthest from the references of the first
+/// page.
 pub fn single_level(gray: &Gray) -> usize {
     // Twice the distance: reference `r` lies half a level below level `r`.
     let distance = |level: usize| {
@@ -54,7 +56,7 @@ pub fn single_level(gray: &Gray) -> usize {
     zeros.max_by_key(|&level| distance(level)).unwrap_or(0)
 }
 
-/// Pages of a wordline whose cells hold `data` with two levels, the erased one and
+/// Pages of a wordline whose cells hold `data` with two levels: the erased one and
 /// [`single_level`].
 pub fn single_level_pages(gray: &Gray, data: &[u8]) -> Vec<u8> {
     let level = single_level(gray);
@@ -70,7 +72,7 @@ pub fn single_level_pages(gray: &Gray, data: &[u8]) -> Vec<u8> {
 mod tests {
     use super::*;
 
-    /// The level of one bit a cell has room on both sides: the highest one, or between references.
+    /// The level of one bit a cell is far from all references: the highest one, or in a wide gap.
     #[test]
     fn one_bit_a_cell_is_far_from_its_references() {
         for (bits, map, level) in

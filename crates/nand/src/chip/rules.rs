@@ -3,43 +3,43 @@
 //! Pages are programmed in the order of their numbers, once between erases, and all pages of a
 //! wordline by one command where the chip programs it in one shot. A block in single-level mode has
 //! one page for each row of cells: its pages are numbered from 0, and lie where the fast pages of a
-//! native block lie. The drive and the test board ask here; what holds the state is theirs.
+//! native block lie. The drive and the test board hold the state of blocks and ask here.
 
 use super::command::PageAddress;
 use super::mode::BlockMode;
 use crate::block::wordline::{PageOrder, PageSite, page_sites};
 use base::{Error, Result};
 
-/// What the rules know of a block: its mode, and how far it is programmed.
+/// Mode of a block, and how far it is programmed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct BlockFill {
-    /// Pages below this have been programmed since the erase.
+    /// Next page to program: the pages below it have been programmed since the erase.
     pub next_page: u32,
-    /// How many bits its cells hold.
+    /// Bits that the cells of the block hold.
     pub mode: BlockMode,
 }
 
-/// Why a page may not be programmed.
+/// Reason why a page may not be programmed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Illegal {
-    /// There is no such page in a block of this mode.
+    /// The block has no such page in this mode.
     NoPage,
-    /// One command programs the wordline, from its first page on.
+    /// The page is not the first of a wordline that one command programs.
     NotFirst,
-    /// Another page comes before it.
+    /// This page has to be programmed before.
     TooEarly(u32),
-    /// It has been programmed since the erase.
+    /// The page has been programmed since the erase.
     Again,
-    /// The block holds data in the other mode.
+    /// The block holds data in this other mode.
     OtherMode(BlockMode),
-    /// It begins no group of coded pages, so that it cannot be programmed again.
+    /// The page begins no group of coded pages, so that it cannot be programmed again.
     NotSafe,
-    /// Its block is not full: coded pages are programmed again once all pages have data.
+    /// The block is not full: coded pages are programmed again once all pages have data.
     NotFull,
 }
 
 impl Illegal {
-    /// The error, at `place`; a page that comes before is called by its number in `shown`.
+    /// Error for this reason, at `place`. `shown` gives the number by which a page is named.
     pub fn at(self, place: String, shown: impl Fn(u32) -> u32) -> Error {
         let (what, expected) = match self {
             Self::NoPage => {
@@ -70,21 +70,21 @@ impl Illegal {
     }
 }
 
-/// The pages of a block, in each mode.
+/// Pages of a block in each mode, and the order of their programs.
 #[derive(Debug, Clone)]
 pub struct PageRules {
-    /// Pages of a native block, then those of a block in single-level mode.
+    /// Sites of the pages of a native block, then those of a block in single-level mode.
     sites: Vec<PageSite>,
-    /// Pages of a native block.
+    /// Number of pages of a native block.
     pages: u32,
-    /// Pages of a native block that one command programs.
+    /// Number of pages of a native block that one command programs.
     per_program: u32,
-    /// Where the pages of a block in single-level mode lie among those of a native one.
+    /// Native page numbers of the pages of a block in single-level mode.
     fast: Vec<u32>,
 }
 
 impl PageRules {
-    /// Of blocks of `pages` pages, whose cells have `cell_bits` bits, in `order`.
+    /// Creates the rules of blocks of `pages` pages with `cell_bits` bits a cell, in `order`.
     pub fn new(order: PageOrder, cell_bits: u32, pages: u32) -> Result<Self> {
         let mut sites = page_sites(order, cell_bits, pages)?;
         let is_fast = |&page: &u32| sites[page as usize].page_type == 0;
@@ -95,7 +95,7 @@ impl PageRules {
         Ok(Self { sites, pages, per_program: order.pages_per_program(cell_bits), fast })
     }
 
-    /// Pages of a chip whose blocks are all in single-level mode: its native ones are those.
+    /// Restricts the chip to single-level mode: its native blocks have those pages, too.
     pub fn hold_single_level(&mut self) {
         let single: Vec<PageSite> = self.sites.drain(self.pages as usize..).collect();
         (self.pages, self.per_program) = (single.len() as u32, 1);
@@ -103,7 +103,7 @@ impl PageRules {
         self.sites = [single.clone(), single].concat();
     }
 
-    /// Pages of a block.
+    /// Number of pages of a block.
     #[inline]
     pub fn pages(&self, mode: BlockMode) -> u32 {
         match mode {
@@ -112,7 +112,7 @@ impl PageRules {
         }
     }
 
-    /// Pages that one command programs in a plane.
+    /// Number of pages that one command programs in a plane.
     #[inline]
     pub fn pages_per_program(&self, mode: BlockMode) -> u32 {
         match mode {
@@ -121,14 +121,14 @@ impl PageRules {
         }
     }
 
-    /// Where a page of a block lies. There must be such a page.
+    /// Site of a page of a block, which must exist.
     #[inline]
     pub fn site(&self, mode: BlockMode, page: u32) -> PageSite {
         let first = mode.table() as u32 * self.pages;
         self.sites[(first + page) as usize]
     }
 
-    /// The number that a page of a block has in a native one.
+    /// Number of a page in a native block.
     pub fn native(&self, mode: BlockMode, page: u32) -> u32 {
         match mode {
             BlockMode::SingleLevel => self.fast.get(page as usize).copied().unwrap_or(self.pages),
@@ -136,8 +136,7 @@ impl PageRules {
         }
     }
 
-    /// The number of a page that is called by its number in a native block; nothing for pages that
-    /// this mode does not have.
+    /// Number in this mode of a page of a native block; `None` if the mode lacks the page.
     pub fn number(&self, mode: BlockMode, native: u32) -> Option<u32> {
         match mode {
             BlockMode::SingleLevel => self.fast.binary_search(&native).ok().map(|at| at as u32),
@@ -145,18 +144,18 @@ impl PageRules {
         }
     }
 
-    /// Programs of a block.
+    /// Number of programs that fill a block.
     pub fn programs(&self, mode: BlockMode) -> u32 {
         self.pages(mode) / self.pages_per_program(mode)
     }
 
-    /// Which program of its block writes a page.
+    /// Number of the program that writes a page, counted from 0 in its block.
     #[inline]
     pub fn program_of(&self, mode: BlockMode, page: u32) -> u32 {
         page / self.pages_per_program(mode)
     }
 
-    /// Notes that the program from `page` on was done, if it is the next one.
+    /// Advances `block` past the program from `page` on, if that is the next one.
     #[inline]
     pub fn program(
         &self,
@@ -177,13 +176,13 @@ impl PageRules {
         Ok(())
     }
 
-    /// What is wrong with a program from `page` on of a block in this mode, if the order counts.
+    /// Checks that the program from `page` on is the next one of a block.
     pub fn check(&self, block: &BlockFill, page: u32) -> std::result::Result<(), Illegal> {
         self.check_start(block.mode, page)?;
         if page == block.next_page { Ok(()) } else { Err(self.refusal(block, block.mode, page)) }
     }
 
-    /// The violation of a program from `page` on, in any order.
+    /// Checks that a program may begin at `page`, whatever the order.
     pub fn check_start(&self, mode: BlockMode, page: u32) -> std::result::Result<(), Illegal> {
         if page >= self.pages(mode) {
             Err(Illegal::NoPage)
@@ -206,8 +205,8 @@ impl PageRules {
     }
 }
 
-/// Whether these pages can be worked on by one command: one in each plane of `planes`, and with the
-/// same number where the chip wants it.
+/// Checks that one command can work on these pages: one in each plane of `planes`, and with the
+/// same page number where the chip wants it.
 pub fn check_planes(at: &[PageAddress], planes: u32, same_page: bool) -> Result<()> {
     let Some(&first) = at.first() else {
         return Err(Error::new("chip", "a command without an address").expected("one or more"));
@@ -224,12 +223,12 @@ pub fn check_planes(at: &[PageAddress], planes: u32, same_page: bool) -> Result<
     Ok(())
 }
 
-/// A command that the chip does not take.
+/// Error for a command that the chip does not take.
 pub fn illegal(at: PageAddress, what: &str, expected: &str) -> Error {
     Error::new(place(at), format!("illegal command: {what}")).expected(expected)
 }
 
-/// A page in errors.
+/// Address of a page in errors.
 pub fn place(at: PageAddress) -> String {
     format!("block {} page {}", at.block, at.page)
 }
@@ -252,7 +251,7 @@ mod tests {
         assert_eq!(block.next_page, 12);
     }
 
-    /// As many pages as there are rows of cells, where the fast pages lie.
+    /// A block has one page for each row of cells, where the fast pages lie.
     #[test]
     fn single_level_blocks_have_a_page_a_row() {
         for order in [PageOrder::EvenOdd, PageOrder::AllBitline, PageOrder::OneShot] {

@@ -6,18 +6,18 @@ use base::{Error, Result, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// One value for all page types, or one for each (lower, middle, upper, top).
+/// Value for all page types, or one for each (lower, middle, upper, top).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged, expecting = "a number, or a list of them by page type")]
 pub enum PerPageType {
-    /// The same for all.
+    /// Common value of all page types.
     One(f64),
-    /// From the lower page up, as many as the cell has bits.
+    /// Values from the lower page up, one for each bit of the cell.
     Each(Vec<f64>),
 }
 
 impl PerPageType {
-    /// Values from the lower page up.
+    /// Values of all page types, from the lower page up.
     fn values(&self, cell_bits: u32, key: &str) -> Result<Vec<f64>> {
         let values = match self {
             Self::One(value) => vec![*value; cell_bits as usize],
@@ -34,29 +34,29 @@ impl PerPageType {
     }
 }
 
-/// A time as a parameter file gives it.
+/// Time in a parameter file: a number, or `"cell"`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(
     untagged,
     expecting = "microseconds (by page type: one value, or a list of them) or \"cell\""
 )]
 pub enum Source<T> {
-    /// So many microseconds.
+    /// Given time in microseconds.
     Given(T),
     /// `"cell"`: the time of the pulses and references of `chip.cell`.
     Cell(FromCell),
 }
 
-/// The word for a time that follows from the cell.
+/// Word for a time that follows from the cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FromCell {
-    /// From the cell.
+    /// Time that follows from the cell.
     Cell,
 }
 
 impl<T> Source<T> {
-    /// Whether the cell tells.
+    /// Whether the time follows from the cell.
     pub fn is_cell(&self) -> bool {
         matches!(self, Self::Cell(_))
     }
@@ -95,7 +95,7 @@ pub struct TimingConfig {
     /// Width of the bus in bits.
     #[serde(default = "eight")]
     pub bus_bits: u32,
-    /// Command and address cycles of one command, on the bus.
+    /// Bus time of the command and address cycles of one command.
     #[serde(default)]
     pub t_command_us: f64,
     /// Fixed bus time of one data transfer besides its bytes (command, address, turn-around).
@@ -112,16 +112,16 @@ pub struct TimingConfig {
     /// moment.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub t_program_pulse_us: f64,
-    /// As `t_program_suspend_us`, during an erase.
+    /// Time from a suspend command to a usable die during an erase; see `suspends_max`.
     #[serde(default)]
     pub t_erase_suspend_us: f64,
     /// Extra time of each resume.
     #[serde(default)]
     pub t_resume_us: f64,
-    /// How often one operation may be suspended; 0 switches suspending off.
+    /// Most suspends of one operation; 0 switches suspending off.
     #[serde(default)]
     pub suspends_max: u32,
-    /// Times of blocks that hold one bit a cell; left out, those of the fast page.
+    /// Times of blocks that hold one bit a cell; by default those of the fast page.
     #[serde(default, skip_serializing_if = "SingleLevelConfig::is_default")]
     pub single_level: SingleLevelConfig,
     /// Change of times with wear: factors at P/E cycles, linear between them, constant beyond.
@@ -131,7 +131,7 @@ pub struct TimingConfig {
 }
 
 impl TimingConfig {
-    /// Whether the cell tells any time.
+    /// Whether any time follows from the cell.
     pub fn asks_cell(&self) -> bool {
         self.t_read_us.is_cell() || self.t_program_us.is_cell() || self.t_erase_us.is_cell()
     }
@@ -151,7 +151,7 @@ pub struct SingleLevelConfig {
 }
 
 impl SingleLevelConfig {
-    /// Whether it is the default.
+    /// Whether all values are the defaults.
     pub fn is_default(&self) -> bool {
         *self == Self::default()
     }
@@ -169,15 +169,15 @@ fn eight() -> u32 {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WearPoint {
-    /// Program/erase cycles.
+    /// Program/erase cycles of the block.
     pub pe_cycles: u32,
-    /// Factor on reads.
+    /// Factor on the times of reads.
     #[serde(default = "unity")]
     pub read: f64,
-    /// Factor on programs.
+    /// Factor on the times of programs.
     #[serde(default = "unity")]
     pub program: f64,
-    /// Factor on erases.
+    /// Factor on the times of erases.
     #[serde(default = "unity")]
     pub erase: f64,
 }
@@ -186,33 +186,33 @@ fn unity() -> f64 {
     1.0
 }
 
-/// Timing, checked and in nanoseconds.
+/// Checked times of a chip, in nanoseconds.
 #[derive(Debug, Clone)]
 pub struct Timing {
-    /// Of each page type, then of pages in single-level mode.
+    /// Array read of each page type, then of pages in single-level mode.
     read: Vec<Time>,
     program: Vec<Time>,
     erase: Time,
     bus: PerByte,
-    /// Factors on each; none where that does not wear.
+    /// Factors on array reads; empty where they do not wear.
     read_wear: Vec<WearPoint>,
     program_wear: Vec<WearPoint>,
     erase_wear: Vec<WearPoint>,
-    /// Command and address cycles.
+    /// Bus time of the command and address cycles of a command.
     pub command: Time,
-    /// Fixed part of a data transfer.
+    /// Fixed bus time of a data transfer.
     pub transfer: Time,
-    /// Page register to cache register.
+    /// Copy from page register to cache register (tRCBSY).
     pub cache: Time,
-    /// Suspending a program.
+    /// Time of suspending a program.
     pub program_suspend: Time,
-    /// Between moments at which a program can be suspended; 0 is any moment.
+    /// Time between moments at which a program can be suspended; 0 is any moment.
     pub program_pulse: Time,
-    /// Suspending an erase.
+    /// Time of suspending an erase.
     pub erase_suspend: Time,
-    /// Resuming either.
+    /// Extra time of a resume.
     pub resume: Time,
-    /// Suspends expected per operation.
+    /// Most suspends of one operation.
     pub suspends_max: u32,
 }
 
@@ -283,7 +283,7 @@ impl Timing {
         })
     }
 
-    /// Times of a chip whose blocks are all in single-level mode.
+    /// Restricts the chip to the times of single-level mode.
     pub fn hold_single_level(&mut self) {
         for times in [&mut self.read, &mut self.program] {
             let single = times.last().copied().unwrap_or_default();
@@ -291,71 +291,71 @@ impl Timing {
         }
     }
 
-    /// Array read of a page.
+    /// Time of an array read of a page.
     #[inline]
     pub fn read(&self, page_type: u8, pe_cycles: u32) -> Time {
         worn(self.read[usize::from(page_type)], &self.read_wear, pe_cycles, |row| row.read)
     }
 
-    /// Program of a page (or of a wordline, one-shot).
+    /// Time of a program of a page (or of a wordline, one-shot).
     #[inline]
     pub fn program(&self, page_type: u8, pe_cycles: u32) -> Time {
         worn(self.program[usize::from(page_type)], &self.program_wear, pe_cycles, |row| row.program)
     }
 
-    /// Array read of a page of a block in this mode.
+    /// Time of an array read of a page of a block in this mode.
     #[inline]
     pub fn read_in(&self, mode: BlockMode, page_type: u8, pe_cycles: u32) -> Time {
         self.read(self.row(mode, page_type), pe_cycles)
     }
 
-    /// Program of a page (or of a wordline, one-shot) of a block in this mode.
+    /// Time of a program of a page (or of a wordline, one-shot) of a block in this mode.
     #[inline]
     pub fn program_in(&self, mode: BlockMode, page_type: u8, pe_cycles: u32) -> Time {
         self.program(self.row(mode, page_type), pe_cycles)
     }
 
-    /// Where the times of a page stand: its type, or the number of types in single-level mode,
+    /// Row of the time tables for a page: its type, or the number of types in single-level mode,
     /// where all pages are of the first type.
     #[inline]
     pub fn row(&self, mode: BlockMode, page_type: u8) -> u8 {
         page_type + mode.table() as u8 * (self.read.len() as u8 - 1)
     }
 
-    /// Erase of a block.
+    /// Time of the erase of a block.
     #[inline]
     pub fn erase(&self, pe_cycles: u32) -> Time {
         worn(self.erase, &self.erase_wear, pe_cycles, |row| row.erase)
     }
 
-    /// Shortest and longest array read, over all pages and wear.
+    /// Shortest and longest array read, over all page types and wear.
     pub fn read_range(&self) -> (Time, Time) {
         range(&self.read, &self.read_wear, |row| row.read)
     }
 
-    /// Shortest and longest program of the pages of a [row](Self::row), whatever their wear.
+    /// Shortest and longest program of the pages of a [row](Self::row), over all wear.
     pub fn program_range(&self, row: u8) -> (Time, Time) {
         range(&self.program[usize::from(row)..][..1], &self.program_wear, |row| row.program)
     }
 
-    /// Longest program of any page, whatever the wear.
+    /// Longest program of any page, over all wear.
     pub fn longest_program(&self) -> Time {
         range(&self.program, &self.program_wear, |row| row.program).1
     }
 
-    /// Shortest and longest erase, whatever the wear.
+    /// Shortest and longest erase, over all wear.
     pub fn erase_range(&self) -> (Time, Time) {
         range(&[self.erase], &self.erase_wear, |row| row.erase)
     }
 
-    /// Bus time of moving `bytes`, fixed part included.
+    /// Bus time of a transfer of `bytes`, fixed part included.
     #[inline]
     pub fn transfer(&self, bytes: u32) -> Time {
         self.transfer + self.bus.time(bytes.into())
     }
 }
 
-/// Extremes of times under wear: factors lie between those of the rows.
+/// Shortest and longest of `times` with the factors of `wear`.
 fn range(times: &[Time], wear: &[WearPoint], factor: impl Fn(&WearPoint) -> f64) -> (Time, Time) {
     let (mut least, mut most) = if wear.is_empty() { (1.0, 1.0) } else { (100.0, 0.0) };
     for factor in wear.iter().map(factor) {
@@ -379,7 +379,7 @@ fn worn(
     time.scaled(factor_at(wear, pe_cycles, factor))
 }
 
-/// A factor of `wear` at so many cycles: linear between its rows, flat beyond, one without rows.
+/// Factor of `wear` at `pe_cycles`: linear between its rows, constant beyond, 1 without rows.
 pub fn factor_at(wear: &[WearPoint], pe_cycles: u32, factor: impl Fn(&WearPoint) -> f64) -> f64 {
     let above = wear.partition_point(|row| row.pe_cycles <= pe_cycles);
     match (above.checked_sub(1).map(|i| &wear[i]), wear.get(above)) {

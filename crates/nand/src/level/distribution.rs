@@ -1,10 +1,9 @@
-//! Distributions of the threshold voltage of one level: exact tails, and mixtures of them.
+//! Distributions of the threshold voltage of one level: exact tails, and mixtures of distributions.
 //!
 //! The core of a level is Gaussian (Wang, ICS'14, equation 2) or Student's t, whose heavier tails
-//! fit measured flash better (Luo, JSAC'16). What adds to it without being of that shape and has an
-//! end (the uniform overshoot of a pulse, neighbours) is a list of atoms: values with weights,
-//! shortened without losing their moments by Gauss quadrature. What has none (telegraph noise) is
-//! carried by its law.
+//! fit measured flash better (Luo, JSAC'16). Bounded parts of another shape (the uniform overshoot
+//! of a pulse, neighbours) are a list of atoms: values with weights. Gauss quadrature shortens the
+//! list and keeps its moments. The unbounded part (telegraph noise) is a Laplace deviate.
 
 use base::tails::{incomplete_beta, normal_laplace_tail};
 pub use base::tails::{upper_quantile, upper_tail};
@@ -13,14 +12,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::LazyLock;
 
-/// The shape of a level's core. Its width is always the standard deviation.
+/// Shape of a level's core. Its width is always the standard deviation.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Shape {
-    /// Normal (Wang, equation 2).
+    /// Normal distribution (Wang, equation 2).
     #[default]
     Gaussian,
-    /// Student's t with so many degrees of freedom (3 to 200), scaled to its standard deviation.
+    /// Student's t with the given degrees of freedom (3 to 200), scaled to its standard deviation.
     StudentT(f64),
 }
 
@@ -48,7 +47,8 @@ impl Shape {
         }
     }
 
-    /// The same of a sum with a Laplace deviate of mean size `1 / ratio`.
+    /// Probability of more than `z` above the mean, for the sum of this shape and a Laplace deviate
+    /// of mean size `1 / ratio`. Sizes are in standard deviations of the shape.
     fn upper_tail_shaken(self, z: f64, ratio: f64) -> f64 {
         // Tails of t fall so much slower than that of Laplace that some of its sizes do: within 2 %
         // up to a mean size as wide as the core.
@@ -61,7 +61,7 @@ impl Shape {
         }
     }
 
-    /// The deviate of this shape that has the tail of the normal deviate `z`.
+    /// Deviate of this shape with the same tail probability as the normal deviate `z`.
     pub fn from_normal(self, z: f64) -> f64 {
         match self {
             Self::Gaussian => z,
@@ -81,13 +81,13 @@ impl Shape {
     }
 }
 
-/// Turns normal deviates into those of a shape, by its quantiles over those of the normal, 1/64
-/// standard deviation apart.
+/// Table that turns normal deviates into those of a shape: quantiles of the shape at normal
+/// deviates 1/64 standard deviation apart. Empty for the normal shape.
 #[derive(Debug, Clone, Default)]
 pub struct Reshape(Vec<f32>);
 
 impl Reshape {
-    /// For `shape`.
+    /// Creates the table of `shape`.
     pub fn new(shape: Shape) -> Self {
         match shape {
             Shape::Gaussian => Self::default(),
@@ -98,7 +98,7 @@ impl Reshape {
         }
     }
 
-    /// Turns `deviates`.
+    /// Turns normal `deviates` into those of the shape.
     #[inline]
     pub fn apply(&self, deviates: &mut [f32]) {
         let Some(last) = self.0.len().checked_sub(2) else { return };
@@ -111,36 +111,36 @@ impl Reshape {
     }
 }
 
-/// A value that a random addend takes, and how often.
+/// Atom of a distribution: a value of a random addend and its probability.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Atom {
-    /// Value.
+    /// Value of the addend.
     pub at: f64,
-    /// Probability.
+    /// Probability of the value.
     pub weight: f64,
 }
 
 impl Atom {
-    /// Always nothing.
+    /// Addend that is always zero.
     const NONE: Self = Self { at: 0.0, weight: 1.0 };
 }
 
-/// All sums of an atom of `a` and one of `b`.
+/// Sums of each atom of `a` and each of `b`: the atoms of two independent addends together.
 pub fn sums(a: &[Atom], b: &[Atom]) -> Vec<Atom> {
     a.iter()
         .flat_map(|x| b.iter().map(|y| Atom { at: x.at + y.at, weight: x.weight * y.weight }))
         .collect()
 }
 
-/// Mean and variance of atoms whose weights add to one.
+/// Mean and variance of atoms whose weights add up to 1.
 pub fn moments(atoms: &[Atom]) -> (f64, f64) {
     let mean: f64 = atoms.iter().map(|a| a.weight * a.at).sum();
     let variance = atoms.iter().map(|a| a.weight * (a.at - mean) * (a.at - mean)).sum();
     (mean, variance)
 }
 
-/// At most `most` atoms with the first 2 `most` - 1 moments of `atoms`: Gauss quadrature of a
-/// discrete measure (Stieltjes' recurrence, then the eigenvalues of its Jacobi matrix).
+/// Reduces `atoms` to at most `most`, with the same first 2 `most` - 1 moments: Gauss quadrature of
+/// a discrete measure (Stieltjes' recurrence, then the eigenvalues of its Jacobi matrix).
 pub fn shorten(atoms: &[Atom], most: usize) -> Vec<Atom> {
     let (mean, variance) = moments(atoms);
     if variance <= 1e-18 {
@@ -180,8 +180,8 @@ pub fn shorten(atoms: &[Atom], most: usize) -> Vec<Atom> {
         .collect()
 }
 
-/// Eigenvalues, rising, of the symmetric tridiagonal matrix with this diagonal and this line
-/// beside it, and the first component of each eigenvector. Jacobi's rotations: it is small.
+/// Eigenvalues, rising, and the first component of each eigenvector of a small symmetric
+/// tridiagonal matrix, by Jacobi's rotations. `beside` is the line next to `diagonal`.
 fn eigen(diagonal: &[f64], beside: &[f64]) -> (Vec<f64>, Vec<f64>) {
     let n = diagonal.len();
     let mut m = vec![vec![0.0; n]; n];
@@ -228,14 +228,15 @@ fn eigen(diagonal: &[f64], beside: &[f64]) -> (Vec<f64>, Vec<f64>) {
     (order.iter().map(|&i| m[i][i]).collect(), order.iter().map(|&i| vectors[0][i]).collect())
 }
 
-/// `most` atoms that stand for a standard normal deviate (Gauss and Hermite).
+/// Atoms, `most` of them, that replace a standard normal deviate (Gauss and Hermite).
 pub fn normal_atoms(most: usize) -> Vec<Atom> {
     let beside: Vec<f64> = (1..most).map(|k| libm::sqrt(k as f64)).collect();
     let (values, first) = eigen(&vec![0.0; most], &beside);
     values.into_iter().zip(first).map(|(at, f)| Atom { at, weight: f * f }).collect()
 }
 
-/// `most` atoms that stand for a uniform deviate of this width around zero (Gauss and Legendre).
+/// Atoms, `most` of them, that replace a uniform deviate of a width around zero (Gauss and
+/// Legendre).
 pub fn uniform_atoms(width: f64, most: usize) -> Vec<Atom> {
     let beside: Vec<f64> =
         (1..most).map(|k| k as f64 / libm::sqrt(4.0 * (k * k) as f64 - 1.0)).collect();
@@ -247,15 +248,15 @@ pub fn uniform_atoms(width: f64, most: usize) -> Vec<Atom> {
         .collect()
 }
 
-/// `most` atoms that stand for the cosine of any angle, of standard deviation one (Gauss and
-/// Chebyshev).
+/// Atoms, `most` of them, that replace the cosine of a uniform angle, scaled to a standard
+/// deviation of 1 (Gauss and Chebyshev).
 fn cosine_atoms(most: usize) -> Vec<Atom> {
     let turn = |k: usize| std::f64::consts::PI * (k as f64 + 0.5) / most as f64;
     let at = |k| libm::cos(turn(k)) * std::f64::consts::SQRT_2;
     (0..most).map(|k| Atom { at: at(k), weight: 1.0 / most as f64 }).collect()
 }
 
-/// `2 most` atoms that stand for +-E, E exponential of this mean (Gauss and Laguerre).
+/// Atoms, `2 most` of them, that replace +-E, E exponential of this mean (Gauss and Laguerre).
 pub fn laplace_atoms(mean: f64, most: usize) -> Vec<Atom> {
     let diagonal: Vec<f64> = (0..most).map(|k| 2.0 * k as f64 + 1.0).collect();
     let beside: Vec<f64> = (1..most).map(|k| k as f64).collect();
@@ -269,8 +270,8 @@ pub fn laplace_atoms(mean: f64, most: usize) -> Vec<Atom> {
         .collect()
 }
 
-/// The law of the voltages of one level, as programmed and read: a core, plus atoms, with a width
-/// that differs from page to page.
+/// Distribution of the voltages of one level, as programmed and read: a core plus atoms, with a
+/// width that differs from page to page.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Law {
     /// Shape of the core.
@@ -279,43 +280,44 @@ pub struct Law {
     pub mean_v: f64,
     /// Standard deviation of the core on a median page.
     pub sigma_v: f64,
-    /// Standard deviation of what is added on all pages alike, of the core's shape.
+    /// Standard deviation of noise of the core's shape that is equal on all pages.
     pub noise_v: f64,
-    /// Mean size of what is added as a Laplace deviate.
+    /// Mean size of the Laplace noise; 0 without any.
     pub laplace_v: f64,
-    /// What else is added to the core.
+    /// Bounded addends of another shape, as atoms.
     pub atoms: Vec<Atom>,
-    /// Logarithms of the core's width over that of a median page.
+    /// Spread of widths over pages: atoms of ln (core's width / width on a median page).
     pub widths: Vec<Atom>,
 }
 
-/// Atoms that a law keeps.
+/// Most atoms of a distribution.
 const ATOMS: usize = 7;
-/// Widths of pages that a law is averaged over, where they spread little or much: tails go with
-/// the exponential of the spread times the square of the distance, so much that three do not do.
+/// Widths of pages that a distribution is averaged over, for a small and for a large spread. Tails
+/// go with the exponential of the spread times the square of the distance: for a large spread three
+/// widths are too few.
 const WIDTHS: [usize; 2] = [3, 9];
-/// What is much.
+/// Spread of the logarithm of widths from which it is large.
 const WIDE: f64 = 0.05;
 
 impl Law {
-    /// A core alone.
+    /// Distribution of a core alone, equal on all pages.
     pub fn core(shape: Shape, mean_v: f64, sigma_v: f64) -> Self {
         let none = || vec![Atom::NONE];
         let (noise_v, laplace_v) = (0.0, 0.0);
         Self { shape, mean_v, sigma_v, noise_v, laplace_v, atoms: none(), widths: none() }
     }
 
-    /// Adds an independent Gaussian part (to the core, whose shape it takes).
+    /// Adds an independent part of the core's shape to the core.
     pub fn widen(&mut self, sigma_v: f64) {
         self.sigma_v = libm::sqrt(self.sigma_v * self.sigma_v + sigma_v * sigma_v);
     }
 
-    /// Adds an independent part that is not of the core's shape.
+    /// Adds an independent part of another shape, as atoms.
     pub fn add(&mut self, atoms: &[Atom]) {
         self.atoms = shorten(&sums(&self.atoms, atoms), ATOMS);
     }
 
-    /// The law on a wordline `deviate` standard deviations wider than the median one.
+    /// Distribution on a wordline `deviate` standard deviations wider than the median one.
     #[must_use]
     pub fn of_wordline(&self, deviate: f64) -> Self {
         let sigma_v = self.sigma_v * libm::exp(deviate * self.spread());
@@ -327,8 +329,8 @@ impl Law {
         libm::sqrt(moments(&self.widths).1)
     }
 
-    /// Lets the core's width differ: by these standard deviations of its logarithm at random from
-    /// page to page, and as a cosine from layer to layer.
+    /// Spreads the core's width over pages. `page_spread` is the standard deviation of its
+    /// logarithm at random from page to page, `layer_spread` that of its cosine over the layers.
     pub fn vary(&mut self, page_spread: f64, layer_spread: f64) {
         static NORMAL: LazyLock<[Vec<Atom>; 2]> = LazyLock::new(|| WIDTHS.map(normal_atoms));
         let many = usize::from(libm::hypot(page_spread, layer_spread) > WIDE);
@@ -353,7 +355,7 @@ impl Law {
         libm::sqrt(core + noise + moments(&self.atoms).1)
     }
 
-    /// The law as a sum of cores of one shape: what its tails are summed over.
+    /// The distribution as a mixture of cores of one shape, over which tails are summed.
     pub fn sum(&self) -> Sum {
         let parts = self.widths.iter().flat_map(|width| {
             let sigma_v = libm::hypot(self.sigma_v * libm::exp(width.at), self.noise_v);
@@ -366,7 +368,8 @@ impl Law {
         Sum { shape: self.shape, laplace_v: self.laplace_v, parts: parts.collect() }
     }
 
-    /// Values, with weights, that stand for the part without an end in moments, not in tails.
+    /// Atoms that replace the Laplace noise: right in its moments, wrong in its tails. Zero without
+    /// noise.
     pub fn laplace_atoms(&self) -> Vec<Atom> {
         if self.laplace_v > 0.0 { laplace_atoms(self.laplace_v, 3) } else { vec![Atom::NONE] }
     }
@@ -382,25 +385,25 @@ impl Law {
     }
 }
 
-/// A sum of cores of one shape, to all of which the same Laplace deviate is added.
+/// Mixture of cores of one shape, all with the same Laplace noise.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sum {
     /// Shape of the cores.
     pub shape: Shape,
-    /// Mean size of the Laplace deviate.
+    /// Mean size of the Laplace noise.
     pub laplace_v: f64,
-    /// The cores.
+    /// Cores of the mixture.
     pub parts: Vec<Part>,
 }
 
-/// A core among those of a sum.
+/// Core of a mixture, with its weight.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Part {
-    /// Mean.
+    /// Mean voltage of the core.
     pub mean_v: f64,
-    /// Standard deviation.
+    /// Standard deviation of the core.
     pub sigma_v: f64,
-    /// Share of the sum.
+    /// Share of the core in the mixture.
     pub weight: f64,
 }
 
@@ -411,7 +414,7 @@ impl Sum {
         self.parts.iter().map(of).sum()
     }
 
-    /// Probability of more than `away_v` beyond the mean of a core.
+    /// Probability of more than `away_v` beyond the mean of a core of this width, noise included.
     fn tail_of(&self, sigma_v: f64, away_v: f64) -> f64 {
         match (sigma_v > 0.0, self.laplace_v > 0.0) {
             (true, false) => self.shape.upper_tail(away_v / sigma_v),
@@ -488,7 +491,8 @@ mod tests {
         }
     }
 
-    /// Tails over pages and layers of different width, against sums over a thousand by ten.
+    /// Tails over pages and layers of different width agree with sums over a thousand by ten
+    /// widths.
     #[test]
     fn widths_are_averaged_over() {
         for (page_spread, layer_spread) in [(0.03, 0.02), (0.2, 0.0), (0.0, 0.3), (0.1, 0.2)] {

@@ -7,19 +7,19 @@
 
 use base::{Error, Result};
 
-/// A map from levels to bits.
+/// Gray code of a cell: the bits of each level.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Gray {
-    /// Name, by the references that each page senses.
+    /// Name, by the number of references of each page.
     pub name: &'static str,
     /// References of each page type, from the lower page up, rising.
     pub references: &'static [&'static [u8]],
 }
 
-/// References of a page at most: half of the sixteen levels of four bits.
+/// Most references of a page: half of the sixteen levels of four bits.
 pub const MOST_REFERENCES: usize = 8;
 
-/// Every map; the first with a number of bits is the usual one.
+/// All known maps; the first one for a number of bits is the usual one.
 pub const MAPS: &[Gray] = &[
     Gray { name: "slc", references: &[&[1]] },
     Gray { name: "1-2", references: &[&[2], &[1, 3]] },
@@ -50,9 +50,9 @@ impl Gray {
         }
     }
 
-    /// How far a shift by `shift_v` moves each reference of a page type, from the lowest: the
-    /// cell's highest reference by all of it, its lowest by the share `lowest` of it, those between
-    /// in proportion.
+    /// Voltage by which a shift of `shift_v` moves each reference of a page type, from the lowest.
+    /// The cell's highest reference moves by all of it, its lowest by the share `lowest`, and those
+    /// between in proportion.
     pub fn shifts_v(&self, page_type: usize, shift_v: f32, lowest: f32) -> [f32; MOST_REFERENCES] {
         let mut shifts_v = [0.0; MOST_REFERENCES];
         let last = (self.levels() - 2).max(1) as f32;
@@ -63,12 +63,12 @@ impl Gray {
         shifts_v
     }
 
-    /// Bits of a cell.
+    /// Number of bits of a cell.
     pub fn cell_bits(&self) -> u32 {
         self.references.len() as u32
     }
 
-    /// Levels of a cell.
+    /// Number of levels of a cell.
     pub fn levels(&self) -> usize {
         1 << self.references.len()
     }
@@ -79,12 +79,12 @@ impl Gray {
         1 ^ (flips as u8 & 1)
     }
 
-    /// All bits of `level`: bit `p` is that of page type `p`.
+    /// All bits of `level`, with bit `p` for page type `p`.
     pub fn word(&self, level: usize) -> u8 {
         (0..self.references.len()).fold(0, |word, p| word | (self.bit(p, level) << p))
     }
 
-    /// The level that holds each word.
+    /// Level of each word of bits, the inverse of [`word`](Self::word).
     pub fn level_of_word(&self) -> [u8; 16] {
         let mut levels = [0; 16];
         for level in 0..self.levels() {
@@ -98,7 +98,7 @@ impl Gray {
 mod tests {
     use super::*;
 
-    /// Every word once, neighbours one bit apart, every reference sensed by one page.
+    /// Each word occurs once, neighbours differ in one bit, and each reference belongs to one page.
     #[test]
     fn maps_are_gray_codes() {
         for map in MAPS {
@@ -122,7 +122,7 @@ mod tests {
         }
     }
 
-    /// Charge is lost in proportion to what there is: the highest reference moves most.
+    /// Charge is lost in proportion to the charge: the highest reference moves most.
     #[test]
     fn shifts_rise_from_the_lowest_reference() {
         let tlc = Gray::find(3, Some("2-3-2")).unwrap();

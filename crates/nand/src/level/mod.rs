@@ -1,12 +1,13 @@
 //! Levels: the voltages of the states of a cell, their bits, and the passes that program them.
 //!
 //! In: the parameters of the levels. Out: [`Levels`], checked. `gray` maps levels to bits,
-//! `distribution` is the law of the voltages of one level, `tails` keeps the tails of a law.
+//! `distribution` gives the voltages of one level, `tails` caches the tails of a distribution.
 //!
 //! With one-shot programming a wordline goes from erased to its final levels at once. Otherwise
-//! each page is a pass of its own: pass `p` splits every state by the bit of page type `p`. A state
-//! that is not final lies below the lowest level it may become, because programming only raises:
-//! the coarse and fine steps of MLC, and the same for three and four bits.
+//! each page is a pass of its own: pass `p` splits every state by the bit of page type `p`. An
+//! intermediate state lies below the lowest level that it may become, because programming only
+//! raises voltages. These are the coarse and fine steps of MLC, and the same for three and four
+//! bits.
 
 pub mod distribution;
 pub mod gray;
@@ -19,7 +20,7 @@ use gray::Gray;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Levels, as a parameter file gives them.
+/// Levels of a cell, as a parameter file gives them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LevelsConfig {
@@ -47,11 +48,11 @@ pub struct LevelsConfig {
     pub coarse_sigma_v: f64,
 }
 
-/// Standard deviations between a state that is not final and what it may become.
+/// Default distance of an intermediate state from its lowest final level, in standard deviations.
 const CLEAR: f64 = 5.0;
 
 impl LevelsConfig {
-    /// `coarse_margin_v`, given or not.
+    /// Distance `coarse_margin_v` in volts, given or by default.
     fn coarse_margin_v(&self) -> f64 {
         let programmed = self.vth_sigma_v.iter().skip(1);
         let widest = programmed.fold(0.0, |widest: f64, &sigma| widest.max(sigma));
@@ -59,12 +60,12 @@ impl LevelsConfig {
     }
 }
 
-/// A state that a pass leaves cells in.
+/// State that a pass leaves cells in.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct State {
-    /// Bits known so far: bit `p` is that of page type `p`.
+    /// Bits known so far, with bit `p` for page type `p`.
     pub word: u8,
-    /// Lowest level that it may become; 0 stays erased.
+    /// Lowest final level that the state may become; 0 for cells that stay erased.
     pub level: u8,
     /// Mean voltage as programmed.
     pub mean_v: f64,
@@ -72,25 +73,26 @@ pub struct State {
     pub sigma_v: f64,
 }
 
-/// One pass over a wordline.
+/// Pass of a program over a wordline.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Pass {
-    /// States after it, rising in voltage.
+    /// States after the pass, rising in voltage.
     pub states: Vec<State>,
-    /// State after it, by the state before it (rising) and the new bits.
+    /// State after the pass, by the state before it (rising) and the new bits.
     pub target: Vec<Vec<u8>>,
-    /// References between its states.
+    /// References between the states.
     pub between_v: Vec<f64>,
-    /// References at which each page type is sensed after it; those not programmed have none.
+    /// References of each page type after the pass; empty for page types that are not programmed
+    /// yet.
     pub page_v: Vec<Vec<f64>>,
 }
 
-/// The levels of a cell, checked.
+/// Checked levels of a cell.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Levels {
-    /// Which bits a level holds.
+    /// Gray code: the bits of each level.
     pub gray: &'static Gray,
-    /// Where pages lie.
+    /// Order of pages on the wordlines.
     pub order: PageOrder,
     /// Shape of the cores.
     pub shape: Shape,
@@ -100,11 +102,11 @@ pub struct Levels {
     pub sigma_v: Vec<f64>,
     /// Read references, rising: number `r` lies below level `r + 1`.
     pub read_v: Vec<f64>,
-    /// The passes; the last one has the levels as its states.
+    /// Passes of a program; the levels are the states of the last one.
     pub passes: Vec<Pass>,
 }
 
-/// The point between two levels that is as many standard deviations from one as from the other.
+/// Voltage between two levels at equal distance from both in standard deviations.
 fn middle(low: (f64, f64), high: (f64, f64)) -> f64 {
     let widths = low.1 + high.1;
     if widths > 0.0 { (low.0 * high.1 + high.0 * low.1) / widths } else { 0.5 * (low.0 + high.0) }
@@ -166,7 +168,7 @@ impl Levels {
         Ok(made)
     }
 
-    /// The pass after which `known` bits are known, of which `before` were known before.
+    /// Pass that raises the number of known bits from `before` to `known`.
     fn pass(&self, config: &LevelsConfig, known: u32, before: u32) -> Result<Pass> {
         let last = known == self.gray.cell_bits();
         let mut states = self.states(config, known);
@@ -221,7 +223,7 @@ impl Levels {
         Ok(Pass { states, target, between_v, page_v })
     }
 
-    /// The states in which `known` bits are known, rising.
+    /// States in which `known` bits are known, rising in voltage.
     fn states(&self, config: &LevelsConfig, known: u32) -> Vec<State> {
         let mask = ((1u16 << known) - 1) as u8;
         let last = known == self.gray.cell_bits();
@@ -241,7 +243,7 @@ impl Levels {
         states
     }
 
-    /// Places the read references between levels of these means and standard deviations.
+    /// Places the read references between levels, given as (mean, standard deviation).
     pub fn place_between(&mut self, levels: &[(f64, f64)]) {
         self.read_v = levels.windows(2).map(|pair| middle(pair[0], pair[1])).collect();
         let gray = self.gray;
@@ -252,7 +254,7 @@ impl Levels {
         }
     }
 
-    /// How many levels there are.
+    /// Number of levels of a cell.
     pub fn count(&self) -> usize {
         self.mean_v.len()
     }
@@ -262,8 +264,8 @@ impl Levels {
         self.mean_v.last().copied().unwrap_or_default()
     }
 
-    /// Where cells are before pass `pass` that it leaves with `word`; nothing for cells that are
-    /// erased until then.
+    /// State before pass `pass` of cells whose final bits are `word`; `None` for cells that are
+    /// still erased.
     pub fn before(&self, pass: usize, word: u8) -> Option<&State> {
         let earlier = &self.passes[pass.checked_sub(1)?];
         let mask = ((1u16 << pass) - 1) as u8;
@@ -271,7 +273,7 @@ impl Levels {
         (state.level > 0).then_some(state)
     }
 
-    /// Mean and standard deviation of what becomes `level`, after so many passes.
+    /// Mean and standard deviation, after `passes` passes, of cells whose final level is `level`.
     pub fn after_v(&self, passes: usize, level: usize) -> (f64, f64) {
         if passes == self.passes.len() {
             return (self.mean_v[level], self.sigma_v[level]);
@@ -318,7 +320,7 @@ mod tests {
         }
     }
 
-    /// Lower page first: '1' stays erased, '0' goes below S2; then each becomes one of two.
+    /// Lower page first: '1' stays erased, '0' goes below S2. Then each becomes one of two levels.
     #[test]
     fn mlc_goes_from_two_states_to_four() {
         let levels = Levels::new(&mlc(), 2, PageOrder::EvenOdd).unwrap();

@@ -1,29 +1,29 @@
 //! Tails of a level's distribution: a cache that interpolates between computed tails.
 //!
-//! Error rates ask for many tails of few laws: at every reference, moved back by storage of every
-//! age. A tail is a sum over dozens of cores; its logarithm is so smooth that a cubic through
-//! points a quarter of the narrowest core apart has it to 1e-4.
+//! Error rates need many tails of few distributions: at every reference, moved back by the charge
+//! loss of data of every age. A tail is a sum over dozens of cores. Its logarithm is so smooth that
+//! a cubic through points a quarter of the narrowest core apart has it to 1e-4.
 
 use crate::level::distribution::{Law, Part, Shape, Sum};
 use std::cell::Cell;
 
-/// Points on one side of a law at most; what lies beyond is worked out each time.
+/// Most cached points on one side of a distribution; tails beyond are computed each time.
 const MOST: f64 = 4096.0;
 
-/// The tails of one law.
+/// Cached tails of one distribution.
 pub struct LevelTails {
     sum: Sum,
     mean_v: f64,
-    /// How far from the mean a tail can still matter.
+    /// Distance from the mean beyond which a tail counts as zero.
     reach_v: f64,
     step_v: f64,
-    /// Logarithms of the tails above and below, from one step before the mean; not a number where
-    /// nobody has asked yet.
+    /// Logarithms of the tails above and below the mean, from one step before it. NaN where not
+    /// computed yet.
     kept: [Box<[Cell<f64>]>; 2],
 }
 
 impl LevelTails {
-    /// Of `law`.
+    /// Creates the cache of `law`, empty.
     pub fn new(law: &Law) -> Self {
         let (sum, mean_v) = (law.sum(), law.mean());
         let sigmas = || sum.parts.iter().map(|part| part.sigma_v);
@@ -43,7 +43,7 @@ impl LevelTails {
         Self { sum, mean_v, reach_v, step_v, kept }
     }
 
-    /// Mean of the law.
+    /// Mean of the distribution.
     pub fn mean_v(&self) -> f64 {
         self.mean_v
     }
@@ -53,7 +53,7 @@ impl LevelTails {
         self.sum.parts.iter().fold(0.0, |widest, part| f64::max(widest, part.sigma_v))
     }
 
-    /// Probabilities above and below `v`, to what can matter.
+    /// Probabilities above and below `v`; 0 and 1 far from the mean.
     pub fn sides(&self, v: f64) -> [f64; 2] {
         let side = usize::from(v < self.mean_v);
         let away_v = (v - self.mean_v).abs();
@@ -67,7 +67,7 @@ impl LevelTails {
         if away_v >= 0.0 { self.beyond(side, away_v) } else { 1.0 - self.beyond(1 - side, -away_v) }
     }
 
-    /// Probability of more than `away_v`, from 0, beyond the mean on a side.
+    /// Probability of more than `away_v`, from 0, beyond the mean on a side (0 above, 1 below).
     fn beyond(&self, side: usize, away_v: f64) -> f64 {
         let kept = &self.kept[side];
         let at = away_v / self.step_v + 1.0;
@@ -107,7 +107,7 @@ mod tests {
     use super::*;
     use crate::level::distribution::uniform_atoms;
 
-    /// Looked up or worked out: the same tails, near and far, of laws of every make.
+    /// Cached and computed tails agree, near and far, for distributions of every make.
     #[test]
     fn kept_tails_are_those_of_the_law() {
         for shape in [Shape::Gaussian, Shape::StudentT(5.0)] {

@@ -1,75 +1,75 @@
-//! The contract of a procedure: steps on a test bench, each of which gives rows of results.
+//! Contract of a procedure: steps on a test bench, each of which gives rows of results.
 //!
-//! Promises, held by the conformance tests in `procedure.rs`: every row of a procedure has the same
-//! columns, the first of them `step`; numbers are finite; the same chip, parameters and seed give
-//! the same rows, also when a run is taken up again at any step after [`Procedure::replay_from`];
-//! a rate never stands without its trials and its interval; error counts do not fall as stress
-//! grows, but for chance.
+//! Promises, held by the conformance tests in `tests.rs`. Every row of a procedure has the same
+//! columns, and the first is `step`. Numbers are finite. The same chip, parameters and seed give
+//! the same rows, also when a run is resumed at any step after [`Procedure::replay_from`]. A rate
+//! always has its trials and its interval. Error counts do not fall as stress grows, except by
+//! chance.
 
 use crate::board::bench::{Bench, Row};
 use base::{Error, Result};
 use serde::Serialize;
 
-/// A column on an axis of a picture.
+/// Axis of a picture, with its column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Axis {
-    /// Its name; what is a rate has the same name with `_low` and `_high` beside it.
+    /// Name of the column; a rate has `_low` and `_high` columns beside it.
     pub column: &'static str,
-    /// What to write there, with the unit.
+    /// Label of the axis, with the unit.
     pub label: &'static str,
-    /// Whether it is logarithmic.
+    /// Whether the axis is logarithmic.
     pub log: bool,
 }
 
-/// How the rows of a procedure are drawn.
+/// Picture of the rows of a procedure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Picture {
-    /// Horizontal.
+    /// Horizontal axis of all panels.
     pub x: Axis,
-    /// One panel for each, one above the other.
+    /// Vertical axes: one panel for each, one above the other.
     pub panels: &'static [Axis],
-    /// Columns that tell the curves apart.
+    /// Columns whose values name the curves.
     pub series: &'static [&'static str],
-    /// Draws steps or dots where lines between points would mean nothing.
+    /// Marks of the points; lines only where values between points have a meaning.
     pub style: Style,
 }
 
-/// How points are joined.
+/// Marks of the points of a curve.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Style {
-    /// By lines.
+    /// Points joined by lines.
     Lines,
-    /// Not at all.
+    /// Single dots without lines.
     Dots,
-    /// As bars at names.
+    /// Bars, one for each name.
     Bars,
 }
 
-/// Something that is done to a chip.
+/// Characterization of a chip, step by step.
 pub trait Procedure: Send {
-    /// How many steps it has.
+    /// Number of steps of the procedure.
     fn steps(&self) -> u64;
 
-    /// Does step `step` (they come in order) and gives its rows.
+    /// Does step `step` and returns its rows. Steps come in order.
     fn step(&mut self, bench: &mut Bench<'_>, step: u64) -> Result<Vec<Row>>;
 
-    /// The first step that must be done again, its rows thrown away, to get to the start of
-    /// `step` on a new board: the state of a board that carries over between steps begins there.
+    /// First step to do again, without its rows, before `step` can begin on a new board: the
+    /// board's state that steps share begins there.
     fn replay_from(&self, _step: u64) -> u64 {
         0
     }
 
-    /// How its rows are drawn.
+    /// Picture of the rows.
     fn picture(&self) -> Picture;
 }
 
-/// A row of a step.
+/// Begins a row of a step.
 pub(super) fn row(step: u64) -> Row {
     Row::default().whole("step", step)
 }
 
-/// Refuses a parameter out of range.
+/// Refuses a parameter that is out of range.
 pub(super) fn check_range<T>(key: &str, value: T, low: T, high: T) -> Result<()>
 where
     T: PartialOrd + std::fmt::Display,

@@ -31,19 +31,19 @@ pub const MEMBER: Member<Build> = Member {
     },
 };
 
-/// Parameters of `data_pattern`.
+/// Parameters of the procedure `data_pattern`.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 struct DataPattern {
-    /// The first block; each level has one of its own, random data the last.
+    /// First block: each level has a block of its own, random data have the last.
     block: u32,
-    /// Cycles at the last point; left out: those that the chip is rated for.
+    /// Cycles at the last point; by default the rated cycles of the chip.
     cycles: Option<u32>,
     /// Cycles at the first point.
     first_cycles: u32,
-    /// Points.
+    /// Number of measured points.
     points: u32,
-    /// Whether points are apart by a factor rather than by a difference.
+    /// Whether points have equal ratios instead of equal differences.
     by_factor: bool,
 }
 
@@ -56,7 +56,7 @@ impl Default for DataPattern {
 struct Run {
     params: DataPattern,
     points: Vec<u32>,
-    /// Levels, and random data.
+    /// Number of patterns: all levels, and random data.
     patterns: u32,
 }
 
@@ -65,7 +65,7 @@ impl Procedure for Run {
         self.points.len() as u64 * u64::from(self.patterns)
     }
 
-    /// Each step begins with an erased block of so many cycles.
+    /// Each step begins with an erased block with the cycles of its point.
     fn replay_from(&self, step: u64) -> u64 {
         step
     }

@@ -1,7 +1,7 @@
 //! `energy`: time, energy and peak power of each operation, by page type.
 //!
-//! Supply voltage x operation current x time; the currents stand with their sources in the chip's
-//! file. Grupp (MICRO'09) measured them.
+//! Energy is supply voltage x operation current x time. The chip's file gives the currents with
+//! their sources; Grupp (MICRO'09) measured them.
 
 use super::Build;
 use super::contract::{Axis, Picture, Procedure, Style, check_range, row};
@@ -28,13 +28,13 @@ pub const MEMBER: Member<Build> = Member {
     },
 };
 
-/// Parameters of `energy`.
+/// Parameters of the procedure `energy`.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 struct Energy {
-    /// The block.
+    /// Block that is measured.
     block: u32,
-    /// Cycles that it has been through.
+    /// Cycles of the block before the measurement.
     cycles: u32,
 }
 
@@ -42,7 +42,7 @@ struct Run {
     params: Energy,
 }
 
-/// A row of the mean of several operations, each of so many bits.
+/// Row with the mean of several operations, each of `bits` bits.
 fn mean(operation: &str, page_type: &str, all: &[Done], bits: f64) -> Row {
     let count = all.len().max(1) as f64;
     let sum = |of: fn(&Done) -> f64| all.iter().map(of).sum::<f64>() / count;

@@ -1,6 +1,6 @@
 //! `latency_map`: read and program time of every page of a block, and of its erase.
 //!
-//! What finds fast and slow pages, and the map from pages to wordlines: Grupp (MICRO'09).
+//! Such a map shows fast and slow pages, and the wordline of each page: Grupp (MICRO'09).
 
 use super::Build;
 use super::contract::{Axis, Picture, Procedure, Style, check_range, row};
@@ -28,13 +28,13 @@ pub const MEMBER: Member<Build> = Member {
     },
 };
 
-/// Parameters of `latency_map`.
+/// Parameters of the procedure `latency_map`.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 struct LatencyMap {
-    /// The block.
+    /// Block that is measured.
     block: u32,
-    /// Cycles that it has been through.
+    /// Cycles of the block before the measurement.
     cycles: u32,
 }
 

@@ -25,10 +25,10 @@ use base::Result;
 use base::family::{Choice, Member};
 use base::params::Table;
 
-/// Builds a procedure from its checked parameters, for a chip.
+/// Constructor of a procedure for a chip, from its checked parameters.
 pub type Build = fn(&Table, &Identity) -> Result<Box<dyn Procedure>>;
 
-/// Every procedure.
+/// Roster of all procedures.
 pub const ROSTER: &[Member<Build>] = &[
     latency_map::MEMBER,
     wear::MEMBER,
@@ -42,7 +42,7 @@ pub const ROSTER: &[Member<Build>] = &[
     energy::MEMBER,
 ];
 
-/// A procedure on a board, step by step.
+/// Run of a procedure on a board, step by step.
 pub struct Session {
     board: Box<dyn Board>,
     procedure: Box<dyn Procedure>,
@@ -52,7 +52,7 @@ pub struct Session {
 }
 
 impl Session {
-    /// The procedure that `choice` names on a virtual board with a chip of `config`.
+    /// Prepares the procedure of `choice` on a virtual board with a chip of `config`.
     pub fn new(config: &ChipConfig, mut choice: Choice, seed: u64) -> Result<Self> {
         let member = choice.resolve(ROSTER, "procedure")?;
         let board = VirtualBoard::new(config, seed)?;
@@ -60,27 +60,28 @@ impl Session {
         Ok(Self { board: Box::new(board), procedure, seed, next: 0, params: choice.params })
     }
 
-    /// Parameters of the procedure, complete.
+    /// Parameters of the procedure, completed with defaults.
     pub fn params(&self) -> &Table {
         &self.params
     }
 
-    /// Steps in all.
+    /// Total number of steps.
     pub fn steps(&self) -> u64 {
         self.procedure.steps()
     }
 
-    /// How the rows are drawn.
+    /// Picture of the rows.
     pub fn picture(&self) -> Picture {
         self.procedure.picture()
     }
 
-    /// Steps that have to be done again, without their rows, before `step` can begin.
+    /// Resumes the procedure at `step`. Steps that must be done again before, without their rows,
+    /// come first.
     pub fn begin_at(&mut self, step: u64) {
         self.next = self.procedure.replay_from(step).min(step);
     }
 
-    /// Does the next step: its number and its rows; nothing where all is done.
+    /// Does the next step and returns its number and its rows; `None` at the end.
     pub fn advance(&mut self) -> Result<Option<(u64, Vec<Row>)>> {
         let step = self.next;
         if step >= self.procedure.steps() {

@@ -1,10 +1,9 @@
 //! `program_disturb`: errors of pages that are programmed again without an erase.
 //!
-//! As Grupp (MICRO'09) had it: a block is erased and its pages are programmed in order; pages of
-//! one type are programmed again, with new data, before the next page, or once all pages have data
-//! (`after_block`). New data only clear bits, as those of write-once codes do. A page survives
-//! where it and the other pages of its cells read nearly without errors: then it is safe for such
-//! codes.
+//! After Grupp (MICRO'09): a block is erased and its pages are programmed in order. Pages of one
+//! type are programmed again, with new data, before the next page, or once all pages have data
+//! (`after_block`). New data only clear bits, as those of write-once codes do. A page survives if
+//! it and the other pages of its cells read nearly without errors: then it is safe for such codes.
 
 use super::Build;
 use super::contract::{Axis, Picture, Procedure, Style, check_range, row};
@@ -36,20 +35,20 @@ pub const MEMBER: Member<Build> = Member {
     },
 };
 
-/// Parameters of `program_disturb`.
+/// Parameters of the procedure `program_disturb`.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 struct ProgramDisturb {
-    /// The block.
+    /// Block that is measured.
     block: u32,
-    /// Cycles that it has been through.
+    /// Cycles of the block before the measurement.
     cycles: u32,
     /// Programs of each page after its first one.
     reprograms: u32,
-    /// Errors for each bit with which a page still survives.
+    /// Largest bit error rate with which a page still survives.
     safe_rber: f64,
-    /// Pages are programmed again when all pages of the block have data; otherwise before the next
-    /// page.
+    /// Whether pages are programmed again only when all pages of the block have data. Otherwise
+    /// each is programmed again before the next page.
     after_block: bool,
 }
 
@@ -63,14 +62,15 @@ impl Default for ProgramDisturb {
 struct Run {
     params: ProgramDisturb,
     pages: u32,
-    /// Page types that are programmed again one after another; one where all go together.
+    /// Rounds, one for each page type that is programmed again; one where a wordline is programmed
+    /// at once.
     rounds: u32,
     rows: Vec<CellRow>,
-    /// What each page holds at last.
+    /// Data that each page holds after the last program.
     written: Vec<Vec<u8>>,
 }
 
-/// Rows of cells that one step reads.
+/// Number of rows of cells that one step reads.
 const AT_ONCE: usize = 8;
 
 impl Run {
@@ -78,7 +78,7 @@ impl Run {
         self.rows.len().div_ceil(AT_ONCE) as u64
     }
 
-    /// Fills the block; pages of type `round` again.
+    /// Fills the block, and programs pages of type `round` again.
     fn prepare(&mut self, bench: &mut Bench<'_>, round: u32) -> Result<()> {
         let block = self.params.block;
         let target = self.params.cycles + round;
@@ -125,7 +125,7 @@ impl Procedure for Run {
         self.steps_of_round() * u64::from(self.rounds)
     }
 
-    /// Each round has a cycle of its own.
+    /// Each round has a P/E cycle of its own.
     fn replay_from(&self, step: u64) -> u64 {
         step - step % self.steps_of_round()
     }

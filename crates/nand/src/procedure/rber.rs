@@ -33,25 +33,25 @@ pub const MEMBER: Member<Build> = Member {
     },
 };
 
-/// Parameters of `rber`.
+/// Parameters of the procedure `rber`.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 struct Rber {
-    /// The block.
+    /// Block that is measured.
     block: u32,
-    /// Cycles at the last point; left out: those that the chip is rated for.
+    /// Cycles at the last point; by default the rated cycles of the chip.
     cycles: Option<u32>,
     /// Cycles at the first point.
     first_cycles: u32,
-    /// Points.
+    /// Number of measured points.
     points: u32,
-    /// Whether points are apart by a factor rather than by a difference.
+    /// Whether points have equal ratios instead of equal differences.
     by_factor: bool,
-    /// How often the block is filled and read at each point.
+    /// Number of times that the block is filled and read at each point.
     repeats: u32,
-    /// Bake between programming and reading.
+    /// Hours of the bake between programming and reading.
     retention_hours: f64,
-    /// Its temperature.
+    /// Temperature of the bake in degrees Celsius.
     temperature_c: f64,
 }
 
@@ -80,7 +80,7 @@ impl Procedure for Run {
         self.points.len() as u64
     }
 
-    /// A block is what its cycles made it; the bake of a step ends with its erase.
+    /// The state of the block depends on its cycles alone: the erase of a step ends the bake.
     fn replay_from(&self, step: u64) -> u64 {
         step
     }

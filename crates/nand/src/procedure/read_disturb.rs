@@ -27,18 +27,19 @@ pub const MEMBER: Member<Build> = Member {
     },
 };
 
-/// Parameters of `read_disturb`.
+/// Parameters of the procedure `read_disturb`.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 struct ReadDisturb {
-    /// The block.
+    /// Block that is measured.
     block: u32,
-    /// Cycles that it has been through; left out: those that the chip is rated for.
+    /// Cycles of the block before the measurement; by default the rated cycles of the chip.
     cycles: Option<u32>,
-    /// Reads of the block at the last point; left out: a hundred million with one or two bits a
+    /// Reads of the block at the last point; by default a hundred million with one or two bits a
     /// cell, a million with more.
     reads: Option<u64>,
-    /// Points, apart by a factor over three decades, after one without any reads.
+    /// Number of points with reads, with equal ratios over three decades; one without reads
+    /// precedes.
     points: u32,
 }
 
@@ -48,26 +49,27 @@ impl Default for ReadDisturb {
     }
 }
 
-/// So many that the rates of a block at its rated cycles turn up within three decades: the distance
-/// of the erased level from its first reference is halved where eight or sixteen levels share the
-/// window, and reads count in the exponent of that distance (Wang, equation 5).
+/// Default number of reads: the error rate of a block at its rated cycles turns up within three
+/// decades below it. The distance of the erased level from its first reference is halved where
+/// eight or sixteen levels share the window, and reads count in the exponent of that distance
+/// (Wang, equation 5).
 fn usual_reads(cell_bits: u32) -> u64 {
     if cell_bits <= 2 { 100_000_000 } else { 1_000_000 }
 }
 
 struct Run {
     params: ReadDisturb,
-    /// Cycles that the block has been through.
+    /// Cycles of the block before the measurement.
     cycles: u32,
-    /// Reads at the last point.
+    /// Reads of the block at the last point.
     reads: u64,
-    /// Reads so far.
+    /// Reads of the block so far.
     done: u64,
 }
 
 impl Run {
-    /// Reads before step `step`: none, then apart by a factor up to the last, from a thousandth of
-    /// it on: the first reads show nothing.
+    /// Reads of the block before step `step`: none at first, then with equal ratios from a
+    /// thousandth of the last number on. Fewer reads show nothing.
     fn reads(&self, step: u64) -> u64 {
         let Some(index) = step.checked_sub(1) else { return 0 };
         let last = self.reads as f64;

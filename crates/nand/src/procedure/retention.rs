@@ -1,9 +1,9 @@
 //! `retention`: errors of a block against retention time, accelerated by an oven.
 //!
-//! For each age the block is erased, programmed, baked from the beginning and read once: reading it
+//! For each age the block is erased, programmed, baked from the beginning and read once. Reading it
 //! at every age on the way would count the disturb of all those reads as retention. Each point has
-//! an erase more behind it than the one before; rows tell the cycles of the first. What oven and
-//! chip do to time is the cell's affair (Arrhenius).
+//! one P/E cycle more than the one before; rows give the cycles of the first. The cell's Arrhenius
+//! law turns hours in the oven into hours at its reference temperature.
 
 use super::Build;
 use super::contract::{Axis, Picture, Procedure, Style, check_range, row};
@@ -44,22 +44,23 @@ pub const MEMBER: Member<Build> = Member {
     },
 };
 
-/// Parameters of `retention`.
+/// Parameters of the procedure `retention`.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 struct Retention {
-    /// The block.
+    /// Block that is measured.
     block: u32,
-    /// Cycles that it has been through at the first point, one more at each later one; left out:
-    /// those that the chip is rated for.
+    /// Cycles of the block at the first point, one more at each later one; by default the rated
+    /// cycles of the chip.
     cycles: Option<u32>,
-    /// Hours in the oven at the last point; left out: a year.
+    /// Hours in the oven at the last point; by default a year.
     hours: Option<f64>,
-    /// Temperature of the oven; left out: 40.
+    /// Temperature of the oven in degrees Celsius; by default 40.
     temperature_c: Option<f64>,
-    /// Both by name, as JESD218 has them: `client`, `enterprise`, `bake_52c` or `bake_66c`.
+    /// Name of a storage profile of JESD218 that sets hours and temperature: `client`,
+    /// `enterprise`, `bake_52c` or `bake_66c`.
     profile: Option<String>,
-    /// Points, apart by a factor, after one at once.
+    /// Number of points with a bake, with equal ratios of hours; one without a bake precedes.
     points: u32,
 }
 
@@ -71,14 +72,15 @@ impl Default for Retention {
 
 struct Run {
     params: Retention,
-    /// Cycles that the block has been through.
+    /// Cycles of the block at the first point.
     cycles: u32,
     hours: f64,
     temperature_c: f64,
 }
 
 impl Run {
-    /// Age at step `step`: none, then from a thousandth of the last on by a factor.
+    /// Hours in the oven at step `step`: none at first, then with equal ratios from about a
+    /// thousandth of the last age on.
     fn hours(&self, step: u64) -> f64 {
         let Some(index) = step.checked_sub(1) else { return 0.0 };
         let left = 1.0 - (index + 1) as f64 / f64::from(self.params.points);
@@ -91,7 +93,7 @@ impl Procedure for Run {
         u64::from(self.params.points) + 1
     }
 
-    /// A block is what its cycles made it; the bake of a step ends with its erase.
+    /// The state of the block depends on its cycles alone: the erase of a step ends the bake.
     fn replay_from(&self, step: u64) -> u64 {
         step
     }

@@ -1,9 +1,9 @@
 //! `single_level`: a block in single-level mode beside a block in native mode.
 //!
-//! Fast pages alone are faster and last longer: Grupp (MICRO'09), "MLC as SLC". Where all pages of
-//! a wordline are programmed at once there are none: one bit is then programmed in the fine steps
-//! of all bits, and takes longer a page than they do. Chips have coarser steps for that, of which
-//! nothing here knows.
+//! Fast pages alone are faster and last longer: Grupp (MICRO'09), "MLC as SLC". Where a wordline is
+//! programmed at once there are no fast pages. One bit is then programmed in the fine steps of all
+//! bits, and takes longer a page than they do. Real chips have coarser steps for single-level mode,
+//! which are not modelled here.
 
 use super::Build;
 use super::contract::{Axis, Picture, Procedure, Style, check_range, row};
@@ -37,17 +37,17 @@ pub const MEMBER: Member<Build> = Member {
     },
 };
 
-/// Parameters of `single_level`.
+/// Parameters of the procedure `single_level`.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 struct SingleLevel {
-    /// The block.
+    /// Block that is measured.
     block: u32,
-    /// Cycles at the last point; left out: those that the chip is rated for.
+    /// Cycles at the last point; by default the rated cycles of the chip.
     cycles: Option<u32>,
     /// Cycles at the first point.
     first_cycles: u32,
-    /// Points, equally far apart.
+    /// Number of measured points, with equal differences.
     points: u32,
 }
 

@@ -13,7 +13,7 @@ fn session(config: &ChipConfig, name: &str, extra: &str, seed: u64) -> Result<Se
     Session::new(config, Choice { name: name.to_owned(), params }, seed)
 }
 
-/// A chip of so many bits a cell, with room for every procedure.
+/// Chip with `bits` bits a cell, large enough for every procedure.
 fn chip(bits: u32, order: PageOrder) -> ChipConfig {
     let levels: Vec<String> = (0..1 << bits).map(|l| format!("{l}.0")).collect();
     let sigma: Vec<String> = (0..1 << bits).map(|_| "0.12".to_owned()).collect();
@@ -36,7 +36,7 @@ fn chip(bits: u32, order: PageOrder) -> ChipConfig {
     chip
 }
 
-/// Few points: quick, and on any chip.
+/// Parameters with few points: quick, and valid on any chip.
 fn extra(name: &str) -> &'static str {
     match name {
         "wear" => "points = 3\nmeasured_cycles = 2\nwordline_spacing = 1\ncycles = 3000",
@@ -47,7 +47,7 @@ fn extra(name: &str) -> &'static str {
     }
 }
 
-/// Everything that can be asked for without knowing the procedure.
+/// Rows of all steps of a procedure, from step `begin` on.
 fn rows(config: &ChipConfig, name: &str, seed: u64, begin: u64) -> Vec<Row> {
     let mut session = session(config, name, extra(name), seed).unwrap();
     session.begin_at(begin);
@@ -147,7 +147,7 @@ fn another_seed_is_another_chip() {
     assert_ne!(rows(&config, "rber", 1, 0), rows(&config, "rber", 2, 0));
 }
 
-/// The distribution that a sweep finds is that of the levels.
+/// The distribution found by a sweep is that of the levels.
 #[test]
 fn a_sweep_finds_every_cell_once() {
     let config = chip(2, PageOrder::EvenOdd);
@@ -165,7 +165,8 @@ fn a_sweep_finds_every_cell_once() {
     assert!((sum / cells + 0.5).abs() < 0.1, "{}", sum / cells);
 }
 
-/// Fast pages can be programmed twice, slow ones cannot; single bits always (Grupp 2009).
+/// Fast pages of two bits can be programmed twice, slow ones cannot; pages of one bit always can
+/// (Grupp 2009).
 #[test]
 fn half_of_the_pages_survive_a_reprogram() {
     let survive = |config: &ChipConfig, page_type: &str| -> f64 {
@@ -207,7 +208,7 @@ fn nonsense_is_refused_with_its_key() {
     assert!(session(&slc, "single_level", "", 1).is_err());
 }
 
-/// A profile is the hours and the temperature that it stands for.
+/// A storage profile has the effect of its hours and its temperature.
 #[test]
 fn a_bake_goes_by_its_name() {
     let chip = chip(2, PageOrder::EvenOdd);

@@ -1,7 +1,8 @@
 //! `vth_sweep`: the distribution of threshold voltages, read by moving a reference in steps.
 //!
-//! The lowest reference of the lower page is moved, the page's others out of the way. Between two
-//! steps, cells that have come below it are counted, by the level that they were written to.
+//! The lowest reference of the lower page is moved, and the page's other references are out of the
+//! way. Between two steps, cells that have come below it are counted, by the level that they were
+//! written to.
 
 use super::Build;
 use super::contract::{Axis, Picture, Procedure, Style, check_range, row};
@@ -13,9 +14,9 @@ use base::{Error, Result, params};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Steps of the reference in one step of the procedure.
+/// Shifts of the reference in one step of the procedure.
 const AT_ONCE: u64 = 8;
-/// Where references go that are not to be met.
+/// Shift that takes a reference out of the range of all cells.
 const AWAY_V: f32 = 90.0;
 
 pub const MEMBER: Member<Build> = Member {
@@ -51,21 +52,21 @@ pub const MEMBER: Member<Build> = Member {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 struct VthSweep {
-    /// The block.
+    /// Block that is measured.
     block: u32,
-    /// Row of cells: wordlines, the even bitlines of each before the odd ones.
+    /// Row of cells, counted over wordlines, the even bitlines of each before the odd ones.
     row: u32,
-    /// Cycles that the block has been through.
+    /// Cycles of the block before the measurement.
     cycles: u32,
-    /// First shift.
+    /// First shift of the reference.
     from_v: f64,
-    /// Last shift.
+    /// Last shift of the reference.
     to_v: f64,
-    /// From a shift to the next.
+    /// Step from one shift to the next.
     step_v: f64,
-    /// Bake between programming and reading.
+    /// Hours of the bake between programming and reading.
     retention_hours: f64,
-    /// Its temperature.
+    /// Temperature of the bake in degrees Celsius.
     temperature_c: f64,
 }
 
@@ -88,9 +89,9 @@ struct Run {
     params: VthSweep,
     row: CellRow,
     references: usize,
-    /// What the step before has read.
+    /// Page as the step before has read it.
     before: Vec<u8>,
-    /// Level of every cell.
+    /// Programmed level of every cell.
     levels: Vec<u8>,
 }
 
@@ -105,7 +106,7 @@ impl Run {
         self.params.from_v + index as f64 * self.params.step_v
     }
 
-    /// Reads the lower page with its lowest reference moved.
+    /// Reads the lower page with its lowest reference moved by `shift_v`.
     fn read(&self, bench: &mut Bench<'_>, shift_v: f64) -> Result<Vec<u8>> {
         let mut shifts_v = vec![AWAY_V; self.references];
         shifts_v[0] = shift_v as f32;

@@ -1,11 +1,11 @@
 //! `wear`: errors of cells that always hold one level, against cycles (Wang, ICS'14, section 3.1).
 //!
-//! One row of cells for each level, on wordlines so far apart that they do not disturb each other
-//! (his Table 1). Cycles come in segments: in the first 900 of 1000 every row is programmed to its
-//! own level, in the last 100 to random data that are read back at once and compared, bit by bit
-//! and cell by cell. He programs the whole block, so that neighbours interfere; here the wordlines
-//! next to a row are programmed with it, in the order of their pages, and those further away are
-//! not. A virtual board leaps over what is not measured.
+//! Each level has one row of cells, on wordlines so far apart that rows do not disturb each other
+//! (his Table 1). Cycles come in segments. In the first 900 of 1000 every row is programmed to its
+//! own level. In the last 100 it is programmed to random data, which are read back at once and
+//! compared, bit by bit and cell by cell. He programs the whole block, so that neighbours
+//! interfere. Here the wordlines next to a row are programmed with it, in the order of their pages,
+//! and those further away are not. A virtual board skips cycles that are not measured.
 
 use super::Build;
 use super::contract::{Axis, Picture, Procedure, Style, check_range, row};
@@ -48,25 +48,25 @@ pub const MEMBER: Member<Build> = Member {
     },
 };
 
-/// Parameters of `wear`.
+/// Parameters of the procedure `wear`.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 struct Wear {
-    /// The block.
+    /// Block that is measured.
     block: u32,
-    /// Cycles in all; left out: those that the chip is rated for.
+    /// Total number of cycles; by default the rated cycles of the chip.
     cycles: Option<u32>,
-    /// Segments that are measured, equally far apart.
+    /// Number of measured segments, equally far apart.
     points: u32,
-    /// Cycles of a segment in which a row holds its own level; left out: 900, and less of fewer
+    /// Cycles of a segment in which a row holds its own level; by default 900, and less with fewer
     /// than 10,000 cycles, so that there are ten segments, down to 90.
     fixed_cycles: Option<u32>,
-    /// Cycles of a segment in which it holds random data; left out: 100, and less as above, down
-    /// to 10.
+    /// Cycles of a segment in which a row holds random data; by default 100, and less with fewer
+    /// than 10,000 cycles, down to 10.
     random_cycles: Option<u32>,
-    /// How many of these are read back; the others are leapt over.
+    /// Number of cycles with random data that are read back; the others are skipped.
     measured_cycles: u32,
-    /// Wordlines from a row to the next.
+    /// Distance in wordlines from a row to the next.
     wordline_spacing: u32,
 }
 
@@ -90,12 +90,12 @@ struct Run {
     random_cycles: u32,
     segments: Vec<u32>,
     rows: Vec<CellRow>,
-    /// Cycles so far in which each row has held its level.
+    /// Cycles so far in which each row has held its own level.
     held: u32,
 }
 
-/// A row for each level: the even ones of wordlines 4, 8, 12, 16 where there is room, counted
-/// from one, as in Wang's Table 1.
+/// Row of cells for each level: the even ones of wordlines 4, 8, 12, 16 where there is room,
+/// counted from one, as in Wang's Table 1.
 fn rows(identity: &Identity, spacing: u32) -> Result<Vec<CellRow>> {
     let all = cell_rows(identity);
     let wordlines = all.iter().map(|row| row.wordline + 1).max().unwrap_or(0);
@@ -112,7 +112,7 @@ fn rows(identity: &Identity, spacing: u32) -> Result<Vec<CellRow>> {
     Ok((0..levels).filter_map(row).collect())
 }
 
-/// What was counted on one row.
+/// Counts of bits and cells of one row.
 #[derive(Default)]
 struct Counts {
     pages: Vec<(Tally, Vec<Time>)>,
@@ -124,7 +124,7 @@ impl Procedure for Run {
         self.segments.len() as u64
     }
 
-    /// A block is what its cycles made it: no step needs the one before it.
+    /// The state of the block depends on its cycles alone: no step needs the one before it.
     fn replay_from(&self, step: u64) -> u64 {
         step
     }

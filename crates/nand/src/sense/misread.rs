@@ -1,16 +1,16 @@
 //! Misreads between two programming passes: cells read as another state, in closed form.
 //!
-//! A pass reads the states that the pass before left, to know where each cell is to go. A cell on
-//! the wrong side of a reference there goes to a wrong level, and no read afterwards can tell: a
-//! floor under the error rate of the pages programmed first. States are placed, widened by wear
-//! and raised by neighbours as `block::cells` does it; storage between passes is left out.
+//! Each pass reads the states of the pass before, to know the target of each cell. A cell on the
+//! wrong side of a reference there goes to a wrong level, and no later read can tell. This is a
+//! floor under the error rate of the pages programmed first. States are placed, widened by wear and
+//! raised by neighbours as in `block::cells`; storage between passes is left out.
 
 use crate::cell::{Cell, Stress};
 use crate::level::distribution::Law;
 use std::cmp::Ordering;
 
-/// Shares of the cells meant for each level that end at each level; nothing where no pass has one
-/// before it, and all end where they are meant to.
+/// Shares of the cells of each intended level that end at each level. Empty with a single pass:
+/// then all cells end at their intended level.
 pub fn placed(cell: &Cell, stress: &Stress) -> Vec<Vec<f64>> {
     let levels = &cell.levels;
     if levels.passes.len() == 1 {
@@ -41,8 +41,8 @@ pub fn placed(cell: &Cell, stress: &Stress) -> Vec<Vec<f64>> {
         .collect()
 }
 
-/// For each state that `passes` passes leave, the shares of its cells that the next pass takes for
-/// each of them.
+/// Shares of the cells of each state after `passes` passes that the next pass takes for each of the
+/// states.
 fn taken_for(cell: &Cell, passes: usize, stress: &Stress) -> Vec<Vec<f64>> {
     let pass = &cell.levels.passes[passes - 1];
     (0..pass.states.len())
@@ -56,8 +56,8 @@ fn taken_for(cell: &Cell, passes: usize, stress: &Stress) -> Vec<Vec<f64>> {
         .collect()
 }
 
-/// Where the cells of a state stand: passes only raise, so at the highest of what this pass and
-/// those before it asked for.
+/// Distributions of the cells of a state. Passes only raise voltages, so each cell is at the
+/// highest of the targets of this pass and of those before it.
 struct Placed(Vec<Law>);
 
 impl Placed {
@@ -84,8 +84,8 @@ impl Placed {
         self.0.iter().map(|law| law.below(v)).product()
     }
 
-    /// Share in the region of another state: a difference of tails, which keeps its digits where
-    /// both are small. None in its own.
+    /// Share of the cells in the region of another state `seen`; 0 in their own. A difference of
+    /// tails, which keeps its digits where both are small.
     fn beyond(&self, references_v: &[f64], state: usize, seen: usize) -> f64 {
         let above = |reference: usize| references_v.get(reference).map_or(0.0, |&v| self.above(v));
         let below = |reference: usize| references_v.get(reference).map_or(0.0, |&v| self.below(v));

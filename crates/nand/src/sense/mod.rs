@@ -1,14 +1,14 @@
 //! Sensing: error rates of hard reads, likelihood ratios of soft reads, and optimal references.
 //!
-//! In: a cell and what it has been through ([`Condition`]). Out: the confusion of its levels, and
-//! what follows from it. `soft_read` is the soft read of a whole page, `misread` the cells that the
-//! chip itself takes for another state between two passes, `single_level` cells that hold one bit.
+//! In: a cell and its stress ([`Condition`]). Out: the confusion of its levels, and the rates that
+//! follow. `soft_read` is the soft read of a whole page, `misread` the cells that the chip itself
+//! takes for another state between two passes, `single_level` cells that hold one bit.
 //!
-//! A read places each cell in a region between references. What is known of its bits is how often
-//! cells of each level are found there: the confusion of levels. From it follow the error rate of
-//! a hard read (Wang, ICS'14, equations 10 and 11), the log-likelihood ratio of each region of a
-//! soft read, and the mutual information between bit and region, which soft references are placed
-//! to maximise (Wang, JSAC 2014).
+//! A read places each cell in a region between references. The confusion of levels is the share of
+//! the cells of each level in each region. From it follow the error rate of a hard read (Wang,
+//! ICS'14, equations 10 and 11), the log-likelihood ratio of each region of a soft read, and the
+//! mutual information between bit and region. Soft references are placed to maximise that
+//! information (Wang, JSAC 2014).
 
 mod misread;
 pub(crate) mod single_level;
@@ -22,27 +22,27 @@ pub use base::information::{Soft, best_offsets};
 use misread::placed;
 use std::rc::Rc;
 
-/// Cells after so many cycles: what all their ages share.
+/// Levels of cells with one wear, common to data of all ages.
 pub struct Worn {
     levels: Vec<LevelTails>,
-    /// Where cells of each level really are: see `misread`.
+    /// Shares of the cells of each intended level that are at each level: see `misread`.
     placed: Vec<Vec<f64>>,
 }
 
 impl Worn {
-    /// Levels of `cell` with these laws, after the cycles of `stress`.
+    /// Levels of `cell` with the distributions `laws`, after the cycles of `stress`.
     pub fn new(cell: &Cell, laws: &[Law], stress: &Stress) -> Rc<Self> {
         let levels = laws.iter().map(LevelTails::new).collect();
         Rc::new(Self { levels, placed: placed(cell, stress) })
     }
 
-    /// Levels with these laws, all of whose cells are where they were meant to be.
+    /// Levels with the distributions `laws`, all of whose cells are at their intended level.
     fn at(laws: &[Law]) -> Rc<Self> {
         Rc::new(Self { levels: laws.iter().map(LevelTails::new).collect(), placed: Vec::new() })
     }
 }
 
-/// Cells under one stress, ready to be asked.
+/// Cells under one stress, for error rates, soft reads and references.
 pub struct Condition<'a> {
     cell: &'a Cell,
     stress: Stress,
@@ -52,29 +52,29 @@ pub struct Condition<'a> {
 /// Shares of cells of one level above and below a voltage.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Sides {
-    /// Above.
+    /// Share of cells above the voltage.
     pub above: f64,
-    /// Below.
+    /// Share of cells below the voltage.
     pub below: f64,
 }
 
 impl<'a> Condition<'a> {
-    /// `cell` after `stress`, averaged over wordlines.
+    /// Condition of `cell` after `stress`, averaged over wordlines.
     pub fn new(cell: &'a Cell, stress: &Stress) -> Self {
         Self::of_worn(cell, &Worn::new(cell, &cell.laws(stress), stress), stress)
     }
 
-    /// The same with what is known already of its cycles.
+    /// Condition of `cell` after `stress`, with the levels of its wear known already.
     pub fn of_worn(cell: &'a Cell, worn: &Rc<Worn>, stress: &Stress) -> Self {
         Self { cell, stress: *stress, worn: worn.clone() }
     }
 
-    /// What has happened to the cells.
+    /// Stress of the cells.
     pub fn stress(&self) -> &Stress {
         &self.stress
     }
 
-    /// Shares of the cells meant for each level above and below `v`, from the erased level.
+    /// Shares above and below `v` of the cells intended for each level, from the erased level.
     pub fn sides(&self, v: f64) -> Vec<Sides> {
         let at_level = self.sides_at_level(v);
         if self.worn.placed.is_empty() {
@@ -94,7 +94,7 @@ impl<'a> Condition<'a> {
         self.worn.placed.iter().enumerate().map(meant).collect()
     }
 
-    /// Shares of the cells that stand at each level.
+    /// Shares above and below `v` of the cells that are at each level.
     fn sides_at_level(&self, v: f64) -> Vec<Sides> {
         let mut all = vec![Sides { above: 0.0, below: 0.0 }; self.worn.levels.len()];
         for own in self.cell.own_points() {
@@ -110,7 +110,7 @@ impl<'a> Condition<'a> {
     }
 
     /// Shares of the two levels beside read reference `reference`, moved by `shift_v`, that lie on
-    /// its other side, however few: the lower level's above it, the higher one's below.
+    /// its wrong side, however few: of the lower level above it, and of the higher one below.
     pub(crate) fn crossing(&self, reference: usize, shift_v: f64) -> [f64; 2] {
         let v = self.cell.levels.read_v[reference] + shift_v;
         let mut shares = [0.0; 2];
@@ -123,7 +123,7 @@ impl<'a> Condition<'a> {
         shares
     }
 
-    /// The confusion of levels: for each level, the share of its cells in each region between
+    /// Confusion of levels: for each level, the share of its cells in each region between
     /// `references_v` (rising), from the lowest region.
     pub fn confusion(&self, references_v: &[f64]) -> Vec<Vec<f64>> {
         let sides: Vec<Vec<Sides>> = references_v.iter().map(|&v| self.sides(v)).collect();
@@ -149,8 +149,8 @@ impl<'a> Condition<'a> {
             .collect()
     }
 
-    /// References of a page type, shifted (missing shifts are none), each at every offset; rising
-    /// as long as offsets do not cross.
+    /// References of a page type, shifted (references without a shift stay), each at every offset.
+    /// They rise as long as offsets do not cross.
     pub fn references_v(&self, page_type: usize, shifts_v: &[f64], offsets_v: &[f64]) -> Vec<f64> {
         let mut all = Vec::new();
         for (i, &v) in self.cell.references_v(page_type).iter().enumerate() {
@@ -173,8 +173,8 @@ impl<'a> Condition<'a> {
         (errors / confusion.len() as f64).clamp(0.0, 1.0)
     }
 
-    /// Wrong bits of a page type that no reference can mend, those of cells at a level that they
-    /// were not meant for, in shares of the cells of one level.
+    /// Wrong bits of a page type that no reference can mend: those of cells at a wrong level, in
+    /// shares of the cells of one level.
     pub(crate) fn misplaced_bits(&self, page_type: usize) -> f64 {
         let bit = |level| self.cell.levels.gray.bit(page_type, level);
         let wrong = |(meant, shares): (usize, &Vec<f64>)| -> f64 {
@@ -184,7 +184,7 @@ impl<'a> Condition<'a> {
         self.worn.placed.iter().enumerate().map(wrong).sum()
     }
 
-    /// What a soft read of a page type tells in each of its regions.
+    /// Shares of zeros and ones in each region of a soft read of a page type.
     pub fn soft(&self, page_type: usize, shifts_v: &[f64], offsets_v: &[f64]) -> Soft {
         let mut references = self.references_v(page_type, shifts_v, offsets_v);
         // Regions count references below a cell, whatever their order.
@@ -208,7 +208,7 @@ impl<'a> Condition<'a> {
         })
     }
 
-    /// Offsets at which `information` is highest, in so many rounds of the search.
+    /// Offsets at which `information` is highest, found in `rounds` rounds of the search.
     pub(crate) fn most_telling(
         &self,
         page_type: usize,
@@ -233,8 +233,8 @@ impl<'a> Condition<'a> {
         if information(&far) > information(&near) { far } else { near }
     }
 
-    /// Shifts of the references of a page type at which it reads best: each reference by itself,
-    /// between its own two levels as storage has left them.
+    /// Shifts of the references of a page type with the fewest errors. Each reference is placed by
+    /// itself, between its two levels as storage has left them.
     pub fn best_shifts_v(&self, page_type: usize) -> Vec<f64> {
         let fresh = Stress { pe_cycles: self.stress.pe_cycles, ..Stress::default() };
         let stands_v = |level: usize| {

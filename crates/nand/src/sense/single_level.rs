@@ -1,8 +1,8 @@
 //! Single-level mode in closed form: the error rate of multi-level cells that store one bit.
 //!
-//! Such cells stand at two levels as the test board programs them: at the states that the first of
-//! several passes leaves, or, where one shot programs a wordline, at the erased level and the one
-//! that lies furthest from the references of the first page. They are sensed as first pages are.
+//! Such cells are at two of the levels that the test board programs: the states of the first of
+//! several passes or, where one shot programs a wordline, the erased level and the level furthest
+//! from the references of the first page. They are sensed as first pages are.
 
 use super::{Condition, Worn};
 use crate::cell::{Cell, Stress};
@@ -10,7 +10,7 @@ use crate::chip::mode::single_level;
 use crate::level::distribution::Law;
 use std::rc::Rc;
 
-/// The laws of the two levels after the cycles of `stress`, before storage moved them.
+/// Distributions of the two levels after the cycles of `stress`, before storage moves them.
 pub fn laws(cell: &Cell, stress: &Stress) -> [Law; 2] {
     let bits = cell.levels.gray.cell_bits();
     if cell.levels.passes.len() == 1 {
@@ -21,23 +21,24 @@ pub fn laws(cell: &Cell, stress: &Stress) -> [Law; 2] {
     }
 }
 
-/// Cells with these laws, after so many cycles.
+/// Levels of worn cells with the distributions `laws`.
 pub fn worn(laws: &[Law; 2]) -> Rc<Worn> {
     Worn::at(laws)
 }
 
-/// The references of a page, from the lowest.
+/// References of a page, from the lowest.
 pub fn references_v(cell: &Cell) -> &[f64] {
     &cell.levels.passes[0].page_v[0]
 }
 
-/// Raw bit error rate of a page of `cell` with its references shifted (missing shifts are none).
+/// Raw bit error rate of a page of `cell` with its references shifted (without a shift they stay).
 pub fn rber(cell: &Cell, shifts_v: &[f64], stress: &Stress) -> f64 {
     let condition = Condition::of_worn(cell, &worn(&laws(cell, stress)), stress);
     rber_of(&condition, cell, shifts_v)
 }
 
-/// The same of cells that are [`worn`].
+/// Raw bit error rate of a page of cells in `condition`, whose levels are [`worn`], with its
+/// references shifted.
 pub fn rber_of(condition: &Condition<'_>, cell: &Cell, shifts_v: &[f64]) -> f64 {
     let shifted = references_v(cell).iter().enumerate();
     let references: Vec<f64> =
@@ -64,7 +65,7 @@ mod tests {
     use base::units::Hours;
     use std::sync::Arc;
 
-    /// Errors counted on a board's cells are those of the closed form, whatever programs them.
+    /// Errors counted on a board's cells agree with the closed form, in both ways of programming.
     #[test]
     fn real_cells_with_one_bit_err_as_often() {
         let cases = [

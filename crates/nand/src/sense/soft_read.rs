@@ -1,32 +1,33 @@
 //! Soft reads of a page: references, the regions between them, and their likelihood ratios.
 //!
-//! A page of several references is read as a whole: a soft read is two more array reads with *all*
-//! references moved, down and up, and what comes back is a bit for each cell and read. So of a
-//! cell it is known what its hard read says, and the innermost pair of reads that differ: whether
-//! it lies near any reference, not near which. That makes 2 levels + 2 regions, counted from the
-//! surest one to the surest zero. Their ratios are those of the confusion of levels that cells of
-//! this condition have ([`Condition`]); offsets are where they keep the most information.
+//! A page of several references is read as a whole. A soft read is two more array reads with *all*
+//! references moved, down and up, and returns a bit for each cell and read. So two things are known
+//! of a cell: its hard bit, and the innermost pair of reads that differ, which tells whether the
+//! cell is near any reference, not near which one. That makes 2 levels + 2 regions, counted from
+//! the surest one to the surest zero. Their ratios follow from the confusion of levels in this
+//! condition ([`Condition`]). Offsets are placed for the most information.
 
 use crate::sense::{Condition, Soft};
 
-/// Soft reads at most: seven references around each of the page.
+/// Most soft reads of a page, with seven references around each of the page.
 pub const MOST_LEVELS: usize = 3;
 
-/// Soft reads of pages of one type in one condition.
+/// Soft read of pages of one type in one condition.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SoftRead {
-    /// Where references lie around each one of the page, rising.
+    /// Offsets of the references around each one of the page, rising.
     pub offsets_v: Vec<f32>,
     /// Shares of zeros and ones in each region.
     pub told: Soft,
-    /// The ratio of each region.
+    /// Log-likelihood ratio of each region.
     pub llr: Vec<f64>,
-    /// The region of a cell, by the number of references below it.
+    /// Region of a cell, by the number of references below it.
     region: Vec<u8>,
 }
 
 impl SoftRead {
-    /// With `levels` soft reads (0 to 3), the references of the page moved by `shifts_v`.
+    /// Prepares a soft read with `levels` levels (0 to 3), the references of the page moved by
+    /// `shifts_v`.
     pub fn new(condition: &Condition, page_type: usize, shifts_v: &[f64], levels: usize) -> Self {
         let levels = levels.min(MOST_LEVELS);
         let told = |offsets: &[f64]| {
@@ -55,7 +56,7 @@ impl SoftRead {
         }
     }
 
-    /// Turns numbers of references below cells into regions.
+    /// Replaces the number of references below each cell by its region.
     pub fn fold(&self, cells: &mut [u8]) {
         let last = self.region.len() - 1;
         for cell in cells {
@@ -64,7 +65,7 @@ impl SoftRead {
     }
 }
 
-/// The region of cells with so many references below them.
+/// Region of a cell for each number of references below it.
 fn fold(condition: &Condition, page_type: usize, shifts_v: &[f64], offsets: &[f64]) -> Vec<u8> {
     let levels = offsets.len() / 2;
     let places = condition.references_v(page_type, shifts_v, offsets);

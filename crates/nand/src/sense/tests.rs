@@ -1,4 +1,4 @@
-//! Tests of reading: placement and limits against theory, ratios against counts.
+//! Tests of sensing: placement and limits against theory, ratios against counts.
 
 use super::*;
 use crate::block::cells::CellBlock;
@@ -8,7 +8,8 @@ use crate::level::distribution::{upper_quantile, upper_tail};
 use base::rng::Rng;
 use std::sync::Arc;
 
-/// Two Gaussian states at -1 and 1 that a hard read at 0 confuses with probability `p`.
+/// Information of two Gaussian states at -1 and 1, which a hard read at 0 confuses with probability
+/// `p`, with references at `offsets`.
 fn boundary(p: f64, offsets: &[f64]) -> f64 {
     let sigma = 1.0 / upper_quantile(p);
     let above = |v: f64, mean: f64| upper_tail((v - mean) / sigma);
@@ -27,7 +28,7 @@ fn best(p: f64, count: usize) -> Vec<f64> {
     best_offsets(count, 1.5, 60, |offsets| boundary(p, offsets))
 }
 
-/// ecc.md, section 4: offsets of most information, to 1 % (they are printed to three digits).
+/// Offsets of most information agree with ecc.md, section 4, to 1 % (printed to three digits).
 #[test]
 fn offsets_are_those_of_theory() {
     for (p, count, printed) in [
@@ -54,7 +55,7 @@ fn offsets_are_those_of_theory() {
     }
 }
 
-/// ecc.md, section 4: the largest RBER at which the information is the rate of a code.
+/// The largest RBER at which the information is the rate of a code agrees with ecc.md, section 4.
 #[test]
 fn limits_are_those_of_theory() {
     for (rate, limits) in [
@@ -87,7 +88,7 @@ fn cell() -> Arc<Cell> {
     Arc::new(Cell::new(&config, 2, PageOrder::OneShot).unwrap())
 }
 
-/// A soft read of real cells: each region's zeros and ones are in the ratio that its LLR says.
+/// Zeros and ones of each region of real cells are in the ratio of its LLR.
 #[test]
 fn ratios_are_those_of_counted_cells() {
     let cell = cell();
@@ -147,8 +148,8 @@ fn information_of_known_channels() {
     assert!((channel(0.1).llr()[1] - 9.0f64.ln()).abs() < 1e-12);
 }
 
-/// Where reads have moved the levels away from references that stay, soft references follow: no
-/// symmetric offset tells more. And what is told is no less than nothing.
+/// Where reads have moved the levels away from fixed references, soft references follow: no
+/// symmetric offset gives more information. The information is never negative.
 #[test]
 fn soft_references_reach_levels_that_have_moved() {
     // As far as an offset does not come to the next boundary of its page.
@@ -177,7 +178,7 @@ fn soft_references_reach_levels_that_have_moved() {
     }
 }
 
-/// References of levels that are far apart stay where they are, and no page reads worse by moving.
+/// References between levels that are far apart stay, and no page reads worse by moving them.
 #[test]
 fn references_without_errors_stay() {
     let text = "[levels]\nvth_mean_v = [-20.0, 0.0, 10.0, 20.0]\n\
@@ -192,7 +193,7 @@ fn references_without_errors_stay() {
     }
 }
 
-/// Moved references undo the mean effect of reads, and not that cells differ in it.
+/// Moved references undo the mean effect of reads, and not its spread over cells.
 #[test]
 fn reads_leave_errors_at_the_best_references() {
     let rber = |spread: f64, reads: u64| {

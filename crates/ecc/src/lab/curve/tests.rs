@@ -11,7 +11,7 @@ use base::family::{Member, NoParams, check, schema};
 use base::stats::clopper_pearson;
 use std::sync::Arc;
 
-/// Hamming's code of 7 bits, 4 of them data.
+/// Hamming code of 7 bits, 4 of them data.
 struct Hamming(QuasiCyclic);
 
 /// Data bits of each check.
@@ -48,7 +48,7 @@ impl Code for Hamming {
     }
 }
 
-/// The likeliest codeword of all sixteen: 1 iteration, or none where the hard bits are one.
+/// Decoder to the likeliest of all sixteen codewords: 1 iteration, or 0 if the hard bits are one.
 struct Likeliest;
 
 const LIKELIEST: &Member<decoder::Constructor> = &Member {
@@ -101,7 +101,7 @@ fn measured(point: &Point, errors: u64, max_frames: u64, threads: usize) -> Coun
     measure(&codec(), point, goal, Counts::default(), threads, &mut |_| true).unwrap()
 }
 
-/// One error is corrected and two are not: the frame error rate is a binomial tail.
+/// A Hamming code corrects one error and not two: the frame error rate is a binomial tail.
 #[test]
 fn a_hamming_code_fails_as_often_as_it_must() {
     for (channel, rber) in [("bsc", 0.01), ("bsc", 0.1), ("awgn", 0.05), ("mlc", 0.03)] {
@@ -125,7 +125,7 @@ fn a_hamming_code_fails_as_often_as_it_must() {
     }
 }
 
-/// A BCH code corrects t errors and no more: the same of a code as it is shipped.
+/// A shipped BCH code corrects t errors and no more: the frame error rate is a binomial tail.
 #[test]
 fn a_bch_code_fails_as_often_as_it_must() {
     let text = include_str!("../../../../../params/codes/bch_512_t40.toml");
@@ -155,7 +155,7 @@ fn soft_reads_lower_the_rate() {
     assert!(errors[1] * 10 < errors[0] * 8 && errors[2] < errors[1] && errors[3] <= errors[2] + 30);
 }
 
-/// Threads and pauses change nothing; the end is after the first batch that is enough.
+/// Threads and pauses change no count. The end is after the first batch that is enough.
 #[test]
 fn counts_do_not_depend_on_threads_or_pauses() {
     let point = point("awgn", 0.05, 2);
@@ -183,7 +183,7 @@ fn counts_do_not_depend_on_threads_or_pauses() {
     assert_eq!(measure(&codec, &point, less, third.clone(), 2, &mut |_| true).unwrap(), third);
 }
 
-/// What is timed is what is measured.
+/// A rehearsal counts errors as the curve does.
 #[test]
 fn rehearsals_count_as_the_curve_does() {
     let at = point("awgn", 0.08, 2);

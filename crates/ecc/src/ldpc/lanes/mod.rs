@@ -9,12 +9,12 @@ pub(crate) mod x86;
 use crate::ldpc::check_rule::Shares;
 use crate::ldpc::layered::{Attempt, Layered, Outcome};
 
-/// What a check knows of its bits once it has seen them all, lane by lane.
+/// State of a check after it saw all its bits, lane by lane.
 #[derive(Clone, Copy)]
 pub(crate) struct Check<V> {
-    /// Least magnitude.
+    /// Least magnitude of the bits.
     pub first: V,
-    /// Second least magnitude.
+    /// Second least magnitude of the bits.
     pub second: V,
     /// Exclusive or of the values: its sign is the product of their signs.
     pub parity: V,
@@ -23,77 +23,78 @@ pub(crate) struct Check<V> {
 /// Magnitudes that a check sends: to all of its bits, and to the one with the least magnitude.
 #[derive(Clone, Copy)]
 pub(crate) struct Strength<V> {
-    /// To every bit but one.
+    /// Magnitude sent to every bit but the least certain one.
     pub first: V,
-    /// To the bit that was the least certain.
+    /// Magnitude sent to the least certain bit.
     pub second: V,
 }
 
-/// One width of vectors.
+/// Vectors of int8 lanes of one width, and the decoder's steps on them.
 ///
 /// # Safety
 /// Callers of any function promise that the machine has the instructions of the form, and that
 /// pointers are good for `WIDTH` bytes (`table` of [`Lanes::look_up`]: for 16).
 #[allow(unsafe_code)]
 pub(crate) unsafe trait Lanes: Copy + Send + 'static {
-    /// Lanes of a vector: 1, 16, 32 or 64.
+    /// Number of lanes of a vector: 1, 16, 32 or 64.
     const WIDTH: usize;
-    /// Vectors of checks that are worked on side by side, where the registers hold them.
+    /// Number of vectors of checks in work at once, as many as registers hold.
     const UNROLL: usize;
-    /// A vector; aligned as loads and stores of whole vectors need it.
+    /// Vector type, aligned as loads and stores of whole vectors need it.
     type Vector: Copy + Send;
-    /// What is kept of the messages of a vector of checks to one bit each.
+    /// Messages of a vector of checks to one bit each, as they are stored.
     type Message: Copy + Send;
-    /// What a table of 32 entries is held in.
+    /// Table of 32 entries in registers.
     type Table: Copy;
-    /// No message.
+    /// Messages before the first iteration: zeros.
     const SILENCE: Self::Message;
 
-    /// Every lane `value`.
+    /// Vector with `value` in every lane.
     unsafe fn splat(value: i8) -> Self::Vector;
-    /// From anywhere.
+    /// Unaligned load of a vector.
     unsafe fn load(from: *const i8) -> Self::Vector;
-    /// To anywhere.
+    /// Unaligned store of a vector.
     unsafe fn store(to: *mut i8, vector: Self::Vector);
-    /// `value` without `message` of checks of such strength, saturating.
+    /// Subtracts `message`, of checks with magnitudes `strength`, from `value`, saturating.
     unsafe fn without(
         value: Self::Vector,
         strength: &Strength<Self::Vector>,
         message: Self::Message,
     ) -> Self::Vector;
-    /// Shows a bit to the check.
+    /// Updates the check with the value of a bit.
     unsafe fn observe(check: &mut Check<Self::Vector>, value: Self::Vector);
-    /// The check's message to the bit that showed `value`, and the sum of both, saturating.
+    /// Message of the check to the bit that had `value`, and the sum of both, saturating. The sum
+    /// comes first.
     unsafe fn answer(
         check: &Check<Self::Vector>,
         strength: &Strength<Self::Vector>,
         value: Self::Vector,
     ) -> (Self::Vector, Self::Message);
-    /// How strongly a check that saw all its bits speaks.
+    /// Magnitudes that a check sends after it saw all its bits, by the shares of [`Shares`].
     unsafe fn strength(check: &Check<Self::Vector>, shares: &Shares) -> Strength<Self::Vector>;
-    /// Takes `entries` to hand.
+    /// Loads `entries` into registers.
     unsafe fn table(entries: &[u8; 32]) -> Self::Table;
-    /// The entry of each magnitude; of larger ones the last.
+    /// Entry of each magnitude; magnitudes beyond the table have the last entry.
     unsafe fn entry(table: &Self::Table, value: Self::Vector) -> Self::Vector;
-    /// Unsigned sum, saturating.
+    /// Unsigned sum, saturating at 255.
     unsafe fn add(a: Self::Vector, b: Self::Vector) -> Self::Vector;
-    /// Unsigned difference, 0 at least.
+    /// Unsigned difference, saturating at 0.
     unsafe fn less(a: Self::Vector, b: Self::Vector) -> Self::Vector;
-    /// The lesser, unsigned.
+    /// Unsigned minimum of each lane.
     unsafe fn lesser(a: Self::Vector, b: Self::Vector) -> Self::Vector;
-    /// How many of `bounds` (not 0) are above, unsigned.
+    /// Number of `bounds` (not 0) above each lane, unsigned.
     unsafe fn count_above(vector: Self::Vector, bounds: &[u8]) -> Self::Vector;
-    /// A bit for each lane, set where it is negative.
+    /// Signs as bits, set for negative lanes.
     unsafe fn signs(vector: Self::Vector) -> u64;
-    /// -`magnitude` where the lane's bit is set, else `magnitude`.
+    /// Vector of -`magnitude` in lanes whose bit is set, and of `magnitude` elsewhere.
     unsafe fn signed(bits: u64, magnitude: i8) -> Self::Vector;
-    /// `table` at each of the regions, of which the lower four bits count.
+    /// Values of `table` at the regions, of which the lower four bits count.
     unsafe fn look_up(table: *const i8, regions: *const u8) -> Self::Vector;
-    /// [`Layered::attempt`], compiled for the form.
+    /// Runs [`Layered::attempt`], compiled for the form.
     unsafe fn attempt(decoder: &mut Layered<Self>, attempt: &Attempt<'_>) -> Outcome;
 }
 
-/// The portable form: arrays of `W` lanes.
+/// Portable form: arrays of `W` lanes.
 #[derive(Clone, Copy)]
 pub(crate) struct Portable<const W: usize>;
 

@@ -1,11 +1,11 @@
-//! Vectors of int8 lanes on x86: AVX2 with 32 of them, AVX-512 with 64.
+//! Vectors of int8 lanes on x86: AVX2 with 32 lanes, AVX-512 with 64.
 
 use crate::ldpc::check_rule::Shares;
 use crate::ldpc::lanes::{Check, Lanes, Strength};
 use crate::ldpc::layered::{Attempt, Layered, Outcome};
 use std::arch::x86_64::*;
 
-/// Magnitudes 0 to 127 times `factor` / 32, rounded to the nearest.
+/// Scales magnitudes 0 to 127 by `factor` / 32, rounded to the nearest.
 #[allow(unsafe_code)]
 // SAFETY: callers promise AVX2.
 #[inline(always)]
@@ -23,7 +23,7 @@ unsafe fn scaled_256(magnitude: __m256i, factor: u8) -> __m256i {
     }
 }
 
-/// AVX2: 32 lanes. A message is kept whole.
+/// AVX2 form with 32 lanes, which stores whole messages.
 #[derive(Clone, Copy)]
 pub(crate) struct Avx2;
 
@@ -190,7 +190,7 @@ unsafe impl Lanes for Avx2 {
     }
 }
 
-/// Magnitudes 0 to 127 times `factor` / 32, rounded to the nearest.
+/// Scales magnitudes 0 to 127 by `factor` / 32, rounded to the nearest.
 #[allow(unsafe_code)]
 // SAFETY: callers promise AVX-512 F and BW.
 #[inline(always)]
@@ -208,16 +208,17 @@ unsafe fn scaled_512(magnitude: __m512i, factor: u8) -> __m512i {
     }
 }
 
-/// AVX-512: 64 lanes. Of a message two bits a lane are kept: its sign, and which strength it has.
+/// AVX-512 form with 64 lanes. It stores two bits of a message: its sign, and which of the two
+/// magnitudes it has.
 #[derive(Clone, Copy)]
 pub(crate) struct Avx512;
 
-/// Messages of 64 checks.
+/// Messages of 64 checks, two bits each.
 #[derive(Clone, Copy)]
 pub(crate) struct Message512 {
-    /// Negative ones.
+    /// Bits of the negative messages.
     negative: u64,
-    /// Those to the bit of least magnitude.
+    /// Bits of the messages to the least certain bit.
     least: u64,
 }
 

@@ -13,7 +13,7 @@ use base::rng::{Rng, turn};
 use std::sync::Arc;
 
 const BCH: &str = include_str!("../../../../../params/codes/bch_512_t40.toml");
-/// Its 9193 bits do not fill their last byte.
+/// Code of 9193 bits, which do not fill their last byte.
 const BCH_9193: &str = include_str!("../../../../../params/codes/bch_1024_t72.toml");
 const LDPC: &str = include_str!("../../../../../params/codes/ldpc_1k_r90.toml");
 
@@ -29,7 +29,7 @@ fn model(common: &EccConfig, name: &str, params: &str) -> Box<dyn Model> {
     (resolve(common, &mut choice).unwrap().build.build)(common, &choice.params).unwrap()
 }
 
-/// What becomes of `words` words at `rber` and `level`: failures, errors, iterations.
+/// Rates of failures, errors and iterations of `words` words at `rber` and `level`.
 fn count(model: &mut dyn Model, rber: f64, level: u8, words: u32) -> [f64; 3] {
     let mut rng = Rng::stream(7, "words");
     let mut sums = [0.0; 3];
@@ -42,8 +42,8 @@ fn count(model: &mut dyn Model, rber: f64, level: u8, words: u32) -> [f64; 3] {
     sums
 }
 
-/// A decoder that corrects t errors for certain: all three models say the same of every word, and
-/// of every number of soft reads.
+/// For a decoder that always corrects t errors, all three models give each word the same outcome,
+/// with any number of soft reads.
 #[test]
 fn bounded_distance_is_one_thing_in_three_models() {
     // 40 errors in 4616 bits are a rate of 0.0087, 72 in 9193 one of 0.0078.
@@ -91,8 +91,8 @@ fn measured() -> (EccConfig, Profile) {
     (with_code(LDPC, Some((&profile.write(), "code.profile.toml"))), profile)
 }
 
-/// An LDPC code, measured here: the model that plays it back and the one that decodes agree on
-/// failures and iterations, by hard decision and with a soft read, on and between measured rates.
+/// For an LDPC code, measured here, the model that plays it back and the one that decodes agree on
+/// failures and iterations: by hard decision and with a soft read, on and between measured rates.
 #[test]
 fn what_was_measured_is_what_is_decoded() {
     let (common, profile) = measured();
@@ -124,7 +124,7 @@ fn what_was_measured_is_what_is_decoded() {
     }
 }
 
-/// A profile of two levels made up here: what is between its points, above and below them.
+/// Values between, above and below the points of a profile with two levels, made up here.
 #[test]
 fn nothing_is_claimed_that_was_not_measured() {
     let codec = Codec::read(LDPC, "code.toml", &[], None).unwrap();
@@ -181,8 +181,8 @@ fn nothing_is_claimed_that_was_not_measured() {
     assert!((share - expected).abs() < 4.0 * (expected / f64::from(words)).sqrt(), "{share}");
 }
 
-/// `threshold` takes its numbers from a code that has them, and from no other; a drive that says
-/// otherwise is refused.
+/// `threshold` takes its numbers from a code that has them, and from no other. Refuses a drive with
+/// other numbers.
 #[test]
 fn a_code_says_how_many_errors_it_corrects() {
     let resolved = |code: &str, params: &str| {
@@ -210,7 +210,7 @@ fn a_code_says_how_many_errors_it_corrects() {
     }
 }
 
-/// A code that says no t is not given that of another.
+/// A code without a fixed t is not given that of another.
 #[test]
 fn threshold_asks_for_the_t_of_an_ldpc_code() {
     let resolved = |common: &EccConfig, params: &str| {

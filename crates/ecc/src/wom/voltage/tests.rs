@@ -9,7 +9,7 @@ fn codes() -> impl Iterator<Item = VoltageCode> {
     all.map(|(n, k)| VoltageCode::new(n, k).unwrap())
 }
 
-/// Generations and bits of QLC, against the closed form.
+/// Generations and bits of QLC agree with the closed form.
 #[test]
 fn qlc_has_the_generations_of_the_closed_form() {
     for (bits, generations, cycle) in [(3, 2, 6), (2, 5, 10), (1, 15, 15)] {
@@ -22,8 +22,8 @@ fn qlc_has_the_generations_of_the_closed_form() {
     }
 }
 
-/// Every window of levels that a generation may use has every value once, and a neighbour differs
-/// in one bit.
+/// Every window of levels that a generation may use has every value once, and neighbours differ in
+/// one bit.
 #[test]
 fn any_levels_in_a_row_have_all_values() {
     for code in codes() {
@@ -38,8 +38,8 @@ fn any_levels_in_a_row_have_all_values() {
     }
 }
 
-/// From every level, every value: it is read back, the level does not fall, it rises by less than
-/// the number of values, and there is no lower one.
+/// From every level every value can be written: it is read back, and the level rises by less than
+/// the number of values, to the lowest possible level.
 #[test]
 fn a_write_goes_to_the_next_level_of_the_value() {
     for code in codes() {
@@ -61,7 +61,7 @@ fn a_write_goes_to_the_next_level_of_the_value() {
 }
 
 /// Each generation fits above the levels that any data can have left: exhaustively, over all levels
-/// that can be reached, and with an end that the next write may not pass.
+/// that can be reached, and with a limit that the next write may not pass.
 #[test]
 fn all_data_fit_in_all_generations() {
     for code in codes() {
@@ -81,7 +81,7 @@ fn all_data_fit_in_all_generations() {
     }
 }
 
-/// Pages come back in every generation, and no level falls.
+/// Pages are read back in every generation, and no level falls.
 #[test]
 fn pages_come_back_in_every_generation() {
     let mut rng = Rng::stream(11, "wom_v");
@@ -101,7 +101,7 @@ fn pages_come_back_in_every_generation() {
     }
 }
 
-/// Cells that are wrong by one level, drawn at random: data have the rate that the code says.
+/// With cells wrong by one level at random, data have the error rate of the code's formula.
 #[test]
 fn measured_errors_have_the_rate() {
     let mut rng = Rng::stream(13, "wom_v errors");

@@ -1,9 +1,11 @@
-//! The grid of a table: a cell's error rates over cycles, hours and reads, interpolated from few.
+//! Grid of a table: a cell's error rates over cycles, hours and reads, interpolated from few
+//! points.
 //!
 //! A rate bends sharply where errors of one kind take over from those of another: reads raise the
-//! erased level, time lowers the others. How many standard deviations of a normal each level's
-//! tail lies from a reference does not bend: that is interpolated between the points that the cell
-//! was asked at, each tail by itself, and rates follow from it at as many points as a drive needs.
+//! erased level, time lowers the others. The tail of a level beyond a reference does not bend, if
+//! it is expressed in standard deviations of a normal. So each tail is interpolated by itself
+//! between the points at which the cell was computed. Rates follow from the tails, at as many
+//! points as a drive needs.
 
 use crate::block::draw;
 use crate::cell::{Cell, Stress};
@@ -11,18 +13,18 @@ use crate::level::distribution::{Law, upper_quantile, upper_tail};
 use crate::sense::{Condition, Worn, single_level};
 use base::{Error, Result};
 
-/// Points of each axis that rates are worked out at, at least.
+/// Least number of points of each axis of the fine grid.
 const FINE: u32 = 32;
-/// Rates below this are indistinguishable from none.
+/// Least rate that differs from zero.
 pub const LEAST: f64 = 1e-15;
 
-/// No page reads worse.
+/// Largest bit error rate: random bits.
 const MOST_RATE: f64 = 0.5;
 
-/// Tails above this belong to indistinguishable levels; larger values have no meaning.
+/// Largest tail that is kept: levels with larger tails are indistinguishable.
 const MOST_TAIL: f64 = 0.1;
 
-/// What the axes are called where they end.
+/// Parameters that set the end of each axis.
 pub const MOST_KEYS: [&str; 3] = ["pe_cycles_max", "hours_max", "reads_max"];
 
 #[inline]
@@ -31,24 +33,24 @@ fn coordinate(unit: f64, value: f64) -> f64 {
     f64::from(draw::ln((1.0 + value.clamp(0.0, 1e12) / unit) as f32))
 }
 
-/// The logarithm of a rate, of none as of the least.
+/// Logarithm of a rate; rates below [`LEAST`] count as it.
 pub fn ln(rate: f64) -> f64 {
     libm::log(rate.max(LEAST))
 }
 
-/// The points of a grid.
+/// Points of a grid, along three axes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Grid {
     /// Units of the axes: below them a coordinate is nearly linear, above nearly logarithmic.
     pub units: [f64; 3],
-    /// Cycles, hours and reads, each rising from its least.
+    /// Points of cycles, hours and reads, each rising from its least.
     pub axes: [Vec<f64>; 3],
 }
 
 impl Grid {
-    /// `nodes` points on each axis up to these, evenly in the coordinates, and twice as close of
-    /// cycles, with which errors turn from few to many within an octave, and of reads, which raise
-    /// erased cells by volts where they are many.
+    /// Grid with `nodes` points on each axis up to `most`, evenly in the coordinates. Cycles and
+    /// reads have twice as many: errors turn from few to many within an octave of cycles, and many
+    /// reads raise erased cells by volts.
     pub fn new(most: [f64; 3], nodes: u32) -> Result<Self> {
         if !(2..=64).contains(&nodes) {
             return Err(
@@ -78,31 +80,31 @@ impl Grid {
         Self { units, axes }
     }
 
-    /// As far, with the points that rates are worked out at.
+    /// Finer grid of the same extent, at whose points rates are computed.
     fn fine(&self) -> Self {
         let most = self.axes.each_ref().map(|axis| axis.last().copied().unwrap_or_default());
         Self::even(most, self.axes.each_ref().map(|axis| FINE.max(axis.len() as u32)))
     }
 
-    /// The point of a node.
+    /// Stress at a node.
     pub fn stress(&self, node: usize) -> Stress {
         stress_at(self.at(node))
     }
 
-    /// Cycles, hours and reads of a node.
+    /// Cycles, hours and reads at a node.
     fn at(&self, node: usize) -> [f64; 3] {
         let [pe_cycles, hours, reads] = &self.axes;
         let (rest, k) = (node / reads.len(), node % reads.len());
         [pe_cycles[rest / hours.len()], hours[rest % hours.len()], reads[k]]
     }
 
-    /// How many points there are.
+    /// Number of nodes of the grid.
     pub fn nodes(&self) -> usize {
         self.axes.iter().map(Vec::len).product()
     }
 }
 
-/// What cells have been through at these values of the axes.
+/// Stress at these cycles, hours and reads.
 fn stress_at([pe_cycles, hours, reads]: [f64; 3]) -> Stress {
     Stress {
         pe_cycles: pe_cycles.round() as u32,
@@ -112,13 +114,13 @@ fn stress_at([pe_cycles, hours, reads]: [f64; 3]) -> Stress {
     }
 }
 
-/// A value on an axis: the last point that is not above it (the first, where all are), and how
-/// far it is from there to the next.
+/// Position of a value on an axis: the last point that is not above it (the first, where all are),
+/// and the share of the way to the next point.
 #[derive(Debug, Clone, Copy)]
 pub struct Position {
-    /// The point.
+    /// Index of the point.
     pub low: usize,
-    /// The share of the way.
+    /// Share of the way to the next point, 0 to 1.
     pub part: f64,
 }
 
@@ -130,7 +132,7 @@ pub struct Axes {
 }
 
 impl Axes {
-    /// Those of `grid`.
+    /// Coordinates of the points of `grid`.
     pub fn new(grid: &Grid) -> Self {
         let of = |axis: usize| -> Vec<f64> {
             grid.axes[axis].iter().map(|&v| coordinate(grid.units[axis], v)).collect()
@@ -139,12 +141,12 @@ impl Axes {
         Self { units: grid.units, points: std::array::from_fn(of), most }
     }
 
-    /// Points of an axis.
+    /// Number of points of an axis.
     pub fn len(&self, axis: usize) -> usize {
         self.points[axis].len()
     }
 
-    /// Where a value lies on an axis.
+    /// Position of a value on an axis.
     pub fn position(&self, axis: usize, value: f64) -> Position {
         let points = &self.points[axis];
         let x = coordinate(self.units[axis], value);
@@ -157,19 +159,19 @@ impl Axes {
         Position { low, part }
     }
 
-    /// The last value of an axis, where `asked` lies beyond it. One point is no axis.
+    /// Last value of an axis, if `asked` lies beyond it. An axis of one point has no end.
     pub fn beyond(&self, axis: usize, asked: f64) -> Option<f64> {
         let most = self.most[axis];
         (self.len(axis) > 1 && asked > most).then_some(most)
     }
 
-    /// The points around a value on an axis, and the weight of each.
+    /// Points around a value on an axis, and the weight of each.
     pub fn ends(&self, axis: usize, value: f64) -> [(usize, f64); 2] {
         let Position { low, part } = self.position(axis, value);
         [(low, 1.0 - part), ((low + 1).min(self.len(axis) - 1), part)]
     }
 
-    /// The nodes of the first two axes around a wear and an age, and the weight of each.
+    /// Nodes of the first two axes around a wear and an age, and the weight of each.
     pub fn corners(&self, pe_cycles: f64, hours: f64) -> [(usize, f64); 4] {
         let (wear, age) = (self.ends(0, pe_cycles), self.ends(1, hours));
         std::array::from_fn(|i| {
@@ -179,8 +181,9 @@ impl Axes {
     }
 }
 
-/// Rates of `cell` as far as `grid` reaches, which it is asked at: a finer grid, and for each of
-/// its nodes and each page type the logarithm of the mean rate and its spread over pages.
+/// Rates of `cell`, computed at the points of `grid`. Returns a finer grid of the same extent and,
+/// for each of its nodes and each page type, the logarithm of the mean rate and its spread over
+/// pages.
 pub fn rates(cell: &Cell, grid: &Grid) -> (Grid, Vec<[f64; 2]>) {
     let (asked, width) = ask(cell, grid);
     let (coarse, fine) = (Axes::new(grid), grid.fine());
@@ -217,7 +220,7 @@ pub fn rates(cell: &Cell, grid: &Grid) -> (Grid, Vec<[f64; 2]>) {
     (fine, rates)
 }
 
-/// Rates of `cell` with one bit a cell, as far as `grid` reaches, in the same form.
+/// Rates of `cell` with one bit a cell, in the form of [`rates`], for one page type.
 pub fn single_level_rates(cell: &Cell, grid: &Grid) -> (Grid, Vec<[f64; 2]>) {
     let (coarse, fine) = (Axes::new(grid), grid.fine());
     let mut asked = Vec::with_capacity(grid.nodes());
@@ -253,8 +256,8 @@ pub fn single_level_rates(cell: &Cell, grid: &Grid) -> (Grid, Vec<[f64; 2]>) {
     (fine, rates)
 }
 
-/// The shares of both levels beside each reference that lie on its other side, as far as they can
-/// be told apart.
+/// Shares of the levels below and above each reference that lie on its wrong side, limited to
+/// `MOST_TAIL`: levels beyond that are indistinguishable.
 fn tails(condition: &Condition<'_>, cell: &Cell) -> Vec<f64> {
     let references = 0..cell.levels.read_v.len();
     let beside = references.flat_map(|reference| condition.crossing(reference, 0.0));
@@ -267,9 +270,10 @@ fn wrong(tails: &[f64], references: &[u8]) -> f64 {
     references.iter().map(first).map(|first| tails[first] + tails[first + 1]).sum()
 }
 
-/// What `cell` says at each node of `grid`, and how many numbers that is: its tails, as the normal
-/// deviates that have such tails; then for each page type the logarithm of wrong bits at a wrong
-/// level, of what is left to its rate (levels farther away), and the spread of its rate over pages.
+/// Numbers of `cell` at each node of `grid`, and how many they are. First come its tails, as normal
+/// deviates with the same tail probability. Then, for each page type: the logarithm of the wrong
+/// bits of cells at a wrong level, the logarithm of the rest of its rate (levels farther away), and
+/// the spread of its rate over pages.
 fn ask(cell: &Cell, grid: &Grid) -> (Vec<f64>, usize) {
     let width = 2 * cell.levels.read_v.len() + 3 * cell.levels.gray.references.len();
     let (rows, row) = (grid.axes[0].len(), grid.nodes() / grid.axes[0].len() * width);
@@ -288,7 +292,7 @@ fn ask(cell: &Cell, grid: &Grid) -> (Vec<f64>, usize) {
     (all, width)
 }
 
-/// The same at the nodes of one count of cycles, into `row`.
+/// Fills `row` with the numbers of [`ask`] at the nodes of one count of cycles.
 fn ask_row(cell: &Cell, grid: &Grid, wear: usize, width: usize, row: &mut [f64]) {
     let gray = cell.levels.gray;
     let levels = cell.levels.count() as f64;

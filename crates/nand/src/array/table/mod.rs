@@ -1,9 +1,10 @@
 //! `table`: error rates on a grid of cycles, hours and reads, played back at the speed of a drive.
 //!
 //! The points come from the chip's cell (its closed form, through `grid`), or stand in the
-//! parameter file, measured on a chip. Between them the
-//! logarithm of the rate is interpolated linearly in ln(1 + x / unit) of each axis. A run does not
-//! begin beyond the last point; what it wears and reads beyond it grows no more.
+//! parameter file, measured on a chip. Between them the logarithm of the rate is interpolated
+//! linearly in ln(1 + x / unit) of each axis. A run cannot begin beyond the last point; wear and
+//! reads that exceed it during the run increase the rate no further.
+//!
 //! Pages differ: each has a lognormal factor of its own, as wide as the cell's wordlines make it
 //! (over-dispersion, Taranalli, arXiv 1602.07743). Where the cell is known, rates at shifted
 //! references follow from the confusion of neighbouring levels at each reference.
@@ -64,19 +65,19 @@ pub const MEMBER: Member<Build> = Member {
     },
 };
 
-/// Parameters of `table`.
+/// Parameters of the array model `table`.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 struct Params {
-    /// Most program/erase cycles of the grid.
+    /// Largest number of program/erase cycles of the grid.
     pe_cycles_max: f64,
     /// Longest retention of the grid, in hours.
     hours_max: f64,
-    /// Most reads of the grid.
+    /// Largest number of reads of the grid.
     reads_max: f64,
     /// Grid points of each axis (2 to 64); cycles and reads have twice as many.
     nodes: u32,
-    /// Measured points, a full grid in any order; if omitted, they come from the chip's cell.
+    /// Measured points, a full grid in any order; if omitted, rates come from the chip's cell.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     points: Vec<Point>,
     /// Standard deviation over pages of the logarithm of the rate, for measured points.
@@ -105,15 +106,15 @@ impl Default for Params {
     }
 }
 
-/// A measured point.
+/// Measured point of error rates.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Point {
-    /// Program/erase cycles.
+    /// Program/erase cycles of the block.
     pub pe_cycles: f64,
-    /// Hours since programming.
+    /// Retention in hours since programming.
     pub hours: f64,
-    /// Reads since programming.
+    /// Reads of the block since programming.
     pub reads: f64,
     /// Raw bit error rate of each page type.
     pub rber: Vec<f64>,
@@ -125,54 +126,55 @@ const UNITS: [f64; 3] = [100.0, 1.0, 1000.0];
 const SHIFTS: usize = 5;
 const SHIFT_V: f64 = 0.08;
 
-/// Rates on a grid.
+/// Error rates on a grid of cycles, hours and reads.
 pub struct RateTable {
     axes: Axes,
     page_types: usize,
     /// For each node and page type: logarithm of the mean rate, and its spread over pages.
     rates: Vec<[f64; 2]>,
-    /// Quantiles of a standard normal: which page is how good.
+    /// Quantiles of a standard normal, from which each page draws its place among pages.
     quantiles: Box<[f64; QUANTILES]>,
     cells: Option<Cells>,
     /// Activation energy, if known, and temperature of measured points.
     measured_at: Option<(Option<f64>, f64)>,
     rows: Rows,
-    /// Where so many reads lie on their axis: the blocks of a drive are read about as often.
+    /// Positions of small numbers of reads on their axis, which drives ask for most.
     by_reads: Box<[Position]>,
 }
 
-/// Kinds of pages, from the best to the worst.
+/// Number of kinds of pages, from the best to the worst.
 const QUANTILES: usize = 1024;
-/// Counts of reads whose positions are kept: 1 MiB.
+/// Numbers of reads whose positions are cached: 1 MiB.
 const BY_READS: u32 = 1 << 16;
 
-/// The cell of a table, and what rates at shifted references follow from.
+/// Cell of a table, and its rates at shifted references.
 struct Cells {
     cell: Arc<Cell>,
     grid: Grid,
     axes: Axes,
-    /// The same cells with one bit, asked at the same points when somebody wants them.
+    /// Table of the same cells with one bit at the same points, built on request.
     single_level: OnceLock<Arc<SingleLevel>>,
-    /// For each of the grid's cycles and hours. A drive has few of them, and asks when it shifts.
+    /// Confusions at shifted references for each of the grid's cycles and hours, computed on
+    /// request: a drive needs few of them.
     shifted: Vec<OnceLock<Shifted>>,
 }
 
-/// What shifted references find at some cycles and hours: on wordlines of all widths, on those a
-/// standard deviation narrower, and on those as much wider.
+/// Confusions at shifted references, for one wear and age: on wordlines of all widths, a standard
+/// deviation narrower, and a standard deviation wider.
 struct Shifted {
     of_widths: [OfWidth; 3],
 }
 
-/// Deviates of these widths; the first stands for all.
+/// Deviates of the widths of wordlines; the first one stands for all widths.
 const DEVIATES: [f64; 3] = [0.0, -1.0, 1.0];
 
-/// What shifted references find on wordlines of a width.
+/// Confusions at shifted references on wordlines of one width.
 struct OfWidth {
-    /// For each point of reads, reference and shift: logarithm of the share of the level below that
-    /// reads above, and of the level above that reads below.
+    /// Logarithm of the share of the level below that reads above, and of the level above that
+    /// reads below, for each point of reads, reference and shift.
     confusions: Vec<[f64; 2]>,
-    /// For each point of reads and page type: logarithm of the wrong bits of cells at a wrong
-    /// level, in shares of a level.
+    /// Logarithm of the wrong bits of cells at a wrong level, in shares of a level, for each point
+    /// of reads and page type.
     misplaced: Vec<f64>,
 }
 
@@ -191,7 +193,7 @@ impl RateTable {
         Self { axes, page_types, rates, quantiles, cells, measured_at, rows, by_reads }
     }
 
-    /// Of `cell`, asked at every point of `grid`.
+    /// Builds the table of `cell`, computed at every point of `grid`.
     pub fn characterize(cell: &Arc<Cell>, grid: &Grid) -> Self {
         let page_types = cell.levels.gray.cell_bits() as usize;
         let (fine, rates) = grid::rates(cell, grid);
@@ -200,7 +202,7 @@ impl RateTable {
         table
     }
 
-    /// From measured points, which must be a full grid.
+    /// Builds the table of measured points, which must be a full grid.
     pub fn from_points(points: &[Point], page_spread: f64) -> Result<Self> {
         let place = "chip.array.points";
         let page_types = points.first().map_or(0, |point| point.rber.len());
@@ -258,19 +260,19 @@ impl RateTable {
         }
     }
 
-    /// How good a page is among others, as a standard normal deviate.
+    /// Standard normal deviate of a page among others: negative for a good page.
     #[inline]
     fn deviate(&self, key: u64) -> f64 {
         self.quantiles[(mix(key) >> 54) as usize]
     }
 
-    /// Where so many reads lie on their axis.
+    /// Position of `reads` on their axis.
     #[inline(never)]
     fn position(&self, reads: u32) -> Position {
         self.axes.position(2, reads.into())
     }
 
-    /// Entry number `at` of a row that is not kept yet.
+    /// Entry number `at` of a row that is not cached yet.
     #[cold]
     #[inline(never)]
     fn first_of_row(&self, page: &PageState, at: usize) -> Entry {
@@ -279,14 +281,14 @@ impl RateTable {
         row[at]
     }
 
-    /// Which entry of a row is that of the type of a page, so far along the axis of reads.
+    /// Index in a row of the entry for the page's type and the point of reads at `position`.
     #[inline]
     fn entry_of(&self, page: &PageState, position: Position) -> usize {
         let page_type = usize::from(page.page_type).min(self.page_types - 1);
         page_type * self.axes.len(2) + position.low
     }
 
-    /// The row of pages worn and old as this one.
+    /// Row of pages with the wear and age of `page`.
     fn row(&self, page: &PageState) -> Vec<Entry> {
         let corners = self.axes.corners(page.pe_cycles.into(), page.retention.0);
         let reads = self.axes.len(2);
@@ -305,7 +307,7 @@ impl RateTable {
     }
 }
 
-/// What an entry has so far on the way to the next point of reads.
+/// Values of an entry at `position`, on the way to the next point of reads.
 #[inline]
 fn between([rate, spread, more_rate, more_spread]: Entry, position: Position) -> [f64; 2] {
     [rate + position.part * more_rate, spread + position.part * more_spread]
@@ -319,7 +321,8 @@ impl Cells {
         Self { cell: cell.clone(), grid: grid.clone(), axes, single_level, shifted }
     }
 
-    /// What shifted references find from the `first` node on, which has the fewest reads.
+    /// Confusions at shifted references for the wear and age whose nodes begin at `first`, the node
+    /// with the fewest reads.
     fn shifted(&self, first: usize) -> &Shifted {
         let reads = self.axes.len(2);
         self.shifted[first / reads].get_or_init(|| {
@@ -352,8 +355,8 @@ impl Cells {
         })
     }
 
-    /// Rate of a page of wordlines of a width, by its number in [`DEVIATES`], with its references
-    /// shifted. `None` off the table.
+    /// Rate of a page with its references shifted, on wordlines of one width, an index into
+    /// [`DEVIATES`]. `None` for shifts beyond the table.
     fn rber_shifted(&self, page: &PageState, shifts_v: &[f64], width: usize) -> Option<f64> {
         let Self { cell, axes, .. } = self;
         let references = cell.levels.read_v.len();
@@ -387,7 +390,7 @@ impl Cells {
         Some((errors / (references + 1) as f64).min(0.5))
     }
 
-    /// Standard deviation, over pages, of the logarithm of that rate.
+    /// Standard deviation, over pages, of the logarithm of the rate at shifted references.
     fn spread_shifted(&self, page: &PageState, shifts_v: &[f64]) -> f64 {
         let [narrow, wide] = [1, 2].map(|width| self.rber_shifted(page, shifts_v, width));
         match (narrow, wide) {
@@ -397,7 +400,7 @@ impl Cells {
     }
 }
 
-/// The table of blocks in single-level mode. Shifted references ask the cell.
+/// Table of blocks in single-level mode. Rates at shifted references come from the cell.
 struct SingleLevel {
     table: RateTable,
     cell: Arc<Cell>,

@@ -1,28 +1,28 @@
-//! Rows of a table: rates between its cycles and hours, worked out once and read without locks.
+//! Rows of a table: rates for one wear and age, interpolated once and read without locks.
 //!
-//! The blocks of a drive have few different cycles, its data few ages. So the pages of one wear and
-//! age are interpolated together, and their row is kept for every drive that shares the table, in
-//! any thread. A place of the cache takes one row at a time, and its version is odd while it is
-//! written: a reader that meets two versions works the row out by itself. What is found never
-//! depends on what others have put there.
+//! The blocks of a drive have few different cycles, and its data few ages. So the pages of one wear
+//! and age are interpolated together, and their row is cached for every drive that shares the
+//! table, in any thread. A place of the cache takes one row at a time. Its version is odd while a
+//! row is written: a reader that meets two versions computes the row by itself. Results never
+//! depend on what other threads have cached.
 
 use super::super::PageState;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 
-/// Rows that are kept at most (3 KiB each), by some bits of wear and age.
+/// Most cached rows (3 KiB each), placed by a hash of wear and age.
 const ROWS: usize = 4096;
 
-/// What a row holds for a page type and a point of reads: the logarithm of the mean rate, its
-/// spread over pages, and how much more the next point of reads has of both.
+/// Entry of a row, for a page type and a point of reads: the logarithm of the mean rate, its spread
+/// over pages, and the increase of both up to the next point of reads.
 pub type Entry = [f64; 4];
 
-/// The rows that are kept.
+/// Cache of the rows of a table.
 pub struct Rows {
     places: Box<[Place]>,
 }
 
-/// A place for a row. Threads that read one do not wait for those that write the next.
+/// Place for a row. Threads that read a row do not wait for a thread that writes one.
 #[repr(align(64))]
 #[derive(Default)]
 struct Place {
@@ -33,7 +33,7 @@ struct Place {
 }
 
 impl Rows {
-    /// None yet.
+    /// Creates an empty cache.
     pub fn new() -> Self {
         Self { places: (0..ROWS).map(|_| Place::default()).collect() }
     }
@@ -44,7 +44,7 @@ impl Rows {
         &self.places[(mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 52) as usize % ROWS]
     }
 
-    /// Entry number `at` of the row of pages in the state of `page`, if it is kept.
+    /// Entry number `at` of the row of pages in the state of `page`, if it is cached.
     #[inline]
     pub fn get(&self, page: &PageState, at: usize) -> Option<Entry> {
         let hours = page.retention.0.to_bits();
@@ -60,7 +60,8 @@ impl Rows {
         (is_its && is_whole).then_some(entry)
     }
 
-    /// Keeps the row of pages as worn and old as `page`. All rows of a table are of one length.
+    /// Caches the row of pages with the wear and age of `page`. All rows of a table have one
+    /// length.
     pub fn put(&self, page: &PageState, row: &[Entry]) {
         let hours = page.retention.0.to_bits();
         let place = self.place(page.pe_cycles, hours);
@@ -108,7 +109,7 @@ mod tests {
         }
     }
 
-    /// Threads that fight for the same places never see a part of a row.
+    /// Threads that write the same places never see parts of two rows.
     #[test]
     fn no_row_is_read_in_halves() {
         let rows = Rows::new();

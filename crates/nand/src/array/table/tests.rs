@@ -1,4 +1,4 @@
-//! Tests of the table: between its points it is the cell, and its pages are those of real blocks.
+//! Tests of the table: agreement with the cell between its points, and with pages of real blocks.
 
 use super::*;
 use crate::block::cells::CellBlock;
@@ -27,7 +27,7 @@ fn table(cell: &Arc<Cell>) -> RateTable {
     RateTable::characterize(cell, &Grid::new([1e4, 1e4, 1e5], 10).unwrap())
 }
 
-/// Anywhere on the grid the interpolated rate is the cell's, shifted or not.
+/// The interpolated rate is that of the cell anywhere on the grid, with and without shifts.
 #[test]
 fn between_its_points_it_is_the_cell() {
     let cell = cell();
@@ -54,8 +54,8 @@ fn between_its_points_it_is_the_cell() {
     assert!(worst < 0.08, "{worst}");
 }
 
-/// With references moved, the mean over pages is what moving does to the mean, and pages are as
-/// unlike as those of the cell there: on the table, beyond its shifts, and with none.
+/// Moved references change the mean over pages as they change the cell's mean, and pages differ as
+/// much as those of the cell: on the table, beyond its shifts, and without a table.
 #[test]
 fn pages_differ_at_moved_references_as_those_of_the_cell() {
     let cell = cell();
@@ -82,8 +82,8 @@ fn pages_differ_at_moved_references_as_those_of_the_cell() {
     }
 }
 
-/// Counted on real cells: each state's errors within the interval of the table's rate, and pages
-/// as unlike one another as the table's.
+/// Errors counted on real cells lie within the interval of the table's rate for each state, and
+/// pages differ as much as those of the table.
 #[test]
 fn table_plays_back_what_cells_do() {
     let cell = cell();
@@ -142,7 +142,7 @@ fn table_plays_back_what_cells_do() {
     assert!((last / expected - 1.0).abs() < 0.4, "{last} of pages, {expected} of the table");
 }
 
-/// Beyond its last points a table has no rates; where only one point was measured it asks nothing.
+/// A table has no rates beyond its last points; an axis of one measured point has no end.
 #[test]
 fn wear_and_age_beyond_the_grid_are_refused() {
     let table = table(&cell());
@@ -199,7 +199,7 @@ fn measured_points_are_played_back() {
     assert_carries(refused(&text.replace("1e-3", "0.9")), &["0.9", "0.5"]);
 }
 
-/// The table of single-level blocks is the closed form between its points, and errs less.
+/// The table of single-level blocks has the closed form between its points, and fewer errors.
 #[test]
 fn one_bit_a_cell_has_a_table_of_its_own() {
     // Levels so close that one bit a cell errs, too.

@@ -1,11 +1,11 @@
-//! Tests of a block of cells: what goes in comes out, and errors are those of the closed form.
+//! Tests of a block of cells: data come back, and errors agree with the closed form.
 
 use super::*;
 use crate::cell::CellConfig;
 use base::rng::Rng;
 use base::stats::wilson;
 
-/// Levels of Wang with more room or less between them.
+/// MLC with the levels of Wang, their distances scaled by `scale`.
 fn mlc(scale: f64, mechanisms: &str) -> Arc<Cell> {
     mlc_in(PageOrder::EvenOdd, scale, mechanisms)
 }
@@ -39,7 +39,7 @@ fn random(bytes: usize, seed: u64) -> Vec<u8> {
     (0..bytes).map(|_| rng.bits() as u8).collect()
 }
 
-/// Programs all pages with random data; gives the data of each page.
+/// Programs all pages with random data and returns the data of each page.
 fn fill(block: &mut CellBlock, page_bytes: usize, seed: u64) -> Vec<Vec<u8>> {
     let bytes = block.program_bytes();
     let step = bytes / page_bytes;
@@ -56,7 +56,7 @@ fn errors(a: &[u8], b: &[u8]) -> u64 {
     a.iter().zip(b).map(|(a, b)| u64::from((a ^ b).count_ones())).sum()
 }
 
-/// Errors and bits by page type.
+/// Bit errors and bits of each page type.
 fn count(block: &mut CellBlock, data: &[Vec<u8>]) -> Vec<(u64, u64)> {
     let bits = block.cell().levels.gray.cell_bits() as usize;
     let mut counts = vec![(0, 0); bits];
@@ -96,7 +96,7 @@ fn data_come_back() {
     }
 }
 
-/// A lower page reads right before and after its upper page is programmed.
+/// A lower page reads without errors before and after its upper page is programmed.
 #[test]
 fn lower_pages_read_between_passes() {
     let mut block = CellBlock::new(mlc(2.0, ""), 16, 512, 1, 0).unwrap();
@@ -112,8 +112,9 @@ fn lower_pages_read_between_passes() {
     }
 }
 
-/// Counted errors against the closed form: within four standard errors, and 2 % for what the
-/// closed form leaves out (the order of small moves, cells that start inside a level).
+/// Asserts that counted errors agree with the closed form: within four standard errors, and 2 % for
+/// effects that the closed form leaves out (the order of small moves, cells that start inside a
+/// level).
 fn assert_closed_form(what: &str, mut block: CellBlock, page_bytes: usize, age: (f64, u64)) {
     let data = fill(&mut block, page_bytes, 11);
     block.age(Hours(age.0), 30.0);
@@ -200,7 +201,7 @@ fn counted_errors_are_the_closed_form() {
     assert_closed_form("SLC, Student's t", block(Arc::new(cell), 0), 16_384, (0.0, 0));
 }
 
-/// Pulse by pulse and in closed form: the same law, and pulses as counted.
+/// Programs pulse by pulse give the distribution of the closed form, and its number of pulses.
 #[test]
 fn pulses_end_where_the_closed_form_does() {
     let text = |by_pulses: bool| {
@@ -233,7 +234,7 @@ fn pulses_end_where_the_closed_form_does() {
     assert!(counted.time > Time::ZERO);
 }
 
-/// Rows that wore more than their block are programmed to where their wear puts the levels.
+/// Rows with more wear than their block are programmed to the levels of their own wear.
 #[test]
 fn pulses_reach_the_levels_of_a_row_that_wore_more() {
     let cell = mlc(
@@ -256,7 +257,7 @@ fn pulses_reach_the_levels_of_a_row_that_wore_more() {
     assert!(law.mean() > fresh.mean() + 0.02, "wear shows");
 }
 
-/// What pulses cannot do to these levels is refused.
+/// Pulses that cannot place these levels are refused.
 #[test]
 fn steps_that_do_not_fit_the_levels_are_refused() {
     let refused = |program: &str| {
@@ -279,7 +280,7 @@ fn steps_that_do_not_fit_the_levels_are_refused() {
     }
 }
 
-/// Neighbours raise an erased cell by equation 3, and what is programmed later is not verified.
+/// Neighbours raise an erased cell by equation 3, and later programs are not verified against it.
 #[test]
 fn neighbours_couple_by_equation_3() {
     let cell = mlc(2.0, "[interference]\nbitline_ratio = 0.02\nwordline_ratio = 0.006\n");
@@ -387,7 +388,7 @@ fn refuses_without_panic() {
     block.sense(0, &[], &mut out).unwrap();
 }
 
-/// A row wears by what it always held; others do not notice.
+/// A row wears by the level that it always held; other rows do not change.
 #[test]
 fn rows_wear_by_what_they_held() {
     let cell = mlc(1.0, "[wear]\nwiden_v = 2e-3\npower = 1.0\nby_level = [2.0, 0.5]\n");

@@ -1,4 +1,5 @@
-//! Tests of words in real cells: the same word is the same cells, and errors are the closed form's.
+//! Tests of words in real cells: the same seed gives the same cells, and errors agree with the
+//! closed form.
 
 use super::*;
 use crate::block::wordline::PageOrder;
@@ -11,7 +12,7 @@ use base::rng::Rng;
 use base::stats::clopper_pearson;
 use base::units::Hours;
 
-/// A shipped cell after some assignments to its mechanisms.
+/// Shipped cell preset with some parameters of its mechanisms changed.
 fn preset(name: &str, bits: u32, order: PageOrder, sets: &[(&str, &str, f64)]) -> Arc<Cell> {
     let path = format!("{}/../../params/cells/{name}.toml", env!("CARGO_MANIFEST_DIR"));
     let mut config = CellConfig::parse(&std::fs::read_to_string(path).unwrap(), name).unwrap();
@@ -38,8 +39,8 @@ fn at(page: u32, page_type: u8, pe_cycles: u32, hours: f64, reads: u32) -> PageA
     PageAt { block: 3, page, state }
 }
 
-/// The same luck is the same word in the same cells, whatever was written before; other luck,
-/// another page and another block are not.
+/// A word written again with its seed is in the same cells, whatever was written before. Another
+/// seed, page or block gives other cells.
 #[test]
 fn luck_names_the_cells() {
     let cell = preset("tlc_3d", 3, PageOrder::OneShot, &[]);
@@ -74,8 +75,8 @@ fn luck_names_the_cells() {
     assert!(both > errors(&first, &data) / 2, "{both} of {}", errors(&first, &data));
 }
 
-/// A page without the noise of a sensing is a threshold on voltages: shifted down it reads a
-/// subset of cells below.
+/// Without the noise of sensing, a page is a threshold on voltages: with the reference shifted down
+/// it reads a subset of the cells below.
 #[test]
 fn soft_levels_read_the_same_cells_at_more_references() {
     let cell = preset("tlc_3d", 3, PageOrder::OneShot, &[]);
@@ -101,7 +102,7 @@ fn soft_levels_read_the_same_cells_at_more_references() {
     }
 }
 
-/// Bits that were read wrong over many words, pages and blocks of a type, against the closed form
+/// Asserts that wrong bits over many words, pages and blocks of a type agree with the closed form
 /// of the array `cells`, within the interval of the count alone (99.99 %).
 fn assert_closed_form(
     what: &str,
@@ -169,9 +170,9 @@ fn words_err_as_the_closed_form_says() {
     assert_closed_form("TLC", &tlc, 48, (3000, 1000.0, 1000), 2_000_000);
 }
 
-/// Ratios of regions are those of the cells of many words: of MLC and TLC, by page type, on moved
-/// references too. Even bitlines are disturbed by odd ones that come after them: ratios are those
-/// of both together.
+/// LLRs of regions agree with the cells of many words: for MLC and TLC, by page type, on moved
+/// references too. Odd bitlines disturb the even ones that come before them: LLRs are those of both
+/// together.
 #[test]
 fn ratios_are_those_of_words() {
     let alike = [("variation", "page_spread", 0.0), ("variation", "layer_spread", 0.0)];

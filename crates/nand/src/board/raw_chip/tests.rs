@@ -1,11 +1,11 @@
-//! Tests of the raw chip: its rules, its times and energies, its failures.
+//! Tests of the raw chip: rules, times, energies and failures.
 
 use super::*;
 use crate::block::wordline::PageOrder;
 use base::error::assert_carries;
 use base::params;
 
-/// A small MLC chip with a cell: two planes of four blocks, sixteen pages of 128 bytes.
+/// Small MLC chip with a cell: two planes of sixteen blocks, sixteen pages of 112 + 16 bytes.
 pub(crate) fn config() -> ChipConfig {
     let text = "cell_bits = 2\nrated_pe_cycles = 1000\npage_order = 'even_odd'\n\
         [geometry]\nplanes_per_die = 2\nblocks_per_plane = 16\npages_per_block = 16\n\
@@ -27,7 +27,7 @@ pub(crate) fn page(block: u32, page: u32) -> PageAddress {
     PageAddress { block, page }
 }
 
-/// A chip that is never asked too early.
+/// Raw chip that gets no command while it is busy.
 struct Bench(RawChip, Time);
 
 impl Bench {
@@ -170,7 +170,7 @@ fn one_shot_wordlines_can_hold_one_bit() {
     assert!(bench.program(page(1, 5), 0).is_err());
 }
 
-/// Desnoyers: success is reported long after data have ceased to be kept.
+/// Programs still succeed long after data are no longer kept (Desnoyers).
 #[test]
 fn failures_come_long_after_the_errors() {
     let mut bench = Bench::new();
@@ -191,7 +191,7 @@ fn failures_come_long_after_the_errors() {
     assert!(bench.with(|chip, now| chip.erase(0, now)).unwrap().failed);
 }
 
-/// Programs of young blocks fail by chance, the same ones whenever a chip is tried.
+/// Programs of young blocks fail by chance, the same ones in each run.
 #[test]
 fn programs_fail_by_chance() {
     let failed = || {
@@ -229,7 +229,7 @@ fn factory_bad_blocks_are_refused() {
     assert_carries(RawChip::new(&none, 1).err().unwrap(), &["chip.cell.preset"]);
 }
 
-/// Also where only the last of several addresses is wrong.
+/// A command is refused as a whole, even if only the last of several addresses is wrong.
 #[test]
 fn refused_commands_change_nothing() {
     let mut config = config();

@@ -1,4 +1,4 @@
-//! Ages of a device and its data, and what age does to a page.
+//! Ages of a device and its data, and the bit errors of a page at an age.
 
 use super::kinds::Retention;
 use super::state::BlockState;
@@ -10,7 +10,7 @@ use base::Time;
 use base::units::Hours;
 
 impl Chips {
-    /// Lets simulated time pass for the data: it is `now`.
+    /// Sets the simulated time to `now`: data age by the minutes that have passed.
     #[inline]
     pub fn advance_to(&mut self, now: Time) {
         if now >= self.age.next {
@@ -18,14 +18,14 @@ impl Chips {
         }
     }
 
-    /// Lets `hours` pass at once, to the minute, for everything that is stored.
+    /// Adds `hours`, to the minute, to the age of the device and of all stored data.
     pub fn age(&mut self, hours: Hours) {
         let minutes = libm::round(hours.0.max(0.0) * 60.0);
         self.age.leaped = self.age.leaped.saturating_add(minutes as u32);
     }
 
-    /// Lets `hours` pass at once, to the minute, for data that stay. What the blocks hold that
-    /// `is_renewed` names is written anew meanwhile, and stays as old as it is.
+    /// Adds `hours`, to the minute, to the age of the device and of data that stay. The data of
+    /// blocks for which `is_renewed` is true are rewritten meanwhile: their age does not change.
     pub fn age_others(&mut self, hours: Hours, is_renewed: impl Fn(Block) -> bool) {
         let before = self.age.minutes();
         self.age(hours);
@@ -37,32 +37,32 @@ impl Chips {
         }
     }
 
-    /// Simulated time begins anew, with the age that the device has.
+    /// Restarts simulated time at zero; the device keeps its age.
     pub fn restart_clock(&mut self) {
         self.age = DeviceAge { leaped: self.age.minutes(), ..DeviceAge::default() };
     }
 
-    /// Age of the device: simulated time and leaps.
+    /// Age of the device: simulated time and the hours added at once.
     pub fn device_age(&self) -> Hours {
         Hours(f64::from(self.age.minutes()) / 60.0)
     }
 
-    /// Age of the device in minutes.
+    /// Age of the device, in whole minutes.
     pub fn age_minutes(&self) -> u32 {
         self.age.minutes()
     }
 
-    /// When the device is so old, if only simulated time passes.
+    /// Simulated time at which the device has an age of `minutes`, if nothing is added at once.
     pub fn time_at_age(&self, minutes: u32) -> Time {
         Time(u64::from(minutes.saturating_sub(self.age.leaped)).saturating_mul(MINUTE))
     }
 
-    /// Lets minutes pass at once.
+    /// Adds `minutes` to the age of the device and of all stored data.
     pub fn age_by_minutes(&mut self, minutes: u32) {
         self.age.leaped = self.age.leaped.saturating_add(minutes);
     }
 
-    /// Age of the oldest data of a block in minutes, at the temperature that it has; `None` of an
+    /// Age of the oldest data of a block, in minutes at the temperature of the drive; `None` of an
     /// erased block.
     #[inline]
     pub fn data_minutes(&self, block: Block) -> Option<u32> {
@@ -76,8 +76,8 @@ impl Chips {
         Some((before as u32).saturating_add(since))
     }
 
-    /// Bit error rate that a page of a block would have with data of this age, as if it were
-    /// programmed.
+    /// Bit error rate of a page at a data age of `minutes`, if it were programmed at the block's
+    /// present cycles and reads.
     pub fn rber_after(&self, block: Block, page: u32, minutes: u32) -> f64 {
         let state = &self.blocks[block.0 as usize];
         let mode = state.fill().mode;
@@ -91,13 +91,13 @@ impl Chips {
         kind.arrays[mode.table()].rber_of_page(&page, key)
     }
 
-    /// Pages of a block have been read so often, without time.
+    /// Adds `reads` to the reads of a block since its erase. No simulated time passes.
     pub fn disturb(&mut self, block: Block, reads: u32) {
         let state = &mut self.blocks[block.0 as usize];
         state.reads = state.reads.saturating_add(reads);
     }
 
-    /// The row of cells that a page of a native block of a die lies in.
+    /// Wordline and parity of the row of cells that a page of a native block of a die lies in.
     pub fn row_of(&self, die: Die, page: u32) -> (u32, u8) {
         let site = self.kinds.of_die(die).rules.site(BlockMode::Native, page);
         (site.wordline, site.parity)

@@ -1,4 +1,4 @@
-//! Construction of the chips of a drive, and what is decided before anything is written.
+//! Construction of the chips of a drive, and settings that precede the first write.
 
 use super::kinds::{Kinds, Retention, Silicon};
 use super::state::BlockState;
@@ -13,8 +13,9 @@ use base::{Error, Result, Time};
 use std::collections::BTreeSet;
 
 impl Chips {
-    /// `dies` dies of `config`, mapped in units of `unit_bytes`, worn by `pe_cycles`, holding
-    /// data of age `retention`. `seed` decides which pages are better than others.
+    /// Creates `dies` dies of `config`, mapped in units of `unit_bytes`, with `pe_cycles` cycles of
+    /// wear. Data from before the run have the age `retention`. `seed` draws the spread of pages
+    /// and faults.
     pub fn new(
         config: &ChipConfig,
         dies: u64,
@@ -26,7 +27,8 @@ impl Chips {
         Self::of_kinds(&[config], vec![0; dies as usize], unit_bytes, pe_cycles, retention, seed)
     }
 
-    /// The same with dies of several kinds: `of_die` names that of each, by its place in `configs`.
+    /// Creates dies of several kinds, each chip as [`Chips::new`] has it. `of_die` gives the index
+    /// in `configs` for each die.
     pub fn of_kinds(
         configs: &[&ChipConfig],
         of_die: Vec<u8>,
@@ -53,8 +55,8 @@ impl Chips {
         })
     }
 
-    /// Holds all blocks in single-level mode, whatever commands say. Before anything is written.
-    /// Refuses chips with one bit a cell.
+    /// Keeps all blocks in single-level mode, whatever mode commands ask for. Must precede the
+    /// first write. Refuses chips with one bit a cell.
     pub fn hold_single_level(&mut self) -> Result<()> {
         if self.kinds().any(|kind| kind.cell_bits == 1) {
             return Err(Error::new("drive.single_level", "true, on a chip with one bit a cell")
@@ -72,8 +74,9 @@ impl Chips {
         Ok(())
     }
 
-    /// Keeps the chips at this temperature: `None` where a model of errors has no activation
-    /// energy. Refuses data that are older so than the model has rates for.
+    /// Sets the temperature of the chips. `None` where a model of errors has no activation energy.
+    /// Refuses data from before the run that exceed the ages of the model's rates at this
+    /// temperature.
     pub fn keep_at(&mut self, celsius: f64) -> Option<Result<()>> {
         let pe_cycles = self.blocks.first().map_or(0, |block| block.pe_cycles);
         for kind in self.kinds.all_mut().filter(|kind| kind.errs) {
@@ -90,8 +93,8 @@ impl Chips {
         Some(Ok(()))
     }
 
-    /// Keeps the last pages of each block for a summary of the others: `bytes` for each of their
-    /// units. They are programmed with the last page of data. Before anything is written.
+    /// Reserves the last pages of each block for a summary with `bytes` for each unit of the
+    /// others. The summary is programmed with the last page of data. Must precede the first write.
     pub fn keep_summaries(&mut self, bytes: u32, page_bytes: u32) -> Result<()> {
         let pages = self.geometry.pages_per_block;
         let needed = u64::from(bytes) * u64::from(self.geometry.units_per_block());

@@ -1,8 +1,9 @@
 //! Blocks of a drive that hold a write-once code: their programs, and reads through the code.
 //!
-//! A unit that is coded lies in several pages, which are all sensed. A group is read before it is
-//! programmed again: the new code depends on what the cells hold. Between two erases a block has
-//! one birth, that of its first generation: later ones are taken for older than they are.
+//! A coded unit lies in several pages, which are all sensed. A group is read before it is
+//! programmed again, since the new code depends on the levels of its cells. The age of data is
+//! counted from the first generation of a block: data of later generations are taken for older than
+//! they are.
 
 use super::{Block, BlockMode, Chips, Time, illegal};
 use crate::chip::coded::{CodedPages, Group};
@@ -10,13 +11,13 @@ use crate::chip::rules::BlockFill;
 use base::Result;
 use std::sync::Arc;
 
-/// Pages that are sensed for a page of data in the code of Rivest and Shamir.
+/// Pages sensed for a page of data in the code of Rivest and Shamir.
 const SENSED: u64 = 2;
 
-/// Error rate of decoded data, for the error rate of bits of the cells.
+/// Bit error rate of decoded data as a function of the bit error rate of cells.
 pub type DataRber = Arc<dyn Fn(f64) -> f64 + Send + Sync>;
 
-/// The code, as the chips need it.
+/// Write-once code of a drive: its pages and its error rates.
 #[derive(Clone)]
 pub struct Codes {
     pages: CodedPages,
@@ -24,13 +25,13 @@ pub struct Codes {
 }
 
 impl Chips {
-    /// Lets blocks hold a code on these pages. `data_rber` says how errors of cells become errors
-    /// of data.
+    /// Allows blocks to hold a code on `pages`. `data_rber` turns the error rate of cells into that
+    /// of decoded data.
     pub fn hold_codes(&mut self, pages: CodedPages, data_rber: DataRber) {
         self.codes = Some(Box::new(Codes { pages, data_rber }));
     }
 
-    /// Whether the data of a page are coded.
+    /// Whether a page of a block holds coded data.
     #[inline]
     pub fn is_coded(&self, block: Block, page: u32) -> bool {
         self.codes.as_ref().is_some_and(|codes| {
@@ -38,8 +39,7 @@ impl Chips {
         })
     }
 
-    /// Pages that are sensed for a coded page of data, and bytes that cross the bus for so many
-    /// bytes of it.
+    /// Pages sensed for a coded page of data, and bytes on the bus for `bytes` of its data.
     pub fn coded_read(&self, bytes: u32) -> (u64, u32) {
         match &self.codes {
             Some(codes) if codes.pages.is_of_levels() => {
@@ -50,7 +50,8 @@ impl Chips {
         }
     }
 
-    /// Senses a page of a drive with codes, and decodes it if it is coded: as [`Chips::read`].
+    /// Senses a page of a drive with codes, and decodes it if it is coded. Results as
+    /// [`Chips::read`].
     #[inline(never)]
     pub(super) fn read_through_code(
         &mut self,
@@ -78,12 +79,12 @@ impl Chips {
         Ok((time, (codes.data_rber)(rber)))
     }
 
-    /// Pages that the program from `page` on of such a block writes.
+    /// Pages that the program from `page` on of a block in a coded mode writes.
     pub(super) fn coded_pages_by(&self, mode: BlockMode, page: u32) -> u32 {
         self.codes.as_ref().map_or(1, |codes| codes.pages.taken(mode, page).0)
     }
 
-    /// Pages of data of the program from `page` on, where it writes `pages`.
+    /// Pages of data that the program from `page` on carries, where it writes `pages`.
     #[inline]
     pub fn data_pages_by(&self, mode: BlockMode, page: u32, pages: u32) -> u32 {
         match &self.codes {
@@ -92,21 +93,21 @@ impl Chips {
         }
     }
 
-    /// Pages that cross the bus for the program from `page` on, where it writes `pages`: those that
-    /// are programmed again are read before.
+    /// Pages that cross the bus for a program that writes `pages`: pages that are programmed again
+    /// are read before.
     #[inline]
     pub fn pages_on_bus(&self, mode: BlockMode, pages: u32) -> u32 {
         if mode == BlockMode::Recoded { 2 * pages } else { pages }
     }
 
-    /// Says that so many groups of a full block were programmed again before the run began.
+    /// Marks `groups` groups of a full block as programmed again before the run began.
     pub fn load_again(&mut self, block: Block, groups: u32) {
         let state = &mut self.blocks[block.0 as usize];
         let BlockFill { next_page, mode } = state.fill();
         state.set_fill(BlockFill { next_page: next_page + groups, mode });
     }
 
-    /// Programs the pages of one command from `page` on: how long it takes, with the reads before.
+    /// Programs the pages of one coded command from `page` on. Returns its time, with its reads.
     #[cold]
     pub(super) fn program_coded(
         &mut self,

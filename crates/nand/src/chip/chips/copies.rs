@@ -1,10 +1,10 @@
-//! Copies inside a chip (copyback): bit errors that a page has taken over from the one that it was
-//! copied from, and how often its data were copied since they were last corrected.
+//! Copies inside a chip (copyback): bit errors that a page inherited from its source page, and the
+//! number of copies of its data since they were last corrected.
 //!
-//! A page that is sensed and programmed again has the wrong bits of that reading, whatever happens
-//! to its own cells. Each copy adds those of its own page: `p + q - 2 p q` of rates `p` and `q`,
-//! since a bit that is wrong twice is right. The rates take 5 bytes a page, so only a drive that
-//! copies has them.
+//! A copied page has the wrong bits of the reading that was programmed into it, whatever happens to
+//! its own cells. Each copy adds the errors of its own cells: `p + q - 2 p q` for rates `p` and
+//! `q`, since a bit that is wrong twice is right. The store takes 5 bytes a page, so only a drive
+//! that copies has one.
 
 use super::Chips;
 use crate::chip::geometry::{Block, Geometry};
@@ -12,12 +12,12 @@ use base::Result;
 use base::archive::{Archive, State};
 use base::memory::table;
 
-/// What the pages of a drive have taken over.
+/// Inherited bit errors and copy counts of the pages of a drive.
 #[derive(Debug, Clone)]
 pub(super) struct Copies {
-    /// Bit error rate that a page had when it was programmed.
+    /// Bit error rate of the data at the time of their program, for each page.
     rber: Vec<f32>,
-    /// Copies since the data were corrected.
+    /// Copies since the data were corrected, for each page.
     count: Vec<u8>,
     pages_per_block: u32,
 }
@@ -37,19 +37,19 @@ impl Copies {
         Self { rber: table(pages, 0.0), count: table(pages, 0), pages_per_block }
     }
 
-    /// A page of data; nothing of the pages of a summary behind them.
+    /// Index of a page of data; `None` for the pages of a summary behind them.
     fn index(&self, block: Block, page: u32) -> Option<usize> {
         let index = block.0 as usize * self.pages_per_block as usize + page as usize;
         (page < self.pages_per_block).then_some(index)
     }
 
-    /// The rate of a page with `own` errors of its cells.
+    /// Bit error rate of a page, inherited errors and `own` errors of its cells together.
     pub(super) fn with(&self, block: Block, page: u32, own: f64) -> f64 {
         let taken = self.index(block, page).map_or(0.0, |index| f64::from(self.rber[index]));
         own + taken - 2.0 * own * taken
     }
 
-    /// Pages are programmed with data of the controller.
+    /// Resets pages that are programmed with corrected data of the controller.
     pub(super) fn forget(&mut self, block: Block, pages: std::ops::Range<u32>) {
         for page in pages {
             if let Some(index) = self.index(block, page) {
@@ -60,19 +60,19 @@ impl Copies {
 }
 
 impl Chips {
-    /// Keeps account of copies. Before anything is written, and once the geometry is settled.
+    /// Starts the account of copies. Must precede the first write and follow the final geometry.
     pub fn keep_copies(&mut self) {
         self.copies = Some(Box::new(Copies::new(&self.geometry)));
     }
 
-    /// How often the data of a page were copied since they were last corrected.
+    /// Copies of the data of a page since they were last corrected.
     pub fn copies_of(&self, block: Block, page: u32) -> u8 {
         let Some(copies) = &self.copies else { return 0 };
         copies.index(block, page).map_or(0, |index| copies.count[index])
     }
 
-    /// A page was programmed with what a reading with this rate of errors had left in the page
-    /// register, of data that have now been copied so often.
+    /// Records that a page was programmed from the page register: with the error rate `rber` of the
+    /// sensed page, and data that have now been copied `count` times.
     pub fn take_over(&mut self, block: Block, page: u32, rber: f64, count: u8) {
         if let Some(copies) = &mut self.copies
             && let Some(index) = copies.index(block, page)

@@ -1,7 +1,7 @@
-//! Kinds of chips in a drive: what dies of one kind have in common, and which die is of which kind.
+//! Kinds of chips in a drive: the properties that dies of one kind share, and the kind of each die.
 //!
 //! Blocks of all kinds are addressed alike: every plane has as many blocks, and every block as many
-//! pages, as those of the largest kind. What a smaller kind lacks of them is never used.
+//! pages, as the largest kind. Addresses that a smaller kind lacks are never used.
 
 use crate::array::{self, Array, PageState};
 use crate::cell::Cell;
@@ -18,17 +18,17 @@ use base::units::{Divisor, Hours};
 use base::{Error, Result};
 use std::sync::Arc;
 
-/// Kinds that a drive can have.
+/// Most kinds of chips in a drive.
 pub const MOST_KINDS: usize = 4;
 
-/// What chips of one kind have in common.
+/// Properties that all chips of one kind share.
 #[derive(Clone)]
 pub struct Silicon {
-    /// Times.
+    /// Times of operations, by page type and wear.
     pub timing: Timing,
-    /// Energies.
+    /// Power of operations, from supply voltage and currents.
     pub energy: Energy,
-    /// Optional commands.
+    /// Optional commands of the chip.
     pub features: FeaturesConfig,
     /// Pages that one program command writes in each plane: the bits of a cell where a wordline
     /// is programmed in one shot, one elsewhere.
@@ -39,21 +39,21 @@ pub struct Silicon {
     pub blocks_per_plane: u32,
     pub(super) gray: Option<&'static Gray>,
     pub(super) rules: PageRules,
-    /// Models of native blocks and of those in single-level mode.
+    /// Error models of native blocks and of blocks in single-level mode.
     pub(super) arrays: [Arc<dyn Array>; 2],
-    /// Whether the second one is what it should be: it is built with the first such block.
+    /// Whether the second model is built: it is, with the first block in single-level mode.
     pub(super) knows_single_level: bool,
     pub(super) errs: bool,
     pub(super) retention: Retention,
     pub(super) faults: Faults,
 }
 
-/// How old data are for the model of errors.
+/// Ages of data as the model of errors counts them.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Retention {
     /// Age of data from before the run.
     pub(super) before: Hours,
-    /// How much faster time goes than at the temperature that the model's rates hold for.
+    /// Pace of ageing, against the temperature of the model's rates: 1 at that temperature.
     pub(super) pace: f64,
 }
 
@@ -90,49 +90,49 @@ impl Silicon {
         })
     }
 
-    /// Pages of a block in this mode.
+    /// Number of pages of a block in this mode.
     #[inline]
     pub fn pages(&self, mode: BlockMode) -> u32 {
         self.rules.pages(mode)
     }
 
-    /// Pages that one program writes in a plane.
+    /// Number of pages that one program writes in a plane.
     #[inline]
     pub fn pages_per_program_in(&self, mode: BlockMode) -> u32 {
         self.rules.pages_per_program(mode)
     }
 
-    /// Which bit of the cell page `page` of a native block is.
+    /// Page type of page `page` of a native block, from 0.
     #[inline]
     pub fn page_type(&self, page: u32) -> u8 {
         self.rules.site(BlockMode::Native, page).page_type
     }
 
-    /// The row of the chip's times of a page of a block in this mode.
+    /// Row of the timing tables for a page of a block in this mode.
     pub fn timing_row(&self, mode: BlockMode, page: u32) -> u8 {
         self.timing.row(mode, self.rules.site(mode, page).page_type)
     }
 
-    /// Which pages of a block are fast: the first of their cells. All of them, where a program
-    /// takes all pages of a wordline.
+    /// Marks, for each page of a native block, whether it is fast: the first page of its cells. All
+    /// pages are, where a program takes a whole wordline.
     pub fn fast_pages(&self) -> Vec<bool> {
         let is_fast = |page| self.pages_per_program > 1 || self.page_type(page) == 0;
         (0..self.pages(BlockMode::Native)).map(is_fast).collect()
     }
 
-    /// How far a shift by `shift_v` moves each reference of a page, from the lowest.
+    /// Voltage by which a shift of `shift_v` moves each reference of a page, from the lowest.
     pub fn shifts_v(&self, page_type: u8, shift_v: f32) -> [f32; MOST_REFERENCES] {
         // A chip without a cell has no references to move.
         let Some(gray) = self.gray else { return [shift_v; MOST_REFERENCES] };
         gray.shifts_v(page_type.into(), shift_v, self.features.lowest_shift)
     }
 
-    /// The cell, where the rates are those of cells that could be read one by one.
+    /// The cell, if the error rates come from cells that can be read one by one.
     pub fn cell(&self) -> Option<&Arc<Cell>> {
         self.arrays[0].cell()
     }
 
-    /// Sees to the errors of blocks in this mode: their model is built for the first of them.
+    /// Prepares the error model of blocks in this mode, which is built for the first of them.
     #[inline]
     pub(super) fn meet(&mut self, mode: BlockMode) {
         if mode == BlockMode::SingleLevel && !self.knows_single_level {
@@ -143,7 +143,7 @@ impl Silicon {
         }
     }
 
-    /// The rate of a page whose references are moved.
+    /// Bit error rate of a page that is read with moved references.
     #[cold]
     pub(super) fn moved_rber(
         &self,
@@ -156,7 +156,7 @@ impl Silicon {
         array.rber_of_page_shifted(page, key, &shifts_v)
     }
 
-    /// Refuses a kind that cannot stand beside the first one.
+    /// Refuses a kind that cannot share a drive with the first one.
     fn check_beside(config: &ChipConfig, first: &ChipConfig) -> Result<()> {
         for (key, value, as_of_first) in [
             ("planes_per_die", config.geometry.planes_per_die, first.geometry.planes_per_die),
@@ -175,10 +175,10 @@ impl Silicon {
     }
 }
 
-/// The kinds of a drive.
+/// All kinds of chips of a drive.
 #[derive(Clone)]
 pub(super) struct Kinds {
-    /// Most drives have one: it is at hand without a look at the die.
+    /// First kind. Most drives have no other, and find it without a look at the die.
     first: Silicon,
     others: Vec<Silicon>,
     of_die: Vec<u8>,
@@ -186,7 +186,7 @@ pub(super) struct Kinds {
 }
 
 impl Kinds {
-    /// Kinds that can stand beside each other, and the layout that holds them all.
+    /// Builds kinds that can share a drive, and the layout that holds them all.
     pub(super) fn new(
         configs: &[&ChipConfig],
         of_die: Vec<u8>,
@@ -212,7 +212,7 @@ impl Kinds {
         Ok((kinds, geometry))
     }
 
-    /// The kind of a die, by number.
+    /// Number of the kind of a die, from 0.
     #[inline]
     pub(super) fn number(&self, die: Die) -> usize {
         if self.others.is_empty() { 0 } else { usize::from(self.of_die[die.0 as usize]) }
@@ -234,7 +234,7 @@ impl Kinds {
         }
     }
 
-    /// The same, to change it.
+    /// The kind of a block, mutable.
     #[inline]
     pub(super) fn of_mut(&mut self, block: Block) -> &mut Silicon {
         if self.others.is_empty() {
@@ -246,17 +246,17 @@ impl Kinds {
         }
     }
 
-    /// A kind by its number.
+    /// The kind with a number.
     pub(super) fn of_number(&self, number: usize) -> &Silicon {
         if number == 0 { &self.first } else { &self.others[number - 1] }
     }
 
-    /// All kinds.
+    /// All kinds, the first one first.
     pub(super) fn all(&self) -> impl Iterator<Item = &Silicon> {
         std::iter::once(&self.first).chain(&self.others)
     }
 
-    /// All kinds, to change them.
+    /// All kinds, mutable, the first one first.
     pub(super) fn all_mut(&mut self) -> impl Iterator<Item = &mut Silicon> {
         std::iter::once(&mut self.first).chain(&mut self.others)
     }

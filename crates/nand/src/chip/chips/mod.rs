@@ -1,13 +1,12 @@
 //! Chips of a drive: the state of every block, and the time and results of each command.
 //!
-//! The state here is that of the device, separate from the tables of the FTL, so that each command
-//! of the FTL is checked independently: pages are programmed in order, once between erases, and
-//! only what has been programmed can be read.
+//! This state belongs to the device and is separate from the tables of the FTL. So each command of
+//! an FTL is checked independently: pages are programmed in order, once between erases, and only
+//! pages that were programmed can be read.
 //!
-//! The device has an age, in whole minutes: simulated time ([`Chips::advance_to`]) and leaps
-//! ([`Chips::age`]). A block is born with the first program after its erase, and its data are as
-//! old as what has passed since. Pages that held data before the run are older by the age that the
-//! drive began with.
+//! The device has an age in whole minutes: simulated time ([`Chips::advance_to`]) and hours added
+//! at once ([`Chips::age`]). The data of a block age from its first program after an erase. Pages
+//! that held data before the run are older by the retention that the drive began with.
 
 mod age;
 mod build;
@@ -40,15 +39,15 @@ use kinds::{Kinds, Retention};
 use oob::OobStore;
 use state::BlockState;
 
-/// A minute of simulated time.
+/// Nanoseconds in a minute of simulated time.
 pub(super) const MINUTE: u64 = 60_000_000_000;
 
-/// The age of a device: simulated time and leaps, in minutes.
+/// Age of a device in minutes: simulated time, and hours added at once.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 pub(super) struct DeviceAge {
     pub(super) leaped: u32,
     simulated: u32,
-    /// When the next minute of simulated time is full.
+    /// Simulated time at which the next minute is complete.
     next: Time,
 }
 
@@ -68,51 +67,51 @@ impl DeviceAge {
 /// All chips of a drive.
 #[derive(Clone)]
 pub struct Chips {
-    /// Layout.
+    /// Layout of all dies, planes, blocks and pages.
     pub geometry: Geometry,
     kinds: Kinds,
     pub(super) blocks: Vec<BlockState>,
     pub(super) age: DeviceAge,
-    /// Pages of blocks that a power cut has left unreadable.
+    /// Pages that a power cut has left unreadable, as (block, page).
     torn: BTreeSet<(u32, u32)>,
-    /// Where it was asked for.
+    /// Out-of-band areas, if the drive keeps them.
     oob: Option<OobStore>,
-    /// Where pages are copied inside the chip without a check.
+    /// Errors of copied pages, if the drive copies inside the chip without a check.
     copies: Option<Box<Copies>>,
     /// Pages behind the data of a block that its summary takes.
     summary_pages: u32,
-    /// Tells the rows of this drive from those of others.
+    /// Key of this drive, from which the spread of its rows of cells is drawn.
     pub(super) row_key: u64,
-    /// By die: how often its chip was replaced; empty where none was.
+    /// Replacements of the chip of each die; empty where there were none.
     replaced: Vec<u32>,
-    /// Where blocks may hold a write-once code.
+    /// Write-once code that blocks may hold.
     codes: Option<Box<Codes>>,
 }
 
 impl Chips {
-    /// What the chip of a die has in common with others of its kind.
+    /// The kind of a die: properties that its chip shares with others.
     #[inline]
     pub fn of_die(&self, die: Die) -> &Silicon {
         self.kinds.of_die(die)
     }
 
-    /// The number of the kind of a die: 0 in a drive with one.
+    /// Number of the kind of a die; 0 in a drive with one kind.
     #[inline]
     pub fn kind(&self, die: Die) -> usize {
         self.kinds.number(die)
     }
 
-    /// Kinds of chips, the first one first.
+    /// All kinds of chips, the first one first.
     pub fn kinds(&self) -> impl Iterator<Item = &Silicon> {
         self.kinds.all()
     }
 
-    /// The chip, of a drive with one kind; else that of the first dies.
+    /// The first kind of chips, the only one of most drives.
     pub fn first(&self) -> &Silicon {
         self.kinds.of_number(0)
     }
 
-    /// Whether there are several kinds.
+    /// Whether the drive has several kinds of chips.
     pub fn is_mixed(&self) -> bool {
         self.kinds.all().count() > 1
     }
@@ -123,7 +122,7 @@ impl Chips {
         self.blocks[block.0 as usize].pe_cycles
     }
 
-    /// Pages read of a block since its erase.
+    /// Page reads of a block since its erase.
     #[inline]
     pub fn reads(&self, block: Block) -> u32 {
         self.blocks[block.0 as usize].reads
@@ -141,21 +140,21 @@ impl Chips {
         self.kinds.all().any(|kind| kind.faults.programs_fail())
     }
 
-    /// Whether the program of a page, or of pages from it on, has failed by chance. To be asked
-    /// before the block is erased.
+    /// Whether the program of a page, or of pages from it on, has failed by chance. Valid until the
+    /// block is erased.
     #[inline]
     pub fn program_failed(&self, block: Block, page: u32) -> bool {
         self.kinds.of(block).faults.program_fails(self.identity(block), self.pe_cycles(block), page)
     }
 
-    /// Whether a block has reported a failure in the cycles before the run: an erase or a program.
+    /// Whether an erase or a program of a block failed in the cycles before the run.
     pub fn failed_before(&self, block: Block) -> bool {
         let Silicon { rules, faults, .. } = self.kinds.of(block);
         let programs = rules.programs(BlockMode::Native);
         faults.has_failed_before(self.identity(block), self.pe_cycles(block), programs)
     }
 
-    /// Whether a block reports failures by now: its last erase has failed.
+    /// Whether a block is worn out: its last erase failed.
     #[inline]
     pub fn has_failed(&self, block: Block) -> bool {
         self.kinds.of(block).faults.has_worn_out(self.identity(block), self.pe_cycles(block))
@@ -167,12 +166,12 @@ impl Chips {
         prefetch(&self.blocks, block.0 as usize);
     }
 
-    /// Says that a block was filled up to `pages` before the run began.
+    /// Marks a block as filled up to `pages` before the run began.
     pub fn load(&mut self, block: Block, pages: u32) {
         self.load_in(BlockMode::Native, block, pages);
     }
 
-    /// The same of a block in this mode.
+    /// Marks a block in this mode as filled up to `pages` before the run began.
     pub fn load_in(&mut self, mode: BlockMode, block: Block, pages: u32) {
         self.kinds.of_mut(block).meet(mode);
         let is_full = pages == self.geometry.pages_per_block;
@@ -183,38 +182,38 @@ impl Chips {
         state.set_born(self.age.minutes());
     }
 
-    /// Adds cycles to a block. What it holds stays.
+    /// Adds P/E cycles to a block. Its data stay.
     pub fn wear(&mut self, block: Block, cycles: u32) {
         let state = &mut self.blocks[block.0 as usize];
         state.pe_cycles = state.pe_cycles.saturating_add(cycles);
     }
 
-    /// Cycles with which a block reports failures.
+    /// P/E cycles after which a block reports failures.
     pub fn lasts(&self, block: Block) -> u32 {
         self.kinds.of(block).faults.lasts(self.identity(block))
     }
 
-    /// Cycles of this block until one of its programs fails by chance, at a point of their
-    /// distribution from 0 to 1.
+    /// P/E cycles of a block until one of its programs fails by chance, at the quantile `drawn` (0
+    /// to 1) of their distribution.
     pub fn cycles_until_failure(&self, block: Block, drawn: f64) -> f64 {
         let Silicon { rules, faults, .. } = self.kinds.of(block);
         let programs = rules.programs(BlockMode::Native);
         faults.programs_until_failure(drawn) / f64::from(programs)
     }
 
-    /// How many bits the cells of a block hold.
+    /// Mode of a block: the bits that its cells hold.
     #[inline]
     pub fn mode(&self, block: Block) -> BlockMode {
         self.blocks[block.0 as usize].fill().mode
     }
 
-    /// Pages of this block in this mode.
+    /// Number of pages of this block in this mode.
     #[inline]
     pub fn pages(&self, mode: BlockMode, block: Block) -> u32 {
         self.kinds.of(block).rules.pages(mode)
     }
 
-    /// Pages that the program from `page` on writes in a plane of a die.
+    /// Number of pages that the program from `page` on writes in a plane of a die.
     #[inline]
     pub fn programmed_by(&self, mode: BlockMode, die: Die, page: u32) -> u32 {
         if mode.is_coded() {
@@ -224,33 +223,33 @@ impl Chips {
         }
     }
 
-    /// Pages that one program writes in a plane of a die, in blocks without codes.
+    /// Number of pages that one program writes in a plane of a die, in blocks without codes.
     #[inline]
     pub fn pages_per_program_in(&self, mode: BlockMode, die: Die) -> u32 {
         self.kinds.of_die(die).rules.pages_per_program(mode)
     }
 
-    /// Pages of data of a block that have been programmed since its erase, including torn ones, as
-    /// found by a scan.
+    /// Pages of data of a block programmed since its erase, torn ones included: as a scan finds
+    /// them.
     #[inline]
     pub fn programmed_pages(&self, block: Block) -> u32 {
         self.blocks[block.0 as usize].fill().next_page.min(self.geometry.pages_per_block)
     }
 
-    /// Pages of a block that its summary takes.
+    /// Pages that a summary takes in each block; 0 without summaries.
     pub fn summary_pages(&self) -> u32 {
         self.summary_pages
     }
 
-    /// Whether the program from `page` on is the last one of a block, and its summary follows it.
-    /// Drives with several kinds of chips have no summaries.
+    /// Whether the program from `page` on is the last one of a block and is followed by its
+    /// summary. Drives with several kinds of chips have no summaries.
     #[inline]
     pub fn is_summarised(&self, page: u32) -> bool {
         self.summary_pages > 0
             && page + self.first().pages_per_program == self.geometry.pages_per_block
     }
 
-    /// Senses a page that is not programmed, which shows that at once: how long it takes.
+    /// Time of sensing a page that is not programmed, which the result shows.
     #[cold]
     pub fn sense_erased(&self, block: Block, page: u32) -> Time {
         let state = &self.blocks[block.0 as usize];
@@ -260,8 +259,8 @@ impl Chips {
         kind.timing.read_in(mode, page_type, state.pe_cycles)
     }
 
-    /// Senses a page with its references moved by `shift_v`: how long it takes and the bit error
-    /// rate of what comes back. Coded pages are decoded on their way.
+    /// Senses a page with its references moved by `shift_v`. Returns the time and the bit error
+    /// rate of the result. Coded pages are decoded on their way.
     #[inline]
     pub fn read(&mut self, block: Block, page: u32, shift_v: f32) -> Result<(Time, f64)> {
         if self.codes.is_some() {
@@ -270,7 +269,7 @@ impl Chips {
         self.sense(block, page, shift_v)
     }
 
-    /// The same of the cells themselves.
+    /// Senses the cells of a page without decoding. Returns the time and the bit error rate.
     #[inline(always)]
     fn sense(&mut self, block: Block, page: u32, shift_v: f32) -> Result<(Time, f64)> {
         let state = &mut self.blocks[block.0 as usize];
@@ -306,7 +305,7 @@ impl Chips {
         }
     }
 
-    /// What the cells of a page have been through, its last read included.
+    /// Wear, age and reads of a page, its last read included.
     pub fn state(&self, block: Block, page: u32) -> PageState {
         let state = &self.blocks[block.0 as usize];
         let kind = self.kinds.of(block);
@@ -314,20 +313,20 @@ impl Chips {
         page_state(page, page_type, state, kind.retention, self.age)
     }
 
-    /// Whether there are errors, and they are the same wherever a page is read: the law of errors
-    /// knows no references.
+    /// Whether moved references never change the errors of a page: the model of errors has no
+    /// references. False without errors.
     pub fn ignores_references(&self) -> bool {
         self.kinds.all().any(|kind| kind.errs && !kind.arrays[0].has_references())
     }
 
-    /// Programs `pages_per_program` pages from `page` on: how long it takes.
+    /// Programs `pages_per_program` pages of a native block from `page` on. Returns the time.
     #[inline]
     pub fn program(&mut self, block: Block, page: u32) -> Result<Time> {
         self.program_in(BlockMode::Native, block, page)
     }
 
-    /// Programs the pages of one command from `page` on of a block in this mode, which is erased or
-    /// in this mode: how long it takes.
+    /// Programs the pages of one command from `page` on. The block is erased or in the mode `mode`.
+    /// Returns the time.
     #[inline]
     pub fn program_in(&mut self, mode: BlockMode, block: Block, page: u32) -> Result<Time> {
         if mode.is_coded() {
@@ -355,7 +354,7 @@ impl Chips {
         Ok(time)
     }
 
-    /// Programs the summary of a block, behind its last page of data.
+    /// Programs the summary of a block, behind its last page of data. Returns the time.
     #[cold]
     fn program_summary(&mut self, block: Block) -> Time {
         let state = &mut self.blocks[block.0 as usize];
@@ -370,7 +369,7 @@ impl Chips {
         times.fold(Time::ZERO, |sum, time| sum + time)
     }
 
-    /// Erases a block: how long it takes.
+    /// Erases a block and returns the time.
     #[inline]
     pub fn erase(&mut self, block: Block) -> Time {
         let state = &mut self.blocks[block.0 as usize];
@@ -423,7 +422,7 @@ impl State for Chips {
     }
 }
 
-/// The state of a page of a block.
+/// State of a page of a block, as the model of errors takes it.
 #[inline]
 fn page_state(
     page: u32,
@@ -446,13 +445,13 @@ fn page_state(
     }
 }
 
-/// The drive's firmware broke a rule of the chip: a defect of an FTL, reported and not hidden.
+/// Error for an illegal command: a defect of the FTL, which broke a rule of the chip.
 #[cold]
 fn illegal(why: Illegal, block: Block, page: u32) -> Error {
     why.at(format!("chip block {} page {page}", block.0), |next| next)
 }
 
-/// The same of a read.
+/// Error for the read of a page that is not programmed.
 #[cold]
 fn not_programmed(block: Block, page: u32) -> Error {
     Error::new(

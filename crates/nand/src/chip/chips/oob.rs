@@ -1,9 +1,9 @@
 //! Out-of-band areas: metadata that each page stores beside its data, for scans of the flash.
 //!
-//! For each unit its owner and the sequence number of its data; for each program a stamp; for each
-//! block the tag that its FTL gave it. They are written when a program completes, and go with the
-//! erase. The store is large (12 bytes a unit, 8 a program), so a drive has one only where it asks
-//! for it.
+//! Each unit has its owner and the sequence number of its data, each program a stamp, and each
+//! block the tag that its FTL gave it. The areas are written when a program completes, and the
+//! erase clears them. The store is large (12 bytes a unit, 8 a program), so only a drive that asks
+//! for it has one.
 
 use super::Chips;
 use super::kinds::Kinds;
@@ -14,43 +14,44 @@ use base::Result;
 use base::archive::{Archive, State};
 use base::memory::table;
 
-/// A unit as a program writes it.
+/// Owner and sequence number that a program stores with a unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Owned {
-    /// Owner: its logical address, or [`Owned::PADDING`].
+    /// Logical address of the data, or the owner of [`Owned::PADDING`].
     pub owner: u32,
-    /// When its data were written, counted over the drive. A copy has the number of its data.
+    /// Sequence number of the host's write, counted over the drive. A copy keeps that of its data.
     pub sequence: u64,
-    /// Its data could not be read when they were moved or completed: a mark stands in their place.
+    /// Whether the data are lost: they could not be read when they were moved or completed, and a
+    /// mark stands in their place.
     pub is_lost: bool,
 }
 
 impl Owned {
-    /// A unit that holds nothing.
+    /// Unit without data, as padding of a program.
     pub const PADDING: Self = Self { owner: u32::MAX, sequence: 0, is_lost: false };
 }
 
-/// The out-of-band data of a unit.
+/// Out-of-band data of a unit that can be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Oob {
-    /// The unit.
+    /// Owner and sequence number of the unit.
     pub unit: Owned,
-    /// When its program completed, counted over the drive.
+    /// Number of the program in order of completion, counted over the drive.
     pub stamp: u64,
 }
 
-/// No program has completed there.
+/// Stamp of a program that has not completed.
 const NOT_WRITTEN: u64 = u64::MAX;
-/// Marks a lost unit, in its sequence number.
+/// Bit of a sequence number that marks a lost unit.
 const LOST: u64 = 1 << 63;
 
-/// The areas of all pages of a drive.
+/// Out-of-band areas of all pages of a drive.
 #[derive(Debug, Clone)]
 pub struct OobStore {
     owners: Vec<u32>,
     sequences: Vec<u64>,
     stamps: Vec<u64>,
-    /// By block.
+    /// Tag of each block; 0 without one.
     tags: Vec<u64>,
     programs_per_block: u32,
     units_per_page: u32,
@@ -68,7 +69,7 @@ impl State for OobStore {
 }
 
 impl OobStore {
-    /// Of erased flash.
+    /// Creates the areas of erased flash.
     fn new(geometry: &Geometry, kinds: &Kinds) -> Self {
         let programs_per_block = Self::programs(kinds);
         let programs = geometry.blocks() as usize * programs_per_block as usize;
@@ -82,13 +83,13 @@ impl OobStore {
         }
     }
 
-    /// Bytes that it takes.
+    /// Memory of the areas, in bytes.
     fn bytes(geometry: &Geometry, kinds: &Kinds) -> u64 {
         let programs = u64::from(geometry.blocks()) * u64::from(Self::programs(kinds));
         12 * u64::from(geometry.units()) + 8 * (programs + u64::from(geometry.blocks()))
     }
 
-    /// Programs of a block, of the kind and in the mode that has most.
+    /// Programs of a block, in the kind and mode with the most.
     fn programs(kinds: &Kinds) -> u32 {
         let of = |rules: &PageRules| {
             rules.programs(BlockMode::Native).max(rules.programs(BlockMode::SingleLevel))
@@ -100,8 +101,8 @@ impl OobStore {
         block.0 as usize * self.programs_per_block as usize + program as usize
     }
 
-    /// Program number `program` of a block has completed: its `pages` pages hold `units` from
-    /// `first` on, and padding behind them.
+    /// Writes the areas of a completed program, number `program` of its block. Its `pages` pages
+    /// hold `units` from `first` on, and padding behind them.
     pub fn write(
         &mut self,
         (block, program): (Block, u32),
@@ -119,24 +120,24 @@ impl OobStore {
         }
     }
 
-    /// The tag of a block.
+    /// Tag of a block; 0 without one.
     pub fn tag(&self, block: Block) -> u64 {
         self.tags[block.0 as usize]
     }
 
-    /// Tags a block.
+    /// Sets the tag of a block.
     pub fn set_tag(&mut self, block: Block, tag: u64) {
         self.tags[block.0 as usize] = tag;
     }
 
-    /// When program number `program` of a block completed, if it did and can be read.
+    /// Stamp of program number `program` of a block, if it completed and can be read.
     pub fn stamp(&self, block: Block, program: u32) -> Option<u64> {
         let stamp = self.stamps[self.at(block, program)];
         (stamp != NOT_WRITTEN).then_some(stamp)
     }
 
-    /// The out-of-band data of a unit that program number `program` of its block writes; `None`
-    /// where none has completed.
+    /// Out-of-band data of a unit that program number `program` of its block writes; `None` unless
+    /// the program has completed.
     pub fn read(&self, ppn: Ppn, block: Block, program: u32) -> Option<Oob> {
         let stamp = self.stamp(block, program)?;
         let (owner, sequence) = (self.owners[ppn.0 as usize], self.sequences[ppn.0 as usize]);
@@ -144,13 +145,13 @@ impl OobStore {
         Some(Oob { unit, stamp })
     }
 
-    /// Program number `program` of a block has left nothing that can be read.
+    /// Clears the stamp of program number `program` of a block, whose pages cannot be read.
     pub fn lose(&mut self, block: Block, program: u32) {
         let at = self.at(block, program);
         self.stamps[at] = NOT_WRITTEN;
     }
 
-    /// The block is erased.
+    /// Clears the areas of a block that is erased.
     pub fn erase(&mut self, block: Block) {
         let first = self.at(block, 0);
         self.stamps[first..][..self.programs_per_block as usize].fill(NOT_WRITTEN);
@@ -159,19 +160,19 @@ impl OobStore {
 }
 
 impl Chips {
-    /// Keeps out-of-band areas from now on: [`Chips::oob_bytes`] of memory.
+    /// Keeps out-of-band areas from now on, in [`Chips::oob_bytes`] of memory.
     pub fn keep_oob(&mut self) {
         self.oob.get_or_insert_with(|| OobStore::new(&self.geometry, &self.kinds));
     }
 
-    /// Bytes that out-of-band areas take.
+    /// Memory that out-of-band areas take, in bytes.
     pub fn oob_bytes(&self) -> u64 {
         OobStore::bytes(&self.geometry, &self.kinds)
     }
 
-    /// Writes the out-of-band areas of the program from `page` on, which has completed: its units
-    /// in the order of their places, those that are left padding. A tag of 0 leaves that of the
-    /// block. Nothing where no areas are kept.
+    /// Writes the out-of-band areas of the completed program from `page` on. `units` are in the
+    /// order of their slots, and units beyond them are padding. A `tag` of 0 keeps the tag of the
+    /// block. Without areas nothing happens.
     #[inline]
     pub fn write_oob(&mut self, block: Block, page: u32, units: &[Owned], stamp: u64, tag: u64) {
         let Some(oob) = &mut self.oob else { return };
@@ -184,8 +185,8 @@ impl Chips {
         }
     }
 
-    /// What stands beside a unit: nothing where its page has not been programmed to the end, was
-    /// torn, or no areas are kept.
+    /// Out-of-band data of a unit; `None` if no program of its page has completed, if the page is
+    /// torn, or without areas.
     #[inline]
     pub fn oob(&self, ppn: Ppn) -> Option<Oob> {
         let (block, page) = self.geometry.page_of(ppn);
@@ -196,7 +197,7 @@ impl Chips {
         self.oob.as_ref()?.read(ppn, block, self.kinds.of(block).rules.program_of(mode, page))
     }
 
-    /// When the program of a page completed, if it did and the page can be read.
+    /// Stamp of the program of a page, if it completed and the page can be read.
     pub fn stamp(&self, block: Block, page: u32) -> Option<u64> {
         let BlockFill { mode, next_page } = self.blocks[block.0 as usize].fill();
         if page >= next_page {
@@ -205,7 +206,7 @@ impl Chips {
         self.oob.as_ref()?.stamp(block, self.kinds.of(block).rules.program_of(mode, page))
     }
 
-    /// The tag of a block, if its areas can be read.
+    /// Tag of a block; 0 without one or without areas.
     pub fn tag(&self, block: Block) -> u64 {
         self.oob.as_ref().map_or(0, |oob| oob.tag(block))
     }

@@ -1,4 +1,4 @@
-//! Power cuts: programs and erases that they tear, and the pages that cannot be read afterwards.
+//! Power cuts: torn programs and erases, and the pages that become unreadable.
 
 use super::{Chips, Silicon};
 use crate::chip::geometry::Block;
@@ -6,8 +6,8 @@ use crate::chip::mode::BlockMode;
 use crate::chip::rules::BlockFill;
 
 impl Chips {
-    /// Pages that a program from `page` on could spoil, if the power fails: earlier ones of its
-    /// cells, and of those of a summary that follows.
+    /// Earlier pages that a power cut during the program from `page` on could spoil: those on its
+    /// cells, and on the cells of a summary that follows.
     pub fn pages_under(&self, mode: BlockMode, page: u32) -> Vec<u32> {
         // In single-level mode no row of cells has two pages.
         let Silicon { rules, faults, pages_per_program, .. } = self.first();
@@ -24,9 +24,9 @@ impl Chips {
         (0..page).filter(|&earlier| rows.contains(&row(earlier))).collect()
     }
 
-    /// The power fails while the last program of a block is under way: its pages cannot be read,
-    /// nor, by chance (`chip.fault.paired_page_loss`), those that its cells held before. The block
-    /// takes further programs.
+    /// Tears the last program of a block by a power cut. Its pages become unreadable and, by chance
+    /// (`chip.fault.paired_page_loss`), so do earlier pages on their cells. The block takes further
+    /// programs.
     pub fn tear_program(&mut self, block: Block) {
         let state = &mut self.blocks[block.0 as usize];
         let (BlockFill { next_page, mode }, pe_cycles) = (state.fill(), state.pe_cycles);
@@ -50,8 +50,8 @@ impl Chips {
         }
     }
 
-    /// The power fails while a block is erased: nothing in it can be read, and it takes no program
-    /// before the next erase.
+    /// Tears the erase of a block by a power cut. All its pages become unreadable, and it takes no
+    /// program before the next erase.
     pub fn tear_erase(&mut self, block: Block) {
         let state = &mut self.blocks[block.0 as usize];
         let mode = state.fill().mode;

@@ -1,5 +1,5 @@
-//! Dies whose chip was replaced: a new chip has blocks of its own, whose faults and pages are
-//! drawn anew.
+//! Dies whose chip was replaced: a new chip has other blocks, whose faults and spread are drawn
+//! anew.
 
 use super::{BlockState, Chips};
 use crate::chip::geometry::{Block, Die};
@@ -8,8 +8,8 @@ use base::rng::mix;
 use base::{Error, Result};
 
 impl Chips {
-    /// The number that tells a block from all others, those of replaced chips included: what is
-    /// drawn for a block is drawn by it.
+    /// Number from which the faults and the spread of a block are drawn. It differs between a block
+    /// and its replacements.
     #[inline]
     pub fn identity(&self, block: Block) -> u32 {
         if self.replaced.is_empty() { block.0 } else { self.identity_among(block) }
@@ -23,13 +23,12 @@ impl Chips {
         }
     }
 
-    /// How often the chip of a die was replaced.
+    /// Replacements of the chip of a die.
     pub fn replacements(&self, die: Die) -> u32 {
         self.replaced.get(die.0 as usize).copied().unwrap_or(0)
     }
 
-    /// Replaces the chip of a die by one whose blocks have gone through `pe_cycles` cycles, and are
-    /// erased.
+    /// Replaces the chip of a die by one with erased blocks of `pe_cycles` cycles.
     pub fn replace(&mut self, die: Die, pe_cycles: u32) {
         self.replaced.resize(self.geometry.dies as usize, 0);
         self.replaced[die.0 as usize] += 1;
@@ -44,7 +43,7 @@ impl Chips {
         self.torn.retain(|(torn, _)| !blocks.contains(torn));
     }
 
-    /// Saves or loads how often chips were replaced.
+    /// Saves or loads the replacements of chips.
     pub(super) fn exchange_replaced(&mut self, archive: &mut Archive<'_>) -> Result<()> {
         archive.value(&mut self.replaced)?;
         if !self.replaced.is_empty() && self.replaced.len() != self.geometry.dies as usize {

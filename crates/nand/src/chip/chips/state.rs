@@ -1,16 +1,16 @@
-//! State of a block of a drive, in sixteen bytes: a random read touches one line of the cache.
+//! State of a block of a drive, in sixteen bytes: a random read touches one cache line.
 
 use crate::chip::mode::BlockMode;
 use crate::chip::rules::BlockFill;
 use bytemuck::{Pod, Zeroable};
 
-/// What the silicon knows of a block.
+/// Wear, reads, fill and age of a block.
 #[derive(Debug, Clone, Copy, Default, Pod, Zeroable)]
 #[repr(C)]
 pub struct BlockState {
-    /// Program/erase cycles.
+    /// Program/erase cycles of the block.
     pub pe_cycles: u32,
-    /// Pages read since the erase.
+    /// Page reads since the erase.
     pub reads: u32,
     /// From the lowest bit: pages programmed since the erase (17 bits), pages that hold data from
     /// before the run (17), age of the device at the first program since the erase in minutes (27),
@@ -26,13 +26,13 @@ const MODE: u32 = 61;
 const TORN: u64 = 1 << 63;
 
 impl BlockState {
-    /// Erased, after a number of cycles.
+    /// Creates the state of an erased block after `pe_cycles` cycles.
     #[inline]
     pub fn erased(pe_cycles: u32) -> Self {
         Self { pe_cycles, ..Self::default() }
     }
 
-    /// What the rules know of it.
+    /// Mode of the block, and how far it is programmed.
     #[inline]
     pub fn fill(&self) -> BlockFill {
         let mode = match self.packed >> MODE & 3 {
@@ -44,20 +44,20 @@ impl BlockState {
         BlockFill { next_page: (self.packed & PAGES) as u32, mode }
     }
 
-    /// Takes what the rules have made of it.
+    /// Sets the mode of the block, and how far it is programmed.
     #[inline]
     pub fn set_fill(&mut self, fill: BlockFill) {
         let rest = self.packed & !(PAGES | 3 << MODE);
         self.packed = rest | u64::from(fill.next_page) & PAGES | (fill.mode as u64) << MODE;
     }
 
-    /// Pages below this hold data from before the run.
+    /// Number of pages that hold data from before the run: the first ones.
     #[inline]
     pub fn aged_pages(&self) -> u32 {
         (self.packed >> AGED & PAGES) as u32
     }
 
-    /// Says so.
+    /// Sets the number of pages that hold data from before the run.
     #[inline]
     pub fn set_aged_pages(&mut self, pages: u32) {
         self.packed = self.packed & !(PAGES << AGED) | (u64::from(pages) & PAGES) << AGED;
@@ -69,7 +69,7 @@ impl BlockState {
         (self.packed >> BORN & MINUTES) as u32
     }
 
-    /// Says so; it ends after 255 years.
+    /// Sets the age of the device at the first program; it is limited to 255 years.
     #[inline]
     pub fn set_born(&mut self, minutes: u32) {
         self.packed = self.packed & !(MINUTES << BORN) | u64::from(minutes).min(MINUTES) << BORN;
@@ -81,7 +81,7 @@ impl BlockState {
         self.packed & TORN != 0
     }
 
-    /// Says that it has.
+    /// Marks the block as one with pages that a power cut has left unreadable.
     pub fn tear(&mut self) {
         self.packed |= TORN;
     }

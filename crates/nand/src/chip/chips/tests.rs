@@ -1,4 +1,4 @@
-//! Tests of the chips of a drive: what the device keeps of blocks and pages.
+//! Tests of the chips of a drive: states of blocks and pages in the device.
 
 use super::*;
 use crate::block::wordline::PageOrder;
@@ -6,7 +6,7 @@ use crate::chip::ChipConfig;
 use base::error::assert_carries;
 use base::params;
 
-/// A small chip with a law that retention counts in.
+/// Small chip whose model of errors includes retention.
 fn config(bits: u32, order: PageOrder, array: &str) -> ChipConfig {
     let text = format!(
         "cell_bits = {bits}\nrated_pe_cycles = 1000\npage_order = 'one_shot'\n\
@@ -30,8 +30,8 @@ fn chips(bits: u32, order: PageOrder, array: &str) -> Chips {
 const LAW: &str = "name = 'power_law'";
 const IDEAL: &str = "name = 'ideal'";
 
-/// Without leaps, and within a minute, data are as old as the drive says or fresh; then a block's
-/// data are as old as what has passed since its first program.
+/// Without added hours, and within a minute, data are as old as the drive says or fresh. Otherwise
+/// the data of a block age from its first program.
 #[test]
 fn data_are_as_old_as_their_block() {
     let mut chips = chips(3, PageOrder::OneShot, LAW);
@@ -59,7 +59,7 @@ fn data_are_as_old_as_their_block() {
     assert!(rber(&mut chips, 1) > rber(&mut chips, 0));
 }
 
-/// The age of a block's data in real hours, however fast they age, and when a device is how old.
+/// Ages of data in real hours at any temperature, and the time at which a device has an age.
 #[test]
 fn ages_are_told_in_minutes() {
     let mut chips = chips(3, PageOrder::OneShot, LAW);
@@ -100,7 +100,7 @@ fn data_age_by_the_temperature_of_the_drive() {
     assert_eq!(chips.state(Block(1), 0).retention.0, 506.0);
 }
 
-/// What knows no activation energy says so; points that were measured are not passed.
+/// Models without activation energy refuse a temperature, and so do ages beyond measured points.
 #[test]
 fn temperatures_that_a_law_does_not_know() {
     let keep = |array: &str, celsius: f64| {
@@ -156,7 +156,7 @@ fn single_level_blocks() {
     assert_eq!(chips.read(Block(1), 2, 0.0).unwrap().0, Time::from_us(50.0));
 }
 
-/// Where the cell is known a block with one bit a cell errs far less.
+/// Where the cell is known, a block with one bit a cell has far fewer errors.
 #[test]
 fn single_level_blocks_err_by_their_own_law() {
     let mut config = config(2, PageOrder::AllBitline, "name = 'cells'");
@@ -176,12 +176,12 @@ fn single_level_blocks_err_by_their_own_law() {
     assert!(single > 0.0 && single < 0.5 * native, "{single} {native}");
 }
 
-/// A unit of some owner, of data with the number of that owner.
+/// Unit whose owner is also its sequence number; 103 is lost.
 fn owned(owner: u32) -> Owned {
     Owned { owner, sequence: owner.into(), is_lost: owner == 103 }
 }
 
-/// Areas are written with a completed program, padded, and go with the erase.
+/// Areas are written with a completed program, are padded, and go with the erase.
 #[test]
 fn out_of_band_areas_come_and_go_with_the_data() {
     let mut chips = chips(3, PageOrder::OneShot, IDEAL);
@@ -216,7 +216,7 @@ fn out_of_band_areas_come_and_go_with_the_data() {
     assert_eq!(copy.oob(ppn(&chips, 3, 2)), chips.oob(ppn(&chips, 3, 2)));
 }
 
-/// A block that is full of data has its summary behind them, written with the last of them.
+/// A block that is full of data has its summary behind them, written with the last page.
 #[test]
 fn summaries_come_with_the_last_page() {
     let mut chips = chips(2, PageOrder::AllBitline, IDEAL);
@@ -233,7 +233,7 @@ fn summaries_come_with_the_last_page() {
     assert!(chips.keep_summaries(1 << 20, 4096).is_err());
 }
 
-/// What was being programmed when the power failed cannot be read, nor what its cells held.
+/// Pages of a torn program cannot be read, nor earlier pages on their cells.
 #[test]
 fn torn_pages_are_lost_until_the_erase() {
     let mut chips = chips(2, PageOrder::AllBitline, IDEAL);
@@ -268,8 +268,8 @@ fn torn_pages_are_lost_until_the_erase() {
     assert!(!chips.is_torn(Block(1), 0));
 }
 
-/// After `n` copies at a rate `q` each a page has `(1 - (1 - 2q)^(n + 1)) / 2`: that of as many
-/// readings in a row. A program by the controller begins anew, and other pages have none.
+/// After `n` copies at a rate `q` each a page has the rate `(1 - (1 - 2q)^(n + 1)) / 2` of `n + 1`
+/// readings in a row. A program by the controller starts over, and other pages have no such errors.
 #[test]
 fn copies_add_their_errors() {
     let law = "name = 'power_law'\nepsilon = 3e-3\nalpha = 0\nbeta = 0\ngamma = 0";

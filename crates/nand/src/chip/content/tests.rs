@@ -1,4 +1,4 @@
-//! Tests of content: times, wear and refusals.
+//! Tests of stored content: times, wear and refusals.
 
 use super::*;
 use crate::chip::Chips;
@@ -7,7 +7,7 @@ use base::error::assert_carries;
 use base::params;
 use base::units::Hours;
 
-/// An MLC chip of 4,096 cells a page whose times are those of its cell.
+/// MLC chip with 4,096 cells a page whose times follow from its cell.
 fn config(content: &str) -> ChipConfig {
     let text = format!(
         "cell_bits = 2\nrated_pe_cycles = 1000\npage_order = 'even_odd'\n{content}\n\
@@ -34,7 +34,7 @@ fn kinds(kinds: &[(f64, [f64; 4])]) -> String {
     format!("content = [{}]", each.collect::<Vec<_>>().join(", "))
 }
 
-/// Program of both page types and erase, in microseconds, after `pe_cycles`.
+/// Times of the programs of both page types and of the erase, in microseconds, after `pe_cycles`.
 fn times(content: &str, pe_cycles: u32) -> [f64; 3] {
     let config = config(content);
     let timing = config.timing(config.cell().unwrap().as_deref()).unwrap();
@@ -82,7 +82,7 @@ fn kinds_are_weighed_by_their_shares() {
     assert!((lower - 460.0).abs() < 1e-6 && (upper - 590.0).abs() < 1e-6, "{lower} {upper}");
 }
 
-/// `by_level` has a mean of 1.05: what rests in the second level wears by 0.9 / 1.05.
+/// `by_level` has a mean of 1.05, so cells in the second level wear by 0.9 / 1.05.
 #[test]
 fn a_cycle_wears_by_the_levels_held() {
     let second = kinds(&[(1.0, [0.0, 1.0, 0.0, 0.0])]);

@@ -1,4 +1,4 @@
-//! Tests of soft reads: where regions lie, and that each level tells more.
+//! Tests of soft reads: places of regions, and the information of each level.
 
 use super::*;
 use crate::block::wordline::PageOrder;
@@ -10,8 +10,8 @@ fn preset(name: &str, bits: u32, order: PageOrder) -> Cell {
     Cell::new(&config, bits, order).unwrap()
 }
 
-/// Two levels apart: a hard read tells sides, a level whether a cell is near a reference. One
-/// reference of an MLC page falls from one to zero, the next rises again.
+/// Two levels apart, a hard read shows the side of a reference, and a soft level whether a cell is
+/// near it. One reference of an MLC page falls from one to zero, the next rises again.
 #[test]
 fn regions_are_the_hard_bit_and_the_innermost_pair_that_differs() {
     let cell = preset("wang2014_mlc", 2, PageOrder::EvenOdd);
@@ -24,8 +24,8 @@ fn regions_are_the_hard_bit_and_the_innermost_pair_that_differs() {
     assert_eq!(fold(1, &[-0.2, -0.1, 0.0, 0.1, 0.2]), [0, 1, 2, 3, 4, 5, 4, 3, 2, 1, 0],);
 }
 
-/// Offsets so wide that references of neighbours pass each other: what is told is still what the
-/// bits of the reads say.
+/// With offsets so wide that references of neighbours pass each other, regions still follow from
+/// the bits of the reads.
 #[test]
 fn references_may_pass_each_other() {
     let cell = preset("tlc_3d", 3, PageOrder::OneShot);
@@ -54,8 +54,8 @@ fn references_may_pass_each_other() {
     }
 }
 
-/// Every page of every order of bits: shares are shares, each level tells more and never more than
-/// regions of which one would know between which references they lie.
+/// For every page and every order of bits: shares add up to 1, each soft level gives more
+/// information, and never more than regions between known references.
 #[test]
 fn each_level_tells_more() {
     let stress = Stress { pe_cycles: 3000, hours: 1000.0, reads: 100, reprograms: 0 };
