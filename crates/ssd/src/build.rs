@@ -183,7 +183,7 @@ impl Ssd {
             Some(ftl) => ftl,
             None => build_ftl(config, context(config, &chips)?)?,
         };
-        if let Some(coded) = ftl.coded_pages() {
+        if let Some(coded) = &ftl.facts().coded_pages {
             chips.hold_codes(coded.clone(), data_rber(coded)?);
         }
         let mut choice = config.scheduler.clone();
@@ -202,7 +202,7 @@ impl Ssd {
             CellMedium::of(config, &chips, &*code.model)?;
         }
         let cells = CellMedium::of(config, &chips, &**ecc)?;
-        if cells.is_some() && ftl.coded_pages().is_some() {
+        if cells.is_some() && ftl.facts().coded_pages.is_some() {
             return Err(Error::unsupported(
                 "ecc.model",
                 "real cells under an FTL with coded pages",
@@ -315,7 +315,7 @@ pub fn context(config: &SsdConfig, chips: &Chips) -> Result<Context> {
 
 /// Whether and when internal work uses idle times.
 pub(crate) fn idle_of(gc: &GcConfig, ftl: &dyn Ftl) -> Result<Idle> {
-    let is_used = gc.background_free_blocks > 0 || ftl.works_when_idle();
+    let is_used = gc.background_free_blocks > 0 || ftl.facts().works_when_idle;
     let after_us = gc.background_after_us;
     if after_us > 0.0 && !is_used {
         let problem = format!("{after_us} us: this drive has no work in the background");
@@ -356,8 +356,8 @@ pub fn build_ftl(config: &SsdConfig, context: Context) -> Result<Box<dyn Ftl>> {
     } else {
         0
     };
-    if !config.buffer.coalesces && (!ftl.takes_holes() || ftl.row_units() < 2) {
-        let problem = match ftl.takes_holes() {
+    if !config.buffer.coalesces && (!ftl.facts().takes_holes || ftl.facts().row_units < 2) {
+        let problem = match ftl.facts().takes_holes {
             true => "false, and a program carries one unit".to_owned(),
             false => format!("false, and `{}` places no stale data", config.ftl.name),
         };
@@ -366,7 +366,7 @@ pub fn build_ftl(config: &SsdConfig, context: Context) -> Result<Box<dyn Ftl>> {
             ftl::FOR_HOLES
         )));
     }
-    if !ftl.knows_kinds() && !config.chips.is_empty() {
+    if !ftl.facts().knows_kinds && !config.chips.is_empty() {
         let problem = format!("`{}` knows one kind of chips", config.ftl.name);
         return Err(Error::new("ftl.name", problem)
             .expected(ftl::FOR_KINDS)
@@ -376,7 +376,7 @@ pub fn build_ftl(config: &SsdConfig, context: Context) -> Result<Box<dyn Ftl>> {
         let problem = format!("`{}`, of several kinds of chips", config.recovery.name);
         return Err(Error::new("recovery.name", problem).expected("none, or one kind of chips"));
     }
-    check_spare_area(ftl.spare_bytes(units_per_page).max(of_recovery), config)?;
+    check_spare_area(ftl.facts().spare_bytes.max(of_recovery), config)?;
     check_recovery(config, &*ftl)?;
     refresh::check(config, &*ftl)?;
     Ok(ftl)
@@ -401,9 +401,9 @@ impl FtlNeeds {
         let ftl = build_ftl(config, context(config, &chips)?)?;
         let geometry = &chips.geometry;
         Ok(Self {
-            capacity_bytes: u64::from(ftl.logical_units()) * u64::from(geometry.unit_bytes),
+            capacity_bytes: u64::from(ftl.facts().logical_units) * u64::from(geometry.unit_bytes),
             ram: ftl.ram(),
-            spare_bytes: ftl.spare_bytes(geometry.units_per_page),
+            spare_bytes: ftl.facts().spare_bytes,
         })
     }
 }

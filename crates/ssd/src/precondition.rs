@@ -110,7 +110,7 @@ impl Preconditioning {
 
     /// Units written so far, and the least that will be written.
     pub fn progress(&self, ftl: &dyn Ftl) -> (u64, u64) {
-        let units = u64::from(ftl.logical_units());
+        let units = u64::from(ftl.facts().logical_units);
         let least = match self.goal {
             Precondition::None => 0,
             Precondition::Fill => units,
@@ -158,7 +158,7 @@ impl Preconditioning {
 
     /// Does a part of the work: about a hundred thousand units.
     pub fn advance(&mut self, ftl: &mut dyn Ftl) -> Result<()> {
-        let units = u64::from(ftl.logical_units());
+        let units = u64::from(ftl.facts().logical_units);
         if self.done {
             return Ok(());
         }
@@ -189,7 +189,7 @@ impl Preconditioning {
     }
 
     fn fill(&mut self, ftl: &mut dyn Ftl, units: u64) -> Result<()> {
-        let row = u64::from(ftl.row_units());
+        let row = u64::from(ftl.facts().row_units);
         let end = (self.filled + CHUNK).min(units);
         let mut batch = Vec::with_capacity(row as usize);
         while self.filled < end {

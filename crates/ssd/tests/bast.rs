@@ -23,7 +23,7 @@ fn uniform_overwrites_are_the_closed_form() {
     for log_blocks in [51, 128, 256] {
         let mut ftl = drive_of(log_blocks);
         fill(&mut *ftl);
-        let units = u64::from(ftl.logical_units());
+        let units = u64::from(ftl.facts().logical_units);
         let mut rng = Rng::stream(2, "addresses");
         let mut draw = || Lpn(rng.below(units) as u32);
         let mut untimed = Untimed::new(1);

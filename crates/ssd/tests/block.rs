@@ -18,7 +18,7 @@ fn uniform_overwrites_cost_a_block_each() {
     for open_blocks in [1, 4] {
         let mut ftl = drive_of(open_blocks);
         fill(&mut *ftl);
-        let units = u64::from(ftl.logical_units());
+        let units = u64::from(ftl.facts().logical_units);
         let mut rng = Rng::stream(2, "addresses");
         overwrite(&mut *ftl, 2_000, 20_000, &mut || Lpn(rng.below(units) as u32));
         let counts = ftl.counts();

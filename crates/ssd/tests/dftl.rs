@@ -66,7 +66,7 @@ fn drive(name: &str, params: &[(&str, i64)], blocks: u32) -> Box<dyn Ftl> {
 
 /// Fills an FTL and overwrites it at random. Returns the counts of the last four drive writes.
 fn overwritten(ftl: &mut dyn Ftl) -> FtlCounts {
-    let units = u64::from(ftl.logical_units());
+    let units = u64::from(ftl.facts().logical_units);
     let mut untimed = Untimed::new(1);
     let mut rng = Rng::stream(2, "addresses");
     let all: Vec<Lpn> = (0..units as u32).map(Lpn).collect();
@@ -97,7 +97,7 @@ fn uniform_writes_read_and_write_the_map_as_often_as_the_closed_form_says() {
         let entries = (share * logical) as i64;
         let params = [("map_cache_bytes", 8 * entries), ("map_batch", 0)];
         let mut ftl = drive("dftl", &params, blocks);
-        let units = f64::from(ftl.logical_units());
+        let units = f64::from(ftl.facts().logical_units);
         let counts = overwritten(&mut *ftl);
         let host = counts.host_units as f64;
         let missed = 1.0 - entries as f64 / units;
@@ -126,7 +126,7 @@ fn uniform_writes_read_and_write_the_map_as_often_as_the_closed_form_says() {
 #[test]
 fn writes_in_order_write_each_page_of_the_map_once() {
     let mut ftl = drive("dftl", &[("map_cache_bytes", 8192)], 512);
-    let units = ftl.logical_units();
+    let units = ftl.facts().logical_units;
     let mut untimed = Untimed::new(1);
     let all: Vec<Lpn> = (0..units).map(Lpn).collect();
     ftl.write_untimed(&all, &mut untimed).unwrap();
@@ -145,7 +145,7 @@ const TPFTL: (&str, i64) = ("map_cache_policy", 2);
 /// A drive of 32,768 units in 32 pages of the map, all written, with room for `entries` of them.
 fn filled(policy: (&str, i64), entries: i64) -> Box<dyn Ftl> {
     let mut ftl = drive("dftl", &[policy, ("map_cache_bytes", 8 * entries)], 1024);
-    let all: Vec<Lpn> = (0..ftl.logical_units()).map(Lpn).collect();
+    let all: Vec<Lpn> = (0..ftl.facts().logical_units).map(Lpn).collect();
     ftl.write_untimed(&all, &mut Untimed::new(1)).unwrap();
     ftl
 }
@@ -154,9 +154,10 @@ fn filled(policy: (&str, i64), entries: i64) -> Box<dyn Ftl> {
 fn misses(ftl: &mut dyn Ftl, units: impl IntoIterator<Item = u32>) -> u64 {
     let before = ftl.counts().map.misses;
     for lpn in units.into_iter().map(Lpn) {
-        match ftl.access(lpn, 1, Access::Read) {
+        let map = ftl.map_on_flash_mut().unwrap();
+        match map.access(lpn, 1, Access::Read) {
             Known::Units(_) => {}
-            Known::Read(_) => _ = ftl.map_read(lpn, 1, Access::Read),
+            Known::Read(_) => _ = map.map_read(lpn, 1, Access::Read),
             Known::Mispredicted(_) | Known::Later => panic!("nothing is under way"),
         }
         while let Some(job) = ftl.wanted() {
@@ -174,7 +175,7 @@ fn uniform_reads_hit_as_often_as_the_cache_is_large() {
     for policy in [LRU, SEGMENTED_LRU, TPFTL] {
         let mut ftl = filled(policy, 8192);
         let mut rng = Rng::stream(3, "reads");
-        let units = ftl.logical_units();
+        let units = ftl.facts().logical_units;
         let mut draw = |count: u32| (0..count).map(|_| rng.below(units.into()) as u32).collect();
         let (warm, asked): (Vec<u32>, Vec<u32>) = (draw(100_000), draw(200_000));
         misses(&mut *ftl, warm);
@@ -231,7 +232,7 @@ fn tpftl_reads_ahead_in_order() {
         let mut ftl = filled(policy, 4096);
         let mut rng = Rng::stream(4, "reads");
         // Single entries of many pages first: these make way for few pages with many.
-        let units = u64::from(ftl.logical_units());
+        let units = u64::from(ftl.facts().logical_units);
         misses(&mut *ftl, (0..20_000).map(|_| rng.below(units) as u32));
         misses(&mut *ftl, 0..8 * ENTRIES);
         for page in 8..16 {

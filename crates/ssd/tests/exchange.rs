@@ -10,7 +10,8 @@ use ssd::conformance::interleaving::{Interleaving, Outcome};
 use ssd::conformance::storm::Storm;
 use ssd::conformance::tally::Tally;
 use ssd::drive::exchange::{Exchange, Exchanged, Way};
-use ssd::ftl::{Ftl, ROSTER};
+use ssd::ftl::ROSTER;
+use ssd::ftl::contract::Parts;
 use ssd::request::{Op, Request};
 use ssd::{Ssd, Step};
 
@@ -92,7 +93,7 @@ fn evacuation_keeps_its_promises_in_any_order() {
             let good = vec![false; per_die as usize];
             // The least spare that is enough for one die less.
             for die in (0..ftl.geometry.dies).map(Die) {
-                let part = ftl.withdrawal().expect("`page` gives dies back");
+                let part = ftl.withdrawal_mut().expect("`page` gives dies back");
                 part.can_withdraw(die, &good)
                     .map_err(|_| Error::new("ftl.overprovisioning", "too little"))?;
             }

@@ -20,7 +20,7 @@ fn uniform_overwrites_are_the_closed_form() {
     for log_blocks in [51, 128, 256] {
         let mut ftl = drive_of(log_blocks, 0);
         fill(&mut *ftl);
-        let units = u64::from(ftl.logical_units());
+        let units = u64::from(ftl.facts().logical_units);
         let mut rng = Rng::stream(2, "addresses");
         overwrite(&mut *ftl, 100_000, 200_000, &mut || Lpn(rng.below(units) as u32));
         let counts = ftl.counts();
@@ -53,7 +53,7 @@ fn uniform_overwrites_with_a_sequential_log_are_the_closed_form() {
     for log_blocks in [51, 256] {
         let mut ftl = drive_of(log_blocks, 1);
         fill(&mut *ftl);
-        let units = u64::from(ftl.logical_units());
+        let units = u64::from(ftl.facts().logical_units);
         let mut rng = Rng::stream(2, "addresses");
         overwrite(&mut *ftl, 100_000, 200_000, &mut || Lpn(rng.below(units) as u32));
         let counts = ftl.counts();

@@ -10,7 +10,7 @@ use base::rng::turn;
 use nand::geometry::{Block, Ppn};
 use ssd::conformance::batches::Batches;
 use ssd::conformance::tally::Tally;
-use ssd::ftl::contract::{Occupancy, Ram, Wear};
+use ssd::ftl::contract::{Account, Drive, Facts, Occupancy, Parts, Ram, Wear};
 use ssd::ftl::{
     Carried, DieSet, Ftl, FtlCounts, Job, Key, Lpn, Move, Place, Program, ROSTER, Step, Untimed,
     Urgency, Work,
@@ -102,6 +102,7 @@ fn reports_are_what_has_been_done() {
 /// An FTL that breaks its promises: it takes no data, and collects nothing or for ever.
 #[derive(Clone)]
 struct Broken {
+    facts: Facts,
     collects: bool,
 }
 
@@ -112,11 +113,8 @@ impl State for Broken {
 }
 
 impl Ftl for Broken {
-    fn logical_units(&self) -> u32 {
-        8
-    }
-    fn row_units(&self) -> u32 {
-        1
+    fn facts(&self) -> &Facts {
+        &self.facts
     }
     fn lookup(&self, _: Lpn) -> Option<Ppn> {
         None
@@ -130,9 +128,6 @@ impl Ftl for Broken {
     fn programmed(&mut self, _: &Program, _: Carried) {}
     fn not_programmed(&mut self, _: &Program, _: Carried) {}
     fn trim(&mut self, _: Lpn) {}
-    fn jobs(&self) -> u32 {
-        2
-    }
     fn wants(&self, _: Job, _: Urgency) -> bool {
         self.collects
     }
@@ -142,9 +137,9 @@ impl Ftl for Broken {
         Step::Erase
     }
     fn erased(&mut self, _: Block) {}
-    fn filled_pages(&self, _: Block) -> u32 {
-        0
-    }
+}
+
+impl Account for Broken {
     fn counts(&self) -> FtlCounts {
         FtlCounts::default()
     }
@@ -161,12 +156,17 @@ impl Ftl for Broken {
     fn bytes_per_unit(&self) -> f64 {
         0.0
     }
+    fn filled_pages(&self, _: Block) -> u32 {
+        0
+    }
 }
+
+impl Parts for Broken {}
 
 #[test]
 fn broken_promises_are_errors_and_not_endless() {
     for (collects, parts) in [(false, ["no die", "data"]), (true, ["collection", "not end"])] {
-        let mut ftl = Broken { collects };
+        let mut ftl = Broken { facts: Facts::new(8, 1, 2, 1), collects };
         let error = ftl.write_untimed(&[Lpn(0)], &mut Untimed::new(2)).unwrap_err();
         assert_carries(&error.problem, &parts);
     }

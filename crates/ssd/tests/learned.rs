@@ -41,13 +41,13 @@ fn bytes(ftl: &dyn Ftl) -> u64 {
 }
 
 fn fill(ftl: &mut dyn Ftl) {
-    let all: Vec<Lpn> = (0..ftl.logical_units()).map(Lpn).collect();
+    let all: Vec<Lpn> = (0..ftl.facts().logical_units).map(Lpn).collect();
     ftl.write_untimed(&all, &mut Untimed::new(4)).unwrap();
 }
 
 /// Overwrites all units `times` over, in runs of `run` that begin anywhere.
 fn overwrite(ftl: &mut dyn Ftl, run: u32, times: u64) {
-    let units = ftl.logical_units();
+    let units = ftl.facts().logical_units;
     let mut rng = Rng::stream(5, "runs");
     let mut untimed = Untimed::new(4);
     for _ in 0..times * u64::from(units / run) {
@@ -64,7 +64,7 @@ fn writes_in_order_make_one_segment_for_each_group() {
     for sets in [&PLAIN[..], &WIDE[..]] {
         let mut ftl = ftl(sets);
         fill(&mut *ftl);
-        let groups = u64::from(ftl.logical_units().div_ceil(256));
+        let groups = u64::from(ftl.facts().logical_units.div_ceil(256));
         assert_eq!(bytes(&*ftl), 16 * groups, "{sets:?}");
         fill(&mut *ftl);
         // Once more: but for a block out of turn it is the same.
@@ -81,7 +81,7 @@ fn random_writes_take_8_bytes_for_each_unit() {
     let mut ftl = ftl(&[&PLAIN[..], &["ftl.compaction_units=32768"]].concat());
     fill(&mut *ftl);
     overwrite(&mut *ftl, 1, 8);
-    let units = u64::from(ftl.logical_units());
+    let units = u64::from(ftl.facts().logical_units);
     let least = (0.95 * 8.0 * units as f64) as u64;
     let most = 8 * units + 8 * units.div_ceil(256);
     assert!((least..=most).contains(&bytes(&*ftl)), "{}: {least} to {most}", bytes(&*ftl));
@@ -94,7 +94,7 @@ fn the_map_shrinks_with_the_length_of_runs() {
         let mut ftl = ftl(&[&WIDE[..], &["ftl.compaction_units=10000"]].concat());
         fill(&mut *ftl);
         overwrite(&mut *ftl, run, 6);
-        bytes(&*ftl) as f64 / f64::from(ftl.logical_units())
+        bytes(&*ftl) as f64 / f64::from(ftl.facts().logical_units)
     });
     assert!(taken.is_sorted_by(|more, less| *more > 1.3 * less), "{taken:?}");
     assert!(taken[0] / taken[4] > 20.0, "{taken:?}");
@@ -110,20 +110,21 @@ fn gamma_trades_memory_for_wrong_predictions() {
         let mut rng = Rng::stream(6, "gaps");
         // In order with gaps: two units in three of a stretch.
         for _ in 0..400 {
-            let first = rng.below(u64::from(ftl.logical_units()) - 600) as u32;
+            let first = rng.below(u64::from(ftl.facts().logical_units) - 600) as u32;
             let units = (first..first + 600).filter(|_| rng.chance(0.66)).map(Lpn);
             let units: Vec<Lpn> = units.collect();
             ftl.write_untimed(&units, &mut Untimed::new(4)).unwrap();
         }
         ftl.start_run(None);
-        for lpn in (0..ftl.logical_units()).map(Lpn) {
-            if let Known::Mispredicted(_) = ftl.access(lpn, 1, Access::Read) {
-                assert_eq!(ftl.map_read(lpn, 1, Access::Read), 1);
+        for lpn in (0..ftl.facts().logical_units).map(Lpn) {
+            let map = ftl.map_on_flash_mut().unwrap();
+            if let Known::Mispredicted(_) = map.access(lpn, 1, Access::Read) {
+                assert_eq!(map.map_read(lpn, 1, Access::Read), 1);
             }
         }
         let map = ftl.counts().map;
         assert_eq!(map.mispredictions, map.misses);
-        assert_eq!(map.hits + map.misses, u64::from(ftl.logical_units()));
+        assert_eq!(map.hits + map.misses, u64::from(ftl.facts().logical_units));
         seen.push((bytes(&*ftl), map.mispredictions));
     }
     assert_eq!(seen[0].1, 0, "{seen:?}");

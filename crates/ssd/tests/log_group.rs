@@ -21,7 +21,7 @@ fn uniform_overwrites_with_all_log_blocks_are_the_closed_form() {
     for (blocks, logs) in [(8, 1), (4, 1), (4, 2)] {
         let mut ftl = drive_of(blocks, logs, BLOCKS / blocks * logs);
         fill(&mut *ftl);
-        let units = u64::from(ftl.logical_units());
+        let units = u64::from(ftl.facts().logical_units);
         let mut rng = Rng::stream(2, "addresses");
         overwrite(&mut *ftl, 100_000, 200_000, &mut || Lpn(rng.below(units) as u32));
         let counts = ftl.counts();
@@ -51,7 +51,7 @@ fn uniform_overwrites_with_few_log_blocks_are_the_closed_form() {
     for (blocks, log_blocks) in [(2, 51), (4, 51), (4, 96)] {
         let mut ftl = drive_of(blocks, 1, log_blocks);
         fill(&mut *ftl);
-        let units = u64::from(ftl.logical_units());
+        let units = u64::from(ftl.facts().logical_units);
         let mut rng = Rng::stream(2, "addresses");
         overwrite(&mut *ftl, 10_000, 40_000, &mut || Lpn(rng.below(units) as u32));
         let n = f64::from(blocks);

@@ -4,6 +4,7 @@ mod background;
 mod bast;
 mod block;
 mod codes_of_kinds;
+mod compositions;
 mod copyback;
 mod dftl;
 mod drive;

@@ -275,7 +275,7 @@ fn clones_are_apart() {
         let config = config.with_own_ftl(own).unwrap();
         let mut ssd = Ssd::new(&config, 1 << 30).unwrap();
         let mut untimed = Untimed::new(ssd.dies());
-        let units = ssd.ftl_mut().logical_units();
+        let units = ssd.ftl_mut().facts().logical_units;
         let write = |ssd: &mut Ssd, untimed: &mut Untimed, step: u32| {
             let lpns: Vec<Lpn> = (0..3 * units).map(|i| Lpn(i * step % units)).collect();
             ssd.ftl_mut().write_untimed(&lpns, untimed).unwrap();

@@ -14,7 +14,7 @@ fn steady(sets: &[&str]) -> (f64, Option<bool>, f64) {
     let mut ssd = drive::small(sets);
     assert_eq!(Preconditioning::new(Precondition::Steady, ssd.dies(), 1).settled(), None);
     let preconditioning = drive::prepare(&mut ssd, Precondition::Steady);
-    let units = f64::from(ssd.ftl_mut().logical_units());
+    let units = f64::from(ssd.ftl_mut().facts().logical_units);
     let (written, _) = preconditioning.progress(ssd.ftl_mut());
     let amplification = preconditioning.write_amplification().unwrap();
     (written as f64 / units - 1.0, preconditioning.settled(), amplification)
@@ -25,7 +25,7 @@ fn settled(sets: &[&str]) -> f64 {
     let mut ssd = drive::small(sets);
     let dies = ssd.dies();
     let ftl = ssd.ftl_mut();
-    let units = u64::from(ftl.logical_units());
+    let units = u64::from(ftl.facts().logical_units);
     let (mut rng, mut untimed) = (Rng::stream(7, "long"), Untimed::new(dies));
     let mut overwrite = |times: u64| {
         ftl.overwrite_untimed(times * units, &mut || Lpn(rng.below(units) as u32), &mut untimed)

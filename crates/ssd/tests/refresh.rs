@@ -244,7 +244,7 @@ fn sound_untimed(ssd: &Ssd) {
 /// A leap of years leaves no full block older than the limit and loses nothing, for every FTL.
 #[test]
 fn every_ftl_leaps_over_years() {
-    for member in drive::members_that(|ftl| ftl.can_reclaim()) {
+    for member in drive::members_that(|ftl| ftl.relocation().is_some()) {
         let sets = drive::of_ftl(member, &["refresh.after_hours=720"]);
         let mut ssd = Ssd::new(&drive::config(&sets), 1 << 30).unwrap();
         drive::prepare(&mut ssd, Precondition::Fill);
@@ -308,7 +308,7 @@ fn reads_return_the_newest_version_beside_refresh_and_patrol() {
             "chip.timing.t_program_suspend_us=20",
         ],
     ];
-    for (i, member) in drive::members_that(|ftl| ftl.can_reclaim()).enumerate() {
+    for (i, member) in drive::members_that(|ftl| ftl.relocation().is_some()).enumerate() {
         // By default each FTL in every fourth mode.
         let is_tried = |seed: u64| turn::is_tried(i + seed as usize, 4);
         for (seed, mode) in (0..).zip(modes).filter(|&(seed, _)| is_tried(seed)) {

@@ -161,7 +161,7 @@ fn reads_return_the_newest_version_from_a_learned_map() {
 /// The out-of-band area of each mapped unit names its owner, for every FTL.
 #[test]
 fn out_of_band_areas_say_whose_each_unit_is() {
-    for member in drive::members_that(|ftl| ftl.can_recover()) {
+    for member in drive::members_that(|ftl| ftl.recovery().is_some()) {
         for shape in [
             &[][..],
             &["chip.page_order=one_shot", "chip.geometry.pages_per_block=36"],

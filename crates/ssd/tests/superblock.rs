@@ -27,7 +27,7 @@ fn uniform_overwrites_with_few_update_blocks_are_the_closed_form() {
     for (superblock, log_blocks) in [(1, 128), (2, 64), (4, 13), (4, 64), (8, 32)] {
         let mut ftl = drive_of(log_blocks, superblock, 1);
         fill(&mut *ftl);
-        let units = u64::from(ftl.logical_units());
+        let units = u64::from(ftl.facts().logical_units);
         let mut rng = Rng::stream(2, "addresses");
         overwrite(&mut *ftl, 5_000, 20_000, &mut || Lpn(rng.below(units) as u32));
         let counts = ftl.counts();
@@ -73,7 +73,7 @@ fn uniform_overwrites_with_many_update_blocks_are_the_closed_form() {
         let params = [("superblock_blocks", superblock), ("update_blocks", updates)];
         let mut ftl = ftl_in("superblock", LOGICAL, LONG, log_blocks, &params);
         fill(&mut *ftl);
-        let units = u64::from(ftl.logical_units());
+        let units = u64::from(ftl.facts().logical_units);
         let mut rng = Rng::stream(2, "addresses");
         overwrite(&mut *ftl, 400_000, 400_000, &mut || Lpn(rng.below(units) as u32));
         let counts = ftl.counts();
@@ -155,7 +155,7 @@ fn hot_units_gather() {
     // As many spare blocks, and all units hot: most blocks hold valid units.
     let mut uniform = drive_of(logs, 4, 2);
     fill(&mut *uniform);
-    let units = u64::from(uniform.logical_units());
+    let units = u64::from(uniform.facts().logical_units);
     let mut rng = Rng::stream(3, "addresses");
     overwrite(&mut *uniform, 50_000, 100_000, &mut || Lpn(rng.below(units) as u32));
     let counts = uniform.counts();
@@ -195,16 +195,16 @@ fn a_timed_run_does_what_the_untimed_way_does() {
     }
 }
 
-/// The spare bytes of a page and the memory of the map grow with the superblock.
+/// The memory of the map grows with the superblock.
 #[test]
 fn places_take_as_many_bytes_as_their_superblock_needs() {
-    // Places among 3, 9 and 10 blocks of 64 units, and offsets in 1, 4 and 8 of them.
-    for (superblock, updates, bytes, beside) in [(1, 1, 1, 1), (4, 4, 2, 1), (8, 1, 2, 2)] {
+    // Places among 3, 9 and 10 blocks of 64 units.
+    for (superblock, updates, bytes) in [(1, 1, 1), (4, 4, 2), (8, 1, 2)] {
         let ftl = drive_of(51, superblock, updates);
         let ram = ftl.ram();
         let maps = ram.iter().find(|ram| ram.name == "superblock_maps").unwrap();
         assert_eq!(maps.bytes, bytes * u64::from(BLOCKS * PAGES));
-        assert_eq!((ftl.spare_bytes(1), ftl.spare_bytes(4)), (12, 12 + 3 * beside));
+        assert_eq!(ftl.facts().spare_bytes, 12);
     }
 }
 

@@ -104,7 +104,7 @@ fn superblocks_are_filled_in_stripes() {
 fn superblocks_are_erased_together() {
     let mut ssd = drive::small(&["ftl.superblock_dies=0", "ftl.static_wear_delta=0"]);
     let mut untimed = Untimed::new(ssd.dies());
-    let units = ssd.ftl_mut().logical_units();
+    let units = ssd.ftl_mut().facts().logical_units;
     let mut rng = base::rng::Rng::stream(1, "addresses");
     let mut draw = || Lpn(rng.below(u64::from(units)) as u32);
     let ftl = ssd.ftl_mut();
@@ -124,10 +124,6 @@ fn what_cannot_be_is_refused() {
     let error = refused(&["ftl.superblock_dies=3"]);
     assert_eq!(error.place, "ftl.superblock_dies");
     assert_carries(&error.problem, &["3 dies", "4"]);
-    let error = refused(&["ftl.superblock_dies=0", "ftl.fast_pages=true"]);
-    assert_eq!(error.place, "ftl.fast_pages", "{error}");
-    let error = refused(&["ftl.superblock_dies=0", "recovery.name=scan_pages"]);
-    assert_eq!(error.place, "recovery.name", "{error}");
     let error =
         refused(&["ftl.superblock_dies=0", "gc.copyback=unchecked", "chip.features.copyback=true"]);
     assert_eq!(error.place, "gc.copyback", "{error}");

@@ -12,9 +12,9 @@ fn spread(sets: &[&str], parts: u64, rounds: u64) -> (u32, u32, FtlCounts) {
     let mut ssd = drive::small(sets);
     let dies = ssd.dies();
     let ftl = ssd.ftl_mut();
-    let units = u64::from(ftl.logical_units());
+    let units = u64::from(ftl.facts().logical_units);
     let mut untimed = Untimed::new(dies);
-    let row = ftl.row_units();
+    let row = ftl.facts().row_units;
     for first in (0..units).step_by(row as usize) {
         let lpns: Vec<Lpn> =
             (first..units.min(first + u64::from(row))).map(|unit| Lpn(unit as u32)).collect();
@@ -68,7 +68,7 @@ fn dynamic_levelling_spreads_uniform_traffic() {
     let mut ssd = drive::small(&["ftl.static_wear_delta=0"]);
     let dies = ssd.dies();
     let ftl = ssd.ftl_mut();
-    let units = u64::from(ftl.logical_units());
+    let units = u64::from(ftl.facts().logical_units);
     let mut rng = Rng::stream(5, "uniform");
     let mut untimed = Untimed::new(dies);
     ftl.overwrite_untimed(units * 300, &mut || Lpn(rng.below(units) as u32), &mut untimed).unwrap();

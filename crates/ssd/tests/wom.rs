@@ -39,7 +39,7 @@ fn bits_per_erase(sets: &[&str]) -> f64 {
     let mut ssd = drive::small(sets);
     drive::prepare(&mut ssd, Precondition::Steady);
     ssd.start(0);
-    let units = u64::from(ssd.ftl_mut().logical_units());
+    let units = u64::from(ssd.ftl_mut().facts().logical_units);
     let mut rng = Rng::stream(1, "overwrites");
     let mut untimed = Untimed::new(ssd.dies());
     let ftl = ssd.ftl_mut();
@@ -73,7 +73,7 @@ fn without_codes_a_cycle_takes_one_bit_a_cell() {
 /// The capacity is that of coded blocks: two thirds of SLC, five sixths of MLC.
 #[test]
 fn capacity_goes_by_the_code_rate() {
-    let units = |sets: &[&str]| f64::from(drive::small(sets).ftl_mut().logical_units());
+    let units = |sets: &[&str]| f64::from(drive::small(sets).ftl_mut().facts().logical_units);
     for (coded, plain, rate) in [
         (with(&SLC, &[]), with(&SLC, &["ftl.name=page"]), 2.0 / 3.0),
         (with(&MLC, &[]), with(&MLC, &["ftl.name=page"]), 5.0 / 6.0),
@@ -162,7 +162,7 @@ fn plain_pages_keep_their_data() {
         .map(Block)
         .filter(|&block| ssd.ftl_mut().mode(block) == BlockMode::Recoded)
         .collect();
-    let units = ssd.ftl_mut().logical_units();
+    let units = ssd.ftl_mut().facts().logical_units;
     for lpn in (0..units).map(Lpn) {
         let ppn = ssd.lookup(lpn).unwrap();
         let page = ppn.0 / 2 % geometry_pages as u32;
@@ -204,7 +204,7 @@ fn writes_in_order_leave_planes_alike() {
     let mut ssd = drive::small(&with(&MLC, &sizes));
     drive::prepare(&mut ssd, Precondition::Fill);
     ssd.start(0);
-    let units = u64::from(ssd.ftl_mut().logical_units());
+    let units = u64::from(ssd.ftl_mut().facts().logical_units);
     let mut next = 0;
     while next < 10 * units || ssd.outstanding() > 0 {
         while next < 10 * units && ssd.has_room() && ssd.outstanding() < 32 {

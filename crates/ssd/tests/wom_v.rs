@@ -51,7 +51,7 @@ fn a_cycle_takes_as_many_bits_as_the_closed_form_says() {
             let mut ssd = small(bits, &[&policy]);
             drive::prepare(&mut ssd, Precondition::Fill);
             ssd.start(0);
-            let units = u64::from(ssd.ftl_mut().logical_units());
+            let units = u64::from(ssd.ftl_mut().facts().logical_units);
             let mut rng = Rng::stream(1, "overwrites");
             let mut untimed = Untimed::new(ssd.dies());
             let ftl = ssd.ftl_mut();
@@ -74,9 +74,9 @@ fn a_cycle_takes_as_many_bits_as_the_closed_form_says() {
 #[test]
 fn capacity_goes_by_the_bits_that_a_cell_holds() {
     let plain = ["ftl.name=page"].iter().chain(&QLC[2..]).copied().collect::<Vec<_>>();
-    let plain = f64::from(drive::small(&plain).ftl_mut().logical_units());
+    let plain = f64::from(drive::small(&plain).ftl_mut().facts().logical_units);
     for (bits, _) in CODES {
-        let share = f64::from(small(bits, &[]).ftl_mut().logical_units()) / plain;
+        let share = f64::from(small(bits, &[]).ftl_mut().facts().logical_units) / plain;
         assert!((share / (f64::from(bits) / 4.0) - 1.0).abs() < 1e-3, "{bits}: {share}");
     }
 }

@@ -96,8 +96,8 @@ fn drive_with(
 
 /// Fills, overwrites `settle` times with addresses from `draw`, then measures over `measure`.
 fn measured(ftl: &mut dyn Ftl, settle: f64, measure: f64, draw: &mut dyn FnMut() -> Lpn) -> f64 {
-    let units = ftl.logical_units();
-    let mut untimed = Untimed::new(ftl.jobs());
+    let units = ftl.facts().logical_units;
+    let mut untimed = Untimed::new(ftl.facts().jobs);
     for unit in 0..units {
         ftl.write_untimed(&[Lpn(unit)], &mut untimed).unwrap();
     }
@@ -113,13 +113,14 @@ fn measured(ftl: &mut dyn Ftl, settle: f64, measure: f64, draw: &mut dyn FnMut()
 const HELD_BLOCKS: f64 = 2.0;
 
 fn effective_alpha(ftl: &dyn Ftl, blocks: u32) -> f64 {
-    (f64::from(blocks) - HELD_BLOCKS) * f64::from(UNITS_PER_BLOCK) / f64::from(ftl.logical_units())
+    (f64::from(blocks) - HELD_BLOCKS) * f64::from(UNITS_PER_BLOCK)
+        / f64::from(ftl.facts().logical_units)
 }
 
 fn uniform(policy: &str, params: &[(&str, i64)], blocks: u32, alpha: f64) -> (f64, f64) {
     let mut ftl = drive(policy, params, blocks, alpha);
     let mut rng = Rng::stream(2, "addresses");
-    let units = u64::from(ftl.logical_units());
+    let units = u64::from(ftl.facts().logical_units);
     let effective = effective_alpha(&*ftl, blocks);
     let wa = measured(&mut *ftl, 6.0, 4.0, &mut || Lpn(rng.below(units) as u32));
     (effective, wa)
@@ -252,7 +253,7 @@ fn hot_and_cold_fifo_is_its_closed_form() {
     for &(fraction, share, alpha) in turn::few_or_all(&rows[..2], &rows) {
         let blocks = 4096;
         let mut ftl = drive("fifo", &[], blocks, alpha);
-        let units = u64::from(ftl.logical_units());
+        let units = u64::from(ftl.facts().logical_units);
         let hot = (units as f64 * fraction) as u64;
         let mut rng = Rng::stream(3, "addresses");
         let mut draw = || {
@@ -296,14 +297,14 @@ fn metadata_costs_its_share_and_its_space() {
     let share = 0.05;
     let source = "1 + share";
     let mut ftl = drive_of("greedy", &[], 256, 1.28, share);
-    let (units, mut next) = (ftl.logical_units(), 0);
+    let (units, mut next) = (ftl.facts().logical_units, 0);
     let wa = measured(&mut *ftl, 2.0, 2.0, &mut || {
         next = (next + 1) % units;
         Lpn(next)
     });
     assert_close("metadata of 5 %, in order", wa, 1.0 + share, 0.01, source);
     let mut ftl = drive_of("greedy", &[], 1024, 1.28, share);
-    let (units, mut rng) = (u64::from(ftl.logical_units()), Rng::stream(2, "addresses"));
+    let (units, mut rng) = (u64::from(ftl.facts().logical_units), Rng::stream(2, "addresses"));
     // One block more is kept free.
     let alpha = effective_alpha(&*ftl, 1023) / (1.0 + share);
     let wa = measured(&mut *ftl, 6.0, 4.0, &mut || Lpn(rng.below(units) as u32));
@@ -324,7 +325,8 @@ fn eight_dies(is_together: bool, blocks: u32, pages: u32, alpha: f64) -> Box<dyn
 /// Physical over logical units of such a drive without what holds no settled data: the free
 /// superblocks, and half of the open ones of the host and of collection.
 fn effective_alpha_of_eight(ftl: &dyn Ftl, blocks: u32, pages: u32) -> f64 {
-    (f64::from(blocks) - HELD_BLOCKS - 0.5) * f64::from(8 * pages) / f64::from(ftl.logical_units())
+    (f64::from(blocks) - HELD_BLOCKS - 0.5) * f64::from(8 * pages)
+        / f64::from(ftl.facts().logical_units)
 }
 
 /// Under uniform writes a superblock is a large block: fewer victims, each nearer the mean. So
@@ -335,7 +337,8 @@ fn superblocks_are_large_blocks_under_uniform_writes() {
     for &alpha in turn::few_or_all(&[1.28][..], &[1.10, 1.28]) {
         let wa = |is_together| {
             let mut ftl = eight_dies(is_together, blocks, pages, alpha);
-            let (units, mut rng) = (u64::from(ftl.logical_units()), Rng::stream(2, "addresses"));
+            let (units, mut rng) =
+                (u64::from(ftl.facts().logical_units), Rng::stream(2, "addresses"));
             let effective = effective_alpha_of_eight(&*ftl, blocks, pages);
             (effective, measured(&mut *ftl, 5.0, 3.0, &mut || Lpn(rng.below(units) as u32)))
         };
@@ -362,7 +365,7 @@ fn zones_are_the_units_of_superblocks() {
         let mut ftl = eight_dies(true, blocks, pages, 1.28);
         let effective = effective_alpha_of_eight(&*ftl, blocks, pages);
         let mut untimed = Untimed::new(8);
-        let (units, zone) = (ftl.logical_units(), 8 * pages / in_superblock);
+        let (units, zone) = (ftl.facts().logical_units, 8 * pages / in_superblock);
         let (zones, mut rng) = (units / zone, Rng::stream(2, "zones"));
         let mut write = |ftl: &mut dyn Ftl, number: u32| {
             let lpns: Vec<Lpn> = (number * zone..(number + 1) * zone).map(Lpn).collect();

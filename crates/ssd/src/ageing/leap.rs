@@ -98,7 +98,7 @@ impl Leaps {
     /// Shares `cycles` cycles out among the blocks; each plane gets them as it had erases of late.
     fn share_out(&mut self, ssd: &Ssd, blocks: &Blocks, recent: u64, cycles: f64) {
         let (ftl, chips) = (&*ssd.ftl, &ssd.flash.chips);
-        let delta = ftl.levels_to();
+        let delta = ftl.facts().wear_delta;
         let is_good = |block: &Block| !ftl.is_bad(*block) && !blocks.has_failed[block.0 as usize];
         let worn = |block: Block| f64::from(chips.pe_cycles(block));
         self.shifts.fill(0.0);
@@ -188,7 +188,9 @@ impl Leaps {
             ssd.flash.chips.wear(block, more);
             erases += f64::from(more);
         }
-        ssd.ftl.wear_on(&self.more);
+        if let Some(part) = ssd.ftl.block_service_mut() {
+            part.wear_on(&self.more);
+        }
         erases
     }
 }

@@ -94,7 +94,8 @@ impl Lifetime {
             let problem = format!("{acceleration} is out of range");
             return Err(Error::new(place, problem).expected("1 (exact) to 1000000"));
         }
-        let holds_data = (0..ssd.ftl.logical_units()).any(|u| ssd.ftl.lookup(Lpn(u)).is_some());
+        let holds_data =
+            (0..ssd.ftl.facts().logical_units).any(|u| ssd.ftl.lookup(Lpn(u)).is_some());
         if !holds_data {
             let problem = "the drive holds no data";
             return Err(Error::new("life", problem).hint("precondition the drive first"));
@@ -104,7 +105,7 @@ impl Lifetime {
             return Err(Error::unsupported(place, problem).hint("use 1, which is exact"));
         }
         let blocks = ssd.flash.chips.geometry.blocks() as usize;
-        if acceleration > 1.0 && !ssd.ftl.wear_on(&vec![0; blocks]) {
+        if acceleration > 1.0 && ssd.ftl.block_service().is_none() {
             let problem = "an FTL of your own keeps its own count of cycles";
             return Err(Error::unsupported(place, problem).hint("use 1, which is exact"));
         }
@@ -142,7 +143,7 @@ impl Lifetime {
     /// Share of the blocks that were not in use at the last leap. Static wear levelling may mix
     /// their data with others; 0 without it.
     pub fn still(&self, ssd: &Ssd) -> f64 {
-        let leaps = self.leaps.as_ref().filter(|_| ssd.ftl.levels_to() > 0);
+        let leaps = self.leaps.as_ref().filter(|_| ssd.ftl.facts().wear_delta > 0);
         leaps.map_or(0.0, |leaps| leaps.still)
     }
 

@@ -51,7 +51,7 @@ pub(super) struct Rows {
 impl Rows {
     /// Creates empty rows for an FTL on `dies` dies.
     pub fn new(ftl: &dyn Ftl, dies: u32) -> Self {
-        let (keys, row) = (ftl.keys(), ftl.row_units() as usize);
+        let (keys, row) = (ftl.facts().keys, ftl.facts().row_units as usize);
         let few = if keys <= MOST_STREAMS { keys } else { 0 };
         Self {
             untimed: Untimed::new(dies),

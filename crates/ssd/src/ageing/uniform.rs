@@ -28,7 +28,7 @@ impl Ageing {
     /// overwritten: refuses a drive that holds none.
     pub fn new(ssd: &Ssd, cycles: u32, seed: u64) -> Result<Self> {
         let ftl = &*ssd.ftl;
-        let all = ftl.logical_units();
+        let all = ftl.facts().logical_units;
         let mapped = (0..all).filter(|&unit| ftl.lookup(Lpn(unit)).is_some());
         let units = mapped.clone().count() as u64;
         if units == 0 {

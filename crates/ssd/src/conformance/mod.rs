@@ -20,6 +20,7 @@ pub use drives::{SMALL, small_config};
 
 use crate::Ssd;
 use crate::ftl::Ftl;
+use crate::ftl::contract::Account;
 use crate::ftl::own::OwnFtl;
 use base::{Error, Result};
 use batches::Batches;

@@ -13,7 +13,7 @@ impl Tally {
     }
 
     fn part(&mut self) -> &mut dyn Withdrawal {
-        self.ftl.withdrawal().expect("asked for by withdrawal()")
+        self.ftl.withdrawal_mut().expect("withdrawal is named among the parts")
     }
 
     /// Holds what is left on a die that is replaced against the account.

@@ -128,7 +128,7 @@ impl Ssd {
         self.ftl.start_run(Some(pe_cycles));
         for block in (0..self.flash.chips.geometry.blocks()).map(Block) {
             self.flash.chips.load_in(self.ftl.mode(block), block, self.ftl.filled_pages(block));
-            if self.ftl.coded_pages().is_some() {
+            if self.ftl.facts().coded_pages.is_some() {
                 self.flash.chips.load_again(block, self.ftl.rewritten_groups(block));
             }
         }
@@ -375,7 +375,7 @@ impl Ssd {
 
     /// Streams of the host that the FTL keeps apart: placement handles.
     pub fn streams(&self) -> u32 {
-        self.ftl.streams()
+        self.ftl.facts().streams
     }
 
     /// Bytes of a mapping unit.

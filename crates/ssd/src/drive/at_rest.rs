@@ -11,7 +11,7 @@ impl Ssd {
     pub fn twin(&self, config: &SsdConfig, memory_limit: u64) -> Result<Self> {
         self.check_rest()?;
         let mut ftl = self.ftl.clone();
-        ftl.fault().map_or(Ok(()), Err)?;
+        ftl.fault(false).map_or(Ok(()), Err)?;
         let mut twin = Self::with_ftl(config, memory_limit, Some(ftl))?;
         twin.flash.chips = self.flash.chips.clone();
         twin.flash.chips.restart_clock();

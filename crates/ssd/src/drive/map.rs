@@ -84,6 +84,20 @@ impl MapReads {
 }
 
 impl Ssd {
+    /// Asks the map what knowing units costs.
+    #[inline]
+    fn access(&mut self, first: Lpn, count: u32, access: Access) -> Known {
+        match self.ftl.map_on_flash_mut() {
+            Some(map) => map.access(first, count, access),
+            None => Known::Units(count),
+        }
+    }
+
+    /// Gives the map the page that it has asked for.
+    fn map_read(&mut self, first: Lpn, count: u32, access: Access) -> u32 {
+        self.ftl.map_on_flash_mut().map_or(count, |map| map.map_read(first, count, access))
+    }
+
     /// Reads units `first` to `last`, their pages of the map first.
     pub(super) fn read_mapped(&mut self, slot: u32, mut first: u32, last: u32, earlier: Earlier) {
         while first <= last {
@@ -92,7 +106,7 @@ impl Ssd {
                 first += 1;
                 continue;
             }
-            let known = self.ftl.access(Lpn(first), last - first + 1, Access::Read);
+            let known = self.access(Lpn(first), last - first + 1, Access::Read);
             let Known::Units(units) = known else {
                 self.front.slot(slot).pending += 1;
                 self.wait_for_map(known, Waiter::Read { slot, first, last, earlier });
@@ -106,7 +120,7 @@ impl Ssd {
     /// Looks up the older data of a unit that is new in the buffer.
     pub(super) fn find_old(&mut self, held: u32) {
         let lpn = self.lpn_held(held);
-        match self.ftl.access(lpn, 1, Access::Write) {
+        match self.access(lpn, 1, Access::Write) {
             Known::Units(_) => self.complete(held),
             known => self.wait_for_map(known, Waiter::Held(held)),
         }
@@ -115,7 +129,7 @@ impl Ssd {
     /// Forgets units from `first` up to `end`, their pages of the map read first.
     pub(super) fn trim_mapped(&mut self, slot: u32, mut first: u32, end: u32) {
         while first < end {
-            let known = self.ftl.access(Lpn(first), end - first, Access::Trim);
+            let known = self.access(Lpn(first), end - first, Access::Trim);
             let Known::Units(units) = known else {
                 self.wait_for_map(known, Waiter::Trim { slot, first, end });
                 return;
@@ -145,7 +159,11 @@ impl Ssd {
 
     /// The place of a page of the map, or the page where it wrongly expects a unit.
     pub(super) fn map_place(&self, lpn: Lpn) -> Option<Ppn> {
-        if self.units.has(lpn) { self.ftl.mispredicted(lpn) } else { self.ftl.lookup(lpn) }
+        if self.units.has(lpn) {
+            self.ftl.map_on_flash()?.mispredicted(lpn)
+        } else {
+            self.ftl.lookup(lpn)
+        }
     }
 
     /// A page of the map has been read: all who waited for it go on.
@@ -159,7 +177,7 @@ impl Ssd {
             at = next;
             match waiter {
                 Waiter::Read { slot, first, last, earlier } => {
-                    let units = self.ftl.map_read(Lpn(first), last - first + 1, Access::Read);
+                    let units = self.map_read(Lpn(first), last - first + 1, Access::Read);
                     let earlier = earlier.and(command);
                     self.read_range(slot, first, first + units - 1, earlier);
                     self.read_mapped(slot, first + units, last, earlier);
@@ -167,11 +185,11 @@ impl Ssd {
                 }
                 Waiter::Held(held) => {
                     let lpn = self.lpn_held(held);
-                    self.ftl.map_read(lpn, 1, Access::Write);
+                    self.map_read(lpn, 1, Access::Write);
                     self.old_found(held);
                 }
                 Waiter::Trim { slot, first, end } => {
-                    let units = self.ftl.map_read(Lpn(first), end - first, Access::Trim);
+                    let units = self.map_read(Lpn(first), end - first, Access::Trim);
                     self.trim_range(first, first + units);
                     self.trim_mapped(slot, first + units, end);
                 }

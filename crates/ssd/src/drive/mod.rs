@@ -173,7 +173,7 @@ impl Ssd {
         let power = Power::new(config, &flash.chips, &kept)?;
         let geometry = &flash.chips.geometry;
         let dies = geometry.dies;
-        let units = Units::new(ftl.logical_units(), geometry.unit_bytes);
+        let units = Units::new(ftl.facts().logical_units, geometry.unit_bytes);
         let zones = ZoneCommands::of(&*ftl, config)?;
         let mut ssd = Self {
             events: EventQueue::new(),
@@ -181,9 +181,9 @@ impl Ssd {
             front: Front::new(config),
             reader: Reader::new(config, retry),
             writer: Writer::new(config, &*ftl, dies),
-            gate: Gate::new(dies, ftl.keys()),
-            map: MapReads::new(ftl.has_map_on_flash()),
-            jobs: Jobs::new(ftl.jobs(), on_chip),
+            gate: Gate::new(dies, ftl.facts().keys),
+            map: MapReads::new(ftl.map_on_flash().is_some()),
+            jobs: Jobs::new(ftl.facts().jobs, on_chip),
             exchanges: Exchanges::new(config),
             idle,
             failures,
@@ -300,12 +300,12 @@ impl Ssd {
     pub fn fault(&mut self) -> Result<()> {
         // What the FTL says is the cause, what was seen of it the consequence.
         let of_flash = self.flash.fault.take();
-        self.ftl.fault().or(of_flash).map_or(Ok(()), Err)
+        self.ftl.fault(false).or(of_flash).map_or(Ok(()), Err)
     }
 
     /// Error about a promise that the FTL has broken, if requests wait and nothing is under way.
     pub fn stalled(&mut self) -> Result<()> {
-        self.ftl.stalled().map_or(Ok(()), Err)
+        self.ftl.fault(true).map_or(Ok(()), Err)
     }
 
     /// Books the end of a request, which is complete.

@@ -59,7 +59,7 @@ enum Sent {
 impl Writer {
     pub(super) fn new(config: &SsdConfig, ftl: &dyn Ftl, dies: u32) -> Self {
         let is_write_back = config.buffer.bytes > 0;
-        let row_units = ftl.row_units();
+        let row_units = ftl.facts().row_units;
         // Without write-back the buffer is the memory that feeds the dies: two rows for each.
         let capacity = if is_write_back {
             // `check_commands` has refused more than events can name.
@@ -68,13 +68,13 @@ impl Writer {
             2 * row_units * dies
         };
         Self {
-            buffer: Buffer::new(capacity, ftl.keys(), row_units, dies),
+            buffer: Buffer::new(capacity, ftl.facts().keys, row_units, dies),
             latency: Time::from_us(config.buffer.latency_us),
             is_write_back,
             coalesces: config.buffer.coalesces,
             lies: config.buffer.lies_about_flush,
             row_units,
-            keys: ftl.keys(),
+            keys: ftl.facts().keys,
             flushes: Flushes::default(),
             durable_waits: 0,
             sends_tails: false,
@@ -334,7 +334,7 @@ impl Ssd {
     #[inline(never)]
     fn wake_those_called(&mut self) -> bool {
         let mut any = false;
-        while let Some(key) = self.ftl.called() {
+        while let Some(key) = self.ftl.calls_mut().and_then(|calls| calls.called()) {
             any |= self.writer.buffer.rows.wake_key(key);
         }
         any
@@ -372,7 +372,7 @@ impl Ssd {
         }
         let Writer { buffer, lpns, row_units, .. } = &mut self.writer;
         let most = buffer.rows.most(key);
-        if self.ftl.sorts_rows() {
+        if self.ftl.facts().sorts_rows {
             buffer.sort_dirty(key, most);
         }
         buffer.peek_dirty(key, most, lpns);

@@ -252,7 +252,7 @@ pub(crate) fn check(
         let error = refuse("on, and the chip has no such command".to_owned());
         return Err(error.hint(format!("set {section}.features.copyback = true")));
     }
-    if !ftl.can_copy_back() {
+    if ftl.copy_back().is_none() {
         let error = refuse(format!("on, and `{}` does not keep data in a plane", config.ftl.name));
         let hint = "use ftl.name = page with ftl.superblock_dies = 1, or slc_cache";
         return Err(error.hint(hint));

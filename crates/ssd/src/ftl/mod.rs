@@ -18,6 +18,7 @@ mod log_blocks;
 mod log_group;
 pub mod own;
 mod page;
+mod paged;
 mod slc_cache;
 mod superblock;
 pub(crate) mod untimed;

@@ -1,6 +1,7 @@
 //! Untimed operation of an FTL: writes, and all internal work that they cause, as fast as memory
 //! allows. The calls are those that the controller makes, back to back. Each program and erase goes
-//! to a device: to chips that wear and fail, or to [`Flawless`] ones.
+//! to a device: to chips that wear and fail, or to [`Flawless`] ones. [`Drive`] is written once, for
+//! every FTL.
 
 use super::contract::{
     Access, Carried, DieSet, Ftl, Hint, Job, Key, Known, Lpn, MOST_STREAMS, Place, Program, Step,
@@ -71,14 +72,136 @@ impl Untimed {
     }
 }
 
+/// Untimed driver of an FTL, written once for all: compiled for each FTL it calls that directly.
+pub trait Drive {
+    /// Writes units without time: place, programmed, and all internal work they cause; those of a
+    /// key in order. Refuses when no die takes data and internal work changes nothing: a broken
+    /// promise.
+    fn write_untimed(&mut self, lpns: &[Lpn], untimed: &mut Untimed) -> Result<()>;
+
+    /// Writes units of one key in order, on a device that wears and fails.
+    fn write_on(
+        &mut self,
+        key: Key,
+        lpns: &[Lpn],
+        untimed: &mut Untimed,
+        device: &mut dyn Device,
+    ) -> Result<()>;
+
+    /// Overwrites `count` units drawn by `draw`, without time. [`AHEAD`] more are drawn ahead and
+    /// not written, so that the cache misses of different units overlap.
+    fn overwrite_untimed(
+        &mut self,
+        count: u64,
+        draw: &mut dyn FnMut() -> Lpn,
+        untimed: &mut Untimed,
+    ) -> Result<()>;
+
+    /// Overwrites units as `overwrite_untimed`, on a device that wears and fails.
+    fn overwrite_on(
+        &mut self,
+        count: u64,
+        draw: &mut dyn FnMut() -> Lpn,
+        untimed: &mut Untimed,
+        device: &mut dyn Device,
+    ) -> Result<()>;
+
+    /// Trims a unit without time, including reads of map pages.
+    fn trim_untimed(&mut self, lpn: Lpn, untimed: &mut Untimed) -> Result<()>;
+
+    /// Trims a unit on a device that wears and fails.
+    fn trim_on(&mut self, lpn: Lpn, untimed: &mut Untimed, device: &mut dyn Device) -> Result<()>;
+
+    /// Carries out a job that is so urgent, without time: how many steps it took.
+    fn settle_untimed(&mut self, job: Job, urgency: Urgency, untimed: &mut Untimed) -> Result<u64>;
+
+    /// Carries out a job as `settle_untimed`, on a device that wears and fails.
+    fn settle_on(
+        &mut self,
+        job: Job,
+        urgency: Urgency,
+        untimed: &mut Untimed,
+        device: &mut dyn Device,
+    ) -> Result<u64>;
+}
+
+impl<F: Ftl> Drive for F {
+    fn write_untimed(&mut self, lpns: &[Lpn], untimed: &mut Untimed) -> Result<()> {
+        match self.zones_mut() {
+            Some(zones) => zones.write_zones(lpns, untimed, &mut Flawless),
+            None => write(self, lpns, untimed, &mut Flawless),
+        }
+    }
+
+    fn write_on(
+        &mut self,
+        key: Key,
+        lpns: &[Lpn],
+        untimed: &mut Untimed,
+        device: &mut dyn Device,
+    ) -> Result<()> {
+        match self.zones_mut() {
+            Some(zones) => zones.write_zones(lpns, untimed, device),
+            None => write_key(self, key, lpns, untimed, device),
+        }
+    }
+
+    fn overwrite_untimed(
+        &mut self,
+        count: u64,
+        draw: &mut dyn FnMut() -> Lpn,
+        untimed: &mut Untimed,
+    ) -> Result<()> {
+        match self.zones_mut() {
+            Some(zones) => zones.overwrite_zones(count, draw, untimed, &mut Flawless),
+            None => overwrite(self, count, draw, untimed, &mut Flawless),
+        }
+    }
+
+    fn overwrite_on(
+        &mut self,
+        count: u64,
+        draw: &mut dyn FnMut() -> Lpn,
+        untimed: &mut Untimed,
+        device: &mut dyn Device,
+    ) -> Result<()> {
+        match self.zones_mut() {
+            Some(zones) => zones.overwrite_zones(count, draw, untimed, device),
+            None => overwrite(self, count, draw, untimed, device),
+        }
+    }
+
+    fn trim_untimed(&mut self, lpn: Lpn, untimed: &mut Untimed) -> Result<()> {
+        trim(self, lpn, untimed, &mut Flawless)
+    }
+
+    fn trim_on(&mut self, lpn: Lpn, untimed: &mut Untimed, device: &mut dyn Device) -> Result<()> {
+        trim(self, lpn, untimed, device)
+    }
+
+    fn settle_untimed(&mut self, job: Job, urgency: Urgency, untimed: &mut Untimed) -> Result<u64> {
+        settle(self, job, urgency, untimed, &mut Flawless)
+    }
+
+    fn settle_on(
+        &mut self,
+        job: Job,
+        urgency: Urgency,
+        untimed: &mut Untimed,
+        device: &mut dyn Device,
+    ) -> Result<u64> {
+        settle(self, job, urgency, untimed, device)
+    }
+}
+
 /// Writes units, those of a key in order.
-pub(super) fn write<F: Ftl + ?Sized, D: Device + ?Sized>(
+fn write<F: Ftl + ?Sized, D: Device + ?Sized>(
     ftl: &mut F,
     lpns: &[Lpn],
     untimed: &mut Untimed,
     device: &mut D,
 ) -> Result<()> {
-    let keys = ftl.keys();
+    let keys = ftl.facts().keys;
     if keys == 1 {
         write_of_key(ftl, Key(0), lpns, untimed, device)?;
         return sound(ftl);
@@ -109,9 +232,7 @@ pub(crate) fn write_key<F: Ftl + ?Sized, D: Device + ?Sized>(
     sound(ftl)
 }
 
-/// Overwrites `count` units drawn by `draw`. [`AHEAD`] more are drawn ahead and not written, so
-/// that the cache misses of different units overlap.
-pub(super) fn overwrite<F: Ftl + ?Sized, D: Device + ?Sized>(
+fn overwrite<F: Ftl + ?Sized, D: Device + ?Sized>(
     ftl: &mut F,
     count: u64,
     draw: &mut dyn FnMut() -> Lpn,
@@ -124,8 +245,8 @@ pub(super) fn overwrite<F: Ftl + ?Sized, D: Device + ?Sized>(
         *slot = draw();
         ftl.prefetch(*slot);
     }
-    let row = ftl.row_units() as usize;
-    let keys = ftl.keys();
+    let row = ftl.facts().row_units as usize;
+    let keys = ftl.facts().keys;
     // Few keys fill rows of their own; of many, each batch has few units of any.
     let (batches, full) = if keys <= MOST_STREAMS { (keys, row) } else { (1, AHEAD) };
     let mut batches = vec![Vec::with_capacity(full); batches as usize];
@@ -157,15 +278,13 @@ pub(super) fn overwrite<F: Ftl + ?Sized, D: Device + ?Sized>(
 }
 
 /// Forgets the data of a unit.
-pub(super) fn trim<F: Ftl + ?Sized, D: Device + ?Sized>(
+fn trim<F: Ftl + ?Sized, D: Device + ?Sized>(
     ftl: &mut F,
     lpn: Lpn,
     untimed: &mut Untimed,
     device: &mut D,
 ) -> Result<()> {
-    if ftl.has_map_on_flash() {
-        know(ftl, lpn, Access::Trim, untimed, device)?;
-    }
+    know(ftl, lpn, Access::Trim, untimed, device)?;
     ftl.trim(lpn);
     settle_wanted(ftl, untimed, device)?;
     sound(ftl)
@@ -179,10 +298,10 @@ fn write_of_key<F: Ftl + ?Sized, D: Device + ?Sized>(
     untimed: &mut Untimed,
     device: &mut D,
 ) -> Result<()> {
-    let row = ftl.row_units() as usize;
-    let has_map = ftl.has_map_on_flash();
+    let row = ftl.facts().row_units as usize;
+    let has_map = ftl.map_on_flash().is_some();
     let mut sorted = Vec::new();
-    if ftl.sorts_rows() {
+    if ftl.facts().sorts_rows {
         sorted.extend_from_slice(lpns);
         // What a row has twice stays in order.
         sorted.chunks_mut(row).for_each(|row| row.sort());
@@ -226,10 +345,11 @@ fn know<F: Ftl + ?Sized, D: Device + ?Sized>(
     device: &mut D,
 ) -> Result<()> {
     loop {
-        match ftl.access(lpn, 1, access) {
+        let Some(map) = ftl.map_on_flash_mut() else { return Ok(()) };
+        match map.access(lpn, 1, access) {
             Known::Units(_) => return Ok(()),
             Known::Read(_) | Known::Mispredicted(_) => {
-                ftl.map_read(lpn, 1, access);
+                map.map_read(lpn, 1, access);
                 return settle_wanted(ftl, untimed, device);
             }
             Known::Later => {
@@ -260,7 +380,7 @@ fn settle_all<F: Ftl + ?Sized, D: Device + ?Sized>(
     device: &mut D,
 ) -> Result<u64> {
     let mut steps = 0;
-    for job in 0..ftl.jobs() {
+    for job in 0..ftl.facts().jobs {
         steps += settle(ftl, Job(job), Urgency::Blocked, untimed, device)?;
     }
     Ok(steps)
@@ -288,7 +408,7 @@ pub(crate) fn settle<F: Ftl + ?Sized, D: Device + ?Sized>(
 /// Refuses to go on once the FTL has broken a promise.
 #[inline]
 fn sound<F: Ftl + ?Sized>(ftl: &mut F) -> Result<()> {
-    ftl.fault().map_or(Ok(()), Err)
+    ftl.fault(false).map_or(Ok(()), Err)
 }
 
 fn run<F: Ftl + ?Sized, D: Device + ?Sized>(
@@ -299,7 +419,7 @@ fn run<F: Ftl + ?Sized, D: Device + ?Sized>(
     untimed: &mut Untimed,
     device: &mut D,
 ) -> Result<u64> {
-    let most = most_effort(ftl.logical_units().into());
+    let most = most_effort(ftl.facts().logical_units.into());
     let (mut effort, mut steps) = (0, 0);
     while ftl.wants(job, urgency) {
         let step = ftl.step(job, urgency, work);
@@ -309,13 +429,17 @@ fn run<F: Ftl + ?Sized, D: Device + ?Sized>(
             Step::Move => move_units(ftl, job, work, untimed, device)?,
             Step::Erase => {
                 for &block in &work.blocks {
-                    if !device.erase(block) && !ftl.retire(block) {
+                    if !device.erase(block) && !retire(ftl, block) {
                         device.cannot_spare();
                     }
                     ftl.erased(block);
                 }
             }
-            Step::Recycle => work.blocks.iter().for_each(|&block| ftl.recycled(block)),
+            Step::Recycle => {
+                if let Some(part) = ftl.recycling_mut() {
+                    work.blocks.iter().for_each(|&block| part.recycled(block));
+                }
+            }
             Step::Wait => {
                 if settle_all(ftl, untimed, device)? == 0 {
                     break;
@@ -324,10 +448,15 @@ fn run<F: Ftl + ?Sized, D: Device + ?Sized>(
         }
         steps += 1;
         if effort > most {
-            return Err(ftl.fault().unwrap_or_else(endless));
+            return Err(ftl.fault(false).unwrap_or_else(endless));
         }
     }
     Ok(steps)
+}
+
+/// Retires a block that has failed: whether the drive can spare it.
+fn retire<F: Ftl + ?Sized>(ftl: &mut F, block: Block) -> bool {
+    ftl.block_service_mut().is_some_and(|part| part.retire(block))
 }
 
 /// Programs: whether that went well. What has not can be placed again.
@@ -345,7 +474,7 @@ fn programs<F: Ftl + ?Sized, D: Device + ?Sized>(
         return Ok(true);
     }
     for block in untimed.failed.drain(..) {
-        if !ftl.retire(block) {
+        if !retire(ftl, block) {
             device.cannot_spare();
         }
     }
@@ -383,7 +512,7 @@ fn move_units<F: Ftl + ?Sized, D: Device + ?Sized>(
 /// What the FTL says of the promise that it has broken, or else what was seen of that.
 #[cold]
 fn broken_by<F: Ftl + ?Sized>(ftl: &mut F, problem: &str) -> Error {
-    ftl.fault().or_else(|| ftl.stalled()).unwrap_or_else(|| broken(problem))
+    ftl.fault(true).unwrap_or_else(|| broken(problem))
 }
 
 /// The FTL broke a promise: the run ends with this.

@@ -58,6 +58,14 @@ impl Candidates {
         self.victims = victims;
     }
 
+    /// Replaces the policy that is asked in the end, in a clone whose policy knows as much.
+    pub fn replace_innermost(&mut self, victims: Box<dyn Victims>) {
+        match self.victims.inner() {
+            Some(inner) => *inner = victims,
+            None => self.victims = victims,
+        }
+    }
+
     /// The valid units of a block, and its state.
     #[inline]
     pub fn word(&self, block: Block) -> BlockWord {

@@ -103,6 +103,12 @@ impl FreeBlocks {
         self.count(plane);
     }
 
+    /// Removes all free blocks of a plane; as many are kept for one use as before.
+    pub fn empty(&mut self, plane: Plane) {
+        self.planes[plane.0 as usize].clear();
+        self.count(plane);
+    }
+
     /// Removes all free blocks of a plane; none is kept for one use any more.
     pub fn clear(&mut self, plane: Plane) {
         self.planes[plane.0 as usize].clear();

@@ -15,15 +15,8 @@ pub fn config<S: AsRef<str>>(sets: &[S]) -> SsdConfig {
 /// The choice of an FTL, and the assignments of `sets` that a drive with it has: a parameter of one
 /// FTL is none of others. An FTL with many frontiers has more spare, if there is no drive without.
 pub fn of_ftl(member: &Member<Build>, sets: &[&str]) -> Vec<String> {
-    let schemas = [(member.schema)(), schema::<FtlConfig>()];
-    let is_there = |set: &&&str| {
-        let key = set.strip_prefix("ftl.").and_then(|set| set.split('=').next());
-        key.is_none_or(|key| schemas.iter().any(|schema| schema["properties"][key].is_object()))
-    };
-    let name = format!("ftl.name={}", member.name);
-    let mut all: Vec<String> =
-        [name].into_iter().chain(sets.iter().filter(is_there).map(ToString::to_string)).collect();
-    if schemas[0]["properties"]["map_cache_bytes"].is_object() {
+    let mut all = those_of_ftl(member, sets);
+    if (member.schema)()["properties"]["map_cache_bytes"].is_object() {
         // The whole map of so small a drive would fit.
         all.push("ftl.map_cache_bytes=512".to_owned());
     }
@@ -37,6 +30,19 @@ pub fn of_ftl(member: &Member<Build>, sets: &[&str]) -> Vec<String> {
         all.push("ftl.overprovisioning=2.5".to_owned());
     }
     all
+}
+
+/// The choice of an FTL, and the assignments of `sets` that a drive with it has.
+pub fn those_of_ftl(member: &Member<Build>, sets: &[&str]) -> Vec<String> {
+    let schemas = [(member.schema)(), schema::<FtlConfig>()];
+    let is_there = |set: &&&str| {
+        let key = set.strip_prefix("ftl.").and_then(|set| set.split('=').next());
+        key.is_none_or(|key| {
+            key != "name" && schemas.iter().any(|schema| schema["properties"][key].is_object())
+        })
+    };
+    let name = format!("ftl.name={}", member.name);
+    [name].into_iter().chain(sets.iter().filter(is_there).map(ToString::to_string)).collect()
 }
 
 /// Members whose FTL can do something that its contract leaves open.

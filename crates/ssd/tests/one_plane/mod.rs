@@ -70,14 +70,14 @@ pub fn ftl_in(
     }
     let member = choice.resolve(ftl::ROSTER, "ftl").unwrap();
     let ftl = (member.build)(context, &choice.params).unwrap();
-    assert_eq!(ftl.logical_units(), logical * pages);
+    assert_eq!(ftl.facts().logical_units, logical * pages);
     ftl
 }
 
 /// Writes all units in order.
 pub fn fill(ftl: &mut dyn Ftl) {
     let mut untimed = Untimed::new(1);
-    for unit in 0..ftl.logical_units() {
+    for unit in 0..ftl.facts().logical_units {
         ftl.write_untimed(&[Lpn(unit)], &mut untimed).unwrap();
     }
 }

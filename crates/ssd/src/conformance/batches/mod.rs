@@ -4,8 +4,8 @@
 mod zones;
 
 use super::tally::{Tally, hold};
-use crate::ftl::contract::ZoneState;
-use crate::ftl::{Ftl, Lpn, Untimed};
+use crate::ftl::contract::{BlockService, Drive, Parts, ZoneState};
+use crate::ftl::{Ftl, Job, Lpn, Untimed, Urgency};
 use base::Result;
 use base::rng::Rng;
 use nand::geometry::Block;
@@ -34,14 +34,14 @@ impl Batches {
             return self.zone_round(layout);
         }
         let Self { ftl, untimed, rng, written } = self;
-        let units = u64::from(ftl.logical_units());
-        let length = 1 + rng.below(3 * u64::from(ftl.row_units()));
+        let units = u64::from(ftl.facts().logical_units);
+        let length = 1 + rng.below(3 * u64::from(ftl.facts().row_units));
         let span = if rng.chance(0.5) { 1 + units / 50 } else { units };
         let mut batch: Vec<Lpn> = (0..8 * length).map(|_| Lpn(rng.below(span) as u32)).collect();
         if rng.chance(0.2) {
             // In order, as files are written.
             let first = batch[0].0;
-            batch = (first..ftl.logical_units()).take(8 * length as usize).map(Lpn).collect();
+            batch = (first..ftl.facts().logical_units).take(8 * length as usize).map(Lpn).collect();
         }
         ftl.write_untimed(&batch, untimed)?;
         written.extend(batch.iter().map(|lpn| lpn.0));
@@ -66,7 +66,7 @@ impl Batches {
 
     /// Holds what is mapped, and what the FTL reports, against the account.
     pub fn check(&mut self) -> Result<()> {
-        for lpn in 0..self.ftl.logical_units() {
+        for lpn in 0..self.ftl.facts().logical_units {
             let is_there = self.ftl.lookup(Lpn(lpn)).is_some();
             let was_written = self.written.contains(&lpn);
             hold!(is_there == was_written, "unit {lpn} was written: {was_written}");
@@ -89,6 +89,10 @@ impl Batches {
                 break;
             }
             self.round()?;
+            // As the controller does: a die may take no data before it has made room.
+            for job in (0..self.ftl.facts().jobs).map(Job) {
+                self.ftl.settle_untimed(job, Urgency::Blocked, &mut self.untimed)?;
+            }
         }
         let doomed = self.ftl.doomed();
         // Those of zones that are read only stay for their data. Once all zones are out of use,

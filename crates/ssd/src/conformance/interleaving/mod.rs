@@ -7,7 +7,7 @@ mod zones;
 
 use super::SPARE;
 use super::tally::{Tally, broken, hold};
-use crate::ftl::contract::key_among;
+use crate::ftl::contract::{Account, BlockService, Parts, Recycling, Relocation, key_among};
 use crate::ftl::{
     Access, Carried, DieSet, Ftl, Hint, Job, Key, Known, Lpn, Move, Place, Program, Step, Until,
     Urgency, Work,
@@ -148,6 +148,14 @@ impl Interleaving {
                 Err(error) if error.place == "ftl.separate_gc_stream" && more.is_empty() => {
                     more = vec!["ftl.separate_gc_stream=true".into()];
                 }
+                // One that tells fast pages from slow ones gets both.
+                Err(error) if error.place == "ftl.fast_pages" && more.is_empty() => {
+                    more = vec![
+                        "chip.page_order=all_bitline".into(),
+                        "chip.cell_bits=2".into(),
+                        format!("chip.geometry.pages_per_block={}", 2 * programs),
+                    ];
+                }
                 // One that programs pages again gets a chip whose pages are programmed one by one.
                 Err(error) if error.place == "chip.page_order" && more.is_empty() => {
                     more = match per_program {
@@ -170,8 +178,8 @@ impl Interleaving {
         let Some(mut ftl) = found else { return Ok(None) };
         ftl.fail_erases(one(failures, &[0.0, 0.0, 0.01, 0.1]));
         let dies: Vec<_> = (0..ftl.geometry.dies).map(|_| VecDeque::new()).collect();
-        let jobs = (0..ftl.jobs()).map(|_| At::default()).collect();
-        let units = u64::from(ftl.logical_units());
+        let jobs = (0..ftl.facts().jobs).map(|_| At::default()).collect();
+        let units = u64::from(ftl.facts().logical_units);
         Ok(Some(Self {
             hot: one(rng, &[0.0, 0.5, 0.9, 0.99]),
             hot_units: units.min(1 + one(rng, &[3, units / 8])),
@@ -198,12 +206,11 @@ impl Interleaving {
 
     /// Makes the map entry of a unit known; false if that must wait.
     fn know(&mut self, lpn: Lpn, access: Access) -> bool {
-        if self.ftl.has_map_on_flash() {
-            match self.ftl.access(lpn, 1, access) {
-                Known::Units(_) => {}
-                Known::Read(_) | Known::Mispredicted(_) => _ = self.ftl.map_read(lpn, 1, access),
-                Known::Later => return false,
-            }
+        let Some(map) = self.ftl.map_on_flash_mut() else { return true };
+        match map.access(lpn, 1, access) {
+            Known::Units(_) => {}
+            Known::Read(_) | Known::Mispredicted(_) => _ = map.map_read(lpn, 1, access),
+            Known::Later => return false,
         }
         true
     }
@@ -213,8 +220,8 @@ impl Interleaving {
         if let Some(layout) = self.ftl.zones().map(|zones| zones.layout()) {
             return self.write_zone(layout);
         }
-        let units = u64::from(self.ftl.logical_units());
-        let row = u64::from(self.ftl.row_units());
+        let units = u64::from(self.ftl.facts().logical_units);
+        let row = u64::from(self.ftl.facts().row_units);
         let length = if self.single { 1 } else { 1 + self.rng.below(row) };
         let span = if self.rng.chance(self.hot) { self.hot_units } else { units };
         let mut lpns: Vec<Lpn> = (0..length).map(|_| Lpn(self.rng.below(span) as u32)).collect();
@@ -223,7 +230,7 @@ impl Interleaving {
             let first = self.next;
             lpns = (first..first + length).map(|unit| Lpn((unit % units) as u32)).collect();
         }
-        let (keys, stream) = (self.ftl.keys(), self.rng.below(2) as u8);
+        let (keys, stream) = (self.ftl.facts().keys, self.rng.below(2) as u8);
         let hint = Hint { stream, is_urgent: stream > 0 };
         let key = key_among(&mut self.ftl, keys, lpns[0], hint);
         lpns.retain(|&lpn| {
@@ -263,9 +270,9 @@ impl Interleaving {
             }
         }
         let units = lpns.len();
-        if self.ftl.takes_holes() && self.next.is_multiple_of(3) {
+        if self.ftl.facts().takes_holes && self.next.is_multiple_of(3) {
             // Data that were overwritten in the buffer take the rest of the row.
-            lpns.resize(self.ftl.row_units() as usize, Lpn::HOLE);
+            lpns.resize(self.ftl.facts().row_units as usize, Lpn::HOLE);
         }
         let program = match self.ftl.place(key, &lpns, &open) {
             Place::At(program) => program,
@@ -405,7 +412,7 @@ impl Interleaving {
             for job in 0..self.jobs.len() {
                 moved |= self.go_on(Job(job as u32), Urgency::Due);
             }
-            self.ftl.fault().map_or(Ok(()), Err)?;
+            self.ftl.fault(false).map_or(Ok(()), Err)?;
             if !moved {
                 let is_stuck = |at: &At| matches!(at, At::Move(..));
                 self.is_full = self.jobs.iter().any(is_stuck);
@@ -421,7 +428,7 @@ impl Interleaving {
         if self.is_full {
             return Ok(());
         }
-        let units = self.ftl.logical_units();
+        let units = self.ftl.facts().logical_units;
         let mut places = BTreeSet::new();
         for lpn in 0..units {
             let place = self.ftl.lookup(Lpn(lpn));
@@ -444,7 +451,7 @@ impl Interleaving {
         let bad: Vec<bool> = (0..per_die).map(|block| block > 0 && rng.chance(0.02)).collect();
         let drawn = Die(rng.below(self.dies.len() as u64) as u32);
         let pe_cycles = rng.below(3) as u32;
-        let Some(part) = self.ftl.withdrawal() else { return };
+        let Some(part) = self.ftl.withdrawal_mut() else { return };
         match self.withdrawn {
             None if part.can_withdraw(drawn, &bad).is_ok() => {
                 part.withdraw(drawn);
@@ -454,7 +461,7 @@ impl Interleaving {
             Some(die) => {
                 let is_erasing = matches!(self.jobs[die.0 as usize], At::Erase(_));
                 let is_idle = self.dies[die.0 as usize].is_empty() && !is_erasing;
-                let Some(part) = self.ftl.withdrawal() else { return };
+                let Some(part) = self.ftl.withdrawal_mut() else { return };
                 if is_idle && !part.holds_data(die) && part.can_withdraw(die, &bad).is_ok() {
                     part.replace(die, &bad, pe_cycles);
                     self.withdrawn = None;
@@ -487,7 +494,7 @@ impl Interleaving {
                         goes_on = goes_on || self.send_or_settle()?;
                     }
                     // Failed programs may have taken what rows of zones need.
-                    self.is_full |= !goes_on && self.failed > 0 && self.ftl.stalled().is_some();
+                    self.is_full |= !goes_on && self.failed > 0 && self.ftl.fault(true).is_some();
                     hold!(goes_on || self.is_full, "the host is stalled for ever");
                 }
             } else if drawn < weights[0] + weights[1] {
@@ -511,7 +518,7 @@ impl Interleaving {
             } else if let Some(layout) = self.ftl.zones().map(|zones| zones.layout()) {
                 self.manage_zone(layout);
             } else {
-                let units = u64::from(self.ftl.logical_units());
+                let units = u64::from(self.ftl.facts().logical_units);
                 let lpn = self.rng.below(units) as u32;
                 if !self.flying.contains(&lpn) && self.know(Lpn(lpn), Access::Trim) {
                     self.ftl.trim(Lpn(lpn));

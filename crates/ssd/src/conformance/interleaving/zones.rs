@@ -3,7 +3,7 @@
 use super::{Interleaving, one};
 use crate::conformance::tally::hold;
 use crate::drive::request::Op;
-use crate::ftl::contract::{ZoneLayout, key_among};
+use crate::ftl::contract::{Parts, Status, ZoneLayout, key_among};
 use crate::ftl::{Ftl, Hint, Key, Lpn};
 use base::Result;
 
@@ -16,14 +16,14 @@ impl Interleaving {
         let Some(view) = self.ftl.zones().map(|zones| zones.view(zone)) else { return Ok(true) };
         let room = layout.capacity.saturating_sub(view.pointer);
         if room > 0 {
-            let row = self.ftl.row_units();
+            let row = self.ftl.facts().row_units;
             let most = if self.single { 1 } else { 2 * row };
             let units = 1 + self.rng.below(u64::from(room.min(most))) as u32;
             let lpn = Lpn(first + view.pointer);
             // Limits may refuse it: what was admitted before goes on.
             let is_append = self.rng.chance(0.5);
             let (op, at) = if is_append { (Op::ZoneAppend, Lpn(first)) } else { (Op::Write, lpn) };
-            if let Ok(given) = self.ftl.admit(op, at, units) {
+            if let Ok(given) = self.admit(op, at, units) {
                 hold!(given == lpn, "{op:?} at {given:?}, and the pointer is at {lpn:?}");
             }
         } else if self.rng.chance(0.5) {
@@ -45,9 +45,9 @@ impl Interleaving {
     /// ones, and the last of a zone that is full.
     fn rows_of(&mut self, layout: ZoneLayout, zone: u32) -> Vec<(Key, Vec<Lpn>)> {
         let Some(zones) = self.ftl.zones() else { return Vec::new() };
-        let (row, units) = (self.ftl.row_units(), zones.unplaced(zone));
+        let (row, units) = (self.ftl.facts().row_units, zones.unplaced(zone));
         let is_last = zones.is_finishing(zone);
-        let (keys, first) = (self.ftl.keys(), zone * layout.stride);
+        let (keys, first) = (self.ftl.facts().keys, zone * layout.stride);
         let starts = units.clone().step_by(row as usize);
         let rows = starts.map(|start| first + start..first + units.end.min(start + row));
         let mut all = Vec::new();
@@ -70,6 +70,11 @@ impl Interleaving {
         rows.into_iter().find(|row| row.0 == key).map(|(_, lpns)| lpns)
     }
 
+    fn admit(&mut self, op: Op, first: Lpn, units: u32) -> std::result::Result<Lpn, Status> {
+        let zones = self.ftl.zones_mut();
+        zones.map_or(Err(Status::InvalidOpcode), |zones| zones.admit(op, first, units))
+    }
+
     fn drawn_zone(&mut self, layout: ZoneLayout) -> u32 {
         let span = if self.rng.chance(self.hot) { 2.min(layout.zones) } else { layout.zones };
         self.rng.below(span.into()) as u32
@@ -81,7 +86,7 @@ impl Interleaving {
         if one(&mut self.rng, &[true, false, false]) {
             let first = Lpn(zone * layout.stride);
             // A finish reports nothing that could be compared here: its padding is in the counts.
-            _ = self.ftl.admit(Op::ZoneFinish, first, 0);
+            _ = self.admit(Op::ZoneFinish, first, 0);
         } else {
             self.reset_zone(layout, zone);
         }
@@ -89,7 +94,7 @@ impl Interleaving {
 
     fn reset_zone(&mut self, layout: ZoneLayout, zone: u32) {
         let units = zone * layout.stride..(zone + 1) * layout.stride;
-        if self.ftl.admit(Op::ZoneReset, Lpn(units.start), 0).is_err() {
+        if self.admit(Op::ZoneReset, Lpn(units.start), 0).is_err() {
             return;
         }
         let is_its = |unit: &u32| units.contains(unit);

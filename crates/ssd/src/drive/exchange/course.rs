@@ -41,7 +41,7 @@ impl Ssd {
             return Err(Error::new("exchange", problem).hint("exchange one die at a time"));
         }
         let bad = self.new_bad_blocks(die);
-        let Some(withdrawal) = self.ftl.withdrawal() else {
+        let Some(withdrawal) = self.ftl.withdrawal_mut() else {
             let problem = "this FTL does not move data from one die to others";
             return Err(Error::unsupported("exchange", problem)
                 .hint("use ftl.name = \"page\", with ftl.superblock_dies = 1"));
@@ -53,7 +53,7 @@ impl Ssd {
     /// that the drive cannot carry out.
     pub fn exchange_die(&mut self, asked: Exchange) -> Result<()> {
         self.check_exchange(asked.die)?;
-        if let Some(withdrawal) = self.ftl.withdrawal() {
+        if let Some(withdrawal) = self.ftl.withdrawal_mut() {
             withdrawal.withdraw(asked.die);
         }
         let now = self.now();
@@ -108,7 +108,8 @@ impl Ssd {
         }
         let job = Job::of(die);
         let is_moving = self.jobs.is_busy(job);
-        let is_empty = !is_moving && self.ftl.withdrawal().is_some_and(|ftl| !ftl.holds_data(die));
+        let is_empty =
+            !is_moving && self.ftl.withdrawal_mut().is_some_and(|ftl| !ftl.holds_data(die));
         let now = self.now();
         if is_empty && let Some(last) = &mut self.exchanges.last {
             last.emptied_at.get_or_insert(now);
@@ -163,7 +164,7 @@ impl Ssd {
             self.exchanges.last?;
         let bad = self.new_bad_blocks(die);
         self.flash.chips.replace(die, pe_cycles);
-        if let Some(withdrawal) = self.ftl.withdrawal() {
+        if let Some(withdrawal) = self.ftl.withdrawal_mut() {
             withdrawal.replace(die, &bad, pe_cycles);
         }
         let first = die.0 * bad.len() as u32;

@@ -81,7 +81,10 @@ impl Ssd {
     fn way_of(&mut self, job: Job, moves: &mut Vec<Move>) -> (Way, bool) {
         const AS_ALWAYS: (Way, bool) = (Way::Controller, false);
         let units = moves.len() as u32;
-        let Some(program) = self.ftl.next_of_moves(job, units) else { return AS_ALWAYS };
+        let Some(program) = self.ftl.copy_back().and_then(|part| part.next_of_moves(job, units))
+        else {
+            return AS_ALWAYS;
+        };
         let Some(on_chip) = &mut self.jobs.on_chip else { return AS_ALWAYS };
         let geometry = &self.flash.chips.geometry;
         if program.units != units || !arrange(geometry, &program, moves, &mut on_chip.order) {

@@ -238,14 +238,14 @@ impl Ssd {
             Step::Move => {
                 let is_copied = self.jobs.on_chip.is_some() && self.plan_copy(job, &mut work.moves);
                 if self.power.is_some() {
-                    self.note_moves(job, &work.moves);
+                    self.note_moves(job, &work);
                 }
                 if !is_copied {
                     self.read_moves(job, &work.moves);
                 }
             }
             Step::Erase => self.erase(job, &work.blocks),
-            Step::Recycle => work.blocks.iter().for_each(|&block| self.ftl.recycled(block)),
+            Step::Recycle => self.ftl.recycled(&work.blocks),
             Step::Wait => self.jobs.parked.push(Parked::Step(job)),
         }
         let is_empty = step == Step::Move && self.jobs.state(job).pending == 0;
@@ -265,16 +265,15 @@ impl Ssd {
     /// ones. To be done before they are read: when their copies are programmed, the originals may
     /// be invalid and erased.
     #[cold]
-    fn note_moves(&mut self, job: Job, moves: &[Move]) {
-        let is_new = self.ftl.renews(job);
+    fn note_moves(&mut self, job: Job, work: &Work) {
         let chips = &self.flash.chips;
         let Some(power) = &mut self.power else { return };
-        let owned = moves.iter().map(|&Move { lpn: Lpn(owner), from }| {
+        let owned = work.moves.iter().map(|&Move { lpn: Lpn(owner), from }| {
             if owner == Lpn::HOLE.0 {
                 return Owned::PADDING;
             }
             match (from != Ppn::NONE).then(|| chips.oob(from)).flatten() {
-                Some(oob) if !is_new => Owned { owner, ..oob.unit },
+                Some(oob) if !work.is_new => Owned { owner, ..oob.unit },
                 _ => Owned { owner, sequence: power.number(), is_lost: false },
             }
         });

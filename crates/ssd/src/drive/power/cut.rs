@@ -66,11 +66,11 @@ impl Ssd {
         self.failures.lost = LostUnits::default();
         self.failures.refresh.cut();
         self.upkeep_at = Time::LIMIT;
-        self.gate = Gate::new(self.dies(), self.ftl.keys());
+        self.gate = Gate::new(self.dies(), self.ftl.facts().keys);
         // Nothing is collected before the FTL knows what there is.
-        self.jobs = Jobs::new(self.ftl.jobs(), self.jobs.on_chip.take());
+        self.jobs = Jobs::new(self.ftl.facts().jobs, self.jobs.on_chip.take());
         self.idle = Idle::new(false, Time::ZERO);
-        self.map = MapReads::new(self.ftl.has_map_on_flash());
+        self.map = MapReads::new(self.ftl.map_on_flash().is_some());
         let told = self.ftl.counts();
         if let Some(power) = &mut self.power {
             if std::mem::take(&mut power.is_rebuilt) {

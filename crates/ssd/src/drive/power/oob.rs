@@ -70,7 +70,7 @@ impl Ssd {
 pub(super) fn note_stored(chips: &mut Chips, ftl: &dyn Ftl, stamp: u64) {
     let geometry = chips.geometry.clone();
     let mut owned = vec![Owned::PADDING; geometry.units() as usize];
-    for unit in 0..ftl.logical_units() + ftl.own_units() {
+    for unit in 0..ftl.facts().logical_units + ftl.facts().map_pages {
         if let Some(ppn) = ftl.lookup(Lpn(unit)) {
             owned[ppn.0 as usize] = Owned { owner: unit, sequence: stamp, is_lost: false };
         }

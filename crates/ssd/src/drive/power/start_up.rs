@@ -291,9 +291,11 @@ impl Ssd {
         let mut ftl = self.fresh_ftl(&config)?;
         let Some(power) = &self.power else { return Ok(()) };
         let chips = &self.flash.chips;
-        let found = Found::new(chips, ftl.logical_units(), &power.trims, power.kept_blocks());
-        ftl.recover(&found)?;
-        let units = ftl.logical_units();
+        let found = Found::new(chips, ftl.facts().logical_units, &power.trims, power.kept_blocks());
+        if let Some(part) = ftl.recovery_mut() {
+            part.recover(&found)?;
+        }
+        let units = ftl.facts().logical_units;
         for unit in 0..units {
             let Some(ppn) = ftl.lookup(Lpn(unit)) else { continue };
             started.mapped_units += 1;
@@ -421,7 +423,7 @@ fn kept_pages(power: &Power, die: Die) -> VecDeque<Page> {
 
 /// Refuses a recovery that the FTL of a configuration cannot follow.
 pub(crate) fn check_recovery(config: &SsdConfig, ftl: &dyn Ftl) -> Result<()> {
-    if !recovery_of(config)?.can_recover() || ftl.can_recover() {
+    if !recovery_of(config)?.can_recover() || ftl.recovery().is_some() {
         return Ok(());
     }
     let name = &config.recovery.name;

@@ -57,7 +57,7 @@ impl Ssd {
     /// Bytes of a table: of the units without data, and of the tables of the FTL where there are
     /// checkpoints.
     pub(super) fn table_bytes(&self) -> u64 {
-        let unmapped = Trims::table_bytes(self.ftl.logical_units());
+        let unmapped = Trims::table_bytes(self.ftl.facts().logical_units);
         let has_checkpoints = self.power.as_ref().is_some_and(|power| power.has_checkpoints());
         let of_ftl = || self.ftl.ram().iter().map(|Ram { bytes, .. }| bytes).sum::<u64>();
         unmapped + if has_checkpoints { of_ftl() } else { 0 }
@@ -83,7 +83,7 @@ impl Ssd {
         let programs = programs.div_ceil(power.record_bytes);
         let sequence = power.number();
         let has_data = |unit| ftl.lookup(Lpn(unit)).is_some();
-        let unmapped = Unmapped::of(ftl.logical_units(), sequence, held, has_data);
+        let unmapped = Unmapped::of(ftl.facts().logical_units, sequence, held, has_data);
         let known = Known { stamp: sequence, ..known };
         power.at_table = power.host_units;
         power.log.begin_table();

@@ -1,7 +1,7 @@
 //! Tests of the units that share a program, timed and untimed.
 
 use crate::drive::request::{Op, Request};
-use crate::ftl::contract::{Hint, Occupancy, Ram, Wear};
+use crate::ftl::contract::{Account, Drive, Facts, Hint, Occupancy, Parts, Ram, Wear};
 use crate::ftl::{
     Carried, DieSet, Ftl, FtlCounts, Job, Key, Lpn, Move, Place, Program, Step as JobStep, Stream,
     Untimed, Urgency, Work,
@@ -17,6 +17,7 @@ use std::sync::{Arc, Mutex};
 /// below `hot` in the second. It remembers what each program carries.
 #[derive(Clone)]
 struct HotAndCold {
+    facts: Facts,
     hot: u32,
     pages: [u32; 2],
     programs: Arc<Mutex<Vec<Vec<Lpn>>>>,
@@ -32,17 +33,11 @@ impl State for HotAndCold {
 }
 
 impl Ftl for HotAndCold {
-    fn logical_units(&self) -> u32 {
-        64
-    }
-    fn keys(&self) -> u32 {
-        2
+    fn facts(&self) -> &Facts {
+        &self.facts
     }
     fn key_of(&mut self, Lpn(lpn): Lpn, _: Hint) -> Key {
         Key(u32::from(lpn < self.hot))
-    }
-    fn row_units(&self) -> u32 {
-        ROW
     }
     fn lookup(&self, _: Lpn) -> Option<Ppn> {
         None
@@ -63,9 +58,6 @@ impl Ftl for HotAndCold {
     fn programmed(&mut self, _: &Program, _: Carried) {}
     fn not_programmed(&mut self, _: &Program, _: Carried) {}
     fn trim(&mut self, _: Lpn) {}
-    fn jobs(&self) -> u32 {
-        1
-    }
     fn wants(&self, _: Job, _: Urgency) -> bool {
         false
     }
@@ -73,9 +65,9 @@ impl Ftl for HotAndCold {
         JobStep::Done
     }
     fn erased(&mut self, _: Block) {}
-    fn filled_pages(&self, _: Block) -> u32 {
-        0
-    }
+}
+
+impl Account for HotAndCold {
     fn counts(&self) -> FtlCounts {
         FtlCounts::default()
     }
@@ -92,12 +84,18 @@ impl Ftl for HotAndCold {
     fn bytes_per_unit(&self) -> f64 {
         0.0
     }
+    fn filled_pages(&self, _: Block) -> u32 {
+        0
+    }
 }
+
+impl Parts for HotAndCold {}
 
 /// The FTL, and what its programs carry.
 fn ftl() -> (HotAndCold, Arc<Mutex<Vec<Vec<Lpn>>>>) {
     let programs = Arc::default();
-    (HotAndCold { hot: 16, pages: [0; 2], programs: Arc::clone(&programs) }, programs)
+    let facts = Facts { keys: 2, ..Facts::new(64, ROW, 1, ROW) };
+    (HotAndCold { facts, hot: 16, pages: [0; 2], programs: Arc::clone(&programs) }, programs)
 }
 
 /// All of `units` were programmed in whole rows, hot and cold ones never together.

@@ -51,7 +51,7 @@ impl ZoneCommands {
         let Some(zones) = ftl.zones() else { return Ok(None) };
         let (layout, costs) = (zones.layout(), zones.costs());
         let unit = u64::from(config.drive_unit_bytes());
-        check_buffer(&layout, ftl.row_units(), config.buffer.bytes, unit)?;
+        check_buffer(&layout, ftl.facts().row_units, config.buffer.bytes, unit)?;
         Ok(Some(Box::new(Self {
             layout,
             costs,
@@ -110,7 +110,10 @@ impl Ssd {
         let unit = self.units.bytes;
         let is_whole = offset.is_multiple_of(unit) && length.is_multiple_of(unit);
         let answer = match self.units.lpn_at(offset) {
-            Some(first) if is_whole => self.ftl.admit(op, first, (length / unit) as u32),
+            Some(first) if is_whole => match self.ftl.zones_mut() {
+                Some(zones) => zones.admit(op, first, (length / unit) as u32),
+                None => Err(Status::InvalidOpcode),
+            },
             _ => Err(Status::InvalidField),
         };
         match answer {
@@ -268,7 +271,7 @@ impl Ssd {
 
     /// Puts the units that are kept between runs into the buffer of a drive that begins a run.
     pub(super) fn take_tails(&mut self) {
-        let keys = self.ftl.keys();
+        let keys = self.ftl.facts().keys;
         for lpn in self.tails().into_iter().flatten().map(Lpn) {
             let Some(held) = self.writer.buffer.take(lpn, State::Filling) else { return };
             let key = key_among(&mut *self.ftl, keys, lpn, Hint::default());

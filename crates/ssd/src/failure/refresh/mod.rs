@@ -188,7 +188,7 @@ impl Refresh {
 /// Refuses to refresh where the FTL cannot move the data of a block on demand.
 pub(crate) fn check(config: &SsdConfig, ftl: &dyn Ftl) -> Result<()> {
     let RefreshConfig { after_hours, rber, .. } = config.refresh;
-    if ftl.can_reclaim() || (after_hours == 0.0 && rber == 0.0) {
+    if ftl.relocation().is_some() || (after_hours == 0.0 && rber == 0.0) {
         return Ok(());
     }
     let key = if after_hours > 0.0 { "refresh.after_hours" } else { "refresh.rber" };
@@ -421,7 +421,7 @@ impl Ssd {
     pub fn oldest_hours(&mut self) -> f64 {
         self.flash.chips.advance_to(self.events.now());
         let (chips, ftl) = (&self.flash.chips, &self.ftl);
-        let units = (0..ftl.logical_units()).filter_map(|unit| ftl.lookup(Lpn(unit)));
+        let units = (0..ftl.facts().logical_units).filter_map(|unit| ftl.lookup(Lpn(unit)));
         let mut is_used = vec![false; chips.geometry.blocks() as usize];
         units.for_each(|ppn| is_used[chips.geometry.block_of(ppn).0 as usize] = true);
         let used = (0..).zip(is_used).filter(|&(_, is_used)| is_used);

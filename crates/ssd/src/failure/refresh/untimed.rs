@@ -216,7 +216,7 @@ impl Ssd {
             self.failures.set_read_only(now);
         }
         born.into_iter().for_each(|block| self.enter(block, calendar));
-        self.ftl.fault().map_or(Ok(()), Err)
+        self.ftl.fault(false).map_or(Ok(()), Err)
     }
 
     /// Counts the reads of patrols since the device had the age `begin`, and lets them disturb

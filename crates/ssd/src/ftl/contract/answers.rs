@@ -34,7 +34,7 @@ pub enum Until {
     Job,
     /// An internal job has erased blocks.
     Erase,
-    /// The FTL calls the row's key: see [`Ftl::called`].
+    /// The FTL calls the row's key: see [`Calls`](super::Calls).
     Called,
 }
 
@@ -57,7 +57,7 @@ pub enum Known {
     /// A read of this page of the map, for the first of them.
     Read(Lpn),
     /// A read of the page where the map wrongly expects this unit, the first of them: see
-    /// [`Ftl::mispredicted`].
+    /// [`MapOnFlash::mispredicted`](super::MapOnFlash::mispredicted).
     Mispredicted(Lpn),
     /// It cannot be found out before an internal job has done a step.
     Later,
@@ -103,6 +103,9 @@ pub struct Work {
     pub blocks: Vec<Block>,
     /// Why the units are moved.
     pub reason: Reason,
+    /// What is moved are new versions of units, and no copies: pages of the map that are written
+    /// anew.
+    pub is_new: bool,
 }
 
 /// Why a job moves units, as `--explain` tells it.
@@ -124,5 +127,6 @@ impl Work {
         self.moves.clear();
         self.blocks.clear();
         self.reason = Reason::Space;
+        self.is_new = false;
     }
 }

@@ -3,6 +3,8 @@
 //! After the NVM Express Zoned Namespace Command Set (1.1): states of a zone, the commands on it,
 //! and the errors by their names there.
 
+use super::{Device, Lpn, Untimed};
+use crate::drive::request::Op;
 use base::{Error, Result};
 use serde::{Deserialize, Serialize};
 
@@ -202,6 +204,30 @@ pub struct ZoneEmptied {
 /// for each request, in the order in which their data enter the buffer; all that is admitted is
 /// written or dropped by a reset; and the buffer keeps what is not yet on flash without power.
 pub trait Zones {
+    /// Whether a request for `units` units from `first` on is carried out: the unit that it begins
+    /// with, which an append is told here, or how it ends. Asked before anything is acknowledged or
+    /// enters the buffer. What changes a zone has done so with the answer.
+    fn admit(&mut self, op: Op, first: Lpn, units: u32) -> std::result::Result<Lpn, Status>;
+
+    /// Writes units without time, in order at the write pointers of their zones; passes over those
+    /// beyond what zones take.
+    fn write_zones(
+        &mut self,
+        lpns: &[Lpn],
+        untimed: &mut Untimed,
+        device: &mut dyn Device,
+    ) -> Result<()>;
+
+    /// Overwrites `count` units in all without time: each time that there are enough for it, the
+    /// zone of a drawn unit is emptied and written anew.
+    fn overwrite_zones(
+        &mut self,
+        count: u64,
+        draw: &mut dyn FnMut() -> Lpn,
+        untimed: &mut Untimed,
+        device: &mut dyn Device,
+    ) -> Result<()>;
+
     /// Their layout.
     fn layout(&self) -> ZoneLayout;
 

@@ -250,11 +250,6 @@ impl Area {
         &mut self.dies[die.0 as usize].phase
     }
 
-    /// Whether the last step of a die was to write new versions of pages.
-    pub(super) fn is_writing(&self, die: Die) -> bool {
-        self.dies[die.0 as usize].phase == Phase::Write
-    }
-
     /// Blocks of a plane that are kept for the map and not in use.
     fn kept(&self, page: &PageFtl, die: Die, group: u32) -> u32 {
         planes_of(page, die, group).map(|plane| page.free.claimed(plane)).min().unwrap_or(0)

@@ -17,10 +17,11 @@ mod order;
 mod recover;
 
 use super::contract::{
-    Access, Build, Carried, Context, DieSet, Ftl, FtlCounts, Job, Key, Known, Lpn, MapCounts, Move,
-    Occupancy, Place, Program, Ram, Step, Stream, Until, Urgency, Wear, Work,
+    Access, Build, Carried, Context, Ftl, FtlCounts, Job, Known, MapCounts, Move, Place, Program,
+    Ram, Step, Stream, Until, Work,
 };
 use super::page::{Own, PageFtl, PageParams};
+use super::paged::{self, Layout, Mapping};
 use crate::recovery::Found;
 use area::{Area, Phase};
 use base::archive::{Archive, State};
@@ -31,6 +32,7 @@ use nand::geometry::{Block, Die, Ppn};
 use order::MapCachePolicy;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::ops::Range;
 
 pub const MEMBER: Member<Build> = Member {
     name: "dftl",
@@ -71,12 +73,22 @@ struct Params {
     host_streams: u8,
     /// Static wear levelling of data blocks, as with `page`; 0 switches it off.
     static_wear_delta: u32,
+    /// Writes that somebody waits for go to fast pages, as with `page`.
+    fast_pages: bool,
+    /// Superblocks of data: dies whose blocks are filled and erased together, as with `page`.
+    superblock_dies: u32,
 }
 
 impl Default for Params {
     fn default() -> Self {
-        let PageParams { separate_gc_stream, host_streams, static_wear_delta, .. } =
-            PageParams::default();
+        let PageParams {
+            separate_gc_stream,
+            host_streams,
+            static_wear_delta,
+            fast_pages,
+            superblock_dies,
+            ..
+        } = PageParams::default();
         Self {
             map_cache_bytes: 2 << 20,
             map_cache_policy: MapCachePolicy::Lru,
@@ -84,6 +96,22 @@ impl Default for Params {
             separate_gc_stream,
             host_streams,
             static_wear_delta,
+            fast_pages,
+            superblock_dies,
+        }
+    }
+}
+
+impl Params {
+    /// Parameters of the data.
+    fn data(&self) -> PageParams {
+        PageParams {
+            separate_gc_stream: self.separate_gc_stream,
+            host_streams: self.host_streams,
+            static_wear_delta: self.static_wear_delta,
+            fast_pages: self.fast_pages,
+            superblock_dies: self.superblock_dies,
+            metadata_share: 0.0,
         }
     }
 }
@@ -91,12 +119,6 @@ impl Default for Params {
 /// With the whole map in memory it is `page`; else there are pages of it on flash.
 fn build(context: Context, params: &Params) -> Result<Box<dyn Ftl>> {
     let &Params { map_cache_bytes, map_cache_policy, map_batch, .. } = params;
-    let page_params = PageParams {
-        separate_gc_stream: params.separate_gc_stream,
-        host_streams: params.host_streams,
-        static_wear_delta: params.static_wear_delta,
-        ..PageParams::default()
-    };
     // As many units as the drive may have at most: what it has hangs on what is kept for the map.
     let most_units = context.geometry.units();
     if map_cache_bytes / CACHED_BYTES < LEAST_ENTRIES {
@@ -114,46 +136,47 @@ fn build(context: Context, params: &Params) -> Result<Box<dyn Ftl>> {
     // Of the state of blocks more is reckoned with than it takes.
     let has_room = limit == 0 || whole + f64::from(blocks) * MOST_BLOCK_BYTES <= limit as f64;
     if map_cache_bytes as f64 >= whole && has_room {
-        return Ok(Box::new(PageFtl::new(context, &page_params, Own::NOTHING)?));
+        return paged::build(context, &params.data(), Own::NOTHING, |_| Ok(paged::Flat));
     }
     let per_page = context.geometry.unit_bytes / STORED_BYTES;
     let most_pages = most_units.div_ceil(per_page);
     let own = Area::own(&context.geometry, context.planes_per_program, most_pages);
-    let page = PageFtl::new(context, &page_params, own)?;
-    let pages = page.logical_units.div_ceil(per_page);
-    let ram = page.ram();
-    let others = ram.iter().filter(|ram| ram.name != "map").map(|ram| ram.bytes);
-    let others = others.sum::<u64>() + 4 * u64::from(pages);
-    let cache_bytes = match limit {
-        0 => map_cache_bytes,
-        // Too little is refused with the need.
-        _ => limit.saturating_sub(others).clamp(LEAST_ENTRIES * CACHED_BYTES, map_cache_bytes),
-    };
-    let entries = (cache_bytes / CACHED_BYTES).min(page.logical_units.into()) as usize;
-    let dies = page.geometry.dies as usize;
-    Ok(Box::new(Dftl {
-        area: Area::new(&page, pages),
-        cache: Cache::new(map_cache_policy, entries, pages, per_page),
-        cache_bytes,
-        batch: map_batch,
-        per_page,
-        most_waiting: 4 * page.row_units as usize * dies,
-        counts: MapCounts::default(),
-        touched: vec![Vec::new(); dies],
-        erases: vec![Vec::new(); dies],
-        page,
-    }))
+    paged::build(context, &params.data(), own, |page| {
+        let pages = page.logical_units.div_ceil(per_page);
+        let [_, blocks] = page.ram();
+        let others = blocks.bytes + 4 * u64::from(pages);
+        let cache_bytes = match limit {
+            0 => map_cache_bytes,
+            // Too little is refused with the need.
+            _ => limit.saturating_sub(others).clamp(LEAST_ENTRIES * CACHED_BYTES, map_cache_bytes),
+        };
+        let entries = (cache_bytes / CACHED_BYTES).min(page.logical_units.into()) as usize;
+        let dies = page.geometry.dies as usize;
+        Ok(Cached {
+            area: Area::new(page, pages),
+            cache: Cache::new(map_cache_policy, entries, pages, per_page),
+            cache_bytes,
+            batch: map_batch,
+            per_page,
+            logical_units: page.logical_units,
+            most_waiting: 4 * page.row_units as usize * dies,
+            counts: MapCounts::default(),
+            touched: vec![Vec::new(); dies],
+            erases: vec![Vec::new(); dies],
+        })
+    })
 }
 
+/// Map on flash, whose entries are cached on demand.
 #[derive(Clone)]
-struct Dftl {
-    page: PageFtl,
+struct Cached {
     area: Area,
     cache: Cache,
     cache_bytes: u64,
     batch: bool,
     /// Entries of a page of the map.
     per_page: u32,
+    logical_units: u32,
     /// Pages that may wait to be written before requests wait for them.
     most_waiting: usize,
     counts: MapCounts,
@@ -163,7 +186,7 @@ struct Dftl {
     erases: Vec<Vec<Block>>,
 }
 
-impl Dftl {
+impl Cached {
     /// Takes the entry of a unit in, which is not here.
     fn insert(&mut self, lpn: u32, is_dirty: bool) {
         if let Some(page) = self.cache.insert(lpn, is_dirty) {
@@ -185,7 +208,7 @@ impl Dftl {
 
     /// Takes in entries that nobody has asked for yet, from `first` on: their page was read.
     fn load_ahead(&mut self, first: u32, count: u32) {
-        let end = (first + count).min(self.page.logical_units);
+        let end = (first + count).min(self.logical_units);
         for lpn in first..end {
             if !self.cache.is_here(lpn) {
                 self.insert(lpn, false);
@@ -202,18 +225,13 @@ impl Dftl {
         known
     }
 
-    /// The unit at slot `i` of a program.
-    fn carried(&self, program: &Program, i: u32) -> (u32, Ppn) {
-        let ppn = program.ppn(&self.page.geometry, i);
-        (self.page.owner[ppn.0 as usize], ppn)
-    }
-
-    /// Entries of data that a program has written change: in memory where they are, or in their
-    /// pages before what they replace is erased.
-    fn note_places(&mut self, program: &Program, carried: Carried) {
+    /// Notes that entries of data that a program has written change: in memory where they are, or
+    /// in their pages before what they replace is erased.
+    fn note_places(&mut self, page: &PageFtl, program: &Program, carried: Carried) {
         for i in 0..program.units {
-            let (lpn, ppn) = self.carried(program, i);
-            if self.page.map[lpn as usize] != ppn.0 {
+            let ppn = program.ppn(&page.geometry, i);
+            let lpn = page.owner[ppn.0 as usize];
+            if page.map[lpn as usize] != ppn.0 {
                 continue;
             }
             match carried {
@@ -232,23 +250,26 @@ impl Dftl {
     }
 
     /// A program of pages of the map is over: a block that it has filled can be collected.
-    fn close(&mut self, program: &Program) {
-        let geometry = &self.page.geometry;
-        if program.page + self.page.pages_per_program == geometry.pages_per_block {
+    fn close(&mut self, page: &PageFtl, program: &Program) {
+        let geometry = &page.geometry;
+        if program.page + page.pages_per_program == geometry.pages_per_block {
             for &block in program.blocks() {
                 self.area.filled(geometry.plane_of(block), block);
             }
         }
     }
 
-    /// The pages with entries of what a die has moved are to be written.
-    fn write_touched(&mut self, die: Die) {
-        let touched = &mut self.touched[die.0 as usize];
-        touched.sort_unstable();
-        touched.dedup();
-        for &page in &*touched {
+    /// Queues the pages with entries of what jobs have moved. They are awaited by `job`, which is
+    /// to erase what they have emptied.
+    fn write_touched(&mut self, job: Job, jobs: Range<u32>) {
+        let mut all = Vec::new();
+        jobs.for_each(|job| all.append(&mut self.touched[job as usize]));
+        all.sort_unstable();
+        all.dedup();
+        for &page in &all {
             self.area.queue(page, true);
         }
+        self.touched[job.0 as usize] = all;
     }
 
     /// Whether pages of the map are yet to be written before a die may erase.
@@ -266,21 +287,20 @@ impl Dftl {
     }
 }
 
-impl State for Dftl {
+impl State for Cached {
     fn exchange(&mut self, archive: &mut Archive<'_>) -> Result<()> {
         let Self {
-            page,
             area,
             cache,
             cache_bytes: _,
             batch: _,
             per_page: _,
+            logical_units: _,
             most_waiting: _,
             counts,
             touched,
             erases,
         } = self;
-        page.exchange(archive)?;
         area.exchange(archive)?;
         cache.exchange(archive)?;
         archive.value(counts)?;
@@ -289,33 +309,12 @@ impl State for Dftl {
     }
 }
 
-impl Ftl for Dftl {
-    fn logical_units(&self) -> u32 {
-        self.page.logical_units
+impl Mapping for Cached {
+    fn own_pages(&self) -> u32 {
+        self.logical_units.div_ceil(self.per_page)
     }
 
-    fn row_units(&self) -> u32 {
-        self.page.row_units
-    }
-
-    fn keys(&self) -> u32 {
-        self.page.keys()
-    }
-
-    fn streams(&self) -> u32 {
-        self.page.streams()
-    }
-
-    #[inline]
-    fn lookup(&self, lpn: Lpn) -> Option<Ppn> {
-        self.page.lookup(lpn)
-    }
-
-    fn has_map_on_flash(&self) -> bool {
-        true
-    }
-
-    fn access(&mut self, Lpn(first): Lpn, count: u32, access: Access) -> Known {
+    fn access(&mut self, data: &mut PageFtl, first: u32, count: u32, access: Access) -> Known {
         let known = self.known(first, count);
         if known > 0 {
             self.counts.hits += u64::from(known);
@@ -326,7 +325,7 @@ impl Ftl for Dftl {
         let is_whole = first.is_multiple_of(self.per_page) && count >= self.per_page;
         if access == Access::Trim && is_whole {
             // The directory forgets the page: what it says need not be read.
-            self.page.trim(lpn);
+            data.trim(lpn);
             self.counts.hits += u64::from(self.per_page);
             return Known::Units(self.per_page);
         }
@@ -334,7 +333,7 @@ impl Ftl for Dftl {
             self.area.hurry();
             return Known::Later;
         }
-        if self.page.lookup(lpn).is_none() {
+        if data.lookup(lpn).is_none() {
             if self.area.is_pending(page) {
                 // What it holds has left the cache and is not on flash yet.
                 self.area.hurry_page(page);
@@ -349,7 +348,7 @@ impl Ftl for Dftl {
         Known::Read(lpn)
     }
 
-    fn map_read(&mut self, Lpn(first): Lpn, count: u32, _: Access) -> u32 {
+    fn map_read(&mut self, _: &PageFtl, first: u32, count: u32) -> u32 {
         self.area.end_read(self.cache.page_of(first));
         let ahead = self.cache.ahead(first);
         let loaded = self.load_run(first, count);
@@ -358,91 +357,76 @@ impl Ftl for Dftl {
         loaded
     }
 
-    fn place(&mut self, key: Key, lpns: &[Lpn], dies: &DieSet) -> Place {
-        self.page.place(key, lpns, dies)
-    }
-
-    fn place_moves(&mut self, job: Job, moves: &[Move]) -> Place {
-        if self.area.page(moves[0].lpn).is_none() {
-            return self.page.place_moves(job, moves);
-        }
-        let Some((die, index)) = self.area.frontier(&mut self.page, moves[0].lpn) else {
-            return Place::Later(Until::Job);
+    fn place(&mut self, page: &mut PageFtl, moves: &[Move]) -> Option<Place> {
+        self.area.page(moves[0].lpn)?;
+        let Some((die, index)) = self.area.frontier(page, moves[0].lpn) else {
+            return Some(Place::Later(Until::Job));
         };
         let lpns = moves.iter().map(|unit| unit.lpn);
-        let (program, _) = self.page.take(index, die, Stream::MAP, lpns);
+        let (program, _) = page.take(index, die, Stream::MAP, lpns);
         let units = u64::from(program.units);
         match self.area.phase(die) {
             Phase::Write => self.counts.writes += units,
             Phase::Collect | Phase::Data => {
                 self.counts.moves += units;
-                self.page.counts.moved_units += units;
+                page.counts.moved_units += units;
             }
         }
-        Place::At(program)
+        Some(Place::At(program))
     }
 
-    fn programmed(&mut self, program: &Program, carried: Carried) {
-        self.page.programmed(program, carried);
+    fn programmed(&mut self, page: &mut PageFtl, program: &Program, carried: Carried) {
         if program.stream != Stream::MAP {
-            self.note_places(program, carried);
+            self.note_places(page, program, carried);
             return;
         }
+        page.map_program(program, page.pages_per_program, carried);
         if *self.area.phase(program.die) == Phase::Write {
             for unit in carried.moves() {
                 let page = self.area.page(unit.lpn).expect("a page of the map");
                 self.area.written(page);
             }
         }
-        self.close(program);
+        self.close(page, program);
     }
 
-    fn not_programmed(&mut self, program: &Program, carried: Carried) {
+    fn not_programmed(&mut self, page: &mut PageFtl, program: &Program, _: Carried) {
         if program.stream != Stream::MAP {
-            self.page.not_programmed(program, carried);
             return;
         }
-        self.page.pad(program);
+        page.pad(program);
         let units = u64::from(program.units);
         match self.area.phase(program.die) {
             Phase::Write => self.counts.writes -= units,
             Phase::Collect | Phase::Data => {
                 self.counts.moves -= units;
-                self.page.counts.moved_units -= units;
+                page.counts.moved_units -= units;
             }
         }
-        self.page.counts.padding_units += units;
-        self.close(program);
+        page.counts.padding_units += units;
+        self.close(page, program);
     }
 
-    fn trim(&mut self, lpn: Lpn) {
-        self.page.trim(lpn);
-        self.cache.set_dirty(lpn.0);
+    fn trimmed(&mut self, lpn: u32) {
+        self.cache.set_dirty(lpn);
     }
 
-    fn jobs(&self) -> u32 {
-        self.page.jobs()
-    }
-
-    fn wants(&self, job: Job, urgency: Urgency) -> bool {
-        let die = Die(job.0);
-        !self.erases[die.0 as usize].is_empty()
-            || self.area.wants(&self.page, die)
-            || self.page.wants(job, urgency)
+    fn wants(&self, page: &PageFtl, job: Job) -> bool {
+        !self.erases[job.0 as usize].is_empty() || self.area.wants(page, Die(job.0))
     }
 
     fn wanted(&mut self) -> Option<Job> {
         self.area.named()
     }
 
-    fn step(&mut self, job: Job, urgency: Urgency, work: &mut Work) -> Step {
+    fn step(&mut self, page: &PageFtl, job: Job, work: &mut Work) -> Option<Step> {
         let die = Die(job.0);
-        work.clear();
         *self.area.phase(die) = Phase::Collect;
-        self.area.collect(&self.page, die, &mut work.moves, &mut work.blocks);
+        self.area.collect(page, die, &mut work.moves, &mut work.blocks);
         if work.moves.is_empty() && work.blocks.is_empty() {
             *self.area.phase(die) = Phase::Write;
-            self.area.write(&self.page, die, &mut work.moves);
+            self.area.write(page, die, &mut work.moves);
+            work.is_new = true;
             for unit in &work.moves {
                 self.counts.reads += u64::from(unit.from != Ppn::NONE);
                 if self.batch
@@ -453,135 +437,64 @@ impl Ftl for Dftl {
             }
         }
         if !work.moves.is_empty() {
-            return Step::Move;
+            return Some(Step::Move);
         }
         if !work.blocks.is_empty() {
-            return Step::Erase;
+            return Some(Step::Erase);
         }
         *self.area.phase(die) = Phase::Data;
-        if self.erases[die.0 as usize].is_empty() {
-            match self.page.step(job, urgency, work) {
-                Step::Erase if !self.touched[die.0 as usize].is_empty() => {
-                    // What has been moved must be found by the map before its old place goes.
-                    self.erases[die.0 as usize].append(&mut work.blocks);
-                    self.write_touched(die);
-                    return if self.area.wants(&self.page, die) {
-                        self.step(job, urgency, work)
-                    } else {
-                        Step::Wait
-                    };
-                }
-                step => return step,
-            }
+        work.is_new = false;
+        if self.erases[job.0 as usize].is_empty() {
+            return None;
         }
         if self.awaits(die) {
-            return Step::Wait;
+            return Some(Step::Wait);
         }
-        work.blocks.append(&mut self.erases[die.0 as usize]);
-        Step::Erase
+        work.blocks.append(&mut self.erases[job.0 as usize]);
+        Some(Step::Erase)
     }
 
-    fn keeps_pace(&self, die: Die) -> bool {
-        self.page.keeps_pace(die)
+    fn follows(
+        &mut self,
+        page: &PageFtl,
+        job: Job,
+        jobs: Range<u32>,
+        step: Step,
+        work: &mut Work,
+    ) -> Option<Step> {
+        let has_touched = jobs.clone().any(|job| !self.touched[job as usize].is_empty());
+        if step != Step::Erase || !has_touched {
+            return Some(step);
+        }
+        // What has been moved must be found by the map before its old place goes.
+        self.erases[job.0 as usize].append(&mut work.blocks);
+        self.write_touched(job, jobs);
+        if self.area.wants(page, Die(job.0)) { None } else { Some(Step::Wait) }
     }
 
-    fn erased(&mut self, block: Block) {
-        let was_of_map = self.area.erased(block);
-        if was_of_map {
+    fn erased(&mut self, page: &mut PageFtl, block: Block) {
+        if self.area.erased(block) {
             // Its plane is to keep a block for the map again, this or another.
-            self.page.free.claim(self.page.geometry.plane_of(block), 1);
+            page.free.claim(page.geometry.plane_of(block), 1);
         }
-        self.page.erased(block);
     }
 
-    fn retire(&mut self, block: Block) -> bool {
-        self.page.retire(block)
+    fn recover<L: Layout>(&mut self, data: &L, found: &Found, own: Vec<Block>) {
+        self.rebuild(data.page(), found, own);
     }
 
-    fn close(&mut self, block: Block) -> bool {
-        self.page.close(block)
+    fn count(&self, counts: &mut FtlCounts) {
+        counts.map = self.counts;
     }
 
-    fn can_reclaim(&self) -> bool {
-        true
-    }
-
-    fn reclaim(&mut self, block: Block) -> bool {
-        self.page.reclaim(block)
-    }
-
-    fn own_units(&self) -> u32 {
-        self.own_pages()
-    }
-
-    fn renews(&self, job: Job) -> bool {
-        self.area.is_writing(Die(job.0))
-    }
-
-    fn tag(&self, block: Block) -> u64 {
-        self.page.tag_of(block)
-    }
-
-    fn is_bad(&self, block: Block) -> bool {
-        self.page.is_bad(block)
-    }
-
-    fn can_recover(&self) -> bool {
-        true
-    }
-
-    fn recover(&mut self, found: &Found) -> Result<()> {
-        self.rebuild(found);
-        Ok(())
-    }
-
-    fn filled_pages(&self, block: Block) -> u32 {
-        self.page.filled_pages(block)
-    }
-
-    fn prefetch(&self, lpn: Lpn) {
-        self.page.prefetch(lpn);
-    }
-
-    fn prefetch_old(&self, lpn: Lpn) -> Option<Block> {
-        self.page.prefetch_old(lpn)
-    }
-
-    fn counts(&self) -> FtlCounts {
-        FtlCounts { map: self.counts, ..self.page.counts() }
-    }
-
-    fn start_run(&mut self, pe_cycles: Option<u32>) {
-        self.page.start_run(pe_cycles);
+    fn start_run(&mut self) {
         self.counts = MapCounts::default();
     }
 
-    fn occupancy(&self) -> Occupancy {
-        self.page.occupancy()
-    }
-
-    fn wear(&self) -> Wear {
-        self.page.wear()
-    }
-
-    fn wear_on(&mut self, more: &[u32]) -> bool {
-        self.page.wear_on(more)
-    }
-
-    fn levels_to(&self) -> u32 {
-        self.page.levels_to()
-    }
-
-    fn ram(&self) -> Vec<Ram> {
-        let pages = u64::from(self.page.logical_units.div_ceil(self.per_page));
-        let mut ram = self.page.ram();
-        ram.retain(|ram| ram.name != "map");
-        ram.push(Ram { name: "map_cache", bytes: self.cache_bytes });
-        ram.push(Ram { name: "map_directory", bytes: 4 * pages });
-        ram
-    }
-
-    fn bytes_per_unit(&self) -> f64 {
-        self.page.bytes_per_unit()
+    fn ram(&self, _: &PageFtl, _: Ram) -> Vec<Ram> {
+        vec![
+            Ram { name: "map_cache", bytes: self.cache_bytes },
+            Ram { name: "map_directory", bytes: 4 * u64::from(self.own_pages()) },
+        ]
     }
 }

@@ -3,21 +3,23 @@
 //! The cache begins empty. A page of the map that is older than the place of one of its units is
 //! written anew.
 
-use super::Dftl;
+use super::{Cached, Mapping};
+use crate::ftl::page::PageFtl;
 use crate::recovery::Found;
+use nand::geometry::Block;
 
-impl Dftl {
-    pub(super) fn rebuild(&mut self, found: &Found) {
-        for block in self.page.rebuild(found) {
-            self.area.found(&self.page, block);
+impl Cached {
+    pub(super) fn rebuild(&mut self, page: &PageFtl, found: &Found, own: Vec<Block>) {
+        for block in own {
+            self.area.found(page, block);
         }
-        self.area.found_open(&self.page);
+        self.area.found_open(page);
         let pages = self.own_pages();
         let mut written = vec![0; pages as usize];
         let mut placed = vec![0; pages as usize];
         for block in found.blocks() {
             for (ppn, lpn, oob) in found.current(block) {
-                if self.page.map[lpn.0 as usize] != ppn.0 {
+                if page.map[lpn.0 as usize] != ppn.0 {
                     continue;
                 }
                 match self.area.page(lpn) {
@@ -32,10 +34,5 @@ impl Dftl {
         for page in (0..pages).filter(|&page| placed[page as usize] > written[page as usize]) {
             self.area.queue(page, false);
         }
-    }
-
-    /// Pages of the map.
-    pub(super) fn own_pages(&self) -> u32 {
-        self.page.logical_units.div_ceil(self.per_page)
     }
 }

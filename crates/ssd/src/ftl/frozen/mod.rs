@@ -14,9 +14,10 @@ mod collect;
 mod dense;
 mod sets;
 
+use super::contract::parts::parts;
 use super::contract::{
-    Build, Carried, Context, DieSet, Ftl, FtlCounts, Job, Key, Lpn, Move, Occupancy, Place,
-    Program, Ram, Step, Stream, Until, Urgency, Wear, Work,
+    Account, BlockService, Build, Carried, Context, DieSet, Facts, Ftl, FtlCounts, Job, Key, Lpn,
+    Move, Occupancy, Place, Program, Ram, Relocation, Step, Stream, Until, Urgency, Wear, Work,
 };
 use crate::space::frontier::Frontier;
 use crate::space::gc::GcConfig;
@@ -88,10 +89,10 @@ const DENSE_RESERVE: u32 = 1;
 
 #[derive(Clone)]
 struct Frozen {
+    facts: Facts,
     params: Params,
     sets: Sets,
     logical_units: u32,
-    row_units: u32,
     reserve: u32,
     gc: GcConfig,
     /// Logical to physical.
@@ -134,9 +135,14 @@ impl Frozen {
         let lanes = sets.lanes.len();
         let first_fast = (0..lanes as u32).find(|&lane| !sets.is_dense(lane)).unwrap_or(0);
         let dies = geometry.dies as usize;
+        let row_units = sets.shape(first_fast).row_units;
+        let units_per_page = geometry.units_per_page;
         Ok(Self {
+            facts: Facts {
+                knows_kinds: true,
+                ..Facts::new(logical_units, row_units, geometry.dies, units_per_page)
+            },
             params: params.clone(),
-            row_units: sets.shape(first_fast).row_units,
             logical_units,
             reserve,
             gc: gc.clone(),
@@ -273,10 +279,10 @@ fn capacity(sets: &mut Sets, context: &Context) -> Result<u32> {
 impl State for Frozen {
     fn exchange(&mut self, archive: &mut Archive<'_>) -> Result<()> {
         let Self {
+            facts: _,
             params: _,
             sets,
             logical_units: _,
-            row_units: _,
             reserve: _,
             gc: _,
             map,
@@ -303,12 +309,8 @@ impl State for Frozen {
 }
 
 impl Ftl for Frozen {
-    fn logical_units(&self) -> u32 {
-        self.logical_units
-    }
-
-    fn row_units(&self) -> u32 {
-        self.row_units
+    fn facts(&self) -> &Facts {
+        &self.facts
     }
 
     #[inline]
@@ -417,10 +419,6 @@ impl Ftl for Frozen {
         }
     }
 
-    fn jobs(&self) -> u32 {
-        self.sets.geometry.dies
-    }
-
     fn wants(&self, job: Job, urgency: Urgency) -> bool {
         let die = Die(job.0);
         if self.sets.is_dense(self.sets.lanes_of(die).start) {
@@ -460,44 +458,12 @@ impl Ftl for Frozen {
         }
     }
 
-    fn retire(&mut self, block: Block) -> bool {
-        let is_doomed = self.sets.doom(block);
-        self.dense.tell(self.sets.geometry.die_of(block));
-        is_doomed
-    }
-
-    fn reclaim(&mut self, block: Block) -> bool {
-        let set = self.sets.of(block);
-        let is_full = set != sets::NONE && self.sets.get(set).is == Is::Full;
-        if !is_full || !self.sets.is_filled(set) || !self.can_force(set) {
-            return false;
-        }
-        let is_new = self.sets.force(set);
-        self.counts.read_reclaims += u64::from(is_new);
-        self.dense.tell(self.sets.geometry.die_of(block));
-        is_new
-    }
-
-    fn can_reclaim(&self) -> bool {
-        true
-    }
-
-    fn knows_kinds(&self) -> bool {
-        true
-    }
-
-    fn is_bad(&self, block: Block) -> bool {
-        self.sets.wear.is_bad(block)
-    }
-
-    fn filled_pages(&self, block: Block) -> u32 {
-        self.sets.filled(block)
-    }
-
     fn prefetch(&self, lpn: Lpn) {
         prefetch(&self.map, lpn.0 as usize);
     }
+}
 
+impl Account for Frozen {
     fn counts(&self) -> FtlCounts {
         self.counts
     }
@@ -517,11 +483,6 @@ impl Ftl for Frozen {
         self.sets.wear.spread()
     }
 
-    fn wear_on(&mut self, more: &[u32]) -> bool {
-        self.sets.wear.add(more);
-        true
-    }
-
     fn ram(&self) -> Vec<Ram> {
         vec![
             Ram { name: "map", bytes: 4 * u64::from(self.logical_units) },
@@ -533,4 +494,40 @@ impl Ftl for Frozen {
         let tables = 4 * (self.map.len() + self.owner.len()) as u64 + self.sets.bytes();
         tables as f64 / f64::from(self.logical_units)
     }
+
+    fn filled_pages(&self, block: Block) -> u32 {
+        self.sets.filled(block)
+    }
+
+    fn is_bad(&self, block: Block) -> bool {
+        self.sets.wear.is_bad(block)
+    }
 }
+
+impl BlockService for Frozen {
+    fn retire(&mut self, block: Block) -> bool {
+        let is_doomed = self.sets.doom(block);
+        self.dense.tell(self.sets.geometry.die_of(block));
+        is_doomed
+    }
+
+    fn wear_on(&mut self, more: &[u32]) {
+        self.sets.wear.add(more);
+    }
+}
+
+impl Relocation for Frozen {
+    fn reclaim(&mut self, block: Block) -> bool {
+        let set = self.sets.of(block);
+        let is_full = set != sets::NONE && self.sets.get(set).is == Is::Full;
+        if !is_full || !self.sets.is_filled(set) || !self.can_force(set) {
+            return false;
+        }
+        let is_new = self.sets.force(set);
+        self.counts.read_reclaims += u64::from(is_new);
+        self.dense.tell(self.sets.geometry.die_of(block));
+        is_new
+    }
+}
+
+parts!(Frozen: block_service, relocation);

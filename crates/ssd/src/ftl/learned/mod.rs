@@ -11,20 +11,22 @@ mod addresses;
 mod segments;
 
 use super::contract::{
-    Access, Build, Carried, Context, DieSet, Ftl, FtlCounts, Job, Key, Known, Lpn, MapCounts, Move,
-    Occupancy, Place, Program, Ram, Step, Stream, Urgency, Wear, Work,
+    Access, Build, Carried, Context, Ftl, FtlCounts, Job, Known, Lpn, MapCounts, Program, Ram,
+    Step, Stream, Work,
 };
 use super::page::{Own, PageFtl, PageParams};
+use super::paged::{self, Layout, Mapping};
 use crate::recovery::Found;
 use addresses::Addresses;
 use base::archive::{Archive, State};
 use base::family::{Member, check, schema};
 use base::{Error, Result, params};
 use nand::chip::BlockMode;
-use nand::geometry::{Block, Die, MAX_PLANES, Ppn};
+use nand::geometry::{Block, MAX_PLANES, Ppn};
 use schemars::JsonSchema;
 use segments::Segments;
 use serde::{Deserialize, Serialize};
+use std::ops::Range;
 
 pub const MEMBER: Member<Build> = Member {
     name: "learned",
@@ -32,7 +34,7 @@ pub const MEMBER: Member<Build> = Member {
     citation: "sun2023",
     schema: schema::<Params>,
     check: check::<Params>,
-    build: |context, given| Ok(Box::new(Learned::new(context, &params::read(given, "ftl")?)?)),
+    build: |context, given| build(context, &params::read(given, "ftl")?),
 };
 
 /// Most addresses that a prediction may err by: the spare area of a page lists twice as many units.
@@ -55,26 +57,37 @@ struct Params {
     host_streams: u8,
     /// Static wear levelling of data blocks, as with `page`; 0 switches it off.
     static_wear_delta: u32,
+    /// Writes that somebody waits for go to fast pages, as with `page`.
+    fast_pages: bool,
+    /// Superblocks of data: dies whose blocks are filled and erased together, as with `page`.
+    superblock_dies: u32,
 }
 
 impl Default for Params {
     fn default() -> Self {
-        let PageParams { separate_gc_stream, host_streams, static_wear_delta, .. } =
-            PageParams::default();
+        let PageParams {
+            separate_gc_stream,
+            host_streams,
+            static_wear_delta,
+            fast_pages,
+            superblock_dies,
+            ..
+        } = PageParams::default();
         Self {
             gamma: 4,
             compaction_units: 1_000_000,
             separate_gc_stream,
             host_streams,
             static_wear_delta,
+            fast_pages,
+            superblock_dies,
         }
     }
 }
 
+/// Map of learned segments. The map of `page` is the truth, which the firmware does not have.
 #[derive(Clone)]
 struct Learned {
-    /// The data; its map is the truth, which the firmware does not have.
-    page: PageFtl,
     segments: Segments,
     addresses: Addresses,
     gamma: u32,
@@ -86,48 +99,53 @@ struct Learned {
     learning: Vec<(u32, u64)>,
 }
 
+fn build(context: Context, params: &Params) -> Result<Box<dyn Ftl>> {
+    let gamma = params.gamma;
+    if gamma > MOST_GAMMA {
+        let problem = format!("{gamma} addresses");
+        return Err(Error::new("ftl.gamma", problem).expected(format!("0 to {MOST_GAMMA}")));
+    }
+    let data = PageParams {
+        separate_gc_stream: params.separate_gc_stream,
+        host_streams: params.host_streams,
+        static_wear_delta: params.static_wear_delta,
+        fast_pages: params.fast_pages,
+        superblock_dies: params.superblock_dies,
+        metadata_share: 0.0,
+    };
+    paged::build(context, &data, Own::NOTHING, |page| Ok(Learned::new(page, params)))
+}
+
 impl Learned {
-    fn new(context: Context, params: &Params) -> Result<Self> {
-        let &Params { gamma, compaction_units, .. } = params;
-        if gamma > MOST_GAMMA {
-            let problem = format!("{gamma} addresses");
-            return Err(Error::new("ftl.gamma", problem).expected(format!("0 to {MOST_GAMMA}")));
-        }
-        let page_params = PageParams {
-            separate_gc_stream: params.separate_gc_stream,
-            host_streams: params.host_streams,
-            static_wear_delta: params.static_wear_delta,
-            ..PageParams::default()
-        };
-        let page = PageFtl::new(context, &page_params, Own::NOTHING)?;
-        Ok(Self {
+    /// Map of a page map without data.
+    fn new(page: &PageFtl, params: &Params) -> Self {
+        Self {
             segments: Segments::new(page.logical_units, page.row_units.into()),
-            addresses: Addresses::new(&page),
-            gamma,
-            compaction_units,
+            addresses: Addresses::new(page),
+            gamma: params.gamma,
+            compaction_units: params.compaction_units,
             written: 0,
             counts: MapCounts::default(),
             learning: Vec::new(),
-            page,
-        })
+        }
     }
 
     /// The page that the map has for a unit with data, if it is not the right one.
     #[inline]
-    fn wrong_page(&self, lpn: u32) -> Option<Ppn> {
-        let place = self.page.lookup(Lpn(lpn))?;
+    fn wrong_page(&self, page: &PageFtl, lpn: u32) -> Option<Ppn> {
+        let place = page.lookup(Lpn(lpn))?;
         if !self.segments.has_fitted(lpn) {
-            debug_assert_eq!(self.expected(lpn), place, "an exact segment is right");
+            debug_assert_eq!(self.expected(page, lpn), place, "an exact segment is right");
             return None;
         }
-        let (expected, geometry) = (self.expected(lpn), &self.page.geometry);
+        let (expected, geometry) = (self.expected(page, lpn), &page.geometry);
         (geometry.page_index(expected) != geometry.page_index(place)).then_some(expected)
     }
 
     /// The place that the map has for a unit with data.
-    fn expected(&self, lpn: u32) -> Ppn {
+    fn expected(&self, page: &PageFtl, lpn: u32) -> Ppn {
         let address = self.segments.predict(lpn).expect("what is mapped is learned");
-        self.addresses.place(&self.page.geometry, address).expect("a block that is in use")
+        self.addresses.place(&page.geometry, address).expect("a block that is in use")
     }
 
     /// Learns the units in `learning`; exactly, without `gamma`.
@@ -140,19 +158,19 @@ impl Learned {
 
     /// A program is on flash: learns the units that it has the newest data of.
     #[inline]
-    fn learn_program(&mut self, program: &Program) {
-        let geometry = &self.page.geometry;
+    fn learn_program(&mut self, data: &PageFtl, program: &Program) {
+        let geometry = &data.geometry;
         self.addresses.begin(geometry, program);
         let mut left = program.units;
-        for page in program.page..program.page + self.page.pages_per_program {
+        for page in program.page..program.page + data.pages_per_program {
             for &block in program.blocks() {
                 let slots = geometry.units_per_page.min(left);
                 left -= slots;
                 let first = geometry.ppn(block, page, 0).0;
                 let address = self.addresses.of_page(geometry, block, page);
                 for (ppn, address) in (first..first + slots).zip(address..) {
-                    let lpn = self.page.owner[ppn as usize];
-                    if self.page.map[lpn as usize] == ppn {
+                    let lpn = data.owner[ppn as usize];
+                    if data.map[lpn as usize] == ppn {
                         self.learning.push((lpn, address));
                     }
                 }
@@ -164,18 +182,20 @@ impl Learned {
 
     /// A block is to be erased: what leads to it by mistake, from the blocks beside it, is learned
     /// anew, and exactly.
-    fn part_from(&mut self, block: Block) {
-        let geometry = &self.page.geometry;
+    fn part_from(&mut self, data: &PageFtl, block: Block) {
+        let geometry = &data.geometry;
         for other in self.addresses.beside(geometry, block) {
             let first = geometry.ppn(other, 0, 0).0;
             for ppn in first..first + geometry.units_per_block() {
-                let lpn = self.page.owner[ppn as usize];
+                let lpn = data.owner[ppn as usize];
                 // Padding has an owner that no map has.
-                if lpn < self.page.logical_units
+                if lpn < data.logical_units
                     && self.segments.has_fitted(lpn)
-                    && self.page.map[lpn as usize] == ppn
+                    && data.map[lpn as usize] == ppn
                     && self.segments.is_fitted(lpn)
-                    && self.wrong_page(lpn).is_some_and(|page| geometry.block_of(page) == block)
+                    && self
+                        .wrong_page(data, lpn)
+                        .is_some_and(|page| geometry.block_of(page) == block)
                 {
                     self.learning.push((lpn, self.addresses.of(geometry, Ppn(ppn))));
                 }
@@ -186,24 +206,24 @@ impl Learned {
 
     /// Learns the places of all units that were found, exactly: which blocks were filled together
     /// is not known any more. Blocks get their names in the order in which they were written.
-    fn learn_found(&mut self, found: &Found) {
+    fn learn_found(&mut self, page: &PageFtl, found: &Found) {
         let written = found.blocks().filter_map(|block| Some((found.last_stamp(block)?, block)));
         let mut written: Vec<(u64, Block)> = written.collect();
         written.sort_unstable();
         for (_, block) in written {
             let mut blocks = [Block(0); MAX_PLANES];
             blocks[0] = block;
-            let die = self.page.geometry.die_of(block);
+            let die = page.geometry.die_of(block);
             let mode = BlockMode::Native;
             let program =
                 Program { die, units: 0, page: 0, planes: 1, stream: FOUND, mode, blocks };
-            self.addresses.begin(&self.page.geometry, &program);
+            self.addresses.begin(&page.geometry, &program);
         }
         let placed = |lpn: u32| {
-            let ppn = self.page.lookup(Lpn(lpn))?;
-            Some((lpn, self.addresses.of(&self.page.geometry, ppn)))
+            let ppn = page.lookup(Lpn(lpn))?;
+            Some((lpn, self.addresses.of(&page.geometry, ppn)))
         };
-        self.learning.extend((0..self.page.logical_units).filter_map(placed));
+        self.learning.extend((0..page.logical_units).filter_map(placed));
         self.learn(None);
     }
 
@@ -219,7 +239,6 @@ impl Learned {
 impl State for Learned {
     fn exchange(&mut self, archive: &mut Archive<'_>) -> Result<()> {
         let Self {
-            page,
             segments,
             addresses,
             gamma: _,
@@ -228,7 +247,6 @@ impl State for Learned {
             counts,
             learning: _,
         } = self;
-        page.exchange(archive)?;
         segments.exchange(archive)?;
         addresses.exchange(archive)?;
         archive.value(written)?;
@@ -236,42 +254,11 @@ impl State for Learned {
     }
 }
 
-impl Ftl for Learned {
-    fn logical_units(&self) -> u32 {
-        self.page.logical_units
-    }
+impl Mapping for Learned {
+    const SORTS_ROWS: bool = true;
 
-    fn row_units(&self) -> u32 {
-        self.page.row_units
-    }
-
-    fn sorts_rows(&self) -> bool {
-        true
-    }
-
-    fn keys(&self) -> u32 {
-        self.page.keys()
-    }
-
-    fn streams(&self) -> u32 {
-        self.page.streams()
-    }
-
-    #[inline]
-    fn lookup(&self, lpn: Lpn) -> Option<Ppn> {
-        self.page.lookup(lpn)
-    }
-
-    fn has_map_on_flash(&self) -> bool {
-        true
-    }
-
-    fn mispredicted(&self, lpn: Lpn) -> Option<Ppn> {
-        self.wrong_page(lpn.0)
-    }
-
-    fn access(&mut self, Lpn(first): Lpn, count: u32, _: Access) -> Known {
-        let is_known = |lpn: &u32| self.wrong_page(*lpn).is_none();
+    fn access(&mut self, page: &mut PageFtl, first: u32, count: u32, _: Access) -> Known {
+        let is_known = |lpn: &u32| self.wrong_page(page, *lpn).is_none();
         let known = (first..first + count).take_while(is_known).count() as u32;
         if known > 0 {
             self.counts.hits += u64::from(known);
@@ -281,9 +268,9 @@ impl Ftl for Learned {
         Known::Mispredicted(Lpn(first))
     }
 
-    fn map_read(&mut self, Lpn(first): Lpn, count: u32, _: Access) -> u32 {
-        let geometry = &self.page.geometry;
-        let page = |lpn: u32| self.wrong_page(lpn).map(|ppn| geometry.page_index(ppn));
+    fn map_read(&mut self, data: &PageFtl, first: u32, count: u32) -> u32 {
+        let geometry = &data.geometry;
+        let page = |lpn: u32| self.wrong_page(data, lpn).map(|ppn| geometry.page_index(ppn));
         let read = page(first);
         // Others that were expected in the page which was read are found with it.
         let more = (first + 1..first + count).take_while(|&lpn| page(lpn) == read);
@@ -292,135 +279,64 @@ impl Ftl for Learned {
         known
     }
 
-    fn place(&mut self, key: Key, lpns: &[Lpn], dies: &DieSet) -> Place {
-        self.page.place(key, lpns, dies)
+    fn mispredicted(&self, page: &PageFtl, lpn: u32) -> Option<Ppn> {
+        self.wrong_page(page, lpn)
     }
 
-    fn place_moves(&mut self, job: Job, moves: &[Move]) -> Place {
-        self.page.place_moves(job, moves)
-    }
-
-    fn programmed(&mut self, program: &Program, carried: Carried) {
-        self.page.programmed(program, carried);
-        self.learn_program(program);
+    fn programmed(&mut self, page: &mut PageFtl, program: &Program, carried: Carried) {
+        self.learn_program(page, program);
         if matches!(carried, Carried::Host) {
             self.compact(program.units);
         }
     }
 
-    fn not_programmed(&mut self, program: &Program, carried: Carried) {
-        self.page.not_programmed(program, carried);
-        self.addresses.begin(&self.page.geometry, program);
+    fn not_programmed(&mut self, page: &mut PageFtl, program: &Program, _: Carried) {
+        self.addresses.begin(&page.geometry, program);
     }
 
-    fn trim(&mut self, lpn: Lpn) {
-        self.page.trim(lpn);
-        self.segments.forget(lpn.0);
+    fn trimmed(&mut self, lpn: u32) {
+        self.segments.forget(lpn);
     }
 
-    fn jobs(&self) -> u32 {
-        self.page.jobs()
-    }
-
-    fn wants(&self, job: Job, urgency: Urgency) -> bool {
-        self.page.wants(job, urgency)
-    }
-
-    fn step(&mut self, job: Job, urgency: Urgency, work: &mut Work) -> Step {
-        let step = self.page.step(job, urgency, work);
+    fn follows(
+        &mut self,
+        page: &PageFtl,
+        _: Job,
+        _: Range<u32>,
+        step: Step,
+        work: &mut Work,
+    ) -> Option<Step> {
         if self.gamma > 0 {
-            work.blocks.iter().for_each(|&block| self.part_from(block));
+            work.blocks.iter().for_each(|&block| self.part_from(page, block));
         }
-        step
+        Some(step)
     }
 
-    fn keeps_pace(&self, die: Die) -> bool {
-        self.page.keeps_pace(die)
+    fn erased(&mut self, page: &mut PageFtl, block: Block) {
+        self.addresses.end(&page.geometry, block);
     }
 
-    fn erased(&mut self, block: Block) {
-        self.addresses.end(&self.page.geometry, block);
-        self.page.erased(block);
+    fn recover<L: Layout>(&mut self, data: &L, found: &Found, _: Vec<Block>) {
+        self.learn_found(data.page(), found);
     }
 
-    fn retire(&mut self, block: Block) -> bool {
-        self.page.retire(block)
+    fn count(&self, counts: &mut FtlCounts) {
+        counts.map = self.counts;
     }
 
-    fn can_reclaim(&self) -> bool {
-        true
-    }
-
-    fn reclaim(&mut self, block: Block) -> bool {
-        self.page.reclaim(block)
-    }
-
-    fn tag(&self, block: Block) -> u64 {
-        self.page.tag_of(block)
-    }
-
-    fn is_bad(&self, block: Block) -> bool {
-        self.page.is_bad(block)
-    }
-
-    fn can_recover(&self) -> bool {
-        true
-    }
-
-    fn recover(&mut self, found: &Found) -> Result<()> {
-        self.page.rebuild(found);
-        self.learn_found(found);
-        Ok(())
-    }
-
-    fn filled_pages(&self, block: Block) -> u32 {
-        self.page.filled_pages(block)
-    }
-
-    fn prefetch(&self, lpn: Lpn) {
-        self.page.prefetch(lpn);
-    }
-
-    fn prefetch_old(&self, lpn: Lpn) -> Option<Block> {
-        self.page.prefetch_old(lpn)
-    }
-
-    fn counts(&self) -> FtlCounts {
-        FtlCounts { map: self.counts, ..self.page.counts() }
-    }
-
-    fn start_run(&mut self, pe_cycles: Option<u32>) {
-        self.page.start_run(pe_cycles);
+    fn start_run(&mut self) {
         self.counts = MapCounts::default();
     }
 
-    fn occupancy(&self) -> Occupancy {
-        self.page.occupancy()
+    fn ram(&self, _: &PageFtl, _: Ram) -> Vec<Ram> {
+        vec![
+            Ram { name: "map_segments", bytes: self.segments.bytes() },
+            Ram { name: "block_names", bytes: self.addresses.bytes() },
+        ]
     }
 
-    fn wear(&self) -> Wear {
-        self.page.wear()
-    }
-
-    fn wear_on(&mut self, more: &[u32]) -> bool {
-        self.page.wear_on(more)
-    }
-
-    fn levels_to(&self) -> u32 {
-        self.page.levels_to()
-    }
-
-    fn ram(&self) -> Vec<Ram> {
-        let mut ram = self.page.ram();
-        ram.retain(|ram| ram.name != "map");
-        ram.push(Ram { name: "map_segments", bytes: self.segments.bytes() });
-        ram.push(Ram { name: "block_names", bytes: self.addresses.bytes() });
-        ram
-    }
-
-    fn bytes_per_unit(&self) -> f64 {
-        let segments = self.segments.bytes() as f64;
-        self.page.bytes_per_unit() + segments / f64::from(self.page.logical_units)
+    fn bytes(&self) -> u64 {
+        self.segments.bytes()
     }
 }
 

@@ -4,6 +4,8 @@ use super::*;
 use crate::build::{chips, context};
 use crate::conformance::small_config;
 use crate::ftl::Untimed;
+use crate::ftl::contract::Drive;
+use crate::ftl::paged::{Ours, Paged};
 use base::rng::Rng;
 
 /// Four dies of two planes, rows of 16 units.
@@ -15,10 +17,12 @@ const WIDE: [&str; 5] = [
     "ftl.overprovisioning=1.0",
 ];
 
+type Whole = Paged<Learned, PageFtl, Ours>;
+
 /// Writes two units in three of stretches, and forgets some units.
-fn use_it(ftl: &mut Learned, rng: &mut Rng, untimed: &mut Untimed) {
+fn use_it(ftl: &mut Whole, rng: &mut Rng, untimed: &mut Untimed) {
     for _ in 0..300 {
-        let first = rng.below(u64::from(ftl.logical_units()) - 600) as u32;
+        let first = rng.below(u64::from(ftl.facts().logical_units) - 600) as u32;
         let lpns: Vec<Lpn> = (first..first + 600).filter(|_| rng.chance(0.66)).map(Lpn).collect();
         ftl.write_untimed(&lpns, untimed).unwrap();
         ftl.trim(Lpn(first));
@@ -26,14 +30,14 @@ fn use_it(ftl: &mut Learned, rng: &mut Rng, untimed: &mut Untimed) {
 }
 
 /// Units that the map leads to a wrong page for; it must know all that have data, and no others.
-fn wrong(ftl: &Learned) -> usize {
-    let units = (0..ftl.logical_units()).filter(|&lpn| {
-        let address = ftl.segments.predict(lpn);
+fn wrong(ftl: &Whole) -> usize {
+    let units = (0..ftl.facts().logical_units).filter(|&lpn| {
+        let address = ftl.map.segments.predict(lpn);
         let place = ftl.lookup(Lpn(lpn));
         assert_eq!(address.is_some(), place.is_some(), "unit {lpn}");
         place.is_some_and(|place| {
-            let page = |ppn| ftl.page.geometry.page_index(ppn);
-            let expected = address.and_then(|at| ftl.addresses.place(&ftl.page.geometry, at));
+            let page = |ppn| ftl.data.geometry.page_index(ppn);
+            let expected = address.and_then(|at| ftl.map.addresses.place(&ftl.data.geometry, at));
             page(expected.unwrap()) != page(place)
         })
     });
@@ -45,15 +49,17 @@ fn wrong(ftl: &Learned) -> usize {
 fn a_map_learned_anew_leads_to_all_places() {
     let config = small_config(&WIDE).unwrap();
     let context = context(&config, &chips(&config).unwrap()).unwrap();
-    let mut ftl = Learned::new(context, &Params { gamma: 16, ..Params::default() }).unwrap();
+    let page = PageFtl::new(context, &PageParams::default(), Own::NOTHING).unwrap();
+    let map = Learned::new(&page, &Params { gamma: 16, ..Params::default() });
+    let mut ftl = Paged::new(map, page, Ours, None);
     let (mut rng, mut untimed) = (Rng::stream(6, "anew"), Untimed::new(4));
     use_it(&mut ftl, &mut rng, &mut untimed);
     assert!(wrong(&ftl) > 0);
-    ftl.segments = Segments::new(ftl.page.logical_units, ftl.page.row_units.into());
-    for (lpn, &ppn) in (0..).zip(&ftl.page.map).filter(|(_, ppn)| **ppn != Ppn::NONE.0) {
-        ftl.learning.push((lpn, ftl.addresses.of(&ftl.page.geometry, Ppn(ppn))));
+    ftl.map.segments = Segments::new(ftl.data.logical_units, ftl.data.row_units.into());
+    for (lpn, &ppn) in (0..).zip(&ftl.data.map).filter(|(_, ppn)| **ppn != Ppn::NONE.0) {
+        ftl.map.learning.push((lpn, ftl.map.addresses.of(&ftl.data.geometry, Ppn(ppn))));
     }
-    ftl.learn(None);
+    ftl.map.learn(None);
     assert_eq!(wrong(&ftl), 0);
     use_it(&mut ftl, &mut rng, &mut untimed);
     assert!(wrong(&ftl) > 0);

@@ -24,9 +24,10 @@ use super::blocks::layout::Layout;
 use super::blocks::places::Places;
 use super::blocks::pool::{NONE, Pool};
 use super::blocks::task::Task;
+use super::contract::parts::parts;
 use super::contract::{
-    Carried, Context, DieSet, Ftl, FtlCounts, Hint, Job, Key, Lpn, Move, Occupancy, Place, Program,
-    Ram, Step, Stream, Urgency, Wear, Work,
+    Account, BlockService, Carried, Context, DieSet, Facts, Ftl, FtlCounts, Hint, Job, Key, Lpn,
+    Move, Occupancy, Place, Program, Ram, Recovery, Relocation, Step, Stream, Urgency, Wear, Work,
 };
 use crate::recovery::Found;
 use crate::space::capacity::logical_units;
@@ -35,7 +36,7 @@ use base::{Error, Result};
 use data::Data;
 use logs::Logs;
 use merge::Merge;
-use nand::geometry::{Block, Ppn};
+use nand::geometry::{Block, Geometry, Ppn};
 use std::collections::VecDeque;
 use streams::Streams;
 
@@ -86,6 +87,7 @@ pub struct Rules {
 
 #[derive(Clone)]
 pub struct LogBlocks {
+    facts: Facts,
     rules: Rules,
     pool: Pool,
     logical_units: u32,
@@ -182,7 +184,13 @@ impl LogBlocks {
         rules.set_blocks = rules.set_blocks.min(logical_blocks);
         rules.set_logs = rules.set_logs.min(log_blocks);
         let (units, blocks) = (pool.layout.units, logical_blocks as usize);
+        let Geometry { dies, units_per_page, .. } = pool.layout.geometry;
         Ok(Self {
+            facts: Facts {
+                keys: sets + sequential,
+                jobs: dies + jobs,
+                ..Facts::new(logical_units, pool.layout.row_units, dies, units_per_page)
+            },
             logical_units,
             logical_blocks,
             reserve,
@@ -257,6 +265,7 @@ impl LogBlocks {
 impl State for LogBlocks {
     fn exchange(&mut self, archive: &mut Archive<'_>) -> Result<()> {
         let Self {
+            facts: _,
             rules: _,
             pool,
             logical_units: _,
@@ -315,16 +324,8 @@ impl State for LogBlocks {
 }
 
 impl Ftl for LogBlocks {
-    fn logical_units(&self) -> u32 {
-        self.logical_units
-    }
-
-    fn row_units(&self) -> u32 {
-        self.pool.layout.row_units
-    }
-
-    fn keys(&self) -> u32 {
-        self.current.len() as u32 + self.rules.sequential_logs
+    fn facts(&self) -> &Facts {
+        &self.facts
     }
 
     fn key_of(&mut self, lpn: Lpn, _: Hint) -> Key {
@@ -371,10 +372,6 @@ impl Ftl for LogBlocks {
         self.data.drop(self.pool.layout.split(lpn.0).0, lpn.0);
     }
 
-    fn jobs(&self) -> u32 {
-        self.pool.layout.geometry.dies + self.tasks.len() as u32
-    }
-
     fn wants(&self, job: Job, _urgency: Urgency) -> bool {
         self.job_wants(job)
     }
@@ -397,40 +394,9 @@ impl Ftl for LogBlocks {
         }
         self.demand.begin_anew();
     }
+}
 
-    fn retire(&mut self, block: Block) -> bool {
-        self.doom(block)
-    }
-
-    fn can_reclaim(&self) -> bool {
-        true
-    }
-
-    fn reclaim(&mut self, block: Block) -> bool {
-        self.move_off(block)
-    }
-
-    fn tag(&self, block: Block) -> u64 {
-        self.pool.tag(block)
-    }
-
-    fn is_bad(&self, block: Block) -> bool {
-        self.pool.wear.is_bad(block)
-    }
-
-    fn can_recover(&self) -> bool {
-        true
-    }
-
-    fn recover(&mut self, found: &Found) -> Result<()> {
-        self.rebuild(found);
-        Ok(())
-    }
-
-    fn filled_pages(&self, block: Block) -> u32 {
-        self.pool.filled(block)
-    }
-
+impl Account for LogBlocks {
     fn counts(&self) -> FtlCounts {
         self.counts
     }
@@ -449,11 +415,6 @@ impl Ftl for LogBlocks {
 
     fn wear(&self) -> Wear {
         self.pool.wear.spread()
-    }
-
-    fn wear_on(&mut self, more: &[u32]) -> bool {
-        self.pool.wear_on(more);
-        true
     }
 
     fn ram(&self) -> Vec<Ram> {
@@ -483,4 +444,41 @@ impl Ftl for LogBlocks {
         let bytes = tables + self.pool.bytes() + by_set + by_block;
         bytes as f64 / f64::from(self.logical_units)
     }
+
+    fn filled_pages(&self, block: Block) -> u32 {
+        self.pool.filled(block)
+    }
+
+    fn is_bad(&self, block: Block) -> bool {
+        self.pool.wear.is_bad(block)
+    }
 }
+
+impl BlockService for LogBlocks {
+    fn retire(&mut self, block: Block) -> bool {
+        self.doom(block)
+    }
+
+    fn wear_on(&mut self, more: &[u32]) {
+        self.pool.wear_on(more);
+    }
+}
+
+impl Relocation for LogBlocks {
+    fn reclaim(&mut self, block: Block) -> bool {
+        self.move_off(block)
+    }
+}
+
+impl Recovery for LogBlocks {
+    fn tag(&self, block: Block) -> u64 {
+        self.pool.tag(block)
+    }
+
+    fn recover(&mut self, found: &Found) -> Result<()> {
+        self.rebuild(found);
+        Ok(())
+    }
+}
+
+parts!(LogBlocks: block_service, relocation, recovery);

@@ -1,21 +1,21 @@
-//! `page` with hooks: a user chooses the streams of written and moved units, the victims, and when
+//! Choices of hooks: a user chooses the streams of written and moved units, the victims, and when
 //! to collect, and is told what has been programmed, erased and trimmed.
 //!
 //! A hook that is left out costs nothing: the policy of `gc` and the levels of `page` decide then.
+//! With superblocks of several dies the blocks of hooks are superblocks, and their planes the spans
+//! of dies that have them.
 
 use super::decide::{Candidate, HookFacts, Hooks};
 use super::{broken, raised};
-use crate::ftl::contract::{
-    Carried, Context, DieSet, Ftl, FtlCounts, Hint, Job, Key, Lpn, MOST_STREAMS, Move, Occupancy,
-    Place, Program, Ram, Step, Urgency, Wear, Work,
-};
-use crate::ftl::page::{Own, PageFtl, PageParams};
+use crate::ftl::contract::{Context, Ftl, Hint, Job, Key, Lpn, MOST_STREAMS, Program, Urgency};
+use crate::ftl::page::{Own, PageFtl, PageParams, Spans};
+use crate::ftl::paged::{Choices, Flat, Layout, Paged};
 use crate::space::gc::contract::{CandidateSet, Shape};
 use crate::space::gc::{BlockWord, GcConfig, Victims};
 use base::archive::{Archive, State};
 use base::params::{self, Table};
 use base::{Error, Result};
-use nand::geometry::{Block, Die, Ppn};
+use nand::geometry::{Block, Ppn};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The hooks of a drive with what they need, shared by its FTL and its victim policy.
@@ -138,53 +138,98 @@ impl Victims for Asking {
     }
 }
 
-/// `page` with hooks.
+/// Hooks of a drive, as the choices of its FTL.
 pub(super) struct Hooked {
-    page: PageFtl,
     facts: HookFacts,
     shared: Shared,
     /// Working space: units of one block of a program.
     told: Vec<Lpn>,
 }
 
+/// Builds `page` with hooks.
+pub(super) fn build(
+    mut context: Context,
+    params: &Table,
+    name: &str,
+    hooks: Box<dyn Hooks>,
+) -> Result<Box<dyn Ftl>> {
+    let facts = hooks.facts();
+    let mut params: PageParams = params::read(params, "ftl")?;
+    check(&facts, &params, name)?;
+    params.host_streams = facts.streams as u8;
+    if facts.has_collect {
+        // As many as `page` lets a die have.
+        let most = context.geometry.blocks_per_plane;
+        context.gc = GcConfig { background_free_blocks: most, ..context.gc };
+    }
+    let own = Own { move_streams: facts.move_streams, ..Own::NOTHING };
+    let streams = Some(facts.streams);
+    Ok(match Spans::dies_of(&params, context.geometry.dies)? {
+        1 => {
+            let mut page = PageFtl::new(context, &params, own)?;
+            let hooked = Hooked::new(&mut page, name, hooks)?;
+            Box::new(Paged::new(Flat, page, hooked, streams))
+        }
+        dies => {
+            let mut spans = Spans::new(context, &params, own, dies)?;
+            let hooked = Hooked::new(&mut spans, name, hooks)?;
+            Box::new(Paged::new(Flat, spans, hooked, streams))
+        }
+    })
+}
+
+/// Refuses facts that are out of range, and parameters that hooks cannot have.
+fn check(facts: &HookFacts, params: &PageParams, name: &str) -> Result<()> {
+    if !(1..=MOST_STREAMS).contains(&facts.streams) {
+        let problem = facts.streams.to_string();
+        let expected = format!("1 to {MOST_STREAMS}");
+        return Err(Error::new(format!("{name}.streams"), problem).expected(expected));
+    }
+    if facts.has_stream && facts.streams == 1 {
+        return Err(Error::new(format!("{name}.stream"), "it is never asked")
+            .expected("`streams`, 2 to 16, beside a method `stream`"));
+    }
+    if !(1..=MOST_STREAMS).contains(&facts.move_streams) {
+        let problem = facts.move_streams.to_string();
+        let expected = format!("1 to {MOST_STREAMS}");
+        return Err(Error::new(format!("{name}.move_streams"), problem).expected(expected));
+    }
+    if facts.move_streams > 1 && !params.separate_gc_stream {
+        let problem = format!("false, with {} streams of moved data", facts.move_streams);
+        return Err(Error::new("ftl.separate_gc_stream", problem).expected("true"));
+    }
+    if params.fast_pages {
+        // The hooks say which stream data go to.
+        return Err(Error::new("ftl.fast_pages", format!("true, with the hooks of `{name}`"))
+            .expected("false"));
+    }
+    if facts.move_streams > 1 && params.superblock_dies != 1 {
+        let problem = format!(
+            "{} dies, with {} streams of moved data of `{name}`",
+            params.superblock_dies, facts.move_streams
+        );
+        return Err(Error::new("ftl.superblock_dies", problem)
+            .expected("1: units that wait for their stream keep their blocks, one by one"));
+    }
+    Ok(())
+}
+
 impl Hooked {
-    pub(super) fn new(
-        mut context: Context,
-        params: &Table,
-        name: &str,
-        mut hooks: Box<dyn Hooks>,
-    ) -> Result<Self> {
+    /// Hooks over data with this layout, whose victims they choose where they want to.
+    fn new<L: Layout>(data: &mut L, name: &str, mut hooks: Box<dyn Hooks>) -> Result<Self> {
         let facts = hooks.facts();
-        let mut params: PageParams = params::read(params, "ftl")?;
-        if !(1..=MOST_STREAMS).contains(&facts.streams) {
-            let problem = facts.streams.to_string();
-            let expected = format!("1 to {MOST_STREAMS}");
-            return Err(Error::new(format!("{name}.streams"), problem).expected(expected));
-        }
-        if facts.has_stream && facts.streams == 1 {
-            return Err(Error::new(format!("{name}.stream"), "it is never asked")
-                .expected("`streams`, 2 to 16, beside a method `stream`"));
-        }
-        if !(1..=MOST_STREAMS).contains(&facts.move_streams) {
-            let problem = facts.move_streams.to_string();
-            let expected = format!("1 to {MOST_STREAMS}");
-            return Err(Error::new(format!("{name}.move_streams"), problem).expected(expected));
-        }
-        if facts.move_streams > 1 && !params.separate_gc_stream {
-            let problem = format!("false, with {} streams of moved data", facts.move_streams);
-            return Err(Error::new("ftl.separate_gc_stream", problem).expected("true"));
-        }
-        params.host_streams = facts.streams as u8;
-        let geometry = &context.geometry;
+        let (geometry, units) = (&data.page().geometry, data.page().logical_units);
         let shape = Shape {
             planes: geometry.planes(),
             blocks_per_plane: geometry.blocks_per_plane,
             units_per_block: geometry.units_per_block(),
         };
         let (dies, blocks) = (geometry.dies as usize, geometry.blocks() as usize);
+        let begun = hooks.begin(units);
+        begun.map_err(|error| raised(error, || format!("{name}.begin()")))?;
         let shared = Shared(Arc::new(Mutex::new(Hooking {
             name: name.to_owned(),
-            hooks: None,
+            hooks: Some(hooks),
             fault: None,
             candidates: CandidateSet::new(&shape),
             closed_at: vec![0; blocks],
@@ -192,106 +237,61 @@ impl Hooked {
             collects: vec![false; dies],
         })));
         if facts.has_victim {
-            context.victims = Box::new(Asking(shared.clone()));
+            data.ask(Box::new(Asking(shared.clone())));
         }
-        if facts.has_collect {
-            // As many as `page` lets a die have.
-            let most = context.geometry.blocks_per_plane;
-            context.gc = GcConfig { background_free_blocks: most, ..context.gc };
-        }
-        if params.fast_pages {
-            // The hooks say which stream data go to.
-            return Err(Error::new("ftl.fast_pages", format!("true, with the hooks of `{name}`"))
-                .expected("false"));
-        }
-        if params.superblock_dies != 1 {
-            // The hooks are asked about blocks and dies.
-            let problem = format!("{} dies, with the hooks of `{name}`", params.superblock_dies);
-            return Err(Error::new("ftl.superblock_dies", problem).expected("1"));
-        }
-        let own = Own { move_streams: facts.move_streams, ..Own::NOTHING };
-        let page = PageFtl::new(context, &params, own)?;
-        let begun = hooks.begin(page.logical_units);
-        begun.map_err(|error| raised(error, || format!("{name}.begin()")))?;
-        shared.lock().hooks = Some(hooks);
-        Ok(Self { page, facts, shared, told: Vec::new() })
+        Ok(Self { facts, shared, told: Vec::new() })
     }
 
-    /// How urgent collection of a die is by the hook: `page` decides where the host must wait.
-    fn urgency(&self, job: Job, urgency: Urgency, is_asked: bool) -> Urgency {
+    /// Urgency of collection by the hook: `page` decides where the host must wait.
+    fn urgency_of(&self, job: Job, urgency: Urgency) -> Urgency {
         if !self.facts.has_collect || urgency == Urgency::Blocked {
             return urgency;
         }
-        let mut hooking = self.shared.lock();
-        if is_asked {
-            let groups = self.page.groups;
-            let first = job.0 * groups;
-            let free = (first..first + groups).map(|group| self.page.free.fewest(group)).min();
-            let (die, free, is_idle) = (job.0, free.unwrap_or(0), urgency == Urgency::Idle);
-            let call = || format!("collect({die}, {free}, {is_idle})");
-            let answer = hooking.ask(call, |hooks| hooks.collect(die, free, is_idle));
-            hooking.collects[die as usize] = answer.unwrap_or(false);
+        let collects = self.shared.lock().collects[job.0 as usize];
+        if collects { Urgency::Idle } else { Urgency::Blocked }
+    }
+
+    /// Asks the hook whether to collect a die.
+    fn ask_collect(&self, page: &PageFtl, job: Job, urgency: Urgency) {
+        if !self.facts.has_collect || urgency == Urgency::Blocked {
+            return;
         }
-        if hooking.collects[job.0 as usize] { Urgency::Idle } else { Urgency::Blocked }
+        let first = job.0 * page.groups;
+        let free = (first..first + page.groups).map(|group| page.free.fewest(group)).min();
+        let (die, free, is_idle) = (job.0, free.unwrap_or(0), urgency == Urgency::Idle);
+        let call = || format!("collect({die}, {free}, {is_idle})");
+        let mut hooking = self.shared.lock();
+        let answer = hooking.ask(call, |hooks| hooks.collect(die, free, is_idle));
+        hooking.collects[die as usize] = answer.unwrap_or(false);
     }
 
-    fn is_broken(&self) -> bool {
-        self.shared.lock().fault.is_some()
-    }
-
-    /// The next step of a job whose moved data have several streams.
-    fn sorted_step(&mut self, job: Job, urgency: Urgency, work: &mut Work) -> Step {
-        let Self { page, shared, facts, .. } = self;
-        let mut stream_of = |unit: Lpn| {
-            let mut hooking = shared.lock();
-            let call = || format!("stream_moves({})", unit.0);
-            let stream = hooking.ask(call, |hooks| hooks.stream_moves(unit)).unwrap_or(0);
-            if stream < facts.move_streams {
-                return stream;
-            }
-            let rule = format!("a stream, 0 to {} (`move_streams`)", facts.move_streams - 1);
-            hooking.fail(&call(), format!("{stream} is no stream"), &rule);
-            0
-        };
-        page.sorted_step(job, urgency, work, &mut stream_of)
-    }
-
-    /// Tells which units each block of a program holds the newest data of.
-    #[cold]
-    fn tell_programmed(&mut self, program: &Program, is_moved: bool) {
-        let mut told = std::mem::take(&mut self.told);
-        for &block in program.blocks() {
-            told.clear();
-            told.extend((0..program.units).filter_map(|unit| {
-                let ppn = program.ppn(&self.page.geometry, unit);
-                let lpn = Lpn(self.page.owner[ppn.0 as usize]);
-                let is_here = self.page.geometry.block_of(ppn) == block;
-                (is_here && self.page.map.get(lpn.0 as usize) == Some(&ppn.0)).then_some(lpn)
-            }));
-            if !told.is_empty() {
-                let call = || format!("programmed({}, {} units)", block.0, told.len());
-                let mut hooking = self.shared.lock();
-                hooking.ask(call, |hooks| hooks.programmed(block.0, &told, is_moved));
-            }
+    /// Tells of the newest data that a block has among these places.
+    fn tell<L: Layout>(
+        &mut self,
+        data: &L,
+        block: Block,
+        places: impl Iterator<Item = Ppn>,
+        is_moved: bool,
+    ) {
+        let (page, mut told) = (data.page(), std::mem::take(&mut self.told));
+        told.clear();
+        told.extend(places.filter_map(|ppn| {
+            let lpn = Lpn(page.owner[ppn.0 as usize]);
+            let is_here = page.geometry.block_of(ppn) == block;
+            (is_here && page.map.get(lpn.0 as usize) == Some(&ppn.0)).then_some(lpn)
+        }));
+        if let (false, Some(number)) = (told.is_empty(), data.number_of(block)) {
+            let call = || format!("programmed({number}, {} units)", told.len());
+            let mut hooking = self.shared.lock();
+            hooking.ask(call, |hooks| hooks.programmed(number, &told, is_moved));
         }
         self.told = told;
     }
 }
 
-impl Clone for Hooked {
-    fn clone(&self) -> Self {
-        let shared = Shared(Arc::new(Mutex::new(self.shared.lock().twin())));
-        let mut page = self.page.clone();
-        if self.facts.has_victim {
-            page.candidates.ask(Box::new(Asking(shared.clone())));
-        }
-        Self { page, facts: self.facts, shared, told: Vec::new() }
-    }
-}
-
 impl State for Hooked {
     fn exchange(&mut self, archive: &mut Archive<'_>) -> Result<()> {
-        let Self { page, facts: _, shared, told: _ } = self;
+        let Self { facts: _, shared, told: _ } = self;
         let mut hooking = shared.lock();
         let Hooking { name: _, hooks, fault: _, candidates, closed_at, listed: _, collects } =
             &mut *hooking;
@@ -301,32 +301,22 @@ impl State for Hooked {
         }
         candidates.exchange(archive)?;
         archive.table(closed_at)?;
-        archive.value(collects)?;
-        drop(hooking);
-        page.exchange(archive)
+        archive.value(collects)
     }
 }
 
-impl Ftl for Hooked {
-    fn logical_units(&self) -> u32 {
-        self.page.logical_units
+impl Choices for Hooked {
+    fn twin(&self, page: &mut PageFtl) -> Self {
+        let shared = Shared(Arc::new(Mutex::new(self.shared.lock().twin())));
+        if self.facts.has_victim {
+            page.candidates.replace_innermost(Box::new(Asking(shared.clone())));
+        }
+        Self { facts: self.facts, shared, told: Vec::new() }
     }
 
-    fn row_units(&self) -> u32 {
-        self.page.row_units
-    }
-
-    fn keys(&self) -> u32 {
-        self.facts.streams
-    }
-
-    fn streams(&self) -> u32 {
-        self.facts.streams
-    }
-
-    fn key_of(&mut self, lpn: Lpn, Hint { stream: hint, .. }: Hint) -> Key {
+    fn key_of(&mut self, lpn: Lpn, Hint { stream: hint, .. }: Hint) -> Option<Key> {
         if !self.facts.has_stream {
-            return Key(hint.into());
+            return Some(Key(hint.into()));
         }
         let mut hooking = self.shared.lock();
         let call = || format!("stream({}, {hint})", lpn.0);
@@ -335,145 +325,82 @@ impl Ftl for Hooked {
             let rule = format!("a stream, 0 to {} (`streams`)", self.facts.streams - 1);
             hooking.fail(&call(), format!("{stream} is no stream"), &rule);
         }
-        Key(stream)
+        Some(Key(stream))
     }
 
-    #[inline]
-    fn lookup(&self, lpn: Lpn) -> Option<Ppn> {
-        self.page.lookup(lpn)
+    fn stream_of(&mut self, unit: Lpn) -> u32 {
+        let mut hooking = self.shared.lock();
+        let call = || format!("stream_moves({})", unit.0);
+        let stream = hooking.ask(call, |hooks| hooks.stream_moves(unit)).unwrap_or(0);
+        if stream < self.facts.move_streams {
+            return stream;
+        }
+        let rule = format!("a stream, 0 to {} (`move_streams`)", self.facts.move_streams - 1);
+        hooking.fail(&call(), format!("{stream} is no stream"), &rule);
+        0
     }
 
-    fn place(&mut self, key: Key, lpns: &[Lpn], dies: &DieSet) -> Place {
-        if self.is_broken() { Place::NoRoom } else { self.page.place(key, lpns, dies) }
-    }
-
-    fn place_moves(&mut self, job: Job, moves: &[Move]) -> Place {
-        self.page.place_moves(job, moves)
-    }
-
-    fn programmed(&mut self, program: &Program, carried: Carried) {
-        let is_moved = matches!(carried, Carried::Moves(..));
-        self.page.programmed(program, carried);
-        if self.facts.is_told {
-            self.tell_programmed(program, is_moved);
+    fn wants<L: Layout>(&self, data: &L, job: Job, urgency: Urgency) -> bool {
+        if self.is_broken() {
+            return false;
+        }
+        if !self.facts.has_collect || data.wants(job, Urgency::Blocked) {
+            return data.wants(job, urgency);
+        }
+        // There is nothing to ask where there is nothing to gain.
+        data.wants(job, Urgency::Idle) && {
+            self.ask_collect(data.page(), job, urgency);
+            data.wants(job, self.urgency_of(job, urgency))
         }
     }
 
-    fn not_programmed(&mut self, program: &Program, carried: Carried) {
-        self.page.not_programmed(program, carried);
+    fn urgency(&self, job: Job, urgency: Urgency) -> Urgency {
+        self.urgency_of(job, urgency)
     }
 
-    fn trim(&mut self, lpn: Lpn) {
-        self.page.trim(lpn);
+    fn is_broken(&self) -> bool {
+        self.shared.lock().fault.is_some()
+    }
+
+    fn programmed<L: Layout>(&mut self, data: &L, program: &Program, is_moved: bool) {
+        if !self.facts.is_told {
+            return;
+        }
+        let geometry = &data.page().geometry;
+        for &block in program.blocks() {
+            let places = (0..program.units).map(|unit| program.ppn(geometry, unit));
+            self.tell(data, block, places, is_moved);
+        }
+    }
+
+    fn trimmed(&mut self, lpn: Lpn) {
         if self.facts.is_told {
             let call = || format!("trimmed({})", lpn.0);
             self.shared.lock().ask(call, |hooks| hooks.trimmed(lpn));
         }
     }
 
-    fn jobs(&self) -> u32 {
-        self.page.jobs()
-    }
-
-    fn wants(&self, job: Job, urgency: Urgency) -> bool {
-        if self.is_broken() {
-            return false;
-        }
-        if !self.facts.has_collect || self.page.wants(job, Urgency::Blocked) {
-            return self.page.wants(job, urgency);
-        }
-        // There is nothing to ask where there is nothing to gain.
-        self.page.wants(job, Urgency::Idle)
-            && self.page.wants(job, self.urgency(job, urgency, true))
-    }
-
-    fn step(&mut self, job: Job, urgency: Urgency, work: &mut Work) -> Step {
-        let urgency = self.urgency(job, urgency, false);
-        let is_sorted = self.facts.move_streams > 1;
-        let step = match is_sorted {
-            true => self.sorted_step(job, urgency, work),
-            false => self.page.step(job, urgency, work),
-        };
-        if (self.facts.has_victim || is_sorted) && self.is_broken() {
-            work.clear();
-            return Step::Done;
-        }
-        step
-    }
-
-    fn keeps_pace(&self, die: Die) -> bool {
-        self.page.keeps_pace(die)
-    }
-
-    fn erased(&mut self, block: Block) {
-        self.page.erased(block);
+    fn erased(&mut self, number: u32) {
         if self.facts.is_told {
-            let call = || format!("erased({})", block.0);
-            self.shared.lock().ask(call, |hooks| hooks.erased(block.0));
+            let call = || format!("erased({number})");
+            self.shared.lock().ask(call, |hooks| hooks.erased(number));
         }
     }
 
-    fn retire(&mut self, block: Block) -> bool {
-        self.page.retire(block)
+    /// Hooks begin anew with the drive, and are told what it holds.
+    fn recovered<L: Layout>(&mut self, data: &L) {
+        if !self.facts.is_told {
+            return;
+        }
+        let geometry = &data.page().geometry;
+        for block in (0..geometry.blocks()).map(Block) {
+            let first = geometry.ppn(block, 0, 0).0;
+            let places = (first..first + geometry.units_per_block()).map(Ppn);
+            self.tell(data, block, places, false);
+        }
     }
 
-    fn close(&mut self, block: Block) -> bool {
-        self.page.close(block)
-    }
-
-    fn can_reclaim(&self) -> bool {
-        true
-    }
-
-    fn reclaim(&mut self, block: Block) -> bool {
-        self.page.reclaim(block)
-    }
-
-    fn filled_pages(&self, block: Block) -> u32 {
-        self.page.filled_pages(block)
-    }
-
-    fn prefetch(&self, lpn: Lpn) {
-        self.page.prefetch(lpn);
-    }
-
-    fn prefetch_old(&self, lpn: Lpn) -> Option<Block> {
-        self.page.prefetch_old(lpn)
-    }
-
-    fn counts(&self) -> FtlCounts {
-        self.page.counts()
-    }
-
-    fn start_run(&mut self, pe_cycles: Option<u32>) {
-        self.page.start_run(pe_cycles);
-    }
-
-    fn occupancy(&self) -> Occupancy {
-        self.page.occupancy()
-    }
-
-    fn wear(&self) -> Wear {
-        self.page.wear()
-    }
-
-    fn wear_on(&mut self, more: &[u32]) -> bool {
-        self.page.wear_on(more)
-    }
-
-    fn levels_to(&self) -> u32 {
-        self.page.levels_to()
-    }
-
-    fn ram(&self) -> Vec<Ram> {
-        self.page.ram()
-    }
-
-    fn bytes_per_unit(&self) -> f64 {
-        self.page.bytes_per_unit()
-    }
-
-    fn fault(&mut self) -> Option<Error> {
+    fn fault(&self) -> Option<Error> {
         self.shared.lock().fault.clone()
     }
 }

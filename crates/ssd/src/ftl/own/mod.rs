@@ -26,7 +26,6 @@ use super::page::PageParams;
 use base::family::schema;
 use base::params::Table;
 use base::{Error, Result};
-use hooked::Hooked;
 use placed::Placed;
 use std::fmt;
 use std::sync::Arc;
@@ -71,7 +70,7 @@ impl OwnFtl {
     ) -> Self {
         let called = name.to_owned();
         let build = move |context: Context, params: &Table| -> Result<Box<dyn Ftl>> {
-            Ok(Box::new(Hooked::new(context, params, &called, hooks()?)?))
+            hooked::build(context, params, &called, hooks()?)
         };
         Self { name: name.to_owned(), facts, is_page: true, build: Arc::new(build) }
     }

@@ -7,9 +7,11 @@
 use super::decide::{Decide, Facts};
 use super::view::{PADDING, Status, View};
 use super::{broken, raised};
+use crate::ftl::contract;
+use crate::ftl::contract::parts::parts;
 use crate::ftl::contract::{
-    Carried, Context, DieSet, Ftl, FtlCounts, Hint, Job, Key, Lpn, MOST_STREAMS, Move, Occupancy,
-    Place, Program, Ram, Step, Stream, Until, Urgency, Wear, Work,
+    Account, Carried, Context, DieSet, Ftl, FtlCounts, Hint, Job, Key, Lpn, MOST_STREAMS, Move,
+    Occupancy, Place, Program, Ram, Step, Stream, Until, Urgency, Wear, Work,
 };
 use crate::space::draining::Draining;
 use base::{Error, Result};
@@ -32,6 +34,7 @@ pub(super) struct Placed {
     pub(super) name: String,
     pub(super) view: Arc<View>,
     pub(super) facts: Facts,
+    pub(super) constants: contract::Facts,
     pub(super) deciding: RefCell<Deciding>,
     /// By die: what is emptied, and the victim that comes next.
     pub(super) collections: Vec<Draining>,
@@ -65,10 +68,18 @@ impl Placed {
         }
         let view = Arc::new(View::new(context, facts.open_blocks, !facts.picks)?);
         decide.begin(&view).map_err(|error| raised(error, || format!("{name}.begin()")))?;
-        let dies = view.dies() as usize;
+        let units_per_page = view.geometry.units_per_page;
+        let (units, row_units, dies) = (view.logical_units(), view.row_units(), view.dies());
+        let constants = contract::Facts {
+            keys: facts.streams,
+            streams: facts.streams,
+            ..contract::Facts::new(units, row_units, dies, units_per_page)
+        };
+        let dies = dies as usize;
         Ok(Self {
             name: name.to_owned(),
             facts,
+            constants,
             deciding: RefCell::new(Deciding { decide: Some(decide), fault: None }),
             collections: vec![Draining::default(); dies],
             next: vec![Cell::new(None); dies],
@@ -241,20 +252,8 @@ fn listed(numbers: impl Iterator<Item = u32>) -> String {
 }
 
 impl Ftl for Placed {
-    fn logical_units(&self) -> u32 {
-        self.view.logical_units()
-    }
-
-    fn row_units(&self) -> u32 {
-        self.view.row_units()
-    }
-
-    fn keys(&self) -> u32 {
-        self.facts.streams
-    }
-
-    fn streams(&self) -> u32 {
-        self.facts.streams
+    fn facts(&self) -> &contract::Facts {
+        &self.constants
     }
 
     fn key_of(&mut self, lpn: Lpn, Hint { stream: hint, .. }: Hint) -> Key {
@@ -388,10 +387,6 @@ impl Ftl for Placed {
         }
     }
 
-    fn jobs(&self) -> u32 {
-        self.view.dies()
-    }
-
     fn wants(&self, job: Job, urgency: Urgency) -> bool {
         self.at_work[job.0 as usize].set(false);
         self.has_collection(job.0, urgency)
@@ -421,10 +416,19 @@ impl Ftl for Placed {
         }
     }
 
-    fn filled_pages(&self, block: Block) -> u32 {
-        self.pages_of(block)
+    fn fault(&mut self, is_stalled: bool) -> Option<Error> {
+        let fault = self.deciding.borrow().fault.clone();
+        let (stream, units) = match self.refusal {
+            Some(refusal) if fault.is_none() && is_stalled => refusal,
+            _ => return fault,
+        };
+        let call = format!("{}.place({stream}, {units} units)", self.name);
+        let did = "the last answer was a refusal, and nothing is under way";
+        Some(broken(call, did, "a block once jobs have ended: a row that waits must go in the end"))
     }
+}
 
+impl Account for Placed {
     fn counts(&self) -> FtlCounts {
         self.view.counts
     }
@@ -453,14 +457,9 @@ impl Ftl for Placed {
         bytes as f64 / f64::from(view.logical_units())
     }
 
-    fn fault(&mut self) -> Option<Error> {
-        self.deciding.borrow().fault.clone()
-    }
-
-    fn stalled(&mut self) -> Option<Error> {
-        let (stream, units) = self.refusal?;
-        let call = format!("{}.place({stream}, {units} units)", self.name);
-        let did = "the last answer was a refusal, and nothing is under way";
-        Some(broken(call, did, "a block once jobs have ended: a row that waits must go in the end"))
+    fn filled_pages(&self, block: Block) -> u32 {
+        self.pages_of(block)
     }
 }
+
+parts!(Placed: );

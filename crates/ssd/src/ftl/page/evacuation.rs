@@ -7,9 +7,10 @@
 //! there, so that collection of these dies keeps its reserve and its pace. The fullest blocks go
 //! first: their data are the coldest, and what the host rewrites meanwhile needs no move.
 
-use super::{Draining, Ftl, Move, PageFtl, Place, Step, Stream, Work};
+use super::{Draining, PageFtl, Stream};
 use crate::failure::retirement::least_blocks;
-use crate::ftl::contract::{Job, Until, Withdrawal};
+use crate::ftl::contract::{Job, Move, Place, Step, Until, Withdrawal, Work};
+use crate::ftl::paged::Layout;
 use crate::space::capacity::good_blocks;
 use base::{Error, Result};
 use nand::geometry::{Block, Die, Geometry, Plane};

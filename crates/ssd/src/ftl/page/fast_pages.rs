@@ -4,8 +4,8 @@
 //! in each plane, and the next page of each is fast or slow. Urgent data go where it is fast,
 //! others where it is slow; where there is no such page, to what there is.
 
-use super::{DieSet, Key, Lpn, PageFtl, PageParams, Place};
-use crate::ftl::contract::Hint;
+use super::{Lpn, PageFtl, PageParams};
+use crate::ftl::contract::{DieSet, Hint, Key, Place};
 use base::{Error, Result};
 use nand::geometry::Die;
 
@@ -59,12 +59,17 @@ impl PageFtl {
         }
     }
 
+    /// Whether data of a key are wanted on fast pages; `None` where data are not placed by speed.
+    pub(super) fn wanted_speed(&self, key: Key) -> Option<bool> {
+        (!self.by_speed.is_empty()).then_some(key == URGENT)
+    }
+
     fn host_frontier(&self, die: Die, stream: u32) -> Option<usize> {
         self.frontier_for(die, stream, self.reserve + u32::from(self.needs_room(die)))
     }
 
     /// Whether the next page of a frontier is fast; that of a new block is.
-    fn is_fast_next(&self, index: usize) -> bool {
+    pub(super) fn is_fast_next(&self, index: usize) -> bool {
         let frontier = &self.frontiers[index];
         !frontier.open || self.by_speed[frontier.page as usize]
     }

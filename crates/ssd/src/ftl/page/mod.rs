@@ -6,11 +6,10 @@
 //! unit is valid when the two point at each other, so no bitmap is kept.
 
 use super::contract::{
-    Build, Carried, Context, DieSet, Ftl, FtlCounts, Hint, Job, Key, Lpn, MOST_STREAMS, Move,
-    Occupancy, Place, Program, Ram, Step, Stream, Urgency, Wear, Withdrawal, Work,
+    Build, Carried, Context, FtlCounts, Job, Lpn, MOST_STREAMS, Program, Stream,
 };
+use super::paged;
 use crate::failure::retirement::Retirement;
-use crate::recovery::Found;
 use crate::space::candidates::Candidates;
 use crate::space::capacity::{good_blocks, logical_units, share_blocks};
 use crate::space::draining::Draining;
@@ -20,7 +19,7 @@ use crate::space::gc::GcConfig;
 use crate::space::pace::Pace;
 use crate::space::wear::BlockWear;
 use base::family::{Member, check, schema};
-use base::memory::{prefetch, table};
+use base::memory::table;
 use base::{Error, Result, params};
 use nand::geometry::{Block, Die, Geometry, Plane, Ppn};
 use schemars::JsonSchema;
@@ -28,7 +27,7 @@ use serde::{Deserialize, Serialize};
 
 use metadata::Metadata;
 use sorting::Sorting;
-use superblocks::Superblocks;
+pub(super) use superblocks::Spans;
 
 pub const MEMBER: Member<Build> = Member {
     name: "page",
@@ -38,10 +37,7 @@ pub const MEMBER: Member<Build> = Member {
     check: check::<PageParams>,
     build: |context, given| {
         let params: PageParams = params::read(given, "ftl")?;
-        match superblocks::dies_of(&params, context.geometry.dies)? {
-            1 => Ok(Box::new(PageFtl::new(context, &params, Own::NOTHING)?)),
-            dies => Ok(Box::new(Superblocks::new(context, &params, dies)?)),
-        }
+        paged::build(context, &params, Own::NOTHING, |_| Ok(paged::Flat))
     },
 };
 
@@ -86,11 +82,13 @@ impl Default for PageParams {
     }
 }
 
+mod account;
 mod closing;
 mod evacuation;
 mod fast_pages;
 mod frontiers;
 mod metadata;
+mod per_die;
 mod programs;
 mod recover;
 mod sorting;
@@ -116,7 +114,8 @@ impl Own {
     pub(super) const NOTHING: Self = Self { units: 0, blocks: 0, move_streams: 1 };
 }
 
-/// The page-mapped FTL, which other FTLs with a page map build on.
+/// Page map and block table of a page-mapped FTL, with the layout of data die by die: the base of
+/// all [`Paged`](paged::Paged) ones.
 #[derive(Clone)]
 pub(super) struct PageFtl {
     pub(super) geometry: Geometry,
@@ -352,336 +351,5 @@ impl PageFtl {
             }
             self.candidates.closed(self.geometry.plane_of(block), block, self.clock);
         }
-    }
-}
-
-impl Ftl for PageFtl {
-    fn logical_units(&self) -> u32 {
-        self.logical_units
-    }
-
-    fn keys(&self) -> u32 {
-        self.host_streams.into()
-    }
-
-    fn streams(&self) -> u32 {
-        if self.by_speed.is_empty() { self.host_streams.into() } else { 1 }
-    }
-
-    fn row_units(&self) -> u32 {
-        self.row_units
-    }
-
-    #[inline]
-    fn lookup(&self, lpn: Lpn) -> Option<Ppn> {
-        let ppn = self.map[lpn.0 as usize];
-        (ppn != Ppn::NONE.0).then_some(Ppn(ppn))
-    }
-
-    fn takes_holes(&self) -> bool {
-        self.by_speed.is_empty()
-    }
-
-    #[inline]
-    fn place(&mut self, key: Key, lpns: &[Lpn], dies: &DieSet) -> Place {
-        if !self.by_speed.is_empty() {
-            return self.place_by_speed(key, lpns, dies);
-        }
-        let stream = key.0 % u32::from(self.host_streams);
-        let Some(first) = dies.next_from(self.next_die) else { return Place::NoRoom };
-        let mut die = first;
-        let index = loop {
-            let kept = self.reserve + u32::from(self.needs_room(die));
-            if let Some(index) = self.frontier_for(die, stream, kept) {
-                break index;
-            }
-            match dies.next_from(die.0 + 1) {
-                Some(next) if next != first => die = next,
-                _ => return Place::NoRoom,
-            }
-        };
-        Place::At(self.append(index, die, stream, lpns))
-    }
-
-    fn key_of(&mut self, _: Lpn, hint: Hint) -> Key {
-        if self.by_speed.is_empty() { Key(hint.stream.into()) } else { fast_pages::key(hint) }
-    }
-
-    #[inline]
-    fn place_moves(&mut self, job: Job, moves: &[Move]) -> Place {
-        let die = Die(job.0);
-        if self.evacuation.is_of(die) {
-            return self.place_evacuated(die, moves);
-        }
-        let Some((index, label)) = self.frontier_of_moves(die) else { return Place::NoRoom };
-        let is_cold = label == Stream::COLD;
-        if !self.frontiers[index].open {
-            self.open(index, die, is_cold);
-        }
-        let (program, is_row) = self.take(index, die, label, moves.iter().map(|unit| unit.lpn));
-        if is_row && !is_cold {
-            self.turn(die, index as u32 / self.groups % (self.streams + 2));
-        }
-        self.count_moved(job, u64::from(program.units));
-        Place::At(program)
-    }
-
-    fn next_of_moves(&self, job: Job, units: u32) -> Option<Program> {
-        let die = Die(job.0);
-        if self.evacuation.is_of(die) { None } else { self.next_moved(die, units) }
-    }
-
-    fn can_copy_back(&self) -> bool {
-        true
-    }
-
-    #[inline]
-    fn programmed(&mut self, program: &Program, carried: Carried) {
-        self.map_program(program, self.pages_per_program, carried);
-        self.close_full(program);
-    }
-
-    fn not_programmed(&mut self, program: &Program, carried: Carried) {
-        self.take_back(program, carried);
-        self.close_full(program);
-    }
-
-    fn trim(&mut self, lpn: Lpn) {
-        let old = std::mem::replace(&mut self.map[lpn.0 as usize], Ppn::NONE.0);
-        if old != Ppn::NONE.0 {
-            self.invalidate(old);
-        }
-    }
-
-    fn jobs(&self) -> u32 {
-        self.geometry.dies
-    }
-
-    #[inline]
-    fn wants(&self, job: Job, urgency: Urgency) -> bool {
-        let die = Die(job.0);
-        if self.evacuation.is_of(die) {
-            return self.wants_evacuation(die);
-        }
-        let collection = &self.collections[die.0 as usize];
-        collection.drained.len() > self.kept_blocks(die)
-            || (collection.is_due
-                && !(collection.victims.is_empty() && collection.drained.is_empty()))
-            || (self.waits(die) && self.is_roomy(die))
-            || self.is_short(die, urgency, !collection.victims.is_empty())
-    }
-
-    fn wanted(&mut self) -> Option<Job> {
-        self.evacuation.call()
-    }
-
-    fn withdrawal(&mut self) -> Option<&mut dyn Withdrawal> {
-        Some(self)
-    }
-
-    fn step(&mut self, job: Job, urgency: Urgency, work: &mut Work) -> Step {
-        let die = Die(job.0);
-        if self.evacuation.is_of(die) {
-            return self.evacuate(die, work);
-        }
-        work.clear();
-        let moves = &mut work.moves;
-        let row = self.row_units as usize;
-        let mut collection = std::mem::take(&mut self.collections[die.0 as usize]);
-        while collection.drained.is_empty() || !moves.is_empty() {
-            if collection.victims.is_empty() {
-                self.pick_victims(die, urgency, !moves.is_empty(), &mut collection);
-                if collection.victims.is_empty() {
-                    break;
-                }
-            }
-            collection.gather(&self.geometry, &self.map, &self.owner, row, moves);
-            if moves.len() == row {
-                break;
-            }
-        }
-        let answer = collection.step(&self.geometry, self.joined as usize, work);
-        self.collections[die.0 as usize] = collection;
-        answer
-    }
-
-    fn keeps_pace(&self, die: Die) -> bool {
-        let free: u32 = (0..self.groups).map(|group| self.free_blocks(die, group)).sum();
-        let left = |frontier: &Frontier| {
-            frontier.left_pages(self.pages_per_program, self.joined, &self.geometry)
-        };
-        let of_data = ((self.streams + 1) * self.groups) as usize;
-        let pages: u32 = self.frontiers_of(die)[..of_data].iter().map(left).sum();
-        let passed = self.collections[die.0 as usize].passed_units(&self.geometry);
-        let erased = free * self.joined * self.geometry.pages_per_block + pages;
-        self.pace.is_kept(erased * self.geometry.units_per_page, passed)
-    }
-
-    fn erased(&mut self, block: Block) {
-        self.candidates.erased(block);
-        if !self.short.is_empty() {
-            self.short.retain(|&(short, _)| short != block);
-        }
-        let pe_cycles = self.wear.erased(block);
-        let plane = self.geometry.plane_of(block);
-        let die = self.geometry.die_of(block);
-        // The reserve is there without it, also for a block that is being moved off.
-        let kept = self.reserve + u32::from(self.retirement.is_moving(die));
-        let can_go = self.free.of(plane) >= kept as usize;
-        if self.retirement.has_left(die, block, can_go) {
-            self.wear.retire(block);
-            self.counts.retired_blocks += 1;
-            return;
-        }
-        self.free.push(plane, block, pe_cycles);
-        self.counts.reclaimed_blocks += 1;
-    }
-
-    fn retire(&mut self, block: Block) -> bool {
-        if self.evacuation.is_of(self.geometry.die_of(block)) {
-            // It leaves with its chip.
-            return true;
-        }
-        let is_doomed = self.retirement.doom(&self.geometry, block);
-        // An open block or a free one is moved off once it is full; a victim goes with its erase.
-        if is_doomed && self.candidates.word(block).is_closed() {
-            self.candidates.withdraw(self.geometry.plane_of(block), block);
-            self.retirement.wait(self.geometry.die_of(block), block);
-        }
-        is_doomed
-    }
-
-    fn close(&mut self, block: Block) -> bool {
-        self.close_early(block)
-    }
-
-    fn can_reclaim(&self) -> bool {
-        true
-    }
-
-    fn reclaim(&mut self, block: Block) -> bool {
-        let die = self.geometry.die_of(block);
-        if !self.can_be_roomy(die) {
-            return false;
-        }
-        // A victim may rest half drained, where the room that it was taken for is there by now.
-        let collection = &mut self.collections[die.0 as usize];
-        let is_new = if collection.victims.contains(&block) {
-            !std::mem::replace(&mut collection.is_due, true)
-        } else {
-            self.candidates.mark(self.geometry.plane_of(block), block)
-        };
-        self.counts.read_reclaims += u64::from(is_new);
-        is_new
-    }
-
-    fn tag(&self, block: Block) -> u64 {
-        self.tag_of(block)
-    }
-
-    fn is_bad(&self, block: Block) -> bool {
-        self.wear.is_bad(block)
-    }
-
-    fn can_recover(&self) -> bool {
-        true
-    }
-
-    fn recover(&mut self, found: &Found) -> Result<()> {
-        self.rebuild(found);
-        Ok(())
-    }
-
-    fn filled_pages(&self, block: Block) -> u32 {
-        let die = self.geometry.die_of(block);
-        let frontiers = self.frontiers_of(die).iter();
-        let mut filling = frontiers.flat_map(|frontier| self.filling(frontier));
-        if let Some((_, filled)) = filling.find(|&(open, _)| open == block) {
-            return filled;
-        }
-        if let Some(pages) = self.short_pages(block) {
-            return pages;
-        }
-        let untouched = self.candidates.word(block).is_free() || self.wear.is_bad(block);
-        if untouched { 0 } else { self.geometry.pages_per_block }
-    }
-
-    #[inline]
-    fn prefetch(&self, lpn: Lpn) {
-        prefetch(&self.map, lpn.0 as usize);
-    }
-
-    #[inline]
-    fn prefetch_old(&self, lpn: Lpn) -> Option<Block> {
-        let old = self.map[lpn.0 as usize];
-        if old == Ppn::NONE.0 {
-            return None;
-        }
-        let block = self.geometry.block_of(Ppn(old));
-        self.candidates.prefetch(block);
-        Some(block)
-    }
-
-    fn counts(&self) -> FtlCounts {
-        self.counts
-    }
-
-    fn start_run(&mut self, pe_cycles: Option<u32>) {
-        self.counts = FtlCounts::default();
-        if let Some(pe_cycles) = pe_cycles {
-            self.wear.start_run(pe_cycles);
-            self.free.set_wear(pe_cycles);
-        }
-    }
-
-    fn occupancy(&self) -> Occupancy {
-        let per_block = u64::from(self.geometry.units_per_block());
-        let mut occupancy = Occupancy {
-            mapped: self.map.iter().filter(|&&ppn| ppn != Ppn::NONE.0).count() as u64,
-            free: self.free.total() * per_block,
-            invalid: self.cut_off_units(),
-            bad: self.wear.bad_blocks() * per_block,
-        };
-        for (_, filled) in self.frontiers.iter().flat_map(|frontier| self.filling(frontier)) {
-            let unused = self.geometry.pages_per_block - filled;
-            occupancy.free += u64::from(unused * self.geometry.units_per_page);
-        }
-        // Counted from the other table: what has been handed out and is not pointed back at.
-        for block in (0..self.geometry.blocks()).map(Block) {
-            let first = self.geometry.ppn(block, 0, 0).0;
-            let owners = first..first + self.filled_pages(block) * self.geometry.units_per_page;
-            let is_invalid = |ppn: &u32| {
-                let lpn = self.owner[*ppn as usize];
-                lpn == PADDING || self.map[lpn as usize] != *ppn
-            };
-            occupancy.invalid += owners.filter(is_invalid).count() as u64;
-        }
-        occupancy
-    }
-
-    fn wear(&self) -> Wear {
-        self.wear.spread()
-    }
-
-    fn wear_on(&mut self, more: &[u32]) -> bool {
-        self.wear.add(more);
-        self.free.sort(|block| self.wear.cycles(block));
-        true
-    }
-
-    fn levels_to(&self) -> u32 {
-        self.wear.static_delta()
-    }
-
-    fn ram(&self) -> Vec<Ram> {
-        let map = 4 * u64::from(self.logical_units);
-        let blocks = (self.candidates.bytes() + self.wear.bytes()) as u64;
-        vec![Ram { name: "map", bytes: map }, Ram { name: "blocks", bytes: blocks }]
-    }
-
-    fn bytes_per_unit(&self) -> f64 {
-        let bytes =
-            4 * (self.map.len() + self.owner.len()) + self.candidates.bytes() + self.wear.bytes();
-        bytes as f64 / f64::from(self.logical_units)
     }
 }

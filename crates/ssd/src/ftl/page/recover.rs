@@ -4,10 +4,11 @@
 //! moved before the cut stays moved. A block that was open goes on behind its last page, if its
 //! planes fit together; otherwise it is closed as it is, and collected in time.
 
-use super::{FreeBlocks, Frontier, PageFtl};
+use super::{Frontier, PageFtl};
 use crate::recovery::Found;
 use nand::geometry::{Block, Die, Plane, Ppn};
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 /// An open block, as it was found.
 #[derive(Clone, Copy)]
@@ -15,6 +16,14 @@ struct Open {
     block: Block,
     pages: u32,
     stamp: u64,
+}
+
+/// Bits of a tag that name the frontier; those above are a layout's own.
+pub(super) const FRONTIER_BITS: u32 = 8;
+
+/// The frontier, counted over the streams of a die, that a tag names.
+pub(super) fn frontier_of(tag: u64) -> Option<u32> {
+    ((tag & ((1 << FRONTIER_BITS) - 1)) as u32).checked_sub(1)
 }
 
 impl PageFtl {
@@ -30,14 +39,26 @@ impl PageFtl {
 
     /// Takes over what was found. Blocks of the FTL's own units that are full are returned.
     pub(in crate::ftl) fn rebuild(&mut self, found: &Found) -> Vec<Block> {
+        self.take_found(found);
+        let open = self.open_found(found, 0..self.streams + 2);
+        let mut own = Vec::new();
+        for block in self.written(found).filter(|block| !open.contains(block)) {
+            self.note_short(block, found.pages(block));
+            if self.is_own(found, block) {
+                own.push(block);
+            } else {
+                self.candidates.closed(self.geometry.plane_of(block), block, self.clock);
+            }
+        }
+        own
+    }
+
+    /// Takes over the map and the state of all blocks; which are open is yet to be said.
+    pub(super) fn take_found(&mut self, found: &Found) {
         self.has_started_up = true;
         self.map_found(found);
-        let kept = (0..self.geometry.planes()).map(|plane| self.free.claimed(Plane(plane)));
-        let kept: Vec<u32> = kept.collect();
-        self.free = FreeBlocks::new(self.geometry.planes(), self.joined);
-        let mut own = Vec::new();
-        let mut own_of_plane = vec![0; kept.len()];
-        let tag_of_own = u64::from(self.streams + 1) + 1;
+        let mut own_of_plane = vec![0; self.geometry.planes() as usize];
+        (0..self.geometry.planes()).for_each(|plane| self.free.empty(Plane(plane)));
         for block in found.blocks() {
             if self.wear.is_bad(block) {
                 continue;
@@ -53,29 +74,29 @@ impl PageFtl {
             let units = (first..first + self.geometry.units_per_block())
                 .filter(|&ppn| self.map.get(self.owner[ppn as usize] as usize) == Some(&ppn));
             self.candidates.added(block, units.count() as u32);
-            if found.tag(block) == tag_of_own {
-                own_of_plane[plane.0 as usize] += 1;
-            }
+            own_of_plane[plane.0 as usize] += u32::from(self.is_own(found, block));
         }
-        for (plane, (kept, used)) in (0..).map(Plane).zip(kept.iter().zip(own_of_plane)) {
-            self.free.claim(plane, kept.saturating_sub(used));
+        for (plane, used) in (0..).map(Plane).zip(own_of_plane) {
+            self.free.set_claimed(plane, self.free.claimed(plane).saturating_sub(used));
         }
-        let open = self.open_found(found);
-        for block in found.blocks().filter(|&block| !self.wear.is_bad(block)) {
-            let pages = found.pages(block);
-            if pages == 0 || open.contains(&block) {
-                continue;
-            }
-            if pages < self.geometry.pages_per_block {
-                self.short.push((block, pages));
-            }
-            if found.tag(block) == tag_of_own {
-                own.push(block);
-            } else {
-                self.candidates.closed(self.geometry.plane_of(block), block, self.clock);
-            }
+    }
+
+    /// Good blocks that were found with data.
+    pub(super) fn written<'a>(&self, found: &'a Found) -> impl Iterator<Item = Block> + use<'a> {
+        let bad: Vec<Block> = found.blocks().filter(|&block| self.wear.is_bad(block)).collect();
+        found.blocks().filter(move |block| found.pages(*block) > 0 && !bad.contains(block))
+    }
+
+    /// Whether a block that was found holds units of the FTL's own.
+    pub(super) fn is_own(&self, found: &Found, block: Block) -> bool {
+        frontier_of(found.tag(block)) == Some(self.streams + 1)
+    }
+
+    /// Notes the pages of a block that is closed before it is full.
+    pub(super) fn note_short(&mut self, block: Block, pages: u32) {
+        if pages < self.geometry.pages_per_block {
+            self.short.push((block, pages));
         }
-        own
     }
 
     /// Maps each unit to the place of its newest data that was programmed last.
@@ -94,17 +115,17 @@ impl PageFtl {
         }
     }
 
-    /// Opens the frontiers that were open: their blocks.
-    fn open_found(&mut self, found: &Found) -> BTreeSet<Block> {
+    /// Opens the frontiers of these streams that were open: their blocks.
+    pub(super) fn open_found(&mut self, found: &Found, streams: Range<u32>) -> BTreeSet<Block> {
         let mut blocks = BTreeSet::new();
         for die in (0..self.geometry.dies).map(Die) {
-            for stream in 0..self.streams + 2 {
+            for stream in streams.clone() {
                 for group in 0..self.groups {
                     let index = self.frontier_index(die, stream, group);
                     let of_planes: Vec<Option<Open>> = (0..self.joined)
                         .map(|i| {
                             let plane = self.geometry.plane(die, group * self.joined + i);
-                            self.latest_open(found, plane, u64::from(stream) + 1)
+                            self.latest_open(found, plane, stream)
                         })
                         .collect();
                     if self.go_on(index, die, group, stream, &of_planes) {
@@ -117,15 +138,15 @@ impl PageFtl {
         blocks
     }
 
-    /// The block of a plane with this tag that is not full, and was written to last.
-    fn latest_open(&self, found: &Found, plane: Plane, tag: u64) -> Option<Open> {
+    /// The block of a plane that a frontier has, is not full, and was written to last.
+    fn latest_open(&self, found: &Found, plane: Plane, stream: u32) -> Option<Open> {
         let first = self.geometry.first_block(plane).0;
         let blocks = (first..first + self.geometry.blocks_per_plane).map(Block);
         let open = blocks.filter_map(|block| {
             let pages = found.pages(block);
             let is_open = pages > 0
                 && pages < self.geometry.pages_per_block
-                && found.tag(block) == tag
+                && frontier_of(found.tag(block)) == Some(stream)
                 && !self.wear.is_bad(block);
             let stamp = if is_open { found.last_stamp(block)? } else { return None };
             Some(Open { block, pages, stamp })
@@ -144,13 +165,9 @@ impl PageFtl {
         stream: u32,
         of_planes: &[Option<Open>],
     ) -> bool {
-        let Some(most) = of_planes.iter().flatten().map(|open| open.pages).max() else {
-            return false;
-        };
-        let pages = |open: &Option<Open>| open.map_or(0, |open| open.pages);
-        let done = of_planes.iter().take_while(|open| pages(open) == most).count();
-        let before = most - self.pages_per_program;
-        let fits = of_planes[done..].iter().all(|open| pages(open) == before);
+        let pages: Vec<u32> =
+            of_planes.iter().map(|open| open.map_or(0, |open| open.pages)).collect();
+        let Some((page, planes_done)) = self.goes_on(&pages) else { return false };
         let missing = of_planes.iter().enumerate().filter(|(_, open)| open.is_none());
         let missing: Vec<Plane> = missing
             .map(|(i, _)| self.geometry.plane(die, group * self.joined + i as u32))
@@ -160,7 +177,7 @@ impl PageFtl {
             true => self.free.claimed(*plane) > 0,
             false => self.free.of(*plane) > 0,
         };
-        if !fits || done == 0 || !missing.iter().all(has) {
+        if missing.len() == of_planes.len() || !missing.iter().all(has) {
             return false;
         }
         for (i, open) in of_planes.iter().enumerate() {
@@ -178,10 +195,21 @@ impl PageFtl {
         }
         let frontier = &mut self.frontiers[index];
         frontier.open();
-        let all = done == of_planes.len();
-        frontier.page = if all { most } else { before };
-        frontier.planes_done = if all { 0 } else { done as u32 };
+        (frontier.page, frontier.planes_done) = (page, planes_done);
         true
+    }
+
+    /// Where a frontier goes on whose blocks have so many pages: its page, and the planes that
+    /// have it already. `None` where its planes do not fit together.
+    pub(super) fn goes_on(&self, pages: &[u32]) -> Option<(u32, u32)> {
+        let most = *pages.iter().max()?;
+        let done = pages.iter().take_while(|&&pages| pages == most).count();
+        if done == pages.len() {
+            return Some((most, 0));
+        }
+        let before = most - self.pages_per_program;
+        let fits = done > 0 && pages[done..].iter().all(|&pages| pages == before);
+        fits.then_some((before, done as u32))
     }
 
     /// Pages of a block that was closed before it was full.

@@ -7,8 +7,8 @@
 //! their streams, so that collection takes no more room than without sorting. Cold data that wait
 //! while other victims are begun may go to blocks of other data, and the other way around.
 
-use super::{Die, Draining, Job, Lpn, Move, PageFtl, Ppn, Step, Urgency, Work};
-use crate::ftl::Reason;
+use super::{Die, Draining, Job, Lpn, PageFtl, Ppn};
+use crate::ftl::{Move, Reason, Step, Urgency, Work};
 use nand::geometry::Block;
 use serde::{Deserialize, Serialize};
 

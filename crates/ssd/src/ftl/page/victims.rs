@@ -1,7 +1,8 @@
 //! Victim selection of `page`: the blocks of a die to empty next. Blocks of a group of planes that
 //! is short of free ones, the least worn ones now and then, and blocks that are to be moved off.
 
-use super::{Draining, PageFtl, Urgency};
+use super::{Draining, PageFtl};
+use crate::ftl::Urgency;
 use nand::geometry::{Block, Die, Plane};
 
 impl PageFtl {

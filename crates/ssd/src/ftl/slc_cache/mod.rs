@@ -14,18 +14,20 @@ mod area;
 mod fold;
 
 use super::contract::{
-    Build, CacheState, Carried, Context, DieSet, Ftl, FtlCounts, Job, Key, Lpn, Move, Occupancy,
-    Place, Program, Ram, Reason, Step, Stream, Urgency, Wear, Work,
+    Build, CacheState, Carried, Context, DieSet, FtlCounts, Job, Key, Lpn, Move, Occupancy, Place,
+    Program, Ram, Reason, Step, Stream, Urgency, Work,
 };
 use super::page::{Own, PageFtl, PageParams};
+use super::paged::{Flat, Layout, Ours, Paged};
 use crate::recovery::Found;
+use crate::space::gc::Victims;
 use area::Area;
 use base::archive::{Archive, State};
 use base::family::{Member, check, schema};
 use base::{Error, Result, params};
 use fold::Folds;
 use nand::chip::BlockMode;
-use nand::geometry::{Block, Die, Geometry, Ppn};
+use nand::geometry::{Block, Die, Geometry};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -35,7 +37,10 @@ pub const MEMBER: Member<Build> = Member {
     citation: "im2010",
     schema: schema::<Params>,
     check: check::<Params>,
-    build: |context, given| Ok(Box::new(SlcCache::new(context, &params::read(given, "ftl")?)?)),
+    build: |context, given| {
+        let data = SlcCache::new(context, &params::read(given, "ftl")?)?;
+        Ok(Box::new(Paged::new(Flat, data, Ours, None)))
+    },
 };
 
 /// Where host data go when the cache is full.
@@ -218,18 +223,21 @@ impl State for SlcCache {
     }
 }
 
-impl Ftl for SlcCache {
-    fn logical_units(&self) -> u32 {
-        self.page.logical_units
-    }
+impl Layout for SlcCache {
+    const COPIES_BACK: bool = true;
 
-    fn row_units(&self) -> u32 {
-        self.page.row_units
+    #[inline]
+    fn page(&self) -> &PageFtl {
+        &self.page
     }
 
     #[inline]
-    fn lookup(&self, lpn: Lpn) -> Option<Ppn> {
-        self.page.lookup(lpn)
+    fn page_mut(&mut self) -> &mut PageFtl {
+        &mut self.page
+    }
+
+    fn ask(&mut self, policy: Box<dyn Victims>) {
+        self.page.ask(policy);
     }
 
     fn place(&mut self, key: Key, lpns: &[Lpn], dies: &DieSet) -> Place {
@@ -265,10 +273,6 @@ impl Ftl for SlcCache {
         self.page.next_of_moves(job, units)
     }
 
-    fn can_copy_back(&self) -> bool {
-        true
-    }
-
     fn programmed(&mut self, program: &Program, carried: Carried) {
         if program.mode == BlockMode::SingleLevel {
             self.mapped += self.page.map_program(program, 1, carried);
@@ -300,10 +304,6 @@ impl Ftl for SlcCache {
         self.page.trim(lpn);
     }
 
-    fn jobs(&self) -> u32 {
-        self.page.jobs()
-    }
-
     fn wants(&self, job: Job, urgency: Urgency) -> bool {
         self.wants_fold(Die(job.0), urgency) || self.page.wants(job, urgency)
     }
@@ -312,7 +312,13 @@ impl Ftl for SlcCache {
         self.keep_share < 1.0
     }
 
-    fn step(&mut self, job: Job, urgency: Urgency, work: &mut Work) -> Step {
+    fn step(
+        &mut self,
+        job: Job,
+        urgency: Urgency,
+        work: &mut Work,
+        stream_of: &mut dyn FnMut(Lpn) -> u32,
+    ) -> Step {
         let die = Die(job.0);
         self.folds.moving(die, false);
         let goes_on = self.page.wants(job, urgency);
@@ -328,18 +334,19 @@ impl Ftl for SlcCache {
                 return step;
             }
         }
-        if goes_on { self.page.step(job, urgency, work) } else { Step::Done }
+        if goes_on { self.page.step(job, urgency, work, stream_of) } else { Step::Done }
     }
 
     fn keeps_pace(&self, die: Die) -> bool {
         self.page.keeps_pace(die)
     }
 
-    fn erased(&mut self, block: Block) {
+    fn erased(&mut self, block: Block) -> Option<u32> {
         let plane = self.page.geometry.plane_of(block);
         self.area.erased(block, plane);
-        self.page.erased(block);
+        let number = self.page.erased(block);
         self.area.claim(&mut self.page.free, plane, self.page.reserve);
+        number
     }
 
     fn retire(&mut self, block: Block) -> bool {
@@ -357,10 +364,6 @@ impl Ftl for SlcCache {
         let is_new = self.hurry(block);
         self.page.counts.read_reclaims += u64::from(is_new);
         is_new
-    }
-
-    fn can_reclaim(&self) -> bool {
-        true
     }
 
     fn close(&mut self, block: Block) -> bool {
@@ -389,21 +392,13 @@ impl Ftl for SlcCache {
         Some(self.area.state(self.mapped, self.page.logical_units))
     }
 
-    fn is_bad(&self, block: Block) -> bool {
-        self.page.is_bad(block)
-    }
-
-    fn can_recover(&self) -> bool {
-        true
-    }
-
     /// Blocks of the cache are blocks with few pages afterwards: collection empties them.
-    fn recover(&mut self, found: &Found) -> Result<()> {
-        self.page.rebuild(found);
+    fn recover(&mut self, found: &Found) -> Vec<Block> {
+        let own = self.page.rebuild(found);
         let lpns = (0..self.page.logical_units).map(Lpn);
         self.mapped = lpns.filter(|&lpn| self.page.lookup(lpn).is_some()).count() as u32;
         self.area.recover(&mut self.page.free, found, TAG);
-        Ok(())
+        own
     }
 
     fn filled_pages(&self, block: Block) -> u32 {
@@ -417,24 +412,13 @@ impl Ftl for SlcCache {
         self.area.filled_pages(die, block, self.page.joined)
     }
 
-    fn prefetch(&self, lpn: Lpn) {
-        self.page.prefetch(lpn);
-    }
-
-    fn prefetch_old(&self, lpn: Lpn) -> Option<Block> {
-        self.page.prefetch_old(lpn)
-    }
-
-    fn counts(&self) -> FtlCounts {
-        let mut counts = self.page.counts();
+    fn count(&self, counts: &mut FtlCounts) {
         counts.cache.host_units = self.cached_units;
         counts.cache.folded_units = self.folded_units;
         counts.cache.erased_blocks = self.area.erased_blocks();
-        counts
     }
 
-    fn start_run(&mut self, pe_cycles: Option<u32>) {
-        self.page.start_run(pe_cycles);
+    fn start_run(&mut self) {
         (self.cached_units, self.folded_units) = (0, 0);
         self.area.start_run();
     }
@@ -449,26 +433,7 @@ impl Ftl for SlcCache {
         occupancy
     }
 
-    fn wear(&self) -> Wear {
-        self.page.wear()
-    }
-
-    fn wear_on(&mut self, more: &[u32]) -> bool {
-        self.page.wear_on(more)
-    }
-
-    fn levels_to(&self) -> u32 {
-        self.page.levels_to()
-    }
-
-    fn ram(&self) -> Vec<Ram> {
-        let mut ram = self.page.ram();
-        ram.push(Ram { name: "slc_cache", bytes: self.area.bytes() });
-        ram
-    }
-
-    fn bytes_per_unit(&self) -> f64 {
-        let bytes = self.area.bytes() as f64;
-        self.page.bytes_per_unit() + bytes / f64::from(self.page.logical_units)
+    fn ram(&self) -> Option<Ram> {
+        Some(Ram { name: "slc_cache", bytes: self.area.bytes() })
     }
 }

@@ -1,6 +1,7 @@
 //! Construction: parameters, and how many update blocks the drive has room for.
 
-use super::calls::Calls;
+use super::bytes_below;
+use super::calls::CallQueue;
 use super::group::Superblock;
 use super::owners::Owners;
 use super::pass::Pass;
@@ -10,7 +11,7 @@ use crate::ftl::blocks::layout::Layout;
 use crate::ftl::blocks::places::Places;
 use crate::ftl::blocks::pool::{NONE, Pool};
 use crate::ftl::blocks::task::Task;
-use crate::ftl::contract::{Context, FtlCounts};
+use crate::ftl::contract::{Context, Facts, FtlCounts};
 use crate::space::capacity::logical_units;
 use base::units::Divisor;
 use base::{Error, Result};
@@ -91,10 +92,18 @@ impl Superblocks {
         let groups: Vec<Superblock> =
             firsts.map(|first| Superblock::new(size.min(logical_blocks - first), most)).collect();
         let (units, blocks) = (pool.layout.units, pool.virtual_blocks());
+        let group_units = size.saturating_mul(units);
+        let units_per_page = pool.layout.geometry.units_per_page;
         Ok(Self {
+            facts: Facts {
+                keys: groups.len() as u32,
+                jobs: dies + jobs,
+                spare_bytes: spare_bytes(group_units, units_per_page),
+                ..Facts::new(logical_units, pool.layout.row_units, dies, units_per_page)
+            },
             logical_units,
             logical_blocks,
-            group_units: Divisor::new(size.saturating_mul(units)),
+            group_units: Divisor::new(group_units),
             update_blocks,
             reserve,
             log_blocks,
@@ -109,7 +118,7 @@ impl Superblocks {
             giving: 0,
             forced: VecDeque::new(),
             demand: Demand::new(groups.len() as u32),
-            calls: Calls::new(groups.len() as u32),
+            calls: CallQueue::new(groups.len() as u32),
             lent: 0,
             tasks: vec![Task::Idle; jobs as usize],
             passes: (0..jobs).map(|_| Pass::none(most)).collect(),
@@ -119,5 +128,26 @@ impl Superblocks {
             groups,
             pool,
         })
+    }
+}
+
+/// Bytes beside a page: the number of the program (8), the owner of the first unit (4), which tells
+/// the superblock, and where in the superblock each further unit belongs.
+fn spare_bytes(group_units: u32, units_per_page: u32) -> u32 {
+    8 + 4 + bytes_below(u64::from(group_units)) * (units_per_page - 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::spare_bytes;
+
+    /// The spare bytes of a page grow with its units, and with the superblock: offsets in 1, 4 and
+    /// 8 blocks of 64 units.
+    #[test]
+    fn a_page_has_the_owner_of_its_first_unit_and_offsets_of_the_others() {
+        for (blocks, beside) in [(1, 1), (4, 1), (8, 2)] {
+            assert_eq!(spare_bytes(64 * blocks, 1), 12);
+            assert_eq!(spare_bytes(64 * blocks, 4), 12 + 3 * beside);
+        }
     }
 }

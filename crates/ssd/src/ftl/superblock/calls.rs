@@ -1,13 +1,13 @@
-//! Calls: superblocks that take data of the host again.
+//! CallQueue: superblocks that take data of the host again.
 
 /// Those that have not been told of, each once.
 #[derive(Clone)]
-pub(super) struct Calls {
+pub(super) struct CallQueue {
     is_called: Vec<bool>,
     waiting: Vec<u32>,
 }
 
-impl Calls {
+impl CallQueue {
     /// Of so many superblocks none is called.
     pub(super) fn new(superblocks: u32) -> Self {
         Self {

@@ -27,9 +27,11 @@ use super::blocks::demand::Demand;
 use super::blocks::places::Places;
 use super::blocks::pool::{Pool, Virtual};
 use super::blocks::task::Task;
+use super::contract::parts::parts;
 use super::contract::{
-    Build, Carried, DieSet, Ftl, FtlCounts, Hint, Job, Key, Lpn, Move, Occupancy, Place, Program,
-    Ram, Step, Stream, Urgency, Wear, Work,
+    Account, BlockService, Build, Calls, Carried, DieSet, Facts, Ftl, FtlCounts, Hint, Job, Key,
+    Lpn, Move, Occupancy, Place, Program, Ram, Recovery, Relocation, Step, Stream, Urgency, Wear,
+    Work,
 };
 use crate::recovery::Found;
 use base::archive::{Archive, State};
@@ -37,7 +39,7 @@ use base::family::{Member, check, schema};
 use base::units::Divisor;
 use base::{Error, Result, params};
 use build::SuperblockParams;
-use calls::Calls;
+use calls::CallQueue;
 use group::Superblock;
 use nand::geometry::{Block, Ppn};
 use owners::Owners;
@@ -78,6 +80,7 @@ fn bytes_below(count: u64) -> u32 {
 
 #[derive(Clone)]
 struct Superblocks {
+    facts: Facts,
     pool: Pool,
     logical_units: u32,
     logical_blocks: u32,
@@ -109,7 +112,7 @@ struct Superblocks {
     /// Superblocks with blocks whose data are to be moved, in the order in which that was found.
     forced: VecDeque<u32>,
     demand: Demand,
-    calls: Calls,
+    calls: CallQueue,
     /// Virtual blocks that passes have taken to copy to.
     lent: u32,
     /// What the jobs do, the pass of each, and how many of them do something.
@@ -138,6 +141,7 @@ impl Superblocks {
 impl State for Superblocks {
     fn exchange(&mut self, archive: &mut Archive<'_>) -> Result<()> {
         let Self {
+            facts: _,
             pool,
             logical_units: _,
             logical_blocks: _,
@@ -188,16 +192,8 @@ impl State for Superblocks {
 }
 
 impl Ftl for Superblocks {
-    fn logical_units(&self) -> u32 {
-        self.logical_units
-    }
-
-    fn row_units(&self) -> u32 {
-        self.pool.layout.row_units
-    }
-
-    fn keys(&self) -> u32 {
-        self.groups.len() as u32
+    fn facts(&self) -> &Facts {
+        &self.facts
     }
 
     fn key_of(&mut self, lpn: Lpn, _: Hint) -> Key {
@@ -237,10 +233,6 @@ impl Ftl for Superblocks {
         }
     }
 
-    fn jobs(&self) -> u32 {
-        self.pool.layout.geometry.dies + self.tasks.len() as u32
-    }
-
     fn wants(&self, job: Job, _urgency: Urgency) -> bool {
         self.job_wants(job)
     }
@@ -248,10 +240,6 @@ impl Ftl for Superblocks {
     #[inline]
     fn wanted(&mut self) -> Option<Job> {
         self.job_wanted()
-    }
-
-    fn called(&mut self) -> Option<Key> {
-        self.calls.next().map(Key)
     }
 
     fn step(&mut self, job: Job, _urgency: Urgency, work: &mut Work) -> Step {
@@ -267,40 +255,9 @@ impl Ftl for Superblocks {
         }
         self.demand.begin_anew();
     }
+}
 
-    fn retire(&mut self, block: Block) -> bool {
-        self.doom(block)
-    }
-
-    fn can_reclaim(&self) -> bool {
-        true
-    }
-
-    fn reclaim(&mut self, block: Block) -> bool {
-        self.move_off(block)
-    }
-
-    fn tag(&self, block: Block) -> u64 {
-        self.pool.tag(block)
-    }
-
-    fn is_bad(&self, block: Block) -> bool {
-        self.pool.wear.is_bad(block)
-    }
-
-    fn can_recover(&self) -> bool {
-        true
-    }
-
-    fn recover(&mut self, found: &Found) -> Result<()> {
-        self.rebuild(found);
-        Ok(())
-    }
-
-    fn filled_pages(&self, block: Block) -> u32 {
-        self.pool.filled(block)
-    }
-
+impl Account for Superblocks {
     fn counts(&self) -> FtlCounts {
         self.counts
     }
@@ -321,11 +278,6 @@ impl Ftl for Superblocks {
         self.pool.wear.spread()
     }
 
-    fn wear_on(&mut self, more: &[u32]) -> bool {
-        self.pool.wear_on(more);
-        true
-    }
-
     fn ram(&self) -> Vec<Ram> {
         // The blocks of each superblock, with the one that a pass copies to; the places of units
         // among these blocks.
@@ -338,17 +290,53 @@ impl Ftl for Superblocks {
         ]
     }
 
-    /// The number of the program (8 bytes), the owner of the first unit (4), which tells the
-    /// superblock, and where in the superblock each further unit belongs.
-    fn spare_bytes(&self, units_per_page: u32) -> u32 {
-        let offset = bytes_below(u64::from(self.group_units.get()));
-        8 + 4 + offset * (units_per_page - 1)
-    }
-
     fn bytes_per_unit(&self) -> f64 {
         let by_group = self.groups.len() * size_of::<Superblock>() + self.demand.bytes();
         let by_block = self.must_go.len();
         let tables = self.places.bytes() + self.owners.bytes() + self.pool.bytes();
         (tables + by_group + by_block) as f64 / f64::from(self.logical_units)
     }
+
+    fn filled_pages(&self, block: Block) -> u32 {
+        self.pool.filled(block)
+    }
+
+    fn is_bad(&self, block: Block) -> bool {
+        self.pool.wear.is_bad(block)
+    }
 }
+
+impl BlockService for Superblocks {
+    fn retire(&mut self, block: Block) -> bool {
+        self.doom(block)
+    }
+
+    fn wear_on(&mut self, more: &[u32]) {
+        self.pool.wear_on(more);
+    }
+}
+
+impl Relocation for Superblocks {
+    fn reclaim(&mut self, block: Block) -> bool {
+        self.move_off(block)
+    }
+}
+
+impl Recovery for Superblocks {
+    fn tag(&self, block: Block) -> u64 {
+        self.pool.tag(block)
+    }
+
+    fn recover(&mut self, found: &Found) -> Result<()> {
+        self.rebuild(found);
+        Ok(())
+    }
+}
+
+impl Calls for Superblocks {
+    fn called(&mut self) -> Option<Key> {
+        self.calls.next().map(Key)
+    }
+}
+
+parts!(Superblocks: block_service, relocation, recovery, calls);

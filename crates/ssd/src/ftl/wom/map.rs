@@ -1,6 +1,6 @@
 //! The map of `wom`: places of units, and an account of all of them.
 
-use super::{Carried, Ftl, Occupancy, PADDING, Program, Wom};
+use super::{Account, Carried, Occupancy, PADDING, Program, Wom};
 use nand::geometry::{Block, Ppn};
 use std::ops::Range;
 

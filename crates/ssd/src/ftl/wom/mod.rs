@@ -18,9 +18,10 @@ mod collect;
 mod map;
 mod open;
 
+use super::contract::parts::parts;
 use super::contract::{
-    Build, Carried, Context, DieSet, Ftl, FtlCounts, Job, Key, Lpn, Move, Occupancy, Place,
-    Program, Ram, Step, Stream, Urgency, Wear, Work,
+    Account, BlockService, Build, Carried, Context, DieSet, Facts, Ftl, FtlCounts, Job, Key, Lpn,
+    Move, Occupancy, Place, Program, Ram, Recycling, Step, Stream, Urgency, Wear, Work,
 };
 use crate::failure::retirement::Retirement;
 use crate::space::candidates::Candidates;
@@ -113,6 +114,7 @@ const PADDING: u32 = u32::MAX;
 
 #[derive(Clone)]
 struct Wom {
+    facts: Facts,
     geometry: Geometry,
     coded: CodedPages,
     /// By program of the first generation: pages of data of it and of those behind it.
@@ -173,7 +175,14 @@ impl Wom {
             left_pages[run - 1] += left_pages[run];
         }
         let planes = geometry.planes();
+        let most = coded.runs().iter().map(|run| run.data).max();
+        let row_pages = most.unwrap_or(1).max(coded.shape().data);
+        let upp = geometry.units_per_page;
         let mut ftl = Self {
+            facts: Facts {
+                coded_pages: Some(coded.clone()),
+                ..Facts::new(logical_units, row_pages * upp, geometry.dies, upp)
+            },
             coded,
             left_pages,
             logical_units,
@@ -237,6 +246,7 @@ impl Wom {
 impl State for Wom {
     fn exchange(&mut self, archive: &mut Archive<'_>) -> Result<()> {
         let Self {
+            facts: _,
             geometry: _,
             coded: _,
             left_pages: _,
@@ -272,12 +282,8 @@ impl State for Wom {
 }
 
 impl Ftl for Wom {
-    fn logical_units(&self) -> u32 {
-        self.logical_units
-    }
-
-    fn row_units(&self) -> u32 {
-        self.row_pages() * self.geometry.units_per_page
+    fn facts(&self) -> &Facts {
+        &self.facts
     }
 
     #[inline]
@@ -325,10 +331,6 @@ impl Ftl for Wom {
         }
     }
 
-    fn jobs(&self) -> u32 {
-        self.geometry.dies
-    }
-
     fn wants(&self, job: Job, urgency: Urgency) -> bool {
         self.wants_collection(Die(job.0), urgency)
     }
@@ -344,47 +346,9 @@ impl Ftl for Wom {
         self.free.push(self.geometry.plane_of(block), block, pe_cycles);
         self.counts.reclaimed_blocks += 1;
     }
+}
 
-    fn recycled(&mut self, block: Block) {
-        self.again.push(self.geometry.plane_of(block), block, self.wear.cycles(block));
-    }
-
-    fn coded_pages(&self) -> Option<&CodedPages> {
-        Some(&self.coded)
-    }
-
-    fn rewritten_groups(&self, block: Block) -> u32 {
-        let generation = u32::from(self.generation[block.0 as usize]);
-        if generation == 0 {
-            return 0;
-        }
-        let groups = self.coded.groups();
-        (generation - 1) * groups + self.open_of(block).map_or(groups, |open| open.at())
-    }
-
-    fn mode(&self, block: Block) -> BlockMode {
-        match self.generation[block.0 as usize] {
-            0 => BlockMode::Coded,
-            _ => BlockMode::Recoded,
-        }
-    }
-
-    fn is_bad(&self, block: Block) -> bool {
-        self.wear.is_bad(block)
-    }
-
-    fn filled_pages(&self, block: Block) -> u32 {
-        if self.candidates.word(block).is_free() || self.wear.is_bad(block) {
-            return 0;
-        }
-        match self.open_of(block) {
-            Some(open) if self.generation[block.0 as usize] == 0 => {
-                self.coded.runs()[open.at() as usize].first
-            }
-            _ => self.geometry.pages_per_block,
-        }
-    }
-
+impl Account for Wom {
     fn counts(&self) -> FtlCounts {
         self.counts
     }
@@ -406,13 +370,6 @@ impl Ftl for Wom {
         self.wear.spread()
     }
 
-    fn wear_on(&mut self, more: &[u32]) -> bool {
-        self.wear.add(more);
-        self.free.sort(|block| self.wear.cycles(block));
-        self.again.sort(|block| self.wear.cycles(block));
-        true
-    }
-
     fn ram(&self) -> Vec<Ram> {
         let blocks = self.candidates.bytes() + self.wear.bytes() + self.generation.len();
         vec![
@@ -425,4 +382,57 @@ impl Ftl for Wom {
         let blocks = self.candidates.bytes() + self.wear.bytes() + self.generation.len();
         (4 * (self.map.len() + self.owner.len()) + blocks) as f64 / f64::from(self.logical_units)
     }
+
+    fn filled_pages(&self, block: Block) -> u32 {
+        if self.candidates.word(block).is_free() || self.wear.is_bad(block) {
+            return 0;
+        }
+        match self.open_of(block) {
+            Some(open) if self.generation[block.0 as usize] == 0 => {
+                self.coded.runs()[open.at() as usize].first
+            }
+            _ => self.geometry.pages_per_block,
+        }
+    }
+
+    fn is_bad(&self, block: Block) -> bool {
+        self.wear.is_bad(block)
+    }
+
+    fn mode(&self, block: Block) -> BlockMode {
+        match self.generation[block.0 as usize] {
+            0 => BlockMode::Coded,
+            _ => BlockMode::Recoded,
+        }
+    }
 }
+
+impl BlockService for Wom {
+    /// Every block is needed: the room of a code is what the blocks beyond the capacity give.
+    fn retire(&mut self, _: Block) -> bool {
+        false
+    }
+
+    fn wear_on(&mut self, more: &[u32]) {
+        self.wear.add(more);
+        self.free.sort(|block| self.wear.cycles(block));
+        self.again.sort(|block| self.wear.cycles(block));
+    }
+}
+
+impl Recycling for Wom {
+    fn recycled(&mut self, block: Block) {
+        self.again.push(self.geometry.plane_of(block), block, self.wear.cycles(block));
+    }
+
+    fn rewritten_groups(&self, block: Block) -> u32 {
+        let generation = u32::from(self.generation[block.0 as usize]);
+        if generation == 0 {
+            return 0;
+        }
+        let groups = self.coded.groups();
+        (generation - 1) * groups + self.open_of(block).map_or(groups, |open| open.at())
+    }
+}
+
+parts!(Wom: block_service, recycling);

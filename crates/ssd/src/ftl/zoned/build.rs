@@ -2,7 +2,7 @@
 
 use super::sets::Sets;
 use super::{Machine, Zoned};
-use crate::ftl::contract::{Context, FtlCounts, ZoneCosts, ZoneEmptied, ZoneLayout};
+use crate::ftl::contract::{Context, Facts, FtlCounts, ZoneCosts, ZoneEmptied, ZoneLayout};
 use base::units::{Divisor, format_size};
 use base::{Error, Result};
 use schemars::JsonSchema;
@@ -178,7 +178,14 @@ impl Zoned {
                 .expected(format!("at most ftl.max_active_zones, {}", layout.most_active)));
         }
         let bits = u64::from(zones) * u64::from(rows);
+        let units_per_page = geometry.units_per_page;
         Ok(Self {
+            facts: Facts {
+                // A row that waits for its die keeps no row of another die waiting. At least two
+                // keys: `key_of` tells that more of a short row has come.
+                keys: (zones * lanes).max(2),
+                ..Facts::new(logical as u32, row_units, dies, units_per_page)
+            },
             costs: params.costs()?,
             erases_at_once: params.erase == Erase::AtReset,
             machine: Machine::new(layout),

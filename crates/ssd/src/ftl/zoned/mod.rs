@@ -17,10 +17,11 @@ mod machine;
 mod sets;
 mod untimed;
 
+use super::contract::parts::parts;
 use super::contract::{
-    Build, Carried, Device, DieSet, Ftl, FtlCounts, Hint, Job, Key, Lpn, Move, Occupancy, Place,
-    Program, Ram, Status, Step, Stream, Untimed, Urgency, Wear, Work, ZoneCosts, ZoneEmptied,
-    ZoneLayout, ZoneState, ZoneView, Zones,
+    Account, BlockService, Build, Calls, Carried, Device, DieSet, Facts, Ftl, FtlCounts, Hint, Job,
+    Key, Lpn, Move, Occupancy, Place, Program, Ram, Status, Step, Stream, Untimed, Urgency, Wear,
+    Work, ZoneCosts, ZoneEmptied, ZoneLayout, ZoneState, ZoneView, Zones,
 };
 use crate::drive::request::Op;
 use base::archive::{Archive, State};
@@ -51,6 +52,7 @@ const HOST: Stream = Stream::host(0);
 
 #[derive(Clone)]
 struct Zoned {
+    facts: Facts,
     costs: ZoneCosts,
     /// Emptied sets are erased at once.
     erases_at_once: bool,
@@ -131,6 +133,7 @@ impl Zoned {
 impl State for Zoned {
     fn exchange(&mut self, archive: &mut Archive<'_>) -> Result<()> {
         let Self {
+            facts: _,
             costs: _,
             erases_at_once: _,
             machine,
@@ -198,33 +201,6 @@ impl Zones for Zoned {
     fn is_finishing(&self, zone: u32) -> bool {
         self.is_finishing[zone as usize]
     }
-}
-
-impl Ftl for Zoned {
-    fn logical_units(&self) -> u32 {
-        self.machine.layout.zones * self.machine.layout.stride
-    }
-
-    fn row_units(&self) -> u32 {
-        self.row_units
-    }
-
-    /// One for each lane of a zone: a row that waits for its die keeps no row of another die
-    /// waiting. At least two: `key_of` tells that more of a short row has come.
-    fn keys(&self) -> u32 {
-        (self.machine.layout.zones * self.lanes).max(2)
-    }
-
-    fn key_of(&mut self, lpn: Lpn, _: Hint) -> Key {
-        let (zone, offset) = self.machine.split(lpn);
-        let key = self.key(zone, offset);
-        self.call(key);
-        key
-    }
-
-    fn zones(&self) -> Option<&dyn Zones> {
-        Some(self)
-    }
 
     fn admit(&mut self, op: Op, first: Lpn, units: u32) -> std::result::Result<Lpn, Status> {
         let (zone, _) = self.machine.split(first);
@@ -238,6 +214,38 @@ impl Ftl for Zoned {
             _ => {}
         }
         Ok(answer)
+    }
+
+    fn write_zones(
+        &mut self,
+        lpns: &[Lpn],
+        untimed: &mut Untimed,
+        device: &mut dyn Device,
+    ) -> Result<()> {
+        self.write_in_order(lpns, untimed, device)
+    }
+
+    fn overwrite_zones(
+        &mut self,
+        count: u64,
+        draw: &mut dyn FnMut() -> Lpn,
+        untimed: &mut Untimed,
+        device: &mut dyn Device,
+    ) -> Result<()> {
+        self.overwrite_whole(count, draw, untimed, device)
+    }
+}
+
+impl Ftl for Zoned {
+    fn facts(&self) -> &Facts {
+        &self.facts
+    }
+
+    fn key_of(&mut self, lpn: Lpn, _: Hint) -> Key {
+        let (zone, offset) = self.machine.split(lpn);
+        let key = self.key(zone, offset);
+        self.call(key);
+        key
     }
 
     #[inline]
@@ -265,10 +273,6 @@ impl Ftl for Zoned {
     /// What a reset has emptied holds nothing to forget.
     fn trim(&mut self, _: Lpn) {}
 
-    fn jobs(&self) -> u32 {
-        self.sets.geometry.dies
-    }
-
     fn wants(&self, job: Job, urgency: Urgency) -> bool {
         let die = Die(job.0);
         self.erases(die, urgency) || (!self.finishing.is_empty() && self.to_pad(die).is_some())
@@ -278,10 +282,6 @@ impl Ftl for Zoned {
         let die = self.told.pop()?;
         self.is_told[die.0 as usize] = false;
         Some(Job::of(die))
-    }
-
-    fn called(&mut self) -> Option<Key> {
-        self.calls.pop().map(Key)
     }
 
     fn step(&mut self, job: Job, urgency: Urgency, work: &mut Work) -> Step {
@@ -307,18 +307,12 @@ impl Ftl for Zoned {
         self.needed[die.0 as usize] = false;
     }
 
-    fn retire(&mut self, block: Block) -> bool {
-        self.give_up(block)
+    fn fault(&mut self, is_stalled: bool) -> Option<Error> {
+        is_stalled.then(|| self.out_of_sets()).flatten()
     }
+}
 
-    fn is_bad(&self, block: Block) -> bool {
-        self.sets.wear.is_bad(block)
-    }
-
-    fn filled_pages(&self, block: Block) -> u32 {
-        self.sets.filled(block)
-    }
-
+impl Account for Zoned {
     fn counts(&self) -> FtlCounts {
         self.counts
     }
@@ -338,11 +332,6 @@ impl Ftl for Zoned {
         self.sets.wear.spread()
     }
 
-    fn wear_on(&mut self, more: &[u32]) -> bool {
-        self.sets.wear.add(more);
-        true
-    }
-
     fn ram(&self) -> Vec<Ram> {
         // State and write pointer of a zone, and the number of each of its sets.
         let zones = u64::from(self.machine.layout.zones);
@@ -357,43 +346,32 @@ impl Ftl for Zoned {
     fn bytes_per_unit(&self) -> f64 {
         let courses = self.courses.len() * size_of::<Course>();
         let tables = self.sets.bytes() + (courses + 8 * self.done.len()) as u64;
-        tables as f64 / f64::from(self.logical_units())
+        tables as f64 / f64::from(self.facts.logical_units)
     }
 
-    fn stalled(&mut self) -> Option<Error> {
-        self.out_of_sets()
+    fn filled_pages(&self, block: Block) -> u32 {
+        self.sets.filled(block)
     }
 
-    fn write_untimed(&mut self, lpns: &[Lpn], untimed: &mut Untimed) -> Result<()> {
-        self.write_zones(lpns, untimed, &mut super::untimed::Flawless)
-    }
-
-    fn write_on(
-        &mut self,
-        _: Key,
-        lpns: &[Lpn],
-        untimed: &mut Untimed,
-        device: &mut dyn Device,
-    ) -> Result<()> {
-        self.write_zones(lpns, untimed, device)
-    }
-
-    fn overwrite_untimed(
-        &mut self,
-        count: u64,
-        draw: &mut dyn FnMut() -> Lpn,
-        untimed: &mut Untimed,
-    ) -> Result<()> {
-        self.overwrite_zones(count, draw, untimed, &mut super::untimed::Flawless)
-    }
-
-    fn overwrite_on(
-        &mut self,
-        count: u64,
-        draw: &mut dyn FnMut() -> Lpn,
-        untimed: &mut Untimed,
-        device: &mut dyn Device,
-    ) -> Result<()> {
-        self.overwrite_zones(count, draw, untimed, device)
+    fn is_bad(&self, block: Block) -> bool {
+        self.sets.wear.is_bad(block)
     }
 }
+
+impl BlockService for Zoned {
+    fn retire(&mut self, block: Block) -> bool {
+        self.give_up(block)
+    }
+
+    fn wear_on(&mut self, more: &[u32]) {
+        self.sets.wear.add(more);
+    }
+}
+
+impl Calls for Zoned {
+    fn called(&mut self) -> Option<Key> {
+        self.calls.pop().map(Key)
+    }
+}
+
+parts!(Zoned: block_service, calls, zones);

@@ -2,14 +2,14 @@
 
 use super::Zoned;
 use crate::drive::request::Op;
-use crate::ftl::contract::{Device, Ftl, Key, Lpn, Untimed, ZoneState};
+use crate::ftl::contract::{Device, Key, Lpn, Untimed, ZoneState, Zones};
 use crate::ftl::untimed::write_key;
 use base::{Error, Result};
 
 impl Zoned {
     /// Writes units in order at the write pointers of their zones; passes over those beyond what
     /// zones take.
-    pub(super) fn write_zones<D: Device + ?Sized>(
+    pub(super) fn write_in_order<D: Device + ?Sized>(
         &mut self,
         lpns: &[Lpn],
         untimed: &mut Untimed,
@@ -51,7 +51,7 @@ impl Zoned {
 
     /// Overwrites `count` units in all: each time that there are enough for it, the zone of a drawn
     /// unit is emptied and written anew.
-    pub(super) fn overwrite_zones<D: Device + ?Sized>(
+    pub(super) fn overwrite_whole<D: Device + ?Sized>(
         &mut self,
         count: u64,
         draw: &mut dyn FnMut() -> Lpn,

@@ -191,6 +191,11 @@ pub trait Victims: Send + Sync + DynClone + State {
 
     /// The next victim of `plane`. `blocks` is indexed by block.
     fn pick(&mut self, plane: u32, blocks: &[BlockWord], clock: u64) -> Option<u32>;
+
+    /// Policy that this one asks, where it only translates.
+    fn inner(&mut self) -> Option<&mut Box<dyn Victims>> {
+        None
+    }
 }
 
 dyn_clone::clone_trait_object!(Victims);

@@ -4,19 +4,20 @@
 //! die, and helps the others when it is done. When the last of their rows is on flash, one job
 //! erases all blocks at once, and the superblock is free.
 
-use super::Superblocks;
+use super::Spans;
 use crate::ftl::contract::{Job, Move, Reason, Step, Urgency, Work};
+use crate::ftl::paged::Layout;
 use crate::space::draining::Draining;
 use nand::geometry::{Block, Die, Plane};
 
-impl Superblocks {
+impl Spans {
     /// Free superblocks of a span: free blocks of its poorest plane.
     pub(super) fn free(&self, span: usize) -> u32 {
         self.page.free_blocks(Die(span as u32 * self.dies), 0)
     }
 
     /// The planes of a span.
-    fn planes_of(&self, span: usize) -> impl Iterator<Item = Plane> + use<> {
+    pub(super) fn planes_of(&self, span: usize) -> impl Iterator<Item = Plane> + use<> {
         let planes = self.dies * self.page.geometry.planes_per_die;
         (span as u32 * planes..(span as u32 + 1) * planes).map(Plane)
     }
@@ -78,7 +79,7 @@ impl Superblocks {
     pub(super) fn has_work(&self, die: Die, urgency: Urgency) -> bool {
         let span = self.span_of(die);
         let at = &self.spans[span];
-        if at.erasing > 0 {
+        if !at.erasing.is_empty() {
             return false;
         }
         if !at.drained.is_empty() {
@@ -95,7 +96,7 @@ impl Superblocks {
     pub(super) fn next_step(&mut self, job: Job, urgency: Urgency, work: &mut Work) -> Step {
         work.clear();
         let span = self.span_of(Die(job.0));
-        if self.spans[span].erasing > 0 {
+        if !self.spans[span].erasing.is_empty() {
             return Step::Done;
         }
         let row = self.page.row_units as usize;
@@ -161,7 +162,7 @@ impl Superblocks {
             }
             is_taken
         });
-        at.erasing = blocks.len() as u32;
+        at.erasing.extend_from_slice(blocks);
     }
 
     /// A row that a job has moved to a die has ended there, with so many units on flash.
@@ -172,13 +173,23 @@ impl Superblocks {
         at.in_flight -= units;
     }
 
-    /// A block has been erased: it is free, or leaves if it is to be retired.
-    pub(super) fn is_erased(&mut self, block: Block) {
+    /// A block has been erased: it is free, or leaves if it is to be retired. Returns the superblock
+    /// whose number is free with it.
+    pub(super) fn is_erased(&mut self, block: Block) -> Option<u32> {
+        let die = self.page.geometry.die_of(block);
+        let span = self.span_of(die);
+        let at = &mut self.spans[span];
+        let Some(place) = at.erasing.iter().position(|&other| other == block) else {
+            // A block of the map is in no superblock.
+            self.page.erased(block);
+            return None;
+        };
+        at.erasing.swap_remove(place);
         let page = &mut self.page;
         page.candidates.erased(block);
+        page.short.retain(|&(short, _)| short != block);
         let pe_cycles = page.wear.erased(block);
-        let (plane, die) = (page.geometry.plane_of(block), page.geometry.die_of(block));
-        let at = &mut self.spans[(die.0 / self.dies) as usize];
+        let plane = page.geometry.plane_of(block);
         // A block that was not moved off for that stays once more where the reserve needs it.
         let is_moved = at.moving.is_some() && at.moving == self.members.of(block);
         let kept = page.reserve + u32::from(at.moving.is_some());
@@ -190,14 +201,15 @@ impl Superblocks {
             page.free.push(plane, block, pe_cycles);
             page.counts.reclaimed_blocks += 1;
         }
-        self.members.leave(block);
-        at.erasing -= 1;
-        if at.erasing == 0 {
+        let left = self.members.leave(block);
+        if at.erasing.is_empty() {
             if at.drained.is_empty() {
                 at.moving = None;
             }
-            self.call_dies((die.0 / self.dies) as usize);
+            self.call_dies(span);
         }
+        // Its number is free with its block in the first plane.
+        left.filter(|_| self.planes_of(span).next() == Some(plane))
     }
 
     /// Picks the next victim of a span, as `page` does for a group of planes: for free superblocks,
@@ -236,6 +248,10 @@ impl Superblocks {
                 self.page.counts.levelled_blocks += self.planes_of(span).count() as u64;
                 Some(superblock)
             }
+            None if self.page.has_started_up && self.free(span) < self.page.reserve => {
+                // Power cuts have taken rows of open superblocks: first what gives most of it back.
+                self.emptiest(span)
+            }
             None => {
                 let block = self.page.candidates.pick(first, self.page.clock);
                 block.and_then(|block| self.members.of(block))
@@ -263,6 +279,19 @@ impl Superblocks {
             parts[die as usize].victims.push(block);
         }
         self.call_dies(span);
+    }
+
+    /// The full superblock with the fewest valid units (slow).
+    fn emptiest(&self, span: usize) -> Option<u32> {
+        let word = |block: Block| self.page.candidates.word(block);
+        let first = self.planes_of(span).next()?;
+        let first = self.page.geometry.first_block(first).0;
+        let blocks = (first..first + self.page.geometry.blocks_per_plane).map(Block);
+        let full = blocks.filter(|&block| word(block).is_closed());
+        let valid = |superblock: &u32| -> u32 {
+            self.members.blocks(*superblock).map(|block| word(block).valid()).sum()
+        };
+        full.filter_map(|block| self.members.of(block)).min_by_key(|one| (valid(one), *one))
     }
 
     /// The superblock with the least worn block, if it is time to level the wear of a span.

@@ -21,15 +21,20 @@ pub(super) struct Members {
     blocks: Vec<u32>,
     /// By superblock: members that are full.
     full: Vec<u32>,
+    /// By superblock: the order in which they were formed.
+    serials: Vec<u64>,
+    formed: u64,
     /// By block.
     of_block: Vec<u32>,
 }
 
 impl State for Members {
     fn exchange(&mut self, archive: &mut Archive<'_>) -> Result<()> {
-        let Self { planes: _, blocks_per_plane: _, blocks, full, of_block } = self;
+        let Self { planes: _, blocks_per_plane: _, blocks, full, serials, formed, of_block } = self;
         archive.table(blocks)?;
         archive.table(full)?;
+        archive.table(serials)?;
+        archive.value(formed)?;
         archive.table(of_block)
     }
 }
@@ -42,18 +47,27 @@ impl Members {
             blocks_per_plane: geometry.blocks_per_plane,
             blocks: table(geometry.blocks() as usize, NONE),
             full: table((geometry.blocks() / planes) as usize, 0),
+            serials: table((geometry.blocks() / planes) as usize, 0),
+            formed: 0,
             of_block: table(geometry.blocks() as usize, NONE),
         }
     }
 
     /// These blocks, one of each plane in order, make a superblock from now on. None is full.
     pub(super) fn form(&mut self, blocks: impl Iterator<Item = Block>) {
+        self.form_again(self.formed + 1, blocks);
+    }
+
+    /// Makes a superblock of blocks that had this serial number before a power cut.
+    pub(super) fn form_again(&mut self, serial: u64, blocks: impl Iterator<Item = Block>) {
+        self.formed = self.formed.max(serial);
         let mut number = NONE;
         for (i, Block(block)) in blocks.enumerate() {
             if i == 0 {
                 let span = block / (self.planes * self.blocks_per_plane);
                 number = span * self.blocks_per_plane + block % self.blocks_per_plane;
                 self.full[number as usize] = 0;
+                self.serials[number as usize] = serial;
             }
             self.blocks[number as usize * self.planes as usize + i] = block;
             self.of_block[block as usize] = number;
@@ -80,9 +94,17 @@ impl Members {
         (*full == self.planes).then_some(superblock)
     }
 
-    /// A block was erased: it belongs to none.
-    pub(super) fn leave(&mut self, block: Block) {
+    /// Serial number of a superblock: the order in which they were formed, from 1 on.
+    pub(super) fn serial(&self, superblock: u32) -> u64 {
+        self.serials[superblock as usize]
+    }
+
+    /// A block was erased: it belongs to none. The superblock that it has left, whose number is
+    /// free with its block in the first plane.
+    pub(super) fn leave(&mut self, block: Block) -> Option<u32> {
+        let superblock = self.of(block);
         self.of_block[block.0 as usize] = NONE;
+        superblock
     }
 
     /// Bytes that it takes.

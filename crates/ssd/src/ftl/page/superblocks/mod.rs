@@ -12,22 +12,26 @@ mod collection;
 mod members;
 mod placement;
 mod policy;
+mod recover;
 
 use super::{Own, PageFtl, PageParams};
 use crate::ftl::contract::{
-    Carried, Context, DieSet, Ftl, FtlCounts, Hint, Job, Key, Lpn, Move, Occupancy, Place, Program,
-    Ram, Step, Urgency, Wear, Work,
+    Carried, Context, DieSet, Job, Key, Lpn, Move, Place, Program, Ram, Step, Urgency, Work,
 };
+use crate::ftl::paged::Layout;
+use crate::recovery::Found;
 use crate::space::draining::Draining;
+use crate::space::gc::Victims;
 use crate::space::gc::contract::Shape;
 use crate::space::pace::Pace;
 use base::archive::{Archive, State};
 use base::{Error, Result};
 use members::Members;
-use nand::geometry::{Block, Die, Ppn};
+use nand::geometry::{Block, Die};
 use policy::OfSuperblocks;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
+use std::ops::Range;
 
 /// Dies that have superblocks together, and the one that they empty.
 #[derive(Clone, Default, Serialize, Deserialize)]
@@ -45,8 +49,8 @@ struct Span {
     /// By die: rows of moved data that are on their way to it.
     rows: Vec<u32>,
     /// Blocks that are being erased.
-    erasing: u32,
-    /// Superblocks that are to be moved off, even if that gives no space back.
+    erasing: Vec<Block>,
+    /// Spans that are to be moved off, even if that gives no space back.
     due: VecDeque<u32>,
     /// The one that is, if blocks of it are to be retired.
     moving: Option<u32>,
@@ -68,9 +72,9 @@ impl Span {
     }
 }
 
-/// The page-mapped FTL with superblocks.
+/// Layout of `page` in superblocks over spans of dies.
 #[derive(Clone)]
-pub(super) struct Superblocks {
+pub(in crate::ftl) struct Spans {
     page: PageFtl,
     /// Dies of a span.
     dies: u32,
@@ -80,26 +84,28 @@ pub(super) struct Superblocks {
     calls: DieSet,
 }
 
-/// Dies of a superblock: as many as the parameter says of the `dies` of a drive.
-pub(super) fn dies_of(params: &PageParams, dies: u32) -> Result<u32> {
-    let given = if params.superblock_dies == 0 { dies } else { params.superblock_dies };
-    if !dies.is_multiple_of(given) {
-        let problem = format!("{given} dies of {dies}");
-        return Err(Error::new("ftl.superblock_dies", problem)
-            .expected(format!("a divisor of the {dies} dies of the drive, or 0 for all of them")));
+impl Spans {
+    /// Dies of a superblock: as many as the parameter says of the `dies` of a drive.
+    pub(in crate::ftl) fn dies_of(params: &PageParams, dies: u32) -> Result<u32> {
+        let given = if params.superblock_dies == 0 { dies } else { params.superblock_dies };
+        if !dies.is_multiple_of(given) {
+            let problem = format!("{given} dies of {dies}");
+            let divisor =
+                format!("a divisor of the {dies} dies of the drive, or 0 for all of them");
+            return Err(Error::new("ftl.superblock_dies", problem).expected(divisor));
+        }
+        Ok(given)
     }
-    if given > 1 && params.fast_pages {
-        return Err(Error::new("ftl.fast_pages", "true, with ftl.superblock_dies")
-            .expected("false, or ftl.superblock_dies = 1"));
-    }
-    Ok(given)
-}
 
-impl Superblocks {
-    /// With blocks of so many dies together.
-    pub(super) fn new(context: Context, params: &PageParams, dies: u32) -> Result<Self> {
+    /// Data in superblocks of so many dies, beside the blocks of `own`.
+    pub(in crate::ftl) fn new(
+        context: Context,
+        params: &PageParams,
+        own: Own,
+        dies: u32,
+    ) -> Result<Self> {
         let policy = context.policy.clone();
-        let mut page = PageFtl::new(context, params, Own::NOTHING)?;
+        let mut page = PageFtl::new(context, params, own)?;
         let geometry = &page.geometry;
         let planes = dies * geometry.planes_per_die;
         let shape = Shape {
@@ -126,38 +132,37 @@ impl Superblocks {
         (die.0 / self.dies) as usize
     }
 
-    fn dies_of(&self, span: usize) -> impl Iterator<Item = Die> + use<> {
+    fn dies_in(&self, span: usize) -> impl Iterator<Item = Die> + use<> {
         (span as u32 * self.dies..(span as u32 + 1) * self.dies).map(Die)
     }
 
     /// The jobs of all dies of a span are to be asked for work.
     fn call_dies(&mut self, span: usize) {
-        self.dies_of(span).for_each(|die| self.calls.insert(die));
+        self.dies_in(span).for_each(|die| self.calls.insert(die));
     }
 
-    /// A program has been reported. With the last block of a superblock all of them are
-    /// candidates.
+    /// A program has been reported: its blocks may be full.
     fn close_full(&mut self, program: &Program) {
-        let page = &mut self.page;
-        if program.page + page.pages_per_program < page.geometry.pages_per_block {
-            return;
+        if program.page + self.page.pages_per_program == self.page.geometry.pages_per_block {
+            program.blocks().iter().for_each(|&block| self.is_filled(block));
         }
-        for &block in program.blocks() {
-            let Some(superblock) = self.members.filled(block) else { continue };
-            let mut is_due = false;
-            for member in self.members.blocks(superblock) {
-                page.candidates.closed(page.geometry.plane_of(member), member, page.clock);
-                is_due |= page.retirement.is_doomed(member);
-            }
-            if is_due {
-                self.mark(superblock);
-            }
-            return;
+    }
+
+    /// A block takes nothing more. With the last block of a superblock all of them are candidates.
+    fn is_filled(&mut self, block: Block) {
+        let Some(superblock) = self.members.filled(block) else { return };
+        let (page, mut is_due) = (&mut self.page, false);
+        for member in self.members.blocks(superblock) {
+            page.candidates.closed(page.geometry.plane_of(member), member, page.clock);
+            is_due |= page.retirement.is_doomed(member);
+        }
+        if is_due {
+            self.mark(superblock);
         }
     }
 }
 
-impl State for Superblocks {
+impl State for Spans {
     fn exchange(&mut self, archive: &mut Archive<'_>) -> Result<()> {
         let Self { page, dies: _, members, spans, calls: _ } = self;
         page.exchange(archive)?;
@@ -166,34 +171,23 @@ impl State for Superblocks {
     }
 }
 
-impl Ftl for Superblocks {
-    fn logical_units(&self) -> u32 {
-        self.page.logical_units()
-    }
+impl Layout for Spans {
+    const TAKES_HOLES: bool = true;
 
-    fn row_units(&self) -> u32 {
-        self.page.row_units()
-    }
-
-    fn keys(&self) -> u32 {
-        self.page.keys()
-    }
-
-    fn streams(&self) -> u32 {
-        self.page.streams()
-    }
-
-    fn key_of(&mut self, lpn: Lpn, hint: Hint) -> Key {
-        self.page.key_of(lpn, hint)
+    #[inline]
+    fn page(&self) -> &PageFtl {
+        &self.page
     }
 
     #[inline]
-    fn lookup(&self, lpn: Lpn) -> Option<Ppn> {
-        self.page.lookup(lpn)
+    fn page_mut(&mut self) -> &mut PageFtl {
+        &mut self.page
     }
 
-    fn takes_holes(&self) -> bool {
-        self.page.takes_holes()
+    fn ask(&mut self, policy: Box<dyn Victims>) {
+        let planes = self.dies * self.page.geometry.planes_per_die;
+        let policy = OfSuperblocks::new(policy, &self.page.geometry, planes);
+        self.page.candidates.ask(Box::new(policy));
     }
 
     fn place(&mut self, key: Key, lpns: &[Lpn], dies: &DieSet) -> Place {
@@ -221,14 +215,6 @@ impl Ftl for Superblocks {
         self.close_full(program);
     }
 
-    fn trim(&mut self, lpn: Lpn) {
-        self.page.trim(lpn);
-    }
-
-    fn jobs(&self) -> u32 {
-        self.page.jobs()
-    }
-
     fn wants(&self, job: Job, urgency: Urgency) -> bool {
         self.has_work(Die(job.0), urgency)
     }
@@ -239,7 +225,13 @@ impl Ftl for Superblocks {
         Some(Job::of(die))
     }
 
-    fn step(&mut self, job: Job, urgency: Urgency, work: &mut Work) -> Step {
+    fn step(
+        &mut self,
+        job: Job,
+        urgency: Urgency,
+        work: &mut Work,
+        _: &mut dyn FnMut(Lpn) -> u32,
+    ) -> Step {
         self.next_step(job, urgency, work)
     }
 
@@ -251,18 +243,22 @@ impl Ftl for Superblocks {
             let pages = page.pages_per_program;
             parts.iter().map(|part| part.left_pages(pages, page.joined, &page.geometry)).sum()
         };
-        let pages: u32 = self.dies_of(span).map(|die| -> u32 { left(die) }).sum();
+        let pages: u32 = self.dies_in(span).map(|die| -> u32 { left(die) }).sum();
         let planes = self.dies * page.geometry.planes_per_die;
         let erased = self.free(span) * planes * page.geometry.pages_per_block + pages;
         let Span { parts, drained, erasing, .. } = &self.spans[span];
         let passed: u32 = parts.iter().map(|part| part.passed_units(&page.geometry)).sum();
-        let blocks = drained.len() as u32 + erasing;
+        let blocks = (drained.len() + erasing.len()) as u32;
         let passed = passed + blocks * page.geometry.units_per_block();
         page.pace.is_kept(erased * page.geometry.units_per_page, passed)
     }
 
-    fn erased(&mut self, block: Block) {
-        self.is_erased(block);
+    fn erased(&mut self, block: Block) -> Option<u32> {
+        self.is_erased(block)
+    }
+
+    fn number_of(&self, block: Block) -> Option<u32> {
+        self.members.of(block)
     }
 
     fn retire(&mut self, block: Block) -> bool {
@@ -275,10 +271,6 @@ impl Ftl for Superblocks {
             self.mark(superblock);
         }
         is_doomed
-    }
-
-    fn can_reclaim(&self) -> bool {
-        true
     }
 
     fn reclaim(&mut self, block: Block) -> bool {
@@ -297,56 +289,20 @@ impl Ftl for Superblocks {
         is_new
     }
 
-    fn is_bad(&self, block: Block) -> bool {
-        self.page.is_bad(block)
+    fn jobs_with(&self, job: Job) -> Range<u32> {
+        let first = job.0 / self.dies * self.dies;
+        first..first + self.dies
     }
 
-    fn filled_pages(&self, block: Block) -> u32 {
-        self.page.filled_pages(block)
+    fn ram(&self) -> Option<Ram> {
+        Some(Ram { name: "superblocks", bytes: self.members.bytes() as u64 })
     }
 
-    #[inline]
-    fn prefetch(&self, lpn: Lpn) {
-        self.page.prefetch(lpn);
+    fn tag(&self, block: Block) -> u64 {
+        self.tag_of(block)
     }
 
-    #[inline]
-    fn prefetch_old(&self, lpn: Lpn) -> Option<Block> {
-        self.page.prefetch_old(lpn)
-    }
-
-    fn counts(&self) -> FtlCounts {
-        self.page.counts()
-    }
-
-    fn start_run(&mut self, pe_cycles: Option<u32>) {
-        self.page.start_run(pe_cycles);
-    }
-
-    fn occupancy(&self) -> Occupancy {
-        self.page.occupancy()
-    }
-
-    fn wear(&self) -> Wear {
-        self.page.wear()
-    }
-
-    fn wear_on(&mut self, more: &[u32]) -> bool {
-        self.page.wear_on(more)
-    }
-
-    fn levels_to(&self) -> u32 {
-        self.page.levels_to()
-    }
-
-    fn ram(&self) -> Vec<Ram> {
-        let mut parts = self.page.ram();
-        parts.push(Ram { name: "superblocks", bytes: self.members.bytes() as u64 });
-        parts
-    }
-
-    fn bytes_per_unit(&self) -> f64 {
-        let units = f64::from(self.page.logical_units);
-        self.page.bytes_per_unit() + self.members.bytes() as f64 / units
+    fn recover(&mut self, found: &Found) -> Vec<Block> {
+        self.rebuild(found)
     }
 }

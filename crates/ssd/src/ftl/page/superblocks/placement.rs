@@ -5,35 +5,88 @@
 //! dies in turn. A die whose part is full waits until the other parts are: then a block in each
 //! plane of all dies is opened at once.
 
-use super::Superblocks;
+use super::Spans;
 use crate::ftl::contract::{Job, Key, Move, Place, Stream, Until};
 use crate::ftl::{DieSet, Lpn};
 use nand::geometry::Die;
 
-impl Superblocks {
-    /// A place for data of the host on one of `dies`.
+impl Spans {
+    /// A place for data of the host on one of `dies`: on the first in turn that takes them, or, by
+    /// speed, on the first whose next page is as wanted.
     pub(super) fn place_host(&mut self, key: Key, lpns: &[Lpn], dies: &DieSet) -> Place {
-        let stream = key.0 % u32::from(self.page.host_streams);
         let Some(first) = dies.next_from(self.page.next_die) else { return Place::NoRoom };
+        let by_speed = self.page.wanted_speed(key);
+        let (mut streams, mut fallback) = (0..u32::from(self.page.host_streams), None);
+        if by_speed.is_none() {
+            let stream = key.0 % streams.end;
+            streams = stream..stream + 1;
+        }
         let mut die = first;
         loop {
-            if let Some(index) = self.host_part(die, stream) {
-                return Place::At(self.page.append(index, die, stream, lpns));
+            for stream in streams.clone() {
+                let index = match by_speed {
+                    None => self.host_part(die, stream),
+                    Some(is_fast) => match self.speed_of(die, stream) {
+                        Some(speed) if speed == is_fast => self.host_part(die, stream),
+                        Some(_) => {
+                            fallback = self.older(fallback, (die, stream));
+                            None
+                        }
+                        None => None,
+                    },
+                };
+                if let Some(index) = index {
+                    return Place::At(self.page.append(index, die, stream, lpns));
+                }
             }
             match dies.next_from(die.0 + 1) {
                 Some(next) if next != first => die = next,
                 _ => break,
             }
         }
-        // What is left of the superblock may be on dies that are at work.
+        if let Some((die, stream)) = fallback
+            && let Some(index) = self.host_part(die, stream)
+        {
+            return Place::At(self.page.append(index, die, stream, lpns));
+        }
+        // What is left of the superblocks may be on dies that are at work.
         let is_open = |&die: &Die| {
-            self.part(die, stream).is_some() && self.may_fill(self.span_of(die), stream)
+            let mut streams = streams.clone();
+            streams.any(|stream| {
+                self.part(die, stream).is_some() && self.may_fill(self.span_of(die), stream)
+            })
         };
         if let Some(die) = (0..self.page.geometry.dies).map(Die).find(is_open) {
             return Place::Later(Until::Die(die));
         }
         (0..self.spans.len()).for_each(|span| self.call_dies(span));
         Place::Later(Until::Erase)
+    }
+
+    /// Of two places on one die the one in the older superblock, which would stay open for ever if
+    /// no data wanted the speed of its next page; of places on two dies the first.
+    fn older(&self, first: Option<(Die, u32)>, second: (Die, u32)) -> Option<(Die, u32)> {
+        let serial = |(die, stream): (Die, u32)| {
+            let block = self.page.frontiers[self.part(die, stream)?].blocks[0];
+            Some(self.members.serial(self.members.of(block)?))
+        };
+        let age = |place| serial(place).unwrap_or(u64::MAX);
+        match first {
+            Some(first) if first.0 != second.0 || age(first) <= age(second) => Some(first),
+            _ => Some(second),
+        }
+    }
+
+    /// Whether the next page of a stream on a die is fast; `None` where it takes no data.
+    fn speed_of(&self, die: Die, stream: u32) -> Option<bool> {
+        let span = self.span_of(die);
+        match self.part(die, stream) {
+            Some(index) => self.may_fill(span, stream).then(|| self.page.is_fast_next(index)),
+            // The first page of a block is fast.
+            None => {
+                (!self.is_open(span, stream) && self.free(span) > self.kept(span)).then_some(true)
+            }
+        }
     }
 
     /// The frontier on a die that takes data of the host, in a superblock that is opened if need
@@ -74,7 +127,7 @@ impl Superblocks {
 
     /// Whether any die of a span has something left of the superblock of a stream.
     fn is_open(&self, span: usize, stream: u32) -> bool {
-        self.dies_of(span).any(|die| self.part(die, stream).is_some())
+        self.dies_in(span).any(|die| self.part(die, stream).is_some())
     }
 
     /// Opens a superblock for a stream: the least worn free block of each plane, or the most worn.

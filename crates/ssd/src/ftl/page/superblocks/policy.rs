@@ -50,6 +50,10 @@ impl State for OfSuperblocks {
 }
 
 impl Victims for OfSuperblocks {
+    fn inner(&mut self) -> Option<&mut Box<dyn Victims>> {
+        Some(&mut self.policy)
+    }
+
     fn closed(&mut self, plane: u32, block: u32, valid: u32, clock: u64) {
         let (span, place) = (plane / self.planes, plane % self.planes);
         if place == 0 {

@@ -1,16 +1,17 @@
 //! An FTL with an account of what it does, kept from its answers alone: what it says of itself, and
 //! what it has promised, is held against that.
 
+mod parts;
+
 use crate::build::{build_ftl, chips, context};
 use crate::config::SsdConfig;
-use crate::drive::request::Op;
 use crate::ftl::contract::{
-    CacheCounts, CacheState, DenseCounts, Hint, MapCounts, Merges, Occupancy, Ram, Status, Wear,
-    Withdrawal, ZoneLayout, Zones,
+    BlockService, CacheCounts, DenseCounts, Facts, Hint, MapCounts, MapOnFlash, Merges, Occupancy,
+    Wear, ZoneLayout, Zones,
 };
 use crate::ftl::{
-    Access, Carried, DieSet, Ftl, FtlCounts, Job, Key, Known, Lpn, Move, Place, Program, Step,
-    Stream, Urgency, Work,
+    Carried, DieSet, Ftl, FtlCounts, Job, Key, Known, Lpn, Move, Place, Program, Step, Stream,
+    Urgency, Work,
 };
 use base::archive::{Archive, State};
 use base::rng::Rng;
@@ -117,9 +118,9 @@ impl Tally {
         }
         let kind_of_die = context.kind_of_die.clone();
         let ftl = build_ftl(config, context)?;
-        let coded = ftl.coded_pages().cloned();
+        let coded = ftl.facts().coded_pages.clone();
         Ok(Self {
-            map: vec![None; ftl.logical_units() as usize],
+            map: vec![None; ftl.facts().logical_units as usize],
             geometry,
             ftl,
             of_kind,
@@ -155,7 +156,20 @@ impl Tally {
         self.failing.0 = share;
     }
 
-    fn layout(&self) -> Option<ZoneLayout> {
+    /// Calls a part that the FTL has.
+    fn of_part<'a, P: ?Sized + 'a, T>(
+        &'a mut self,
+        part: impl FnOnce(&'a mut dyn Ftl) -> Option<&'a mut P>,
+        call: impl FnOnce(&'a mut P) -> T,
+    ) -> T {
+        call(part(&mut *self.ftl).expect("it is named among the parts"))
+    }
+
+    fn its_zones(&self) -> &dyn Zones {
+        self.ftl.zones().expect("zones are named among the parts")
+    }
+
+    fn zone_layout(&self) -> Option<ZoneLayout> {
         self.ftl.zones().map(|zones| zones.layout())
     }
 
@@ -185,7 +199,7 @@ impl Tally {
 
     /// Holds what the FTL says of itself against the account. Nothing may be under way.
     pub fn check(&mut self) -> Result<()> {
-        self.fault().map_or(Ok(()), Err)?;
+        self.fault(false).map_or(Ok(()), Err)?;
         hold!(self.placed.is_empty(), "programs that were never reported");
         for (lpn, &place) in (0..).zip(&self.map) {
             let told = self.ftl.lookup(Lpn(lpn));
@@ -380,11 +394,11 @@ impl Tally {
         match known {
             Known::Units(units) => hold!((1..=count).contains(&units), "{units} units known"),
             Known::Read(page) => {
-                let is_map = page.0 >= self.ftl.logical_units();
+                let is_map = page.0 >= self.ftl.facts().logical_units;
                 hold!(is_map && self.ftl.lookup(page).is_some(), "{page:?} is no map page");
             }
             Known::Mispredicted(lpn) => {
-                let Some(read) = self.ftl.mispredicted(lpn) else {
+                let Some(read) = self.mispredicted(lpn) else {
                     return Err(broken(format!("{lpn:?} is where it was predicted")));
                 };
                 hold!(self.ftl.lookup(lpn) != Some(read), "{lpn:?} is at {read:?}");
@@ -405,12 +419,12 @@ impl State for Tally {
 }
 
 impl Ftl for Tally {
-    fn takes_holes(&self) -> bool {
-        self.ftl.takes_holes()
+    fn facts(&self) -> &Facts {
+        self.ftl.facts()
     }
 
     fn place(&mut self, key: Key, lpns: &[Lpn], dies: &DieSet) -> Place {
-        debug_assert!(key.0 < self.ftl.keys());
+        debug_assert!(key.0 < self.ftl.facts().keys);
         let place = self.ftl.place(key, lpns, dies);
         if let Place::At(program) = &place {
             let held = if dies.contains(program.die) {
@@ -488,75 +502,6 @@ impl Ftl for Tally {
         *(if has_left { &mut of.retired_blocks } else { &mut of.reclaimed_blocks }) += 1;
     }
 
-    fn recycled(&mut self, number: Block) {
-        let block = &mut self.blocks[number.0 as usize];
-        let is_full = block.pages == self.geometry.pages_per_block && block.flying == 0;
-        let can_again = self.coded.as_ref().is_some_and(|coded| {
-            block.mode.is_coded()
-                && block.again == block.recycled * coded.groups()
-                && block.recycled + 1 < coded.shape().generations
-        });
-        block.recycled += 1;
-        if !is_full || !can_again || block.is_bad {
-            self.note(Err(broken(format!("{number:?} cannot be recycled now"))));
-        }
-        self.ftl.recycled(number);
-    }
-
-    fn coded_pages(&self) -> Option<&CodedPages> {
-        self.ftl.coded_pages()
-    }
-
-    fn rewritten_groups(&self, block: Block) -> u32 {
-        self.ftl.rewritten_groups(block)
-    }
-
-    fn retire(&mut self, number: Block) -> bool {
-        let is_taken = self.ftl.retire(number);
-        let block = &mut self.blocks[number.0 as usize];
-        let is_kept = is_taken || !block.is_doomed;
-        block.is_doomed |= is_taken;
-        if !is_kept {
-            self.note(Err(broken(format!("{number:?} is on its way, and is refused"))));
-        }
-        self.retires |= is_taken;
-        is_taken
-    }
-
-    fn can_reclaim(&self) -> bool {
-        self.ftl.can_reclaim()
-    }
-
-    fn reclaim(&mut self, number: Block) -> bool {
-        let is_new = self.ftl.reclaim(number);
-        let block = &self.blocks[number.0 as usize];
-        let is_full = block.pages == self.pages(number)[block.mode.table()].0 && block.flying == 0;
-        if is_new && (!is_full || block.is_bad) {
-            self.note(Err(broken(format!("{number:?} is not full, and reclaimed"))));
-        }
-        self.counts.read_reclaims += u64::from(is_new);
-        is_new
-    }
-
-    fn withdrawal(&mut self) -> Option<&mut dyn Withdrawal> {
-        self.ftl.withdrawal().is_some().then_some(self)
-    }
-
-    fn start_run(&mut self, pe_cycles: Option<u32>) {
-        self.ftl.start_run(pe_cycles);
-        if self.ftl.counts() != FtlCounts::default() {
-            self.note(Err(broken(format!("{:?} as a run begins", self.ftl.counts()))));
-        }
-        self.counts = FtlCounts::default();
-        if let Some(pe_cycles) = pe_cycles {
-            self.blocks.iter_mut().for_each(|block| block.cycles = pe_cycles);
-        }
-    }
-
-    fn jobs(&self) -> u32 {
-        self.ftl.jobs()
-    }
-
     fn step(&mut self, job: Job, urgency: Urgency, work: &mut Work) -> Step {
         let step = self.ftl.step(job, urgency, work);
         let held = self.stepped(step, work);
@@ -580,112 +525,20 @@ impl Ftl for Tally {
         self.ftl.lookup(lpn)
     }
 
-    fn has_map_on_flash(&self) -> bool {
-        self.ftl.has_map_on_flash()
-    }
-
-    fn access(&mut self, first: Lpn, count: u32, access: Access) -> Known {
-        let known = self.ftl.access(first, count, access);
-        let held = self.asked(known, count);
-        self.note(held);
-        known
-    }
-
-    fn mispredicted(&self, lpn: Lpn) -> Option<Ppn> {
-        self.ftl.mispredicted(lpn)
-    }
-
-    fn sorts_rows(&self) -> bool {
-        self.ftl.sorts_rows()
-    }
-
-    fn map_read(&mut self, first: Lpn, count: u32, access: Access) -> u32 {
-        let known = self.ftl.map_read(first, count, access);
-        if !(1..=count).contains(&known) {
-            self.note(Err(broken(format!("{known} of {count} units known"))));
-        }
-        known
-    }
-
-    fn zones(&self) -> Option<&dyn Zones> {
-        self.ftl.zones()
-    }
-
-    fn admit(&mut self, op: Op, first: Lpn, units: u32) -> std::result::Result<Lpn, Status> {
-        let answer = self.ftl.admit(op, first, units);
-        if let (Op::ZoneReset, Ok(Lpn(zone)), Some(layout)) = (op, answer, self.layout()) {
-            (zone..zone + layout.stride).for_each(|lpn| self.set(Lpn(lpn), None));
-            // What is on its way to the zone is stale at birth.
-            let is_its = |lpn: &Lpn| (zone..zone + layout.stride).contains(&lpn.0);
-            for lpns in self.placed.values_mut() {
-                lpns.iter_mut().filter(|lpn| is_its(lpn)).for_each(|lpn| *lpn = STALE);
-            }
-        }
-        answer
-    }
-
-    fn logical_units(&self) -> u32 {
-        self.ftl.logical_units()
-    }
-
-    fn keys(&self) -> u32 {
-        self.ftl.keys()
-    }
-
-    fn streams(&self) -> u32 {
-        self.ftl.streams()
-    }
-
     fn key_of(&mut self, lpn: Lpn, hint: Hint) -> Key {
         self.ftl.key_of(lpn, hint)
     }
 
-    fn row_units(&self) -> u32 {
-        self.ftl.row_units()
+    fn prefetch(&self, lpn: Lpn) {
+        self.ftl.prefetch(lpn);
     }
 
-    fn filled_pages(&self, block: Block) -> u32 {
-        self.ftl.filled_pages(block)
+    fn prefetch_old(&self, lpn: Lpn) -> Option<Block> {
+        self.ftl.prefetch_old(lpn)
     }
 
-    fn counts(&self) -> FtlCounts {
-        self.ftl.counts()
-    }
-
-    fn mode(&self, block: Block) -> BlockMode {
-        self.ftl.mode(block)
-    }
-
-    fn works_when_idle(&self) -> bool {
-        self.ftl.works_when_idle()
-    }
-
-    fn cache(&self) -> Option<CacheState> {
-        self.ftl.cache()
-    }
-
-    fn occupancy(&self) -> Occupancy {
-        self.ftl.occupancy()
-    }
-
-    fn wear(&self) -> Wear {
-        self.ftl.wear()
-    }
-
-    fn ram(&self) -> Vec<Ram> {
-        self.ftl.ram()
-    }
-
-    fn bytes_per_unit(&self) -> f64 {
-        self.ftl.bytes_per_unit()
-    }
-
-    fn fault(&mut self) -> Option<Error> {
+    fn fault(&mut self, is_stalled: bool) -> Option<Error> {
         // What the FTL says is the cause, what was seen of it the consequence.
-        self.ftl.fault().or_else(|| self.broken.clone())
-    }
-
-    fn stalled(&mut self) -> Option<Error> {
-        self.ftl.stalled()
+        self.ftl.fault(is_stalled).or_else(|| self.broken.clone())
     }
 }

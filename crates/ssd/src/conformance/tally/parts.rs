@@ -1,0 +1,252 @@
+//! Parts of an FTL with an account: each call goes on to the FTL, and what it answers is held
+//! against the account.
+
+use super::{STALE, Tally, broken};
+use crate::drive::request::Op;
+use crate::ftl::contract::parts::parts;
+use crate::ftl::contract::{
+    Access, Account, BlockService, CacheState, Calls, CopyBack, Device, FtlCounts, Job, Key, Known,
+    Lpn, MapOnFlash, Occupancy, Program, Ram, Recovery, Recycling, Relocation, Status, Untimed,
+    Wear, ZoneCosts, ZoneEmptied, ZoneLayout, ZoneView, Zones,
+};
+use crate::recovery::Found;
+use base::Result;
+use nand::chip::BlockMode;
+use nand::geometry::{Block, Ppn};
+use std::ops::Range;
+
+impl Account for Tally {
+    fn counts(&self) -> FtlCounts {
+        self.ftl.counts()
+    }
+
+    fn start_run(&mut self, pe_cycles: Option<u32>) {
+        self.ftl.start_run(pe_cycles);
+        if self.ftl.counts() != FtlCounts::default() {
+            self.note(Err(broken(format!("{:?} as a run begins", self.ftl.counts()))));
+        }
+        self.counts = FtlCounts::default();
+        if let Some(pe_cycles) = pe_cycles {
+            self.blocks.iter_mut().for_each(|block| block.cycles = pe_cycles);
+        }
+    }
+
+    fn occupancy(&self) -> Occupancy {
+        self.ftl.occupancy()
+    }
+
+    fn wear(&self) -> Wear {
+        self.ftl.wear()
+    }
+
+    fn ram(&self) -> Vec<Ram> {
+        self.ftl.ram()
+    }
+
+    fn bytes_per_unit(&self) -> f64 {
+        self.ftl.bytes_per_unit()
+    }
+
+    fn filled_pages(&self, block: Block) -> u32 {
+        self.ftl.filled_pages(block)
+    }
+
+    fn mode(&self, block: Block) -> BlockMode {
+        self.ftl.mode(block)
+    }
+
+    fn cache(&self) -> Option<CacheState> {
+        self.ftl.cache()
+    }
+
+    fn is_bad(&self, block: Block) -> bool {
+        self.ftl.is_bad(block)
+    }
+}
+
+impl BlockService for Tally {
+    fn retire(&mut self, number: Block) -> bool {
+        let is_taken = self.ftl.retire(number);
+        let block = &mut self.blocks[number.0 as usize];
+        let is_kept = is_taken || !block.is_doomed;
+        block.is_doomed |= is_taken;
+        if !is_kept {
+            self.note(Err(broken(format!("{number:?} is on its way, and is refused"))));
+        }
+        self.retires |= is_taken;
+        is_taken
+    }
+
+    fn wear_on(&mut self, more: &[u32]) {
+        self.of_part(|ftl| ftl.block_service_mut(), |part| part.wear_on(more));
+        for (block, more) in self.blocks.iter_mut().zip(more) {
+            block.cycles += more;
+        }
+    }
+}
+
+impl Relocation for Tally {
+    fn reclaim(&mut self, number: Block) -> bool {
+        let is_new = self.ftl.reclaim(number);
+        let block = &self.blocks[number.0 as usize];
+        let is_full = block.pages == self.pages(number)[block.mode.table()].0 && block.flying == 0;
+        if is_new && (!is_full || block.is_bad) {
+            self.note(Err(broken(format!("{number:?} is not full, and reclaimed"))));
+        }
+        self.counts.read_reclaims += u64::from(is_new);
+        is_new
+    }
+
+    fn close(&mut self, number: Block) -> bool {
+        let is_closed = self.ftl.close(number);
+        let block = &self.blocks[number.0 as usize];
+        if is_closed && (block.flying > 0 || block.pages == 0) {
+            self.note(Err(broken(format!("{number:?} is not open and at rest, and closed"))));
+        }
+        is_closed
+    }
+}
+
+impl Recycling for Tally {
+    fn recycled(&mut self, number: Block) {
+        let block = &mut self.blocks[number.0 as usize];
+        let is_full = block.pages == self.geometry.pages_per_block && block.flying == 0;
+        let can_again = self.coded.as_ref().is_some_and(|coded| {
+            block.mode.is_coded()
+                && block.again == block.recycled * coded.groups()
+                && block.recycled + 1 < coded.shape().generations
+        });
+        block.recycled += 1;
+        if !is_full || !can_again || block.is_bad {
+            self.note(Err(broken(format!("{number:?} cannot be recycled now"))));
+        }
+        self.ftl.recycled(&[number]);
+    }
+
+    fn rewritten_groups(&self, block: Block) -> u32 {
+        self.ftl.rewritten_groups(block)
+    }
+}
+
+impl MapOnFlash for Tally {
+    fn access(&mut self, first: Lpn, count: u32, access: Access) -> Known {
+        let known =
+            self.of_part(|ftl| ftl.map_on_flash_mut(), |part| part.access(first, count, access));
+        let held = self.asked(known, count);
+        self.note(held);
+        known
+    }
+
+    fn mispredicted(&self, lpn: Lpn) -> Option<Ppn> {
+        self.ftl.map_on_flash()?.mispredicted(lpn)
+    }
+
+    fn map_read(&mut self, first: Lpn, count: u32, access: Access) -> u32 {
+        let known =
+            self.of_part(|ftl| ftl.map_on_flash_mut(), |part| part.map_read(first, count, access));
+        if !(1..=count).contains(&known) {
+            self.note(Err(broken(format!("{known} of {count} units known"))));
+        }
+        known
+    }
+}
+
+impl Zones for Tally {
+    fn admit(&mut self, op: Op, first: Lpn, units: u32) -> std::result::Result<Lpn, Status> {
+        let answer = self.of_part(|ftl| ftl.zones_mut(), |part| part.admit(op, first, units));
+        if let (Op::ZoneReset, Ok(Lpn(zone)), Some(layout)) = (op, answer, self.zone_layout()) {
+            (zone..zone + layout.stride).for_each(|lpn| self.set(Lpn(lpn), None));
+            // What is on its way to the zone is stale at birth.
+            let is_its = |lpn: &Lpn| (zone..zone + layout.stride).contains(&lpn.0);
+            for lpns in self.placed.values_mut() {
+                lpns.iter_mut().filter(|lpn| is_its(lpn)).for_each(|lpn| *lpn = STALE);
+            }
+        }
+        answer
+    }
+
+    fn layout(&self) -> ZoneLayout {
+        self.its_zones().layout()
+    }
+
+    fn costs(&self) -> ZoneCosts {
+        self.its_zones().costs()
+    }
+
+    fn view(&self, zone: u32) -> ZoneView {
+        self.its_zones().view(zone)
+    }
+
+    fn unplaced(&self, zone: u32) -> Range<u32> {
+        self.its_zones().unplaced(zone)
+    }
+
+    fn last_reset(&self) -> ZoneEmptied {
+        self.its_zones().last_reset()
+    }
+
+    fn is_finishing(&self, zone: u32) -> bool {
+        self.its_zones().is_finishing(zone)
+    }
+
+    fn write_zones(
+        &mut self,
+        lpns: &[Lpn],
+        untimed: &mut Untimed,
+        device: &mut dyn Device,
+    ) -> Result<()> {
+        self.of_part(|ftl| ftl.zones_mut(), |part| part.write_zones(lpns, untimed, device))
+    }
+
+    fn overwrite_zones(
+        &mut self,
+        count: u64,
+        draw: &mut dyn FnMut() -> Lpn,
+        untimed: &mut Untimed,
+        device: &mut dyn Device,
+    ) -> Result<()> {
+        self.of_part(
+            |ftl| ftl.zones_mut(),
+            |part| part.overwrite_zones(count, draw, untimed, device),
+        )
+    }
+}
+
+impl Recovery for Tally {
+    fn tag(&self, block: Block) -> u64 {
+        self.ftl.tag(block)
+    }
+
+    /// Takes over the places that the FTL says: that they are right is for power cuts to show.
+    fn recover(&mut self, found: &Found) -> Result<()> {
+        self.of_part(|ftl| ftl.recovery_mut(), |part| part.recover(found))?;
+        for lpn in (0..self.ftl.facts().logical_units).map(Lpn) {
+            self.set(lpn, self.ftl.lookup(lpn));
+        }
+        Ok(())
+    }
+}
+
+impl CopyBack for Tally {
+    fn next_of_moves(&self, job: Job, units: u32) -> Option<Program> {
+        self.ftl.copy_back()?.next_of_moves(job, units)
+    }
+}
+
+impl Calls for Tally {
+    fn called(&mut self) -> Option<Key> {
+        self.of_part(|ftl| ftl.calls_mut(), |part| part.called())
+    }
+}
+
+parts!(Tally:
+    map_on_flash if |me| me.ftl.map_on_flash().is_some(),
+    block_service if |me| me.ftl.block_service().is_some(),
+    relocation if |me| me.ftl.relocation().is_some(),
+    recovery if |me| me.ftl.recovery().is_some(),
+    calls if |me| me.ftl.calls().is_some(),
+    copy_back if |me| me.ftl.copy_back().is_some(),
+    recycling if |me| me.ftl.recycling().is_some(),
+    zones if |me| me.ftl.zones().is_some(),
+    withdrawal if |me| me.ftl.withdrawal().is_some(),
+);

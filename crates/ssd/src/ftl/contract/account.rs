@@ -1,0 +1,45 @@
+//! Bookkeeping of an FTL: what reports, checks and ageing read.
+
+use super::{CacheState, FtlCounts, Occupancy, Ram, Wear};
+use nand::chip::BlockMode;
+use nand::geometry::Block;
+
+/// Bookkeeping that every FTL has. Promise: it agrees with an account of the calls, and with the
+/// flash.
+pub trait Account {
+    /// Counts of what has been done since they were reset.
+    fn counts(&self) -> FtlCounts;
+
+    /// Resets the counts, and sets the wear of every block if one is given.
+    fn start_run(&mut self, pe_cycles: Option<u32>);
+
+    /// State of every physical unit, by counting (slow).
+    fn occupancy(&self) -> Occupancy;
+
+    /// Wear of the good blocks (slow).
+    fn wear(&self) -> Wear;
+
+    /// Pages of `block` that have been handed out since its erase.
+    fn filled_pages(&self, block: Block) -> u32;
+
+    /// Whether a block is out of use.
+    fn is_bad(&self, _block: Block) -> bool {
+        false
+    }
+
+    /// Mode of a block that is open or full: bits that its cells hold.
+    fn mode(&self, _block: Block) -> BlockMode {
+        BlockMode::Native
+    }
+
+    /// Room and use of a cache of blocks in single-level mode, where there is one.
+    fn cache(&self) -> Option<CacheState> {
+        None
+    }
+
+    /// Memory that the firmware needs, by use.
+    fn ram(&self) -> Vec<Ram>;
+
+    /// Bytes of the simulator's own tables for each logical unit.
+    fn bytes_per_unit(&self) -> f64;
+}

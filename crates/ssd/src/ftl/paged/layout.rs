@@ -1,0 +1,157 @@
+//! Layout: which blocks data go to, and which blocks collection empties.
+
+use crate::ftl::contract::{
+    CacheState, Carried, DieSet, FtlCounts, Job, Key, Lpn, Move, Occupancy, Place, Program, Ram,
+    Step, Urgency, Withdrawal, Work,
+};
+use crate::ftl::page::PageFtl;
+use crate::recovery::Found;
+use crate::space::gc::Victims;
+use base::archive::State;
+use nand::chip::BlockMode;
+use nand::geometry::{Block, Die};
+use std::ops::Range;
+
+/// Placement and collection of the data of a page-mapped FTL, over one page map and one table of
+/// blocks.
+///
+/// Promises: those of [`Ftl`](crate::ftl::Ftl) about places, jobs and erases. What a layout does
+/// not say is as the page map has it.
+pub(in crate::ftl) trait Layout: Clone + Send + State + 'static {
+    /// Rows of the host may end with holes.
+    const TAKES_HOLES: bool = false;
+    /// The program that takes moved data next is known.
+    const COPIES_BACK: bool = false;
+
+    /// Page map and block table.
+    fn page(&self) -> &PageFtl;
+
+    /// Page map and block table, to be changed.
+    fn page_mut(&mut self) -> &mut PageFtl;
+
+    /// Lets another victim policy pick from now on; no block has been filled yet.
+    fn ask(&mut self, policy: Box<dyn Victims>);
+
+    /// Place for data of the host on one of `dies`.
+    fn place(&mut self, key: Key, lpns: &[Lpn], dies: &DieSet) -> Place;
+
+    /// Place for data that a job moves.
+    fn place_moves(&mut self, job: Job, moves: &[Move]) -> Place;
+
+    /// Program that `place_moves` would answer now.
+    fn next_of_moves(&self, _job: Job, _units: u32) -> Option<Program> {
+        None
+    }
+
+    /// Maps the units of a program that is on flash.
+    fn programmed(&mut self, program: &Program, carried: Carried);
+
+    /// Takes a program back that has failed.
+    fn not_programmed(&mut self, program: &Program, carried: Carried);
+
+    /// Forgets the data of a unit.
+    #[inline]
+    fn trim(&mut self, lpn: Lpn) {
+        self.page_mut().trim(lpn);
+    }
+
+    /// Whether the job of a die has work of this urgency on data.
+    fn wants(&self, job: Job, urgency: Urgency) -> bool;
+
+    /// Job that has work and is not asked for it.
+    fn wanted(&mut self) -> Option<Job> {
+        None
+    }
+
+    /// Jobs that may have work in idle times beyond the room that `gc` asks for.
+    fn works_when_idle(&self) -> bool {
+        false
+    }
+
+    /// Next step of a job. `stream_of` says the stream of each unit that is moved, where moved
+    /// data have several.
+    fn step(
+        &mut self,
+        job: Job,
+        urgency: Urgency,
+        work: &mut Work,
+        stream_of: &mut dyn FnMut(Lpn) -> u32,
+    ) -> Step;
+
+    /// Jobs that empty the same blocks as this one.
+    fn jobs_with(&self, job: Job) -> Range<u32> {
+        job.0..job.0 + 1
+    }
+
+    /// Whether collection of a die keeps pace with the host.
+    fn keeps_pace(&self, die: Die) -> bool;
+
+    /// Takes back a block that was erased: the number by which the victim policy knows what is
+    /// free with it.
+    fn erased(&mut self, block: Block) -> Option<u32>;
+
+    /// Number by which the victim policy knows a block in use.
+    fn number_of(&self, block: Block) -> Option<u32> {
+        Some(block.0)
+    }
+
+    /// Retires a block: whether it is being retired, or bad.
+    fn retire(&mut self, block: Block) -> bool;
+
+    /// Moves the data of a full block off: whether that is new.
+    fn reclaim(&mut self, block: Block) -> bool;
+
+    /// Closes an open block before it is full: whether it has done so.
+    fn close(&mut self, _block: Block) -> bool {
+        false
+    }
+
+    /// Part that gives dies back.
+    fn withdrawal(&self) -> Option<&dyn Withdrawal> {
+        None
+    }
+
+    /// Part that gives dies back, to be used.
+    fn withdrawal_mut(&mut self) -> Option<&mut dyn Withdrawal> {
+        None
+    }
+
+    /// Mark of a block, for `recover`.
+    fn tag(&self, block: Block) -> u64 {
+        self.page().tag_of(block)
+    }
+
+    /// Rebuilds its tables after a power cut: full blocks of the units of the map.
+    fn recover(&mut self, found: &Found) -> Vec<Block>;
+
+    /// Mode of a block.
+    fn mode(&self, _block: Block) -> BlockMode {
+        BlockMode::Native
+    }
+
+    /// Room and use of a cache of blocks in single-level mode.
+    fn cache(&self) -> Option<CacheState> {
+        None
+    }
+
+    /// Pages of a block that have been handed out.
+    fn filled_pages(&self, block: Block) -> u32 {
+        self.page().filled_pages(block)
+    }
+
+    /// Adds its counts to those of the page map.
+    fn count(&self, _counts: &mut FtlCounts) {}
+
+    /// Resets its counts beside those of the page map.
+    fn start_run(&mut self) {}
+
+    /// State of every physical unit.
+    fn occupancy(&self) -> Occupancy {
+        self.page().occupancy()
+    }
+
+    /// Memory beside the tables of the page map.
+    fn ram(&self) -> Option<Ram> {
+        None
+    }
+}

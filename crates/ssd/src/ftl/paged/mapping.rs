@@ -1,0 +1,128 @@
+//! Mapping: what knowing the place of a unit costs, and what the map needs beside the data.
+
+use super::Layout;
+use crate::ftl::contract::{
+    Access, Carried, FtlCounts, Job, Known, Move, Place, Program, Ram, Step, Work,
+};
+use crate::ftl::page::PageFtl;
+use crate::recovery::Found;
+use base::archive::State;
+use nand::geometry::{Block, Ppn};
+use std::ops::Range;
+
+/// Map of a page-mapped FTL, as the firmware has it. The truth is in `PageFtl::map`.
+///
+/// Promise: the calls of a mapping change no place of data. A mapping with pages of its own places
+/// them in blocks that the page map keeps for it.
+pub(in crate::ftl) trait Mapping: Clone + Send + State + 'static {
+    /// Knowing a place may cost a read.
+    const HAS_COST: bool = true;
+    /// Rows are sorted by the numbers of their units.
+    const SORTS_ROWS: bool = false;
+    /// Data of a whole die can leave without the map's help, and blocks can be closed early, and
+    /// moved by copyback.
+    const IS_IN_RAM: bool = false;
+
+    /// Pages of the map on flash, numbered behind the logical units.
+    fn own_pages(&self) -> u32 {
+        0
+    }
+
+    /// Cost of knowing the places of `count` units from `first` on.
+    fn access(&mut self, page: &mut PageFtl, first: u32, count: u32, access: Access) -> Known;
+
+    /// Takes in the page that `access` has asked for: units from `first` on that are known by it.
+    fn map_read(&mut self, page: &PageFtl, first: u32, count: u32) -> u32;
+
+    /// Page where the map wrongly expects a unit.
+    fn mispredicted(&self, _page: &PageFtl, _lpn: u32) -> Option<Ppn> {
+        None
+    }
+
+    /// Place for pages of the map that a job moves or writes; `None` where `moves` are data.
+    fn place(&mut self, _page: &mut PageFtl, _moves: &[Move]) -> Option<Place> {
+        None
+    }
+
+    /// Learns that a program of data has changed places, or one of the map is on flash.
+    fn programmed(&mut self, _page: &mut PageFtl, _program: &Program, _carried: Carried) {}
+
+    /// Learns that a program has failed, of data or of the map.
+    fn not_programmed(&mut self, _page: &mut PageFtl, _program: &Program, _carried: Carried) {}
+
+    /// Forgets a unit.
+    fn trimmed(&mut self, _lpn: u32) {}
+
+    /// Whether the map has work that a job is to do.
+    fn wants(&self, _page: &PageFtl, _job: Job) -> bool {
+        false
+    }
+
+    /// A job with work on the map that requests wait for.
+    fn wanted(&mut self) -> Option<Job> {
+        None
+    }
+
+    /// Step of a job that goes before those of the data.
+    fn step(&mut self, _page: &PageFtl, _job: Job, _work: &mut Work) -> Option<Step> {
+        None
+    }
+
+    /// Step that is carried out in place of `step` of the data, one of the `jobs` that empty blocks
+    /// together; `None` where the map has to be asked again first.
+    fn follows(
+        &mut self,
+        _page: &PageFtl,
+        _job: Job,
+        _jobs: Range<u32>,
+        step: Step,
+        _work: &mut Work,
+    ) -> Option<Step> {
+        Some(step)
+    }
+
+    /// Learns that a block was erased, before it is free.
+    fn erased(&mut self, _page: &mut PageFtl, _block: Block) {}
+
+    /// Rebuilds the map after a power cut: `own` are full blocks of its pages.
+    fn recover<L: Layout>(&mut self, _data: &L, _found: &Found, _own: Vec<Block>) {}
+
+    /// Adds its counts.
+    fn count(&self, _counts: &mut FtlCounts) {}
+
+    /// Resets its counts.
+    fn start_run(&mut self) {}
+
+    /// Lists its memory in place of `map`, the whole map.
+    fn ram(&self, _page: &PageFtl, map: Ram) -> Vec<Ram> {
+        vec![map]
+    }
+
+    /// Bytes of the simulator's tables.
+    fn bytes(&self) -> u64 {
+        0
+    }
+}
+
+/// Whole map in RAM.
+#[derive(Clone)]
+pub(in crate::ftl) struct Flat;
+
+impl State for Flat {
+    fn exchange(&mut self, _: &mut base::archive::Archive<'_>) -> base::Result<()> {
+        Ok(())
+    }
+}
+
+impl Mapping for Flat {
+    const HAS_COST: bool = false;
+    const IS_IN_RAM: bool = true;
+
+    fn access(&mut self, _: &mut PageFtl, _: u32, count: u32, _: Access) -> Known {
+        Known::Units(count)
+    }
+
+    fn map_read(&mut self, _: &PageFtl, _: u32, count: u32) -> u32 {
+        count
+    }
+}

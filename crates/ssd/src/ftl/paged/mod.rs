@@ -1,0 +1,334 @@
+//! Page-mapped FTLs, composed of three parts over one page map and one table of blocks.
+//!
+//! A [`Mapping`] says what knowing a place costs: nothing (`Flat`), an entry that is cached on
+//! demand (`dftl`), a segment that may be wrong (`learned`). A [`Layout`] places data and collects
+//! blocks: die by die (`page`), in superblocks over several dies, or through a cache of single-level
+//! blocks (`slc_cache`). [`Choices`] are those of the parameters, or of a user's hooks. Any three
+//! make an FTL.
+
+mod choices;
+mod layout;
+mod mapping;
+
+use super::contract::Context;
+use super::contract::parts::parts;
+use super::contract::{
+    Access, Account, BlockService, CacheState, Carried, CopyBack, DieSet, Facts, Ftl, FtlCounts,
+    Hint, Job, Key, Known, Lpn, MapOnFlash, Move, Occupancy, Parts, Place, Program, Ram, Recovery,
+    Relocation, Step, Stream, Urgency, Wear, Withdrawal, Work,
+};
+use super::page::{Own, PageFtl, PageParams, Spans};
+use crate::recovery::Found;
+use base::archive::{Archive, State};
+use base::{Error, Result};
+pub(super) use choices::{Choices, Ours};
+pub(super) use layout::Layout;
+pub(super) use mapping::{Flat, Mapping};
+use nand::chip::BlockMode;
+use nand::geometry::{Block, Die, Ppn};
+
+/// A page-mapped FTL.
+pub(super) struct Paged<M, L, C> {
+    pub(super) map: M,
+    pub(super) data: L,
+    choices: C,
+    facts: Facts,
+}
+
+impl<M: Mapping, L: Layout, C: Choices> Paged<M, L, C> {
+    /// An FTL of these parts, whose host data have `streams` streams where choices say so.
+    pub(super) fn new(map: M, data: L, choices: C, streams: Option<u32>) -> Self {
+        let page = data.page();
+        let facts = Facts {
+            map_pages: map.own_pages(),
+            keys: streams.unwrap_or(page.keys()),
+            streams: streams.unwrap_or(page.streams()),
+            sorts_rows: M::SORTS_ROWS,
+            takes_holes: M::IS_IN_RAM && L::TAKES_HOLES && streams.is_none() && page.takes_holes(),
+            works_when_idle: data.works_when_idle(),
+            wear_delta: page.wear_delta(),
+            ..Facts::new(
+                page.logical_units,
+                page.row_units,
+                page.geometry.dies,
+                page.geometry.units_per_page,
+            )
+        };
+        Self { map, data, choices, facts }
+    }
+}
+
+/// Builds an FTL with a mapping over data that are laid out as `params` say: die by die, or in
+/// superblocks of several dies. `own` is the space that the mapping needs.
+pub(super) fn build<M: Mapping>(
+    context: Context,
+    params: &PageParams,
+    own: Own,
+    map: impl FnOnce(&PageFtl) -> Result<M>,
+) -> Result<Box<dyn Ftl>> {
+    Ok(match Spans::dies_of(params, context.geometry.dies)? {
+        1 => {
+            let page = PageFtl::new(context, params, own)?;
+            Box::new(Paged::new(map(&page)?, page, Ours, None))
+        }
+        dies => {
+            let spans = Spans::new(context, params, own, dies)?;
+            Box::new(Paged::new(map(spans.page())?, spans, Ours, None))
+        }
+    })
+}
+
+impl<M: Mapping, L: Layout, C: Choices> Clone for Paged<M, L, C> {
+    fn clone(&self) -> Self {
+        let mut data = self.data.clone();
+        let choices = self.choices.twin(data.page_mut());
+        Self { map: self.map.clone(), data, choices, facts: self.facts.clone() }
+    }
+}
+
+impl<M: Mapping, L: Layout, C: Choices> State for Paged<M, L, C> {
+    fn exchange(&mut self, archive: &mut Archive<'_>) -> Result<()> {
+        let Self { map, data, choices, facts: _ } = self;
+        choices.exchange(archive)?;
+        data.exchange(archive)?;
+        map.exchange(archive)
+    }
+}
+
+impl<M: Mapping, L: Layout, C: Choices> Ftl for Paged<M, L, C> {
+    #[inline]
+    fn facts(&self) -> &Facts {
+        &self.facts
+    }
+
+    fn key_of(&mut self, lpn: Lpn, hint: Hint) -> Key {
+        self.choices.key_of(lpn, hint).unwrap_or_else(|| self.data.page().key_of(hint))
+    }
+
+    #[inline]
+    fn lookup(&self, lpn: Lpn) -> Option<Ppn> {
+        self.data.page().lookup(lpn)
+    }
+
+    #[inline]
+    fn place(&mut self, key: Key, lpns: &[Lpn], dies: &DieSet) -> Place {
+        if self.choices.is_broken() {
+            return Place::NoRoom;
+        }
+        self.data.place(key, lpns, dies)
+    }
+
+    #[inline]
+    fn place_moves(&mut self, job: Job, moves: &[Move]) -> Place {
+        match self.map.place(self.data.page_mut(), moves) {
+            Some(place) => place,
+            None => self.data.place_moves(job, moves),
+        }
+    }
+
+    #[inline]
+    fn programmed(&mut self, program: &Program, carried: Carried) {
+        let is_of_map = program.stream == Stream::MAP;
+        if !is_of_map {
+            self.data.programmed(program, carried);
+        }
+        self.map.programmed(self.data.page_mut(), program, carried);
+        if !is_of_map {
+            let is_moved = matches!(carried, Carried::Moves(..));
+            self.choices.programmed(&self.data, program, is_moved);
+        }
+    }
+
+    fn not_programmed(&mut self, program: &Program, carried: Carried) {
+        if program.stream != Stream::MAP {
+            self.data.not_programmed(program, carried);
+        }
+        self.map.not_programmed(self.data.page_mut(), program, carried);
+    }
+
+    fn trim(&mut self, lpn: Lpn) {
+        self.data.trim(lpn);
+        self.map.trimmed(lpn.0);
+        self.choices.trimmed(lpn);
+    }
+
+    #[inline]
+    fn wants(&self, job: Job, urgency: Urgency) -> bool {
+        self.map.wants(self.data.page(), job) || self.choices.wants(&self.data, job, urgency)
+    }
+
+    #[inline]
+    fn wanted(&mut self) -> Option<Job> {
+        self.map.wanted().or_else(|| self.data.wanted())
+    }
+
+    #[inline]
+    fn step(&mut self, job: Job, urgency: Urgency, work: &mut Work) -> Step {
+        let Self { map, data, choices, facts: _ } = self;
+        let urgency = choices.urgency(job, urgency);
+        loop {
+            work.clear();
+            if let Some(step) = map.step(data.page(), job, work) {
+                return step;
+            }
+            let step = data.step(job, urgency, work, &mut |lpn| choices.stream_of(lpn));
+            if choices.is_broken() {
+                work.clear();
+                return Step::Done;
+            }
+            let jobs = data.jobs_with(job);
+            if let Some(step) = map.follows(data.page(), job, jobs, step, work) {
+                return step;
+            }
+        }
+    }
+
+    fn erased(&mut self, block: Block) {
+        self.map.erased(self.data.page_mut(), block);
+        if let Some(number) = self.data.erased(block) {
+            self.choices.erased(number);
+        }
+    }
+
+    #[inline]
+    fn keeps_pace(&self, die: Die) -> bool {
+        self.data.keeps_pace(die)
+    }
+
+    #[inline]
+    fn prefetch(&self, lpn: Lpn) {
+        self.data.page().prefetch(lpn);
+    }
+
+    #[inline]
+    fn prefetch_old(&self, lpn: Lpn) -> Option<Block> {
+        self.data.page().prefetch_old(lpn)
+    }
+
+    fn fault(&mut self, _: bool) -> Option<Error> {
+        self.choices.fault()
+    }
+}
+
+impl<M: Mapping, L: Layout, C: Choices> Account for Paged<M, L, C> {
+    fn counts(&self) -> FtlCounts {
+        let mut counts = self.data.page().counts;
+        self.data.count(&mut counts);
+        self.map.count(&mut counts);
+        counts
+    }
+
+    fn start_run(&mut self, pe_cycles: Option<u32>) {
+        self.data.page_mut().start_run(pe_cycles);
+        self.data.start_run();
+        self.map.start_run();
+    }
+
+    fn occupancy(&self) -> Occupancy {
+        self.data.occupancy()
+    }
+
+    fn wear(&self) -> Wear {
+        self.data.page().spread_of_wear()
+    }
+
+    fn filled_pages(&self, block: Block) -> u32 {
+        self.data.filled_pages(block)
+    }
+
+    fn is_bad(&self, block: Block) -> bool {
+        self.data.page().is_bad(block)
+    }
+
+    fn mode(&self, block: Block) -> BlockMode {
+        self.data.mode(block)
+    }
+
+    fn cache(&self) -> Option<CacheState> {
+        self.data.cache()
+    }
+
+    fn ram(&self) -> Vec<Ram> {
+        let page = self.data.page();
+        let [map, blocks] = page.ram();
+        let mut parts = self.map.ram(page, map);
+        // The tables of blocks stand behind a whole map, and before what stands in its place.
+        parts.insert(usize::from(M::IS_IN_RAM), blocks);
+        parts.extend(self.data.ram());
+        parts
+    }
+
+    fn bytes_per_unit(&self) -> f64 {
+        let beside = self.map.bytes() + self.data.ram().map_or(0, |ram| ram.bytes);
+        self.data.page().bytes_per_unit() + beside as f64 / f64::from(self.facts.logical_units)
+    }
+}
+
+impl<M: Mapping, L: Layout, C: Choices> Parts for Paged<M, L, C> {
+    parts!(@map_on_flash |_ftl| M::HAS_COST);
+    parts!(@block_service);
+    parts!(@relocation);
+    parts!(@recovery);
+    parts!(@copy_back |_ftl| M::IS_IN_RAM && L::COPIES_BACK);
+
+    fn withdrawal(&self) -> Option<&dyn Withdrawal> {
+        if M::IS_IN_RAM { self.data.withdrawal() } else { None }
+    }
+
+    fn withdrawal_mut(&mut self) -> Option<&mut dyn Withdrawal> {
+        if M::IS_IN_RAM { self.data.withdrawal_mut() } else { None }
+    }
+}
+
+impl<M: Mapping, L: Layout, C: Choices> MapOnFlash for Paged<M, L, C> {
+    fn access(&mut self, Lpn(first): Lpn, count: u32, access: Access) -> Known {
+        self.map.access(self.data.page_mut(), first, count, access)
+    }
+
+    fn map_read(&mut self, Lpn(first): Lpn, count: u32, _: Access) -> u32 {
+        self.map.map_read(self.data.page(), first, count)
+    }
+
+    fn mispredicted(&self, Lpn(lpn): Lpn) -> Option<Ppn> {
+        self.map.mispredicted(self.data.page(), lpn)
+    }
+}
+
+impl<M: Mapping, L: Layout, C: Choices> BlockService for Paged<M, L, C> {
+    fn retire(&mut self, block: Block) -> bool {
+        self.data.retire(block)
+    }
+
+    fn wear_on(&mut self, more: &[u32]) {
+        self.data.page_mut().wear_on(more);
+    }
+}
+
+impl<M: Mapping, L: Layout, C: Choices> Relocation for Paged<M, L, C> {
+    fn reclaim(&mut self, block: Block) -> bool {
+        self.data.reclaim(block)
+    }
+
+    fn close(&mut self, block: Block) -> bool {
+        self.data.close(block)
+    }
+}
+
+impl<M: Mapping, L: Layout, C: Choices> Recovery for Paged<M, L, C> {
+    fn tag(&self, block: Block) -> u64 {
+        self.data.tag(block)
+    }
+
+    fn recover(&mut self, found: &Found) -> Result<()> {
+        let own = self.data.recover(found);
+        self.map.recover(&self.data, found, own);
+        self.choices.recovered(&self.data);
+        Ok(())
+    }
+}
+
+impl<M: Mapping, L: Layout, C: Choices> CopyBack for Paged<M, L, C> {
+    fn next_of_moves(&self, job: Job, units: u32) -> Option<Program> {
+        self.data.next_of_moves(job, units)
+    }
+}

@@ -1,0 +1,275 @@
+//! Compositions of page-mapped FTLs: each mapping over each layout, and hooks over each, holds all
+//! promises: in batches, in any order of what is under way, in storms, on drives that wear out, and
+//! across power cuts.
+
+use crate::drive;
+
+use base::params::Table;
+use base::rng::turn;
+use base::{Error, Result};
+use ssd::Ssd;
+use ssd::config::SsdConfig;
+use ssd::conformance::batches::Batches;
+use ssd::conformance::interleaving::Interleaving;
+use ssd::conformance::power::Cuts;
+use ssd::conformance::small_config;
+use ssd::conformance::storm::Storm;
+use ssd::conformance::tally::Tally;
+use ssd::ftl::Lpn;
+use ssd::ftl::contract::{Account, parts};
+use ssd::ftl::own::{Candidate, HookFacts, Hooks, OwnFtl};
+use ssd::recovery;
+use std::collections::BTreeMap;
+
+/// Compositions that are not members of the roster by themselves: parameters, and whether hooks
+/// decide.
+const COMPOSED: &[(&[&str], bool)] = &[
+    (&["ftl.name=dftl", "ftl.map_cache_bytes=512", "ftl.superblock_dies=0"], false),
+    (&["ftl.name=dftl", "ftl.map_cache_bytes=512", "ftl.superblock_dies=2"], false),
+    (&["ftl.name=learned", "ftl.gamma=16", "ftl.superblock_dies=0"], false),
+    (&["ftl.name=learned", "ftl.gamma=16", "ftl.superblock_dies=2"], false),
+    (&["ftl.fast_pages=true", "ftl.superblock_dies=0"], false),
+    (&["ftl.name=dftl", "ftl.map_cache_bytes=512", "ftl.fast_pages=true"], false),
+    (&["ftl.name=learned", "ftl.gamma=16", "ftl.fast_pages=true", "ftl.superblock_dies=2"], false),
+    (&["ftl.superblock_dies=0"], false),
+    (&["ftl.superblock_dies=2"], true),
+    (&["ftl.superblock_dies=0"], true),
+    (&[], true),
+];
+
+/// Shapes of the drives that they are tried on.
+const SHAPES: &[&[&str]] = &[
+    &[],
+    &["chip.features.multi_plane_program=false", "buffer.bytes=0"],
+    &["ftl.separate_gc_stream=false", "ftl.static_wear_delta=3"],
+    &["chip.fault.program_failure_chance=0.0005", "ftl.gc_reserve_blocks=2"],
+    &["chip.geometry.bad_block_fraction=0.05", "gc.background_free_blocks=6"],
+];
+
+/// Hooks that pick the emptiest block and keep their own account of where units are: they know
+/// after a power cut too.
+#[derive(Clone, Default)]
+struct Greedy {
+    held: BTreeMap<u32, u32>,
+}
+
+impl Hooks for Greedy {
+    fn facts(&self) -> HookFacts {
+        HookFacts {
+            streams: 2,
+            move_streams: 1,
+            has_stream: true,
+            is_told: true,
+            has_victim: true,
+            has_collect: true,
+        }
+    }
+
+    fn stream(&mut self, unit: Lpn, _: u8) -> Result<u32> {
+        Ok(unit.0 % 2)
+    }
+
+    fn victim(&mut self, _: u32, candidates: &[Candidate]) -> Result<u32> {
+        for candidate in candidates {
+            let told = self.held.values().filter(|&&block| block == candidate.block).count();
+            if told != candidate.valid as usize {
+                let problem = format!("{candidate:?} is told to hold {told} units");
+                return Err(Error::new("", problem));
+            }
+        }
+        let least = candidates.iter().min_by_key(|candidate| candidate.valid);
+        Ok(least.map_or(u32::MAX, |least| least.block))
+    }
+
+    fn collect(&mut self, _: u32, free_blocks: u32, is_idle: bool) -> Result<bool> {
+        Ok(free_blocks < if is_idle { 5 } else { 3 })
+    }
+
+    fn programmed(&mut self, block: u32, units: &[Lpn], _: bool) -> Result<()> {
+        self.held.extend(units.iter().map(|unit| (unit.0, block)));
+        Ok(())
+    }
+
+    fn erased(&mut self, block: u32) -> Result<()> {
+        match self.held.iter().find(|(_, held)| **held == block) {
+            Some((unit, _)) => Err(Error::new("", format!("block {block} holds unit {unit}"))),
+            None => Ok(()),
+        }
+    }
+
+    fn trimmed(&mut self, unit: Lpn) -> Result<()> {
+        self.held.remove(&unit.0);
+        Ok(())
+    }
+
+    fn twin(&self) -> Result<Box<dyn Hooks>> {
+        Ok(Box::new(self.clone()))
+    }
+}
+
+fn hooks() -> OwnFtl {
+    OwnFtl::hooks("Greedy", Table::new(), || Ok(Box::new(Greedy::default())))
+}
+
+/// Configuration of the small drive with a composition and `more` laid over it. One that is too
+/// small has more spare.
+fn config(&(sets, is_hooked): &(&[&str], bool), more: &[&str]) -> SsdConfig {
+    let spares = ["0.3", "0.5", "0.8", "1.2", "2.0", "4.0"]
+        .map(|spare| format!("ftl.overprovisioning={spare}"));
+    let configs = spares.iter().map(|spare| {
+        let all = [&[spare.as_str()], more, sets].concat();
+        composed(&all, is_hooked).unwrap()
+    });
+    // One step more than the least: blocks may fail.
+    let mut enough = configs.filter(|config| Ssd::new(config, 1 << 30).is_ok()).skip(1);
+    enough.next().expect("a drive with so much spare")
+}
+
+/// Configuration with these assignments, without parameters that its FTL does not have.
+fn composed(sets: &[&str], is_hooked: bool) -> Result<SsdConfig> {
+    let name = sets.iter().rev().find_map(|set| set.strip_prefix("ftl.name=")).unwrap_or("page");
+    let member = ssd::ftl::ROSTER.iter().find(|member| member.name == name).expect("a member");
+    // Hooks say their streams, and data that go by speed have none.
+    let has_own = is_hooked || sets.contains(&"ftl.fast_pages=true");
+    let is_there = |set: &&str| !has_own || !set.contains("host_streams");
+    let sets: Vec<&str> = sets.iter().copied().filter(is_there).collect();
+    let config = small_config(&drive::those_of_ftl(member, &sets))?;
+    if is_hooked { config.with_own_ftl(hooks()) } else { Ok(config) }
+}
+
+/// Calls `hold` for each composition on some of the shapes, by turns: all of them in the long run.
+fn for_all(every: usize, hold: impl Fn(&SsdConfig, u64) -> Result<()>) {
+    for (i, composition) in COMPOSED.iter().enumerate() {
+        for (j, shape) in SHAPES.iter().enumerate() {
+            if turn::is_tried(i + j, every) {
+                let config = config(composition, shape);
+                let seed = (i * SHAPES.len() + j) as u64;
+                hold(&config, seed)
+                    .unwrap_or_else(|error| panic!("{composition:?} on {shape:?}: {error}"));
+            }
+        }
+    }
+}
+
+#[test]
+fn every_composition_passes_conformance() {
+    for_all(3, |config, seed| {
+        let mut trial = Batches::new(Tally::new(config)?, seed);
+        trial.rounds(turn::few_or_all(320, 400))?;
+        assert!(trial.ftl.counts().reclaimed_blocks > 0, "no collection");
+        trial.ftl.start_run(Some(70));
+        trial.check()?;
+        trial.rounds(100)?;
+        trial.retire()?;
+        trial.ftl.fail_erases(0.1);
+        trial.rounds(100)
+    });
+}
+
+#[test]
+fn any_order_of_what_is_under_way_is_safe() {
+    for composition in COMPOSED {
+        let (mut ran, mut erases) = (0, 0);
+        for seed in turn::few_or_all(0..20, 0..400) {
+            let build = |sets: &[String]| {
+                let sets: Vec<&str> = sets.iter().map(String::as_str).collect();
+                // Drives of one die have no superblocks of two.
+                let of = composition.0.iter().map(|set| set.replace("dies=2", "dies=0"));
+                let of: Vec<String> = of.collect();
+                let all: Vec<&str> =
+                    sets.into_iter().chain(of.iter().map(String::as_str)).collect();
+                Tally::new(&composed(&all, composition.1)?)
+            };
+            let is_whole = |error: &Error| error.place == "ftl.fast_pages";
+            let trial = match Interleaving::new(seed, build) {
+                // A chip whose pages are all alike.
+                Err(error) if is_whole(&error) => Ok(None),
+                trial => trial,
+            };
+            let trial = trial.and_then(|trial| trial.map(|trial| trial.run(2000)).transpose());
+            match trial {
+                Ok(Some((outcome, _))) => {
+                    ran += 1;
+                    erases += outcome.erases;
+                }
+                Ok(None) => {}
+                Err(error) => panic!("{composition:?}, seed {seed}: {error}"),
+            }
+        }
+        assert!(ran > 5 && erases > 30 * ran, "{composition:?}: {ran} ran, {erases} erases");
+    }
+}
+
+#[test]
+fn reads_return_the_newest_version() {
+    for_all(3, |config, seed| {
+        let mut storm = Storm::new(Ssd::new(config, 1 << 30)?, seed);
+        storm.run(20_000)?;
+        assert!(storm.ssd.ftl_counts().reclaimed_blocks > 0, "no collection");
+        Ok(())
+    });
+}
+
+#[test]
+fn reads_return_the_newest_version_on_a_drive_that_wears_out() {
+    let fault = ["chip.rated_pe_cycles=5", "chip.fault={median_ratings=1,spread=0.3}"];
+    for (composition, seed) in COMPOSED.iter().zip(0..) {
+        let config = config(composition, &fault);
+        let mut storm = Storm::new(Ssd::new(&config, 1 << 30).unwrap(), seed);
+        for times in 1..=25 {
+            storm.run(8_000 * times).unwrap_or_else(|error| panic!("{composition:?}: {error}"));
+            if storm.ssd.read_only_at().is_some() {
+                break;
+            }
+        }
+        assert!(storm.ssd.read_only_at().is_some(), "{composition:?}");
+    }
+}
+
+/// What was flushed is there after a power cut, and what hooks are told is right.
+#[test]
+fn what_was_flushed_is_there_after_a_cut() {
+    let small = [
+        "chip.geometry.blocks_per_plane=24",
+        "chip.geometry.pages_per_block=16",
+        "chip.fault.paired_page_loss=0",
+        "ftl.overprovisioning=2.5",
+    ];
+    for (i, composition) in COMPOSED.iter().enumerate() {
+        let members = recovery::ROSTER.iter().filter(|member| member.name != "none");
+        for (j, member) in members.enumerate() {
+            for (k, shape) in SHAPES[..4].iter().enumerate() {
+                if !turn::is_tried(i + j + k, 4) {
+                    continue;
+                }
+                let recovery = format!("recovery.name={}", member.name);
+                let more = [&small[..], &[recovery.as_str()], shape].concat();
+                let mut cuts = Cuts::new(&config(composition, &more), 5).unwrap();
+                cuts.run(turn::few_or_all(25, 200)).unwrap_or_else(|error| {
+                    panic!("{composition:?}, {}, {shape:?}: {error}", member.name)
+                });
+            }
+        }
+    }
+}
+
+/// The account of conformance has each part that the FTL under it has: what it has can be held to
+/// its promises.
+#[test]
+fn conformance_reaches_every_part() {
+    let mut all = std::collections::BTreeSet::new();
+    let compositions = COMPOSED.iter().map(|composition| config(composition, &[]));
+    let members = ssd::ftl::ROSTER.iter().map(|member| drive::config(&drive::of_ftl(member, &[])));
+    for config in members.chain(compositions) {
+        let mut ssd = Ssd::new(&config, 1 << 30).unwrap();
+        let own = parts::names(ssd.ftl_mut());
+        assert_eq!(parts::names(&Tally::new(&config).unwrap()), own, "{}", config.ftl.name);
+        all.extend(own);
+    }
+    // Each part is there in some FTL.
+    assert_eq!(all.into_iter().collect::<Vec<_>>(), {
+        let mut names = parts::NAMES.to_vec();
+        names.sort_unstable();
+        names
+    });
+}
