@@ -19,6 +19,7 @@ from nandlab.display.terminal import REFUSED, console, say_error
 from nandlab.given.outputs import check_outputs
 from nandlab.given.refusal import refusal
 from nandlab.given.replacement import write_text
+from nandlab.options.option import OUTPUTS as OUTPUTS
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -28,9 +29,6 @@ Json = Annotated[
     typer.Option("--json", metavar="FILE|-", help="The same as JSON; - prints it."),
 ]
 """Of every command that prints a table. With ``-`` the table goes to standard error."""
-
-OUTPUTS = "Outputs"
-"""Panel of the help with the files that a command writes."""
 
 Plot = Annotated[
     Path | None,

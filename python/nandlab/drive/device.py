@@ -21,9 +21,12 @@ from nandlab.given.arguments import called, flag, named, number, whole
 from nandlab.given.names import names_checked
 from nandlab.given.outputs import check_outputs
 from nandlab.given.refusal import refusal
+from nandlab.options.option import among
+from nandlab.options.run import PlanOptions, SimulatedOptions
+from nandlab.options.trace import TraceOptions
 from nandlab.process.interrupt import Stop
 from nandlab.process.memory import memory_limit_bytes
-from nandlab.trace.options import TraceOptions, native_options
+from nandlab.trace.options import native_options
 
 if TYPE_CHECKING:
     import numpy as np
@@ -352,18 +355,8 @@ class Drive:
         that is interrupted takes its drive with it: keep a clone. After a run with `is_last` the
         drive is of no use, which saves a copy of its tables.
         """
-        what = plan(
-            self._source.name,
-            self._source.loaded.run,
-            workload=workload,
-            trace=trace,
-            format=format,
-            trace_options=trace_options,
-            iodepth=iodepth,
-            skip=skip,
-            until=until,
-            precondition=self._state,
-        )
+        given = {**locals(), "precondition": self._state}
+        what = plan(self._source.name, self._source.loaded.run, **among(PlanOptions, given))
         flag("is_last", is_last)
         self._is_new = False
 
@@ -380,17 +373,9 @@ class Drive:
             self._source,
             what,
             lambda: begin(self._native),
-            cut_at=cut_at,
-            exchange=exchange,
-            requests=requests,
-            explain=explain,
-            timeline=timeline,
-            timeline_spans=timeline_spans,
-            timeline_from=timeline_from,
-            progress=progress,
-            outputs=outputs,
             end=end,
             probe=lambda: begin(self._native.clone()),
+            **among(SimulatedOptions, given),
         )
 
     def serve(

@@ -24,9 +24,12 @@ from nandlab.given.refusal import refusal
 from nandlab.life.limit import Demand, Limit, demand, limit_of
 from nandlab.life.pace import HOURS_PER_YEAR, Pace, shares_of
 from nandlab.life.result import Life, Window, window_of
+from nandlab.options.option import among
+from nandlab.options.run import PlanOptions
+from nandlab.options.trace import TraceOptions
 from nandlab.process.interrupt import Stop
 from nandlab.trace.format import check_format
-from nandlab.trace.options import TraceOptions, native_options
+from nandlab.trace.options import native_options
 
 EXACT_UNITS = 5e8
 """Units programmed that are carried out where the acceleration is chosen: tens of seconds."""
@@ -121,6 +124,7 @@ def life(
         NandlabError: an input is refused.
         LifeUnfinished: Ctrl-C; its ``result`` has the windows until then.
     """
+    given = locals()
     called("progress", progress)
     goal_years = _years(years, to_death)
     windows = whole("windows", windows, 1, 1000)
@@ -134,18 +138,7 @@ def life(
     if source.loaded.config.get("chips"):
         problem = "several kinds of chips, each of which wears by its own law"
         raise refusal("chips", problem, "one kind of chips for a life")
-    what = plan(
-        source.name,
-        source.loaded.run,
-        workload=workload,
-        trace=trace,
-        format=format,
-        trace_options=trace_options,
-        iodepth=iodepth,
-        skip=skip,
-        until=until,
-        precondition=precondition,
-    )
+    what = plan(source.name, source.loaded.run, **among(PlanOptions, given))
     pace = Pace(writes_per_day, dwpd, made.capacity_bytes)
     limit = limit_of(source.loaded.config, asked)
     times = _acceleration(accelerate)

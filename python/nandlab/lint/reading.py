@@ -111,18 +111,7 @@ def _is_study(tables: Mapping[str, Any]) -> bool:
 def _drive(loaded: Config, place: str, text: str) -> Subject:
     if not {"workload", "trace"} & loaded.run.keys():
         return Subject("drive", place, text, loaded)
-    what = plan(
-        place,
-        loaded.run,
-        workload=None,
-        trace=None,
-        format=None,
-        trace_options=None,
-        iodepth=None,
-        skip=None,
-        until=None,
-        precondition=None,
-    )
+    what = plan(place, loaded.run)
     jobs, jobs_place = _planned_jobs(what, place)
     return Subject("drive", place, text, loaded, _run(what), jobs, jobs_place)
 

@@ -14,7 +14,6 @@ from nandlab.display.progress import Progress
 from nandlab.drive.requests import RequestLog
 from nandlab.drive.simulate import (
     MOST_SPANS,
-    TIMELINE_SPANS,
     Source,
     facts_of,
     kept_in,
@@ -27,6 +26,7 @@ from nandlab.given.arguments import called, flag, whole
 from nandlab.given.names import names_checked
 from nandlab.given.outputs import check_kind, check_outputs
 from nandlab.given.refusal import refusal
+from nandlab.options.run import TIMELINE_SPANS
 from nandlab.process.interrupt import Stop
 from nandlab.process.memory import memory_limit_bytes
 from nandlab.served.server import Server

@@ -29,13 +29,15 @@ from nandlab.given.arguments import (
 from nandlab.given.outputs import check_kind
 from nandlab.given.refusal import refusal
 from nandlab.given.toml import read_toml
+from nandlab.options.option import among
+from nandlab.options.run import PlanOptions
+from nandlab.options.trace import TraceOptions
 from nandlab.study.findings.frame import check_column, means, records, table, write_table
 from nandlab.study.findings.paper import TABLES, write_means
 from nandlab.study.given import Given, given_study, with_ftls
 from nandlab.study.rows import Rows, row_values
 from nandlab.study.sweep import Tally, sweep
 from nandlab.study.task import Batch, Tasks
-from nandlab.trace.options import TraceOptions
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -131,13 +133,10 @@ class Study:
         ftl: str | PathLike[str] | type[Ftl | PageHooks] | Ftl | PageHooks | None = None,
     ) -> None:
         run: dict[str, Any] = {
+            **among(PlanOptions, locals()),
             "workload": None if workload is None else named("workload", workload, "a path or text"),
             "trace": None if trace is None else named("trace", trace, "a path"),
-            "format": format,
-            "iodepth": iodepth,
-            "skip": skip,
-            "until": until,
-            "precondition": precondition,
+            "trace_options": None,
             **(trace_options or {}),
         }
         if not isinstance(drive, Mapping):
