@@ -17,8 +17,10 @@ import nandlab
 from nandlab.cli.commands import app
 from nandlab.cli.options import takes
 from nandlab.drive.workload import RUN_KEYS
+from nandlab.options.life import LifeOptions
 from nandlab.options.option import Declared, Option, among, filled, options_of
-from nandlab.options.run import DriveRunOptions, RunOptions
+from nandlab.options.run import DriveRunOptions, RunOptions, SetOptions
+from nandlab.options.serve import DriveServeOptions, ServeOptions
 from nandlab.options.trace import FormatOptions, ReaderOptions, TraceOptions
 
 #: Words of a command, the classes whose options it takes, those that it leaves out, and its own.
@@ -29,13 +31,24 @@ COMMANDS: dict[str, tuple[list[type], set[str], set[str]]] = {
         {"drive", "saved", "json", "series", "timeline_around", "plot", "style", "explain"}
         | {"explain_plot", "picture", "quiet"},
     ),
+    "nbd": (
+        [ServeOptions],
+        {"timeline_spans"},
+        {"drive", "saved", "control", "json", "plot", "style", "run", "quiet"},
+    ),
+    "life": ([LifeOptions], {"iodepth"}, {"drive", "json", "parquet", "plot", "style", "quiet"}),
+    "save": ([SetOptions], set(), {"drive", "out", "precondition", "quiet"}),
+    "ftl": ([SetOptions], {"seed"}, {"drive", "json"}),
     "trace info": ([FormatOptions, ReaderOptions], set(), {"file", "json"}),
 }
 
 #: Functions, the class whose options they take, and their own arguments.
 FUNCTIONS: dict[Callable[..., Any], tuple[type, list[str]]] = {
     nandlab.run: (RunOptions, ["drive"]),
+    nandlab.serve: (ServeOptions, ["drive"]),
+    nandlab.life: (LifeOptions, ["drive"]),
     nandlab.Drive.run: (DriveRunOptions, ["self", "is_last"]),
+    nandlab.Drive.serve: (DriveServeOptions, ["self"]),
 }
 
 
@@ -67,19 +80,25 @@ def test_a_command_has_what_is_declared(words: str):
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_a_function_has_what_is_declared(function: Callable[..., Any]):
     of, own = FUNCTIONS[function]
-    found = inspect.signature(function, eval_str=True).parameters
+    found = inspect.signature(function).parameters
+    known = vars(inspect.getmodule(function))
     declared = {one.name: one for one in options_of(of)}
     assert set(found) - set(own) == set(declared)
     for name, one in declared.items():
-        assert found[name].annotation == one.type, name
+        assert eval(found[name].annotation, known) == one.type, name
         assert found[name].default == one.option.default, name
 
 
-def test_help_of_run_tells_all_that_is_declared():
-    told = " ".join((inspect.getdoc(nandlab.run) or "").split())
-    for one in options_of(RunOptions):
-        assert f" {one.name}: {' '.join(one.text.split())}" in told
-        assert one.option.unset in told
+@pytest.mark.parametrize("function", [nandlab.run, nandlab.serve, nandlab.life])
+def test_help_of_a_function_tells_what_is_declared(function: Callable[..., Any]):
+    """In its own words, or those of `nandlab.run`, where it has the same option."""
+    told = " ".join((inspect.getdoc(function) or "").split())
+    of_run = {one.name: one.text for one in options_of(RunOptions)}
+    for one in options_of(FUNCTIONS[function][0]):
+        is_same = function is not nandlab.run and of_run.get(one.name) == one.text
+        text = "As for `nandlab.run`." if is_same else " ".join(one.text.split())
+        assert f" {one.name}: {text}" in told
+        assert is_same or one.option.unset in told
 
 
 def test_every_option_has_a_text():

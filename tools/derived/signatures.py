@@ -11,12 +11,16 @@ from textwrap import wrap
 from typing import Any, Literal, Union, get_args, get_origin
 
 from derived import ROOT
+from nandlab.options.life import LifeOptions
 from nandlab.options.option import Declared, options_of
 from nandlab.options.run import DriveRunOptions, RunOptions
+from nandlab.options.serve import DriveServeOptions, ServeOptions
 
 DOORS: dict[str, dict[str, type]] = {
     "drive/simulate.py": {"run": RunOptions},
-    "drive/device.py": {"Drive.run": DriveRunOptions},
+    "drive/device.py": {"Drive.run": DriveRunOptions, "Drive.serve": DriveServeOptions},
+    "life/whole.py": {"life": LifeOptions},
+    "served/serve.py": {"serve": ServeOptions},
 }
 """The functions that take options, by their files, with the classes that declare them."""
 

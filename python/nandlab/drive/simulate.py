@@ -91,15 +91,15 @@ def run(
     set: Mapping[str, object] | Sequence[str] = (),
     seed: int | None = None,
     ftl: type[Ftl | PageHooks] | Ftl | PageHooks | None = None,
-    cut_at: float | None = None,
-    exchange: Exchange | str | None = None,
+    progress: Callable[[Progress], object] | None = None,
+    outputs: Mapping[str, Path | None] | None = None,
     requests: bool | str | PathLike[str] = False,
     explain: bool = False,
     timeline: bool | str | PathLike[str] = False,
     timeline_spans: int | None = None,
     timeline_from: float | Literal["slowest"] = 0.0,
-    progress: Callable[[Progress], object] | None = None,
-    outputs: Mapping[str, Path | None] | None = None,
+    cut_at: float | None = None,
+    exchange: Exchange | str | None = None,
 ) -> Result:
     """Runs a workload on a drive.
 
@@ -135,11 +135,11 @@ def run(
         ftl: FTL in Python instead of the drive's. A class below `nandlab.ftl.Ftl` or
             `nandlab.ftl.PageHooks`, or an object of one. The report names it, with a hash of its
             source.
-        cut_at: Simulated time in seconds at which the power is cut; the drive starts up again. The
-            run ends there: report key ``power``. The drive needs a ``recovery.name``.
-        exchange: Die whose chip is replaced in the run, and when; suspended: no requests meanwhile.
-            A `nandlab.Exchange`, or text: ``"2@0.5"``, ``"2@0.5,suspended"``. Report key
-            ``exchange``.
+        progress: Called about ten times a second and at the end of each phase. What it raises ends
+            the run and comes out of it.
+        outputs: Files that the caller will write after the run, by what messages call them. They
+            are checked with those of the run: one that cannot be written, or that is a file which
+            the run reads, is refused before it begins.
         requests: Every request, kept in a .parquet file. With True in memory, which takes about 90
             bytes for each: `Result.requests` has them.
         explain: Keeps account of what every request waits for, for `Result.explain` and
@@ -150,11 +150,11 @@ def run(
             Left out: 200000.
         timeline_from: Simulated time in seconds from which the timeline is kept. ``slowest`` is
             shortly before the slowest request, which another run finds first.
-        progress: Called about ten times a second and at the end of each phase. What it raises ends
-            the run and comes out of it.
-        outputs: Files that the caller will write after the run, by what messages call them. They
-            are checked with those of the run: one that cannot be written, or that is a file which
-            the run reads, is refused before it begins.
+        cut_at: Simulated time in seconds at which the power is cut; the drive starts up again. The
+            run ends there: report key ``power``. The drive needs a ``recovery.name``.
+        exchange: Die whose chip is replaced in the run, and when; suspended: no requests meanwhile.
+            A `nandlab.Exchange`, or text: ``"2@0.5"``, ``"2@0.5,suspended"``. Report key
+            ``exchange``.
 
     Raises:
         NandlabError: an input is refused; the message says where, why and what is expected.

@@ -130,7 +130,7 @@ def plan(
             if value is not None:
                 raise refusal(key, "not supported: an option of traces with a fio job file")
         jobs = fspath(workload or "")
-        kind: Literal["fio", "fio_text"] = "fio_text" if _is_job_text(jobs) else "fio"
+        kind: Literal["fio", "fio_text"] = "fio_text" if is_job_text(jobs) else "fio"
         return Plan(kind, jobs, precondition, skip=skip, until=until, options=options)
     depth = iodepth if iodepth is not None else table.get("iodepth")
     if depth is not None:
@@ -171,8 +171,9 @@ def is_state(given: object) -> bool:
     return given in PRECONDITIONS[:-1] or re.fullmatch(r"trace=[1-9]\d{0,8}", given) is not None
 
 
-def _is_job_text(source: str) -> bool:
-    return "\n" in source or source.lstrip().startswith("[")
+def is_job_text(source: object) -> bool:
+    """Whether it is the text of a job file, and no path."""
+    return isinstance(source, str) and ("\n" in source or source.lstrip().startswith("["))
 
 
 def _check_table(drive: str, table: Mapping[str, Any]) -> None:

@@ -15,7 +15,8 @@ from nandlab.options.trace import PANEL, FormatOptions, TraceOptions
 TIMELINE_SPANS = 200_000
 """Spans that a timeline holds by default; viewers are slow with more."""
 
-MOMENT = "settled|pts|N|2s|1.5x"
+_FILE = Option(default=False, line=Path, form="FILE", panel=OUTPUTS)
+_MOMENT = Option(is_key=True, form="settled|pts|N|2s|1.5x")
 
 
 class SourceOptions(TypedDict, total=False):
@@ -30,8 +31,8 @@ class SourceOptions(TypedDict, total=False):
     """Path of a recorded trace, instead of a workload; .gz and .zst are decompressed."""
 
 
-class ReplayOptions(TypedDict, total=False):
-    """How a trace is replayed."""
+class WorkloadOptions(SourceOptions, FormatOptions, total=False):
+    """What is run."""
 
     trace_options: Annotated[TraceOptions | None, Option(line=None)]
     """How the trace is read, or the traces that a workload names (`read_iolog`)."""
@@ -42,19 +43,15 @@ class ReplayOptions(TypedDict, total=False):
     """
 
 
-class WorkloadOptions(SourceOptions, FormatOptions, ReplayOptions, total=False):
-    """What is run."""
+class MeasuredOptions(WorkloadOptions, total=False):
+    """What is run, and what of it counts."""
 
-
-class MeasuredOptions(TypedDict, total=False):
-    """What of a run counts."""
-
-    skip: Annotated[str | None, Option(is_key=True, form=MOMENT)]
+    skip: Annotated[str | None, _MOMENT]
     """Beginning of the run that is not measured, as for `until`.
 
     0 skips nothing. The run goes on as without it; only its counts begin there.
     """
-    until: Annotated[str | None, Option(is_key=True, form=MOMENT)]
+    until: Annotated[str | None, _MOMENT]
     """End of the run, whose jobs are repeated until then: settled (or settled=iops, =p99.9), SNIA's
     rule, requests, simulated time, or drive writes.
 
@@ -64,8 +61,8 @@ class MeasuredOptions(TypedDict, total=False):
     """
 
 
-class StateOptions(TypedDict, total=False):
-    """The state of the drive before a run."""
+class PlanOptions(MeasuredOptions, total=False):
+    """What is run, from which state."""
 
     precondition: Annotated[
         str | None, Option(is_key=True, unset="none", form="none|fill|steady|rested|trace[=N]")
@@ -75,21 +72,6 @@ class StateOptions(TypedDict, total=False):
     ``none``: empty. ``fill``: written once in order. ``steady``: overwritten at random until write
     amplification settles. ``rested``: then collected until it has all the room that it keeps.
     ``trace`` or ``trace=N``: filled, then the writes and trims of the trace, N times, without time.
-    """
-
-
-class EventOptions(TypedDict, total=False):
-    """What befalls the drive in a run."""
-
-    cut_at: Annotated[float | None, Option(form="SECONDS")]
-    """Simulated time in seconds at which the power is cut; the drive starts up again.
-
-    The run ends there: report key ``power``. The drive needs a ``recovery.name``.
-    """
-    exchange: Annotated[Exchange | str | None, Option(form="DIE@SECONDS[,suspended]")]
-    """Die whose chip is replaced in the run, and when; suspended: no requests meanwhile.
-
-    A `nandlab.Exchange`, or text: ``"2@0.5"``, ``"2@0.5,suspended"``. Report key ``exchange``.
     """
 
 
@@ -109,8 +91,8 @@ class SetOptions(TypedDict, total=False):
     """Seed of every random stream; goes before the drive's."""
 
 
-class FtlOptions(TypedDict, total=False):
-    """An FTL of the user's own."""
+class OwnOptions(SetOptions, total=False):
+    """The same, and an FTL of the user's own."""
 
     ftl: Annotated[
         type[Ftl | PageHooks] | Ftl | PageHooks | None, Option(line=str, form="FILE.py[:CLASS]")
@@ -122,45 +104,18 @@ class FtlOptions(TypedDict, total=False):
     """
 
 
-class KeptOptions(TypedDict, total=False):
-    """What a run keeps."""
-
-    requests: Annotated[
-        bool | str | PathLike[str], Option(default=False, line=Path, form="FILE", panel=OUTPUTS)
-    ]
-    """Every request, kept in a .parquet file.
-
-    With True in memory, which takes about 90 bytes for each: `Result.requests` has them.
-    """
-    explain: Annotated[bool, Option(default=False, line=None)]
-    """Keeps account of what every request waits for, for `Result.explain` and `Result.blame`; this
-    makes the run slower.
-    """
-    timeline: Annotated[
-        bool | str | PathLike[str], Option(default=False, line=Path, form="FILE", panel=OUTPUTS)
-    ]
-    """Spans of requests and flash, as JSON for ui.perfetto.dev.
-
-    With True in memory: `Result.timeline` writes them.
-    """
-    timeline_spans: Annotated[int | None, Option(unset=f"{TIMELINE_SPANS}", panel=OUTPUTS)]
-    """Spans that the timeline holds at most; later ones are counted and dropped."""
-    timeline_from: Annotated[
-        float | Literal["slowest"], Option(default=0.0, form="SECONDS", panel=OUTPUTS)
-    ]
-    """Simulated time in seconds from which the timeline is kept.
-
-    ``slowest`` is shortly before the slowest request, which another run finds first.
-    """
-
-
-class CallerOptions(TypedDict, total=False):
-    """What a caller sees of a run, and does after it."""
+class ProgressOptions(TypedDict, total=False):
+    """What a caller sees of a run."""
 
     progress: Annotated[Callable[[Progress], object] | None, Option(line=None)]
     """Called about ten times a second and at the end of each phase. What it raises ends the run and
     comes out of it.
     """
+
+
+class CallerOptions(ProgressOptions, total=False):
+    """The same, and what a caller does after it."""
+
     outputs: Annotated[Mapping[str, Path | None] | None, Option(line=None)]
     """Files that the caller will write after the run, by what messages call them. They are checked
     with those of the run: one that cannot be written, or that is a file which the run reads, is
@@ -168,17 +123,62 @@ class CallerOptions(TypedDict, total=False):
     """
 
 
-class PlanOptions(WorkloadOptions, MeasuredOptions, StateOptions, total=False):
-    """What is run, from which state."""
+class RequestOptions(TypedDict, total=False):
+    """What is kept of requests."""
+
+    requests: Annotated[bool | str | PathLike[str], _FILE]
+    """Every request, kept in a .parquet file.
+
+    With True in memory, which takes about 90 bytes for each: `Result.requests` has them.
+    """
 
 
-class SimulatedOptions(EventOptions, KeptOptions, CallerOptions, total=False):
+class AccountOptions(RequestOptions, total=False):
+    """The same, and what is kept of where their time goes."""
+
+    explain: Annotated[bool, Option(default=False, line=None)]
+    """Keeps account of what every request waits for, for `Result.explain` and `Result.blame`; this
+    makes the run slower.
+    """
+    timeline: Annotated[bool | str | PathLike[str], _FILE]
+    """Spans of requests and flash, as JSON for ui.perfetto.dev.
+
+    With True in memory: `Result.timeline` writes them.
+    """
+
+
+class SpanOptions(TypedDict, total=False):
+    """How long a timeline may get."""
+
+    timeline_spans: Annotated[int | None, Option(unset=f"{TIMELINE_SPANS}", panel=OUTPUTS)]
+    """Spans that the timeline holds at most; later ones are counted and dropped."""
+
+
+class SimulatedOptions(CallerOptions, AccountOptions, SpanOptions, total=False):
     """How a planned run goes, and what is kept of it."""
 
+    timeline_from: Annotated[
+        float | Literal["slowest"], Option(default=0.0, form="SECONDS", panel=OUTPUTS)
+    ]
+    """Simulated time in seconds from which the timeline is kept.
 
-class DriveRunOptions(WorkloadOptions, MeasuredOptions, SimulatedOptions, total=False):
+    ``slowest`` is shortly before the slowest request, which another run finds first.
+    """
+    cut_at: Annotated[float | None, Option(form="SECONDS")]
+    """Simulated time in seconds at which the power is cut; the drive starts up again.
+
+    The run ends there: report key ``power``. The drive needs a ``recovery.name``.
+    """
+    exchange: Annotated[Exchange | str | None, Option(form="DIE@SECONDS[,suspended]")]
+    """Die whose chip is replaced in the run, and when; suspended: no requests meanwhile.
+
+    A `nandlab.Exchange`, or text: ``"2@0.5"``, ``"2@0.5,suspended"``. Report key ``exchange``.
+    """
+
+
+class DriveRunOptions(MeasuredOptions, SimulatedOptions, total=False):
     """Options of `nandlab.Drive.run`."""
 
 
-class RunOptions(PlanOptions, SetOptions, FtlOptions, SimulatedOptions, total=False):
+class RunOptions(PlanOptions, OwnOptions, SimulatedOptions, total=False):
     """Options of `nandlab.run`."""

@@ -15,7 +15,7 @@ from nandlab import _core
 from nandlab._core import NandlabError
 from nandlab.catalogue import presets
 from nandlab.drive.simulate import Source
-from nandlab.drive.workload import Plan, plan
+from nandlab.drive.workload import Plan, is_job_text, plan
 from nandlab.ftl.given import GivenFtl
 from nandlab.given.assignments import assignments
 from nandlab.given.refusal import refusal
@@ -228,7 +228,7 @@ class Tasks:
         given = self._given
         table = dict(given.run or own)
         place = given.place if given.run else str(drive)
-        if _is_job_text(table.get("workload")) and not {"workload", "trace"} & of_run.keys():
+        if is_job_text(table.get("workload")) and not {"workload", "trace"} & of_run.keys():
             of_run = {**of_run, "workload": table.pop("workload")}
         options = among(PlanOptions, of_run)
         options["trace_options"] = among(TraceOptions, of_run)
@@ -245,14 +245,9 @@ class Tasks:
         return replace(what, kind="fio_text", source=text)
 
     def _path(self, workload: Any) -> str | None:
-        if not isinstance(workload, str) or _is_job_text(workload):
+        if not isinstance(workload, str) or is_job_text(workload):
             return workload  # type: ignore[no-any-return]
         return str(self._given.folder / workload)
-
-
-def _is_job_text(workload: Any) -> bool:
-    """Whether it is the text of a job file, and no path."""
-    return isinstance(workload, str) and ("\n" in workload or workload.lstrip().startswith("["))
 
 
 def _with(first: Task, rest: Iterator[Task]) -> Iterator[Task]:

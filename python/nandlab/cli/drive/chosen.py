@@ -10,7 +10,16 @@ import typer
 from nandlab.given.completion import preset_of
 from nandlab.given.refusal import refusal
 
-Drive = Annotated[
+DriveName = Annotated[
+    str | None,
+    typer.Option(
+        "--drive",
+        help="Preset or drive file.",
+        autocompletion=preset_of("drive"),
+    ),
+]
+
+RunDriveName = Annotated[
     str | None,
     typer.Option(
         "--drive",
@@ -18,8 +27,9 @@ Drive = Annotated[
         autocompletion=preset_of("drive"),
     ),
 ]
+"""Of commands that run something on it."""
 
-Saved = Annotated[
+SavedFile = Annotated[
     str | None,
     typer.Option("--from", metavar="FILE", help="Drive that `nandlab save` wrote."),
 ]

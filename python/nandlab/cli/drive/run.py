@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 
-from nandlab.cli.drive.chosen import Drive, Saved, chosen_drive
+from nandlab.cli.drive.chosen import RunDriveName, SavedFile, chosen_drive
 from nandlab.cli.files import OUTPUTS, Files, Plot, Quiet, Style, check_pictures, json_file
 from nandlab.cli.options import takes
 from nandlab.display.terminal import FAULTY, INTERRUPTED, ProgressBar, console, say
-from nandlab.drive import device
 from nandlab.drive.blame import check_percent
 from nandlab.drive.blame_table import print_blame
+from nandlab.drive.device import Drive
 from nandlab.drive.result import Result
 from nandlab.drive.simulate import Interrupted
 from nandlab.drive.simulate import run as simulate
@@ -30,8 +31,8 @@ from nandlab.trace.format import check_format
 
 @takes(RunOptions, TraceOptions)
 def run(
-    drive: Drive = None,
-    saved: Saved = None,
+    drive: RunDriveName = None,
+    saved: SavedFile = None,
     json: Annotated[
         Path | None, typer.Option(metavar="FILE|-", help="Report.", rich_help_panel=OUTPUTS)
     ] = None,
@@ -92,11 +93,7 @@ def run(
     _check_kinds(requests, series)
     check_pictures(style, plot, explain_plot)
     kind = _kind_of_picture(picture, plot)
-    if "timeline_spans" in given:
-        _check_spans(given["timeline_spans"], timeline)
-    begin = _timeline_from(given.get("timeline_from"), timeline_around)
-    if begin and timeline is None:
-        raise refusal("", "--timeline-from without --timeline", hint="give both or neither")
+    begin = _timeline_from(given, timeline_around)
     if explain is not None:
         check_percent("--explain", explain)
 
@@ -118,7 +115,7 @@ def run(
                 if "trace" in given:
                     check_format(given["trace"], given.get("format"), what["trace_options"])
                 of_drive = among(DriveRunOptions, what)
-                result = device.Drive.load(saved, ftl=what["ftl"]).run(**of_drive, is_last=True)
+                result = Drive.load(saved, ftl=what["ftl"]).run(**of_drive, is_last=True)
             else:
                 result = simulate(chosen, **what)
         except Interrupted as stop:
@@ -150,14 +147,18 @@ def _write_rows(result: Result, path: Path) -> None:
     write(result.series(), path)
 
 
-def _timeline_from(seconds: float | None, around: str | None) -> float | Literal["slowest"]:
-    """Where the timeline begins."""
-    if around is None:
-        return seconds or 0.0
-    if around != "slowest" or seconds is not None:
+def _timeline_from(given: Mapping[str, Any], around: str | None) -> float | Literal["slowest"]:
+    """Where the timeline begins, whose options must fit together."""
+    seconds, spans = given.get("timeline_from"), given.get("timeline_spans")
+    if around is not None and (around != "slowest" or seconds is not None):
         problem = repr(around) if around != "slowest" else "beside --timeline-from"
         raise refusal("--timeline-around", problem, "slowest, alone")
-    return "slowest"
+    if "timeline" not in given and (spans is not None or seconds or around):
+        option = "from" if spans is None else "spans"
+        raise refusal("", f"--timeline-{option} without --timeline", hint="give both or neither")
+    if spans is not None and spans < 1:
+        raise refusal("--timeline-spans", spans, "1 or more")
+    return seconds or 0.0 if around is None else "slowest"
 
 
 def _check_kinds(requests: Path | None, series: Path | None) -> None:
@@ -178,13 +179,6 @@ def _kind_of_picture(picture: str | None, plot: Path | None) -> str:
     from nandlab.drive.pictures.run import check_kind as check_picture
 
     return check_picture("--picture", picture)
-
-
-def _check_spans(spans: int, timeline: Path | None) -> None:
-    if timeline is None:
-        raise refusal("", "--timeline-spans without --timeline", hint="give both or neither")
-    if spans < 1:
-        raise refusal("--timeline-spans", spans, "1 or more")
 
 
 def _tell(result: Result, *, to_stderr: bool) -> None:
