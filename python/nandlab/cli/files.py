@@ -30,6 +30,12 @@ Json = Annotated[
 ]
 """Of every command that prints a table. With ``-`` the table goes to standard error."""
 
+
+def output(text: str, form: str = "FILE") -> Any:
+    """An option that says what a command writes, or how."""
+    return typer.Option(metavar=form, help=text, rich_help_panel=OUTPUTS)
+
+
 Plot = Annotated[
     Path | None,
     typer.Option(

@@ -94,9 +94,9 @@ def run(
     progress: Callable[[Progress], object] | None = None,
     outputs: Mapping[str, Path | None] | None = None,
     requests: bool | str | PathLike[str] = False,
+    timeline_spans: int | None = None,
     explain: bool = False,
     timeline: bool | str | PathLike[str] = False,
-    timeline_spans: int | None = None,
     timeline_from: float | Literal["slowest"] = 0.0,
     cut_at: float | None = None,
     exchange: Exchange | str | None = None,
@@ -142,12 +142,12 @@ def run(
             the run reads, is refused before it begins.
         requests: Every request, kept in a .parquet file. With True in memory, which takes about 90
             bytes for each: `Result.requests` has them.
+        timeline_spans: Spans that the timeline holds at most; later ones are counted and dropped.
+            Left out: 200000.
         explain: Keeps account of what every request waits for, for `Result.explain` and
             `Result.blame`; this makes the run slower.
         timeline: Spans of requests and flash, as JSON for ui.perfetto.dev. With True in memory:
             `Result.timeline` writes them.
-        timeline_spans: Spans that the timeline holds at most; later ones are counted and dropped.
-            Left out: 200000.
         timeline_from: Simulated time in seconds from which the timeline is kept. ``slowest`` is
             shortly before the slowest request, which another run finds first.
         cut_at: Simulated time in seconds at which the power is cut; the drive starts up again. The
@@ -233,10 +233,9 @@ def simulate(
     flag("explain", explain)
     cut_ns = None if given["cut_at"] is None else _nanoseconds("cut_at", given["cut_at"])
     exchange_text = text_of(given["exchange"])
-    if exchange_text is not None and what.skip is not None:
-        raise refusal("", "exchange with skip", hint="give only one of them")
-    if cut_ns is not None and what.skip is not None:
-        raise refusal("", "cut_at with skip", hint="give only one of them")
+    for name, event in {"exchange": exchange_text, "cut_at": cut_ns}.items():
+        if event is not None and what.skip is not None:
+            raise refusal("", f"{name} with skip", hint="give only one of them")
     timeline_spans = TIMELINE_SPANS if timeline_spans is None else timeline_spans
     timeline_spans = whole("timeline_spans", timeline_spans, 1, MOST_SPANS)
     called("progress", progress)

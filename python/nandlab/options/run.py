@@ -123,18 +123,20 @@ class CallerOptions(ProgressOptions, total=False):
     """
 
 
-class RequestOptions(TypedDict, total=False):
-    """What is kept of requests."""
+class KeptOptions(TypedDict, total=False):
+    """What is kept of requests, in a run or for clients."""
 
     requests: Annotated[bool | str | PathLike[str], _FILE]
     """Every request, kept in a .parquet file.
 
     With True in memory, which takes about 90 bytes for each: `Result.requests` has them.
     """
+    timeline_spans: Annotated[int | None, Option(unset=f"{TIMELINE_SPANS}", panel=OUTPUTS)]
+    """Spans that the timeline holds at most; later ones are counted and dropped."""
 
 
-class AccountOptions(RequestOptions, total=False):
-    """The same, and what is kept of where their time goes."""
+class SimulatedOptions(CallerOptions, KeptOptions, total=False):
+    """How a planned run goes, and what is kept of it."""
 
     explain: Annotated[bool, Option(default=False, line=None)]
     """Keeps account of what every request waits for, for `Result.explain` and `Result.blame`; this
@@ -145,18 +147,6 @@ class AccountOptions(RequestOptions, total=False):
 
     With True in memory: `Result.timeline` writes them.
     """
-
-
-class SpanOptions(TypedDict, total=False):
-    """How long a timeline may get."""
-
-    timeline_spans: Annotated[int | None, Option(unset=f"{TIMELINE_SPANS}", panel=OUTPUTS)]
-    """Spans that the timeline holds at most; later ones are counted and dropped."""
-
-
-class SimulatedOptions(CallerOptions, AccountOptions, SpanOptions, total=False):
-    """How a planned run goes, and what is kept of it."""
-
     timeline_from: Annotated[
         float | Literal["slowest"], Option(default=0.0, form="SECONDS", panel=OUTPUTS)
     ]

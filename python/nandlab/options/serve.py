@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Annotated, TypedDict
 
 from nandlab.options.option import OUTPUTS, Option
-from nandlab.options.run import CallerOptions, RequestOptions, SetOptions, SpanOptions
+from nandlab.options.run import CallerOptions, KeptOptions, SetOptions
 
 SOCKET = "nandlab.sock"
 """Where a server listens if nothing else is said."""
@@ -53,7 +53,7 @@ class ServerOptions(TypedDict, total=False):
     """
 
 
-class DriveServeOptions(ServerOptions, RequestOptions, SpanOptions, total=False):
+class DriveServeOptions(ServerOptions, KeptOptions, total=False):
     """Options of `nandlab.Drive.serve`."""
 
     timeline: Annotated[bool, Option(default=False, line=Path, form="FILE", panel=OUTPUTS)]

@@ -3,29 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from nandlab.given.completion import preset_of
 from nandlab.given.refusal import refusal
 
-DriveName = Annotated[
-    str | None,
-    typer.Option(
-        "--drive",
-        help="Preset or drive file.",
-        autocompletion=preset_of("drive"),
-    ),
-]
+
+def _named(text: str) -> Any:
+    return typer.Option("--drive", help=text, autocompletion=preset_of("drive"))
+
+
+DriveName = Annotated[str | None, _named("Preset or drive file.")]
 
 RunDriveName = Annotated[
-    str | None,
-    typer.Option(
-        "--drive",
-        help="Preset or drive file, whose `run` table may say what to run.",
-        autocompletion=preset_of("drive"),
-    ),
+    str | None, _named("Preset or drive file, whose `run` table may say what to run.")
 ]
 """Of commands that run something on it."""
 

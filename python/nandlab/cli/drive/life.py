@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from nandlab.cli.drive.chosen import RunDriveName
-from nandlab.cli.files import OUTPUTS, Files, Plot, Quiet, Style, check_pictures, json_file
+from nandlab.cli.files import Files, Plot, Quiet, Style, check_pictures, json_file, output
 from nandlab.cli.options import takes
 from nandlab.display.terminal import INTERRUPTED, ProgressBar, console
 from nandlab.ftl.source import ftl_in, shown_causes
@@ -22,13 +22,8 @@ from nandlab.process.interrupt import Stop
 @takes(LifeOptions, but=("iodepth",))
 def life(
     drive: RunDriveName = None,
-    json: Annotated[
-        Path | None, typer.Option(metavar="FILE|-", help="Whole life.", rich_help_panel=OUTPUTS)
-    ] = None,
-    parquet: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Windows: .parquet or .csv.", rich_help_panel=OUTPUTS),
-    ] = None,
+    json: Annotated[Path | None, output("Whole life.", "FILE|-")] = None,
+    parquet: Annotated[Path | None, output("Windows: .parquet or .csv.")] = None,
     plot: Plot = None,
     style: Style = None,
     quiet: Quiet = False,

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from nandlab.cli.drive.chosen import DriveName, SavedFile, chosen_drive
-from nandlab.cli.files import OUTPUTS, Files, Plot, Quiet, Style, check_pictures, json_file
+from nandlab.cli.files import Files, Plot, Quiet, Style, check_pictures, json_file, output
 from nandlab.cli.options import takes
 from nandlab.display.terminal import FAULTY, ProgressBar, console, say
 from nandlab.drive.device import Drive
@@ -46,9 +46,7 @@ def nbd(
             rich_help_panel=CLIENTS,
         ),
     ] = None,
-    json: Annotated[
-        Path | None, typer.Option(metavar="FILE|-", help="Report.", rich_help_panel=OUTPUTS)
-    ] = None,
+    json: Annotated[Path | None, output("Report.", "FILE|-")] = None,
     plot: Plot = None,
     style: Style = None,
     run: Annotated[

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from nandlab.cli.drive.chosen import RunDriveName, SavedFile, chosen_drive
-from nandlab.cli.files import OUTPUTS, Files, Plot, Quiet, Style, check_pictures, json_file
+from nandlab.cli.files import OUTPUTS, Files, Plot, Quiet, Style, check_pictures, json_file, output
 from nandlab.cli.options import takes
 from nandlab.display.terminal import FAULTY, INTERRUPTED, ProgressBar, console, say
 from nandlab.drive.blame import check_percent
@@ -33,37 +33,21 @@ from nandlab.trace.format import check_format
 def run(
     drive: RunDriveName = None,
     saved: SavedFile = None,
-    json: Annotated[
-        Path | None, typer.Option(metavar="FILE|-", help="Report.", rich_help_panel=OUTPUTS)
-    ] = None,
-    series: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="Rates over time: .parquet or .csv.", rich_help_panel=OUTPUTS
-        ),
-    ] = None,
+    json: Annotated[Path | None, output("Report.", "FILE|-")] = None,
+    series: Annotated[Path | None, output("Rates over time: .parquet or .csv.")] = None,
     timeline_around: Annotated[
         str | None,
-        typer.Option(
-            metavar="slowest",
-            help="Keeps the timeline from shortly before the slowest request; runs twice.",
-            rich_help_panel=OUTPUTS,
+        output(
+            "Keeps the timeline from shortly before the slowest request; runs twice.", "slowest"
         ),
     ] = None,
     plot: Plot = None,
     style: Style = None,
     explain: Annotated[
         float | None,
-        typer.Option(
-            metavar="PERCENT",
-            help="Says what requests from this percentile on waited for, as 99.9.",
-            rich_help_panel=OUTPUTS,
-        ),
+        output("Says what requests from this percentile on waited for, as 99.9.", "PERCENT"),
     ] = None,
-    explain_plot: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Picture of that.", rich_help_panel=OUTPUTS),
-    ] = None,
+    explain_plot: Annotated[Path | None, output("Picture of that.")] = None,
     picture: Annotated[
         str | None,
         typer.Option(

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from nandlab.cli.files import OUTPUTS, Files, Plot, Quiet, Style, check_pictures, json_file
+from nandlab.cli.files import Files, Plot, Quiet, Style, check_pictures, json_file, output
 from nandlab.cli.options import takes
 from nandlab.display.terminal import INTERRUPTED, ProgressBar, console
 from nandlab.given.completion import preset_of
@@ -114,21 +114,10 @@ def calibrate(
         int | None, typer.Option(help="Points at the same time (one for each processor).")
     ] = None,
     out: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FITTED.toml",
-            help="Drive file with the fitted numbers, each marked.",
-            rich_help_panel=OUTPUTS,
-        ),
+        Path | None, output("Drive file with the fitted numbers, each marked.", "FITTED.toml")
     ] = None,
-    json: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE|-", help="All numbers as JSON.", rich_help_panel=OUTPUTS),
-    ] = None,
-    table: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Residuals: .parquet or .csv.", rich_help_panel=OUTPUTS),
-    ] = None,
+    json: Annotated[Path | None, output("All numbers as JSON.", "FILE|-")] = None,
+    table: Annotated[Path | None, output("Residuals: .parquet or .csv.")] = None,
     plot: Plot = None,
     style: Style = None,
     quiet: Quiet = False,
