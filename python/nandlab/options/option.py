@@ -115,8 +115,7 @@ def filled(of: type[_Options], given: Mapping[str, Any]) -> _Options:
 def _texts(of: type) -> dict[str, str]:
     """Docstrings of the fields of a class and its bases; they stand in its source only."""
     module = sys.modules[of.__module__]
-    tree = ast.parse(getsource(module)).body
-    node = next(one for one in tree if isinstance(one, ast.ClassDef) and one.name == of.__name__)
+    node = _classes(module)[of.__name__]
     found: dict[str, str] = {}
     for base in node.bases:
         if isinstance(base, ast.Name) and base.id != "TypedDict":
@@ -126,6 +125,13 @@ def _texts(of: type) -> dict[str, str]:
             case ast.AnnAssign(ast.Name(name)), ast.Expr(ast.Constant(str(text))):
                 found[name] = cleandoc(text)
     return found
+
+
+@cache
+def _classes(module: types.ModuleType) -> dict[str, ast.ClassDef]:
+    """The classes of a module as they are written."""
+    tree = ast.parse(getsource(module)).body
+    return {one.name: one for one in tree if isinstance(one, ast.ClassDef)}
 
 
 def _members(of: Any) -> tuple[Any, ...]:
