@@ -5,6 +5,9 @@
 - `python/nandlab/explained/report_keys.json`: what `docs/formats/report.md` says of each key, for
   `nandlab explain`.
 - `docs/lint.md`: the checks of `nandlab lint`, with the figures of their pairs of runs.
+- `docs/formats/traces.md`: its table of options, from `nandlab.options`.
+- Functions of `python/nandlab/` that take options: arguments and docstrings, from the same
+  (`signatures`).
 - `docs/validation.md`: the rows that Rust tests print, which takes a minute, and those of
   `experiments/`, which `nandlab papers` prints.
 
@@ -22,6 +25,8 @@ from derived import ROOT
 from derived.lint import lint_page
 from derived.reference import reference
 from derived.report_keys import report_keys
+from derived.signatures import sources
+from derived.traces import PAGE, traces_page
 from derived.validation import validation
 
 DERIVED: dict[str, tuple[str, Callable[[], str]]] = {
@@ -29,6 +34,8 @@ DERIVED: dict[str, tuple[str, Callable[[], str]]] = {
     "report_keys": ("python/nandlab/explained/report_keys.json", report_keys),
     "lint": ("docs/lint.md", lint_page),
     "validation": ("docs/validation.md", validation),
+    "traces": (PAGE, traces_page),
+    **sources(),
 }
 
 
@@ -38,6 +45,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("which", nargs="*", help=f"of {', '.join(DERIVED)}; all where left out")
     parser.add_argument("--check", action="store_true", help="write nothing; 1 if one differs")
     given = parser.parse_args(arguments)
+    if "signatures" in given.which:
+        given.which = [name for name in given.which if name != "signatures"] + list(sources())
     for name in given.which:
         if name not in DERIVED:
             parser.error(f"unknown file `{name}`; expected: {', '.join(DERIVED)}")

@@ -83,11 +83,11 @@ from nandlab.life.result import Life
 from nandlab.life.whole import LifeUnfinished, life
 from nandlab.lint.check import Finding
 from nandlab.lint.linting import lint
+from nandlab.options.trace import TraceOptions
 from nandlab.served.serve import serve
 from nandlab.served.server import Server, ServerStatus
 from nandlab.study.definition import Study, StudyUnfinished
 from nandlab.trace.info import trace_info
-from nandlab.trace.options import TraceOptions
 
 __version__ = version()
 

@@ -48,6 +48,8 @@ def option(parameter: Any) -> str:
 
 
 def default(parameter: Any) -> str:
-    """The default of an option where it says something."""
+    """The default of an option, or what holds where it is left out."""
+    if isinstance(parameter.show_default, str):
+        return parameter.show_default
     value = parameter.default
     return str(value) if isinstance(value, (int, float, str)) and value else ""

@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from nandlab.catalogue import parameter_files
-from nandlab.cli.files import OUTPUTS, Files, Json, Plot, Style, check_pictures, json_file, tell
+from nandlab.cli.files import (
+    OUTPUTS,
+    Files,
+    Json,
+    Plot,
+    Style,
+    check_pictures,
+    json_file,
+    output,
+    tell,
+)
 from nandlab.display.terminal import INTERRUPTED, ProgressBar, console, say
 from nandlab.given.completion import member_of, preset_of
 from nandlab.given.outputs import check_outputs
@@ -49,12 +59,7 @@ def board(
         ),
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of cells and data.")] = 1,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="New file for all rows: .parquet or .csv.", rich_help_panel=OUTPUTS
-        ),
-    ] = None,
+    out: Annotated[Path | None, output("New file for all rows: .parquet or .csv.")] = None,
     plot: Plot = None,
     style: Style = None,
     json: Json = None,

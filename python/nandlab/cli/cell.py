@@ -10,7 +10,7 @@ import typer
 
 from nandlab._core import NandlabError
 from nandlab.catalogue import parameter_files
-from nandlab.cli.files import OUTPUTS, Files, Plot, Style, check_pictures, json_file
+from nandlab.cli.files import OUTPUTS, Files, Plot, Style, check_pictures, json_file, output
 from nandlab.display.terminal import console, say
 from nandlab.given.completion import preset_of
 from nandlab.given.outputs import check_outputs
@@ -60,17 +60,9 @@ def cell(
     plot: Plot = None,
     style: Style = None,
     picture: Annotated[
-        str | None,
-        typer.Option(
-            metavar="KIND",
-            help="Kind of --plot: levels (default), rber, program or endurance.",
-            rich_help_panel=OUTPUTS,
-        ),
+        str | None, output("Kind of --plot: levels (default), rber, program or endurance.", "KIND")
     ] = None,
-    animate: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Animation: .gif or .html.", rich_help_panel=OUTPUTS),
-    ] = None,
+    animate: Annotated[Path | None, output("Animation: .gif or .html.")] = None,
     over: Annotated[
         str | None,
         typer.Option(
@@ -83,10 +75,7 @@ def cell(
     frames: Annotated[
         int | None, typer.Option(help="Frames of --animate (40).", rich_help_panel=OUTPUTS)
     ] = None,
-    json: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE|-", help="All numbers as JSON.", rich_help_panel=OUTPUTS),
-    ] = None,
+    json: Annotated[Path | None, output("All numbers as JSON.", "FILE|-")] = None,
     t: Annotated[
         int | None,
         typer.Option(

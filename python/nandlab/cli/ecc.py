@@ -18,6 +18,7 @@ from nandlab.cli.files import (
     check_json,
     check_pictures,
     json_file,
+    output,
     tell,
 )
 from nandlab.display.terminal import INTERRUPTED, ProgressBar, console, guarded, say
@@ -93,14 +94,7 @@ def curve(
     seed: Seed = 1,
     decoder: Decoder = None,
     set: Set = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Rows: .parquet; an existing file is resumed.",
-            rich_help_panel=OUTPUTS,
-        ),
-    ] = None,
+    out: Annotated[Path | None, output("Rows: .parquet; an existing file is resumed.")] = None,
     plot: Plot = None,
     style: Style = None,
     quantity: Annotated[

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from nandlab.catalogue import parameter_files
-from nandlab.cli.files import OUTPUTS, Files, Plot, Style, check_pictures, json_file
+from nandlab.cli.files import Files, Plot, Style, check_pictures, json_file, output
 from nandlab.display.terminal import say
 from nandlab.given.completion import preset_of
 from nandlab.given.outputs import check_outputs
@@ -88,10 +88,7 @@ def endurance(
     ] = None,
     plot: Plot = None,
     style: Style = None,
-    json: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE|-", help="All points as JSON.", rich_help_panel=OUTPUTS),
-    ] = None,
+    json: Annotated[Path | None, output("All points as JSON.", "FILE|-")] = None,
 ) -> None:
     """Maximum P/E cycles at which data survive, for every combination of the given values."""
     from nandlab.endurance.chip import PROFILES

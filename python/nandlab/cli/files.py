@@ -19,6 +19,7 @@ from nandlab.display.terminal import REFUSED, console, say_error
 from nandlab.given.outputs import check_outputs
 from nandlab.given.refusal import refusal
 from nandlab.given.replacement import write_text
+from nandlab.options.option import OUTPUTS as OUTPUTS
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -29,8 +30,11 @@ Json = Annotated[
 ]
 """Of every command that prints a table. With ``-`` the table goes to standard error."""
 
-OUTPUTS = "Outputs"
-"""Panel of the help with the files that a command writes."""
+
+def output(text: str, form: str = "FILE") -> Any:
+    """An option that says what a command writes, or how."""
+    return typer.Option(metavar=form, help=text, rich_help_panel=OUTPUTS)
+
 
 Plot = Annotated[
     Path | None,

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from nandlab.catalogue import parameter_files
-from nandlab.cli.files import OUTPUTS, Files, Plot, Style, check_pictures, drawn, json_file
+from nandlab.cli.files import Files, Plot, Style, check_pictures, drawn, json_file, output
 from nandlab.display.terminal import say
 from nandlab.given.outputs import check_outputs
 from nandlab.given.refusal import refusal
@@ -71,19 +71,11 @@ def fit(
     ] = None,
     chip: Annotated[str | None, typer.Option(help="Preset or file of the measured chip.")] = None,
     toml: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE.toml",
-            help="Chip file with the fitted law (needs --chip).",
-            rich_help_panel=OUTPUTS,
-        ),
+        Path | None, output("Chip file with the fitted law (needs --chip).", "FILE.toml")
     ] = None,
     plot: Plot = None,
     style: Style = None,
-    json: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE|-", help="All numbers as JSON.", rich_help_panel=OUTPUTS),
-    ] = None,
+    json: Annotated[Path | None, output("All numbers as JSON.", "FILE|-")] = None,
 ) -> None:
     """Fits an error law to measurements of a real chip."""
     from nandlab.fit.compare import compare

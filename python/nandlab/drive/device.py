@@ -21,9 +21,13 @@ from nandlab.given.arguments import called, flag, named, number, whole
 from nandlab.given.names import names_checked
 from nandlab.given.outputs import check_outputs
 from nandlab.given.refusal import refusal
+from nandlab.options.option import among, filled
+from nandlab.options.run import PlanOptions, SimulatedOptions
+from nandlab.options.serve import ServiceOptions
+from nandlab.options.trace import TraceOptions
 from nandlab.process.interrupt import Stop
 from nandlab.process.memory import memory_limit_bytes
-from nandlab.trace.options import TraceOptions, native_options
+from nandlab.trace.options import native_options
 
 if TYPE_CHECKING:
     import numpy as np
@@ -334,15 +338,15 @@ class Drive:
         iodepth: int | None = None,
         skip: str | None = None,
         until: str | None = None,
-        cut_at: float | None = None,
-        exchange: Exchange | str | None = None,
-        requests: bool | str | PathLike[str] = False,
-        explain: bool = False,
-        timeline: bool | str | PathLike[str] = False,
-        timeline_spans: int | None = None,
-        timeline_from: float | Literal["slowest"] = 0.0,
         progress: Callable[[Progress], object] | None = None,
         outputs: Mapping[str, Path | None] | None = None,
+        requests: bool | str | PathLike[str] = False,
+        timeline_spans: int | None = None,
+        explain: bool = False,
+        timeline: bool | str | PathLike[str] = False,
+        timeline_from: float | Literal["slowest"] = 0.0,
+        cut_at: float | None = None,
+        exchange: Exchange | str | None = None,
         is_last: bool = False,
     ) -> Result:
         """Runs a workload on this drive, and leaves it as the run has left it.
@@ -352,46 +356,28 @@ class Drive:
         that is interrupted takes its drive with it: keep a clone. After a run with `is_last` the
         drive is of no use, which saves a copy of its tables.
         """
-        what = plan(
-            self._source.name,
-            self._source.loaded.run,
-            workload=workload,
-            trace=trace,
-            format=format,
-            trace_options=trace_options,
-            iodepth=iodepth,
-            skip=skip,
-            until=until,
-            precondition=self._state,
-        )
+        given = {**locals(), "precondition": self._state}
+        what = plan(self._source.name, self._source.loaded.run, **among(PlanOptions, given))
         flag("is_last", is_last)
-        self._is_new = False
-
-        def begin(native: _core.Drive) -> _core.Simulation:
-            ready_arrays()
-            options = native_options(what.format, what.options)
-            return _core.Simulation.on(native, what.kind, what.path, options, what.iodepth)
-
-        def end(simulation: _core.Simulation) -> None:
-            if not is_last:
-                simulation.give_back(self._native)
-
         return simulate(
             self._source,
             what,
-            lambda: begin(self._native),
-            cut_at=cut_at,
-            exchange=exchange,
-            requests=requests,
-            explain=explain,
-            timeline=timeline,
-            timeline_spans=timeline_spans,
-            timeline_from=timeline_from,
-            progress=progress,
-            outputs=outputs,
-            end=end,
-            probe=lambda: begin(self._native.clone()),
+            lambda: self._simulation(what, self._native),
+            end=None if is_last else self._take_back,
+            probe=lambda: self._simulation(what, self._native.clone()),
+            **among(SimulatedOptions, given),
         )
+
+    def _simulation(self, what: Plan, native: _core.Drive) -> _core.Simulation:
+        """A drive under what is planned; from now on it is no new one."""
+        self._is_new = False
+        ready_arrays()
+        options = native_options(what.format, what.options)
+        return _core.Simulation.on(native, what.kind, what.path, options, what.iodepth)
+
+    def _take_back(self, simulation: _core.Simulation) -> None:
+        """Leaves the drive as a simulation has left it."""
+        simulation.give_back(self._native)
 
     def serve(
         self,
@@ -405,8 +391,8 @@ class Drive:
         readonly: bool = False,
         record: str | PathLike[str] | None = None,
         requests: bool | str | PathLike[str] = False,
-        timeline: bool = False,
         timeline_spans: int | None = None,
+        timeline: bool = False,
     ) -> Server:
         """Serves this drive as a network block device: the server, which is under way.
 
@@ -415,31 +401,13 @@ class Drive:
         """
         from nandlab.served.serve import service
 
-        how = service(
-            socket=socket,
-            port=port,
-            listen_anywhere=listen_anywhere,
-            store=store,
-            clock=clock,
-            integrity=integrity,
-            readonly=readonly,
-            record=record,
-            requests=requests,
-            timeline=timeline,
-            timeline_spans=timeline_spans,
-        )
-        return self.serve_as(how)
+        return self.serve_as(service(**filled(ServiceOptions, locals())))
 
     def serve_as(self, how: Service, *, is_last: bool = False) -> Server:
         """The same with checked arguments; as the last use of the drive where it `is_last`."""
-        self._is_new = False
-
-        def begin(what: Plan) -> _core.Simulation:
-            ready_arrays()
-            return _core.Simulation.on(self._native, what.kind, what.source, "{}", None)
-
-        def end(simulation: _core.Simulation) -> None:
-            if not is_last:
-                simulation.give_back(self._native)
-
-        return how.begin(self._source, self._state, begin, end)
+        return how.begin(
+            self._source,
+            self._state,
+            lambda what: self._simulation(what, self._native),
+            None if is_last else self._take_back,
+        )

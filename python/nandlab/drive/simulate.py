@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from time import perf_counter
@@ -39,15 +40,16 @@ from nandlab.given.names import names_checked
 from nandlab.given.outputs import check_kind, check_outputs
 from nandlab.given.refusal import refusal
 from nandlab.given.replacement import Unwritten
+from nandlab.options.option import among, filled
+from nandlab.options.run import TIMELINE_SPANS, PlanOptions, SimulatedOptions
+from nandlab.options.trace import TraceOptions
 from nandlab.process.interrupt import Stop
 from nandlab.process.memory import memory_limit_bytes, peak_rss_mb
-from nandlab.trace.options import TraceOptions, native_options
+from nandlab.trace.options import native_options
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-TIMELINE_SPANS = 200_000
-"""Spans that a timeline holds by default; viewers are slow with more."""
+    from typing_extensions import Unpack
 
 MOST_SPANS = 2**32 - 1
 """More than there is memory for."""
@@ -85,19 +87,19 @@ def run(
     iodepth: int | None = None,
     skip: str | None = None,
     until: str | None = None,
-    cut_at: float | None = None,
-    exchange: Exchange | str | None = None,
-    set: Mapping[str, object] | Sequence[str] = (),
     precondition: str | None = None,
+    set: Mapping[str, object] | Sequence[str] = (),
     seed: int | None = None,
     ftl: type[Ftl | PageHooks] | Ftl | PageHooks | None = None,
-    requests: bool | str | PathLike[str] = False,
-    explain: bool = False,
-    timeline: bool | str | PathLike[str] = False,
-    timeline_spans: int | None = None,
-    timeline_from: float | Literal["slowest"] = 0.0,
     progress: Callable[[Progress], object] | None = None,
     outputs: Mapping[str, Path | None] | None = None,
+    requests: bool | str | PathLike[str] = False,
+    timeline_spans: int | None = None,
+    explain: bool = False,
+    timeline: bool | str | PathLike[str] = False,
+    timeline_from: float | Literal["slowest"] = 0.0,
+    cut_at: float | None = None,
+    exchange: Exchange | str | None = None,
 ) -> Result:
     """Runs a workload on a drive.
 
@@ -105,47 +107,54 @@ def run(
         drive: name of a preset, path of a TOML file, or a mapping of the tables that such a file
             holds: ``{"drive_preset": "tiny", "drive": {"channels": 4}}``. The ``[run]`` table may
             say what is to run; arguments go before it.
-        workload: path of a fio job file, or the text of one (it has a line break, or starts with
-            ``[``).
-        trace: path of a recorded trace, instead of a workload; ``.gz`` and ``.zst`` are opened.
-        format: format of the trace; left out, it is told from its first line where that is
-            certain.
-        trace_options: how the trace is read, or the traces that a workload names (`read_iolog`).
-        iodepth: requests in flight where the trace has no times of its own (1); given for one that
-            has, it is sent as fast as so many in flight allow, and its times are left aside.
-        skip: the beginning of the run that is not measured, as for `until` (0 skips nothing). The
-            run goes on as without it; only its counts begin there.
-        until: when the run ends; its jobs, those behind the last stonewall, are repeated as often
-            as that takes. ``settled`` (write amplification no longer drifts) or ``settled=METRIC``
-            (``iops``, ``bandwidth``, ``p99.9``); ``pts`` or ``pts=METRIC`` (SNIA's rule); requests
-            (``100000``), simulated time (``2s``), drive writes (``1.5x``).
-        cut_at: simulated time in seconds at which the power is cut. The run ends there, and the
-            drive starts up again: report key ``power``. The drive needs a ``recovery.name``.
-        exchange: a die whose chip is replaced in the run, as `nandlab.Exchange` or as text:
-            ``"2@0.5"``, ``"2@0.5,suspended"``. Report key ``exchange``.
-        set: parameters to change, by their path: ``{"ftl.overprovisioning": 0.28}``, or as the
+        workload: Path of a fio job file, or the text of one. A text has a line break, or starts
+            with ``[``.
+        trace: Path of a recorded trace, instead of a workload; .gz and .zst are decompressed.
+        format: Name of the format of the trace; to be given where the first line does not tell it.
+            Left out: told from its first line.
+        trace_options: How the trace is read, or the traces that a workload names (`read_iolog`).
+        iodepth: Requests in flight where the trace has no times of its own, or to leave its times
+            aside. Given for one that has times, it is sent as fast as so many in flight allow. Left
+            out: 1.
+        skip: Beginning of the run that is not measured, as for `until`. 0 skips nothing. The run
+            goes on as without it; only its counts begin there.
+        until: End of the run, whose jobs are repeated until then: settled (or settled=iops,
+            =p99.9), SNIA's rule, requests, simulated time, or drive writes. ``settled``: write
+            amplification no longer drifts; ``settled=METRIC``: ``iops``, ``bandwidth`` or
+            ``p99.9``. ``pts`` or ``pts=METRIC``: SNIA's rule. Requests as ``100000``, simulated
+            time as ``2s``, drive writes as ``1.5x``. The jobs behind the last stonewall are
+            repeated.
+        precondition: State of the drive before; trace: filled, then the trace's writes, N times.
+            ``none``: empty. ``fill``: written once in order. ``steady``: overwritten at random
+            until write amplification settles. ``rested``: then collected until it has all the room
+            that it keeps. ``trace`` or ``trace=N``: filled, then the writes and trims of the trace,
+            N times, without time. Left out: none.
+        set: Parameters to change, by their paths. ``{"ftl.overprovisioning": 0.28}``, or as the
             command line has them: ``["ftl.overprovisioning=0.28"]``.
-        precondition: ``none`` (an empty drive, the default), ``fill`` (written once in order) or
-            ``steady`` (overwritten at random until write amplification settles), ``rested``
-            (then collected until it has all the room that it keeps); ``trace`` or ``trace=N``
-            (filled, then the writes and trims of the trace, N times, without time).
-        seed: seed of every random stream; goes before the drive's.
-        ftl: an FTL in Python instead of the drive's: a class below `nandlab.ftl.Ftl` or
+        seed: Seed of every random stream; goes before the drive's.
+        ftl: FTL in Python instead of the drive's. A class below `nandlab.ftl.Ftl` or
             `nandlab.ftl.PageHooks`, or an object of one. The report names it, with a hash of its
             source.
-        requests: keeps every request for `Result.requests`: in memory with True, which takes about
-            90 bytes for each, or in this ``.parquet`` file.
-        explain: keeps account of what every request waits for, for `Result.explain` and
-            `Result.blame`; this makes the run slower.
-        timeline: keeps spans for `Result.timeline`; with a path, writes them there.
-        timeline_spans: how many spans are kept (200,000); later ones are counted and dropped.
-        timeline_from: simulated time in seconds from which spans are kept; ``slowest`` is shortly
-            before the slowest request, which another run finds first.
-        progress: called about ten times a second and at the end of each phase. What it raises
-            ends the run and comes out of it.
-        outputs: files that the caller will write after the run, by what messages call them. They
+        progress: Called about ten times a second and at the end of each phase. What it raises ends
+            the run and comes out of it.
+        outputs: Files that the caller will write after the run, by what messages call them. They
             are checked with those of the run: one that cannot be written, or that is a file which
             the run reads, is refused before it begins.
+        requests: Every request, kept in a .parquet file. With True in memory, which takes about 90
+            bytes for each: `Result.requests` has them.
+        timeline_spans: Spans that the timeline holds at most; later ones are counted and dropped.
+            Left out: 200000.
+        explain: Keeps account of what every request waits for, for `Result.explain` and
+            `Result.blame`; this makes the run slower.
+        timeline: Spans of requests and flash, as JSON for ui.perfetto.dev. With True in memory:
+            `Result.timeline` writes them.
+        timeline_from: Simulated time in seconds from which the timeline is kept. ``slowest`` is
+            shortly before the slowest request, which another run finds first.
+        cut_at: Simulated time in seconds at which the power is cut; the drive starts up again. The
+            run ends there: report key ``power``. The drive needs a ``recovery.name``.
+        exchange: Die whose chip is replaced in the run, and when; suspended: no requests meanwhile.
+            A `nandlab.Exchange`, or text: ``"2@0.5"``, ``"2@0.5,suspended"``. Report key
+            ``exchange``.
 
     Raises:
         NandlabError: an input is refused; the message says where, why and what is expected.
@@ -153,34 +162,12 @@ def run(
             ``result`` holds what was done. Further ones change nothing until it is complete.
         Unwritten: an OSError: a file of the run cannot be written; its ``result`` is complete.
     """
+    given = locals()
     source = Source.of(drive, set, seed, ftl)
-    what = plan(
-        source.name,
-        source.loaded.run,
-        workload=workload,
-        trace=trace,
-        format=format,
-        trace_options=trace_options,
-        iodepth=iodepth,
-        skip=skip,
-        until=until,
-        precondition=precondition,
-    )
+    what = plan(source.name, source.loaded.run, **among(PlanOptions, given))
     check_source(what)
-    return simulate(
-        source,
-        what,
-        lambda: simulation_of(source.loaded, what),
-        cut_at=cut_at,
-        exchange=exchange,
-        requests=requests,
-        explain=explain,
-        timeline=timeline,
-        timeline_spans=timeline_spans,
-        timeline_from=timeline_from,
-        progress=progress,
-        outputs=outputs,
-    )
+    begin = partial(simulation_of, source.loaded, what)
+    return simulate(source, what, begin, **among(SimulatedOptions, given))
 
 
 @dataclass(frozen=True)
@@ -223,17 +210,9 @@ def simulate(
     what: Plan,
     begin: Callable[[], _core.Simulation],
     *,
-    cut_at: float | None = None,
-    exchange: Exchange | str | None = None,
-    requests: bool | str | PathLike[str],
-    explain: bool,
-    timeline: bool | str | PathLike[str],
-    timeline_spans: int | None,
-    timeline_from: float | str,
-    progress: Callable[[Progress], object] | None,
-    outputs: Mapping[str, Path | None] | None = None,
     end: Callable[[_core.Simulation], object] | None = None,
     probe: Callable[[], _core.Simulation] | None = None,
+    **given: Unpack[SimulatedOptions],
 ) -> Result:
     """Runs what is planned.
 
@@ -241,8 +220,10 @@ def simulate(
     before it, where `begin` can be called once only.
     """
     loaded = source.loaded
-    is_logged, requests_path = kept_in("requests", requests)
-    is_drawn, timeline_path = kept_in("timeline", timeline)
+    timeline_spans, timeline_from = given["timeline_spans"], given["timeline_from"]
+    explain, progress = given["explain"], given["progress"]
+    is_logged, requests_path = kept_in("requests", given["requests"])
+    is_drawn, timeline_path = kept_in("timeline", given["timeline"])
     if timeline_spans is not None and not is_drawn:
         raise refusal("", "timeline_spans without timeline", hint="give both or neither")
     is_slowest = timeline_from == "slowest"
@@ -250,27 +231,26 @@ def simulate(
     if (is_slowest or from_ns) and not is_drawn:
         raise refusal("", "timeline_from without timeline", hint="give both or neither")
     flag("explain", explain)
-    cut_ns = None if cut_at is None else _nanoseconds("cut_at", cut_at)
-    exchange_text = text_of(exchange)
-    if exchange_text is not None and what.skip is not None:
-        raise refusal("", "exchange with skip", hint="give only one of them")
-    if cut_ns is not None and what.skip is not None:
-        raise refusal("", "cut_at with skip", hint="give only one of them")
+    cut_ns = None if given["cut_at"] is None else _nanoseconds("cut_at", given["cut_at"])
+    exchange_text = text_of(given["exchange"])
+    for name, event in {"exchange": exchange_text, "cut_at": cut_ns}.items():
+        if event is not None and what.skip is not None:
+            raise refusal("", f"{name} with skip", hint="give only one of them")
     timeline_spans = TIMELINE_SPANS if timeline_spans is None else timeline_spans
     timeline_spans = whole("timeline_spans", timeline_spans, 1, MOST_SPANS)
     called("progress", progress)
     if requests_path is not None:
         check_kind("requests", requests_path, [".parquet"])
-    outputs = {"requests": requests_path, "timeline": timeline_path, **(outputs or {})}
+    files = {"requests": requests_path, "timeline": timeline_path, **(given["outputs"] or {})}
     inputs: list[str | Path] = [*source.files, *what.files]
-    check_outputs(outputs, inputs)
+    check_outputs(files, inputs)
 
     facts = facts_of(source.name, source.sets, loaded, what)
     if is_slowest:
         from_ns = _before_slowest(source, what, probe or begin, progress)
     simulation = begin()
     # Files that a workload names are known only now.
-    check_outputs(outputs, [*inputs, *simulation.files()])
+    check_outputs(files, [*inputs, *simulation.files()])
     is_skipping = simulation.plan(what.skip, what.until)
     if cut_ns is not None:
         simulation.cut_at(cut_ns)
@@ -385,17 +365,8 @@ def _before_slowest(
     progress: Callable[[Progress], object] | None,
 ) -> int:
     """Shortly before the slowest request of a run, in nanoseconds: finds it by the run itself."""
-    found = simulate(
-        source,
-        what,
-        begin,
-        requests=False,
-        explain=True,
-        timeline=False,
-        timeline_spans=None,
-        timeline_from=0.0,
-        progress=progress,
-    )
+    given = filled(SimulatedOptions, {"explain": True, "progress": progress})
+    found = simulate(source, what, begin, **given)
     slowest = found.blame.slowest()
     if slowest.num_rows == 0:
         return 0

@@ -1,22 +1,31 @@
 """Plan of a run: the checked arguments and ``[run]`` table of a drive file."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from nandlab.catalogue import presets
 from nandlab.given.arguments import whole
 from nandlab.given.refusal import refusal
+from nandlab.options.option import among, options_of
+from nandlab.options.run import PlanOptions, RunOptions
+from nandlab.options.trace import TraceOptions
 from nandlab.trace import recording
 from nandlab.trace.format import check_format
-from nandlab.trace.options import TraceOptions, given_options
+from nandlab.trace.options import given_options
 
-PLAN_KEYS = ("workload", "trace", "format", "iodepth", "skip", "until", "precondition")
-"""Keys of a ``[run]`` table, in addition to those of `TraceOptions`."""
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
+RUN_KEYS = tuple(
+    one.name for of in (RunOptions, TraceOptions) for one in options_of(of) if one.option.is_key
+)
+"""Keys of a ``[run]`` table, which a study may vary as ``run.KEY``."""
 
 PRECONDITIONS = ("none", "fill", "steady", "rested", "trace", "trace=N")
 """States that a drive may be brought into; ``trace`` fills it and plays the writes of the trace."""
@@ -72,15 +81,7 @@ class Plan:
 def plan(
     drive: str,
     table: Mapping[str, Any],
-    *,
-    workload: str | PathLike[str] | None,
-    trace: str | PathLike[str] | None,
-    format: str | None,
-    trace_options: Mapping[str, Any] | None,
-    iodepth: int | None,
-    skip: str | None,
-    until: str | None,
-    precondition: str | None,
+    **given: Unpack[PlanOptions],
 ) -> Plan:
     """One plan from the arguments and from `table`, the ``[run]`` of the file `drive`.
 
@@ -90,6 +91,7 @@ def plan(
         NandlabError: no workload, two workloads, or a mistake in the table.
     """
     _check_table(drive, table)
+    workload, trace = given.get("workload"), given.get("trace")
     if workload is not None and trace is not None:
         raise refusal("", "both a workload and a trace are given", hint="give one of them")
     is_of_table = workload is None and trace is None
@@ -109,28 +111,27 @@ def plan(
                 "nothing to run",
                 "a workload (a fio job file), a trace, or a [run] table in the drive's file",
             )
+    precondition = given.get("precondition")
     if precondition is None:
         precondition = str(table.get("precondition", "none"))
     if not is_state(precondition):
         raise refusal("precondition", f"{precondition!r}", PRECONDITIONS, given=precondition)
-    for key, given in (("workload", workload), ("trace", trace)):
-        if not isinstance(given, str | PathLike | None):
-            raise refusal(key, f"{given!r}", "a path, or the text of a fio job file")
-    skip = _text("skip", skip, table)
-    until = _text("until", until, table)
-    options = given_options(trace_options)
+    for key, source in (("workload", workload), ("trace", trace)):
+        if not isinstance(source, str | PathLike | None):
+            raise refusal(key, f"{source!r}", "a path, or the text of a fio job file")
+    skip = _text("skip", given.get("skip"), table)
+    until = _text("until", given.get("until"), table)
+    options = given_options(given.get("trace_options"))
+    format, iodepth = given.get("format"), given.get("iodepth")
     if trace is not None or is_of_table:
-        options = {
-            **{key: table[key] for key in TraceOptions.__annotations__ if key in table},
-            **options,
-        }
+        options = {**among(TraceOptions, table), **options}
     if trace is None:
         for key, value in {"format": format, "iodepth": iodepth}.items():
             if value is not None:
                 raise refusal(key, "not supported: an option of traces with a fio job file")
-        source = fspath(workload or "")
-        kind: Literal["fio", "fio_text"] = "fio_text" if _is_job_text(source) else "fio"
-        return Plan(kind, source, precondition, skip=skip, until=until, options=options)
+        jobs = fspath(workload or "")
+        kind: Literal["fio", "fio_text"] = "fio_text" if is_job_text(jobs) else "fio"
+        return Plan(kind, jobs, precondition, skip=skip, until=until, options=options)
     depth = iodepth if iodepth is not None else table.get("iodepth")
     if depth is not None:
         depth = whole("iodepth", depth, 1, 65536)
@@ -170,17 +171,17 @@ def is_state(given: object) -> bool:
     return given in PRECONDITIONS[:-1] or re.fullmatch(r"trace=[1-9]\d{0,8}", given) is not None
 
 
-def _is_job_text(source: str) -> bool:
-    return "\n" in source or source.lstrip().startswith("[")
+def is_job_text(source: object) -> bool:
+    """Whether it is the text of a job file, and no path."""
+    return isinstance(source, str) and ("\n" in source or source.lstrip().startswith("["))
 
 
 def _check_table(drive: str, table: Mapping[str, Any]) -> None:
     """Refuses mistakes in the table, even if an argument overrides the key."""
-    known = [*PLAN_KEYS, *TraceOptions.__annotations__]
     for key, value in table.items():
         place = f"{_place(drive, key)}: run.{key}"
-        if key not in known:
-            raise refusal(place, f"unknown key `{key}`", known, given=key)
+        if key not in RUN_KEYS:
+            raise refusal(place, f"unknown key `{key}`", RUN_KEYS, given=key)
         if key == "precondition" and not is_state(value):
             raise refusal(place, f"{value!r}", PRECONDITIONS, given=str(value))
         if key == "iodepth":

@@ -24,9 +24,12 @@ from nandlab.given.refusal import refusal
 from nandlab.life.limit import Demand, Limit, demand, limit_of
 from nandlab.life.pace import HOURS_PER_YEAR, Pace, shares_of
 from nandlab.life.result import Life, Window, window_of
+from nandlab.options.option import among
+from nandlab.options.run import PlanOptions
+from nandlab.options.trace import TraceOptions
 from nandlab.process.interrupt import Stop
 from nandlab.trace.format import check_format
-from nandlab.trace.options import TraceOptions, native_options
+from nandlab.trace.options import native_options
 
 EXACT_UNITS = 5e8
 """Units programmed that are carried out where the acceleration is chosen: tens of seconds."""
@@ -63,6 +66,14 @@ def life(
     drive: str | PathLike[str] | Mapping[str, Any],
     workload: str | PathLike[str] | None = None,
     *,
+    trace: str | PathLike[str] | None = None,
+    format: str | None = None,
+    trace_options: TraceOptions | None = None,
+    iodepth: int | None = None,
+    set: Mapping[str, object] | Sequence[str] = (),
+    seed: int | None = None,
+    ftl: type[Ftl | PageHooks] | Ftl | PageHooks | None = None,
+    progress: Callable[[Progress], object] | None = None,
     years: float | None = None,
     to_death: bool = False,
     windows: int = 20,
@@ -72,55 +83,50 @@ def life(
     uber: float | None = None,
     retention_hours: float | None = None,
     temperature_c: float | None = None,
-    accelerate: float | str = "auto",
-    trace: str | PathLike[str] | None = None,
-    format: str | None = None,
-    trace_options: TraceOptions | None = None,
-    iodepth: int | None = None,
+    accelerate: str | float = "auto",
+    precondition: str = "fill",
     skip: str | None = None,
     until: str | None = None,
-    set: Mapping[str, object] | Sequence[str] = (),
-    precondition: str = "fill",
-    seed: int | None = None,
-    ftl: type[Ftl | PageHooks] | Ftl | PageHooks | None = None,
-    progress: Callable[[Progress], object] | None = None,
 ) -> Life:
     """Lives a drive's life under a workload, for some years or to its death.
 
     Args:
         drive: as for `nandlab.run`.
-        workload: a fio job file, or the text of one, as for `nandlab.run`. Its writes and trims
-            age the drive; the whole of it runs at each window.
-        years: of the life, unless the drive dies before.
-        to_death: until it dies, whatever that takes.
-        windows: along the years, or along the cycles that the drive is expected to bear. There is
-            one more at the beginning, and one at the end.
-        writes_per_day: what the host writes in a day, in bytes or as ``20GB``. Left out with
-            `dwpd`, the run at each window says it: that suits a job with a `rate` or a
-            `thinktime`, or a trace with times.
-        dwpd: the same in drive writes.
-        profile: of the data that are kept, by JESD218: ``client`` (the default) or ``enterprise``.
-        uber: uncorrectable bit error rate that is accepted at most, instead of the profile's.
-        retention_hours: how long data are to be kept without power, instead of the profile's.
-        temperature_c: at which temperature, instead of the profile's.
-        accelerate: cycles that each cycle stands for that is carried out: 1 is exact. ``auto`` is
-            exact where that takes no more than about half a billion units of writes.
-        precondition: state at the beginning: ``fill`` (the default), ``steady`` or ``rested``.
-        trace: as for `nandlab.run`.
-        format: of the trace.
-        trace_options: of the trace.
-        iodepth: of the trace.
-        skip: of the run at each window.
-        until: of the run at each window.
-        set: as for `nandlab.run`.
-        seed: as for `nandlab.run`.
-        ftl: as for `nandlab.run`; a life with one is exact.
-        progress: called about ten times a second.
+        workload: As for `nandlab.run`.
+        trace: As for `nandlab.run`.
+        format: As for `nandlab.run`.
+        trace_options: As for `nandlab.run`.
+        iodepth: As for `nandlab.run`.
+        set: As for `nandlab.run`.
+        seed: As for `nandlab.run`.
+        ftl: As for `nandlab.run`.
+        progress: As for `nandlab.run`.
+        years: Years of the life, unless the drive dies before.
+        to_death: Until the drive dies, whatever that takes.
+        windows: Timed runs along the years, or along the cycles that the drive is expected to bear.
+            There is one more at the beginning, and one at the end.
+        writes_per_day: Host writes a day, in bytes or as 20GB. With neither this nor `dwpd`, the
+            run at each window says it: that suits a job with a `rate` or a `thinktime`, or a trace
+            with times.
+        dwpd: The same in drive writes per day.
+        profile: Requirements of JESD218 on data that are kept: client or enterprise. Left out:
+            client.
+        uber: Uncorrectable bit error rate that is accepted at most, instead of the profile's.
+        retention_hours: How long data are to be kept without power, instead of the profile's.
+        temperature_c: At which temperature, instead of the profile's.
+        accelerate: Cycles that each cycle stands for that is carried out; 1 is exact. ``auto`` is
+            exact where that takes no more than about half a billion units of writes. A life with an
+            FTL in Python is always exact.
+        precondition: State of the drive at the beginning. ``fill``, ``steady`` or ``rested``, as
+            for `nandlab.run`.
+        skip: Beginning of the run at each window that is not measured.
+        until: End of the run at each window.
 
     Raises:
         NandlabError: an input is refused.
         LifeUnfinished: Ctrl-C; its ``result`` has the windows until then.
     """
+    given = locals()
     called("progress", progress)
     goal_years = _years(years, to_death)
     windows = whole("windows", windows, 1, 1000)
@@ -134,18 +140,7 @@ def life(
     if source.loaded.config.get("chips"):
         problem = "several kinds of chips, each of which wears by its own law"
         raise refusal("chips", problem, "one kind of chips for a life")
-    what = plan(
-        source.name,
-        source.loaded.run,
-        workload=workload,
-        trace=trace,
-        format=format,
-        trace_options=trace_options,
-        iodepth=iodepth,
-        skip=skip,
-        until=until,
-        precondition=precondition,
-    )
+    what = plan(source.name, source.loaded.run, **among(PlanOptions, given))
     pace = Pace(writes_per_day, dwpd, made.capacity_bytes)
     limit = limit_of(source.loaded.config, asked)
     times = _acceleration(accelerate)

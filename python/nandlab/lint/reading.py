@@ -16,7 +16,7 @@ from nandlab.catalogue import Config, config_of, drive_of, load_config, presets,
 from nandlab.compare.groups import checked_report
 from nandlab.drive.result import Result
 from nandlab.drive.simulate import ready_arrays
-from nandlab.drive.workload import Plan, plan
+from nandlab.drive.workload import Plan, is_job_text, plan
 from nandlab.given.inputs import input_text
 from nandlab.given.refusal import nearest, refusal
 from nandlab.given.tables import tables_json
@@ -59,7 +59,7 @@ def read(given: object, planned: Planned) -> Subject:
         raise refusal("lint", f"{given!r}", EXPECTED)
     if name in [preset.name for preset in presets("drive")]:
         return _drive(load_config(name), f"params/drives/{name}.toml", show(f"drive/{name}"))
-    if "\n" in name or name.lstrip().startswith("["):
+    if is_job_text(name):
         return _jobs(name, "jobs", planned)
     return _file(name, planned)
 
@@ -111,18 +111,7 @@ def _is_study(tables: Mapping[str, Any]) -> bool:
 def _drive(loaded: Config, place: str, text: str) -> Subject:
     if not {"workload", "trace"} & loaded.run.keys():
         return Subject("drive", place, text, loaded)
-    what = plan(
-        place,
-        loaded.run,
-        workload=None,
-        trace=None,
-        format=None,
-        trace_options=None,
-        iodepth=None,
-        skip=None,
-        until=None,
-        precondition=None,
-    )
+    what = plan(place, loaded.run)
     jobs, jobs_place = _planned_jobs(what, place)
     return Subject("drive", place, text, loaded, _run(what), jobs, jobs_place)
 

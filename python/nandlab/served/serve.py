@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from os import PathLike, fspath
 from pathlib import Path
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nandlab import _core
 from nandlab.display.progress import Progress
 from nandlab.drive.requests import RequestLog
 from nandlab.drive.simulate import (
     MOST_SPANS,
-    TIMELINE_SPANS,
     Source,
     facts_of,
     kept_in,
@@ -23,21 +22,20 @@ from nandlab.drive.simulate import (
     simulation_of,
 )
 from nandlab.drive.workload import Plan
-from nandlab.given.arguments import called, flag, whole
+from nandlab.given.arguments import as_text, called, flag, whole
 from nandlab.given.names import names_checked
 from nandlab.given.outputs import check_kind, check_outputs
 from nandlab.given.refusal import refusal
+from nandlab.options.option import among
+from nandlab.options.run import TIMELINE_SPANS
+from nandlab.options.serve import SOCKET, ServiceOptions
 from nandlab.process.interrupt import Stop
 from nandlab.process.memory import memory_limit_bytes
 from nandlab.served.server import Server
 from nandlab.served.store import Claim
 
-SOCKET = "nandlab.sock"
-"""Where a server listens if nothing else is said."""
-
-CLOCK = "real"
-
-INTEGRITY = "model"
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 @dataclass(frozen=True)
@@ -69,15 +67,8 @@ class Service:
 
     address: Address
     store: Path | None
-    clock: str
-    integrity: str
-    readonly: bool
     record: Path | None
-    requests: bool | str | PathLike[str]
-    timeline: bool
-    timeline_spans: int | None
-    progress: Callable[[Progress], object] | None
-    outputs: Mapping[str, Path | None]
+    given: ServiceOptions
 
     def begin(
         self,
@@ -87,24 +78,25 @@ class Service:
         end: Callable[[_core.Simulation], object] | None = None,
     ) -> Server:
         """Preconditions the drive, and begins to serve it."""
+        given, progress = self.given, self.given["progress"]
         what = Plan("clients", str(self.address.socket or self.address.port), precondition)
-        is_logged, requests_path = kept_in("requests", self.requests)
+        is_logged, requests_path = kept_in("requests", given["requests"])
         if requests_path is not None:
             check_kind("requests", requests_path, [".parquet"])
         inputs = [*source.files, *([] if self.store is None else [self.store])]
-        outputs = {"requests": requests_path, "record": self.record, **self.outputs}
+        outputs = {"requests": requests_path, "record": self.record, **(given["outputs"] or {})}
         check_outputs(outputs, inputs)
         facts = facts_of(source.name, source.sets, source.loaded, what)
         begun = simulation(what)
         start = perf_counter()
         with Stop() as stop:
-            if not preconditioned(begun, stop, self.progress):
+            if not preconditioned(begun, stop, progress):
                 raise KeyboardInterrupt
         precondition_wall_s = perf_counter() - start
         if is_logged:
             begun.keep_requests()
-        if self.timeline:
-            begun.keep_timeline(self.timeline_spans or TIMELINE_SPANS, 0)
+        if given["timeline"]:
+            begun.keep_timeline(given["timeline_spans"] or TIMELINE_SPANS, 0)
         native, claim = self._native(begun, end)
         log = RequestLog(requests_path, metadata(facts)) if is_logged else None
         return Server(
@@ -112,10 +104,10 @@ class Service:
             native,
             source.loaded,
             facts,
-            clock=self.clock,
-            integrity=self.integrity,
+            clock=given["clock"],
+            integrity=given["integrity"],
             log=log,
-            has_timeline=self.timeline,
+            has_timeline=given["timeline"],
             precondition_wall_s=precondition_wall_s,
             files=[Path(file) for file in (*inputs, *outputs.values()) if file is not None],
             end=end,
@@ -130,7 +122,7 @@ class Service:
 
         One that is refused gives its drive back.
         """
-        claim = None if self.store is None else Claim(self.store, is_shared=self.readonly)
+        claim = None if self.store is None else Claim(self.store, is_shared=self.given["readonly"])
         try:
             if claim is not None:
                 claim.take()
@@ -140,10 +132,10 @@ class Service:
                 self.address.port,
                 self.address.is_open,
                 None if self.store is None else str(self.store),
-                self.clock,
-                self.integrity,
+                self.given["clock"],
+                self.given["integrity"],
                 None if self.record is None else str(self.record),
-                self.readonly,
+                self.given["readonly"],
                 memory_limit_bytes(),
             )
             if claim is not None:
@@ -162,43 +154,22 @@ class Service:
             raise
 
 
-def service(
-    *,
-    socket: str | PathLike[str] | None = None,
-    port: int | None = None,
-    listen_anywhere: bool = False,
-    store: str | PathLike[str] | None = None,
-    clock: str = CLOCK,
-    integrity: str = INTEGRITY,
-    readonly: bool = False,
-    record: str | PathLike[str] | None = None,
-    requests: bool | str | PathLike[str] = False,
-    timeline: bool = False,
-    timeline_spans: int | None = None,
-    progress: Callable[[Progress], object] | None = None,
-    outputs: Mapping[str, Path | None] | None = None,
-) -> Service:
-    """How a drive is to be served; see `serve` for the arguments."""
-    called("progress", progress)
-    flag("timeline", timeline)
-    if timeline_spans is not None:
-        whole("timeline_spans", timeline_spans, 1, MOST_SPANS)
-    if not isinstance(clock, str):
-        raise refusal("clock", repr(clock), "fast, real or scaled=K")
-    if not isinstance(integrity, str):
-        raise refusal("integrity", repr(integrity), "model or exact")
+def service(**given: Unpack[ServiceOptions]) -> Service:
+    """How a drive is to be served, from all of its options."""
+    called("progress", given["progress"])
+    given["timeline"] = flag("timeline", given["timeline"])
+    given["readonly"] = flag("readonly", given["readonly"])
+    if given["timeline_spans"] is not None:
+        whole("timeline_spans", given["timeline_spans"], 1, MOST_SPANS)
+    as_text("clock", given["clock"], "fast, real or scaled=K")
+    as_text("integrity", given["integrity"], "model or exact")
+    store, record = given["store"], given["record"]
+    address = Address.of(given["socket"], given["port"], given["listen_anywhere"])
     return Service(
-        Address.of(socket, port, listen_anywhere),
+        address,
         None if store is None else Path(fspath(store)),
-        clock,
-        integrity,
-        flag("readonly", readonly),
         None if record is None else Path(fspath(record)),
-        requests,
-        timeline,
-        timeline_spans,
-        progress,
-        outputs or {},
+        given,
     )
 
 
@@ -207,21 +178,21 @@ def serve(
     drive: str | PathLike[str] | Mapping[str, Any],
     *,
     set: Mapping[str, object] | Sequence[str] = (),
-    precondition: str = "none",
     seed: int | None = None,
     socket: str | PathLike[str] | None = None,
     port: int | None = None,
     listen_anywhere: bool = False,
     store: str | PathLike[str] | None = None,
-    clock: str = CLOCK,
-    integrity: str = INTEGRITY,
+    clock: str = "real",
+    integrity: str = "model",
     readonly: bool = False,
     record: str | PathLike[str] | None = None,
     requests: bool | str | PathLike[str] = False,
-    timeline: bool = False,
     timeline_spans: int | None = None,
+    timeline: bool = False,
     progress: Callable[[Progress], object] | None = None,
     outputs: Mapping[str, Path | None] | None = None,
+    precondition: str | None = None,
 ) -> Server:
     """Serves a drive as a network block device (NBD), which clients use as a disk.
 
@@ -232,29 +203,31 @@ def serve(
 
     Args:
         drive: preset, file or tables, as for `nandlab.run`.
-        set: parameters to change.
-        seed: of every random stream.
-        precondition: ``none``, ``fill``, ``steady`` or ``rested``, as for `nandlab.run`. What the
-            drive holds then reads as zeros.
-        socket: path of the socket (``nandlab.sock``); only this user may connect to it.
+        set: As for `nandlab.run`.
+        seed: As for `nandlab.run`.
+        socket: Path of the socket; only this user may connect to it. Left out: nandlab.sock.
         port: TCP port instead, of this machine alone; 0 is one that is free.
-        listen_anywhere: other machines may connect too. There is no password and no encryption.
-        store: file that keeps the bytes; it is made where it is missing. Left out, they are kept in
-            memory. Two servers at a time may share a file only where both are `readonly`.
-        clock: ``real``: a request is answered when its simulated time has come. ``scaled=10``: the
-            drive is ten times as slow. ``fast``: answers come at once, and simulated time is kept.
-        integrity: ``model``: bytes are right unless the model of errors says that they cannot be
-            corrected. ``exact``: they are encoded when they are programmed, and what is read is
+        listen_anywhere: Other machines may connect too: without password or encryption.
+        store: File that keeps the bytes; it is made where it is missing. Two servers at a time may
+            share a file only where both are `readonly`. Left out: memory.
+        clock: When a request is answered: at its simulated time, K times as late, or at once.
+            ``real``, ``scaled=10`` (the drive is ten times as slow) or ``fast``, where simulated
+            time is kept all the same.
+        integrity: Bytes are right unless the model of errors says no; or they are really encoded
+            and decoded. ``exact``: they are encoded when they are programmed, and what is read is
             what the decoder makes of them; it needs ``ecc.model = "exact"``.
-        readonly: clients may not write.
-        record: trace of all that clients ask for, which `nandlab.run` replays: one of fio's I/O
-            logs; ``.gz`` and ``.zst`` are compressed. It also says when the drive was aged, cut
-            off, or had a die exchanged, which a replay does not repeat.
-        requests: keeps every request for `Result.requests`, as for `nandlab.run`.
-        timeline: keeps spans for `Result.timeline`.
-        timeline_spans: how many spans are kept (200,000).
-        progress: called while the drive is preconditioned.
-        outputs: files that the caller will write afterwards, as for `nandlab.run`.
+        readonly: Clients may not write.
+        record: Trace of all that clients ask for, which `nandlab run` replays; .gz and .zst are
+            compressed. It is one of fio's I/O logs. It also says when the drive was aged, cut off,
+            or had a die exchanged, which a replay does not repeat.
+        requests: As for `nandlab.run`.
+        timeline_spans: As for `nandlab.run`.
+        timeline: Spans of requests and flash, as JSON for ui.perfetto.dev. True keeps them:
+            `Result.timeline` writes them.
+        progress: As for `nandlab.run`.
+        outputs: As for `nandlab.run`.
+        precondition: State of the drive before; what it holds then reads as zeros. ``none``,
+            ``fill``, ``steady`` or ``rested``, as for `nandlab.run`. Left out: none.
 
     Returns:
         The server, which is under way.
@@ -264,20 +237,7 @@ def serve(
             is taken.
         KeyboardInterrupt: Ctrl-C while the drive is preconditioned.
     """
-    how = service(
-        socket=socket,
-        port=port,
-        listen_anywhere=listen_anywhere,
-        store=store,
-        clock=clock,
-        integrity=integrity,
-        readonly=readonly,
-        record=record,
-        requests=requests,
-        timeline=timeline,
-        timeline_spans=timeline_spans,
-        progress=progress,
-        outputs=outputs,
-    )
+    how = service(**among(ServiceOptions, locals()))
     source = Source.of(drive, set, seed)
-    return how.begin(source, precondition, lambda what: simulation_of(source.loaded, what))
+    state = "none" if precondition is None else precondition
+    return how.begin(source, state, lambda what: simulation_of(source.loaded, what))

@@ -14,6 +14,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from nandlab.drive.workload import RUN_KEYS
 from nandlab.given.arguments import flag, listed, number, whole
 from nandlab.given.refusal import refusal
 from nandlab.study.own_ftl import PATH, StudyFtl, is_own
@@ -26,13 +27,6 @@ _DIGITS = 12
 
 _RANGE = ("from", "to", "points", "step", "scale", "whole")
 _SCALES = ("linear", "log")
-
-OF_RUN = (
-    *("workload", "trace", "format", "iodepth", "skip", "until", "precondition"),
-    *("action", "device", "sector_bytes", "size_unit_bytes", "time_unit", "time_scale"),
-    *("on_bad_line", "urgent", "address", "time", "sort_window", "loops"),
-)
-"""Keys behind ``run.``, as in the ``[run]`` table of a drive file."""
 
 
 @dataclass(frozen=True)
@@ -147,12 +141,12 @@ def check_path(where: str, path: str) -> None:
     if path == "drive" or (first == "job" and rest):
         return
     if first == "run":
-        if rest not in OF_RUN:
-            raise refusal(where, f"unknown key `{path}`", OF_RUN, given=rest)
+        if rest not in RUN_KEYS:
+            raise refusal(where, f"unknown key `{path}`", RUN_KEYS, given=rest)
         return
     if path not in _kinds():
         expected = "a key of docs/reference.md, drive, run.KEY, or job.OPTION"
-        names = [*_kinds(), "drive", *(f"run.{key}" for key in OF_RUN)]
+        names = [*_kinds(), "drive", *(f"run.{key}" for key in RUN_KEYS)]
         # Who names a family means its member.
         meant = f"{path}.name" if f"{path}.name" in _kinds() else path
         raise refusal(where, f"unknown key `{path}`", expected, given=meant, names=names)

@@ -29,13 +29,15 @@ from nandlab.given.arguments import (
 from nandlab.given.outputs import check_kind
 from nandlab.given.refusal import refusal
 from nandlab.given.toml import read_toml
+from nandlab.options.option import among
+from nandlab.options.run import PlanOptions
+from nandlab.options.trace import TraceOptions
 from nandlab.study.findings.frame import check_column, means, records, table, write_table
 from nandlab.study.findings.paper import TABLES, write_means
-from nandlab.study.given import Given, given_study, with_ftls
+from nandlab.study.given import KEYS, Given, given_study, with_ftls
 from nandlab.study.rows import Rows, row_values
 from nandlab.study.sweep import Tally, sweep
 from nandlab.study.task import Batch, Tasks
-from nandlab.trace.options import TraceOptions
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -130,36 +132,21 @@ class Study:
         seed: int | None = None,
         ftl: str | PathLike[str] | type[Ftl | PageHooks] | Ftl | PageHooks | None = None,
     ) -> None:
-        run: dict[str, Any] = {
-            "workload": None if workload is None else named("workload", workload, "a path or text"),
-            "trace": None if trace is None else named("trace", trace, "a path"),
-            "format": format,
-            "iodepth": iodepth,
-            "skip": skip,
-            "until": until,
-            "precondition": precondition,
-            **(trace_options or {}),
-        }
+        given = locals()
         if not isinstance(drive, Mapping):
             drive = named("drive", drive, "a preset's name, a path, or tables")
+        run: dict[str, Any] = {
+            **among(PlanOptions, given),
+            "workload": None if workload is None else named("workload", workload, "a path or text"),
+            "trace": None if trace is None else named("trace", trace, "a path"),
+            "trace_options": None,
+            **(trace_options or {}),
+        }
         tables: dict[str, Any] = {
+            **{key: given[key] for key in KEYS if key in given},
             "drive": drive,
             "run": {key: value for key, value in run.items() if value is not None},
             "axis": axes or {},
-            "columns": columns,
-            "constraints": constraints,
-            "design": design,
-            "points": points,
-            "design_seed": design_seed,
-            "zip": zip,
-            "replicates": replicates,
-            "objectives": objectives,
-            "limits": limits,
-            "labels": labels,
-            "reports": reports,
-            "summary": summary,
-            "set": set,
-            "seed": seed,
             "ftl": fspath(ftl) if isinstance(ftl, PathLike) else ftl,
         }
         present = {key: value for key, value in tables.items() if value is not None}

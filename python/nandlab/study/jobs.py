@@ -10,6 +10,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from nandlab.drive.workload import is_job_text
 from nandlab.given.inputs import input_text
 from nandlab.given.refusal import refusal
 
@@ -23,7 +24,7 @@ def job_text(workload: str) -> str:
     Raises:
         NandlabError: the file cannot be read.
     """
-    if "\n" in workload or workload.lstrip().startswith("["):
+    if is_job_text(workload):
         return _absolute(workload, Path.cwd())
     path = Path(workload)
     return _absolute(input_text(path, "a fio job file"), path.resolve().parent)

@@ -15,15 +15,17 @@ from nandlab import _core
 from nandlab._core import NandlabError
 from nandlab.catalogue import presets
 from nandlab.drive.simulate import Source
-from nandlab.drive.workload import Plan, plan
+from nandlab.drive.workload import Plan, is_job_text, plan
 from nandlab.ftl.given import GivenFtl
 from nandlab.given.assignments import assignments
 from nandlab.given.refusal import refusal
+from nandlab.options.option import among
+from nandlab.options.run import PlanOptions
+from nandlab.options.trace import TraceOptions
 from nandlab.study.given import Given
 from nandlab.study.jobs import changed, contents, job_text
 from nandlab.study.own_ftl import PATH, StudyFtl
 from nandlab.study.points import Combination, Group, is_of_workload
-from nandlab.trace.options import TraceOptions
 
 SHARED = ("fill", "steady", "rested")
 """States that points can share: a drive is brought there without its workload."""
@@ -226,18 +228,13 @@ class Tasks:
         given = self._given
         table = dict(given.run or own)
         place = given.place if given.run else str(drive)
-        if _is_job_text(table.get("workload")) and not {"workload", "trace"} & of_run.keys():
+        if is_job_text(table.get("workload")) and not {"workload", "trace"} & of_run.keys():
             of_run = {**of_run, "workload": table.pop("workload")}
-        keys = ("format", "iodepth", "skip", "until", "precondition")
-        options: Any = {key: of_run[key] for key in TraceOptions.__annotations__ if key in of_run}
-        what = plan(
-            place,
-            table,
-            workload=self._path(of_run.get("workload")),
-            trace=self._path(of_run.get("trace")),
-            trace_options=options or None,
-            **{key: of_run.get(key) for key in keys},
-        )
+        options = among(PlanOptions, of_run)
+        options["trace_options"] = among(TraceOptions, of_run)
+        for key in ("workload", "trace"):
+            options[key] = self._path(of_run.get(key))
+        what = plan(place, table, **options)
         if what.kind == "trace":
             if of_job:
                 option = next(iter(of_job))
@@ -248,14 +245,9 @@ class Tasks:
         return replace(what, kind="fio_text", source=text)
 
     def _path(self, workload: Any) -> str | None:
-        if not isinstance(workload, str) or _is_job_text(workload):
+        if not isinstance(workload, str) or is_job_text(workload):
             return workload  # type: ignore[no-any-return]
         return str(self._given.folder / workload)
-
-
-def _is_job_text(workload: Any) -> bool:
-    """Whether it is the text of a job file, and no path."""
-    return isinstance(workload, str) and ("\n" in workload or workload.lstrip().startswith("["))
 
 
 def _with(first: Task, rest: Iterator[Task]) -> Iterator[Task]:

@@ -7,7 +7,8 @@ from typing import Any
 from nandlab import _core
 from nandlab.given.arguments import named
 from nandlab.given.names import names_checked
-from nandlab.trace.options import TraceOptions, native_options
+from nandlab.options.trace import TraceOptions
+from nandlab.trace.options import native_options
 from nandlab.trace.recording import readable
 
 

@@ -2,39 +2,11 @@
 
 import json
 from collections.abc import Mapping
-from typing import Any, Literal, TypedDict
+from typing import Any
 
 from nandlab.given.arguments import as_text, to_json
 from nandlab.given.refusal import refusal
-
-
-class TraceOptions(TypedDict, total=False):
-    """How a trace is read. What is left out keeps its default."""
-
-    action: str
-    """blkparse: which action is replayed: Q (default), D, G, I or C."""
-    device: list[str]
-    """Only these devices, as ``trace_info`` names them."""
-    sector_bytes: int
-    """Bytes of the unit of addresses, where a format counts in sectors (512)."""
-    size_unit_bytes: int
-    """Bytes of the unit of sizes, where it differs from that of addresses."""
-    time_unit: str
-    """Unit of times, where a format leaves it open: ps, ns (default), us, ms, s or 100ns."""
-    time_scale: float
-    """Multiplies all times (1): 0.5 replays twice as fast."""
-    urgent: Literal["none", "marked", "all"]
-    """Writes that somebody waits for: none (default), those that the trace marks, or all."""
-    on_bad_line: Literal["fail", "skip"]
-    """A bad line is an error (default), or left out and counted."""
-    address: Literal["reject", "wrap", "compact"]
-    """Addresses beyond the drive: an error (default), modulo, or packed without gaps."""
-    time: Literal["reject", "clamp", "sort-window"]
-    """Times out of order: an error (default), set to the time before, or sorted."""
-    sort_window: int
-    """Records held back for sorting with time = "sort-window" (4096)."""
-    loops: int
-    """Passes over the trace (1); the times of a pass follow those of the one before."""
+from nandlab.options.trace import TraceOptions
 
 
 def native_options(format: str | None, options: Mapping[str, Any] | None) -> str:

@@ -2,39 +2,34 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from nandlab.cli.files import Json, check_json, tell
+from nandlab.cli.options import takes
 from nandlab.display import quantity
 from nandlab.ftl.needs import ftls
-from nandlab.given.completion import key_of_a_drive, preset_of
+from nandlab.given.completion import preset_of
+from nandlab.options.run import SetOptions
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 
+@takes(SetOptions, but=("seed",))
 def ftl(
     drive: Annotated[
         str, typer.Option(help="Preset or drive file.", autocompletion=preset_of("drive"))
     ] = "tiny",
-    set: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set",
-            metavar="PATH=VALUE",
-            help="Changes a parameter; repeatable.",
-            autocompletion=key_of_a_drive,
-        ),
-    ] = None,
     json: Json = None,
+    **given: Any,
 ) -> None:
     """Lists the FTLs with the controller memory and spare bytes that each needs for a drive."""
     from rich.table import Table
 
     check_json(json, [drive])
-    rows = ftls(drive, set=set or [])
+    rows = ftls(drive, **given)
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("FTL", no_wrap=True)
     for title in ("memory", "per GiB", "spare of a page"):

@@ -8,22 +8,24 @@ import sys
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from time import perf_counter, sleep
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from nandlab.cli.files import OUTPUTS, Files, Plot, Quiet, Style, check_pictures, json_file
+from nandlab.cli.drive.chosen import DriveName, SavedFile, chosen_drive
+from nandlab.cli.files import Files, Plot, Quiet, Style, check_pictures, json_file, output
+from nandlab.cli.options import takes
 from nandlab.display.terminal import FAULTY, ProgressBar, console, say
 from nandlab.drive.device import Drive
-from nandlab.given.completion import key_of_a_drive, preset_of
 from nandlab.given.outputs import check_kind, check_outputs
 from nandlab.given.refusal import refusal
+from nandlab.options.option import among, filled
+from nandlab.options.run import SetOptions
+from nandlab.options.serve import CLIENTS, ServeOptions, ServiceOptions
 from nandlab.process.interrupt import Stop
 from nandlab.served.control import Control, check_free, path_of
-from nandlab.served.serve import CLOCK, INTEGRITY, SOCKET, Service, service
+from nandlab.served.serve import Service, service
 from nandlab.served.server import Server, ServerStatus
-
-_CLIENTS = "How clients find it"
 
 _LOOK_S = 0.05
 """Between two looks at Ctrl-C."""
@@ -32,100 +34,19 @@ _LINE_S = 0.5
 """Between two live lines."""
 
 
+@takes(ServeOptions, but=("timeline_spans",))
 def nbd(
-    drive: Annotated[
-        str | None,
-        typer.Option(help="Preset or drive file.", autocompletion=preset_of("drive")),
-    ] = None,
-    saved: Annotated[
-        str | None,
-        typer.Option("--from", metavar="FILE", help="Drive that `nandlab save` wrote."),
-    ] = None,
-    set: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set",
-            metavar="PATH=VALUE",
-            help="Changes a parameter; repeatable.",
-            autocompletion=key_of_a_drive,
-        ),
-    ] = None,
-    precondition: Annotated[
-        str | None,
-        typer.Option(
-            metavar="none|fill|steady|rested",
-            help="State of the drive before; what it holds then reads as zeros.",
-        ),
-    ] = None,
-    seed: Annotated[int | None, typer.Option(help="Seed of every random stream.")] = None,
-    store: Annotated[
-        str,
-        typer.Option(metavar="memory|FILE", help="Where the bytes are kept."),
-    ] = "memory",
-    clock: Annotated[
-        str,
-        typer.Option(
-            metavar="real|scaled=K|fast",
-            help="When a request is answered: at its simulated time, K times as late, at once.",
-        ),
-    ] = CLOCK,
-    integrity: Annotated[
-        str,
-        typer.Option(
-            metavar="model|exact",
-            help="Bytes are right unless the model says no; or really encoded and decoded.",
-        ),
-    ] = INTEGRITY,
-    readonly: Annotated[bool, typer.Option("--readonly", help="Clients may not write.")] = False,
-    socket: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="PATH", help=f"Socket ({SOCKET}), for this user.", rich_help_panel=_CLIENTS
-        ),
-    ] = None,
-    port: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N",
-            help="TCP port instead, for this machine; 0: a free one.",
-            rich_help_panel=_CLIENTS,
-        ),
-    ] = None,
-    listen_anywhere: Annotated[
-        bool,
-        typer.Option(
-            "--listen-anywhere",
-            help="Lets other machines connect: without password or encryption.",
-            rich_help_panel=_CLIENTS,
-        ),
-    ] = False,
+    drive: DriveName = None,
+    saved: SavedFile = None,
     control: Annotated[
         Path | None,
         typer.Option(
             metavar="PATH",
             help="Socket for `nandlab ctl`, for this user (that of the server with .ctl).",
-            rich_help_panel=_CLIENTS,
+            rich_help_panel=CLIENTS,
         ),
     ] = None,
-    record: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Trace of what clients ask for, for `nandlab run --trace`; .gz, .zst.",
-            rich_help_panel=OUTPUTS,
-        ),
-    ] = None,
-    json: Annotated[
-        Path | None, typer.Option(metavar="FILE|-", help="Report.", rich_help_panel=OUTPUTS)
-    ] = None,
-    requests: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Every request: .parquet.", rich_help_panel=OUTPUTS),
-    ] = None,
-    timeline: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="JSON for ui.perfetto.dev.", rich_help_panel=OUTPUTS),
-    ] = None,
+    json: Annotated[Path | None, output("Report.", "FILE|-")] = None,
     plot: Plot = None,
     style: Style = None,
     run: Annotated[
@@ -138,50 +59,38 @@ def nbd(
         ),
     ] = None,
     quiet: Quiet = False,
+    **given: Any,
 ) -> None:
     """Serves a drive as a disk, until Ctrl-C: NBD clients, file systems, databases, fio."""
-    chosen = _one_of(drive, saved)
-    if saved is not None:
-        for option, value in {"--set": set, "--seed": seed, "--precondition": precondition}.items():
-            if value is not None and value != []:
-                raise refusal(option, "a saved drive has its configuration and its state")
+    chosen = chosen_drive("nbd", drive, saved, given)
     check_pictures(style, plot)
+    requests, timeline = given.get("requests"), given.get("timeline")
     if requests is not None:
         check_kind("--requests", requests, [".parquet"])
     if control is not None:
         check_free("--control", control)
+    if given.get("store") == "memory":
+        del given["store"]
     to_stdout = json == Path("-")
     outputs = {"--json": json_file(json), "--timeline": timeline, "--plot": plot}
-    kept = {"--record": record, "--requests": requests}
-    check_outputs({**outputs, **kept}, [chosen, *([] if store == "memory" else [store])])
+    kept = {"--record": given.get("record"), "--requests": requests}
+    check_outputs({**outputs, **kept}, [chosen, *([given["store"]] if "store" in given else [])])
     with ProgressBar(is_shown=not quiet) as bar:
-        how = service(
-            socket=socket,
-            port=port,
-            listen_anywhere=listen_anywhere,
-            store=None if store == "memory" else store,
-            clock=clock,
-            integrity=integrity,
-            readonly=readonly,
-            record=record,
-            requests=requests or False,
-            timeline=timeline is not None,
-            progress=bar,
-            outputs=outputs,
-        )
+        more = {"timeline": timeline is not None, "progress": bar, "outputs": outputs}
+        how = service(**filled(ServiceOptions, {**given, **more}))
         if control is not None and how.address.socket == control:
             raise refusal("--control", f"{control} is the socket of the server", "another path")
         if saved is not None:
             server = Drive.load(saved).serve_as(how, is_last=True)
         else:
-            device = Drive(chosen, set=set or [], seed=seed)
-            if precondition not in (None, "none"):
-                device.precondition(precondition, progress=bar)
-            server = device.serve_as(how, is_last=True)
-    if listen_anywhere:
+            made = Drive(chosen, **among(SetOptions, given))
+            if (state := given.get("precondition", "none")) != "none":
+                made.precondition(state, progress=bar)
+            server = made.serve_as(how, is_last=True)
+    if given["listen_anywhere"]:
         say("warning: whoever reaches this machine can read and write the drive")
     if not quiet:
-        say(f"serving {server.uri} ({clock} clock; Ctrl-C ends)")
+        say(f"serving {server.uri} ({given['clock']} clock; Ctrl-C ends)")
     # To the last file: a second Ctrl-C would take away what the first one asked to keep.
     code = 0
     with Stop(is_patient=True) as stop, _control(server, how, control):
@@ -224,17 +133,6 @@ def _ended(command: subprocess.Popen[bytes]) -> int:
         command.terminate()
     code = command.wait()
     return code if code >= 0 else 128 - code
-
-
-def _one_of(drive: str | None, saved: str | None) -> str:
-    """The drive, which is named in one way."""
-    ways = {"--drive": drive, "--from": saved}
-    names = [name for name in ways.values() if name is not None]
-    if len(names) != 1:
-        problem = "--drive and --from are both given" if names else "no drive"
-        expected = "--drive with a preset or a file, or --from with a saved drive"
-        raise refusal("nbd", problem, expected)
-    return names[0]
 
 
 def _wait(

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from nandlab.catalogue import parameter_files
-from nandlab.cli.files import OUTPUTS, json_file
+from nandlab.cli.files import json_file, output
 from nandlab.cli.levels.answer import answer
 from nandlab.given.completion import preset_of
 from nandlab.given.outputs import check_outputs
@@ -34,14 +34,8 @@ def content(
     segment_bytes: Annotated[
         int, typer.Option(help="Bytes of a page with a flag of their own, for inverted.")
     ] = 64,
-    out: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="The chip file.", rich_help_panel=OUTPUTS),
-    ] = None,
-    json: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE|-", help="The figures as JSON.", rich_help_panel=OUTPUTS),
-    ] = None,
+    out: Annotated[Path | None, output("The chip file.")] = None,
+    json: Annotated[Path | None, output("The figures as JSON.", "FILE|-")] = None,
 ) -> None:
     """Times and wear of a chip that stores the data of a file."""
     from nandlab.cell.content import content as counted

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from nandlab.catalogue import parameter_files
-from nandlab.cli.files import OUTPUTS, json_file
+from nandlab.cli.files import json_file, output
 from nandlab.cli.levels.answer import answer
 from nandlab.given.completion import preset_of
 from nandlab.given.outputs import check_outputs
@@ -42,14 +42,8 @@ def tvr(
     rber_limit: Annotated[
         float, typer.Option(help="Raw bit error rate that the ECC still corrects.")
     ] = 4.5e-4,
-    out: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="The chip file.", rich_help_panel=OUTPUTS),
-    ] = None,
-    json: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE|-", help="The figures as JSON.", rich_help_panel=OUTPUTS),
-    ] = None,
+    out: Annotated[Path | None, output("The chip file.")] = None,
+    json: Annotated[Path | None, output("The figures as JSON.", "FILE|-")] = None,
 ) -> None:
     """Threshold voltage reduction: the chip with the smallest margins that data survive."""
     from nandlab.endurance.tvr_chip import tvr_chip

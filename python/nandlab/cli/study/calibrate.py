@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from nandlab.cli.files import OUTPUTS, Files, Plot, Quiet, Style, check_pictures, json_file
+from nandlab.cli.files import Files, Plot, Quiet, Style, check_pictures, json_file, output
+from nandlab.cli.options import takes
 from nandlab.display.terminal import INTERRUPTED, ProgressBar, console
-from nandlab.given.completion import key_of_a_drive, preset_of
+from nandlab.given.completion import preset_of
 from nandlab.given.outputs import check_kind, check_outputs
 from nandlab.given.refusal import refusal
+from nandlab.options.run import SetOptions
 from nandlab.process.interrupt import Stop
 
 DATA = "Measurements"
 FIT = "Fit"
 
 
+@takes(SetOptions, but=("seed",))
 def calibrate(
     drive: Annotated[
         str,
@@ -86,15 +89,6 @@ def calibrate(
             rich_help_panel=DATA,
         ),
     ] = None,
-    set: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set",
-            metavar="PATH=VALUE",
-            help="Changes a parameter before; repeatable.",
-            autocompletion=key_of_a_drive,
-        ),
-    ] = None,
     precondition: Annotated[
         str,
         typer.Option(
@@ -120,24 +114,14 @@ def calibrate(
         int | None, typer.Option(help="Points at the same time (one for each processor).")
     ] = None,
     out: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FITTED.toml",
-            help="Drive file with the fitted numbers, each marked.",
-            rich_help_panel=OUTPUTS,
-        ),
+        Path | None, output("Drive file with the fitted numbers, each marked.", "FITTED.toml")
     ] = None,
-    json: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE|-", help="All numbers as JSON.", rich_help_panel=OUTPUTS),
-    ] = None,
-    table: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Residuals: .parquet or .csv.", rich_help_panel=OUTPUTS),
-    ] = None,
+    json: Annotated[Path | None, output("All numbers as JSON.", "FILE|-")] = None,
+    table: Annotated[Path | None, output("Residuals: .parquet or .csv.")] = None,
     plot: Plot = None,
     style: Style = None,
     quiet: Quiet = False,
+    **given: Any,
 ) -> None:
     """Fits numbers of a drive to measurements of a real one, by running the simulator."""
     from nandlab.board.rows import KINDS
@@ -146,11 +130,12 @@ def calibrate(
     from nandlab.calibrate.drive_file import check_writable
     from nandlab.catalogue import parameter_files
 
+    sets = given.get("set", [])
     outputs = {"--out": out, "--json": json_file(json), "--table": table, "--plot": plot}
-    check_outputs(outputs, [*parameter_files(drive, set or []), *measured])
+    check_outputs(outputs, [*parameter_files(drive, sets), *measured])
     if out is not None:
         check_kind("--out", out, [".toml"])
-        check_writable(drive, set or [], fit, out.parent)
+        check_writable(drive, sets, fit, out.parent)
     if table is not None:
         check_kind("--table", table, KINDS)
     check_pictures(style, plot)
@@ -167,7 +152,7 @@ def calibrate(
                 holdout_rows=holdout_rows,
                 rename=_pairs("--rename", rename, "mean=mean_us"),
                 columns=_pairs("--column", column, "operation=randread"),
-                set=set or [],
+                **given,
                 precondition=precondition,
                 requests=requests,
                 trials=trials,

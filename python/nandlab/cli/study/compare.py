@@ -7,7 +7,16 @@ from typing import Annotated
 
 import typer
 
-from nandlab.cli.files import OUTPUTS, Files, Json, Plot, Style, check_json, check_pictures, tell
+from nandlab.cli.files import (
+    Files,
+    Json,
+    Plot,
+    Style,
+    check_json,
+    check_pictures,
+    output,
+    tell,
+)
 from nandlab.display.terminal import say
 from nandlab.given.outputs import check_kind, check_outputs
 
@@ -30,12 +39,7 @@ def compare(
             help="Name of a group in table and picture; repeatable, in their order (what differs).",
         ),
     ] = None,
-    table: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE.csv|.tex", help="The table, also for LaTeX.", rich_help_panel=OUTPUTS
-        ),
-    ] = None,
+    table: Annotated[Path | None, output("The table, also for LaTeX.", "FILE.csv|.tex")] = None,
     plot: Plot = None,
     style: Style = None,
     json: Json = None,

@@ -9,7 +9,6 @@ from typing import Annotated
 import typer
 
 from nandlab.cli.files import (
-    OUTPUTS,
     Files,
     Json,
     Plot,
@@ -17,6 +16,7 @@ from nandlab.cli.files import (
     Style,
     check_json,
     check_pictures,
+    output,
     tell,
 )
 from nandlab.cli.study.sweep import Ftls, Rows, Table, rows_of, show_rows, tell_notices
@@ -67,12 +67,7 @@ def search(
     plot: Plot = None,
     style: Style = None,
     picture: Annotated[
-        str | None,
-        typer.Option(
-            metavar="KIND",
-            help="Of --plot: pareto or scatter (what suits the objectives).",
-            rich_help_panel=OUTPUTS,
-        ),
+        str | None, output("Of --plot: pareto or scatter (what suits the objectives).", "KIND")
     ] = None,
     table: Table = None,
     rows: Rows = None,

@@ -17,6 +17,7 @@ from nandlab.cli.files import (
     Style,
     check_json,
     check_pictures,
+    output,
     tell,
 )
 from nandlab.display.terminal import FAULTY, INTERRUPTED, REFUSED, ProgressBar, say
@@ -96,19 +97,13 @@ def sweep(
     style: Style = None,
     picture: Annotated[
         str | None,
-        typer.Option(
-            metavar="KIND",
-            help="Of --plot: lines, heatmap, scatter, pareto, sensitivity (what suits the study).",
-            rich_help_panel=OUTPUTS,
+        output(
+            "Of --plot: lines, heatmap, scatter, pareto, sensitivity (what suits the study).",
+            "KIND",
         ),
     ] = None,
     column: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME",
-            help="Column of --plot; repeatable (the first).",
-            rich_help_panel=OUTPUTS,
-        ),
+        list[str] | None, output("Column of --plot; repeatable (the first).", "NAME")
     ] = None,
     table: Table = None,
     rows: Rows = None,
