@@ -173,8 +173,8 @@ impl Spans {
         at.in_flight -= units;
     }
 
-    /// A block has been erased: it is free, or leaves if it is to be retired. Returns the superblock
-    /// whose number is free with it.
+    /// Takes an erased block back: it is free, or leaves if it is to be retired. Returns the
+    /// superblock whose number is free with it.
     pub(super) fn is_erased(&mut self, block: Block) -> Option<u32> {
         let die = self.page.geometry.die_of(block);
         let span = self.span_of(die);
