@@ -34,10 +34,10 @@ pub(crate) use untimed::{AHEAD, endless, most_effort, name_of};
 
 use base::family::Member;
 
-/// Those that know several kinds of chips (`Ftl::knows_kinds`), for messages.
+/// Those that know several kinds of chips (`Facts::knows_kinds`), for messages.
 pub(crate) const FOR_KINDS: &str = frozen::MEMBER.name;
 
-/// Those whose rows may end with holes (`Ftl::takes_holes`), for messages.
+/// Those whose rows may end with holes (`Facts::takes_holes`), for messages.
 pub(crate) const FOR_HOLES: &str = page::MEMBER.name;
 
 /// Every FTL.

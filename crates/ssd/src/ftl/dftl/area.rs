@@ -8,6 +8,7 @@ use crate::ftl::contract::Move;
 use crate::ftl::page::{Own, PageFtl};
 use crate::ftl::{Job, Lpn};
 use crate::space::draining::Draining;
+use crate::space::free_blocks::Use;
 use base::Result;
 use base::archive::{Archive, State};
 use nand::geometry::{Block, Die, Geometry, Plane, Ppn};
@@ -252,7 +253,10 @@ impl Area {
 
     /// Blocks of a plane that are kept for the map and not in use.
     fn kept(&self, page: &PageFtl, die: Die, group: u32) -> u32 {
-        planes_of(page, die, group).map(|plane| page.free.claimed(plane)).min().unwrap_or(0)
+        planes_of(page, die, group)
+            .map(|plane| page.free.claimed(plane, Use::Map))
+            .min()
+            .unwrap_or(0)
     }
 
     /// Whether a group of planes is to be collected: else pages could not be written for long.

@@ -23,13 +23,14 @@ use super::contract::{
 use super::page::{Own, PageFtl, PageParams};
 use super::paged::{self, Flat, Layout, Mapping, Ours};
 use crate::recovery::Found;
+use crate::space::free_blocks::Use;
 use area::{Area, Phase};
 use base::archive::{Archive, State};
 use base::family::{Member, check, schema};
 use base::{Error, Result, params};
 use cache::Cache;
 use nand::geometry::{Block, Die, Ppn};
-use order::MapCachePolicy;
+pub(super) use order::MapCachePolicy;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
@@ -118,58 +119,94 @@ impl Params {
 
 /// With the whole map in memory it is `page`; else there are pages of it on flash.
 fn build(context: Context, params: &Params) -> Result<Box<dyn Ftl>> {
-    let &Params { map_cache_bytes, map_cache_policy, map_batch, .. } = params;
-    // As many units as the drive may have at most: what it has hangs on what is kept for the map.
-    let most_units = context.geometry.units();
-    if map_cache_bytes / CACHED_BYTES < LEAST_ENTRIES {
-        let problem = format!("{map_cache_bytes} bytes");
-        return Err(Error::new("ftl.map_cache_bytes", problem)
-            .expected(format!("at least {}", LEAST_ENTRIES * CACHED_BYTES)));
+    let data = params.data();
+    let &Params { map_cache_bytes: bytes, map_cache_policy: policy, map_batch: batch, .. } = params;
+    match Plan::new(&context, CacheParams { bytes, policy, batch })? {
+        None => paged::build(context, &data, Own::NOTHING, Ours, |_| Flat),
+        Some(plan) => paged::build(context, &data, plan.own, Ours, |page| plan.map(page)),
     }
-    if map_cache_policy == MapCachePolicy::Tpftl && !map_batch {
-        let problem = "false with `ftl.map_cache_policy = \"tpftl\"`, which writes in batches";
-        return Err(Error::new("ftl.map_batch", problem).expected("true"));
+}
+
+/// Cache of map entries that the user wants.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct CacheParams {
+    pub bytes: u64,
+    pub policy: MapCachePolicy,
+    pub batch: bool,
+}
+
+/// Map on flash that is to be built.
+pub(super) struct Plan {
+    cache: CacheParams,
+    /// Space that the map needs on flash.
+    pub own: Own,
+    /// Entries of a page of the map.
+    per_page: u32,
+    /// RAM of the controller in bytes, 0 for any.
+    limit: u64,
+}
+
+impl Plan {
+    /// Plan of the map of a drive, or nothing where the whole map fits the cache. Refuses a cache
+    /// that cannot be.
+    pub(super) fn new(context: &Context, cache: CacheParams) -> Result<Option<Self>> {
+        if cache.bytes / CACHED_BYTES < LEAST_ENTRIES {
+            let problem = format!("{} bytes", cache.bytes);
+            return Err(Error::new("ftl.map_cache_bytes", problem)
+                .expected(format!("at least {}", LEAST_ENTRIES * CACHED_BYTES)));
+        }
+        if cache.policy == MapCachePolicy::Tpftl && !cache.batch {
+            let problem = "false with `ftl.map_cache_policy = \"tpftl\"`, which writes in batches";
+            return Err(Error::new("ftl.map_batch", problem).expected("true"));
+        }
+        // As many units as the drive may have at most: the capacity depends on what is kept for
+        // the map.
+        let most_units = context.geometry.units();
+        let sold = f64::from(most_units) / (1.0 + context.config.overprovisioning);
+        let (limit, blocks) = (context.config.ram_bytes, context.geometry.blocks());
+        let whole = f64::from(STORED_BYTES) * sold;
+        // Of the state of blocks more is reckoned with than it takes.
+        let has_room = limit == 0 || whole + f64::from(blocks) * MOST_BLOCK_BYTES <= limit as f64;
+        if cache.bytes as f64 >= whole && has_room {
+            return Ok(None);
+        }
+        let per_page = context.geometry.unit_bytes / STORED_BYTES;
+        let most_pages = most_units.div_ceil(per_page);
+        let own = Area::own(&context.geometry, context.planes_per_program, most_pages);
+        Ok(Some(Self { cache, own, per_page, limit }))
     }
-    let sold = f64::from(most_units) / (1.0 + context.config.overprovisioning);
-    let (limit, blocks) = (context.config.ram_bytes, context.geometry.blocks());
-    let whole = f64::from(STORED_BYTES) * sold;
-    // Of the state of blocks more is reckoned with than it takes.
-    let has_room = limit == 0 || whole + f64::from(blocks) * MOST_BLOCK_BYTES <= limit as f64;
-    if map_cache_bytes as f64 >= whole && has_room {
-        return paged::build(context, &params.data(), Own::NOTHING, Ours, |_| Flat);
-    }
-    let per_page = context.geometry.unit_bytes / STORED_BYTES;
-    let most_pages = most_units.div_ceil(per_page);
-    let own = Area::own(&context.geometry, context.planes_per_program, most_pages);
-    paged::build(context, &params.data(), own, Ours, |page| {
-        let pages = page.logical_units.div_ceil(per_page);
+
+    /// The map, of a page map that has kept the space for it.
+    pub(super) fn map(&self, page: &PageFtl) -> Cached {
+        let CacheParams { bytes, policy, batch } = self.cache;
+        let pages = page.logical_units.div_ceil(self.per_page);
         let [_, blocks] = page.ram();
         let others = blocks.bytes + 4 * u64::from(pages);
-        let cache_bytes = match limit {
-            0 => map_cache_bytes,
+        let cache_bytes = match self.limit {
+            0 => bytes,
             // Too little is refused with the need.
-            _ => limit.saturating_sub(others).clamp(LEAST_ENTRIES * CACHED_BYTES, map_cache_bytes),
+            limit => limit.saturating_sub(others).clamp(LEAST_ENTRIES * CACHED_BYTES, bytes),
         };
         let entries = (cache_bytes / CACHED_BYTES).min(page.logical_units.into()) as usize;
         let dies = page.geometry.dies as usize;
         Cached {
             area: Area::new(page, pages),
-            cache: Cache::new(map_cache_policy, entries, pages, per_page),
+            cache: Cache::new(policy, entries, pages, self.per_page),
             cache_bytes,
-            batch: map_batch,
-            per_page,
+            batch,
+            per_page: self.per_page,
             logical_units: page.logical_units,
             most_waiting: 4 * page.row_units as usize * dies,
             counts: MapCounts::default(),
             touched: vec![Vec::new(); dies],
             erases: vec![Vec::new(); dies],
         }
-    })
+    }
 }
 
 /// Map on flash, whose entries are cached on demand.
 #[derive(Clone)]
-struct Cached {
+pub(super) struct Cached {
     area: Area,
     cache: Cache,
     cache_bytes: u64,
@@ -475,7 +512,7 @@ impl Mapping for Cached {
     fn erased(&mut self, page: &mut PageFtl, block: Block) {
         if self.area.erased(block) {
             // Its plane is to keep a block for the map again, this or another.
-            page.free.claim(page.geometry.plane_of(block), 1);
+            page.free.claim(page.geometry.plane_of(block), Use::Map, 1);
         }
     }
 

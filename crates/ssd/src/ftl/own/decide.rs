@@ -135,7 +135,11 @@ pub struct Candidate {
     pub age: u64,
 }
 
-/// Decisions of `page` that a user makes. Blocks are those of the chips.
+/// Decisions of `page` that a user makes.
+///
+/// Blocks and planes are those of the chips. With `ftl.superblock_dies` a block is a superblock,
+/// and a plane the dies that have it together. After a power cut new hooks begin, and are told
+/// `programmed` for all data that were found.
 pub trait Hooks: Send {
     /// Which of them are made.
     fn facts(&self) -> HookFacts;

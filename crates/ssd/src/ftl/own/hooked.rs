@@ -282,6 +282,8 @@ impl State for Hooked {
 }
 
 impl Choices for Hooked {
+    const IS_ASIDE: bool = false;
+
     fn twin(&self, page: &mut PageFtl) -> Self {
         let shared = Shared(Arc::new(Mutex::new(self.shared.lock().twin())));
         if self.facts.has_victim {

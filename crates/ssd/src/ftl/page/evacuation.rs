@@ -7,7 +7,7 @@
 //! there, so that collection of these dies keeps its reserve and its pace. The fullest blocks go
 //! first: their data are the coldest, and what the host rewrites meanwhile needs no move.
 
-use super::{Draining, PageFtl, Stream};
+use super::{Draining, PageFtl, Stream, Use};
 use crate::failure::retirement::least_blocks;
 use crate::ftl::contract::{Job, Move, Place, Step, Until, Withdrawal, Work};
 use crate::ftl::paged::Layout;
@@ -202,7 +202,7 @@ impl Withdrawal for PageFtl {
             Evacuation { die: die.0, next: (die.0 + 1) % self.geometry.dies, ..Evacuation::NONE };
         self.retirement.keep(&self.geometry, self.least_blocks(1));
         for plane in self.all_planes_of(die) {
-            self.free.set_claimed(plane, u32::MAX);
+            self.free.set_claimed(plane, Use::Map, u32::MAX);
         }
         for block in self.blocks_of(die).map(Block) {
             if self.candidates.word(block).is_closed() {

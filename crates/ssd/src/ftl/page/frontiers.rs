@@ -24,7 +24,8 @@ impl PageFtl {
         let group = index as u32 % self.groups;
         for i in 0..self.joined {
             let plane = self.geometry.plane(die, group * self.joined + i);
-            let block = self.free.pop_claimed(plane).expect("the caller checks what is kept");
+            let block =
+                self.free.pop_claimed(plane, Use::Map).expect("the caller checks what is kept");
             self.candidates.opened(block);
             self.frontiers[index].blocks[i as usize] = block;
         }

@@ -13,7 +13,7 @@ use crate::failure::retirement::Retirement;
 use crate::space::candidates::Candidates;
 use crate::space::capacity::{good_blocks, logical_units, share_blocks};
 use crate::space::draining::Draining;
-use crate::space::free_blocks::FreeBlocks;
+use crate::space::free_blocks::{FreeBlocks, Use};
 use crate::space::frontier::Frontier;
 use crate::space::gc::GcConfig;
 use crate::space::pace::Pace;
@@ -106,12 +106,14 @@ pub(super) struct Own {
     pub units: u32,
     /// Blocks of each plane that are kept for them.
     pub blocks: u32,
+    /// Blocks of each plane that are kept for a cache of blocks in single-level mode.
+    pub cache_blocks: u32,
     /// Streams of the data that collection moves.
     pub move_streams: u32,
 }
 
 impl Own {
-    pub(super) const NOTHING: Self = Self { units: 0, blocks: 0, move_streams: 1 };
+    pub(super) const NOTHING: Self = Self { units: 0, blocks: 0, cache_blocks: 0, move_streams: 1 };
 }
 
 /// Page map and block table of a page-mapped FTL, with the layout of data die by die: the base of
@@ -183,6 +185,7 @@ impl PageFtl {
         let held = gc.start_free_blocks.max(config.gc_reserve_blocks)
             + streams
             + own.blocks
+            + own.cache_blocks
             + metadata.blocks(geometry.blocks_per_plane, rows);
         let logical_units = logical_units(&geometry, &context.bad, config.overprovisioning, held)?;
         let least = 1 + u32::from(params.metadata_share > 0.0);
@@ -252,7 +255,10 @@ impl PageFtl {
                 ftl.free.push(ftl.geometry.plane_of(block), block, pe_cycles);
             }
         }
-        (0..ftl.geometry.planes()).for_each(|plane| ftl.free.claim(Plane(plane), own.blocks));
+        for plane in (0..ftl.geometry.planes()).map(Plane) {
+            ftl.free.claim(plane, Use::Map, own.blocks);
+            ftl.free.claim(plane, Use::Cache, own.cache_blocks);
+        }
         Ok(ftl)
     }
 

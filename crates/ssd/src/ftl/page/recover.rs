@@ -4,7 +4,7 @@
 //! moved before the cut stays moved. A block that was open goes on behind its last page, if its
 //! planes fit together; otherwise it is closed as it is, and collected in time.
 
-use super::{Frontier, PageFtl};
+use super::{Frontier, PageFtl, Use};
 use crate::recovery::Found;
 use nand::geometry::{Block, Die, Plane, Ppn};
 use std::collections::BTreeSet;
@@ -77,7 +77,8 @@ impl PageFtl {
             own_of_plane[plane.0 as usize] += u32::from(self.is_own(found, block));
         }
         for (plane, used) in (0..).map(Plane).zip(own_of_plane) {
-            self.free.set_claimed(plane, self.free.claimed(plane).saturating_sub(used));
+            let kept = self.free.claimed(plane, Use::Map);
+            self.free.set_claimed(plane, Use::Map, kept.saturating_sub(used));
         }
     }
 
@@ -174,7 +175,7 @@ impl PageFtl {
             .collect();
         let is_own = stream == self.streams + 1;
         let has = |plane: &Plane| match is_own {
-            true => self.free.claimed(*plane) > 0,
+            true => self.free.claimed(*plane, Use::Map) > 0,
             false => self.free.of(*plane) > 0,
         };
         if missing.len() == of_planes.len() || !missing.iter().all(has) {
@@ -184,7 +185,7 @@ impl PageFtl {
             let plane = self.geometry.plane(die, group * self.joined + i as u32);
             let block = match open {
                 Some(open) => Some(open.block),
-                None if is_own => self.free.pop_claimed(plane),
+                None if is_own => self.free.pop_claimed(plane, Use::Map),
                 None => self.free.pop(plane),
             };
             let Some(block) = block else { return false };

@@ -8,6 +8,9 @@ use base::{Error, Result};
 
 /// Decisions of a page-mapped FTL that a user may take over, and what he is told.
 pub(in crate::ftl) trait Choices: Send + State + 'static {
+    /// Copyback and the exchange of a chip change nothing that these choices must hear of.
+    const IS_ASIDE: bool = true;
+
     /// A clone for a clone of the drive, whose page map asks the clone from now on.
     fn twin(&self, page: &mut PageFtl) -> Self;
 

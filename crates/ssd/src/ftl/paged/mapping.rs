@@ -19,8 +19,8 @@ pub(in crate::ftl) trait Mapping: Clone + Send + State + 'static {
     const HAS_COST: bool = true;
     /// Rows are sorted by the numbers of their units.
     const SORTS_ROWS: bool = false;
-    /// Data of a whole die can leave without the map's help, and blocks can be closed early, and
-    /// moved by copyback.
+    /// The whole map is in RAM: data can be moved by copyback, and leave a die whose chip is
+    /// exchanged, without the map's help.
     const IS_IN_RAM: bool = false;
 
     /// Pages of the map on flash, numbered behind the logical units.

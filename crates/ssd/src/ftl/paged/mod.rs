@@ -4,7 +4,8 @@
 //! demand (`dftl`), a segment that may be wrong (`learned`). A [`Layout`] places data and collects
 //! blocks: die by die (`page`), in superblocks over several dies, or through a cache of
 //! single-level blocks (`slc_cache`). [`Choices`] are those of the parameters, of `sepbit`, or of a
-//! user's hooks. One of each makes an FTL.
+//! user's hooks. `build` makes an FTL of any mapping and any choices, with data die by die or in
+//! superblocks.
 
 mod choices;
 mod layout;
@@ -272,14 +273,14 @@ impl<M: Mapping, L: Layout, C: Choices> Parts for Paged<M, L, C> {
     parts!(@block_service);
     parts!(@relocation);
     parts!(@recovery);
-    parts!(@copy_back |_ftl| M::IS_IN_RAM && L::COPIES_BACK);
+    parts!(@copy_back |_ftl| M::IS_IN_RAM && L::COPIES_BACK && C::IS_ASIDE);
 
     fn withdrawal(&self) -> Option<&dyn Withdrawal> {
-        if M::IS_IN_RAM { self.data.withdrawal() } else { None }
+        if M::IS_IN_RAM && C::IS_ASIDE { self.data.withdrawal() } else { None }
     }
 
     fn withdrawal_mut(&mut self) -> Option<&mut dyn Withdrawal> {
-        if M::IS_IN_RAM { self.data.withdrawal_mut() } else { None }
+        if M::IS_IN_RAM && C::IS_ASIDE { self.data.withdrawal_mut() } else { None }
     }
 }
 

@@ -7,7 +7,7 @@
 use super::{Params, SlcCache};
 use crate::ftl::contract::{CacheState, Context};
 use crate::recovery::Found;
-use crate::space::free_blocks::FreeBlocks;
+use crate::space::free_blocks::{FreeBlocks, Use};
 use crate::space::frontier::Frontier;
 use base::Result;
 use base::archive::{Archive, State};
@@ -184,7 +184,7 @@ impl Area {
     pub(super) fn claim(&mut self, free: &mut FreeBlocks, plane: Plane, floor: u32) {
         let kept = &mut self.kept[plane.0 as usize];
         if *kept < self.static_sets && free.of(plane) > floor as usize {
-            free.claim(plane, 1);
+            free.claim(plane, Use::Cache, 1);
             *kept += 1;
         }
     }
@@ -256,7 +256,7 @@ impl Area {
             }
         }
         for (plane, &kept) in (0..).map(Plane).zip(&self.kept) {
-            free.set_claimed(plane, kept);
+            free.set_claimed(plane, Use::Cache, kept);
         }
     }
 
@@ -295,7 +295,7 @@ impl SlcCache {
     }
 
     fn has_static(&self, die: Die, group: u32) -> bool {
-        self.planes_of(die, group).all(|plane| self.page.free.has_claimed(plane))
+        self.planes_of(die, group).all(|plane| self.page.free.has_claimed(plane, Use::Cache))
     }
 
     fn has_dynamic(&self, die: Die, group: u32) -> bool {
@@ -311,7 +311,8 @@ impl SlcCache {
         let index = self.area.index(die, group);
         for (i, plane) in self.planes_of(die, group).enumerate() {
             let free = &mut self.page.free;
-            let block = if part == STATIC { free.pop_claimed(plane) } else { free.pop(plane) };
+            let block =
+                if part == STATIC { free.pop_claimed(plane, Use::Cache) } else { free.pop(plane) };
             let block = block.expect("checked by open_group");
             self.page.candidates.opened(block);
             self.area.uses[block.0 as usize] = part;

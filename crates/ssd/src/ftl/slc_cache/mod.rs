@@ -14,9 +14,10 @@ mod area;
 mod fold;
 
 use super::contract::{
-    Build, CacheState, Carried, Context, DieSet, FtlCounts, Job, Key, Lpn, Move, Occupancy, Place,
-    Program, Ram, Reason, Step, Stream, Urgency, Work,
+    Build, CacheState, Carried, Context, DieSet, Ftl, FtlCounts, Job, Key, Lpn, Move, Occupancy,
+    Place, Program, Ram, Reason, Step, Stream, Urgency, Work,
 };
+use super::dftl::{CacheParams, MapCachePolicy, Plan};
 use super::page::{Own, PageFtl, PageParams};
 use super::paged::{Flat, Layout, Ours, Paged};
 use crate::recovery::Found;
@@ -37,10 +38,7 @@ pub const MEMBER: Member<Build> = Member {
     citation: "im2010",
     schema: schema::<Params>,
     check: check::<Params>,
-    build: |context, given| {
-        let data = SlcCache::new(context, &params::read(given, "ftl")?)?;
-        Ok(Box::new(Paged::new(Flat, data, Ours)?))
-    },
+    build: |context, given| build(context, &params::read(given, "ftl")?),
 };
 
 /// Where host data go when the cache is full.
@@ -79,6 +77,13 @@ struct Params {
     separate_gc_stream: bool,
     /// Static wear levelling of native blocks, as for `page`; 0 switches it off.
     static_wear_delta: u32,
+    /// RAM for cached map entries, as with `dftl`; default: the whole map is in RAM.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    map_cache_bytes: Option<u64>,
+    /// Which cached entry makes room for another, as with `dftl`.
+    map_cache_policy: MapCachePolicy,
+    /// Writing a map page cleans all its cached entries, as with `dftl`.
+    map_batch: bool,
 }
 
 impl Default for Params {
@@ -93,6 +98,9 @@ impl Default for Params {
             when_full: WhenFull::Native,
             separate_gc_stream,
             static_wear_delta,
+            map_cache_bytes: None,
+            map_cache_policy: MapCachePolicy::Lru,
+            map_batch: true,
         }
     }
 }
@@ -135,8 +143,24 @@ struct SlcCache {
     folded_units: u64,
 }
 
+/// The cache over a map in RAM, or over one on flash.
+fn build(context: Context, params: &Params) -> Result<Box<dyn Ftl>> {
+    let &Params { map_cache_bytes, map_cache_policy: policy, map_batch: batch, .. } = params;
+    let plan = match map_cache_bytes {
+        Some(bytes) => Plan::new(&context, CacheParams { bytes, policy, batch })?,
+        None => None,
+    };
+    Ok(match plan {
+        None => Box::new(Paged::new(Flat, SlcCache::new(context, params, Own::NOTHING)?, Ours)?),
+        Some(plan) => {
+            let data = SlcCache::new(context, params, plan.own)?;
+            Box::new(Paged::new(plan.map(data.page()), data, Ours)?)
+        }
+    })
+}
+
 impl SlcCache {
-    fn new(context: Context, params: &Params) -> Result<Self> {
+    fn new(context: Context, params: &Params, own: Own) -> Result<Self> {
         params.check()?;
         let slc_pages = context.single_level_pages;
         if slc_pages == context.geometry.pages_per_block {
@@ -152,7 +176,7 @@ impl SlcCache {
             metadata_share: 0.0,
             superblock_dies: 1,
         };
-        let own = Own { blocks: area.static_sets(), ..Own::NOTHING };
+        let own = Own { cache_blocks: area.static_sets(), ..own };
         let page = PageFtl::new(context, &page_params, own)?;
         Ok(Self {
             folds: Folds::new(page.geometry.dies, page.geometry.planes_per_die, page.joined),
