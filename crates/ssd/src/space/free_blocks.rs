@@ -50,7 +50,7 @@ impl FreeBlocks {
     pub fn new(planes: u32, joined: u32) -> Self {
         Self {
             planes: vec![BinaryHeap::new(); planes as usize],
-            claimed: [const { Vec::new() }; 2].map(|_| vec![0; planes as usize]),
+            claimed: [vec![0; planes as usize], vec![0; planes as usize]],
             fewest: vec![0; (planes / joined) as usize],
             joined: Divisor::new(joined),
             together: Divisor::new(joined),

@@ -19,7 +19,7 @@ const PROTECTED: f64 = 0.8;
 /// Which cached entry leaves, and what is read ahead.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum MapCachePolicy {
+pub(in crate::ftl) enum MapCachePolicy {
     /// The entry used longest ago leaves.
     Lru,
     /// Entries that were asked for again (at most 80 %) leave after all others.

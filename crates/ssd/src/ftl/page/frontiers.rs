@@ -2,6 +2,7 @@
 //! those of all streams come that of cold data and that of the FTL's own units.
 
 use super::PageFtl;
+use crate::space::free_blocks::Use;
 use crate::space::frontier::Frontier;
 use nand::geometry::{Block, Die};
 
