@@ -1,4 +1,4 @@
-//! Choices: who decides where an FTL may choose, the parameters or a user.
+//! Choices: decisions of a page-mapped FTL that its parameters make, or a user.
 
 use super::Layout;
 use crate::ftl::contract::{Hint, Job, Key, Lpn, Program, Urgency};
@@ -6,9 +6,9 @@ use crate::ftl::page::PageFtl;
 use base::Error;
 use base::archive::{Archive, State};
 
-/// Decisions of a page-mapped FTL that a user may take over, and what he is told.
+/// Decisions of a page-mapped FTL that a user may take over, and events that he is told of.
 pub(in crate::ftl) trait Choices: Send + State + 'static {
-    /// A clone for a clone of the drive, whose page map asks the clone from now on.
+    /// Creates a copy for a clone of the drive, whose page map asks the copy from now on.
     fn twin(&self, page: &mut PageFtl) -> Self;
 
     /// Key of data that the host writes; `None` where it follows from the hint.
@@ -21,13 +21,13 @@ pub(in crate::ftl) trait Choices: Send + State + 'static {
         0
     }
 
-    /// Whether a job whose layout says so in `wants` has work of this urgency.
+    /// Whether a job, which has work by the `wants` of its layout, is to do it at this urgency.
     #[inline]
     fn wants<L: Layout>(&self, data: &L, job: Job, urgency: Urgency) -> bool {
         data.wants(job, urgency)
     }
 
-    /// Urgency with which a job that has work goes on.
+    /// Urgency with which a job goes on.
     #[inline]
     fn urgency(&self, _job: Job, urgency: Urgency) -> Urgency {
         urgency
@@ -55,13 +55,13 @@ pub(in crate::ftl) trait Choices: Send + State + 'static {
     #[inline]
     fn recovered<L: Layout>(&mut self, _data: &L) {}
 
-    /// The promise that was broken.
+    /// Error of the promise that was broken.
     fn fault(&self) -> Option<Error> {
         None
     }
 }
 
-/// Choices of the parameters.
+/// Choices that the parameters make.
 #[derive(Clone)]
 pub(in crate::ftl) struct Ours;
 

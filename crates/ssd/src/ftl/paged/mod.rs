@@ -27,7 +27,7 @@ pub(super) use mapping::{Flat, Mapping};
 use nand::chip::BlockMode;
 use nand::geometry::{Block, Die, Ppn};
 
-/// A page-mapped FTL.
+/// A page-mapped FTL of a mapping, a layout, and choices.
 pub(super) struct Paged<M, L, C> {
     pub(super) map: M,
     pub(super) data: L,
@@ -36,7 +36,7 @@ pub(super) struct Paged<M, L, C> {
 }
 
 impl<M: Mapping, L: Layout, C: Choices> Paged<M, L, C> {
-    /// An FTL of these parts, whose host data have `streams` streams where choices say so.
+    /// Composes an FTL of these parts. Host data have `streams` streams where the choices say so.
     pub(super) fn new(map: M, data: L, choices: C, streams: Option<u32>) -> Self {
         let page = data.page();
         let facts = Facts {
