@@ -26,6 +26,7 @@ mod precondition;
 mod read_reclaim;
 mod refresh;
 mod retirement;
+mod sepbit;
 mod single_level;
 mod slc_cache;
 mod start_up;

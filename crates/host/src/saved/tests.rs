@@ -32,7 +32,9 @@ fn the_layout_has_its_number() {
             "ftl.map_cache_bytes=4096",
             "ftl.overprovisioning=0.5",
         ]),
+        layout(&["ftl.superblock_dies=0", "ftl.overprovisioning=0.5"]),
         layout(&["ftl.name=learned"]),
+        layout(&["ftl.name=sepbit"]),
         layout(&["ftl.name=slc_cache"]),
         layout(&["ftl.name=bast", "ftl.overprovisioning=0.5"]),
         layout(&["ftl.name=superblock", "ftl.overprovisioning=0.5"]),
@@ -45,10 +47,12 @@ fn the_layout_has_its_number() {
         (1_936_205, 2_952_091_477_154_809_900),
         (1_834_673, 2_462_451_773_728_694_965),
         (1_838_269, 16_303_102_754_238_474_503),
+        (0, 0),
         (1_961_803, 10_005_305_160_765_384_633),
+        (0, 0),
         (1_950_850, 4_398_183_269_636_337_490),
         (878_395, 1_424_891_446_548_628_183),
         (1_841_476, 15_504_760_809_341_880_839),
     ];
-    assert_eq!((LAYOUT, found), (7, known));
+    assert_eq!((LAYOUT, found), (8, known));
 }

@@ -19,6 +19,7 @@ mod log_group;
 pub mod own;
 mod page;
 mod paged;
+mod sepbit;
 mod slc_cache;
 mod superblock;
 pub(crate) mod untimed;
@@ -44,6 +45,7 @@ pub const ROSTER: &[Member<Build>] = &[
     page::MEMBER,
     dftl::MEMBER,
     learned::MEMBER,
+    sepbit::MEMBER,
     slc_cache::MEMBER,
     frozen::MEMBER,
     bast::MEMBER,

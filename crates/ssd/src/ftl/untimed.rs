@@ -1,7 +1,7 @@
 //! Untimed operation of an FTL: writes, and all internal work that they cause, as fast as memory
 //! allows. The calls are those that the controller makes, back to back. Each program and erase goes
-//! to a device: to chips that wear and fail, or to [`Flawless`] ones. [`Drive`] is written once, for
-//! every FTL.
+//! to a device: to chips that wear and fail, or to [`Flawless`] ones. [`Drive`] is written once,
+//! for every FTL.
 
 use super::contract::{
     Access, Carried, DieSet, Ftl, Hint, Job, Key, Known, Lpn, MOST_STREAMS, Place, Program, Step,

@@ -429,5 +429,5 @@ pub(crate) fn check_recovery(config: &SsdConfig, ftl: &dyn Ftl) -> Result<()> {
     let name = &config.recovery.name;
     let problem = format!("`{name}` with the FTL `{}`, which cannot be rebuilt", config.ftl.name);
     Err(Error::unsupported("recovery.name", problem)
-        .expected("none, or an FTL of the roster (`page` with ftl.superblock_dies = 1)"))
+        .expected("none, or an FTL that can be rebuilt from what is on flash, as `page`"))
 }

@@ -193,7 +193,9 @@ macro_rules! parts {
         $crate::ftl::contract::parts::getters!(map_on_flash map_on_flash_mut MapOnFlash $($when)*);
     };
     (@block_service $($when:tt)*) => {
-        $crate::ftl::contract::parts::getters!(block_service block_service_mut BlockService $($when)*);
+        $crate::ftl::contract::parts::getters!(
+            block_service block_service_mut BlockService $($when)*
+        );
     };
     (@relocation $($when:tt)*) => {
         $crate::ftl::contract::parts::getters!(relocation relocation_mut Relocation $($when)*);

@@ -21,7 +21,7 @@ use super::contract::{
     Ram, Step, Stream, Until, Work,
 };
 use super::page::{Own, PageFtl, PageParams};
-use super::paged::{self, Layout, Mapping};
+use super::paged::{self, Flat, Layout, Mapping, Ours};
 use crate::recovery::Found;
 use area::{Area, Phase};
 use base::archive::{Archive, State};
@@ -137,12 +137,12 @@ fn build(context: Context, params: &Params) -> Result<Box<dyn Ftl>> {
     // Of the state of blocks more is reckoned with than it takes.
     let has_room = limit == 0 || whole + f64::from(blocks) * MOST_BLOCK_BYTES <= limit as f64;
     if map_cache_bytes as f64 >= whole && has_room {
-        return paged::build(context, &params.data(), Own::NOTHING, |_| Ok(paged::Flat));
+        return paged::build(context, &params.data(), Own::NOTHING, Ours, |_| Flat);
     }
     let per_page = context.geometry.unit_bytes / STORED_BYTES;
     let most_pages = most_units.div_ceil(per_page);
     let own = Area::own(&context.geometry, context.planes_per_program, most_pages);
-    paged::build(context, &params.data(), own, |page| {
+    paged::build(context, &params.data(), own, Ours, |page| {
         let pages = page.logical_units.div_ceil(per_page);
         let [_, blocks] = page.ram();
         let others = blocks.bytes + 4 * u64::from(pages);
@@ -153,7 +153,7 @@ fn build(context: Context, params: &Params) -> Result<Box<dyn Ftl>> {
         };
         let entries = (cache_bytes / CACHED_BYTES).min(page.logical_units.into()) as usize;
         let dies = page.geometry.dies as usize;
-        Ok(Cached {
+        Cached {
             area: Area::new(page, pages),
             cache: Cache::new(map_cache_policy, entries, pages, per_page),
             cache_bytes,
@@ -164,7 +164,7 @@ fn build(context: Context, params: &Params) -> Result<Box<dyn Ftl>> {
             counts: MapCounts::default(),
             touched: vec![Vec::new(); dies],
             erases: vec![Vec::new(); dies],
-        })
+        }
     })
 }
 

@@ -15,7 +15,7 @@ use super::contract::{
     Step, Stream, Work,
 };
 use super::page::{Own, PageFtl, PageParams};
-use super::paged::{self, Layout, Mapping};
+use super::paged::{self, Layout, Mapping, Ours};
 use crate::recovery::Found;
 use addresses::Addresses;
 use base::archive::{Archive, State};
@@ -113,7 +113,7 @@ fn build(context: Context, params: &Params) -> Result<Box<dyn Ftl>> {
         superblock_dies: params.superblock_dies,
         metadata_share: 0.0,
     };
-    paged::build(context, &data, Own::NOTHING, |page| Ok(Learned::new(page, params)))
+    paged::build(context, &data, Own::NOTHING, Ours, |page| Learned::new(page, params))
 }
 
 impl Learned {

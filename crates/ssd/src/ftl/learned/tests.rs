@@ -52,7 +52,7 @@ fn a_map_learned_anew_leads_to_all_places() {
     let context = context(&config, &chips(&config).unwrap()).unwrap();
     let page = PageFtl::new(context, &PageParams::default(), Own::NOTHING).unwrap();
     let map = Learned::new(&page, &Params { gamma: 16, ..Params::default() });
-    let mut ftl = Paged::new(map, page, Ours, None);
+    let mut ftl = Paged::new(map, page, Ours).unwrap();
     let (mut rng, mut untimed) = (Rng::stream(6, "anew"), Untimed::new(4));
     use_it(&mut ftl, &mut rng, &mut untimed);
     assert!(wrong(&ftl) > 0);

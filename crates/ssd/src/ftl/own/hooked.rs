@@ -8,8 +8,8 @@
 use super::decide::{Candidate, HookFacts, Hooks};
 use super::{broken, raised};
 use crate::ftl::contract::{Context, Ftl, Hint, Job, Key, Lpn, MOST_STREAMS, Program, Urgency};
-use crate::ftl::page::{Own, PageFtl, PageParams, Spans};
-use crate::ftl::paged::{Choices, Flat, Layout, Paged};
+use crate::ftl::page::{Own, PageFtl, PageParams};
+use crate::ftl::paged::{self, Choices, Flat, Layout};
 use crate::space::gc::contract::{CandidateSet, Shape};
 use crate::space::gc::{BlockWord, GcConfig, Victims};
 use base::archive::{Archive, State};
@@ -164,19 +164,7 @@ pub(super) fn build(
         context.gc = GcConfig { background_free_blocks: most, ..context.gc };
     }
     let own = Own { move_streams: facts.move_streams, ..Own::NOTHING };
-    let streams = Some(facts.streams);
-    Ok(match Spans::dies_of(&params, context.geometry.dies)? {
-        1 => {
-            let mut page = PageFtl::new(context, &params, own)?;
-            let hooked = Hooked::new(&mut page, name, hooks)?;
-            Box::new(Paged::new(Flat, page, hooked, streams))
-        }
-        dies => {
-            let mut spans = Spans::new(context, &params, own, dies)?;
-            let hooked = Hooked::new(&mut spans, name, hooks)?;
-            Box::new(Paged::new(Flat, spans, hooked, streams))
-        }
-    })
+    paged::build(context, &params, own, Hooked::new(name, hooks), |_| Flat)
 }
 
 /// Refuses facts that are out of range, and parameters that hooks cannot have.
@@ -216,31 +204,19 @@ fn check(facts: &HookFacts, params: &PageParams, name: &str) -> Result<()> {
 }
 
 impl Hooked {
-    /// Hooks over data with this layout, whose victims they choose where they want to.
-    fn new<L: Layout>(data: &mut L, name: &str, mut hooks: Box<dyn Hooks>) -> Result<Self> {
+    /// Hooks of a drive that is yet to begin.
+    fn new(name: &str, hooks: Box<dyn Hooks>) -> Self {
         let facts = hooks.facts();
-        let (geometry, units) = (&data.page().geometry, data.page().logical_units);
-        let shape = Shape {
-            planes: geometry.planes(),
-            blocks_per_plane: geometry.blocks_per_plane,
-            units_per_block: geometry.units_per_block(),
-        };
-        let (dies, blocks) = (geometry.dies as usize, geometry.blocks() as usize);
-        let begun = hooks.begin(units);
-        begun.map_err(|error| raised(error, || format!("{name}.begin()")))?;
         let shared = Shared(Arc::new(Mutex::new(Hooking {
             name: name.to_owned(),
             hooks: Some(hooks),
             fault: None,
-            candidates: CandidateSet::new(&shape),
-            closed_at: vec![0; blocks],
+            candidates: CandidateSet::default(),
+            closed_at: Vec::new(),
             listed: Vec::new(),
-            collects: vec![false; dies],
+            collects: Vec::new(),
         })));
-        if facts.has_victim {
-            data.ask(Box::new(Asking(shared.clone())));
-        }
-        Ok(Self { facts, shared, told: Vec::new() })
+        Self { facts, shared, told: Vec::new() }
     }
 
     /// Urgency with which collection goes on: the hook decides, except where the host must wait.
@@ -313,6 +289,32 @@ impl Choices for Hooked {
             page.candidates.replace_innermost(Box::new(Asking(shared.clone())));
         }
         Self { facts: self.facts, shared, told: Vec::new() }
+    }
+
+    fn begin<L: Layout>(&mut self, data: &mut L) -> Result<()> {
+        let (geometry, units) = (&data.page().geometry, data.page().logical_units);
+        let shape = Shape {
+            planes: geometry.planes(),
+            blocks_per_plane: geometry.blocks_per_plane,
+            units_per_block: geometry.units_per_block(),
+        };
+        let (dies, blocks) = (geometry.dies as usize, geometry.blocks() as usize);
+        let mut hooking = self.shared.lock();
+        hooking.candidates = CandidateSet::new(&shape);
+        (hooking.closed_at, hooking.collects) = (vec![0; blocks], vec![false; dies]);
+        let Hooking { name, hooks, .. } = &mut *hooking;
+        if let Some(hooks) = hooks {
+            hooks.begin(units).map_err(|error| raised(error, || format!("{name}.begin()")))?;
+        }
+        drop(hooking);
+        if self.facts.has_victim {
+            data.ask(Box::new(Asking(self.shared.clone())));
+        }
+        Ok(())
+    }
+
+    fn keys(&self) -> Option<u32> {
+        Some(self.facts.streams)
     }
 
     fn key_of(&mut self, lpn: Lpn, Hint { stream: hint, .. }: Hint) -> Option<Key> {

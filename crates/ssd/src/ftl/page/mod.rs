@@ -8,7 +8,7 @@
 use super::contract::{
     Build, Carried, Context, FtlCounts, Job, Lpn, MOST_STREAMS, Program, Stream,
 };
-use super::paged;
+use super::paged::{self, Flat, Ours};
 use crate::failure::retirement::Retirement;
 use crate::space::candidates::Candidates;
 use crate::space::capacity::{good_blocks, logical_units, share_blocks};
@@ -37,7 +37,7 @@ pub const MEMBER: Member<Build> = Member {
     check: check::<PageParams>,
     build: |context, given| {
         let params: PageParams = params::read(given, "ftl")?;
-        paged::build(context, &params, Own::NOTHING, |_| Ok(paged::Flat))
+        paged::build(context, &params, Own::NOTHING, Ours, |_| Flat)
     },
 };
 

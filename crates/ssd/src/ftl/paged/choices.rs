@@ -1,19 +1,41 @@
-//! Choices: decisions of a page-mapped FTL that its parameters make, or a user.
+//! Choices: decisions of a page-mapped FTL that its parameters make, a member, or a user.
 
 use super::Layout;
 use crate::ftl::contract::{Hint, Job, Key, Lpn, Program, Urgency};
 use crate::ftl::page::PageFtl;
-use base::Error;
 use base::archive::{Archive, State};
+use base::{Error, Result};
 
-/// Decisions of a page-mapped FTL that a user may take over, and events that he is told of.
+/// Decisions of a page-mapped FTL that a member or a user may take over, and events that they are
+/// told of.
 pub(in crate::ftl) trait Choices: Send + State + 'static {
     /// Creates a copy for a clone of the drive, whose page map asks the copy from now on.
     fn twin(&self, page: &mut PageFtl) -> Self;
 
+    /// Begins with a new drive, whose data are laid out.
+    fn begin<L: Layout>(&mut self, _data: &mut L) -> Result<()> {
+        Ok(())
+    }
+
+    /// Keys of the host's rows; `None` where there are as many as the layout has.
+    fn keys(&self) -> Option<u32> {
+        None
+    }
+
+    /// Placement handles of the host among the keys.
+    fn handles(&self) -> Option<u32> {
+        self.keys()
+    }
+
     /// Key of data that the host writes; `None` where it follows from the hint.
     fn key_of(&mut self, _lpn: Lpn, _hint: Hint) -> Option<Key> {
         None
+    }
+
+    /// Key under which a row of so many units is placed.
+    #[inline]
+    fn key_of_row(&mut self, key: Key, _units: usize) -> Key {
+        key
     }
 
     /// Stream of a unit that collection moves.
@@ -66,7 +88,7 @@ pub(in crate::ftl) trait Choices: Send + State + 'static {
 pub(in crate::ftl) struct Ours;
 
 impl State for Ours {
-    fn exchange(&mut self, _: &mut Archive<'_>) -> base::Result<()> {
+    fn exchange(&mut self, _: &mut Archive<'_>) -> Result<()> {
         Ok(())
     }
 }

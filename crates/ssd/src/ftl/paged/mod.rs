@@ -2,9 +2,9 @@
 //!
 //! A [`Mapping`] says what knowing a place costs: nothing (`Flat`), an entry that is cached on
 //! demand (`dftl`), a segment that may be wrong (`learned`). A [`Layout`] places data and collects
-//! blocks: die by die (`page`), in superblocks over several dies, or through a cache of single-level
-//! blocks (`slc_cache`). [`Choices`] are those of the parameters, or of a user's hooks. Any three
-//! make an FTL.
+//! blocks: die by die (`page`), in superblocks over several dies, or through a cache of
+//! single-level blocks (`slc_cache`). [`Choices`] are those of the parameters, of `sepbit`, or of a
+//! user's hooks. One of each makes an FTL.
 
 mod choices;
 mod layout;
@@ -36,15 +36,16 @@ pub(super) struct Paged<M, L, C> {
 }
 
 impl<M: Mapping, L: Layout, C: Choices> Paged<M, L, C> {
-    /// Composes an FTL of these parts. Host data have `streams` streams where the choices say so.
-    pub(super) fn new(map: M, data: L, choices: C, streams: Option<u32>) -> Self {
-        let page = data.page();
+    /// Composes an FTL of these parts, and lets the choices begin.
+    pub(super) fn new(map: M, mut data: L, mut choices: C) -> Result<Self> {
+        choices.begin(&mut data)?;
+        let (page, keys) = (data.page(), choices.keys());
         let facts = Facts {
             map_pages: map.own_pages(),
-            keys: streams.unwrap_or(page.keys()),
-            streams: streams.unwrap_or(page.streams()),
+            keys: keys.unwrap_or(page.keys()),
+            streams: choices.handles().unwrap_or(page.streams()),
             sorts_rows: M::SORTS_ROWS,
-            takes_holes: M::IS_IN_RAM && L::TAKES_HOLES && streams.is_none() && page.takes_holes(),
+            takes_holes: M::IS_IN_RAM && L::TAKES_HOLES && keys.is_none() && page.takes_holes(),
             works_when_idle: data.works_when_idle(),
             wear_delta: page.wear_delta(),
             ..Facts::new(
@@ -54,26 +55,27 @@ impl<M: Mapping, L: Layout, C: Choices> Paged<M, L, C> {
                 page.geometry.units_per_page,
             )
         };
-        Self { map, data, choices, facts }
+        Ok(Self { map, data, choices, facts })
     }
 }
 
-/// Builds an FTL with a mapping over data that are laid out as `params` say: die by die, or in
-/// superblocks of several dies. `own` is the space that the mapping needs.
-pub(super) fn build<M: Mapping>(
+/// Builds an FTL with a mapping and choices over data that are laid out as `params` say: die by
+/// die, or in superblocks of several dies. `own` is the space that both need.
+pub(super) fn build<M: Mapping, C: Choices>(
     context: Context,
     params: &PageParams,
     own: Own,
-    map: impl FnOnce(&PageFtl) -> Result<M>,
+    choices: C,
+    map: impl FnOnce(&PageFtl) -> M,
 ) -> Result<Box<dyn Ftl>> {
     Ok(match Spans::dies_of(params, context.geometry.dies)? {
         1 => {
             let page = PageFtl::new(context, params, own)?;
-            Box::new(Paged::new(map(&page)?, page, Ours, None))
+            Box::new(Paged::new(map(&page), page, choices)?)
         }
         dies => {
             let spans = Spans::new(context, params, own, dies)?;
-            Box::new(Paged::new(map(spans.page())?, spans, Ours, None))
+            Box::new(Paged::new(map(spans.page()), spans, choices)?)
         }
     })
 }
@@ -115,6 +117,7 @@ impl<M: Mapping, L: Layout, C: Choices> Ftl for Paged<M, L, C> {
         if self.choices.is_broken() {
             return Place::NoRoom;
         }
+        let key = self.choices.key_of_row(key, lpns.len());
         self.data.place(key, lpns, dies)
     }
 

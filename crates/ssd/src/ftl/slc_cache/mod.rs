@@ -39,7 +39,7 @@ pub const MEMBER: Member<Build> = Member {
     check: check::<Params>,
     build: |context, given| {
         let data = SlcCache::new(context, &params::read(given, "ftl")?)?;
-        Ok(Box::new(Paged::new(Flat, data, Ours, None)))
+        Ok(Box::new(Paged::new(Flat, data, Ours)?))
     },
 };
 

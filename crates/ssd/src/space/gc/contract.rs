@@ -201,7 +201,7 @@ pub trait Victims: Send + Sync + DynClone + State {
 dyn_clone::clone_trait_object!(Victims);
 
 /// The candidates of every plane, unordered: add, remove and draw in constant time.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub struct CandidateSet {
     planes: Vec<Vec<u32>>,
     position: Vec<u32>,

@@ -1,0 +1,169 @@
+//! `sepbit`: units kept apart by when they are likely to be overwritten (Wang et al., FAST'22).
+//!
+//! A write that replaces a unit which has lived for less than `l` units of host writes goes to the
+//! first class, others to the second: what lived shortly tends to do so again. Collection moves
+//! units of the first class to a third, and others by the time since the host wrote them to one of
+//! three more, with borders at 4 `l` and 16 `l`. `l` is the mean life of the last blocks of the
+//! first class that were collected, from their first program to their erase.
+
+use super::contract::{Build, Hint, Key, Lpn, MOST_STREAMS, Program, Stream};
+use super::page::{Own, PageFtl, PageParams};
+use super::paged::{self, Choices, Flat, Layout};
+use base::archive::{Archive, State};
+use base::family::{Member, check, schema};
+use base::memory::table;
+use base::{Error, Result, params};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub const MEMBER: Member<Build> = Member {
+    name: "sepbit",
+    summary: "page-level mapping: units kept apart by their inferred time of overwriting",
+    citation: "wang2022",
+    schema: schema::<Params>,
+    check: check::<Params>,
+    build: |context, given| {
+        let Params { window_blocks, static_wear_delta } = params::read(given, "ftl")?;
+        if window_blocks == 0 {
+            return Err(Error::new("ftl.window_blocks", "0 blocks").expected("at least 1"));
+        }
+        let host_streams = CLASSES_OF_WRITES as u8;
+        let data = PageParams { host_streams, static_wear_delta, ..PageParams::default() };
+        let own = Own { move_streams: BORDERS.len() as u32 + 2, ..Own::NOTHING };
+        paged::build(context, &data, own, Sepbit::new(window_blocks), |_| Flat)
+    },
+};
+
+/// Classes of units that the host writes.
+const CLASSES_OF_WRITES: u32 = 2;
+/// Ages, in `l`, that part the classes of moved units.
+const BORDERS: [f64; 2] = [4.0, 16.0];
+/// Clock of a unit that was never written, or a block that was not opened for the first class.
+const NEVER: u64 = u64::MAX;
+
+/// Parameters of `sepbit`: window of the threshold, and wear levelling.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+struct Params {
+    /// Collected blocks of the first class whose mean life is the threshold.
+    window_blocks: u32,
+    /// Static wear levelling, as with `page`; 0 switches it off.
+    static_wear_delta: u32,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        let static_wear_delta = PageParams::default().static_wear_delta;
+        Self { window_blocks: 16, static_wear_delta }
+    }
+}
+
+/// Choices of `sepbit`. Its clock counts units that the host has written.
+#[derive(Clone)]
+struct Sepbit {
+    window_blocks: u32,
+    clock: u64,
+    /// Mean life of a block of the first class; endless until some were collected.
+    mean_life: f64,
+    /// Lives of blocks since the mean was last computed: their number and their sum.
+    lives: (u32, u64),
+    /// By unit: clock when the host wrote it.
+    written_at: Vec<u64>,
+    /// By unit: it is of the first class.
+    is_short: Vec<bool>,
+    /// By block: clock when it was opened, if for the first class.
+    opened_at: Vec<u64>,
+}
+
+impl Sepbit {
+    fn new(window_blocks: u32) -> Self {
+        Self {
+            window_blocks,
+            clock: 0,
+            mean_life: f64::INFINITY,
+            lives: (0, 0),
+            written_at: Vec::new(),
+            is_short: Vec::new(),
+            opened_at: Vec::new(),
+        }
+    }
+}
+
+impl State for Sepbit {
+    fn exchange(&mut self, archive: &mut Archive<'_>) -> Result<()> {
+        let Self { window_blocks: _, clock, mean_life, lives, written_at, is_short, opened_at } =
+            self;
+        archive.value(clock)?;
+        archive.value(mean_life)?;
+        archive.value(lives)?;
+        archive.table(written_at)?;
+        archive.value(is_short)?;
+        archive.table(opened_at)
+    }
+}
+
+impl Choices for Sepbit {
+    fn twin(&self, _: &mut PageFtl) -> Self {
+        self.clone()
+    }
+
+    fn begin<L: Layout>(&mut self, data: &mut L) -> Result<()> {
+        let page = data.page();
+        self.written_at = table(page.logical_units as usize, NEVER);
+        self.is_short = vec![false; page.logical_units as usize];
+        self.opened_at = table(page.geometry.blocks() as usize, NEVER);
+        Ok(())
+    }
+
+    fn keys(&self) -> Option<u32> {
+        Some(CLASSES_OF_WRITES)
+    }
+
+    /// Hints of the host are not used.
+    fn handles(&self) -> Option<u32> {
+        Some(1)
+    }
+
+    fn key_of(&mut self, Lpn(lpn): Lpn, _: Hint) -> Option<Key> {
+        let written_at = std::mem::replace(&mut self.written_at[lpn as usize], self.clock);
+        self.clock += 1;
+        let life = self.clock.checked_sub(written_at);
+        let is_short = life.is_some_and(|life| (life as f64) < self.mean_life);
+        self.is_short[lpn as usize] = is_short;
+        Some(Key(u32::from(!is_short)))
+    }
+
+    fn stream_of(&mut self, Lpn(lpn): Lpn) -> u32 {
+        if std::mem::take(&mut self.is_short[lpn as usize]) {
+            return 0;
+        }
+        let age = (self.clock - self.written_at[lpn as usize].min(self.clock)) as f64;
+        1 + BORDERS.iter().filter(|&&border| age >= border * self.mean_life).count() as u32
+    }
+
+    fn programmed<L: Layout>(&mut self, _: &L, program: &Program, _: bool) {
+        if program.page == 0 {
+            let is_first = program.stream == Stream::host(0);
+            for block in program.blocks() {
+                self.opened_at[block.0 as usize] = if is_first { self.clock } else { NEVER };
+            }
+        }
+    }
+
+    fn trimmed(&mut self, Lpn(lpn): Lpn) {
+        self.written_at[lpn as usize] = NEVER;
+    }
+
+    fn erased(&mut self, block: u32) {
+        let opened_at = std::mem::replace(&mut self.opened_at[block as usize], NEVER);
+        let Some(life) = self.clock.checked_sub(opened_at) else { return };
+        let (count, sum) = &mut self.lives;
+        (*count, *sum) = (*count + 1, *sum + life);
+        if *count == self.window_blocks {
+            self.mean_life = *sum as f64 / f64::from(*count);
+            self.lives = (0, 0);
+        }
+    }
+}
+
+const _: () = assert!(BORDERS.len() as u32 + 2 <= MOST_STREAMS);
