@@ -241,7 +241,7 @@ impl Pool {
         self.layout.geometry.die_of(self.blocks[index as usize])
     }
 
-    /// The virtual block that a block is part of, and its index there.
+    /// Virtual block that a block is part of, and its index there.
     #[inline]
     pub fn home(&self, block: Block) -> Option<(Virtual, u32)> {
         let home = self.home[block.0 as usize];
@@ -254,7 +254,7 @@ impl Pool {
         self.home[self.layout.geometry.block_of(ppn).0 as usize] / self.layout.stripe
     }
 
-    /// The virtual block that a program goes to, and where it begins there.
+    /// Virtual block that a program goes to, and the cursor where the program begins.
     #[inline]
     pub fn cursor(&self, program: &Program) -> (Virtual, Cursor) {
         let home = self.home[program.blocks[0].0 as usize];
@@ -481,7 +481,7 @@ impl Pool {
         self.good_without(block) >= self.in_use() - self.dying - lent + reserve
     }
 
-    /// A free block that is to be retired, and can be.
+    /// First free block that is to be retired, and can be.
     pub fn can_leave(&self, lent: u32, reserve: u32) -> Option<Block> {
         let can_go = |&block: &Block| self.is_leaving(block) && self.can_go(block, lent, reserve);
         self.leaving.iter().copied().find(can_go)

@@ -63,7 +63,7 @@ pub enum Known {
     Later,
 }
 
-/// How much room collection is to make.
+/// Room that collection is to make.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Urgency {
     /// Room that the host needs to continue, as under writes that never pause. Preconditioning uses
@@ -78,7 +78,7 @@ pub enum Urgency {
 /// Next step of a job; its units and blocks are in [`Work`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
-    /// There is nothing more to do.
+    /// The job has nothing more to do.
     Done,
     /// Read the units listed in `moves`, place them all (`place_moves`), program them, and ask
     /// again.
@@ -110,7 +110,7 @@ pub struct Work {
 /// Why a job moves units, as `--explain` tells it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Reason {
-    /// For space: garbage collection of a die, or a merge of several.
+    /// Space: garbage collection of a die, or a merge of several.
     #[default]
     Space,
     /// Static wear levelling: cold data leave blocks that have few cycles.

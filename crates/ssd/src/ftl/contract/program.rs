@@ -4,7 +4,7 @@ use super::{Job, Lpn, Stream};
 use nand::chip::BlockMode;
 use nand::geometry::{Block, Die, Geometry, MAX_PLANES, Ppn};
 
-/// One program command: where its units go.
+/// Program command, and the places of its units.
 ///
 /// Unit `i` lies in slot `i % units_per_page` of a page; pages go through the planes first, then
 /// through the pages of a one-shot wordline.

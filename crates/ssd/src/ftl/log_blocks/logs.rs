@@ -52,8 +52,8 @@ pub(super) struct Log {
     pub patience: u32,
     /// Position from which on there may be valid units of a logical block that nobody merges.
     pub scan: u32,
-    /// Position up to which a search from `scan` on has found no such unit: there is none before it
-    /// as long as no merge ends.
+    /// Position up to which a search from `scan` on has found no such unit: none comes before it as
+    /// long as no merge ends.
     #[serde(skip)]
     pub searched: Cell<u32>,
 }

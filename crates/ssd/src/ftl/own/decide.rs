@@ -142,7 +142,7 @@ pub trait Hooks: Send {
     /// States which decisions the hooks make.
     fn facts(&self) -> HookFacts;
 
-    /// Begins a drive that is just built, with so many logical units.
+    /// Begins a drive that is just built, with `logical_units` units.
     fn begin(&mut self, _logical_units: u32) -> Result<()> {
         Ok(())
     }

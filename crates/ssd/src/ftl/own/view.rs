@@ -28,7 +28,7 @@ pub enum Status {
     Open,
     /// The block is written whole.
     Full,
-    /// Its data are being moved elsewhere, then it is erased.
+    /// Data of the block are being moved elsewhere, then it is erased.
     Victim,
 }
 
@@ -240,7 +240,7 @@ impl View {
         block / self.sets_per_die
     }
 
-    /// The state of a block; bad where there is no such block.
+    /// State of a block; bad where there is no such block.
     pub fn status(&self, block: u32) -> Status {
         self.sets.get(block as usize).map_or(Status::Bad, |set| set.status)
     }
@@ -285,8 +285,7 @@ impl View {
         self.free.get(die as usize)?.first().map(|&(_, block)| block)
     }
 
-    /// The open block of a die with room that a stream of the host has opened, or collection
-    /// (`None`).
+    /// Open block of a die with room, opened by a stream of the host or by collection (`None`).
     pub fn open_block(&self, die: u32, stream: Option<u32>) -> Option<u32> {
         let is_its = |block: &&u32| self.sets[**block as usize].stream == stream;
         self.open.get(die as usize)?.iter().find(is_its).copied()

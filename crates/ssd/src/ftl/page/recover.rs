@@ -199,8 +199,8 @@ impl PageFtl {
         true
     }
 
-    /// Page where a frontier goes on whose blocks have so many pages, and the planes that have the
-    /// page already. `None` where its planes do not fit together.
+    /// Page where a frontier goes on whose blocks have these numbers of pages, and the planes that
+    /// have the page already. `None` where its planes do not fit together.
     pub(super) fn goes_on(&self, pages: &[u32]) -> Option<(u32, u32)> {
         let most = *pages.iter().max()?;
         let done = pages.iter().take_while(|&&pages| pages == most).count();

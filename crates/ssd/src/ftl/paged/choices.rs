@@ -32,7 +32,7 @@ pub(in crate::ftl) trait Choices: Send + State + 'static {
         None
     }
 
-    /// Key under which a row of so many units is placed.
+    /// Key under which a row of `units` units is placed.
     #[inline]
     fn key_of_row(&mut self, key: Key, _units: usize) -> Key {
         key

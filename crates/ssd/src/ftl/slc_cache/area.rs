@@ -125,7 +125,7 @@ impl Area {
         self.frontiers[self.index(die, group)]
     }
 
-    /// Moves a frontier on by one page in so many planes.
+    /// Moves a frontier on by one page in each of `planes` planes.
     pub(super) fn advance(&mut self, die: Die, group: u32, planes: u32, joined: u32) {
         let index = self.index(die, group);
         if self.frontiers[index].advance(planes, 1, joined, &self.frame) {

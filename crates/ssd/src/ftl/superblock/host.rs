@@ -137,7 +137,7 @@ impl Superblocks {
         updates.min(i64::from(room) - i64::from(self.reserve)) + i64::from(self.giving)
     }
 
-    /// The superblock with update blocks that has rested longest, of those that can be collected.
+    /// Superblock with update blocks that has rested longest, of those that can be collected.
     pub(super) fn oldest(&self) -> Option<u32> {
         let groups = (0..).zip(&self.groups);
         let idle = groups.filter(|(_, group)| group.updates > 0 && group.is_idle());
@@ -156,7 +156,7 @@ impl Superblocks {
         self.wait_for_program(|_| true)
     }
 
-    /// Waits for a program of the host to a virtual block of such a use.
+    /// Waits for a program of the host to a virtual block whose use fits `is_it`.
     fn wait_for_program(&self, is_it: impl Fn(Use) -> bool) -> Place {
         let is_it = |&of: &Virtual| of != NONE && is_it(self.pool.use_of(of));
         let die = self.flying_on.iter().position(is_it);

@@ -31,7 +31,7 @@ struct Victim {
 }
 
 impl Collection {
-    /// The plane that is collected.
+    /// Plane that is being collected.
     pub(super) fn plane(&self) -> Plane {
         Plane(self.plane)
     }

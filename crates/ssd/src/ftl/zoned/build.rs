@@ -37,8 +37,8 @@ pub(super) struct Params {
     /// Zones that may be active (open or closed) at a time; 0 is any number. The write buffer must
     /// hold a row of programs of each.
     max_active_zones: u32,
-    /// When the blocks of an emptied zone are erased: "at_reset", at once and beside other work, or
-    /// "before_open", when a zone needs blocks and there are no erased ones.
+    /// Time at which the blocks of an emptied zone are erased: "at_reset", at once and beside other
+    /// work, or "before_open", when a zone needs blocks and there are no erased ones.
     erase: Erase,
     /// Time of a core for an append beside `controller.command_us`, in microseconds.
     append_us: f64,

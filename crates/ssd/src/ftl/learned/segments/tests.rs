@@ -38,7 +38,7 @@ fn runs_are_one_segment() {
     }
 }
 
-/// A line takes 9 bytes and one for each unit; without `gamma` each of these takes 8.
+/// A fitted segment takes 9 bytes and one for each unit; without `gamma` each unit takes 8.
 #[test]
 fn near_runs_are_one_fitted_segment() {
     let units = [0u8, 1, 3, 4, 7, 8, 9, 12, 14, 15, 17, 18, 21, 22, 24, 26];

@@ -90,8 +90,7 @@ impl Spans {
         }
     }
 
-    /// The frontier on a die that takes data of the host, in a superblock that is opened if need
-    /// be.
+    /// Frontier on a die that takes data of the host, in a superblock that is opened if need be.
     fn host_part(&mut self, die: Die, stream: u32) -> Option<usize> {
         let span = self.span_of(die);
         if let Some(index) = self.part(die, stream) {
