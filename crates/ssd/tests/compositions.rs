@@ -236,7 +236,7 @@ fn reads_return_the_newest_version_on_a_drive_that_wears_out() {
     }
 }
 
-/// What was flushed is there after a power cut, and what hooks are told is right.
+/// Flushed data are there after a power cut, and hooks are told of the right data.
 #[test]
 fn what_was_flushed_is_there_after_a_cut() {
     let small = [

@@ -47,15 +47,16 @@ pub const MEMBER: Member<Build> = Member {
     },
 };
 
-/// Bytes of an entry in memory (which unit, and where) and on flash.
+/// Bytes of an entry in memory: unit and place.
 const CACHED_BYTES: u64 = 8;
+/// Bytes of an entry on flash: its place.
 const STORED_BYTES: u32 = 4;
-/// State of a block in memory, at most.
+/// Most bytes that the state of a block takes in memory.
 const MOST_BLOCK_BYTES: f64 = 64.0;
 /// Fewest entries that a drive works with.
 const LEAST_ENTRIES: u64 = 64;
 
-/// Parameters of `dftl`.
+/// Parameters of `dftl`: size and policy of the map cache, and those of the data.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 struct Params {
@@ -63,7 +64,7 @@ struct Params {
     /// as a whole. Less where `ftl.ram_bytes` leaves less. The default is assumed: SRAM of the
     /// controller.
     map_cache_bytes: u64,
-    /// Which cached entry makes room for another: `lru`, `segmented_lru` or `tpftl`.
+    /// Policy by which a cached entry makes room for another: `lru`, `segmented_lru` or `tpftl`.
     map_cache_policy: MapCachePolicy,
     /// Writing a map page cleans all its cached entries, not only the evicted ones. Always so
     /// with `tpftl`.
@@ -117,7 +118,7 @@ impl Params {
     }
 }
 
-/// With the whole map in memory it is `page`; else there are pages of it on flash.
+/// Builds `page` where the whole map fits in memory, and otherwise a drive with map pages on flash.
 fn build(context: Context, params: &Params) -> Result<Box<dyn Ftl>> {
     let data = params.data();
     let &Params { map_cache_bytes: bytes, map_cache_policy: policy, map_batch: batch, .. } = params;
@@ -211,27 +212,28 @@ pub(super) struct Cached {
     cache: Cache,
     cache_bytes: u64,
     batch: bool,
-    /// Entries of a page of the map.
+    /// Entries of a map page.
     per_page: u32,
     logical_units: u32,
-    /// Pages that may wait to be written before requests wait for them.
+    /// Map pages that may wait to be written before requests wait for them.
     most_waiting: usize,
     counts: MapCounts,
-    /// By die: pages of the map with entries of what collection has moved, and the blocks that are
-    /// erased when those are written.
+    /// By die: map pages with entries of units that collection has moved.
     touched: Vec<Vec<u32>>,
+    /// By die: blocks to be erased once these map pages are written.
     erases: Vec<Vec<Block>>,
 }
 
 impl Cached {
-    /// Takes the entry of a unit in, which is not here.
+    /// Takes in the entry of a unit that the cache does not have.
     fn insert(&mut self, lpn: u32, is_dirty: bool) {
         if let Some(page) = self.cache.insert(lpn, is_dirty) {
             self.area.queue(page, false);
         }
     }
 
-    /// Takes in the entries of up to `count` units from `first` on, of one page: of how many.
+    /// Takes in the entries of up to `count` units from `first` on, of one page. Returns their
+    /// number.
     fn load_run(&mut self, first: u32, count: u32) -> u32 {
         let to_end = self.per_page - first % self.per_page;
         let count = count.min(to_end).min(self.cache.most() as u32 / 2);
@@ -263,7 +265,7 @@ impl Cached {
     }
 
     /// Notes that entries of data that a program has written change: in memory where they are, or
-    /// in their pages before what they replace is erased.
+    /// in their pages before the blocks of their old places are erased.
     fn note_places(&mut self, page: &PageFtl, program: &Program, carried: Carried) {
         for i in 0..program.units {
             let ppn = program.ppn(&page.geometry, i);
@@ -286,7 +288,7 @@ impl Cached {
         }
     }
 
-    /// A program of pages of the map is over: a block that it has filled can be collected.
+    /// Ends a program of map pages: a block that it has filled can be collected.
     fn close(&mut self, page: &PageFtl, program: &Program) {
         let geometry = &page.geometry;
         if program.page + page.pages_per_program == geometry.pages_per_block {
@@ -296,8 +298,8 @@ impl Cached {
         }
     }
 
-    /// Queues the pages with entries of what jobs have moved. They are awaited by `job`, which is
-    /// to erase what they have emptied.
+    /// Queues the map pages with entries of units that jobs have moved. `job` awaits them: it is to
+    /// erase the emptied blocks.
     fn write_touched(&mut self, job: Job, jobs: Range<u32>) {
         let mut all = Vec::new();
         jobs.for_each(|job| all.append(&mut self.touched[job as usize]));
@@ -309,7 +311,7 @@ impl Cached {
         self.touched[job.0 as usize] = all;
     }
 
-    /// Whether pages of the map are yet to be written before a die may erase.
+    /// Whether map pages are yet to be written before a die may erase.
     fn awaits(&mut self, die: Die) -> bool {
         let touched = &mut self.touched[die.0 as usize];
         while let Some(&page) = touched.last() {

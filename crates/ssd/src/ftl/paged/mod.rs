@@ -28,7 +28,7 @@ pub(super) use mapping::{Flat, Mapping};
 use nand::chip::BlockMode;
 use nand::geometry::{Block, Die, Ppn};
 
-/// A page-mapped FTL.
+/// A page-mapped FTL of a mapping, a layout, and choices.
 pub(super) struct Paged<M, L, C> {
     pub(super) map: M,
     pub(super) data: L,
@@ -37,7 +37,7 @@ pub(super) struct Paged<M, L, C> {
 }
 
 impl<M: Mapping, L: Layout, C: Choices> Paged<M, L, C> {
-    /// An FTL of these parts.
+    /// Composes an FTL of these parts, and lets the choices begin.
     pub(super) fn new(map: M, mut data: L, mut choices: C) -> Result<Self> {
         choices.begin(&mut data)?;
         let (page, keys) = (data.page(), choices.keys());

@@ -41,17 +41,17 @@ pub const MEMBER: Member<Build> = Member {
     build: |context, given| build(context, &params::read(given, "ftl")?),
 };
 
-/// Where host data go when the cache is full.
+/// Target of host data when the cache is full.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum WhenFull {
-    /// To native blocks.
+    /// Native blocks take the data.
     Native,
-    /// Into the cache, once its oldest data have been folded.
+    /// The cache takes the data, once its oldest ones have been folded.
     Fold,
 }
 
-/// Parameters of `slc_cache`.
+/// Parameters of `slc_cache`: sizes of the cache, and when it is folded.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 struct Params {
@@ -63,14 +63,15 @@ struct Params {
     /// default: as many as there are free blocks.
     #[serde(skip_serializing_if = "Option::is_none")]
     dynamic_bytes: Option<u64>,
-    /// Share of the logical drive with data up to which the dynamic part keeps its size.
+    /// Share of the logical drive that has data, up to which the dynamic part keeps its size.
     shrink_from: f64,
-    /// Share with data at which the dynamic part is gone; between both it shrinks in proportion.
+    /// Share of the logical drive that has data, at which the dynamic part is gone; between
+    /// `shrink_from` and this it shrinks in proportion.
     shrink_to: f64,
-    /// Share of the cache that keeps its data in idle times: with 0 they are folded then, with 1
+    /// Share of the cache that keeps its data in idle times: with 0 all are folded then, with 1
     /// only when their room is needed.
     keep_share: f64,
-    /// Where host data go when the cache is full: "native" blocks, or "fold": the cache, once its
+    /// Target of host data when the cache is full: "native" blocks, or "fold": the cache, once its
     /// oldest data have been folded.
     when_full: WhenFull,
     /// Collection and folding write to separate blocks.
@@ -126,7 +127,7 @@ impl Params {
     }
 }
 
-/// The tag of blocks of the cache.
+/// Tag of the cache's blocks, for a start-up.
 const TAG: u64 = 255;
 
 #[derive(Clone)]
@@ -138,8 +139,9 @@ struct SlcCache {
     mapped: u32,
     keep_share: f64,
     when_full: WhenFull,
-    /// Host units that went into the cache, and units that were folded.
+    /// Host units that were written to the cache.
     cached_units: u64,
+    /// Units that were folded out of the cache.
     folded_units: u64,
 }
 
@@ -205,13 +207,13 @@ impl SlcCache {
         program
     }
 
-    /// A full block of the cache is to be folded next: whether that is new.
+    /// Has a full block of the cache folded next. True if that is new.
     fn hurry(&mut self, block: Block) -> bool {
         let geometry = &self.page.geometry;
         self.folds.hurry(geometry.die_of(block), geometry.plane_of(block).0, block)
     }
 
-    /// A program of the cache has been reported: its set may be full.
+    /// Takes in the report of a program of the cache: its set may be full.
     fn close_full(&mut self, program: &Program) {
         if program.page + 1 < self.area.slc_pages() {
             return;
@@ -416,7 +418,8 @@ impl Layout for SlcCache {
         Some(self.area.state(self.mapped, self.page.logical_units))
     }
 
-    /// Blocks of the cache are blocks with few pages afterwards: collection empties them.
+    /// Rebuilds the page map. Blocks of the cache are blocks with few pages from then on:
+    /// collection empties them.
     fn recover(&mut self, found: &Found) -> Vec<Block> {
         let own = self.page.rebuild(found);
         let lpns = (0..self.page.logical_units).map(Lpn);
