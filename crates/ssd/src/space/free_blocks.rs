@@ -122,7 +122,9 @@ impl FreeBlocks {
     /// Removes all free blocks of a plane; none is kept for any use.
     pub fn clear(&mut self, plane: Plane) {
         self.planes[plane.0 as usize].clear();
-        [Use::Map, Use::Cache].map(|of| self.set_claimed(plane, of, 0));
+        for of in [Use::Map, Use::Cache] {
+            self.set_claimed(plane, of, 0);
+        }
     }
 
     /// Whether a plane has a free block that is kept for one use.

@@ -81,7 +81,7 @@ struct Params {
     /// RAM for cached map entries, as with `dftl`; default: the whole map is in RAM.
     #[serde(skip_serializing_if = "Option::is_none")]
     map_cache_bytes: Option<u64>,
-    /// Which cached entry makes room for another, as with `dftl`.
+    /// Policy of the cache of map entries, as with `dftl`.
     map_cache_policy: MapCachePolicy,
     /// Writing a map page cleans all its cached entries, as with `dftl`.
     map_batch: bool,
