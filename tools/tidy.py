@@ -20,6 +20,8 @@ FLOORS = {"base": 1, "nand": 2, "ecc": 2, "ssd": 3, "host": 4, "py": 5}
 #: Lines of a file: noted above the first, an error above the second.
 SOFT_LINES, HARD_LINES = 500, 700
 COLUMNS = 100
+#: Words of a doc comment, at least.
+LEAST_WORDS = 4
 #: Sources of a folder, and folders between `src/` (or `python/nandlab/`) and a file, at most.
 MOST_FILES, MOST_DEPTH = 16, 3
 BANNED_NAMES = {"util", "utils", "common", "helper", "helpers", "misc"}
@@ -137,6 +139,30 @@ def first_line(tree: Tree) -> Iterator[Violation]:
             said = first[3:] if first.startswith("//!") else ""
         if len(said.split()) < 3:
             yield Violation(path, 1, "first-line", "does not say what the file is")
+
+
+#: A doc comment, and first words that lean on the item above it.
+DOC = re.compile(r"(?:^[ \t]*///.*\n?)+", re.M)
+LEANING = re.compile(r"(?:Of|The same|Those|What|Which|It|That|To)\b")
+
+
+def doc_noun(tree: Tree) -> Iterator[Violation]:
+    """A doc comment names its noun: it is read alone, without the item above."""
+    for path in tree.ending(".rs"):
+        if not path.startswith("crates/"):
+            continue
+        text = tree.text(path)
+        for doc in DOC.finditer(text):
+            said = " ".join(re.findall(r"^[ \t]*/// ?(.*)", doc[0], re.M)).strip()
+            if leaning := LEANING.match(said):
+                problem = f"begins with `{leaning[0]}`"
+            elif (words := len(re.findall(r"[\w`'-]+", said))) < LEAST_WORDS:
+                problem = f"`{said}` has {words} words, at least {LEAST_WORDS}"
+            else:
+                continue
+            line = text.count("\n", 0, doc.start()) + 1
+            message = f"{problem}: it is read alone, so name the item's noun and its purpose"
+            yield Violation(path, line, "doc-noun", message)
 
 
 def length(tree: Tree) -> Iterator[Violation]:
@@ -357,6 +383,7 @@ def changelog(tree: Tree) -> Iterator[Violation]:
 RULES: tuple[Callable[[Tree], Iterator[Violation]], ...] = (
     direction,
     first_line,
+    doc_noun,
     length,
     names,
     marked,

@@ -24,6 +24,8 @@ def load_tidy() -> ModuleType:
 
 tidy = load_tidy()
 
+#: A struct, up to the comment of its field.
+DIE = "//! Die of a chip.\n\n/// Counts\n/// of a die.\n#[derive(Clone)]\nstruct Die {\n"
 #: A small tree that breaks nothing.
 MEMBER = """//! `greedy`: the emptiest block first.
 
@@ -46,7 +48,7 @@ GOOD = {
     "crates/ssd/src/gc/greedy/tests.rs": "//! Tests of `greedy`.\n",
     "crates/ssd/src/gc/lists.rs": "//! Lists of blocks, as policies keep them.\n",
     "crates/ssd/src/flash/mod.rs": "//! Room of chips.\n",
-    "crates/ssd/src/flash/die.rs": "//! Die of a chip.\n",
+    "crates/ssd/src/flash/die.rs": f"{DIE}    /// Totals of the pages.\n    pages: u32,\n}}\n",
     "python/x.py": '"""A file that does nothing."""\n',
     "python/lab/__init__.py": '"""The package of it."""\n',
     "python/lab/trace/__init__.py": '"""Room of traces."""\n',
@@ -86,8 +88,8 @@ def test_the_good_tree_is_tidy(tree: Path) -> None:
 def test_every_rule_is_tried() -> None:
     """By at least one row below."""
     assert {row[0] for row in BROKEN} == {
-        *("direction", "first-line", "length", "name", "parameter", "room", "tests", "family"),
-        *("test-name", "wording", "columns", "leftover", "lint", "changelog"),
+        *("direction", "first-line", "doc-noun", "length", "name", "parameter", "room", "tests"),
+        *("family", "test-name", "wording", "columns", "leftover", "lint", "changelog"),
     }
     assert len({row[0] for row in BROKEN}) == len(tidy.RULES)
 
@@ -103,6 +105,14 @@ BROKEN: list[tuple[str, str, str | None, str]] = [
     ("first-line", "crates/ssd/src/lib.rs", "use nand::x;\n", "does not say"),
     ("first-line", "crates/ssd/src/lib.rs", "//! Drive.\n", "does not say"),
     ("first-line", "python/x.py", "import os\n", "does not say"),
+    ("doc-noun", "crates/ssd/src/flash/die.rs", DIE + "    /// To be read by page.\n", "`To`"),
+    ("doc-noun", "crates/ssd/src/flash/die.rs", DIE + "    /// Pages, by row.\n", "3 words"),
+    (
+        "doc-noun",
+        "crates/ssd/tests/x.rs",
+        "/// The same\n/// of all pages.\nfn x() {}\n",
+        "`The same`",
+    ),
     ("length", "crates/ssd/src/lib.rs", "//! Floor 3 of it.\n" * 701, "701 lines"),
     ("name", "python/utils.py", '"""Odds and ends here."""\n', "`utils`"),
     ("name", "crates/ssd/src/common.rs", "//! Odds and ends.\n", "`common`"),

@@ -21,20 +21,23 @@ use ssd::ftl::own::{Candidate, HookFacts, Hooks, OwnFtl};
 use ssd::recovery;
 use std::collections::BTreeMap;
 
-/// Compositions that are not members of the roster by themselves: parameters, and whether hooks
-/// decide.
-const COMPOSED: &[(&[&str], bool)] = &[
-    (&["ftl.name=dftl", "ftl.map_cache_bytes=512", "ftl.superblock_dies=0"], false),
-    (&["ftl.name=dftl", "ftl.map_cache_bytes=512", "ftl.superblock_dies=2"], false),
-    (&["ftl.name=learned", "ftl.gamma=16", "ftl.superblock_dies=0"], false),
-    (&["ftl.name=learned", "ftl.gamma=16", "ftl.superblock_dies=2"], false),
-    (&["ftl.fast_pages=true", "ftl.superblock_dies=0"], false),
-    (&["ftl.name=dftl", "ftl.map_cache_bytes=512", "ftl.fast_pages=true"], false),
-    (&["ftl.name=learned", "ftl.gamma=16", "ftl.fast_pages=true", "ftl.superblock_dies=2"], false),
-    (&["ftl.superblock_dies=0"], false),
-    (&["ftl.superblock_dies=2"], true),
-    (&["ftl.superblock_dies=0"], true),
-    (&[], true),
+/// Compositions that are not members of the roster by themselves: parameters, and the streams of
+/// moved data where hooks decide, else 0.
+const COMPOSED: &[(&[&str], u32)] = &[
+    (&["ftl.name=dftl", "ftl.map_cache_bytes=512", "ftl.superblock_dies=0"], 0),
+    (&["ftl.name=dftl", "ftl.map_cache_bytes=512", "ftl.superblock_dies=2"], 0),
+    (&["ftl.name=learned", "ftl.gamma=16", "ftl.superblock_dies=0"], 0),
+    (&["ftl.name=learned", "ftl.gamma=16", "ftl.superblock_dies=2"], 0),
+    (&["ftl.fast_pages=true", "ftl.superblock_dies=0"], 0),
+    (&["ftl.name=dftl", "ftl.map_cache_bytes=512", "ftl.fast_pages=true"], 0),
+    (&["ftl.name=learned", "ftl.gamma=16", "ftl.fast_pages=true", "ftl.superblock_dies=2"], 0),
+    (&["ftl.superblock_dies=0"], 0),
+    (&["ftl.name=slc_cache", "ftl.map_cache_bytes=512"], 0),
+    (&["ftl.name=slc_cache", "ftl.map_cache_bytes=512", "ftl.when_full=fold"], 0),
+    (&["ftl.superblock_dies=2"], 1),
+    (&["ftl.superblock_dies=0"], 1),
+    (&[], 1),
+    (&["ftl.separate_gc_stream=true"], 2),
 ];
 
 /// Shapes of the drives that they are tried on.
@@ -51,13 +54,14 @@ const SHAPES: &[&[&str]] = &[
 #[derive(Clone, Default)]
 struct Greedy {
     held: BTreeMap<u32, u32>,
+    move_streams: u32,
 }
 
 impl Hooks for Greedy {
     fn facts(&self) -> HookFacts {
         HookFacts {
             streams: 2,
-            move_streams: 1,
+            move_streams: self.move_streams,
             has_stream: true,
             is_told: true,
             has_victim: true,
@@ -67,6 +71,10 @@ impl Hooks for Greedy {
 
     fn stream(&mut self, unit: Lpn, _: u8) -> Result<u32> {
         Ok(unit.0 % 2)
+    }
+
+    fn stream_moves(&mut self, unit: Lpn) -> Result<u32> {
+        Ok(unit.0 % self.move_streams)
     }
 
     fn victim(&mut self, _: u32, candidates: &[Candidate]) -> Result<u32> {
@@ -107,18 +115,20 @@ impl Hooks for Greedy {
     }
 }
 
-fn hooks() -> OwnFtl {
-    OwnFtl::hooks("Greedy", Table::new(), || Ok(Box::new(Greedy::default())))
+fn hooks(move_streams: u32) -> OwnFtl {
+    OwnFtl::hooks("Greedy", Table::new(), move || {
+        Ok(Box::new(Greedy { move_streams, ..Greedy::default() }))
+    })
 }
 
 /// Configuration of the small drive with a composition and `more` laid over it. One that is too
 /// small has more spare.
-fn config(&(sets, is_hooked): &(&[&str], bool), more: &[&str]) -> SsdConfig {
+fn config(&(sets, move_streams): &(&[&str], u32), more: &[&str]) -> SsdConfig {
     let spares = ["0.3", "0.5", "0.8", "1.2", "2.0", "4.0"]
         .map(|spare| format!("ftl.overprovisioning={spare}"));
     let configs = spares.iter().map(|spare| {
         let all = [&[spare.as_str()], more, sets].concat();
-        composed(&all, is_hooked).unwrap()
+        composed(&all, move_streams).unwrap()
     });
     // One step more than the least: blocks may fail.
     let mut enough = configs.filter(|config| Ssd::new(config, 1 << 30).is_ok()).skip(1);
@@ -126,15 +136,15 @@ fn config(&(sets, is_hooked): &(&[&str], bool), more: &[&str]) -> SsdConfig {
 }
 
 /// Configuration with these assignments, without parameters that its FTL does not have.
-fn composed(sets: &[&str], is_hooked: bool) -> Result<SsdConfig> {
+fn composed(sets: &[&str], move_streams: u32) -> Result<SsdConfig> {
     let name = sets.iter().rev().find_map(|set| set.strip_prefix("ftl.name=")).unwrap_or("page");
     let member = ssd::ftl::ROSTER.iter().find(|member| member.name == name).expect("a member");
     // Hooks say their streams, and data that go by speed have none.
-    let has_own = is_hooked || sets.contains(&"ftl.fast_pages=true");
+    let has_own = move_streams > 0 || sets.contains(&"ftl.fast_pages=true");
     let is_there = |set: &&str| !has_own || !set.contains("host_streams");
     let sets: Vec<&str> = sets.iter().copied().filter(is_there).collect();
     let config = small_config(&drive::those_of_ftl(member, &sets))?;
-    if is_hooked { config.with_own_ftl(hooks()) } else { Ok(config) }
+    if move_streams > 0 { config.with_own_ftl(hooks(move_streams)) } else { Ok(config) }
 }
 
 /// Calls `hold` for each composition on some of the shapes, by turns: all of them in the long run.
@@ -226,7 +236,7 @@ fn reads_return_the_newest_version_on_a_drive_that_wears_out() {
     }
 }
 
-/// What was flushed is there after a power cut, and what hooks are told is right.
+/// Flushed data are there after a power cut, and hooks are told of the right data.
 #[test]
 fn what_was_flushed_is_there_after_a_cut() {
     let small = [

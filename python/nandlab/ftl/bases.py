@@ -91,7 +91,9 @@ class Ftl:
 class PageHooks:
     """Decisions of `page` made in Python: the stream of a unit, the victims, when to collect.
 
-    `programmed`, `erased` and `trimmed` decide nothing: they tell where data are.
+    `programmed`, `erased` and `trimmed` decide nothing: they tell where data are. With
+    ``ftl.superblock_dies`` a block is a superblock, and a plane the dies that have it together.
+    After a power cut a new copy begins, and is told `programmed` for all data that were found.
 
     A method that is left out costs nothing: the hint of the host, the policy of ``gc`` and
     ``gc.start_free_blocks`` decide then. Copies of the object are made as for `Ftl`.

@@ -1,8 +1,8 @@
 //! Map pages on flash: requests that wait for one, and what continues after it is read.
 //!
-//! An FTL that keeps its map on flash says what knowing a unit's place costs (`Ftl::access`).
-//! Reads, units that enter the write buffer and trims ask it once; where a page of the map must be
-//! read, one flash read serves all who wait for that page. A map that is wrong about a unit costs a
+//! An FTL with a map on flash says what knowing a unit's place costs (`MapOnFlash::access`). Reads,
+//! units that enter the write buffer and trims ask it once; where a page of the map must be read,
+//! one flash read serves all who wait for that page. A map that is wrong about a unit costs a
 //! read of the page where it expects the unit, in the same way. A page that cannot be corrected
 //! counts as uncorrectable and is used all the same: drives keep their map twice.
 

@@ -3,25 +3,25 @@
 use base::counts;
 use serde::{Deserialize, Serialize};
 
-/// How much an FTL has done since its counts were last reset: units when they are placed (those of
-/// a program that fails are padding from then on), blocks when they are reported erased (levelled
-/// ones when they are picked, read reclaims when they are accepted). A run compares them with
-/// what the flash has done.
+/// Counts of an FTL's work since their last reset. Units count when they are placed (those of a
+/// failed program are padding from then on), blocks when they are reported erased (levelled ones
+/// when they are picked, read reclaims when they are accepted). A run compares them with what the
+/// flash has done.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FtlCounts {
     /// Units written for the host.
     pub host_units: u64,
-    /// Units moved.
+    /// Units moved by internal jobs, whatever the reason.
     pub moved_units: u64,
-    /// Those among them that were moved for static wear levelling.
+    /// Units among the moved ones that static wear levelling has moved.
     pub levelled_units: u64,
     /// Unit slots programmed without data.
     pub padding_units: u64,
-    /// Blocks reclaimed.
+    /// Blocks erased for further use; retired ones are not among them.
     pub reclaimed_blocks: u64,
-    /// Blocks reclaimed for static wear levelling among them.
+    /// Blocks that static wear levelling has picked as victims.
     pub levelled_blocks: u64,
-    /// Blocks whose data were to be moved for the reads that they had (read reclaim).
+    /// Blocks accepted for read reclaim: their data move because they were read so often.
     pub read_reclaims: u64,
     /// Blocks taken out of use.
     pub retired_blocks: u64,
@@ -38,7 +38,7 @@ pub struct FtlCounts {
 /// Data on dense chips beside fast ones.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DenseCounts {
-    /// Units moved to them from fast chips by collection; they are among the moved units.
+    /// Units moved to dense chips from fast ones by collection; they are among the moved units.
     pub frozen_units: u64,
     /// Block sets rewritten because the host has overwritten data in them.
     pub modified_sets: u64,
@@ -47,29 +47,30 @@ pub struct DenseCounts {
 /// Work of a cache of blocks in single-level mode.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CacheCounts {
-    /// Units of the host that went into it.
+    /// Host units written to the cache.
     pub host_units: u64,
-    /// Units moved out of it; they are among the moved units.
+    /// Units moved out of the cache (folded); they are among the moved units.
     pub folded_units: u64,
-    /// Blocks of it that were erased; they are among the reclaimed ones.
+    /// Blocks of the cache that were erased; they are among the reclaimed ones.
     pub erased_blocks: u64,
 }
 
-/// Merges of log blocks: how a log block became, or gave its data to, a data block.
+/// Merges of log blocks, by kind: the log block becomes a data block, or gives its data to one.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Merges {
-    /// The log block was written whole and in order: it becomes the data block.
+    /// Switch merges: the log block was written whole and in order, and becomes the data block.
     pub switch: u64,
-    /// It was written in order up to some page: the rest is copied behind that.
+    /// Partial merges: the log block was written in order up to some page, and gets the rest copied
+    /// behind that.
     pub partial: u64,
-    /// Its data and those of the data block are copied to a new block.
+    /// Full merges: the data of log block and data block are copied to a new block.
     pub full: u64,
 }
 
 /// Accesses to a map that may cost reads: on flash and cached in memory, or learned.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MapCounts {
-    /// Map pages read.
+    /// Map pages read from flash.
     pub reads: u64,
     /// Map pages written, those that collection moves not counted.
     pub writes: u64,
@@ -77,7 +78,7 @@ pub struct MapCounts {
     pub moves: u64,
     /// Units whose entry was in memory when a request asked for it.
     pub hits: u64,
-    /// Units whose entry was not.
+    /// Units whose entry was not in memory when a request asked for it.
     pub misses: u64,
     /// Pages of data read because the map expected a unit there, wrongly.
     pub mispredictions: u64,
@@ -118,7 +119,7 @@ impl FtlCounts {
     }
 }
 
-/// Where every physical unit is accounted for.
+/// Physical units by state: each is counted once.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Occupancy {
     /// Units that hold the newest data of a logical unit, or a map page in use.
@@ -131,19 +132,19 @@ pub struct Occupancy {
     pub bad: u64,
 }
 
-/// Wear of the blocks in use.
+/// Program/erase cycles of the blocks in use.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Wear {
-    /// Fewest program/erase cycles.
+    /// Fewest cycles of a block.
     pub min: u32,
-    /// Their mean.
+    /// Mean cycles of the blocks.
     pub mean: f64,
-    /// Most.
+    /// Most cycles of a block.
     pub max: u32,
 }
 
 impl Wear {
-    /// That of blocks with these cycles.
+    /// Wear of blocks that have seen these numbers of cycles; all 0 without blocks.
     pub fn of(cycles: impl Iterator<Item = u32> + Clone) -> Self {
         let count = cycles.clone().count().max(1) as f64;
         Self {
@@ -154,21 +155,21 @@ impl Wear {
     }
 }
 
-/// RAM that the drive's firmware would need, by use: the modelled tables, without additional tables
-/// of the simulator.
+/// A table in the RAM of the drive's firmware, as modelled; tables that only the simulator needs
+/// are not among them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ram {
-    /// What for.
+    /// Name of the table in reports.
     pub name: &'static str,
-    /// How much.
+    /// Size of the table in bytes.
     pub bytes: u64,
 }
 
-/// A cache of blocks in single-level mode, as it is now.
+/// Room and use of a cache of blocks in single-level mode at the moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CacheState {
-    /// Units that it may hold.
+    /// Units that the cache may hold.
     pub room_units: u64,
-    /// Units of its blocks that are written, open or being folded.
+    /// Units that the blocks in use take: written, open or being folded.
     pub used_units: u64,
 }

@@ -36,7 +36,7 @@ pub const MEMBER: Member<Build> = Member {
     },
 };
 
-/// Parameters of `bast`.
+/// Parameters of `bast`: width of a logical block, and number of log blocks.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 struct BastParams {

@@ -37,10 +37,10 @@ pub const MEMBER: Member<Build> = Member {
     },
 };
 
-/// Open blocks where nothing is said (assumed).
+/// Default number of open blocks (assumed).
 const OPEN_BLOCKS: u32 = 4;
 
-/// Parameters of `block`.
+/// Parameters of `block`: width of a logical block, and number of open blocks.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 struct BlockParams {

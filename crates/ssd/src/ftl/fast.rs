@@ -41,7 +41,7 @@ pub const MEMBER: Member<Build> = Member {
     },
 };
 
-/// Parameters of `fast`.
+/// Parameters of `fast`: width of a logical block, and numbers of log blocks.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 struct FastParams {
@@ -51,8 +51,9 @@ struct FastParams {
     /// Largest number of random log blocks, each as large as a logical block. 0 is as many as the
     /// spare space of the drive has room for.
     log_blocks: u32,
-    /// Log blocks beside these for streams of writes in order, one for each, 0 to 15. A stream
-    /// begins with the first unit of a logical block. With 0 all writes go to random log blocks.
+    /// Sequential log blocks beside the random ones: one for each stream of writes in order, 0 to
+    /// 15. A stream begins with the first unit of a logical block. With 0 all writes go to random
+    /// log blocks.
     sequential_logs: u32,
 }
 

@@ -43,7 +43,7 @@ pub const MEMBER: Member<Build> = Member {
     },
 };
 
-/// Parameters of `log_group`.
+/// Parameters of `log_group`: width of a logical block, groups, and numbers of log blocks.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 struct LogGroupParams {

@@ -2,8 +2,8 @@
 //!
 //! A family. `contract` has the promises of controller and FTL, `account` the counts of an FTL,
 //! `untimed` its operation without time. Each member is a separate room or file, named only in
-//! `ROSTER`. `blocks` and `log_blocks` are what members with a coarse map are built of. `own` is
-//! for FTLs that are not in the roster.
+//! `ROSTER`. `paged` composes page-mapped members; `blocks` and `log_blocks` are the base of
+//! members with a coarse map. `own` is for FTLs that are not in the roster.
 
 pub mod account;
 mod bast;
@@ -34,13 +34,13 @@ pub(crate) use untimed::{AHEAD, endless, most_effort, name_of};
 
 use base::family::Member;
 
-/// Those that know several kinds of chips (`Ftl::knows_kinds`), for messages.
+/// Name of the FTL that knows several kinds of chips (`Facts::knows_kinds`), for messages.
 pub(crate) const FOR_KINDS: &str = frozen::MEMBER.name;
 
-/// Those whose rows may end with holes (`Ftl::takes_holes`), for messages.
+/// Name of the FTL whose rows may end with holes (`Facts::takes_holes`), for messages.
 pub(crate) const FOR_HOLES: &str = page::MEMBER.name;
 
-/// Every FTL.
+/// Roster of all FTLs.
 pub const ROSTER: &[Member<Build>] = &[
     page::MEMBER,
     dftl::MEMBER,

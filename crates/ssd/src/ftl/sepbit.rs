@@ -34,14 +34,14 @@ pub const MEMBER: Member<Build> = Member {
     },
 };
 
-/// Classes of what the host writes.
+/// Classes of units that the host writes.
 const CLASSES_OF_WRITES: u32 = 2;
 /// Ages, in `l`, that part the classes of moved units.
 const BORDERS: [f64; 2] = [4.0, 16.0];
-/// Never written, and never opened for the first class.
+/// Clock of a unit that was never written, or a block that was not opened for the first class.
 const NEVER: u64 = u64::MAX;
 
-/// Parameters of `sepbit`.
+/// Parameters of `sepbit`: window of the threshold, and wear levelling.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 struct Params {
@@ -65,12 +65,13 @@ struct Sepbit {
     clock: u64,
     /// Mean life of a block of the first class; endless until some were collected.
     mean_life: f64,
-    /// Lives since it was last computed: their number and their sum.
+    /// Lives of blocks since the mean was last computed: their number and their sum.
     lives: (u32, u64),
-    /// By unit: when the host wrote it, and whether it is of the first class.
+    /// By unit: clock when the host wrote it.
     written_at: Vec<u64>,
+    /// By unit: it is of the first class.
     is_short: Vec<bool>,
-    /// By block: when it was opened, if for the first class.
+    /// By block: clock when it was opened, if for the first class.
     opened_at: Vec<u64>,
 }
 

@@ -22,11 +22,11 @@ pub trait Device {
     /// Erases a block: whether that went well.
     fn erase(&mut self, block: Block) -> bool;
 
-    /// A block that has failed must stay in use: the drive takes no more writes.
+    /// Learns that a failed block must stay in use: the drive takes no more writes.
     fn cannot_spare(&mut self);
 }
 
-/// Flash that does not wear and never fails: that of preconditioning.
+/// Flash that does not wear and never fails, as in preconditioning.
 pub struct Flawless;
 
 impl Device for Flawless {
@@ -43,11 +43,11 @@ impl Device for Flawless {
     fn cannot_spare(&mut self) {}
 }
 
-/// Working space of the untimed way.
+/// Working space of untimed operation: buffers that are used again.
 #[derive(Clone)]
 pub struct Untimed {
     dies: DieSet,
-    /// Not in use: a job takes one for as long as it runs.
+    /// Work lists that are not in use: a job takes one for as long as it runs.
     works: Vec<Work>,
     /// Jobs that are at work: one that waits for others lets these run meanwhile.
     running: Vec<Job>,
@@ -59,7 +59,7 @@ pub struct Untimed {
 }
 
 impl Untimed {
-    /// For a drive of `dies` dies.
+    /// Creates working space for a drive of `dies` dies.
     pub fn new(dies: u32) -> Self {
         Self {
             dies: DieSet::all(dies),
@@ -112,7 +112,7 @@ pub trait Drive {
     /// Trims a unit on a device that wears and fails.
     fn trim_on(&mut self, lpn: Lpn, untimed: &mut Untimed, device: &mut dyn Device) -> Result<()>;
 
-    /// Carries out a job that is so urgent, without time: how many steps it took.
+    /// Carries out a job without time, as far as `urgency` asks for. Returns its number of steps.
     fn settle_untimed(&mut self, job: Job, urgency: Urgency, untimed: &mut Untimed) -> Result<u64>;
 
     /// Carries out a job as `settle_untimed`, on a device that wears and fails.
@@ -361,7 +361,7 @@ fn know<F: Ftl + ?Sized, D: Device + ?Sized>(
     }
 }
 
-/// Carries out the jobs that the FTL names.
+/// Carries out the jobs that the FTL names by `wanted`.
 fn settle_wanted<F: Ftl + ?Sized, D: Device + ?Sized>(
     ftl: &mut F,
     untimed: &mut Untimed,
@@ -373,7 +373,7 @@ fn settle_wanted<F: Ftl + ?Sized, D: Device + ?Sized>(
     Ok(())
 }
 
-/// Carries out all jobs as far as the host needs: how many steps they took.
+/// Carries out all jobs as far as the host needs. Returns their number of steps.
 fn settle_all<F: Ftl + ?Sized, D: Device + ?Sized>(
     ftl: &mut F,
     untimed: &mut Untimed,
@@ -386,7 +386,7 @@ fn settle_all<F: Ftl + ?Sized, D: Device + ?Sized>(
     Ok(steps)
 }
 
-/// Carries out a job that is so urgent: how many steps it took.
+/// Carries out a job as far as `urgency` asks for. Returns its number of steps.
 pub(crate) fn settle<F: Ftl + ?Sized, D: Device + ?Sized>(
     ftl: &mut F,
     job: Job,
@@ -459,7 +459,8 @@ fn retire<F: Ftl + ?Sized>(ftl: &mut F, block: Block) -> bool {
     ftl.block_service_mut().is_some_and(|part| part.retire(block))
 }
 
-/// Programs: whether that went well. What has not can be placed again.
+/// Carries out a program and reports it to the FTL. True if it is on flash; otherwise its units can
+/// be placed again.
 #[inline]
 fn programs<F: Ftl + ?Sized, D: Device + ?Sized>(
     ftl: &mut F,
@@ -509,13 +510,13 @@ fn move_units<F: Ftl + ?Sized, D: Device + ?Sized>(
     Ok(())
 }
 
-/// What the FTL says of the promise that it has broken, or else what was seen of that.
+/// Error of a broken promise: the FTL's own account of it, or else `problem`, as it was seen.
 #[cold]
 fn broken_by<F: Ftl + ?Sized>(ftl: &mut F, problem: &str) -> Error {
     ftl.fault(true).unwrap_or_else(|| broken(problem))
 }
 
-/// The FTL broke a promise: the run ends with this.
+/// Error that ends a run in which the FTL broke a promise.
 fn broken(problem: &str) -> Error {
     Error::new("ftl", problem).hint("this is a defect of the FTL; please report it")
 }
@@ -527,14 +528,14 @@ pub(crate) fn most_effort(units: u64) -> u64 {
     32 * (units + 4096)
 }
 
-/// Internal work is endless.
+/// Error that ends a run with endless internal work.
 #[cold]
 pub(crate) fn endless() -> Error {
     broken("collection of a die does not end: it moves data and gains nothing")
         .hint("this is a defect of the FTL or of the GC policy; please report it")
 }
 
-/// The die of a job, for messages.
+/// Name of a job in messages: its die, or its number.
 pub(crate) fn name_of(job: Job, dies: u32) -> String {
     if job.0 < dies { format!("die {}", job.0) } else { format!("job {}", job.0) }
 }

@@ -10,13 +10,22 @@ use nand::geometry::{Block, Plane};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+/// Uses that free blocks are kept for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Use {
+    /// Pages of a map on flash.
+    Map,
+    /// A cache of blocks in single-level mode.
+    Cache,
+}
+
 /// Free blocks of all planes.
 #[derive(Clone)]
 pub struct FreeBlocks {
     /// By plane: cycles and number of each free block.
     planes: Vec<BinaryHeap<Reverse<(u32, u32)>>>,
-    /// By plane: free blocks that are kept for one use alone.
-    claimed: Vec<u32>,
+    /// By use and plane: free blocks that are kept for this use alone.
+    claimed: [Vec<u32>; 2],
     /// By group, counted over all dies: free blocks of its poorest plane, without those that are
     /// kept.
     fewest: Vec<u32>,
@@ -29,7 +38,9 @@ impl State for FreeBlocks {
     fn exchange(&mut self, archive: &mut Archive<'_>) -> Result<()> {
         let Self { planes, claimed, fewest, joined: _, together: _ } = self;
         archive.value(planes)?;
-        archive.table(claimed)?;
+        for claimed in claimed {
+            archive.table(claimed)?;
+        }
         archive.table(fewest)
     }
 }
@@ -39,7 +50,7 @@ impl FreeBlocks {
     pub fn new(planes: u32, joined: u32) -> Self {
         Self {
             planes: vec![BinaryHeap::new(); planes as usize],
-            claimed: vec![0; planes as usize],
+            claimed: [vec![0; planes as usize], vec![0; planes as usize]],
             fewest: vec![0; (planes / joined) as usize],
             joined: Divisor::new(joined),
             together: Divisor::new(joined),
@@ -86,43 +97,44 @@ impl FreeBlocks {
     }
 
     /// Keeps `more` blocks of a plane for one use: they do not count as free for others.
-    pub fn claim(&mut self, plane: Plane, more: u32) {
-        self.claimed[plane.0 as usize] += more;
-        self.count(plane);
+    pub fn claim(&mut self, plane: Plane, of: Use, more: u32) {
+        self.set_claimed(plane, of, self.claimed(plane, of) + more);
     }
 
     /// Blocks of a plane that are still kept for one use.
     #[inline]
-    pub fn claimed(&self, plane: Plane) -> u32 {
-        self.claimed[plane.0 as usize]
+    pub fn claimed(&self, plane: Plane, of: Use) -> u32 {
+        self.claimed[of as usize][plane.0 as usize]
     }
 
     /// Sets the number of blocks of a plane that are kept for one use.
-    pub fn set_claimed(&mut self, plane: Plane, blocks: u32) {
-        self.claimed[plane.0 as usize] = blocks;
+    pub fn set_claimed(&mut self, plane: Plane, of: Use, blocks: u32) {
+        self.claimed[of as usize][plane.0 as usize] = blocks;
         self.count(plane);
     }
 
-    /// Removes all free blocks of a plane; as many are kept for one use as before.
+    /// Removes all free blocks of a plane; as many are kept for each use as before.
     pub fn empty(&mut self, plane: Plane) {
         self.planes[plane.0 as usize].clear();
         self.count(plane);
     }
 
-    /// Removes all free blocks of a plane; none is kept for one use any more.
+    /// Removes all free blocks of a plane; none is kept for any use.
     pub fn clear(&mut self, plane: Plane) {
         self.planes[plane.0 as usize].clear();
-        self.set_claimed(plane, 0);
+        for of in [Use::Map, Use::Cache] {
+            self.set_claimed(plane, of, 0);
+        }
     }
 
     /// Whether a plane has a free block that is kept for one use.
-    pub fn has_claimed(&self, plane: Plane) -> bool {
-        self.claimed(plane) > 0 && !self.planes[plane.0 as usize].is_empty()
+    pub fn has_claimed(&self, plane: Plane, of: Use) -> bool {
+        self.claimed(plane, of) > 0 && !self.planes[plane.0 as usize].is_empty()
     }
 
-    /// Takes the least worn block of a plane for the use that blocks are kept for.
-    pub fn pop_claimed(&mut self, plane: Plane) -> Option<Block> {
-        let claimed = &mut self.claimed[plane.0 as usize];
+    /// Takes the least worn block of a plane for a use that blocks are kept for.
+    pub fn pop_claimed(&mut self, plane: Plane, of: Use) -> Option<Block> {
+        let claimed = &mut self.claimed[of as usize][plane.0 as usize];
         *claimed = claimed.checked_sub(1)?;
         self.pop(plane)
     }
@@ -141,7 +153,8 @@ impl FreeBlocks {
     #[inline]
     pub fn of(&self, plane: Plane) -> usize {
         let plane = plane.0 as usize;
-        self.planes[plane].len().saturating_sub(self.claimed[plane] as usize)
+        let claimed = self.claimed[0][plane].saturating_add(self.claimed[1][plane]);
+        self.planes[plane].len().saturating_sub(claimed as usize)
     }
 
     /// Free blocks of the poorest plane of a group.

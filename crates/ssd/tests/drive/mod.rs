@@ -16,7 +16,7 @@ pub fn config<S: AsRef<str>>(sets: &[S]) -> SsdConfig {
 /// FTL is none of others. An FTL with many frontiers has more spare, if there is no drive without.
 pub fn of_ftl(member: &Member<Build>, sets: &[&str]) -> Vec<String> {
     let mut all = those_of_ftl(member, sets);
-    if (member.schema)()["properties"]["map_cache_bytes"].is_object() {
+    if (member.schema)()["properties"]["map_cache_bytes"]["default"].is_number() {
         // The whole map of so small a drive would fit.
         all.push("ftl.map_cache_bytes=512".to_owned());
     }

@@ -1,5 +1,5 @@
-//! An FTL with an account of what it does, kept from its answers alone: what it says of itself, and
-//! what it has promised, is held against that.
+//! Tally: an FTL under test, and an account of its work, kept from its answers alone. What the FTL
+//! says of itself, and what it has promised, is held against the account.
 
 mod parts;
 
@@ -21,7 +21,7 @@ use nand::chip::{BlockMode, Silicon};
 use nand::geometry::{Block, Die, Geometry, Ppn};
 use std::collections::BTreeMap;
 
-/// Refuses what breaks a promise, with what was seen of it.
+/// Returns an error unless a promise is held, with what was seen.
 macro_rules! hold {
     ($kept:expr, $($seen:tt)+) => {
         if let false = $kept {
@@ -31,75 +31,80 @@ macro_rules! hold {
 }
 pub(super) use hold;
 
-/// A promise that the FTL has broken.
+/// Error of a promise that the FTL has broken.
 #[cold]
 pub(super) fn broken(seen: String) -> Error {
     Error::new("ftl", seen)
         .hint("the promises of an FTL stand in crates/ssd/src/ftl/contract/mod.rs")
 }
 
-/// A unit of a program whose zone was emptied since.
+/// Stands in a program for a unit whose zone was emptied since.
 const STALE: Lpn = Lpn(u32::MAX - 1);
 
-/// What is known of a block.
+/// Account of one block: wear, programmed pages, mapped units, and label.
 #[derive(Default, Clone)]
 pub(super) struct OfBlock {
     is_bad: bool,
     is_doomed: bool,
     cycles: u32,
-    /// Pages handed out since its erase, programs of them that are not reported yet, and units that
-    /// are mapped.
+    /// Pages handed out since the erase of the block.
     pages: u32,
+    /// Programs of the block that are not reported yet.
     pub(super) flying: u32,
+    /// Units in the block that are mapped.
     pub(super) mapped: u32,
     mode: BlockMode,
-    /// Groups of coded pages handed out again, and how often each may be.
+    /// Groups of coded pages handed out again.
     again: u32,
+    /// Times that the block was recycled.
     recycled: u32,
-    /// How its programs are labelled, and whether they were placed for host and for collection.
+    /// Label of the block's programs since its erase.
     label: Option<Stream>,
+    /// Programs were placed for the host.
     of_host: bool,
+    /// Programs were placed for collection.
     of_collection: bool,
 }
 
 impl OfBlock {
-    /// Erased after so many cycles.
+    /// Account of an erased block that has seen `cycles` cycles.
     pub(super) fn new(is_bad: bool, cycles: u32) -> Self {
         Self { is_bad, cycles, ..Self::default() }
     }
 }
 
-/// An FTL, and the account.
+/// FTL under test, with the account of its work.
 #[derive(Clone)]
 pub struct Tally {
-    /// Of its flash.
+    /// Geometry of the FTL's flash.
     pub geometry: Geometry,
     pub(super) ftl: Box<dyn Ftl>,
-    /// Pages of a block, and of a program, by mode: those of each kind of chips.
+    /// By kind of chips and mode: pages of a block, and of a program.
     of_kind: Vec<[(u32, u32); 2]>,
     kind_of_die: Vec<u8>,
-    /// Where it has any.
+    /// Coded pages of a block, where a code is used.
     coded: Option<CodedPages>,
     pub(super) blocks: Vec<OfBlock>,
-    /// A die on which nothing may be placed.
+    /// Die on which nothing may be placed.
     pub(super) withdrawn: Option<Die>,
     map: Vec<Option<Ppn>>,
     /// Units of programs that are not reported yet, by first block and page.
     placed: BTreeMap<(u32, u32), Vec<Lpn>>,
     counts: FtlCounts,
-    /// A block has held data of host and collection; collection has called its data the host's.
+    /// Some block has held data of both host and collection.
     is_shared: bool,
+    /// Collection has labelled a program as the host's.
     is_mislabelled: bool,
-    /// Of all erases the share that fail, and what draws them.
+    /// Share of all erases that fail, and the generator that draws them.
     failing: (f64, Rng),
-    /// It takes blocks out of use.
+    /// The FTL takes blocks out of use.
     retires: bool,
-    /// The first promise that was broken.
+    /// First promise that was broken.
     broken: Option<Error>,
 }
 
 impl Tally {
-    /// Of the drive that `config` describes, or why there is none.
+    /// Creates the FTL of the drive that `config` describes, with an empty account.
     pub fn new(config: &SsdConfig) -> Result<Self> {
         let chips = chips(config)?;
         let of_kind = |kind: &Silicon| {
@@ -138,7 +143,7 @@ impl Tally {
         })
     }
 
-    /// Pages of a block, and of a program of it, by mode.
+    /// Pages of a block, and of one of its programs, by mode.
     fn pages(&self, block: Block) -> &[(u32, u32); 2] {
         let die = self.geometry.die_of(block).0;
         &self.of_kind[usize::from(self.kind_of_die[die as usize])]
@@ -187,7 +192,7 @@ impl Tally {
         }
     }
 
-    /// Whether it has taken any block out of use, as it need not.
+    /// Whether the FTL has taken any block out of use: it need not.
     pub fn retires(&self) -> bool {
         self.retires
     }
@@ -197,7 +202,7 @@ impl Tally {
         self.blocks.iter().filter(|block| block.is_doomed && !block.is_bad).count()
     }
 
-    /// Holds what the FTL says of itself against the account. Nothing may be under way.
+    /// Checks all reports of the FTL against the account. Nothing may be under way.
     pub fn check(&mut self) -> Result<()> {
         self.fault(false).map_or(Ok(()), Err)?;
         hold!(self.placed.is_empty(), "programs that were never reported");
@@ -271,15 +276,16 @@ impl Tally {
         Ok(())
     }
 
-    /// Whether what collection places is called the host's only by an FTL whose host and collection
-    /// share blocks: it would go ahead of what it must wait for. To be asked after many programs.
+    /// Whether programs of collection carry a label of the host only where host and collection
+    /// share blocks: elsewhere they would overtake programs that they must wait for. To be asked
+    /// after many programs.
     pub fn labels_are_right(&self) -> bool {
         self.is_shared || !self.is_mislabelled
     }
 }
 
 impl Tally {
-    /// Holds a program that was placed for the first of `lpns` against the account.
+    /// Checks a program that was placed for the first of `lpns`, and enters it into the account.
     fn placed(&mut self, program: &Program, lpns: Vec<Lpn>, is_moved: bool) -> Result<()> {
         hold!(program.units <= lpns.len() as u32, "{program:?}");
         hold!(is_moved || !program.stream.is_internal(), "{program:?} of the host");
@@ -340,7 +346,8 @@ impl Tally {
         }
     }
 
-    /// Holds a program of coded pages that is not their first since the erase against the account.
+    /// Checks a program of coded pages, not their first since the erase, and enters it into the
+    /// account.
     fn recoded(&mut self, program: &Program, number: Block) -> Result<()> {
         let Some(coded) = &self.coded else {
             return Err(broken(format!("{program:?} on a chip without coded pages")));
@@ -367,7 +374,7 @@ impl Tally {
         Ok(())
     }
 
-    /// Holds a step against the map.
+    /// Checks a step of a job against the map.
     fn stepped(&self, step: Step, work: &Work) -> Result<()> {
         match step {
             Step::Move => hold!(!work.moves.is_empty(), "a step that moves nothing"),
@@ -389,7 +396,7 @@ impl Tally {
         Ok(())
     }
 
-    /// Holds the cost of an access against the map.
+    /// Checks the cost of an access against the map.
     fn asked(&self, known: Known, count: u32) -> Result<()> {
         match known {
             Known::Units(units) => hold!((1..=count).contains(&units), "{units} units known"),

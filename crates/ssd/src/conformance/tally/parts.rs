@@ -1,5 +1,4 @@
-//! Parts of an FTL with an account: each call goes on to the FTL, and what it answers is held
-//! against the account.
+//! Parts of a tally: each call goes on to the FTL, and its answer is held against the account.
 
 use super::{STALE, Tally, broken};
 use crate::drive::request::Op;
@@ -217,7 +216,7 @@ impl Recovery for Tally {
         self.ftl.tag(block)
     }
 
-    /// Takes over the places that the FTL says: that they are right is for power cuts to show.
+    /// Takes over the places that the FTL names; tests of power cuts check that they are right.
     fn recover(&mut self, found: &Found) -> Result<()> {
         self.of_part(|ftl| ftl.recovery_mut(), |part| part.recover(found))?;
         for lpn in (0..self.ftl.facts().logical_units).map(Lpn) {

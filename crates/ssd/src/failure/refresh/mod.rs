@@ -195,7 +195,7 @@ pub(crate) fn check(config: &SsdConfig, ftl: &dyn Ftl) -> Result<()> {
     let problem =
         format!("the FTL `{}` does not move the data of a block on demand", config.ftl.name);
     Err(Error::unsupported(key, problem)
-        .hint("leave it at 0, or give the FTL `reclaim`, as all of the roster have it"))
+        .hint("leave it at 0, or use an FTL that has it, as `page`"))
 }
 
 impl Ssd {

@@ -8,15 +8,15 @@ use super::pool::{Pool, Virtual};
 use crate::recovery::Found;
 use nand::geometry::Ppn;
 
-/// A virtual block that is needed, and the units in it that hold newest data: the position, the
-/// unit, and the place of each.
+/// A virtual block that is needed, and the units in it that hold newest data: position, unit, and
+/// place of each.
 pub struct Needed {
     pub of: Virtual,
     pub units: Vec<(u32, u32, Ppn)>,
 }
 
-/// Has the pool take over what was found of a drive of `units` units: the virtual blocks that are
-/// needed, from the oldest on. The others are to be erased.
+/// Has the pool take over what was found of a drive of `units` units. Returns the virtual blocks
+/// that are needed, from the oldest on; the others are to be erased.
 pub fn take_over(pool: &mut Pool, found: &Found, units: u32) -> Vec<Needed> {
     let adopted = pool.adopt(found);
     let mut copies = vec![0u32; units as usize];

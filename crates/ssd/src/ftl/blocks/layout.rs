@@ -37,7 +37,7 @@ pub struct Layout {
     pub units: u32,
     /// Sets of lanes: a virtual block lies in one of them.
     pub sets: u32,
-    /// Logical units by logical block.
+    /// Divides a unit by the units of a logical block.
     by_units: Divisor,
     by_row: Divisor,
     by_lanes: Divisor,
@@ -46,7 +46,8 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// For virtual blocks of `stripe` physical ones; 0 is as many as a program joins.
+    /// Creates the layout for virtual blocks of `stripe` physical ones; 0 is as many as a program
+    /// joins.
     pub fn new(
         geometry: Geometry,
         planes_per_program: u32,
@@ -104,7 +105,7 @@ impl Layout {
         cursor.plane == 0 || self.pages_per_program == 1
     }
 
-    /// Whether all before a position can be written, and nothing from it on.
+    /// Whether all positions before `position` can be written, and none from it on.
     pub fn is_cut_at(&self, position: u32) -> bool {
         let step =
             if self.pages_per_program == 1 { self.geometry.units_per_page } else { self.row_units };
@@ -125,8 +126,7 @@ impl Layout {
         (units.div_ceil(self.plane_units), units)
     }
 
-    /// The same for a program that leaves units at the positions that they would have in a whole
-    /// row.
+    /// Planes and room of a program whose units keep the positions that they have in a whole row.
     #[inline]
     pub fn aligned_extent(&self, cursor: Cursor, units: u32) -> (u32, u32) {
         let (planes, units) = self.extent(cursor, units);
@@ -151,7 +151,7 @@ impl Layout {
         row + page * self.geometry.units_per_page + slot
     }
 
-    /// What comes after a program of `planes` planes.
+    /// Cursor behind a program of `planes` planes.
     #[inline]
     pub fn after(&self, cursor: Cursor, planes: u32) -> Cursor {
         let plane = cursor.plane + planes;
@@ -162,7 +162,7 @@ impl Layout {
         }
     }
 
-    /// Where a position lies: which of the virtual block's blocks, page, and slot.
+    /// Place of a position: index among the virtual block's blocks, page, and slot.
     #[inline]
     pub fn place(&self, position: u32) -> (u32, u32, u32) {
         let (row, i) = self.by_row.split(position);
@@ -199,8 +199,7 @@ impl Layout {
         }
     }
 
-    /// The cursor at which a program began whose first block is that of this index, and whose first
-    /// page is this one.
+    /// Cursor at which a program began, from the index of its first block and its first page.
     #[inline]
     pub fn cursor(&self, index: u32, page: u32) -> Cursor {
         let (lane, plane) = self.by_joined.split(index);
@@ -208,7 +207,7 @@ impl Layout {
         Cursor { row: level * self.by_lanes.get() + lane, plane }
     }
 
-    /// Which of a virtual block's blocks the row begins with.
+    /// Index, among a virtual block's blocks, of the first block of a row.
     #[inline]
     pub fn first_of(&self, row: u32) -> u32 {
         self.by_lanes.split(row).1 * self.joined

@@ -6,12 +6,12 @@ use base::Result;
 use base::archive::{Archive, State};
 use nand::geometry::Ppn;
 
-/// Their page maps in one table, and the valid units of each virtual block in it.
+/// Page map of these units in one table, with the number of valid units in each virtual block.
 #[derive(Clone)]
 pub struct Places {
-    /// By logical unit.
+    /// By logical unit: its place, [`Ppn::NONE`] without one.
     map: Vec<u32>,
-    /// By virtual block.
+    /// By virtual block: valid units in it.
     live: Vec<u32>,
 }
 
@@ -29,7 +29,7 @@ impl Places {
         Self { map: vec![Ppn::NONE.0; units as usize], live: vec![0; blocks as usize] }
     }
 
-    /// Where a unit is, if it is in one of them.
+    /// Place of a unit, if the table has one.
     #[inline]
     pub fn at(&self, unit: u32) -> Option<Ppn> {
         let ppn = self.map[unit as usize];
@@ -42,7 +42,8 @@ impl Places {
         self.live[of as usize]
     }
 
-    /// A unit lies in this virtual block from now on: whether nothing valid is left where it was.
+    /// Puts a unit at a place in a virtual block. True if the virtual block that it has left holds
+    /// nothing valid any more.
     #[inline]
     pub fn set(&mut self, pool: &Pool, unit: u32, ppn: Ppn, of: Virtual) -> bool {
         let is_last = self.clear(pool, unit);
@@ -51,7 +52,8 @@ impl Places {
         is_last
     }
 
-    /// A unit lies in none of them any more: whether nothing valid is left where it was.
+    /// Takes a unit out of the table. True if the virtual block that it has left holds nothing
+    /// valid any more.
     #[inline]
     pub fn clear(&mut self, pool: &Pool, unit: u32) -> bool {
         let old = std::mem::replace(&mut self.map[unit as usize], Ppn::NONE.0);
@@ -63,7 +65,7 @@ impl Places {
         *live == 0
     }
 
-    /// Bytes that they take.
+    /// Bytes of both tables in memory.
     pub fn bytes(&self) -> usize {
         4 * (self.map.len() + self.live.len())
     }

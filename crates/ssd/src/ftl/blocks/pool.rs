@@ -15,26 +15,27 @@ use nand::geometry::{Block, Die, Plane, Ppn};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// No block, no virtual block, no log.
+/// Number that stands for no block, no virtual block, or no log.
 pub const NONE: u32 = u32::MAX;
 
 /// A virtual block, by number.
 pub type Virtual = u32;
 
-/// What a virtual block is used for.
+/// Use of a virtual block: data, log, or copies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Use {
-    /// Nothing: it is not in use, or waits for an erase.
+    /// Not in use, or waiting for an erase.
     Nothing,
-    /// It holds data of this logical block, or group of logical blocks.
+    /// Data of this logical block, or of this group of logical blocks.
     Data(u32),
-    /// It is the log block of this number.
+    /// Data of the log block of this number.
     Log(u32),
-    /// A merge copies this logical block to it.
+    /// Copies that a merge makes of this logical block.
     Copies(u32),
 }
 
-/// Blocks of each plane that have some property, and the virtual blocks that they make.
+/// Counts of the blocks of each plane that have some property, and of the virtual blocks that they
+/// make.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct Stock {
     of_plane: Vec<u32>,
@@ -57,7 +58,7 @@ impl Stock {
         stock
     }
 
-    /// Virtual blocks that a set makes.
+    /// Virtual blocks that the blocks of a set make.
     fn fewest(&self, layout: &Layout, set: u32) -> u32 {
         let planes = layout.planes(set).map(|plane| self.of_plane[plane.0 as usize]);
         planes.min().unwrap_or(0)
@@ -69,7 +70,7 @@ impl Stock {
         self.total += now;
     }
 
-    /// A plane has one block fewer.
+    /// Counts one block fewer in a plane.
     fn lose(&mut self, layout: &Layout, plane: Plane) {
         self.of_plane[plane.0 as usize] -= 1;
         self.count(layout, layout.set_of(plane));
@@ -83,13 +84,14 @@ impl Stock {
     }
 }
 
-/// All physical blocks.
+/// Physical blocks of a drive: free ones, those of virtual blocks, and those to retire.
 #[derive(Clone)]
 pub struct Pool {
     pub layout: Layout,
     free: FreeBlocks,
-    /// Virtual blocks that the free blocks of each set make, and their sum.
+    /// Virtual blocks that the free blocks of each set make.
     free_of_set: Vec<u32>,
+    /// Virtual blocks that all free blocks make.
     pub free_total: u32,
     pub wear: BlockWear,
     /// By block: pages handed out since its erase.
@@ -103,19 +105,22 @@ pub struct Pool {
     /// By virtual block: blocks that are yet to be erased.
     unerased: Vec<u32>,
     unused: Vec<Virtual>,
-    /// By virtual block: its serial number, which counts up; 0 if it is not in use. And the last.
+    /// By virtual block: its serial number, which counts up; 0 if it is not in use.
     serials: Vec<u64>,
+    /// Serial number that was given last.
     last_serial: u64,
-    /// Virtual blocks without data: those that nobody has taken to erase, and all.
+    /// Virtual blocks without data that no job has taken to erase.
     pub dead: Vec<Virtual>,
+    /// Virtual blocks without data that are not yet erased.
     pub dying: u32,
     next_set: u32,
-    /// By block: it is to leave, or has left.
+    /// By block: it is to be retired, or is.
     doomed: Vec<bool>,
-    /// Free blocks that are to leave.
+    /// Free blocks that are to be retired.
     pub leaving: Vec<Block>,
-    /// Blocks that are not bad, and those of them that are not to leave.
+    /// Blocks that are not bad.
     pub good: Stock,
+    /// Blocks that are not bad, and not to be retired.
     pub sound: Stock,
 }
 
@@ -166,7 +171,7 @@ impl State for Pool {
 }
 
 impl Pool {
-    /// Of blocks that have seen `pe_cycles` each, all free but the `bad` ones.
+    /// Creates a pool of blocks that have seen `pe_cycles` each, all free but the `bad` ones.
     pub fn new(layout: Layout, pe_cycles: u32, bad: Vec<bool>) -> Self {
         let geometry = &layout.geometry;
         let mut free = FreeBlocks::new(geometry.planes(), layout.joined);
@@ -205,12 +210,12 @@ impl Pool {
         Stock::new(layout, |block| !bad[block.0 as usize]).total
     }
 
-    /// Virtual blocks that there can be.
+    /// Most virtual blocks that there can be.
     pub fn virtual_blocks(&self) -> u32 {
         self.uses.len() as u32
     }
 
-    /// Virtual blocks in use, those without data too.
+    /// Virtual blocks in use, also those that hold no data and wait for an erase.
     pub fn in_use(&self) -> u32 {
         self.uses.len() as u32 - self.unused.len() as u32
     }
@@ -236,7 +241,7 @@ impl Pool {
         self.layout.geometry.die_of(self.blocks[index as usize])
     }
 
-    /// The virtual block that a block is part of, and its index there.
+    /// Virtual block that a block is part of, and its index there.
     #[inline]
     pub fn home(&self, block: Block) -> Option<(Virtual, u32)> {
         let home = self.home[block.0 as usize];
@@ -249,7 +254,7 @@ impl Pool {
         self.home[self.layout.geometry.block_of(ppn).0 as usize] / self.layout.stripe
     }
 
-    /// The virtual block that a program goes to, and where it begins there.
+    /// Virtual block that a program goes to, and the cursor where the program begins.
     #[inline]
     pub fn cursor(&self, program: &Program) -> (Virtual, Cursor) {
         let home = self.home[program.blocks[0].0 as usize];
@@ -257,13 +262,13 @@ impl Pool {
         (of, self.layout.cursor(index, program.page))
     }
 
-    /// What a virtual block is used for.
+    /// Use of this virtual block.
     #[inline]
     pub fn use_of(&self, of: Virtual) -> Use {
         self.uses[of as usize]
     }
 
-    /// A virtual block is used for something else from now on.
+    /// Changes the use of a virtual block.
     pub fn change_use(&mut self, of: Virtual, to: Use) {
         self.uses[of as usize] = to;
     }
@@ -273,7 +278,7 @@ impl Pool {
         self.filled[block.0 as usize]
     }
 
-    /// A program is handed out.
+    /// Counts the pages of a program that is handed out.
     #[inline]
     pub fn handed_out(&mut self, program: &Program) {
         for block in program.blocks() {
@@ -326,15 +331,15 @@ impl Pool {
         self.free_total += now;
     }
 
-    /// A virtual block holds nothing any more: it is to be erased.
+    /// Queues a virtual block for its erase: it holds nothing any more.
     pub fn bury(&mut self, of: Virtual) {
         self.uses[of as usize] = Use::Nothing;
         self.dead.push(of);
         self.dying += 1;
     }
 
-    /// A virtual block holds nothing any more: it is free if nothing was written to it, and else is
-    /// to be erased.
+    /// Gives back a virtual block that holds nothing any more: it is free if nothing was written to
+    /// it, and otherwise queued for its erase.
     pub fn give_back(&mut self, of: Virtual) {
         let is_unwritten = |block: &Block| self.filled(*block) == 0 && !self.is_doomed(*block);
         let is_free = self.blocks(of).iter().all(is_unwritten);
@@ -352,7 +357,7 @@ impl Pool {
     }
 
     /// Takes over blocks that were found: a virtual block of each set of blocks with one tag, in
-    /// the order of their tags. Of an untouched pool.
+    /// the order of their tags. The pool must be untouched.
     pub fn adopt(&mut self, found: &Found) -> Vec<Virtual> {
         let geometry = self.layout.geometry.clone();
         let mut of_serial: BTreeMap<u64, Vec<Block>> = BTreeMap::new();
@@ -422,7 +427,8 @@ impl Pool {
         self.dying -= 1;
     }
 
-    /// A block has been erased. It leaves if it is doomed and `can_go`: whether it has.
+    /// Takes back an erased block, which is retired if it is doomed and `can_go`. True if it was
+    /// retired.
     pub fn erased(&mut self, block: Block, can_go: bool) -> bool {
         let index = block.0 as usize;
         let cycles = self.wear.erased(block);
@@ -448,40 +454,40 @@ impl Pool {
         false
     }
 
-    /// Whether a block is to leave, or has left.
+    /// Whether a block is to be retired, or is.
     #[inline]
     pub fn is_doomed(&self, block: Block) -> bool {
         self.doomed[block.0 as usize]
     }
 
-    /// Whether any block of a virtual block is to leave.
+    /// Whether any block of a virtual block is to be retired.
     pub fn has_doomed(&self, of: Virtual) -> bool {
         self.blocks(of).iter().any(|&block| self.is_doomed(block))
     }
 
-    /// Virtual blocks that could be had if all that are doomed had left, and this one too.
+    /// Virtual blocks that are left if all doomed blocks are retired, and this one too.
     pub fn sound_without(&self, block: Block) -> u32 {
         self.sound.total_without(&self.layout, self.layout.geometry.plane_of(block))
     }
 
-    /// Virtual blocks that could be had if this one had left.
+    /// Virtual blocks that are left if this block is retired.
     pub fn good_without(&self, block: Block) -> u32 {
         self.good.total_without(&self.layout, self.layout.geometry.plane_of(block))
     }
 
-    /// Whether there are enough virtual blocks without a block: those in use and `reserve` free
-    /// ones. Of those in use, `lent` come back.
+    /// Whether enough virtual blocks are left if a block is retired: those in use, less `lent` that
+    /// come back, and `reserve` free ones.
     pub fn can_go(&self, block: Block, lent: u32, reserve: u32) -> bool {
         self.good_without(block) >= self.in_use() - self.dying - lent + reserve
     }
 
-    /// A free block that is to leave, and can.
+    /// First free block that is to be retired, and can be.
     pub fn can_leave(&self, lent: u32, reserve: u32) -> Option<Block> {
         let can_go = |&block: &Block| self.is_leaving(block) && self.can_go(block, lent, reserve);
         self.leaving.iter().copied().find(can_go)
     }
 
-    /// Dooms a block.
+    /// Dooms a block: it is retired with its next erase.
     pub fn doom(&mut self, block: Block) {
         self.doomed[block.0 as usize] = true;
         self.sound.lose(&self.layout, self.layout.geometry.plane_of(block));
@@ -490,12 +496,12 @@ impl Pool {
         }
     }
 
-    /// Whether a block that was to leave when it was free still is.
+    /// Whether a block of `leaving` is still free and to be retired.
     pub fn is_leaving(&self, block: Block) -> bool {
         self.home[block.0 as usize] == NONE && !self.wear.is_bad(block)
     }
 
-    /// Takes a block that is to leave out of the free ones: it is erased a last time.
+    /// Takes a block that is to be retired out of the free ones, for a last erase.
     pub fn take_out(&mut self, block: Block) {
         let plane = self.layout.geometry.plane_of(block);
         self.free.take(plane, block);
@@ -515,7 +521,7 @@ impl Pool {
         self.free.sort(|block| self.wear.cycles(block));
     }
 
-    /// Where every physical unit is, with so many mapped ones.
+    /// State of every physical unit, where `mapped` units are mapped.
     pub fn occupancy(&self, mapped: u64) -> Occupancy {
         let geometry = &self.layout.geometry;
         let per_block = u64::from(geometry.units_per_block());

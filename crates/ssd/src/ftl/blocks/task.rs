@@ -2,16 +2,16 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The work of a job.
+/// Present work of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Task {
-    /// None.
+    /// The job has no work.
     Idle,
-    /// It copies.
+    /// The job copies valid data.
     Copying,
-    /// It erases blocks.
+    /// The job erases virtual blocks.
     Erasing {
-        /// It copies again afterwards.
+        /// Copying goes on after the erases.
         goes_on: bool,
     },
 }

@@ -6,9 +6,9 @@ use nand::geometry::{Block, Die};
 /// The FTL's answer when data are to be placed.
 #[derive(Debug, Clone, Copy)]
 pub enum Place {
-    /// Here.
+    /// Places are reserved: the data go to this program.
     At(Program),
-    /// Not now: once that has happened it can be asked again. Rows of other keys may go meanwhile.
+    /// No place now: ask again once this event has happened. Rows of other keys may go meanwhile.
     Later(Until),
     /// None of these dies can take data of this key before an internal job has erased a block. An
     /// FTL with more than [`MOST_STREAMS`] keys gives the same answer for all keys.
@@ -41,44 +41,44 @@ pub enum Until {
 /// The purpose of a request that needs entries of the map.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
-    /// Where units are, to read them.
+    /// Read of units: their places are needed.
     Read,
-    /// Entries of units that are to be written.
+    /// Write of units, whose entries change.
     Write,
-    /// Entries of units that are to be forgotten.
+    /// Trim of units, whose entries are dropped.
     Trim,
 }
 
-/// The cost of knowing the places of units.
+/// Cost of knowing the places of units.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Known {
-    /// Free for this many units from the first on, at least one.
+    /// Known at no cost, for this many units from the first on, at least one.
     Units(u32),
-    /// A read of this page of the map, for the first of them.
+    /// One read of this map page, for the first of the units.
     Read(Lpn),
-    /// A read of the page where the map wrongly expects this unit, the first of them: see
+    /// One read of the data page where the map wrongly expects this unit, the first of them: see
     /// [`MapOnFlash::mispredicted`](super::MapOnFlash::mispredicted).
     Mispredicted(Lpn),
-    /// It cannot be found out before an internal job has done a step.
+    /// Unknown until an internal job has done a step.
     Later,
 }
 
-/// How much room collection is to make.
+/// Room that collection is to make.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Urgency {
-    /// As much as the host needs to continue, as under writes that never pause. Preconditioning
-    /// uses it.
+    /// Room that the host needs to continue, as under writes that never pause. Preconditioning uses
+    /// it.
     Blocked,
-    /// As much as `gc.start_free_blocks` says.
+    /// Room that `gc.start_free_blocks` asks for.
     Due,
-    /// As much as `gc.background_free_blocks` says: there is time.
+    /// Room that `gc.background_free_blocks` asks for: there is time.
     Idle,
 }
 
-/// The next step of a job; what it concerns is in [`Work`].
+/// Next step of a job; its units and blocks are in [`Work`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
-    /// There is nothing more to do.
+    /// The job has nothing more to do.
     Done,
     /// Read the units listed in `moves`, place them all (`place_moves`), program them, and ask
     /// again.
@@ -92,7 +92,7 @@ pub enum Step {
     Wait,
 }
 
-/// What a step of a job concerns: cleared and filled by `step`.
+/// Units to move and blocks to erase in one step of a job: cleared and filled by `step`.
 #[derive(Debug, Clone, Default)]
 pub struct Work {
     /// Units to be moved, of any dies. Units of one page that follow each other here are read at
@@ -103,15 +103,14 @@ pub struct Work {
     pub blocks: Vec<Block>,
     /// Why the units are moved.
     pub reason: Reason,
-    /// What is moved are new versions of units, and no copies: pages of the map that are written
-    /// anew.
+    /// The moves write new versions of map pages, and are no copies.
     pub is_new: bool,
 }
 
 /// Why a job moves units, as `--explain` tells it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Reason {
-    /// For space: garbage collection of a die, or a merge of several.
+    /// Space: garbage collection of a die, or a merge of several.
     #[default]
     Space,
     /// Static wear levelling: cold data leave blocks that have few cycles.

@@ -1,4 +1,4 @@
-//! What an FTL is built from, and the parameters that all share.
+//! Context from which an FTL is built, and the parameters that all FTLs share.
 
 use super::Ftl;
 use crate::space::gc::{GcConfig, Policy, Victims};
@@ -8,7 +8,7 @@ use nand::geometry::{Block, Geometry};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What every FTL shares.
+/// Parameters that all FTLs share: mapping unit, over-provisioning, reserve, and memory.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct FtlConfig {
@@ -18,10 +18,10 @@ pub struct FtlConfig {
     pub overprovisioning: f64,
     /// Free blocks of each plane that only garbage collection may open.
     pub gc_reserve_blocks: u32,
-    /// Controller memory for the tables of the FTL in bytes: one that needs more is refused. 0 is
-    /// no limit.
+    /// Controller memory for the tables of the FTL, in bytes: an FTL that needs more is refused. 0
+    /// is no limit.
     pub ram_bytes: u64,
-    /// Units that the host was promised, where the drive was given a capacity.
+    /// Capacity that the host was promised, in units, where the drive was given one.
     #[serde(skip)]
     #[schemars(skip)]
     pub sold_units: Option<u64>,
@@ -29,8 +29,8 @@ pub struct FtlConfig {
 
 impl FtlConfig {
     /// Over-provisioning of an FTL that has `physical` units in its good blocks. It is
-    /// `overprovisioning` unless the drive was given a capacity: blocks of another size, as those
-    /// of a code, must leave the same.
+    /// `overprovisioning` unless the drive was given a capacity: blocks of another size, such as
+    /// coded ones, must leave the same capacity.
     pub fn overprovisioning_of(&self, physical: u64) -> f64 {
         match self.sold_units {
             Some(sold) => overprovisioning_for(sold, physical),
@@ -56,7 +56,7 @@ impl Default for FtlConfig {
     }
 }
 
-/// What an FTL needs to know of a kind of chips.
+/// Sizes of a kind of chips, as an FTL writes them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DieKind {
     /// Pages of a native block: at most those of the layout.
@@ -65,7 +65,7 @@ pub struct DieKind {
     pub pages_per_program: u32,
 }
 
-/// What an FTL is built from.
+/// Everything that an FTL is built from: flash, wear, bad blocks, and parameters.
 pub struct Context {
     /// Layout of the flash.
     pub geometry: Geometry,
@@ -75,25 +75,25 @@ pub struct Context {
     pub pages_per_program: u32,
     /// Pages of a block in single-level mode; each is programmed by a command of its own.
     pub single_level_pages: u32,
-    /// Which pages of a block are fast: the first of their cells. All of them, where a program
-    /// takes all pages of a wordline.
+    /// Fast pages of a block, by page number: the first page of each cell. All are fast where a
+    /// program takes all pages of a wordline.
     pub fast_pages: Vec<bool>,
-    /// Kinds of chips: what stands above is that of the first.
+    /// Kinds of chips; the sizes above are those of the first kind.
     pub kinds: Vec<DieKind>,
     /// The kind of each die, by its place in `kinds`.
     pub kind_of_die: Vec<u8>,
-    /// The family's parameters.
+    /// Parameters that all FTLs share.
     pub config: FtlConfig,
-    /// When to collect.
+    /// Parameters of garbage collection: when it runs.
     pub gc: GcConfig,
-    /// Whom to collect.
+    /// Victim policy: chooses the blocks to collect.
     pub victims: Box<dyn Victims>,
-    /// Its policy, for an FTL whose victims are no single blocks.
+    /// Policy behind `victims`, for an FTL that collects other things than single blocks.
     pub policy: Policy,
     /// Blocks that cannot be used, by block number: bad from the factory.
     pub bad: Vec<bool>,
-    /// Blocks that have failed since, of the others. They cannot be used either, but the capacity
-    /// that the host was sold counts them.
+    /// Blocks that have failed in use, beside the `bad` ones. They cannot be used either, but the
+    /// capacity that the host was sold counts them.
     pub failed: Vec<Block>,
     /// Program/erase cycles of every block at the start.
     pub pe_cycles: u32,

@@ -122,18 +122,18 @@ pub trait Ftl: Send + DynClone + State + Account + Parts + Drive {
         true
     }
 
-    /// Brings near in memory what `lookup` of a unit will touch.
+    /// Prefetches the memory that `lookup` of a unit will touch.
     fn prefetch(&self, _lpn: Lpn) {}
 
-    /// Brings near what overwriting will touch, once `prefetch` has had time to act: the block
-    /// that the data are in, as far as that is known without consequences.
+    /// Prefetches the memory that overwriting a unit will touch, once `prefetch` has had time to
+    /// act. Returns the block of its old data, as far as that is known without consequences.
     fn prefetch_old(&self, _lpn: Lpn) -> Option<Block> {
         None
     }
 
-    /// Promise that was broken by whoever decides outside of the roster, or that is broken if
-    /// `is_stalled`: requests wait, and nothing is under way. From then on the FTL takes no data
-    /// and has no work, and the run ends with this.
+    /// Error of a promise that decisions from outside of the roster have broken. With `is_stalled`
+    /// requests wait and nothing is under way, which may break one as well. After an error the FTL
+    /// takes no data and has no work, and the run ends with it.
     fn fault(&mut self, _is_stalled: bool) -> Option<Error> {
         None
     }
@@ -141,7 +141,7 @@ pub trait Ftl: Send + DynClone + State + Account + Parts + Drive {
 
 dyn_clone::clone_trait_object!(Ftl);
 
-/// Key, of `keys` that `ftl` has, of data of `lpn`.
+/// Key of data of `lpn`, below `keys`, the number of keys that `ftl` has.
 #[inline]
 pub fn key_among<F: Ftl + ?Sized>(ftl: &mut F, keys: u32, lpn: Lpn, hint: Hint) -> Key {
     if keys == 1 { Key(0) } else { Key(ftl.key_of(lpn, hint).0 % keys) }

@@ -33,7 +33,7 @@ impl Stream {
         Self(1 + key)
     }
 
-    /// Whether its blocks are those of internal jobs.
+    /// Whether the frontier's blocks are those of internal jobs.
     pub const fn is_internal(self) -> bool {
         self.0 == Self::GC.0 || self.0 == Self::MAP.0 || self.0 == Self::COLD.0
     }
@@ -42,26 +42,26 @@ impl Stream {
 /// Hint of the host about data that it writes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Hint {
-    /// Data of one stream die together; 0 where the host says nothing.
+    /// Stream of the data, which die together; 0 where the host says nothing.
     pub stream: u8,
-    /// Somebody waits for the write.
+    /// Somebody waits for the write to end.
     pub is_urgent: bool,
 }
 
-/// The write buffer gathers units of one key into rows: a stream, a logical block, a zone.
+/// Key by which the write buffer gathers units into rows: a stream, a logical block, a zone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Key(pub u32);
 
-/// Keys up to which the controller knows room by key: see [`Place::NoRoom`].
+/// Most keys for which the controller knows room by key: see [`Place::NoRoom`].
 pub const MOST_STREAMS: u32 = 16;
 
-/// Internal work, by number: that of die `d` has number `d`, and the work that belongs to no die
-/// has the numbers above.
+/// Internal job, by number: the job of die `d` has number `d`, and jobs that belong to no die have
+/// the numbers above.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Job(pub u32);
 
 impl Job {
-    /// The work of a die: its collection.
+    /// Job of a die: its collection.
     pub const fn of(die: Die) -> Self {
         Self(die.0)
     }

@@ -16,14 +16,13 @@ pub trait MapOnFlash {
     /// Cost of knowing the places of `count` units from `first` on: asked once by every request.
     fn access(&mut self, first: Lpn, count: u32, access: Access) -> Known;
 
-    /// Takes in the page that `access` has asked for: it was read. The entries that it has of
-    /// `count` units from `first` on are in memory now: for how many of them, at least one, they
-    /// are known.
+    /// Takes in the page that `access` has asked for, once it was read: its entries of `count`
+    /// units from `first` on are in memory now. Returns for how many of the units, at least one.
     fn map_read(&mut self, first: Lpn, count: u32, access: Access) -> u32;
 
-    /// Page of data, other than that of its place, where the map expects a unit: it was programmed,
-    /// and says where the unit is. It is not given to erase as long as it is the answer here.
-    /// `None` where the map is right.
+    /// Page of data where the map wrongly expects a unit: it was programmed, and says where the
+    /// unit is. The page is not given to erase as long as it is the answer here. `None` where the
+    /// map is right.
     fn mispredicted(&self, _lpn: Lpn) -> Option<Ppn> {
         None
     }
@@ -59,27 +58,28 @@ pub trait Relocation {
 
 /// Recovery after a power cut.
 pub trait Recovery {
-    /// Mark that the drive stores beside the pages of a block, for `recover`; 0 leaves that of
-    /// before.
+    /// Mark that the drive stores beside the pages of a block, for `recover`; 0 leaves the earlier
+    /// mark.
     fn tag(&self, block: Block) -> u64;
 
-    /// Rebuilds its tables from what a start-up has found on flash. Asked once, of an FTL that has
-    /// done nothing yet. Afterwards `lookup` names, for each unit, one of the places that
-    /// [`Found::current`] has, and nothing is under way.
+    /// Rebuilds the tables of the FTL from what a start-up has found on flash. Asked once, of an
+    /// FTL that has done nothing yet. Afterwards `lookup` names, for each unit, one of the places
+    /// that [`Found::current`] has, and nothing is under way.
     fn recover(&mut self, found: &Found) -> Result<()>;
 }
 
-/// Calls of keys whose rows wait for that ([`Until::Called`](super::Until::Called)).
+/// Calls of keys: rows that wait ([`Until::Called`](super::Until::Called)) until their key is
+/// called.
 pub trait Calls {
-    /// A key whose rows can be asked about again, of those that wait for that. Each is returned
+    /// Next key that is called: its waiting rows can be asked about again. Each call is returned
     /// once.
     fn called(&mut self) -> Option<Key>;
 }
 
 /// Moves inside a plane by copyback.
 pub trait CopyBack {
-    /// Program that `place_moves` would answer now for the first of so many units of a job, if it
-    /// is known and takes any units in any order: then those of a plane may stay in it.
+    /// Program that `place_moves` would answer now for the first of `units` units of a job, if it
+    /// is known and takes any units in any order: then units of a plane may stay in it.
     fn next_of_moves(&self, job: Job, units: u32) -> Option<Program>;
 }
 
@@ -97,7 +97,7 @@ pub trait Recycling {
     fn rewritten_groups(&self, block: Block) -> u32;
 }
 
-/// Calls of parts that an FTL may be without: then nothing happens.
+/// Calls of parts that an FTL may be without, in which case nothing happens.
 impl<'a> dyn Ftl + 'a {
     /// Retires a block: whether it is being retired, or bad ([`BlockService::retire`]).
     pub fn retire(&mut self, block: Block) -> bool {
@@ -125,7 +125,7 @@ impl<'a> dyn Ftl + 'a {
         self.recycling().map_or(0, |part| part.rewritten_groups(block))
     }
 
-    /// Takes blocks back that are programmed again without an erase ([`Recycling::recycled`]).
+    /// Takes back blocks that are programmed again without an erase ([`Recycling::recycled`]).
     pub fn recycled(&mut self, blocks: &[Block]) {
         if let Some(part) = self.recycling_mut() {
             blocks.iter().for_each(|&block| part.recycled(block));
@@ -180,7 +180,7 @@ declare! {
     copy_back, copy_back_mut: CopyBack;
     /// Gives the reuse of blocks without an erase.
     recycling, recycling_mut: Recycling;
-    /// Gives the zones.
+    /// Gives the zones of the drive.
     zones, zones_mut: Zones;
     /// Gives the withdrawal of dies: a chip can be replaced while the drive is in use.
     withdrawal, withdrawal_mut: Withdrawal;

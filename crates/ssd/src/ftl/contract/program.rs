@@ -4,38 +4,38 @@ use super::{Job, Lpn, Stream};
 use nand::chip::BlockMode;
 use nand::geometry::{Block, Die, Geometry, MAX_PLANES, Ppn};
 
-/// One program command: where its units go.
+/// Program command, and the places of its units.
 ///
 /// Unit `i` lies in slot `i % units_per_page` of a page; pages go through the planes first, then
 /// through the pages of a one-shot wordline.
 #[derive(Debug, Clone, Copy)]
 pub struct Program {
-    /// The die.
+    /// Die that carries out the program.
     pub die: Die,
-    /// Slots that it fills from the first on, holes between them counted; the rest is padding. A
-    /// program of 0 units is of the drive's own data.
+    /// Slots that carry data, from the first on, with the holes between them; the rest is padding.
+    /// A program of 0 units is of the drive's own data.
     pub units: u32,
     /// First page number, the same in every plane.
     pub page: u32,
-    /// Planes joined.
+    /// Number of planes that the program joins.
     pub planes: u8,
-    /// The frontier it belongs to.
+    /// Write frontier that the program belongs to.
     pub stream: Stream,
-    /// How many bits the cells of its blocks hold: the same for all programs of a block between
-    /// two erases. Pages and rows are those of the mode.
+    /// Bits that the cells of its blocks hold: the same for all programs of a block between two
+    /// erases. Pages and rows are those of the mode.
     pub mode: BlockMode,
     /// Block in each joined plane.
     pub blocks: [Block; MAX_PLANES],
 }
 
 impl Program {
-    /// The blocks that it writes to, one in each joined plane.
+    /// Blocks that the program writes to, one in each joined plane.
     #[inline]
     pub fn blocks(&self) -> &[Block] {
         &self.blocks[..usize::from(self.planes)]
     }
 
-    /// The place of unit `i`.
+    /// Place of unit `i` of the program.
     #[inline]
     pub fn ppn(&self, geometry: &Geometry, i: u32) -> Ppn {
         let upp = geometry.units_per_page;
@@ -53,7 +53,7 @@ impl Program {
 pub struct Move {
     /// The unit, or [`Lpn::HOLE`].
     pub lpn: Lpn,
-    /// Where it is read; [`Ppn::NONE`] where nothing is to be read for it.
+    /// Place that the unit is read from; [`Ppn::NONE`] where nothing is to be read for it.
     pub from: Ppn,
 }
 
@@ -65,14 +65,14 @@ impl Move {
 /// The origin of a program's data.
 #[derive(Debug, Clone, Copy)]
 pub enum Carried<'a> {
-    /// The host's.
+    /// Data of the host, from the write buffer.
     Host,
-    /// Those that a job moves: which, and where each unit came from.
+    /// Units that a job moves, each with its old place.
     Moves(Job, &'a [Move]),
 }
 
 impl<'a> Carried<'a> {
-    /// Where each unit came from; nothing for the host's.
+    /// Units that a job moves, with their old places; empty for data of the host.
     #[inline]
     pub fn moves(self) -> &'a [Move] {
         match self {

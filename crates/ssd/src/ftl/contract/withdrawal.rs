@@ -23,7 +23,7 @@ pub trait Withdrawal {
     /// Whether a withdrawn die holds the newest data of a unit (slow).
     fn holds_data(&mut self, die: Die) -> bool;
 
-    /// A withdrawn die has a new chip with these blocks `bad`; all others are erased, after
+    /// Takes a die back, which has a new chip with these blocks `bad`; all others are erased, after
     /// `pe_cycles` cycles. The die takes data again.
     fn replace(&mut self, die: Die, bad: &[bool], pe_cycles: u32);
 }

@@ -8,17 +8,17 @@ use crate::drive::request::Op;
 use base::{Error, Result};
 use serde::{Deserialize, Serialize};
 
-/// How a request ended, by the names of NVM Express.
+/// End of a request, by the names of NVM Express.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum Status {
-    /// As asked.
+    /// The request was carried out.
     #[default]
     Success,
     /// The drive does not know the command.
     InvalidOpcode,
-    /// It does not begin or end at whole units, or at a zone where it must.
+    /// The request does not begin or end at whole units, or at a zone where it must.
     InvalidField,
-    /// It goes beyond the zone, or beyond what the zone holds.
+    /// The request goes beyond the zone, or beyond what the zone holds.
     ZoneBoundaryError,
     /// The zone is full.
     ZoneIsFull,
@@ -26,18 +26,18 @@ pub enum Status {
     ZoneIsReadOnly,
     /// The zone is out of use.
     ZoneIsOffline,
-    /// A write that does not begin at the write pointer.
+    /// The write does not begin at the write pointer.
     ZoneInvalidWrite,
-    /// As many zones are active as may be.
+    /// The limit of active zones is reached.
     TooManyActiveZones,
-    /// As many zones are open as may be.
+    /// The limit of open zones is reached.
     TooManyOpenZones,
-    /// The zone cannot go from its state to the one that is asked for.
+    /// The zone has no way from its state to the one that is asked for.
     InvalidZoneStateTransition,
 }
 
 impl Status {
-    /// All but success, in the order in which arrays by error are laid out.
+    /// All errors, in the order in which arrays by error are laid out.
     pub const ERRORS: [Self; 10] = [
         Self::InvalidOpcode,
         Self::InvalidField,
@@ -51,7 +51,7 @@ impl Status {
         Self::InvalidZoneStateTransition,
     ];
 
-    /// Its name in the standard.
+    /// Name of the status in the standard.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Success => "Successful Completion",
@@ -69,10 +69,10 @@ impl Status {
     }
 }
 
-/// State of a zone.
+/// State of a zone, as in the standard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ZoneState {
-    /// Nothing is written.
+    /// Nothing is written to the zone.
     Empty,
     /// Opened by a write.
     ImplicitlyOpen,
@@ -80,16 +80,16 @@ pub enum ZoneState {
     ExplicitlyOpen,
     /// Written in part, and not open.
     Closed,
-    /// It takes no data before it is emptied.
+    /// The zone takes no data before it is emptied.
     Full,
-    /// It takes no data any more.
+    /// The zone can be read, and takes no data any more.
     ReadOnly,
-    /// It is out of use.
+    /// The zone is out of use.
     Offline,
 }
 
 impl ZoneState {
-    /// All of them.
+    /// All states of a zone, in the order of reports.
     pub const ALL: [Self; 7] = [
         Self::Empty,
         Self::ImplicitlyOpen,
@@ -100,7 +100,7 @@ impl ZoneState {
         Self::Offline,
     ];
 
-    /// Its name in reports.
+    /// Name of the state in reports.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Empty => "empty",
@@ -113,40 +113,40 @@ impl ZoneState {
         }
     }
 
-    /// Whether it counts as open.
+    /// Whether a zone in this state counts as open.
     pub const fn is_open(self) -> bool {
         matches!(self, Self::ImplicitlyOpen | Self::ExplicitlyOpen)
     }
 
-    /// Whether it counts as active.
+    /// Whether a zone in this state counts as active.
     pub const fn is_active(self) -> bool {
         self.is_open() || matches!(self, Self::Closed)
     }
 }
 
-/// What the host sees of a zone.
+/// State and write pointer of a zone, as the host sees them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ZoneView {
-    /// Its state.
+    /// Present state of the zone.
     pub state: ZoneState,
-    /// Units from its start to the write pointer.
+    /// Write pointer, in units from the start of the zone.
     pub pointer: u32,
-    /// Units of it that the host has written: fewer where a command has finished it.
+    /// Units that the host has written: fewer than `pointer` where a command has finished the zone.
     pub written: u32,
 }
 
 /// Layout of the zones of a drive, in units, and the limits of what may be open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ZoneLayout {
-    /// How many there are.
+    /// Number of zones of the drive.
     pub zones: u32,
-    /// From the start of one to that of the next.
+    /// Distance from the start of a zone to the start of the next.
     pub stride: u32,
-    /// Units that one takes.
+    /// Units that a zone takes, from its start on.
     pub capacity: u32,
-    /// Zones that may be open, 0 any number.
+    /// Limit of open zones; 0 is no limit.
     pub most_open: u32,
-    /// Zones that may be active, 0 any number.
+    /// Limit of active zones; 0 is no limit.
     pub most_active: u32,
 }
 
@@ -156,43 +156,44 @@ impl ZoneLayout {
         if self.most_active == 0 { self.zones } else { self.most_active.min(self.zones) }
     }
 
-    /// Units that all zones take.
+    /// Units that all zones together take.
     pub fn writable_units(&self) -> u64 {
         u64::from(self.zones) * u64::from(self.capacity)
     }
 }
 
-/// Time of the commands on zones, in the firmware.
+/// Firmware times of the commands on zones, in microseconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct ZoneCosts {
-    /// Of an append on a core, beside that of a write.
+    /// Time of a core for an append, beside that of a write.
     pub append_us: f64,
-    /// More for an append of at most one unit.
+    /// Additional time of an append of at most one unit.
     pub append_unit_us: f64,
     /// Delay of an append, in which its core is free for others.
     pub append_delay_us: f64,
-    /// Of a reset, and for each GiB that the host has written to the zone.
+    /// Time of a reset, whatever the zone holds.
     pub reset_us: f64,
-    /// See `reset_us`.
+    /// Additional time of a reset for each GiB that the host has written to the zone.
     pub reset_us_per_gib: f64,
-    /// Of a reset, beside that, where blocks of the zone are partly programmed.
+    /// Additional time of a reset where blocks of the zone are partly programmed.
     pub reset_partial_us: f64,
-    /// Of a finish, beside the programs of what is missing.
+    /// Time of a finish, beside the programs that fill the zone.
     pub finish_us: f64,
-    /// Of opening.
+    /// Time of opening a zone.
     pub open_us: f64,
-    /// Of closing.
+    /// Time of closing a zone.
     pub close_us: f64,
 }
 
 /// Contents of a zone at the moment it was emptied.
 #[derive(Debug, Clone, Default)]
 pub struct ZoneEmptied {
-    /// Units that the host had written.
+    /// Units that the host had written to the zone.
     pub written: u32,
-    /// Between these units lay all that were admitted and not reported programmed.
+    /// Offsets of units in the zone, between which lay all that were admitted and not reported
+    /// programmed.
     pub unplaced: std::ops::Range<u32>,
-    /// Some of its blocks were partly programmed.
+    /// Some blocks of the zone were partly programmed.
     pub is_partial: bool,
 }
 
@@ -204,9 +205,10 @@ pub struct ZoneEmptied {
 /// for each request, in the order in which their data enter the buffer; all that is admitted is
 /// written or dropped by a reset; and the buffer keeps what is not yet on flash without power.
 pub trait Zones {
-    /// Whether a request for `units` units from `first` on is carried out: the unit that it begins
-    /// with, which an append is told here, or how it ends. Asked before anything is acknowledged or
-    /// enters the buffer. What changes a zone has done so with the answer.
+    /// Admits a request for `units` units from `first` on. Returns the unit that it begins with,
+    /// which an append is told here, or the error that it ends with. Asked before anything is
+    /// acknowledged or enters the buffer. The zone has changed with the answer, if the request
+    /// changes it.
     fn admit(&mut self, op: Op, first: Lpn, units: u32) -> std::result::Result<Lpn, Status>;
 
     /// Writes units without time, in order at the write pointers of their zones; passes over those
@@ -228,13 +230,13 @@ pub trait Zones {
         device: &mut dyn Device,
     ) -> Result<()>;
 
-    /// Their layout.
+    /// Layout of the zones, and limits of open ones.
     fn layout(&self) -> ZoneLayout;
 
-    /// Time of the commands.
+    /// Firmware times of the commands on zones.
     fn costs(&self) -> ZoneCosts;
 
-    /// A zone.
+    /// State and write pointer of a zone.
     fn view(&self, zone: u32) -> ZoneView;
 
     /// Units of a zone that are admitted, and not placed on flash: between runs the buffer keeps

@@ -8,13 +8,14 @@ use crate::ftl::contract::Move;
 use crate::ftl::page::{Own, PageFtl};
 use crate::ftl::{Job, Lpn};
 use crate::space::draining::Draining;
+use crate::space::free_blocks::Use;
 use base::Result;
 use base::archive::{Archive, State};
 use nand::geometry::{Block, Die, Geometry, Plane, Ppn};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
-/// A flag for each page or block.
+/// Flags, one for each page or block.
 #[derive(Clone)]
 struct Flags(Vec<u64>);
 
@@ -28,7 +29,7 @@ impl Flags {
         self.0[index as usize / 64] & (1 << (index % 64)) != 0
     }
 
-    /// Sets a flag: whether that is new.
+    /// Sets a flag. True if it was not set before.
     #[inline]
     fn insert(&mut self, index: u32) -> bool {
         let is_new = !self.has(index);
@@ -36,7 +37,7 @@ impl Flags {
         is_new
     }
 
-    /// Clears a flag: whether it was set.
+    /// Clears a flag. True if it was set before.
     #[inline]
     fn remove(&mut self, index: u32) -> bool {
         let was_set = self.has(index);
@@ -48,13 +49,13 @@ impl Flags {
 /// A group of planes of a die, and the pages of the map that live there.
 #[derive(Clone, Default, Serialize, Deserialize)]
 struct Home {
-    /// Pages to be written, oldest first.
+    /// Map pages to be written, oldest first.
     queue: VecDeque<u32>,
-    /// Somebody waits for them.
+    /// Somebody waits for the queue to be written.
     is_urgent: bool,
 }
 
-/// What the last step of a die's job was about.
+/// Subject of the last step of a die's job: data, or pages of the map.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Phase {
     /// Data of the host, moved by collection.
@@ -71,28 +72,28 @@ pub(super) enum Phase {
 struct OfDie {
     phase: Phase,
     draining: Draining,
-    /// The FTL has been told of it, or will be.
+    /// The die's job is among the named ones.
     is_named: bool,
 }
 
-/// The map on flash.
+/// Map pages on flash: their homes, their blocks, and those to be written.
 #[derive(Clone)]
 pub(super) struct Area {
-    /// Number of the first page among the units of the drive.
+    /// Number of the first map page among the units of the drive.
     first: u32,
     homes: Vec<Home>,
-    /// Homes of each die.
+    /// Homes of each die, one a group of joined planes.
     groups: u32,
     dies: Vec<OfDie>,
-    /// By plane: full blocks.
+    /// By plane: full blocks of the map.
     full: Vec<Vec<Block>>,
     is_map_block: Flags,
     queued: Flags,
     writing: Flags,
     reading: Flags,
-    /// Units of a program of one plane: fewer are written only if a request waits.
+    /// Units of a program of one plane: a home with fewer waits, unless a request waits for it.
     worth: usize,
-    /// Pages in all queues.
+    /// Map pages in all queues.
     waiting: usize,
     named: VecDeque<Job>,
 }
@@ -125,7 +126,7 @@ impl State for Area {
 }
 
 impl Area {
-    /// What a drive must keep on flash for a map of `pages` pages.
+    /// Space on flash that a map of `pages` pages needs.
     pub(super) fn own(geometry: &Geometry, planes_per_program: u32, pages: u32) -> Own {
         let homes = geometry.planes() / planes_per_program;
         let blocks = pages.div_ceil(homes).div_ceil(geometry.units_per_block());
@@ -157,7 +158,7 @@ impl Area {
         Lpn(self.first + page)
     }
 
-    /// The page of the map that a unit is.
+    /// Page of the map that a unit is, if it is one.
     #[inline]
     pub(super) fn page(&self, lpn: Lpn) -> Option<u32> {
         lpn.0.checked_sub(self.first)
@@ -172,7 +173,7 @@ impl Area {
         Die(home / self.groups)
     }
 
-    /// The homes of a die, with the groups of planes that they are.
+    /// Homes of a die, each with its group of planes.
     fn homes_of(&self, die: Die) -> impl Iterator<Item = (u32, u32)> + use<> {
         let groups = self.groups;
         (0..groups).map(move |group| (die.0 * groups + group, group))
@@ -192,14 +193,14 @@ impl Area {
         }
     }
 
-    /// A page is to be written now, if it is queued.
+    /// Has a page written now, if it is queued.
     pub(super) fn hurry_page(&mut self, page: u32) {
         if self.queued.has(page) {
             self.queue(page, true);
         }
     }
 
-    /// All that is queued is to be written now.
+    /// Has all queued pages written now.
     pub(super) fn hurry(&mut self) {
         for home in 0..self.homes.len() {
             if !self.homes[home].queue.is_empty() {
@@ -209,7 +210,7 @@ impl Area {
         }
     }
 
-    /// Pages that wait to be written.
+    /// Map pages that wait to be written.
     pub(super) fn waiting(&self) -> usize {
         self.waiting
     }
@@ -226,7 +227,7 @@ impl Area {
         }
     }
 
-    /// A job with work on the map; each is returned once.
+    /// Next job with work on the map; each is returned once.
     #[inline]
     pub(super) fn named(&mut self) -> Option<Job> {
         let job = self.named.pop_front()?;
@@ -234,28 +235,32 @@ impl Area {
         Some(job)
     }
 
-    /// Starts a read of a page for its entries; false if a read is already in flight.
+    /// Starts a read of a page for its entries. False if such a read is already in flight.
     pub(super) fn begin_read(&mut self, page: u32) -> bool {
         self.reading.insert(page)
     }
 
-    /// It was read.
+    /// Ends the read of a page.
     pub(super) fn end_read(&mut self, page: u32) {
         self.reading.remove(page);
     }
 
-    /// What the last step of a die was about.
+    /// Subject of a die's last step.
     #[inline]
     pub(super) fn phase(&mut self, die: Die) -> &mut Phase {
         &mut self.dies[die.0 as usize].phase
     }
 
-    /// Blocks of a plane that are kept for the map and not in use.
+    /// Free blocks of each plane that are kept for the map.
     fn kept(&self, page: &PageFtl, die: Die, group: u32) -> u32 {
-        planes_of(page, die, group).map(|plane| page.free.claimed(plane)).min().unwrap_or(0)
+        planes_of(page, die, group)
+            .map(|plane| page.free.claimed(plane, Use::Map))
+            .min()
+            .unwrap_or(0)
     }
 
-    /// Whether a group of planes is to be collected: else pages could not be written for long.
+    /// Whether a group of planes is to be collected: otherwise it would soon have no place for
+    /// pages.
     fn is_short(&self, page: &PageFtl, die: Die, group: u32) -> bool {
         // One that is to leave goes when its plane can do without.
         let is_doomed = |block: &Block| {
@@ -305,8 +310,8 @@ impl Area {
         self.dies[die.0 as usize].draining = draining;
     }
 
-    /// The emptiest full block of each plane of a group that is short; to fill a row that was begun
-    /// with, of the same group.
+    /// Picks the emptiest full block of each plane of a group that is short; to fill a row that was
+    /// begun with `moves`, of the same group. True if there is one.
     fn pick(&mut self, page: &PageFtl, die: Die, into: &mut Draining, moves: &[Move]) -> bool {
         let group = match moves.first() {
             Some(first) => self.page(first.lpn).map(|page| self.home(page) % self.groups),
@@ -334,8 +339,8 @@ impl Area {
         !into.victims.is_empty()
     }
 
-    /// The next pages of the map to be written on a die, of one home: what they take the place of
-    /// is read first.
+    /// Lists the next pages of the map to be written on a die, of one home: their old versions are
+    /// read first.
     pub(super) fn write(&mut self, page: &PageFtl, die: Die, moves: &mut Vec<Move>) {
         let most = page.row_units as usize;
         let due = self
@@ -358,7 +363,7 @@ impl Area {
         home.is_urgent &= !home.queue.is_empty();
     }
 
-    /// A new version of a page is on flash.
+    /// Learns that a new version of a page is on flash.
     pub(super) fn written(&mut self, page: u32) {
         self.writing.remove(page);
     }
@@ -369,8 +374,8 @@ impl Area {
         self.kept(page, die, group) + u32::from(is_open) > 1
     }
 
-    /// The frontier for pages of the map of which `lpn` is one, open; `None` where there is no
-    /// room for them now.
+    /// Frontier for pages of the map, in the home of `lpn`, which is opened if need be; `None`
+    /// where there is no room now.
     pub(super) fn frontier(&mut self, page: &mut PageFtl, lpn: Lpn) -> Option<(Die, usize)> {
         let home = self.home(self.page(lpn)?);
         let (die, group) = (self.die_of(home), home % self.groups);
@@ -390,18 +395,19 @@ impl Area {
         Some((die, index))
     }
 
-    /// A block of the map is full.
+    /// Takes in a full block of the map.
     pub(super) fn filled(&mut self, plane: Plane, block: Block) {
         self.full[plane.0 as usize].push(block);
     }
 
-    /// A block of the map was found that takes nothing more.
+    /// Takes in a block of the map that was found after a power cut, and takes nothing more.
     pub(super) fn found(&mut self, page: &PageFtl, block: Block) {
         self.is_map_block.insert(block.0);
         self.filled(page.geometry.plane_of(block), block);
     }
 
-    /// The open blocks of the map were found: those of the frontiers.
+    /// Takes in the open blocks of the map that were found after a power cut: those of the
+    /// frontiers.
     pub(super) fn found_open(&mut self, page: &PageFtl) {
         for die in (0..page.geometry.dies).map(Die) {
             for group in 0..self.groups {
@@ -415,13 +421,14 @@ impl Area {
         }
     }
 
-    /// A block has been erased: whether it was one of the map, and its plane has one to keep again.
+    /// Takes back an erased block. True if it was one of the map, and its plane has one to keep
+    /// again.
     pub(super) fn erased(&mut self, block: Block) -> bool {
         self.is_map_block.remove(block.0)
     }
 }
 
-/// The planes of a group.
+/// Planes of a group of a die.
 fn planes_of(page: &PageFtl, die: Die, group: u32) -> impl Iterator<Item = Plane> + use<> {
     let first = page.geometry.plane(die, group * page.joined).0;
     (first..first + page.joined).map(Plane)

@@ -9,7 +9,7 @@ use base::Result;
 use base::archive::{Archive, State};
 use base::units::Divisor;
 
-/// Entries in memory.
+/// Cached entries of a map, in memory.
 #[derive(Clone)]
 pub(super) struct Cache {
     entries: Vec<Entry>,
@@ -18,8 +18,9 @@ pub(super) struct Cache {
     cells: Vec<u32>,
     shift: u32,
     order: Order,
-    /// Units that a map page covers, and the version of each page, from 1 on.
+    /// Divides a unit by the units that a map page covers.
     per_page: Divisor,
+    /// Version of each map page, from 1 on.
     versions: Vec<u32>,
 }
 
@@ -35,7 +36,7 @@ impl State for Cache {
 }
 
 impl Cache {
-    /// Room for `most` entries of a map of `pages` pages with `per_page` entries each.
+    /// Creates a cache of `most` entries, for a map of `pages` pages with `per_page` entries each.
     pub(super) fn new(policy: MapCachePolicy, most: usize, pages: u32, per_page: u32) -> Self {
         let cells = (2 * most).next_power_of_two().max(4);
         Self {
@@ -55,7 +56,7 @@ impl Cache {
         self.per_page.quotient(lpn)
     }
 
-    /// The version of its map page that the entry of a unit is newer than, if it is dirty.
+    /// Version of its map page that the entry of a unit is newer than; 0 if it is clean.
     #[inline]
     fn version(&self, lpn: u32, is_dirty: bool) -> u32 {
         if is_dirty { self.versions[self.page_of(lpn) as usize] } else { 0 }
@@ -66,7 +67,7 @@ impl Cache {
         entry.newer_than == self.version(entry.lpn, true)
     }
 
-    /// Most entries that it takes.
+    /// Most entries that the cache takes.
     pub(super) fn most(&self) -> usize {
         self.most
     }
@@ -76,7 +77,7 @@ impl Cache {
         (lpn.wrapping_mul(0x9e37_79b1) >> self.shift) as usize
     }
 
-    /// The entry of a unit.
+    /// Number of the entry of a unit, if the cache has it.
     #[inline]
     fn find(&self, lpn: u32) -> Option<u32> {
         let mut cell = self.home(lpn);
@@ -89,7 +90,7 @@ impl Cache {
         }
     }
 
-    /// A request asks for the entry of a unit: whether it is here.
+    /// Looks up the entry of a unit for a request. True if the cache has it.
     #[inline]
     pub(super) fn ask(&mut self, lpn: u32) -> bool {
         let Some(entry) = self.find(lpn) else { return false };
@@ -97,7 +98,7 @@ impl Cache {
         true
     }
 
-    /// The request that has asked for an entry has changed it: whether it is still here.
+    /// Changes an entry for the request that has asked for it. True if the cache still has it.
     #[inline]
     pub(super) fn change(&mut self, lpn: u32) -> bool {
         let Some(entry) = self.find(lpn) else { return false };
@@ -118,12 +119,13 @@ impl Cache {
         before.min(self.per_page.get() - 1 - in_page).min(free + nodes.coldest())
     }
 
-    /// Whether the entry of a unit is here.
+    /// Whether the cache has the entry of a unit.
     pub(super) fn is_here(&self, lpn: u32) -> bool {
         self.find(lpn).is_some()
     }
 
-    /// Notes that the place of a unit has changed: whether its entry is here to take that.
+    /// Notes that the place of a unit has changed. True if the cache has its entry, which is dirty
+    /// now.
     #[inline]
     pub(super) fn set_dirty(&mut self, lpn: u32) -> bool {
         let Some(entry) = self.find(lpn) else { return false };
@@ -131,8 +133,8 @@ impl Cache {
         true
     }
 
-    /// Takes the entry of a unit in, which is not here: the page of the map that must be written
-    /// for the one that makes room, if that is dirty.
+    /// Takes in the entry of a unit that the cache does not have. Returns the map page that must be
+    /// written because the entry that makes room is dirty.
     pub(super) fn insert(&mut self, lpn: u32, is_dirty: bool) -> Option<u32> {
         let mut written = None;
         let entry = if self.entries.len() < self.most {
@@ -155,7 +157,7 @@ impl Cache {
         written
     }
 
-    /// Takes an entry out of all lists: the page that must be written for it.
+    /// Takes an entry out of all lists. Returns the map page that must be written for it.
     fn evict(&mut self, entry: u32) -> Option<u32> {
         let Entry { lpn, .. } = self.entries[entry as usize];
         let (page, is_dirty) = (self.page_of(lpn), self.is_dirty(&self.entries[entry as usize]));
@@ -167,7 +169,7 @@ impl Cache {
         is_dirty.then_some(page)
     }
 
-    /// A page is written with all its entries that are here: they are clean.
+    /// Makes all entries of a page clean that the cache has: the page is written with them.
     pub(super) fn clean(&mut self, page: u32) {
         let version = &mut self.versions[page as usize];
         // 0 is none.
@@ -205,7 +207,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     proptest! {
-        /// It holds the units used last, and tells of each dirty one that leaves.
+        /// An LRU cache holds the units used last, and tells of each dirty one that leaves.
         #[test]
         fn keeps_what_was_used_last(
             steps in prop::collection::vec((0u32..40, any::<bool>()), 1..400),
@@ -238,7 +240,7 @@ mod tests {
             }
         }
 
-        /// With two segments, what was asked for again stays longest: against plain lists.
+        /// With two segments, an entry that was asked for again stays longest: against plain lists.
         #[test]
         fn protects_what_was_asked_for_again(
             steps in prop::collection::vec((0u32..16, any::<bool>()), 1..400),

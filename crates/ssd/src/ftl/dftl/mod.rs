@@ -23,13 +23,14 @@ use super::contract::{
 use super::page::{Own, PageFtl, PageParams};
 use super::paged::{self, Flat, Layout, Mapping, Ours};
 use crate::recovery::Found;
+use crate::space::free_blocks::Use;
 use area::{Area, Phase};
 use base::archive::{Archive, State};
 use base::family::{Member, check, schema};
 use base::{Error, Result, params};
 use cache::Cache;
 use nand::geometry::{Block, Die, Ppn};
-use order::MapCachePolicy;
+pub(super) use order::MapCachePolicy;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
@@ -46,15 +47,16 @@ pub const MEMBER: Member<Build> = Member {
     },
 };
 
-/// Bytes of an entry in memory (which unit, and where) and on flash.
+/// Bytes of an entry in memory: unit and place.
 const CACHED_BYTES: u64 = 8;
+/// Bytes of an entry on flash: its place.
 const STORED_BYTES: u32 = 4;
-/// State of a block in memory, at most.
+/// Most bytes that the state of a block takes in memory.
 const MOST_BLOCK_BYTES: f64 = 64.0;
 /// Fewest entries that a drive works with.
 const LEAST_ENTRIES: u64 = 64;
 
-/// Parameters of `dftl`.
+/// Parameters of `dftl`: size and policy of the map cache, and those of the data.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 struct Params {
@@ -62,7 +64,7 @@ struct Params {
     /// as a whole. Less where `ftl.ram_bytes` leaves less. The default is assumed: SRAM of the
     /// controller.
     map_cache_bytes: u64,
-    /// Which cached entry makes room for another: `lru`, `segmented_lru` or `tpftl`.
+    /// Policy by which a cached entry makes room for another: `lru`, `segmented_lru` or `tpftl`.
     map_cache_policy: MapCachePolicy,
     /// Writing a map page cleans all its cached entries, not only the evicted ones. Always so
     /// with `tpftl`.
@@ -116,85 +118,122 @@ impl Params {
     }
 }
 
-/// With the whole map in memory it is `page`; else there are pages of it on flash.
+/// Builds `page` where the whole map fits in memory, and otherwise a drive with map pages on flash.
 fn build(context: Context, params: &Params) -> Result<Box<dyn Ftl>> {
-    let &Params { map_cache_bytes, map_cache_policy, map_batch, .. } = params;
-    // As many units as the drive may have at most: what it has hangs on what is kept for the map.
-    let most_units = context.geometry.units();
-    if map_cache_bytes / CACHED_BYTES < LEAST_ENTRIES {
-        let problem = format!("{map_cache_bytes} bytes");
-        return Err(Error::new("ftl.map_cache_bytes", problem)
-            .expected(format!("at least {}", LEAST_ENTRIES * CACHED_BYTES)));
+    let data = params.data();
+    let &Params { map_cache_bytes: bytes, map_cache_policy: policy, map_batch: batch, .. } = params;
+    match Plan::new(&context, CacheParams { bytes, policy, batch })? {
+        None => paged::build(context, &data, Own::NOTHING, Ours, |_| Flat),
+        Some(plan) => paged::build(context, &data, plan.own, Ours, |page| plan.map(page)),
     }
-    if map_cache_policy == MapCachePolicy::Tpftl && !map_batch {
-        let problem = "false with `ftl.map_cache_policy = \"tpftl\"`, which writes in batches";
-        return Err(Error::new("ftl.map_batch", problem).expected("true"));
+}
+
+/// Cache of map entries that the user wants.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct CacheParams {
+    pub bytes: u64,
+    pub policy: MapCachePolicy,
+    pub batch: bool,
+}
+
+/// Map on flash that is to be built.
+pub(super) struct Plan {
+    cache: CacheParams,
+    /// Space that the map needs on flash.
+    pub own: Own,
+    /// Entries of a page of the map.
+    per_page: u32,
+    /// RAM of the controller in bytes, 0 for any.
+    limit: u64,
+}
+
+impl Plan {
+    /// Plan of the map of a drive, or nothing where the whole map fits the cache. Refuses a cache
+    /// that cannot be.
+    pub(super) fn new(context: &Context, cache: CacheParams) -> Result<Option<Self>> {
+        if cache.bytes / CACHED_BYTES < LEAST_ENTRIES {
+            let problem = format!("{} bytes", cache.bytes);
+            return Err(Error::new("ftl.map_cache_bytes", problem)
+                .expected(format!("at least {}", LEAST_ENTRIES * CACHED_BYTES)));
+        }
+        if cache.policy == MapCachePolicy::Tpftl && !cache.batch {
+            let problem = "false with `ftl.map_cache_policy = \"tpftl\"`, which writes in batches";
+            return Err(Error::new("ftl.map_batch", problem).expected("true"));
+        }
+        // As many units as the drive may have at most: the capacity depends on what is kept for
+        // the map.
+        let most_units = context.geometry.units();
+        let sold = f64::from(most_units) / (1.0 + context.config.overprovisioning);
+        let (limit, blocks) = (context.config.ram_bytes, context.geometry.blocks());
+        let whole = f64::from(STORED_BYTES) * sold;
+        // Of the state of blocks more is reckoned with than it takes.
+        let has_room = limit == 0 || whole + f64::from(blocks) * MOST_BLOCK_BYTES <= limit as f64;
+        if cache.bytes as f64 >= whole && has_room {
+            return Ok(None);
+        }
+        let per_page = context.geometry.unit_bytes / STORED_BYTES;
+        let most_pages = most_units.div_ceil(per_page);
+        let own = Area::own(&context.geometry, context.planes_per_program, most_pages);
+        Ok(Some(Self { cache, own, per_page, limit }))
     }
-    let sold = f64::from(most_units) / (1.0 + context.config.overprovisioning);
-    let (limit, blocks) = (context.config.ram_bytes, context.geometry.blocks());
-    let whole = f64::from(STORED_BYTES) * sold;
-    // Of the state of blocks more is reckoned with than it takes.
-    let has_room = limit == 0 || whole + f64::from(blocks) * MOST_BLOCK_BYTES <= limit as f64;
-    if map_cache_bytes as f64 >= whole && has_room {
-        return paged::build(context, &params.data(), Own::NOTHING, Ours, |_| Flat);
-    }
-    let per_page = context.geometry.unit_bytes / STORED_BYTES;
-    let most_pages = most_units.div_ceil(per_page);
-    let own = Area::own(&context.geometry, context.planes_per_program, most_pages);
-    paged::build(context, &params.data(), own, Ours, |page| {
-        let pages = page.logical_units.div_ceil(per_page);
+
+    /// The map, of a page map that has kept the space for it.
+    pub(super) fn map(&self, page: &PageFtl) -> Cached {
+        let CacheParams { bytes, policy, batch } = self.cache;
+        let pages = page.logical_units.div_ceil(self.per_page);
         let [_, blocks] = page.ram();
         let others = blocks.bytes + 4 * u64::from(pages);
-        let cache_bytes = match limit {
-            0 => map_cache_bytes,
+        let cache_bytes = match self.limit {
+            0 => bytes,
             // Too little is refused with the need.
-            _ => limit.saturating_sub(others).clamp(LEAST_ENTRIES * CACHED_BYTES, map_cache_bytes),
+            limit => limit.saturating_sub(others).clamp(LEAST_ENTRIES * CACHED_BYTES, bytes),
         };
         let entries = (cache_bytes / CACHED_BYTES).min(page.logical_units.into()) as usize;
         let dies = page.geometry.dies as usize;
         Cached {
             area: Area::new(page, pages),
-            cache: Cache::new(map_cache_policy, entries, pages, per_page),
+            cache: Cache::new(policy, entries, pages, self.per_page),
             cache_bytes,
-            batch: map_batch,
-            per_page,
+            batch,
+            per_page: self.per_page,
             logical_units: page.logical_units,
             most_waiting: 4 * page.row_units as usize * dies,
             counts: MapCounts::default(),
             touched: vec![Vec::new(); dies],
             erases: vec![Vec::new(); dies],
         }
-    })
+    }
 }
 
 /// Map on flash, whose entries are cached on demand.
 #[derive(Clone)]
-struct Cached {
+pub(super) struct Cached {
     area: Area,
     cache: Cache,
     cache_bytes: u64,
     batch: bool,
-    /// Entries of a page of the map.
+    /// Entries of a map page.
     per_page: u32,
     logical_units: u32,
-    /// Pages that may wait to be written before requests wait for them.
+    /// Map pages that may wait to be written before requests wait for them.
     most_waiting: usize,
     counts: MapCounts,
-    /// By die: pages of the map with entries of what collection has moved, and the blocks that are
-    /// erased when those are written.
+    /// By die: map pages with entries of units that collection has moved.
     touched: Vec<Vec<u32>>,
+    /// By die: blocks to be erased once these map pages are written.
     erases: Vec<Vec<Block>>,
 }
 
 impl Cached {
-    /// Takes the entry of a unit in, which is not here.
+    /// Takes in the entry of a unit that the cache does not have.
     fn insert(&mut self, lpn: u32, is_dirty: bool) {
         if let Some(page) = self.cache.insert(lpn, is_dirty) {
             self.area.queue(page, false);
         }
     }
 
-    /// Takes in the entries of up to `count` units from `first` on, of one page: of how many.
+    /// Takes in the entries of up to `count` units from `first` on, of one page. Returns their
+    /// number.
     fn load_run(&mut self, first: u32, count: u32) -> u32 {
         let to_end = self.per_page - first % self.per_page;
         let count = count.min(to_end).min(self.cache.most() as u32 / 2);
@@ -226,7 +265,7 @@ impl Cached {
     }
 
     /// Notes that entries of data that a program has written change: in memory where they are, or
-    /// in their pages before what they replace is erased.
+    /// in their pages before the blocks of their old places are erased.
     fn note_places(&mut self, page: &PageFtl, program: &Program, carried: Carried) {
         for i in 0..program.units {
             let ppn = program.ppn(&page.geometry, i);
@@ -249,7 +288,7 @@ impl Cached {
         }
     }
 
-    /// A program of pages of the map is over: a block that it has filled can be collected.
+    /// Ends a program of map pages: a block that it has filled can be collected.
     fn close(&mut self, page: &PageFtl, program: &Program) {
         let geometry = &page.geometry;
         if program.page + page.pages_per_program == geometry.pages_per_block {
@@ -259,8 +298,8 @@ impl Cached {
         }
     }
 
-    /// Queues the pages with entries of what jobs have moved. They are awaited by `job`, which is
-    /// to erase what they have emptied.
+    /// Queues the map pages with entries of units that jobs have moved. `job` awaits them: it is to
+    /// erase the emptied blocks.
     fn write_touched(&mut self, job: Job, jobs: Range<u32>) {
         let mut all = Vec::new();
         jobs.for_each(|job| all.append(&mut self.touched[job as usize]));
@@ -272,7 +311,7 @@ impl Cached {
         self.touched[job.0 as usize] = all;
     }
 
-    /// Whether pages of the map are yet to be written before a die may erase.
+    /// Whether map pages are yet to be written before a die may erase.
     fn awaits(&mut self, die: Die) -> bool {
         let touched = &mut self.touched[die.0 as usize];
         while let Some(&page) = touched.last() {
@@ -475,7 +514,7 @@ impl Mapping for Cached {
     fn erased(&mut self, page: &mut PageFtl, block: Block) {
         if self.area.erased(block) {
             // Its plane is to keep a block for the map again, this or another.
-            page.free.claim(page.geometry.plane_of(block), 1);
+            page.free.claim(page.geometry.plane_of(block), Use::Map, 1);
         }
     }
 

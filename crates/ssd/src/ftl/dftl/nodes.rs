@@ -28,7 +28,7 @@ struct Node {
 /// All nodes, in the order of their last use.
 #[derive(Clone, Serialize, Deserialize)]
 pub(super) struct Nodes {
-    /// By map page; those without entries are in no order.
+    /// By map page: its node; one without entries is in no order.
     nodes: Vec<Node>,
     newest: u32,
     oldest: u32,
@@ -55,7 +55,7 @@ impl Nodes {
         entries[entry as usize].lpn / self.per_page
     }
 
-    /// An entry has come in, and is the one used last.
+    /// Takes in an entry as the one used last.
     pub(super) fn added(&mut self, entries: &mut [Entry], entry: u32) {
         let page = self.page_of(entries, entry);
         let list = &mut self.nodes[page as usize].entries;
@@ -68,14 +68,14 @@ impl Nodes {
         }
     }
 
-    /// An entry was used.
+    /// Notes the use of an entry.
     pub(super) fn used(&mut self, entries: &mut [Entry], entry: u32) {
         let page = self.page_of(entries, entry);
         self.nodes[page as usize].entries.renew(entries, entry);
         self.renew(page);
     }
 
-    /// An entry has left.
+    /// Takes out an entry that has left.
     pub(super) fn removed(&mut self, entries: &mut [Entry], entry: u32) {
         let page = self.page_of(entries, entry);
         let list = &mut self.nodes[page as usize].entries;
@@ -86,7 +86,7 @@ impl Nodes {
         }
     }
 
-    /// The entry that is to leave.
+    /// Entry that is to leave the cache next.
     pub(super) fn victim(&self, entries: &[Entry], is_dirty: impl Fn(&Entry) -> bool) -> u32 {
         let List { newest, oldest, .. } = self.nodes[self.oldest as usize].entries;
         let mut entry = oldest;
@@ -102,7 +102,7 @@ impl Nodes {
         if self.oldest == NONE { 0 } else { self.nodes[self.oldest as usize].entries.count }
     }
 
-    /// Whether neighbours are to be read ahead.
+    /// Whether neighbours of a missing entry are to be read ahead.
     pub(super) fn reads_ahead(&self) -> bool {
         self.reads_ahead
     }

@@ -1,5 +1,5 @@
-//! The order in which cached entries of a map leave the cache, and how many neighbours come with
-//! one that is read.
+//! The order in which cached entries of a map leave the cache, and how many neighbours are read
+//! with an entry.
 //!
 //! `lru`: the entry used longest ago leaves. `segmented_lru` (Karedla 1994, the policy of the DFTL
 //! paper): an entry that was asked for again is protected; new ones leave first. `tpftl` (Zhou
@@ -9,17 +9,17 @@ use super::nodes::Nodes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// No entry.
+/// Number that stands for no entry.
 pub(super) const NONE: u32 = u32::MAX;
 
 /// Entries are protected up to this share of the cache: 6,552 of 8,192, as in the code of the
 /// authors of DFTL.
 const PROTECTED: f64 = 0.8;
 
-/// Which cached entry leaves, and what is read ahead.
+/// Policy of the map cache: which entry leaves, and whether neighbours are read ahead.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum MapCachePolicy {
+pub(in crate::ftl) enum MapCachePolicy {
     /// The entry used longest ago leaves.
     Lru,
     /// Entries that were asked for again (at most 80 %) leave after all others.
@@ -29,14 +29,15 @@ pub(super) enum MapCachePolicy {
     Tpftl,
 }
 
-/// An entry in memory.
+/// A cached entry of the map, in memory.
 #[derive(Clone, Copy, Serialize, Deserialize)]
 pub(super) struct Entry {
     pub(super) lpn: u32,
-    /// Neighbours in the order of use.
+    /// Newer neighbour in the order of use.
     pub(super) newer: u32,
+    /// Older neighbour in the order of use.
     pub(super) older: u32,
-    /// The version of its map page that it is newer than; 0 where it is clean.
+    /// Version of its map page that the entry is newer than; 0 where it is clean.
     pub(super) newer_than: u32,
     is_protected: bool,
 }
@@ -84,7 +85,7 @@ impl List {
         self.count -= 1;
     }
 
-    /// An entry of the list is the one used last.
+    /// Makes an entry of the list the one used last.
     #[inline]
     pub(super) fn renew(&mut self, entries: &mut [Entry], entry: u32) {
         if self.newest != entry {
@@ -94,7 +95,7 @@ impl List {
     }
 }
 
-/// Entries in two segments.
+/// Entries in two segments: on probation, and protected.
 #[derive(Clone, Serialize, Deserialize)]
 pub(super) struct Segments {
     protected: List,
@@ -112,7 +113,8 @@ impl Segments {
         if entry.is_protected { &mut self.protected } else { &mut self.probation }
     }
 
-    /// An entry was asked for again: it is protected, and may push another one out of there.
+    /// Protects an entry that was asked for again; it may push another one out of the protected
+    /// ones.
     fn protect(&mut self, entries: &mut [Entry], entry: u32) {
         if entries[entry as usize].is_protected {
             self.protected.renew(entries, entry);
@@ -139,7 +141,8 @@ pub(super) enum Order {
 }
 
 impl Order {
-    /// Of a cache of `most` entries of a map of `pages` pages, `per_page` entries each.
+    /// Order of an empty cache of `most` entries, over a map of `pages` pages of `per_page` entries
+    /// each.
     pub(super) fn new(policy: MapCachePolicy, most: usize, pages: u32, per_page: u32) -> Self {
         match policy {
             MapCachePolicy::Lru => Self::Lru(List::EMPTY),
@@ -148,7 +151,7 @@ impl Order {
         }
     }
 
-    /// An entry has come in.
+    /// Takes in a new entry.
     #[inline]
     pub(super) fn added(&mut self, entries: &mut [Entry], entry: u32) {
         match self {
@@ -161,7 +164,7 @@ impl Order {
         }
     }
 
-    /// A request has asked for an entry.
+    /// Notes that a request has asked for an entry.
     #[inline]
     pub(super) fn asked(&mut self, entries: &mut [Entry], entry: u32) {
         match self {
@@ -171,7 +174,8 @@ impl Order {
         }
     }
 
-    /// The request that has asked for an entry has changed it: the same use, and no second one.
+    /// Notes that the request that has asked for an entry has changed it: the same use, and no
+    /// second one.
     #[inline]
     pub(super) fn changed(&mut self, entries: &mut [Entry], entry: u32) {
         match self {
@@ -184,7 +188,7 @@ impl Order {
         }
     }
 
-    /// An entry has left.
+    /// Takes out an entry that has left.
     #[inline]
     pub(super) fn removed(&mut self, entries: &mut [Entry], entry: u32) {
         match self {
@@ -197,7 +201,7 @@ impl Order {
         }
     }
 
-    /// The entry of a full cache that is to leave.
+    /// Entry of a full cache that is to leave.
     #[inline]
     pub(super) fn victim(&self, entries: &[Entry], is_dirty: impl Fn(&Entry) -> bool) -> u32 {
         match self {

@@ -13,7 +13,7 @@ use nand::geometry::{Die, Ppn};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
-/// Sets whose data are being moved, the first of them up to some unit.
+/// Sets whose data are being moved; the first of them is moved up to some unit.
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub(super) struct Drain {
     pub sets: VecDeque<SetId>,
@@ -21,26 +21,26 @@ pub(super) struct Drain {
 }
 
 impl Drain {
-    /// Of this set, from its first unit on.
+    /// Starts with one set, from its first unit on.
     pub(super) fn of(set: SetId) -> Self {
         Self { sets: VecDeque::from([set]), at: 0 }
     }
 }
 
-/// The work of the job of a die.
+/// Work of the job of a die.
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub(super) struct Collector {
     pub drain: Drain,
-    /// Sets whose data have been moved, or are in the present step.
+    /// Sets whose data have been moved, or are moved in the present step.
     pub drained: Vec<SetId>,
-    /// The lane that copies go to.
+    /// Lane that copies go to.
     pub lane: u32,
-    /// A dense set that the present step fills, and its lane.
+    /// Dense set that the present step fills, with its lane.
     pub target: Option<(u32, Frontier)>,
-    /// A set has been rewritten since the job began.
+    /// Some set has been rewritten since the job began.
     pub has_rewritten: bool,
     is_freezing: bool,
-    /// The dense lane that the next step is to fill a set of.
+    /// Dense lane, a set of which the next step is to fill.
     freeze_to: Option<u32>,
 }
 
@@ -51,7 +51,7 @@ impl Collector {
     }
 }
 
-/// What collection does next with the victims that it has taken.
+/// Next thing to do with the victims that collection has taken.
 enum Pick {
     Copy,
     /// Fill a set of this dense lane.
@@ -64,7 +64,7 @@ impl Frozen {
         &mut self.collectors[die.0 as usize]
     }
 
-    /// The moves of the last step are done.
+    /// Ends the moves of the last step.
     pub(super) fn settle_moves(&mut self, die: Die) {
         let collector = &mut self.collectors[die.0 as usize];
         collector.is_freezing = false;
@@ -76,7 +76,7 @@ impl Frozen {
         }
     }
 
-    /// Lists the blocks of sets whose data have been moved: whether there are any.
+    /// Lists the blocks of sets whose data have been moved. True if there are any.
     pub(super) fn list_drained(&mut self, die: Die, work: &mut Work) -> bool {
         let collector = &mut self.collectors[die.0 as usize];
         for set in collector.drained.drain(..) {
@@ -86,7 +86,7 @@ impl Frozen {
         !work.blocks.is_empty()
     }
 
-    /// Lists valid units of the sets that are drained, up to `most`.
+    /// Lists valid units of the sets that are being moved, up to `most`.
     pub(super) fn gather(&mut self, die: Die, most: usize, moves: &mut Vec<Move>) {
         let Collector { drain, drained, .. } = &mut self.collectors[die.0 as usize];
         let Sets { geometry, joined, .. } = &self.sets;
@@ -260,7 +260,7 @@ impl Frozen {
         Pick::Freeze(dense)
     }
 
-    /// Takes the next set of a lane that has dead units, to finish a row: whether there is one.
+    /// Takes the next set of a lane that has dead units, to finish a row. True if there is one.
     fn take_to_finish(&mut self, die: Die, lane: u32) -> bool {
         let units = self.sets.shape(lane).set_units;
         let has_dead = |set: &SetId| self.sets.get(*set).live < units;
@@ -269,8 +269,8 @@ impl Frozen {
         true
     }
 
-    /// How many sets collection looks at together: two, or as many as fill a dense set when three
-    /// quarters of their units are valid.
+    /// Number of sets that collection looks at together: two, or as many as fill a dense set when
+    /// three quarters of their units are valid.
     fn looked_at(&self, lane: u32) -> u32 {
         (4 * self.dense_units()).div_ceil(3 * self.sets.shape(lane).set_units).max(2)
     }
@@ -312,7 +312,7 @@ impl Frozen {
         Place::At(program)
     }
 
-    /// The frontier that the moves of a job go to, its lane, and whether it is that of a dense set.
+    /// Frontier that the moves of a job go to, with its lane; whether it is that of a dense set.
     fn frontier_for_moves(&mut self, die: Die) -> Option<(u32, Frontier, bool)> {
         let Collector { target, lane, .. } = &self.collectors[die.0 as usize];
         let (target, lane) = (*target, *lane);

@@ -13,15 +13,15 @@ use nand::geometry::Die;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeSet, VecDeque};
 
-/// What waits for dense dies, and whose jobs have work.
+/// Sets to be rewritten on dense dies, and dies whose jobs may have work.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Dense {
     lanes: Vec<u32>,
-    /// Dies of these lanes.
+    /// Number of dense dies, those of the lanes.
     dies: u32,
     /// Sets in which the host has overwritten data, and which are to be rewritten.
     modified: BTreeSet<SetId>,
-    /// The same by die, in the order in which that happened.
+    /// Sets to be rewritten by die, in the order in which they were modified.
     queues: Vec<VecDeque<SetId>>,
     /// Dies whose jobs may have work, in the order in which that was found.
     told: VecDeque<u32>,
@@ -43,7 +43,7 @@ impl Dense {
         }
     }
 
-    /// The job of a die may have work.
+    /// Notes that the job of a die may have work.
     pub(super) fn tell(&mut self, die: Die) {
         if !std::mem::replace(&mut self.is_told[die.0 as usize], true) {
             self.told.push_back(die.0);
@@ -58,7 +58,7 @@ impl Dense {
         Some(Die(die))
     }
 
-    /// The host has overwritten a unit that was in this set.
+    /// Notes that the host has overwritten a unit of this set.
     pub(super) fn modified(&mut self, sets: &Sets, set: SetId) {
         // What is being moved is rewritten already.
         if matches!(sets.get(set).is, Is::Full | Is::Open) && self.modified.insert(set) {
@@ -76,7 +76,7 @@ impl Dense {
 }
 
 impl Frozen {
-    /// Units of a set of dense dies, of those that have the largest; 0 without.
+    /// Units of the largest set of a dense die; 0 without dense dies.
     pub(super) fn dense_units(&self) -> u32 {
         let units = self.dense.lanes.iter().map(|&lane| self.sets.shape(lane).set_units);
         units.max().unwrap_or(0)
@@ -89,7 +89,7 @@ impl Frozen {
         lanes.max_by_key(free).filter(|lane| free(lane) > DENSE_RESERVE)
     }
 
-    /// Whether a dense lane has no set for fast dies, and one to gain.
+    /// Whether a dense lane has no free set for data of fast dies, and could gain one.
     pub(super) fn is_to_compact(&self, lane: u32) -> bool {
         let units = u64::from(self.sets.shape(lane).set_units);
         let lane = &self.sets.lanes[lane as usize];
@@ -157,7 +157,7 @@ impl Frozen {
         Step::Done
     }
 
-    /// Has the valid units of a set moved to another of its lane: whether there are any. A set
+    /// Has the valid units of a set moved to another of its lane. True if there are any; a set
     /// without valid units is drained.
     fn rewrite(&mut self, die: Die, set: SetId, work: &mut Work) -> bool {
         let lane = self.sets.lane_of(set);
@@ -185,7 +185,7 @@ impl Frozen {
         }
     }
 
-    /// Fills a set with valid units of those that have the fewest.
+    /// Fills a set with valid units of the sets that have the fewest.
     fn compact(&mut self, die: Die, lane: u32, work: &mut Work) -> Step {
         let units = self.sets.shape(lane).set_units;
         let in_drain = |frozen: &Self| -> u32 {

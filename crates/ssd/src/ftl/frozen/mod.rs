@@ -3,7 +3,7 @@
 //!
 //! The host writes to the dies of the first kind of chips (the paper: MLC). Collection takes their
 //! block sets in turn. Sets with few valid units are copied together; sets with many are spared for
-//! `rounds` turns, in which what is rewritten leaves them; what stays is frozen, and moves to the
+//! `rounds` turns, in which rewritten data leave them; data that stay are frozen, and move to the
 //! dies of other kinds (TLC), a whole block set at a time. On a drive with one kind of chips that
 //! is collection in turn, the paper's baseline; with `policy = "cold"` the first collection moves
 //! data to the dense dies.
@@ -41,37 +41,38 @@ pub const MEMBER: Member<Build> = Member {
     build: |context, given| Ok(Box::new(Frozen::new(context, &params::read(given, "ftl")?)?)),
 };
 
-/// Which data move to the dense dies.
+/// Data that move to the dense dies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum Policy {
     /// Data that have stayed in their block for `rounds` turns of collection.
     Frozen,
-    /// Whatever the first collection of a block finds.
+    /// All data that the first collection of a block finds.
     Cold,
 }
 
-/// What happens when the host overwrites data that lie on dense dies.
+/// Effect of a host write on old data on dense dies, beside the write to a fast one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum Overwrite {
-    /// What is still valid in their block set is rewritten at once (block-modify-write).
+    /// Valid data left in the block set are rewritten at once (block-modify-write).
     Modify,
-    /// They are dead until room is needed.
+    /// The old data are dead until room is needed.
     Log,
 }
 
-/// Parameters of `frozen`.
+/// Parameters of `frozen`: which data freeze, and what overwrites of them do.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 struct Params {
-    /// Which data move to the dense dies: "frozen" ones, or all that collection finds, "cold".
+    /// Data that move to the dense dies: "frozen" ones, or all that collection finds, "cold".
     policy: Policy,
     /// Turns of collection for which a block set with many valid units is spared before its data
     /// count as frozen, 0 to 250. A copy by collection counts as one.
     rounds: u32,
-    /// What overwrites of data on dense dies do, beside the write to a fast one: "modify" rewrites
-    /// what is still valid in their block set, "log" leaves the old data until room is needed.
+    /// Effect of overwrites of data on dense dies, beside the write to a fast one: "modify"
+    /// rewrites the valid data left in their block set, "log" leaves the old data until room is
+    /// needed.
     overwrite: Overwrite,
 }
 
@@ -95,14 +96,15 @@ struct Frozen {
     logical_units: u32,
     reserve: u32,
     gc: GcConfig,
-    /// Logical to physical.
+    /// Page map: physical unit of each logical one.
     map: Vec<u32>,
-    /// Physical to logical.
+    /// Reverse map: logical unit of each physical one, or `PADDING`.
     owner: Vec<u32>,
-    /// By lane: where the host writes, and where collection copies to.
+    /// By lane: open set of the host.
     host: Vec<Frontier>,
+    /// By lane: open set that collection copies to.
     copies: Vec<Frontier>,
-    /// Lane of each die that takes the next row of the host.
+    /// By die: lane that takes the next row of the host.
     next_lane: Vec<u32>,
     next_die: u32,
     /// By die: the work of its job.
@@ -159,7 +161,7 @@ impl Frozen {
         })
     }
 
-    /// The lane of a die that the host can write to.
+    /// Lane of a die that the host can write to.
     #[inline]
     fn lane_for_host(&self, die: Die) -> Option<u32> {
         let lanes = self.sets.lanes_of(die);
@@ -180,7 +182,7 @@ impl Frozen {
         self.reserve + u32::from(!self.sets.lanes[lane as usize].forced.is_empty())
     }
 
-    /// Notes whose data a program will hold.
+    /// Notes the owners of the slots of a program.
     #[inline]
     fn own(&mut self, program: &Program, lpns: impl Iterator<Item = Lpn>) {
         let mut lpns = lpns.take(program.units as usize);
@@ -199,7 +201,7 @@ impl Frozen {
         self.counts.padding_units += slots - u64::from(program.units);
     }
 
-    /// Old data are no longer the newest of a unit of the host.
+    /// Counts old data as dead: the host has overwritten or trimmed their unit.
     #[inline]
     fn overwritten(&mut self, old: u32) {
         let set = self.died(old);
@@ -220,8 +222,8 @@ impl Frozen {
     }
 }
 
-/// Logical units of the drive, and how many sets each lane can give up. Refuses a drive that cannot
-/// be run.
+/// Logical units of the drive. Notes how many sets each lane can give up, and refuses a drive that
+/// cannot be run.
 fn capacity(sets: &mut Sets, context: &Context) -> Result<u32> {
     let overprovisioning = context.config.overprovisioning;
     let place = "ftl.overprovisioning";

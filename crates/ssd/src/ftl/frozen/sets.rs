@@ -14,42 +14,42 @@ use nand::geometry::{Block, Die, Geometry, Plane};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
-/// A set, by number.
+/// Number of a block set.
 pub(super) type SetId = u32;
 
-/// No set.
+/// Number that stands for no set.
 pub(super) const NONE: SetId = u32::MAX;
 
-/// What a set is good for now.
+/// Present state of a set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Is {
-    /// Erased.
+    /// The set is erased, and can be opened.
     Free,
-    /// Programs go to it, or are under way.
+    /// Programs go to the set, or are under way.
     Open,
-    /// All its programs are done.
+    /// All programs of the set are done.
     Full,
-    /// A job moves its data.
+    /// A job moves the data of the set.
     Draining,
-    /// A job erases it.
+    /// A job erases the set.
     Erasing,
-    /// One of its blocks has been taken out of use.
+    /// One of the blocks has been taken out of use.
     Gone,
 }
 
-/// A set.
+/// State of a block set.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Set {
     pub is: Is,
-    /// Units in it that hold newest data.
+    /// Units in the set that hold newest data.
     pub live: u32,
-    /// How often collection has spared it, or moved its data.
+    /// Times that collection has spared the set, or moved its data.
     pub rounds: u8,
-    /// Its data are to be moved, whatever that gains.
+    /// The data are to be moved, whatever that gains.
     pub is_forced: bool,
-    /// Programs under way.
+    /// Programs of the set that are under way.
     flying: u32,
-    /// Blocks of it that are not yet erased.
+    /// Blocks of the set that are not yet erased.
     unerased: u32,
 }
 
@@ -58,23 +58,24 @@ pub(super) struct Set {
 pub(super) struct Lane {
     first: SetId,
     end: SetId,
-    /// Where the next free one and the next victim are looked for.
+    /// Set from which on the next free one is looked for.
     write_at: SetId,
+    /// Set from which on the next victim is looked for.
     collect_at: SetId,
-    /// Free ones.
+    /// Free sets of the lane.
     pub free: u32,
-    /// Units of full ones that hold no newest data.
+    /// Units of full sets that hold no newest data.
     pub dead: u64,
-    /// Full ones whose data are to be moved.
+    /// Full sets whose data are to be moved.
     pub forced: VecDeque<SetId>,
     /// Sets that could still be given up.
     pub spare: u32,
 }
 
-/// What the lanes of a kind of chips have in common.
+/// Sizes that the lanes of a kind of chips have in common.
 #[derive(Debug, Clone)]
 pub(super) struct Shape {
-    /// The layout, with the pages that a block of this kind has.
+    /// Layout of the flash, with the pages that a block of this kind has.
     frame: Geometry,
     pub pages_per_program: u32,
     /// Units that a program writes to one plane.
@@ -89,14 +90,14 @@ pub(super) struct Sets {
     pub geometry: Geometry,
     pub joined: u32,
     pub lanes_per_die: u32,
-    /// By kind.
+    /// By kind of chips: sizes of its lanes.
     shapes: Vec<Shape>,
     kind_of_die: Vec<u8>,
     pub lanes: Vec<Lane>,
     all: Vec<Set>,
     /// Blocks of each set, by plane.
     blocks: Vec<Block>,
-    /// By block.
+    /// By block: its set, or `NONE`.
     home: Vec<SetId>,
     /// Pages handed out, by block.
     filled: Vec<u32>,
@@ -129,8 +130,8 @@ impl State for Sets {
 }
 
 impl Sets {
-    /// Of the good blocks of a drive, all of them free: the first good block of each plane of a
-    /// lane makes a set, the second one the next, and so on.
+    /// Makes sets of the good blocks of a drive, all of them free: the first good block of each
+    /// plane of a lane makes a set, the second one the next, and so on.
     pub(super) fn new(context: &Context) -> Self {
         let Context { geometry, planes_per_program: joined, bad, failed, pe_cycles, .. } = context;
         let upp = geometry.units_per_page;
@@ -203,19 +204,19 @@ impl Sets {
         self.lanes.push(Lane { first, end, write_at, collect_at, free, dead: 0, forced, spare: 0 });
     }
 
-    /// A set.
+    /// State of a set.
     #[inline]
     pub(super) fn get(&self, set: SetId) -> &Set {
         &self.all[set as usize]
     }
 
-    /// The same, to change it.
+    /// State of a set, to be changed.
     #[inline]
     pub(super) fn get_mut(&mut self, set: SetId) -> &mut Set {
         &mut self.all[set as usize]
     }
 
-    /// The set of a block; `NONE` of one that has none.
+    /// Set of a block; `NONE` of a block that has none.
     #[inline]
     pub(super) fn of(&self, block: Block) -> SetId {
         self.home[block.0 as usize]
@@ -252,7 +253,7 @@ impl Sets {
         self.kind_of_die[self.die_of(lane).0 as usize] > 0
     }
 
-    /// What lanes of its kind have in common.
+    /// Sizes of a lane, as of all lanes of its kind.
     #[inline]
     pub(super) fn shape(&self, lane: u32) -> &Shape {
         &self.shapes[usize::from(self.kind_of_die[self.die_of(lane).0 as usize])]
@@ -312,7 +313,7 @@ impl Sets {
         program
     }
 
-    /// A program has been reported. A set whose last one this was is full.
+    /// Notes that a program was reported. A set whose last program this was is full.
     #[inline]
     pub(super) fn reported(&mut self, program: &Program) {
         let set = self.of(program.blocks[0]);
@@ -324,7 +325,7 @@ impl Sets {
         }
     }
 
-    /// A set with nothing under way takes nothing more.
+    /// Closes a set with nothing under way: it takes nothing more.
     pub(super) fn close(&mut self, set: SetId) {
         let lane = self.lane_of(set);
         let units = self.shape(lane).set_units;
@@ -338,7 +339,7 @@ impl Sets {
         }
     }
 
-    /// A unit that lies in this set is no longer the newest of anything: the set.
+    /// Counts a unit in a block as dead. Returns the block's set.
     #[inline]
     pub(super) fn died(&mut self, block: Block) -> SetId {
         let set = self.of(block);
@@ -351,7 +352,7 @@ impl Sets {
         set
     }
 
-    /// The data of a full set are to be moved: whether that is new.
+    /// Marks a full set, whose data are to be moved. True if it was not marked before.
     pub(super) fn force(&mut self, set: SetId) -> bool {
         let state = self.get_mut(set);
         if state.is != Is::Full || std::mem::replace(&mut state.is_forced, true) {
@@ -362,7 +363,7 @@ impl Sets {
         true
     }
 
-    /// A job takes a full set to move its data.
+    /// Takes a full set for a job, which moves its data.
     pub(super) fn take(&mut self, set: SetId) {
         let lane = self.lane_of(set);
         let units = self.shape(lane).set_units;
@@ -377,28 +378,28 @@ impl Sets {
         }
     }
 
-    /// Full sets of a lane from the place of collection on, in turn.
+    /// Full sets of a lane in turn, from the place of collection on.
     pub(super) fn in_turn(&self, lane: u32) -> impl Iterator<Item = SetId> {
         let Lane { first, end, collect_at, .. } = self.lanes[lane as usize];
         let can_go = |&set: &SetId| self.get(set).is == Is::Full;
         (collect_at..end).chain(first..collect_at).filter(can_go)
     }
 
-    /// The next victim is looked for behind this set.
+    /// Has the next victim looked for behind this set.
     pub(super) fn passed(&mut self, lane: u32, set: SetId) {
         let lane = &mut self.lanes[lane as usize];
         lane.collect_at = if set + 1 == lane.end { lane.first } else { set + 1 };
     }
 
-    /// The data of a set have been moved: its blocks are to be erased.
+    /// Ends the moves of a set: its blocks are to be erased.
     pub(super) fn bury(&mut self, set: SetId) {
         let unerased = self.joined;
         let state = self.get_mut(set);
         (state.is, state.unerased) = (Is::Erasing, unerased);
     }
 
-    /// A block has been erased: whether it has left. One that is doomed does, unless its lane
-    /// would have fewer than `reserve` free sets: then it is used once more.
+    /// Takes back an erased block. A doomed block is retired, unless its lane would have fewer than
+    /// `reserve` free sets: then it is used once more. True if it was retired.
     pub(super) fn erased(&mut self, block: Block, reserve: u32) -> bool {
         self.wear.erased(block);
         self.filled[block.0 as usize] = 0;
@@ -420,7 +421,7 @@ impl Sets {
         has_left
     }
 
-    /// Whether a block is to leave, or has left.
+    /// Whether a block is to be retired, or is.
     pub(super) fn is_doomed(&self, block: Block) -> bool {
         self.doomed[block.0 as usize]
     }
@@ -463,7 +464,7 @@ impl Sets {
         first..end
     }
 
-    /// Where every physical unit is, with so many mapped ones.
+    /// State of every physical unit, where `mapped` units are mapped.
     pub(super) fn occupancy(&self, mapped: u64) -> Occupancy {
         let upp = u64::from(self.geometry.units_per_page);
         let whole = u64::from(self.geometry.units_per_block());

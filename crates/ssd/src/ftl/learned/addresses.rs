@@ -17,10 +17,10 @@ use base::archive::{Archive, State};
 use base::units::Divisor;
 use nand::geometry::{Block, Die, Geometry, Ppn};
 
-/// No name, no block.
+/// Number that stands for no name, or no block.
 const NONE: u32 = u32::MAX;
 
-/// The names of blocks.
+/// Names of blocks, by which addresses are counted.
 #[derive(Clone)]
 pub(super) struct Addresses {
     joined: Divisor,
@@ -30,15 +30,15 @@ pub(super) struct Addresses {
     groups: u32,
     /// Names that have an address: more than any drive comes to need.
     most_names: u32,
-    /// By block.
+    /// By block: its name, or `NONE`.
     names: Vec<u32>,
-    /// By name and plane.
+    /// By name and plane: the block, or `NONE`.
     blocks: Vec<u32>,
-    /// By name: blocks that have it.
+    /// By name: number of blocks that have it.
     used: Vec<u32>,
     /// Names that no block has, the lowest last.
     free: Vec<u32>,
-    /// By stream: the name that it gives to blocks that it begins with.
+    /// By stream: the name for blocks that it begins.
     current: Vec<u32>,
 }
 
@@ -84,7 +84,7 @@ impl Addresses {
         }
     }
 
-    /// Blocks take a program: those without a name get that of the stream, or the next one.
+    /// Gives names to the blocks of a program that have none: that of the stream, or the next one.
     #[inline]
     pub(super) fn begin(&mut self, geometry: &Geometry, program: &Program) {
         let is_new = |block: &Block| self.names[block.0 as usize] == NONE;
@@ -132,7 +132,7 @@ impl Addresses {
             && blocks.iter().all(|block| name(block) == name(&blocks[0]))
     }
 
-    /// A block was erased: its name is free in its plane.
+    /// Takes the name of an erased block back: it is free in its plane.
     pub(super) fn end(&mut self, geometry: &Geometry, block: Block) {
         let name = std::mem::replace(&mut self.names[block.0 as usize], NONE);
         if name == NONE {
@@ -146,7 +146,8 @@ impl Addresses {
         }
     }
 
-    /// The address of the first unit of a page, of a block with a name; the others follow.
+    /// Address of the first unit of a page, of a block with a name; those of the other units
+    /// follow.
     #[inline]
     pub(super) fn of_page(&self, geometry: &Geometry, block: Block, page: u32) -> u64 {
         let (die, in_die) = self.planes_per_die.split(geometry.plane_of(block).0);
@@ -160,13 +161,13 @@ impl Addresses {
         place * u64::from(self.row_units) + u64::from(slot)
     }
 
-    /// The address of a unit of a block with a name.
+    /// Address of a unit of a block with a name.
     pub(super) fn of(&self, geometry: &Geometry, ppn: Ppn) -> u64 {
         let (block, page) = geometry.page_of(ppn);
         self.of_page(geometry, block, page) + u64::from(geometry.slot_of(ppn))
     }
 
-    /// The place that an address says, if a block has it.
+    /// Place of an address, if a block has it.
     pub(super) fn place(&self, geometry: &Geometry, address: u64) -> Option<Ppn> {
         let split = |value: u64, by: u32| (value / u64::from(by), (value % u64::from(by)) as u32);
         let (place, slot) = split(address, self.row_units);
@@ -181,7 +182,7 @@ impl Addresses {
         (block != NONE).then(|| geometry.ppn(Block(block), page, slot))
     }
 
-    /// The other blocks of the same rows.
+    /// Other blocks in the same rows as a block.
     pub(super) fn beside(&self, geometry: &Geometry, block: Block) -> impl Iterator<Item = Block> {
         let plane = geometry.plane_of(block).0;
         let first = plane - self.joined.split(self.planes_per_die.split(plane).1).1;

@@ -37,17 +37,17 @@ pub const MEMBER: Member<Build> = Member {
     build: |context, given| build(context, &params::read(given, "ftl")?),
 };
 
-/// Most addresses that a prediction may err by: the spare area of a page lists twice as many units.
+/// Largest error of a prediction, in addresses: the spare area of a page lists twice as many units.
 const MOST_GAMMA: u32 = 64;
 
-/// The stream of blocks that were filled before a power cut.
+/// Stream of blocks that were filled before a power cut.
 const FOUND: Stream = Stream(u8::MAX - 8);
 
-/// Parameters of `learned`.
+/// Parameters of `learned`: accuracy and compaction of the map, and those of the data.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 struct Params {
-    /// Addresses by which a learned place may be wrong, 0 to 64. With 0 none ever is.
+    /// Addresses by which a learned place may be wrong, 0 to 64. With 0 every place is right.
     gamma: u32,
     /// Units that are written between two compactions of the map. 0 switches them off.
     compaction_units: u32,
@@ -95,7 +95,7 @@ struct Learned {
     /// Units written since the last compaction.
     written: u32,
     counts: MapCounts,
-    /// Working space: units with their addresses.
+    /// Working space of learning: units with their addresses.
     learning: Vec<(u32, u64)>,
 }
 
@@ -117,7 +117,7 @@ fn build(context: Context, params: &Params) -> Result<Box<dyn Ftl>> {
 }
 
 impl Learned {
-    /// Map of a page map without data.
+    /// Creates the map of a drive without data.
     fn new(page: &PageFtl, params: &Params) -> Self {
         Self {
             segments: Segments::new(page.logical_units, page.row_units.into()),
@@ -130,7 +130,7 @@ impl Learned {
         }
     }
 
-    /// The page that the map has for a unit with data, if it is not the right one.
+    /// Page that the map has for a unit with data, if that is wrong.
     #[inline]
     fn wrong_page(&self, page: &PageFtl, lpn: u32) -> Option<Ppn> {
         let place = page.lookup(Lpn(lpn))?;
@@ -142,13 +142,13 @@ impl Learned {
         (geometry.page_index(expected) != geometry.page_index(place)).then_some(expected)
     }
 
-    /// The place that the map has for a unit with data.
+    /// Place that the map has for a unit with data.
     fn expected(&self, page: &PageFtl, lpn: u32) -> Ppn {
         let address = self.segments.predict(lpn).expect("what is mapped is learned");
         self.addresses.place(&page.geometry, address).expect("a block that is in use")
     }
 
-    /// Learns the units in `learning`; exactly, without `gamma`.
+    /// Learns the units in `learning`: within `gamma`, or exactly without it.
     #[inline]
     fn learn(&mut self, gamma: Option<u32>) {
         self.learning.sort_unstable();
@@ -156,7 +156,7 @@ impl Learned {
         self.learning.clear();
     }
 
-    /// A program is on flash: learns the units that it has the newest data of.
+    /// Learns the units that a program, now on flash, has the newest data of.
     #[inline]
     fn learn_program(&mut self, data: &PageFtl, program: &Program) {
         let geometry = &data.geometry;
@@ -180,8 +180,8 @@ impl Learned {
         self.learn(self.addresses.is_row(program).then_some(self.gamma));
     }
 
-    /// A block is to be erased: what leads to it by mistake, from the blocks beside it, is learned
-    /// anew, and exactly.
+    /// Prepares the erase of a block: units that a wrong prediction leads to it, from the blocks
+    /// beside it, are learned anew, and exactly.
     fn part_from(&mut self, data: &PageFtl, block: Block) {
         let geometry = &data.geometry;
         for other in self.addresses.beside(geometry, block) {
@@ -204,8 +204,9 @@ impl Learned {
         self.learn(None);
     }
 
-    /// Learns the places of all units that were found, exactly: which blocks were filled together
-    /// is not known any more. Blocks get their names in the order in which they were written.
+    /// Learns the places of all units that were found, exactly: the rows in which blocks were
+    /// filled are not known any more. Blocks get their names in the order in which they were
+    /// written.
     fn learn_found(&mut self, page: &PageFtl, found: &Found) {
         let written = found.blocks().filter_map(|block| Some((found.last_stamp(block)?, block)));
         let mut written: Vec<(u64, Block)> = written.collect();

@@ -19,7 +19,7 @@ const WIDE: [&str; 5] = [
 
 type Whole = Paged<Learned, PageFtl, Ours>;
 
-/// Writes two units in three of stretches, and forgets some units.
+/// Writes two units in three in some stretches, and forgets some units.
 fn use_it(ftl: &mut Whole, rng: &mut Rng, untimed: &mut Untimed) {
     for _ in 0..300 {
         let first = rng.below(u64::from(ftl.facts().logical_units) - 600) as u32;
@@ -29,7 +29,8 @@ fn use_it(ftl: &mut Whole, rng: &mut Rng, untimed: &mut Untimed) {
     }
 }
 
-/// Units that the map leads to a wrong page for; it must know all that have data, and no others.
+/// Number of units that the map leads to a wrong page for; it must know all that have data, and no
+/// others.
 fn wrong(ftl: &Whole) -> usize {
     let units = (0..ftl.facts().logical_units).filter(|&lpn| {
         let address = ftl.map.segments.predict(lpn);
@@ -44,7 +45,7 @@ fn wrong(ftl: &Whole) -> usize {
     units.count()
 }
 
-/// Learned anew, the map is right about every unit, and the FTL goes on with it.
+/// A map learned anew is right about every unit, and the FTL goes on with it.
 #[test]
 fn a_map_learned_anew_leads_to_all_places() {
     let config = small_config(&WIDE).unwrap();

@@ -4,14 +4,14 @@ use crate::ftl::blocks::pool::{NONE, Virtual};
 use base::Result;
 use base::archive::{Archive, State};
 
-/// The block map.
+/// Block map: the data block of each logical block, and the units that are newest there.
 #[derive(Clone)]
 pub(super) struct Data {
-    /// By logical block.
+    /// By logical block: its data block, `NONE` without one.
     of: Vec<Virtual>,
     /// By logical unit: whether its newest data lie in the data block.
     is_newest: Vec<u64>,
-    /// By logical block: how many do.
+    /// By logical block: units whose newest data lie in its data block.
     newest: Vec<u32>,
 }
 
@@ -40,7 +40,8 @@ impl Data {
         self.of[block as usize]
     }
 
-    /// Gives a logical block another one, of which nothing is the newest yet: the old one.
+    /// Gives a logical block another data block, in which no unit is the newest yet. Returns the
+    /// old one.
     pub(super) fn replace(&mut self, block: u32, new: Virtual) -> Option<Virtual> {
         debug_assert!(self.newest[block as usize] == 0);
         let old = std::mem::replace(&mut self.of[block as usize], new);
@@ -53,32 +54,32 @@ impl Data {
         self.newest[block as usize]
     }
 
-    /// Whether the newest data of a unit lie there.
+    /// Whether the newest data of a unit lie in its data block.
     #[inline]
     pub(super) fn has(&self, unit: u32) -> bool {
         self.is_newest[unit as usize / 64] >> (unit % 64) & 1 != 0
     }
 
-    /// The newest data of a unit of a logical block lie there from now on.
+    /// Notes that the newest data of a unit of a logical block lie in its data block from now on.
     pub(super) fn add(&mut self, block: u32, unit: u32) {
         self.newest[block as usize] += u32::from(!self.has(unit));
         self.is_newest[unit as usize / 64] |= 1 << (unit % 64);
     }
 
-    /// They do so no longer.
+    /// Notes that the newest data of a unit of a logical block lie elsewhere from now on.
     #[inline]
     pub(super) fn drop(&mut self, block: u32, unit: u32) {
         self.newest[block as usize] -= u32::from(self.has(unit));
         self.is_newest[unit as usize / 64] &= !(1 << (unit % 64));
     }
 
-    /// Bytes that it takes.
+    /// Bytes of the three tables.
     pub(super) fn bytes(&self) -> usize {
         4 * (self.of.len() + self.newest.len()) + 8 * self.is_newest.len()
     }
 
-    /// The first unit of a logical block of so many units, from its first on, whose newest data
-    /// lie there: its offset.
+    /// Offset of the first unit, in a logical block of `size` units from `first` on, whose newest
+    /// data lie in the data block.
     pub(super) fn first(&self, first: u32, size: u32) -> Option<u32> {
         (0..size).find(|&offset| self.has(first + offset))
     }

@@ -37,8 +37,8 @@ impl LogBlocks {
         }
     }
 
-    /// All logs of a set are in use, and full: has them emptied. What to wait for, if a log has not
-    /// come free at once.
+    /// Has the logs of a set emptied, all of which are in use and full. Returns the event to wait
+    /// for, unless a log has come free at once.
     fn make_room(&mut self, set: u32) -> Option<Place> {
         let mut is_free = false;
         for slot in 0..self.rules.set_logs {
@@ -56,7 +56,7 @@ impl LogBlocks {
         Some(Place::Later(Until::Erase))
     }
 
-    /// Has all logs of a set emptied that can be now.
+    /// Has all logs of a set emptied that can be emptied now.
     pub(super) fn queue_set(&mut self, set: u32) {
         for slot in 0..self.rules.set_logs {
             let number = self.logs_of[(set * self.rules.set_logs + slot) as usize];
@@ -67,7 +67,7 @@ impl LogBlocks {
     }
 
     /// Places data that begin where the log of their logical block ends; a gap before them is
-    /// copied first. Others have the log merged.
+    /// copied first. Data before its end have the log merged.
     pub(super) fn place_in_order(&mut self, block: u32, lpns: &[Lpn], dies: &DieSet) -> Place {
         let offset = lpns[0].0 - self.first_of(block);
         loop {
@@ -107,7 +107,7 @@ impl LogBlocks {
     }
 
     /// Places data of a stream: behind its log if they go on there, in a new log if they begin a
-    /// logical block, and else in the log of their set.
+    /// logical block, and otherwise in the log of their set.
     pub(super) fn place_stream(&mut self, stream: u32, lpns: &[Lpn], dies: &DieSet) -> Place {
         let (block, offset) = self.pool.layout.split(lpns[0].0);
         loop {
@@ -141,7 +141,7 @@ impl LogBlocks {
         }
     }
 
-    /// The next program of a log.
+    /// Next program of a log, for the first of `lpns`.
     #[inline]
     fn write_to(&mut self, number: u32, lpns: &[Lpn]) -> Program {
         let layout = &self.pool.layout;
@@ -181,7 +181,7 @@ impl LogBlocks {
         program
     }
 
-    /// Opens a log for a set, or returns what it must wait for.
+    /// Opens a log for a set, or returns what the set must wait for.
     fn open(&mut self, set: u32, first: Lpn, dies: &DieSet) -> Option<Place> {
         if self.opened < self.log_limit && self.pool.free_total > self.reserve {
             return match self.pool.find(dies) {
@@ -220,8 +220,8 @@ impl LogBlocks {
             && (self.merging as usize) < self.tasks.len()
     }
 
-    /// A row has come to a log that is written in order. If another set waits for a log, this one
-    /// is emptied, or all ask again.
+    /// Answers a row that has come to a log which is written in order. If another set waits for a
+    /// log, this one is emptied; otherwise all that wait ask again.
     fn give_way(&mut self, number: u32) {
         if self.is_short() && Self::is_idle(self.logs.log(number)) {
             self.queue(number);
@@ -230,8 +230,8 @@ impl LogBlocks {
         }
     }
 
-    /// A set waits for a log and all others have been filled for rows that are still to come. It is
-    /// to ask again, until one of them has waited in vain.
+    /// Has a set ask again that waits for a log, where all others have been filled for rows that
+    /// are still to come: until one of them has waited in vain.
     fn wait_for_rows(&mut self) -> Option<Place> {
         let is_busy = self.active > 0 || !self.queued.is_empty() || self.pool.dying > 0;
         if is_busy || !self.rules.is_in_order {
@@ -243,7 +243,7 @@ impl LogBlocks {
         Some(Place::Later(Until::Job))
     }
 
-    /// Opens a log for a stream, or returns what it must wait for.
+    /// Opens a log for a stream, or returns what the stream must wait for.
     fn open_stream(&mut self, stream: u32, block: u32, dies: &DieSet) -> Option<Place> {
         let in_use = self.logs.used().filter(|(_, log)| log.is_sequential).count();
         if in_use as u32 >= self.rules.sequential_logs || self.pool.free_total <= self.reserve {
@@ -268,7 +268,7 @@ impl LogBlocks {
         self.logs.take(set, block, target, self.order)
     }
 
-    /// What is to be waited for before a log can be opened.
+    /// Event to wait for before a log can be opened.
     fn wait_for_log(&self) -> Place {
         if self.merging > 0 || self.pool.dying > 0 {
             return Place::Later(Until::Erase);
@@ -288,7 +288,7 @@ impl LogBlocks {
         logs.min(i64::from(room) - i64::from(self.reserve)) + i64::from(self.merging)
     }
 
-    /// Whether a log can be emptied now, and is not.
+    /// Whether a log is open and has no program under way, so that it can be emptied now.
     fn is_idle(log: &Log) -> bool {
         log.state == State::Open && log.flying == 0 && !log.is_awaiting()
     }
@@ -300,13 +300,13 @@ impl LogBlocks {
         idle.min_by_key(|(_, log)| log.order).map(|(number, _)| number)
     }
 
-    /// A log waits for a program of its own.
+    /// Waits for a program of the host to a log.
     fn wait_for_program(&self, log: u32) -> Place {
         let die = self.flying_on.iter().position(|&flying| flying == log);
         die.map_or(Place::NoRoom, |die| Place::Later(Until::Die(Die(die as u32))))
     }
 
-    /// A program of the host has been reported, with its data on the flash or not.
+    /// Takes in the report of a program of the host, whose data are on the flash or not.
     pub(super) fn host_reported(&mut self, program: &Program, is_there: bool) {
         let (target, cursor) = self.pool.cursor(program);
         let number = std::mem::replace(&mut self.flying_on[program.die.0 as usize], NONE);

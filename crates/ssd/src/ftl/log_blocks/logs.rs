@@ -1,4 +1,4 @@
-//! Log blocks: whom each serves, how far it is written, and the units placed in it.
+//! Log blocks: the set that each serves, how far it is written, and the units placed in it.
 
 use crate::ftl::blocks::layout::Cursor;
 use crate::ftl::blocks::pool::{NONE, Virtual};
@@ -7,58 +7,59 @@ use base::archive::{self, Archive};
 use serde::{Deserialize, Serialize};
 use std::cell::Cell;
 
-/// What is being done with a log block.
+/// Present state of a log block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum State {
-    /// It takes data of the host, or is full.
+    /// The log block takes data of the host, or is full.
     Open,
-    /// What is missing before the next write of the host is to be copied to it.
+    /// A gap before the next write of the host is to be filled by copies.
     Filling,
-    /// It is to be emptied.
+    /// The log block is to be emptied.
     Queued,
-    /// A merge copies to it.
+    /// A merge copies to the log block.
     Taken,
 }
 
-/// A log block.
+/// State of a log block, which takes writes of the host.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Log {
-    /// The set of logical blocks that it serves; `NONE` if it is not in use.
+    /// Set of logical blocks that the log serves; `NONE` if it is not in use.
     pub set: u32,
-    /// The logical block of its first unit.
+    /// Logical block of the first unit.
     pub block: u32,
-    /// It takes one logical block, in order.
+    /// The log takes one logical block, in order.
     pub is_in_order: bool,
-    /// It takes a sequential stream, beside the log blocks of its set.
+    /// The log takes a sequential stream, beside the log blocks of its set.
     pub is_sequential: bool,
     pub state: State,
-    /// The virtual block; `NONE` while a merge has it.
+    /// Virtual block of the log; `NONE` while a merge has it.
     pub target: Virtual,
-    /// Where the next program goes.
+    /// Place of the next program.
     pub cursor: Cursor,
-    /// All that was written to it is of one logical block and lies at its own position.
+    /// All units that were written to the log are of one logical block, and lie at their own
+    /// positions.
     pub is_aligned: bool,
     /// Programs of the host that have not been reported.
     pub flying: u32,
-    /// Merges under way that empty it.
+    /// Merges under way that empty the log.
     pub merges: u32,
-    /// Counts up: the oldest has the least.
+    /// Order of opening, which counts up: the oldest log has the least.
     pub order: u64,
-    /// Position up to which it is to be filled.
+    /// Position up to which the log is to be filled.
     pub until: u32,
-    /// It has been filled for a row of the host that has not come yet: so many others may ask for
-    /// a log before it is taken to have been trimmed.
+    /// Further requests for a log until the row that this log was filled for counts as trimmed; 0
+    /// if it does not wait for a row.
     pub patience: u32,
     /// Position from which on there may be valid units of a logical block that nobody merges.
     pub scan: u32,
-    /// Position up to which a search from there on has found none: there is none before it as long
-    /// as no merge ends.
+    /// Position up to which a search from `scan` on has found no such unit: none comes before it as
+    /// long as no merge ends.
     #[serde(skip)]
     pub searched: Cell<u32>,
 }
 
 impl Log {
-    /// Whether a row of the host is to come, for which it has been filled.
+    /// Whether the log has been filled for a row of the host that is still to come.
     pub(super) fn is_awaiting(&self) -> bool {
         self.patience > 0
     }
@@ -84,7 +85,7 @@ impl Log {
     }
 }
 
-/// All log blocks.
+/// Log blocks of a drive, and the units placed in them.
 #[derive(Clone)]
 pub(super) struct Logs {
     logs: Vec<Log>,
@@ -104,7 +105,7 @@ impl archive::State for Logs {
 }
 
 impl Logs {
-    /// For `count` logs of `units` units.
+    /// Creates `count` logs of `units` units, none of them in use.
     pub(super) fn new(count: u32, units: u32) -> Self {
         Self {
             logs: vec![Log::unused(); count as usize],
@@ -124,12 +125,12 @@ impl Logs {
         &mut self.logs[log as usize]
     }
 
-    /// The logs in use, by number.
+    /// Logs in use, each with its number.
     pub(super) fn used(&self) -> impl Iterator<Item = (u32, &Log)> {
         (0..).zip(&self.logs).filter(|(_, log)| log.set != NONE)
     }
 
-    /// The number that the next log gets.
+    /// Number that the next log gets.
     pub(super) fn next(&self) -> u32 {
         *self.unused.last().expect("as many as may be opened")
     }
@@ -159,7 +160,7 @@ impl Logs {
         self.owner[log as usize * self.units + position as usize] = unit;
     }
 
-    /// Bytes that they take.
+    /// Bytes of logs and owners.
     pub(super) fn bytes(&self) -> usize {
         4 * self.owner.len() + self.logs.len() * size_of::<Log>()
     }

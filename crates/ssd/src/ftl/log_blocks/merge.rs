@@ -17,48 +17,50 @@ use crate::ftl::blocks::task::Task;
 use crate::ftl::contract::{Carried, Job, Lpn, Move, Place, Program, Stream, Until};
 use serde::{Deserialize, Serialize};
 
-/// What a merge copies.
+/// Scope of a merge: what it copies, and where to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Kind {
-    /// What is missing in a log before the next write of the host; the log goes on.
+    /// A gap in a log before the next write of the host; the log goes on.
     Gap,
-    /// What is missing in a log behind what it has.
+    /// Units behind the end of a log, which becomes the data block.
     Partial,
-    /// All, to a new virtual block.
+    /// All units of a logical block, to a new virtual block.
     Full,
 }
 
-/// The merge of a logical block.
+/// State of the merge of a logical block.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Merge {
     pub block: u32,
-    /// The log whose virtual block it has taken over, or `NONE`.
+    /// Log whose virtual block the merge has taken over, or `NONE`.
     pub log: u32,
-    /// The log that it empties, or `NONE`.
+    /// Log that the merge empties, or `NONE`.
     pub empties: u32,
-    /// A log is its reason: without, it only moves a logical block.
+    /// A log is to be emptied or filled; otherwise the merge only moves a logical block.
     pub is_of_log: bool,
     pub kind: Kind,
-    /// What is copied to, `NONE` if there is none yet, and where the next program goes.
+    /// Virtual block that is copied to, `NONE` if there is none yet.
     pub target: Virtual,
+    /// Place of the next program in the target.
     pub cursor: Cursor,
-    /// All that was copied lies at its own position.
+    /// All copies lie at their own positions.
     pub is_aligned: bool,
-    /// Where copying goes on, and the position where it ends.
+    /// Place where copying goes on.
     pub next: Cursor,
+    /// Position where copying ends.
     pub end: u32,
-    /// Virtual blocks that it empties, beside the data block.
+    /// Virtual blocks that the merge empties, beside the data block.
     pub old: Vec<Virtual>,
     /// Earlier targets of this pass: failed programs have taken what was left of them.
     pub full: Vec<Virtual>,
     /// Virtual blocks that this pass has taken.
     pub lent: u32,
-    /// There was no free virtual block for what is copied.
+    /// Copies wait for a free virtual block.
     pub is_stalled: bool,
 }
 
 impl Merge {
-    /// Nothing yet, with room for what it will list.
+    /// Creates an empty merge, with room for its lists.
     pub(super) fn none() -> Self {
         Self {
             block: NONE,
@@ -80,7 +82,7 @@ impl Merge {
 }
 
 impl LogBlocks {
-    /// A log is to be emptied.
+    /// Has a log emptied.
     pub(super) fn queue(&mut self, number: u32) {
         let log = self.logs.log_mut(number);
         (log.state, log.scan, log.patience) = (State::Queued, 0, 0);
@@ -90,7 +92,7 @@ impl LogBlocks {
         self.close(number);
     }
 
-    /// A log takes no more data of the host.
+    /// Closes a log: it takes no more data of the host.
     fn close(&mut self, number: u32) {
         let set = self.logs.log(number).set;
         if self.current[set as usize] == number {
@@ -99,14 +101,14 @@ impl LogBlocks {
         self.streams.forget(number);
     }
 
-    /// A log is to be filled up to a position.
+    /// Has a log filled up to a position.
     pub(super) fn fill(&mut self, number: u32, until: u32) {
         let log = self.logs.log_mut(number);
         (log.state, log.until) = (State::Filling, until);
         self.queued.push_back(number);
     }
 
-    /// Ends a log of which nothing has to be copied: whether that is so.
+    /// Ends a log from which nothing has to be copied. False if something has to be.
     pub(super) fn conclude(&mut self, number: u32) -> bool {
         let log = self.logs.log(number);
         let (block, target) = (log.block, log.target);
@@ -137,7 +139,7 @@ impl LogBlocks {
         true
     }
 
-    /// A virtual block with data of one logical block, at their positions, becomes its data block.
+    /// Makes a virtual block, with data of one logical block at their positions, its data block.
     fn becomes_data(&mut self, block: u32, target: Virtual) {
         self.replace_data(block, target);
         self.pool.change_use(target, Use::Data(block));
@@ -156,7 +158,7 @@ impl LogBlocks {
         }
     }
 
-    /// A log is no longer needed.
+    /// Releases a log that is no longer needed.
     pub(super) fn release(&mut self, number: u32) {
         self.close(number);
         let log = self.logs.log(number);
@@ -175,7 +177,7 @@ impl LogBlocks {
         self.demand.begin_anew();
     }
 
-    /// Whether a merge for this log copies behind what it has.
+    /// Whether a merge for this log copies behind the end of the log.
     fn is_partial(&self, number: u32) -> bool {
         let log = self.logs.log(number);
         let (block, layout) = (log.block, &self.pool.layout);
@@ -199,8 +201,8 @@ impl LogBlocks {
         self.pool.free_total >= self.rules.least_reserve || self.active == 0
     }
 
-    /// A logical block that has valid units in a log to be emptied and that nobody merges, from the
-    /// position on that was last found: it, and where.
+    /// Next logical block that has valid units in a log to be emptied and that nobody merges, from
+    /// the last found position on; with its position.
     pub(super) fn find_claim(&self, number: u32) -> Option<(u32, u32)> {
         let log = self.logs.log(number);
         if log.is_in_order {
@@ -222,7 +224,8 @@ impl LogBlocks {
         found
     }
 
-    /// Looks for such a logical block, and remembers where it is.
+    /// Claims the next logical block to merge for a log: remembers the position of its first valid
+    /// unit.
     pub(super) fn claim(&mut self, number: u32) {
         let found = self.find_claim(number).map_or(NONE, |(_, position)| position);
         self.logs.log_mut(number).scan = found;
@@ -249,7 +252,7 @@ impl LogBlocks {
         }
     }
 
-    /// A merge copies to a log.
+    /// Takes over the virtual block of a log, to copy to it.
     fn take_over(&mut self, index: usize, number: u32, kind: Kind) {
         self.queued.retain(|&other| other != number);
         let log = self.logs.log_mut(number);
@@ -271,7 +274,7 @@ impl LogBlocks {
         self.new_target(index);
     }
 
-    /// Copying ends behind the last unit that there is.
+    /// Finds the end of copying, behind the last unit that there is.
     fn find_end(&mut self, index: usize) {
         let block = self.merges[index].block;
         let first = self.first_of(block);
@@ -318,7 +321,8 @@ impl LogBlocks {
         self.merges[index].next = next;
     }
 
-    /// All has been copied: the old virtual blocks are to be erased. Whether the merge is done.
+    /// Ends a pass in which all was copied: the old virtual blocks are to be erased. True if the
+    /// merge is done.
     pub(super) fn end_pass(&mut self, index: usize) -> bool {
         let merge = &mut self.merges[index];
         let (block, target, number) = (merge.block, merge.target, merge.log);
@@ -371,9 +375,9 @@ impl LogBlocks {
         true
     }
 
-    /// A logical block is merged no more: units of it that came to a log behind the copies are
-    /// looked for again. A log that need not be merged any more ends now, while there is something
-    /// to be erased: those that wait for a log ask again then.
+    /// Looks again for units of a logical block whose merge has ended: some came to a log behind
+    /// the copies. A log that need not be merged any more ends now, while there is something to be
+    /// erased: those that wait for a log ask again then.
     fn claim_anew(&mut self, block: u32) {
         let set = self.set_of(block);
         let mut at = 0;
@@ -394,7 +398,7 @@ impl LogBlocks {
         }
     }
 
-    /// A log has been filled, and takes data of the host again.
+    /// Gives a log that has been filled back to the host.
     fn goes_on(&mut self, index: usize, number: u32) {
         let Merge { block, target, cursor, .. } = self.merges[index];
         self.is_merging[block as usize] = false;
@@ -408,7 +412,7 @@ impl LogBlocks {
         }
     }
 
-    /// Gives back the logs of a logical block's set that are to be emptied and are empty.
+    /// Releases the logs of a logical block's set that are to be emptied and are empty.
     fn release_empty(&mut self, block: u32) {
         let set = self.set_of(block);
         let mut at = 0;
@@ -429,7 +433,7 @@ impl LogBlocks {
         }
     }
 
-    /// Places the first of what a job copies.
+    /// Places the first of the units that a job copies.
     pub(super) fn place_copies(&mut self, job: Job, moves: &[Move]) -> Place {
         let Some(index) = self.copying(job) else { return Place::NoRoom };
         let merge = &mut self.merges[index];
@@ -466,7 +470,7 @@ impl LogBlocks {
         Place::At(program)
     }
 
-    /// Failed programs have taken the room to copy to: it comes when others are done.
+    /// Waits for a free virtual block, as failed programs have taken the room to copy to.
     #[cold]
     fn stall(&mut self, index: usize) -> Place {
         self.merges[index].is_stalled = true;
@@ -481,7 +485,7 @@ impl LogBlocks {
         }
     }
 
-    /// What a job has copied is on the flash, or is not.
+    /// Takes in the report of a program of copies, which are on the flash or not.
     pub(super) fn copies_reported(&mut self, program: &Program, carried: Carried, is_there: bool) {
         let Carried::Moves(job, moves) = carried else { return };
         if !is_there {

@@ -46,21 +46,21 @@ const HOST: Stream = Stream::host(0);
 /// Merges side by side, at least: on larger drives as many as there are dies.
 const JOBS: u32 = 8;
 
-/// Log blocks that are left when the drive has no block more to spare, of so many.
+/// Fewest log blocks that a drive keeps when it has no block more to spare, of `log_blocks`.
 fn least_logs(log_blocks: u32) -> u32 {
     log_blocks.div_ceil(2)
 }
 
-/// Which log blocks are emptied when one is needed.
+/// Choice of the log blocks that are emptied when one is needed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Emptied {
-    /// The oldest one.
+    /// The oldest log block.
     Oldest,
-    /// All of the set that it belongs to.
+    /// All log blocks of the set of the oldest one.
     Set,
 }
 
-/// What tells the members apart.
+/// Rules that tell the members apart: sets, numbers of log blocks, and order of writes.
 #[derive(Debug, Clone)]
 pub struct Rules {
     /// Physical blocks of a virtual one; 0 is the planes of a program.
@@ -71,9 +71,9 @@ pub struct Rules {
     pub set_logs: u32,
     /// Log blocks of the drive, at most.
     pub log_blocks: u32,
-    /// The parameter that says so.
+    /// Parameter that gives the number of log blocks.
     pub log_key: &'static str,
-    /// How many there are if that is 0, of so many logical blocks and room for so many.
+    /// Default number of log blocks, from the number of logical blocks and the room for log blocks.
     pub default_logs: fn(u32, u32) -> u32,
     /// Further log blocks, each for a stream of writes in order.
     pub sequential_logs: u32,
@@ -94,8 +94,9 @@ pub struct LogBlocks {
     logical_blocks: u32,
     /// Virtual blocks that the host leaves free for merges.
     reserve: u32,
-    /// Log blocks of sets at most, and as far as blocks that have failed leave room for them.
+    /// Log blocks of sets at most.
     log_blocks: u32,
+    /// Log blocks of sets at most, as far as failed blocks leave room for them.
     log_limit: u32,
     data: Data,
     places: Places,
@@ -105,37 +106,41 @@ pub struct LogBlocks {
     /// By set: the log that is written to.
     current: Vec<u32>,
     streams: Streams,
-    /// Logs of sets that are open, and how many of any kind there have been.
+    /// Logs of sets that are open.
     opened: u32,
+    /// Logs of any kind that have been opened so far.
     order: u64,
     /// By die: the log that a program of the host is under way to.
     flying_on: Vec<u32>,
-    /// Logs of sets among the opened ones that are being emptied, and all logs that jobs are to
-    /// empty or to fill.
+    /// Logs of sets among the opened ones that are being emptied.
     merging: u32,
+    /// Logs that jobs are to empty or to fill.
     queued: VecDeque<u32>,
     /// Virtual blocks that merges have taken to copy to.
     lent: u32,
     /// Sets that wait for a log.
     demand: Demand,
-    /// What the jobs do, the merge of each, and how many of them do something.
+    /// Present work of each job.
     tasks: Vec<Task>,
+    /// Merge of each job.
     merges: Vec<Merge>,
+    /// Jobs that have work.
     active: u32,
     /// By logical block: a job merges it.
     is_merging: Vec<bool>,
     /// A job has been named that has not begun.
     is_told: bool,
-    /// Sets that wait for a job are to ask again, though none has done anything.
+    /// Sets that wait for a job are to ask again, though no job has done anything.
     calls: bool,
-    /// By logical block: it is to be moved. In the order in which that was found.
+    /// By logical block: it is to be moved.
     forced: Vec<bool>,
+    /// Logical blocks to be moved, in the order in which that was found.
     forced_queue: VecDeque<u32>,
     counts: FtlCounts,
 }
 
 impl LogBlocks {
-    /// An empty drive with these rules.
+    /// Creates an empty drive with these rules.
     pub fn new(context: Context, mut rules: Rules) -> Result<Self> {
         let Context { geometry, planes_per_program, pages_per_program, config, .. } = context;
         let overprovisioning = config.overprovisioning;
@@ -224,7 +229,7 @@ impl LogBlocks {
         })
     }
 
-    /// Where the newest data of a unit are.
+    /// Place of the newest data of a unit.
     #[inline]
     fn find(&self, unit: u32) -> Option<Ppn> {
         self.places.at(unit).or_else(|| {
@@ -242,7 +247,7 @@ impl LogBlocks {
         if self.rules.set_blocks == 1 { block } else { block / self.rules.set_blocks }
     }
 
-    /// The logs that a set may have: numbers, or `NONE`.
+    /// Logs that a set may have: numbers, or `NONE`.
     fn slots(&mut self, set: u32) -> &mut [u32] {
         let logs = self.rules.set_logs as usize;
         &mut self.logs_of[set as usize * logs..][..logs]

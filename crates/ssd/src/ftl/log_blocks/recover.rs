@@ -59,8 +59,8 @@ impl LogBlocks {
         block.units.iter().all(is_own).then_some(of)
     }
 
-    /// A log that takes nothing more; beyond the logs that its set may have, it counts as that of a
-    /// stream.
+    /// Opens a log for a virtual block that was found, which takes nothing more. Beyond the logs
+    /// that its set may have, it counts as the log of a stream.
     fn closed_log(&mut self, block: u32, of: u32) -> u32 {
         let set = self.set_of(block);
         self.order += 1;

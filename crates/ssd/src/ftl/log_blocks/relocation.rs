@@ -8,14 +8,14 @@ use crate::ftl::blocks::pool::Use;
 use nand::geometry::Block;
 
 impl LogBlocks {
-    /// A logical block is to be moved to a new virtual block.
+    /// Has a logical block moved to a new virtual block.
     fn force(&mut self, block: u32) {
         if !std::mem::replace(&mut self.forced[block as usize], true) {
             self.forced_queue.push_back(block);
         }
     }
 
-    /// A logical block is being moved.
+    /// Notes that a logical block is being moved.
     pub(super) fn unforce(&mut self, block: u32) {
         if std::mem::replace(&mut self.forced[block as usize], false) {
             self.forced_queue.retain(|&other| other != block);
@@ -51,7 +51,7 @@ impl LogBlocks {
             && merges.any(|merge| merge.block == block && merge.kind != Kind::Gap)
     }
 
-    /// Has the data of a full block moved: whether that is new, and there is room.
+    /// Has the data of a full block moved. True if that is new, and there is room.
     pub(super) fn move_off(&mut self, block: Block) -> bool {
         if self.pool.filled(block) != self.pool.layout.geometry.pages_per_block {
             return false;

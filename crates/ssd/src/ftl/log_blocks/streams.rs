@@ -8,18 +8,18 @@ use base::Result;
 use base::archive::{self, Archive};
 use serde::{Deserialize, Serialize};
 
-/// A stream.
+/// A stream of writes in order.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Run {
-    /// The unit that goes on with it.
+    /// Unit that continues the stream.
     next: u32,
-    /// When it last went on: counts up.
+    /// Time of the last write, which counts up.
     at: u64,
-    /// The log block that it is written to.
+    /// Log block that the stream is written to.
     log: u32,
 }
 
-/// All streams.
+/// Streams of a drive, by number.
 #[derive(Clone)]
 pub(super) struct Streams {
     runs: Vec<Run>,
@@ -35,12 +35,12 @@ impl archive::State for Streams {
 }
 
 impl Streams {
-    /// So many, none of them begun.
+    /// Creates `count` streams, none of them begun.
     pub(super) fn new(count: u32) -> Self {
         Self { runs: vec![Run { next: NONE, at: 0, log: NONE }; count as usize], now: 0 }
     }
 
-    /// The stream of a unit that the host writes, which lies here in its logical block.
+    /// Stream of a unit that the host writes, which lies at `offset` in its logical block.
     pub(super) fn of(&mut self, unit: u32, offset: u32) -> Option<u32> {
         let found = self.runs.iter().position(|run| run.next == unit);
         let oldest = || (0..self.runs.len()).min_by_key(|&stream| self.runs[stream].at);
@@ -51,17 +51,17 @@ impl Streams {
         Some(stream as u32)
     }
 
-    /// The log block of a stream, or `NONE`.
+    /// Log block of a stream, or `NONE`.
     pub(super) fn log(&self, stream: u32) -> u32 {
         self.runs[stream as usize].log
     }
 
-    /// A stream is written to this log block from now on, or to none.
+    /// Sets the log block that a stream is written to, or `NONE`.
     pub(super) fn set_log(&mut self, stream: u32, log: u32) {
         self.runs[stream as usize].log = log;
     }
 
-    /// No stream is written to this log block any more.
+    /// Takes a log block away from the stream that is written to it.
     pub(super) fn forget(&mut self, log: u32) {
         self.runs.iter_mut().filter(|run| run.log == log).for_each(|run| run.log = NONE);
     }

@@ -14,7 +14,7 @@ impl LogBlocks {
         job.0.checked_sub(self.pool.layout.geometry.dies).map(|index| index as usize)
     }
 
-    /// The merge that a job copies for.
+    /// Index of the merge that a job copies for.
     pub(super) fn copying(&self, job: Job) -> Option<usize> {
         self.index(job).filter(|&index| self.tasks[index] == Task::Copying)
     }
@@ -24,7 +24,7 @@ impl LogBlocks {
         self.index(job).is_some_and(|index| !self.tasks[index].is_idle() || self.has_work())
     }
 
-    /// A job that has work and does not know.
+    /// Next job that has work and has not been named.
     pub(super) fn job_wanted(&mut self) -> Option<Job> {
         let is_quiet = self.pool.dead.is_empty()
             && self.queued.is_empty()
@@ -59,14 +59,14 @@ impl LogBlocks {
             || self.forced_block().is_some()
     }
 
-    /// Whether valid units are looked for in a log.
+    /// Whether a log is searched for valid units.
     fn is_searched(&self, number: u32) -> bool {
         let log = self.logs.log(number);
         log.state == State::Queued && log.flying == 0 && log.scan != NONE
     }
 
-    /// The first log that a job can do something for, and the logical block to be merged; `NONE` if
-    /// the log is empty.
+    /// First log that a job can do something for, and the logical block to be merged; `NONE` if the
+    /// log is empty.
     fn next_claim(&self) -> Option<(u32, u32)> {
         self.queued.iter().find_map(|&number| {
             let log = self.logs.log(number);
@@ -81,13 +81,13 @@ impl LogBlocks {
         })
     }
 
-    /// A log to be emptied because there are more than there is room for.
+    /// Log to be emptied because there are more logs than there is room for.
     fn surplus(&self) -> Option<u32> {
         let is_due = self.opened - self.merging > self.log_limit && self.can_begin_full();
         is_due.then(|| self.oldest()).flatten()
     }
 
-    /// A logical block that is to be moved, and can be now.
+    /// Logical block that is to be moved, and can be now.
     fn forced_block(&self) -> Option<u32> {
         // Nothing leaves before there are as few logs as there is room for then.
         if self.forced_queue.is_empty() || self.opened > self.log_limit || !self.can_begin_full() {
@@ -131,7 +131,7 @@ impl LogBlocks {
         }
     }
 
-    /// What failed programs have left out of order is copied once more.
+    /// Copies once more, because failed programs have left data out of order.
     fn copy_again(&mut self, index: usize, work: &mut Work) -> Step {
         self.begin_pass(index);
         self.tasks[index] = Task::Copying;

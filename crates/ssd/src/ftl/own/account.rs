@@ -26,7 +26,7 @@ impl Placed {
         }
     }
 
-    /// Where every physical unit is accounted for.
+    /// State of every physical unit.
     pub(super) fn account(&self) -> Occupancy {
         let view = &self.view;
         let page = u64::from(view.geometry.units_per_page);
@@ -47,8 +47,8 @@ impl Placed {
         occupancy
     }
 
-    /// Memory that the firmware needs for the map and the state of blocks. That of the user's own
-    /// tables is not known.
+    /// Memory that the firmware needs for the map and the state of blocks. The memory of the user's
+    /// own tables is not known.
     pub(super) fn tables(&self) -> Vec<Ram> {
         let view = &self.view;
         let map = 4 * u64::from(view.logical_units());
@@ -57,7 +57,7 @@ impl Placed {
     }
 }
 
-/// A clone whose decisions cannot be cloned is broken from the beginning.
+/// A clone of an FTL whose decisions cannot be cloned is broken from the beginning.
 impl Clone for Placed {
     fn clone(&self) -> Self {
         let deciding = self.deciding.borrow();

@@ -8,10 +8,11 @@ use base::archive::Archive;
 use base::{Error, Result};
 use std::sync::Arc;
 
-/// What a whole FTL says of itself before it begins.
+/// Facts that a whole FTL states before it begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Facts {
-    /// Streams of host data, 1 to 16: units of one stream share rows. With 1, nobody is asked.
+    /// Streams of host data, 1 to 16: units of one stream share rows. With 1, `stream` is not
+    /// called.
     pub streams: u32,
     /// Blocks of a die that may be open at a time.
     pub open_blocks: u32,
@@ -36,23 +37,23 @@ impl Default for Facts {
 ///
 /// An error without a place gets the call as its place. After an error nothing is asked any more.
 pub trait Decide: Send {
-    /// What it says of itself.
+    /// States the facts of this FTL.
     fn facts(&self) -> Facts;
 
-    /// The drive is built: the view is complete, and empty.
+    /// Begins a drive that is just built: the view is complete, and empty.
     fn begin(&mut self, _view: &Arc<View>) -> Result<()> {
         Ok(())
     }
 
-    /// The stream of data of `unit` that the host writes under stream hint `hint`, when they enter
-    /// the write buffer.
+    /// Stream of data of `unit` that the host writes under stream hint `hint`, when they enter the
+    /// write buffer.
     fn stream(&mut self, _view: &Arc<View>, _unit: Lpn, _hint: u8) -> Result<u32> {
         Ok(0)
     }
 
-    /// The block that takes the next row of host data: an open one with room, or a free one, which
-    /// is opened. `dies` can take a program now; for a block of another die the row waits. `None`
-    /// if there is no room before a block has been erased.
+    /// Block that takes the next row of host data: an open one with room, or a free one, which is
+    /// opened. `dies` can take a program now; for a block of another die the row waits. `None` if
+    /// there is no room before a block has been erased.
     fn place(
         &mut self,
         view: &Arc<View>,
@@ -61,11 +62,11 @@ pub trait Decide: Send {
         dies: &DieSet,
     ) -> Result<Option<u32>>;
 
-    /// The block that takes the next row of the data that collection of `die` moves, of any die.
+    /// Block, on any die, that takes the next row of the data that collection of `die` moves.
     fn place_moves(&mut self, view: &Arc<View>, die: u32, moves: &[Move]) -> Result<u32>;
 
-    /// The next block of `die` to empty: a full one. `None` if nothing is to be collected. Asked
-    /// where the facts say `picks`.
+    /// Next block of `die` to empty: a full one. `None` if nothing is to be collected. Asked where
+    /// the facts say `picks`.
     fn victim(&mut self, view: &Arc<View>, die: u32) -> Result<Option<u32>> {
         Ok(view.emptiest(die))
     }
@@ -76,7 +77,8 @@ pub trait Decide: Send {
         Ok(view.is_short(die, is_idle))
     }
 
-    /// These units of `block` are on the flash; `is_moved` says that collection has moved them.
+    /// Learns that these units of `block` are on the flash; `is_moved` says that collection has
+    /// moved them.
     fn programmed(
         &mut self,
         _view: &Arc<View>,
@@ -87,26 +89,26 @@ pub trait Decide: Send {
         Ok(())
     }
 
-    /// A block has been erased: it is free.
+    /// Learns that a block has been erased: it is free.
     fn erased(&mut self, _view: &Arc<View>, _block: u32) -> Result<()> {
         Ok(())
     }
 
-    /// The data of a unit have been trimmed.
+    /// Learns that the data of a unit have been trimmed.
     fn trimmed(&mut self, _view: &Arc<View>, _unit: Lpn) -> Result<()> {
         Ok(())
     }
 
-    /// The same decisions for a clone of the drive.
+    /// Creates a copy of the decisions for a clone of the drive.
     fn twin(&self, view: &Arc<View>) -> Result<Box<dyn Decide>>;
 
-    /// Its part of a saved drive, as [`base::archive::State`].
+    /// Exchanges its part of a saved drive, as [`base::archive::State`].
     fn exchange(&mut self, _archive: &mut Archive<'_>) -> Result<()> {
         Err(not_saved())
     }
 }
 
-/// What hooks say of themselves.
+/// Facts that hooks state before they begin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HookFacts {
     /// Streams of host data, 1 to 16.
@@ -116,9 +118,9 @@ pub struct HookFacts {
     pub move_streams: u32,
     /// `stream` is asked; otherwise the hint modulo `streams` decides.
     pub has_stream: bool,
-    /// `programmed`, `erased` and `trimmed` are told.
+    /// `programmed`, `erased` and `trimmed` are called.
     pub is_told: bool,
-    /// `victim` is asked; otherwise the policy of `gc`.
+    /// `victim` is asked; otherwise the policy of `gc` picks.
     pub has_victim: bool,
     /// `collect` is asked; otherwise `gc.start_free_blocks` decides.
     pub has_collect: bool,
@@ -127,64 +129,69 @@ pub struct HookFacts {
 /// A full block that can be collected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Candidate {
-    /// Its number.
+    /// Number of the block.
     pub block: u32,
-    /// Valid units in it.
+    /// Valid units in the block.
     pub valid: u32,
-    /// Units that the host has written since it became full.
+    /// Units that the host has written since the block became full.
     pub age: u64,
 }
 
-/// Decisions of `page` that a user makes. Blocks are those of the chips.
+/// Decisions of `page` that a user makes.
+///
+/// Blocks and planes are those of the chips. With `ftl.superblock_dies` a block is a superblock,
+/// and a plane the dies that have it together. After a power cut new hooks begin, and are told
+/// `programmed` for all data that were found.
 pub trait Hooks: Send {
-    /// Which of them are made.
+    /// States which decisions the hooks make.
     fn facts(&self) -> HookFacts;
 
-    /// The drive is built, with so many logical units.
+    /// Begins a drive that is just built, with `logical_units` units.
     fn begin(&mut self, _logical_units: u32) -> Result<()> {
         Ok(())
     }
 
-    /// The stream of data of `unit` that the host writes under stream hint `hint`.
+    /// Stream of data of `unit` that the host writes under stream hint `hint`.
     fn stream(&mut self, unit: Lpn, hint: u8) -> Result<u32>;
 
-    /// The stream of moved data that `unit` goes to, which collection has found in a victim.
+    /// Stream of moved data that `unit` goes to, which collection has found in a victim.
     fn stream_moves(&mut self, _unit: Lpn) -> Result<u32> {
         Ok(0)
     }
 
-    /// The next block of `plane` to empty, of these; there is at least one.
+    /// Next block of `plane` to empty, of these candidates; there is at least one.
     fn victim(&mut self, plane: u32, candidates: &[Candidate]) -> Result<u32>;
 
     /// Whether to collect `die`, whose poorest planes have this many free blocks, more than their
     /// reserve.
     fn collect(&mut self, die: u32, free_blocks: u32, is_idle: bool) -> Result<bool>;
 
-    /// The newest data of these units are in `block`; `is_moved` says that collection moved them.
+    /// Learns that the newest data of these units are in `block`; `is_moved` says that collection
+    /// moved them.
     fn programmed(&mut self, _block: u32, _units: &[Lpn], _is_moved: bool) -> Result<()> {
         Ok(())
     }
 
-    /// A block has been erased: it is free.
+    /// Learns that a block has been erased: it is free.
     fn erased(&mut self, _block: u32) -> Result<()> {
         Ok(())
     }
 
-    /// The data of a unit have been trimmed.
+    /// Learns that the data of a unit have been trimmed.
     fn trimmed(&mut self, _unit: Lpn) -> Result<()> {
         Ok(())
     }
 
-    /// The same decisions for a clone of the drive.
+    /// Creates a copy of the hooks for a clone of the drive.
     fn twin(&self) -> Result<Box<dyn Hooks>>;
 
-    /// Their part of a saved drive.
+    /// Exchanges the hooks' part of a saved drive.
     fn exchange(&mut self, _archive: &mut Archive<'_>) -> Result<()> {
         Err(not_saved())
     }
 }
 
-/// Its decisions cannot be saved.
+/// Error of decisions that cannot be saved.
 pub(super) fn not_saved() -> Error {
     Error::unsupported("drive", "saving a drive with an FTL of one's own that has no saved state")
         .hint("clone the drive, or give the FTL the methods that save and restore its state")

@@ -23,8 +23,9 @@ struct Hooking {
     name: String,
     hooks: Option<Box<dyn Hooks>>,
     fault: Option<Error>,
-    /// Full blocks, and the clock when each became so.
+    /// Full blocks that can be collected.
     candidates: CandidateSet,
+    /// By block: the clock when it became full.
     closed_at: Vec<u64>,
     /// Working space of `victim`.
     listed: Vec<Candidate>,
@@ -81,7 +82,7 @@ impl Shared {
     }
 }
 
-/// The policy that asks the hook. Its state is saved and cloned by its FTL.
+/// Victim policy that asks the hook. Its state is saved and cloned by its FTL.
 #[derive(Clone)]
 struct Asking(Shared);
 
@@ -218,7 +219,7 @@ impl Hooked {
         Self { facts, shared, told: Vec::new() }
     }
 
-    /// Urgency of collection by the hook: `page` decides where the host must wait.
+    /// Urgency with which collection goes on: the hook decides, except where the host must wait.
     fn urgency_of(&self, job: Job, urgency: Urgency) -> Urgency {
         if !self.facts.has_collect || urgency == Urgency::Blocked {
             return urgency;
@@ -241,7 +242,7 @@ impl Hooked {
         hooking.collects[die as usize] = answer.unwrap_or(false);
     }
 
-    /// Tells of the newest data that a block has among these places.
+    /// Tells the hooks of the units whose newest data a block has among these places.
     fn tell<L: Layout>(
         &mut self,
         data: &L,
@@ -282,6 +283,8 @@ impl State for Hooked {
 }
 
 impl Choices for Hooked {
+    const IS_ASIDE: bool = false;
+
     fn twin(&self, page: &mut PageFtl) -> Self {
         let shared = Shared(Arc::new(Mutex::new(self.shared.lock().twin())));
         if self.facts.has_victim {
@@ -389,7 +392,7 @@ impl Choices for Hooked {
         }
     }
 
-    /// Hooks begin anew with the drive, and are told what it holds.
+    /// Begins the hooks anew with the drive, and tells them what it holds.
     fn recovered<L: Layout>(&mut self, data: &L) {
         if !self.facts.is_told {
             return;

@@ -12,7 +12,7 @@ use crate::ftl::most_effort;
 use std::sync::Arc;
 
 impl Placed {
-    /// Whether a die has a block to empty, or to erase, and it is time for that.
+    /// Whether a die has a block to empty or to erase, and it is time to do so.
     pub(super) fn has_collection(&self, die: u32, urgency: Urgency) -> bool {
         let collection = &self.collections[die as usize];
         if self.is_broken() {
@@ -58,7 +58,7 @@ impl Placed {
             })
     }
 
-    /// Finds the next victim of a die, if it has none yet: whether there is one. The policy of `gc`
+    /// Finds the next victim of a die, if it has none yet. True if there is one. The policy of `gc`
     /// is not asked before it is needed.
     fn find_victim(&self, die: u32) -> bool {
         let next = &self.next[die as usize];

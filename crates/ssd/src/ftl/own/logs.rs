@@ -1,8 +1,5 @@
-//! `page` with its defaults, as decisions of one's own: a log on each die in turn, and one for what
-//! collection moves. To begin a new FTL from.
-//!
-//! On dies that program one plane at a time, and without static wear levelling
-//! (`ftl.static_wear_delta=0`), every figure is that of the member `page`.
+//! Logs: `page` with its defaults, as decisions of one's own. Each die has a log for the host and
+//! one for what collection moves; a new FTL can begin from it.
 
 use super::decide::{Decide, Facts};
 use super::view::View;
@@ -15,7 +12,7 @@ use std::sync::Arc;
 /// Logs on all dies in turn. The policy of `gc` picks the victims.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Logs {
-    /// The die after that of the last row.
+    /// Die after that of the last row.
     turn: u32,
 }
 

@@ -30,26 +30,27 @@ use placed::Placed;
 use std::fmt;
 use std::sync::Arc;
 
-/// Parameter of `page` that hooks say by themselves.
+/// Parameter of `page` that hooks state themselves.
 pub(crate) const STREAMS: &str = "host_streams";
 
-/// What builds one: from its context and the parameters of `[ftl]` that are not shared.
+/// Builder of an own FTL, from its context and the parameters of `[ftl]` that are not shared.
 type Build = dyn Fn(Context, &Table) -> Result<Box<dyn Ftl>> + Send + Sync;
 
 /// An FTL that a user brings along, in the place of a member of the roster.
 #[derive(Clone)]
 pub struct OwnFtl {
-    /// What reports and errors call it.
+    /// Name of the FTL in reports and errors.
     pub name: String,
-    /// What tells it from others of its name, for the report and the hash of the configuration.
+    /// Facts that tell the FTL from others of its name, for the report and the hash of the
+    /// configuration.
     pub facts: Table,
-    /// It is `page` with hooks, and has its parameters.
+    /// The FTL is `page` with hooks, and has its parameters.
     pub is_page: bool,
     build: Arc<Build>,
 }
 
 impl OwnFtl {
-    /// A whole FTL. `decide` makes the decisions of a new drive.
+    /// Describes a whole FTL. `decide` makes the decisions of a new drive.
     pub fn whole(
         name: &str,
         facts: Table,
@@ -62,7 +63,7 @@ impl OwnFtl {
         Self { name: name.to_owned(), facts, is_page: false, build: Arc::new(build) }
     }
 
-    /// `page` with hooks. `hooks` makes those of a new drive.
+    /// Describes `page` with hooks. `hooks` makes the hooks of a new drive.
     pub fn hooks(
         name: &str,
         facts: Table,
@@ -75,15 +76,15 @@ impl OwnFtl {
         Self { name: name.to_owned(), facts, is_page: true, build: Arc::new(build) }
     }
 
-    /// Whether it has a parameter of `[ftl]`: the shared ones, and those of `page` over `page`, but
-    /// for the streams, which the hooks say.
+    /// Whether the FTL has a parameter of `[ftl]`: the shared ones, and over `page` also those of
+    /// `page`, except for the streams, which the hooks state.
     pub fn has_parameter(&self, key: &str) -> bool {
         let has = |schema: serde_json::Value| schema["properties"][key].is_object();
         let is_of_page = self.is_page && key != STREAMS && has(schema::<PageParams>());
         is_of_page || has(schema::<FtlConfig>())
     }
 
-    /// Builds it.
+    /// Builds the FTL for a drive.
     pub fn build(&self, context: Context, params: &Table) -> Result<Box<dyn Ftl>> {
         (self.build)(context, params)
     }
@@ -101,13 +102,13 @@ impl PartialEq for OwnFtl {
     }
 }
 
-/// A method broke a promise: which, how it was called, what it did, and the rule.
+/// Error of a method that broke a promise: which, how it was called, what it did, and the rule.
 #[cold]
 fn broken(call: String, did: impl Into<String>, rule: &str) -> Error {
     Error::new(call, did).expected(rule)
 }
 
-/// An error of a method: its own exception, or what it says, at the call.
+/// Error of a method that failed: its own exception, or what it says, at the call.
 #[cold]
 fn raised(mut error: Error, call: impl FnOnce() -> String) -> Error {
     if error.place.is_empty() {

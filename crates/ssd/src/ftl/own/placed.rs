@@ -20,33 +20,35 @@ use nand::geometry::{Block, Die, Ppn};
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
-/// Numbers of a list that a message shows.
+/// Most numbers of a list that a message shows.
 const SHOWN: usize = 8;
 
-/// Who decides, until a promise is broken.
+/// Decisions of the user, until a promise is broken.
 pub(super) struct Deciding {
     pub(super) decide: Option<Box<dyn Decide>>,
     pub(super) fault: Option<Error>,
 }
 
-/// The FTL.
+/// FTL that carries out the decisions of a user, and checks them.
 pub(super) struct Placed {
     pub(super) name: String,
     pub(super) view: Arc<View>,
     pub(super) facts: Facts,
     pub(super) constants: contract::Facts,
     pub(super) deciding: RefCell<Deciding>,
-    /// By die: what is emptied, and the victim that comes next.
+    /// By die: blocks that are being emptied.
     pub(super) collections: Vec<Draining>,
+    /// By die: victim that comes next.
     pub(super) next: Vec<Cell<Option<u32>>>,
-    /// By die: a step is carried out.
+    /// By die: a step is being carried out.
     pub(super) at_work: Vec<Cell<bool>>,
     /// By die: the host was refused, and no block has been erased since.
     pub(super) refused: Vec<bool>,
     /// By die: units that were moved since the host last wrote to it, and steps.
     pub(super) effort: Vec<u64>,
-    /// Programs that are not reported yet, and by die those of the host.
+    /// Programs that are not reported yet.
     pub(super) flying: u32,
+    /// By die: programs of the host that are not reported yet.
     pub(super) of_host: Vec<u32>,
     /// The last row that was refused: its stream and units.
     pub(super) refusal: Option<(u32, usize)>,
@@ -110,7 +112,7 @@ impl Placed {
         }
     }
 
-    /// A promise has been broken: nothing is asked any more.
+    /// Ends the decisions with an error, as a promise has been broken.
     #[cold]
     pub(super) fn fail(&self, error: Error) {
         self.deciding.borrow_mut().fail(error);
@@ -120,7 +122,7 @@ impl Placed {
         self.deciding.borrow().fault.is_some()
     }
 
-    /// Holds a block that is to take a row against the rules.
+    /// Checks by the rules a block that is to take a row.
     fn check(&self, block: u32, is_moved: bool) -> std::result::Result<(), (String, String)> {
         let view = &*self.view;
         let die = view.die_of(block);
@@ -155,7 +157,8 @@ impl Placed {
         }
     }
 
-    /// The host has no place for a row: these dies are collected. Some job must have work.
+    /// Refuses a row of the host, which has no place: these dies are collected. Some job must have
+    /// work.
     fn refuse(&mut self, call: impl FnOnce(&Self) -> String, dies: &DieSet, said: &str) -> Place {
         for die in members(dies) {
             self.refused[die.0 as usize] = true;
@@ -214,7 +217,7 @@ impl Placed {
         program
     }
 
-    /// A program has been reported; whether its block is full with it.
+    /// Takes in the report of a program. Returns its block, which may be full now.
     fn reported(&mut self, program: &Program, is_host: bool) -> u32 {
         self.flying -= 1;
         self.of_host[program.die.0 as usize] -= u32::from(is_host);
@@ -236,12 +239,12 @@ impl Deciding {
     }
 }
 
-/// The members of a set of dies, from the first on.
+/// Dies of a set, from the first on.
 fn members(dies: &DieSet) -> impl Iterator<Item = Die> {
     (0..dies.size()).map(Die).filter(|&die| dies.contains(die))
 }
 
-/// Numbers as a message lists them: a tuple of Python's.
+/// Numbers as a message lists them: as a tuple in Python.
 fn listed(numbers: impl Iterator<Item = u32>) -> String {
     let mut shown: Vec<String> = numbers.take(SHOWN + 1).map(|number| number.to_string()).collect();
     if shown.len() > SHOWN {

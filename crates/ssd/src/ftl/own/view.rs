@@ -1,7 +1,4 @@
-//! What a whole FTL of one's own sees of the flash: blocks with their state, and where units are.
-//!
-//! A block of a view is a set: the blocks of all planes that a program joins, the n-th good block
-//! of each. It is opened, written row by row, filled, emptied and erased as one.
+//! View of the flash for a whole FTL of one's own: blocks with their state, and places of units.
 
 use crate::failure::retirement::Retirement;
 use crate::ftl::contract::{Context, FtlCounts, Lpn};
@@ -20,23 +17,23 @@ use std::collections::BTreeSet;
 /// Marks a physical unit without data.
 pub(super) const PADDING: u32 = u32::MAX;
 
-/// The state of a block.
+/// State of a block of the view.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Status {
-    /// It is out of use.
+    /// The block is out of use.
     Bad,
-    /// It is erased.
+    /// The block is erased.
     Free,
-    /// It is written to.
+    /// The block is being written to.
     Open,
-    /// It is written whole.
+    /// The block is written whole.
     Full,
-    /// Its data are being moved elsewhere, then it is erased.
+    /// Data of the block are being moved elsewhere, then it is erased.
     Victim,
 }
 
 impl Status {
-    /// Its name.
+    /// Name of the state in messages.
     pub fn name(self) -> &'static str {
         match self {
             Self::Bad => "bad",
@@ -48,12 +45,12 @@ impl Status {
     }
 }
 
-/// A block of the view.
+/// State of a block of the view, which is a set of physical blocks.
 #[derive(Clone, Copy, Serialize, Deserialize)]
 pub(super) struct Set {
     pub(super) status: Status,
-    /// The stream that has opened it. Programs of what collection has opened (`None`) wait behind
-    /// those of the host.
+    /// Stream that has opened the block. Programs to a block that collection has opened (`None`)
+    /// wait behind those of the host.
     pub(super) stream: Option<u32>,
     pub(super) frontier: Frontier,
     pub(super) valid: u32,
@@ -61,11 +58,11 @@ pub(super) struct Set {
     pub(super) reported: u32,
     /// Physical blocks that are still to be reported erased.
     pub(super) erasing: u32,
-    /// Host units placed when it became full.
+    /// Clock when the block became full, in host units.
     pub(super) filled_at: u64,
 }
 
-/// The flash as the FTL sees it.
+/// Flash as the FTL sees it: map, blocks, wear and counts.
 #[derive(Clone)]
 pub struct View {
     pub(super) geometry: Geometry,
@@ -78,15 +75,17 @@ pub struct View {
     pub(super) open_blocks: u32,
     sets_per_die: u32,
     pub(super) sets: Vec<Set>,
-    /// Physical blocks of each set, and the set of each physical block.
+    /// Physical blocks of each set.
     members: Vec<Block>,
+    /// Set of each physical block.
     set_of: Vec<u32>,
     pub(super) map: Vec<u32>,
     pub(super) owner: Vec<u32>,
     /// By die: cycles and number of the free blocks.
     pub(super) free: Vec<BTreeSet<(u32, u32)>>,
-    /// By die: open blocks with room, and dead units in full ones.
+    /// By die: open blocks with room.
     pub(super) open: Vec<Vec<u32>>,
+    /// By die: dead units in full blocks.
     pub(super) dead: Vec<u64>,
     /// Full blocks, for the policy of `gc`, where it picks: each by its first physical block, with
     /// its valid units divided among the planes and rounded up.
@@ -98,7 +97,7 @@ pub struct View {
 }
 
 impl View {
-    /// The flash of a drive, whose policy of `gc` `picks` victims or is not asked.
+    /// Creates the view of an erased drive. The policy of `gc` `picks` victims, or is not asked.
     pub(super) fn new(context: Context, open_blocks: u32, picks: bool) -> Result<Self> {
         let Context { geometry, planes_per_program, pages_per_program, config, gc, .. } = context;
         let Context { mut bad, failed, pe_cycles, victims, .. } = context;
@@ -186,37 +185,37 @@ impl View {
         }
     }
 
-    /// Dies.
+    /// Number of dies of the drive.
     pub fn dies(&self) -> u32 {
         self.geometry.dies
     }
 
-    /// Blocks in all. Those of a die follow each other.
+    /// Number of blocks of the drive. Those of a die follow each other.
     pub fn blocks(&self) -> u32 {
         self.sets.len() as u32
     }
 
-    /// Blocks of a die.
+    /// Number of blocks of a die.
     pub fn blocks_per_die(&self) -> u32 {
         self.sets_per_die
     }
 
-    /// Rows of a block.
+    /// Number of rows of a block.
     pub fn rows_per_block(&self) -> u32 {
         self.geometry.pages_per_block / self.pages_per_program
     }
 
-    /// Units of a row.
+    /// Number of units of a row.
     pub fn row_units(&self) -> u32 {
         self.joined * self.pages_per_program * self.geometry.units_per_page
     }
 
-    /// Units of a block.
+    /// Number of units of a block.
     pub fn block_units(&self) -> u32 {
         self.joined * self.geometry.units_per_block()
     }
 
-    /// Units that the host sees.
+    /// Number of units that the host sees.
     pub fn logical_units(&self) -> u32 {
         self.logical_units
     }
@@ -241,7 +240,7 @@ impl View {
         block / self.sets_per_die
     }
 
-    /// The state of a block; bad where there is no such block.
+    /// State of a block; bad where there is no such block.
     pub fn status(&self, block: u32) -> Status {
         self.sets.get(block as usize).map_or(Status::Bad, |set| set.status)
     }
@@ -286,8 +285,7 @@ impl View {
         self.free.get(die as usize)?.first().map(|&(_, block)| block)
     }
 
-    /// The open block of a die with room that a stream of the host has opened, or collection
-    /// (`None`).
+    /// Open block of a die with room, opened by a stream of the host or by collection (`None`).
     pub fn open_block(&self, die: u32, stream: Option<u32>) -> Option<u32> {
         let is_its = |block: &&u32| self.sets[**block as usize].stream == stream;
         self.open.get(die as usize)?.iter().find(is_its).copied()
@@ -314,7 +312,7 @@ impl View {
         (self.valid(least) < self.block_units()).then_some(least)
     }
 
-    /// Whether a die has fewer free blocks than `gc` says.
+    /// Whether a die has fewer free blocks than `gc` asks for.
     pub fn is_short(&self, die: u32, is_idle: bool) -> bool {
         let least = if is_idle { self.background.max(self.start) } else { self.start };
         self.free_blocks(die) < least
@@ -346,7 +344,7 @@ impl View {
         units
     }
 
-    /// The physical blocks of a block.
+    /// Physical blocks that a block of the view is made of.
     pub(super) fn members(&self, block: u32) -> &[Block] {
         &self.members[(block * self.joined) as usize..][..self.joined as usize]
     }
@@ -355,7 +353,7 @@ impl View {
         (self.status(block) != Status::Bad).then(|| self.members(block)[0])
     }
 
-    /// The block of a physical block; `None` for one that belongs to none.
+    /// Block of the view that a physical block belongs to, if any.
     #[inline]
     pub(super) fn set_of(&self, block: Block) -> Option<u32> {
         let set = self.set_of[block.0 as usize];
@@ -367,7 +365,7 @@ impl View {
         self.set_of[self.geometry.block_of(Ppn(ppn)).0 as usize]
     }
 
-    /// Opens a free block.
+    /// Opens a free block for a stream of the host, or for collection (`None`).
     pub(super) fn open(&mut self, block: u32, stream: Option<u32>) {
         let (die, worn) = (self.die_of(block) as usize, self.cycles(block));
         self.free[die].remove(&(worn, block));
@@ -377,7 +375,7 @@ impl View {
         set.frontier.open();
     }
 
-    /// A physical block has been erased; whether its set is free now.
+    /// Takes back an erased physical block. Returns its block of the view if that is free now.
     pub(super) fn erased(&mut self, block: Block) -> Option<u32> {
         self.wear.erased(block);
         let number = self.set_of(block)?;
@@ -392,7 +390,7 @@ impl View {
         Some(number)
     }
 
-    /// The unit at `ppn` is no longer the newest of anything.
+    /// Counts the unit at `ppn` as dead: it is no longer the newest of its owner.
     #[inline]
     pub(super) fn died(&mut self, ppn: u32) {
         let number = self.set_at(ppn);
@@ -408,7 +406,7 @@ impl View {
         }
     }
 
-    /// A block is full.
+    /// Notes that a block is full.
     pub(super) fn filled(&mut self, block: u32) {
         let set = &mut self.sets[block as usize];
         (set.status, set.filled_at) = (Status::Full, self.clock);
@@ -423,7 +421,7 @@ impl View {
         }
     }
 
-    /// A full block is to be emptied.
+    /// Takes a full block as a victim, to be emptied.
     pub(super) fn begin_victim(&mut self, block: u32) {
         let set = &mut self.sets[block as usize];
         set.status = Status::Victim;
@@ -437,8 +435,8 @@ impl View {
         self.policy.is_some()
     }
 
-    /// The full block of a die that the policy of `gc` picks, which knows it no longer: of the
-    /// planes with the most dead units. `None` where no unit is dead.
+    /// Picks a full block of a die by the policy of `gc`, which drops it from its candidates: in
+    /// the planes with the most dead units. `None` where no unit is dead.
     pub(super) fn pick(&mut self, die: u32) -> Option<u32> {
         let policy = self.policy.as_mut()?;
         let groups = self.geometry.planes_per_die / self.joined;
@@ -457,7 +455,7 @@ impl View {
         }
     }
 
-    /// The die, as the contract names it.
+    /// Die of a block, as the contract names it.
     pub(super) fn die(&self, block: u32) -> Die {
         Die(self.die_of(block))
     }

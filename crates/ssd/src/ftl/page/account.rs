@@ -6,7 +6,7 @@ use base::memory::prefetch;
 use nand::geometry::{Block, Ppn};
 
 impl PageFtl {
-    /// Keys of its rows.
+    /// Number of keys by which rows are gathered.
     pub(in crate::ftl) fn keys(&self) -> u32 {
         self.host_streams.into()
     }
@@ -16,7 +16,7 @@ impl PageFtl {
         if self.by_speed.is_empty() { self.host_streams.into() } else { 1 }
     }
 
-    /// Rows of the host may end with holes.
+    /// Whether rows of the host may end with holes.
     pub(in crate::ftl) fn takes_holes(&self) -> bool {
         self.by_speed.is_empty()
     }
@@ -61,13 +61,13 @@ impl PageFtl {
         if untouched { 0 } else { self.geometry.pages_per_block }
     }
 
-    /// Brings near the entry of a unit in the map.
+    /// Prefetches the entry of a unit in the map.
     #[inline]
     pub(in crate::ftl) fn prefetch(&self, lpn: Lpn) {
         prefetch(&self.map, lpn.0 as usize);
     }
 
-    /// Brings near the state of the block that a unit is in.
+    /// Prefetches the state of the block that a unit is in. Returns the block.
     #[inline]
     pub(in crate::ftl) fn prefetch_old(&self, lpn: Lpn) -> Option<Block> {
         let old = self.map[lpn.0 as usize];

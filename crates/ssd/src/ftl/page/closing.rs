@@ -4,8 +4,8 @@ use super::PageFtl;
 use nand::geometry::Block;
 
 impl PageFtl {
-    /// Closes the frontier of an open block, if its die has room for another: its blocks are
-    /// candidates, and what is left of them is not written before their erase.
+    /// Closes the frontier of an open block, if its die has room for another: its blocks become
+    /// candidates, and their last pages stay unwritten until their erase. True if it was closed.
     pub(super) fn close_early(&mut self, block: Block) -> bool {
         let die = self.geometry.die_of(block);
         let per_die = ((self.streams + 2) * self.groups) as usize;

@@ -7,7 +7,7 @@
 //! there, so that collection of these dies keeps its reserve and its pace. The fullest blocks go
 //! first: their data are the coldest, and what the host rewrites meanwhile needs no move.
 
-use super::{Draining, PageFtl, Stream};
+use super::{Draining, PageFtl, Stream, Use};
 use crate::failure::retirement::least_blocks;
 use crate::ftl::contract::{Job, Move, Place, Step, Until, Withdrawal, Work};
 use crate::ftl::paged::Layout;
@@ -16,30 +16,30 @@ use base::{Error, Result};
 use nand::geometry::{Block, Die, Geometry, Plane};
 use std::ops::Range;
 
-/// A die that is being emptied, if any.
+/// Evacuation of one die, if any is withdrawn.
 #[derive(Clone)]
 pub(super) struct Evacuation {
     die: u32,
     /// Blocks that are to be emptied, the fullest last.
     rest: Vec<Block>,
-    /// Where the next row goes first.
+    /// Die that the next row goes to first.
     next: u32,
-    /// Jobs of dies that it needs room of.
+    /// Jobs of other dies that must make room.
     calls: Vec<Job>,
 }
 
 impl Evacuation {
-    /// Of no die.
+    /// State without a withdrawn die.
     pub(super) const NONE: Self =
         Self { die: u32::MAX, rest: Vec::new(), next: 0, calls: Vec::new() };
 
-    /// Whether it is that of a die.
+    /// Whether this die is withdrawn.
     #[inline]
     pub(super) fn is_of(&self, die: Die) -> bool {
         self.die == die.0
     }
 
-    /// A die that needs to be collected so that data can go there.
+    /// Next job that must make room on its die, so that data can go there.
     #[inline]
     pub(super) fn call(&mut self) -> Option<Job> {
         self.calls.pop()
@@ -57,12 +57,12 @@ impl PageFtl {
         (first..first + self.geometry.planes_per_die).map(Plane)
     }
 
-    /// Blocks of each plane that never hold settled data, as in `new`.
+    /// Blocks of each plane that never hold settled data.
     fn held(&self) -> u32 {
         self.gc.start_free_blocks.max(self.reserve) + self.streams
     }
 
-    /// Blocks that each plane needs with so many dies fewer.
+    /// Blocks that each plane needs if `fewer` dies are missing.
     fn least_blocks(&self, fewer: u32) -> u32 {
         let Geometry { dies, planes_per_die, .. } = self.geometry;
         let planes = u64::from((dies - fewer) * planes_per_die).max(1);
@@ -82,7 +82,7 @@ impl PageFtl {
         self.blocks_of(die).any(|block| self.candidates.word(Block(block)).valid() > 0)
     }
 
-    /// The next step of that job.
+    /// Next step of the job of a withdrawn die.
     #[cold]
     pub(super) fn evacuate(&mut self, die: Die, work: &mut Work) -> Step {
         work.clear();
@@ -106,8 +106,8 @@ impl PageFtl {
         if work.moves.is_empty() { Step::Done } else { Step::Move }
     }
 
-    /// The next blocks to be emptied, of different planes. With nothing at hand all blocks are
-    /// looked at again: programs that were under way have ended meanwhile.
+    /// Next blocks to be emptied, of different planes. With nothing at hand all blocks are looked
+    /// at again: programs that were under way have ended meanwhile.
     fn next_blocks(&mut self, die: Die, is_new: bool, into: &mut Draining) {
         into.begin();
         let candidates = &self.candidates;
@@ -128,7 +128,7 @@ impl PageFtl {
         }
     }
 
-    /// A place on another die for units that leave a withdrawn one: where host data could go too.
+    /// Place on another die for units that leave a withdrawn one: where host data could go too.
     #[cold]
     pub(super) fn place_evacuated(&mut self, from: Die, moves: &[Move]) -> Place {
         self.evacuation.calls.clear();
@@ -202,7 +202,7 @@ impl Withdrawal for PageFtl {
             Evacuation { die: die.0, next: (die.0 + 1) % self.geometry.dies, ..Evacuation::NONE };
         self.retirement.keep(&self.geometry, self.least_blocks(1));
         for plane in self.all_planes_of(die) {
-            self.free.set_claimed(plane, u32::MAX);
+            self.free.set_claimed(plane, Use::Map, u32::MAX);
         }
         for block in self.blocks_of(die).map(Block) {
             if self.candidates.word(block).is_closed() {

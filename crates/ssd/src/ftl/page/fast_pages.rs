@@ -1,23 +1,24 @@
 //! Fast pages for data that somebody waits for (Grupp et al., MICRO'09): `ftl.fast_pages`.
 //!
 //! Pages of a block are programmed in order, fast and slow ones by turns. A die has two open blocks
-//! in each plane, and the next page of each is fast or slow. Urgent data go where it is fast,
-//! others where it is slow; where there is no such page, to what there is.
+//! in each plane, and the next page of each is fast or slow. Urgent data go to a fast page, others
+//! to a slow one; where there is none, to any page.
 
 use super::{Lpn, PageFtl, PageParams};
 use crate::ftl::contract::{DieSet, Hint, Key, Place};
 use base::{Error, Result};
 use nand::geometry::Die;
 
-/// The key of urgent data.
+/// Key of urgent data: somebody waits for them.
 const URGENT: Key = Key(1);
 
-/// The key of data with this hint.
+/// Key of data with this hint.
 pub(super) fn key(hint: Hint) -> Key {
     if hint.is_urgent { URGENT } else { Key(0) }
 }
 
-/// Which pages of a block are fast, if data are to be placed by that. Refuses chips where all are.
+/// Fast pages of a block if `params` places data by speed, otherwise nothing. Refuses chips whose
+/// pages are all fast.
 pub(super) fn of(fast_pages: &[bool], params: &PageParams) -> Result<Vec<bool>> {
     if !params.fast_pages {
         return Ok(Vec::new());
@@ -35,8 +36,8 @@ pub(super) fn of(fast_pages: &[bool], params: &PageParams) -> Result<Vec<bool>> 
 }
 
 impl PageFtl {
-    /// Places data of the host by the speed of the next page: on the first die in turn that has one
-    /// as wanted, otherwise on the first that takes data.
+    /// Places data of the host by the speed of the next page: on the first die in turn whose next
+    /// page has the wanted speed, otherwise on the first that takes data.
     pub(super) fn place_by_speed(&mut self, key: Key, lpns: &[Lpn], dies: &DieSet) -> Place {
         let Some(first) = dies.next_from(self.next_die) else { return Place::NoRoom };
         let (mut die, mut fallback) = (first, None);
@@ -59,7 +60,8 @@ impl PageFtl {
         }
     }
 
-    /// Whether data of a key are wanted on fast pages; `None` where data are not placed by speed.
+    /// Speed of pages that data of a key want: true is fast; `None` where data are not placed by
+    /// speed.
     pub(super) fn wanted_speed(&self, key: Key) -> Option<bool> {
         (!self.by_speed.is_empty()).then_some(key == URGENT)
     }
@@ -68,7 +70,7 @@ impl PageFtl {
         self.frontier_for(die, stream, self.reserve + u32::from(self.needs_room(die)))
     }
 
-    /// Whether the next page of a frontier is fast; that of a new block is.
+    /// Whether the next page of a frontier is fast, as the first page of a new block is.
     pub(super) fn is_fast_next(&self, index: usize) -> bool {
         let frontier = &self.frontiers[index];
         !frontier.open || self.by_speed[frontier.page as usize]

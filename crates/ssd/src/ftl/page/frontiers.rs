@@ -1,37 +1,39 @@
-//! Frontiers of `page`: the open blocks of each die, by stream and group of joined planes. Behind
-//! those of all streams come that of cold data and that of the FTL's own units.
+//! Frontiers of `page`: the open blocks of each die, by stream and group of joined planes. The
+//! frontiers of cold data and of the FTL's own units stand behind those of all streams.
 
 use super::PageFtl;
+use crate::space::free_blocks::Use;
 use crate::space::frontier::Frontier;
 use nand::geometry::{Block, Die};
 
 impl PageFtl {
-    /// The frontier of a stream; behind those of all streams come that of cold data and that of
-    /// the FTL's own units.
+    /// Index of the frontier of a stream; the frontiers of cold data and of the FTL's own units
+    /// stand behind those of all streams.
     #[inline]
     pub(super) fn frontier_index(&self, die: Die, stream: u32, group: u32) -> usize {
         ((die.0 * (self.streams + 2) + stream) * self.groups + group) as usize
     }
 
-    /// The frontier of the FTL's own units.
+    /// Index of the frontier of the FTL's own units.
     #[inline]
     pub(in crate::ftl) fn own_frontier(&self, die: Die, group: u32) -> usize {
         self.frontier_index(die, self.streams + 1, group)
     }
 
-    /// Opens it, with blocks that are kept for that.
+    /// Opens a frontier of the FTL's own units, with blocks that are kept for it.
     pub(in crate::ftl) fn open_own(&mut self, index: usize, die: Die) {
         let group = index as u32 % self.groups;
         for i in 0..self.joined {
             let plane = self.geometry.plane(die, group * self.joined + i);
-            let block = self.free.pop_claimed(plane).expect("the caller checks what is kept");
+            let block =
+                self.free.pop_claimed(plane, Use::Map).expect("the caller checks what is kept");
             self.candidates.opened(block);
             self.frontiers[index].blocks[i as usize] = block;
         }
         self.frontiers[index].open();
     }
 
-    /// A frontier of `die` for the stream that can take data now.
+    /// Frontier of a die for a stream that can take data now.
     #[inline]
     pub(super) fn frontier_for(&self, die: Die, stream: u32, floor: u32) -> Option<usize> {
         let first = self.next_group[(die.0 * self.streams + stream) as usize];
@@ -69,9 +71,9 @@ impl PageFtl {
         self.frontiers[index].open();
     }
 
-    /// The frontier of a die's cold data. When blocks are collected for their wear, it takes the
-    /// most worn free block set; their erase gives a set back. Other moves fill what cold data
-    /// leave of it.
+    /// Frontier of a die's cold data. When blocks are collected for their wear, it takes the most
+    /// worn free block set; their erase gives a set back. Other moves fill what cold data leave of
+    /// it.
     pub(super) fn frontier_for_wear(&self, die: Die) -> Option<usize> {
         let of = |group: u32| self.frontier_index(die, self.streams, group);
         let is_open = |group: &u32| self.frontiers[of(*group)].open;
@@ -83,7 +85,7 @@ impl PageFtl {
         (0..self.groups).find(is_open).or_else(next).map(of)
     }
 
-    /// The frontiers of a die; those of the FTL's own units come last.
+    /// Frontiers of a die; those of the FTL's own units come last.
     pub(super) fn frontiers_of(&self, die: Die) -> &[Frontier] {
         let per_die = ((self.streams + 2) * self.groups) as usize;
         &self.frontiers[die.0 as usize * per_die..][..per_die]

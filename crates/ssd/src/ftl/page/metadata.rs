@@ -2,21 +2,22 @@
 //!
 //! Real drives write more than the data even where nothing is collected: the journal of the map and
 //! its pages, the parity of stripes across dies, metadata. All of these are stored behind the data,
-//! and nothing of them is moved when a block is collected. Here some rows of each block are such:
+//! and none of them is moved when a block is collected. Here they are rows of each block, in
 //! programs without units.
 
 use base::{Error, Result};
 use nand::geometry::Block;
 
-/// The rows of blocks that are the drive's own.
+/// Rows of blocks that hold the drive's own metadata.
 #[derive(Clone, Copy)]
 pub(super) struct Metadata {
-    /// Of all rows, those that are such.
+    /// Share of all rows that hold metadata.
     of_rows: f64,
 }
 
 impl Metadata {
-    /// For a share of the pages of data; refuses what is out of range.
+    /// Creates rows for `share` pages of metadata for each page of data; refuses a share that is
+    /// out of range.
     pub(super) fn new(share: f64) -> Result<Self> {
         if !(0.0..=0.5).contains(&share) {
             let problem = format!("{share} is out of range");
@@ -26,23 +27,23 @@ impl Metadata {
         Ok(Self { of_rows: share / (1.0 + share) })
     }
 
-    /// Rows that they take at most of a block of so many.
+    /// Most rows of metadata in a block of `rows` rows.
     fn most_rows(&self, rows: u32) -> u32 {
         (f64::from(rows) * self.of_rows).ceil() as u32
     }
 
-    /// Blocks that they fill at most in a plane of `blocks`, each of so many rows.
+    /// Most blocks that metadata fill in a plane of `blocks`, each of `rows` rows.
     pub(super) fn blocks(&self, blocks: u32, rows: u32) -> u32 {
         (blocks * self.most_rows(rows)).div_ceil(rows)
     }
 
-    /// Units of them in a block at most, where it has so many rows and units.
+    /// Most units of metadata in a block of `rows` rows and `units` units.
     pub(super) fn block_units(&self, rows: u32, units: u32) -> u32 {
         self.most_rows(rows) * (units / rows)
     }
 
-    /// Whether a row of a block is such: evenly spread, from another one on in each block, so that
-    /// short blocks have their share too.
+    /// Whether a row of a block holds metadata: evenly spread, from another one on in each block,
+    /// so that short blocks have their share too.
     #[inline]
     pub(super) fn is_own(&self, block: Block, row: u32) -> bool {
         if self.of_rows == 0.0 {
@@ -59,7 +60,7 @@ impl Metadata {
 mod tests {
     use super::*;
 
-    /// In blocks of any length the rows are the share that was asked for.
+    /// In blocks of any length the rows of metadata are the share that was asked for.
     #[test]
     fn rows_keep_the_share() {
         for share in [0.01, 0.025, 0.1, 0.5] {

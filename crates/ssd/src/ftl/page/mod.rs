@@ -13,7 +13,7 @@ use crate::failure::retirement::Retirement;
 use crate::space::candidates::Candidates;
 use crate::space::capacity::{good_blocks, logical_units, share_blocks};
 use crate::space::draining::Draining;
-use crate::space::free_blocks::FreeBlocks;
+use crate::space::free_blocks::{FreeBlocks, Use};
 use crate::space::frontier::Frontier;
 use crate::space::gc::GcConfig;
 use crate::space::pace::Pace;
@@ -41,7 +41,7 @@ pub const MEMBER: Member<Build> = Member {
     },
 };
 
-/// Parameters of `page`.
+/// Parameters of `page`: streams, wear levelling, fast pages, metadata, and superblocks.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct PageParams {
@@ -102,16 +102,19 @@ const PADDING: u32 = u32::MAX;
 /// Space and streams that an FTL built on `page` needs beside those of `page`.
 #[derive(Clone, Copy)]
 pub(super) struct Own {
-    /// Units on flash that it keeps for itself, pages of its map: numbered behind the logical ones.
+    /// Units on flash that the FTL keeps for itself, pages of its map: numbered behind the logical
+    /// ones.
     pub units: u32,
-    /// Blocks of each plane that are kept for them.
+    /// Blocks of each plane that are kept for these units.
     pub blocks: u32,
+    /// Blocks of each plane that are kept for a cache of blocks in single-level mode.
+    pub cache_blocks: u32,
     /// Streams of the data that collection moves.
     pub move_streams: u32,
 }
 
 impl Own {
-    pub(super) const NOTHING: Self = Self { units: 0, blocks: 0, move_streams: 1 };
+    pub(super) const NOTHING: Self = Self { units: 0, blocks: 0, cache_blocks: 0, move_streams: 1 };
 }
 
 /// Page map and block table of a page-mapped FTL, with the layout of data die by die: the base of
@@ -125,28 +128,28 @@ pub(super) struct PageFtl {
     pub(super) logical_units: u32,
     streams: u32,
     host_streams: u8,
-    /// Which pages of a block are fast, where data are placed by that; else nothing.
+    /// Fast pages of a block where data are placed by speed, otherwise nothing.
     by_speed: Vec<bool>,
     metadata: Metadata,
-    /// Units of metadata in a block, at most.
+    /// Most units of metadata in a block.
     metadata_units: u32,
-    /// The first stream of what collection moves.
+    /// First stream of the data that collection moves.
     gc_frontier: u32,
     sorting: Sorting,
     pub(super) reserve: u32,
     pub(super) gc: GcConfig,
     pace: Pace,
-    /// Logical to physical.
+    /// Page map: physical unit of each logical one.
     pub(super) map: Vec<u32>,
-    /// Physical to logical.
+    /// Reverse map: logical unit of each physical one, or `PADDING`.
     pub(super) owner: Vec<u32>,
     pub(super) candidates: Candidates,
     wear: BlockWear,
     pub(super) free: FreeBlocks,
-    /// Frontiers: (die, stream, group of joined planes).
+    /// Open blocks by die, stream, and group of joined planes.
     pub(super) frontiers: Vec<Frontier>,
     pub(super) groups: u32,
-    /// Group of each (die, stream) that comes next.
+    /// By die and stream: group of planes that comes next.
     next_group: Vec<u32>,
     next_die: u32,
     collections: Vec<Draining>,
@@ -155,11 +158,11 @@ pub(super) struct PageFtl {
     had_turn: Vec<bool>,
     pub(super) clock: u64,
     pub(super) counts: FtlCounts,
-    /// Blocks that a start-up has closed before they were full, and their pages.
+    /// Blocks that were closed before they were full, and their pages.
     pub(super) short: Vec<(Block, u32)>,
-    /// A die that leaves.
+    /// Evacuation of a withdrawn die.
     evacuation: evacuation::Evacuation,
-    /// It was rebuilt after a power cut.
+    /// The drive was rebuilt after a power cut.
     has_started_up: bool,
 }
 
@@ -183,6 +186,7 @@ impl PageFtl {
         let held = gc.start_free_blocks.max(config.gc_reserve_blocks)
             + streams
             + own.blocks
+            + own.cache_blocks
             + metadata.blocks(geometry.blocks_per_plane, rows);
         let logical_units = logical_units(&geometry, &context.bad, config.overprovisioning, held)?;
         let least = 1 + u32::from(params.metadata_share > 0.0);
@@ -252,7 +256,10 @@ impl PageFtl {
                 ftl.free.push(ftl.geometry.plane_of(block), block, pe_cycles);
             }
         }
-        (0..ftl.geometry.planes()).for_each(|plane| ftl.free.claim(Plane(plane), own.blocks));
+        for plane in (0..ftl.geometry.planes()).map(Plane) {
+            ftl.free.claim(plane, Use::Map, own.blocks);
+            ftl.free.claim(plane, Use::Cache, own.cache_blocks);
+        }
         Ok(ftl)
     }
 
@@ -262,14 +269,14 @@ impl PageFtl {
         self.free.fewest(die.0 * self.groups + group)
     }
 
-    /// The unit at `ppn` is no longer the newest of anything.
+    /// Counts the unit at `ppn` as dead: it is no longer the newest of its owner.
     #[inline]
     fn invalidate(&mut self, ppn: u32) {
         let block = self.geometry.block_of(Ppn(ppn));
         self.candidates.died(|| self.geometry.plane_of(block), block);
     }
 
-    /// Whether a plane has a block more than its reserve.
+    /// Whether a plane has more free blocks than its reserve.
     pub(super) fn can_spare(&self, plane: Plane) -> bool {
         self.free.of(plane) > self.reserve as usize
     }
@@ -304,7 +311,7 @@ impl PageFtl {
         program
     }
 
-    /// So many units that the job of a die moves have a place.
+    /// Counts units that the job of a die moves, once they have a place.
     #[inline]
     fn count_moved(&mut self, job: Job, units: u64) {
         self.counts.moved_units += units;
@@ -313,7 +320,7 @@ impl PageFtl {
         }
     }
 
-    /// A program has failed: its slots are padding, and its units do not count as written.
+    /// Takes back a failed program: its slots are padding, and its units do not count as written.
     fn take_back(&mut self, program: &Program, carried: Carried) {
         self.pad(program);
         let FtlCounts { host_units, moved_units, padding_units, .. } = &mut self.counts;
@@ -328,14 +335,15 @@ impl PageFtl {
         }
     }
 
-    /// The next group of a die takes the next row of a stream.
+    /// Passes the turn of a stream on a die to the next group of planes.
     #[inline]
     fn turn(&mut self, die: Die, stream: u32) {
         let group = &mut self.next_group[(die.0 * self.streams + stream) as usize];
         *group = if *group + 1 == self.groups { 0 } else { *group + 1 };
     }
 
-    /// A program has been reported. With its last one a block is a candidate, or leaves.
+    /// Takes in the report of a program. With its last program a block becomes a candidate, or
+    /// waits to be retired.
     #[inline]
     pub(super) fn close_full(&mut self, program: &Program) {
         if program.page + self.pages_per_program < self.geometry.pages_per_block

@@ -1,13 +1,13 @@
-//! Programs of `page`: which slots the units of a row take, and what the map says once the flash
-//! has them.
+//! Programs of `page`: the slots that the units of a row take, and their entries in the map once
+//! the flash has them.
 
 use super::{Carried, Die, Lpn, PADDING, PageFtl, Ppn, Program, Stream};
 use base::memory::prefetch;
 use nand::chip::BlockMode;
 
 impl PageFtl {
-    /// The next program of an open frontier, for the first of `lpns`, or for none of them where the
-    /// row is the drive's own; whether it ends a row.
+    /// Next program of an open frontier, for the first of `lpns`, or without any where the row is
+    /// the drive's own; whether it ends a row.
     #[inline]
     pub(in crate::ftl) fn take(
         &mut self,
@@ -31,8 +31,8 @@ impl PageFtl {
         (program, is_row)
     }
 
-    /// Whether the next row of an open frontier is the drive's own. It is not where collection has
-    /// only the last block left: all of that is for data that it moves.
+    /// Whether the next row of an open frontier is the drive's own. It never is where collection
+    /// has only the last block left: all of that is for data that it moves.
     #[inline]
     fn is_own_row(&self, index: usize, die: Die) -> bool {
         let frontier = &self.frontiers[index];
@@ -43,7 +43,7 @@ impl PageFtl {
             && self.free_blocks(die, group) + 1 >= self.reserve
     }
 
-    /// The frontier that takes moves of a die, and its label.
+    /// Frontier that takes moves of a die, with its label.
     #[inline]
     pub(super) fn frontier_of_moves(&self, die: Die) -> Option<(usize, Stream)> {
         if let Some(cold) = self.frontier_for_wear(die) {
@@ -58,7 +58,7 @@ impl PageFtl {
         Some((index, label))
     }
 
-    /// The next program of moves, where its blocks are open.
+    /// Next program of moves, where its blocks are open.
     pub(super) fn next_moved(&self, die: Die, units: u32) -> Option<Program> {
         let (index, stream) = self.frontier_of_moves(die)?;
         let frontier = &self.frontiers[index];
@@ -102,7 +102,7 @@ impl PageFtl {
         self.pad_pages(program, self.pages_per_program);
     }
 
-    /// The same of a program of `pages` pages in each plane.
+    /// Marks all slots of a program of `pages` pages in each plane as padding.
     pub(in crate::ftl) fn pad_pages(&mut self, program: &Program, pages: u32) {
         for page in program.page..program.page + pages {
             for &block in program.blocks() {
@@ -112,7 +112,8 @@ impl PageFtl {
         }
     }
 
-    /// Maps the units of a program of `pages` pages in each plane: how many had no data before.
+    /// Maps the units of a program of `pages` pages in each plane. Returns how many had no data
+    /// before.
     #[inline(always)]
     pub(in crate::ftl) fn map_program(
         &mut self,

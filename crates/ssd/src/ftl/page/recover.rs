@@ -4,13 +4,13 @@
 //! moved before the cut stays moved. A block that was open goes on behind its last page, if its
 //! planes fit together; otherwise it is closed as it is, and collected in time.
 
-use super::{Frontier, PageFtl};
+use super::{Frontier, PageFtl, Use};
 use crate::recovery::Found;
 use nand::geometry::{Block, Die, Plane, Ppn};
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-/// An open block, as it was found.
+/// An open block, found at a start-up.
 #[derive(Clone, Copy)]
 struct Open {
     block: Block,
@@ -18,16 +18,16 @@ struct Open {
     stamp: u64,
 }
 
-/// Bits of a tag that name the frontier; those above are a layout's own.
+/// Bits of a tag that name the frontier; the bits above are for a layout.
 pub(super) const FRONTIER_BITS: u32 = 8;
 
-/// The frontier, counted over the streams of a die, that a tag names.
+/// Frontier that a tag names, counted over the streams of a die.
 pub(super) fn frontier_of(tag: u64) -> Option<u32> {
     ((tag & ((1 << FRONTIER_BITS) - 1)) as u32).checked_sub(1)
 }
 
 impl PageFtl {
-    /// The tag of a block: which of the frontiers of its die has it.
+    /// Tag of a block: the frontier of its die that has it.
     pub(in crate::ftl) fn tag_of(&self, block: Block) -> u64 {
         let frontiers = self.frontiers_of(self.geometry.die_of(block));
         let has_it = |frontier: &Frontier| {
@@ -37,7 +37,7 @@ impl PageFtl {
         at.map_or(0, |at| at as u64 / u64::from(self.groups) + 1)
     }
 
-    /// Takes over what was found. Blocks of the FTL's own units that are full are returned.
+    /// Takes over what a start-up has found. Returns the full blocks of the FTL's own units.
     pub(in crate::ftl) fn rebuild(&mut self, found: &Found) -> Vec<Block> {
         self.take_found(found);
         let open = self.open_found(found, 0..self.streams + 2);
@@ -53,7 +53,7 @@ impl PageFtl {
         own
     }
 
-    /// Takes over the map and the state of all blocks; which are open is yet to be said.
+    /// Takes over the map and the state of all blocks; open blocks are named later.
     pub(super) fn take_found(&mut self, found: &Found) {
         self.has_started_up = true;
         self.map_found(found);
@@ -77,7 +77,8 @@ impl PageFtl {
             own_of_plane[plane.0 as usize] += u32::from(self.is_own(found, block));
         }
         for (plane, used) in (0..).map(Plane).zip(own_of_plane) {
-            self.free.set_claimed(plane, self.free.claimed(plane).saturating_sub(used));
+            let kept = self.free.claimed(plane, Use::Map);
+            self.free.set_claimed(plane, Use::Map, kept.saturating_sub(used));
         }
     }
 
@@ -115,7 +116,7 @@ impl PageFtl {
         }
     }
 
-    /// Opens the frontiers of these streams that were open: their blocks.
+    /// Opens the frontiers of these streams that were open at the power cut. Returns their blocks.
     pub(super) fn open_found(&mut self, found: &Found, streams: Range<u32>) -> BTreeSet<Block> {
         let mut blocks = BTreeSet::new();
         for die in (0..self.geometry.dies).map(Die) {
@@ -138,7 +139,7 @@ impl PageFtl {
         blocks
     }
 
-    /// The block of a plane that a frontier has, is not full, and was written to last.
+    /// Block of a plane that was written to last by a frontier, and is not full.
     fn latest_open(&self, found: &Found, plane: Plane, stream: u32) -> Option<Open> {
         let first = self.geometry.first_block(plane).0;
         let blocks = (first..first + self.geometry.blocks_per_plane).map(Block);
@@ -174,7 +175,7 @@ impl PageFtl {
             .collect();
         let is_own = stream == self.streams + 1;
         let has = |plane: &Plane| match is_own {
-            true => self.free.claimed(*plane) > 0,
+            true => self.free.claimed(*plane, Use::Map) > 0,
             false => self.free.of(*plane) > 0,
         };
         if missing.len() == of_planes.len() || !missing.iter().all(has) {
@@ -184,7 +185,7 @@ impl PageFtl {
             let plane = self.geometry.plane(die, group * self.joined + i as u32);
             let block = match open {
                 Some(open) => Some(open.block),
-                None if is_own => self.free.pop_claimed(plane),
+                None if is_own => self.free.pop_claimed(plane, Use::Map),
                 None => self.free.pop(plane),
             };
             let Some(block) = block else { return false };
@@ -199,8 +200,8 @@ impl PageFtl {
         true
     }
 
-    /// Where a frontier goes on whose blocks have so many pages: its page, and the planes that
-    /// have it already. `None` where its planes do not fit together.
+    /// Page where a frontier goes on whose blocks have these numbers of pages, and the planes that
+    /// have the page already. `None` where its planes do not fit together.
     pub(super) fn goes_on(&self, pages: &[u32]) -> Option<(u32, u32)> {
         let most = *pages.iter().max()?;
         let done = pages.iter().take_while(|&&pages| pages == most).count();
@@ -217,7 +218,7 @@ impl PageFtl {
         self.short.iter().find(|&&(short, _)| short == block).map(|&(_, pages)| pages)
     }
 
-    /// Units that can never be programmed before the erase of their block.
+    /// Units that cannot be programmed before the erase of their block.
     pub(super) fn cut_off_units(&self) -> u64 {
         let pages = self.short.iter().map(|&(_, pages)| self.geometry.pages_per_block - pages);
         u64::from(pages.sum::<u32>() * self.geometry.units_per_page)

@@ -32,17 +32,17 @@ pub(super) struct Sorting {
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 struct Bins {
     waiting: Vec<Waiting>,
-    /// The stream of the row that is placed.
+    /// Stream of the row that is placed now.
     placed: u32,
 }
 
 impl Sorting {
-    /// For moved data of so many streams.
+    /// Creates empty bins for moved data of `streams` streams.
     pub(super) fn new(streams: u32, dies: u32) -> Self {
         Self { streams, dies: vec![Bins::default(); dies as usize] }
     }
 
-    /// The stream of the row that a die moves.
+    /// Stream of the row that a die moves.
     #[inline]
     pub(super) fn stream(&self, die: Die) -> u32 {
         self.dies[die.0 as usize].placed
@@ -50,7 +50,7 @@ impl Sorting {
 }
 
 impl Bins {
-    /// A stream whose units fill a row.
+    /// First stream whose units fill a row.
     fn full(&self, streams: u32, row: usize) -> Option<u32> {
         let count = |stream| self.waiting.iter().filter(|unit| unit.stream == stream).count();
         (0..streams).find(|&stream| count(stream) >= row)
@@ -70,7 +70,7 @@ impl Bins {
 }
 
 impl PageFtl {
-    /// Blocks of a die without data of their own that may be kept for units that wait.
+    /// Blocks of a die, without data of their own, that may be kept for units that wait.
     #[inline]
     pub(super) fn kept_blocks(&self, die: Die) -> usize {
         let Sorting { streams, .. } = self.sorting;
@@ -151,7 +151,7 @@ impl PageFtl {
         }
     }
 
-    /// Lists drained blocks for an erase in which nothing waits: whether there are any.
+    /// Lists drained blocks from which no unit waits, for their erase. True if there are any.
     fn erase_empty(&self, collection: &mut Draining, bins: &Bins, blocks: &mut Vec<Block>) -> bool {
         let holds = |block: &Block| {
             bins.waiting.iter().any(|unit| self.geometry.block_of(Ppn(unit.from)) == *block)

@@ -67,7 +67,7 @@ impl PageFtl {
         self.retirement.waits(die) || !self.candidates.marked(die).is_empty()
     }
 
-    /// Whether the host must leave a die a block set more: a retired block is being moved off, or
+    /// Whether the host must leave a die one block set more: a retired block is being moved off, or
     /// one waits that can be moved.
     #[inline]
     pub(in crate::ftl) fn needs_room(&self, die: Die) -> bool {
@@ -80,9 +80,9 @@ impl PageFtl {
         self.is_roomy(die) || self.is_short(die, Urgency::Due, false)
     }
 
-    /// Takes the next block that is to be moved off as a victim. One that comes back has a block of
-    /// each other plane of its group with it, as rows take one of each: a marked one, or the
-    /// policy's choice. False where a plane has none.
+    /// Takes the next block that is to be moved off as a victim. A block that will be used again
+    /// has a block of each other plane of its group with it, as rows take one of each: a marked
+    /// one, or the policy's choice. False where a plane has none.
     fn move_off(&mut self, die: Die, into: &mut Draining) -> bool {
         if let Some(doomed) = self.retirement.next(die) {
             into.victims.push(doomed);
@@ -110,8 +110,8 @@ impl PageFtl {
         true
     }
 
-    /// Whether data can be moved out of a block that gives nothing back: every group has a block
-    /// set more than the reserve, and each may open one.
+    /// Whether there is room to move data out of a block that gives nothing back: every group has a
+    /// block set more than the reserve, and each may open one.
     pub(in crate::ftl) fn is_roomy(&self, die: Die) -> bool {
         (0..self.groups).all(|group| self.free_blocks(die, group) > self.reserve)
     }
@@ -140,8 +140,8 @@ impl PageFtl {
         self.free_blocks(die, group) < least
     }
 
-    /// Whether a group has fewer free blocks than it should, and something is to be gained in it
-    /// or victims are at hand.
+    /// Whether a group has fewer free blocks than it should, and victims are at hand or something
+    /// is to be gained in it.
     #[inline]
     pub(super) fn is_short(&self, die: Die, urgency: Urgency, at_hand: bool) -> bool {
         // Asked at every step: `any` of a range takes a quarter more.
@@ -163,9 +163,9 @@ impl PageFtl {
         (first..first + self.joined).map(Plane)
     }
 
-    /// Dead units that collecting a group could gain, those left out that are the drive's own: what
-    /// is written instead has as many. None where that would not raise what its
-    /// poorest plane has, once `drained` blocks are erased.
+    /// Dead units that collecting a group could gain, without those of the drive's own rows: the
+    /// rows written instead have as many. 0 where that would not raise the free blocks of its
+    /// poorest plane, once `drained` blocks are erased.
     #[inline]
     fn gain(&self, die: Die, group: u32, drained: &[Block]) -> u64 {
         let planes = || self.planes_of(die, group);

@@ -1,4 +1,4 @@
-//! Choices: who decides where an FTL may choose, the parameters or a user.
+//! Choices: decisions of a page-mapped FTL that its parameters make, a member, or a user.
 
 use super::Layout;
 use crate::ftl::contract::{Hint, Job, Key, Lpn, Program, Urgency};
@@ -6,12 +6,16 @@ use crate::ftl::page::PageFtl;
 use base::archive::{Archive, State};
 use base::{Error, Result};
 
-/// Decisions of a page-mapped FTL that a user may take over, and what he is told.
+/// Decisions of a page-mapped FTL that a member or a user may take over, and events that they are
+/// told of.
 pub(in crate::ftl) trait Choices: Send + State + 'static {
-    /// A clone for a clone of the drive, whose page map asks the clone from now on.
+    /// Copyback and the exchange of a chip change nothing that these choices must hear of.
+    const IS_ASIDE: bool = true;
+
+    /// Creates a copy for a clone of the drive, whose page map asks the copy from now on.
     fn twin(&self, page: &mut PageFtl) -> Self;
 
-    /// Begins with a new drive.
+    /// Begins with a new drive, whose data are laid out.
     fn begin<L: Layout>(&mut self, _data: &mut L) -> Result<()> {
         Ok(())
     }
@@ -21,7 +25,7 @@ pub(in crate::ftl) trait Choices: Send + State + 'static {
         None
     }
 
-    /// Placement handles of the host among these keys.
+    /// Placement handles of the host among the keys.
     fn handles(&self) -> Option<u32> {
         self.keys()
     }
@@ -31,7 +35,7 @@ pub(in crate::ftl) trait Choices: Send + State + 'static {
         None
     }
 
-    /// Key under which a row of so many units is placed.
+    /// Key under which a row of `units` units is placed.
     #[inline]
     fn key_of_row(&mut self, key: Key, _units: usize) -> Key {
         key
@@ -42,13 +46,13 @@ pub(in crate::ftl) trait Choices: Send + State + 'static {
         0
     }
 
-    /// Whether a job whose layout says so in `wants` has work of this urgency.
+    /// Whether a job, which has work by the `wants` of its layout, is to do it at this urgency.
     #[inline]
     fn wants<L: Layout>(&self, data: &L, job: Job, urgency: Urgency) -> bool {
         data.wants(job, urgency)
     }
 
-    /// Urgency with which a job that has work goes on.
+    /// Urgency with which a job goes on.
     #[inline]
     fn urgency(&self, _job: Job, urgency: Urgency) -> Urgency {
         urgency
@@ -76,13 +80,13 @@ pub(in crate::ftl) trait Choices: Send + State + 'static {
     #[inline]
     fn recovered<L: Layout>(&mut self, _data: &L) {}
 
-    /// The promise that was broken.
+    /// Error of the promise that was broken.
     fn fault(&self) -> Option<Error> {
         None
     }
 }
 
-/// Choices of the parameters.
+/// Choices that the parameters make.
 #[derive(Clone)]
 pub(in crate::ftl) struct Ours;
 

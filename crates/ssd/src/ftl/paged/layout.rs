@@ -1,4 +1,4 @@
-//! Layout: which blocks data go to, and which blocks collection empties.
+//! Layout: the blocks that data go to, and the blocks that collection empties.
 
 use crate::ftl::contract::{
     CacheState, Carried, DieSet, FtlCounts, Job, Key, Lpn, Move, Occupancy, Place, Program, Ram,
@@ -15,21 +15,21 @@ use std::ops::Range;
 /// Placement and collection of the data of a page-mapped FTL, over one page map and one table of
 /// blocks.
 ///
-/// Promises: those of [`Ftl`](crate::ftl::Ftl) about places, jobs and erases. What a layout does
-/// not say is as the page map has it.
+/// Promises: those of [`Ftl`](crate::ftl::Ftl) about places, jobs and erases. Methods with a
+/// default do as the page map does.
 pub(in crate::ftl) trait Layout: Clone + Send + State + 'static {
     /// Rows of the host may end with holes.
     const TAKES_HOLES: bool = false;
-    /// The program that takes moved data next is known.
+    /// The program that takes moved data next is known, as copyback needs it.
     const COPIES_BACK: bool = false;
 
-    /// Page map and block table.
+    /// Gives the page map and the block table.
     fn page(&self) -> &PageFtl;
 
-    /// Page map and block table, to be changed.
+    /// Gives the page map and the block table, to be changed.
     fn page_mut(&mut self) -> &mut PageFtl;
 
-    /// Lets another victim policy pick from now on; no block has been filled yet.
+    /// Lets another victim policy pick from now on, before any block has been filled.
     fn ask(&mut self, policy: Box<dyn Victims>);
 
     /// Place for data of the host on one of `dies`.
@@ -38,7 +38,7 @@ pub(in crate::ftl) trait Layout: Clone + Send + State + 'static {
     /// Place for data that a job moves.
     fn place_moves(&mut self, job: Job, moves: &[Move]) -> Place;
 
-    /// Program that `place_moves` would answer now.
+    /// Program that `place_moves` would answer now, where that is known.
     fn next_of_moves(&self, _job: Job, _units: u32) -> Option<Program> {
         None
     }
@@ -46,7 +46,7 @@ pub(in crate::ftl) trait Layout: Clone + Send + State + 'static {
     /// Maps the units of a program that is on flash.
     fn programmed(&mut self, program: &Program, carried: Carried);
 
-    /// Takes a program back that has failed.
+    /// Takes back a program that has failed.
     fn not_programmed(&mut self, program: &Program, carried: Carried);
 
     /// Forgets the data of a unit.
@@ -58,12 +58,12 @@ pub(in crate::ftl) trait Layout: Clone + Send + State + 'static {
     /// Whether the job of a die has work of this urgency on data.
     fn wants(&self, job: Job, urgency: Urgency) -> bool;
 
-    /// Job that has work and is not asked for it.
+    /// Next job that has work and needs no call of `wants`.
     fn wanted(&mut self) -> Option<Job> {
         None
     }
 
-    /// Jobs that may have work in idle times beyond the room that `gc` asks for.
+    /// Whether jobs may have work in idle times beyond the room that `gc` asks for.
     fn works_when_idle(&self) -> bool {
         false
     }
@@ -86,8 +86,8 @@ pub(in crate::ftl) trait Layout: Clone + Send + State + 'static {
     /// Whether collection of a die keeps pace with the host.
     fn keeps_pace(&self, die: Die) -> bool;
 
-    /// Takes back a block that was erased: the number by which the victim policy knows what is
-    /// free with it.
+    /// Takes back a block that was erased. Returns the number by which the victim policy knows what
+    /// is free with it.
     fn erased(&mut self, block: Block) -> Option<u32>;
 
     /// Number by which the victim policy knows a block in use.
@@ -95,36 +95,36 @@ pub(in crate::ftl) trait Layout: Clone + Send + State + 'static {
         Some(block.0)
     }
 
-    /// Retires a block: whether it is being retired, or bad.
+    /// Retires a block. True if it is being retired, or bad.
     fn retire(&mut self, block: Block) -> bool;
 
-    /// Moves the data of a full block off: whether that is new.
+    /// Moves the data of a full block off. True if that is new.
     fn reclaim(&mut self, block: Block) -> bool;
 
-    /// Closes an open block before it is full: whether it has done so.
+    /// Closes an open block before it is full. True if it has done so.
     fn close(&mut self, _block: Block) -> bool {
         false
     }
 
-    /// Part that gives dies back.
+    /// Gives the withdrawal of dies, if the layout has it.
     fn withdrawal(&self) -> Option<&dyn Withdrawal> {
         None
     }
 
-    /// Part that gives dies back, to be used.
+    /// Gives the withdrawal of dies for calls that change it.
     fn withdrawal_mut(&mut self) -> Option<&mut dyn Withdrawal> {
         None
     }
 
-    /// Mark of a block, for `recover`.
+    /// Mark that is stored with a block, for `recover`.
     fn tag(&self, block: Block) -> u64 {
         self.page().tag_of(block)
     }
 
-    /// Rebuilds its tables after a power cut: full blocks of the units of the map.
+    /// Rebuilds its tables after a power cut. Returns the full blocks of the units of the map.
     fn recover(&mut self, found: &Found) -> Vec<Block>;
 
-    /// Mode of a block.
+    /// Mode of a block in use.
     fn mode(&self, _block: Block) -> BlockMode {
         BlockMode::Native
     }
@@ -139,10 +139,10 @@ pub(in crate::ftl) trait Layout: Clone + Send + State + 'static {
         self.page().filled_pages(block)
     }
 
-    /// Adds its counts to those of the page map.
+    /// Adds the layout's counts to those of the page map.
     fn count(&self, _counts: &mut FtlCounts) {}
 
-    /// Resets its counts beside those of the page map.
+    /// Resets the layout's counts, beside those of the page map.
     fn start_run(&mut self) {}
 
     /// State of every physical unit.

@@ -1,4 +1,4 @@
-//! Mapping: what knowing the place of a unit costs, and what the map needs beside the data.
+//! Mapping: the cost of knowing the place of a unit, and the memory and flash that the map needs.
 
 use super::Layout;
 use crate::ftl::contract::{
@@ -19,8 +19,8 @@ pub(in crate::ftl) trait Mapping: Clone + Send + State + 'static {
     const HAS_COST: bool = true;
     /// Rows are sorted by the numbers of their units.
     const SORTS_ROWS: bool = false;
-    /// Data of a whole die can leave without the map's help, and blocks can be closed early, and
-    /// moved by copyback.
+    /// The whole map is in RAM: data can be moved by copyback, and leave a die whose chip is
+    /// exchanged, without the map's help.
     const IS_IN_RAM: bool = false;
 
     /// Pages of the map on flash, numbered behind the logical units.
@@ -31,7 +31,8 @@ pub(in crate::ftl) trait Mapping: Clone + Send + State + 'static {
     /// Cost of knowing the places of `count` units from `first` on.
     fn access(&mut self, page: &mut PageFtl, first: u32, count: u32, access: Access) -> Known;
 
-    /// Takes in the page that `access` has asked for: units from `first` on that are known by it.
+    /// Takes in the page that `access` has asked for. Returns how many units from `first` on are
+    /// known by it.
     fn map_read(&mut self, page: &PageFtl, first: u32, count: u32) -> u32;
 
     /// Page where the map wrongly expects a unit.
@@ -50,26 +51,26 @@ pub(in crate::ftl) trait Mapping: Clone + Send + State + 'static {
     /// Learns that a program has failed, of data or of the map.
     fn not_programmed(&mut self, _page: &mut PageFtl, _program: &Program, _carried: Carried) {}
 
-    /// Forgets a unit.
+    /// Forgets the entry of a unit.
     fn trimmed(&mut self, _lpn: u32) {}
 
-    /// Whether the map has work that a job is to do.
+    /// Whether the map has work for a job.
     fn wants(&self, _page: &PageFtl, _job: Job) -> bool {
         false
     }
 
-    /// A job with work on the map that requests wait for.
+    /// Next job with work on the map that requests wait for.
     fn wanted(&mut self) -> Option<Job> {
         None
     }
 
-    /// Step of a job that goes before those of the data.
+    /// Step of a job on the map, which goes before steps on the data.
     fn step(&mut self, _page: &PageFtl, _job: Job, _work: &mut Work) -> Option<Step> {
         None
     }
 
-    /// Step that is carried out in place of `step` of the data, one of the `jobs` that empty blocks
-    /// together; `None` where the map has to be asked again first.
+    /// Step that is carried out in place of `step` of the data, where `jobs` empty blocks together;
+    /// `None` where the map has to be asked again first.
     fn follows(
         &mut self,
         _page: &PageFtl,
@@ -87,13 +88,13 @@ pub(in crate::ftl) trait Mapping: Clone + Send + State + 'static {
     /// Rebuilds the map after a power cut: `own` are full blocks of its pages.
     fn recover<L: Layout>(&mut self, _data: &L, _found: &Found, _own: Vec<Block>) {}
 
-    /// Adds its counts.
+    /// Adds the map's counts to those of the data.
     fn count(&self, _counts: &mut FtlCounts) {}
 
-    /// Resets its counts.
+    /// Resets the counts of the map.
     fn start_run(&mut self) {}
 
-    /// Lists its memory in place of `map`, the whole map.
+    /// Tables of the mapping in RAM, in place of `map`, the whole map.
     fn ram(&self, _page: &PageFtl, map: Ram) -> Vec<Ram> {
         vec![map]
     }
@@ -104,7 +105,7 @@ pub(in crate::ftl) trait Mapping: Clone + Send + State + 'static {
     }
 }
 
-/// Whole map in RAM.
+/// Whole map in RAM, which costs nothing to ask.
 #[derive(Clone)]
 pub(in crate::ftl) struct Flat;
 

@@ -4,7 +4,8 @@
 //! demand (`dftl`), a segment that may be wrong (`learned`). A [`Layout`] places data and collects
 //! blocks: die by die (`page`), in superblocks over several dies, or through a cache of
 //! single-level blocks (`slc_cache`). [`Choices`] are those of the parameters, of `sepbit`, or of a
-//! user's hooks. One of each makes an FTL.
+//! user's hooks. `build` makes an FTL of any mapping and any choices, with data die by die or in
+//! superblocks.
 
 mod choices;
 mod layout;
@@ -27,7 +28,7 @@ pub(super) use mapping::{Flat, Mapping};
 use nand::chip::BlockMode;
 use nand::geometry::{Block, Die, Ppn};
 
-/// A page-mapped FTL.
+/// A page-mapped FTL of a mapping, a layout, and choices.
 pub(super) struct Paged<M, L, C> {
     pub(super) map: M,
     pub(super) data: L,
@@ -36,7 +37,7 @@ pub(super) struct Paged<M, L, C> {
 }
 
 impl<M: Mapping, L: Layout, C: Choices> Paged<M, L, C> {
-    /// An FTL of these parts.
+    /// Composes an FTL of these parts, and lets the choices begin.
     pub(super) fn new(map: M, mut data: L, mut choices: C) -> Result<Self> {
         choices.begin(&mut data)?;
         let (page, keys) = (data.page(), choices.keys());
@@ -272,14 +273,14 @@ impl<M: Mapping, L: Layout, C: Choices> Parts for Paged<M, L, C> {
     parts!(@block_service);
     parts!(@relocation);
     parts!(@recovery);
-    parts!(@copy_back |_ftl| M::IS_IN_RAM && L::COPIES_BACK);
+    parts!(@copy_back |_ftl| M::IS_IN_RAM && L::COPIES_BACK && C::IS_ASIDE);
 
     fn withdrawal(&self) -> Option<&dyn Withdrawal> {
-        if M::IS_IN_RAM { self.data.withdrawal() } else { None }
+        if M::IS_IN_RAM && C::IS_ASIDE { self.data.withdrawal() } else { None }
     }
 
     fn withdrawal_mut(&mut self) -> Option<&mut dyn Withdrawal> {
-        if M::IS_IN_RAM { self.data.withdrawal_mut() } else { None }
+        if M::IS_IN_RAM && C::IS_ASIDE { self.data.withdrawal_mut() } else { None }
     }
 }
 

@@ -1,13 +1,9 @@
-//! Blocks of the cache: how many there may be, the open ones, and those that are in use.
-//!
-//! Each group of joined planes has a frontier. A set of blocks, one in each plane of the group, is
-//! opened of the static part if one is left, otherwise of the dynamic one: a free set beyond those
-//! at which collection begins.
+//! Blocks of the cache: how many there may be, the open ones, and the ones in use.
 
 use super::{Params, SlcCache};
 use crate::ftl::contract::{CacheState, Context};
 use crate::recovery::Found;
-use crate::space::free_blocks::FreeBlocks;
+use crate::space::free_blocks::{FreeBlocks, Use};
 use crate::space::frontier::Frontier;
 use base::Result;
 use base::archive::{Archive, State};
@@ -19,25 +15,26 @@ const NONE: u8 = 0;
 const STATIC: u8 = 1;
 const DYNAMIC: u8 = 2;
 
-/// The blocks of the cache.
+/// Blocks of the cache, and their frontiers.
 #[derive(Clone)]
 pub(super) struct Area {
-    /// That of blocks in single-level mode, for frontiers alone: units are numbered otherwise.
+    /// Geometry of blocks in single-level mode, for frontiers alone: units are numbered by native
+    /// blocks.
     frame: Geometry,
     groups: u32,
     static_sets: u32,
     dynamic_sets: u32,
     shrink_from: f64,
     shrink_to: f64,
-    /// By block.
+    /// By block: its use in the cache.
     uses: Vec<u8>,
-    /// Blocks in use, by plane: of the static part and of the dynamic one.
+    /// By plane: blocks in use, of the static part and of the dynamic one.
     used: [Vec<u32>; 2],
-    /// Blocks of the static part, by plane: in use, or free and kept for it.
+    /// By plane: blocks of the static part, in use, or free and kept for it.
     kept: Vec<u32>,
-    /// By die and group of joined planes.
+    /// By die and group of joined planes: the open blocks.
     frontiers: Vec<Frontier>,
-    /// Group of each die that comes next.
+    /// By die: group of planes that comes next.
     next_group: Vec<u32>,
     next_die: u32,
     erased_blocks: u64,
@@ -71,7 +68,7 @@ impl State for Area {
 }
 
 impl Area {
-    /// Of blocks with `slc_pages` pages in single-level mode, none of them in use.
+    /// Creates a cache without blocks in use; a block has `slc_pages` pages in single-level mode.
     pub(super) fn new(context: &Context, params: &Params, slc_pages: u32) -> Self {
         let geometry = &context.geometry;
         let of_page = u64::from(geometry.units_per_page) * u64::from(geometry.unit_bytes);
@@ -109,12 +106,12 @@ impl Area {
         self.frame.pages_per_block
     }
 
-    /// The die that comes next.
+    /// Die that takes the next row of the host.
     pub(super) fn next_die(&self) -> u32 {
         self.next_die
     }
 
-    /// A die has had its turn.
+    /// Passes the turn to the die behind this one.
     pub(super) fn turn(&mut self, die: Die) {
         self.next_die = if die.0 + 1 == self.frame.dies { 0 } else { die.0 + 1 };
     }
@@ -123,12 +120,12 @@ impl Area {
         (die.0 * self.groups + group) as usize
     }
 
-    /// The frontier of a group.
+    /// Frontier of a group of planes.
     pub(super) fn frontier(&self, die: Die, group: u32) -> Frontier {
         self.frontiers[self.index(die, group)]
     }
 
-    /// A program takes the next page of so many planes.
+    /// Moves a frontier on by one page in each of `planes` planes.
     pub(super) fn advance(&mut self, die: Die, group: u32, planes: u32, joined: u32) {
         let index = self.index(die, group);
         if self.frontiers[index].advance(planes, 1, joined, &self.frame) {
@@ -148,8 +145,7 @@ impl Area {
         self.uses[block.0 as usize] == DYNAMIC
     }
 
-    /// Blocks of the dynamic part that a plane may have, where `mapped` of `logical` units have
-    /// data.
+    /// Most blocks of the dynamic part in a plane, where `mapped` of `logical` units have data.
     pub(super) fn dynamic_room(&self, mapped: u32, logical: u32) -> u32 {
         let fill = f64::from(mapped) / f64::from(logical);
         if fill <= self.shrink_from {
@@ -167,7 +163,7 @@ impl Area {
         self.used[1][plane.0 as usize]
     }
 
-    /// A block was erased.
+    /// Takes back an erased block, which belongs to the cache no longer.
     pub(super) fn erased(&mut self, block: Block, plane: Plane) {
         match std::mem::replace(&mut self.uses[block.0 as usize], NONE) {
             NONE => return,
@@ -184,7 +180,7 @@ impl Area {
     pub(super) fn claim(&mut self, free: &mut FreeBlocks, plane: Plane, floor: u32) {
         let kept = &mut self.kept[plane.0 as usize];
         if *kept < self.static_sets && free.of(plane) > floor as usize {
-            free.claim(plane, 1);
+            free.claim(plane, Use::Cache, 1);
             *kept += 1;
         }
     }
@@ -197,8 +193,8 @@ impl Area {
         found.map_or(self.slc_pages(), |(_, filled)| filled)
     }
 
-    /// Closes the open set of a block, where each of its blocks has a page: all of them, and the
-    /// pages that each has. Nothing where that is not so.
+    /// Closes the open set of a block, if each of its blocks has a page. Returns its blocks, each
+    /// with its pages; nothing if it stays open.
     pub(super) fn close(&mut self, die: Die, block: Block, joined: u32) -> Vec<(Block, u32)> {
         let of_die = self.index(die, 0)..self.index(Die(die.0 + 1), 0);
         for frontier in &mut self.frontiers[of_die] {
@@ -213,8 +209,8 @@ impl Area {
         Vec::new()
     }
 
-    /// Units that open blocks can still take. The mode of a block is open until its first program:
-    /// until then it counts with all its `native_pages`.
+    /// Units that open blocks can still take. The mode of a block is undecided until its first
+    /// program: until then it counts with all its `native_pages`.
     pub(super) fn unused_units(&self, joined: u32, units_per_page: u32, native_pages: u32) -> u64 {
         let filling = self.frontiers.iter().flat_map(|one| one.filling(1, joined, &self.frame));
         let left = filling.map(|(_, filled)| match filled {
@@ -224,7 +220,7 @@ impl Area {
         u64::from(left.sum::<u32>() * units_per_page)
     }
 
-    /// The cache, as it is.
+    /// Room and use of the cache.
     pub(super) fn state(&self, mapped: u32, logical: u32) -> CacheState {
         let units = u64::from(self.frame.units_per_block());
         let blocks = self.static_sets + self.dynamic_room(mapped, logical);
@@ -235,18 +231,18 @@ impl Area {
         }
     }
 
-    /// Blocks that were erased.
+    /// Blocks of the cache that were erased in this run.
     pub(super) fn erased_blocks(&self) -> u64 {
         self.erased_blocks
     }
 
-    /// Counts begin anew.
+    /// Resets the counts for a run.
     pub(super) fn start_run(&mut self) {
         self.erased_blocks = 0;
     }
 
-    /// Keeps what is left for the static part after a power cut: the blocks that were found with
-    /// this tag are to be erased first.
+    /// Keeps free blocks for the static part after a power cut, less those found with this tag,
+    /// which are to be erased first.
     pub(super) fn recover(&mut self, free: &mut FreeBlocks, found: &Found, tag: u64) {
         self.kept.fill(self.static_sets);
         for block in found.blocks() {
@@ -256,18 +252,18 @@ impl Area {
             }
         }
         for (plane, &kept) in (0..).map(Plane).zip(&self.kept) {
-            free.set_claimed(plane, kept);
+            free.set_claimed(plane, Use::Cache, kept);
         }
     }
 
-    /// Bytes of its table.
+    /// Bytes of the table in the firmware.
     pub(super) fn bytes(&self) -> u64 {
         self.uses.len() as u64
     }
 }
 
 impl SlcCache {
-    /// The group of a die whose frontier takes host data, opened if need be.
+    /// Group of a die whose frontier takes host data; it is opened if need be.
     pub(super) fn group_for(&mut self, die: Die) -> Option<u32> {
         let group = self.open_group(die)?;
         if !self.area.frontier(die, group).open {
@@ -276,7 +272,7 @@ impl SlcCache {
         Some(group)
     }
 
-    /// The group of a die whose frontier is open, or can be opened.
+    /// Group of a die whose frontier is open, or can be opened.
     pub(super) fn open_group(&self, die: Die) -> Option<u32> {
         let (first, groups) = (self.area.next_group[die.0 as usize], self.area.groups);
         let mut all = (0..groups).map(|i| (first + i) % groups);
@@ -295,7 +291,7 @@ impl SlcCache {
     }
 
     fn has_static(&self, die: Die, group: u32) -> bool {
-        self.planes_of(die, group).all(|plane| self.page.free.has_claimed(plane))
+        self.planes_of(die, group).all(|plane| self.page.free.has_claimed(plane, Use::Cache))
     }
 
     fn has_dynamic(&self, die: Die, group: u32) -> bool {
@@ -311,7 +307,8 @@ impl SlcCache {
         let index = self.area.index(die, group);
         for (i, plane) in self.planes_of(die, group).enumerate() {
             let free = &mut self.page.free;
-            let block = if part == STATIC { free.pop_claimed(plane) } else { free.pop(plane) };
+            let block =
+                if part == STATIC { free.pop_claimed(plane, Use::Cache) } else { free.pop(plane) };
             let block = block.expect("checked by open_group");
             self.page.candidates.opened(block);
             self.area.uses[block.0 as usize] = part;

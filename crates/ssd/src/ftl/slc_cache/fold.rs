@@ -1,9 +1,4 @@
-//! Folding: moving what is valid in full blocks of the cache to native blocks, the oldest first.
-//!
-//! The collection job of a die does it, and writes to the native blocks of collection. A set of
-//! blocks, one in each joined plane, is folded together: a row may take a free block of each plane,
-//! and the set gives one back to each. It holds at most a fraction of a native set, so folding
-//! gives room. Rows are filled across sets.
+//! Folding: valid data of full blocks of the cache move to native blocks, the oldest first.
 
 use super::{SlcCache, WhenFull};
 use crate::ftl::contract::{Step, Urgency, Work};
@@ -12,7 +7,7 @@ use nand::geometry::{Block, Die};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
-/// Full blocks of the cache, and those that are being folded.
+/// Full blocks of the cache, and sets that are being folded.
 #[derive(Clone, Serialize, Deserialize)]
 pub(super) struct Folds {
     planes_per_die: u32,
@@ -22,11 +17,11 @@ pub(super) struct Folds {
 
 #[derive(Clone, Serialize, Deserialize)]
 struct OfDie {
-    /// Full blocks by plane, in the order in which they were filled.
+    /// By plane: full blocks, in the order in which they were filled.
     full: Vec<VecDeque<Block>>,
-    /// By plane: the first of them that are to be folded whatever room there is.
+    /// By plane: how many of the first full blocks are to be folded whatever room there is.
     hurried: Vec<u32>,
-    /// Full blocks of the dynamic part.
+    /// Number of full blocks of the dynamic part.
     dynamic: u32,
     draining: Draining,
     /// Moves of the die's job come from the cache.
@@ -34,7 +29,7 @@ struct OfDie {
 }
 
 impl Folds {
-    /// Of a drive without full blocks.
+    /// Creates an empty fold queue for each die.
     pub(super) fn new(dies: u32, planes_per_die: u32, joined: u32) -> Self {
         let planes = planes_per_die as usize;
         let of_die = OfDie {
@@ -56,8 +51,8 @@ impl Folds {
         self.of(die).full.chunks(self.joined as usize)
     }
 
-    /// The group of a die that has the most whole sets, if any has one; a group with a block that
-    /// is to be folded at once goes first.
+    /// Group of a die that has the most whole sets, if any has one; a group with a block that is to
+    /// be folded at once goes first.
     fn next_group(&self, die: Die) -> Option<usize> {
         let hurried = self.of(die).hurried.chunks(self.joined as usize);
         let hurried = hurried.map(|of_group| of_group.iter().any(|&count| count > 0));
@@ -66,14 +61,14 @@ impl Folds {
         Some(whole.max_by_key(|&(_, (sets, is_hurried))| (is_hurried, sets))?.0)
     }
 
-    /// A block is full.
+    /// Queues a block that is full.
     pub(super) fn closed(&mut self, die: Die, plane: u32, block: Block, is_dynamic: bool) {
         let of_die = &mut self.dies[die.0 as usize];
         of_die.full[(plane % self.planes_per_die) as usize].push_back(block);
         of_die.dynamic += u32::from(is_dynamic);
     }
 
-    /// A full block is to be folded with the next set: whether that is new.
+    /// Has a full block folded with the next set. True if that is new.
     pub(super) fn hurry(&mut self, die: Die, plane: u32, block: Block) -> bool {
         let plane = (plane % self.planes_per_die) as usize;
         let OfDie { full, hurried, .. } = &mut self.dies[die.0 as usize];
@@ -94,7 +89,7 @@ impl Folds {
         !victims.is_empty() || !drained.is_empty()
     }
 
-    /// Whether the die's moves, from now on, are of the cache.
+    /// Notes whether the die's moves come from the cache from now on.
     pub(super) fn moving(&mut self, die: Die, is_moving: bool) {
         self.dies[die.0 as usize].is_moving = is_moving;
     }
@@ -106,7 +101,7 @@ impl Folds {
 }
 
 impl SlcCache {
-    /// Whether folding could give a die room.
+    /// Whether folding could give room to a die.
     pub(super) fn can_fold(&self, die: Die) -> bool {
         self.folds.is_under_way(die) || self.folds.next_group(die).is_some()
     }
@@ -155,7 +150,7 @@ impl SlcCache {
         })
     }
 
-    /// The next step of folding: units of a row to be moved, blocks to be erased, or nothing.
+    /// Next step of folding: units of a row to be moved, blocks to be erased, or nothing.
     pub(super) fn fold_step(&mut self, die: Die, urgency: Urgency, work: &mut Work) -> Step {
         work.clear();
         let row = self.page.row_units as usize;

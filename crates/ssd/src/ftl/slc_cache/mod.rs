@@ -14,9 +14,10 @@ mod area;
 mod fold;
 
 use super::contract::{
-    Build, CacheState, Carried, Context, DieSet, FtlCounts, Job, Key, Lpn, Move, Occupancy, Place,
-    Program, Ram, Reason, Step, Stream, Urgency, Work,
+    Build, CacheState, Carried, Context, DieSet, Ftl, FtlCounts, Job, Key, Lpn, Move, Occupancy,
+    Place, Program, Ram, Reason, Step, Stream, Urgency, Work,
 };
+use super::dftl::{CacheParams, MapCachePolicy, Plan};
 use super::page::{Own, PageFtl, PageParams};
 use super::paged::{Flat, Layout, Ours, Paged};
 use crate::recovery::Found;
@@ -37,23 +38,20 @@ pub const MEMBER: Member<Build> = Member {
     citation: "im2010",
     schema: schema::<Params>,
     check: check::<Params>,
-    build: |context, given| {
-        let data = SlcCache::new(context, &params::read(given, "ftl")?)?;
-        Ok(Box::new(Paged::new(Flat, data, Ours)?))
-    },
+    build: |context, given| build(context, &params::read(given, "ftl")?),
 };
 
-/// Where host data go when the cache is full.
+/// Target of host data when the cache is full.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum WhenFull {
-    /// To native blocks.
+    /// Native blocks take the data.
     Native,
-    /// Into the cache, once its oldest data have been folded.
+    /// The cache takes the data, once its oldest ones have been folded.
     Fold,
 }
 
-/// Parameters of `slc_cache`.
+/// Parameters of `slc_cache`: sizes of the cache, and when it is folded.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 struct Params {
@@ -65,20 +63,28 @@ struct Params {
     /// default: as many as there are free blocks.
     #[serde(skip_serializing_if = "Option::is_none")]
     dynamic_bytes: Option<u64>,
-    /// Share of the logical drive with data up to which the dynamic part keeps its size.
+    /// Share of the logical drive that has data, up to which the dynamic part keeps its size.
     shrink_from: f64,
-    /// Share with data at which the dynamic part is gone; between both it shrinks in proportion.
+    /// Share of the logical drive that has data, at which the dynamic part is gone; between
+    /// `shrink_from` and this it shrinks in proportion.
     shrink_to: f64,
-    /// Share of the cache that keeps its data in idle times: with 0 they are folded then, with 1
+    /// Share of the cache that keeps its data in idle times: with 0 all are folded then, with 1
     /// only when their room is needed.
     keep_share: f64,
-    /// Where host data go when the cache is full: "native" blocks, or "fold": the cache, once its
+    /// Target of host data when the cache is full: "native" blocks, or "fold": the cache, once its
     /// oldest data have been folded.
     when_full: WhenFull,
     /// Collection and folding write to separate blocks.
     separate_gc_stream: bool,
     /// Static wear levelling of native blocks, as for `page`; 0 switches it off.
     static_wear_delta: u32,
+    /// RAM for cached map entries, as with `dftl`; default: the whole map is in RAM.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    map_cache_bytes: Option<u64>,
+    /// Policy of the cache of map entries, as with `dftl`.
+    map_cache_policy: MapCachePolicy,
+    /// Writing a map page cleans all its cached entries, as with `dftl`.
+    map_batch: bool,
 }
 
 impl Default for Params {
@@ -93,6 +99,9 @@ impl Default for Params {
             when_full: WhenFull::Native,
             separate_gc_stream,
             static_wear_delta,
+            map_cache_bytes: None,
+            map_cache_policy: MapCachePolicy::Lru,
+            map_batch: true,
         }
     }
 }
@@ -118,7 +127,7 @@ impl Params {
     }
 }
 
-/// The tag of blocks of the cache.
+/// Tag of the cache's blocks, for a start-up.
 const TAG: u64 = 255;
 
 #[derive(Clone)]
@@ -130,13 +139,30 @@ struct SlcCache {
     mapped: u32,
     keep_share: f64,
     when_full: WhenFull,
-    /// Host units that went into the cache, and units that were folded.
+    /// Host units that were written to the cache.
     cached_units: u64,
+    /// Units that were folded out of the cache.
     folded_units: u64,
 }
 
+/// The cache over a map in RAM, or over one on flash.
+fn build(context: Context, params: &Params) -> Result<Box<dyn Ftl>> {
+    let &Params { map_cache_bytes, map_cache_policy: policy, map_batch: batch, .. } = params;
+    let plan = match map_cache_bytes {
+        Some(bytes) => Plan::new(&context, CacheParams { bytes, policy, batch })?,
+        None => None,
+    };
+    Ok(match plan {
+        None => Box::new(Paged::new(Flat, SlcCache::new(context, params, Own::NOTHING)?, Ours)?),
+        Some(plan) => {
+            let data = SlcCache::new(context, params, plan.own)?;
+            Box::new(Paged::new(plan.map(data.page()), data, Ours)?)
+        }
+    })
+}
+
 impl SlcCache {
-    fn new(context: Context, params: &Params) -> Result<Self> {
+    fn new(context: Context, params: &Params, own: Own) -> Result<Self> {
         params.check()?;
         let slc_pages = context.single_level_pages;
         if slc_pages == context.geometry.pages_per_block {
@@ -152,7 +178,7 @@ impl SlcCache {
             metadata_share: 0.0,
             superblock_dies: 1,
         };
-        let own = Own { blocks: area.static_sets(), ..Own::NOTHING };
+        let own = Own { cache_blocks: area.static_sets(), ..own };
         let page = PageFtl::new(context, &page_params, own)?;
         Ok(Self {
             folds: Folds::new(page.geometry.dies, page.geometry.planes_per_die, page.joined),
@@ -181,13 +207,13 @@ impl SlcCache {
         program
     }
 
-    /// A full block of the cache is to be folded next: whether that is new.
+    /// Has a full block of the cache folded next. True if that is new.
     fn hurry(&mut self, block: Block) -> bool {
         let geometry = &self.page.geometry;
         self.folds.hurry(geometry.die_of(block), geometry.plane_of(block).0, block)
     }
 
-    /// A program of the cache has been reported: its set may be full.
+    /// Takes in the report of a program of the cache: its set may be full.
     fn close_full(&mut self, program: &Program) {
         if program.page + 1 < self.area.slc_pages() {
             return;
@@ -392,7 +418,8 @@ impl Layout for SlcCache {
         Some(self.area.state(self.mapped, self.page.logical_units))
     }
 
-    /// Blocks of the cache are blocks with few pages afterwards: collection empties them.
+    /// Rebuilds the page map. Blocks of the cache are blocks with few pages from then on:
+    /// collection empties them.
     fn recover(&mut self, found: &Found) -> Vec<Block> {
         let own = self.page.rebuild(found);
         let lpns = (0..self.page.logical_units).map(Lpn);

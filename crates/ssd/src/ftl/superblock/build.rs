@@ -19,7 +19,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
-/// Parameters of `superblock`.
+/// Parameters of `superblock`: width of a logical block, size of a superblock, and update blocks.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct SuperblockParams {
@@ -43,13 +43,13 @@ impl Default for SuperblockParams {
 /// Passes side by side, at least: on larger drives as many as there are dies.
 const JOBS: u32 = 8;
 
-/// Update blocks that are left when the drive has no block more to spare, of so many.
+/// Fewest update blocks that a drive keeps when it has no block more to spare, of `log_blocks`.
 pub(super) fn least_updates(log_blocks: u32) -> u32 {
     log_blocks.div_ceil(2)
 }
 
 impl Superblocks {
-    /// An empty drive.
+    /// Creates a drive without data.
     pub(super) fn new(context: Context, params: &SuperblockParams) -> Result<Self> {
         let Context { geometry, planes_per_program, pages_per_program, config, .. } = context;
         let layout = Layout::new(geometry, planes_per_program, pages_per_program, params.stripe)?;
@@ -131,8 +131,8 @@ impl Superblocks {
     }
 }
 
-/// Bytes beside a page: the number of the program (8), the owner of the first unit (4), which tells
-/// the superblock, and where in the superblock each further unit belongs.
+/// Bytes beside a page: the number of the program (8), the owner of the first unit (4), from which
+/// the superblock follows, and the place in the superblock of each further unit.
 fn spare_bytes(group_units: u32, units_per_page: u32) -> u32 {
     8 + 4 + bytes_below(u64::from(group_units)) * (units_per_page - 1)
 }

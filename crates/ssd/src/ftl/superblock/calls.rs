@@ -1,6 +1,6 @@
 //! CallQueue: superblocks that take data of the host again.
 
-/// Those that have not been told of, each once.
+/// Superblocks whose call has not been taken yet, each once.
 #[derive(Clone)]
 pub(super) struct CallQueue {
     is_called: Vec<bool>,
@@ -8,7 +8,7 @@ pub(super) struct CallQueue {
 }
 
 impl CallQueue {
-    /// Of so many superblocks none is called.
+    /// Creates an empty queue for `superblocks` superblocks.
     pub(super) fn new(superblocks: u32) -> Self {
         Self {
             is_called: vec![false; superblocks as usize],
@@ -16,14 +16,14 @@ impl CallQueue {
         }
     }
 
-    /// A superblock takes data again.
+    /// Calls a superblock: it takes data again.
     pub(super) fn call(&mut self, superblock: u32) {
         if !std::mem::replace(&mut self.is_called[superblock as usize], true) {
             self.waiting.push(superblock);
         }
     }
 
-    /// The next one.
+    /// Takes the next superblock that is called.
     pub(super) fn next(&mut self) -> Option<u32> {
         let superblock = self.waiting.pop()?;
         self.is_called[superblock as usize] = false;

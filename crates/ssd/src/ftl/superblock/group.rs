@@ -5,40 +5,42 @@ use crate::ftl::blocks::layout::Cursor;
 use crate::ftl::blocks::pool::{NONE, Virtual};
 use serde::{Deserialize, Serialize};
 
-/// What is being done with a superblock.
+/// Present state of a superblock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum State {
-    /// It takes data of the host.
+    /// The superblock takes data of the host.
     Open,
-    /// It is to be collected. The host waits.
+    /// The superblock is to be collected; the host waits.
     Queued(Kind),
-    /// A job collects it. The host waits.
+    /// A job collects the superblock; the host waits.
     Collected,
 }
 
-/// A superblock.
+/// State of a superblock: its virtual blocks, and the open one.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Superblock {
-    /// Its logical blocks: so many virtual blocks it may always have.
+    /// Number of logical blocks: the virtual blocks that the superblock may always have.
     pub size: u32,
     pub state: State,
-    /// Its virtual blocks, in the order in which they came; not those that a job empties.
+    /// Virtual blocks, in the order in which they came, without those that a job empties.
     pub blocks: Vec<Virtual>,
-    /// The one that is written to, if any, and where the next program goes.
+    /// Virtual block that is written to; `NONE` if there is none.
     pub open: Virtual,
+    /// Place of the next program in the open block.
     pub cursor: Cursor,
-    /// Virtual blocks beyond its size. While a job collects it: as many as there were before.
+    /// Virtual blocks beyond `size`. While a job collects the superblock: as many as there were
+    /// before.
     pub updates: u32,
     /// Programs of the host that have not been reported.
     pub flying: u32,
-    /// When the host last wrote to it: counts up.
+    /// Order of the last write of the host, which counts up.
     pub written: u64,
-    /// It has blocks whose data are to be moved.
+    /// Blocks of the superblock hold data that are to be moved.
     pub is_forced: bool,
 }
 
 impl Superblock {
-    /// An empty one with room for `most` virtual blocks.
+    /// Creates an empty superblock with room for `most` virtual blocks.
     pub(super) fn new(size: u32, most: u32) -> Self {
         Self {
             size,
@@ -53,12 +55,12 @@ impl Superblock {
         }
     }
 
-    /// Whether it can be collected now.
+    /// Whether the superblock can be collected now.
     pub(super) fn is_idle(&self) -> bool {
         self.state == State::Open && self.flying == 0
     }
 
-    /// The open block takes nothing more.
+    /// Closes the open block: it takes nothing more.
     pub(super) fn close(&mut self) {
         self.open = NONE;
     }

@@ -34,7 +34,7 @@ impl Superblocks {
         }
     }
 
-    /// The next program of an open block.
+    /// Next program of an open block, for the first of `lpns`.
     #[inline]
     fn write_to(&mut self, group: u32, lpns: &[Lpn]) -> Program {
         let is_here = |lpn: &&Lpn| self.group_of(lpn.0) == group;
@@ -61,7 +61,7 @@ impl Superblocks {
         program
     }
 
-    /// Opens a block for a superblock, or returns what it must wait for.
+    /// Opens a block for a superblock, or returns what the superblock must wait for.
     fn open(&mut self, group: u32, dies: &DieSet) -> Option<Place> {
         let superblock = &self.groups[group as usize];
         let is_data = (superblock.blocks.len() as u32) < superblock.size;
@@ -101,7 +101,7 @@ impl Superblocks {
         Some(self.wait_for_room())
     }
 
-    /// A superblock has another block, which is written to from now on.
+    /// Gives a superblock another block, which is written to from now on.
     fn begin_block(&mut self, group: u32, open: Virtual) {
         let superblock = &mut self.groups[group as usize];
         superblock.blocks.push(open);
@@ -109,14 +109,14 @@ impl Superblocks {
         self.recount(group);
     }
 
-    /// A superblock is to be collected.
+    /// Has a superblock collected.
     pub(super) fn queue(&mut self, group: u32, kind: Kind) {
         self.groups[group as usize].state = State::Queued(kind);
         self.giving += u32::from(kind == Kind::Full);
         self.queued.push_back(group);
     }
 
-    /// Gives back an update block to which nothing was written: whether there was one.
+    /// Gives back an update block to which nothing was written. False if there is none.
     fn gives_unwritten(&mut self, group: u32) -> bool {
         let superblock = &mut self.groups[group as usize];
         let open = superblock.open;
@@ -137,14 +137,14 @@ impl Superblocks {
         updates.min(i64::from(room) - i64::from(self.reserve)) + i64::from(self.giving)
     }
 
-    /// The superblock with update blocks that has rested longest, of those that can be collected.
+    /// Superblock with update blocks that has rested longest, of those that can be collected.
     pub(super) fn oldest(&self) -> Option<u32> {
         let groups = (0..).zip(&self.groups);
         let idle = groups.filter(|(_, group)| group.updates > 0 && group.is_idle());
         idle.min_by_key(|(_, group)| group.written).map(|(number, _)| number)
     }
 
-    /// What is to be waited for before a block can be opened.
+    /// Event to wait for before a block can be opened.
     fn wait_for_room(&self) -> Place {
         if self.giving > 0 || self.pool.dying > 0 {
             return Place::Later(Until::Erase);
@@ -156,14 +156,14 @@ impl Superblocks {
         self.wait_for_program(|_| true)
     }
 
-    /// Waits for a program to a virtual block of such a use.
+    /// Waits for a program of the host to a virtual block whose use fits `is_it`.
     fn wait_for_program(&self, is_it: impl Fn(Use) -> bool) -> Place {
         let is_it = |&of: &Virtual| of != NONE && is_it(self.pool.use_of(of));
         let die = self.flying_on.iter().position(is_it);
         die.map_or(Place::NoRoom, |die| Place::Later(Until::Die(Die(die as u32))))
     }
 
-    /// A program of the host has been reported, with its data on the flash or not.
+    /// Takes in the report of a program of the host, whose data are on the flash or not.
     pub(super) fn host_reported(&mut self, program: &Program, is_there: bool) {
         let (target, cursor) = self.pool.cursor(program);
         self.flying_on[program.die.0 as usize] = NONE;
@@ -191,7 +191,8 @@ impl Superblocks {
         self.flying_on.contains(&of)
     }
 
-    /// Has the blocks of a superblock erased that hold nothing valid. A job does this by itself.
+    /// Has the blocks of a superblock erased that hold nothing valid. A job that collects the
+    /// superblock does so by itself.
     pub(super) fn sweep(&mut self, group: u32) {
         let superblock = &self.groups[group as usize];
         if superblock.state == State::Collected {
@@ -216,7 +217,7 @@ impl Superblocks {
         }
     }
 
-    /// A superblock that has given a block back need not be collected.
+    /// Takes a superblock that has given a block back out of the queue of collection.
     fn unqueue(&mut self, group: u32) {
         let superblock = &mut self.groups[group as usize];
         if let State::Queued(kind) = superblock.state {
@@ -227,7 +228,7 @@ impl Superblocks {
         }
     }
 
-    /// A virtual block of a superblock is to be erased.
+    /// Has a virtual block of a superblock erased.
     pub(super) fn bury(&mut self, block: Virtual) {
         self.must_go[block as usize] = false;
         self.pool.give_back(block);

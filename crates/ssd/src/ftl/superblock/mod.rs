@@ -3,8 +3,8 @@
 //!
 //! Contents: superblocks (`group`), each of N logical blocks and up to M update blocks, which are
 //! virtual blocks of the room `blocks`. Input: host writes and trims (`host`); output: programs,
-//! passes that collect a superblock, and erases (`pass`, `victims`, `work`). `owners` says whose
-//! data each position holds, `demand` counts the superblocks that wait for an update block, and
+//! passes that collect a superblock, and erases (`pass`, `victims`, `work`). `owners` has the unit
+//! placed at each position, `demand` counts the superblocks that wait for an update block, and
 //! `relocation` handles blocks that fail or are read too often; `build` makes an empty drive.
 //!
 //! Inside a superblock any unit can be at any place. Nothing tells its update blocks from its data
@@ -66,7 +66,7 @@ pub const MEMBER: Member<Build> = Member {
     },
 };
 
-/// Label of all programs: what a job copies to may be open for the host then.
+/// Label of all programs: the target of a job's copies may be open for the host afterwards.
 const HOST: Stream = Stream::host(0);
 
 /// Virtual blocks that the host leaves free for passes, at least. A pass with failed programs takes
@@ -90,9 +90,9 @@ struct Superblocks {
     update_blocks: u32,
     /// Virtual blocks that the host leaves free for passes.
     reserve: u32,
-    /// Update blocks of the drive at most, and as far as blocks that have failed leave room for
-    /// them.
+    /// Update blocks of the drive at most.
     log_blocks: u32,
+    /// Update blocks of the drive at most, as far as failed blocks leave room for them.
     log_limit: u32,
     places: Places,
     owners: Owners,
@@ -105,9 +105,10 @@ struct Superblocks {
     flying_on: Vec<Virtual>,
     /// By virtual block: its data are to be moved.
     must_go: Vec<bool>,
-    /// Superblocks to be collected, and how many of them, and of those that jobs are at, are to
-    /// give an update block back.
+    /// Superblocks to be collected.
     queued: VecDeque<u32>,
+    /// Superblocks that are to give an update block back, of those to be collected and those that
+    /// jobs collect.
     giving: u32,
     /// Superblocks with blocks whose data are to be moved, in the order in which that was found.
     forced: VecDeque<u32>,
@@ -115,9 +116,11 @@ struct Superblocks {
     calls: CallQueue,
     /// Virtual blocks that passes have taken to copy to.
     lent: u32,
-    /// What the jobs do, the pass of each, and how many of them do something.
+    /// Present work of each job.
     tasks: Vec<Task>,
+    /// Pass of each job.
     passes: Vec<Pass>,
+    /// Jobs that have work.
     active: u32,
     /// A job has been named that has not begun.
     is_told: bool,

@@ -6,8 +6,8 @@ use crate::ftl::blocks::pool::{NONE, Virtual};
 use base::Result;
 use base::archive::{Archive, State};
 
-/// The table of all owners. What a virtual block had before its erase is still in it: a unit is
-/// where its map says.
+/// Units placed at all positions. Owners from before the erase of a virtual block are still here: a
+/// unit is where its map says.
 #[derive(Clone)]
 pub(super) struct Owners {
     units: usize,
@@ -22,24 +22,24 @@ impl State for Owners {
 }
 
 impl Owners {
-    /// Of so many virtual blocks of so many units.
+    /// Creates the table for `blocks` virtual blocks of `units` units.
     pub(super) fn new(blocks: u32, units: u32) -> Self {
         Self { units: units as usize, of: vec![NONE; blocks as usize * units as usize] }
     }
 
-    /// The unit that was last placed at a position.
+    /// Unit that was last placed at a position.
     #[inline]
     pub(super) fn at(&self, block: Virtual, position: u32) -> u32 {
         self.of[block as usize * self.units + position as usize]
     }
 
-    /// A unit is placed at a position.
+    /// Notes the unit that is placed at a position.
     #[inline]
     pub(super) fn set(&mut self, block: Virtual, position: u32, unit: u32) {
         self.of[block as usize * self.units + position as usize] = unit;
     }
 
-    /// Bytes that they take.
+    /// Bytes of the table of owners.
     pub(super) fn bytes(&self) -> usize {
         4 * self.of.len()
     }

@@ -1,8 +1,8 @@
 //! A pass: the collection of one superblock, from the choice of the blocks that are emptied.
 //!
-//! What is valid in them is copied to one block after another, in full programs across them, and
-//! each is erased as soon as it is empty. So a pass needs one block more than it has given back.
-//! The last block that it has copied to is open for the host then.
+//! Valid units of these victims are copied to one block after another, in full programs across
+//! victims, and each victim is erased as soon as it is empty. So a pass needs one block more than
+//! it has given back. The last block that it has copied to is open for the host then.
 
 use super::group::State;
 use super::{HOST, Superblocks};
@@ -12,42 +12,44 @@ use crate::ftl::blocks::task::Task;
 use crate::ftl::contract::{Carried, Job, Lpn, Move, Place, Program, Until};
 use serde::{Deserialize, Serialize};
 
-/// Why a superblock is collected.
+/// Reason to collect a superblock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Kind {
-    /// The host is to have room in it, with as many blocks as before.
+    /// The host needs room in the superblock, with as many blocks as before.
     Partial,
-    /// It is to give a block back.
+    /// The superblock is to give a block back.
     Full,
-    /// Blocks of it are retired, or were read too often.
+    /// Blocks of the superblock are retired, or were read too often.
     Forced,
 }
 
-/// A pass.
+/// State of a pass over a superblock.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Pass {
     pub group: u32,
     pub kind: Kind,
     /// Virtual blocks that are emptied, one after the other.
     pub victims: Vec<Virtual>,
-    /// Where listing goes on: the victim, and the position in it.
+    /// Victim where listing goes on, by its place in `victims`.
     at: u32,
+    /// Position in the victim where listing goes on.
     position: u32,
     /// Victims that are to be erased or have been.
     buried: u32,
-    /// What is copied to, `NONE` if there is none yet, and where the next program goes.
+    /// Virtual block that is copied to, `NONE` if there is none yet.
     target: Virtual,
+    /// Place of the next program in the target.
     cursor: Cursor,
-    /// Earlier targets.
+    /// Targets that have been filled.
     full: Vec<Virtual>,
-    /// Virtual blocks that it has taken and not given others back for.
+    /// Virtual blocks that the pass has taken without giving others back.
     lent: u32,
-    /// There was no free virtual block for what is copied.
+    /// Copies wait for a free virtual block.
     is_stalled: bool,
 }
 
 impl Pass {
-    /// Nothing yet, with room for what it will list.
+    /// Creates an empty pass, with room for its lists.
     pub(super) fn none(most: u32) -> Self {
         Self {
             group: NONE,
@@ -72,7 +74,7 @@ pub(super) fn room(layout: &Layout, cursor: Cursor) -> u32 {
 }
 
 impl Superblocks {
-    /// Begins a pass over a superblock: whether there is something to be done.
+    /// Begins a pass over a superblock. False if nothing is to be done.
     pub(super) fn begin(&mut self, index: usize, group: u32, kind: Kind) -> bool {
         let (with_open, has_victims) = self.choose(index, group, kind);
         if kind == Kind::Forced {
@@ -160,7 +162,7 @@ impl Superblocks {
         pass.buried as usize == pass.victims.len()
     }
 
-    /// All has been copied: the superblock takes data of the host again.
+    /// Ends a pass in which all was copied: the superblock takes data of the host again.
     pub(super) fn end_pass(&mut self, index: usize) {
         let pass = &mut self.passes[index];
         let (group, kind) = (pass.group, pass.kind);
@@ -199,7 +201,7 @@ impl Superblocks {
         self.check_forced(group);
     }
 
-    /// Places the first of what a job copies.
+    /// Places the first of the units that a job copies.
     pub(super) fn place_copies(&mut self, job: Job, moves: &[Move]) -> Place {
         let Some(index) = self.copying(job) else { return Place::NoRoom };
         let pass = &mut self.passes[index];
@@ -228,7 +230,7 @@ impl Superblocks {
         Place::At(program)
     }
 
-    /// Failed programs have taken the room to copy to: it comes when others are done.
+    /// Waits for a free virtual block, as failed programs have taken the room to copy to.
     #[cold]
     fn stall(&mut self, index: usize) -> Place {
         self.passes[index].is_stalled = true;
@@ -243,7 +245,7 @@ impl Superblocks {
         }
     }
 
-    /// What a job has copied is on the flash, or is not.
+    /// Takes in the report of a program of copies, which are on the flash or not.
     pub(super) fn copies_reported(&mut self, program: &Program, carried: Carried, is_there: bool) {
         let Carried::Moves(_, moves) = carried else { return };
         if !is_there {

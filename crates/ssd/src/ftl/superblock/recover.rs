@@ -1,7 +1,7 @@
 //! Rebuilding of superblocks from what a start-up has found on flash.
 //!
-//! Their blocks take nothing more: some of their rows may be missing. A unit that a pass was
-//! copying is where it was copied from, as long as that is there.
+//! Blocks that are found take nothing more: some of their rows may be missing. A unit that a pass
+//! was copying is where it was copied from, as long as that is there.
 
 use super::Superblocks;
 use crate::ftl::blocks::found::take_over;

@@ -7,21 +7,21 @@ use crate::ftl::blocks::pool::Use;
 use nand::geometry::Block;
 
 impl Superblocks {
-    /// A superblock has blocks whose data are to be moved.
+    /// Marks a superblock, whose blocks hold data that are to be moved.
     fn force(&mut self, group: u32) {
         if !std::mem::replace(&mut self.groups[group as usize].is_forced, true) {
             self.forced.push_back(group);
         }
     }
 
-    /// Its blocks are being moved, or there are none.
+    /// Unmarks a superblock, whose data are being moved, or need not be.
     pub(super) fn unforce(&mut self, group: u32) {
         if std::mem::replace(&mut self.groups[group as usize].is_forced, false) {
             self.forced.retain(|&other| other != group);
         }
     }
 
-    /// Looks whether a superblock has such blocks.
+    /// Marks a superblock if its blocks hold data that are to be moved, and otherwise unmarks it.
     pub(super) fn check_forced(&mut self, group: u32) {
         let mut blocks = self.groups[group as usize].blocks.iter();
         if blocks.any(|&block| self.must_go[block as usize]) {
@@ -31,7 +31,7 @@ impl Superblocks {
         }
     }
 
-    /// A superblock whose blocks can be moved now.
+    /// First marked superblock whose data can be moved now.
     pub(super) fn forced_group(&self) -> Option<u32> {
         // Nothing leaves before there are as few update blocks as there is room for then.
         if self.forced.is_empty() || self.used > self.log_limit || !self.can_begin() {
@@ -67,7 +67,7 @@ impl Superblocks {
         true
     }
 
-    /// Has the data of a full block moved: whether that is new, and there is room.
+    /// Has the data of a full block moved. True if that is new, and there is room.
     pub(super) fn move_off(&mut self, block: Block) -> bool {
         if self.pool.filled(block) != self.pool.layout.geometry.pages_per_block {
             return false;

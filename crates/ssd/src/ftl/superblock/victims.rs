@@ -1,16 +1,16 @@
-//! Victims: which blocks of a superblock a pass empties.
+//! Victims: the blocks of a superblock that a pass empties.
 //!
-//! Those with the fewest valid units, and of them as few as it takes. Where a superblock has an
-//! open block, they can be copied to the rest of it, or it can be emptied as well: whichever copies
-//! less.
+//! A pass takes the blocks with the fewest valid units, and as few of them as it needs. Where a
+//! superblock has an open block, victims can be copied to the rest of it, or it can be emptied as
+//! well: whichever copies less.
 
 use super::Superblocks;
 use super::pass::{Kind, room};
 use crate::ftl::blocks::pool::{NONE, Virtual};
 
 impl Superblocks {
-    /// Chooses the victims of a pass: whether it begins in the open block, and whether there are
-    /// any.
+    /// Chooses the victims of a pass. Returns whether it begins in the open block, and whether
+    /// there are any victims.
     pub(super) fn choose(&mut self, index: usize, group: u32, kind: Kind) -> (bool, bool) {
         let mut victims = std::mem::take(&mut self.passes[index].victims);
         let superblock = &self.groups[group as usize];
@@ -48,8 +48,9 @@ impl Superblocks {
         (with_open, has_victims)
     }
 
-    /// Sorts blocks by their valid units, and counts how many it takes to gain `need` units beside
-    /// so many free ones: them, and what is copied. Of equals the older one comes first.
+    /// Sorts blocks by their valid units, and takes as many as it needs to gain `need` units beside
+    /// `room` free ones. Returns their number, and the units that are copied. Of equals the older
+    /// one comes first.
     fn fewest(&self, blocks: &mut [Virtual], room: u32, need: u32) -> Option<(usize, u32)> {
         blocks.sort_by_key(|&block| self.places.live(block));
         let layout = &self.pool.layout;

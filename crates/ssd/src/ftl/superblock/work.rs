@@ -14,7 +14,7 @@ impl Superblocks {
         job.0.checked_sub(self.pool.layout.geometry.dies).map(|index| index as usize)
     }
 
-    /// The pass that a job copies for.
+    /// Index of the pass that a job copies for.
     pub(super) fn copying(&self, job: Job) -> Option<usize> {
         self.index(job).filter(|&index| self.tasks[index] == Task::Copying)
     }
@@ -24,7 +24,7 @@ impl Superblocks {
         self.index(job).is_some_and(|index| !self.tasks[index].is_idle() || self.has_work())
     }
 
-    /// A job that has work and does not know.
+    /// Next job that has work and has not been named.
     pub(super) fn job_wanted(&mut self) -> Option<Job> {
         let is_quiet = self.pool.dead.is_empty()
             && self.queued.is_empty()
@@ -54,7 +54,7 @@ impl Superblocks {
         self.pool.free_total >= super::LEAST_RESERVE || self.active == 0
     }
 
-    /// A superblock that is to give an update block back because there are more than there is room
+    /// Superblock that is to give an update block back because there are more than there is room
     /// for.
     fn surplus(&self) -> Option<u32> {
         let is_due = self.used > self.log_limit + self.giving && self.can_begin();
@@ -140,7 +140,7 @@ impl Superblocks {
         }
     }
 
-    /// There is nothing to be done for a superblock.
+    /// Gives a superblock back to the host, as nothing is to be done for it.
     fn stop(&mut self, group: u32, kind: Kind) {
         self.groups[group as usize].state = State::Open;
         self.calls.call(group);

@@ -1,9 +1,9 @@
 //! Collection of `wom`: victims of a die, one at a time, that are recycled or erased.
 //!
-//! A victim gives back what its groups take again, less the valid data of its coded pages, which
-//! move. If that is too little, or the victim is in its last generation, all of its data move and
-//! it is erased. Moves stay in the plane. Programs are filled
-//! across victims: one that is padded could cost what its victim gives back.
+//! Recycling a victim gives back the units that its groups take again, less the valid data of its
+//! coded pages, which move. If that is too little, or the victim is in its last generation, all of
+//! its data move and it is erased. Moves stay in the plane. Programs are filled across victims: one
+//! that is padded could cost what its victim gives back.
 
 use super::{Lpn, Move, Step, Urgency, Wom, Work};
 use nand::geometry::{Block, Die, Plane, Ppn};
@@ -14,24 +14,24 @@ use serde::{Deserialize, Serialize};
 pub(super) struct Collection {
     plane: u32,
     victim: Option<Victim>,
-    /// Blocks without data that are to be erased, and those whose groups are to be programmed
-    /// again.
+    /// Blocks without data that are to be erased.
     erasable: Vec<Block>,
+    /// Full blocks whose groups are to be programmed again.
     recyclable: Vec<Block>,
 }
 
-/// A block that is being emptied, and the next unit of it to look at.
+/// A block that is being emptied, and its next unit to look at.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 struct Victim {
     block: Block,
-    /// Only its coded pages are emptied.
+    /// Only the coded pages of the block are emptied.
     is_recycled: bool,
     page: u32,
     slot: u32,
 }
 
 impl Collection {
-    /// The plane that is collected.
+    /// Plane that is being collected.
     pub(super) fn plane(&self) -> Plane {
         Plane(self.plane)
     }
@@ -73,7 +73,7 @@ impl Wom {
             })
     }
 
-    /// The next step of a die.
+    /// Next step of collecting a die.
     pub(super) fn collect(&mut self, die: Die, urgency: Urgency, work: &mut Work) -> Step {
         work.clear();
         let mut collection = std::mem::take(&mut self.collections[die.0 as usize]);
@@ -111,8 +111,8 @@ impl Wom {
         step
     }
 
-    /// The next victim: of the plane with the least room, or, to fill a program that was begun, of
-    /// the same plane.
+    /// Picks the next victim: of the plane with the least room, or, to fill a program that was
+    /// begun, of the same plane.
     fn pick(
         &mut self,
         die: Die,
@@ -131,9 +131,9 @@ impl Wom {
         Some(Victim { block, is_recycled: self.can_recycle(block), page: 0, slot: 0 })
     }
 
-    /// Whether a block is recycled: that gives back the smallest program or more, and not less than
-    /// half of what its erase would give for each unit moved. Erases count, so that recycling is
-    /// preferred where both give about as much.
+    /// Whether a block is recycled: if that gives back the smallest program or more, and not less
+    /// than half of what its erase would give for each unit moved. Erases count, so that recycling
+    /// is preferred where both give about as much.
     fn can_recycle(&self, block: Block) -> bool {
         let last = self.coded.shape().generations - 1;
         if u32::from(self.generation[block.0 as usize]) == last {

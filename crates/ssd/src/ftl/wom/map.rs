@@ -5,7 +5,7 @@ use nand::geometry::{Block, Ppn};
 use std::ops::Range;
 
 impl Wom {
-    /// The unit at `ppn` is no longer the newest of anything.
+    /// Counts the unit at `ppn` as dead: it is no longer the newest of its owner.
     pub(super) fn invalidate(&mut self, ppn: u32) {
         let block = self.geometry.block_of(Ppn(ppn));
         let plane = self.geometry.plane_of(block);
@@ -19,13 +19,13 @@ impl Wom {
         self.map.get(self.owner[ppn as usize] as usize) == Some(&ppn)
     }
 
-    /// The units of a page.
+    /// Physical units of a page.
     pub(super) fn units_of(&self, block: Block, page: u32) -> Range<u32> {
         let first = self.geometry.ppn(block, page, 0).0;
         first..first + self.geometry.units_per_page
     }
 
-    /// Where the data of a program lie.
+    /// Physical units that the data of a program take.
     fn slots(&self, program: &Program) -> Range<u32> {
         let first = self.geometry.ppn(program.blocks[0], program.page, 0).0;
         first..first + program.units
@@ -57,8 +57,8 @@ impl Wom {
         }
     }
 
-    /// Every physical unit. Groups of a full block that can be programmed again are invalid until
-    /// that has happened.
+    /// State of every physical unit. Groups of a full block that can be programmed again are
+    /// invalid until that has happened.
     pub(super) fn account(&self) -> Occupancy {
         let geometry = &self.geometry;
         let mut occupancy = Occupancy {

@@ -55,7 +55,7 @@ pub const MEMBER: Member<Build> = Member {
     },
 };
 
-/// A write-once code.
+/// Write-once code of the coded pages.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum WriteOnceCode {
@@ -67,18 +67,18 @@ enum WriteOnceCode {
     WomV,
 }
 
-/// Parameters of `wom`.
+/// Parameters of `wom`: the code, and how densely it fills a cell.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 struct Params {
-    /// The code.
+    /// Write-once code: "rivest_shamir", on SLC and MLC, or "wom_v", on one-shot chips.
     code: WriteOnceCode,
-    /// Bits of data of a cell in each generation of `wom_v`, fewer than the cell has; 0 with
-    /// another code.
+    /// Data bits of a cell in each generation of `wom_v`, fewer than the cell has; 0 with another
+    /// code.
     bits_per_cell: u32,
 }
 
-/// The coded pages of a chip.
+/// Coded pages of a chip, by its cells and the code.
 fn coded_pages(context: &Context, params: &Params) -> Result<CodedPages> {
     let (pages, bits) = (context.pages_per_program, params.bits_per_cell);
     if params.code == WriteOnceCode::RivestShamir {
@@ -117,24 +117,26 @@ struct Wom {
     facts: Facts,
     geometry: Geometry,
     coded: CodedPages,
-    /// By program of the first generation: pages of data of it and of those behind it.
+    /// By program of the first generation: data pages of this program and of those behind it.
     left_pages: Vec<u32>,
     logical_units: u32,
     reserve: u32,
     gc: GcConfig,
-    /// Logical to physical, and back.
+    /// Page map: physical unit of each logical one.
     map: Vec<u32>,
+    /// Reverse map: logical unit of each physical one, or `PADDING`.
     owner: Vec<u32>,
     candidates: Candidates,
     wear: BlockWear,
-    /// Erased blocks, and full ones whose groups can be programmed again.
+    /// Blocks that are erased.
     free: FreeBlocks,
+    /// Full blocks whose groups can be programmed again.
     again: FreeBlocks,
     /// By block: its generation, from 0.
     generation: Vec<u8>,
-    /// By plane and stream.
+    /// By plane and stream: the open block.
     opens: Vec<Open>,
-    /// By plane: valid units.
+    /// By plane: number of valid units.
     valid: Vec<u32>,
     collections: Vec<Collection>,
     clock: u64,
@@ -219,18 +221,19 @@ impl Wom {
         self.units(self.left_pages[0])
     }
 
-    /// Units that the groups of a full block take again.
+    /// Units that the groups of a full block take when they are programmed again.
     fn again_units(&self) -> u64 {
         self.units(self.coded.again_pages())
     }
 
-    /// Pages whose data the largest program carries.
+    /// Data pages of the largest program.
     fn row_pages(&self) -> u32 {
         let most = self.coded.runs().iter().map(|run| run.data).max();
         most.unwrap_or(1).max(self.coded.shape().data)
     }
 
-    /// A program was reported: with the last one of its generation the block is a candidate.
+    /// Takes in the report of a program: with the last one of its generation the block is a
+    /// candidate.
     fn close_full(&mut self, program: &Program) {
         let block = program.blocks[0];
         let is_last = match program.mode {
@@ -408,7 +411,7 @@ impl Account for Wom {
 }
 
 impl BlockService for Wom {
-    /// Every block is needed: the room of a code is what the blocks beyond the capacity give.
+    /// Retires no block: all are needed, as blocks beyond the capacity are the room of the code.
     fn retire(&mut self, _: Block) -> bool {
         false
     }

@@ -11,14 +11,14 @@ use nand::chip::BlockMode;
 use nand::geometry::{Block, MAX_PLANES, Plane};
 use serde::{Deserialize, Serialize};
 
-/// Whose data an open block takes.
+/// Stream of open blocks that take data of the host.
 pub(super) const HOST: usize = 0;
-/// See [`HOST`].
+/// Stream of open blocks that take data of collection.
 pub(super) const GC: usize = 1;
-/// How many there are.
+/// Number of streams in a plane.
 pub(super) const STREAMS: usize = 2;
 
-/// A block that is written to, if there is one, and the program that it stands at.
+/// Open block of a stream, if there is one, and its next program.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 pub(super) struct Open {
     block: Option<u32>,
@@ -30,13 +30,13 @@ impl Open {
         self.block.is_some()
     }
 
-    /// Programs that it has had in its generation.
+    /// Programs that the block has had in its generation.
     pub(super) fn at(self) -> u32 {
         self.at
     }
 }
 
-/// Where a block that is to be opened comes from.
+/// Source of a block that is to be opened: programmed again, or erased.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Again,
@@ -48,7 +48,7 @@ impl Wom {
         plane.0 as usize * STREAMS + stream
     }
 
-    /// The open block that a block is.
+    /// Open block of which `block` is the number, if it is open.
     pub(super) fn open_of(&self, block: Block) -> Option<Open> {
         let first = Self::index(self.geometry.plane_of(block), 0);
         let mut of_plane = self.opens[first..first + STREAMS].iter();
@@ -69,7 +69,7 @@ impl Wom {
         self.units(pages)
     }
 
-    /// The same of collection.
+    /// Units that the next program of collection in a plane carries.
     pub(super) fn next_moves(&self, plane: Plane) -> usize {
         let open = self.opens[Self::index(plane, GC)];
         self.next_units(open, self.kind_for(plane, 0)) as usize
@@ -94,7 +94,7 @@ impl Wom {
             + self.free.of(plane) as u64 * self.block_units()
     }
 
-    /// The kind of block that can be opened in a plane so that `floor` units of room are left.
+    /// Kind of block that can be opened in a plane so that `floor` units of room are left.
     pub(super) fn kind_for(&self, plane: Plane, floor: u64) -> Option<Kind> {
         let room = self.room(plane);
         let fits = |units: u64| room >= floor + units;
@@ -107,17 +107,18 @@ impl Wom {
         }
     }
 
-    /// The kind of block that the host may open in a plane.
+    /// Kind of block that the host may open in a plane.
     pub(super) fn kind_for_host(&self, plane: Plane) -> Option<Kind> {
         self.kind_for(plane, u64::from(self.reserve) * self.block_units())
     }
 
-    /// The plane of these dies that takes data of the host: of those whose next program `units`
-    /// fill, as programs carry different numbers of pages, the one with the fewest valid units; of
-    /// all, where there is none. Planes by turns would drift apart: erased blocks take larger
-    /// programs than recycled ones, and a plane with many valid units recycles less. A plane that
-    /// has a block more of them than another one of its die takes none, even if it alone has room:
-    /// otherwise, under load, data would go wherever collection has just made room.
+    /// Plane of these dies that takes data of the host. Programs carry different numbers of pages,
+    /// so it is one of the planes whose next program `units` fill, and of all planes where there is
+    /// none: the one with the fewest valid units. Planes by turns would drift apart: erased blocks
+    /// take larger programs than recycled ones, and a plane with many valid units recycles less. A
+    /// plane that has a block more of valid units than another one of its die takes none, even if
+    /// it alone has room: otherwise, under load, data would go wherever collection has just made
+    /// room.
     pub(super) fn plane_for(&self, dies: &DieSet, units: u64) -> Option<Plane> {
         let planes = self.geometry.planes_per_die;
         let mut best = None;

@@ -8,17 +8,17 @@ use base::{Error, Result};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// When the blocks of an emptied zone are erased.
+/// Time at which the blocks of an emptied zone are erased.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Erase {
-    /// At once, by the jobs of their dies.
+    /// Jobs of the dies erase them at once.
     AtReset,
-    /// When a zone needs blocks, and there are no erased ones.
+    /// A zone that needs blocks has them erased, if there are no erased ones.
     BeforeOpen,
 }
 
-/// Parameters of `zoned`.
+/// Parameters of `zoned`: layout of the zones, limits of open ones, and times of their commands.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct Params {
@@ -37,21 +37,22 @@ pub(super) struct Params {
     /// Zones that may be active (open or closed) at a time; 0 is any number. The write buffer must
     /// hold a row of programs of each.
     max_active_zones: u32,
-    /// When the blocks of an emptied zone are erased: "at_reset", at once and beside other work, or
-    /// "before_open", when a zone needs blocks and there are no erased ones.
+    /// Time at which the blocks of an emptied zone are erased: "at_reset", at once and beside other
+    /// work, or "before_open", when a zone needs blocks and there are no erased ones.
     erase: Erase,
     /// Time of a core for an append beside `controller.command_us`, in microseconds.
     append_us: f64,
-    /// More time of a core for an append of at most one unit, beside `append_us`.
+    /// Additional time of a core for an append of at most one unit, beside `append_us`.
     append_unit_us: f64,
     /// Delay of an append beside that of a write, in which its core is free for others.
     append_delay_us: f64,
     /// Time of a reset in the firmware, in microseconds.
     reset_us: f64,
-    /// The same for each GiB that the host has written to the zone, beside `reset_us`.
+    /// Additional time of a reset for each GiB that the host has written to the zone, beside
+    /// `reset_us`.
     reset_us_per_gib: f64,
-    /// The same where blocks of the zone are partly programmed: some rows of the zone are, and some
-    /// are not.
+    /// Additional time of a reset where blocks of the zone are partly programmed: some rows of the
+    /// zone are, and some are not.
     reset_partial_us: f64,
     /// Time of a finish in the firmware, beside the programs of what is missing.
     finish_us: f64,
@@ -219,7 +220,8 @@ impl Zoned {
     }
 }
 
-/// Units of a parameter in bytes, a multiple of `step` bytes; `default` where it is 0.
+/// Units of a parameter in bytes, which must be a multiple of `step` bytes; `default` where it is
+/// 0.
 fn whole((key, bytes): (&str, u64), default: u64, step: u64, unit: u64) -> Result<u32> {
     let units = if bytes == 0 { default } else { bytes / unit };
     if !bytes.is_multiple_of(step) || units == 0 || units >= u64::from(u32::MAX) {
@@ -230,8 +232,9 @@ fn whole((key, bytes): (&str, u64), default: u64, step: u64, unit: u64) -> Resul
     Ok(units as u32)
 }
 
-/// The number without a common factor with `dies` that is nearest to their golden section. Its
-/// multiples, modulo `dies`, take every value, and those that follow each other lie far apart.
+/// Step between dies: the number without a common factor with `dies` that is nearest to their
+/// golden section. Its multiples, modulo `dies`, take every value, and those that follow each other
+/// lie far apart.
 fn step(dies: u32) -> u32 {
     let has_no_factor = |&step: &u32| (2..=step).all(|n| step % n + dies % n > 0);
     let far = |&step: &u32| (1000 * step).abs_diff(618 * dies);

@@ -13,25 +13,25 @@ use nand::chip::BlockMode;
 use nand::geometry::{Block, Die, MAX_PLANES, Ppn};
 use serde::{Deserialize, Serialize};
 
-/// A set, and the level that its first row has.
+/// A set of a lane, and the level of its first row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Segment {
     level: u32,
     set: SetId,
 }
 
-/// A lane of a zone.
+/// Course of a zone in one of its lanes.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct Course {
     segments: Vec<Segment>,
     /// Level of the next row.
     next: u32,
-    /// A program of the last segment has failed: another set goes on.
+    /// A program of the last segment has failed: the next row goes to another set.
     is_broken: bool,
 }
 
 impl Course {
-    /// The segment of a level.
+    /// Segment that a level lies in.
     #[inline]
     fn at(&self, level: u32) -> Option<Segment> {
         self.segments.iter().rev().find(|segment| segment.level <= level).copied()
@@ -39,7 +39,7 @@ impl Course {
 }
 
 impl Zoned {
-    /// The lane of the drive that is lane `index` of a zone: neighbours are on different dies.
+    /// Lane of the drive that is lane `index` of a zone: neighbours are on different dies.
     #[inline]
     pub(super) fn lane(&self, zone: u32, index: u32) -> u32 {
         let group = zone % self.groups;
@@ -48,7 +48,7 @@ impl Zoned {
         (group * self.zone_dies + die) * self.sets.lanes_per_die + plane
     }
 
-    /// Which lane of a zone a lane of its group of dies is.
+    /// Index, among the lanes of a zone, of a lane of its group of dies.
     #[inline]
     fn index(&self, zone: u32, lane: u32) -> u32 {
         let (die, plane) = (lane / self.sets.lanes_per_die, lane % self.sets.lanes_per_die);
@@ -56,8 +56,8 @@ impl Zoned {
         plane * self.zone_dies + turn
     }
 
-    /// Of the dies of a zone, the one that its first row goes to. Zones that follow each other
-    /// begin far apart: those that are written in step then use different dies.
+    /// Die of a zone that its first row goes to. Zones that follow each other begin far apart:
+    /// zones that are written in step then use different dies.
     #[inline]
     fn first_die(&self, zone: u32) -> u32 {
         zone / self.groups % self.zone_dies * self.die_step % self.zone_dies
@@ -71,7 +71,7 @@ impl Zoned {
         Key(zone * self.lanes + index)
     }
 
-    /// A short row of a key that waits can be asked about again.
+    /// Calls a key: its short row, which waits, can be asked about again.
     #[inline]
     pub(super) fn call(&mut self, key: Key) {
         if std::mem::take(&mut self.parked[key.0 as usize]) {
@@ -84,13 +84,13 @@ impl Zoned {
         &mut self.courses[(zone * self.lanes + index) as usize]
     }
 
-    /// Rows that the host has in a zone.
+    /// Rows of a zone that hold data of the host.
     #[inline]
     fn host_rows(&self, zone: u32) -> u32 {
         self.machine.zones[zone as usize].written.div_ceil(self.row_units)
     }
 
-    /// Of these rows, those of lane `index`.
+    /// Levels of lane `index` that the first `rows` rows of a zone take.
     fn levels(&self, rows: u32, index: u32) -> u32 {
         (rows + self.lanes - 1).saturating_sub(index) / self.lanes
     }
@@ -163,7 +163,7 @@ impl Zoned {
         Place::At(program)
     }
 
-    /// Whether a zone has nothing more from the host than up to here.
+    /// Whether the data of the host in a zone end at `end`, and no more can come.
     fn is_tail(&self, zone: u32, end: u32) -> bool {
         let of = &self.machine.zones[zone as usize];
         of.written == end && matches!(of.state, ZoneState::Full | ZoneState::ReadOnly)
@@ -222,7 +222,7 @@ impl Zoned {
         Some((zone, index, segment.level + program.page / self.pages_per_program))
     }
 
-    /// The flash has a program.
+    /// Notes that the flash has a program.
     pub(super) fn row_programmed(&mut self, program: &Program, carried: Carried) {
         if let Some((zone, index, level)) = self.placed(program) {
             if matches!(carried, Carried::Host) {
@@ -241,7 +241,7 @@ impl Zoned {
         self.tell_of_waiting(program.die);
     }
 
-    /// A program has failed: its row is placed again, in another set.
+    /// Takes back a failed program: its row is placed again, in another set.
     pub(super) fn row_failed(&mut self, program: &Program, carried: Carried) {
         let slots = u64::from(program.units);
         if matches!(carried, Carried::Host) {
@@ -256,7 +256,7 @@ impl Zoned {
         self.tell_of_waiting(program.die);
     }
 
-    /// The zone is empty: its sets are to be erased.
+    /// Empties a zone: its sets are to be erased.
     pub(super) fn empty(&mut self, zone: u32, written: u32) {
         let rows = written.div_ceil(self.row_units);
         let first = (0..rows).find(|&row| !self.is_done(zone, row)).unwrap_or(rows);
@@ -287,7 +287,7 @@ impl Zoned {
         }
     }
 
-    /// The zone is finished: what is missing is padded.
+    /// Begins to finish a zone: its missing rows are padded.
     pub(super) fn begin_finish(&mut self, zone: u32) {
         if self.reported[zone as usize] == self.rows {
             return;
@@ -302,8 +302,8 @@ impl Zoned {
         }
     }
 
-    /// A lane of a finished zone on a die that can be padded now: those of the host's rows that go
-    /// there are placed, and nothing is under way.
+    /// Lane of a finished zone on a die that can be padded now: the host's rows of the lane are
+    /// placed, and nothing is under way.
     pub(super) fn to_pad(&self, die: Die) -> Option<(u32, u32)> {
         for &zone in &self.finishing {
             if die.0 / self.zone_dies != zone % self.groups {
@@ -332,7 +332,7 @@ impl Zoned {
         (host..all).contains(&course.next) && !is_flying && has_set
     }
 
-    /// The program of a row of padding.
+    /// Places a row of padding. Returns its program.
     pub(super) fn place_padding(&mut self, job: Job, moves: &[Move]) -> Place {
         let units = self.row_units.min(moves.len() as u32);
         let Some((zone, index)) = self.padding[job.0 as usize] else { return Place::NoRoom };

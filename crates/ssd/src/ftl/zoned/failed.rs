@@ -12,7 +12,7 @@ use base::Error;
 use nand::geometry::Block;
 
 impl Zoned {
-    /// Dooms a block: whether the drive can do without it.
+    /// Dooms a block. True if the drive can do without it.
     pub(super) fn give_up(&mut self, block: Block) -> bool {
         let set = self.sets.of(block);
         if self.sets.is_doomed(block) || set == NONE || self.sets.get(set).is == Is::Gone {
@@ -39,7 +39,7 @@ impl Zoned {
         true
     }
 
-    /// An empty zone goes out of use for a lost set of a lane: whether there is one.
+    /// Puts an empty zone out of use for a lost set of a lane. False if there is no such zone.
     fn put_out_of_use(&mut self, lane: u32) -> bool {
         let group = self.sets.die_of(lane).0 / self.zone_dies;
         let zones = (0..self.machine.layout.zones).rev();
@@ -55,7 +55,7 @@ impl Zoned {
         true
     }
 
-    /// What rows wait for in vain, if they do.
+    /// Error of rows that wait for a set in vain, if there are any.
     pub(super) fn out_of_sets(&self) -> Option<Error> {
         if !self.needed.contains(&true) {
             return None;

@@ -10,15 +10,15 @@ use crate::ftl::contract::{Status, ZoneLayout, ZoneState, ZoneView};
 use base::units::Divisor;
 use serde::{Deserialize, Serialize};
 
-/// A zone.
+/// State of a zone, its write pointer, and its last use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Zone {
     pub state: ZoneState,
-    /// Units up to its write pointer.
+    /// Write pointer, in units from the start of the zone.
     pub pointer: u32,
-    /// Units that the host has written.
+    /// Units that the host has written to the zone.
     pub written: u32,
-    /// When it was last written to or opened, in requests.
+    /// Request that last wrote to the zone or opened it, by number.
     used_at: u64,
 }
 
@@ -30,7 +30,7 @@ impl Zone {
     }
 }
 
-/// All zones.
+/// States of all zones, and how many are open and active.
 #[derive(Clone)]
 pub(super) struct Machine {
     pub layout: ZoneLayout,
@@ -42,7 +42,7 @@ pub(super) struct Machine {
 }
 
 impl Machine {
-    /// Empty zones.
+    /// Creates zones that are all empty.
     pub(super) fn new(layout: ZoneLayout) -> Self {
         Self {
             layout,
@@ -54,7 +54,7 @@ impl Machine {
         }
     }
 
-    /// The zone of a unit, and the unit's place in it.
+    /// Zone of a unit, and the unit's offset in it.
     #[inline]
     pub(super) fn split(&self, lpn: Lpn) -> (u32, u32) {
         self.by_stride.split(lpn.0)
@@ -69,8 +69,8 @@ impl Machine {
         self.zones = zones;
     }
 
-    /// What a request for `units` units from `first` on does: where it begins, or why it is
-    /// refused. All but reads change the zone.
+    /// Carries out a request for `units` units from `first` on. Returns where it begins, or why it
+    /// is refused. All but reads change the zone.
     pub(super) fn admit(&mut self, op: Op, first: Lpn, units: u32) -> Result<Lpn, Status> {
         let (zone, offset) = self.split(first);
         match op {
@@ -197,7 +197,7 @@ impl Machine {
         self.zones[zone as usize].used_at = self.requests;
     }
 
-    /// A zone is in another state.
+    /// Changes the state of a zone.
     pub(super) fn set(&mut self, zone: u32, to: ZoneState) {
         let from = std::mem::replace(&mut self.zones[zone as usize].state, to);
         self.open = self.open + u32::from(to.is_open()) - u32::from(from.is_open());

@@ -1,10 +1,9 @@
 //! `zoned`: a drive with zones, which the host writes in order and empties as one (NVM Express
-//! Zoned Namespaces; Bjorling and others, USENIX ATC 2021).
-//!
-//! The map is an entry a zone: its state, its write pointer, and its sets of blocks. There is no
-//! garbage collection: write amplification is 1 and the padding of finishes. `machine` has the
-//! states, `course` the way of a zone's rows to the flash, `sets` the blocks and their erases,
-//! `failed` blocks that fail, `untimed` writes without time, `build` makes an empty drive.
+//! Zoned Namespaces; Bjorling and others, USENIX ATC 2021).  The map has one entry for each zone:
+//! its state, its write pointer, and its sets of blocks. There is no garbage collection: write
+//! amplification is 1 and the padding of finishes. `machine` has the states, `course` the way of a
+//! zone's rows to the flash, `sets` the blocks and their erases, `failed` blocks that fail,
+//! `untimed` writes without time, `build` makes an empty drive.
 //!
 //! A zone takes the least worn free sets when its first rows are written. A reset gives them back,
 //! and the jobs of their dies erase them. A row whose program fails goes to another set, and the
@@ -54,35 +53,41 @@ const HOST: Stream = Stream::host(0);
 struct Zoned {
     facts: Facts,
     costs: ZoneCosts,
-    /// Emptied sets are erased at once.
+    /// Emptied sets are erased at once, and not when a zone needs them.
     erases_at_once: bool,
     machine: Machine,
     sets: Sets,
-    /// Dies of a zone, and groups of so many.
+    /// Dies over which a zone is striped.
     zone_dies: u32,
+    /// Groups of as many dies.
     groups: u32,
-    /// From the first die of a zone to that of the next zone of its group.
+    /// Distance from the first die of a zone to that of the next zone of its group.
     die_step: u32,
-    /// Lanes and rows of a zone, its sets of a lane, and levels of a set.
+    /// Lanes of a zone.
     lanes: u32,
+    /// Rows of a zone.
     rows: u32,
+    /// Sets that a zone takes in each lane.
     sets_each: u32,
+    /// Levels of a set: its rows.
     set_levels: u32,
     row_units: u32,
     pages_per_program: u32,
     by_row: Divisor,
     by_lanes: Divisor,
-    /// By zone and lane.
+    /// By zone and lane: the rows and sets there.
     courses: Vec<Course>,
     /// By zone and row: whether the flash has the host's data.
     done: Vec<u64>,
-    /// By zone: rows that are reported programmed, those of padding too.
+    /// By zone: rows that are reported programmed, also those of padding.
     reported: Vec<u32>,
-    /// Zones whose padding is not all programmed.
+    /// By zone: padding is not all programmed.
     is_finishing: Vec<bool>,
+    /// Zones whose padding is not all programmed.
     finishing: Vec<u32>,
-    /// Keys whose short row waits, and those whose row can be asked about again.
+    /// By key: a short row waits.
     parked: Vec<bool>,
+    /// Keys whose row can be asked about again.
     calls: Vec<u32>,
     /// By die: the zone and lane that its job pads.
     padding: Vec<Option<(u32, u32)>>,
@@ -92,20 +97,20 @@ struct Zoned {
     told: Vec<Die>,
     /// Contents of the zone that was emptied last.
     last_reset: ZoneEmptied,
-    /// Units that overwriting without time has to its credit.
+    /// Units that are still to be overwritten without time, fewer than a zone takes.
     overwriting: u64,
     counts: FtlCounts,
 }
 
 impl Zoned {
-    /// The job of a die has work.
+    /// Notes that the job of a die has work.
     fn tell(&mut self, die: Die) {
         if !std::mem::replace(&mut self.is_told[die.0 as usize], true) {
             self.told.push(die);
         }
     }
 
-    /// The same, if it has sets to erase now.
+    /// Notes that the job of a die has work, if the die has sets to erase now.
     fn tell_of_waiting(&mut self, die: Die) {
         if self.erases(die, Urgency::Due) {
             self.tell(die);
@@ -270,7 +275,7 @@ impl Ftl for Zoned {
         self.row_failed(program, carried);
     }
 
-    /// What a reset has emptied holds nothing to forget.
+    /// Does nothing: a reset is the only way to forget data of a zone.
     fn trim(&mut self, _: Lpn) {}
 
     fn wants(&self, job: Job, urgency: Urgency) -> bool {

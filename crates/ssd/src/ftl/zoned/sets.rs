@@ -13,36 +13,36 @@ use nand::geometry::{Block, Die, Geometry, Plane};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
-/// A set, by number.
+/// Number of a block set.
 pub(super) type SetId = u32;
 
-/// No set, no zone.
+/// Number that stands for no set, or no zone.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// What a set is good for now.
+/// Present state of a set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Is {
-    /// Erased.
+    /// The set is erased, and can be taken.
     Free,
-    /// A zone has it.
+    /// A zone has the set.
     Taken,
-    /// Given back: to be erased.
+    /// A zone has given the set back: it is to be erased.
     Dead,
-    /// A job erases it.
+    /// A job erases the set.
     Erasing,
-    /// One of its blocks has been taken out of use.
+    /// One of the blocks has been taken out of use.
     Gone,
 }
 
-/// A set.
+/// State of a block set.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Set {
     pub is: Is,
-    /// The zone that has it.
+    /// Zone that has the set, or `NONE`.
     pub zone: u32,
-    /// Programs under way.
+    /// Programs of the set that are under way.
     pub flying: u32,
-    /// Blocks of it that are not yet erased.
+    /// Blocks of the set that are not yet erased.
     unerased: u32,
 }
 
@@ -54,9 +54,9 @@ pub(super) struct Lane {
     pub free: u32,
     /// Sets that are given back, and not free yet.
     dying: u32,
-    /// Sets beyond those that all zones take, and how many of them only zones that become read only
-    /// may use up.
+    /// Sets beyond those that all zones take.
     pub spare: u32,
+    /// Spare sets that only zones that become read only may use up.
     pub reserve: u32,
 }
 
@@ -77,7 +77,7 @@ pub(super) struct Sets {
     all: Vec<Set>,
     blocks: Vec<Block>,
     home: Vec<SetId>,
-    /// Pages handed out, by block.
+    /// By block: pages handed out.
     filled: Vec<u32>,
     pub wear: BlockWear,
     doomed: Vec<bool>,
@@ -110,8 +110,8 @@ impl State for Sets {
 }
 
 impl Sets {
-    /// Of the good blocks of a drive, all of them free: the first good block of each plane of a
-    /// lane makes a set, the second one the next, and so on.
+    /// Makes sets of the good blocks of a drive, all of them free: the first good block of each
+    /// plane of a lane makes a set, the second one the next, and so on.
     pub(super) fn new(context: &Context) -> Self {
         let Context { geometry, planes_per_program: joined, bad, failed, pe_cycles, .. } = context;
         let mut sets = Self {
@@ -163,19 +163,19 @@ impl Sets {
         self.lanes.push(Lane { first, end, free, dying: 0, spare: 0, reserve: 0 });
     }
 
-    /// A set.
+    /// State of a set.
     #[inline]
     pub(super) fn get(&self, set: SetId) -> &Set {
         &self.all[set as usize]
     }
 
-    /// The same, to change it.
+    /// State of a set, to be changed.
     #[inline]
     pub(super) fn get_mut(&mut self, set: SetId) -> &mut Set {
         &mut self.all[set as usize]
     }
 
-    /// The set of a block; `NONE` of one that has none.
+    /// Set of a block; `NONE` of a block that has none.
     #[inline]
     pub(super) fn of(&self, block: Block) -> SetId {
         self.home[block.0 as usize]
@@ -220,7 +220,7 @@ impl Sets {
         Some(set)
     }
 
-    /// A program of a set has been handed out.
+    /// Counts a program of a set that is handed out.
     pub(super) fn handed_out(&mut self, set: SetId, program: &Program, pages: u32) {
         for block in program.blocks() {
             self.filled[block.0 as usize] += pages;
@@ -228,7 +228,7 @@ impl Sets {
         self.get_mut(set).flying += 1;
     }
 
-    /// A program of a set has been reported.
+    /// Takes in the report of a program of a set.
     pub(super) fn reported(&mut self, set: SetId) {
         let state = self.get_mut(set);
         state.flying -= 1;
@@ -237,7 +237,7 @@ impl Sets {
         }
     }
 
-    /// A zone gives a set back.
+    /// Gives back a set of a zone, which is to be erased.
     pub(super) fn give_back(&mut self, set: SetId) {
         let lane = self.lane_of(set);
         self.lanes[lane as usize].dying += 1;
@@ -259,7 +259,8 @@ impl Sets {
         !self.waiting[die.0 as usize].is_empty()
     }
 
-    /// Lists the blocks that the job of a die erases next: a set, and others of other planes.
+    /// Lists the blocks that the job of a die erases next: those of a set, and of others in other
+    /// planes.
     pub(super) fn list_waiting(&mut self, die: Die, blocks: &mut Vec<Block>) {
         let mut lanes = Vec::new();
         while let Some(&set) = self.waiting[die.0 as usize].front() {
@@ -276,7 +277,7 @@ impl Sets {
         }
     }
 
-    /// A block has been erased: whether it has left, as one that is doomed does.
+    /// Takes back an erased block, which is retired if it is doomed. True if it was retired.
     pub(super) fn erased(&mut self, block: Block) -> bool {
         self.wear.erased(block);
         self.filled[block.0 as usize] = 0;
@@ -299,17 +300,17 @@ impl Sets {
         has_left
     }
 
-    /// Whether a block is to leave, or has left.
+    /// Whether a block is to be retired, or is.
     pub(super) fn is_doomed(&self, block: Block) -> bool {
         self.doomed[block.0 as usize]
     }
 
-    /// Whether a set has a block that is to leave.
+    /// Whether a set has a block that is to be retired.
     pub(super) fn is_lost(&self, set: SetId) -> bool {
         self.blocks(set).iter().any(|&block| self.is_doomed(block))
     }
 
-    /// A block is to leave when it is erased next.
+    /// Dooms a block: it is retired with its next erase.
     pub(super) fn doom(&mut self, block: Block) {
         self.doomed[block.0 as usize] = true;
     }
@@ -320,7 +321,7 @@ impl Sets {
         self.filled[block.0 as usize]
     }
 
-    /// Where every physical unit is, with so many mapped ones.
+    /// State of every physical unit, where `mapped` units are mapped.
     pub(super) fn occupancy(&self, mapped: u64) -> Occupancy {
         let upp = u64::from(self.geometry.units_per_page);
         let whole = u64::from(self.geometry.units_per_block());

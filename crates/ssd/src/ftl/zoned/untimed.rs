@@ -7,7 +7,7 @@ use crate::ftl::untimed::write_key;
 use base::{Error, Result};
 
 impl Zoned {
-    /// Writes units in order at the write pointers of their zones; passes over those beyond what
+    /// Writes units in order at the write pointers of their zones; passes over units beyond what
     /// zones take.
     pub(super) fn write_in_order<D: Device + ?Sized>(
         &mut self,
@@ -35,7 +35,7 @@ impl Zoned {
         Ok(())
     }
 
-    /// Places whole rows of a zone that are admitted.
+    /// Places the whole rows of a zone that are admitted.
     fn send_rows<D: Device + ?Sized>(
         &mut self,
         zone: u32,

@@ -44,7 +44,7 @@ impl Word {
     }
 }
 
-/// The line of a fitted segment, and its units. One without units is not in use.
+/// Line of a fitted segment, with its units. A line without units is not in use.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 struct Line {
     base: u64,
@@ -52,12 +52,12 @@ struct Line {
     units: Units,
 }
 
-/// What few groups need: levels below the first one, and fitted segments.
+/// Second part of a group, which few groups need: levels below the first, and fitted segments.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct Rest {
     /// Segments of the levels below the first one, the oldest level first.
     below: Vec<Word>,
-    /// Where each of these levels begins.
+    /// Start of each of these levels in `below`.
     begins: Vec<u32>,
     lines: Vec<Line>,
 }
@@ -93,7 +93,7 @@ impl Rest {
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct Group {
     top: Vec<Word>,
-    /// Fitted segments of all levels.
+    /// Number of fitted segments in all levels.
     fitted: u32,
     rest: Rest,
 }
@@ -101,13 +101,13 @@ pub(super) struct Group {
 /// Working space of all groups: nothing is allocated once there was enough of it.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Space {
-    /// What groups need no longer, for those that need it next.
+    /// Emptied parts of groups, for groups that need one next.
     spare: Vec<Rest>,
-    /// What a compaction leaves of a group.
+    /// Segments that a compaction leaves of a group.
     left: Vec<Segment>,
 }
 
-/// The first segment of a level that does not end before a unit.
+/// Index of the first segment of a level that does not end before a unit.
 #[inline]
 fn search(level: &[Word], unit: u8) -> usize {
     // Where each segment has as many units as the others, it is here.
@@ -122,7 +122,7 @@ fn search(level: &[Word], unit: u8) -> usize {
 }
 
 impl Group {
-    /// All levels, newest first.
+    /// All levels of segments, newest first.
     pub(super) fn levels(&self) -> impl Iterator<Item = &[Word]> {
         std::iter::once(&self.top[..]).chain(self.rest.levels())
     }
@@ -137,7 +137,7 @@ impl Group {
         Segment { first, last, base, form: Form::Fitted { slope, units } }
     }
 
-    /// The word of a segment that comes in.
+    /// Packs a segment that comes in. A fitted one gets a line of the group.
     #[inline]
     fn packed(&mut self, segment: Segment, space: &mut Space) -> Word {
         let Segment { first, last, base, form } = segment;
@@ -157,7 +157,7 @@ impl Group {
         Word::new(first, last, 0, number as u64)
     }
 
-    /// What it has beside its first level, to put something there.
+    /// Second part of the group, with room to put something there.
     #[inline]
     fn rest_in(&mut self, space: &mut Space) -> &mut Rest {
         if !self.rest.has_room() {
@@ -166,7 +166,7 @@ impl Group {
         &mut self.rest
     }
 
-    /// The segment of a word that leaves.
+    /// Unpacks a word that leaves. A fitted one gives its line back.
     #[inline]
     fn taken(&mut self, word: Word) -> Segment {
         let segment = self.unpacked(word);
@@ -177,7 +177,7 @@ impl Group {
         segment
     }
 
-    /// The segment that has a unit.
+    /// Newest segment that has a unit.
     #[inline]
     fn find(&self, unit: u8) -> Option<Segment> {
         self.levels().find_map(|level| {
@@ -187,17 +187,17 @@ impl Group {
         })
     }
 
-    /// The address that it has for a unit.
+    /// Address that the group has for a unit.
     pub(super) fn predict(&self, unit: u8) -> Option<u64> {
         self.find(unit).map(|segment| segment.predict(unit))
     }
 
-    /// Whether an address of the unit comes from a fitted segment, and may be wrong.
+    /// Whether the address of a unit comes from a fitted segment, and may be wrong.
     pub(super) fn is_fitted(&self, unit: u8) -> bool {
         self.find(unit).is_some_and(|segment| matches!(segment.form, Form::Fitted { .. }))
     }
 
-    /// Whether it has a fitted segment at all.
+    /// Whether the group has a fitted segment at all.
     #[inline]
     pub(super) fn has_fitted(&self) -> bool {
         self.fitted > 0
@@ -241,7 +241,8 @@ impl Group {
         }
     }
 
-    /// What has left the first level, from here on, joins the second level, or is a new one.
+    /// Moves segments that have left the first level, from `from` on, to the second level, or to a
+    /// new one if they overlap.
     fn push_down(&mut self, from: usize) {
         let Rest { below, begins, .. } = &mut self.rest;
         let Some(begin) = begins.last().map(|&begin| begin as usize) else {
@@ -288,7 +289,7 @@ impl Group {
         }
     }
 
-    /// What is left of a segment without a unit, if it has it.
+    /// Cuts a unit out of a segment that has it. Returns the parts that are left.
     fn parts_without(
         &mut self,
         word: Option<Word>,
@@ -308,7 +309,7 @@ impl Group {
         Some([before, behind, None].map(|part| Some(self.packed(part?, space))))
     }
 
-    /// Takes away what is newer elsewhere, and fills the upper levels from below.
+    /// Takes away units that are newer elsewhere, and fills the upper levels from below.
     pub(super) fn compact(&mut self, space: &mut Space) {
         if !self.rest.begins.is_empty() {
             self.build_anew(space);
@@ -341,7 +342,7 @@ impl Group {
         space.left = left;
     }
 
-    /// Bytes that the firmware needs for it.
+    /// Bytes of the group in the firmware.
     pub(super) fn bytes(&self) -> u64 {
         let used = self.rest.lines.iter().filter(|line| line.units != Units::default());
         let units: u64 = used.map(|line| u64::from(line.units.count()) + 1).sum();
@@ -350,7 +351,7 @@ impl Group {
     }
 }
 
-/// Words give way to others, of which there may be more.
+/// Replaces words by others, of which there may be more.
 #[inline]
 fn replace(words: &mut Vec<Word>, from: usize, to: usize, new: [Option<Word>; 3]) {
     let mut at = from;

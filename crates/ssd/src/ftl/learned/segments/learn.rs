@@ -30,7 +30,7 @@ pub(super) fn learn(points: &[Point], gamma: Option<u32>, row: u64, mut into: im
     }
 }
 
-/// How many of the first points are one exact segment.
+/// Number of the first points that make one exact segment.
 fn exact_run(points: &[Point]) -> usize {
     let steps = points.windows(2).map(|pair| (pair[1].0 - pair[0].0, pair[1].1 == pair[0].1 + 1));
     let mut stride = None;
@@ -38,7 +38,7 @@ fn exact_run(points: &[Point]) -> usize {
 }
 
 /// Whether points take less memory as one fitted segment, with a byte for each and one for their
-/// end, than as exact ones.
+/// end, than as exact segments.
 fn is_cheaper(points: &[Point]) -> bool {
     let (mut rest, mut exact) = (points, 0);
     while !rest.is_empty() {
@@ -48,8 +48,8 @@ fn is_cheaper(points: &[Point]) -> bool {
     SEGMENT_BYTES + points.len() as u64 + 1 < exact
 }
 
-/// The slope of a line from the first point that errs by at most `gamma`, and of how many points,
-/// two at least. It does not lead beyond the last of them.
+/// Slope of a line from the first point that errs by at most `gamma`, and the number of its points,
+/// two at least. The line does not lead beyond the last of them.
 fn fitted_run(points: &[Point], gamma: u32, row: u64) -> Option<(u16, usize)> {
     let (first, base) = points[0];
     // Rounding gives a half away, and a bit more is lost with the last bits of the slope.

@@ -2,10 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Bits of a slope behind the point; it takes 16 in all.
+/// Fraction bits of a slope, of its 16 bits.
 pub(super) const FRACTION: u32 = 12;
 
-/// Units of a group: a bit for each.
+/// Set of units of a group: a bit for each.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Units([u64; 4]);
 
@@ -34,16 +34,16 @@ impl Units {
     }
 }
 
-/// The units of a segment, and the slope of its line.
+/// Form of a segment: exact, or fitted to a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
     /// Every `stride`-th unit, at one address after another.
     Exact { stride: u8 },
-    /// These units, near a line.
+    /// These units, near a line of this slope.
     Fitted { slope: u16, units: Units },
 }
 
-/// A piece of a line: the range of units it covers, and the address at its first.
+/// A piece of a line: the range of units that it covers, and the address of the first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Segment {
     pub first: u8,
@@ -68,12 +68,12 @@ impl Segment {
         }
     }
 
-    /// Its units.
+    /// Units that the segment has.
     pub(super) fn units(&self) -> impl Iterator<Item = u8> {
         (self.first..=self.last).filter(|&unit| self.has(unit))
     }
 
-    /// The address that the line has for a unit.
+    /// Address that the line has for a unit.
     #[inline]
     pub(super) fn predict(&self, unit: u8) -> u64 {
         match self.form {
@@ -82,8 +82,8 @@ impl Segment {
         }
     }
 
-    /// What is left of it where units at its ends for which `is_gone` holds are taken away; of a
-    /// fitted one, all such units.
+    /// Takes units away for which `is_gone` holds: of an exact segment those at its ends, of a
+    /// fitted one all. `None` if nothing is left.
     #[inline]
     pub(super) fn without(mut self, is_gone: impl Fn(u8) -> bool) -> Option<Self> {
         match &mut self.form {
@@ -113,7 +113,7 @@ impl Segment {
         Some(self)
     }
 
-    /// The one segment that this one and a later one make, if they are one exact run.
+    /// Joins this segment and a later one, if they make one exact run.
     #[inline]
     pub(super) fn joined(&self, later: &Self) -> Option<Self> {
         let (Form::Exact { stride }, Form::Exact { stride: of_later }) = (&self.form, &later.form)

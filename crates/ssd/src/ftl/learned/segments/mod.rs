@@ -30,14 +30,15 @@ const SEGMENT_BYTES: u64 = 8;
 /// Bytes of a group in the directory: where its segments are, and how many.
 const GROUP_BYTES: u64 = 8;
 
-/// The segments of all units.
+/// Segments of all units of a drive.
 #[derive(Clone)]
 pub(super) struct Segments {
     groups: Vec<Group>,
     /// Addresses of a row.
     row: u64,
-    /// Working space: what is learned for a group, and of the groups.
+    /// Working space: points of a group that are learned.
     points: Vec<Point>,
+    /// Working space of the groups.
     space: Space,
 }
 
@@ -49,7 +50,7 @@ impl State for Segments {
 }
 
 impl Segments {
-    /// Of units that have no data yet; rows are of `row` addresses.
+    /// Creates the map of units that have no data yet; rows are of `row` addresses.
     pub(super) fn new(units: u32, row: u64) -> Self {
         Self {
             groups: vec![Group::default(); units.div_ceil(GROUP) as usize],
@@ -80,33 +81,33 @@ impl Segments {
         }
     }
 
-    /// The address of a unit, within gamma.
+    /// Predicts the address of a unit, within gamma.
     pub(super) fn predict(&self, unit: u32) -> Option<u64> {
         self.group(unit).predict((unit % GROUP) as u8)
     }
 
-    /// Whether the address of a unit may be wrong.
+    /// Whether the predicted address of a unit may be wrong.
     pub(super) fn is_fitted(&self, unit: u32) -> bool {
         self.group(unit).is_fitted((unit % GROUP) as u8)
     }
 
-    /// Whether an address in the group of a unit may be wrong: this is known at once.
+    /// Whether any address in the group of a unit may be wrong: a quick check.
     #[inline]
     pub(super) fn has_fitted(&self, unit: u32) -> bool {
         self.group(unit).has_fitted()
     }
 
-    /// A unit has no data any more.
+    /// Forgets a unit, which has no data any more.
     pub(super) fn forget(&mut self, unit: u32) {
         self.groups[(unit / GROUP) as usize].forget((unit % GROUP) as u8, &mut self.space);
     }
 
-    /// Takes away what is newer elsewhere, and fills the upper levels from below.
+    /// Takes away units that are newer elsewhere, and fills the upper levels from below.
     pub(super) fn compact(&mut self) {
         self.groups.iter_mut().for_each(|group| group.compact(&mut self.space));
     }
 
-    /// Bytes that the firmware needs for them.
+    /// Bytes of all segments in the firmware.
     pub(super) fn bytes(&self) -> u64 {
         self.groups.iter().map(Group::bytes).sum()
     }

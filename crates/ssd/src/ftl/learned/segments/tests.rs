@@ -38,7 +38,7 @@ fn runs_are_one_segment() {
     }
 }
 
-/// A line takes 9 bytes and one for each unit; without `gamma` each of these takes 8.
+/// A fitted segment takes 9 bytes and one for each unit; without `gamma` each unit takes 8.
 #[test]
 fn near_runs_are_one_fitted_segment() {
     let units = [0u8, 1, 3, 4, 7, 8, 9, 12, 14, 15, 17, 18, 21, 22, 24, 26];
@@ -50,7 +50,7 @@ fn near_runs_are_one_fitted_segment() {
     assert!(segments(&points, Some(2)).len() > 1);
 }
 
-/// What is done to a group: units that get addresses from one on, and units forgotten.
+/// Change of a group: units get addresses from one on, a unit is forgotten, or all is compacted.
 #[derive(Debug, Clone)]
 enum Change {
     Write(Vec<u8>, u64),
@@ -76,7 +76,7 @@ fn change() -> impl Strategy<Value = Change> {
 
 proptest! {
     /// Every unit is where it was written last, within gamma, in the same row and not before the
-    /// first of its program; what was forgotten is nowhere.
+    /// first of its program; a forgotten unit is nowhere.
     #[test]
     fn predicts_within_gamma(
         changes in prop::collection::vec(change(), 1..60),
@@ -125,7 +125,7 @@ proptest! {
     }
 }
 
-/// Learned from nothing but all addresses, a map is exact, and as small as a compacted one.
+/// A map learned from all addresses alone is exact, and as small as a compacted one.
 #[test]
 fn a_map_is_learned_anew_from_all_addresses() {
     let (units, row) = (3000, 64);

@@ -1,8 +1,4 @@
-//! Collection of superblocks: which is emptied next, its units in rows, and its erase.
-//!
-//! The jobs of all dies of a span empty one superblock between them: each moves the data of its own
-//! die, and helps the others when it is done. When the last of their rows is on flash, one job
-//! erases all blocks at once, and the superblock is free.
+//! Collection of superblocks: choice of the next victim, its units in rows, and its erase.
 
 use super::Spans;
 use crate::ftl::contract::{Job, Move, Reason, Step, Urgency, Work};
@@ -22,7 +18,7 @@ impl Spans {
         (span as u32 * planes..(span as u32 + 1) * planes).map(Plane)
     }
 
-    /// Dead units that collection of a span could gain, as `gain` of `page`.
+    /// Dead units that collection of a span could gain, as `PageFtl::gain` counts them.
     fn gain(&self, span: usize) -> u64 {
         let candidates = &self.page.candidates;
         let own = |plane| u64::from(candidates.blocks(plane) * self.page.metadata_units);
@@ -40,14 +36,14 @@ impl Spans {
         self.free(span) < least
     }
 
-    /// Whether there are fewer free superblocks than there should be, and something is to be
-    /// gained or a victim is at hand.
+    /// Whether there are fewer free superblocks than there should be, and a victim is at hand or
+    /// something is to be gained.
     fn is_short(&self, span: usize, urgency: Urgency, at_hand: bool) -> bool {
         let row = u64::from(self.page.row_units);
         self.short_of_superblocks(span, urgency) && (at_hand || self.gain(span) >= row)
     }
 
-    /// Whether data can be moved out of a superblock that gives nothing back.
+    /// Whether there is room to move data out of a superblock that gives nothing back.
     fn is_roomy(&self, span: usize) -> bool {
         self.free(span) > self.page.reserve
     }
@@ -57,14 +53,14 @@ impl Spans {
         self.is_roomy(span) || self.is_short(span, Urgency::Due, false)
     }
 
-    /// Whether the host must leave a superblock more: one with a block to be retired is being
+    /// Whether the host must leave one superblock more: one with a block to be retired is being
     /// moved off, or one waits that can be moved.
     pub(super) fn needs_room(&self, span: usize) -> bool {
         let at = &self.spans[span];
         at.moving.is_some() || (!at.due.is_empty() && !at.had_turn && self.can_be_roomy(span))
     }
 
-    /// A superblock is to be moved off: whether that is new.
+    /// Marks a superblock that is to be moved off. True if it was not marked before.
     pub(super) fn mark(&mut self, superblock: u32) -> bool {
         let span = (superblock / self.page.geometry.blocks_per_plane) as usize;
         let due = &mut self.spans[span].due;
@@ -165,7 +161,7 @@ impl Spans {
         at.erasing.extend_from_slice(blocks);
     }
 
-    /// A row that a job has moved to a die has ended there, with so many units on flash.
+    /// Ends a row that a job has moved to a die, with `units` units on flash.
     pub(super) fn landed(&mut self, die: Die, units: u32) {
         let span = self.span_of(die);
         let at = &mut self.spans[span];
@@ -173,8 +169,8 @@ impl Spans {
         at.in_flight -= units;
     }
 
-    /// Takes an erased block back: it is free, or leaves if it is to be retired. Returns the
-    /// superblock whose number is free with it.
+    /// Takes back an erased block: it is free, or is retired. Returns the superblock whose number
+    /// is free with it.
     pub(super) fn is_erased(&mut self, block: Block) -> Option<u32> {
         let die = self.page.geometry.die_of(block);
         let span = self.span_of(die);
@@ -214,7 +210,7 @@ impl Spans {
 
     /// Picks the next victim of a span, as `page` does for a group of planes: for free superblocks,
     /// for wear, or one that is to be moved off. To finish a row that was begun, any gain is
-    /// enough. Whether there is one.
+    /// enough. True if there is one.
     fn pick(&mut self, span: usize, urgency: Urgency, finish: bool) -> bool {
         if !finish && !self.spans[span].due.is_empty() && self.is_roomy(span) {
             let is_short = self.is_short(span, urgency, false);
@@ -294,7 +290,7 @@ impl Spans {
         full.filter_map(|block| self.members.of(block)).min_by_key(|one| (valid(one), *one))
     }
 
-    /// The superblock with the least worn block, if it is time to level the wear of a span.
+    /// Superblock with the least worn block, if it is time to level the wear of a span.
     fn least_worn(&mut self, span: usize, first: Plane) -> Option<u32> {
         if !self.page.wear.is_due(first) {
             return None;

@@ -1,17 +1,14 @@
-//! Members of superblocks: which blocks belong together, and how many of them are full.
-//!
-//! A superblock has the number of its block in its first plane, counted over the first planes of
-//! all spans. So numbers are given out and taken back with blocks.
+//! Members of superblocks: the blocks that belong together, and how many of them are full.
 
 use base::Result;
 use base::archive::{Archive, State};
 use base::memory::table;
 use nand::geometry::{Block, Geometry};
 
-/// No superblock.
+/// Number that stands for no superblock.
 const NONE: u32 = u32::MAX;
 
-/// The blocks of all superblocks of a drive.
+/// Blocks of all superblocks of a drive.
 #[derive(Clone)]
 pub(super) struct Members {
     /// Planes of a superblock.
@@ -19,12 +16,13 @@ pub(super) struct Members {
     blocks_per_plane: u32,
     /// By superblock: its block in each plane, in order.
     blocks: Vec<u32>,
-    /// By superblock: members that are full.
+    /// By superblock: number of full blocks.
     full: Vec<u32>,
-    /// By superblock: the order in which they were formed.
+    /// By superblock: its serial number, in the order of forming, from 1 on.
     serials: Vec<u64>,
+    /// Serial number that was given last.
     formed: u64,
-    /// By block.
+    /// By block: its superblock, or `NONE`.
     of_block: Vec<u32>,
 }
 
@@ -40,7 +38,8 @@ impl State for Members {
 }
 
 impl Members {
-    /// Of a drive whose superblocks have a block in each of `planes` planes; there are none yet.
+    /// Creates the table of a drive without superblocks, which are to have a block in each of
+    /// `planes` planes.
     pub(super) fn new(geometry: &Geometry, planes: u32) -> Self {
         Self {
             planes,
@@ -53,12 +52,12 @@ impl Members {
         }
     }
 
-    /// These blocks, one of each plane in order, make a superblock from now on. None is full.
+    /// Forms a superblock of these blocks, one of each plane in order. None of them is full.
     pub(super) fn form(&mut self, blocks: impl Iterator<Item = Block>) {
         self.form_again(self.formed + 1, blocks);
     }
 
-    /// Makes a superblock of blocks that had this serial number before a power cut.
+    /// Forms a superblock of blocks that had this serial number before a power cut.
     pub(super) fn form_again(&mut self, serial: u64, blocks: impl Iterator<Item = Block>) {
         self.formed = self.formed.max(serial);
         let mut number = NONE;
@@ -74,19 +73,19 @@ impl Members {
         }
     }
 
-    /// The superblock of a block.
+    /// Superblock that a block belongs to, if any.
     pub(super) fn of(&self, block: Block) -> Option<u32> {
         let number = self.of_block[block.0 as usize];
         (number != NONE).then_some(number)
     }
 
-    /// The blocks of a superblock, one of each plane in order.
+    /// Blocks of a superblock, one of each plane in order.
     pub(super) fn blocks(&self, superblock: u32) -> impl Iterator<Item = Block> + use<'_> {
         let first = superblock as usize * self.planes as usize;
         self.blocks[first..first + self.planes as usize].iter().copied().map(Block)
     }
 
-    /// A block is full: its superblock, if that is full with it.
+    /// Notes that a block is full. Returns its superblock, if that is full with it.
     pub(super) fn filled(&mut self, block: Block) -> Option<u32> {
         let superblock = self.of(block)?;
         let full = &mut self.full[superblock as usize];
@@ -99,15 +98,15 @@ impl Members {
         self.serials[superblock as usize]
     }
 
-    /// A block was erased: it belongs to none. The superblock that it has left, whose number is
-    /// free with its block in the first plane.
+    /// Takes an erased block out of its superblock. Returns the superblock, whose number is free
+    /// with its block in the first plane.
     pub(super) fn leave(&mut self, block: Block) -> Option<u32> {
         let superblock = self.of(block);
         self.of_block[block.0 as usize] = NONE;
         superblock
     }
 
-    /// Bytes that it takes.
+    /// Bytes of the tables in the firmware.
     pub(super) fn bytes(&self) -> usize {
         size_of_val(&*self.blocks) + size_of_val(&*self.full) + size_of_val(&*self.of_block)
     }

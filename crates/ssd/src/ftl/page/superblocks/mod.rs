@@ -33,14 +33,14 @@ use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::ops::Range;
 
-/// Dies that have superblocks together, and the one that they empty.
+/// Span of dies that have superblocks together, with the one that is being emptied.
 #[derive(Clone, Default, Serialize, Deserialize)]
 struct Span {
-    /// By die: its blocks of the superblock that is emptied.
+    /// By die: its blocks of the superblock that is being emptied.
     parts: Vec<Draining>,
-    /// That one is collected for wear levelling: its data are cold.
+    /// The superblock is emptied for wear levelling: its data are cold.
     is_levelling: bool,
-    /// It is to be moved off: it is emptied even if no space is needed.
+    /// The superblock is to be moved off: it is emptied even if no space is needed.
     is_due: bool,
     /// Blocks of superblocks that hold no data, to be erased.
     drained: Vec<Block>,
@@ -50,23 +50,23 @@ struct Span {
     rows: Vec<u32>,
     /// Blocks that are being erased.
     erasing: Vec<Block>,
-    /// Spans that are to be moved off, even if that gives no space back.
+    /// Superblocks that are to be moved off, even if that gives no space back.
     due: VecDeque<u32>,
-    /// The one that is, if blocks of it are to be retired.
+    /// Superblock that is being moved off, if blocks of it are to be retired.
     moving: Option<u32>,
-    /// One has been moved off since others were collected.
+    /// A superblock has been moved off since others were collected.
     had_turn: bool,
     /// The die, counted from the first, that takes the next row of moved data.
     next_die: u32,
 }
 
 impl Span {
-    /// Of so many dies.
+    /// Creates an idle span of `dies` dies.
     fn new(dies: usize) -> Self {
         Self { parts: vec![Draining::default(); dies], rows: vec![0; dies], ..Self::default() }
     }
 
-    /// Whether a victim is at hand.
+    /// Whether a victim is being emptied.
     fn has_victim(&self) -> bool {
         self.parts.iter().any(|part| !part.victims.is_empty())
     }
@@ -85,7 +85,7 @@ pub(in crate::ftl) struct Spans {
 }
 
 impl Spans {
-    /// Dies of a superblock: as many as the parameter says of the `dies` of a drive.
+    /// Dies of a superblock: as many as the parameter says, of the `dies` of a drive.
     pub(in crate::ftl) fn dies_of(params: &PageParams, dies: u32) -> Result<u32> {
         let given = if params.superblock_dies == 0 { dies } else { params.superblock_dies };
         if !dies.is_multiple_of(given) {
@@ -97,7 +97,7 @@ impl Spans {
         Ok(given)
     }
 
-    /// Data in superblocks of so many dies, beside the blocks of `own`.
+    /// Creates an empty drive with superblocks of `dies` dies, beside the blocks of `own`.
     pub(in crate::ftl) fn new(
         context: Context,
         params: &PageParams,
@@ -136,19 +136,20 @@ impl Spans {
         (span as u32 * self.dies..(span as u32 + 1) * self.dies).map(Die)
     }
 
-    /// The jobs of all dies of a span are to be asked for work.
+    /// Has the jobs of all dies of a span asked for work.
     fn call_dies(&mut self, span: usize) {
         self.dies_in(span).for_each(|die| self.calls.insert(die));
     }
 
-    /// A program has been reported: its blocks may be full.
+    /// Takes in the report of a program: its blocks may be full.
     fn close_full(&mut self, program: &Program) {
         if program.page + self.page.pages_per_program == self.page.geometry.pages_per_block {
             program.blocks().iter().for_each(|&block| self.is_filled(block));
         }
     }
 
-    /// A block takes nothing more. With the last block of a superblock all of them are candidates.
+    /// Notes that a block takes nothing more. With the last block of a superblock all of them are
+    /// candidates.
     fn is_filled(&mut self, block: Block) {
         let Some(superblock) = self.members.filled(block) else { return };
         let (page, mut is_due) = (&mut self.page, false);

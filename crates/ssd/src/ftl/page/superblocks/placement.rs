@@ -11,8 +11,8 @@ use crate::ftl::{DieSet, Lpn};
 use nand::geometry::Die;
 
 impl Spans {
-    /// A place for data of the host on one of `dies`: on the first in turn that takes them, or, by
-    /// speed, on the first whose next page is as wanted.
+    /// Place for data of the host on one of `dies`: on the first in turn that takes them, or, by
+    /// speed, on the first whose next page has the wanted speed.
     pub(super) fn place_host(&mut self, key: Key, lpns: &[Lpn], dies: &DieSet) -> Place {
         let Some(first) = dies.next_from(self.page.next_die) else { return Place::NoRoom };
         let by_speed = self.page.wanted_speed(key);
@@ -63,8 +63,8 @@ impl Spans {
         Place::Later(Until::Erase)
     }
 
-    /// Of two places on one die the one in the older superblock, which would stay open for ever if
-    /// no data wanted the speed of its next page; of places on two dies the first.
+    /// Better of two places: on one die the one in the older superblock, which would stay open for
+    /// ever if no data wanted the speed of its next page; on two dies the first.
     fn older(&self, first: Option<(Die, u32)>, second: (Die, u32)) -> Option<(Die, u32)> {
         let serial = |(die, stream): (Die, u32)| {
             let block = self.page.frontiers[self.part(die, stream)?].blocks[0];
@@ -77,7 +77,8 @@ impl Spans {
         }
     }
 
-    /// Whether the next page of a stream on a die is fast; `None` where it takes no data.
+    /// Whether the next page of a stream on a die is fast; `None` where the stream has no place
+    /// there.
     fn speed_of(&self, die: Die, stream: u32) -> Option<bool> {
         let span = self.span_of(die);
         match self.part(die, stream) {
@@ -89,8 +90,7 @@ impl Spans {
         }
     }
 
-    /// The frontier on a die that takes data of the host, in a superblock that is opened if need
-    /// be.
+    /// Frontier on a die that takes data of the host, in a superblock that is opened if need be.
     fn host_part(&mut self, die: Die, stream: u32) -> Option<usize> {
         let span = self.span_of(die);
         if let Some(index) = self.part(die, stream) {
@@ -103,7 +103,7 @@ impl Spans {
         self.part(die, stream)
     }
 
-    /// Free superblocks that are not the host's.
+    /// Free superblocks that the host must leave.
     fn kept(&self, span: usize) -> u32 {
         self.page.reserve + u32::from(self.needs_room(span))
     }
@@ -114,7 +114,7 @@ impl Spans {
         stream != self.page.gc_frontier || self.free(span) >= self.kept(span)
     }
 
-    /// The open frontier of a stream on a die that comes next.
+    /// Open frontier of a stream on a die that comes next.
     fn part(&self, die: Die, stream: u32) -> Option<usize> {
         let page = &self.page;
         let first = match stream < page.streams {
@@ -125,7 +125,7 @@ impl Spans {
         (0..page.groups).map(index).find(|&index| page.frontiers[index].open)
     }
 
-    /// Whether any die of a span has something left of the superblock of a stream.
+    /// Whether any die of a span has room left in the superblock of a stream.
     fn is_open(&self, span: usize, stream: u32) -> bool {
         self.dies_in(span).any(|die| self.part(die, stream).is_some())
     }

@@ -10,23 +10,24 @@ use base::archive::{Archive, State};
 use base::memory::table;
 use nand::geometry::Geometry;
 
-/// The policy of `gc`, asked about superblocks.
+/// Victim policy of superblocks: the policy of `gc` behind a count by blocks.
 #[derive(Clone)]
 pub(super) struct OfSuperblocks {
     /// Planes of a superblock.
     planes: u32,
     blocks_per_plane: u32,
     policy: Box<dyn Victims>,
-    /// By superblock, which has the number of its first block among those of first planes.
+    /// By superblock, numbered by its first block among those of first planes: its state for the
+    /// policy.
     words: Vec<BlockWord>,
-    /// By block.
+    /// By block: its superblock.
     superblock_of: Vec<u32>,
-    /// The superblock whose blocks become candidates.
+    /// Superblock whose blocks are becoming candidates.
     current: u32,
 }
 
 impl OfSuperblocks {
-    /// Of superblocks with a block in each of `planes` planes.
+    /// Asks `policy` about superblocks with a block in each of `planes` planes.
     pub(super) fn new(policy: Box<dyn Victims>, geometry: &Geometry, planes: u32) -> Self {
         Self {
             planes,
@@ -76,7 +77,7 @@ impl Victims for OfSuperblocks {
         self.policy.invalidated(plane / self.planes, superblock, word.valid());
     }
 
-    /// With its first block the whole superblock is taken.
+    /// Withdraws a whole superblock, with its first block.
     fn withdraw(&mut self, plane: u32, block: u32, _: u32) {
         let superblock = self.superblock_of[block as usize];
         let word = &mut self.words[superblock as usize];
@@ -86,7 +87,7 @@ impl Victims for OfSuperblocks {
         }
     }
 
-    /// The first block of the superblock that is picked; the others are to be withdrawn.
+    /// First block of the superblock that is picked; the others are to be withdrawn.
     fn pick(&mut self, plane: u32, _: &[BlockWord], clock: u64) -> Option<u32> {
         let span = plane / self.planes;
         let superblock = self.policy.pick(span, &self.words, clock)?;

@@ -10,23 +10,23 @@ use crate::recovery::Found;
 use nand::geometry::{Block, Die};
 use std::collections::BTreeMap;
 
-/// Blocks of a superblock that were found, and the frontier that they were written by.
+/// Blocks of one superblock that were found, and the frontier that they were written by.
 #[derive(Default)]
 struct Remains {
     blocks: Vec<Block>,
     frontier: Option<u32>,
-    /// All of its blocks are full.
+    /// All blocks of the superblock are full.
     is_full: bool,
 }
 
 impl Spans {
-    /// The tag of a block: its superblock and its frontier.
+    /// Tag of a block: its superblock and its frontier.
     pub(super) fn tag_of(&self, block: Block) -> u64 {
         let serial = self.members.of(block).map_or(0, |superblock| self.members.serial(superblock));
         self.page.tag_of(block) | serial << FRONTIER_BITS
     }
 
-    /// Takes over what was found. Full blocks of the units of the map are returned.
+    /// Takes over what a start-up has found. Returns the full blocks of the units of the map.
     pub(super) fn rebuild(&mut self, found: &Found) -> Vec<Block> {
         self.page.take_found(found);
         let of_map = self.page.streams + 1;
@@ -71,7 +71,7 @@ impl Spans {
     }
 
     /// Forms a superblock anew of blocks that were found. It goes on as the open one of a stream,
-    /// or is closed. A plane of which nothing was found had an empty block, and has one free.
+    /// or is closed. A plane without such a block had an empty one, which is free.
     fn take_over(
         &mut self,
         span: usize,

@@ -6,7 +6,7 @@ use ZoneState::{Closed, Empty, ExplicitlyOpen, Full, ImplicitlyOpen, Offline, Re
 const LAYOUT: ZoneLayout =
     ZoneLayout { zones: 6, stride: 16, capacity: 12, most_open: 2, most_active: 3 };
 
-/// A machine whose zone 1 is in this state, with 4 units written where it may have any.
+/// A machine whose zone 1 is in this state, with 4 units written where the state allows any.
 fn machine(state: ZoneState) -> Machine {
     let mut machine = Machine::new(LAYOUT);
     let zone = Lpn(16);
