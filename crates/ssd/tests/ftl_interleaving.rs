@@ -32,8 +32,11 @@ fn hold_with(member: &Member<Build>, more: &[&str], seeds: Range<u64>) {
         }
     }
     let Outcome { ran, erases, retired, retires, failed, full, replaced: _ } = all;
-    // A drive of a single seed may have too few blocks for many streams.
-    assert!(2 * ran >= seeds.end - seeds.start - 1, "{}: {ran} ran", member.name);
+    if ran == 0 && seeds.end == seeds.start + 1 {
+        // The drive of a single seed may have too few blocks for many streams.
+        return;
+    }
+    assert!(2 * ran > seeds.end - seeds.start, "{}: {ran} ran", member.name);
     assert!(erases > 50 * ran, "{}: {erases} erases", member.name);
     assert!(retired >= retires, "{}: {retired} blocks retired", member.name);
     // A drive with zones programs less in as many steps: full zones take nothing until reset.

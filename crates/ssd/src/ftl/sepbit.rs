@@ -6,7 +6,7 @@
 //! three more, with borders at 4 `l` and 16 `l`. `l` is the mean life of the last blocks of the
 //! first class that were collected, from their first program to their erase.
 
-use super::contract::{Build, Hint, Key, Lpn, MOST_STREAMS, Program, Stream};
+use super::contract::{Build, Hint, Key, Lpn, MOST_STREAMS, Program, Ram, Stream};
 use super::page::{Own, PageFtl, PageParams};
 use super::paged::{self, Choices, Flat, Layout};
 use base::archive::{Archive, State};
@@ -137,7 +137,9 @@ impl Choices for Sepbit {
         if std::mem::take(&mut self.is_short[lpn as usize]) {
             return 0;
         }
-        let age = (self.clock - self.written_at[lpn as usize].min(self.clock)) as f64;
+        let written_at = self.written_at[lpn as usize];
+        // What was there before a power cut is as old as can be told.
+        let age = self.clock.checked_sub(written_at).unwrap_or(self.clock) as f64;
         1 + BORDERS.iter().filter(|&&border| age >= border * self.mean_life).count() as u32
     }
 
@@ -163,6 +165,12 @@ impl Choices for Sepbit {
             self.mean_life = *sum as f64 / f64::from(*count);
             self.lives = (0, 0);
         }
+    }
+
+    fn ram(&self) -> Option<Ram> {
+        let units = size_of_val(&*self.written_at) + size_of_val(&*self.is_short);
+        let bytes = units + size_of_val(&*self.opened_at);
+        Some(Ram { name: "lives", bytes: bytes as u64 })
     }
 }
 

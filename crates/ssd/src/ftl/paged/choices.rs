@@ -1,7 +1,7 @@
 //! Choices: decisions of a page-mapped FTL that its parameters make, a member, or a user.
 
 use super::Layout;
-use crate::ftl::contract::{Hint, Job, Key, Lpn, Program, Urgency};
+use crate::ftl::contract::{Hint, Job, Key, Lpn, Program, Ram, Urgency};
 use crate::ftl::page::PageFtl;
 use base::archive::{Archive, State};
 use base::{Error, Result};
@@ -79,6 +79,11 @@ pub(in crate::ftl) trait Choices: Send + State + 'static {
     /// Hears, after a power cut, of the data that were found.
     #[inline]
     fn recovered<L: Layout>(&mut self, _data: &L) {}
+
+    /// Memory that the firmware needs for these choices.
+    fn ram(&self) -> Option<Ram> {
+        None
+    }
 
     /// Error of the promise that was broken.
     fn fault(&self) -> Option<Error> {

@@ -259,11 +259,13 @@ impl<M: Mapping, L: Layout, C: Choices> Account for Paged<M, L, C> {
         // The tables of blocks stand behind a whole map, and before what stands in its place.
         parts.insert(usize::from(M::IS_IN_RAM), blocks);
         parts.extend(self.data.ram());
+        parts.extend(self.choices.ram());
         parts
     }
 
     fn bytes_per_unit(&self) -> f64 {
-        let beside = self.map.bytes() + self.data.ram().map_or(0, |ram| ram.bytes);
+        let ram = [self.data.ram(), self.choices.ram()];
+        let beside = self.map.bytes() + ram.iter().flatten().map(|ram| ram.bytes).sum::<u64>();
         self.data.page().bytes_per_unit() + beside as f64 / f64::from(self.facts.logical_units)
     }
 }
