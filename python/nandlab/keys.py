@@ -152,10 +152,11 @@ def _walk(
         meaning = value.get("description") or target.get("description", "")
         default = shown_default(value)
         if path in found:
-            # The same key of another member.
+            # The same key of another member, perhaps with a default of its own.
             known = found[path]
             if "const" not in value and known.members:
-                found[path] = known._replace(members=(*known.members, *members))
+                shared = default if default == known.default else ""
+                found[path] = known._replace(members=(*known.members, *members), default=shared)
             continue
         found[path] = Key(path, meaning, kind(schema, target), _unit(name), default, members)
 

@@ -29,7 +29,7 @@ def test_every_key_has_a_meaning() -> None:
 
 def test_a_key() -> None:
     found = key("ftl.map_cache_bytes")
-    assert found.members == ("dftl",)
+    assert found.members == ("dftl", "slc_cache")
     assert found.unit == "bytes"
     assert key("ftl.overprovisioning").members == tuple(one.name for one in roster("ftl"))
     assert key("ftl.overprovisioning").default == "0.07"

@@ -478,13 +478,37 @@ def test_as_many_streams_as_page_has() -> None:
 
 
 def test_no_other_ftl_beside_it() -> None:
-    for sets in ({"ftl.name": "dftl"}, {"ftl.host_streams": 2}, {"ftl.superblock_dies": 0}):
+    for sets in ({"ftl.name": "dftl"}, {"ftl.host_streams": 2}):
         for ftl in (Plain, Streams):
             with refused("ftl."):
                 nandlab.run("tiny", JOB, set=sets, ftl=ftl)
+    with refused("ftl."):
+        nandlab.run("tiny", JOB, set={"ftl.superblock_dies": 0}, ftl=Plain)
     # That of the drive's file is not meant.
     tables = {"drive_preset": "tiny", "ftl": {"name": "dftl", "map_cache_bytes": 4096}}
     assert nandlab.run(tables, JOB, ftl=Plain).checks.ok
+
+
+def test_hooks_decide_about_superblocks_and_after_power_cuts() -> None:
+    """With superblocks a block of the hooks is a superblock; a cut ends with hooks that begin."""
+    seen: dict[int, int] = {}
+
+    class Told(nandlab.ftl.PageHooks):
+        def victim(self, plane, blocks, valid, age):  # type: ignore[no-untyped-def]
+            seen[plane] = seen.get(plane, 0) + 1
+            return int(blocks[valid.argmin()])
+
+        def programmed(self, block: int, units: tuple[int, ...], is_moved: bool) -> None:
+            seen[-1] = max(seen.get(-1, 0), block)
+
+    together = {"ftl.superblock_dies": 0, "ftl.overprovisioning": 0.9}
+    result = nandlab.run("tiny", JOB, ftl=Told, set=together)
+    assert result.checks.ok
+    # One span of all dies, with a superblock for each block of a plane.
+    blocks = result.config["chip"]["geometry"]["blocks_per_plane"]
+    assert set(seen) <= {-1, 0} and seen[-1] < blocks
+    cut = {"recovery.name": "scan_pages", "ftl.overprovisioning": 0.9}
+    assert nandlab.run("tiny", JOB, ftl=Told, set=cut | together, cut_at=0.001).checks.ok
 
 
 def test_the_flash_is_seen_inside_of_methods_only() -> None:

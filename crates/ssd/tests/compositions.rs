@@ -283,3 +283,39 @@ fn conformance_reaches_every_part() {
         names
     });
 }
+
+/// The account of conformance has code of its own for each method of the contract: a default of the
+/// contract never answers in the place of the FTL.
+#[test]
+fn conformance_reaches_every_method() {
+    let methods = |source: &'static str, of: &str| -> Vec<&'static str> {
+        let (_, body) = source.split_once(&format!("pub trait {of}")).expect("a trait");
+        let body = body.split_once("\n}\n").expect("its end").0;
+        let names = body.lines().filter_map(|line| line.strip_prefix("    fn "));
+        names.filter_map(|line| line.split(['(', '<']).next()).collect()
+    };
+    let core = include_str!("../src/ftl/contract/mod.rs");
+    let account = include_str!("../src/ftl/contract/account.rs");
+    let parts = include_str!("../src/ftl/contract/parts.rs");
+    let zones = include_str!("../src/ftl/contract/zones.rs");
+    let withdrawal = include_str!("../src/ftl/contract/withdrawal.rs");
+    let mut all = methods(core, "Ftl");
+    assert!(all.len() <= 16, "a core of {} methods", all.len());
+    all.extend(methods(account, "Account"));
+    for part in
+        ["MapOnFlash", "BlockService", "Relocation", "Recovery", "Calls", "CopyBack", "Recycling"]
+    {
+        all.extend(methods(parts, part));
+    }
+    all.extend(methods(zones, "Zones"));
+    all.extend(methods(withdrawal, "Withdrawal"));
+    let tally = [
+        include_str!("../src/conformance/tally/mod.rs"),
+        include_str!("../src/conformance/tally/parts.rs"),
+        include_str!("../src/conformance/withdrawn.rs"),
+    ]
+    .concat();
+    let missing: Vec<&str> =
+        all.into_iter().filter(|name| !tally.contains(&format!("    fn {name}("))).collect();
+    assert!(missing.is_empty(), "the account has no code for {missing:?}");
+}

@@ -12,7 +12,7 @@ from nandlab.lint.jobs import Job
 from nandlab.process.memory import memory_limit_bytes
 from nandlab.study.given import Given
 
-PAGE_MAPPED = ("page", "dftl", "learned", "slc_cache", "frozen", "wom")
+PAGE_MAPPED = ("page", "dftl", "learned", "sepbit", "slc_cache", "frozen", "wom")
 """FTLs that write any page to any place."""
 
 
