@@ -506,7 +506,8 @@ def test_hooks_decide_about_superblocks_and_after_power_cuts() -> None:
     assert result.checks.ok
     # One span of all dies, with a superblock for each block of a plane.
     blocks = result.config["chip"]["geometry"]["blocks_per_plane"]
-    assert set(seen) <= {-1, 0} and seen[-1] < blocks
+    assert set(seen) <= {-1, 0}
+    assert seen[-1] < blocks
     cut = {"recovery.name": "scan_pages", "ftl.overprovisioning": 0.9}
     assert nandlab.run("tiny", JOB, ftl=Told, set=cut | together, cut_at=0.001).checks.ok
 
