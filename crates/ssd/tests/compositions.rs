@@ -5,9 +5,8 @@
 use crate::drive;
 
 use base::params::Table;
-use base::rng::turn;
+use base::rng::{Rng, turn};
 use base::{Error, Result};
-use ssd::Ssd;
 use ssd::config::SsdConfig;
 use ssd::conformance::batches::Batches;
 use ssd::conformance::interleaving::Interleaving;
@@ -18,8 +17,11 @@ use ssd::conformance::tally::Tally;
 use ssd::ftl::Lpn;
 use ssd::ftl::contract::{Account, parts};
 use ssd::ftl::own::{Candidate, HookFacts, Hooks, OwnFtl};
+use ssd::precondition::Precondition;
 use ssd::recovery;
-use std::collections::BTreeMap;
+use ssd::request::{Op, Request};
+use ssd::{Ssd, Step};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Compositions that are not members of the roster by themselves: parameters, and the streams of
 /// moved data where hooks decide, else 0.
@@ -263,11 +265,55 @@ fn what_was_flushed_is_there_after_a_cut() {
     }
 }
 
+/// A drive that was overwritten without time, whose power is then cut, has all of its data, and its
+/// FTL goes on with them: blocks of the map and superblocks are known for what they are.
+#[test]
+fn a_preconditioned_drive_goes_on_after_a_cut() {
+    for (composition, seed) in COMPOSED.iter().zip(0..) {
+        let config = config(composition, &["recovery.name=scan_pages"]);
+        let mut ssd = Ssd::new(&config, 1 << 30).unwrap();
+        drive::prepare(&mut ssd, Precondition::Steady);
+        let units = u64::from(ssd.ftl_mut().facts().logical_units);
+        // Each block with pages of the map says so, full ones too.
+        let geometry = ssd::build::chips(&config).unwrap().geometry.clone();
+        let ftl = ssd.ftl_mut();
+        let map = units as u32..units as u32 + ftl.facts().map_pages;
+        let blocks = map.filter_map(|unit| Some(geometry.block_of(ftl.lookup(Lpn(unit))?)));
+        let tags: BTreeSet<u64> = blocks.map(|block| ftl.tag(block)).collect();
+        assert!(tags.len() <= 1 && !tags.contains(&0), "{composition:?}: {tags:?}");
+        ssd.start(0);
+        for _ in 0..2 {
+            ssd.cut().unwrap();
+            ssd.power_on(&config).unwrap();
+            while ssd.advance_start_up(1 << 20).unwrap().is_none() {}
+            let is_there = |unit: &u64| ssd.lookup(Lpn(*unit as u32)).is_some();
+            assert_eq!((0..units).filter(is_there).count() as u64, units, "{composition:?}");
+        }
+        let (mut rng, mut submitted, mut completed) = (Rng::stream(seed, "addresses"), 0, 0);
+        let bytes = ssd.capacity_bytes() / units;
+        while completed < 4 * units {
+            while ssd.has_room() && submitted < 4 * units {
+                let now = ssd.now();
+                ssd.submit(Request::new(Op::Write, bytes * rng.below(units), bytes), 0, now);
+                submitted += 1;
+            }
+            match ssd.step() {
+                Step::Completed(_) => completed += 1,
+                Step::Idle => break,
+                _ => {}
+            }
+        }
+        ssd.fault().unwrap_or_else(|error| panic!("{composition:?}: {error}"));
+        assert_eq!(completed, 4 * units, "{composition:?}");
+        assert!(ssd.ftl_counts().reclaimed_blocks > 0, "{composition:?}");
+    }
+}
+
 /// The account of conformance has each part that the FTL under it has: what it has can be held to
 /// its promises.
 #[test]
 fn conformance_reaches_every_part() {
-    let mut all = std::collections::BTreeSet::new();
+    let mut all = BTreeSet::new();
     let compositions = COMPOSED.iter().map(|composition| config(composition, &[]));
     let members = ssd::ftl::ROSTER.iter().map(|member| drive::config(&drive::of_ftl(member, &[])));
     for config in members.chain(compositions) {

@@ -30,7 +30,7 @@ pub const MEMBER: Member<Build> = Member {
         let host_streams = CLASSES_OF_WRITES as u8;
         let data = PageParams { host_streams, static_wear_delta, ..PageParams::default() };
         let own = Own { move_streams: BORDERS.len() as u32 + 2, ..Own::NOTHING };
-        paged::build(context, &data, own, Sepbit::new(window_blocks), |_| Flat)
+        paged::build(context, &data, own, Sepbit::new(window_blocks), |_, _| Flat)
     },
 };
 
@@ -58,7 +58,7 @@ impl Default for Params {
     }
 }
 
-/// Choices of `sepbit`. Its clock counts units that the host has written.
+/// Choices of `sepbit`. Its clock counts units that enter the write buffer.
 #[derive(Clone)]
 struct Sepbit {
     window_blocks: u32,
@@ -126,8 +126,8 @@ impl Choices for Sepbit {
 
     fn key_of(&mut self, Lpn(lpn): Lpn, _: Hint) -> Option<Key> {
         let written_at = std::mem::replace(&mut self.written_at[lpn as usize], self.clock);
-        self.clock += 1;
         let life = self.clock.checked_sub(written_at);
+        self.clock += 1;
         let is_short = life.is_some_and(|life| (life as f64) < self.mean_life);
         self.is_short[lpn as usize] = is_short;
         Some(Key(u32::from(!is_short)))

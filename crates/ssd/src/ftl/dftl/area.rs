@@ -421,6 +421,11 @@ impl Area {
         }
     }
 
+    /// Whether a block holds pages of the map.
+    pub(super) fn has(&self, block: Block) -> bool {
+        self.is_map_block.has(block.0)
+    }
+
     /// Takes back an erased block. True if it was one of the map, and its plane has one to keep
     /// again.
     pub(super) fn erased(&mut self, block: Block) -> bool {

@@ -123,8 +123,10 @@ fn build(context: Context, params: &Params) -> Result<Box<dyn Ftl>> {
     let data = params.data();
     let &Params { map_cache_bytes: bytes, map_cache_policy: policy, map_batch: batch, .. } = params;
     match Plan::new(&context, CacheParams { bytes, policy, batch })? {
-        None => paged::build(context, &data, Own::NOTHING, Ours, |_| Flat),
-        Some(plan) => paged::build(context, &data, plan.own, Ours, |page| plan.map(page)),
+        None => paged::build(context, &data, Own::NOTHING, Ours, |_, _| Flat),
+        Some(plan) => {
+            paged::build(context, &data, plan.own, Ours, |page, beside| plan.map(page, beside))
+        }
     }
 }
 
@@ -177,12 +179,12 @@ impl Plan {
         Ok(Some(Self { cache, own, per_page, limit }))
     }
 
-    /// The map, of a page map that has kept the space for it.
-    pub(super) fn map(&self, page: &PageFtl) -> Cached {
+    /// The map, of a page map that has kept the space for it. Other tables take `beside` bytes.
+    pub(super) fn map(&self, page: &PageFtl, beside: u64) -> Cached {
         let CacheParams { bytes, policy, batch } = self.cache;
         let pages = page.logical_units.div_ceil(self.per_page);
         let [_, blocks] = page.ram();
-        let others = blocks.bytes + 4 * u64::from(pages);
+        let others = blocks.bytes + beside + 4 * u64::from(pages);
         let cache_bytes = match self.limit {
             0 => bytes,
             // Too little is refused with the need.
@@ -516,6 +518,10 @@ impl Mapping for Cached {
             // Its plane is to keep a block for the map again, this or another.
             page.free.claim(page.geometry.plane_of(block), Use::Map, 1);
         }
+    }
+
+    fn tag(&self, page: &PageFtl, block: Block) -> Option<u64> {
+        self.area.has(block).then(|| page.tag_of_own())
     }
 
     fn recover<L: Layout>(&mut self, data: &L, found: &Found, own: Vec<Block>) {

@@ -113,7 +113,7 @@ fn build(context: Context, params: &Params) -> Result<Box<dyn Ftl>> {
         superblock_dies: params.superblock_dies,
         metadata_share: 0.0,
     };
-    paged::build(context, &data, Own::NOTHING, Ours, |page| Learned::new(page, params))
+    paged::build(context, &data, Own::NOTHING, Ours, |page, _| Learned::new(page, params))
 }
 
 impl Learned {

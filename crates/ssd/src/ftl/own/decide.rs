@@ -172,7 +172,8 @@ pub trait Hooks: Send {
         Ok(())
     }
 
-    /// Learns that a block has been erased: it is free.
+    /// Learns that a block has been erased: it is free, or retired. Of a superblock its number is
+    /// free: its first block was erased, and its others follow.
     fn erased(&mut self, _block: u32) -> Result<()> {
         Ok(())
     }

@@ -164,7 +164,7 @@ pub(super) fn build(
         context.gc = GcConfig { background_free_blocks: most, ..context.gc };
     }
     let own = Own { move_streams: facts.move_streams, ..Own::NOTHING };
-    paged::build(context, &params, own, Hooked::new(name, hooks), |_| Flat)
+    paged::build(context, &params, own, Hooked::new(name, hooks), |_, _| Flat)
 }
 
 /// Refuses facts that are out of range, and parameters that hooks cannot have.

@@ -37,7 +37,7 @@ pub const MEMBER: Member<Build> = Member {
     check: check::<PageParams>,
     build: |context, given| {
         let params: PageParams = params::read(given, "ftl")?;
-        paged::build(context, &params, Own::NOTHING, Ours, |_| Flat)
+        paged::build(context, &params, Own::NOTHING, Ours, |_, _| Flat)
     },
 };
 

@@ -11,6 +11,7 @@ use crate::ftl::paged::Layout;
 use crate::recovery::Found;
 use crate::space::frontier::Frontier;
 use crate::space::gc::Victims;
+use base::Result;
 use nand::geometry::{Block, Die};
 
 impl Layout for PageFtl {
@@ -215,7 +216,7 @@ impl Layout for PageFtl {
         is_new
     }
 
-    fn recover(&mut self, found: &Found) -> Vec<Block> {
-        self.rebuild(found)
+    fn recover(&mut self, found: &Found) -> Result<Vec<Block>> {
+        Ok(self.rebuild(found))
     }
 }

@@ -27,6 +27,11 @@ pub(super) fn frontier_of(tag: u64) -> Option<u32> {
 }
 
 impl PageFtl {
+    /// Tag of the blocks of the FTL's own units.
+    pub(in crate::ftl) fn tag_of_own(&self) -> u64 {
+        u64::from(self.streams + 1) + 1
+    }
+
     /// Tag of a block: the frontier of its die that has it.
     pub(in crate::ftl) fn tag_of(&self, block: Block) -> u64 {
         let frontiers = self.frontiers_of(self.geometry.die_of(block));

@@ -7,6 +7,7 @@ use crate::ftl::contract::{
 use crate::ftl::page::PageFtl;
 use crate::recovery::Found;
 use crate::space::gc::Victims;
+use base::Result;
 use base::archive::State;
 use nand::chip::BlockMode;
 use nand::geometry::{Block, Die};
@@ -122,7 +123,7 @@ pub(in crate::ftl) trait Layout: Clone + Send + State + 'static {
     }
 
     /// Rebuilds its tables after a power cut. Returns the full blocks of the units of the map.
-    fn recover(&mut self, found: &Found) -> Vec<Block>;
+    fn recover(&mut self, found: &Found) -> Result<Vec<Block>>;
 
     /// Mode of a block in use.
     fn mode(&self, _block: Block) -> BlockMode {

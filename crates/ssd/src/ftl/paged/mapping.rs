@@ -85,6 +85,11 @@ pub(in crate::ftl) trait Mapping: Clone + Send + State + 'static {
     /// Learns that a block was erased, before it is free.
     fn erased(&mut self, _page: &mut PageFtl, _block: Block) {}
 
+    /// Mark of a block that holds pages of the map.
+    fn tag(&self, _page: &PageFtl, _block: Block) -> Option<u64> {
+        None
+    }
+
     /// Rebuilds the map after a power cut: `own` are full blocks of its pages.
     fn recover<L: Layout>(&mut self, _data: &L, _found: &Found, _own: Vec<Block>) {}
 

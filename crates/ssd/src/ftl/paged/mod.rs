@@ -67,16 +67,17 @@ pub(super) fn build<M: Mapping, C: Choices>(
     params: &PageParams,
     own: Own,
     choices: C,
-    map: impl FnOnce(&PageFtl) -> M,
+    map: impl FnOnce(&PageFtl, u64) -> M,
 ) -> Result<Box<dyn Ftl>> {
     Ok(match Spans::dies_of(params, context.geometry.dies)? {
         1 => {
             let page = PageFtl::new(context, params, own)?;
-            Box::new(Paged::new(map(&page), page, choices)?)
+            Box::new(Paged::new(map(&page, 0), page, choices)?)
         }
         dies => {
             let spans = Spans::new(context, params, own, dies)?;
-            Box::new(Paged::new(map(spans.page()), spans, choices)?)
+            let beside = spans.ram().map_or(0, |ram| ram.bytes);
+            Box::new(Paged::new(map(spans.page(), beside), spans, choices)?)
         }
     })
 }
@@ -322,11 +323,11 @@ impl<M: Mapping, L: Layout, C: Choices> Relocation for Paged<M, L, C> {
 
 impl<M: Mapping, L: Layout, C: Choices> Recovery for Paged<M, L, C> {
     fn tag(&self, block: Block) -> u64 {
-        self.data.tag(block)
+        self.map.tag(self.data.page(), block).unwrap_or_else(|| self.data.tag(block))
     }
 
     fn recover(&mut self, found: &Found) -> Result<()> {
-        let own = self.data.recover(found);
+        let own = self.data.recover(found)?;
         self.map.recover(&self.data, found, own);
         self.choices.recovered(&self.data);
         Ok(())

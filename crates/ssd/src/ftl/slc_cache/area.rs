@@ -251,8 +251,11 @@ impl Area {
                 *kept = kept.saturating_sub(1);
             }
         }
-        for (plane, &kept) in (0..).map(Plane).zip(&self.kept) {
-            free.set_claimed(plane, Use::Cache, kept);
+        // No more than there are: the rest is kept as blocks are erased.
+        for (plane, kept) in (0..).map(Plane).zip(&mut self.kept) {
+            free.set_claimed(plane, Use::Cache, 0);
+            *kept = (*kept).min(free.of(plane) as u32);
+            free.set_claimed(plane, Use::Cache, *kept);
         }
     }
 

@@ -150,13 +150,19 @@ fn build(context: Context, params: &Params) -> Result<Box<dyn Ftl>> {
     let &Params { map_cache_bytes, map_cache_policy: policy, map_batch: batch, .. } = params;
     let plan = match map_cache_bytes {
         Some(bytes) => Plan::new(&context, CacheParams { bytes, policy, batch })?,
+        None if policy != MapCachePolicy::Lru || !batch => {
+            let key = if batch { "ftl.map_cache_policy" } else { "ftl.map_batch" };
+            return Err(Error::new(key, "without a map on flash, it decides nothing")
+                .expected("ftl.map_cache_bytes beside it"));
+        }
         None => None,
     };
     Ok(match plan {
         None => Box::new(Paged::new(Flat, SlcCache::new(context, params, Own::NOTHING)?, Ours)?),
         Some(plan) => {
             let data = SlcCache::new(context, params, plan.own)?;
-            Box::new(Paged::new(plan.map(data.page()), data, Ours)?)
+            let beside = data.ram().map_or(0, |ram| ram.bytes);
+            Box::new(Paged::new(plan.map(data.page(), beside), data, Ours)?)
         }
     })
 }
@@ -420,12 +426,12 @@ impl Layout for SlcCache {
 
     /// Rebuilds the page map. Blocks of the cache are blocks with few pages from then on:
     /// collection empties them.
-    fn recover(&mut self, found: &Found) -> Vec<Block> {
+    fn recover(&mut self, found: &Found) -> Result<Vec<Block>> {
         let own = self.page.rebuild(found);
         let lpns = (0..self.page.logical_units).map(Lpn);
         self.mapped = lpns.filter(|&lpn| self.page.lookup(lpn).is_some()).count() as u32;
         self.area.recover(&mut self.page.free, found, TAG);
-        own
+        Ok(own)
     }
 
     fn filled_pages(&self, block: Block) -> u32 {

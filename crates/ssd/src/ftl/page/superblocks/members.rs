@@ -1,5 +1,6 @@
 //! Members of superblocks: the blocks that belong together, and how many of them are full.
 
+use crate::ftl::page::recover::FRONTIER_BITS;
 use base::Result;
 use base::archive::{Archive, State};
 use base::memory::table;
@@ -18,8 +19,8 @@ pub(super) struct Members {
     blocks: Vec<u32>,
     /// By superblock: number of full blocks.
     full: Vec<u32>,
-    /// By superblock: its serial number, in the order of forming, from 1 on.
-    serials: Vec<u64>,
+    /// By superblock: its mark, for a start-up.
+    marks: Vec<u64>,
     /// Serial number that was given last.
     formed: u64,
     /// By block: its superblock, or `NONE`.
@@ -28,10 +29,10 @@ pub(super) struct Members {
 
 impl State for Members {
     fn exchange(&mut self, archive: &mut Archive<'_>) -> Result<()> {
-        let Self { planes: _, blocks_per_plane: _, blocks, full, serials, formed, of_block } = self;
+        let Self { planes: _, blocks_per_plane: _, blocks, full, marks, formed, of_block } = self;
         archive.table(blocks)?;
         archive.table(full)?;
-        archive.table(serials)?;
+        archive.table(marks)?;
         archive.value(formed)?;
         archive.table(of_block)
     }
@@ -46,27 +47,29 @@ impl Members {
             blocks_per_plane: geometry.blocks_per_plane,
             blocks: table(geometry.blocks() as usize, NONE),
             full: table((geometry.blocks() / planes) as usize, 0),
-            serials: table((geometry.blocks() / planes) as usize, 0),
+            marks: table((geometry.blocks() / planes) as usize, 0),
             formed: 0,
             of_block: table(geometry.blocks() as usize, NONE),
         }
     }
 
-    /// Forms a superblock of these blocks, one of each plane in order. None of them is full.
-    pub(super) fn form(&mut self, blocks: impl Iterator<Item = Block>) {
-        self.form_again(self.formed + 1, blocks);
+    /// Forms a superblock of these blocks, one of each plane in order, for a frontier. None of them
+    /// is full.
+    pub(super) fn form(&mut self, frontier: u32, blocks: impl Iterator<Item = Block>) {
+        let mark = (self.formed + 1) << FRONTIER_BITS | u64::from(frontier + 1);
+        self.form_again(mark, blocks);
     }
 
-    /// Forms a superblock of blocks that had this serial number before a power cut.
-    pub(super) fn form_again(&mut self, serial: u64, blocks: impl Iterator<Item = Block>) {
-        self.formed = self.formed.max(serial);
+    /// Forms a superblock of blocks that had this mark before a power cut.
+    pub(super) fn form_again(&mut self, mark: u64, blocks: impl Iterator<Item = Block>) {
+        self.has_formed(mark);
         let mut number = NONE;
         for (i, Block(block)) in blocks.enumerate() {
             if i == 0 {
                 let span = block / (self.planes * self.blocks_per_plane);
                 number = span * self.blocks_per_plane + block % self.blocks_per_plane;
                 self.full[number as usize] = 0;
-                self.serials[number as usize] = serial;
+                self.marks[number as usize] = mark;
             }
             self.blocks[number as usize * self.planes as usize + i] = block;
             self.of_block[block as usize] = number;
@@ -93,9 +96,15 @@ impl Members {
         (*full == self.planes).then_some(superblock)
     }
 
-    /// Serial number of a superblock: the order in which they were formed, from 1 on.
-    pub(super) fn serial(&self, superblock: u32) -> u64 {
-        self.serials[superblock as usize]
+    /// Notes that a superblock with this mark was formed: no other gets its serial number.
+    pub(super) fn has_formed(&mut self, mark: u64) {
+        self.formed = self.formed.max(mark >> FRONTIER_BITS);
+    }
+
+    /// Mark of a superblock: its serial number, in the order in which superblocks were formed from
+    /// 1 on, and its frontier.
+    pub(super) fn mark(&self, superblock: u32) -> u64 {
+        self.marks[superblock as usize]
     }
 
     /// Takes an erased block out of its superblock. Returns the superblock, whose number is free
@@ -108,6 +117,9 @@ impl Members {
 
     /// Bytes of the tables in the firmware.
     pub(super) fn bytes(&self) -> usize {
-        size_of_val(&*self.blocks) + size_of_val(&*self.full) + size_of_val(&*self.of_block)
+        size_of_val(&*self.blocks)
+            + size_of_val(&*self.full)
+            + size_of_val(&*self.marks)
+            + size_of_val(&*self.of_block)
     }
 }

@@ -303,7 +303,7 @@ impl Layout for Spans {
         self.tag_of(block)
     }
 
-    fn recover(&mut self, found: &Found) -> Vec<Block> {
+    fn recover(&mut self, found: &Found) -> Result<Vec<Block>> {
         self.rebuild(found)
     }
 }

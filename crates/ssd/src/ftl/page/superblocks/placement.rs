@@ -66,11 +66,11 @@ impl Spans {
     /// Better of two places: on one die the one in the older superblock, which would stay open for
     /// ever if no data wanted the speed of its next page; on two dies the first.
     fn older(&self, first: Option<(Die, u32)>, second: (Die, u32)) -> Option<(Die, u32)> {
-        let serial = |(die, stream): (Die, u32)| {
+        let mark = |(die, stream): (Die, u32)| {
             let block = self.page.frontiers[self.part(die, stream)?].blocks[0];
-            Some(self.members.serial(self.members.of(block)?))
+            Some(self.members.mark(self.members.of(block)?))
         };
-        let age = |place| serial(place).unwrap_or(u64::MAX);
+        let age = |place| mark(place).unwrap_or(u64::MAX);
         match first {
             Some(first) if first.0 != second.0 || age(first) <= age(second) => Some(first),
             _ => Some(second),
@@ -143,7 +143,7 @@ impl Spans {
         }
         let joined = page.joined as usize;
         let blocks = indices.iter().flat_map(|&(_, index)| &page.frontiers[index].blocks[..joined]);
-        self.members.form(blocks.copied());
+        self.members.form(stream, blocks.copied());
     }
 
     /// A place for units that the job of a die moves, on any die of its span.

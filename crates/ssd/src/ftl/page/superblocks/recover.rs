@@ -5,33 +5,27 @@
 //! goes on where it was open; others are closed as they are, and collected in time.
 
 use super::Spans;
-use crate::ftl::page::recover::{FRONTIER_BITS, frontier_of};
+use crate::ftl::page::recover::frontier_of;
 use crate::recovery::Found;
+use base::{Error, Result};
 use nand::geometry::{Block, Die};
 use std::collections::BTreeMap;
 
-/// Blocks of one superblock that were found, and the frontier that they were written by.
-#[derive(Default)]
-struct Remains {
-    blocks: Vec<Block>,
-    frontier: Option<u32>,
-    /// All blocks of the superblock are full.
-    is_full: bool,
-}
-
 impl Spans {
-    /// Tag of a block: its superblock and its frontier.
+    /// Tag of a block: the mark of its superblock.
     pub(super) fn tag_of(&self, block: Block) -> u64 {
-        let serial = self.members.of(block).map_or(0, |superblock| self.members.serial(superblock));
-        self.page.tag_of(block) | serial << FRONTIER_BITS
+        match self.members.of(block) {
+            Some(superblock) => self.members.mark(superblock),
+            None => self.page.tag_of(block),
+        }
     }
 
     /// Takes over what a start-up has found. Returns the full blocks of the units of the map.
-    pub(super) fn rebuild(&mut self, found: &Found) -> Vec<Block> {
+    pub(super) fn rebuild(&mut self, found: &Found) -> Result<Vec<Block>> {
         self.page.take_found(found);
         let of_map = self.page.streams + 1;
         let open = self.page.open_found(found, of_map..of_map + 1);
-        let (mut own, mut superblocks) = (Vec::new(), BTreeMap::<(usize, u64), Remains>::new());
+        let (mut own, mut superblocks) = (Vec::new(), BTreeMap::<_, Vec<Block>>::new());
         for block in self.page.written(found) {
             if self.page.is_own(found, block) {
                 if !open.contains(&block) {
@@ -41,33 +35,32 @@ impl Spans {
                 continue;
             }
             let span = self.span_of(self.page.geometry.die_of(block));
-            let tag = found.tag(block);
-            let remains = superblocks.entry((span, tag >> FRONTIER_BITS)).or_default();
-            remains.blocks.push(block);
-            remains.frontier = remains.frontier.max(frontier_of(tag));
+            let mark = found.tag(block);
+            self.members.has_formed(mark);
+            superblocks.entry((span, mark)).or_default().push(block);
         }
         let planes = (self.dies * self.page.geometry.planes_per_die) as usize;
         let mut latest = BTreeMap::new();
-        for (&(span, serial), remains) in &mut superblocks {
+        // In the order of their serial numbers: the last one counts.
+        for (&(span, mark), blocks) in &superblocks {
             let is_full = |&block: &Block| found.pages(block) == self.page.geometry.pages_per_block;
-            remains.is_full = remains.blocks.len() == planes && remains.blocks.iter().all(is_full);
-            if let (Some(frontier), false) = (remains.frontier, remains.is_full) {
-                latest.insert((span, frontier), serial);
+            if blocks.len() < planes || !blocks.iter().all(is_full) {
+                latest.insert((span, frontier_of(mark)), mark);
             }
         }
-        for ((span, serial), remains) in superblocks {
+        for ((span, mark), blocks) in superblocks {
             let has_data = |&block: &Block| self.page.candidates.word(block).valid() > 0;
-            if !remains.blocks.iter().any(has_data) {
-                for block in remains.blocks {
-                    self.page.note_short(block, found.pages(block));
-                    self.spans[span].drained.push(block);
-                }
+            if blocks.iter().any(has_data) {
+                let goes_on = latest.get(&(span, frontier_of(mark))) == Some(&mark);
+                self.take_over(span, mark, &blocks, goes_on, found)?;
                 continue;
             }
-            let goes_on = remains.frontier.filter(|&of| latest.get(&(span, of)) == Some(&serial));
-            self.take_over(span, serial, &remains.blocks, goes_on, found);
+            for block in blocks {
+                self.page.note_short(block, found.pages(block));
+                self.spans[span].drained.push(block);
+            }
         }
-        own
+        Ok(own)
     }
 
     /// Forms a superblock anew of blocks that were found. It goes on as the open one of a stream,
@@ -75,30 +68,36 @@ impl Spans {
     fn take_over(
         &mut self,
         span: usize,
-        serial: u64,
+        mark: u64,
         blocks: &[Block],
-        goes_on: Option<u32>,
+        goes_on: bool,
         found: &Found,
-    ) {
+    ) -> Result<()> {
         let mut all = Vec::new();
         for plane in self.planes_of(span) {
             let page = &mut self.page;
             let known = blocks.iter().find(|&&block| page.geometry.plane_of(block) == plane);
             all.push(match known {
                 Some(&block) => block,
+                None if page.free.of(plane) == 0 => {
+                    let problem = format!("plane {} has no block for a superblock", plane.0);
+                    return Err(Error::new("recovery", problem)
+                        .hint("each superblock had one before the power cut"));
+                }
                 None => {
-                    let block = page.free.pop(plane).expect("each superblock had one here");
+                    let block = page.free.pop(plane).expect("one is free");
                     page.candidates.opened(block);
                     block
                 }
             });
         }
-        self.members.form_again(serial, all.iter().copied());
+        self.members.form_again(mark, all.iter().copied());
         let joined = self.page.joined as usize;
         for (part, blocks) in (0..).zip(all.chunks(joined)) {
             let pages: Vec<u32> = blocks.iter().map(|&block| found.pages(block)).collect();
             let die = Die(span as u32 * self.dies + part / self.page.groups);
-            let place = goes_on.and_then(|stream| Some((stream, self.page.goes_on(&pages)?)));
+            let stream = frontier_of(mark).filter(|_| goes_on);
+            let place = stream.and_then(|stream| Some((stream, self.page.goes_on(&pages)?)));
             match place {
                 Some((stream, (page, planes_done)))
                     if page < self.page.geometry.pages_per_block =>
@@ -109,6 +108,10 @@ impl Spans {
                     frontier.blocks[..joined].copy_from_slice(blocks);
                     frontier.open();
                     (frontier.page, frontier.planes_done) = (page, planes_done);
+                    // The first planes of the last row may be full already.
+                    let most = self.page.geometry.pages_per_block;
+                    let full = blocks.iter().zip(&pages).filter(|(_, pages)| **pages == most);
+                    full.for_each(|(&block, _)| self.is_filled(block));
                 }
                 _ => {
                     for (&block, pages) in blocks.iter().zip(pages) {
@@ -118,5 +121,6 @@ impl Spans {
                 }
             }
         }
+        Ok(())
     }
 }
