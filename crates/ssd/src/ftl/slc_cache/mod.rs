@@ -81,9 +81,10 @@ struct Params {
     /// RAM for cached map entries, as with `dftl`; default: the whole map is in RAM.
     #[serde(skip_serializing_if = "Option::is_none")]
     map_cache_bytes: Option<u64>,
-    /// Policy of the cache of map entries, as with `dftl`.
+    /// Policy of the cache of map entries, as with `dftl`, if `map_cache_bytes` is given.
     map_cache_policy: MapCachePolicy,
-    /// Writing a map page cleans all its cached entries, as with `dftl`.
+    /// Writing a map page cleans all its cached entries, as with `dftl`, if `map_cache_bytes` is
+    /// given.
     map_batch: bool,
 }
 
@@ -150,11 +151,6 @@ fn build(context: Context, params: &Params) -> Result<Box<dyn Ftl>> {
     let &Params { map_cache_bytes, map_cache_policy: policy, map_batch: batch, .. } = params;
     let plan = match map_cache_bytes {
         Some(bytes) => Plan::new(&context, CacheParams { bytes, policy, batch })?,
-        None if policy != MapCachePolicy::Lru || !batch => {
-            let key = if batch { "ftl.map_cache_policy" } else { "ftl.map_batch" };
-            return Err(Error::new(key, "without a map on flash, it decides nothing")
-                .expected("ftl.map_cache_bytes beside it"));
-        }
         None => None,
     };
     Ok(match plan {
