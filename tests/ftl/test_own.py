@@ -494,7 +494,7 @@ def test_hooks_decide_about_superblocks_and_after_power_cuts() -> None:
     seen: dict[int, int] = {}
 
     class Told(nandlab.ftl.PageHooks):
-        def victim(self, plane, blocks, valid, age):  # type: ignore[no-untyped-def]
+        def victim(self, plane: int, blocks: Any, valid: Any, age: Any) -> int:
             seen[plane] = seen.get(plane, 0) + 1
             return int(blocks[valid.argmin()])
 

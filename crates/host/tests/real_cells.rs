@@ -102,8 +102,8 @@ fn cells_agree_with_measured_failures_and_drawn_flips() {
     assert!((0.2..0.5).contains(&share), "{share}");
 }
 
-/// Where pages differ, a mean rate misses the pages that fail: real cells and a table of unlike
-/// pages find them.
+/// Pages that differ fail where their mean rate does not: real cells and a table of unlike pages
+/// find them.
 #[test]
 #[ignore = "a long test: ./lab test --full runs it"]
 fn unlike_pages_fail_where_their_mean_does_not() {

@@ -112,7 +112,7 @@ def life(
         profile: Requirements of JESD218 on data that are kept: client or enterprise. Left out:
             client.
         uber: Uncorrectable bit error rate that is accepted at most, instead of the profile's.
-        retention_hours: How long data are to be kept without power, instead of the profile's.
+        retention_hours: Hours that data are kept without power, in place of those of the profile.
         temperature_c: At which temperature, instead of the profile's.
         accelerate: Cycles that each cycle stands for that is carried out; 1 is exact. ``auto`` is
             exact where that takes no more than about half a billion units of writes. A life with an

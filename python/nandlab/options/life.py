@@ -31,7 +31,7 @@ class LifeOptions(WorkloadOptions, OwnOptions, ProgressOptions, total=False):
     uber: Annotated[float | None, Option()]
     """Uncorrectable bit error rate that is accepted at most, instead of the profile's."""
     retention_hours: Annotated[float | None, Option()]
-    """How long data are to be kept without power, instead of the profile's."""
+    """Hours that data are kept without power, in place of those of the profile."""
     temperature_c: Annotated[float | None, Option()]
     """At which temperature, instead of the profile's."""
     accelerate: Annotated[str | float, Option(default="auto", form="auto|N")]

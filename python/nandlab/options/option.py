@@ -38,7 +38,7 @@ class Option:
     default: object = None
     """Of the argument in Python."""
     unset: str = ""
-    """What holds where it is left out, if the default does not say it."""
+    """Text of what holds without the option, if its default does not say it."""
     is_key: bool = False
     """Whether it is a key of ``[run]`` tables, which a study may vary as ``run.KEY``."""
     line: Any = ...

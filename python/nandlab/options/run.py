@@ -136,7 +136,7 @@ class KeptOptions(TypedDict, total=False):
 
 
 class SimulatedOptions(CallerOptions, KeptOptions, total=False):
-    """How a planned run goes, and what is kept of it."""
+    """Options of a run: its order, its limits, and the files that it leaves."""
 
     explain: Annotated[bool, Option(default=False, line=None)]
     """Keeps account of what every request waits for, for `Result.explain` and `Result.blame`; this

@@ -148,8 +148,8 @@ fn information_of_known_channels() {
     assert!((channel(0.1).llr()[1] - 9.0f64.ln()).abs() < 1e-12);
 }
 
-/// Where reads have moved the levels away from fixed references, soft references follow: no
-/// symmetric offset gives more information. The information is never negative.
+/// Soft references follow levels that reads have moved away from fixed references: no symmetric
+/// offset gives more information. The information is never negative.
 #[test]
 fn soft_references_reach_levels_that_have_moved() {
     // As far as an offset does not come to the next boundary of its page.

@@ -132,7 +132,7 @@ def _write_rows(result: Result, path: Path) -> None:
 
 
 def _timeline_from(given: Mapping[str, Any], around: str | None) -> float | Literal["slowest"]:
-    """Where the timeline begins, whose options must fit together."""
+    """Start of the timeline in seconds. Refuses options of it that do not fit together."""
     seconds, spans = given.get("timeline_from"), given.get("timeline_spans")
     if around is not None and (around != "slowest" or seconds is not None):
         problem = repr(around) if around != "slowest" else "beside --timeline-from"

@@ -156,7 +156,7 @@ fn single_level_blocks() {
     assert_eq!(chips.read(Block(1), 2, 0.0).unwrap().0, Time::from_us(50.0));
 }
 
-/// Where the cell is known, a block with one bit a cell has far fewer errors.
+/// A block with one bit a cell has far fewer errors than a native one, by its own cells.
 #[test]
 fn single_level_blocks_err_by_their_own_law() {
     let mut config = config(2, PageOrder::AllBitline, "name = 'cells'");

@@ -592,7 +592,7 @@ impl Ssd {
     }
 }
 
-/// How many of the first of `blocks` lie on one die, in different planes.
+/// Number of leading `blocks` that lie on one die, in different planes.
 fn together(geometry: &Geometry, blocks: &[Block]) -> usize {
     let die = geometry.die_of(blocks[0]);
     let is_new = |i: usize| {

@@ -47,7 +47,7 @@ impl PageFtl {
         self.take_found(found);
         let open = self.open_found(found, 0..self.streams + 2);
         let mut own = Vec::new();
-        for block in self.written(found).filter(|block| !open.contains(block)) {
+        for block in self.written(found).into_iter().filter(|block| !open.contains(block)) {
             self.note_short(block, found.pages(block));
             if self.is_own(found, block) {
                 own.push(block);
@@ -88,9 +88,9 @@ impl PageFtl {
     }
 
     /// Good blocks that were found with data.
-    pub(super) fn written<'a>(&self, found: &'a Found) -> impl Iterator<Item = Block> + use<'a> {
-        let bad: Vec<Block> = found.blocks().filter(|&block| self.wear.is_bad(block)).collect();
-        found.blocks().filter(move |block| found.pages(*block) > 0 && !bad.contains(block))
+    pub(super) fn written(&self, found: &Found) -> Vec<Block> {
+        let is_written = |&block: &Block| found.pages(block) > 0 && !self.wear.is_bad(block);
+        found.blocks().filter(is_written).collect()
     }
 
     /// Whether a block that was found holds units of the FTL's own.
