@@ -9,7 +9,6 @@
 //! writes without time. `conformance` holds FTLs to their promises.
 
 pub mod ageing;
-pub mod blame;
 pub mod buffer;
 pub mod build;
 pub mod config;
@@ -22,13 +21,12 @@ pub mod medium;
 pub mod precondition;
 pub mod recovery;
 pub mod space;
+pub mod terms;
 #[cfg(test)]
 mod test_drive;
 
-pub use drive::{
-    CodeCounts, Completion, Cut, Parts, PowerCounts, Ssd, Started, Step, UnitPlace, request,
-    timeline,
-};
+pub use drive::{CodeCounts, Completion, Cut, Parts, PowerCounts, Ssd, Started, Step, UnitPlace};
 pub use failure::retry;
-pub use flash::{doing, scheduler};
+pub use flash::{blame, doing, scheduler, timeline};
 pub use space::gc;
+pub use terms::request;

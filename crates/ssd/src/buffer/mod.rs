@@ -9,7 +9,7 @@
 pub mod flush;
 pub mod rows;
 
-use crate::ftl::{Key, Lpn};
+use crate::terms::{Key, Lpn};
 use rows::Rows;
 
 /// Number that stands for no slot, no key or no request.

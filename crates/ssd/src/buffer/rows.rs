@@ -7,7 +7,7 @@
 //! after the start.
 
 use super::NONE;
-use crate::ftl::{Key, Lpn, Until};
+use crate::terms::{Key, Lpn, Until};
 use nand::geometry::Die;
 
 /// Units of a key that wait to be programmed, and where the key stands.

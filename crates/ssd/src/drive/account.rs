@@ -1,18 +1,18 @@
 //! Counts and state of a drive for its callers: the start of a run, and what it has done.
 
 use super::codes::CodeCounts;
-use super::request::Request;
-use super::timeline::{SpanKind, Timeline, Track};
 use super::{Ssd, Step};
-use crate::blame::Blame;
 use crate::failure::refresh::RefreshCounts;
+use crate::flash::blame::Blame;
 use crate::flash::command::{Kind, Owner};
 use crate::flash::doing::DieTimes;
+use crate::flash::timeline::{SpanKind, Timeline, Track};
 use crate::flash::{Flash, FlashCounts};
 use crate::ftl::contract::{CacheState, Occupancy, Ram, Wear};
 use crate::ftl::{Ftl, FtlCounts, Lpn};
 use crate::medium::unreadable::Unreadable;
 use crate::medium::versions::{Happened, Versions};
+use crate::terms::request::Request;
 use base::counts::Counts;
 use base::units::Hours;
 use base::{Result, Time, counts};

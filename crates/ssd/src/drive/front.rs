@@ -3,8 +3,8 @@
 use super::costs::Costs;
 use super::flow::{event, lane};
 use super::{Completion, Parts, Request, Ssd, Stage, Status};
-use crate::blame::Cause;
 use crate::config::SsdConfig;
+use crate::flash::blame::Cause;
 use base::units::PerByte;
 use base::{Time, counts};
 

@@ -2,9 +2,9 @@
 //! collected first or collection is behind.
 
 use super::Ssd;
-use crate::flash::die_set::DieSet;
 use crate::ftl::Job;
 use crate::ftl::contract::MOST_STREAMS;
+use crate::terms::die_set::DieSet;
 use nand::geometry::Die;
 
 /// Dies that may take host data.

@@ -1,10 +1,7 @@
 //! The path of a read: units, pages, dies, decoders, and retries after a failed decoding.
 
 use super::codes::CodeCounts;
-use super::codes::luck::Luck;
 use super::flow::{event, lane};
-use super::request::Request;
-use super::timeline::{SpanKind, Track};
 use super::{MOST_LEVELS, Parts, Ssd};
 use crate::buffer::{Rest, Slot as Held};
 use crate::config::SsdConfig;
@@ -12,7 +9,10 @@ use crate::failure::failed_words::{FailedWord, FailedWords};
 use crate::failure::retry::Retry;
 use crate::flash::command::{Command, Owner};
 use crate::flash::scheduler::Class;
+use crate::flash::timeline::{SpanKind, Track};
 use crate::ftl::Lpn;
+use crate::medium::luck::Luck;
+use crate::terms::request::Request;
 use base::Time;
 use base::counts::Counts;
 use ecc::model::{LEAST_RBER, Word};

@@ -6,7 +6,7 @@
 //! planes fails as a whole, and only the blocks that failed leave.
 
 use crate::drive::Ssd;
-use crate::ftl::Program;
+use crate::terms::Program;
 use nand::geometry::Block;
 
 impl Ssd {

@@ -3,7 +3,7 @@
 //! A drive stores a mark in place of such data; the mark moves as data do. Reads of the unit fail
 //! until it is written whole or trimmed. Here the marks are a set.
 
-use crate::ftl::Lpn;
+use crate::terms::Lpn;
 use serde::{Deserialize, Serialize};
 
 /// A set of units. It allocates with the first of them.

@@ -10,7 +10,6 @@ mod given_up;
 pub(crate) mod lost;
 pub(crate) mod read_reclaim;
 pub mod refresh;
-pub mod retirement;
 pub mod retry;
 
 use base::archive::{Archive, State};

@@ -1,11 +1,11 @@
 //! A bus: one page's data at a time, command cycles booked ahead, the scheduler's order.
 
-use crate::drive::timeline::{SpanKind, Track};
 use crate::flash::Flash;
 use crate::flash::command::{Done, NONE, Owner, Queues};
 use crate::flash::die::Phase;
 use crate::flash::doing::Doing;
 use crate::flash::scheduler::Head;
+use crate::flash::timeline::{SpanKind, Track};
 use base::Time;
 use base::event::EventQueue;
 use nand::energy::Operation;

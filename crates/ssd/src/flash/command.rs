@@ -1,7 +1,7 @@
 //! Flash commands of the controller to a die, and their results.
 
 use crate::flash::scheduler::{CLASSES, Class};
-use crate::ftl::Job;
+use crate::terms::Job;
 use base::Time;
 use nand::geometry::{Die, Ppn};
 

@@ -1,10 +1,10 @@
 //! A die: one array operation at a time, page registers, suspends, and times by kind of work.
 
-use crate::drive::timeline::{SpanKind, Track};
 use crate::flash::Flash;
 use crate::flash::command::{Command, Done, KEPT, Kind, NONE, Owner, Purpose, Queues};
 use crate::flash::doing::{DOINGS, Doing};
 use crate::flash::scheduler::{CLASSES, Class, Head};
+use crate::flash::timeline::{SpanKind, Track};
 use base::Time;
 use base::event::EventQueue;
 use nand::chip::{CombinedRead, MultiPlaneRead};

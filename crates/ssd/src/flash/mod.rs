@@ -9,19 +9,18 @@
 //!
 //! `die` simulates a die, `channel` a bus; this file connects them.
 
+pub mod blame;
 pub mod channel;
 pub mod command;
 pub(crate) mod copyback;
 pub mod die;
-pub mod die_set;
 pub mod doing;
 mod energy_curve;
 mod power;
 pub mod scheduler;
+pub mod timeline;
 
-use crate::blame::Blame;
-use crate::drive::timeline::Timeline;
-use crate::failure::retry::Reread;
+use crate::flash::blame::Blame;
 use crate::flash::channel::ChannelState;
 use crate::flash::command::{Command, NONE, Owner, Queues};
 use crate::flash::copyback::Copyback;
@@ -29,9 +28,11 @@ use crate::flash::die::{DieState, Phase};
 use crate::flash::doing::{DOINGS, DieTimes, Doing};
 use crate::flash::energy_curve::EnergyCurve;
 use crate::flash::scheduler::{Class, Head, Scheduler};
-use crate::ftl::Program;
+use crate::flash::timeline::Timeline;
 use crate::medium::cells::CellMedium;
 use crate::medium::words::Words;
+use crate::terms::Program;
+use crate::terms::Reread;
 use base::counts::Longest;
 use base::event::EventQueue;
 use base::pool::Pool;

@@ -132,29 +132,6 @@ pub struct Occupancy {
     pub bad: u64,
 }
 
-/// Program/erase cycles of the blocks in use.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Wear {
-    /// Fewest cycles of a block.
-    pub min: u32,
-    /// Mean cycles of the blocks.
-    pub mean: f64,
-    /// Most cycles of a block.
-    pub max: u32,
-}
-
-impl Wear {
-    /// Wear of blocks that have seen these numbers of cycles; all 0 without blocks.
-    pub fn of(cycles: impl Iterator<Item = u32> + Clone) -> Self {
-        let count = cycles.clone().count().max(1) as f64;
-        Self {
-            min: cycles.clone().min().unwrap_or(0),
-            mean: cycles.clone().map(f64::from).sum::<f64>() / count,
-            max: cycles.max().unwrap_or(0),
-        }
-    }
-}
-
 /// A table in the RAM of the drive's firmware, as modelled; tables that only the simulator needs
 /// are not among them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -6,6 +6,8 @@
 //! `unreadable` says which bytes a read has lost.
 
 pub(crate) mod cells;
+pub(crate) mod codewords;
+pub(crate) mod luck;
 pub mod unreadable;
 pub mod versions;
 pub mod words;

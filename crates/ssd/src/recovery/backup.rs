@@ -5,7 +5,7 @@
 //! single-level mode, to blocks that are kept for this: two of each plane, written in turn. The
 //! controller still has its data. A copy is of no use once the later program is done.
 
-use crate::ftl::{Program, Stream};
+use crate::terms::{Program, Stream};
 use base::Result;
 use base::archive::{Archive, State};
 use nand::chip::{BlockMode, Chips, Owned};

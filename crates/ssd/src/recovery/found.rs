@@ -1,7 +1,7 @@
 //! Contents of the flash at start-up: the newest data of each unit, and the state of each block.
 
 use super::trims::Trims;
-use crate::ftl::Lpn;
+use crate::terms::Lpn;
 use nand::chip::{Chips, Oob, Owned};
 use nand::geometry::{Block, Geometry, Ppn};
 

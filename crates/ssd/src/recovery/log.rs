@@ -4,7 +4,7 @@
 //! one after the other and then again from the first on. So a table is written before the records
 //! that it takes the place of are overwritten. The FTL knows these blocks as bad ones.
 
-use crate::ftl::{Program, Stream};
+use crate::terms::{Program, Stream};
 use base::archive::{Archive, State};
 use base::{Error, Result};
 use nand::chip::{BlockMode, Chips};

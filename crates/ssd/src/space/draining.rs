@@ -4,7 +4,7 @@
 //! joined. Rows are filled across victims instead of padding each one's last row; a drained victim
 //! is erased when the row that holds its last unit has been programmed.
 
-use crate::ftl::{Lpn, Move, Reason, Step, Work};
+use crate::terms::{Lpn, Move, Reason, Step, Work};
 use base::memory::prefetch;
 use nand::geometry::{Block, Geometry, Ppn};
 use serde::{Deserialize, Serialize};

@@ -1,6 +1,6 @@
 //! Write frontiers: an open block in each plane that a program joins, and the page that comes next.
 
-use crate::ftl::{Program, Stream};
+use crate::terms::{Program, Stream};
 use nand::chip::BlockMode;
 use nand::geometry::{Block, Die, Geometry, MAX_PLANES};
 use serde::{Deserialize, Serialize};

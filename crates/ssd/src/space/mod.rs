@@ -10,4 +10,5 @@ pub mod free_blocks;
 pub mod frontier;
 pub mod gc;
 pub mod pace;
+pub mod retirement;
 pub mod wear;

@@ -5,7 +5,6 @@
 //! collected and used again, and their cold data go to the most worn free blocks (swapping cold and
 //! hot, as in Chang's Dual-Pool, SAC'07).
 
-use crate::ftl::contract::Wear;
 use base::Result;
 use base::archive::{Archive, State};
 use nand::geometry::{Block, Geometry, Plane};
@@ -15,6 +14,29 @@ use std::ops::Range;
 /// together. A block that has taken its turn wears by about the distance before it rests, so that
 /// one in so many collections has to level.
 const LOOK_EVERY: u32 = 64;
+
+/// Program/erase cycles of the blocks in use.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Wear {
+    /// Fewest cycles of a block.
+    pub min: u32,
+    /// Mean cycles of the blocks.
+    pub mean: f64,
+    /// Most cycles of a block.
+    pub max: u32,
+}
+
+impl Wear {
+    /// Wear of blocks that have seen these numbers of cycles; all 0 without blocks.
+    pub fn of(cycles: impl Iterator<Item = u32> + Clone) -> Self {
+        let count = cycles.clone().count().max(1) as f64;
+        Self {
+            min: cycles.clone().min().unwrap_or(0),
+            mean: cycles.clone().map(f64::from).sum::<f64>() / count,
+            max: cycles.max().unwrap_or(0),
+        }
+    }
+}
 
 /// Wear of all blocks of a drive.
 #[derive(Clone)]

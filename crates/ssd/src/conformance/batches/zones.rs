@@ -2,10 +2,10 @@
 
 use super::Batches;
 use crate::conformance::tally::{Tally, hold};
-use crate::drive::request::Op;
 use crate::ftl::contract::{Parts, Status, ZoneLayout};
 use crate::ftl::untimed::{Flawless, settle, write_key};
 use crate::ftl::{Ftl, Job, Key, Lpn, Urgency};
+use crate::terms::request::Op;
 use base::Result;
 
 /// Asks the zones of an FTL for a request.

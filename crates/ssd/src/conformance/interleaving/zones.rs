@@ -2,9 +2,9 @@
 
 use super::{Interleaving, one};
 use crate::conformance::tally::hold;
-use crate::drive::request::Op;
 use crate::ftl::contract::{Parts, Status, ZoneLayout, key_among};
 use crate::ftl::{Ftl, Hint, Key, Lpn};
+use crate::terms::request::Op;
 use base::Result;
 
 impl Interleaving {

@@ -1,7 +1,6 @@
 //! Parts of a tally: each call goes on to the FTL, and its answer is held against the account.
 
 use super::{STALE, Tally, broken};
-use crate::drive::request::Op;
 use crate::ftl::contract::parts::parts;
 use crate::ftl::contract::{
     Access, Account, BlockService, CacheState, Calls, CopyBack, Device, FtlCounts, Job, Key, Known,
@@ -9,6 +8,7 @@ use crate::ftl::contract::{
     Wear, ZoneCosts, ZoneEmptied, ZoneLayout, ZoneView, Zones,
 };
 use crate::recovery::Found;
+use crate::terms::request::Op;
 use base::Result;
 use nand::chip::BlockMode;
 use nand::geometry::{Block, Ppn};

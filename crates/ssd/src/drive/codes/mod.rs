@@ -5,13 +5,10 @@
 //! code has decoders and encoders of its own. In comes a die, out comes its code. `codewords` says
 //! how the units of a page lie in codewords, `luck` how lucky each of them is.
 
-pub(crate) mod codewords;
-pub(crate) mod luck;
-
 use super::stage::Stage;
 use crate::config::SsdConfig;
+use crate::medium::codewords::Codewords;
 use base::{Time, counts};
-use codewords::Codewords;
 use ecc::model::named_code::NamedCode;
 use ecc::model::{EccConfig, Model};
 use nand::chip::Chips;

@@ -2,8 +2,8 @@
 
 use super::{Exchange, Exchanged, Way};
 use crate::drive::flow::event;
-use crate::drive::timeline::{SpanKind, Track};
 use crate::drive::{Ssd, Step};
+use crate::flash::timeline::{SpanKind, Track};
 use crate::ftl::Job;
 use base::{Error, Result, Time};
 use nand::geometry::{Block, Die};

@@ -1,9 +1,9 @@
 //! Tests of a GC policy that breaks its promise: it ends the run, timed and untimed.
 
 use crate::build::{chips, context};
-use crate::drive::request::{Op, Request};
 use crate::ftl::{self, Lpn, Untimed};
 use crate::space::gc::{BlockWord, Victims};
+use crate::terms::request::{Op, Request};
 use crate::{Ssd, Step, test_drive};
 use base::Error;
 use base::archive::{Archive, State};

@@ -1,8 +1,8 @@
 //! Tests of the latency of reads with retries, to the nanosecond.
 
-use crate::drive::request::{Op, Request};
-use crate::drive::timeline::{SpanKind, Track};
 use crate::failure::retry::{Reread, Retry};
+use crate::flash::timeline::{SpanKind, Track};
+use crate::terms::request::{Op, Request};
 use crate::{Completion, Ssd, Step, test_drive};
 use base::Time;
 use ecc::model::{Decode, Model, Word};

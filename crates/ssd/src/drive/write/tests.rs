@@ -1,11 +1,11 @@
 //! Tests of the units that share a program, timed and untimed.
 
-use crate::drive::request::{Op, Request};
 use crate::ftl::contract::{Account, Drive, Facts, Hint, Occupancy, Parts, Ram, Wear};
 use crate::ftl::{
     Carried, DieSet, Ftl, FtlCounts, Job, Key, Lpn, Move, Place, Program, Step as JobStep, Stream,
     Untimed, Urgency, Work,
 };
+use crate::terms::request::{Op, Request};
 use crate::{Ssd, Step, test_drive};
 use base::archive::{Archive, State};
 use base::rng::Rng;

@@ -7,12 +7,12 @@
 //! no power: writes and flushes are durable in it, and a row that is short stays there.
 
 use super::flow::event;
-use super::request::{Op, Request, Status};
 use super::{Ssd, Stage};
 use crate::buffer::State;
 use crate::config::SsdConfig;
 use crate::ftl::contract::{ZoneCosts, ZoneEmptied, ZoneLayout, ZoneView, check_buffer, key_among};
 use crate::ftl::{Ftl, Hint, Lpn};
+use crate::terms::request::{Op, Request, Status};
 use base::{Result, Time, counts};
 use std::ops::Range;
 

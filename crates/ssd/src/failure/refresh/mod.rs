@@ -7,13 +7,15 @@
 //! jobs, beside the host. Time is simulated time; `untimed` does the same for hours that pass at
 //! once.
 
+mod config;
 mod patrol;
 mod queue;
 mod untimed;
 
+pub use config::RefreshConfig;
 pub use untimed::Refreshed;
 
-use crate::config::{RefreshConfig, SsdConfig};
+use crate::config::SsdConfig;
 use crate::drive::{Ssd, Step};
 use crate::flash::command::{Command, Kind};
 use crate::ftl::{Ftl, Lpn};

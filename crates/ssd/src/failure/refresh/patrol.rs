@@ -5,12 +5,12 @@
 //! are flash reads with a class of their own, behind everything else. A die has one at a time: a
 //! patrol whose die has not done its last one waits for it, and is late from then on.
 
-use crate::config::RefreshConfig;
+use super::RefreshConfig;
 use crate::drive::Ssd;
 use crate::drive::read::Earlier;
 use crate::flash::command::{Command, Owner};
 use crate::flash::scheduler::Class;
-use crate::ftl::Lpn;
+use crate::terms::Lpn;
 use base::archive::{Archive, State};
 use base::{Result, Time};
 use nand::chip::Chips;

@@ -11,34 +11,31 @@
 //! service, recovery, zones. A part that an FTL names has code, for the compiler asks for it.
 
 mod account;
-mod answers;
 mod context;
 mod facts;
-mod names;
 pub mod parts;
-mod program;
 mod withdrawal;
 mod zones;
 
 pub use account::Account;
-pub use answers::{Access, Known, Place, Reason, Step, Until, Urgency, Work};
 pub use context::{Build, Context, DieKind, FtlConfig, overprovisioning_for};
 pub use facts::Facts;
-pub use names::{Hint, Job, Key, Lpn, MOST_STREAMS, Stream};
 pub use parts::{
     BlockService, Calls, CopyBack, MapOnFlash, Parts, Recovery, Recycling, Relocation,
 };
-pub use program::{Carried, Move, Program};
 pub use withdrawal::Withdrawal;
-pub use zones::{
-    Status, ZoneCosts, ZoneEmptied, ZoneLayout, ZoneState, ZoneView, Zones, check_buffer,
-};
+pub use zones::{ZoneCosts, ZoneEmptied, ZoneLayout, ZoneState, ZoneView, Zones, check_buffer};
 
 pub use super::account::{
-    CacheCounts, CacheState, DenseCounts, FtlCounts, MapCounts, Merges, Occupancy, Ram, Wear,
+    CacheCounts, CacheState, DenseCounts, FtlCounts, MapCounts, Merges, Occupancy, Ram,
 };
 pub use super::untimed::{Device, Drive, Flawless, Untimed};
-pub use crate::flash::die_set::DieSet;
+pub use crate::space::wear::Wear;
+pub use crate::terms::request::Status;
+pub use crate::terms::{
+    Access, Carried, DieSet, Hint, Job, Key, Known, Lpn, MOST_STREAMS, Move, Place, Program,
+    Reason, Step, Stream, Until, Urgency, Work,
+};
 use base::Error;
 use base::archive::State;
 use dyn_clone::DynClone;

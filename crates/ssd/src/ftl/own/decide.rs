@@ -2,8 +2,8 @@
 //! ([`Hooks`]).
 
 use super::view::View;
-use crate::flash::die_set::DieSet;
 use crate::ftl::contract::{Lpn, Move};
+use crate::terms::die_set::DieSet;
 use base::archive::Archive;
 use base::{Error, Result};
 use std::sync::Arc;

@@ -3,8 +3,8 @@
 
 use super::decide::{Decide, Facts};
 use super::view::View;
-use crate::flash::die_set::DieSet;
 use crate::ftl::contract::{Lpn, Move};
+use crate::terms::die_set::DieSet;
 use base::{Error, Result};
 use nand::geometry::Die;
 use std::sync::Arc;

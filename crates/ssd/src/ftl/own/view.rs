@@ -1,11 +1,11 @@
 //! View of the flash for a whole FTL of one's own: blocks with their state, and places of units.
 
-use crate::failure::retirement::Retirement;
 use crate::ftl::contract::{Context, FtlCounts, Lpn};
 use crate::space::candidates::Candidates;
 use crate::space::capacity::{good_blocks, logical_units, share_blocks};
 use crate::space::frontier::Frontier;
 use crate::space::pace::Pace;
+use crate::space::retirement::Retirement;
 use crate::space::wear::BlockWear;
 use base::archive::{Archive, State};
 use base::memory::table;

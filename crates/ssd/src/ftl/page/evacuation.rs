@@ -8,10 +8,10 @@
 //! first: their data are the coldest, and what the host rewrites meanwhile needs no move.
 
 use super::{Draining, PageFtl, Stream, Use};
-use crate::failure::retirement::least_blocks;
 use crate::ftl::contract::{Job, Move, Place, Step, Until, Withdrawal, Work};
 use crate::ftl::paged::Layout;
 use crate::space::capacity::good_blocks;
+use crate::space::retirement::least_blocks;
 use base::{Error, Result};
 use nand::geometry::{Block, Die, Geometry, Plane};
 use std::ops::Range;

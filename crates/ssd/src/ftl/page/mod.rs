@@ -9,7 +9,6 @@ use super::contract::{
     Build, Carried, Context, FtlCounts, Job, Lpn, MOST_STREAMS, Program, Stream,
 };
 use super::paged::{self, Flat, Ours};
-use crate::failure::retirement::Retirement;
 use crate::space::candidates::Candidates;
 use crate::space::capacity::{good_blocks, logical_units, share_blocks};
 use crate::space::draining::Draining;
@@ -17,6 +16,7 @@ use crate::space::free_blocks::{FreeBlocks, Use};
 use crate::space::frontier::Frontier;
 use crate::space::gc::GcConfig;
 use crate::space::pace::Pace;
+use crate::space::retirement::Retirement;
 use crate::space::wear::BlockWear;
 use base::family::{Member, check, schema};
 use base::memory::table;

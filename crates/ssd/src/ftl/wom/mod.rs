@@ -23,11 +23,11 @@ use super::contract::{
     Account, BlockService, Build, Carried, Context, DieSet, Facts, Ftl, FtlCounts, Job, Key, Lpn,
     Move, Occupancy, Place, Program, Ram, Recycling, Step, Stream, Urgency, Wear, Work,
 };
-use crate::failure::retirement::Retirement;
 use crate::space::candidates::Candidates;
 use crate::space::capacity::logical_units;
 use crate::space::free_blocks::FreeBlocks;
 use crate::space::gc::GcConfig;
+use crate::space::retirement::Retirement;
 use crate::space::wear::BlockWear;
 use base::archive::{Archive, State};
 use base::family::{Member, check, schema};

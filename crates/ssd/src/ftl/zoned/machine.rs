@@ -4,9 +4,9 @@
 //! A write to a zone that is not open opens it; where as many are open as may be, the implicitly
 //! open zone that was written to least recently is closed for it.
 
-use crate::drive::request::Op;
 use crate::ftl::Lpn;
 use crate::ftl::contract::{Status, ZoneLayout, ZoneState, ZoneView};
+use crate::terms::request::Op;
 use base::units::Divisor;
 use serde::{Deserialize, Serialize};
 

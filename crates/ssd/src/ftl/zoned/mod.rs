@@ -22,7 +22,7 @@ use super::contract::{
     Key, Lpn, Move, Occupancy, Place, Program, Ram, Status, Step, Stream, Untimed, Urgency, Wear,
     Work, ZoneCosts, ZoneEmptied, ZoneLayout, ZoneState, ZoneView, Zones,
 };
-use crate::drive::request::Op;
+use crate::terms::request::Op;
 use base::archive::{Archive, State};
 use base::family::{Member, check, schema};
 use base::units::Divisor;

@@ -1,9 +1,9 @@
 //! Writes to zones without time: zones are filled in order, and overwritten whole.
 
 use super::Zoned;
-use crate::drive::request::Op;
 use crate::ftl::contract::{Device, Key, Lpn, Untimed, ZoneState, Zones};
 use crate::ftl::untimed::write_key;
+use crate::terms::request::Op;
 use base::{Error, Result};
 
 impl Zoned {

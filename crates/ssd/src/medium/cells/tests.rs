@@ -1,10 +1,10 @@
 //! Tests of real cells in a drive: who has them, what a read finds, and that it finds it again.
 
 use super::*;
-use crate::drive::request::{Op, Request};
 use crate::failure::retry::{Reread, Retry};
 use crate::flash::command::{NONE, Owner};
 use crate::flash::scheduler::Class;
+use crate::terms::request::{Op, Request};
 use crate::{Step, test_drive};
 use base::error::assert_carries;
 use base::params;

@@ -11,10 +11,10 @@
 mod ahead;
 
 use crate::drive::Ssd;
-use crate::drive::codes::codewords::Codewords;
-use crate::drive::codes::luck::Luck;
 use crate::flash::command::{Command, Owner};
 use crate::medium::cells::CellMedium;
+use crate::medium::codewords::Codewords;
+use crate::medium::luck::Luck;
 use ahead::{Ahead, Decoded, Task};
 use base::{Error, Result};
 use ecc::model::named_code::NamedCode;

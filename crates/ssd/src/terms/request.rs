@@ -1,10 +1,70 @@
 //! Requests to a drive: the block commands, and those of zones, in bytes.
 
-use crate::ftl::Hint;
-pub use crate::ftl::contract::Status;
+use super::Hint;
 
 /// Bytes of a sector: requests start and end on multiples of it.
 pub const SECTOR_BYTES: u64 = 512;
+
+/// End of a request, by the names of NVM Express.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum Status {
+    /// The request was carried out.
+    #[default]
+    Success,
+    /// The drive does not know the command.
+    InvalidOpcode,
+    /// The request does not begin or end at whole units, or at a zone where it must.
+    InvalidField,
+    /// The request goes beyond the zone, or beyond what the zone holds.
+    ZoneBoundaryError,
+    /// The zone is full.
+    ZoneIsFull,
+    /// The zone takes no writes any more.
+    ZoneIsReadOnly,
+    /// The zone is out of use.
+    ZoneIsOffline,
+    /// The write does not begin at the write pointer.
+    ZoneInvalidWrite,
+    /// The limit of active zones is reached.
+    TooManyActiveZones,
+    /// The limit of open zones is reached.
+    TooManyOpenZones,
+    /// The zone has no way from its state to the one that is asked for.
+    InvalidZoneStateTransition,
+}
+
+impl Status {
+    /// All errors, in the order in which arrays by error are laid out.
+    pub const ERRORS: [Self; 10] = [
+        Self::InvalidOpcode,
+        Self::InvalidField,
+        Self::ZoneBoundaryError,
+        Self::ZoneIsFull,
+        Self::ZoneIsReadOnly,
+        Self::ZoneIsOffline,
+        Self::ZoneInvalidWrite,
+        Self::TooManyActiveZones,
+        Self::TooManyOpenZones,
+        Self::InvalidZoneStateTransition,
+    ];
+
+    /// Name of the status in the standard.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Success => "Successful Completion",
+            Self::InvalidOpcode => "Invalid Command Opcode",
+            Self::InvalidField => "Invalid Field in Command",
+            Self::ZoneBoundaryError => "Zone Boundary Error",
+            Self::ZoneIsFull => "Zone Is Full",
+            Self::ZoneIsReadOnly => "Zone Is Read Only",
+            Self::ZoneIsOffline => "Zone Is Offline",
+            Self::ZoneInvalidWrite => "Zone Invalid Write",
+            Self::TooManyActiveZones => "Too Many Active Zones",
+            Self::TooManyOpenZones => "Too Many Open Zones",
+            Self::InvalidZoneStateTransition => "Invalid Zone State Transition",
+        }
+    }
+}
 
 /// Operation that a request asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
