@@ -9,7 +9,7 @@ use base::rng::Rng;
 use base::units::Hours;
 use base::{Error, Result};
 use ssd::ageing::Ageing;
-use ssd::failure::refresh::Refreshed;
+use ssd::ageing::{Refreshed, refresh};
 use ssd::ftl::contract::Wear;
 use ssd::precondition::{Precondition, Preconditioning};
 use ssd::{Cut, Ssd, Started};
@@ -125,7 +125,7 @@ impl Drive {
         }
         self.put_to_use();
         if has_power && !self.ssd.is_off() {
-            return self.ssd.refresh_untimed(Hours(hours));
+            return refresh(&mut self.ssd, Hours(hours));
         }
         self.ssd.age(Hours(hours));
         Ok(Refreshed::default())

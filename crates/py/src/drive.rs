@@ -8,7 +8,7 @@ use base::Error;
 use host::session::Session;
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::prelude::*;
-use ssd::failure::refresh::Refreshed;
+use ssd::ageing::Refreshed;
 use ssd::precondition::Precondition;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};

@@ -7,6 +7,7 @@ use base::Time;
 use base::error::assert_carries;
 use base::rng::{Rng, turn};
 use base::units::Hours;
+use ssd::ageing::refresh;
 use ssd::conformance::storm::Storm;
 use ssd::precondition::Precondition;
 use ssd::request::{Op, Request};
@@ -220,7 +221,7 @@ fn a_leap_does_what_time_does() {
     idle(&mut timed, hours);
     let (blocks, erases) = (timed.counts().refresh.blocks[0], timed.flash_counts().erases);
     let mut leaped = full(&sets);
-    let done = leaped.refresh_untimed(Hours(hours)).unwrap();
+    let done = refresh(&mut leaped, Hours(hours)).unwrap();
     sound_untimed(&leaped);
     let near = |a: u64, b: u64| (a as f64 / b as f64 - 1.0).abs() < 0.03;
     assert!(near(done.blocks, blocks) && near(done.erases, erases), "{done:?} {blocks} {erases}");
@@ -252,7 +253,7 @@ fn every_ftl_leaps_over_years() {
         ssd.start(0);
         ssd.settle().unwrap();
         let before = ssd.wear().mean;
-        let done = ssd.refresh_untimed(Hours(8766.0)).unwrap();
+        let done = refresh(&mut ssd, Hours(8766.0)).unwrap();
         sound_untimed(&ssd);
         // A merge moves the blocks of all dies that a logical block lies on.
         let turns = done.erases as f64 / data_blocks(&ssd);
@@ -277,11 +278,11 @@ fn a_leap_has_its_patrols() {
         "refresh.patrol_pages=0",
     ];
     let mut ssd = full(&sets);
-    let done = ssd.refresh_untimed(Hours(8766.0)).unwrap();
+    let done = refresh(&mut ssd, Hours(8766.0)).unwrap();
     sound_untimed(&ssd);
     assert!(done.blocks as f64 > data_blocks(&ssd), "{done:?}");
     let mut blind = full(&["chip.array.name=retention_law", "refresh.rber=1e-4"]);
-    assert_eq!(blind.refresh_untimed(Hours(8766.0)).unwrap().blocks, 0);
+    assert_eq!(refresh(&mut blind, Hours(8766.0)).unwrap().blocks, 0);
 }
 
 /// Storms of every FTL with everything switched on: every read returns the newest version.

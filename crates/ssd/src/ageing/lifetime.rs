@@ -279,7 +279,7 @@ impl Lifetime {
     /// Lets hours pass with refresh.
     fn refresh(&mut self, ssd: &mut Ssd, hours: f64) -> Result<()> {
         let before = ssd.ftl.counts();
-        let done = ssd.refresh_untimed(Hours(hours))?;
+        let done = super::refresh(ssd, Hours(hours))?;
         let after = ssd.ftl.counts();
         self.totals.programmed_units +=
             (after.programmed_units() - before.programmed_units()) as f64;

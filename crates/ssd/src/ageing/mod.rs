@@ -3,15 +3,17 @@
 //! `uniform` overwrites a drive at random until its blocks have a number of cycles more. `lifetime`
 //! ages it by the writes and trims of a host, through as much of a life as is wanted: these become
 //! rows of the FTL (`rows`) and go to the flash (`worn`), all of them, or a part that stands for
-//! the rest (`leap`).
+//! the rest (`leap`). `refresh` lets the hours of an idle drive pass at once.
 
 mod leap;
 mod lifetime;
+mod refresh;
 mod rows;
 mod uniform;
 mod worn;
 
 pub use lifetime::{Goal, Lifetime, Totals};
+pub use refresh::{Refreshed, refresh};
 pub use rows::Touch;
 pub use uniform::Ageing;
 pub(crate) use worn::Worn;

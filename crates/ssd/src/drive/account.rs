@@ -4,7 +4,7 @@ use super::codes::CodeCounts;
 use super::{Ssd, Step};
 use crate::failure::refresh::RefreshCounts;
 use crate::flash::blame::Blame;
-use crate::flash::command::{Kind, Owner};
+use crate::flash::command::{EraseOwner, ProgramOwner, Task};
 use crate::flash::doing::DieTimes;
 use crate::flash::timeline::{SpanKind, Timeline, Track};
 use crate::flash::{Flash, FlashCounts};
@@ -232,14 +232,17 @@ impl Ssd {
         let Flash { chips, commands, programs, counts, .. } = &self.flash;
         let (mut coming, mut erasing) = (0, 0);
         for command in commands.taken() {
-            match command.kind {
-                _ if matches!(command.owner, Owner::Log(_) | Owner::Scan) => {}
-                Kind::Program if command.transfers > 0 => {
-                    let program = &programs[command.job];
+            match command.task {
+                Task::Program { place, owner, .. }
+                    if command.transfers > 0 && !matches!(owner, ProgramOwner::Log(_)) =>
+                {
+                    let program = &programs[place];
                     let pages = chips.programmed_by(program.mode, program.die, program.page);
                     coming += u64::from(u32::from(program.planes) * pages);
                 }
-                Kind::Erase => erasing += u64::from(programs[command.job].planes),
+                Task::Erase { place, owner: EraseOwner::Job(_) } => {
+                    erasing += u64::from(programs[place].planes);
+                }
                 _ => {}
             }
         }

@@ -7,10 +7,9 @@
 //! counts as uncorrectable and is used all the same: drives keep their map twice.
 
 use super::Ssd;
-use super::read::Earlier;
-use crate::flash::command::{Command, NONE, Owner};
+use crate::flash::command::{NONE, Times};
 use crate::flash::scheduler::Class;
-use crate::ftl::{Access, Known, Lpn};
+use crate::terms::{Access, Known, Lpn, ReadOwner};
 use base::pool::Pool;
 use nand::geometry::Ppn;
 use std::collections::HashMap;
@@ -19,7 +18,7 @@ use std::collections::HashMap;
 #[derive(Clone, Copy)]
 enum Waiter {
     /// A read request, for units `first` to `last`.
-    Read { slot: u32, first: u32, last: u32, earlier: Earlier },
+    Read { slot: u32, first: u32, last: u32, earlier: Times },
     /// A buffer slot whose unit is new there.
     Held(u32),
     /// A trim, for units from `first` up to `end`.
@@ -99,7 +98,7 @@ impl Ssd {
     }
 
     /// Reads units `first` to `last`, their pages of the map first.
-    pub(super) fn read_mapped(&mut self, slot: u32, mut first: u32, last: u32, earlier: Earlier) {
+    pub(super) fn read_mapped(&mut self, slot: u32, mut first: u32, last: u32, earlier: Times) {
         while first <= last {
             if self.is_in_buffer(first) {
                 self.read_range(slot, first, first, earlier);
@@ -147,8 +146,8 @@ impl Ssd {
             Known::Read(page) | Known::Mispredicted(page) => {
                 if let Some(fetch) = self.map.list(page, waiter) {
                     let ppn = self.map_place(page).expect("a page to read");
-                    let earlier = Earlier::nothing(self.now());
-                    self.read_flash(Class::Read, Owner::Map(fetch), ppn, page.0, 1, earlier);
+                    let earlier = Times::from(self.now());
+                    self.read_flash(Class::Read, ReadOwner::Map(fetch), ppn, page.0, 1, earlier);
                 }
             }
             Known::Later => self.map.parked.push(waiter),
@@ -168,7 +167,7 @@ impl Ssd {
 
     /// A page of the map has been read: all who waited for it go on.
     #[inline(never)]
-    pub(super) fn map_page_read(&mut self, fetch: u32, command: &Command) {
+    pub(super) fn map_page_read(&mut self, fetch: u32, spent: &Times) {
         let Fetch { page, first, .. } = self.map.fetches.remove(fetch);
         self.map.by_page.remove(&page);
         let mut at = first;
@@ -178,7 +177,7 @@ impl Ssd {
             match waiter {
                 Waiter::Read { slot, first, last, earlier } => {
                     let units = self.map_read(Lpn(first), last - first + 1, Access::Read);
-                    let earlier = earlier.and(command);
+                    let earlier = earlier.and(spent);
                     self.read_range(slot, first, first + units - 1, earlier);
                     self.read_mapped(slot, first + units, last, earlier);
                     self.read_part_done(slot);

@@ -25,6 +25,7 @@ pub mod activity;
 mod at_rest;
 pub(crate) mod codes;
 mod costs;
+mod decode;
 pub mod exchange;
 mod flow;
 mod front;
@@ -36,6 +37,7 @@ mod power;
 pub(crate) mod read;
 pub mod stage;
 pub(crate) mod units;
+mod upkeep;
 mod write;
 mod zones;
 
@@ -52,7 +54,7 @@ use crate::failure::Failures;
 use crate::failure::retry::Retry;
 use crate::flash::Flash;
 use crate::flash::blame::Cause;
-use crate::flash::command::Done;
+use crate::flash::command::{Done, Times};
 use crate::ftl::{Ftl, Job};
 use crate::medium::unreadable::Unreadable;
 use crate::medium::versions::Versions;
@@ -86,6 +88,16 @@ pub struct Parts {
     pub bus: Time,
     /// Time in decoders or encoders.
     pub ecc: Time,
+}
+
+impl Parts {
+    /// Parts of a command that has ended at `now`.
+    #[inline]
+    pub(crate) fn of(times: &Times, now: Time) -> Self {
+        let &Times { queued, array, bus, ecc } = times;
+        let queue = now.since(queued).since(array + bus + ecc);
+        Self { queue, flash: array, bus, ecc }
+    }
 }
 
 /// Result of a completed request.

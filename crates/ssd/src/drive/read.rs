@@ -7,40 +7,16 @@ use crate::buffer::{Rest, Slot as Held};
 use crate::config::SsdConfig;
 use crate::failure::failed_words::{FailedWord, FailedWords};
 use crate::failure::retry::Retry;
-use crate::flash::command::{Command, Owner};
+use crate::flash::command::{Command, Task, Times};
 use crate::flash::scheduler::Class;
 use crate::flash::timeline::{SpanKind, Track};
-use crate::ftl::Lpn;
 use crate::medium::luck::Luck;
 use crate::terms::request::Request;
+use crate::terms::{Lpn, PageRead, ReadOwner};
 use base::Time;
 use base::counts::Counts;
 use ecc::model::{LEAST_RBER, Word};
 use nand::geometry::{Die, Ppn};
-
-/// The time of the first request of a read, and the time spent before it was started again.
-#[derive(Clone, Copy)]
-pub(crate) struct Earlier {
-    queued: Time,
-    array: Time,
-    bus: Time,
-    ecc: Time,
-}
-
-impl Earlier {
-    /// Time of a read that begins: nothing is spent yet.
-    #[inline]
-    pub(crate) fn nothing(now: Time) -> Self {
-        Self { queued: now, array: Time::ZERO, bus: Time::ZERO, ecc: Time::ZERO }
-    }
-
-    /// Adds the time of a page of the map that had to be read first.
-    #[inline]
-    pub(super) fn and(self, map: &Command) -> Self {
-        let Self { queued, array, bus, ecc } = self;
-        Self { queued, array: array + map.array, bus: bus + map.bus, ecc: ecc + map.ecc }
-    }
-}
 
 /// Decoders, and reads that go round again.
 pub(crate) struct Reader {
@@ -82,7 +58,7 @@ impl Ssd {
         self.counts.read_units += u64::from(last - first + 1);
         // One more than there is, so that nothing completes before all is asked for.
         self.front.slot(slot).pending = 1;
-        let earlier = Earlier::nothing(self.now());
+        let earlier = Times::from(self.now());
         if self.map.is_on_flash {
             self.read_mapped(slot, first, last, earlier);
         } else {
@@ -93,8 +69,8 @@ impl Ssd {
 
     /// Reads units `first` to `last` from the buffer or the flash; units without data need no read.
     #[inline]
-    pub(super) fn read_range(&mut self, slot: u32, first: u32, last: u32, earlier: Earlier) {
-        let owner = Owner::Request(slot);
+    pub(super) fn read_range(&mut self, slot: u32, first: u32, last: u32, earlier: Times) {
+        let owner = ReadOwner::Request(slot);
         let mut run: Option<PageRun> = None;
         for unit in first..last + 1 {
             let place = match self.writer.buffer.find(Lpn(unit)) {
@@ -164,11 +140,11 @@ impl Ssd {
     pub(crate) fn read_flash(
         &mut self,
         class: Class,
-        owner: Owner,
+        owner: ReadOwner,
         ppn: Ppn,
         lpn: u32,
         units: u32,
-        earlier: Earlier,
+        earlier: Times,
     ) {
         let index = self.hold_read(class, owner, ppn, lpn, units, earlier);
         self.flash.submit(&mut self.events, index);
@@ -179,13 +155,13 @@ impl Ssd {
     fn hold_read(
         &mut self,
         class: Class,
-        owner: Owner,
+        owner: ReadOwner,
         ppn: Ppn,
         lpn: u32,
         units: u32,
-        earlier: Earlier,
+        earlier: Times,
     ) -> u32 {
-        if let Owner::Request(slot) = owner {
+        if let ReadOwner::Request(slot) = owner {
             self.front.slot(slot).pending += 1;
         }
         let geometry = &self.flash.chips.geometry;
@@ -193,12 +169,11 @@ impl Ssd {
         let codewords = self.codes.words(&self.flash.chips, die);
         let words = codewords.of(geometry, ppn, units);
         let bytes = words * codewords.bytes;
-        let Earlier { queued, array, bus, ecc } = earlier;
-        let read = Command::read(class, owner, die, ppn, lpn, units, bytes);
-        let purpose = self.purpose(owner, lpn, ppn);
-        let copy = self.kept_for_copy(owner);
-        let read = Command { words, array, bus, ecc, purpose, copy, ..read };
-        let index = self.flash.hold(queued, read);
+        let mut read = PageRead::first(owner, ppn, lpn, units, words);
+        read.is_kept = self.is_kept_for_copy(owner);
+        let mut command = Command::new(Task::Read(read), class, die, earlier.queued, 1, bytes);
+        (command.times, command.purpose) = (earlier, self.purpose_of_read(owner, lpn, ppn));
+        let index = self.flash.hold(command);
         if self.flash.blame.is_some() {
             self.blame_command(index, owner);
         }
@@ -215,8 +190,9 @@ impl Ssd {
             }
             return;
         };
-        let Command { die, ppn, words, rber, attempt, level, mut failed, .. } =
-            self.flash.commands[index];
+        let die = self.flash.commands[index].die;
+        let PageRead { owner, ppn, words, rber, attempt, level, mut failed, .. } =
+            *self.flash.read(index);
         let code = self.codes.number(&self.flash.chips, die);
         let before = self.codes.count_apart().then(|| self.counts.of_codes());
         let mut end = (now, Time::ZERO);
@@ -246,7 +222,7 @@ impl Ssd {
                 self.take_decoder(code, now, time, SpanKind::Decode, &mut end);
             }
             if dirty > 0 {
-                self.jobs.found_errors(self.flash.commands[index].owner, dirty);
+                self.jobs.found_errors(owner, dirty);
             }
         } else {
             self.decode_again(code, index, now, &mut failed, &mut end);
@@ -259,15 +235,14 @@ impl Ssd {
             blame.decoded(index, end, last, attempt > 0);
         }
         let corrected = self.reader.failed.count(failed) == 0;
-        let command = &mut self.flash.commands[index];
-        command.failed = failed;
+        self.flash.commands[index].read_mut().failed = failed;
         if corrected && self.versions.is_some() {
             self.note_found(index);
         }
         if end == now {
             self.decoded(index);
         } else {
-            self.flash.commands[index].ecc += last;
+            self.flash.commands[index].times.ecc += last;
             self.events.push_lane(lane::DECODED, end, event::of(event::DECODED, index));
         }
     }
@@ -296,7 +271,7 @@ impl Ssd {
         failed: &mut u32,
         end: &mut (Time, Time),
     ) {
-        let Command { rber, level, .. } = self.flash.commands[index];
+        let PageRead { rber, level, .. } = *self.flash.read(index);
         let kind = if level > 0 { SpanKind::SoftDecode } else { SpanKind::Decode };
         let mut words = self.reader.failed.take(*failed);
         self.counts.further_decodes += words.len() as u64;
@@ -331,9 +306,9 @@ impl Ssd {
 
     /// Opens the account of a read that begins.
     #[cold]
-    fn blame_command(&mut self, index: u32, owner: Owner) {
+    fn blame_command(&mut self, index: u32, owner: ReadOwner) {
         let now = self.now();
-        if let (Some(blame), Owner::Request(slot)) = (&mut self.flash.blame, owner) {
+        if let (Some(blame), ReadOwner::Request(slot)) = (&mut self.flash.blame, owner) {
             blame.command(index, slot, now);
         }
     }
@@ -341,7 +316,9 @@ impl Ssd {
     /// Books a read that has ended to its request.
     #[cold]
     fn blame_end(&mut self, index: u32, command: &Command) {
-        if let (Some(blame), Owner::Request(slot)) = (&mut self.flash.blame, command.owner) {
+        if let (Some(blame), ReadOwner::Request(slot)) =
+            (&mut self.flash.blame, command.read().owner)
+        {
             blame.end(index, slot, command.die.0);
         }
     }
@@ -351,8 +328,8 @@ impl Ssd {
     #[cold]
     fn note_found(&mut self, index: u32) {
         if let Some(versions) = &mut self.versions
-            && let Command { owner: Owner::Request(slot), lpn, ppn, units, .. } =
-                self.flash.commands[index]
+            && let PageRead { owner: ReadOwner::Request(slot), lpn, ppn, units, .. } =
+                *self.flash.read(index)
         {
             for i in 0..units {
                 versions.read_stored(slot, lpn + i, Ppn(ppn.0 + i));
@@ -374,8 +351,9 @@ impl Ssd {
     /// Notes the bytes that a request has asked for in vain, as its read is given up.
     #[cold]
     fn note_unreadable(&mut self, index: u32) {
-        let Command { owner, die, ppn, lpn, units, failed, .. } = self.flash.commands[index];
-        let (Some(unreadable), Owner::Request(slot)) = (&mut self.unreadable, owner) else {
+        let PageRead { owner, ppn, lpn, units, failed, .. } = *self.flash.read(index);
+        let die = self.flash.commands[index].die;
+        let (Some(unreadable), ReadOwner::Request(slot)) = (&mut self.unreadable, owner) else {
             return;
         };
         let geometry = &self.flash.chips.geometry;
@@ -389,7 +367,7 @@ impl Ssd {
 
     #[inline]
     pub(super) fn decoded(&mut self, index: u32) {
-        let mut failed = self.flash.commands[index].failed;
+        let PageRead { owner, mut failed, .. } = *self.flash.read(index);
         let corrected = self.reader.failed.count(failed) == 0;
         if !corrected {
             if self.read_again(index) {
@@ -399,38 +377,36 @@ impl Ssd {
             self.note_unreadable(index);
             self.reader.failed.release(&mut failed);
         }
-        let owner = self.flash.commands[index].owner;
         if self.flash.blame.is_some() {
             let command = self.flash.commands[index];
             self.blame_end(index, &command);
         }
-        if !matches!(owner, Owner::Job(_) | Owner::Scan) {
+        if !matches!(owner, ReadOwner::Job(_) | ReadOwner::Scan) {
             self.note_read(index, corrected);
         }
-        if let Owner::Request(slot) = owner {
+        if let ReadOwner::Request(slot) = owner {
             self.request_read(slot, index, corrected);
             return;
         }
         let command = self.flash.commands.remove(index);
         match owner {
-            Owner::Fill(held) => {
-                self.filled(held, corrected && !self.failures.lost.any(command.lpn, 1))
+            ReadOwner::Fill(held) => {
+                self.filled(held, corrected && !self.failures.lost.any(command.read().lpn, 1))
             }
-            Owner::Job(job) => self.move_read(job),
-            Owner::Map(fetch) => self.map_page_read(fetch, &command),
-            Owner::Scan => self.scanned(command.die),
-            Owner::Patrol => self.patrolled(&command),
-            Owner::Request(_) => unreachable!("the host's are done with"),
-            Owner::Log(_) | Owner::Moves { .. } | Owner::Slots(_) | Owner::PartOf(_) => {
-                unreachable!("only whole reads are decoded")
-            }
+            ReadOwner::Job(job) => self.move_read(job),
+            ReadOwner::Map(fetch) => self.map_page_read(fetch, &command.times),
+            ReadOwner::Scan => self.scanned(command.die),
+            ReadOwner::Patrol => self.patrolled(&command),
+            ReadOwner::Request(_) => unreachable!("the host's are done with"),
+            ReadOwner::PartOf(_) => unreachable!("only whole reads are decoded"),
         }
     }
 
     /// A part of a host's read is decoded.
     #[inline]
     fn request_read(&mut self, slot: u32, index: u32, corrected: bool) {
-        let Command { lpn, units, queued, array: flash, bus, ecc, .. } = self.flash.commands[index];
+        let PageRead { lpn, units, .. } = *self.flash.read(index);
+        let times = self.flash.commands[index].times;
         self.flash.commands.free(index);
         let now = self.now();
         let is_lost = self.failures.lost.any(lpn, units);
@@ -440,16 +416,16 @@ impl Ssd {
         let request = self.front.slot(slot);
         request.done.failed |= !corrected || is_lost;
         // The last command to finish is the one that the request waited for.
-        let queue = now.since(queued).since(flash + bus + ecc);
-        request.done.parts = Parts { queue, flash, bus, ecc };
+        request.done.parts = Parts::of(&times, now);
         self.read_part_done(slot);
     }
 
     /// Reads a page again after a failed decode, as the policy says; false if the page is given up.
     fn read_again(&mut self, index: u32) -> bool {
         let command = self.flash.commands[index];
+        let PageRead { owner, ppn, failed, .. } = *command.read();
         let code = self.codes.number(&self.flash.chips, command.die);
-        let reread = self.reader.retry.after_failure(command.attempt);
+        let reread = self.reader.retry.after_failure(command.read().attempt);
         // A code without soft decisions is given up where others read softly.
         let Some(reread) = reread.filter(|reread| self.codes.at(code).takes(reread.level)) else {
             self.counts.uncorrectable += 1;
@@ -457,8 +433,8 @@ impl Ssd {
                 account.uncorrectable += 1;
             }
             self.note_found(index);
-            if !matches!(command.owner, Owner::Scan) {
-                self.note_given_up(&command);
+            if owner != ReadOwner::Scan {
+                self.note_given_up(command.die, ppn);
             }
             return false;
         };
@@ -470,7 +446,7 @@ impl Ssd {
             Some(level) => self.counts.soft_reads[level.min(MOST_LEVELS - 1)] += 1,
         }
         // What the decoder has of the other words stays there: only those that failed cross again.
-        let bytes = self.reader.failed.count(command.failed) * self.codes.at(code).words.bytes;
+        let bytes = self.reader.failed.count(failed) * self.codes.at(code).words.bytes;
         self.flash.again(index, reread, bytes);
         if self.reader.retry.in_turn() {
             self.flash.go_behind(&mut self.events, index);
@@ -481,17 +457,17 @@ impl Ssd {
     }
 
     /// Notes a page that could not be read. A block with too many of them is retired.
-    fn note_given_up(&mut self, command: &Command) {
+    fn note_given_up(&mut self, die: Die, ppn: Ppn) {
         let limit = self.reader.retry.retire_after();
         if limit == 0 {
             return;
         }
-        let (block, page) = self.flash.chips.geometry.page_of(command.ppn);
+        let (block, page) = self.flash.chips.geometry.page_of(ppn);
         let programmed = (page, self.flash.chips.pe_cycles(block));
         let pages = self.failures.given_up.note(block, programmed, limit);
         if pages >= limit && self.ftl.retire(block) {
             self.failures.doomed.insert(block.0);
-            self.start_collect(command.die);
+            self.start_collect(die);
             self.start_named();
         }
     }
@@ -499,13 +475,12 @@ impl Ssd {
     /// Begins a read anew where its data are now, if data of the host have moved on since it was
     /// asked for: nothing in the queues of its die has kept their block from being erased.
     fn read_elsewhere(&mut self, index: u32) -> bool {
-        let Command { owner, ppn, lpn: first, units, mut failed, .. } = self.flash.commands[index];
-        let Command { queued, array, bus, ecc, .. } = self.flash.commands[index];
-        let earlier = Earlier { queued, array, bus, ecc };
-        let is_map = matches!(owner, Owner::Map(_));
+        let PageRead { owner, ppn, lpn: first, units, mut failed, .. } = *self.flash.read(index);
+        let earlier = self.flash.commands[index].times;
+        let is_map = matches!(owner, ReadOwner::Map(_));
         let place = |lpn| if is_map { self.map_place(lpn) } else { self.ftl.lookup(lpn) };
         let mut places = (0..units).map(|i| (Lpn(first + i), Ppn(ppn.0 + i)));
-        if !(is_map || matches!(owner, Owner::Request(_) | Owner::Fill(_)))
+        if !(is_map || matches!(owner, ReadOwner::Request(_) | ReadOwner::Fill(_)))
             || places.all(|(lpn, ppn)| place(lpn) == Some(ppn))
         {
             return false;
@@ -515,13 +490,13 @@ impl Ssd {
         let command = self.flash.commands.remove(index);
         self.blame_end(index, &command);
         match (owner, now_at) {
-            (Owner::Request(slot), _) => {
+            (ReadOwner::Request(slot), _) => {
                 self.read_range(slot, first, first + units - 1, earlier);
                 self.read_part_done(slot);
             }
             (_, Some(ppn)) => self.read_flash(Class::Read, owner, ppn, first, 1, earlier),
-            (Owner::Fill(held), None) => self.filled(held, true),
-            (Owner::Map(fetch), None) => self.map_page_read(fetch, &command),
+            (ReadOwner::Fill(held), None) => self.filled(held, true),
+            (ReadOwner::Map(fetch), None) => self.map_page_read(fetch, &earlier),
             _ => unreachable!("the host's alone"),
         }
         true

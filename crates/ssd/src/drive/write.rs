@@ -2,20 +2,20 @@
 
 use super::flow::event;
 use super::front;
-use super::read::Earlier;
 use super::{Parts, Ssd};
 use crate::buffer::flush::Flushes;
 use crate::buffer::{Buffer, NONE, Rest, Slot, State};
 use crate::config::SsdConfig;
 use crate::flash::Flash;
 use crate::flash::blame::Cause;
-use crate::flash::command::{Command, Kind, Owner, Purpose};
+use crate::flash::command::{Command, ProgramOwner, Purpose, Task, Times};
 use crate::flash::die::done_by_all;
 use crate::flash::scheduler::Class;
 use crate::flash::timeline::{SpanKind, Track};
 use crate::ftl::contract::key_among;
 use crate::ftl::{Carried, Ftl, Hint, Job, Key, Lpn, Place, Program, Stream};
 use crate::medium::versions::Happened;
+use crate::terms::ReadOwner;
 use crate::terms::request::Request;
 use base::Time;
 use nand::chip::Owned;
@@ -250,7 +250,7 @@ impl Ssd {
             if let Some(ppn) = self.ftl.lookup(lpn) {
                 // The sectors that are not written come from the old unit.
                 self.counts.fills += 1;
-                let (owner, earlier) = (Owner::Fill(held), Earlier::nothing(self.now()));
+                let (owner, earlier) = (ReadOwner::Fill(held), Times::from(self.now()));
                 self.read_flash(Class::Read, owner, ppn, lpn.0, 1, earlier);
                 return;
             }
@@ -398,7 +398,7 @@ impl Ssd {
         }
         self.gate.occupy(program.die);
         self.jobs.host_writes_to(program.die);
-        self.program(program, Owner::Slots(first), Ppn::NONE);
+        self.program(program, ProgramOwner::Slots(first), Ppn::NONE);
         self.start_collect(program.die);
         self.start_named();
         Sent::Yes
@@ -415,12 +415,18 @@ impl Ssd {
         self.writer.buffer.spend(key, slots - units);
     }
 
-    pub(super) fn program(&mut self, program: Program, owner: Owner, from: Ppn) {
+    pub(super) fn program(&mut self, program: Program, owner: ProgramOwner, from: Ppn) {
         self.program_copy(program, owner, from, NONE);
     }
 
     /// Programs data that may be in the die: `copy` is the number of their copy there, or `NONE`.
-    pub(super) fn program_copy(&mut self, program: Program, owner: Owner, from: Ppn, copy: u32) {
+    pub(super) fn program_copy(
+        &mut self,
+        program: Program,
+        owner: ProgramOwner,
+        from: Ppn,
+        copy: u32,
+    ) {
         // The class follows the frontier and not the owner: what garbage collection puts into a
         // host frontier must keep that frontier's order.
         let class = if program.stream.is_internal() { Class::Collect } else { Class::Write };
@@ -431,15 +437,13 @@ impl Ssd {
         let of_data = u32::from(planes) * chips.data_pages_by(mode, page, per_plane);
         let codewords = self.codes.words(chips, die);
         let bytes = codewords.of_page() * codewords.bytes;
-        let job = self.flash.programs.insert(program);
-        let mut command =
-            Command::job(Kind::Program, class, owner, program.die, job, pages as u8, bytes);
-        command.copy = copy;
+        let task = Task::Program { place: self.flash.programs.insert(program), copy, owner };
+        let mut command = Command::new(task, class, program.die, self.now(), pages as u8, bytes);
         command.purpose = match program.stream {
             Stream::MAP | Stream::LOG => Purpose::Map,
-            _ => self.purpose(owner, 0, from),
+            _ => self.purpose_of_program(owner, from),
         };
-        let index = self.flash.hold(self.now(), command);
+        let index = self.flash.hold(command);
         if self.power.is_some() && self.waits_to_begin(&program, index, pages.into()) {
             return;
         }
@@ -448,7 +452,7 @@ impl Ssd {
 
     /// The data of a program go through the encoders, and on to the die.
     pub(super) fn encode(&mut self, index: u32, pages: u64) {
-        if self.jobs.copies_on_chip() && self.flash.commands[index].copy != NONE {
+        if self.jobs.copies_on_chip() && self.flash.commands[index].is_copy() {
             self.flash.submit(&mut self.events, index);
             return;
         }
@@ -475,20 +479,27 @@ impl Ssd {
             self.flash.timeline.record(Track::Encoder, encoder, SpanKind::Encode, start, done);
             end = end.max(done);
         }
-        self.flash.commands[index].ecc += encode_time;
+        self.flash.commands[index].times.ecc += encode_time;
         self.events.push(end, event::of(event::ENCODED, index));
     }
 
     pub(super) fn programmed(&mut self, index: u32) {
         let command = self.flash.commands.remove(index);
-        let program = self.flash.programs.remove(command.job);
-        let has_failed = self.take_failures(&program);
-        match command.owner {
-            Owner::Log(record) => self.logged(record, program.planes, has_failed),
-            Owner::Moves { job, first } if has_failed => self.move_elsewhere(&program, job, first),
-            Owner::Slots(first) if has_failed => self.write_elsewhere(&program, first),
-            Owner::Moves { job, first } => self.moved(&program, job, first),
-            Owner::Slots(first) => {
+        let Task::Program { place, owner, .. } = command.task else { unreachable!("a program") };
+        let program = self.flash.programs.remove(place);
+        let has_failed = self.flash.chips.programs_fail() && {
+            let now = self.now();
+            let Self { failures, flash, ftl, .. } = self;
+            failures.give_up_failed(&program, flash, &mut **ftl, now)
+        };
+        match owner {
+            ProgramOwner::Log(record) => self.logged(record, program.planes, has_failed),
+            ProgramOwner::Moves { job, first } if has_failed => {
+                self.move_elsewhere(&program, job, first)
+            }
+            ProgramOwner::Slots(first) if has_failed => self.write_elsewhere(&program, first),
+            ProgramOwner::Moves { job, first } => self.moved(&program, job, first),
+            ProgramOwner::Slots(first) => {
                 self.ftl.programmed(&program, Carried::Host);
                 if self.power.is_some() {
                     self.note_owners(&program, |drive, owned| {
@@ -504,9 +515,7 @@ impl Ssd {
                     self.count_host_units(program.units);
                 }
                 self.vacate(program.die);
-                let Command { queued, array: flash, bus, ecc, .. } = command;
-                let queue = self.now().since(queued).since(flash + bus + ecc);
-                let parts = Parts { queue, flash, bus, ecc };
+                let parts = Parts::of(&command.times, self.now());
                 let mut held = first;
                 for i in 0..program.units {
                     let entry = *self.writer.buffer.slot(held);
@@ -548,15 +557,6 @@ impl Ssd {
                 if self.writer.is_restoring {
                     self.restore();
                 }
-            }
-            Owner::Request(_)
-            | Owner::Fill(_)
-            | Owner::Job(_)
-            | Owner::Map(_)
-            | Owner::PartOf(_)
-            | Owner::Scan
-            | Owner::Patrol => {
-                unreachable!("reads are not programmed")
             }
         }
         if self.zones.is_some() {

@@ -3,14 +3,13 @@
 //! little, and data age. Data that are written anew are as good as the wear of their new block
 //! allows.
 
-use crate::drive::Ssd;
-use crate::failure::refresh::Reason;
 use crate::failure::retry::Retry;
-use crate::flash::command::Command;
+use crate::ftl::Ftl;
 use crate::space::gc::GcConfig;
-use crate::terms::Lpn;
+use crate::terms::{Lpn, PageRead};
 use base::archive::{Archive, State};
 use base::{Error, Result};
+use nand::chip::Chips;
 use nand::geometry::Block;
 
 /// The limits from which on a block is reclaimed, and the blocks that are being reclaimed.
@@ -58,49 +57,36 @@ impl ReadReclaim {
         self.under_way.retain(|&other| other != block);
     }
 
+    /// Whether blocks are reclaimed for the number of their reads.
     #[inline]
-    fn counts_reads(&self) -> bool {
+    pub(crate) fn counts_reads(&self) -> bool {
         self.reads < u32::MAX
     }
-}
 
-impl Ssd {
-    /// Notes a read that was not for collection, and has its block rewritten if that is due.
+    /// Whether a page that was read in so many rounds has its block reclaimed.
     #[inline]
-    pub(crate) fn note_read(&mut self, index: u32, corrected: bool) {
-        let command = &self.flash.commands[index];
-        let took_long = corrected && command.attempt >= self.failures.reclaim.rounds;
-        let is_poor = command.rber > self.failures.refresh.rber;
-        if is_poor || took_long || self.failures.reclaim.counts_reads() {
-            let command = *command;
-            self.rewrite_if_due(&command, is_poor, took_long);
-        }
+    pub(crate) fn is_long(&self, rounds: u8) -> bool {
+        rounds >= self.rounds
     }
 
-    #[inline(never)]
-    fn rewrite_if_due(&mut self, command: &Command, is_poor: bool, took_long: bool) {
-        if is_poor {
-            self.found_poor(command, Reason::Rber);
-        } else if took_long && command.is_patrol() {
-            self.found_poor(command, Reason::Retries);
-        } else {
-            self.reclaim_if_due(command, took_long);
-        }
-    }
-
-    fn reclaim_if_due(&mut self, command: &Command, took_long: bool) {
-        let chips = &self.flash.chips;
-        let block = chips.geometry.block_of(command.ppn);
-        let is_due = took_long || chips.reads(block) >= self.failures.reclaim.reads;
-        let has_room = self.failures.reclaim.under_way.len() < self.failures.reclaim.at_once;
+    /// Has the FTL move the data of the block of a read, if that is due. Returns whether it does.
+    pub(crate) fn reclaim_if_due(
+        &mut self,
+        read: &PageRead,
+        took_long: bool,
+        chips: &Chips,
+        ftl: &mut dyn Ftl,
+    ) -> bool {
+        let block = chips.geometry.block_of(read.ppn);
+        let is_due = took_long || chips.reads(block) >= self.reads;
         // The data may have moved on since they were read.
-        if is_due
-            && has_room
-            && (command.is_patrol() || self.ftl.lookup(Lpn(command.lpn)) == Some(command.ppn))
-            && self.ftl.reclaim(block)
-        {
-            self.failures.reclaim.under_way.push(block);
-            self.collect_anew(command.die);
+        let is_taken = is_due
+            && self.under_way.len() < self.at_once
+            && (read.is_patrol() || ftl.lookup(Lpn(read.lpn)) == Some(read.ppn))
+            && ftl.reclaim(block);
+        if is_taken {
+            self.under_way.push(block);
         }
+        is_taken
     }
 }

@@ -1,7 +1,7 @@
 //! A bus: one page's data at a time, command cycles booked ahead, the scheduler's order.
 
 use crate::flash::Flash;
-use crate::flash::command::{Done, NONE, Owner, Queues};
+use crate::flash::command::{Done, NONE, ProgramOwner, Queues, Task};
 use crate::flash::die::Phase;
 use crate::flash::doing::Doing;
 use crate::flash::scheduler::Head;
@@ -108,7 +108,7 @@ impl Flash {
         let index = if loading { dies.active } else { dies.output };
         let command = &mut self.commands[index];
         let time = self.chips.of_die(Die(die)).timing.transfer(command.bytes);
-        command.bus += time;
+        command.times.bus += time;
         self.counts.of_kind[self.chips.kind(Die(die))].times.bus += time;
         state.active = die;
         state.started = state.book(now, time);
@@ -131,7 +131,7 @@ impl Flash {
             && !loading
         {
             let index = self.dies[die.0 as usize].output;
-            blame.sent(index, started, now, self.commands[index].attempt > 0);
+            blame.sent(index, started, now, self.commands[index].read().attempt > 0);
         }
         let done = if loading {
             self.data_in(events, die);
@@ -159,7 +159,7 @@ impl Flash {
     /// Span of a read's transfer in the timeline.
     fn data_out_span(&self, die: Die) -> SpanKind {
         let index = self.dies[die.0 as usize].output;
-        if self.commands[index].level > 0 { SpanKind::SoftOut } else { SpanKind::DataOut }
+        if self.commands[index].is_soft_read() { SpanKind::SoftOut } else { SpanKind::DataOut }
     }
 
     /// A page of a program's data has reached the die.
@@ -182,42 +182,44 @@ impl Flash {
         let index = self.dies[die.0 as usize].active;
         let command = &mut self.commands[index];
         command.transfers = 0;
-        let job = self.programs[command.job];
-        let is_ftl = !matches!(command.owner, Owner::Log(_));
+        let Task::Program { place, owner, .. } = command.task else { unreachable!("a program") };
+        let program = self.programs[place];
+        let is_ftl = !matches!(owner, ProgramOwner::Log(_));
         self.chips.advance_to(now);
         let counts = &mut self.counts.of_kind[self.chips.kind(die)];
         let mut longest = Time::ZERO;
-        for &block in job.blocks() {
-            let time = self.chips.program_in(job.mode, block, job.page).unwrap_or_else(|error| {
-                self.fault.get_or_insert(error);
-                Time::ZERO
-            });
+        for &block in program.blocks() {
+            let time =
+                self.chips.program_in(program.mode, block, program.page).unwrap_or_else(|error| {
+                    self.fault.get_or_insert(error);
+                    Time::ZERO
+                });
             counts.times.program += time;
             let energy = &self.chips.of_die(die).energy;
             self.energy_curve.add(energy, Operation::Program, start, time);
             longest = longest.max(time);
         }
         if is_ftl {
-            let pages = u64::from(self.chips.programmed_by(job.mode, die, job.page));
-            let pages = pages * u64::from(job.planes);
+            let pages = u64::from(self.chips.programmed_by(program.mode, die, program.page));
+            let pages = pages * u64::from(program.planes);
             self.counts.programs += pages;
             counts.programs += pages;
-            if job.mode.is_coded() {
+            if program.mode.is_coded() {
                 let (total, most) = &mut self.counts.coded_time;
                 *total += longest;
                 most.0 = most.0.max(longest);
             } else {
-                let row = self.chips.of_die(die).timing_row(job.mode, job.page);
+                let row = self.chips.of_die(die).timing_row(program.mode, program.page);
                 let (count, total) = &mut counts.program_time[usize::from(row)];
                 *count += 1;
                 *total += longest;
             }
-            self.counts.summaries += u64::from(self.chips.is_summarised(job.page));
+            self.counts.summaries += u64::from(self.chips.is_summarised(program.page));
         } else {
             self.counts.kept_programs.0 += 1;
             self.counts.kept_programs.1 += longest;
         }
-        self.commands[index].array += longest;
+        self.commands[index].times.array += longest;
         self.set_phase(now, die, Phase::Programming);
         let doing = Doing::of(&self.commands[index], false);
         let state = &mut self.dies[die.0 as usize];

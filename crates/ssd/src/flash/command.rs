@@ -1,36 +1,18 @@
 //! Flash commands of the controller to a die, and their results.
 
 use crate::flash::scheduler::{CLASSES, Class};
-use crate::terms::Job;
+use crate::terms::{Job, PageRead};
 use base::Time;
-use nand::geometry::{Die, Ppn};
+use nand::geometry::Die;
 
 /// Number that stands for no command or no die.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// Value of [`Command::copy`] of a read whose data the die keeps.
-pub(crate) const KEPT: u32 = NONE - 1;
-
-/// The operation of a command.
+/// Who waits for a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    /// Read part of a page.
-    Read,
-    /// Program what job `job` says.
-    Program,
-    /// Erase the blocks of job `job`.
-    Erase,
-}
-
-/// Who waits for a command.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Owner {
-    /// Host request, by its slot.
-    Request(u32),
-    /// A buffer slot that holds part of a unit.
-    Fill(u32),
-    /// An internal job, for a read or an erase.
-    Job(Job),
+pub enum ProgramOwner {
+    /// The buffer slots linked from this one.
+    Slots(u32),
     /// An internal job: its moves from `first` on are programmed.
     Moves {
         /// Job whose moves are programmed.
@@ -38,18 +20,42 @@ pub enum Owner {
         /// The first move that the program carries.
         first: u32,
     },
-    /// Requests that wait for a page of the map, by the number of the list that they wait in.
-    Map(u32),
-    /// The buffer slots linked from this one.
-    Slots(u32),
     /// The log of the drive: the record of this number.
     Log(u32),
-    /// Start-up of the drive, which scans the flash.
+}
+
+/// Who waits for an erase.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EraseOwner {
+    /// An internal job of the FTL.
+    Job(Job),
+    /// The log of the drive, or its copies.
+    Log,
+    /// Start-up of the drive, which erases spoilt blocks.
     Scan,
-    /// Patrol, which reads pages to find errors.
-    Patrol,
-    /// A read that this one is a further part of: a soft read has two.
-    PartOf(u32),
+}
+
+/// Work of a command on its die, and who waits for it.
+#[derive(Debug, Clone, Copy)]
+pub enum Task {
+    /// Read part of a page.
+    Read(PageRead),
+    /// Program pages.
+    Program {
+        /// Place of the data: index into [`Flash::programs`](super::Flash::programs).
+        place: u32,
+        /// Number of the copy on the chip that the data come from, or [`NONE`].
+        copy: u32,
+        /// Owner that waits for the program.
+        owner: ProgramOwner,
+    },
+    /// Erase blocks.
+    Erase {
+        /// The blocks: index into [`Flash::programs`](super::Flash::programs).
+        place: u32,
+        /// Owner that waits for the erase.
+        owner: EraseOwner,
+    },
 }
 
 /// The kind of data that a command moves, as the timeline shows it.
@@ -69,119 +75,123 @@ pub enum Purpose {
     Fold,
 }
 
-/// Flash command: an operation of a die, its place, and its times so far.
-#[derive(Debug, Clone, Copy)]
-pub struct Command {
-    /// Operation of the die: read, program or erase.
-    pub kind: Kind,
-    /// Class of the command for the scheduler.
-    pub class: Class,
-    /// Die that carries the command out.
-    pub die: Die,
-    /// Owner that waits for the command.
-    pub owner: Owner,
-    /// Kind of data that the command moves.
-    pub purpose: Purpose,
-    /// Reads: the first unit.
-    pub ppn: Ppn,
-    /// Reads: the first unit's logical number (the others follow it, for the host).
-    pub lpn: u32,
-    /// Reads: units; programs and erases: see the job.
-    pub units: u32,
-    /// Reads: codewords that the units lie in.
-    pub words: u32,
-    /// Bytes of one transfer.
-    pub bytes: u32,
-    /// Programs and erases: index of the job.
-    pub job: u32,
-    /// Programs: number of the copy that their data come from, or [`NONE`]. Reads: [`KEPT`] where
-    /// the die keeps their data for a program.
-    pub copy: u32,
-    /// How often decoding has failed.
-    pub attempt: u8,
-    /// Soft reads that the decoder has after this read; 0 for a hard read.
-    pub level: u8,
-    /// Array reads before each transfer: two are combined in the chip.
-    pub senses: u8,
-    /// Transfers still to come, those of its further parts included.
-    pub transfers: u8,
-    /// Shift of the references, in volts.
-    pub shift_v: f32,
-    /// Codewords that have failed so far: a list of the reader's failed words.
-    pub failed: u32,
-    /// Bit error rate of the best hard read.
-    pub rber: f64,
+/// Times of a command so far.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Times {
     /// Time at which the command was first asked for.
     pub queued: Time,
     /// Array time so far.
     pub array: Time,
     /// Bus time so far.
     pub bus: Time,
-    /// Decoder time so far.
+    /// Time in decoders or encoders so far.
     pub ecc: Time,
+}
+
+impl Times {
+    /// Times of a command that is asked for now: nothing is spent yet.
+    #[inline]
+    pub fn from(now: Time) -> Self {
+        Self { queued: now, ..Self::default() }
+    }
+
+    /// Adds the time of a page of the map that had to be read first.
+    #[inline]
+    pub(crate) fn and(self, map: &Self) -> Self {
+        let Self { queued, array, bus, ecc } = self;
+        Self { queued, array: array + map.array, bus: bus + map.bus, ecc: ecc + map.ecc }
+    }
+}
+
+/// Flash command: its work on a die, and its times so far.
+#[derive(Debug, Clone, Copy)]
+pub struct Command {
+    /// Work on the die: a read, a program or an erase.
+    pub task: Task,
+    /// Die that carries the command out.
+    pub die: Die,
+    /// Bytes of one transfer.
+    pub bytes: u32,
+    /// Times of the command so far.
+    pub times: Times,
     pub(crate) order: u64,
     pub(crate) next: u32,
+    /// Class of the command for the scheduler.
+    pub class: Class,
+    /// Kind of data that the command moves.
+    pub purpose: Purpose,
+    /// Transfers still to come, those of its further parts included.
+    pub transfers: u8,
 }
 
 impl Command {
-    /// A read of `units` units from `ppn`, `bytes` on the bus.
-    pub fn read(
-        class: Class,
-        owner: Owner,
-        die: Die,
-        ppn: Ppn,
-        lpn: u32,
-        units: u32,
-        bytes: u32,
-    ) -> Self {
-        Self {
-            kind: Kind::Read,
-            class,
-            die,
-            owner,
-            purpose: Purpose::Data,
-            ppn,
-            lpn,
-            units,
-            words: 0,
-            bytes,
-            job: NONE,
-            copy: NONE,
-            attempt: 0,
-            level: 0,
-            senses: 1,
-            transfers: 1,
-            shift_v: 0.0,
-            failed: NONE,
-            rber: 0.0,
-            queued: Time::ZERO,
-            array: Time::ZERO,
-            bus: Time::ZERO,
-            ecc: Time::ZERO,
-            order: 0,
-            next: NONE,
-        }
-    }
-
-    /// Whether the command is a patrol read.
+    /// Command for a die, first asked for at `queued`, with `transfers` transfers of `bytes` each.
     #[inline]
-    pub(crate) fn is_patrol(&self) -> bool {
-        self.owner == Owner::Patrol
-    }
-
-    /// A program or an erase as `job` says; a program transfers `transfers` pages of `bytes`.
-    pub fn job(
-        kind: Kind,
+    pub fn new(
+        task: Task,
         class: Class,
-        owner: Owner,
         die: Die,
-        job: u32,
+        queued: Time,
         transfers: u8,
         bytes: u32,
     ) -> Self {
-        let mut command = Self::read(class, owner, die, Ppn::NONE, 0, 0, bytes);
-        (command.kind, command.job, command.transfers) = (kind, job, transfers);
-        command
+        Self {
+            task,
+            die,
+            bytes,
+            times: Times::from(queued),
+            order: 0,
+            next: NONE,
+            class,
+            purpose: Purpose::Data,
+            transfers,
+        }
+    }
+
+    /// Erase of the blocks of `place`.
+    pub fn erase(place: u32, owner: EraseOwner, class: Class, die: Die, queued: Time) -> Self {
+        Self::new(Task::Erase { place, owner }, class, die, queued, 0, 0)
+    }
+
+    /// The read that the command is.
+    #[inline]
+    pub fn read(&self) -> &PageRead {
+        let Task::Read(read) = &self.task else { unreachable!("a read") };
+        read
+    }
+
+    /// The read that the command is, to be changed.
+    #[inline]
+    pub fn read_mut(&mut self) -> &mut PageRead {
+        let Task::Read(read) = &mut self.task else { unreachable!("a read") };
+        read
+    }
+
+    /// Whether the command is a read that brings soft information.
+    #[inline]
+    pub(crate) fn is_soft_read(&self) -> bool {
+        matches!(self.task, Task::Read(PageRead { level: 1.., .. }))
+    }
+
+    /// Whether the command programs data that may be in the die.
+    #[inline]
+    pub(crate) fn is_copy(&self) -> bool {
+        matches!(self.task, Task::Program { copy, .. } if copy != NONE)
+    }
+
+    /// Takes the number of the copy that a program makes: from now on its data are its own.
+    pub(crate) fn take_copy(&mut self) -> u32 {
+        let Task::Program { copy, .. } = &mut self.task else { unreachable!("a program") };
+        std::mem::replace(copy, NONE)
+    }
+
+    /// Index into [`Flash::programs`](super::Flash::programs) of a program or an erase.
+    #[inline]
+    pub fn place(&self) -> u32 {
+        match self.task {
+            Task::Program { place, .. } | Task::Erase { place, .. } => place,
+            Task::Read(_) => unreachable!("a program or an erase"),
+        }
     }
 }
 

@@ -116,17 +116,25 @@ impl Copyback {
 
 impl Flash {
     /// Starts a program whose data may be in the die: its phase is set when this is done.
-    pub(crate) fn start_copy(&mut self, events: &mut EventQueue, die: Die, index: u32) {
+    pub(crate) fn start_copy(
+        &mut self,
+        events: &mut EventQueue,
+        die: Die,
+        index: u32,
+        place: u32,
+        number: u32,
+    ) {
         let Some(copyback) = &mut self.copyback else { unreachable!("copies have their place") };
-        let number = self.commands[index].copy;
         let Copy { sources, way, .. } = copyback.under_way[number];
         let state = &mut self.dies[die.0 as usize];
         (state.active, state.is_kept) = (index, false);
-        let Way::Checked(bytes) = way else { return self.fetch(events, die, index, &sources) };
+        let Way::Checked(bytes) = way else {
+            return self.fetch(events, die, index, number, &sources);
+        };
         let is_there = copyback.holds(&self.chips.geometry, &sources);
         copyback.under_way.remove(number);
-        copyback.loaded(&self.chips.geometry, self.programs[self.commands[index].job].blocks());
-        self.commands[index].copy = NONE;
+        copyback.loaded(&self.chips.geometry, self.programs[place].blocks());
+        self.commands[index].take_copy();
         self.set_phase(events.now(), die, Phase::Loading);
         if !is_there {
             return self.join_bus(events, die);
@@ -142,21 +150,27 @@ impl Flash {
 
     /// Data of a program are about to go to the registers of its planes.
     #[inline]
-    pub(crate) fn load_registers(&mut self, index: u32) {
+    pub(crate) fn load_registers(&mut self, place: u32) {
         if let Some(copyback) = &mut self.copyback {
-            let program = &self.programs[self.commands[index].job];
+            let program = &self.programs[place];
             copyback.loaded(&self.chips.geometry, program.blocks());
             self.dies[program.die.0 as usize].is_kept = false;
         }
     }
 
     /// Senses the pages that a program is copied from.
-    fn fetch(&mut self, events: &mut EventQueue, die: Die, index: u32, sources: &Sources) {
+    fn fetch(
+        &mut self,
+        events: &mut EventQueue,
+        die: Die,
+        index: u32,
+        number: u32,
+        sources: &Sources,
+    ) {
         let now = events.now();
         let start = self.book_commands(now, die, sources.pages().len() as u64);
         self.chips.advance_to(start);
-        let number = self.commands[index].copy;
-        let planes = usize::from(self.programs[self.commands[index].job].planes);
+        let planes = usize::from(self.program(index).planes);
         let mut time = Time::ZERO;
         for (first, joined) in sources.pages().chunks(planes).enumerate() {
             let (mut longest, mut sum) = (Time::ZERO, Time::ZERO);
@@ -182,7 +196,7 @@ impl Flash {
                 time += sum;
             }
         }
-        self.commands[index].array += time;
+        self.commands[index].times.array += time;
         self.set_phase(now, die, Phase::Fetching);
         let doing = Doing::of(&self.commands[index], true);
         let state = &mut self.dies[die.0 as usize];
@@ -206,9 +220,9 @@ impl Flash {
     pub(crate) fn fetched(&mut self, events: &mut EventQueue, die: Die) {
         let Some(copyback) = &mut self.copyback else { unreachable!("copies have their place") };
         let index = self.dies[die.0 as usize].active;
-        let number = std::mem::replace(&mut self.commands[index].copy, NONE);
-        let Copy { sources, rber, .. } = copyback.under_way.remove(number);
-        let program = self.programs[self.commands[index].job];
+        let command = &mut self.commands[index];
+        let Copy { sources, rber, .. } = copyback.under_way.remove(command.take_copy());
+        let program = self.programs[command.place()];
         copyback.loaded(&self.chips.geometry, program.blocks());
         self.counts.copybacks += sources.pages().len() as u64;
         self.program_registers(events, die, sources.pages().len());

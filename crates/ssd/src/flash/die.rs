@@ -1,10 +1,11 @@
 //! A die: one array operation at a time, page registers, suspends, and times by kind of work.
 
 use crate::flash::Flash;
-use crate::flash::command::{Command, Done, KEPT, Kind, NONE, Owner, Purpose, Queues};
+use crate::flash::command::{Command, Done, EraseOwner, NONE, Purpose, Queues, Task};
 use crate::flash::doing::{DOINGS, Doing};
 use crate::flash::scheduler::{CLASSES, Class, Head};
 use crate::flash::timeline::{SpanKind, Track};
+use crate::terms::{PageRead, ReadOwner};
 use base::Time;
 use base::event::EventQueue;
 use nand::chip::{CombinedRead, MultiPlaneRead};
@@ -156,7 +157,7 @@ impl Flash {
         let mut heads = [None; CLASSES];
         for class in (0..CLASSES).filter(|class| waiting & (1 << class) != 0) {
             let command = &self.commands[die.queues.head(class)];
-            heads[class] = Some(Head { since: command.queued, order: command.order });
+            heads[class] = Some(Head { since: command.times.queued, order: command.order });
         }
         if let Some(suspended) = &die.suspended {
             let Command { class, order, .. } = self.commands[suspended.command];
@@ -194,24 +195,22 @@ impl Flash {
             return;
         }
         let index = state.queues.head(class);
-        let kind = self.commands[index].kind;
-        if output && kind != Kind::Read {
+        let task = self.commands[index].task;
+        if output && !matches!(task, Task::Read(_)) {
             // The registers still hold data; only a read can go on beside them.
             return;
         }
         self.unlink_head(die, class);
-        match kind {
-            Kind::Read => self.start_read(events, die, class, index),
-            Kind::Program if self.commands[index].copy != NONE => {
-                self.start_copy(events, die, index);
-            }
-            Kind::Program => {
-                self.load_registers(index);
+        match task {
+            Task::Read(_) => self.start_read(events, die, class, index),
+            Task::Program { place, copy: NONE, .. } => {
+                self.load_registers(place);
                 self.set_phase(now, die, Phase::Loading);
                 self.dies[die.0 as usize].active = index;
                 self.join_bus(events, die);
             }
-            Kind::Erase => self.start_erase(events, die, index),
+            Task::Program { place, copy, .. } => self.start_copy(events, die, index, place, copy),
+            Task::Erase { place, owner } => self.start_erase(events, die, index, place, owner),
         }
     }
 
@@ -245,9 +244,10 @@ impl Flash {
             }
         }
         let start = self.book_commands(now, die, commands);
+        let senses = self.read(index).senses;
         let state = &mut self.dies[die.0 as usize];
         state.active = index;
-        state.senses = self.commands[index].senses;
+        state.senses = senses;
         self.sense_from(events, die, start);
     }
 
@@ -303,8 +303,8 @@ impl Flash {
 
     /// Pages that are sensed for a read.
     fn senses_of(&self, index: u32) -> u64 {
-        let Command { ppn, bytes, .. } = self.commands[index];
-        let (block, page) = self.chips.geometry.page_of(ppn);
+        let bytes = self.commands[index].bytes;
+        let (block, page) = self.chips.geometry.page_of(self.read(index).ppn);
         if self.chips.is_coded(block, page) { self.chips.coded_read(bytes).0 } else { 1 }
     }
 
@@ -316,7 +316,7 @@ impl Flash {
     #[inline(always)]
     fn frees_page_register(&self, die: Die, index: u32) -> bool {
         self.chips.of_die(die).features.cache_read
-            && (self.commands[index].senses == 1 || self.combines_in_page_buffer(die))
+            && (self.read(index).senses == 1 || self.combines_in_page_buffer(die))
     }
 
     /// Takes the reads that can share the array time of `first` out of their queue: those of other
@@ -328,7 +328,7 @@ impl Flash {
         first: u32,
     ) -> ([u32; MAX_PLANES], usize) {
         let geometry = &self.chips.geometry;
-        let Command { ppn, level, shift_v, .. } = self.commands[first];
+        let PageRead { ppn, level, shift_v, .. } = *self.read(first);
         let (block, page) = geometry.page_of(ppn);
         let first_plane = die.0 * geometry.planes_per_die;
         let plane_bit = |block: Block| 1u32 << (geometry.plane_of(block).0 - first_plane);
@@ -346,12 +346,14 @@ impl Flash {
             }
             let command = &self.commands[at];
             let next = command.next;
-            let alike = command.level == level && command.shift_v == shift_v;
-            let fits = command.kind == Kind::Read && alike && {
-                let (block, other_page) = geometry.page_of(command.ppn);
-                let fits = (!same_page || other_page == page) && planes & plane_bit(block) == 0;
-                planes |= if fits { plane_bit(block) } else { 0 };
-                fits
+            let fits = match &command.task {
+                Task::Read(read) if read.level == level && read.shift_v == shift_v => {
+                    let (block, other_page) = geometry.page_of(read.ppn);
+                    let fits = (!same_page || other_page == page) && planes & plane_bit(block) == 0;
+                    planes |= if fits { plane_bit(block) } else { 0 };
+                    fits
+                }
+                _ => false,
             };
             if fits {
                 self.dies[die.0 as usize].queues.take(class, previous, next);
@@ -372,56 +374,63 @@ impl Flash {
     /// Senses the page of a read from `start` on. Returns its array time.
     #[inline]
     pub(crate) fn sense(&mut self, index: u32, start: Time) -> Time {
-        let command = &mut self.commands[index];
-        let (block, page) = self.chips.geometry.page_of(command.ppn);
-        let sensed = self.chips.read(block, page, command.shift_v);
+        let Command { task, die, bytes, times, .. } = &mut self.commands[index];
+        let (Task::Read(read), die) = (task, *die) else { unreachable!("a read") };
+        let (block, page) = self.chips.geometry.page_of(read.ppn);
+        let sensed = self.chips.read(block, page, read.shift_v);
         let (time, rber) = sensed.unwrap_or_else(|error| {
             // What a patrol was to read may have been erased since.
-            if matches!(command.owner, Owner::Scan | Owner::Patrol) {
+            if matches!(read.owner, ReadOwner::Scan | ReadOwner::Patrol) {
                 return (self.chips.sense_erased(block, page), 0.0);
             }
             self.fault.get_or_insert(error);
             (Time::ZERO, 0.0)
         });
         if let Some(cells) = &mut self.cells {
-            cells.sensed(index, command, rber, &self.chips);
+            cells.sensed(index, read, rber, &self.chips);
         }
         if let Some(words) = &mut self.words {
-            words.sensed(index, command, rber, &self.chips);
+            words.sensed(index, read, rber, &self.chips);
         }
         // Of several hard reads the decoder keeps the one with the fewest checks that fail; soft
         // levels tell more of its bits.
-        if command.level == 0 {
-            command.rber = if command.attempt == 0 { rber } else { rber.min(command.rber) };
+        if read.level == 0 {
+            read.rber = if read.attempt == 0 { rber } else { rber.min(read.rber) };
         }
         if self.chips.is_coded(block, page) {
             // All pages that the code of a unit lies in, and more bits than its data have.
-            let (senses, bytes) = self.chips.coded_read(command.bytes);
+            let (senses, of_code) = self.chips.coded_read(*bytes);
             self.counts.reads += senses - 1;
-            if self.dies[command.die.0 as usize].senses == command.senses {
-                command.bytes = bytes;
+            if self.dies[die.0 as usize].senses == read.senses {
+                *bytes = of_code;
             }
         }
-        command.array += time;
+        times.array += time;
         if let Some(copyback) = &mut self.copyback {
-            copyback.sensed(&self.chips.geometry, block, command.ppn);
-            self.dies[command.die.0 as usize].is_kept |= command.copy == KEPT;
+            copyback.sensed(&self.chips.geometry, block, read.ppn);
+            self.dies[die.0 as usize].is_kept |= read.is_kept;
         }
         self.counts.reads += 1;
-        self.counts.of_kind[self.chips.kind(command.die)].times.read += time;
-        let energy = &self.chips.of_die(command.die).energy;
+        self.counts.of_kind[self.chips.kind(die)].times.read += time;
+        let energy = &self.chips.of_die(die).energy;
         self.energy_curve.add(energy, Operation::Read, start, time);
         time
     }
 
-    pub(crate) fn start_erase(&mut self, events: &mut EventQueue, die: Die, index: u32) {
+    fn start_erase(
+        &mut self,
+        events: &mut EventQueue,
+        die: Die,
+        index: u32,
+        place: u32,
+        owner: EraseOwner,
+    ) {
         let now = events.now();
-        let Command { job, owner, .. } = self.commands[index];
-        let (job, is_ftl) = (self.programs[job], matches!(owner, Owner::Job(_)));
+        let (program, is_ftl) = (self.programs[place], matches!(owner, EraseOwner::Job(_)));
         let start = self.book_commands(now, die, 1);
         self.chips.advance_to(now);
         let mut longest = Time::ZERO;
-        for &block in job.blocks() {
+        for &block in program.blocks() {
             let time = self.chips.erase(block);
             self.counts.erases += u64::from(is_ftl);
             self.counts.kept_erases += u64::from(!is_ftl);
@@ -505,10 +514,10 @@ impl Flash {
         let state = &dies[die.0 as usize];
         let mut index = state.active;
         while index != NONE {
-            let Command { attempt, next, .. } = commands[index];
+            let command = &commands[index];
             let times = [state.since, state.array_start, now];
-            blame.sensed(index, &state.times, times, attempt > 0);
-            index = next;
+            blame.sensed(index, &state.times, times, command.read().attempt > 0);
+            index = command.next;
         }
     }
 
@@ -627,7 +636,7 @@ impl Flash {
 /// Span of a read in the timeline.
 fn read_span(command: &Command) -> SpanKind {
     match (command.purpose, command.class) {
-        _ if command.level > 0 => SpanKind::SoftRead,
+        _ if command.is_soft_read() => SpanKind::SoftRead,
         (Purpose::Map, _) => SpanKind::MapRead,
         (Purpose::Merge, _) => SpanKind::MergeRead,
         (Purpose::Refresh, _) => SpanKind::RefreshRead,

@@ -22,7 +22,7 @@ pub mod timeline;
 
 use crate::flash::blame::Blame;
 use crate::flash::channel::ChannelState;
-use crate::flash::command::{Command, NONE, Owner, Queues};
+use crate::flash::command::{Command, NONE, Queues};
 use crate::flash::copyback::Copyback;
 use crate::flash::die::{DieState, Phase};
 use crate::flash::doing::{DOINGS, DieTimes, Doing};
@@ -32,7 +32,7 @@ use crate::flash::timeline::Timeline;
 use crate::medium::cells::CellMedium;
 use crate::medium::words::Words;
 use crate::terms::Program;
-use crate::terms::Reread;
+use crate::terms::{PageRead, ReadOwner, Reread};
 use base::counts::Longest;
 use base::event::EventQueue;
 use base::pool::Pool;
@@ -236,12 +236,22 @@ impl Flash {
         self.channels.iter().map(times).collect()
     }
 
-    /// Keeps a command that was first asked for at `queued`, to be submitted. The caller that gets
-    /// it back done frees it.
+    /// Keeps a command, to be submitted. The caller that gets it back done frees it.
     #[inline]
-    pub fn hold(&mut self, queued: Time, mut command: Command) -> u32 {
-        command.queued = queued;
+    pub fn hold(&mut self, command: Command) -> u32 {
         self.commands.insert(command)
+    }
+
+    /// The read that command `index` is.
+    #[inline]
+    pub fn read(&self, index: u32) -> &PageRead {
+        self.commands[index].read()
+    }
+
+    /// The place of the program or erase that command `index` is.
+    #[inline]
+    pub fn program(&self, index: u32) -> &Program {
+        &self.programs[self.commands[index].place()]
     }
 
     /// Sends a command to its die.
@@ -271,10 +281,12 @@ impl Flash {
 
     /// Sends a read round again, `bytes` a transfer, with the references and levels of `reread`.
     pub fn again(&mut self, index: u32, reread: Reread, bytes: u32) {
-        let read = &mut self.commands[index];
+        let command = &mut self.commands[index];
+        (command.transfers, command.bytes) = (reread.transfers, bytes);
+        let read = command.read_mut();
         read.attempt += 1;
-        (read.level, read.senses, read.bytes) = (reread.level, reread.senses, bytes);
-        (read.transfers, read.shift_v) = (reread.transfers, reread.shift_v as f32);
+        (read.level, read.senses, read.shift_v) =
+            (reread.level, reread.senses, reread.shift_v as f32);
     }
 
     /// Issues all transfers of a retried read ahead of its class. Each is a separate command; the
@@ -282,8 +294,9 @@ impl Flash {
     pub fn go_ahead(&mut self, events: &mut EventQueue, index: u32) {
         let whole = self.commands[index];
         for _ in 1..whole.transfers {
-            let owner = Owner::PartOf(index);
-            let part = Command { owner, array: Time::ZERO, bus: Time::ZERO, ..whole };
+            let mut part = whole;
+            part.read_mut().owner = ReadOwner::PartOf(index);
+            (part.times.array, part.times.bus) = (Time::ZERO, Time::ZERO);
             let part = self.commands.insert(part);
             if let Some(blame) = &mut self.blame {
                 blame.part(part, index);
@@ -329,10 +342,10 @@ impl Flash {
     /// last.
     #[inline]
     pub fn part_arrived(&mut self, now: Time, index: u32) -> Option<u32> {
-        let first = match self.commands[index].owner {
-            Owner::PartOf(first) => {
-                let part = self.commands.remove(index);
-                let whole = &mut self.commands[first];
+        let first = match self.read(index).owner {
+            ReadOwner::PartOf(first) => {
+                let part = self.commands.remove(index).times;
+                let whole = &mut self.commands[first].times;
                 whole.array += part.array;
                 whole.bus += part.bus;
                 // What went on in array and bus at the same time counts once.

@@ -2,7 +2,7 @@
 
 use super::Flash;
 use crate::flash::channel::ChannelState;
-use crate::flash::command::{NONE, Owner, Queues};
+use crate::flash::command::{EraseOwner, NONE, Queues, Task};
 use crate::flash::die::{DieState, Phase};
 use crate::flash::doing::Doing;
 use base::Time;
@@ -21,13 +21,15 @@ impl Flash {
         for die in 0..self.dies.len() {
             if let Some((index, phase)) = is_at(&self.dies[die]) {
                 let command = self.commands[index];
-                for &block in self.programs[command.job].blocks() {
+                for &block in self.programs[command.place()].blocks() {
                     if phase == Phase::Programming {
                         self.chips.tear_program(block);
                     } else {
                         self.chips.tear_erase(block);
                         // The FTL is not told of it.
-                        let untold = u64::from(matches!(command.owner, Owner::Job(_)));
+                        let is_ftl =
+                            matches!(command.task, Task::Erase { owner: EraseOwner::Job(_), .. });
+                        let untold = u64::from(is_ftl);
                         self.counts.erases -= untold;
                         self.counts.of_kind[self.chips.kind(command.die)].erases -= untold;
                     }

@@ -12,12 +12,11 @@
 //! each codeword of 4 KiB.
 
 use crate::config::SsdConfig;
-use crate::drive::Ssd;
-use crate::flash::command::Command;
+use crate::terms::PageRead;
 use base::{Error, Result};
 use ecc::bits;
 use ecc::channel::Reading;
-use ecc::model::{Decode, Medium, Model, Word};
+use ecc::model::{Medium, Model, Word};
 use nand::array::PageState;
 use nand::cell::Cell;
 use nand::cell_slice::{CellSlice, PageAt};
@@ -100,28 +99,28 @@ impl CellMedium {
     /// Notes the page that read `index` has just sensed, as it was then: by the time its data are
     /// decoded it may be another's. `rber` is the rate of this sensing.
     #[cold]
-    pub(crate) fn sensed(&mut self, index: u32, command: &Command, rber: f64, chips: &Chips) {
+    pub(crate) fn sensed(&mut self, index: u32, read: &PageRead, rber: f64, chips: &Chips) {
         let index = index as usize;
         if index >= self.sensed.len() {
             self.sensed.resize(index + 1, Sensed::default());
         }
-        let (block, page) = chips.geometry.page_of(command.ppn);
+        let (block, page) = chips.geometry.page_of(read.ppn);
         let state = chips.state(block, page);
         let noted = &mut self.sensed[index];
         noted.page = PageAt { block: chips.identity(block).into(), page, state };
-        if command.level == 0 && (command.attempt == 0 || rber < command.rber) {
-            noted.shifts_v = chips.first().shifts_v(state.page_type, command.shift_v);
+        if read.level == 0 && (read.attempt == 0 || rber < read.rber) {
+            noted.shifts_v = chips.first().shifts_v(state.page_type, read.shift_v);
         }
     }
 
     /// Real cells of the page that read `index` has sensed.
-    pub(super) fn at(&mut self, index: u32) -> &mut Self {
+    pub(crate) fn at(&mut self, index: u32) -> &mut Self {
         self.now = self.sensed[index as usize];
         self
     }
 
     /// Takes the error of a word that was written or read since the last call, if there was one.
-    pub(super) fn take_fault(&mut self) -> Option<Error> {
+    pub(crate) fn take_fault(&mut self) -> Option<Error> {
         self.fault.take()
     }
 
@@ -182,32 +181,6 @@ impl Medium for CellMedium {
             self.fault.get_or_insert(error);
             *reading = Reading { bits: sent.to_vec(), ..Reading::default() };
         }
-    }
-}
-
-impl Ssd {
-    /// Decodes codeword `number` of read `index` with code number `code`: from the error rate of
-    /// its page, from its cells, or from the codeword that is stored.
-    #[inline]
-    pub(crate) fn decode(&mut self, code: usize, index: u32, number: u32, word: &Word) -> Decode {
-        if self.flash.words.is_some() {
-            self.decode_stored(index, number, word)
-        } else if self.flash.cells.is_some() {
-            self.decode_cells(index, word)
-        } else {
-            self.codes.at_mut(code).model.decode(word)
-        }
-    }
-
-    #[cold]
-    fn decode_cells(&mut self, index: u32, word: &Word) -> Decode {
-        let model = &mut self.codes.first.model;
-        let Some(cells) = &mut self.flash.cells else { return model.decode(word) };
-        let outcome = model.decode_from(word, cells.at(index));
-        if let Some(fault) = cells.take_fault() {
-            self.flash.fault.get_or_insert(fault);
-        }
-        outcome
     }
 }
 

@@ -6,6 +6,7 @@
 pub mod answers;
 pub mod die_set;
 pub mod names;
+pub mod page_read;
 pub mod program;
 pub mod request;
 pub mod reread;
@@ -13,5 +14,6 @@ pub mod reread;
 pub use answers::{Access, Known, Place, Reason, Step, Until, Urgency, Work};
 pub use die_set::DieSet;
 pub use names::{Hint, Job, Key, Lpn, MOST_STREAMS, Stream};
+pub use page_read::{PageRead, ReadOwner};
 pub use program::{Carried, Move, Program};
 pub use reread::Reread;

@@ -8,9 +8,10 @@
 
 use super::{Job, Jobs, Move, Program, Ssd};
 use crate::config::SsdConfig;
-use crate::flash::command::{KEPT, NONE, Owner};
+use crate::flash::command::NONE;
 use crate::flash::copyback::{self, Sources};
 use crate::space::gc::Copyback;
+use crate::terms::ReadOwner;
 use base::{Error, Result};
 use nand::geometry::{Block, Geometry, Ppn};
 
@@ -57,8 +58,8 @@ impl Jobs {
 
     /// Notes that the controller has found errors in `words` codewords that a job moves.
     #[cold]
-    pub(in crate::drive) fn found_errors(&mut self, owner: Owner, words: u32) {
-        if let (Owner::Job(job), true) = (owner, self.on_chip.is_some()) {
+    pub(in crate::drive) fn found_errors(&mut self, owner: ReadOwner, words: u32) {
+        if let (ReadOwner::Job(job), true) = (owner, self.on_chip.is_some()) {
             self.state(job).dirty_words += words;
         }
     }
@@ -101,19 +102,13 @@ impl Ssd {
         if pages.any(is_due) { AS_ALWAYS } else { (way, program.stream.is_internal()) }
     }
 
-    /// `KEPT` if the die keeps the data of a read for its program. It does not where the program
+    /// Whether the die keeps the data of a read for its program. It does not where the program
     /// could wait for others of the die: in a block of the host's, or for copies that a power cut
     /// could spoil.
     #[inline]
-    pub(in crate::drive) fn kept_for_copy(&self, owner: Owner) -> u32 {
-        match owner {
-            Owner::Job(job)
-                if self.jobs.on_chip.is_some() && self.jobs.states[job.0 as usize].is_kept =>
-            {
-                KEPT
-            }
-            _ => NONE,
-        }
+    pub(in crate::drive) fn is_kept_for_copy(&self, owner: ReadOwner) -> bool {
+        self.jobs.on_chip.is_some()
+            && matches!(owner, ReadOwner::Job(job) if self.jobs.states[job.0 as usize].is_kept)
     }
 
     /// Begins the copy that a program of a job makes, and returns its number; `NONE` if it makes

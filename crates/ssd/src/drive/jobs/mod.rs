@@ -7,12 +7,12 @@
 mod copyback;
 
 use super::Ssd;
-use super::read::Earlier;
-use crate::flash::command::{Command, Kind, NONE, Owner, Purpose};
+use crate::flash::command::{Command, EraseOwner, NONE, ProgramOwner, Purpose, Task, Times};
 use crate::flash::scheduler::Class;
 use crate::ftl::{
     self, Carried, Job, Lpn, Move, Place, Program, Reason, Step, Stream, Urgency, Work,
 };
+use crate::terms::{PageRead, ReadOwner};
 use base::Error;
 pub(super) use copyback::OnChip;
 use copyback::Way;
@@ -158,25 +158,48 @@ impl Ssd {
         (job.0 < self.flash.chips.geometry.dies).then_some(Die(job.0))
     }
 
-    /// Kind of data that a command moves for `owner`, from unit `lpn` at place `from` on.
+    /// Whether anybody is shown the purpose of commands: a timeline, or blame.
     #[inline]
-    pub(super) fn purpose(&self, owner: Owner, lpn: u32, from: Ppn) -> Purpose {
+    fn shows_purposes(&self) -> bool {
+        self.flash.timeline.is_on() || self.flash.blame.is_some()
+    }
+
+    /// Kind of data that a read fetches for `owner`, from unit `lpn` at place `from` on.
+    #[inline]
+    pub(super) fn purpose_of_read(&self, owner: ReadOwner, lpn: u32, from: Ppn) -> Purpose {
         match owner {
-            // Only a timeline and blame show it.
-            _ if !self.flash.timeline.is_on() && self.flash.blame.is_none() => Purpose::Data,
-            Owner::Patrol => Purpose::Data,
-            Owner::Job(_) | Owner::Moves { .. } if self.is_refreshed(from) => Purpose::Refresh,
-            Owner::Map(_) => Purpose::Map,
+            _ if !self.shows_purposes() => Purpose::Data,
+            ReadOwner::Patrol => Purpose::Data,
+            ReadOwner::Job(_) if self.is_refreshed(from) => Purpose::Refresh,
+            ReadOwner::Map(_) => Purpose::Map,
             _ if !self.units.has(Lpn(lpn)) => Purpose::Map,
-            Owner::Job(job) | Owner::Moves { job, .. } => {
-                match self.jobs.states[job.0 as usize].reason {
-                    Reason::Levelling => Purpose::Level,
-                    Reason::Folding => Purpose::Fold,
-                    Reason::Space if self.die_of(job).is_none() => Purpose::Merge,
-                    Reason::Space => Purpose::Data,
+            ReadOwner::Job(job) => self.purpose_of_job(job),
+            _ => Purpose::Data,
+        }
+    }
+
+    /// Kind of data that a program writes for `owner`, which lay at `from` before.
+    #[inline]
+    pub(super) fn purpose_of_program(&self, owner: ProgramOwner, from: Ppn) -> Purpose {
+        match owner {
+            ProgramOwner::Moves { job, .. } if self.shows_purposes() => {
+                if self.is_refreshed(from) {
+                    Purpose::Refresh
+                } else {
+                    self.purpose_of_job(job)
                 }
             }
             _ => Purpose::Data,
+        }
+    }
+
+    /// Kind of data that a job moves in its present step.
+    fn purpose_of_job(&self, job: Job) -> Purpose {
+        match self.jobs.states[job.0 as usize].reason {
+            Reason::Levelling => Purpose::Level,
+            Reason::Folding => Purpose::Fold,
+            Reason::Space if self.die_of(job).is_none() => Purpose::Merge,
+            Reason::Space => Purpose::Data,
         }
     }
 
@@ -313,8 +336,8 @@ impl Ssd {
             self.jobs.state(job).pending += 1;
             rest = &rest[units..];
             let units = units as u32;
-            let earlier = Earlier::nothing(self.now());
-            self.read_flash(Class::Collect, Owner::Job(job), ppn, lpn, units, earlier);
+            let earlier = Times::from(self.now());
+            self.read_flash(Class::Collect, ReadOwner::Job(job), ppn, lpn, units, earlier);
         }
     }
 
@@ -322,8 +345,8 @@ impl Ssd {
     /// Units that the host has written anew since are not lost.
     #[cold]
     pub(super) fn lose_moved(&mut self, index: u32) {
-        let Command { owner: Owner::Job(job), die, ppn, units, failed, .. } =
-            self.flash.commands[index]
+        let Command { die, task, .. } = self.flash.commands[index];
+        let Task::Read(PageRead { owner: ReadOwner::Job(job), ppn, units, failed, .. }) = task
         else {
             return;
         };
@@ -368,7 +391,7 @@ impl Ssd {
                         Way::Controller => NONE,
                         _ => self.begin_copy(job, &program, &work.moves[units.clone()]),
                     };
-                    self.program_copy(program, Owner::Moves { job, first }, from, copy);
+                    self.program_copy(program, ProgramOwner::Moves { job, first }, from, copy);
                     units.start += program.units as usize;
                 }
                 Place::Later(_) => {
@@ -488,9 +511,9 @@ impl Ssd {
             let (planes, stream, mode) = (count as u8, Stream::GC, BlockMode::Native);
             let program = Program { die, units: 0, page: 0, planes, stream, mode, blocks: erased };
             let program = self.flash.programs.insert(program);
-            let owner = Owner::Job(job);
-            let command = Command::job(Kind::Erase, Class::Collect, owner, die, program, 0, 0);
-            let index = self.flash.hold(self.now(), command);
+            let owner = EraseOwner::Job(job);
+            let command = Command::erase(program, owner, Class::Collect, die, self.now());
+            let index = self.flash.hold(command);
             self.jobs.state(job).pending += 1;
             self.flash.submit(&mut self.events, index);
         }
@@ -513,22 +536,24 @@ impl Ssd {
     /// An erase is done.
     pub(super) fn erased(&mut self, index: u32) {
         let command = self.flash.commands.remove(index);
-        let program = self.flash.programs.remove(command.job);
-        match command.owner {
-            Owner::Log(_) => return self.log_erased(&program),
-            Owner::Scan => return self.spoilt_erased(),
-            _ => {}
-        }
+        let Task::Erase { place, owner } = command.task else { unreachable!("an erase") };
+        let program = self.flash.programs.remove(place);
+        let job = match owner {
+            EraseOwner::Log => return self.log_erased(&program),
+            EraseOwner::Scan => return self.spoilt_erased(),
+            EraseOwner::Job(job) => job,
+        };
         let mut others_wait = false;
         for &block in program.blocks() {
             if self.flash.chips.has_failed(block) {
-                self.erase_failed(block);
+                self.flash.counts.failed_erases += 1;
+                let now = self.now();
+                self.failures.give_up(block, &mut *self.ftl, now);
             }
             self.ftl.erased(block);
             self.failures.reclaim.erased(block);
             others_wait |= self.failures.refresh.erased(block);
         }
-        let Owner::Job(job) = command.owner else { unreachable!("jobs alone erase") };
         let state = self.jobs.state(job);
         state.pending -= 1;
         if state.pending == 0 {

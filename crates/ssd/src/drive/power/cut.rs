@@ -8,7 +8,7 @@ use crate::drive::jobs::Jobs;
 use crate::drive::map::MapReads;
 use crate::drive::{Idle, Ssd, Step};
 use crate::failure::lost::LostUnits;
-use crate::flash::command::{Command, Kind, Owner};
+use crate::flash::command::{ProgramOwner, Task};
 use crate::ftl::Carried;
 use base::counts::Counts;
 use base::{Error, Result, Time};
@@ -96,20 +96,18 @@ impl Ssd {
         if self.power.as_ref().is_none_or(|power| !power.is_rebuilt) {
             return unplaced;
         }
-        let commands: Vec<(u32, Command)> =
-            self.flash.commands.numbered().map(|(at, command)| (at, *command)).collect();
-        for (index, command) in commands {
-            if command.kind != Kind::Program {
-                continue;
-            }
-            let program = self.flash.programs[command.job];
-            match command.owner {
-                Owner::Slots(_) => self.ftl.not_programmed(&program, Carried::Host),
-                Owner::Moves { job, first } => {
+        let tasks: Vec<(u32, Task)> =
+            self.flash.commands.numbered().map(|(at, command)| (at, command.task)).collect();
+        for (index, task) in tasks {
+            let Task::Program { place, owner, .. } = task else { continue };
+            let program = self.flash.programs[place];
+            match owner {
+                ProgramOwner::Slots(_) => self.ftl.not_programmed(&program, Carried::Host),
+                ProgramOwner::Moves { job, first } => {
                     let moves = self.jobs.moves(job, first, program.units);
                     self.ftl.not_programmed(&program, Carried::Moves(job, &moves));
                 }
-                _ => continue,
+                ProgramOwner::Log(_) => continue,
             }
             if !self.flash.has_begun(index) {
                 let pages = u32::from(program.planes)

@@ -2,7 +2,7 @@
 //! of opened blocks and for copies, erases for trims.
 
 use crate::drive::Ssd;
-use crate::flash::command::{Command, Kind, Owner};
+use crate::flash::command::{Command, EraseOwner, ProgramOwner};
 use crate::flash::scheduler::Class;
 use crate::ftl::{Job, Program, Stream};
 use crate::medium::versions::Versions;
@@ -131,13 +131,13 @@ impl Ssd {
             };
         if erase {
             power.counts.log_erases += u64::from(program.planes);
-            let owner = Owner::Log(number);
-            let index = self.flash.programs.insert(program);
-            let command = Command::job(Kind::Erase, Class::Write, owner, program.die, index, 0, 0);
-            let index = self.flash.hold(self.events.now(), command);
+            let place = self.flash.programs.insert(program);
+            let (owner, now) = (EraseOwner::Log, self.events.now());
+            let command = Command::erase(place, owner, Class::Write, program.die, now);
+            let index = self.flash.hold(command);
             self.flash.submit(&mut self.events, index);
         }
-        self.program(program, Owner::Log(number), Ppn::NONE);
+        self.program(program, ProgramOwner::Log(number), Ppn::NONE);
         self.begin_table_if_due();
     }
 
@@ -215,7 +215,7 @@ impl Ssd {
         }
         // Each of the others may have pages under it.
         for (index, pages) in commands {
-            let program = self.flash.programs[self.flash.commands[index].job];
+            let program = *self.flash.program(index);
             if !self.waits_to_begin(&program, index, pages) {
                 self.encode(index, pages);
             }

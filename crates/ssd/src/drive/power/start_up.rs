@@ -8,12 +8,13 @@ use super::{Phase, Power, recovery_of};
 use crate::build::{build_ftl, context, idle_of};
 use crate::config::SsdConfig;
 use crate::drive::{Ssd, Step};
-use crate::flash::command::{Command, Kind, Owner};
+use crate::flash::command::{Command, EraseOwner, Task};
 use crate::flash::scheduler::Class;
 use crate::ftl::{Ftl, Lpn, Program, Stream};
 use crate::recovery::backup::Copied;
 use crate::recovery::found::is_spoilt;
 use crate::recovery::{Found, Look, Seen};
+use crate::terms::{PageRead, ReadOwner};
 use base::{Error, Result, Time};
 use nand::chip::BlockMode;
 use nand::geometry::{Block, Die, MAX_PLANES, Plane};
@@ -124,8 +125,9 @@ impl Ssd {
             let codewords = self.codes.words(&self.flash.chips, die);
             let words = codewords.of(geometry, ppn, 1);
             let bytes = words * codewords.bytes;
-            let read = Command::read(Class::Read, Owner::Scan, die, ppn, 0, 1, bytes);
-            let index = self.flash.hold(self.events.now(), Command { words, ..read });
+            let read = Task::Read(PageRead::first(ReadOwner::Scan, ppn, 0, 1, words));
+            let command = Command::new(read, Class::Read, die, self.events.now(), 1, bytes);
+            let index = self.flash.hold(command);
             self.flash.submit(&mut self.events, index);
         }
     }
@@ -252,9 +254,9 @@ impl Ssd {
             let mut blocks = [Block(0); MAX_PLANES];
             blocks[0] = block;
             let program = Program { die, units: 0, page: 0, planes: 1, stream, mode, blocks };
-            let program = self.flash.programs.insert(program);
-            let command = Command::job(Kind::Erase, Class::Write, Owner::Scan, die, program, 0, 0);
-            let index = self.flash.hold(self.events.now(), command);
+            let place = self.flash.programs.insert(program);
+            let (owner, now) = (EraseOwner::Scan, self.events.now());
+            let index = self.flash.hold(Command::erase(place, owner, Class::Write, die, now));
             self.flash.submit(&mut self.events, index);
             if let Some(start_up) = self.start_up() {
                 start_up.pending += 1;

@@ -4,7 +4,7 @@
 use super::oob;
 use super::records::Record;
 use crate::drive::Ssd;
-use crate::flash::command::Kind;
+use crate::flash::command::Task;
 use crate::ftl::Lpn;
 use crate::ftl::contract::Ram;
 use crate::recovery::trims::{Trims, Unmapped};
@@ -135,10 +135,10 @@ impl Ssd {
                 known.new.insert(block.0);
             }
         }
-        let coming = self.flash.commands.taken().filter(|command| command.kind == Kind::Program);
-        for command in coming {
-            let blocks = self.flash.programs[command.job].blocks().iter().map(|block| block.0);
-            known.new.extend(blocks);
+        for command in self.flash.commands.taken() {
+            if let Task::Program { place, .. } = command.task {
+                known.new.extend(self.flash.programs[place].blocks().iter().map(|block| block.0));
+            }
         }
         known
     }

@@ -6,15 +6,11 @@
 //! patrol whose die has not done its last one waits for it, and is late from then on.
 
 use super::RefreshConfig;
-use crate::drive::Ssd;
-use crate::drive::read::Earlier;
-use crate::flash::command::{Command, Owner};
-use crate::flash::scheduler::Class;
-use crate::terms::Lpn;
+use crate::ftl::Ftl;
 use base::archive::{Archive, State};
 use base::{Result, Time};
 use nand::chip::Chips;
-use nand::geometry::{Block, Geometry};
+use nand::geometry::{Block, Die, Geometry};
 use std::collections::BTreeMap;
 
 /// Nanoseconds of an hour.
@@ -57,7 +53,7 @@ impl Patrol {
         let pages = if config.patrol_pages == 0 { all } else { config.patrol_pages.min(all) };
         let mut rows = BTreeMap::<_, Vec<u32>>::new();
         for page in 0..all {
-            rows.entry(chips.row_of(nand::geometry::Die(0), page)).or_default().push(page);
+            rows.entry(chips.row_of(Die(0), page)).or_default().push(page);
         }
         let reads = f64::from(geometry.blocks()) * f64::from(pages);
         Self {
@@ -105,6 +101,33 @@ impl Patrol {
         self.next = self.from.saturating_add(Time((self.count as f64 * self.interval_ns) as u64));
     }
 
+    /// Page to be read now, if a read is due and there is something to read.
+    pub(super) fn due(&mut self, chips: &Chips, ftl: &dyn Ftl, now: Time) -> Option<(Block, u32)> {
+        if self.next > now {
+            return None;
+        }
+        let (block, page) = self.place(&chips.geometry);
+        let has_data = page < chips.programmed_pages(block) && !ftl.is_bad(block);
+        let is_reading = &mut self.is_reading[chips.geometry.die_of(block).0 as usize];
+        if has_data && *is_reading {
+            (self.is_late, self.next) = (true, Time::LIMIT);
+            return None;
+        }
+        *is_reading |= has_data;
+        self.position += 1;
+        self.schedule();
+        has_data.then_some((block, page))
+    }
+
+    /// Notes that the read of a die is done: if the patrol has waited for it, the next is due.
+    pub(super) fn done(&mut self, die: Die, now: Time) {
+        self.is_reading[die.0 as usize] = false;
+        if self.is_late {
+            self.go_on(now);
+            self.next = now;
+        }
+    }
+
     /// Block and page of the next read.
     fn place(&self, geometry: &Geometry) -> (Block, u32) {
         let (blocks, dies) = (u64::from(geometry.blocks()), u64::from(geometry.dies));
@@ -129,53 +152,10 @@ impl Patrol {
     }
 }
 
-impl Ssd {
-    /// Does the patrol read that is due, if there is something to read.
-    pub(super) fn patrol(&mut self) {
-        let now = self.now();
-        let Ssd { flash, failures, ftl, .. } = self;
-        let Some(patrol) = &mut failures.refresh.patrol else { return };
-        if patrol.next > now {
-            return;
-        }
-        let chips = &flash.chips;
-        let (block, page) = patrol.place(&chips.geometry);
-        let has_data = page < chips.programmed_pages(block) && !ftl.is_bad(block);
-        let is_reading = &mut patrol.is_reading[chips.geometry.die_of(block).0 as usize];
-        if has_data && *is_reading {
-            (patrol.is_late, patrol.next) = (true, Time::LIMIT);
-            return;
-        }
-        *is_reading |= has_data;
-        patrol.position += 1;
-        patrol.schedule();
-        if has_data {
-            let (ppn, units) = (chips.geometry.ppn(block, page, 0), chips.geometry.units_per_page);
-            let earlier = Earlier::nothing(now);
-            self.read_flash(Class::Patrol, Owner::Patrol, ppn, Lpn::HOLE.0, units, earlier);
-        }
-    }
-
-    /// A patrol read is done.
-    pub(crate) fn patrolled(&mut self, command: &Command) {
-        let counts = &mut self.counts.refresh;
-        counts.patrol_reads += 1;
-        counts.patrol_array += command.array;
-        counts.patrol_bus += command.bus;
-        let now = self.now();
-        let Some(patrol) = &mut self.failures.refresh.patrol else { return };
-        patrol.is_reading[command.die.0 as usize] = false;
-        if patrol.is_late {
-            patrol.go_on(now);
-            patrol.next = now;
-            self.schedule_upkeep();
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::drive::Ssd;
     use crate::test_drive::config;
     use std::collections::BTreeSet;
 

@@ -2,14 +2,14 @@
 
 use super::*;
 use crate::failure::retry::{Reread, Retry};
-use crate::flash::command::{NONE, Owner};
-use crate::flash::scheduler::Class;
+use crate::terms::ReadOwner;
 use crate::terms::request::{Op, Request};
-use crate::{Step, test_drive};
+use crate::{Ssd, Step, test_drive};
 use base::error::assert_carries;
 use base::params;
+use ecc::model::Decode;
 use ecc::named_code::NamedCode;
-use nand::geometry::{Die, Ppn};
+use nand::geometry::Ppn;
 use std::sync::mpsc::{Sender, channel};
 
 const CELL: &str = include_str!("../../../../../params/cells/tlc_3d.toml");
@@ -154,8 +154,7 @@ fn a_read_keeps_what_it_sensed() {
     let cells = flash.cells.as_mut().unwrap();
     let block = nand::geometry::Block(2);
     let ppn = Ppn(flash.chips.geometry.units_per_block() * 2 + 4);
-    let mut command = Command::read(Class::Read, Owner::Request(0), Die(0), ppn, 0, 1, 0);
-    command.failed = NONE;
+    let mut read = PageRead::first(ReadOwner::Request(0), ppn, 0, 1, 0);
     // Shift, level, rate of the sensing; the shift that is kept.
     for (attempt, (shift_v, level, rber, kept)) in [
         (0.0, 0, 0.02, 0.0),
@@ -167,10 +166,10 @@ fn a_read_keeps_what_it_sensed() {
     .enumerate()
     {
         flash.chips.read(block, 4, 0.0).unwrap();
-        (command.attempt, command.level, command.shift_v) = (attempt as u8, level, shift_v);
-        cells.sensed(3, &command, rber, &flash.chips);
+        (read.attempt, read.level, read.shift_v) = (attempt as u8, level, shift_v);
+        cells.sensed(3, &read, rber, &flash.chips);
         if level == 0 {
-            command.rber = if attempt == 0 { rber } else { rber.min(command.rber) };
+            read.rber = if attempt == 0 { rber } else { rber.min(read.rber) };
         }
         let Sensed { page, shifts_v } = cells.sensed[3];
         assert_eq!((page.block, page.page, shifts_v[0]), (2, 4, kept));

@@ -10,17 +10,14 @@
 
 mod ahead;
 
-use crate::drive::Ssd;
-use crate::flash::command::{Command, Owner};
-use crate::medium::cells::CellMedium;
 use crate::medium::codewords::Codewords;
 use crate::medium::luck::Luck;
+use crate::terms::{PageRead, ReadOwner};
 use ahead::{Ahead, Decoded, Task};
-use base::{Error, Result};
 use ecc::model::named_code::NamedCode;
 use ecc::model::{Decode, LEAST_RBER, Medium, Model, Word};
 use nand::chip::Chips;
-use nand::geometry::Ppn;
+use nand::geometry::{Geometry, Ppn};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -84,6 +81,36 @@ pub struct Words {
 }
 
 impl Words {
+    /// Creates the codewords of a drive without data, encoded with `code`, whose reads are made for
+    /// `slots` request slots. `ahead_for` is the model that threads may decode with.
+    pub(crate) fn new(
+        code: NamedCode,
+        geometry: &Geometry,
+        slots: usize,
+        layout: Codewords,
+        luck: Luck,
+        ahead_for: Option<&dyn Model>,
+    ) -> Self {
+        let length = code.codec().code().length().div_ceil(64);
+        let of_unit = (geometry.unit_bytes / code.payload_bytes()) as usize;
+        let mut zeros = vec![0; length];
+        code.codec().write(&mut zeros);
+        Self {
+            of_unit,
+            length,
+            stored: vec![None; geometry.units() as usize],
+            zeros: zeros.repeat(of_unit).into(),
+            misread: HashMap::new(),
+            found: vec![Vec::new(); slots],
+            ahead: ahead_for.map(Ahead::new),
+            sensed: Vec::new(),
+            layout,
+            luck,
+            counts: WordCounts::default(),
+            code,
+        }
+    }
+
     /// Encodes the bytes of a unit that is on flash now.
     pub fn store(&mut self, place: Ppn, bytes: &[u8]) {
         self.misread.remove(&place.0);
@@ -145,7 +172,7 @@ impl Words {
 
     /// Read `index` has sensed its page: its words can be decoded from now on.
     #[cold]
-    pub(crate) fn sensed(&mut self, index: u32, command: &Command, rber: f64, chips: &Chips) {
+    pub(crate) fn sensed(&mut self, index: u32, read: &PageRead, rber: f64, chips: &Chips) {
         let Some(ahead) = &self.ahead else { return };
         let index = index as usize;
         if index >= self.sensed.len() {
@@ -154,10 +181,10 @@ impl Words {
         let mut tasks = std::mem::take(&mut self.sensed[index]);
         tasks.clear();
         // Retries decode what the reads before them have left, and few words have those.
-        if command.attempt == 0 && command.level == 0 && rber >= LEAST_RBER {
-            tasks.extend((0..command.words).map(|number| {
-                let (place, at) = self.place_of(command.ppn, number);
-                let luck = self.luck.of(chips, &self.layout, command.ppn, number);
+        if read.attempt == 0 && read.level == 0 && rber >= LEAST_RBER {
+            tasks.extend((0..read.words).map(|number| {
+                let (place, at) = self.place_of(read.ppn, number);
+                let luck = self.luck.of(chips, &self.layout, read.ppn, number);
                 let word = Word { rber, level: 0, luck };
                 Arc::new(Task::new(word, self.unit(place), at, self.length))
             }));
@@ -166,22 +193,50 @@ impl Words {
         self.sensed[index] = tasks;
     }
 
-    /// Decodes word `number` of a read whose data have arrived.
-    fn decode(
+    /// Decodes word `number` of read `index`, whose data have arrived, as it stands on flash.
+    #[cold]
+    pub(crate) fn decode(
         &mut self,
         index: u32,
         number: u32,
-        command: &Command,
+        read: &PageRead,
+        word: &Word,
+        model: &mut dyn Model,
+        medium: Option<&mut dyn Medium>,
+    ) -> Decode {
+        let Decoded { told, bits } = self.decode_word(index, number, read, word, model, medium);
+        self.counts.decoded += 1;
+        self.counts.miscorrected += u64::from(told.is_miscorrected);
+        let (place, at) = self.place_of(read.ppn, number);
+        if told.is_miscorrected && matches!(read.owner, ReadOwner::Job(_)) {
+            self.misread(place, at, &bits);
+        }
+        if told.outcome.corrected
+            && let ReadOwner::Request(slot) = read.owner
+        {
+            let payload = self.code.payload_bytes();
+            let unit = u64::from(read.lpn + number / self.of_unit as u32);
+            let offset = (unit * self.of_unit as u64 + at as u64) * u64::from(payload);
+            self.found[slot as usize].push(Found::new(offset, bits, payload));
+        }
+        told.outcome
+    }
+
+    fn decode_word(
+        &mut self,
+        index: u32,
+        number: u32,
+        read: &PageRead,
         word: &Word,
         model: &mut dyn Model,
         medium: Option<&mut dyn Medium>,
     ) -> Decoded {
-        let sensed = self.sensed.get(index as usize).filter(|_| command.attempt == 0);
+        let sensed = self.sensed.get(index as usize).filter(|_| read.attempt == 0);
         let task = sensed.and_then(|tasks| tasks.get(number as usize));
         if let (Some(ahead), Some(task)) = (&self.ahead, task) {
             return ahead.finish(task, model);
         }
-        let (place, at) = self.place_of(command.ppn, number);
+        let (place, at) = self.place_of(read.ppn, number);
         let stored = &self.unit(place)[at * self.length..][..self.length];
         let mut bits = vec![0; self.length];
         let told = model.decode_stored(word, stored, medium, &mut bits);
@@ -194,104 +249,5 @@ impl Words {
         let stored = self.unit(place).clone();
         let unit = self.misread.entry(place.0).or_insert_with(|| (*stored).into());
         unit[word * self.length..][..self.length].copy_from_slice(decoded);
-    }
-}
-
-impl Ssd {
-    /// The code of a drive that can keep its codewords. Refuses one without a code that is really
-    /// encoded and decoded, and one whose units share codewords.
-    pub fn code_of_words(&self) -> Result<NamedCode> {
-        let code = &self.codes.first;
-        let Some(code) = code.named.clone().filter(|_| code.model.medium_bits().is_some()) else {
-            let problem = "a model of rates, where codewords are to be encoded and decoded";
-            return Err(Error::new("ecc.model", problem)
-                .expected("\"exact\", and the name of a code in ecc.code")
-                .hint("use --set ecc.model=exact, and --set ecc.code=NAME if there is none"));
-        };
-        let unit_bytes = self.flash.chips.geometry.unit_bytes;
-        if self.flash.chips.is_mixed() {
-            return Err(Error::new("chips", "several kinds, with codewords that are kept")
-                .expected("chips of one kind"));
-        }
-        let payload_bytes = code.payload_bytes();
-        if !unit_bytes.is_multiple_of(payload_bytes) {
-            return Err(Error::new("ftl.unit_bytes", format!("{unit_bytes}, part of a codeword"))
-                .expected(format!("a multiple of {payload_bytes}, the data of a codeword"))
-                .hint("take a code with smaller codewords (ecc.code), or larger units"));
-        }
-        Ok(code)
-    }
-
-    /// Keeps the codewords of all data from now on, and versions of them (with `keep_history` and
-    /// `keep_unreadable`). Refuses what `code_of_words` refuses.
-    pub fn keep_words(&mut self) -> Result<()> {
-        let code = self.code_of_words()?;
-        let slots = self.queue_depth() as usize;
-        let Self { flash, codes, reader, .. } = self;
-        let length = code.codec().code().length().div_ceil(64);
-        let geometry = &flash.chips.geometry;
-        let of_unit = (geometry.unit_bytes / code.payload_bytes()) as usize;
-        let mut zeros = vec![0; length];
-        code.codec().write(&mut zeros);
-        let words = Words {
-            of_unit,
-            length,
-            stored: vec![None; geometry.units() as usize],
-            zeros: zeros.repeat(of_unit).into(),
-            misread: HashMap::new(),
-            found: vec![Vec::new(); slots],
-            ahead: flash.cells.is_none().then(|| Ahead::new(&*codes.first.model)),
-            sensed: Vec::new(),
-            layout: codes.first.words.clone(),
-            luck: reader.luck,
-            counts: WordCounts::default(),
-            code,
-        };
-        flash.words = Some(Box::new(words));
-        // Where nothing errs, words are read all the same.
-        self.codes.first.clean_decode = None;
-        Ok(())
-    }
-
-    /// Codewords of the drive, if it keeps them (`keep_words`).
-    pub fn words(&mut self) -> Option<&mut Words> {
-        self.flash.words.as_deref_mut()
-    }
-
-    /// Where a unit is on flash, if it is there.
-    pub fn place_on_flash(&self, unit: u32) -> Option<Ppn> {
-        self.ftl.lookup(crate::ftl::Lpn(unit))
-    }
-
-    /// Decodes word `number` of read `index` as it stands on flash.
-    #[cold]
-    pub(crate) fn decode_stored(&mut self, index: u32, number: u32, word: &Word) -> Decode {
-        let Self { flash, codes, units, .. } = self;
-        let command = flash.commands[index];
-        let Some(words) = &mut flash.words else {
-            unreachable!("only drives that keep their codewords")
-        };
-        let mut cells = flash.cells.as_deref_mut();
-        let medium = cells.as_deref_mut().map(|cells| cells.at(index) as &mut dyn Medium);
-        let model = &mut *codes.first.model;
-        let Decoded { told, bits } = words.decode(index, number, &command, word, model, medium);
-        if let Some(fault) = cells.and_then(CellMedium::take_fault) {
-            flash.fault.get_or_insert(fault);
-        }
-        words.counts.decoded += 1;
-        words.counts.miscorrected += u64::from(told.is_miscorrected);
-        let (place, at) = words.place_of(command.ppn, number);
-        if told.is_miscorrected && matches!(command.owner, Owner::Job(_)) {
-            words.misread(place, at, &bits);
-        }
-        if told.outcome.corrected
-            && let Owner::Request(slot) = command.owner
-        {
-            let payload = words.code.payload_bytes();
-            let unit = number / words.of_unit as u32;
-            let offset = units.bytes_of(command.lpn + unit).start + u64::from(payload) * at as u64;
-            words.found[slot as usize].push(Found::new(offset, bits, payload));
-        }
-        told.outcome
     }
 }

@@ -1,0 +1,163 @@
+//! Upkeep of stored data beside the host: refresh, patrol reads and read reclaim.
+//!
+//! `failure` says which blocks and pages are due; this file carries it out through jobs and reads.
+
+use super::{Ssd, Step};
+use crate::failure::refresh::{MINUTES, Reason};
+use crate::flash::command::{Command, Times};
+use crate::flash::scheduler::Class;
+use crate::terms::{Lpn, PageRead, ReadOwner};
+use base::Time;
+use nand::geometry::Block;
+
+impl Ssd {
+    /// A run begins: refresh and patrol go on.
+    pub(super) fn begin_upkeep(&mut self) {
+        if !self.failures.refresh.is_wanted() {
+            return;
+        }
+        let dies = self.failures.refresh.begin(self.now());
+        self.schedule_upkeep();
+        for die in dies {
+            self.collect_anew(die);
+        }
+    }
+
+    /// Begins nothing more until `resume_upkeep`. Returns whether upkeep was at work.
+    pub(super) fn pause_upkeep(&mut self) -> bool {
+        let was_on = self.failures.refresh.stop();
+        self.schedule_upkeep();
+        was_on
+    }
+
+    /// Ends a pause; upkeep goes on if it was at work before.
+    pub(super) fn resume_upkeep(&mut self, was_on: bool) {
+        self.failures.refresh.resume(was_on);
+        self.schedule_upkeep();
+    }
+
+    /// Looks for old blocks at once, as all stored data have become older.
+    pub(crate) fn look_again(&mut self) {
+        self.failures.refresh.look_again(self.events.now());
+        self.schedule_upkeep();
+    }
+
+    fn schedule_upkeep(&mut self) {
+        self.upkeep_at = self.failures.refresh.next().max(self.now());
+    }
+
+    /// Does the upkeep that is due before the next event. Returns `Step::Idle` if there is no
+    /// event.
+    #[cold]
+    pub(super) fn keep_up(&mut self) -> Option<Step> {
+        let due = self.upkeep_at;
+        // Time passes with the events of others only.
+        let next = self.events.next_time().filter(|&next| next < Time::LIMIT);
+        if due >= Time::LIMIT || next.is_none() {
+            return Some(Step::Idle);
+        }
+        self.events.advance_to(due);
+        self.flash.chips.advance_to(due);
+        self.failures.refresh.look_for_old(&self.flash.chips, due);
+        self.rewrite();
+        self.patrol();
+        self.schedule_upkeep();
+        None
+    }
+
+    /// Has blocks of the queue of refresh rewritten, as far as dies are free for that.
+    pub(super) fn rewrite(&mut self) {
+        if self.failures.is_read_only() {
+            return;
+        }
+        let Some(mut pass) = self.failures.refresh.begin_pass() else { return };
+        loop {
+            let Self { failures, flash, ftl, counts, .. } = self;
+            let counts = &mut counts.refresh;
+            let next = failures.refresh.rewrite_next(&mut pass, flash, &mut **ftl, counts);
+            let Some(die) = next else { break };
+            self.collect_anew(die);
+        }
+        self.failures.refresh.end_pass(pass, &self.flash);
+    }
+
+    /// Does the patrol read that is due, if there is something to read.
+    fn patrol(&mut self) {
+        let now = self.now();
+        let Self { failures, flash, ftl, .. } = self;
+        let due = failures.refresh.patrol_due(&flash.chips, &**ftl, now);
+        let Some((block, page)) = due else { return };
+        let geometry = &flash.chips.geometry;
+        let (ppn, units) = (geometry.ppn(block, page, 0), geometry.units_per_page);
+        let (owner, lpn) = (ReadOwner::Patrol, Lpn::HOLE.0);
+        self.read_flash(Class::Patrol, owner, ppn, lpn, units, Times::from(now));
+    }
+
+    /// A patrol read is done.
+    pub(super) fn patrolled(&mut self, command: &Command) {
+        let counts = &mut self.counts.refresh;
+        counts.patrol_reads += 1;
+        counts.patrol_array += command.times.array;
+        counts.patrol_bus += command.times.bus;
+        self.failures.refresh.patrolled(command.die, self.events.now());
+        self.schedule_upkeep();
+    }
+
+    /// Notes a read that was not for collection, and has its block rewritten if that is due.
+    #[inline]
+    pub(super) fn note_read(&mut self, index: u32, corrected: bool) {
+        let read = self.flash.read(index);
+        let took_long = corrected && self.failures.reclaim.is_long(read.attempt);
+        let is_poor = self.failures.refresh.is_poor(read.rber);
+        if is_poor || took_long || self.failures.reclaim.counts_reads() {
+            let read = *read;
+            self.rewrite_if_due(&read, is_poor, took_long);
+        }
+    }
+
+    #[inline(never)]
+    fn rewrite_if_due(&mut self, read: &PageRead, is_poor: bool, took_long: bool) {
+        if is_poor {
+            self.found_poor(read, Reason::Rber);
+        } else if took_long && read.is_patrol() {
+            self.found_poor(read, Reason::Retries);
+        } else {
+            let Self { failures, flash, ftl, .. } = self;
+            let chips = &flash.chips;
+            if failures.reclaim.reclaim_if_due(read, took_long, chips, &mut **ftl) {
+                let die = chips.geometry.die_of(chips.geometry.block_of(read.ppn));
+                self.collect_anew(die);
+            }
+        }
+    }
+
+    /// A read has found a page of a block that is to be rewritten.
+    fn found_poor(&mut self, read: &PageRead, reason: Reason) {
+        let Self { failures, flash, ftl, .. } = self;
+        if !failures.refresh.found_poor(read, reason, flash, &**ftl) {
+            return;
+        }
+        self.counts.refresh.patrol_finds += u64::from(read.is_patrol());
+        self.rewrite();
+        self.failures.refresh.look_soon(self.events.now());
+        self.schedule_upkeep();
+    }
+
+    /// Number of blocks that wait to be rewritten.
+    pub fn blocks_to_refresh(&self) -> u64 {
+        self.failures.refresh.waiting() as u64
+    }
+
+    /// Age of the oldest data that the FTL keeps in hours, at the temperature that they have
+    /// (slow).
+    pub fn oldest_hours(&mut self) -> f64 {
+        self.flash.chips.advance_to(self.events.now());
+        let (chips, ftl) = (&self.flash.chips, &self.ftl);
+        let units = (0..ftl.facts().logical_units).filter_map(|unit| ftl.lookup(Lpn(unit)));
+        let mut is_used = vec![false; chips.geometry.blocks() as usize];
+        units.for_each(|ppn| is_used[chips.geometry.block_of(ppn).0 as usize] = true);
+        let used = (0..).zip(is_used).filter(|&(_, is_used)| is_used);
+        let ages = used.filter_map(|(block, _)| chips.data_minutes(Block(block)));
+        f64::from(ages.max().unwrap_or(0)) / MINUTES
+    }
+}

@@ -1,0 +1,47 @@
+//! When data are due to be rewritten, in hours that pass at once.
+
+use super::Refresh;
+use nand::chip::Chips;
+use nand::geometry::Block;
+
+/// Steps of a search for the age at which a page becomes poor: to a minute in a century.
+const BISECTIONS: u32 = 26;
+
+impl Refresh {
+    /// Age in minutes at which the data of a block are due; `u32::MAX` is never.
+    pub(crate) fn due_minutes(&self, chips: &Chips, block: Block) -> u32 {
+        self.after_minutes.min(self.poor_minutes(chips, block))
+    }
+
+    /// Age in minutes at which a patrol finds the data of a block poor; `u32::MAX` is never.
+    fn poor_minutes(&self, chips: &Chips, block: Block) -> u32 {
+        let Some(patrol) = self.patrol.as_ref().filter(|_| self.rber < f64::INFINITY) else {
+            return u32::MAX;
+        };
+        let is_poor = |minutes: u32| {
+            patrol.sample().any(|page| chips.rber_after(block, page, minutes) > self.rber)
+        };
+        let (mut good, mut poor) = (0, 1 << BISECTIONS);
+        if self.after_minutes < poor {
+            poor = self.after_minutes;
+        }
+        if !is_poor(poor) {
+            return u32::MAX;
+        }
+        while good + 1 < poor {
+            let middle = good.midpoint(poor);
+            *(if is_poor(middle) { &mut poor } else { &mut good }) = middle;
+        }
+        // The patrol comes by once in so many minutes.
+        let every = patrol.minutes().max(1);
+        let born = chips.age_minutes().saturating_sub(chips.data_minutes(block).unwrap_or(0));
+        let found = born.saturating_add(poor).div_ceil(every).saturating_mul(every);
+        found.saturating_sub(born)
+    }
+
+    /// Patrol reads of a block whose data have been there for so many minutes of a time.
+    pub(crate) fn patrol_reads_in(&self, minutes: u32) -> f64 {
+        let Some(patrol) = &self.patrol else { return 0.0 };
+        f64::from(minutes) * f64::from(patrol.pages()) / f64::from(patrol.minutes().max(1))
+    }
+}
