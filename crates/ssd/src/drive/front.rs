@@ -194,6 +194,7 @@ impl Ssd {
         let ready = ready + delay;
         if ready == now {
             self.command_ready(slot);
+            self.settle_wakes();
         } else {
             self.events.push_lane(lane::HOST_IN, ready, event::of(event::READY, slot));
         }

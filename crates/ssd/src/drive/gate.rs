@@ -2,6 +2,7 @@
 //! collected first or collection is behind.
 
 use super::Ssd;
+use super::wakes::Wake;
 use crate::ftl::Job;
 use crate::ftl::contract::MOST_STREAMS;
 use crate::terms::die_set::DieSet;
@@ -108,12 +109,10 @@ impl Ssd {
             self.gate.writable[stream].remove(die);
             self.gate.blocked[stream].insert(die);
             self.tell_die(die);
-            self.start_collect(die);
+            self.wakes.collect(die);
         }
         // Collection that is under way will come back here; without any, look at all again.
-        if !self.jobs.any_busy() {
-            self.collect_blocked();
-        }
+        self.wakes.wake(Wake::Blocked);
     }
 
     /// A block has been erased: its die may take data again.
@@ -129,13 +128,13 @@ impl Ssd {
     }
 
     /// Dies that were blocked with nothing to collect may have something now.
-    fn collect_blocked(&mut self) {
+    pub(super) fn collect_blocked(&mut self) {
         for stream in 0..self.gate.blocked.len() {
             let mut from = 0;
             while let Some(die) = self.gate.blocked[stream].next_from(from)
                 && die.0 >= from
             {
-                self.start_collect(die);
+                self.wakes.collect(die);
                 from = die.0 + 1;
             }
         }

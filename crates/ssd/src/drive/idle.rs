@@ -6,7 +6,6 @@
 
 use super::Ssd;
 use super::flow::event;
-use crate::ftl::Job;
 use base::Time;
 use nand::geometry::Die;
 
@@ -84,11 +83,12 @@ impl Ssd {
             self.watch();
         } else if self.idle.is_used {
             self.start_idle_work();
+            self.settle_wakes();
         }
     }
 
     fn start_idle_work(&mut self) {
         let dies = self.flash.chips.geometry.dies;
-        (0..dies).for_each(|die| self.start_job(Job::of(Die(die))));
+        (0..dies).for_each(|die| self.wakes.collect(Die(die)));
     }
 }

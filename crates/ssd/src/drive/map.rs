@@ -7,6 +7,7 @@
 //! counts as uncorrectable and is used all the same: drives keep their map twice.
 
 use super::Ssd;
+use super::wakes::Wake;
 use crate::flash::command::{NONE, Times};
 use crate::flash::scheduler::Class;
 use crate::terms::{Access, Known, Lpn, ReadOwner};
@@ -74,12 +75,6 @@ impl MapReads {
         self.by_page.insert(page, fetch);
         Some(fetch)
     }
-
-    /// Whether anybody waits for a step of an internal job.
-    #[inline]
-    pub(super) fn has_parked(&self) -> bool {
-        !self.parked.is_empty()
-    }
 }
 
 impl Ssd {
@@ -136,7 +131,7 @@ impl Ssd {
             self.trim_range(first, first + units);
             first += units;
         }
-        self.start_named();
+        self.wakes.wake(Wake::Jobs);
         self.trimmed(slot);
     }
 
@@ -153,7 +148,7 @@ impl Ssd {
             Known::Later => self.map.parked.push(waiter),
             Known::Units(_) => unreachable!("what is known is not waited for"),
         }
-        self.start_named();
+        self.wakes.wake(Wake::Jobs);
     }
 
     /// The place of a page of the map, or the page where it wrongly expects a unit.
@@ -194,13 +189,17 @@ impl Ssd {
                 }
             }
         }
-        self.start_named();
-        self.drain_buffer();
+        self.wakes.wake(Wake::Jobs);
+        self.wakes.wake(Wake::Rows);
     }
 
     /// An internal job has done a step: those who waited for that ask again.
-    #[cold]
     pub(super) fn ask_map_again(&mut self) {
+        if self.map.parked.is_empty() {
+            return;
+        }
+        // Units whose place is known now may go to flash.
+        self.wakes.wake(Wake::Rows);
         for waiter in std::mem::take(&mut self.map.parked) {
             match waiter {
                 Waiter::Read { slot, first, last, earlier } => {

@@ -38,6 +38,7 @@ pub(crate) mod read;
 pub mod stage;
 pub(crate) mod units;
 mod upkeep;
+mod wakes;
 mod write;
 mod zones;
 
@@ -55,7 +56,7 @@ use crate::failure::retry::Retry;
 use crate::flash::Flash;
 use crate::flash::blame::Cause;
 use crate::flash::command::{Done, Times};
-use crate::ftl::{Ftl, Job};
+use crate::ftl::Ftl;
 use crate::medium::unreadable::Unreadable;
 use crate::medium::versions::Versions;
 use crate::terms::request::{Op, Request, Status};
@@ -72,6 +73,7 @@ use power::Power;
 use read::Reader;
 use stage::Stage;
 use units::Units;
+use wakes::{Wake, Wakes};
 use write::Writer;
 use zones::ZoneCommands;
 pub use zones::ZoneCounts;
@@ -159,6 +161,7 @@ pub struct Ssd {
     gate: Gate,
     map: MapReads,
     jobs: Jobs,
+    wakes: Wakes,
     exchanges: Exchanges,
     idle: Idle,
     pub(crate) failures: Failures,
@@ -194,6 +197,7 @@ impl Ssd {
             gate: Gate::new(dies, ftl.facts().keys),
             map: MapReads::new(ftl.map_on_flash().is_some()),
             jobs: Jobs::new(ftl.facts().jobs, on_chip),
+            wakes: Wakes::default(),
             exchanges: Exchanges::new(config),
             idle,
             failures,
@@ -273,6 +277,7 @@ impl Ssd {
     /// Processes one event; returns its completion for the host, if any.
     #[inline(always)]
     pub fn step_event(&mut self) -> Option<Step> {
+        debug_assert!(!self.wakes.any(), "nobody who was woken sleeps on");
         let Some((_, payload)) = self.events.pop_before(self.upkeep_at) else {
             return self.keep_up();
         };
@@ -300,9 +305,14 @@ impl Ssd {
                 return Some(Step::Completed(index));
             }
             event::REST => self.look_for_rest(),
-            event::EXCHANGE => return self.look_at_exchange(index),
+            event::EXCHANGE => {
+                let step = self.look_at_exchange(index);
+                self.settle_wakes();
+                return step;
+            }
             _ => return Some(Step::Ready),
         }
+        self.settle_wakes();
         None
     }
 
@@ -362,7 +372,7 @@ impl Ssd {
                     self.acknowledge(slot, self.now());
                 } else {
                     self.writer.flushes.wait(slot);
-                    self.drain_buffer();
+                    self.wakes.wake(Wake::Rows);
                 }
             }
         }
@@ -377,14 +387,11 @@ impl Ssd {
             Done::Arrived(index) => self.arrived(index),
             Done::Nothing => {}
         }
-        if self.idle.is_used() && self.flash.is_idle(die) {
-            self.start_collect(die);
+        if self.idle.is_used() {
+            self.settle_wakes();
+            if self.flash.is_idle(die) {
+                self.wakes.collect(die);
+            }
         }
-    }
-
-    /// Starts the collection of a die, if the FTL wants it and it is not under way.
-    #[inline]
-    pub(crate) fn start_collect(&mut self, die: Die) {
-        self.start_job(Job::of(die));
     }
 }

@@ -2,6 +2,7 @@
 
 use super::codes::CodeCounts;
 use super::flow::{event, lane};
+use super::wakes::Wake;
 use super::{MOST_LEVELS, Parts, Ssd};
 use crate::buffer::{Rest, Slot as Held};
 use crate::config::SsdConfig;
@@ -467,8 +468,8 @@ impl Ssd {
         let pages = self.failures.given_up.note(block, programmed, limit);
         if pages >= limit && self.ftl.retire(block) {
             self.failures.doomed.insert(block.0);
-            self.start_collect(die);
-            self.start_named();
+            self.wakes.collect(die);
+            self.wakes.wake(Wake::Jobs);
         }
     }
 

@@ -21,6 +21,7 @@ impl Ssd {
         for die in dies {
             self.collect_anew(die);
         }
+        self.settle_wakes();
     }
 
     /// Begins nothing more until `resume_upkeep`. Returns whether upkeep was at work.
@@ -60,6 +61,7 @@ impl Ssd {
         self.flash.chips.advance_to(due);
         self.failures.refresh.look_for_old(&self.flash.chips, due);
         self.rewrite();
+        self.settle_wakes();
         self.patrol();
         self.schedule_upkeep();
         None

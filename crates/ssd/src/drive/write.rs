@@ -2,6 +2,7 @@
 
 use super::flow::event;
 use super::front;
+use super::wakes::Wake;
 use super::{Parts, Ssd};
 use crate::buffer::flush::Flushes;
 use crate::buffer::{Buffer, NONE, Rest, Slot, State};
@@ -144,7 +145,7 @@ impl Ssd {
                 blame.found_full(slot, doings);
             }
         }
-        self.drain_buffer();
+        self.wakes.wake(Wake::Rows);
     }
 
     /// Puts the units of a write into the buffer; false when it must wait for room.
@@ -263,7 +264,7 @@ impl Ssd {
     pub(super) fn old_found(&mut self, held: u32) {
         if self.is_dropped(held) {
             self.release(held);
-            self.retry_stalled();
+            self.wakes.wake(Wake::Room);
         } else {
             self.complete(held);
         }
@@ -277,11 +278,11 @@ impl Ssd {
         }
         if self.is_dropped(held) {
             self.release(held);
-            self.retry_stalled();
+            self.wakes.wake(Wake::Room);
         } else {
             self.writer.buffer.push_dirty(held);
         }
-        self.drain_buffer();
+        self.wakes.wake(Wake::Rows);
     }
 
     /// Whether data of the buffer were trimmed, and need not be programmed any more.
@@ -308,20 +309,18 @@ impl Ssd {
         self.writer.buffer.find(Lpn(unit)).is_some()
     }
 
-    /// Sends rows of waiting units to free dies, of each key in turn: whole ones, and short ones
-    /// where they must not wait.
+    /// Sends a row of waiting units to a free die, of each key in turn: a whole one, or a short one
+    /// where it must not wait. Wakes itself until no die takes another.
     #[inline]
     pub(super) fn drain_buffer(&mut self) {
-        loop {
-            self.drain_rows(true);
-            if self.writer.buffer.rows.count(false) > 0 && self.writer.sends_short_rows() {
-                self.drain_rows(false);
-            }
-            let has_ended = std::mem::take(&mut self.jobs.has_ended);
-            let goes_on = has_ended && self.writer.buffer.rows.wake_job();
-            if !self.wake_called() && !goes_on {
-                return;
-            }
+        let is_sent = self.send_next(true)
+            || (self.writer.buffer.rows.count(false) > 0
+                && self.writer.sends_short_rows()
+                && self.send_next(false));
+        let has_ended = !is_sent && std::mem::take(&mut self.jobs.has_ended);
+        let goes_on = has_ended && self.writer.buffer.rows.wake_job();
+        if is_sent || self.wake_called() || goes_on {
+            self.wakes.wake(Wake::Rows);
         }
     }
 
@@ -340,19 +339,20 @@ impl Ssd {
         any
     }
 
+    /// Sends the next row that a die takes. Returns whether there is one.
     #[inline]
-    fn drain_rows(&mut self, are_whole: bool) {
+    fn send_next(&mut self, are_whole: bool) -> bool {
         let mut in_vain = 0;
         while in_vain < self.writer.buffer.rows.count(are_whole)
             && let Some(key) = self.writer.buffer.rows.first(are_whole)
         {
             match self.send_row(key) {
                 Sent::Yes => {
-                    in_vain = 0;
                     self.writer.buffer.rows.turn(key);
+                    return true;
                 }
                 // What no die takes for one key, none takes for the others.
-                Sent::No if self.gate.is_shared() => return,
+                Sent::No if self.gate.is_shared() => return false,
                 Sent::No => {
                     in_vain += 1;
                     self.writer.buffer.rows.turn(key);
@@ -360,6 +360,7 @@ impl Ssd {
                 Sent::Waits => {}
             }
         }
+        false
     }
 
     /// Sends a row of a key, if a die takes it.
@@ -387,7 +388,7 @@ impl Ssd {
             }
             Place::Later(until) => {
                 buffer.rows.wait(key, until);
-                self.start_named();
+                self.wakes.wake(Wake::Jobs);
                 return Sent::Waits;
             }
         };
@@ -399,8 +400,8 @@ impl Ssd {
         self.gate.occupy(program.die);
         self.jobs.host_writes_to(program.die);
         self.program(program, ProgramOwner::Slots(first), Ppn::NONE);
-        self.start_collect(program.die);
-        self.start_named();
+        self.wakes.collect(program.die);
+        self.wakes.wake(Wake::Jobs);
         Sent::Yes
     }
 
@@ -551,16 +552,16 @@ impl Ssd {
                     self.release(held);
                     held = entry.next;
                 }
-                self.start_named();
-                self.retry_stalled();
-                self.drain_buffer();
+                for wake in [Wake::Jobs, Wake::Room, Wake::Rows] {
+                    self.wakes.wake(wake);
+                }
                 if self.writer.is_restoring {
                     self.restore();
                 }
             }
         }
         if self.zones.is_some() {
-            self.end_finishes();
+            self.wakes.wake(Wake::Finishes);
         }
     }
 
@@ -629,9 +630,9 @@ impl Ssd {
 
     /// A trim is done.
     pub(super) fn trimmed(&mut self, slot: u32) {
-        self.retry_stalled();
+        self.wakes.wake(Wake::Room);
         if self.wake_called() {
-            self.drain_buffer();
+            self.wakes.wake(Wake::Rows);
         }
         self.acknowledge(slot, self.now() + self.front.link_latency);
     }
@@ -674,8 +675,8 @@ impl Ssd {
             self.writer.buffer.return_dirty(first, program.units);
         }
         self.vacate(program.die);
-        self.start_named();
-        self.drain_buffer();
+        self.wakes.wake(Wake::Jobs);
+        self.wakes.wake(Wake::Rows);
     }
 
     /// Unmaps a unit, which holds no data any more.

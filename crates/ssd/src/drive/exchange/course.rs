@@ -2,6 +2,7 @@
 
 use super::{Exchange, Exchanged, Way};
 use crate::drive::flow::event;
+use crate::drive::wakes::Wake;
 use crate::drive::{Ssd, Step};
 use crate::flash::timeline::{SpanKind, Track};
 use crate::ftl::Job;
@@ -70,7 +71,8 @@ impl Ssd {
         exchanges.number = (exchanges.number + 1) & (event::MASK >> 1);
         exchanges.lost_before = self.failures.lost.count();
         self.front.is_suspended = asked.way == Way::Suspended;
-        self.start_collect(asked.die);
+        self.wakes.collect(asked.die);
+        self.settle_wakes();
         self.look_at_exchange_in(Time::ZERO, true);
         self.look_at_exchange_in(BETWEEN_LOOKS, false);
         Ok(())
@@ -124,8 +126,8 @@ impl Ssd {
         } else if is_moving {
             self.unpark(job);
         } else {
-            self.start_collect(die);
-            self.start_named();
+            self.wakes.collect(die);
+            self.wakes.wake(Wake::Jobs);
         }
         if !once {
             self.note_idle_look(die);
@@ -183,7 +185,7 @@ impl Ssd {
         self.unblock(die);
         self.writer.buffer.rows.wake_die(die);
         self.writer.buffer.rows.wake_erase();
-        self.drain_buffer();
+        self.wakes.wake(Wake::Rows);
         (way == Way::Suspended).then_some(Step::Ready)
     }
 }

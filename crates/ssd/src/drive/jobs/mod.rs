@@ -7,6 +7,7 @@
 mod copyback;
 
 use super::Ssd;
+use super::wakes::Wake;
 use crate::flash::command::{Command, EraseOwner, NONE, ProgramOwner, Purpose, Task, Times};
 use crate::flash::scheduler::Class;
 use crate::ftl::{
@@ -135,6 +136,7 @@ impl Ssd {
                 if !self.jobs.is_busy(job) {
                     // Nothing else tells those that wait for it.
                     self.jobs.has_ended = true;
+                    self.wakes.wake(Wake::Rows);
                 }
             }
         }
@@ -278,7 +280,7 @@ impl Ssd {
             // There is nothing to be read for what it writes.
             self.program_moves(job, units);
         } else if step == Step::Wait {
-            self.start_named();
+            self.wakes.wake(Wake::Jobs);
         } else if step == Step::Recycle {
             self.recycled(job);
         }
@@ -406,7 +408,7 @@ impl Ssd {
             }
         }
         self.jobs.state(job).work = work;
-        self.start_named();
+        self.wakes.wake(Wake::Jobs);
     }
 
     /// A job has no place for the data that it moves: failed programs took the space, or the FTL is
@@ -463,9 +465,9 @@ impl Ssd {
         if state.pending == 0 {
             self.go_on(job);
             if self.die_of(job).is_some_and(|die| self.catch_up(die)) {
-                self.drain_buffer();
+                self.wakes.wake(Wake::Rows);
             }
-            self.step_done();
+            self.wakes.step_done();
         }
     }
 
@@ -529,8 +531,8 @@ impl Ssd {
             self.unblock(die);
         }
         self.writer.buffer.rows.wake_erase();
-        self.step_done();
-        self.drain_buffer();
+        self.wakes.step_done();
+        self.wakes.wake(Wake::Rows);
     }
 
     /// An erase is done.
@@ -566,33 +568,26 @@ impl Ssd {
         self.catch_up(command.die);
         self.unblock(command.die);
         self.writer.buffer.rows.wake_erase();
-        self.step_done();
-        self.drain_buffer();
+        self.wakes.step_done();
+        self.wakes.wake(Wake::Rows);
         if others_wait {
-            self.rewrite();
+            self.wakes.wake(Wake::Refresh);
         }
     }
 
-    /// A job has done a step: requests and jobs that wait for it continue.
-    #[inline]
-    fn step_done(&mut self) {
-        self.start_named();
+    /// A job has done a step: rows that wait for one may go.
+    pub(super) fn wake_rows_of_jobs(&mut self) {
         self.jobs.has_ended = false;
         if self.wake_called() | self.writer.buffer.rows.wake_job() {
-            self.drain_buffer();
-        }
-        if self.map.has_parked() {
-            self.ask_map_again();
-            // Units whose place is known now may go to flash.
-            self.drain_buffer();
-        }
-        if !self.jobs.parked.is_empty() {
-            self.go_on_parked();
+            self.wakes.wake(Wake::Rows);
         }
     }
 
-    #[cold]
-    fn go_on_parked(&mut self) {
+    /// A job has done a step: jobs that wait for one go on.
+    pub(super) fn go_on_parked(&mut self) {
+        if self.jobs.parked.is_empty() {
+            return;
+        }
         let spare = std::mem::take(&mut self.jobs.going_on);
         let mut going_on = std::mem::replace(&mut self.jobs.parked, spare);
         going_on.drain(..).for_each(|parked| self.resume(parked));
@@ -610,10 +605,10 @@ impl Ssd {
     }
 
     /// New data of the host arrived: long collection of a die now has a reason.
-    pub(crate) fn collect_anew(&mut self, die: Die) {
+    pub(super) fn collect_anew(&mut self, die: Die) {
         self.jobs.host_writes_to(die);
-        self.start_collect(die);
-        self.start_named();
+        self.wakes.collect(die);
+        self.wakes.wake(Wake::Jobs);
     }
 }
 

@@ -122,7 +122,11 @@ impl Ssd {
     /// requests again. `config` is the configuration that it was built from.
     pub fn power_on(&mut self, config: &SsdConfig) -> Result<()> {
         match &self.power {
-            Some(power) if matches!(power.phase, Phase::Off) => self.begin_start_up(config),
+            Some(power) if matches!(power.phase, Phase::Off) => {
+                self.begin_start_up(config)?;
+                self.settle_wakes();
+                Ok(())
+            }
             _ => Err(Error::new("drive", "its power has not been cut")),
         }
     }

@@ -7,6 +7,7 @@
 use super::{Phase, Power, recovery_of};
 use crate::build::{build_ftl, context, idle_of};
 use crate::config::SsdConfig;
+use crate::drive::wakes::Wake;
 use crate::drive::{Ssd, Step};
 use crate::flash::command::{Command, EraseOwner, Task};
 use crate::flash::scheduler::Class;
@@ -350,7 +351,7 @@ impl Ssd {
             }
             self.writer.buffer.push_dirty(held);
         }
-        self.drain_buffer();
+        self.wakes.wake(Wake::Rows);
         let now = self.now();
         let held = self.writer.buffer.held();
         let Some(start_up) = self.start_up() else { return };
@@ -367,8 +368,8 @@ impl Ssd {
         }
         self.tell_ready();
         // What was left half done goes on.
-        (0..self.dies()).for_each(|die| self.start_collect(Die(die)));
-        self.start_named();
+        (0..self.dies()).for_each(|die| self.wakes.collect(Die(die)));
+        self.wakes.wake(Wake::Jobs);
     }
 
     /// Refuses a start-up that has looked too little: a program completed after the last checkpoint

@@ -7,6 +7,7 @@
 //! no power: writes and flushes are durable in it, and a row that is short stays there.
 
 use super::flow::event;
+use super::wakes::Wake;
 use super::{Ssd, Stage};
 use crate::buffer::State;
 use crate::config::SsdConfig;
@@ -161,9 +162,10 @@ impl Ssd {
                     zones.finishing.push((zone, slot));
                     zones.firmware.serve(self.events.now(), time);
                 }
-                self.start_named();
-                self.drain_buffer();
-                return self.end_finishes();
+                for wake in [Wake::Jobs, Wake::Rows, Wake::Finishes] {
+                    self.wakes.wake(wake);
+                }
+                return;
             }
             _ => {}
         }
@@ -214,9 +216,9 @@ impl Ssd {
             (first..first + stride).for_each(|lpn| self.failures.lost.remove(Lpn(lpn)));
         }
         self.counts.trimmed += u64::from(written);
-        self.start_named();
-        self.retry_stalled();
-        self.drain_buffer();
+        for wake in [Wake::Jobs, Wake::Room, Wake::Rows] {
+            self.wakes.wake(wake);
+        }
         let gib = f64::from(written) * self.units.bytes as f64 / (1u64 << 30) as f64;
         let partial = if is_partial { costs.reset_partial_us } else { 0.0 };
         Time::from_us(costs.reset_us_per_gib * gib + partial)
@@ -231,7 +233,7 @@ impl Ssd {
             self.release(held);
             held = next;
         }
-        self.retry_stalled();
+        self.wakes.wake(Wake::Room);
     }
 
     /// Completes the finishes that have nothing left to program.
