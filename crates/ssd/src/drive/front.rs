@@ -224,6 +224,7 @@ impl Ssd {
         }
         if arrived == self.now() {
             self.data_in(slot);
+            self.settle_wakes();
         } else {
             self.events.push_lane(lane::HOST_IN, arrived, event::of(event::DATA_IN, slot));
         }

@@ -339,7 +339,7 @@ impl Ssd {
         any
     }
 
-    /// Sends the next row that a die takes. Returns whether there is one.
+    /// Sends the next row that a die takes, or lets one wait. Returns whether there is one.
     #[inline]
     fn send_next(&mut self, are_whole: bool) -> bool {
         let mut in_vain = 0;
@@ -351,13 +351,14 @@ impl Ssd {
                     self.writer.buffer.rows.turn(key);
                     return true;
                 }
+                // The jobs that it waits for begin before other rows are placed.
+                Sent::Waits => return true,
                 // What no die takes for one key, none takes for the others.
                 Sent::No if self.gate.is_shared() => return false,
                 Sent::No => {
                     in_vain += 1;
                     self.writer.buffer.rows.turn(key);
                 }
-                Sent::Waits => {}
             }
         }
         false
