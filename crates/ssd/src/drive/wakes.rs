@@ -27,7 +27,7 @@ pub(super) enum Wake {
     Map,
     /// Jobs that wait for a step of another.
     Parked,
-    /// Finishes of zones.
+    /// Finishes of zones whose rows are short.
     Finishes,
     /// Blocks that wait for refresh.
     Refresh,
@@ -46,7 +46,7 @@ const ORDER: [Wake; 9] = [
     Wake::Refresh,
 ];
 
-/// Those who have been woken and have not looked yet.
+/// Wakes of those who have not looked at their work yet.
 #[derive(Default)]
 pub(super) struct Wakes {
     /// One bit for each [`Wake`].
@@ -56,7 +56,7 @@ pub(super) struct Wakes {
 }
 
 impl Wakes {
-    /// Wakes somebody.
+    /// Wakes somebody who looks at the end of the event.
     #[inline]
     pub(super) fn wake(&mut self, wake: Wake) {
         self.woken |= 1 << wake as u32;

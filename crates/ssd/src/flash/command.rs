@@ -40,7 +40,7 @@ pub enum EraseOwner {
 pub enum Task {
     /// Read part of a page.
     Read(PageRead),
-    /// Program pages.
+    /// Program pages of blocks.
     Program {
         /// Place of the data: index into [`Flash::programs`](super::Flash::programs).
         place: u32,
@@ -49,7 +49,7 @@ pub enum Task {
         /// Owner that waits for the program.
         owner: ProgramOwner,
     },
-    /// Erase blocks.
+    /// Erase blocks of a die.
     Erase {
         /// The blocks: index into [`Flash::programs`](super::Flash::programs).
         place: u32,

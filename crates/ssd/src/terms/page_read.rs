@@ -31,7 +31,7 @@ pub struct PageRead {
     pub ppn: Ppn,
     /// Logical number of the first unit; for the host the others follow it.
     pub lpn: u32,
-    /// Number of units.
+    /// Number of units that are read.
     pub units: u32,
     /// Codewords that the units lie in.
     pub words: u32,

@@ -1,20 +1,22 @@
-//! A die: one array operation at a time, page registers, suspends, and times by kind of work.
+//! A die: one array operation at a time, page registers, and times by kind of work.
+//!
+//! `sense` reads pages, alone or together with those of other planes; `suspend` interrupts programs
+//! and erases for reads of the host.
+
+mod sense;
+mod suspend;
+
+pub(crate) use suspend::Suspended;
 
 use crate::flash::Flash;
 use crate::flash::command::{Command, Done, EraseOwner, NONE, Purpose, Queues, Task};
 use crate::flash::doing::{DOINGS, Doing};
 use crate::flash::scheduler::{CLASSES, Class, Head};
 use crate::flash::timeline::{SpanKind, Track};
-use crate::terms::{PageRead, ReadOwner};
 use base::Time;
 use base::event::EventQueue;
-use nand::chip::{CombinedRead, MultiPlaneRead};
 use nand::energy::Operation;
-use nand::geometry::{Block, Die, MAX_PLANES};
-use nand::timing::Timing;
-
-/// Reads of a queue, from its first on, among which others are looked for to join that one.
-const JOIN_WINDOW: usize = 16;
+use nand::geometry::Die;
 
 /// State of a die's array.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,15 +35,6 @@ pub(crate) enum Phase {
     Programming,
     Erasing,
     Suspending,
-}
-
-/// A suspended program or erase.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Suspended {
-    pub(crate) command: u32,
-    pub(crate) phase: Phase,
-    pub(crate) remaining: Time,
-    pub(crate) since: Time,
 }
 
 /// State of a die. Fields that every read and write needs come first, in three lines of the cache,
@@ -222,201 +215,6 @@ impl Flash {
         queues.take(class, NONE, next);
     }
 
-    #[inline]
-    pub(crate) fn start_read(
-        &mut self,
-        events: &mut EventQueue,
-        die: Die,
-        class: usize,
-        index: u32,
-    ) {
-        let now = events.now();
-        let mut commands = 1;
-        if self.chips.of_die(die).features.multi_plane_read != MultiPlaneRead::None
-            && self.dies[die.0 as usize].queues.waiting() & 1 << class != 0
-        {
-            let mut last = index;
-            let (joined, n) = self.join_reads(die, class, index);
-            for &other in &joined[..n] {
-                self.commands[last].next = other;
-                last = other;
-                commands += 1;
-            }
-        }
-        let start = self.book_commands(now, die, commands);
-        let senses = self.read(index).senses;
-        let state = &mut self.dies[die.0 as usize];
-        state.active = index;
-        state.senses = senses;
-        self.sense_from(events, die, start);
-    }
-
-    /// Starts the next read of a page that is read twice, as array and register are free.
-    pub(crate) fn sense_again(&mut self, events: &mut EventQueue, die: Die) {
-        self.sense_from(events, die, events.now());
-    }
-
-    /// Reads the pages of the active commands once, from `start` on.
-    #[inline]
-    fn sense_from(&mut self, events: &mut EventQueue, die: Die, start: Time) {
-        self.chips.advance_to(start);
-        let index = self.dies[die.0 as usize].active;
-        let mut longest = self.sense(index, start);
-        if self.commands[index].next != NONE {
-            longest = longest.max(self.sense_joined(index, start));
-        }
-        self.set_phase(events.now(), die, Phase::Reading);
-        let doing = Doing::of(&self.commands[index], true);
-        let state = &mut self.dies[die.0 as usize];
-        state.doing = doing;
-        state.senses -= 1;
-        // To the second register: to go out from there, or to make room for another read.
-        let is_copied = match state.senses {
-            0 => self.frees_page_register(die, index),
-            _ => !self.combines_in_page_buffer(die),
-        };
-        let state = &mut self.dies[die.0 as usize];
-        if is_copied {
-            longest += self.chips.of_die(die).timing.cache;
-        }
-        state.array_start = start;
-        state.end = start + longest;
-        events.push_lane(self.events.array_lane, state.end, self.events.array + die.0);
-    }
-
-    /// Senses the reads that have joined read `first`. Returns the longest array time.
-    #[inline(never)]
-    fn sense_joined(&mut self, first: u32, start: Time) -> Time {
-        // A read of coded pages counts several; those of all but the longest are joined to it.
-        let mut most = self.senses_of(first);
-        let mut longest = Time::ZERO;
-        let mut other = self.commands[first].next;
-        while other != NONE {
-            longest = longest.max(self.sense(other, start));
-            let senses = self.senses_of(other);
-            self.counts.joined_reads += senses.min(most);
-            most = most.max(senses);
-            other = self.commands[other].next;
-        }
-        longest
-    }
-
-    /// Pages that are sensed for a read.
-    fn senses_of(&self, index: u32) -> u64 {
-        let bytes = self.commands[index].bytes;
-        let (block, page) = self.chips.geometry.page_of(self.read(index).ppn);
-        if self.chips.is_coded(block, page) { self.chips.coded_read(bytes).0 } else { 1 }
-    }
-
-    fn combines_in_page_buffer(&self, die: Die) -> bool {
-        self.chips.of_die(die).features.combined_read == CombinedRead::PageBuffer
-    }
-
-    /// Whether a page goes out from the second register, so that the array can go on.
-    #[inline(always)]
-    fn frees_page_register(&self, die: Die, index: u32) -> bool {
-        self.chips.of_die(die).features.cache_read
-            && (self.read(index).senses == 1 || self.combines_in_page_buffer(die))
-    }
-
-    /// Takes the reads that can share the array time of `first` out of their queue: those of other
-    /// planes with the same references.
-    pub(crate) fn join_reads(
-        &mut self,
-        die: Die,
-        class: usize,
-        first: u32,
-    ) -> ([u32; MAX_PLANES], usize) {
-        let geometry = &self.chips.geometry;
-        let PageRead { ppn, level, shift_v, .. } = *self.read(first);
-        let (block, page) = geometry.page_of(ppn);
-        let first_plane = die.0 * geometry.planes_per_die;
-        let plane_bit = |block: Block| 1u32 << (geometry.plane_of(block).0 - first_plane);
-        let mut planes = plane_bit(block);
-        let all_planes = (1u32 << geometry.planes_per_die) - 1;
-        let same_page =
-            self.chips.of_die(die).features.multi_plane_read == MultiPlaneRead::SamePage;
-        let mut joined = [NONE; MAX_PLANES];
-        let mut n = 0;
-        let mut previous = NONE;
-        let mut at = self.dies[die.0 as usize].queues.head(class);
-        for _ in 0..JOIN_WINDOW {
-            if at == NONE || planes == all_planes {
-                break;
-            }
-            let command = &self.commands[at];
-            let next = command.next;
-            let fits = match &command.task {
-                Task::Read(read) if read.level == level && read.shift_v == shift_v => {
-                    let (block, other_page) = geometry.page_of(read.ppn);
-                    let fits = (!same_page || other_page == page) && planes & plane_bit(block) == 0;
-                    planes |= if fits { plane_bit(block) } else { 0 };
-                    fits
-                }
-                _ => false,
-            };
-            if fits {
-                self.dies[die.0 as usize].queues.take(class, previous, next);
-                if previous != NONE {
-                    self.commands[previous].next = next;
-                }
-                self.commands[at].next = NONE;
-                joined[n] = at;
-                n += 1;
-            } else {
-                previous = at;
-            }
-            at = next;
-        }
-        (joined, n)
-    }
-
-    /// Senses the page of a read from `start` on. Returns its array time.
-    #[inline]
-    pub(crate) fn sense(&mut self, index: u32, start: Time) -> Time {
-        let Command { task, die, bytes, times, .. } = &mut self.commands[index];
-        let (Task::Read(read), die) = (task, *die) else { unreachable!("a read") };
-        let (block, page) = self.chips.geometry.page_of(read.ppn);
-        let sensed = self.chips.read(block, page, read.shift_v);
-        let (time, rber) = sensed.unwrap_or_else(|error| {
-            // What a patrol was to read may have been erased since.
-            if matches!(read.owner, ReadOwner::Scan | ReadOwner::Patrol) {
-                return (self.chips.sense_erased(block, page), 0.0);
-            }
-            self.fault.get_or_insert(error);
-            (Time::ZERO, 0.0)
-        });
-        if let Some(cells) = &mut self.cells {
-            cells.sensed(index, read, rber, &self.chips);
-        }
-        if let Some(words) = &mut self.words {
-            words.sensed(index, read, rber, &self.chips);
-        }
-        // Of several hard reads the decoder keeps the one with the fewest checks that fail; soft
-        // levels tell more of its bits.
-        if read.level == 0 {
-            read.rber = if read.attempt == 0 { rber } else { rber.min(read.rber) };
-        }
-        if self.chips.is_coded(block, page) {
-            // All pages that the code of a unit lies in, and more bits than its data have.
-            let (senses, of_code) = self.chips.coded_read(*bytes);
-            self.counts.reads += senses - 1;
-            if self.dies[die.0 as usize].senses == read.senses {
-                *bytes = of_code;
-            }
-        }
-        times.array += time;
-        if let Some(copyback) = &mut self.copyback {
-            copyback.sensed(&self.chips.geometry, block, read.ppn);
-            self.dies[die.0 as usize].is_kept |= read.is_kept;
-        }
-        self.counts.reads += 1;
-        self.counts.of_kind[self.chips.kind(die)].times.read += time;
-        let energy = &self.chips.of_die(die).energy;
-        self.energy_curve.add(energy, Operation::Read, start, time);
-        time
-    }
-
     fn start_erase(
         &mut self,
         events: &mut EventQueue,
@@ -560,76 +358,6 @@ impl Flash {
         let state = &mut self.dies[die.0 as usize];
         state.account(now);
         state.phase = phase;
-    }
-
-    /// Suspends a program or an erase if a host read waits, and chip, scheduler and limit allow.
-    /// To be called whenever one of the two arrives.
-    #[inline(always)]
-    pub(crate) fn suspend_for_reads(&mut self, events: &mut EventQueue, die: Die) {
-        let state = &self.dies[die.0 as usize];
-        if matches!(state.phase, Phase::Programming | Phase::Erasing)
-            && state.suspends < self.chips.of_die(die).timing.suspends_max
-            && state.queues.waiting() & 1 << Class::Read as usize != 0
-            && self.scheduler.reads_suspend()
-        {
-            self.suspend(events, die);
-        }
-    }
-
-    #[inline(never)]
-    fn suspend(&mut self, events: &mut EventQueue, die: Die) {
-        let timing = &self.chips.of_die(die).timing;
-        let state = &mut self.dies[die.0 as usize];
-        let command = self.commands[state.active];
-        let (cost, pulse, kind) = if state.phase == Phase::Programming {
-            (timing.program_suspend, timing.program_pulse, program_span(&command))
-        } else {
-            (timing.erase_suspend, Time::ZERO, SpanKind::Erase)
-        };
-        // An erase that still takes its command cycles is suspended when they are over, a program
-        // at the end of its pulse.
-        let now = events.now();
-        let mut from = now.max(state.array_start);
-        if pulse > Time::ZERO {
-            from = from + Time(state.end.since(from).0 % pulse.0);
-        }
-        let remaining = state.end.since(from);
-        if remaining <= cost {
-            return;
-        }
-        state.suspended =
-            Some(Suspended { command: state.active, phase: state.phase, remaining, since: from });
-        self.span(from, die, |_| kind);
-        self.set_phase(now, die, Phase::Suspending);
-        let state = &mut self.dies[die.0 as usize];
-        if pulse > Time::ZERO {
-            state.lead = state.doing;
-        }
-        state.suspends += 1;
-        state.active = NONE;
-        state.array_start = from;
-        state.end = from + cost;
-        events.push(state.end, self.events.array + die.0);
-        self.counts.suspends += 1;
-    }
-
-    pub(crate) fn resume(&mut self, events: &mut EventQueue, die: Die, suspended: Suspended) {
-        let now = events.now();
-        self.set_phase(now, die, suspended.phase);
-        let Timing { resume, suspends_max, .. } = self.chips.of_die(die).timing;
-        let may_suspend = self.dies[die.0 as usize].suspends < suspends_max;
-        let doing = match suspended.phase {
-            Phase::Erasing if may_suspend => Doing::Erase,
-            Phase::Erasing => Doing::LastErase,
-            _ => Doing::of(&self.commands[suspended.command], false),
-        };
-        let state = &mut self.dies[die.0 as usize];
-        state.doing = doing;
-        state.suspended = None;
-        state.active = suspended.command;
-        state.array_start = now;
-        state.end = now + resume + suspended.remaining;
-        events.push(state.end, self.events.array + die.0);
     }
 }
 

@@ -1,6 +1,6 @@
 //! Decoding of a codeword: from the error rate of its page, from its cells, or as it is stored.
 
-use super::Ssd;
+use crate::drive::Ssd;
 use crate::medium::cells::CellMedium;
 use crate::medium::words::Words;
 use crate::terms::Lpn;
