@@ -5,7 +5,7 @@
 //! data, with the components in `space`; `failure` handles failures; `recovery`
 //! finds the data again after a power cut; `medium` holds stored data;
 //! `blame` keeps account of what requests wait for. `build` constructs a drive from its parameters
-//! (`config`), `precondition` brings it into its state before a run, and `ageing` wears it by
+//! (`config`), `conflicts` says which features exclude each other, `precondition` brings it into its state before a run, and `ageing` wears it by
 //! writes without time. `conformance` holds FTLs to their promises.
 
 pub mod ageing;
@@ -13,6 +13,7 @@ pub mod blame;
 pub mod buffer;
 pub mod build;
 pub mod config;
+pub mod conflicts;
 pub mod conformance;
 pub mod drive;
 pub mod failure;

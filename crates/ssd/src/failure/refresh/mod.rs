@@ -13,12 +13,12 @@ mod untimed;
 
 pub use untimed::Refreshed;
 
-use crate::config::{RefreshConfig, SsdConfig};
+use crate::config::RefreshConfig;
 use crate::drive::{Ssd, Step};
 use crate::flash::command::{Command, Kind};
-use crate::ftl::{Ftl, Lpn};
+use crate::ftl::Lpn;
 use base::archive::{Archive, State};
-use base::{Error, Result, Time, counts};
+use base::{Result, Time, counts};
 use nand::chip::Chips;
 use nand::geometry::{Block, Die};
 use patrol::Patrol;
@@ -183,19 +183,6 @@ impl Refresh {
         };
         self.under_way.iter().enumerate().filter(is_first).count()
     }
-}
-
-/// Refuses to refresh where the FTL cannot move the data of a block on demand.
-pub(crate) fn check(config: &SsdConfig, ftl: &dyn Ftl) -> Result<()> {
-    let RefreshConfig { after_hours, rber, .. } = config.refresh;
-    if ftl.relocation().is_some() || (after_hours == 0.0 && rber == 0.0) {
-        return Ok(());
-    }
-    let key = if after_hours > 0.0 { "refresh.after_hours" } else { "refresh.rber" };
-    let problem =
-        format!("the FTL `{}` does not move the data of a block on demand", config.ftl.name);
-    Err(Error::unsupported(key, problem)
-        .hint("leave it at 0, or use an FTL that has it, as `page`"))
 }
 
 impl Ssd {
