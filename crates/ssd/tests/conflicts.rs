@@ -199,13 +199,13 @@ fn act(ssd: &mut Ssd, action: Feature) -> Result<()> {
 const ACTIONS: [Feature; 5] = [Exchange, PowerCut, Leaps, Served, StoredWords];
 
 fn refused(one: Feature, other: Feature) -> Option<Error> {
-    match built(&[one, other]) {
-        Err(error) => Some(error),
-        Ok(mut ssd) => {
-            let action = [one, other].into_iter().find(|of| ACTIONS.contains(of))?;
-            act(&mut ssd, action).err()
-        }
-    }
+    // Assignments of the later one hold: of one of the two orders both features are left.
+    let mut ssd = match (built(&[one, other]), built(&[other, one])) {
+        (Err(error), _) | (_, Err(error)) => return Some(error),
+        (Ok(ssd), _) => ssd,
+    };
+    let action = [one, other].into_iter().find(|of| ACTIONS.contains(of))?;
+    act(&mut ssd, action).err()
 }
 
 /// The row whose words a refusal has.

@@ -126,23 +126,30 @@ impl Feature {
     /// Members that a drive can have at this feature's key without the feature, where the key
     /// chooses a member.
     fn names_without(self) -> Vec<&'static str> {
+        if self == Self::WordsByRate {
+            return vec![ecc::model::OF_WORDS];
+        }
         let names: Vec<_> = match self.key() {
             "ftl.name" => ftl::ROSTER.iter().map(|member| member.name).collect(),
             "recovery.name" => recovery::ROSTER.iter().map(|member| member.name).collect(),
             _ => return Vec::new(),
         };
         let is_without = |name: &&str| {
-            // Spare for members with many frontiers.
-            let sets = [format!("{}={name}", self.key()), "ftl.overprovisioning=2.5".to_owned()];
-            features_of_small(&sets).is_ok_and(|features| !features.has(self))
+            features_of_small(self.key(), name).is_ok_and(|features| !features.has(self))
         };
         names.into_iter().filter(is_without).collect()
     }
 }
 
-/// Features of a small drive with these assignments, as far as its FTL says.
-fn features_of_small(sets: &[String]) -> Result<Features> {
-    let config = small_config(sets)?;
+/// Features of a small drive with a member, as far as its FTL says.
+fn features_of_small(key: &str, name: &str) -> Result<Features> {
+    // Spare for members with many frontiers.
+    let mut config =
+        small_config(&[format!("{key}={name}"), "ftl.overprovisioning=2.5".to_owned()])?;
+    if let Some(bytes) = config.ftl.params.get_mut("map_cache_bytes") {
+        // The whole map of so small a drive would fit.
+        *bytes = 512.into();
+    }
     let ftl = build_ftl(&config, context(&config, &chips(&config)?)?)?;
     Ok(Seen { ftl: Some(&*ftl), ..Seen::of(&config) }.features())
 }

@@ -150,8 +150,8 @@ pub const CONFLICTS: &[Conflict] = &[
         "use chips of one kind, or an FTL for several",
     ),
     row(
-        Zones,
         NoBuffer,
+        Zones,
         "the rows of open zones are gathered in the buffer",
         "set buffer.bytes, or use another FTL",
     ),
@@ -296,7 +296,7 @@ pub const CONFLICTS: &[Conflict] = &[
         StoredWords,
         WordsByRate,
         "codewords are to be encoded and decoded",
-        "use ecc.model = \"exact\" with the name of a code in ecc.code, or integrity = \"model\"",
+        "use integrity = \"model\", or the name of a code in ecc.code and an ecc.model of real words",
     ),
     row(
         StoredWords,
