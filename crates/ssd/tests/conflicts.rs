@@ -66,7 +66,9 @@ fn sets(feature: Feature) -> &'static [&'static str] {
         Recovery => &["recovery.name=scan_pages", "chip.geometry.blocks_per_plane=26"],
         NoRecovery => &["recovery.name=none"],
         ShiftedReads => &["retry={name='read_retry', max_levels=0}"],
-        Copyback => &["gc.copyback=unchecked", "chip.features.copyback=true"],
+        Copyback => {
+            &["gc.copyback=unchecked", "chip.features.copyback=true", "ftl.unit_bytes=8192"]
+        }
         CheckedCopyback => &["gc.copyback=checked", "chip.features.copyback=true"],
         NoCopyback => &["chip.features.copyback=false"],
         OneBit => &["chip.cell_bits=1", "chip.timing={t_read_us=40, t_program_us=400}"],
@@ -158,10 +160,15 @@ fn own_ftl(features: &[Feature]) -> Option<OwnFtl> {
 
 /// Builds the small drive with these features, if it can have them.
 fn built(features: &[Feature]) -> Result<Ssd> {
+    built_with(features, &[])
+}
+
+/// Builds the small drive with these features, and `more` laid over it.
+fn built_with(features: &[Feature], more: &[&str]) -> Result<Ssd> {
     let mut table = params::parse(SMALL, "small")?;
     // Spare for FTLs with many frontiers.
     params::merge(&mut table, params::assignment("ftl.overprovisioning=2.5")?);
-    for set in features.iter().flat_map(|&feature| sets(feature)) {
+    for set in features.iter().flat_map(|&feature| sets(feature)).chain(more) {
         params::merge(&mut table, params::assignment(set)?);
     }
     if features.contains(&RealCells) {
@@ -380,4 +387,22 @@ fn two_features_without_a_row_go_together() {
     }
     // Most pairs do.
     assert!(together > 300, "{together}");
+}
+
+/// Errors of copies are rates: words that are really decoded without cells have them.
+#[test]
+fn copies_carry_their_errors_to_real_words() {
+    let errors = |features: &[Feature]| {
+        let busy = ["chip.geometry.planes_per_die=1", "ftl.overprovisioning=0.9"];
+        let mut ssd = built_with(features, &busy).unwrap();
+        drive::prepare(&mut ssd, Precondition::Steady);
+        let mut storm = Storm::new(ssd, 1);
+        storm.run(1500).unwrap();
+        let (counts, flash) = (storm.ssd.counts(), storm.ssd.flash_counts());
+        (counts.raw_bit_errors as f64 / counts.codewords as f64, flash.copybacks)
+    };
+    let (once, none) = errors(&[RealWords]);
+    let (copied, copies) = errors(&[RealWords, Copyback]);
+    assert!(none == 0 && copies > 300, "{copies}");
+    assert!(copied > 1.1 * once && copied < 4.0 * once, "{copied} after {once}");
 }

@@ -201,9 +201,9 @@ pub const CONFLICTS: &[Conflict] = &[
     ),
     row(
         Copyback,
-        RealWords,
-        "the errors of a copy are a rate, and real words are not copied",
-        "use another ecc.model, or gc.copyback = \"off\"",
+        RealCells,
+        "a copy takes over a rate of errors, and no cells",
+        "use another ecc.model or chip.array.name, or gc.copyback = \"off\"",
     ),
     row(
         Copyback,
@@ -297,6 +297,12 @@ pub const CONFLICTS: &[Conflict] = &[
         WordsByRate,
         "codewords are to be encoded and decoded",
         "use integrity = \"model\", or the name of a code in ecc.code and an ecc.model of real words",
+    ),
+    row(
+        StoredWords,
+        Copyback,
+        "the errors of a copy would not be in the words that are kept",
+        "use gc.copyback = \"off\", or integrity = \"model\"",
     ),
     row(
         StoredWords,
