@@ -5,8 +5,9 @@
 //! data, with the components in `space`; `failure` handles failures; `recovery`
 //! finds the data again after a power cut; `medium` holds stored data;
 //! `blame` keeps account of what requests wait for. `build` constructs a drive from its parameters
-//! (`config`), `conflicts` says which features exclude each other, `precondition` brings it into its state before a run, and `ageing` wears it by
-//! writes without time. `conformance` holds FTLs to their promises.
+//! (`config`), `precondition` brings it into its state before a run, and `ageing` wears it by
+//! writes without time. `conflicts` says which features exclude each other. `conformance` holds
+//! FTLs to their promises.
 
 pub mod ageing;
 pub mod blame;

@@ -105,7 +105,7 @@ fn sets(feature: Feature) -> &'static [&'static str] {
         NoHoles | NoRebuild => FROZEN,
         NoRelocation | Zones => ZONED,
         SingleUnits => &["ftl.unit_bytes=8192", "chip.features.multi_plane_program=false"],
-        Hooks | MoveStreams | OwnWear | Exchange | PowerCut | Leaps | Served => &[],
+        Hooks | MoveStreams | OwnWear | Exchange | PowerCut | Life | Leaps | Served => &[],
     }
 }
 
@@ -194,16 +194,16 @@ fn act(ssd: &mut Ssd, action: Feature) -> Result<()> {
     match action {
         Exchange => ssd.check_exchange(Die(0)),
         PowerCut => ssd.cut().map(drop),
-        Leaps => {
+        Life | Leaps => {
             drive::prepare(ssd, Precondition::Fill);
-            Lifetime::new(ssd, 2.0, 1).map(drop)
+            Lifetime::new(ssd, if action == Leaps { 2.0 } else { 1.0 }, 1).map(drop)
         }
         StoredWords => ssd.code_of_words().map(drop),
         action => ssd.check_asked(action),
     }
 }
 
-const ACTIONS: [Feature; 5] = [Exchange, PowerCut, Leaps, Served, StoredWords];
+const ACTIONS: [Feature; 6] = [Exchange, PowerCut, Life, Leaps, Served, StoredWords];
 
 fn refused(one: Feature, other: Feature) -> Option<Error> {
     // Assignments of the later one hold: of one of the two orders both features are left.

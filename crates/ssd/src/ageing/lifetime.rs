@@ -101,6 +101,7 @@ impl Lifetime {
             let problem = "the drive holds no data";
             return Err(Error::new("life", problem).hint("precondition the drive first"));
         }
+        ssd.check_asked(Feature::Life)?;
         if acceleration > 1.0 {
             ssd.check_asked(Feature::Leaps)?;
         }

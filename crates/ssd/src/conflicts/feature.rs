@@ -18,7 +18,7 @@ macro_rules! features {
         }
 
         impl Feature {
-            /// All features.
+            /// All features of drives, and the actions on them.
             pub const ALL: &[Self] = &[$(Self::$feature),*];
 
             /// Name in messages and in the docs.
@@ -63,7 +63,7 @@ features! {
         |seen| seen.config.age.temperature_c.is_some();
     Recovery: "recovery after a power cut", "recovery.name",
         |seen| can_recover(seen);
-    NoRecovery: "no recovery after a power cut", "recovery.name",
+    NoRecovery: "a drive that does not recover", "recovery.name",
         |seen| !can_recover(seen);
     ShiftedReads: "retries at shifted references", "retry.shifts_v",
         |seen| has_shifts(seen);
@@ -152,6 +152,7 @@ features! {
     // Actions.
     Exchange: "exchange of a die", "exchange", |_| false;
     PowerCut: "a power cut", "cut_at", |_| false;
+    Life: "a whole life", "life", |_| false;
     Leaps: "cycles that stand for many", "accelerate", |_| false;
     Served: "a drive that is served as a block device", "serve", |_| false;
     StoredWords: "bytes that are really encoded", "integrity", |_| false;

@@ -36,7 +36,7 @@ pub struct Conflict {
     pub instead: &'static str,
 }
 
-/// What is known of a drive: its configuration, and the parts that are built so far.
+/// Knowledge of a drive: its configuration, and the parts that are built so far.
 #[derive(Clone, Copy)]
 pub(crate) struct Seen<'a> {
     pub config: &'a SsdConfig,
@@ -109,7 +109,8 @@ impl Conflict {
             value => format!("{value} ({})", one.name()),
         };
         let beside = match features.value(*other) {
-            "" => other.name().to_owned(),
+            "" if !other.key().contains('.') => other.name().to_owned(),
+            "" => format!("{} ({})", other.name(), other.key()),
             value => format!("{} = {value} ({})", other.key(), other.name()),
         };
         let names = other.names_without();

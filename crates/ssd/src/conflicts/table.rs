@@ -263,6 +263,12 @@ pub const CONFLICTS: &[Conflict] = &[
     ),
     row(PowerCut, NoRecovery, "the drive would not start up again", "use a recovery"),
     row(
+        SeveralKinds,
+        Life,
+        "each kind of chips wears by its own law",
+        "use chips of one kind for a life",
+    ),
+    row(
         Leaps,
         RefreshByAge,
         "refresh writes by the calendar, whatever the host writes",
@@ -296,7 +302,7 @@ pub const CONFLICTS: &[Conflict] = &[
         StoredWords,
         WordsByRate,
         "codewords are to be encoded and decoded",
-        "use integrity = \"model\", or the name of a code in ecc.code and an ecc.model of real words",
+        "use integrity = \"model\", or a code (ecc.code) with an ecc.model of real words",
     ),
     row(
         StoredWords,
