@@ -42,6 +42,20 @@ class Member(NamedTuple):
     """JSON Schema of its parameters."""
 
 
+class Conflict(NamedTuple):
+    """Two features that exclude each other."""
+
+    feature: str
+    key: str
+    """Key of a drive file, or name of an option, that turns the feature on."""
+    other: str
+    other_key: str
+    why: str
+    """Reason for which a drive cannot have both."""
+    instead: str
+    """Advice: what to do instead."""
+
+
 class Config(NamedTuple):
     """A drive, completed and checked."""
 
@@ -69,6 +83,11 @@ def roster(family: str) -> list[Member]:
         NandlabError: there is no such family; names the nearest one.
     """
     return [Member(n, s, c, json.loads(schema)) for n, s, c, schema in _core.roster(family)]
+
+
+def conflicts() -> list[Conflict]:
+    """Features that exclude each other; two without a row go together."""
+    return [Conflict(*row) for row in _core.conflicts()]
 
 
 @names_checked

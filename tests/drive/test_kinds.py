@@ -53,7 +53,7 @@ def test_flash_costs_what_its_kinds_cost(report: dict[str, Any]):
         ({"chips.tlc.chip.geometry.page_bytes": 32768}, ["page_bytes"]),
         ({"chips.tlc.chip.array.name": "no_such"}, ["no_such"]),
         ({"chips.tlc.chip.no_such": 1}, ["no_such"]),
-        ({"ftl.name": "page"}, ["`page`", "one kind"]),
+        ({"ftl.name": "page"}, ["ftl.name", "page", "one kind"]),
         ({"recovery.name": "scan_pages"}, ["recovery.name"]),
     ],
 )

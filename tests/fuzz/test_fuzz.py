@@ -12,6 +12,7 @@ import sys
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -23,13 +24,13 @@ from conftest import MIXED, ROOT, carries
 from waiting import until
 
 import nandlab
-from nandlab.catalogue import roster
+from nandlab.catalogue import conflicts, roster
 
 sys.path.insert(0, str(ROOT / "tools"))
 
 from fuzz import campaign, child, keeper, running
 from fuzz.case import Case, Command, Damage
-from fuzz.inputs import kinds, options, traces
+from fuzz.inputs import features, kinds, options, traces
 from fuzz.inputs.damage import MUTATIONS
 from fuzz.inputs.dice import Dice
 from fuzz.laws import command, files, report, rows
@@ -109,6 +110,33 @@ def test_every_kind_and_every_command_is_drawn():
                 if isinstance(step, Command):
                     drawn |= {" ".join(step.arguments[:words]) for words in (1, 2)}
     assert set(options.commands()) <= drawn
+
+
+def test_every_two_features_that_go_together_are_drawn():
+    """And no others.
+
+    Each pair builds, and each that is left out is refused by a row, or asks for values of one key
+    or of two FTLs.
+    """
+    drawn = {tuple(features.drive(Dice(str(number)))) for number in range(5000)}
+    assert drawn == {tuple(features.assignments(*pair)) for pair in features.pairs()}
+    whys = [row.why for row in conflicts()]
+    for pair in combinations(features.SETS, 2):
+        sets = features.assignments(*pair)
+        if pair in features.pairs():
+            nandlab.Drive("tiny", set=sets)
+        elif not features.are_apart(*pair):
+            with pytest.raises(nandlab.NandlabError) as caught:
+                nandlab.Drive("tiny", set=sets)
+            assert any(why in str(caught.value) for why in whys), (pair, caught.value)
+
+
+def test_the_drives_of_cases_have_two_features():
+    """The names are those of the engine, and a drive with a feature has it."""
+    known = {name for row in conflicts() for name in (row.feature, row.other)}
+    assert set(features.SETS) <= known
+    for name in features.SETS:
+        assert name in features.brought_by(name), name
 
 
 def test_every_format_is_written():
@@ -314,6 +342,10 @@ OUTCOMES = [
     ("inputs_are_left", ended(before={"a": b"1"}, after={})),
     ("no_litter", ended(after={"x.part": b""})),
     ("no_litter", ended(2, err="error: x\n", words=["run", "r.json"], after={"r.json": b"{}"})),
+    (
+        "pairs_go_together",
+        ended(2, err="error: --set gc.copyback: not supported: x\n", words=[*features.BASE]),
+    ),
 ]
 
 

@@ -12,7 +12,7 @@ import nandlab
 from derived.commands import commands
 from derived.markdown import code, table
 from derived.sources import sources
-from nandlab.catalogue import roster
+from nandlab.catalogue import conflicts, roster
 from nandlab.explained.families import TABLES
 from nandlab.keys import kind, resolved, shown_default
 
@@ -77,7 +77,7 @@ def reference() -> str:
         "`nandlab board NAME --chip CHIP`; see [rows of the board](formats/board.md).",
         "procedure",
     )
-    lines += ["## Keys of a drive file", "", *keys(schema), "## Presets", ""]
+    lines += [*excluded(), "## Keys of a drive file", "", *keys(schema), "## Presets", ""]
     for of in ("drive", "chip", "cell", "code", "host", "workload"):
         rows = [[code(p.name), p.summary] for p in nandlab.presets(of)]
         lines += [f"### {of.capitalize()}s", "", *table(["name", "what it is"], rows)]
@@ -89,6 +89,27 @@ def reference() -> str:
     ]
     lines += table(["key", "source"], [[code(key), text] for key, text in sources()])
     return "\n".join(lines).rstrip() + "\n"
+
+
+def excluded() -> list[str]:
+    """The features that exclude each other, with the reasons."""
+    rows = [
+        [
+            f"{row.feature} ({code(row.key)})",
+            f"{row.other} ({code(row.other_key)})",
+            row.why,
+            row.instead,
+        ]
+        for row in conflicts()
+    ]
+    return [
+        "## What does not go together",
+        "",
+        "A drive that has both features of a row is refused, and so is an action that a feature of "
+        "the drive excludes. Two features without a row go together.",
+        "",
+        *table(["feature", "not with", "because", "instead"], rows),
+    ]
 
 
 def at(schema: dict[str, Any], path: str) -> dict[str, Any]:

@@ -10,6 +10,7 @@ use base::units::Hours;
 use base::{Error, Result};
 use ssd::ageing::Ageing;
 use ssd::ageing::{Refreshed, refresh};
+use ssd::conflicts::Features;
 use ssd::ftl::contract::Wear;
 use ssd::precondition::{Precondition, Preconditioning};
 use ssd::{Cut, Ssd, Started};
@@ -97,6 +98,11 @@ impl Drive {
     pub fn advance_precondition(&mut self) -> Result<bool> {
         self.life.preconditioning.advance(self.ssd.ftl_mut())?;
         Ok(self.life.preconditioning.is_done())
+    }
+
+    /// Features that the drive has.
+    pub fn features(&self) -> &Features {
+        self.ssd.features()
     }
 
     /// Whether the preconditioning has ended.

@@ -17,6 +17,7 @@ use crate::run::until::Until;
 use crate::{fio, trace};
 use base::{Error, Result, Time};
 use ssd::Started;
+use ssd::conflicts::Feature;
 use ssd::precondition::Precondition;
 use std::path::{Path, PathBuf};
 
@@ -207,11 +208,7 @@ impl Session {
     /// Cuts the power `time` after the beginning of the run, which ends there. Refuses a drive
     /// without recovery. To be called before the run begins.
     pub fn cut_at(&mut self, time: Time) -> Result<()> {
-        if !self.run.ssd.can_recover() {
-            let problem = "the power cannot be cut: this drive has no recovery";
-            return Err(Error::new("recovery.name", problem)
-                .expected("scan_pages, scan_blocks or checkpoint"));
-        }
+        self.run.ssd.check_asked(Feature::PowerCut)?;
         self.run.cut_at(time);
         Ok(())
     }

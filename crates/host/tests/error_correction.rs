@@ -215,7 +215,7 @@ fn references_that_a_law_does_not_have_are_refused() {
                 Ok(_) => assert!(are, "{sets:?}"),
                 Err(error) => {
                     assert!(!are, "{sets:?}: {error}");
-                    assert_carries(error, &["retry.shifts_v", "-0.1 V"]);
+                    assert_carries(error, &["retry.shifts_v", "-0.1", "chip.array.name"]);
                 }
             }
         }

@@ -9,6 +9,7 @@ use host::session::Session;
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::prelude::*;
 use ssd::ageing::Refreshed;
+use ssd::conflicts::Feature;
 use ssd::precondition::Precondition;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
@@ -105,6 +106,17 @@ impl Drive {
     fn precondition(&self, goal: &str) -> PyResult<()> {
         let goal = state(goal)?;
         self.with(|drive| drive.precondition(goal))
+    }
+
+    /// Names of the features that the drive has.
+    fn features(&self) -> PyResult<Vec<&'static str>> {
+        self.with(|drive| Ok(drive.features().all().map(Feature::name).collect()))
+    }
+
+    /// Refuses an action, by its key, which a feature of the drive excludes.
+    fn check_asked(&self, key: &str) -> PyResult<()> {
+        let asked = Feature::ALL.iter().find(|feature| feature.key() == key);
+        self.with(|drive| asked.map_or(Ok(()), |&feature| drive.features().check(feature)))
     }
 
     /// Performs a part of the preconditioning; True when it is finished.

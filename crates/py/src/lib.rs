@@ -68,7 +68,7 @@ mod _core {
     #[pymodule_export]
     use super::own::{Flash, OwnFtl, check_ftl};
     #[pymodule_export]
-    use super::rosters::{families, roster};
+    use super::rosters::{conflicts, families, roster};
     #[pymodule_export]
     use super::server::Server;
     #[pymodule_export]

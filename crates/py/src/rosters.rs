@@ -4,6 +4,7 @@ use crate::refuse;
 use base::Error;
 use base::family::Member;
 use pyo3::prelude::*;
+use ssd::conflicts::CONFLICTS;
 
 /// A member as (name, summary, citation, JSON Schema of its parameters).
 type Facts = (&'static str, &'static str, &'static str, String);
@@ -46,4 +47,18 @@ pub fn roster(family: &str) -> PyResult<Vec<Facts>> {
         Some((_, members)) => Ok(members()),
         None => Err(refuse(Error::unknown("roster", "family", family, families()))),
     }
+}
+
+/// A conflict as (feature, key, other feature, key, reason, advice).
+type Row = [&'static str; 6];
+
+/// The table of features that exclude each other.
+#[pyfunction]
+pub fn conflicts() -> Vec<Row> {
+    let rows = CONFLICTS.iter();
+    rows.map(|row| {
+        let (one, other) = (row.one, row.other);
+        [one.name(), one.key(), other.name(), other.key(), row.why, row.instead]
+    })
+    .collect()
 }

@@ -1,12 +1,13 @@
 //! Construction of a drive from its parameters, refused before memory is allocated.
 
 use crate::config::{DriveCode, SsdConfig, within_code};
+use crate::conflicts::Seen;
 use crate::drive::codes::BuiltCode;
-use crate::drive::{DriveParts, FLASH_EVENTS, Idle, Ssd, check_recovery, event, recovery_of};
+use crate::drive::{DriveParts, FLASH_EVENTS, Idle, Ssd, event, recovery_of};
 use crate::failure::Failures;
 use crate::failure::read_reclaim::ReadReclaim;
-use crate::failure::refresh::{self, Refresh};
-use crate::failure::retry::{self, Reread, Retry};
+use crate::failure::refresh::Refresh;
+use crate::failure::retry::{self, Retry};
 use crate::flash::{Flash, copyback, scheduler};
 use crate::ftl::contract::{DieKind, Ram, overprovisioning_for};
 use crate::ftl::{self, Context, Ftl, FtlConfig};
@@ -191,29 +192,25 @@ impl Ssd {
         let mut choice = config.retry.clone();
         let retry = (choice.resolve(retry::ROSTER, "retry")?.build)(&choice.params)?;
         let codes = build_codes(config, &*retry)?;
-        let ecc = &codes[0].model;
-        check_references(&*retry, &chips, &config.chip.array.name)?;
+        let seen = Seen {
+            chips: Some(&chips),
+            ftl: Some(&*ftl),
+            codes: &codes,
+            retry: Some(&*retry),
+            ..Seen::of(config)
+        };
+        seen.check()?;
+        let features = seen.features();
         let idle = idle_of(&gc, &*ftl)?;
         let failures =
             Failures::new(ReadReclaim::new(&gc, &*retry)?, Refresh::new(&config.refresh, &chips));
-        copyback::check(config, &chips, &*ftl, &**ecc)?;
-        for code in &codes[1..] {
-            // Several kinds of chips have no real cells under a decoder.
-            CellMedium::of(config, &chips, &*code.model)?;
-        }
-        let cells = CellMedium::of(config, &chips, &**ecc)?;
-        if cells.is_some() && ftl.facts().coded_pages.is_some() {
-            return Err(Error::unsupported(
-                "ecc.model",
-                "real cells under an FTL with coded pages",
-            )
-            .hint("use another ecc.model, or ftl.name = \"page\""));
-        }
+        copyback::check(&gc)?;
+        let cells = CellMedium::of(config, &chips, &*codes[0].model)?;
         let mut flash = Flash::new(chips, config.drive.channels, scheduler, FLASH_EVENTS);
         flash.data_first = config.drive.data_first;
         flash.cells = cells;
         flash.keep_copies(gc.copyback);
-        let parts = DriveParts { flash, ftl, codes, retry, idle, failures, kept };
+        let parts = DriveParts { flash, ftl, codes, retry, idle, failures, kept, features };
         Self::assemble(config, parts)
     }
 }
@@ -232,28 +229,14 @@ pub fn chips(config: &SsdConfig) -> Result<Chips> {
     if config.drive.single_level {
         chips.hold_single_level()?;
     }
-    if let Some(celsius) = config.age.temperature_c
-        && chips.errs()
-    {
-        keep_at(&mut chips, celsius, config)?;
+    Seen { chips: Some(&chips), ..Seen::of(config) }.check()?;
+    if let Some(celsius) = config.age.temperature_c {
+        chips.keep_at(celsius)?;
     }
     if recovery_of(config)?.has_summaries() {
         chips.keep_summaries(SUMMARY_BYTES, config.chip.geometry.page_bytes)?;
     }
     Ok(chips)
-}
-
-/// Keeps the chips at a temperature. Refuses a law of errors that has no activation energy.
-fn keep_at(chips: &mut Chips, celsius: f64, config: &SsdConfig) -> Result<()> {
-    let kept = chips.keep_at(celsius);
-    kept.unwrap_or_else(|| {
-        let array = &config.chip.array.name;
-        let problem = format!("{celsius} C: chip.array `{array}` has no activation energy");
-        Err(Error::new("age.temperature_c", problem).hint(
-            "leave it out, give the temperature of the rates (chip.array.reference_c), set \
-                 chip.array.activation_ev, or use another array",
-        ))
-    })
 }
 
 /// Context that the FTL of a completed configuration is built from, on these chips.
@@ -333,7 +316,10 @@ pub fn build_ftl(config: &SsdConfig, context: Context) -> Result<Box<dyn Ftl>> {
     let ftl = match &config.own_ftl {
         Some(own) => {
             choice.params.remove("own");
-            own.build(context, &choice.params)
+            let decisions = own.decisions()?;
+            let move_streams = decisions.move_streams();
+            Seen { move_streams, ..Seen::of(config) }.check()?;
+            decisions.build(context, &own.name, &choice.params)
         }
         None => (choice.resolve(ftl::ROSTER, "ftl")?.build)(context, &choice.params),
     };
@@ -356,29 +342,8 @@ pub fn build_ftl(config: &SsdConfig, context: Context) -> Result<Box<dyn Ftl>> {
     } else {
         0
     };
-    if !config.buffer.coalesces && (!ftl.facts().takes_holes || ftl.facts().row_units < 2) {
-        let problem = match ftl.facts().takes_holes {
-            true => "false, and a program carries one unit".to_owned(),
-            false => format!("false, and `{}` places no stale data", config.ftl.name),
-        };
-        return Err(Error::new("buffer.coalesces", problem).expected(format!(
-            "true, or the FTL `{}` without ftl.fast_pages, with programs of several units",
-            ftl::FOR_HOLES
-        )));
-    }
-    if !ftl.facts().knows_kinds && !config.chips.is_empty() {
-        let problem = format!("`{}` knows one kind of chips", config.ftl.name);
-        return Err(Error::new("ftl.name", problem)
-            .expected(ftl::FOR_KINDS)
-            .hint("leave out the section `chips`, or use an FTL for several kinds"));
-    }
-    if recovery_of(config)?.can_recover() && !config.chips.is_empty() {
-        let problem = format!("`{}`, of several kinds of chips", config.recovery.name);
-        return Err(Error::new("recovery.name", problem).expected("none, or one kind of chips"));
-    }
+    Seen { ftl: Some(&*ftl), ..Seen::of(config) }.check()?;
     check_spare_area(ftl.facts().spare_bytes.max(of_recovery), config)?;
-    check_recovery(config, &*ftl)?;
-    refresh::check(config, &*ftl)?;
     Ok(ftl)
 }
 
@@ -529,21 +494,5 @@ fn build_codes(config: &SsdConfig, retry: &dyn Retry) -> Result<Vec<BuiltCode>> 
                 .expected(format!("at most {most}, as {source} has")))
         }
         _ => Ok(codes),
-    }
-}
-
-/// Refuses retries at shifted references if the law of errors has no references: each round would
-/// cost a read and find the same errors.
-fn check_references(retry: &dyn Retry, chips: &Chips, array: &str) -> Result<()> {
-    let rounds = (0..=u8::MAX).map_while(|attempt| retry.after_failure(attempt));
-    let shifted = rounds.filter(|round| round.level == 0).find(|round| round.shift_v != 0.0);
-    match shifted {
-        Some(Reread { shift_v, .. }) if chips.ignores_references() => {
-            let problem = format!("{shift_v} V: `{array}` has no references to move");
-            Err(Error::new("retry.shifts_v", problem)
-                .expected("[]")
-                .hint("use an array with the rates of a chip.cell"))
-        }
-        _ => Ok(()),
     }
 }

@@ -6,12 +6,14 @@
 //! finds the data again after a power cut; `medium` holds stored data;
 //! `blame` keeps account of what requests wait for. `build` constructs a drive from its parameters
 //! (`config`), `precondition` brings it into its state before a run, and `ageing` wears it by
-//! writes without time. `conformance` holds FTLs to their promises.
+//! writes without time. `conflicts` says which features exclude each other. `conformance` holds
+//! FTLs to their promises.
 
 pub mod ageing;
 pub mod buffer;
 pub mod build;
 pub mod config;
+pub mod conflicts;
 pub mod conformance;
 pub mod drive;
 pub mod failure;

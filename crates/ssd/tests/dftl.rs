@@ -243,16 +243,6 @@ fn tpftl_reads_ahead_in_order() {
 }
 
 #[test]
-fn tpftl_always_writes_in_batches() {
-    let mut choice = Choice::named("dftl");
-    choice.params.insert("map_cache_policy".into(), "tpftl".into());
-    choice.params.insert("map_batch".into(), false.into());
-    let member = choice.resolve(ftl::ROSTER, "ftl").unwrap();
-    let error = (member.build)(context(128), &choice.params).err().unwrap();
-    assert_eq!(error.place, "ftl.map_batch");
-}
-
-#[test]
 fn a_map_that_fits_its_cache_is_that_of_page() {
     let counts = |name: &str, params: &[(&str, i64)]| overwritten(&mut *drive(name, params, 128));
     let page = counts("page", &[]);

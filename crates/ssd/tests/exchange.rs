@@ -249,7 +249,7 @@ fn what_cannot_be_exchanged_is_refused() {
     assert_carries(refused(&[SPARE], 4), &["die 4", "0 to 3"]);
     assert_carries(refused(&["ftl.overprovisioning=0.4"], 0), &["other dies", "logical units"]);
     let dftl = ["ftl.name=dftl", "ftl.map_cache_bytes=512", "ftl.overprovisioning=2.5"];
-    assert_carries(refused(&dftl, 0), &["FTL", "move data"]);
+    assert_carries(refused(&dftl, 0), &["exchange", "ftl.name", "dftl"]);
     assert_carries(refused(&[SPARE, "recovery.name=scan_pages"], 0), &["recovery"]);
     let mut ssd = drive::small(&[SPARE]);
     ssd.start(0);

@@ -7,6 +7,7 @@ use base::rng::Rng;
 use ssd::Ssd;
 use ssd::conformance::batches::Batches;
 use ssd::conformance::interleaving::Interleaving;
+use ssd::conformance::small_config;
 use ssd::conformance::storm::Storm;
 use ssd::conformance::tally::Tally;
 use ssd::ftl::{Lpn, Untimed};
@@ -157,8 +158,8 @@ fn overwritten_sets_are_rewritten() {
 #[test]
 fn what_cannot_be_is_refused() {
     let refused = |sets: &[&str]| {
-        let config = drive::config(&mixed(sets));
-        Ssd::new(&config, 1 << 30).err().unwrap().to_string()
+        let built = small_config(&mixed(sets)).and_then(|config| Ssd::new(&config, 1 << 30));
+        built.err().unwrap().to_string()
     };
     assert_carries(refused(&["ftl.name=page"]), &["one kind", "frozen"]);
     let error = refused(&["recovery.name=scan_pages"]);

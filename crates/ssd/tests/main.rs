@@ -5,6 +5,7 @@ mod bast;
 mod block;
 mod codes_of_kinds;
 mod compositions;
+mod conflicts;
 mod copyback;
 mod dftl;
 mod drive;

@@ -298,7 +298,7 @@ fn refresh_needs_an_ftl_that_moves_blocks() {
     };
     for key in ["refresh.after_hours", "refresh.rber"] {
         let error = build(&[&format!("{key}=0.5")]).unwrap_err();
-        assert_carries(error, &[key, "Logs", "not move"]);
+        assert_carries(error, &[key, "ftl.name", "Logs"]);
     }
     build(&["refresh.patrol_hours=1"]).unwrap();
 }

@@ -9,6 +9,7 @@ use nand::chip::BlockMode;
 use nand::geometry::Block;
 use ssd::conformance::batches::Batches;
 use ssd::conformance::interleaving::Interleaving;
+use ssd::conformance::small_config;
 use ssd::conformance::storm::Storm;
 use ssd::conformance::tally::Tally;
 use ssd::ftl::{Lpn, Untimed};
@@ -233,7 +234,8 @@ fn blocks_are_in_several_generations() {
 
 #[test]
 fn what_cannot_be_coded_is_refused() {
-    let refused = |sets: &[&str]| match Ssd::new(&drive::config(sets), 1 << 30) {
+    let build = |sets: &[&str]| small_config(sets).and_then(|config| Ssd::new(&config, 1 << 30));
+    let refused = |sets: &[&str]| match build(sets) {
         Err(error) => error,
         Ok(_) => panic!("{sets:?}"),
     };
@@ -246,7 +248,7 @@ fn what_cannot_be_coded_is_refused() {
     let plain = ["ftl.name=wom", "ftl.bits_per_cell=1", EVEN, "chip.page_order=even_odd"];
     assert_eq!(refused(&plain).place, "ftl.bits_per_cell");
     let pages = ["ftl.name=wom", "ftl.code=wom_v", "ftl.bits_per_cell=1"];
-    assert_eq!(refused(&pages).place, "chip.page_order");
+    assert_eq!(refused(&pages).place, "ftl.code");
     let recovery = qlc(&["ftl.bits_per_cell=1", "recovery.name=scan_pages"]);
     assert_eq!(refused(&recovery).place, "recovery.name");
 }

@@ -137,9 +137,7 @@ def life(
         check_format(named("trace", trace, "a path"), format, trace_options)
     made = Drive(drive, set=set, seed=seed, ftl=ftl)
     source = made._source
-    if source.loaded.config.get("chips"):
-        problem = "several kinds of chips, each of which wears by its own law"
-        raise refusal("chips", problem, "one kind of chips for a life")
+    made._native.check_asked("life")
     what = plan(source.name, source.loaded.run, **among(PlanOptions, given))
     pace = Pace(writes_per_day, dwpd, made.capacity_bytes)
     limit = limit_of(source.loaded.config, asked)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
+from fuzz.inputs import features
 from fuzz.inputs.dice import Dice
 from fuzz.inputs.parameters import PRESETS
 from nandlab import NandlabError, catalogue
@@ -56,6 +57,8 @@ def assignments(dice: Dice) -> list[str]:
 
 def small(dice: Dice) -> tuple[str, list[str]]:
     """A preset, with fewer blocks where it would take long, and assignments."""
+    if not dice.is_wild and dice.chance(0.2):
+        return "tiny", features.drive(dice)
     if dice.chance(0.75):
         return "tiny", assignments(dice)
     name = dice.one(PRESETS["drive"])

@@ -9,6 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import nandlab
+from fuzz.inputs import features
 from fuzz.running import Outcome
 
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
@@ -136,6 +137,16 @@ def no_litter(outcome: Outcome) -> Iterator[str]:
                 yield f"a refusal has written {name}"
 
 
+def pairs_go_together(outcome: Outcome) -> Iterator[str]:
+    """Two features without a row in the table of conflicts go together."""
+    words = outcome.command.arguments
+    if outcome.code != 2 or not set(features.BASE) <= set(words):
+        return
+    for line in outcome.err.splitlines():
+        if line.startswith("error: --set") or "not supported: " in line:
+            yield f"a pair of features is refused: {line[:400]}"
+
+
 #: Every law of a command.
 LAWS: tuple[Callable[[Outcome], Iterator[str]], ...] = (
     ends,
@@ -144,6 +155,7 @@ LAWS: tuple[Callable[[Outcome], Iterator[str]], ...] = (
     interruptions,
     inputs_are_left,
     no_litter,
+    pairs_go_together,
 )
 
 

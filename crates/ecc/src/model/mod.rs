@@ -48,6 +48,9 @@ pub fn resolve(common: &EccConfig, choice: &mut Choice) -> Result<&'static Membe
 /// Model of a drive that names a code and no model.
 pub const WITH_CODE: &str = profile::MEMBER.name;
 
+/// Model that decodes real words.
+pub const OF_WORDS: &str = exact::MEMBER.name;
+
 /// Whether the model called `name` works with a code only.
 pub fn needs_code(name: &str) -> bool {
     ROSTER.iter().any(|member| member.name == name && member.build.needs_code)

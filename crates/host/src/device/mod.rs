@@ -19,7 +19,7 @@ pub mod server;
 pub mod socket;
 
 use crate::session::Session;
-use base::{Error, Result};
+use base::Result;
 use clock::Pacing;
 use disk::{Context, Disk, Integrity};
 use image::{Image, Store};
@@ -27,6 +27,7 @@ use nbd::Export;
 use record::Record;
 use server::Server;
 use socket::{Address, Listener};
+use ssd::conflicts::Feature;
 use std::path::PathBuf;
 
 /// Smallest block, and most bytes of a request, that clients of any kind can work with.
@@ -68,11 +69,7 @@ impl Device {
     pub fn open(&self, session: &Session) -> Result<Opened> {
         let Self { address, store, pacing, integrity, record, read_only, memory_limit } = self;
         let ssd = &session.run.ssd;
-        if ssd.zone_layout().is_some() {
-            return Err(Error::new("ftl.name", "a zoned drive cannot be served")
-                .expected("an FTL that writes anywhere, as page")
-                .hint("network block devices know no zones"));
-        }
+        ssd.check_asked(Feature::Served)?;
         integrity.check(ssd)?;
         let export = Export {
             name: "nandlab".to_owned(),

@@ -11,6 +11,7 @@
 use super::leap::{Leaped, Leaps};
 use super::rows::{Draw, Rows};
 use super::worn::{Blocks, Noted, Worn};
+use crate::conflicts::Feature;
 use crate::drive::Ssd;
 use crate::ftl::Lpn;
 use base::units::Hours;
@@ -100,15 +101,11 @@ impl Lifetime {
             let problem = "the drive holds no data";
             return Err(Error::new("life", problem).hint("precondition the drive first"));
         }
-        if acceleration > 1.0 && ssd.failures.refresh.is_wanted() {
-            let problem = "refresh writes by the calendar, whatever the host writes";
-            return Err(Error::unsupported(place, problem).hint("use 1, which is exact"));
+        ssd.check_asked(Feature::Life)?;
+        if acceleration > 1.0 {
+            ssd.check_asked(Feature::Leaps)?;
         }
         let blocks = ssd.flash.chips.geometry.blocks() as usize;
-        if acceleration > 1.0 && ssd.ftl.block_service().is_none() {
-            let problem = "an FTL of your own keeps its own count of cycles";
-            return Err(Error::unsupported(place, problem).hint("use 1, which is exact"));
-        }
         let per_block = u64::from(ssd.flash.chips.geometry.units_per_block());
         let bad = ssd.ftl.occupancy().bad / per_block;
         Ok(Self {

@@ -17,6 +17,7 @@ pub use codes::{DriveCode, within_code};
 pub use controller::{CommandCost, ControllerConfig};
 pub use kinds::{ChipKind, within};
 
+use crate::conflicts::{Feature, Seen};
 use crate::failure::refresh::RefreshConfig;
 use crate::ftl::FtlConfig;
 use crate::ftl::own::{OwnFtl, STREAMS};
@@ -106,18 +107,6 @@ pub struct BufferConfig {
 impl Default for BufferConfig {
     fn default() -> Self {
         Self { bytes: 0, latency_us: 0.0, coalesces: true, lies_about_flush: false }
-    }
-}
-
-impl BufferConfig {
-    /// Refuses `lies_about_flush` for a drive without a write buffer.
-    pub fn check(&self) -> Result<()> {
-        if self.lies_about_flush && self.bytes == 0 {
-            let problem = "a drive without a write buffer keeps what it acknowledges";
-            return Err(Error::new("buffer.lies_about_flush", problem)
-                .expected("false, or buffer.bytes above 0"));
-        }
-        Ok(())
     }
 }
 
@@ -224,7 +213,6 @@ impl SsdConfig {
         range("drive.dies_per_channel", self.drive.dies_per_channel.into(), 1.0, 4096.0)?;
         range("drive.queue_depth", self.drive.queue_depth.into(), 1.0, 65536.0)?;
         self.controller.check()?;
-        self.buffer.check()?;
         if self.host.link_mb_s != 0.0 && !(1e-3..=1e7).contains(&self.host.link_mb_s) {
             let problem = format!("{} is out of range", self.host.link_mb_s);
             return Err(Error::new("host.link_mb_s", problem)
@@ -270,6 +258,7 @@ impl SsdConfig {
             self.recovery = no_recovery();
         }
         self.complete_codes()?;
+        Seen::of(&self).check()?;
         Ok(self)
     }
 
@@ -277,9 +266,8 @@ impl SsdConfig {
     /// shared parameters of `ftl`; hooks take over the parameters of `page` too.
     pub fn with_own_ftl(mut self, own: OwnFtl) -> Result<Self> {
         let (common, member) = self.ftl_parts()?;
-        if own.is_page && member.name != "page" {
-            let problem = format!("`{}` is over `page`, and the drive has another FTL", own.name);
-            return Err(Error::new("ftl.name", problem).expected("page"));
+        if own.is_page {
+            Seen::of(&self).features().check(Feature::Hooks)?;
         }
         let mut params = params::write(&common)?;
         if own.is_page {

@@ -46,11 +46,12 @@ pub use account::{ControllerCounts, MOST_LEVELS, UnitPlace};
 pub use codes::CodeCounts;
 pub(crate) use flow::{FLASH_EVENTS, event};
 pub(crate) use idle::Idle;
+pub(crate) use power::recovery_of;
 pub use power::{Cut, PowerCounts, Started};
-pub(crate) use power::{check_recovery, recovery_of};
 
 use crate::build::Kept;
 use crate::config::SsdConfig;
+use crate::conflicts::Features;
 use crate::failure::Failures;
 use crate::failure::retry::Retry;
 use crate::flash::Flash;
@@ -146,6 +147,7 @@ pub(crate) struct DriveParts {
     pub failures: Failures,
     /// Blocks that the drive itself writes to.
     pub kept: Kept,
+    pub features: Features,
 }
 
 /// Solid-state drive: its parts, its counts and its clock.
@@ -176,12 +178,14 @@ pub struct Ssd {
     zones: Option<Box<ZoneCommands>>,
     pub(crate) units: Units,
     pub(crate) codes: Codes,
+    /// Features that an action may be refused for.
+    pub(crate) features: Features,
 }
 
 impl Ssd {
     /// Puts the parts together; see `build` for where they come from.
     pub(crate) fn assemble(config: &SsdConfig, parts: DriveParts) -> Result<Self> {
-        let DriveParts { flash, ftl, codes, retry, idle, failures, kept } = parts;
+        let DriveParts { flash, ftl, codes, retry, idle, failures, kept, features } = parts;
         let on_chip = OnChip::of(config)?;
         let power = Power::new(config, &flash.chips, &kept)?;
         let geometry = &flash.chips.geometry;
@@ -208,6 +212,7 @@ impl Ssd {
             zones,
             units,
             codes: Codes::new(config, &flash.chips, codes),
+            features,
             flash,
             ftl,
         };

@@ -12,13 +12,11 @@ use super::command::NONE;
 use super::die::Phase;
 use super::doing::Doing;
 use crate::config::SsdConfig;
-use crate::ftl::Ftl;
-use crate::space::gc::Copyback as Policy;
+use crate::space::gc::{Copyback as Policy, GcConfig};
 use base::event::EventQueue;
 use base::pool::Pool;
 use base::{Error, Result, Time};
-use ecc::model::Model;
-use nand::chip::{Chips, MultiPlaneRead};
+use nand::chip::MultiPlaneRead;
 use nand::energy::Operation;
 use nand::geometry::{Block, Die, Geometry, MAX_PLANES, Ppn};
 
@@ -249,36 +247,8 @@ pub(crate) fn memory_bytes(config: &SsdConfig, geometry: &Geometry) -> Result<u6
     Ok(if is_kept { 5 * pages } else { 0 })
 }
 
-/// Refuses copies that a drive cannot make.
-pub(crate) fn check(
-    config: &SsdConfig,
-    chips: &Chips,
-    ftl: &dyn Ftl,
-    ecc: &dyn Model,
-) -> Result<()> {
-    let gc = config.gc_parts()?.0;
-    if gc.copyback == Policy::Off {
-        return Ok(());
-    }
-    let refuse = |problem: String| Error::new("gc.copyback", problem).expected("off");
-    let kinds = config.kinds();
-    if let Some((section, _)) = kinds.iter().find(|(_, chip)| !chip.features.copyback) {
-        let error = refuse("on, and the chip has no such command".to_owned());
-        return Err(error.hint(format!("set {section}.features.copyback = true")));
-    }
-    if ftl.copy_back().is_none() {
-        let error = refuse(format!("on, and `{}` does not keep data in a plane", config.ftl.name));
-        let hint = "use ftl.name = page with ftl.superblock_dies = 1, or slc_cache";
-        return Err(error.hint(hint));
-    }
-    if ecc.medium_bits().is_some() {
-        let error = refuse("on, and the bits of real cells are not copied".to_owned());
-        return Err(error.hint("use another ecc.model"));
-    }
-    if gc.copyback == Policy::Checked && chips.errs() && ecc.is_ideal() {
-        let error = refuse("checked, and the ideal decoder finds no errors".to_owned());
-        return Err(error.hint("use another ecc.model"));
-    }
+/// Refuses copies without a check that may not be made even once.
+pub(crate) fn check(gc: &GcConfig) -> Result<()> {
     if gc.copyback == Policy::Unchecked && gc.copyback_most == 0 {
         return Err(Error::new("gc.copyback_most", "0 copies").expected("1 to 255"));
     }

@@ -34,11 +34,8 @@ pub(crate) use untimed::{AHEAD, endless, most_effort, name_of};
 
 use base::family::Member;
 
-/// Name of the FTL that knows several kinds of chips (`Facts::knows_kinds`), for messages.
-pub(crate) const FOR_KINDS: &str = frozen::MEMBER.name;
-
-/// Name of the FTL whose rows may end with holes (`Facts::takes_holes`), for messages.
-pub(crate) const FOR_HOLES: &str = page::MEMBER.name;
+/// Name of the FTL whose decisions hooks change.
+pub(crate) const FOR_HOOKS: &str = page::MEMBER.name;
 
 /// Roster of all FTLs.
 pub const ROSTER: &[Member<Build>] = &[

@@ -58,20 +58,9 @@ impl CellMedium {
         chips: &Chips,
         model: &dyn Model,
     ) -> Result<Option<Box<Self>>> {
-        let has_cells = chips.kinds().any(|kind| kind.cell().is_some());
-        if chips.is_mixed() && has_cells && model.medium_bits().is_some() {
-            let problem = "several kinds, with real cells under a decoder, which are of one";
-            return Err(Error::new("chips", problem)
-                .hint("use chip.array.name = \"table\", which needs no cells"));
-        }
         let (Some(cell), Some(bits)) = (chips.first().cell(), model.medium_bits()) else {
             return Ok(None);
         };
-        if config.drive.single_level {
-            let problem = "true, with real cells under a decoder, which hold all their bits";
-            return Err(Error::new("drive.single_level", problem)
-                .hint("use chip.array.name = \"table\", which needs no cells"));
-        }
         let geometry = &config.chip.geometry;
         let room = 8 * (u64::from(geometry.page_bytes) + u64::from(geometry.spare_bytes));
         if bits as u64 > room {

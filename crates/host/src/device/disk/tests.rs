@@ -186,8 +186,8 @@ fn dies_are_exchanged_under_clients() {
 fn a_drive_that_cannot_exchange_says_why() {
     let order = Exchange { die: Die(1), way: Way::InService, pe_cycles: 0 };
     let ftls = [
-        ("ftl.name=superblock", &["exchange", "ftl.name = \"page\""][..]),
-        ("recovery.name=scan_blocks", &["exchange", "recovery.name = \"none\""]),
+        ("ftl.name=superblock", &["exchange", "ftl.name", "page"][..]),
+        ("recovery.name=scan_blocks", &["exchange", "recovery.name", "none"]),
         ("ftl.overprovisioning=0.28", &["exchange", "logical units", "ftl.overprovisioning"]),
     ];
     for (set, parts) in ftls {

@@ -74,23 +74,27 @@ impl Chips {
         Ok(())
     }
 
-    /// Sets the temperature of the chips. `None` where a model of errors has no activation energy.
-    /// Refuses data from before the run that exceed the ages of the model's rates at this
-    /// temperature.
-    pub fn keep_at(&mut self, celsius: f64) -> Option<Result<()>> {
+    /// Whether all models of errors have rates at this temperature: those without an activation
+    /// energy have one temperature.
+    pub fn can_be_at(&self, celsius: f64) -> bool {
+        let mut erring = self.kinds.all().filter(|kind| kind.errs);
+        erring.all(|kind| kind.arrays[0].equivalent_hours(1.0, celsius).is_some())
+    }
+
+    /// Sets the temperature of the chips, where the model of errors has others. Refuses data from
+    /// before the run that exceed the ages of the model's rates at this temperature.
+    pub fn keep_at(&mut self, celsius: f64) -> Result<()> {
         let pe_cycles = self.blocks.first().map_or(0, |block| block.pe_cycles);
         for kind in self.kinds.all_mut().filter(|kind| kind.errs) {
             let array = &kind.arrays[0];
-            let pace = array.equivalent_hours(1.0, celsius)?;
+            let Some(pace) = array.equivalent_hours(1.0, celsius) else { continue };
             let before = Hours(kind.retention.before.0 / kind.retention.pace * pace);
             kind.retention = Retention { before, pace };
             let page_type = kind.cell_bits as u8 - 1;
             let oldest = PageState { page_type, pe_cycles, retention: before, reads: 0 };
-            if let Err(error) = array.reaches(&oldest) {
-                return Some(Err(error));
-            }
+            array.reaches(&oldest)?;
         }
-        Some(Ok(()))
+        Ok(())
     }
 
     /// Reserves the last pages of each block for a summary with `bytes` for each unit of the

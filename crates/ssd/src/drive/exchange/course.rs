@@ -1,6 +1,7 @@
 //! The course of an exchange: from the withdrawal of a die to its new chip.
 
 use super::{Exchange, Exchanged, Way};
+use crate::conflicts::Feature;
 use crate::drive::flow::event;
 use crate::drive::wakes::Wake;
 use crate::drive::{Ssd, Step};
@@ -31,23 +32,13 @@ impl Ssd {
             return Err(Error::new("exchange", format!("die {} does not exist", die.0))
                 .expected(format!("0 to {}", self.dies() - 1)));
         }
-        if self.power.is_some() {
-            let problem = "a drive with a recovery, whose log and copies stay on their dies";
-            return Err(
-                Error::unsupported("exchange", problem).hint("use recovery.name = \"none\"")
-            );
-        }
+        self.check_asked(Feature::Exchange)?;
         if let Some(other) = self.exchanges.die() {
             let problem = format!("die {} is being exchanged already", other.0);
             return Err(Error::new("exchange", problem).hint("exchange one die at a time"));
         }
         let bad = self.new_bad_blocks(die);
-        let Some(withdrawal) = self.ftl.withdrawal_mut() else {
-            let problem = "this FTL does not move data from one die to others";
-            return Err(Error::unsupported("exchange", problem)
-                .hint("use ftl.name = \"page\", with ftl.superblock_dies = 1"));
-        };
-        withdrawal.can_withdraw(die, &bad)
+        self.ftl.withdrawal_mut().map_or(Ok(()), |withdrawal| withdrawal.can_withdraw(die, &bad))
     }
 
     /// Exchanges a die from now on: [`Ssd::exchanged`] says how far that is. Refuses an exchange

@@ -2,6 +2,7 @@
 
 use super::Phase;
 use crate::config::SsdConfig;
+use crate::conflicts::Feature;
 use crate::drive::flow::event;
 use crate::drive::gate::Gate;
 use crate::drive::jobs::Jobs;
@@ -36,17 +37,13 @@ impl Ssd {
     /// answered any more. With capacitors the drive ends what it is at, and writes its buffer.
     /// Refuses a drive without recovery, and one that is off.
     pub fn cut(&mut self) -> Result<Cut> {
-        let Some(power) = &self.power else {
-            let problem = "a drive without recovery does not start up again after a power cut";
-            return Err(Error::new("recovery.name", problem)
-                .expected("scan_pages, scan_blocks or checkpoint"));
-        };
-        if matches!(power.phase, Phase::Off) {
+        self.check_asked(Feature::PowerCut)?;
+        if self.power.as_ref().is_some_and(|power| matches!(power.phase, Phase::Off)) {
             return Err(Error::new("drive", "its power is cut already").hint("recover it first"));
         }
         let began = self.now();
         let requests = self.outstanding() as u64;
-        if power.has_capacitors && power.is_on() {
+        if self.power.as_ref().is_some_and(|power| power.has_capacitors && power.is_on()) {
             self.pause_upkeep();
             self.settle()?;
             self.log_trims(false);

@@ -13,7 +13,6 @@ mod tables;
 
 pub use cut::Cut;
 pub use start_up::Started;
-pub(crate) use start_up::check_recovery;
 
 use super::Ssd;
 use crate::build::Kept;

@@ -4,7 +4,7 @@
 //! Rebuilding takes no time of the controller. A page that cannot be corrected still tells its
 //! owners: spare areas have a stronger code of their own (assumed).
 
-use super::{Phase, Power, recovery_of};
+use super::{Phase, Power};
 use crate::build::{build_ftl, context, idle_of};
 use crate::config::SsdConfig;
 use crate::drive::wakes::Wake;
@@ -422,15 +422,4 @@ fn kept_pages(power: &Power, die: Die) -> VecDeque<Page> {
     let page = |(block, page)| Page { block, page, is_summary: false };
     let reads = power.log.reads(die).into_iter().chain(power.backup.reads(die));
     reads.map(page).collect()
-}
-
-/// Refuses a recovery that the FTL of a configuration cannot follow.
-pub(crate) fn check_recovery(config: &SsdConfig, ftl: &dyn Ftl) -> Result<()> {
-    if !recovery_of(config)?.can_recover() || ftl.recovery().is_some() {
-        return Ok(());
-    }
-    let name = &config.recovery.name;
-    let problem = format!("`{name}` with the FTL `{}`, which cannot be rebuilt", config.ftl.name);
-    Err(Error::unsupported("recovery.name", problem)
-        .expected("none, or an FTL that can be rebuilt from what is on flash, as `page`"))
 }

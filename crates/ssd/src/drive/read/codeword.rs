@@ -1,5 +1,6 @@
 //! Decoding of a codeword: from the error rate of its page, from its cells, or as it is stored.
 
+use crate::conflicts::Feature;
 use crate::drive::Ssd;
 use crate::medium::cells::CellMedium;
 use crate::medium::words::Words;
@@ -43,18 +44,10 @@ impl Ssd {
     /// The code of a drive that can keep its codewords. Refuses one without a code that is really
     /// encoded and decoded, and one whose units share codewords.
     pub fn code_of_words(&self) -> Result<NamedCode> {
-        let code = &self.codes.first;
-        let Some(code) = code.named.clone().filter(|_| code.model.medium_bits().is_some()) else {
-            let problem = "a model of rates, where codewords are to be encoded and decoded";
-            return Err(Error::new("ecc.model", problem)
-                .expected("\"exact\", and the name of a code in ecc.code")
-                .hint("use --set ecc.model=exact, and --set ecc.code=NAME if there is none"));
-        };
+        self.check_asked(Feature::StoredWords)?;
+        let code = self.codes.first.named.clone();
+        let code = code.expect("a drive that stores words has a code");
         let unit_bytes = self.flash.chips.geometry.unit_bytes;
-        if self.flash.chips.is_mixed() {
-            return Err(Error::new("chips", "several kinds, with codewords that are kept")
-                .expected("chips of one kind"));
-        }
         let payload_bytes = code.payload_bytes();
         if !unit_bytes.is_multiple_of(payload_bytes) {
             return Err(Error::new("ftl.unit_bytes", format!("{unit_bytes}, part of a codeword"))

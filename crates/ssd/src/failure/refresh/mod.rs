@@ -15,10 +15,9 @@ mod rewriting;
 
 pub use config::RefreshConfig;
 
-use crate::config::SsdConfig;
 use crate::ftl::Ftl;
 use base::archive::{Archive, State};
-use base::{Error, Result, Time, counts};
+use base::{Result, Time, counts};
 use nand::chip::Chips;
 use nand::geometry::{Block, Die};
 use patrol::Patrol;
@@ -263,17 +262,4 @@ impl Refresh {
         let is_waiting = !self.queue.is_empty();
         self.next_look = if is_waiting { next.min(now + BETWEEN_LOOKS) } else { next };
     }
-}
-
-/// Refuses to refresh where the FTL cannot move the data of a block on demand.
-pub(crate) fn check(config: &SsdConfig, ftl: &dyn Ftl) -> Result<()> {
-    let RefreshConfig { after_hours, rber, .. } = config.refresh;
-    if ftl.relocation().is_some() || (after_hours == 0.0 && rber == 0.0) {
-        return Ok(());
-    }
-    let key = if after_hours > 0.0 { "refresh.after_hours" } else { "refresh.rber" };
-    let problem =
-        format!("the FTL `{}` does not move the data of a block on demand", config.ftl.name);
-    Err(Error::unsupported(key, problem)
-        .hint("leave it at 0, or use an FTL that has it, as `page`"))
 }

@@ -158,10 +158,6 @@ impl Plan {
             return Err(Error::new("ftl.map_cache_bytes", problem)
                 .expected(format!("at least {}", LEAST_ENTRIES * CACHED_BYTES)));
         }
-        if cache.policy == MapCachePolicy::Tpftl && !cache.batch {
-            let problem = "false with `ftl.map_cache_policy = \"tpftl\"`, which writes in batches";
-            return Err(Error::new("ftl.map_batch", problem).expected("true"));
-        }
         // As many units as the drive may have at most: the capacity depends on what is kept for
         // the map.
         let most_units = context.geometry.units();

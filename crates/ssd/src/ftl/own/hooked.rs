@@ -156,7 +156,7 @@ pub(super) fn build(
 ) -> Result<Box<dyn Ftl>> {
     let facts = hooks.facts();
     let mut params: PageParams = params::read(params, "ftl")?;
-    check(&facts, &params, name)?;
+    check(&facts, name)?;
     params.host_streams = facts.streams as u8;
     if facts.has_collect {
         // As many as `page` lets a die have.
@@ -167,8 +167,8 @@ pub(super) fn build(
     paged::build(context, &params, own, Hooked::new(name, hooks), |_, _| Flat)
 }
 
-/// Refuses facts that are out of range, and parameters that hooks cannot have.
-fn check(facts: &HookFacts, params: &PageParams, name: &str) -> Result<()> {
+/// Refuses facts that are out of range.
+fn check(facts: &HookFacts, name: &str) -> Result<()> {
     if !(1..=MOST_STREAMS).contains(&facts.streams) {
         let problem = facts.streams.to_string();
         let expected = format!("1 to {MOST_STREAMS}");
@@ -182,23 +182,6 @@ fn check(facts: &HookFacts, params: &PageParams, name: &str) -> Result<()> {
         let problem = facts.move_streams.to_string();
         let expected = format!("1 to {MOST_STREAMS}");
         return Err(Error::new(format!("{name}.move_streams"), problem).expected(expected));
-    }
-    if facts.move_streams > 1 && !params.separate_gc_stream {
-        let problem = format!("false, with {} streams of moved data", facts.move_streams);
-        return Err(Error::new("ftl.separate_gc_stream", problem).expected("true"));
-    }
-    if params.fast_pages {
-        // The hooks say which stream data go to.
-        return Err(Error::new("ftl.fast_pages", format!("true, with the hooks of `{name}`"))
-            .expected("false"));
-    }
-    if facts.move_streams > 1 && params.superblock_dies != 1 {
-        let problem = format!(
-            "{} dies, with {} streams of moved data of `{name}`",
-            params.superblock_dies, facts.move_streams
-        );
-        return Err(Error::new("ftl.superblock_dies", problem)
-            .expected("1: units that wait for their stream keep their blocks, one by one"));
     }
     Ok(())
 }

@@ -33,8 +33,34 @@ use std::sync::Arc;
 /// Parameter of `page` that hooks state themselves.
 pub(crate) const STREAMS: &str = "host_streams";
 
-/// Builder of an own FTL, from its context and the parameters of `[ftl]` that are not shared.
-type Build = dyn Fn(Context, &Table) -> Result<Box<dyn Ftl>> + Send + Sync;
+/// Decisions of a new drive, from which its FTL is built.
+pub(crate) enum Decisions {
+    Whole(Box<dyn Decide>),
+    Hooks(Box<dyn Hooks>),
+}
+
+impl Decisions {
+    /// Streams of moved data that are kept apart.
+    pub(crate) fn move_streams(&self) -> u32 {
+        match self {
+            Self::Whole(_) => 1,
+            Self::Hooks(hooks) => hooks.facts().move_streams,
+        }
+    }
+
+    /// Builds the FTL, from its context and the parameters of `[ftl]` that are not shared.
+    pub(crate) fn build(
+        self,
+        context: Context,
+        name: &str,
+        params: &Table,
+    ) -> Result<Box<dyn Ftl>> {
+        match self {
+            Self::Whole(decide) => Ok(Box::new(Placed::new(context, name, decide)?)),
+            Self::Hooks(hooks) => hooked::build(context, params, name, hooks),
+        }
+    }
+}
 
 /// An FTL that a user brings along, in the place of a member of the roster.
 #[derive(Clone)]
@@ -46,7 +72,7 @@ pub struct OwnFtl {
     pub facts: Table,
     /// The FTL is `page` with hooks, and has its parameters.
     pub is_page: bool,
-    build: Arc<Build>,
+    decide: Arc<dyn Fn() -> Result<Decisions> + Send + Sync>,
 }
 
 impl OwnFtl {
@@ -56,11 +82,8 @@ impl OwnFtl {
         facts: Table,
         decide: impl Fn() -> Result<Box<dyn Decide>> + Send + Sync + 'static,
     ) -> Self {
-        let called = name.to_owned();
-        let build = move |context: Context, _: &Table| -> Result<Box<dyn Ftl>> {
-            Ok(Box::new(Placed::new(context, &called, decide()?)?))
-        };
-        Self { name: name.to_owned(), facts, is_page: false, build: Arc::new(build) }
+        let decide = Arc::new(move || decide().map(Decisions::Whole));
+        Self { name: name.to_owned(), facts, is_page: false, decide }
     }
 
     /// Describes `page` with hooks. `hooks` makes the hooks of a new drive.
@@ -69,11 +92,8 @@ impl OwnFtl {
         facts: Table,
         hooks: impl Fn() -> Result<Box<dyn Hooks>> + Send + Sync + 'static,
     ) -> Self {
-        let called = name.to_owned();
-        let build = move |context: Context, params: &Table| -> Result<Box<dyn Ftl>> {
-            hooked::build(context, params, &called, hooks()?)
-        };
-        Self { name: name.to_owned(), facts, is_page: true, build: Arc::new(build) }
+        let decide = Arc::new(move || hooks().map(Decisions::Hooks));
+        Self { name: name.to_owned(), facts, is_page: true, decide }
     }
 
     /// Whether the FTL has a parameter of `[ftl]`: the shared ones, and over `page` also those of
@@ -84,9 +104,9 @@ impl OwnFtl {
         is_of_page || has(schema::<FtlConfig>())
     }
 
-    /// Builds the FTL for a drive.
-    pub fn build(&self, context: Context, params: &Table) -> Result<Box<dyn Ftl>> {
-        (self.build)(context, params)
+    /// Decisions of a new drive.
+    pub(crate) fn decisions(&self) -> Result<Decisions> {
+        (self.decide)()
     }
 }
 

@@ -4,9 +4,8 @@
 //! in each plane, and the next page of each is fast or slow. Urgent data go to a fast page, others
 //! to a slow one; where there is none, to any page.
 
-use super::{Lpn, PageFtl, PageParams};
+use super::{Lpn, PageFtl};
 use crate::ftl::contract::{DieSet, Hint, Key, Place};
-use base::{Error, Result};
 use nand::geometry::Die;
 
 /// Key of urgent data: somebody waits for them.
@@ -15,24 +14,6 @@ const URGENT: Key = Key(1);
 /// Key of data with this hint.
 pub(super) fn key(hint: Hint) -> Key {
     if hint.is_urgent { URGENT } else { Key(0) }
-}
-
-/// Fast pages of a block if `params` places data by speed, otherwise nothing. Refuses chips whose
-/// pages are all fast.
-pub(super) fn of(fast_pages: &[bool], params: &PageParams) -> Result<Vec<bool>> {
-    if !params.fast_pages {
-        return Ok(Vec::new());
-    }
-    if fast_pages.iter().all(|&is_fast| is_fast) {
-        let problem = "true, on a chip whose pages are all alike";
-        return Err(Error::new("ftl.fast_pages", problem)
-            .expected("false, or a chip that programs the pages of a cell one by one"));
-    }
-    if params.host_streams != 1 {
-        let problem = format!("{} streams with ftl.fast_pages", params.host_streams);
-        return Err(Error::new("ftl.host_streams", problem).expected("1"));
-    }
-    Ok(fast_pages.to_vec())
 }
 
 impl PageFtl {

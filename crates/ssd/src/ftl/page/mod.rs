@@ -177,7 +177,7 @@ impl PageFtl {
         if geometry.planes_per_die % planes_per_program != 0 {
             return Err(Error::new("chip.geometry.planes_per_die", "planes do not group evenly"));
         }
-        let by_speed = fast_pages::of(&context.fast_pages, params)?;
+        let by_speed = if params.fast_pages { context.fast_pages } else { Vec::new() };
         let host_streams = if by_speed.is_empty() { params.host_streams } else { 2 };
         let move_streams = own.move_streams * u32::from(params.separate_gc_stream);
         let streams = u32::from(host_streams) + move_streams;

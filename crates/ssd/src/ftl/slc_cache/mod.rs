@@ -167,10 +167,6 @@ impl SlcCache {
     fn new(context: Context, params: &Params, own: Own) -> Result<Self> {
         params.check()?;
         let slc_pages = context.single_level_pages;
-        if slc_pages == context.geometry.pages_per_block {
-            return Err(Error::new("chip.cell_bits", "1 bit a cell: there is no faster mode")
-                .expected("2 or more for ftl.name = \"slc_cache\""));
-        }
         let area = Area::new(&context, params, slc_pages);
         let page_params = PageParams {
             separate_gc_stream: params.separate_gc_stream,

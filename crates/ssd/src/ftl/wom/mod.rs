@@ -86,18 +86,7 @@ fn coded_pages(context: &Context, params: &Params) -> Result<CodedPages> {
             let problem = format!("{bits} bits of data in a cell, with `rivest_shamir`");
             return Err(Error::new("ftl.bits_per_cell", problem).expected("0, or code `wom_v`"));
         }
-        if pages > 1 {
-            let problem = "one command programs all bits of a cell: no page is safe";
-            return Err(Error::new("chip.page_order", problem)
-                .expected("`even_odd`, or a chip with one bit a cell")
-                .hint("ftl.code = \"wom_v\" is for such chips"));
-        }
         return CodedPages::new(&context.fast_pages);
-    }
-    if pages < 2 {
-        let problem = "`wom_v` programs all bits of a cell at once";
-        return Err(Error::new("chip.page_order", problem)
-            .expected("`one_shot`, and 2 bits a cell or more"));
     }
     if bits == 0 || bits >= pages {
         let problem = format!("{bits} bits of data in a cell");

@@ -179,8 +179,8 @@ fn bytes_of_a_file_are_encoded() {
 #[test]
 fn drives_without_real_codewords_are_refused() {
     for (sets, key) in [
-        (vec![], "ecc.model"),
-        (vec![ROOM, "ecc={model='threshold', code='bch_1024_t72'}"], "ecc.model"),
+        (vec![], "integrity"),
+        (vec![ROOM, "ecc={model='threshold', code='bch_1024_t72'}"], "integrity"),
         (
             vec![ROOM, "ecc={model='exact', code='bch_1024_t72'}", "ftl.unit_bytes=512"],
             "ftl.unit_bytes",

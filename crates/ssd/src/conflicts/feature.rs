@@ -1,0 +1,219 @@
+//! Features of a drive that exclude others: the name of each, its key, and how it is seen.
+
+use super::Seen;
+use crate::drive::recovery_of;
+use crate::ftl::{FOR_HOOKS, Ftl};
+use crate::space::gc::Copyback;
+use nand::chip::ChipConfig;
+use toml::Value;
+
+/// Declares the features: each with its name, the key that turns it on, and whether a drive is seen
+/// to have it.
+macro_rules! features {
+    ($($feature:ident: $name:literal, $key:literal, $is_on:expr;)*) => {
+        /// Feature of a drive, or an action on it, that excludes another one.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum Feature {
+            $(#[doc = $name] $feature,)*
+        }
+
+        impl Feature {
+            /// All features of drives, and the actions on them.
+            pub const ALL: &[Self] = &[$(Self::$feature),*];
+
+            /// Name in messages and in the docs.
+            pub fn name(self) -> &'static str {
+                match self { $(Self::$feature => $name,)* }
+            }
+
+            /// Key of a drive file, or name of an option, that turns the feature on.
+            pub fn key(self) -> &'static str {
+                match self { $(Self::$feature => $key,)* }
+            }
+
+            /// Whether a drive is seen to have the feature. What needs a part that is not built yet
+            /// is not seen; nor is an action.
+            pub(super) fn is_on(self, seen: &Seen<'_>) -> bool {
+                let is_on: fn(&Seen<'_>) -> bool = match self { $(Self::$feature => $is_on,)* };
+                is_on(seen)
+            }
+        }
+    };
+}
+
+features! {
+    // The drive, its buffer and its upkeep.
+    SeveralKinds: "several kinds of chips", "chips",
+        |seen| !seen.config.chips.is_empty();
+    SingleLevel: "a drive of one bit a cell", "drive.single_level",
+        |seen| seen.config.drive.single_level;
+    NoBuffer: "no write buffer", "buffer.bytes",
+        |seen| seen.config.buffer.bytes == 0;
+    LyingFlushes: "flushes that lie", "buffer.lies_about_flush",
+        |seen| seen.config.buffer.lies_about_flush;
+    StaleData: "stale data that take room", "buffer.coalesces",
+        |seen| !seen.config.buffer.coalesces;
+    RefreshByAge: "refresh by age", "refresh.after_hours",
+        |seen| seen.config.refresh.after_hours > 0.0;
+    RefreshByErrors: "refresh by errors", "refresh.rber",
+        |seen| seen.config.refresh.rber > 0.0;
+    Patrol: "patrol reads", "refresh.patrol_hours",
+        |seen| seen.config.refresh.patrol_hours > 0.0;
+    Temperature: "a temperature of the drive", "age.temperature_c",
+        |seen| seen.config.age.temperature_c.is_some();
+    Recovery: "recovery after a power cut", "recovery.name",
+        |seen| can_recover(seen);
+    NoRecovery: "a drive that does not recover", "recovery.name",
+        |seen| !can_recover(seen);
+    ShiftedReads: "retries at shifted references", "retry.shifts_v",
+        |seen| has_shifts(seen);
+    Copyback: "moves by copyback", "gc.copyback",
+        |seen| copyback(seen) != Copyback::Off;
+    CheckedCopyback: "moves by copyback with a check", "gc.copyback",
+        |seen| copyback(seen) == Copyback::Checked;
+
+    // Chips and codes.
+    NoCopyback: "chips without copyback", "chip.features.copyback",
+        |seen| any_chip(seen, |chip| !chip.features.copyback);
+    OneBit: "cells of one bit", "chip.cell_bits",
+        |seen| any_chip(seen, |chip| chip.cell_bits == 1);
+    OneShot: "all pages of a cell in one program", "chip.page_order",
+        |seen| pages_per_program(seen) > 1;
+    PageByPage: "each page of a cell in a program of its own", "chip.page_order",
+        |seen| pages_per_program(seen) == 1;
+    NoReferences: "errors without references", "chip.array.name",
+        |seen| seen.chips.is_some_and(|chips| chips.ignores_references());
+    OneTemperature: "errors at one temperature", "chip.array.name",
+        |seen| has_one_temperature(seen);
+    IdealDecoder: "a decoder that finds no errors", "ecc.model",
+        |seen| is_blind(seen);
+    RealWords: "a decoder of real words", "ecc.model",
+        |seen| has_real_words(seen);
+    RealCells: "real cells under a decoder", "ecc.model",
+        |seen| has_real_words(seen)
+            && seen.chips.is_some_and(|chips| chips.kinds().any(|kind| kind.cell().is_some()));
+    WordsByRate: "a decoder that knows rates alone", "ecc.model",
+        |seen| seen.codes.first().is_some_and(|code| {
+            code.common.named.is_none() || code.model.medium_bits().is_none()
+        });
+
+    // Parameters of FTLs.
+    HostStreams: "several streams of the host", "ftl.host_streams",
+        |seen| number(seen, "host_streams").is_some_and(|streams| streams > 1);
+    FastPages: "fast pages for urgent data", "ftl.fast_pages",
+        |seen| flag(seen, "fast_pages") == Some(true);
+    Superblocks: "superblocks of several dies", "ftl.superblock_dies",
+        |seen| match number(seen, "superblock_dies") {
+            Some(0) => seen.config.drive.channels * seen.config.drive.dies_per_channel > 1,
+            dies => dies.is_some_and(|dies| dies > 1),
+        };
+    SharedBlocks: "moved data in the blocks of the host", "ftl.separate_gc_stream",
+        |seen| flag(seen, "separate_gc_stream") == Some(false);
+    ForesightCache: "a map cache that writes in batches", "ftl.map_cache_policy",
+        |seen| text(seen, "map_cache_policy") == Some("tpftl")
+            && number(seen, "map_cache_bytes").is_some();
+    SingleEntries: "a map written entry by entry", "ftl.map_batch",
+        |seen| flag(seen, "map_batch") == Some(false);
+    SafePageCode: "a write-once code on safe pages", "ftl.code",
+        |seen| text(seen, "code") == Some("rivest_shamir");
+    LevelCode: "a write-once code on levels", "ftl.code",
+        |seen| text(seen, "code") == Some("wom_v");
+    SingleLevelCache: "a cache of blocks in single-level mode", "ftl.name",
+        |seen| text(seen, "when_full").is_some();
+    Hooks: "hooks of a user", "ftl",
+        |seen| seen.config.own_ftl.as_ref().is_some_and(|own| own.is_page);
+    MoveStreams: "hooks with several streams of moved data", "ftl",
+        |seen| seen.move_streams > 1;
+
+    // What an FTL has not.
+    NotHooked: "an FTL without hooks", "ftl.name",
+        |seen| seen.config.own_ftl.is_none() && seen.config.ftl.name != FOR_HOOKS;
+    OneKind: "an FTL for one kind of chips", "ftl.name",
+        |seen| lacks(seen, |ftl| ftl.facts().knows_kinds);
+    NoHoles: "an FTL that places no stale data", "ftl.name",
+        |seen| lacks(seen, |ftl| ftl.facts().takes_holes);
+    SingleUnits: "programs of one unit", "ftl.unit_bytes",
+        |seen| lacks(seen, |ftl| ftl.facts().row_units > 1);
+    NoCopies: "an FTL that moves data from plane to plane", "ftl.name",
+        |seen| lacks(seen, |ftl| ftl.copy_back().is_some());
+    NoRelocation: "an FTL that empties no block on demand", "ftl.name",
+        |seen| lacks(seen, |ftl| ftl.relocation().is_some());
+    NoRebuild: "an FTL that cannot be rebuilt", "ftl.name",
+        |seen| lacks(seen, |ftl| ftl.recovery().is_some());
+    NoWithdrawal: "an FTL that empties no die", "ftl.name",
+        |seen| lacks(seen, |ftl| ftl.withdrawal().is_some());
+    OwnWear: "an FTL that counts cycles itself", "ftl.name",
+        |seen| lacks(seen, |ftl| ftl.block_service().is_some());
+    CodedPages: "pages with a write-once code", "ftl.name",
+        |seen| !lacks(seen, |ftl| ftl.facts().coded_pages.is_some()) && seen.ftl.is_some();
+    Zones: "zones", "ftl.name",
+        |seen| !lacks(seen, |ftl| ftl.zones().is_some()) && seen.ftl.is_some();
+
+    // Actions.
+    Exchange: "exchange of a die", "exchange", |_| false;
+    PowerCut: "a power cut", "cut_at", |_| false;
+    Life: "a whole life", "life", |_| false;
+    Leaps: "cycles that stand for many", "accelerate", |_| false;
+    Served: "a drive that is served as a block device", "serve", |_| false;
+    StoredWords: "bytes that are really encoded", "integrity", |_| false;
+}
+
+fn can_recover(seen: &Seen<'_>) -> bool {
+    recovery_of(seen.config).is_ok_and(|recovery| recovery.can_recover())
+}
+
+fn has_shifts(seen: &Seen<'_>) -> bool {
+    let Some(retry) = seen.retry else { return false };
+    let mut rounds = (0..=u8::MAX).map_while(|attempt| retry.after_failure(attempt));
+    rounds.any(|round| round.level == 0 && round.shift_v != 0.0)
+}
+
+fn copyback(seen: &Seen<'_>) -> Copyback {
+    seen.config.gc_parts().map_or(Copyback::Off, |(gc, _)| gc.copyback)
+}
+
+fn any_chip(seen: &Seen<'_>, is_such: impl Fn(&ChipConfig) -> bool) -> bool {
+    seen.config.kinds().into_iter().any(|(_, chip)| is_such(chip))
+}
+
+/// Pages of a cell that one program takes, in the first kind of chips.
+fn pages_per_program(seen: &Seen<'_>) -> u32 {
+    let chip = &seen.config.chip;
+    match seen.config.drive.single_level {
+        true => 1,
+        false => chip.page_order.pages_per_program(chip.cell_bits),
+    }
+}
+
+/// Whether the chips have no errors for the temperature that is given, or for any other than that
+/// of their rates.
+fn has_one_temperature(seen: &Seen<'_>) -> bool {
+    let celsius = seen.config.age.temperature_c.unwrap_or(f64::NAN);
+    seen.chips.is_some_and(|chips| !chips.can_be_at(celsius))
+}
+
+fn is_blind(seen: &Seen<'_>) -> bool {
+    seen.chips.is_some_and(|chips| chips.errs())
+        && seen.codes.first().is_some_and(|code| code.model.is_ideal())
+}
+
+fn has_real_words(seen: &Seen<'_>) -> bool {
+    seen.codes.iter().any(|code| code.model.medium_bits().is_some())
+}
+
+/// Whether the FTL is built and has not what is asked for.
+fn lacks(seen: &Seen<'_>, has: impl Fn(&dyn Ftl) -> bool) -> bool {
+    seen.ftl.is_some_and(|ftl| !has(ftl))
+}
+
+fn number(seen: &Seen<'_>, key: &str) -> Option<i64> {
+    seen.config.ftl.params.get(key).and_then(Value::as_integer)
+}
+
+fn flag(seen: &Seen<'_>, key: &str) -> Option<bool> {
+    seen.config.ftl.params.get(key).and_then(Value::as_bool)
+}
+
+fn text<'a>(seen: &Seen<'a>, key: &str) -> Option<&'a str> {
+    seen.config.ftl.params.get(key).and_then(Value::as_str)
+}

@@ -1,0 +1,128 @@
+"""Features of drives: every two that go together, by the table of conflicts of the engine."""
+
+from __future__ import annotations
+
+from functools import cache
+from itertools import combinations
+
+from fuzz.inputs.dice import Dice
+from nandlab import Drive
+from nandlab.catalogue import conflicts, roster
+
+#: What every drive of two features has beside them: few blocks, and spare for any FTL.
+BASE = (
+    "chip.geometry.blocks_per_plane=40",
+    "ftl.overprovisioning=2.5",
+    "gc.start_free_blocks=3",
+)
+
+_WORDS = ("ecc.model=exact", "ecc.code=bch_512_t40", "chip.geometry.spare_bytes=2048")
+_ONE_SHOT = ("chip.page_order=one_shot", "chip.timing.t_program_us=1100")
+
+#: Assignments that give `tiny` a feature, by the name that the engine has for it.
+SETS: dict[str, tuple[str, ...]] = {
+    "several kinds of chips": (
+        "ftl.name=frozen",
+        "chips.other.chip.preset=mqsim_mlc",
+        "chips.other.dies_per_channel=1",
+        "chips.other.chip.geometry.blocks_per_plane=30",
+        "chips.other.chip.geometry.pages_per_block=64",
+    ),
+    "a drive of one bit a cell": ("drive.single_level=true",),
+    "no write buffer": ("buffer.bytes=0",),
+    "flushes that lie": ("buffer.lies_about_flush=true",),
+    "stale data that take room": ("buffer.coalesces=false",),
+    "refresh by age": ("refresh.after_hours=1",),
+    "refresh by errors": ("refresh.rber=0.01",),
+    "patrol reads": ("refresh.patrol_hours=1",),
+    "a temperature of the drive": ("age.temperature_c=55",),
+    "recovery after a power cut": ("recovery.name=scan_blocks",),
+    "retries at shifted references": ("retry.name=read_retry", "retry.max_levels=0"),
+    "moves by copyback": ("chip.features.copyback=true", "gc.copyback=unchecked"),
+    "moves by copyback with a check": ("chip.features.copyback=true", "gc.copyback=checked"),
+    "cells of one bit": (
+        "chip.cell_bits=1",
+        "chip.cell.preset=slc",
+        "chip.timing.t_read_us=40",
+        "chip.timing.t_program_us=300",
+    ),
+    "all pages of a cell in one program": _ONE_SHOT,
+    "errors without references": ("chip.array.name=power_law",),
+    "a decoder of real words": _WORDS,
+    "real cells under a decoder": (
+        *_WORDS,
+        "chip.array.name=cells",
+        "chip.cell.preset=wang2014_mlc",
+    ),
+    "several streams of the host": ("ftl.host_streams=4",),
+    "fast pages for urgent data": ("ftl.fast_pages=true",),
+    "superblocks of several dies": ("ftl.superblock_dies=2",),
+    "moved data in the blocks of the host": ("ftl.separate_gc_stream=false",),
+    "a map cache that writes in batches": (
+        "ftl.name=dftl",
+        "ftl.map_cache_bytes=4096",
+        "ftl.map_cache_policy=tpftl",
+    ),
+    "a map written entry by entry": (
+        "ftl.name=dftl",
+        "ftl.map_cache_bytes=4096",
+        "ftl.map_batch=false",
+    ),
+    "a write-once code on safe pages": ("ftl.name=wom", "chip.page_order=even_odd"),
+    "a write-once code on levels": (
+        "ftl.name=wom",
+        "ftl.code=wom_v",
+        "ftl.bits_per_cell=1",
+        *_ONE_SHOT,
+    ),
+    "a cache of blocks in single-level mode": ("ftl.name=slc_cache",),
+    "zones": ("ftl.name=zoned",),
+}
+
+
+def drive(dice: Dice) -> list[str]:
+    """Assignments for `tiny` with two features that go together, or with one alone."""
+    return assignments(*dice.one(pairs()))
+
+
+def assignments(*features: str) -> list[str]:
+    """Assignments for `tiny` with these features."""
+    return [*BASE, *dict.fromkeys(text for feature in features for text in SETS[feature])]
+
+
+@cache
+def pairs() -> list[tuple[str, str]]:
+    """Every two features that go together.
+
+    Left out are the rows of the table of conflicts, what follows from them, and features of two
+    FTLs.
+    """
+    rows = {frozenset((row.feature, row.other)) for row in conflicts()}
+
+    def go_together(one: str, other: str) -> bool:
+        brought = ((a, b) for a in brought_by(one) for b in brought_by(other))
+        return not are_apart(one, other) and not any(frozenset(pair) in rows for pair in brought)
+
+    return [pair for pair in combinations(SETS, 2) if go_together(*pair)]
+
+
+@cache
+def brought_by(*features: str) -> frozenset[str]:
+    """Features of a drive that is given these, beyond those that it has anyway.
+
+    What its FTL has not is among them.
+    """
+    has = frozenset(Drive("tiny", set=assignments(*features))._native.features())
+    return has - brought_by() if features else has
+
+
+def are_apart(one: str, other: str) -> bool:
+    """Whether two features want values of one key, or parameters that no FTL has together."""
+    values: dict[str, str] = {}
+    for text in (*SETS[one], *SETS[other]):
+        key, _, value = text.partition("=")
+        if values.setdefault(key, value) != value:
+            return True
+    own = {member.name: set(member.schema["properties"]) for member in roster("ftl")}
+    parameters = {key.removeprefix("ftl.") for key in values if key.startswith("ftl.")} - {"name"}
+    return not parameters <= own[values.get("ftl.name", "page")]
