@@ -128,6 +128,60 @@ def direction(tree: Tree) -> Iterator[Violation]:
                     yield Violation(path, number, "direction", message)
 
 
+#: Uses inside a crate that may go up, at most.
+MOST_UPWARD = 3
+#: A floor of rooms in the head of a crate, a room on it, and a use that is known to go up.
+ROOM_FLOOR = re.compile(r"^//! (\d+)\. (.*(?:\n//!    .*)*)", re.M)
+ROOM = re.compile(r"`(\w+)`:")
+UPWARD = re.compile(r"`(\w+) -> (\w+)`")
+
+
+def floors(tree: Tree) -> Iterator[Violation]:
+    """A room uses rooms on lower floors only, where the head of its crate declares floors."""
+    for head in tree.ending("/src/lib.rs"):
+        text = tree.text(head)
+        floor_of = {
+            room: int(number)
+            for number, listed in ROOM_FLOOR.findall(text)
+            for room in ROOM.findall(listed)
+        }
+        if not floor_of:
+            continue
+        upward = set(UPWARD.findall(text))
+        if len(upward) > MOST_UPWARD:
+            yield Violation(head, 1, "floors", f"{len(upward)} uses go up, at most {MOST_UPWARD}")
+        # Rooms that the crate passes on under a name of their own.
+        passed = {
+            name.strip(): room
+            for room, names in re.findall(r"^pub use (\w+)::(?:\{([^}]*)\}|\w+);", text, re.M)
+            for name in names.split(",")
+        }
+        passed |= {name: room for room, name in re.findall(r"^pub use (\w+)::(\w+);", text, re.M)}
+        source = head.removesuffix("lib.rs")
+        for path in tree.ending(".rs"):
+            room = path.removeprefix(source).partition("/")[0].removesuffix(".rs")
+            if not path.startswith(source) or room not in floor_of or path.endswith("/tests.rs"):
+                continue
+            for number, other in uses(tree.text(path)):
+                other = passed.get(other, other)
+                goes_up = other != room and floor_of.get(other, 0) >= floor_of[room]
+                if goes_up and (room, other) not in upward:
+                    message = (
+                        f"{room} (floor {floor_of[room]}) uses {other} (floor {floor_of[other]})"
+                    )
+                    yield Violation(path, number, "floors", message)
+
+
+def uses(text: str) -> Iterator[tuple[int, str]]:
+    """Lines and names of what code uses of its own crate; its tests may use all of it."""
+    code = text.partition("#[cfg(test)]\nmod tests {")[0]
+    code = "\n".join(line.split("//")[0] for line in code.splitlines())
+    for use in re.finditer(r"\bcrate::(?:(\w+)|\{([^}]*)\})", code):
+        line = code.count("\n", 0, use.start()) + 1
+        for name in [use[1]] if use[1] else use[2].split(","):
+            yield line, name.strip().partition("::")[0]
+
+
 def first_line(tree: Tree) -> Iterator[Violation]:
     """Every file opens by saying what it is."""
     for path in tree.sources() + tree.ending(".py"):
@@ -382,6 +436,7 @@ def changelog(tree: Tree) -> Iterator[Violation]:
 #: Every rule.
 RULES: tuple[Callable[[Tree], Iterator[Violation]], ...] = (
     direction,
+    floors,
     first_line,
     doc_noun,
     length,

@@ -37,11 +37,15 @@ ROSTER = """//! Roster of the policies.
 pub const ROSTER: &[Member<Build>] = &[greedy::MEMBER];
 """
 TWO = ROSTER.replace("[greedy", "[fifo::MEMBER, greedy")
+#: Head of a crate that declares the floors of its rooms.
+FLOORED = (
+    "//! Floor 3 of it.\n//!\n//! 1. `flash`: chips; `gc`:\n//!    victims\n//! 2. `drive`: all\n"
+)
 GOOD = {
     "Cargo.toml": '[workspace.package]\nversion = "0.1.0"\n',
     "CHANGELOG.md": "# Changes\n\n## Unreleased\n",
     "crates/ssd/Cargo.toml": "[dependencies]\nbase.workspace = true\nnand.workspace = true\n",
-    "crates/ssd/src/lib.rs": "//! Floor 3 of it.\n\nuse nand::chip::Chips; // not host::x\n",
+    "crates/ssd/src/lib.rs": FLOORED + "\npub use drive::Step;\nuse nand::x; // not host::x\n",
     "crates/ssd/src/gc/mod.rs": ROSTER,
     "crates/ssd/src/gc/contract.rs": "//! Contract of a policy.\n",
     "crates/ssd/src/gc/greedy.rs": MEMBER,
@@ -88,7 +92,17 @@ def test_the_good_tree_is_tidy(tree: Path) -> None:
 def test_every_rule_is_tried() -> None:
     """By at least one row below."""
     assert {row[0] for row in BROKEN} == {
-        *("direction", "first-line", "doc-noun", "length", "name", "parameter", "room", "tests"),
+        *(
+            "direction",
+            "floors",
+            "first-line",
+            "doc-noun",
+            "length",
+            "name",
+            "parameter",
+            "room",
+            "tests",
+        ),
         *("family", "test-name", "wording", "columns", "leftover", "lint", "changelog"),
     }
     assert len({row[0] for row in BROKEN}) == len(tidy.RULES)
@@ -102,6 +116,18 @@ BROKEN: list[tuple[str, str, str | None, str]] = [
     ("direction", "crates/ssd/Cargo.toml", "[dependencies]\nhost.workspace = true\n", "uses host"),
     ("direction", "crates/nand/Cargo.toml", '[dependencies]\necc = { path = "" }\n', "uses ecc"),
     ("direction", "crates/ssd/src/lib.rs", "//! Floor 3 of it.\nuse host::x;\n", "uses host"),
+    (
+        "floors",
+        "crates/ssd/src/flash/die.rs",
+        DIE + "use crate::{Step, drive::Ssd};\n",
+        "flash (floor 1) uses drive (floor 2)",
+    ),
+    (
+        "floors",
+        "crates/ssd/src/lib.rs",
+        FLOORED + "//! Up: `a -> b`, `b -> c`, `c -> d`, `d -> e`.\n",
+        "4 uses go up",
+    ),
     ("first-line", "crates/ssd/src/lib.rs", "use nand::x;\n", "does not say"),
     ("first-line", "crates/ssd/src/lib.rs", "//! Drive.\n", "does not say"),
     ("first-line", "python/x.py", "import os\n", "does not say"),

@@ -6,7 +6,8 @@
 use crate::params::{self, Table, quantity};
 use crate::{Error, Result};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// One member of a family, carrying its own facts. `F` is the family's constructor type.
 pub struct Member<F> {
@@ -93,6 +94,60 @@ impl Choice {
         let member = find(roster, &format!("{place}.name"), &self.name)?;
         self.params = (member.check)(&self.params, place)?;
         Ok(member)
+    }
+}
+
+/// Section of a drive file that chooses a member of a family: parameters that all members share,
+/// and those of the member.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Section<C> {
+    /// Name of the member.
+    pub name: String,
+    /// Parameters that all members share.
+    pub common: C,
+    /// Parameters of that member.
+    pub params: Table,
+}
+
+impl<C: Default> Section<C> {
+    /// Member `name` with all defaults.
+    pub fn named(name: &str) -> Self {
+        Self { name: name.to_owned(), common: C::default(), params: Table::new() }
+    }
+}
+
+impl<C> Section<C> {
+    /// The member with its own parameters.
+    pub fn choice(&self) -> Choice {
+        Choice { name: self.name.clone(), params: self.params.clone() }
+    }
+
+    /// Finds the member in `roster` and completes its parameters; `place` is the section's path.
+    pub fn resolve<'a, F>(
+        &mut self,
+        roster: &'a [Member<F>],
+        place: &str,
+    ) -> Result<&'a Member<F>> {
+        let mut choice = self.choice();
+        let member = choice.resolve(roster, place)?;
+        self.params = choice.params;
+        Ok(member)
+    }
+}
+
+impl<C: Serialize> Serialize for Section<C> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        let mut params = params::write(&self.common).map_err(serde::ser::Error::custom)?;
+        params::merge(&mut params, self.params.clone());
+        Choice { name: self.name.clone(), params }.serialize(serializer)
+    }
+}
+
+impl<'de, C: DeserializeOwned + Serialize + Default> Deserialize<'de> for Section<C> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        let Choice { name, params } = Choice::deserialize(deserializer)?;
+        let (common, params) = params::split::<C>(&params, "").map_err(params::carried)?;
+        Ok(Self { name, common, params })
     }
 }
 

@@ -10,8 +10,9 @@ use crate::device::saved::SavedBytes;
 use crate::drive::Drive;
 use crate::report::config_hash;
 use base::archive::{Archive, State as _};
-use base::family::Choice;
+use base::family::Section;
 use base::{Error, Result};
+use ssd::ftl::FtlConfig;
 use ssd::ftl::own::OwnFtl;
 use std::fs::{self, File};
 use std::io::{Read, Write};
@@ -123,7 +124,7 @@ impl Drive {
 }
 
 /// Refuses a user's own FTL that differs from the one in the file.
-fn check_own(saved: &Choice, own: Option<&OwnFtl>) -> Result<()> {
+fn check_own(saved: &Section<FtlConfig>, own: Option<&OwnFtl>) -> Result<()> {
     let facts = saved.params.get("own").and_then(|facts| facts.as_table());
     let problem = match (facts, own) {
         (None, None) => return Ok(()),

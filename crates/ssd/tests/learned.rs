@@ -30,7 +30,7 @@ const WIDE: [&str; 4] = [
 
 fn ftl(sets: &[&str]) -> Box<dyn Ftl> {
     let config = drive::config(&[&["ftl.name=learned"], sets].concat());
-    let (_, mut choice) = config.ftl_parts().unwrap();
+    let mut choice = config.ftl.choice();
     let context = context(&config, &chips(&config).unwrap()).unwrap();
     (choice.resolve(ROSTER, "ftl").unwrap().build)(context, &choice.params).unwrap()
 }

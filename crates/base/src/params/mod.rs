@@ -51,6 +51,12 @@ pub fn read<T: DeserializeOwned>(table: &Table, place: &str) -> Result<T> {
     serde_path_to_error::deserialize(table.clone()).map_err(|error| {
         let path = error.path().to_string();
         let message = error.inner().message().to_owned();
+        if let Some(inner) = take_carried(&message) {
+            let places = [place, path.as_str(), inner.place.as_str()];
+            let named = places.into_iter().filter(|place| !matches!(*place, "" | "." | "?"));
+            let place = named.collect::<Vec<_>>().join(".");
+            return inner.at(place);
+        }
         let key = match (place, path.as_str()) {
             (place, "." | "?") => place.to_owned(),
             ("", path) => path.to_owned(),
@@ -63,6 +69,26 @@ pub fn read<T: DeserializeOwned>(table: &Table, place: &str) -> Result<T> {
             None => explain(key, &message),
         }
     })
+}
+
+/// Mark between the parts of an error that serde carries as text.
+const PART: char = '\u{1f}';
+
+/// Carries the error of a table that a value's own code has read through serde, whose errors are
+/// text: [`read`] finds it again, and puts the path of the value before its place.
+pub fn carried<E: serde::de::Error>(error: Error) -> E {
+    let nearest = error.nearest.as_deref().unwrap_or_default();
+    let parts = [&*error.place, &error.problem, &error.expected, &error.hint, nearest];
+    E::custom(parts.map(|part| format!("{PART}{part}")).concat())
+}
+
+/// The error that a message of serde carries.
+fn take_carried(message: &str) -> Option<Error> {
+    let mut parts = message.strip_prefix(PART)?.split(PART);
+    let mut next = || parts.next().unwrap_or_default();
+    let mut error = Error::new(next(), next()).expected(next()).hint(next());
+    error.nearest = Some(next()).filter(|name| !name.is_empty()).map(str::to_owned);
+    Some(error)
 }
 
 /// Beginnings of serde's own messages.

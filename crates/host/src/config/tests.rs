@@ -67,12 +67,11 @@ fn every_drive_is_sane() {
         let config = &drive.config;
         let again = SsdConfig::complete(config.clone()).unwrap();
         assert_eq!(&again, config, "{name}: complete already");
-        let (ftl, member) = config.ftl_parts().unwrap();
-        let (gc, _) = config.gc_parts().unwrap();
+        let (ftl, gc) = (&config.ftl.common, &config.gc.common);
         assert!((1 << 28..8 << 40).contains(&bytes(config)), "{name}: {} bytes", bytes(config));
         assert!(gc.start_free_blocks > ftl.gc_reserve_blocks, "{name}");
         // Blocks that `page` keeps: reserve, open blocks and one more of each plane are not filled.
-        let flag = |key: &str| member.params.get(key).and_then(Value::as_bool).unwrap_or(true);
+        let flag = |key: &str| config.ftl.params.get(key).and_then(Value::as_bool).unwrap_or(true);
         let held = ftl.gc_reserve_blocks + 1 + u32::from(flag("separate_gc_stream"));
         let blocks = f64::from(config.chip.geometry.blocks_per_plane);
         assert!(blocks / (1.0 + ftl.overprovisioning) <= blocks - f64::from(held) - 1.0, "{name}");
@@ -379,7 +378,7 @@ fn another_member_drops_what_was_the_old_ones() {
     assert_eq!(gc(&["gc.name=d_choices"]).params["d"].as_integer(), Some(5), "no change");
     let greedy = gc(&["gc.name=greedy"]);
     assert!(!greedy.params.contains_key("d"));
-    assert_eq!(greedy.params["start_free_blocks"].as_integer(), Some(4), "shared");
+    assert_eq!(greedy.common.start_free_blocks, 4, "shared");
     let back = gc(&["gc.name=greedy", "gc.name=d_choices"]);
     assert_eq!(back.params["d"].as_integer(), Some(10), "the default: the file's went");
     let ecc = loaded(SMALL, &["ecc.model=ideal"]).unwrap().config.ecc;
@@ -585,7 +584,7 @@ fn the_schema_for_files_takes_units() {
 fn a_capacity_gives_the_overprovisioning() {
     let asked = 700 << 20;
     let capacity = |config: &SsdConfig| ssd::Ssd::new(config, 1 << 30).unwrap().capacity_bytes();
-    let spare = |config: &SsdConfig| config.ftl_parts().unwrap().0.overprovisioning;
+    let spare = |config: &SsdConfig| config.ftl.common.overprovisioning;
     for more in [
         &[][..],
         &["ftl.name=dftl"],

@@ -3,9 +3,10 @@
 mod codes;
 mod controller;
 mod kinds;
+mod small;
 
-use base::family::Choice;
-use base::params::{self, Table};
+use base::family::{Choice, Section};
+use base::params::Table;
 use base::{Error, Result};
 use ecc::named_code::NamedCode;
 use nand::chip::ChipConfig;
@@ -16,12 +17,13 @@ use std::collections::BTreeMap;
 pub use codes::{DriveCode, within_code};
 pub use controller::{CommandCost, ControllerConfig};
 pub use kinds::{ChipKind, within};
+pub use small::{SMALL, small_config};
 
-use crate::conflicts::{Feature, Seen};
+use crate::conflicts::Seen;
 use crate::failure::refresh::RefreshConfig;
 use crate::ftl::FtlConfig;
-use crate::ftl::own::{OwnFtl, STREAMS};
-use crate::recovery::RecoveryConfig;
+use crate::ftl::own::OwnFtl;
+use crate::recovery::{Recovery, RecoveryConfig};
 use crate::space::gc::GcConfig;
 
 /// Layout of the drive: channels, dies, capacity and queue depth.
@@ -148,10 +150,10 @@ pub struct SsdConfig {
     /// Flash translation layer, which maps logical addresses to flash pages: `name`, the shared
     /// parameters, and the member's own.
     #[schemars(with = "serde_json::Value")]
-    pub ftl: Choice,
+    pub ftl: Section<FtlConfig>,
     /// Garbage collection: the policy that chooses victim blocks, and when collection starts.
     #[schemars(with = "serde_json::Value")]
-    pub gc: Choice,
+    pub gc: Section<GcConfig>,
     /// Scheduler: the order of the flash commands that wait for a die or a bus.
     #[schemars(with = "serde_json::Value")]
     pub scheduler: Choice,
@@ -162,7 +164,7 @@ pub struct SsdConfig {
     /// then.
     #[serde(default = "no_recovery", skip_serializing_if = "is_no_recovery")]
     #[schemars(with = "serde_json::Value")]
-    pub recovery: Choice,
+    pub recovery: Section<RecoveryConfig>,
     /// Decoding: `model` chooses the member.
     #[schemars(with = "serde_json::Value")]
     pub ecc: Table,
@@ -185,12 +187,12 @@ pub struct SsdConfig {
     pub age: AgeConfig,
 }
 
-fn no_recovery() -> Choice {
-    Choice { name: "none".into(), params: Table::new() }
+fn no_recovery() -> Section<RecoveryConfig> {
+    Section::named("none")
 }
 
-fn is_no_recovery(choice: &Choice) -> bool {
-    choice.name == "none"
+fn is_no_recovery(section: &Section<RecoveryConfig>) -> bool {
+    section.name == "none"
 }
 
 fn one() -> u64 {
@@ -247,13 +249,12 @@ impl SsdConfig {
             let place = format!("chips.{name}.chip.array");
             kind.chip.array.resolve(nand::array::ROSTER, &place)?;
         }
-        complete::<FtlConfig, _>(&mut self.ftl, crate::ftl::ROSTER, "ftl")?;
-        complete::<GcConfig, _>(&mut self.gc, crate::space::gc::ROSTER, "gc")?;
-        let after_us = self.gc_parts()?.0.background_after_us;
-        range("gc.background_after_us", after_us, 0.0, 1e12)?;
+        self.ftl.resolve(crate::ftl::ROSTER, "ftl")?;
+        self.gc.resolve(crate::space::gc::ROSTER, "gc")?;
+        range("gc.background_after_us", self.gc.common.background_after_us, 0.0, 1e12)?;
         self.scheduler.resolve(crate::flash::scheduler::ROSTER, "scheduler")?;
         self.retry.resolve(crate::failure::retry::ROSTER, "retry")?;
-        complete::<RecoveryConfig, _>(&mut self.recovery, crate::recovery::ROSTER, "recovery")?;
+        self.recovery.resolve(crate::recovery::ROSTER, "recovery")?;
         if is_no_recovery(&self.recovery) {
             self.recovery = no_recovery();
         }
@@ -262,29 +263,11 @@ impl SsdConfig {
         Ok(self)
     }
 
-    /// Drive with `own` as its FTL, in the place of the member of the roster. It takes over the
-    /// shared parameters of `ftl`; hooks take over the parameters of `page` too.
-    pub fn with_own_ftl(mut self, own: OwnFtl) -> Result<Self> {
-        let (common, member) = self.ftl_parts()?;
-        if own.is_page {
-            Seen::of(&self).features().check(Feature::Hooks)?;
-        }
-        let mut params = params::write(&common)?;
-        if own.is_page {
-            params::merge(&mut params, member.params);
-            params.remove(STREAMS);
-        }
-        params.insert("own".into(), own.facts.clone().into());
-        self.ftl = Choice { name: own.name.clone(), params };
-        self.own_ftl = Some(own);
-        Ok(self)
-    }
-
     /// Refuses values that do not fit the chip, after its geometry was checked: blocks that a plane
     /// does not have, codewords that their page cannot hold, and a buffer that cannot hold what one
     /// program takes.
     pub fn check_fit(&self) -> Result<()> {
-        let (ftl, gc) = (self.ftl_parts()?.0, self.gc_parts()?.0);
+        let (ftl, gc) = (&self.ftl.common, &self.gc.common);
         let blocks = self.chip.geometry.blocks_per_plane;
         for (key, kept) in [
             ("ftl.gc_reserve_blocks", ftl.gc_reserve_blocks),
@@ -316,50 +299,16 @@ impl SsdConfig {
 
     /// Bytes of a mapping unit: `ftl.unit_bytes`, or the smaller of 4096 and the page if that is 0.
     pub fn drive_unit_bytes(&self) -> u32 {
-        let asked =
-            self.ftl.params.get("unit_bytes").and_then(toml::Value::as_integer).unwrap_or(0);
-        if asked > 0 {
-            u32::try_from(asked).unwrap_or(u32::MAX)
-        } else {
-            self.chip.geometry.page_bytes.min(4096)
+        match self.ftl.common.unit_bytes {
+            0 => self.chip.geometry.page_bytes.min(4096),
+            asked => asked,
         }
     }
 
-    /// The FTL's shared parameters and its member's.
-    pub fn ftl_parts(&self) -> Result<(FtlConfig, Choice)> {
-        split(&self.ftl, "ftl")
+    /// Recovery of a completed configuration.
+    pub(crate) fn recovery_policy(&self) -> Result<Box<dyn Recovery>> {
+        let mut choice = self.recovery.choice();
+        let member = choice.resolve(crate::recovery::ROSTER, "recovery")?;
+        (member.build)(&choice.params)
     }
-
-    /// The shared parameters of garbage collection and its policy's.
-    pub fn gc_parts(&self) -> Result<(GcConfig, Choice)> {
-        split(&self.gc, "gc")
-    }
-
-    /// The shared parameters of recovery and its member's.
-    pub fn recovery_parts(&self) -> Result<(RecoveryConfig, Choice)> {
-        split(&self.recovery, "recovery")
-    }
-}
-
-fn split<C: serde::de::DeserializeOwned + Serialize + Default>(
-    choice: &Choice,
-    place: &str,
-) -> Result<(C, Choice)> {
-    let (common, params) = params::split::<C>(&choice.params, place)?;
-    Ok((common, Choice { name: choice.name.clone(), params }))
-}
-
-fn complete<C, F>(
-    choice: &mut Choice,
-    roster: &[base::family::Member<F>],
-    place: &str,
-) -> Result<()>
-where
-    C: serde::de::DeserializeOwned + Serialize + Default,
-{
-    let (common, mut own) = split::<C>(choice, place)?;
-    own.resolve(roster, place)?;
-    choice.params = params::write(&common)?;
-    params::merge(&mut choice.params, own.params);
-    Ok(())
 }

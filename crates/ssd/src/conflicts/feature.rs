@@ -1,7 +1,6 @@
 //! Features of a drive that exclude others: the name of each, its key, and how it is seen.
 
 use super::Seen;
-use crate::drive::recovery_of;
 use crate::ftl::{FOR_HOOKS, Ftl};
 use crate::space::gc::Copyback;
 use nand::chip::ChipConfig;
@@ -159,7 +158,7 @@ features! {
 }
 
 fn can_recover(seen: &Seen<'_>) -> bool {
-    recovery_of(seen.config).is_ok_and(|recovery| recovery.can_recover())
+    seen.config.recovery_policy().is_ok_and(|recovery| recovery.can_recover())
 }
 
 fn has_shifts(seen: &Seen<'_>) -> bool {
@@ -169,7 +168,7 @@ fn has_shifts(seen: &Seen<'_>) -> bool {
 }
 
 fn copyback(seen: &Seen<'_>) -> Copyback {
-    seen.config.gc_parts().map_or(Copyback::Off, |(gc, _)| gc.copyback)
+    seen.config.gc.common.copyback
 }
 
 fn any_chip(seen: &Seen<'_>, is_such: impl Fn(&ChipConfig) -> bool) -> bool {

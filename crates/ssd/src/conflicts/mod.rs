@@ -11,11 +11,9 @@ mod table;
 pub use feature::Feature;
 pub use table::CONFLICTS;
 
-use crate::Ssd;
-use crate::build::{build_ftl, chips, context};
+use crate::build::{BuiltCode, build_ftl, chips, context};
 use crate::config::SsdConfig;
-use crate::conformance::small_config;
-use crate::drive::codes::BuiltCode;
+use crate::config::small_config;
 use crate::failure::retry::Retry;
 use crate::ftl::{self, Ftl};
 use crate::recovery;
@@ -168,17 +166,5 @@ fn value_of(table: &Table, path: &str) -> String {
             }
             value => return value.to_string(),
         }
-    }
-}
-
-impl Ssd {
-    /// Features that the drive has.
-    pub fn features(&self) -> &Features {
-        &self.features
-    }
-
-    /// Refuses an action that a feature of this drive excludes.
-    pub fn check_asked(&self, action: Feature) -> Result<()> {
-        self.features.check(action)
     }
 }

@@ -16,7 +16,7 @@ pub mod storm;
 pub mod tally;
 mod withdrawn;
 
-pub use drives::{SMALL, small_config};
+pub use crate::config::{SMALL, small_config};
 
 use crate::Ssd;
 use crate::ftl::Ftl;

@@ -6,7 +6,9 @@
 
 use super::Ssd;
 use super::flow::event;
-use base::Time;
+use crate::ftl::Ftl;
+use crate::space::gc::GcConfig;
+use base::{Error, Result, Time};
 use nand::geometry::Die;
 
 /// Idle times: whether they are used, and since when the drive has one.
@@ -23,8 +25,22 @@ pub(crate) struct Idle {
 
 impl Idle {
     /// Idle times that internal work uses or not, which begin `after` the last request.
-    pub(crate) fn new(is_used: bool, after: Time) -> Self {
+    pub(super) fn new(is_used: bool, after: Time) -> Self {
         Self { is_used, after, since: Time::ZERO, is_watched: false }
+    }
+
+    /// Idle times of a drive with this collection and FTL. Refuses to wait for one without work in
+    /// the background.
+    pub(super) fn of(gc: &GcConfig, ftl: &dyn Ftl) -> Result<Self> {
+        let is_used = gc.background_free_blocks > 0 || ftl.facts().works_when_idle;
+        let after_us = gc.background_after_us;
+        if after_us > 0.0 && !is_used {
+            let problem = format!("{after_us} us: this drive has no work in the background");
+            return Err(Error::new("gc.background_after_us", problem).expected("0").hint(
+                "set gc.background_free_blocks, or use an FTL with a cache that is emptied",
+            ));
+        }
+        Ok(Self::new(is_used, Time::from_us(after_us)))
     }
 
     /// Whether internal work runs in idle times.

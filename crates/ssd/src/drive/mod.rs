@@ -22,6 +22,7 @@
 
 mod account;
 pub mod activity;
+mod assemble;
 mod at_rest;
 pub(crate) mod codes;
 mod costs;
@@ -44,12 +45,11 @@ mod zones;
 
 pub use account::{ControllerCounts, MOST_LEVELS, UnitPlace};
 pub use codes::CodeCounts;
-pub(crate) use flow::{FLASH_EVENTS, event};
-pub(crate) use idle::Idle;
-pub(crate) use power::recovery_of;
+use flow::event;
+use idle::Idle;
 pub use power::{Cut, PowerCounts, Started};
 
-use crate::build::Kept;
+use crate::build::{BuiltCode, Kept};
 use crate::config::SsdConfig;
 use crate::conflicts::Features;
 use crate::failure::Failures;
@@ -63,7 +63,7 @@ use crate::medium::versions::Versions;
 use crate::terms::request::{Op, Request, Status};
 use base::event::EventQueue;
 use base::{Result, Time};
-use codes::{BuiltCode, Codes};
+use codes::Codes;
 use exchange::Exchanges;
 use front::Front;
 use gate::Gate;
@@ -183,7 +183,7 @@ pub struct Ssd {
 }
 
 impl Ssd {
-    /// Puts the parts together; see `build` for where they come from.
+    /// Puts the parts together; `build` makes them.
     pub(crate) fn assemble(config: &SsdConfig, parts: DriveParts) -> Result<Self> {
         let DriveParts { flash, ftl, codes, retry, idle, failures, kept, features } = parts;
         let on_chip = OnChip::of(config)?;

@@ -11,7 +11,6 @@ use super::Flash;
 use super::command::NONE;
 use super::die::Phase;
 use super::doing::Doing;
-use crate::config::SsdConfig;
 use crate::space::gc::{Copyback as Policy, GcConfig};
 use base::event::EventQueue;
 use base::pool::Pool;
@@ -241,10 +240,9 @@ impl Flash {
 }
 
 /// Bytes that the chips keep of copies without a check: a rate and a count for each page.
-pub(crate) fn memory_bytes(config: &SsdConfig, geometry: &Geometry) -> Result<u64> {
-    let is_kept = config.gc_parts()?.0.copyback == Policy::Unchecked;
+pub(crate) fn memory_bytes(policy: Policy, geometry: &Geometry) -> u64 {
     let pages = u64::from(geometry.units() / geometry.units_per_page);
-    Ok(if is_kept { 5 * pages } else { 0 })
+    if policy == Policy::Unchecked { 5 * pages } else { 0 }
 }
 
 /// Refuses copies without a check that may not be made even once.

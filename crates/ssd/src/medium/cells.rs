@@ -11,7 +11,6 @@
 //! of it happens in no time of the simulation, and takes about a millisecond of the machine's for
 //! each codeword of 4 KiB.
 
-use crate::config::SsdConfig;
 use crate::terms::PageRead;
 use base::{Error, Result};
 use ecc::bits;
@@ -21,6 +20,7 @@ use nand::array::PageState;
 use nand::cell::Cell;
 use nand::cell_slice::{CellSlice, PageAt};
 use nand::chip::Chips;
+use nand::geometry::GeometryConfig;
 use nand::gray::MOST_REFERENCES;
 use nand::sense::Condition;
 use nand::soft_read::SoftRead;
@@ -51,17 +51,17 @@ struct Sensed {
 type SoftKey = (u8, u8, u32, u64, u32, [u32; MOST_REFERENCES]);
 
 impl CellMedium {
-    /// Creates the cells of a drive if its `chips` have cells and its `model` decodes words read
-    /// from them; `None` otherwise.
+    /// Creates the cells of a drive with this `geometry` and seed, if its `chips` have cells and
+    /// its `model` decodes words read from them; `None` otherwise.
     pub(crate) fn of(
-        config: &SsdConfig,
         chips: &Chips,
+        geometry: &GeometryConfig,
+        seed: u64,
         model: &dyn Model,
     ) -> Result<Option<Box<Self>>> {
         let (Some(cell), Some(bits)) = (chips.first().cell(), model.medium_bits()) else {
             return Ok(None);
         };
-        let geometry = &config.chip.geometry;
         let room = 8 * (u64::from(geometry.page_bytes) + u64::from(geometry.spare_bytes));
         if bits as u64 > room {
             let problem =
@@ -73,7 +73,7 @@ impl CellMedium {
         }
         let bytes = bits.div_ceil(8);
         let pages = geometry.pages_per_block;
-        let slice = CellSlice::new(cell.clone(), pages, bytes as u32, config.seed)?;
+        let slice = CellSlice::new(cell.clone(), pages, bytes as u32, seed)?;
         Ok(Some(Box::new(Self {
             cell: cell.clone(),
             slice,

@@ -6,19 +6,14 @@
 //! how the units of a page lie in codewords, `luck` how lucky each of them is.
 
 use super::stage::Stage;
+use crate::build::BuiltCode;
 use crate::config::SsdConfig;
 use crate::medium::codewords::Codewords;
 use base::{Time, counts};
+use ecc::model::Model;
 use ecc::model::named_code::NamedCode;
-use ecc::model::{EccConfig, Model};
 use nand::chip::Chips;
 use nand::geometry::Die;
-
-/// A code that is built: its parameters and its model.
-pub(crate) struct BuiltCode {
-    pub common: EccConfig,
-    pub model: Box<dyn Model>,
-}
 
 /// Code of a drive, with its decoders and encoders.
 pub(crate) struct Code {

@@ -39,7 +39,7 @@ pub(in crate::drive) struct OnChip {
 impl OnChip {
     /// Creates the state of a drive that copies on its chips; `None` for others.
     pub(in crate::drive) fn of(config: &SsdConfig) -> Result<Option<Box<Self>>> {
-        let gc = config.gc_parts()?.0;
+        let gc = &config.gc.common;
         let way = match gc.copyback {
             Copyback::Off => return Ok(None),
             Copyback::Unchecked => Way::Unchecked,

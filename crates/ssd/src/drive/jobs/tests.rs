@@ -40,7 +40,7 @@ fn drive() -> Ssd {
     let mut ssd = Ssd::new(&config, 1 << 30).unwrap();
     let mut context = context(&config, &chips(&config).unwrap()).unwrap();
     context.victims = Box::new(Last(Vec::new()));
-    let (_, mut choice) = config.ftl_parts().unwrap();
+    let mut choice = config.ftl.choice();
     let member = choice.resolve(ftl::ROSTER, "ftl").unwrap();
     ssd.ftl = (member.build)(context, &choice.params).unwrap();
     ssd

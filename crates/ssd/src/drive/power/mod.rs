@@ -18,10 +18,10 @@ use super::Ssd;
 use crate::build::Kept;
 use crate::config::SsdConfig;
 use crate::ftl::FtlCounts;
+use crate::recovery::Recovery;
 use crate::recovery::backup::Backup;
 use crate::recovery::log::Log;
 use crate::recovery::trims::Trims;
-use crate::recovery::{self, Recovery};
 use base::archive::{Archive, State};
 use base::{Result, counts};
 use nand::chip::Chips;
@@ -108,7 +108,7 @@ pub(super) struct Power {
 impl Power {
     /// Creates the state of a drive that keeps these blocks for itself; `None` without recovery.
     pub(super) fn new(config: &SsdConfig, chips: &Chips, kept: &Kept) -> Result<Option<Self>> {
-        let policy = recovery_of(config)?;
+        let policy = config.recovery_policy()?;
         if !policy.can_recover() {
             return Ok(None);
         }
@@ -164,13 +164,6 @@ impl Power {
     fn has_checkpoints(&self) -> bool {
         self.policy.checkpoint_units() > 0
     }
-}
-
-/// The recovery of a completed configuration.
-pub(crate) fn recovery_of(config: &SsdConfig) -> Result<Box<dyn Recovery>> {
-    let (_, mut choice) = config.recovery_parts()?;
-    let member = choice.resolve(recovery::ROSTER, "recovery")?;
-    (member.build)(&choice.params)
 }
 
 /// State between runs: nothing is on its way to the log.

@@ -5,10 +5,10 @@
 //! owners: spare areas have a stronger code of their own (assumed).
 
 use super::{Phase, Power};
-use crate::build::{build_ftl, context, idle_of};
+use crate::build::{build_ftl, context};
 use crate::config::SsdConfig;
 use crate::drive::wakes::Wake;
-use crate::drive::{Ssd, Step};
+use crate::drive::{Idle, Ssd, Step};
 use crate::flash::command::{Command, EraseOwner, Task};
 use crate::flash::scheduler::Class;
 use crate::ftl::{Ftl, Lpn, Program, Stream};
@@ -321,7 +321,7 @@ impl Ssd {
             }
         }
         self.ftl = ftl;
-        self.idle = idle_of(&config.gc_parts()?.0, &*self.ftl)?;
+        self.idle = Idle::of(&config.gc.common, &*self.ftl)?;
         started.restored_units = spoilt.len() as u64;
         if let Some(power) = &mut self.power {
             power.is_rebuilt = true;

@@ -1,10 +1,10 @@
 //! Writes enter the buffer: slots for their units, older data of partly written ones, stalls.
 
-use crate::blame::Cause;
 use crate::buffer::{NONE, Rest, State};
 use crate::drive::Ssd;
 use crate::drive::wakes::Wake;
 use crate::flash::Flash;
+use crate::flash::blame::Cause;
 use crate::flash::command::Times;
 use crate::flash::die::done_by_all;
 use crate::flash::scheduler::Class;

@@ -1,6 +1,7 @@
 //! Tests of real cells in a drive: who has them, what a read finds, and that it finds it again.
 
 use super::*;
+use crate::config::SsdConfig;
 use crate::failure::retry::{Reread, Retry};
 use crate::terms::ReadOwner;
 use crate::terms::request::{Op, Request};

@@ -1,0 +1,48 @@
+//! Blocks that a drive with recovery keeps for itself: its log, and copies of pages.
+
+use super::capacity::bad_blocks;
+use crate::config::SsdConfig;
+use crate::recovery::backup::Backup;
+use crate::recovery::log::Log;
+use base::Result;
+use nand::chip::{BlockMode, Chips};
+use nand::geometry::Block;
+
+/// Bytes that the tables of an FTL may take in a checkpoint: for each unit, and for each block.
+const CHECKPOINT_BYTES: (u64, u64) = (5, 64);
+
+/// Blocks that a drive keeps for itself.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Kept {
+    /// Blocks that hold the log.
+    pub log: Vec<Block>,
+    /// Blocks for copies of pages that a power cut could spoil.
+    pub backup: Vec<Block>,
+}
+
+impl Kept {
+    pub(super) fn all(&self) -> impl Iterator<Item = Block> {
+        self.log.iter().chain(&self.backup).copied()
+    }
+}
+
+/// Blocks that the drive keeps for itself: the FTL knows them as bad.
+pub(crate) fn kept_blocks(config: &SsdConfig, chips: &Chips) -> Result<Kept> {
+    let recovery = config.recovery_policy()?;
+    if !recovery.can_recover() {
+        return Ok(Kept::default());
+    }
+    let geometry = &chips.geometry;
+    let units = u64::from(geometry.units());
+    let (of_unit, of_block) = CHECKPOINT_BYTES;
+    let of_ftl = of_unit * units + of_block * u64::from(geometry.blocks());
+    let tables = units.div_ceil(8) + if recovery.checkpoint_units() > 0 { of_ftl } else { 0 };
+    let per_die = Log::blocks_per_die(tables, chips);
+    let bad = bad_blocks(config, geometry);
+    let log = Log::choose(geometry, per_die, &bad);
+    let can_spoil = (0..geometry.pages_per_block)
+        .any(|page| !chips.pages_under(BlockMode::Native, page).is_empty());
+    let has_backup = config.recovery.common.backup && can_spoil;
+    let backup = if has_backup { Backup::choose(chips, &bad, &log) } else { Vec::new() };
+    Ok(Kept { log, backup })
+}
