@@ -281,8 +281,8 @@ def papers() -> Iterator[str]:
         "",
         "Printed figures of papers beside ours: `nandlab papers`, from `experiments/`. The count "
         "above leaves these rows out. A row is *met* or *not met*; a test fails if a row is not "
-        "met without a known reason. *Calibrated*, *chosen* and *given* rows within their tolerance "
-        "prove nothing and do not count as met. The kinds of evidence: "
+        "met without a known reason. *Calibrated*, *chosen* and *given* rows within their "
+        "tolerance prove nothing and do not count as met. The kinds of evidence: "
         f"{kinds}.",
         "",
     ]
