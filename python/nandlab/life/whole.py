@@ -270,9 +270,9 @@ class _Living:
         still = one.still(self._drive._native)
         if still > MOST_STILL:
             self.result.notes.append(
-                f"{still:.0%} of the blocks hold data that are not rewritten, and static wear "
-                "levelling mixes them with others slowly: an accelerated life sees too little of "
-                "that (docs/life.md); a smaller accelerate sees more"
+                f"{still:.0%} of the blocks hold static data, which static wear levelling mixes "
+                "with other data slowly: an accelerated life sees too little of this "
+                "(docs/life.md); a smaller accelerate sees more"
             )
 
     def _age(
