@@ -218,9 +218,7 @@ def _known(
 def _notes(descent: Descent, data: Measured, knobs: int) -> list[str]:
     notes = []
     if not descent.is_over and not descent.points.stop.asked:
-        notes.append(
-            f"the fit still improved after {descent.tried} points: use more trials"
-        )
+        notes.append(f"the fit still improved after {descent.tried} points: use more trials")
     rows = sum(not row.is_held_out for row in data.rows)
     if rows <= knobs:
         notes.append(
@@ -230,7 +228,5 @@ def _notes(descent: Descent, data: Measured, knobs: int) -> list[str]:
     if not any(row.is_held_out for row in data.rows):
         notes.append("no row is held out: nothing is validated")
     if descent.failed:
-        notes.append(
-            f"refused points: {descent.failed}; the first: {descent.first_error}"
-        )
+        notes.append(f"refused points: {descent.failed}; the first: {descent.first_error}")
     return notes
