@@ -70,8 +70,8 @@ impl Device {
         let ssd = &session.run.ssd;
         if ssd.zone_layout().is_some() {
             return Err(Error::new("ftl.name", "a zoned drive cannot be served")
-                .expected("an FTL that writes anywhere, as page")
-                .hint("network block devices know no zones"));
+                .expected("an FTL without zones, such as page")
+                .hint("network block devices have no zones"));
         }
         integrity.check(ssd)?;
         let export = Export {
