@@ -70,7 +70,7 @@ def _loaded(text: str, place: str) -> dict[str, Any]:
     try:
         result = json.loads(text[max(start, 0) :])
     except (ValueError, RecursionError) as error:
-        raise refusal(place, f"no JSON: {str(error).splitlines()[0]}", EXPECTED) from None
+        raise refusal(place, f"not JSON: {str(error).splitlines()[0]}", EXPECTED) from None
     if not isinstance(result, dict) or not isinstance(result.get("jobs"), list):
         raise refusal(place, "no `jobs`", EXPECTED)
     if not result["jobs"]:
