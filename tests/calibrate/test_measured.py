@@ -286,7 +286,7 @@ def test_a_report_of_nandlab_is_read_too(tmp_path: Path):
 @pytest.mark.parametrize(
     ("text", "parts"),
     [
-        ("{", ["no JSON"]),
+        ("{", ["not JSON"]),
         ("{}", ["no `jobs`"]),
         ('{"jobs": []}', ["no job"]),
         ('{"jobs": [1]}', ["job", "not an object"]),

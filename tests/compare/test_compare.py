@@ -120,7 +120,7 @@ def test_command(nandlab: Callable[..., Ended], folder: Path, results: list[Resu
         (["r0.json"], ["two or more"]),
         (["r0.json", "r1.json"], ["--each"]),
         (["r0.json", "none.json"], ["none.json"]),
-        (["r0.json", "bad.json"], ["bad.json", "no JSON"]),
+        (["r0.json", "bad.json"], ["bad.json", "not JSON"]),
         (["r0.json", "other.json"], ["other.json", "`host`"]),
         (["r0.json", "list.json"], ["list.json", "JSON", "list"]),
         (["r0.json", "half.json"], ["`nandlab.config`"]),

@@ -276,7 +276,7 @@ mkdir there && cd there && {sys.executable} -m nandlab ctl ../c.sock snapshot no
 @pytest.mark.parametrize(
     ("path", "parts"),
     [
-        ("file.sock", ["file.sock", "no socket"]),
+        ("file.sock", ["file.sock", "not a socket"]),
         ("here.sock", ["here.sock", "server listens"]),
         ("no/c.sock", ["no folder no"]),
         ("s.sock", ["s.sock", "server"]),

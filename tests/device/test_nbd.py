@@ -343,7 +343,7 @@ def test_a_socket_is_for_this_user(folder: Path) -> None:
     with lab.serve("tiny", set=SMALL, clock="fast", socket="here.sock"):
         pass
     Path("file.sock").write_text("mine")
-    with refused("file.sock", "no socket"):
+    with refused("file.sock", "not a socket"):
         lab.serve("tiny", set=SMALL, clock="fast", socket="file.sock")
     assert Path("file.sock").read_text() == "mine"
     assert list(folder.glob(".nandlab*")) == []

@@ -130,7 +130,7 @@ def test_data_that_stay_are_named():
     job = "[w]\nrw=randwrite\nbs=4k\nnumber_ios=500\nnorandommap=1\nsize=40%\n"
     life = nandlab.life("tiny", job, to_death=True, dwpd=1, windows=1, set=FAILING, accelerate=20)
     [note] = [note for note in life.notes if "accelerate" in note]
-    carries(note, "not rewritten")
+    carries(note, "static data")
     exact = nandlab.life("tiny", job, to_death=True, dwpd=1, windows=1, set=FAILING, accelerate=1)
     assert not any("accelerate" in note for note in exact.notes)
 

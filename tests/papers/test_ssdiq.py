@@ -1,4 +1,4 @@
-"""Five drives that one can buy: reads beside random writes at an offered rate."""
+"""Five drives on sale: reads beside random writes at an offered rate."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A WD Ultrastar DC ZN540: reads, writes and zones of a drive that one can buy."""
+"""A WD Ultrastar DC ZN540: reads, writes and zones of a drive on sale."""
 
 from __future__ import annotations
 

@@ -205,8 +205,8 @@ def test_executors_of_ones_own(executor: str, tmp_path: Path, monkeypatch: pytes
         ("lokal", ["`lokal`", "`local`"]),
         ("nowhere:factory", ["`nowhere:factory`", "No module named"]),
         ("concurrent.futures:ThreadPoolExecutr", ["`ThreadPoolExecutor`"]),
-        ("builtins:str", ["`builtins:str`", "made a str"]),
-        ("json:dumps", ["`json:dumps`", "made a str"]),
+        ("builtins:str", ["`builtins:str`", "returned a str"]),
+        ("json:dumps", ["`json:dumps`", "returned a str"]),
         (7, ["7", "concurrent.futures.Executor"]),
     ],
 )

@@ -105,11 +105,11 @@ def sections(rows: Sequence[Row]) -> list[str]:
     lines = [
         "# Validation",
         "",
-        "Derived by `python tools/regen.py` from what the Rust tests print; not to be edited. Each "
-        "row is a figure of ours held against a closed form, a mean field or a printed table, and "
-        "a test fails where it does not hold. Tolerances are relative; `exact` is equality, and "
-        "`at most` asks for a figure that is not above the reference. The figures are the same on "
-        "every machine.",
+        "Derived by `python tools/regen.py` from the output of the Rust tests; do not edit. Each"
+        " row compares a figure of ours with a closed form, a mean field or a printed table;"
+        " outside of the tolerance a test fails. Tolerances are relative; `exact` means equal, and"
+        " `at most` means that ours is not above the reference. The figures are the same on every"
+        " machine.",
         "",
         f"{len(rows)} rows, {len(failed)} failed.",
         "",
@@ -141,29 +141,29 @@ SECTIONS: list[tuple[tuple[str, str], Callable[[Row], bool]]] = [
     (
         (
             "Maps on flash and log blocks",
-            "Uniform writes to one plane, untimed. `dftl`: reads and writes of map pages a host "
-            "write, a share C/N of the entries in memory; the others: write amplification and "
-            "erases with L log blocks for U data blocks of P pages. `crates/ssd/tests/dftl.rs`, "
-            "and the file of each FTL beside it.",
+            "Uniform writes to one plane, untimed. Rows of `dftl`: map pages read and written per"
+            " host write, with a share C/N of the entries in memory. Other rows: write"
+            " amplification and erases with L log blocks for U data blocks of P pages. Tests:"
+            " `crates/ssd/tests/dftl.rs`, and the file of each FTL beside it.",
         ),
         _holds("dftl:", ", bast,", ", fast,", ", log_group,", ", block,", "superblock"),
     ),
     (
         (
             "Write amplification",
-            "One plane of blocks of 64 units, uniform writes unless said, after six overwrites, "
-            "measured over four (hot and cold: eight and four). alpha is physical over logical; "
-            "theory is taken at the effective alpha, which leaves out the two blocks that hold no "
-            "settled data (`d_choices`: at alpha itself, with 16,384 blocks). "
-            "`crates/ssd/tests/write_amplification.rs`.",
+            "One plane of blocks of 64 units, uniform writes unless stated, after six overwrites,"
+            " measured over four (hot and cold: eight and four). alpha is physical over logical"
+            " capacity; theory uses the effective alpha, which leaves out the two blocks without"
+            " settled data (`d_choices`: alpha itself, with 16,384 blocks). Test:"
+            " `crates/ssd/tests/write_amplification.rs`.",
         ),
         _is("write amplification"),
     ),
     (
         (
             "Life",
-            "Random writes to a small drive until it has lost so many blocks that it takes none. "
-            "`crates/ssd/tests/retirement.rs`.",
+            "Random writes to a small drive until lost blocks make it read-only. Test:"
+            " `crates/ssd/tests/retirement.rs`.",
         ),
         _is("life of a drive"),
     ),
@@ -171,50 +171,51 @@ SECTIONS: list[tuple[tuple[str, str], Callable[[Row], bool]]] = [
     (
         (
             "Codes and decoders",
-            "Against closed forms and independent sums, and against what peers were measured to do "
-            "(there ours is the upper end of the interval of our counts). `crates/ecc`.",
+            "References are closed forms, independent sums, and measurements of peers (there ours"
+            " is the upper end of the interval of our counts). Tests: `crates/ecc`.",
         ),
         _any("codeword", "random words", "patterns of", "CRC", "802.11n", "frame error rate"),
     ),
     (
         (
             "Reads that fail",
-            "A small drive, to the nanosecond, and its models of decoding against each other. "
-            "`crates/ssd/src/drive/read/tests.rs`, `crates/host/tests/error_correction.rs`, "
-            "`real_cells.rs` beside it.",
+            "Times of a small drive to the nanosecond, and its decoder models compared with each"
+            " other. Tests: `crates/ssd/src/drive/read/tests.rs`,"
+            " `crates/host/tests/error_correction.rs`, `real_cells.rs` beside it.",
         ),
         _holds("soft read", "BCH t = 40", "TLC cells", "drawn flips"),
     ),
     (
         (
             "Cells",
-            "Error rates of cells in closed form against the printed equations, and counted on "
-            "blocks of real voltages against the closed form of the same mechanisms, within four "
-            "standard errors. `crates/nand/src/cell/tests.rs`, `cell_block_tests.rs`, `cell/`, "
-            "`cell_slice_tests.rs`, `array_table_tests.rs`.",
+            "Error rates of cells in closed form against the printed equations; and error counts "
+            "on blocks of real voltages against the closed form of the same mechanisms, within "
+            "four standard errors. Tests: `crates/nand/src/cell/tests.rs`, `cell_block_tests.rs`, "
+            "`cell/`, `cell_slice_tests.rs`, `array_table_tests.rs`.",
         ),
         _any("RBER", "program steps", "hours at", "table rate", "variance of errors"),
     ),
     (
         (
             "Soft reads",
-            "Where references keep the most information, and how many errors that bears. "
-            "`crates/nand/src/sense/tests.rs`, `crates/ecc/src/channel/information.rs`.",
+            "The references that keep the most information, and the error rate at which they"
+            " suffice. Tests: `crates/nand/src/sense/tests.rs`,"
+            " `crates/ecc/src/channel/information.rs`.",
         ),
         _any("soft offset", "largest RBER"),
     ),
     (
         (
             "Years",
-            "Refresh and patrol reads of a small drive that idles. `crates/ssd/tests/refresh.rs`.",
+            "Refresh and patrol reads of a small idle drive. Test: `crates/ssd/tests/refresh.rs`.",
         ),
         _any("blocks refreshed", "patrol reads", "erases, refreshed"),
     ),
     (
         (
             "Times and rates of the whole drive",
-            "A small drive with plain numbers, from parameters alone. "
-            "`crates/host/tests/closed_forms.rs`.",
+            "A small drive with round numbers; the references follow from its parameters alone."
+            " Test: `crates/host/tests/closed_forms.rs`.",
         ),
         _is(""),
     ),
@@ -248,9 +249,9 @@ def allowed(tolerance: float | None) -> str:
 
 
 OF_GROUP = {
-    "real drives": "Drives that one can buy, as others have measured them; read as papers are. "
-    "*Calibrated* rows were fitted, *validated* ones were not.",
-    "simulators": "The same drive in another simulator; read as papers are.",
+    "real drives": "Drives on sale, as measured by others; rows are read as those of papers."
+    " *Calibrated* rows were fitted, *validated* rows were not.",
+    "simulators": "The same drive in another simulator; rows are read as those of papers.",
 }
 
 
@@ -278,10 +279,10 @@ def papers() -> Iterator[str]:
     yield from [
         "## Papers",
         "",
-        "What a paper prints, and what comes out here: `nandlab papers`, from `experiments/`. "
-        "These rows are not counted above. A row is *met*, or *not met*; a test fails where a row "
-        "is not met and no reason is known. *Calibrated*, *chosen* and *given* rows within their "
-        "tolerance prove nothing and are not counted as met. What kind of evidence a row is: "
+        "Printed figures of papers beside ours: `nandlab papers`, from `experiments/`. The count "
+        "above leaves these rows out. A row is *met* or *not met*; a test fails if a row is not "
+        "met without a known reason. *Calibrated*, *chosen* and *given* rows within their "
+        "tolerance prove nothing and do not count as met. The kinds of evidence: "
         f"{kinds}.",
         "",
     ]
@@ -324,7 +325,7 @@ def section(paper: Paper, outcomes: Sequence[Outcome]) -> Iterator[str]:
     if paper.absent():
         rows_of_traces = "; ".join(f"{row.claim} ({row.needs})" for row in paper.absent())
         yield from [
-            "Not run here, because the trace is not part of nandlab "
+            "Not run, because the trace is not part of nandlab "
             f"(`nandlab papers {paper.name} --traces FOLDER` runs them): {rows_of_traces}.",
             "",
         ]
@@ -339,8 +340,8 @@ def percent(share: float) -> str:
 def calibrated() -> Iterator[str]:
     """Parameter files that say of themselves that they are fitted."""
     yield (
-        "Numbers that were fitted to a result. Reproducing that result with them proves nothing, "
-        "and no row above uses them."
+        "These numbers were fitted to a result. They prove nothing about that result, and no row"
+        " above uses them."
     )
     yield ""
     rows = []

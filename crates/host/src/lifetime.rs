@@ -52,7 +52,7 @@ impl Turns {
             if i >= last {
                 job.source.repeat(u64::MAX);
             } else if job.runtime.is_some() || job.source.total().is_none() {
-                let problem = "this job comes before a stonewall, and has no end without time";
+                let problem = "this job before a stonewall ends by time, and a life has no time";
                 return Err(Error::new(format!("job `{}`", job.name), problem)
                     .hint("give it `size`, `io_size` or `number_ios` instead of a time"));
             }

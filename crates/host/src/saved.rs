@@ -112,7 +112,7 @@ impl Drive {
         check_own(&loaded.config.ftl, own.as_ref())?;
         loaded.config.own_ftl = own;
         if config_hash(&loaded.config)? != hash {
-            let problem = "the hash of its configuration is not the saved one";
+            let problem = "the hash of its configuration differs from the saved hash";
             return Err(Error::new("", problem).hint("save the drive again"));
         }
         let mut drive = Self::new(loaded, memory_limit)?;

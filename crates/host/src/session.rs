@@ -233,7 +233,7 @@ impl Session {
     /// that came to its end before.
     pub fn measure(&mut self) -> Result<()> {
         if self.run.is_finished() {
-            let problem = "the workload ended in the part that is skipped";
+            let problem = "the workload ended inside the skipped part";
             return Err(Error::new("skip", problem)
                 .hint("skip less, or use a longer workload or `until`, which repeats its jobs"));
         }
@@ -254,7 +254,7 @@ impl Session {
     /// of another kind.
     pub fn precondition_by_trace(&mut self, workload: &Workload, passes: u64) -> Result<()> {
         let Workload::Trace { path, options, .. } = workload else {
-            let problem = "preconditioning by a trace, and the workload is none";
+            let problem = "preconditioning by a trace, but the workload is not a trace";
             return Err(
                 Error::new("precondition", problem).expected("none, fill, steady or rested")
             );

@@ -88,7 +88,7 @@ fn totals_beyond_64_bits_are_unknown() {
 fn more_reads_than_can_be_numbered_are_refused() {
     let job = "rw=read\nbs=700m\niodepth=64\nnumber_ios=64";
     let error = refused(&["ftl.unit_bytes=512"], job);
-    assert_carries(error, &["reads", "under way"]);
+    assert_carries(error, &["reads", "in flight"]);
 }
 
 /// Encoders booked beyond the end of the run count as busy up to its end only.
@@ -115,7 +115,7 @@ fn a_run_in_which_no_time_passes_ends() {
     let free = [FREE, &["controller.command_us=0", "buffer.latency_us=0"]].concat();
     for op in ["randread", "randtrim"] {
         let error = refused(&free, &format!("rw={op}\nbs=4k\ntime_based\nruntime=1h"));
-        assert_carries(error, &["workload", "no simulated time"]);
+        assert_carries(error, &["workload", "simulated time"]);
     }
     let job = "rw=randread\nbs=4k\nnumber_ios=1100000\nnorandommap";
     let report = run(&free, job, Precondition::None).unwrap();

@@ -218,19 +218,15 @@ def _known(
 def _notes(descent: Descent, data: Measured, knobs: int) -> list[str]:
     notes = []
     if not descent.is_over and not descent.points.stop.asked:
-        notes.append(
-            f"the fit was still getting better after {descent.tried} points: more trials help"
-        )
+        notes.append(f"the fit still improved after {descent.tried} points: use more trials")
     rows = sum(not row.is_held_out for row in data.rows)
     if rows <= knobs:
         notes.append(
-            f"rows that are fitted: {rows}, keys: {knobs}; with more rows than keys the intervals "
-            "hold the errors of the model too"
+            f"fitted rows: {rows}, keys: {knobs}; only with more rows than keys the intervals "
+            "include errors of the model"
         )
     if not any(row.is_held_out for row in data.rows):
         notes.append("no row is held out: nothing is validated")
     if descent.failed:
-        notes.append(
-            f"points that were refused: {descent.failed}; the first: {descent.first_error}"
-        )
+        notes.append(f"refused points: {descent.failed}; the first: {descent.first_error}")
     return notes

@@ -70,7 +70,7 @@ def _loaded(text: str, place: str) -> dict[str, Any]:
     try:
         result = json.loads(text[max(start, 0) :])
     except (ValueError, RecursionError) as error:
-        raise refusal(place, f"no JSON: {str(error).splitlines()[0]}", EXPECTED) from None
+        raise refusal(place, f"not JSON: {str(error).splitlines()[0]}", EXPECTED) from None
     if not isinstance(result, dict) or not isinstance(result.get("jobs"), list):
         raise refusal(place, "no `jobs`", EXPECTED)
     if not result["jobs"]:
@@ -141,7 +141,7 @@ def _section(name: str, options: Mapping[str, str], notes: list[str], place: str
             raise refusal(place, f"{key}: {value!r}", "an option as a job file has it")
         kept.append(f"{key}={value}")
     if left:
-        notes.append(f"left out: {', '.join(left)}: the simulated jobs go over the whole drive")
+        notes.append(f"left out: {', '.join(left)}: simulated jobs use the whole drive")
     title = "".join(sign if sign.isalnum() or sign in "-_." else "_" for sign in name) or "job"
     return "\n".join([f"[{title if title != 'global' else 'job'}]", *kept]) + "\n"
 
@@ -171,7 +171,7 @@ def _metrics(jobs: list[Mapping[str, Any]], place: str) -> tuple[dict[str, float
         percentiles = list(_percentiles(parts))
         if not percentiles:
             notes.append(
-                "percentiles of several jobs are left out: they cannot be joined; use "
+                "left out: percentiles of several jobs, which cannot be joined; use "
                 "group_reporting, or --output-format=json+"
             )
         measured |= {f"{direction}_{name}": value for name, value in percentiles}

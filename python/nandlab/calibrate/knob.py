@@ -78,7 +78,7 @@ def knobs_of(given: Any) -> list[Knob]:
             if other.path == knob.path and (
                 other.item == knob.item or None in (other.item, knob.item)
             ):
-                raise refusal("fit", f"`{knob.name}` comes twice", "each key once")
+                raise refusal("fit", f"`{knob.name}` is given twice", "each key once")
     return knobs
 
 

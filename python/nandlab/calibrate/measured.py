@@ -221,7 +221,7 @@ def _names(
             raise refusal("column", f"{path} has a column `{name}`", hint="leave one of them out")
     for name in names:
         if names.count(name) > 1:
-            raise refusal(path, f"the column `{name}` is there twice", hint="keep one of them")
+            raise refusal(path, f"the column `{name}` occurs twice", hint="keep one of them")
         # What is near to a name that is not there is a mistake; all else is a remark.
         absent = [one for one in known if one not in names]
         if name not in known and (near := nearest(name, absent, 0.8)):

@@ -79,7 +79,7 @@ class Measured:
         chosen = self._of("rows", text)
         self.rows = [row for row, is_in in zip(self.rows, chosen, strict=True) if is_in]
         if not self.rows:
-            raise refusal("rows", f"`{text}` is true of no row", "at least one row")
+            raise refusal("rows", f"`{text}` matches no row", "at least one row")
 
     def select(self, metrics: Iterable[str] | None) -> None:
         """Keeps the named metrics; of fio's results the usual ones where none are named.
@@ -116,7 +116,7 @@ class Measured:
         if text is not None:
             chosen = self._of("holdout_rows", text)
             if not any(chosen):
-                raise refusal("holdout_rows", f"`{text}` is true of no row", "at least one row")
+                raise refusal("holdout_rows", f"`{text}` matches no row", "at least one row")
             rows = [
                 replace(row, is_held_out=row.is_held_out or is_in)
                 for row, is_in in zip(rows, chosen, strict=True)

@@ -47,7 +47,7 @@ def board(
     ] = None,
     cycles: Annotated[
         int | None,
-        typer.Option(help="P/E cycles (procedure.cycles); default: those of the procedure."),
+        typer.Option(help="P/E cycles (procedure.cycles); default: from the procedure."),
     ] = None,
     set: Annotated[
         list[str] | None,

@@ -45,7 +45,7 @@ def cell(
         int, typer.Option(help="Extra programs of the wordline without an erase.")
     ] = 0,
     temperature_c: Annotated[
-        float | None, typer.Option(help="Temperature during retention (default: that of the cell).")
+        float | None, typer.Option(help="Temperature during retention (default: from the cell).")
     ] = None,
     soft: Annotated[
         int | None,
@@ -97,7 +97,7 @@ def cell(
         bool | None,
         typer.Option(
             "--best/--fixed",
-            help="Optimal references (default), or those of the cell.",
+            help="Optimal references (default), or the cell's.",
             rich_help_panel=_ECC,
         ),
     ] = None,

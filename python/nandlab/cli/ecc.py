@@ -60,7 +60,7 @@ Levels = Annotated[
     ),
 ]
 Channel = Annotated[str, typer.Option(help="bsc, awgn or mlc.")]
-Decoder = Annotated[str | None, typer.Option(help="Decoder (default: that of the code's file).")]
+Decoder = Annotated[str | None, typer.Option(help="Decoder (default: from the code's file).")]
 Set = Annotated[
     list[str] | None,
     typer.Option(

@@ -28,7 +28,7 @@ def endurance(
     retention_hours: Annotated[
         list[float] | None,
         typer.Option(
-            help="Retention time; repeatable (default: a day to ten years; of a drive a year)."
+            help="Retention time; repeatable (default: a day to ten years; for a drive a year)."
         ),
     ] = None,
     temperature_c: Annotated[
@@ -36,7 +36,7 @@ def endurance(
     ] = None,
     reference_c: Annotated[
         float | None,
-        typer.Option(help="Temperature of the error rates (default: that of the law, or 30)."),
+        typer.Option(help="Temperature of the error rates (default: from the law, or 30)."),
     ] = None,
     t: Annotated[
         list[int] | None,
@@ -64,7 +64,7 @@ def endurance(
         bool | None,
         typer.Option(
             "--best/--fixed",
-            help="Optimal references (default of a chip), or those of the cell.",
+            help="Optimal references (default of a chip), or the cell's.",
         ),
     ] = None,
     uber: Annotated[list[float] | None, typer.Option(help="UBER limit; repeatable.")] = None,

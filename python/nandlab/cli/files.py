@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 Json = Annotated[
     Path | None,
-    typer.Option("--json", metavar="FILE|-", help="The same as JSON; - prints it."),
+    typer.Option("--json", metavar="FILE|-", help="Results as JSON; - prints them."),
 ]
 """Of every command that prints a table. With ``-`` the table goes to standard error."""
 
@@ -49,7 +49,7 @@ Style = Annotated[
     typer.Option(
         "--style",
         metavar="|".join(STYLES),
-        help="Of pictures: for a screen, or for one or both columns of a paper (screen).",
+        help="Style of pictures: for a screen, or for one or both columns of a paper (screen).",
         rich_help_panel=OUTPUTS,
     ),
 ]

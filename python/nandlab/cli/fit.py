@@ -35,7 +35,7 @@ def fit(
     ] = False,
     states: Annotated[
         int | None,
-        typer.Option(help="States in a histogram of voltages (default: 4, or those of the sweep)."),
+        typer.Option(help="States in a histogram of voltages (default: 4, or as in the sweep)."),
     ] = None,
     page_bits: Annotated[
         int | None, typer.Option(help="Bits of a page for the exponential laws (16384).")

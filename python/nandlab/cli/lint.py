@@ -31,7 +31,7 @@ def lint(
     drive: Annotated[
         str | None,
         typer.Option(
-            help="Preset or drive file: judges job files as runs on it.",
+            help="Preset or drive file on which job files are checked.",
             autocompletion=preset_of("drive"),
         ),
     ] = None,
@@ -44,9 +44,7 @@ def lint(
     strict: Annotated[
         bool, typer.Option("--strict", help="Ends with 1 if there is a finding.")
     ] = False,
-    all: Annotated[
-        bool, typer.Option("--all", help="Shows what files give reasons for, too.")
-    ] = False,
+    all: Annotated[bool, typer.Option("--all", help="Also shows findings with a reason.")] = False,
     list: Annotated[
         bool, typer.Option("--list", help="Lists all checks, and runs none on files.")
     ] = False,

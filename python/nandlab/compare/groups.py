@@ -38,7 +38,7 @@ def groups(given: Sequence[object], *, is_each: bool = False) -> list[Group]:
         is_each: every report is a group of its own.
 
     Raises:
-        NandlabError: a file cannot be read or is no report; one group only.
+        NandlabError: a file cannot be read or is not a report; one group only.
     """
     named = [_report(one, number) for number, one in enumerate(_several(given), 1)]
     found: dict[str, list[tuple[str, Report]]] = {}
@@ -88,7 +88,7 @@ def _report(given: object, number: int) -> tuple[str, Report]:
     except (ValueError, RecursionError) as error:
         said = str(error).splitlines()[0]
         expected = "a report of `nandlab run --json`"
-        raise refusal(path, f"no JSON: {said}", expected) from None
+        raise refusal(path, f"not JSON: {said}", expected) from None
     return checked_report(path, loaded)
 
 
@@ -96,17 +96,17 @@ def checked_report(name: str, report: Any) -> tuple[str, Report]:
     """A report with what messages call it.
 
     Raises:
-        NandlabError: it is no report, or that of a run that did not begin.
+        NandlabError: it is not a report, or the report of a run that did not begin.
     """
     expected = "a report of `nandlab run --json`"
     if not isinstance(report, dict):
         raise refusal(name, f"JSON, but a {type(report).__name__}", expected)
     for key in _NEEDED:
         if not isinstance(report.get(key), dict):
-            raise refusal(name, f"no report: `{key}` is missing", expected)
+            raise refusal(name, f"not a report: `{key}` is missing", expected)
     for key in ("config", "run"):
         if not isinstance(report["nandlab"].get(key), dict):
-            raise refusal(name, f"no report: `nandlab.{key}` is missing", expected)
+            raise refusal(name, f"not a report: `nandlab.{key}` is missing", expected)
     if report["sim"].get("begun") is False:
         raise refusal(name, "the run was ended before it began", "a run with results")
     return name, report

@@ -172,7 +172,7 @@ def on_axes(axes: Axes | None, width: float, height: float) -> Axes:
     if axes is None:
         return new_figure(width, height).subplots()
     if not isinstance(axes, Axes):
-        raise refusal("axes", f"{axes!r}", "one axes of matplotlib, or None")
+        raise refusal("axes", f"{axes!r}", "one matplotlib axes, or None")
     return axes
 
 

@@ -22,16 +22,16 @@ def without_effect(config: dict[str, Any]) -> list[str]:
     notices = []
     if patrols and not has_rber and not config["gc"]["reclaim_rounds"]:
         notices.append(
-            "refresh.patrol_hours: what a patrol finds is rewritten only with refresh.rber, or"
+            "refresh.patrol_hours: patrol reads rewrite nothing without refresh.rber or"
             " gc.reclaim_rounds"
         )
     aged = [f"age.{key}" for key, value in config["age"].items() if value]
     if aged and _has_levels_only(config["chip"]):
         verb = "changes" if len(aged) == 1 else "change"
         notices.append(
-            f"chip.cell has levels and no mechanism, as one fitted to a histogram: it knows no wear"
-            f" and no retention, so {' and '.join(aged)} {verb} no errors (tables as"
-            " [chip.cell.wear] and [chip.cell.retention] do; or fit error counts over cycles)"
+            "chip.cell has levels but no mechanisms, as after a fit to a histogram: without wear"
+            f" and retention {' and '.join(aged)} {verb} no errors (add tables such as"
+            " [chip.cell.wear] and [chip.cell.retention]; or fit error counts over cycles)"
         )
     if config["chip"]["array"]["name"] != "ideal":
         return notices
@@ -45,7 +45,7 @@ def without_effect(config: dict[str, Any]) -> list[str]:
     verb = "changes" if len(changed) == 1 else "change"
     return [
         *notices,
-        f"chip.array `ideal`: reads have no errors, so {' and '.join(changed)} {verb} none",
+        f"chip.array `ideal`: reads have no errors, so {' and '.join(changed)} {verb} nothing",
     ]
 
 
@@ -74,7 +74,7 @@ def still_young(report: dict[str, Any]) -> list[str]:
     if not after or refresh["blocks"]["age"] or refresh["oldest_hours"] >= after:
         return []
     return [
-        f"refresh.after_hours = {after:g}: no data came to that age, the oldest have"
+        f"refresh.after_hours = {after:g}: no data reached this age; the oldest have"
         f" {refresh['oldest_hours']:.3g} h"
     ]
 
@@ -86,8 +86,8 @@ def unwritten(report: dict[str, Any]) -> list[str]:
     if nothing <= MOST_UNWRITTEN * read:
         return []
     return [
-        f"{nothing / read:.0%} of the data that was read had never been written, and costs no read"
-        " of the flash: latencies and IOPS are too good (precondition `fill` writes all of it)"
+        f"{nothing / read:.0%} of the data read had never been written and needed no flash read:"
+        " latencies and IOPS are too good (precondition `fill` writes all data)"
     ]
 
 
@@ -98,8 +98,8 @@ def nobody_waits(report: dict[str, Any]) -> list[str]:
     if not fast_pages or not host["write"]["requests"] or host["urgent_writes"]:
         return []
     return [
-        "ftl.fast_pages: no write was urgent, so all went to slow pages first (`prio` of a job, or"
-        " `urgent` of a trace, says who waits)"
+        "ftl.fast_pages: no write was urgent, so all writes went to slow pages first (mark urgent"
+        " writes with `prio` of a job, or `urgent` of a trace)"
     ]
 
 
@@ -110,8 +110,8 @@ def nothing_stayed(report: dict[str, Any]) -> list[str]:
     if not report["ftl"]["gc_copies"] or report["nand"]["copybacks"]:
         return []
     return [
-        "gc.copyback: nothing that was moved could stay on the chip: only whole pages do, each in"
-        " its own plane"
+        "gc.copyback: no moved data could stay on the chip: copyback moves only whole pages, each"
+        " inside its plane"
     ]
 
 
@@ -122,9 +122,9 @@ def coalesced(report: dict[str, Any]) -> list[str]:
     if share <= 0.05:
         return []
     return [
-        f"{share:.0%} of the units that the host wrote were rewritten in the write buffer and never"
-        f" programmed: write amplification is {ftl['write_amplification']:.3g} of what the host"
-        f" wrote, and {ftl['write_amplification_flash']:.3g} of what left the buffer"
+        f"{share:.0%} of the units written by the host were overwritten in the write buffer and"
+        f" never programmed: write amplification is {ftl['write_amplification']:.3g} over host"
+        f" writes, and {ftl['write_amplification_flash']:.3g} over writes that left the buffer"
     ]
 
 
@@ -138,8 +138,8 @@ def unsettled(report: dict[str, Any]) -> list[str]:
     written = f"the run wrote {settled['drive_writes']:.2g} of the drive"
     if settled["settled_by"] == "run":
         return [
-            f"{what} settled at {value:.4g}, but is {run:.4g} over the whole run, with its"
-            " beginning: --skip leaves that out"
+            f"{what} settled at {value:.4g}, but is {run:.4g} over the whole run, because of its"
+            " beginning: --skip leaves the beginning out"
         ]
     begin = report["nandlab"]["run"]["precondition"]
     if value is not None:
@@ -156,7 +156,7 @@ def unsettled(report: dict[str, Any]) -> list[str]:
     state = {"none": "began with an empty drive and ", "fill": "began with a full drive and "}
     return [
         f"{what} has not settled: {run:.3g} in this run, which {state.get(begin, '')}wrote"
-        f" {settled['drive_writes']:.2g} of it (--precondition steady, or --until settled)"
+        f" {settled['drive_writes']:.2g} of the drive (--precondition steady, or --until settled)"
     ]
 
 

@@ -107,49 +107,46 @@ def run(
         drive: name of a preset, path of a TOML file, or a mapping of the tables that such a file
             holds: ``{"drive_preset": "tiny", "drive": {"channels": 4}}``. The ``[run]`` table may
             say what is to run; arguments go before it.
-        workload: Path of a fio job file, or the text of one. A text has a line break, or starts
-            with ``[``.
+        workload: Path or text of a fio job file. A text has a line break, or starts with ``[``.
         trace: Path of a recorded trace, instead of a workload; .gz and .zst are decompressed.
-        format: Name of the format of the trace; to be given where the first line does not tell it.
-            Left out: told from its first line.
-        trace_options: How the trace is read, or the traces that a workload names (`read_iolog`).
-        iodepth: Requests in flight where the trace has no times of its own, or to leave its times
-            aside. Given for one that has times, it is sent as fast as so many in flight allow. Left
-            out: 1.
-        skip: Beginning of the run that is not measured, as for `until`. 0 skips nothing. The run
-            goes on as without it; only its counts begin there.
-        until: End of the run, whose jobs are repeated until then: settled (or settled=iops,
-            =p99.9), SNIA's rule, requests, simulated time, or drive writes. ``settled``: write
-            amplification no longer drifts; ``settled=METRIC``: ``iops``, ``bandwidth`` or
-            ``p99.9``. ``pts`` or ``pts=METRIC``: SNIA's rule. Requests as ``100000``, simulated
-            time as ``2s``, drive writes as ``1.5x``. The jobs behind the last stonewall are
-            repeated.
-        precondition: State of the drive before; trace: filled, then the trace's writes, N times.
-            ``none``: empty. ``fill``: written once in order. ``steady``: overwritten at random
-            until write amplification settles. ``rested``: then collected until it has all the room
-            that it keeps. ``trace`` or ``trace=N``: filled, then the writes and trims of the trace,
-            N times, without time. Left out: none.
-        set: Parameters to change, by their paths. ``{"ftl.overprovisioning": 0.28}``, or as the
-            command line has them: ``["ftl.overprovisioning=0.28"]``.
-        seed: Seed of every random stream; goes before the drive's.
-        ftl: FTL in Python instead of the drive's. A class below `nandlab.ftl.Ftl` or
+        format: Format of the trace; required if its first line does not identify it. Left out:
+            detected from its first line.
+        trace_options: How the trace is read, or the traces of a workload (`read_iolog`).
+        iodepth: Requests in flight, for a trace without times or to ignore its times. A trace with
+            times is then sent as fast as so many requests in flight allow. Left out: 1.
+        skip: Part at the beginning of the run that is not measured; values as for `until`. 0 skips
+            nothing. The run itself does not change; only its counts begin later.
+        until: End of the run: settled (or settled=iops, =p99.9), SNIA's rule, requests, simulated
+            time, or drive writes; jobs repeat until then. ``settled``: write amplification no
+            longer drifts; ``settled=METRIC``: ``iops``, ``bandwidth`` or ``p99.9``. ``pts`` or
+            ``pts=METRIC``: SNIA's rule. Requests as ``100000``, simulated time as ``2s``, drive
+            writes as ``1.5x``. Only the jobs behind the last stonewall repeat.
+        precondition: State of the drive before the run; trace: filled, then the trace's writes, N
+            times. ``none``: empty. ``fill``: written once in order. ``steady``: overwritten at
+            random until write amplification settles. ``rested``: ``steady``, then collected until
+            the free blocks are full. ``trace`` or ``trace=N``: filled, then the writes and trims of
+            the trace, N times, without time. Left out: none.
+        set: Parameters to change, by their paths. ``{"ftl.overprovisioning": 0.28}``, or as on the
+            command line: ``["ftl.overprovisioning=0.28"]``.
+        seed: Seed of every random stream; overrides the drive's.
+        ftl: Custom FTL in Python instead of the drive's. A subclass of `nandlab.ftl.Ftl` or
             `nandlab.ftl.PageHooks`, or an object of one. The report names it, with a hash of its
             source.
-        progress: Called about ten times a second and at the end of each phase. What it raises ends
-            the run and comes out of it.
-        outputs: Files that the caller will write after the run, by what messages call them. They
-            are checked with those of the run: one that cannot be written, or that is a file which
-            the run reads, is refused before it begins.
-        requests: Every request, kept in a .parquet file. With True in memory, which takes about 90
-            bytes for each: `Result.requests` has them.
-        timeline_spans: Spans that the timeline holds at most; later ones are counted and dropped.
-            Left out: 200000.
-        explain: Keeps account of what every request waits for, for `Result.explain` and
-            `Result.blame`; this makes the run slower.
-        timeline: Spans of requests and flash, as JSON for ui.perfetto.dev. With True in memory:
-            `Result.timeline` writes them.
-        timeline_from: Simulated time in seconds from which the timeline is kept. ``slowest`` is
-            shortly before the slowest request, which another run finds first.
+        progress: Function called about ten times a second and at the end of each phase. Its
+            exception ends the run and is raised.
+        outputs: Files that the caller will write after the run, by their names in messages. They
+            are checked before the run begins: a file that cannot be written, or that the run reads,
+            is refused.
+        requests: Table of all requests, in a .parquet file. True keeps it in memory, about 90 bytes
+            per request: `Result.requests`.
+        timeline_spans: Largest number of spans in the timeline; later spans are dropped and
+            counted. Left out: 200000.
+        explain: Records the waits of every request, for `Result.explain` and `Result.blame`; this
+            makes the run slower.
+        timeline: Timeline of requests and flash operations, as JSON for ui.perfetto.dev. True keeps
+            it in memory: `Result.timeline` writes it.
+        timeline_from: Simulated time in seconds at which the timeline begins. ``slowest``: shortly
+            before the slowest request, which an additional run finds first.
         cut_at: Simulated time in seconds at which the power is cut; the drive starts up again. The
             run ends there: report key ``power``. The drive needs a ``recovery.name``.
         exchange: Die whose chip is replaced in the run, and when; suspended: no requests meanwhile.

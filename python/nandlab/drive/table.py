@@ -147,7 +147,7 @@ def _pace(run: dict[str, Any], trace: dict[str, Any]) -> str:
 def _interrupted(result: Result) -> str:
     if not result.has_begun:
         return "during preconditioning; nothing was run"
-    return "this is what was done until then" if result.interrupted else ""
+    return "the table has the part until then" if result.interrupted else ""
 
 
 def _latencies(result: Result, report: dict[str, Any], *, is_narrow: bool) -> Table:

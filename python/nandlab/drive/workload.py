@@ -160,7 +160,7 @@ def _text(key: str, given: object, table: Mapping[str, Any]) -> str | None:
     """A text that is an argument, or else a key of the table; the engine reads it."""
     text = table.get(key) if given is None else given
     if text is not None and not isinstance(text, str):
-        raise refusal(key, f"{text!r}: no text", 'as "settled", "100000", "2s" or "1.5x"')
+        raise refusal(key, f"{text!r}: not a text", 'as "settled", "100000", "2s" or "1.5x"')
     return text
 
 

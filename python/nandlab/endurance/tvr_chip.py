@@ -141,7 +141,7 @@ def tvr_chip(
             raise refusal(
                 "tvr",
                 "keep beside retention_hours or pe_cycles",
-                hint="give the share or what it is for",
+                hint="give keep, or retention_hours and pe_cycles",
             )
     if as_text("tvr: times", times, ", ".join(TIMES)) not in TIMES:
         raise refusal("tvr", f"times = {times!r}", TIMES, given=times)

@@ -309,7 +309,7 @@ def _csv(path: Path) -> tuple[Columns, list[int]]:
 def _once(name: str, columns: Sequence[str]) -> None:
     for column in columns:
         if columns.count(column) > 1:
-            raise refusal(name, f"the column `{column}` is there twice", hint="keep one of them")
+            raise refusal(name, f"the column `{column}` occurs twice", hint="keep one of them")
 
 
 def _checked(name: str, columns: Mapping[str, list[object]], lines: Sequence[int]) -> Measurements:

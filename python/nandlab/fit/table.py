@@ -154,8 +154,8 @@ def table(data: Measurements, options: Options) -> Fitted:
     none = int((rates == 0).sum())
     if none:
         notes.append(
-            f"{none} of {len(rates)} rates without errors: ln 2 / bits, which has none in half of "
-            f"all measurements"
+            f"{none} of {len(rates)} rates without errors are set to ln 2 / bits, at which half of "
+            f"all measurements show no error"
         )
     return Fitted(law, array, notes, lambda level: _estimate(law, grid, pages, level))
 

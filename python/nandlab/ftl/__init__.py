@@ -1,4 +1,4 @@
-"""FTLs as Python sees them: what each needs of a drive, and FTLs of one's own.
+"""FTLs as Python sees them: what each needs of a drive, and custom FTLs.
 
 ``class MyFtl(nandlab.ftl.Ftl)`` decides all, ``class MyHooks(nandlab.ftl.PageHooks)`` some
 decisions of `page`; ``nandlab.run(..., ftl=MyFtl)`` runs it, ``nandlab.ftl.check(MyFtl)`` holds it

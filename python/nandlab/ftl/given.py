@@ -121,13 +121,13 @@ def given_ftl(given: object) -> GivenFtl:
         ("stream_moves", "move_streams", move_streams),
     ]:
         if method in has and count == 1:
-            expected = f"`{key}`, 2 to {_MOST_STREAMS}, beside it"
-            raise refusal(f"{name}.{method}", "it is never asked", expected)
+            expected = f"`{key}`, 2 to {_MOST_STREAMS}, in the same class"
+            raise refusal(f"{name}.{method}", "it is never called", expected)
     if move_streams > 1 and "stream_moves" not in has:
         raise refusal(
             f"{name}.move_streams",
-            f"{move_streams}, of which one is used",
-            "a method `stream_moves` beside it",
+            f"{move_streams}, but only one is used",
+            "a method `stream_moves` in the same class",
         )
     facts = _facts(made, base)
     return GivenFtl(made, name, is_whole, has, streams, open_blocks, move_streams, facts)

@@ -24,7 +24,7 @@ def _checked(place: str, given: Mapping[Any, Any], path: str) -> dict[str, Any]:
     tables: dict[str, Any] = {}
     for key, value in given.items():
         if not isinstance(key, str):
-            raise refusal(place, f"{key!r}: a key that is no text", "names of keys, as in TOML")
+            raise refusal(place, f"{key!r}: a key that is not text", "names of keys, as in TOML")
         here = f"{path}.{key}" if path else key
         if value is None or (isinstance(value, float) and not math.isfinite(value)):
             raise refusal(f"{place}: {here}", f"{value}", "a value, or leave the key out")

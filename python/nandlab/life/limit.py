@@ -115,7 +115,7 @@ def _read_as(is_best: bool | None, coded: Mapping[str, Any], retry: str) -> str:
         if key != "levels" or value:
             options.append(f"--{key.replace('_', '-')} {value}")
     return (
-        f"the limit by UBER is that of reads as this drive makes them (retry.name `{retry}`):"
+        f"the UBER limit is for the reads of this drive (retry.name `{retry}`):"
         f" `nandlab endurance CHIP {' '.join(options)}`"
     )
 

@@ -84,7 +84,7 @@ def _errors(axes: Axes, life: Life, tb: list[float]) -> None:
     is_shown = False
     for values, colour, label in (
         (uber, COLOURS["write"], "UBER after the retention time"),
-        (rber, COLOURS["read"], "RBER of what is read"),
+        (rber, COLOURS["read"], "RBER of data read"),
     ):
         positive: list[Any] = [value if value else None for value in values]
         if any(value is not None for value in positive):

@@ -102,25 +102,23 @@ def life(
         ftl: As for `nandlab.run`.
         progress: As for `nandlab.run`.
         years: Years of the life, unless the drive dies before.
-        to_death: Until the drive dies, whatever that takes.
-        windows: Timed runs along the years, or along the cycles that the drive is expected to bear.
-            There is one more at the beginning, and one at the end.
-        writes_per_day: Host writes a day, in bytes or as 20GB. With neither this nor `dwpd`, the
-            run at each window says it: that suits a job with a `rate` or a `thinktime`, or a trace
-            with times.
-        dwpd: The same in drive writes per day.
-        profile: Requirements of JESD218 on data that are kept: client or enterprise. Left out:
-            client.
-        uber: Uncorrectable bit error rate that is accepted at most, instead of the profile's.
-        retention_hours: Hours that data are kept without power, in place of those of the profile.
-        temperature_c: At which temperature, instead of the profile's.
-        accelerate: Cycles that each cycle stands for that is carried out; 1 is exact. ``auto`` is
-            exact where that takes no more than about half a billion units of writes. A life with an
-            FTL in Python is always exact.
+        to_death: Until the drive dies, however long this takes.
+        windows: Number of timed runs along the years, or along the expected cycles of the drive.
+            One more runs at the beginning, and one at the end.
+        writes_per_day: Host writes per day, in bytes or as 20GB. Without this and `dwpd`, the run
+            at each window gives the rate: this suits a job with a `rate` or a `thinktime`, or a
+            trace with times.
+        dwpd: Host writes per day, in drive writes.
+        profile: Requirements of JESD218 on data retention: client or enterprise. Left out: client.
+        uber: Largest accepted uncorrectable bit error rate; overrides the profile.
+        retention_hours: Retention without power in hours; overrides the profile.
+        temperature_c: Temperature of the retention; overrides the profile.
+        accelerate: Simulates one of so many cycles; 1 is exact. ``auto`` is exact up to about half
+            a billion units of writes. A life with a custom FTL in Python is always exact.
         precondition: State of the drive at the beginning. ``fill``, ``steady`` or ``rested``, as
             for `nandlab.run`.
-        skip: Beginning of the run at each window that is not measured.
-        until: End of the run at each window.
+        skip: Part at the beginning of each window's run that is not measured.
+        until: End of each window's run.
 
     Raises:
         NandlabError: an input is refused.
@@ -270,9 +268,9 @@ class _Living:
         still = one.still(self._drive._native)
         if still > MOST_STILL:
             self.result.notes.append(
-                f"{still:.0%} of the blocks hold data that are not rewritten, and static wear "
-                "levelling mixes them with others slowly: an accelerated life sees too little of "
-                "that (docs/life.md); a smaller accelerate sees more"
+                f"{still:.0%} of the blocks hold static data, which static wear levelling mixes "
+                "with other data slowly: an accelerated life sees too little of this "
+                "(docs/life.md); a smaller accelerate sees more"
             )
 
     def _age(

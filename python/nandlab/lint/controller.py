@@ -44,8 +44,8 @@ def _scan_of_pages(subject: Subject) -> Iterator[Hit]:
     if least_s > LONGEST_SCAN_S:
         yield Hit(
             subject.at("recovery.name"),
-            f"recovery.name = scan_pages: reading {of_plane:,} pages of every plane takes"
-            f" {quantity.seconds(least_s)} at least, with all planes at work",
+            f"recovery.name = scan_pages: reading {of_plane:,} pages of every plane takes at"
+            f" least {quantity.seconds(least_s)}, with all planes in parallel",
         )
 
 
@@ -102,8 +102,8 @@ def _spare_area_of(subject: Subject, ecc: str, chip: str) -> Iterator[Hit]:
         if words * parity + own > spare:
             yield Hit(
                 subject.at(f"{ecc}.t"),
-                f"{ecc}.t = {t} in {data} bytes takes {parity} bytes of parity, {words} times a"
-                f" page; with {own} bytes of the FTL that is {words * parity + own} of {spare}"
+                f"{ecc}.t = {t} in {data} bytes takes {parity} bytes of parity, {words} times per"
+                f" page; with {own} bytes of the FTL this needs {words * parity + own} of {spare}"
                 " spare bytes",
             )
     elif subject.value("ftl.name") == "superblock" and not subject.value(f"{ecc}.parity_bytes"):
@@ -111,7 +111,7 @@ def _spare_area_of(subject: Subject, ecc: str, chip: str) -> Iterator[Hit]:
         yield Hit(
             subject.at("ftl.name"),
             f"ftl `superblock` keeps its map in the spare area ({own} of {spare} bytes), and the"
-            f" code takes none of it ({ecc}.parity_bytes = 0)",
+            f" parity of the code takes none of it ({ecc}.parity_bytes = 0)",
         )
 
 
@@ -160,15 +160,14 @@ def _constant_code_of(subject: Subject, ecc: str, chip: str) -> Iterator[Hit]:
     if model == "ideal" and law != "ideal":
         yield Hit(
             subject.at(f"{ecc}.model"),
-            f"{ecc}.model = ideal over {chip}.array `{law}`: every page decodes at once, however"
-            " many bits are wrong",
+            f"{ecc}.model = ideal over {chip}.array `{law}`: every page decodes, however many bits"
+            " are wrong",
         )
     is_aged = any(subject.value(f"age.{key}") for key in ("pe_cycles", "retention_hours"))
     if model == "shares" and (is_aged or subject.is_varied("age")):
         yield Hit(
             subject.at(f"{ecc}.model"),
-            f"{ecc}.model = shares with an age: the same share of codewords fails whatever the"
-            " wear",
+            f"{ecc}.model = shares with an age: the same share of codewords fails at any wear",
         )
 
 
@@ -194,8 +193,8 @@ CHECKS = (
         code="L007",
         title="a scan of all pages at start-up",
         assumed="After a power cut the drive reads the spare area of every page.",
-        why="A page read takes as long whatever part of it is needed: 128 GB of 4 KiB pages on 8"
-        " channels take 195 seconds. A summary in each block takes a second, a checkpoint less.",
+        why="Reading a spare area takes a whole page read: 128 GB of 4 KiB pages on 8 channels"
+        " take 195 seconds. A scan of block summaries takes a second, a checkpoint less.",
         sources=("desnoyers2013", "birrell2007"),
         instead='`recovery.name = "scan_blocks"` or `"checkpoint"`',
         looks_at=("drive", "study"),
@@ -212,14 +211,14 @@ CHECKS = (
     ),
     Check(
         code="L008",
-        title="memory that is not of the class",
+        title="memory untypical of the class",
         assumed="A map must be tiny on an SSD, or is free on a card.",
-        why="Almost all consumer SSDs have a DRAM (of 32 to 128 MB in 2013), and enterprise drives"
-        " as much as they need: a tiny map cache solves a problem that they do not have. Cards and"
-        " sticks have kilobytes, too few for the map of a page-level FTL.",
+        why="Almost all consumer SSDs have a DRAM (32 to 128 MB in 2013), and enterprise drives"
+        " have as much as they need: a tiny map cache solves a problem that they do not have. Cards"
+        " and sticks have kilobytes, too few for the map of a page-level FTL.",
         sources=("desnoyers2013",),
         instead='for an SSD `ftl.name = "page"` or a cache of 32 MiB and more; for a card'
-        " `ftl.ram_bytes` with an FTL that keeps to it (`nandlab ftl` lists memory by FTL)",
+        " `ftl.ram_bytes` with an FTL that fits it (`nandlab ftl` lists memory by FTL)",
         looks_at=("drive", "study"),
         find=_memory,
         pair=Pair(
@@ -234,11 +233,11 @@ CHECKS = (
     Check(
         code="L009",
         title="a spare area that the code has used up",
-        assumed="The spare area of a page has room for the FTL's own data.",
-        why="As error rates grow, the code takes nearly all of it, and some controllers gave the"
-        " FTL no access to it at all.",
+        assumed="The spare area of a page has room for the FTL's metadata.",
+        why="As error rates grow, the parity takes nearly all of the spare area, and some"
+        " controllers give the FTL no access to it.",
         sources=("desnoyers2013", "kang2006"),
-        instead="a named code (`ecc.code`), whose parity is counted, or the parity of yours"
+        instead="a named code (`ecc.code`), whose parity is counted, or the parity of your code"
         " (`ecc.parity_bytes`) and the spare bytes of the chip (`chip.geometry.spare_bytes`)",
         looks_at=("drive", "study"),
         find=_spare_area,
@@ -260,12 +259,12 @@ CHECKS = (
         code="L010",
         title="spare flash for bad blocks only",
         assumed="Over-provisioning replaces blocks that wear out.",
-        why="Spare flash is primarily for performance: with little of it, garbage collection copies"
-        " nearly full blocks. Bad blocks that take a large part of it slow the drive down long"
-        " before it fails.",
+        why="Spare flash is primarily for performance: with little spare flash, garbage collection"
+        " copies nearly full blocks. If bad blocks take a large part of it, the drive becomes slow"
+        " long before it fails.",
         sources=("desnoyers2013", "desnoyers2012"),
         instead="`ftl.overprovisioning` of 0.07 (client) to 0.28 (enterprise), and bad blocks as"
-        " `chip.geometry.bad_block_fraction`, which is beside it",
+        " `chip.geometry.bad_block_fraction`, which does not count in it",
         looks_at=("drive", "study"),
         find=_bad_blocks_only,
         pair=Pair(
@@ -280,8 +279,9 @@ CHECKS = (
         code="L017",
         title="error correction as a constant",
         assumed="A code corrects all errors, or the same share of codewords, at any age.",
-        why="Codes decode in steps, and each step costs reads and time: with wear and retention"
-        " more codewords need soft reads, and reads become slower long before data are lost.",
+        why="Decoding has steps (hard decision, retries, soft reads), and each step costs reads"
+        " and time: with wear and retention more codewords need soft reads, and reads become slower"
+        " long before data are lost.",
         sources=("desnoyers2013", "zuolo2016"),
         instead='a code and its decoder, `ecc.code = "ldpc_4k_r90"`, with `retry.name ='
         ' "soft_decision"`',
@@ -298,7 +298,7 @@ CHECKS = (
     ),
     Check(
         code="L019",
-        title="an age that no error sees",
+        title="an age without an error law",
         assumed="Cycles, retention or a retry policy change a drive whose flash has no errors.",
         why="`chip.array` `ideal` reads every page without errors at any age.",
         sources=(),
@@ -319,8 +319,8 @@ CHECKS = (
         code="L020",
         title="over-provisioning in percent",
         assumed="`ftl.overprovisioning = 7` is 7 % of spare flash.",
-        why="It is physical over logical capacity less 1: 7 is 700 %. Write amplification is then 1"
-        " whatever collects.",
+        why="`ftl.overprovisioning` is physical over logical capacity less 1: 7 is 700 %. Write"
+        " amplification is then 1 with any policy.",
         sources=(),
         instead="a fraction: 7 % is written 0.07",
         looks_at=("drive", "study"),

@@ -89,7 +89,7 @@ def _one_program_time(subject: Subject) -> Iterator[Hit]:
     if subject.value("chip.page_order") != "one_shot":
         yield Hit(
             subject.at("chip.timing.t_program_us"),
-            f"chip.timing.t_program_us = {given:g} for all {bits} pages of a cell of {bits} bits",
+            f"chip.timing.t_program_us = {given:g} for all {bits} page types of a {bits}-bit cell",
         )
 
 
@@ -110,10 +110,10 @@ def _no_retention(subject: Subject) -> Iterator[Hit]:
     if _has_retention(subject) is False and not subject.is_varied("chip.array"):
         law = subject.value("chip.array.name")
         key = "chip.array.beta" if law == "power_law" else "chip.array.name"
-        said = "has no retention term (beta = 0)" if law == "power_law" else "knows no retention"
+        said = "has no retention term (beta = 0)" if law == "power_law" else "has no retention"
         if law == "table":
             said = "has no point with hours of retention"
-        yield Hit(subject.at(key), f"chip.array `{law}` {said}: errors come of cycles alone")
+        yield Hit(subject.at(key), f"chip.array `{law}` {said}: errors depend on cycles only")
 
 
 def _failure_is_the_end(subject: Subject) -> Iterator[Hit]:
@@ -124,14 +124,14 @@ def _failure_is_the_end(subject: Subject) -> Iterator[Hit]:
     if subject.value("chip.array.name") == "ideal":
         yield Hit(
             subject.at(key),
-            "chip.array `ideal`: data never go bad, so a block ends by a failed program or erase"
-            " alone",
+            "chip.array `ideal`: data are never lost, so only a failed program or erase retires a"
+            " block",
         )
     elif ratings < LEAST_RATINGS:
         yield Hit(
             subject.at(key),
             f"chip.fault.median_ratings = {ratings:g}: half of the blocks fail at {ratings:g} times"
-            " the rated cycles; measured chips report success to 100 times and more",
+            " the rated cycles; measured chips report success up to 100 times and more",
         )
 
 
@@ -152,8 +152,8 @@ def _one_chip(subject: Subject) -> Iterator[Hit]:
     if points and not subject.value("chip.array.page_spread"):
         yield Hit(
             subject.at("chip.array.points"),
-            "measured points with page_spread = 0: each page of all dies errs at the mean of one"
-            " chip",
+            "measured points with page_spread = 0: every page of all dies has the mean error rate"
+            " of one chip",
         )
     spread = "chip.fault.spread"
     if subject.value(spread) == 0 and not subject.is_varied(spread):
@@ -180,8 +180,8 @@ CHECKS = (
         assumed="Channels, dies, planes, blocks, pages and page bytes are all powers of two, and"
         " every block is good.",
         why="Blocks of TLC are multiples of three pages, drives with 10 channels exist, and chips"
-        " have spare and bad blocks. An algorithm that needs powers of two works here and nowhere"
-        " else: what is aligned to a block of 8 channels is aligned to nothing on one of 10.",
+        " have spare and bad blocks. An algorithm that needs powers of two works only on this"
+        " drive: data aligned to a block of 8 channels are not aligned to a block of 10.",
         sources=("desnoyers2013", "tallis2021"),
         instead="the geometry of a real die: `pages_per_block = 1152`, `blocks_per_plane = 910`, or"
         " `bad_block_fraction = 0.01`",
@@ -204,14 +204,14 @@ CHECKS = (
     Check(
         code="L002",
         title="expensive erases",
-        assumed="Erases are what costs time.",
+        assumed="Erases are the main cost in time.",
         why="An erase takes some milliseconds, but all pages of the block share it. Erase times"
-        " have hardly changed over generations, while programs took longer and blocks grew: on"
-        " MLC an erase costs a page one to three hundredths of its program or less. Garbage"
-        " collection is expensive because it copies.",
+        " have hardly changed over generations, while programs took longer and blocks grew: on MLC"
+        " the erase time per page is at most 1 to 3 % of its program time. Garbage collection is"
+        " expensive because it copies.",
         sources=("desnoyers2013",),
-        instead="an erase time of 2000 to 10,000 us beside the real number of pages of a block;"
-        " look at copies (write amplification), not at erases",
+        instead="an erase time of 2000 to 10,000 us and the real number of pages per block; look"
+        " at copies (write amplification), not at erases",
         looks_at=("drive", "study"),
         find=_expensive_erase,
         pair=Pair(
@@ -226,10 +226,10 @@ CHECKS = (
         code="L003",
         title="one program time for all pages of a cell",
         assumed="All pages of MLC or TLC take the same time to program.",
-        why="The first bit of a cell is programmed in coarse steps and fast, the last one in fine"
-        " steps: on the MLC chip of Wang 2014 slow pages take 2.4 to 2.9 times as long. With their"
-        " mean, throughput is about right, but the tail of the latencies is not, and an FTL that"
-        " chooses fast pages gains nothing.",
+        why="The first bit of a cell is programmed fast in coarse steps, the last bit in fine"
+        " steps: on the MLC chip of Wang 2014 slow pages take 2.4 to 2.9 times as long. With the"
+        " mean of both times throughput is about right, but the latency tail is wrong, and an FTL"
+        " that chooses fast pages gains nothing.",
         sources=("grupp2009", "desnoyers2013", "wang2014"),
         instead="a time for each page from the lower page up, `t_program_us = [460.0, 1118.0]`, or"
         ' `page_order = "one_shot"` if the chip programs whole wordlines',
@@ -247,13 +247,13 @@ CHECKS = (
     Check(
         code="L004",
         title="endurance without retention",
-        assumed="Wear is a number of cycles, whatever the time that data must be kept.",
-        why="Cycles do not kill cells, they make them lose charge faster. A rating of 10,000 cycles"
-        " holds for a year of retention, after a code of some strength; for ten years it is about a"
+        assumed="Wear is a number of cycles, whatever the retention time.",
+        why="Cycles do not kill cells; they make cells lose charge faster. A rating of 10,000"
+        " cycles holds for a year of retention and a certain code; for ten years it is about a"
         " tenth. An error law without retention has no such limit.",
         sources=("desnoyers2013", "kim2019"),
         instead="an error law with retention (`power_law` with `beta`, `retention_law`, `table`)"
-        " and `age.retention_hours`; `nandlab endurance` has the cycles for a retention time",
+        " and `age.retention_hours`; `nandlab endurance` gives the cycles for a retention time",
         looks_at=("drive", "study"),
         find=_no_retention,
         pair=Pair(
@@ -269,9 +269,9 @@ CHECKS = (
         code="L005",
         title="wear-out by program failure",
         assumed="A block is worn out when its programs or erases fail.",
-        why="Wear-out means that data are lost within the retention time, and a verify microseconds"
-        " after the program cannot see it: devices report success long after they have ceased to"
-        " store data reliably. A drive must give a block up long before.",
+        why="Wear-out means that data are lost within the retention time. A verify microseconds"
+        " after the program cannot see this: devices report success long after they have ceased to"
+        " store data reliably. A drive must retire a block long before.",
         sources=("desnoyers2013",),
         instead="an error law (`chip.array`) and a decoder that can fail (`ecc.model`), with"
         " `retry.retire_after`; leave `chip.fault.median_ratings` at its 150",
@@ -289,7 +289,7 @@ CHECKS = (
     Check(
         code="L006",
         title="error rates right after programming",
-        assumed="The error rate of worn flash is that of data just written.",
+        assumed="The error rate of worn flash is the error rate of data just written.",
         why="Most errors of worn flash come with time. After 10,000 cycles the rate of 3D NAND is"
         " tenfold three hours after a program, and a hundredfold after eleven days.",
         sources=("desnoyers2013", "luo2018"),
@@ -309,9 +309,9 @@ CHECKS = (
     Check(
         code="L018",
         title="one chip for all dies",
-        assumed="What was measured on one chip holds for each page of all dies.",
-        why="Pages, blocks and dies differ, and a code fails where the worst page is, not where the"
-        " mean is.",
+        assumed="The measurements of one chip hold for each page of all dies.",
+        why="Pages, blocks and dies differ, and a code fails on the worst page, not on the mean"
+        " page.",
         sources=(),
         instead="`chip.array.page_spread` (`nandlab fit` finds it in measurements) and"
         " `chip.fault.spread` (0.1)",

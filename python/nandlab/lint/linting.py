@@ -75,7 +75,7 @@ def _without_reason(subject: Subject) -> Iterator[Finding]:
         problem = f"there is no {unknown[0]}" if unknown else "no reason"
         yield Finding(
             NO_REASON,
-            "a comment that explains nothing",
+            "a comment without a valid reason",
             f"{subject.place}:{one.line}",
             f"`lint: {one.text}`: {problem}",
             f"{EXPECTED}, with a code that `nandlab lint --list` has",

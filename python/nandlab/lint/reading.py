@@ -87,7 +87,7 @@ def _loaded(text: str, name: str) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise refusal(name, f"no JSON: {str(error).splitlines()[0]}", EXPECTED) from None
+        raise refusal(name, f"not JSON: {str(error).splitlines()[0]}", EXPECTED) from None
 
 
 def _tables(text: str, name: str) -> dict[str, Any] | None:

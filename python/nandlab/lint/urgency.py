@@ -31,7 +31,7 @@ def _for_nobody(subject: Subject) -> Iterator[Hit]:
     if writers and not any(is_urgent(job) for job in writers):
         yield Hit(
             subject.of_job(writers[0], "rw"),
-            f"job `{writers[0].name}` writes without `prio`, and ftl.fast_pages = true gives it"
+            f"job `{writers[0].name}` writes without `prio`, so ftl.fast_pages = true gives it"
             " slow pages first",
         )
 
@@ -45,19 +45,19 @@ _JOBS = _GLOBAL + _OTHERS + _WAITS
 CHECKS = (
     Check(
         code="L021",
-        title="fast pages for nobody",
+        title="fast pages without urgent writes",
         assumed="`ftl.fast_pages` makes writes faster.",
-        why="Half of the pages of a block are fast whoever gets them. Urgent writes go to fast"
-        " pages, all others to slow ones: a drive to which nobody says what is urgent gives slow"
-        " pages to those who wait.",
+        why="Half of the pages of a block are fast, whoever gets them. Urgent writes go to fast"
+        " pages, all others to slow pages: if no write is marked urgent, all writes prefer slow"
+        " pages.",
         sources=("grupp2009",),
-        instead="`prio=0` in the jobs that somebody waits for (`urgent` of a trace), or"
-        " `ftl.fast_pages = false`",
+        instead="`prio=0` in jobs with urgent writes (`urgent` of a trace), or `ftl.fast_pages ="
+        " false`",
         looks_at=("drive", "job", "report"),
         find=_for_nobody,
         pair=Pair(
             Setting("no job is urgent"),
-            Setting("`prio=0` for who waits", {}, {"workload": f"{_JOBS}prio=0\n"}),
+            Setting("`prio=0` for urgent writes", {}, {"workload": f"{_JOBS}prio=0\n"}),
             _JOBS,
             ("write mean (us)", "write p50 (us)"),
             {

@@ -34,8 +34,8 @@ def _whole_space(subject: Subject) -> Iterator[Hit]:
         policy = next(path for path in subject.axes if path.startswith(_POLICIES))
         yield Hit(
             subject.of_axis(policy),
-            f"axis {policy}, and all writes are uniform over the whole drive: the order of"
-            " policies under other writes is open",
+            f"axis {policy} with uniform writes over the whole drive only: the ranking of the"
+            " policies may differ under other writes",
         )
 
 
@@ -51,7 +51,7 @@ def _unsettled(subject: Subject) -> Iterator[Hit]:
         return
     is_replay = run.is_trace or any(job.is_replay for job in subject.jobs)
     if is_replay or any(job.writes for job in subject.jobs):
-        what = "a trace is played" if is_replay else "the jobs write"
+        what = "a trace is replayed" if is_replay else "the jobs write"
         yield Hit(
             subject.of_run("precondition"),
             f"precondition = none: {what} on an empty drive, where collection has nothing to do",
@@ -70,7 +70,7 @@ def _unwritten(subject: Subject) -> Iterator[Hit]:
         yield Hit(
             subject.of_run("precondition"),
             f"precondition = none: job `{readers[0].name}` reads data that were never written,"
-            " which costs no read of the flash",
+            " which need no flash read",
         )
 
 
@@ -94,8 +94,8 @@ def _too_short(subject: Subject) -> Iterator[Hit]:
     if None not in each and total < slack:
         yield Hit(
             subject.of_job(writers[0], "number_ios"),
-            f"the jobs write {quantity.size(total)} to a drive that was filled in order; its"
-            f" {quantity.size(slack)} of spare flash take them before collection begins",
+            f"the jobs write {quantity.size(total)} to a drive that was filled in order; this fits"
+            f" into its {quantity.size(slack)} of spare flash, so nothing is collected",
         )
 
 
@@ -111,7 +111,7 @@ def _never_collected(subject: Subject) -> Iterator[Hit]:
         yield Hit(
             subject.place,
             f"garbage collection never ran: the run wrote"
-            f" {report['settled']['drive_writes']:.2g} of the drive, less than was free",
+            f" {report['settled']['drive_writes']:.2g} of the drive, less than its free space",
         )
 
 
@@ -123,7 +123,7 @@ def _alignment(subject: Subject) -> Iterator[Hit]:
     geometry = subject.config["chip"]["geometry"]
     block = geometry["pages_per_block"] * geometry["page_bytes"]
     says = (
-        f"on a page map (ftl `{subject.value('ftl.name')}`): where data lie has nothing to do with"
+        f"on a page map (ftl `{subject.value('ftl.name')}`), which places data independently of"
         " their addresses"
     )
     for path in subject.axes:
@@ -174,8 +174,8 @@ def _percentile_of_study(subject: Subject) -> Iterator[Hit]:
             percent = found[1].replace("_", ".")
             yield Hit(
                 subject.line("columns") or subject.line("objectives") or subject.place,
-                f"{column.name} is the {percent}th percentile of a closed loop: a setting that is"
-                " slower gets fewer requests, and none of those that came meanwhile is counted",
+                f"{column.name} is the {percent}th percentile of a closed loop: a slower setting"
+                " gets fewer requests, and the missing ones do not count",
             )
             return
 
@@ -196,8 +196,8 @@ def _stalled(subject: Subject) -> Iterator[Hit]:
         yield Hit(
             subject.place,
             f"closed loop with {quantity.mean(depth)} in flight: 0.1 % of requests wait"
-            f" {quantity.latency(latency['p99_9'])} and more, {ratio:.0f} times the mean; at the"
-            f" same rate {late:,.0f} requests come in that time, and the loop did not send them",
+            f" {quantity.latency(latency['p99_9'])} and more, {ratio:.0f} times the mean; an open"
+            f" loop would send {late:,.0f} requests in that time, which the closed loop did not",
         )
 
 
@@ -210,9 +210,9 @@ CHECKS = (
         code="L011",
         title="random writes over the whole space only",
         assumed="Random writes are uniform over the whole drive.",
-        why="Writes that keep to a part of the drive, or have hot spots, leave emptier blocks to"
-        " collect: random writes to a small part of a drive stay fast, and the order of victim"
-        " policies can change.",
+        why="Writes to a part of the drive, or with hot spots, leave emptier victims: random"
+        " writes to a small part of a drive stay fast, and the ranking of victim policies can"
+        " change.",
         sources=("desnoyers2013", "vanhoudt2013"),
         instead='an axis of locality beside the policy: `path = "job.random_distribution"`,'
         ' `values = ["random", "zipf:0.9"]`, or `path = "job.size"`',
@@ -231,9 +231,9 @@ CHECKS = (
     Check(
         code="L012",
         title="a run that is not settled",
-        assumed="Writes to a fresh drive show what it does in use.",
-        why="An empty drive has nothing to collect: its write amplification is 1 and its latency"
-        " that of the write buffer. Both change over the first writes of the whole drive and more.",
+        assumed="A fresh drive behaves like a drive in use.",
+        why="An empty drive has nothing to collect: its write amplification is 1, and its write"
+        " latency is that of the write buffer. Both change over one drive write and more.",
         sources=("desnoyers2013",),
         instead='`precondition = "steady"`, or `until = "settled"`',
         looks_at=("drive", "job", "study", "report"),
@@ -250,8 +250,8 @@ CHECKS = (
         code="L013",
         title="reads of data that were never written",
         assumed="A read costs the same on an empty drive.",
-        why="The map has no place for data that were never written: the drive answers without"
-        " reading the flash, faster than any drive in use.",
+        why="Data that were never written have no map entry: the drive answers without a flash"
+        " read, faster than any drive in use.",
         sources=(),
         instead='`precondition = "fill"`',
         looks_at=("drive", "job", "study", "report"),
@@ -268,8 +268,8 @@ CHECKS = (
         code="L014",
         title="a run shorter than the slack of collection",
         assumed="A run over a full drive sees garbage collection.",
-        why="A drive that was filled in order has all of its spare flash free. Until that is"
-        " written, blocks are taken and none is collected.",
+        why="A drive that was filled in order has all of its spare flash free. Until the host has"
+        " written it, the drive only takes free blocks and collects none.",
         sources=("desnoyers2013",),
         instead='more requests than the spare flash holds, `until = "settled"`, or'
         ' `precondition = "steady"`',
@@ -287,12 +287,13 @@ CHECKS = (
     Check(
         code="L015",
         title="writes aligned to erase blocks of a page map",
-        assumed="Writes that are aligned to erase blocks spare a page-mapped drive its copies.",
-        why="A page map puts data where there is room, whatever their addresses. A block map can"
-        " gain from it, if the writes are as long as all blocks that are written together.",
+        assumed="Writes aligned to erase blocks save copies in a page-mapped drive.",
+        why="A page map places data wherever there is room, whatever their addresses. A block map"
+        " can gain from alignment, if the writes are as long as all blocks that are written"
+        " together.",
         sources=("desnoyers2013",),
-        instead="an FTL that maps blocks (`fast`, `bast`, `log_group`) and its effective block, or"
-        " writes without the alignment",
+        instead="a block-mapped FTL (`fast`, `bast`, `log_group`) and its effective block, or"
+        " writes without alignment",
         looks_at=("drive", "job", "study"),
         find=_alignment,
         pair=Pair(
@@ -308,13 +309,13 @@ CHECKS = (
     Check(
         code="L016",
         title="percentiles of a closed loop",
-        assumed="Percentiles of a closed loop are those of an application.",
-        why="A closed loop sends a request only when another one completes. While the drive stalls,"
-        " it sends nothing, and requests that users would have sent are missing among the slow"
-        " ones. The mean is depth over throughput, whatever the drive does.",
+        assumed="Percentiles of a closed loop equal those of an application.",
+        why="A closed loop sends a request only when another one completes. While the drive"
+        " stalls, it sends nothing, so the slow requests that users would have sent are missing."
+        " The mean latency is always depth over throughput.",
         sources=(),
-        instead="arrivals at times of their own: `rate_iops=5000` with `rate_process=poisson` and"
-        " an `iodepth` that never holds one back, or a trace with its times",
+        instead="an open loop: `rate_iops=5000` with `rate_process=poisson` and an `iodepth` that"
+        " never delays a request, or a trace with its times",
         looks_at=("drive", "job", "study", "report"),
         find=_closed_loop,
         pair=Pair(

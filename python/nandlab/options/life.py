@@ -12,33 +12,33 @@ class LifeOptions(WorkloadOptions, OwnOptions, ProgressOptions, total=False):
     years: Annotated[float | None, Option()]
     """Years of the life, unless the drive dies before."""
     to_death: Annotated[bool, Option(default=False)]
-    """Until the drive dies, whatever that takes."""
+    """Until the drive dies, however long this takes."""
     windows: Annotated[int, Option(default=20)]
-    """Timed runs along the years, or along the cycles that the drive is expected to bear.
+    """Number of timed runs along the years, or along the expected cycles of the drive.
 
-    There is one more at the beginning, and one at the end.
+    One more runs at the beginning, and one at the end.
     """
     writes_per_day: Annotated[str | float | None, Option(form="SIZE")]
-    """Host writes a day, in bytes or as 20GB.
+    """Host writes per day, in bytes or as 20GB.
 
-    With neither this nor `dwpd`, the run at each window says it: that suits a job with a `rate` or
-    a `thinktime`, or a trace with times.
+    Without this and `dwpd`, the run at each window gives the rate: this suits a job with a `rate`
+    or a `thinktime`, or a trace with times.
     """
     dwpd: Annotated[float | None, Option()]
-    """The same in drive writes per day."""
+    """Host writes per day, in drive writes."""
     profile: Annotated[str | None, Option(unset="client")]
-    """Requirements of JESD218 on data that are kept: client or enterprise."""
+    """Requirements of JESD218 on data retention: client or enterprise."""
     uber: Annotated[float | None, Option()]
-    """Uncorrectable bit error rate that is accepted at most, instead of the profile's."""
+    """Largest accepted uncorrectable bit error rate; overrides the profile."""
     retention_hours: Annotated[float | None, Option()]
-    """Hours that data are kept without power, in place of those of the profile."""
+    """Retention without power in hours; overrides the profile."""
     temperature_c: Annotated[float | None, Option()]
-    """At which temperature, instead of the profile's."""
+    """Temperature of the retention; overrides the profile."""
     accelerate: Annotated[str | float, Option(default="auto", form="auto|N")]
-    """Cycles that each cycle stands for that is carried out; 1 is exact.
+    """Simulates one of so many cycles; 1 is exact.
 
-    ``auto`` is exact where that takes no more than about half a billion units of writes. A life
-    with an FTL in Python is always exact.
+    ``auto`` is exact up to about half a billion units of writes. A life with a custom FTL in Python
+    is always exact.
     """
     precondition: Annotated[str, Option(default="fill", form="fill|steady|rested")]
     """State of the drive at the beginning.
@@ -46,6 +46,6 @@ class LifeOptions(WorkloadOptions, OwnOptions, ProgressOptions, total=False):
     ``fill``, ``steady`` or ``rested``, as for `nandlab.run`.
     """
     skip: Annotated[str | None, Option(form="N|2s|1.5x")]
-    """Beginning of the run at each window that is not measured."""
+    """Part at the beginning of each window's run that is not measured."""
     until: Annotated[str | None, Option(form="N|2s|1.5x")]
-    """End of the run at each window."""
+    """End of each window's run."""

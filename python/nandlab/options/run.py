@@ -23,7 +23,7 @@ class SourceOptions(TypedDict, total=False):
     """Where requests come from."""
 
     workload: Annotated[str | PathLike[str] | None, Option(is_key=True)]
-    """Path of a fio job file, or the text of one.
+    """Path or text of a fio job file.
 
     A text has a line break, or starts with ``[``.
     """
@@ -35,11 +35,11 @@ class WorkloadOptions(SourceOptions, FormatOptions, total=False):
     """What is run."""
 
     trace_options: Annotated[TraceOptions | None, Option(line=None)]
-    """How the trace is read, or the traces that a workload names (`read_iolog`)."""
+    """How the trace is read, or the traces of a workload (`read_iolog`)."""
     iodepth: Annotated[int | None, Option(is_key=True, unset="1", panel=PANEL)]
-    """Requests in flight where the trace has no times of its own, or to leave its times aside.
+    """Requests in flight, for a trace without times or to ignore its times.
 
-    Given for one that has times, it is sent as fast as so many in flight allow.
+    A trace with times is then sent as fast as so many requests in flight allow.
     """
 
 
@@ -47,17 +47,17 @@ class MeasuredOptions(WorkloadOptions, total=False):
     """What is run, and what of it counts."""
 
     skip: Annotated[str | None, _MOMENT]
-    """Beginning of the run that is not measured, as for `until`.
+    """Part at the beginning of the run that is not measured; values as for `until`.
 
-    0 skips nothing. The run goes on as without it; only its counts begin there.
+    0 skips nothing. The run itself does not change; only its counts begin later.
     """
     until: Annotated[str | None, _MOMENT]
-    """End of the run, whose jobs are repeated until then: settled (or settled=iops, =p99.9), SNIA's
-    rule, requests, simulated time, or drive writes.
+    """End of the run: settled (or settled=iops, =p99.9), SNIA's rule, requests, simulated time, or
+    drive writes; jobs repeat until then.
 
     ``settled``: write amplification no longer drifts; ``settled=METRIC``: ``iops``, ``bandwidth``
     or ``p99.9``. ``pts`` or ``pts=METRIC``: SNIA's rule. Requests as ``100000``, simulated time as
-    ``2s``, drive writes as ``1.5x``. The jobs behind the last stonewall are repeated.
+    ``2s``, drive writes as ``1.5x``. Only the jobs behind the last stonewall repeat.
     """
 
 
@@ -67,10 +67,10 @@ class PlanOptions(MeasuredOptions, total=False):
     precondition: Annotated[
         str | None, Option(is_key=True, unset="none", form="none|fill|steady|rested|trace[=N]")
     ]
-    """State of the drive before; trace: filled, then the trace's writes, N times.
+    """State of the drive before the run; trace: filled, then the trace's writes, N times.
 
     ``none``: empty. ``fill``: written once in order. ``steady``: overwritten at random until write
-    amplification settles. ``rested``: then collected until it has all the room that it keeps.
+    amplification settles. ``rested``: ``steady``, then collected until the free blocks are full.
     ``trace`` or ``trace=N``: filled, then the writes and trims of the trace, N times, without time.
     """
 
@@ -84,22 +84,22 @@ class SetOptions(TypedDict, total=False):
     ]
     """Parameters to change, by their paths.
 
-    ``{"ftl.overprovisioning": 0.28}``, or as the command line has them:
+    ``{"ftl.overprovisioning": 0.28}``, or as on the command line:
     ``["ftl.overprovisioning=0.28"]``.
     """
     seed: Annotated[int | None, Option()]
-    """Seed of every random stream; goes before the drive's."""
+    """Seed of every random stream; overrides the drive's."""
 
 
 class OwnOptions(SetOptions, total=False):
-    """The same, and an FTL of the user's own."""
+    """How a drive differs from its preset or file, and a custom FTL."""
 
     ftl: Annotated[
         type[Ftl | PageHooks] | Ftl | PageHooks | None, Option(line=str, form="FILE.py[:CLASS]")
     ]
-    """FTL in Python instead of the drive's.
+    """Custom FTL in Python instead of the drive's.
 
-    A class below `nandlab.ftl.Ftl` or `nandlab.ftl.PageHooks`, or an object of one. The report
+    A subclass of `nandlab.ftl.Ftl` or `nandlab.ftl.PageHooks`, or an object of one. The report
     names it, with a hash of its source.
     """
 
@@ -108,18 +108,17 @@ class ProgressOptions(TypedDict, total=False):
     """What a caller sees of a run."""
 
     progress: Annotated[Callable[[Progress], object] | None, Option(line=None)]
-    """Called about ten times a second and at the end of each phase. What it raises ends the run and
-    comes out of it.
+    """Function called about ten times a second and at the end of each phase. Its exception ends the
+    run and is raised.
     """
 
 
 class CallerOptions(ProgressOptions, total=False):
-    """The same, and what a caller does after it."""
+    """Progress of a run, and the files that its caller writes after it."""
 
     outputs: Annotated[Mapping[str, Path | None] | None, Option(line=None)]
-    """Files that the caller will write after the run, by what messages call them. They are checked
-    with those of the run: one that cannot be written, or that is a file which the run reads, is
-    refused before it begins.
+    """Files that the caller will write after the run, by their names in messages. They are checked
+    before the run begins: a file that cannot be written, or that the run reads, is refused.
     """
 
 
@@ -127,32 +126,32 @@ class KeptOptions(TypedDict, total=False):
     """What is kept of requests, in a run or for clients."""
 
     requests: Annotated[bool | str | PathLike[str], _FILE]
-    """Every request, kept in a .parquet file.
+    """Table of all requests, in a .parquet file.
 
-    With True in memory, which takes about 90 bytes for each: `Result.requests` has them.
+    True keeps it in memory, about 90 bytes per request: `Result.requests`.
     """
     timeline_spans: Annotated[int | None, Option(unset=f"{TIMELINE_SPANS}", panel=OUTPUTS)]
-    """Spans that the timeline holds at most; later ones are counted and dropped."""
+    """Largest number of spans in the timeline; later spans are dropped and counted."""
 
 
 class SimulatedOptions(CallerOptions, KeptOptions, total=False):
     """Options of a run: its order, its limits, and the files that it leaves."""
 
     explain: Annotated[bool, Option(default=False, line=None)]
-    """Keeps account of what every request waits for, for `Result.explain` and `Result.blame`; this
-    makes the run slower.
+    """Records the waits of every request, for `Result.explain` and `Result.blame`; this makes the
+    run slower.
     """
     timeline: Annotated[bool | str | PathLike[str], _FILE]
-    """Spans of requests and flash, as JSON for ui.perfetto.dev.
+    """Timeline of requests and flash operations, as JSON for ui.perfetto.dev.
 
-    With True in memory: `Result.timeline` writes them.
+    True keeps it in memory: `Result.timeline` writes it.
     """
     timeline_from: Annotated[
         float | Literal["slowest"], Option(default=0.0, form="SECONDS", panel=OUTPUTS)
     ]
-    """Simulated time in seconds from which the timeline is kept.
+    """Simulated time in seconds at which the timeline begins.
 
-    ``slowest`` is shortly before the slowest request, which another run finds first.
+    ``slowest``: shortly before the slowest request, which an additional run finds first.
     """
     cut_at: Annotated[float | None, Option(form="SECONDS")]
     """Simulated time in seconds at which the power is cut; the drive starts up again.

@@ -23,33 +23,33 @@ class ServerOptions(TypedDict, total=False):
     ]
     """Path of the socket; only this user may connect to it."""
     port: Annotated[int | None, Option(form="N", panel=CLIENTS)]
-    """TCP port instead, of this machine alone; 0 is one that is free."""
+    """TCP port instead of a socket, only for this machine; 0 chooses a free port."""
     listen_anywhere: Annotated[bool, Option(default=False, panel=CLIENTS)]
-    """Other machines may connect too: without password or encryption."""
+    """Lets other machines connect too, without password or encryption."""
     store: Annotated[str | PathLike[str] | None, Option(unset="memory", form="memory|FILE")]
-    """File that keeps the bytes; it is made where it is missing.
+    """File for the bytes of the drive; created if missing.
 
-    Two servers at a time may share a file only where both are `readonly`.
+    Two servers may share a file only if both are `readonly`.
     """
     clock: Annotated[str, Option(default="real", form="real|scaled=K|fast")]
     """When a request is answered: at its simulated time, K times as late, or at once.
 
-    ``real``, ``scaled=10`` (the drive is ten times as slow) or ``fast``, where simulated time is
-    kept all the same.
+    ``real``, ``scaled=10`` (the drive is ten times slower) or ``fast`` (simulated time advances
+    with the requests).
     """
     integrity: Annotated[str, Option(default="model", form="model|exact")]
-    """Bytes are right unless the model of errors says no; or they are really encoded and decoded.
+    """model: a model decides which reads fail; exact: bytes are encoded and decoded.
 
-    ``exact``: they are encoded when they are programmed, and what is read is what the decoder makes
-    of them; it needs ``ecc.model = "exact"``.
+    ``exact``: a program encodes the bytes, and a read returns the output of the decoder; it needs
+    ``ecc.model = "exact"``.
     """
     readonly: Annotated[bool, Option(default=False)]
     """Clients may not write."""
     record: Annotated[str | PathLike[str] | None, Option(line=Path, form="FILE", panel=OUTPUTS)]
-    """Trace of all that clients ask for, which `nandlab run` replays; .gz and .zst are compressed.
+    """Trace of all client requests, which `nandlab run` replays; .gz and .zst are compressed.
 
-    It is one of fio's I/O logs. It also says when the drive was aged, cut off, or had a die
-    exchanged, which a replay does not repeat.
+    It is a fio I/O log. It also has the times of ageing, power cuts and exchanges, which a replay
+    does not repeat.
     """
 
 
@@ -57,9 +57,9 @@ class DriveServeOptions(ServerOptions, KeptOptions, total=False):
     """Options of `nandlab.Drive.serve`."""
 
     timeline: Annotated[bool, Option(default=False, line=Path, form="FILE", panel=OUTPUTS)]
-    """Spans of requests and flash, as JSON for ui.perfetto.dev.
+    """Timeline of requests and flash operations, as JSON for ui.perfetto.dev.
 
-    True keeps them: `Result.timeline` writes them.
+    True keeps it: `Result.timeline` writes it.
     """
 
 
@@ -71,7 +71,7 @@ class ServeOptions(SetOptions, ServiceOptions, total=False):
     """Options of `nandlab.serve`."""
 
     precondition: Annotated[str | None, Option(unset="none", form="none|fill|steady|rested")]
-    """State of the drive before; what it holds then reads as zeros.
+    """State of the drive before serving; its data read as zeros.
 
     ``none``, ``fill``, ``steady`` or ``rested``, as for `nandlab.run`.
     """

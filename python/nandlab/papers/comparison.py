@@ -48,8 +48,8 @@ KINDS = {
     "calibrated": "the model was fitted to it: no validation",
     "chosen": "it decided between two readings or two parts of the model: no validation of these",
     "given": "it is an input of the model, or follows from one: no validation",
-    "arithmetic": "a calculation of the paper, repeated",
-    "reading": "the paper gives words; the number is our reading of them",
+    "arithmetic": "a repeated calculation of the paper",
+    "reading": "the paper has words; the number is our reading of them",
 }
 """What kind of evidence a row is."""
 

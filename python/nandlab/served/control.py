@@ -139,7 +139,7 @@ def check_free(name: str, path: Path) -> None:
     if not os.path.lexists(path):
         return
     if not path.is_socket():
-        raise refusal(name, f"{path} is no socket", hint="name a path where nothing is")
+        raise refusal(name, f"{path} is not a socket", hint="name a path that does not exist")
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
         try:
             connection.connect(os.fspath(path))

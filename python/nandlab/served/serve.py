@@ -206,28 +206,28 @@ def serve(
         set: As for `nandlab.run`.
         seed: As for `nandlab.run`.
         socket: Path of the socket; only this user may connect to it. Left out: nandlab.sock.
-        port: TCP port instead, of this machine alone; 0 is one that is free.
-        listen_anywhere: Other machines may connect too: without password or encryption.
-        store: File that keeps the bytes; it is made where it is missing. Two servers at a time may
-            share a file only where both are `readonly`. Left out: memory.
+        port: TCP port instead of a socket, only for this machine; 0 chooses a free port.
+        listen_anywhere: Lets other machines connect too, without password or encryption.
+        store: File for the bytes of the drive; created if missing. Two servers may share a file
+            only if both are `readonly`. Left out: memory.
         clock: When a request is answered: at its simulated time, K times as late, or at once.
-            ``real``, ``scaled=10`` (the drive is ten times as slow) or ``fast``, where simulated
-            time is kept all the same.
-        integrity: Bytes are right unless the model of errors says no; or they are really encoded
-            and decoded. ``exact``: they are encoded when they are programmed, and what is read is
-            what the decoder makes of them; it needs ``ecc.model = "exact"``.
+            ``real``, ``scaled=10`` (the drive is ten times slower) or ``fast`` (simulated time
+            advances with the requests).
+        integrity: model: a model decides which reads fail; exact: bytes are encoded and decoded.
+            ``exact``: a program encodes the bytes, and a read returns the output of the decoder; it
+            needs ``ecc.model = "exact"``.
         readonly: Clients may not write.
-        record: Trace of all that clients ask for, which `nandlab run` replays; .gz and .zst are
-            compressed. It is one of fio's I/O logs. It also says when the drive was aged, cut off,
-            or had a die exchanged, which a replay does not repeat.
+        record: Trace of all client requests, which `nandlab run` replays; .gz and .zst are
+            compressed. It is a fio I/O log. It also has the times of ageing, power cuts and
+            exchanges, which a replay does not repeat.
         requests: As for `nandlab.run`.
         timeline_spans: As for `nandlab.run`.
-        timeline: Spans of requests and flash, as JSON for ui.perfetto.dev. True keeps them:
-            `Result.timeline` writes them.
+        timeline: Timeline of requests and flash operations, as JSON for ui.perfetto.dev. True keeps
+            it: `Result.timeline` writes it.
         progress: As for `nandlab.run`.
         outputs: As for `nandlab.run`.
-        precondition: State of the drive before; what it holds then reads as zeros. ``none``,
-            ``fill``, ``steady`` or ``rested``, as for `nandlab.run`. Left out: none.
+        precondition: State of the drive before serving; its data read as zeros. ``none``, ``fill``,
+            ``steady`` or ``rested``, as for `nandlab.run`. Left out: none.
 
     Returns:
         The server, which is under way.

@@ -127,7 +127,7 @@ def axis(place: str, path: object, given: Any, folder: Path = Path()) -> Axis:
         if not isinstance(value, bool | int | float | str | list):
             raise refusal(where, f"{value!r}", "numbers, text, true, false, or lists of these")
         if value in values[:index] and type(value) is type(values[values.index(value)]):
-            raise refusal(where, f"{value!r} comes twice", "each value once")
+            raise refusal(where, f"{value!r} is given twice", "each value once")
     return Axis(path, tuple(values))
 
 

@@ -166,7 +166,7 @@ def _of_factory(place: str, given: str, count: int) -> Workers:
         raise refusal(place, problem, expected) from error
     if not isinstance(executor, Executor):
         kind = type(executor).__name__
-        raise refusal(place, f"`{given}` made a {kind}", "a concurrent.futures.Executor")
+        raise refusal(place, f"`{given}` returned a {kind}", "a concurrent.futures.Executor")
     return Workers(
         executor,
         count,

@@ -312,7 +312,7 @@ def _zips(place: str, given: Any, axes: list[Axis], kind: str) -> list[list[str]
             if path not in named:
                 raise refusal(f"{place}: zip", f"no axis `{path}`", named, given=path)
             if path in taken:
-                raise refusal(f"{place}: zip", f"`{path}` comes twice", "each axis once")
+                raise refusal(f"{place}: zip", f"`{path}` is given twice", "each axis once")
             taken.add(path)
         _check_lengths(f"{place}: zip", [named[path] for path in paths])
     return groups

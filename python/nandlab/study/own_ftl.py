@@ -108,7 +108,7 @@ def _same(own: GivenFtl) -> GivenFtl:
     module = sys.modules.get(kind.__module__)
     is_imported = getattr(module, kind.__qualname__, None) is kind
     if is_imported and kind.__module__ != "__main__" and source_hash(kind) != own.facts["source"]:
-        raise ValueError(f"the text of module `{kind.__module__}` is another one there")
+        raise ValueError(f"module `{kind.__module__}` has another text on the worker")
     return own
 
 

@@ -88,7 +88,7 @@ def notes(path: str) -> list[str]:
     if found.commands:
         done = "; ".join(map(str, found.commands))
         told.append(
-            f"{path}: the recorded drive had more than requests, which a replay does not repeat: "
+            f"{path}: the recording also has commands, which a replay does not repeat: "
             f'{done}. The part "Commands in a recording" of docs/device.md says how to give them'
         )
     if found.is_cut_off:

@@ -28,7 +28,7 @@ impl Layers {
         if let (Some(Origin::Set(lost)), Some(Origin::Set(by))) =
             (self.origins.paths.get(&path), by)
         {
-            return Err(Error::new(by, format!("`{lost}` says how much the host sees already"))
+            return Err(Error::new(by, format!("`{lost}` already sets the capacity"))
                 .expected("one of the two"));
         }
         self.origins.paths.remove(&path);

@@ -54,7 +54,8 @@ impl Image {
         let chunks = usize::try_from(capacity.div_ceil(CHUNK)).unwrap_or(usize::MAX);
         match store {
             Store::Memory if capacity > memory_limit => {
-                let problem = format!("the drive holds {capacity} bytes, more than memory may");
+                let problem =
+                    format!("the drive holds {capacity} bytes, more than the memory limit");
                 Err(Error::new("--store", problem)
                     .expected(format!("at most {memory_limit} bytes in memory"))
                     .hint("keep them in a file (--store FILE), or serve a smaller drive"))
@@ -72,7 +73,7 @@ impl Image {
         let refused = |error: io::Error| Error::new(place.clone(), error.to_string());
         let is_fresh = !path.exists();
         if is_fresh && read_only {
-            return Err(Error::new(place, "there is no such file, and --readonly makes none"));
+            return Err(Error::new(place, "no such file, and --readonly does not create it"));
         }
         let mut options = OpenOptions::new();
         options.read(true).write(!read_only).create(is_fresh);

@@ -49,7 +49,7 @@ impl SavedBytes {
             return Ok(None);
         }
         if name != NAME {
-            let problem = "the file goes on behind the saved drive";
+            let problem = "the file has data behind the saved drive";
             return Err(Error::new("", problem).hint("save the drive again"));
         }
         let at = file.stream_position().map_err(cannot_read)?;
@@ -63,7 +63,7 @@ impl SavedBytes {
         let new = match store {
             Store::Memory => None,
             Store::File(path) if !image.is_fresh() => {
-                let problem = "the file holds bytes, and the saved drive has bytes of its own";
+                let problem = "both the file and the saved drive have bytes";
                 return Err(Error::new(format!("--store {}", path.display()), problem)
                     .expected("a file that does not exist")
                     .hint("the bytes of the saved drive go there"));
@@ -87,7 +87,7 @@ impl SavedBytes {
         let (mut capacity, mut is_fresh) = (0u64, false);
         archive.value(&mut capacity)?;
         archive.value(&mut is_fresh)?;
-        let foreign = || Error::new("", "its bytes are those of another drive");
+        let foreign = || Error::new("", "its bytes belong to another drive");
         if capacity != image.capacity() {
             return Err(foreign());
         }

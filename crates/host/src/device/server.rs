@@ -398,7 +398,7 @@ impl Server {
         let mut counts = lock(&self.shared.counts).clone();
         let fault = lock(&self.shared.fault).take();
         let Some(disk) = self.shared.disk().take() else {
-            return (None, counts, Err(Error::new("server", "it has ended before")));
+            return (None, counts, Err(Error::new("server", "it has already ended")));
         };
         (counts.cuts, counts.snapshots) = (disk.cuts().to_vec(), disk.snapshots().to_vec());
         let (session, disk_counts, ended) = disk.end();

@@ -106,8 +106,8 @@ fn check_free(path: &Path) -> Result<()> {
     let place = || format!("--socket {}", path.display());
     let Ok(meta) = fs::symlink_metadata(path) else { return Ok(()) };
     if !meta.file_type().is_socket() {
-        return Err(Error::new(place(), "there is a file that is no socket")
-            .hint("name a path where nothing is"));
+        return Err(Error::new(place(), "an existing file is not a socket")
+            .hint("name a path that does not exist"));
     }
     match UnixStream::connect(path) {
         Ok(_) => Err(Error::new(place(), "a server listens there")

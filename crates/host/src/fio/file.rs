@@ -137,7 +137,7 @@ pub fn parse(text: &str, place: &str, dir: &Path, target: &Target) -> Result<Loa
                 return setting.refuse("steadystate_check_interval", problem, expected);
             }
             if loaded.goal.is_some_and(|other| other != goal) {
-                let problem = "another steady state than that of a job before".to_owned();
+                let problem = "another steady state than in an earlier job".to_owned();
                 return setting.refuse("steadystate", problem, "the same for all jobs".to_owned());
             }
             loaded.goal = Some(goal);
@@ -160,7 +160,7 @@ pub fn parse(text: &str, place: &str, dir: &Path, target: &Target) -> Result<Loa
         );
     }
     if loaded.files.is_empty() && *traces != trace::Options::default() {
-        let problem = "options of a trace, and no job replays one";
+        let problem = "trace options, but no job replays a trace";
         return Err(Error::new(place, problem).hint("use it with read_iolog or a trace"));
     }
     Ok(loaded)

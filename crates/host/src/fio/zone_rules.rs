@@ -57,7 +57,7 @@ impl Setting<'_> {
                 return self.refuse(name, problem, "bytes, or a percentage".to_owned());
             }
             if options.is_zoned {
-                let problem = "zbd, and this drive has no zones".to_owned();
+                let problem = "zbd, but this drive has no zones".to_owned();
                 return self
                     .refuse("zonemode", problem, "none".to_owned())
                     .map_err(|error| error.hint("a drive with ftl.name = \"zoned\" has zones"));
@@ -65,7 +65,7 @@ impl Setting<'_> {
             return Ok(());
         };
         if !options.is_zoned && !options.only_reads() {
-            let problem = "the zones of this drive are written at their write pointers only";
+            let problem = "this drive takes writes only at the write pointers of its zones";
             return self.refuse(
                 "rw",
                 problem.to_owned(),
@@ -78,7 +78,7 @@ impl Setting<'_> {
         ] {
             if given.is_some_and(|given| given != own) {
                 let problem = format!("{} bytes", given.unwrap_or(0));
-                return self.refuse(name, problem, format!("{own}, that of the drive"));
+                return self.refuse(name, problem, format!("{own}, as on the drive"));
             }
         }
         let most = zoning.layout.most_open;
@@ -126,7 +126,8 @@ impl Setting<'_> {
         let first = plan.start.div_ceil(stride);
         let end = (plan.start + plan.bytes) / stride;
         if end <= first {
-            let problem = format!("{} bytes from offset {} hold no zone", plan.bytes, plan.start);
+            let problem =
+                format!("{} bytes from offset {} contain no zone", plan.bytes, plan.start);
             return self.refuse("size", problem, format!("whole zones of {stride} bytes, as 1z"));
         }
         let of_trims = options.pattern == Pattern::Only(Op::Trim);

@@ -461,7 +461,7 @@ impl Run {
             let is_open = runner.job.pace == Pace::Open;
             self.reading += self.touched(&request);
             if self.reading > self.most_reading {
-                let problem = format!("reads of {} bytes are under way at once", self.reading);
+                let problem = format!("reads of {} bytes are in flight at once", self.reading);
                 return Err(Error::new(self.runners[job].job.name.clone(), problem)
                     .expected(format!("at most {} bytes", self.most_reading))
                     .hint("use smaller requests, or fewer at a time"));
@@ -548,7 +548,7 @@ impl Run {
             return Ok(());
         }
         let problem =
-            format!("no simulated time passes: the last {MOST_AT_ONCE} requests took none");
+            format!("simulated time stands still: the last {MOST_AT_ONCE} requests took 0 ns");
         Err(Error::new("workload", problem).hint(
             "write the data before reading them, give the host times, or limit the number of \
              requests (number_ios, size)",

@@ -23,7 +23,8 @@ def ctl(
     way: Annotated[
         str | None,
         typer.Option(
-            metavar="|".join(WAYS), help=f"exchange: beside the clients, or not ({WAYS[0]})."
+            metavar="|".join(WAYS),
+            help=f"exchange: beside the clients, or with the drive suspended ({WAYS[0]}).",
         ),
     ] = None,
     pe_cycles: Annotated[

@@ -42,7 +42,7 @@ def nbd(
         Path | None,
         typer.Option(
             metavar="PATH",
-            help="Socket for `nandlab ctl`, for this user (that of the server with .ctl).",
+            help="Socket for `nandlab ctl`, for this user (default: --socket with .ctl).",
             rich_help_panel=CLIENTS,
         ),
     ] = None,
@@ -54,7 +54,7 @@ def nbd(
         typer.Option(
             "--run",
             metavar="COMMAND",
-            help="Ends with this command of the shell, and with its exit code; it finds the "
+            help="Runs this shell command and ends with its exit code; the command finds the "
             "address in $uri.",
         ),
     ] = None,

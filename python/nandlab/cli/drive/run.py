@@ -52,7 +52,7 @@ def run(
         str | None,
         typer.Option(
             metavar="KIND",
-            help="Of --plot: summary, if left out, latency, throughput or heatmap (latency over "
+            help="Kind of --plot: summary (default), latency, throughput or heatmap (latency over "
             "time, which keeps every request).",
             rich_help_panel=OUTPUTS,
         ),

@@ -18,7 +18,7 @@ MOST_BYTES = 2**26
 
 
 def content(
-    data: Annotated[Path, typer.Argument(help="File with the data, 64 MiB at most are read.")],
+    data: Annotated[Path, typer.Argument(help="File with the data; at most 64 MiB are read.")],
     chip: Annotated[
         str,
         typer.Option(help="Preset or chip file with a cell.", autocompletion=preset_of("chip")),
@@ -32,7 +32,7 @@ def content(
         ),
     ] = "plain",
     segment_bytes: Annotated[
-        int, typer.Option(help="Bytes of a page with a flag of their own, for inverted.")
+        int, typer.Option(help="Bytes of a page that share a flag, for inverted.")
     ] = 64,
     out: Annotated[Path | None, output("The chip file.")] = None,
     json: Annotated[Path | None, output("The figures as JSON.", "FILE|-")] = None,

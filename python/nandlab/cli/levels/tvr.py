@@ -18,16 +18,16 @@ def tvr(
     chip: Annotated[
         str,
         typer.Argument(
-            help="Preset or chip file whose program times are those of its cell.",
+            help="Preset or chip file with program times from its cell.",
             autocompletion=preset_of("chip"),
         ),
     ] = "wang2014_mlc",
     retention_hours: Annotated[float, typer.Option(help="How long data must survive.")] = 0.0,
-    pe_cycles: Annotated[int, typer.Option(help="After how many program/erase cycles.")] = 0,
+    pe_cycles: Annotated[int, typer.Option(help="Program/erase cycles of the block.")] = 0,
     keep: Annotated[
         float | None,
         typer.Option(
-            help="Share of each margin between levels that is kept, instead of --retention-hours"
+            help="Share to keep of each margin between levels, instead of --retention-hours"
             " and --pe-cycles: 0 is the paper's retention-free case."
         ),
     ] = None,

@@ -62,7 +62,7 @@ def calibrate(
     holdout: Annotated[
         float | None,
         typer.Option(
-            metavar="SHARE", help="Share of the rows to hold out, drawn.", rich_help_panel=DATA
+            metavar="SHARE", help="Random share of the rows to hold out.", rich_help_panel=DATA
         ),
     ] = None,
     holdout_rows: Annotated[
@@ -92,11 +92,12 @@ def calibrate(
     precondition: Annotated[
         str,
         typer.Option(
-            metavar="none|fill|steady|rested", help="State of the drive before rows that name none."
+            metavar="none|fill|steady|rested",
+            help="State of the drive before a row, if the row does not say.",
         ),
     ] = "fill",
     requests: Annotated[
-        int, typer.Option(help="Requests to measure of rows that name no number.")
+        int, typer.Option(help="Requests per row, if the row does not say.")
     ] = 20_000,
     trials: Annotated[
         int, typer.Option(help="Points that the fit may try.", rich_help_panel=FIT)
@@ -107,7 +108,8 @@ def calibrate(
     seed: Annotated[
         int,
         typer.Option(
-            help="Of the first points, what is held out, and the intervals.", rich_help_panel=FIT
+            help="Seed of the first points, the held-out rows and the intervals.",
+            rich_help_panel=FIT,
         ),
     ] = 1,
     workers: Annotated[

@@ -29,7 +29,7 @@ def compare(
     each: Annotated[
         bool,
         typer.Option(
-            "--each", help="Compares each report by itself; else other seeds are replicates."
+            "--each", help="Compares each report separately; otherwise other seeds are replicates."
         ),
     ] = False,
     label: Annotated[

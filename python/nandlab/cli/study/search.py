@@ -31,18 +31,16 @@ def search(
         list[str] | None,
         typer.Option(
             metavar="'max COLUMN, min COLUMN'",
-            help="In the place of the study's; repeatable.",
+            help="Objectives; override the study's; repeatable.",
         ),
     ] = None,
     limits: Annotated[
         list[str] | None,
-        typer.Option(metavar="'COLUMN <= VALUE'", help="What a good point keeps to; repeatable."),
+        typer.Option(metavar="'COLUMN <= VALUE'", help="Limits of a good point; repeatable."),
     ] = None,
     replicates: Annotated[
         int | None,
-        typer.Option(
-            help="Runs of each combination, with other seeds; in the place of the study's."
-        ),
+        typer.Option(help="Runs of each combination, with other seeds; overrides the study's."),
     ] = None,
     trials: Annotated[int, typer.Option(help="Combinations to try; whole batches.")] = 100,
     sampler: Annotated[
@@ -51,7 +49,7 @@ def search(
     ] = "tpe",
     seed: Annotated[int, typer.Option(help="Of the optimiser.")] = 1,
     batch: Annotated[
-        int | None, typer.Option(help="Points chosen before any of their results is known (8).")
+        int | None, typer.Option(help="Points chosen together, before any of their results (8).")
     ] = None,
     out: Annotated[
         Path | None,

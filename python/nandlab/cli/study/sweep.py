@@ -36,8 +36,8 @@ Ftls = Annotated[
     typer.Option(
         "--ftl",
         metavar="NAME|FILE.py[:CLASS]",
-        help="FTL to compare, a member or one in Python: a value of an axis ftl.name, in the"
-        " place of the study's; repeatable.",
+        help="FTL to compare, built-in or custom: a value of the axis ftl.name; overrides the"
+        " study's; repeatable.",
     ),
 ]
 """FTLs of a study."""
@@ -52,7 +52,7 @@ Table = Annotated[
     typer.Option(
         "--table",
         metavar="FILE.csv|.tex|.parquet",
-        help="The printed table with all rows (.csv, .tex), or all points (.parquet).",
+        help="Printed table with all rows (.csv, .tex), or all points (.parquet).",
         rich_help_panel=OUTPUTS,
     ),
 ]
@@ -83,15 +83,16 @@ def sweep(
         str,
         typer.Option(
             metavar="local|dask=ADDRESS|MODULE:FACTORY",
-            help="Processes of this machine, a Dask cluster, or an executor of your own.",
+            help="Processes of this machine, a Dask cluster, or your executor.",
         ),
     ] = "local",
     ftl: Ftls = None,
-    retry: Annotated[
-        bool, typer.Option("--retry", help="Runs points again that were refused.")
-    ] = False,
+    retry: Annotated[bool, typer.Option("--retry", help="Runs refused points again.")] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Counts points, done and left; runs nothing.")
+        bool,
+        typer.Option(
+            "--dry-run", help="Counts the finished and the remaining points; runs nothing."
+        ),
     ] = False,
     plot: Plot = None,
     style: Style = None,
