@@ -1,6 +1,7 @@
 //! JSON Schema of drive files, derived from the structs and the rosters.
 
 use super::fit_facts::FitFacts;
+use super::sections::join;
 use base::family::{Member, schema as schema_of};
 use base::params::{Table, quantity};
 use ecc::model::EccConfig;
@@ -218,7 +219,7 @@ fn add_missing(
 ) {
     let required = node["required"].as_array().map_or(&[][..], Vec::as_slice);
     for (key, inner) in node["properties"].as_object().into_iter().flatten() {
-        let path = super::join(prefix, key);
+        let path = join(prefix, key);
         let given = table.and_then(|table| table.get(key));
         if given.is_none() && !required.iter().any(|name| name == key) {
             continue;
@@ -228,7 +229,7 @@ fn add_missing(
         let own = given.and_then(toml::Value::as_table);
         if let Some(family) = FAMILIES.iter().find(|family| family.path == path) {
             if !own.is_some_and(|own| own.contains_key(family.selector)) {
-                found.push(super::join(&path, family.selector));
+                found.push(join(&path, family.selector));
             }
         } else if given.is_none() && path == "chip" {
             found.push("chip.preset".to_owned());

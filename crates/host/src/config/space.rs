@@ -1,6 +1,8 @@
 //! Space that the host sees: a capacity or an over-provisioning, whichever was given later.
 
-use super::{Layers, Origin, at, at_mut};
+use super::layers::Layers;
+use super::origins::Origin;
+use super::sections::{at, at_mut};
 use base::params::Table;
 use base::{Error, Result};
 

@@ -2,7 +2,9 @@
 
 use super::*;
 use base::error::assert_carries;
+use base::params;
 use std::collections::BTreeSet;
+use toml::Value;
 
 /// A small complete drive, with one family member that has parameters.
 const SMALL: &str = r#"summary = "a test"
