@@ -2,9 +2,9 @@
 //!
 //! Input: the text of a drive and assignments; output: a [`Loaded`] drive. `preset` has the files
 //! that come with nandlab, `chain` the drive presets of a drive, `layers` lays them over one
-//! another, `origins` knows where each key came from; `sections` has the paths in a file, `keys` the
-//! checks of single keys, `schema` the JSON Schema of drive files, `fit_facts` the facts of the fit
-//! that made a chip.
+//! another, `origins` knows where each key came from; `sections` has the paths in a file, `keys`
+//! the checks of single keys, `schema` the JSON Schema of drive files, `fit_facts` the facts of the
+//! fit that made a chip.
 //!
 //! The layers, from the lowest: the file of `drive_preset`, the file itself, then the `--set`
 //! assignments in their order, of which those that choose something come first. In every layer
@@ -20,8 +20,8 @@
 //!   shared by all members: `d` goes when `gc.name` turns from `d_choices` to `greedy`, and
 //!   `start_free_blocks` stays.
 //!
-//! Numbers may be written with a unit (`"2MiB"`, `"7%"`): [`base::params::quantity`]. They become plain
-//! ones once the layers lie over one another, so that a drive is the same either way.
+//! Numbers may be written with a unit (`"2MiB"`, `"7%"`): [`base::params::quantity`]. They become
+//! plain ones once the layers lie over one another, so that a drive is the same either way.
 //!
 //! `drive.capacity` drops a lower layer's `ftl.overprovisioning`, and the other way around.
 //!

@@ -7,7 +7,9 @@
 //! its job continue. The run does not depend on the inside of a drive and reads no clock.
 
 mod border;
+mod ending;
 pub mod exchange;
+mod queues;
 mod runner;
 pub mod served;
 pub mod settling;
@@ -18,7 +20,7 @@ pub mod until;
 pub use border::Tally;
 pub use runner::Depth;
 
-use crate::request::{Arrival, Job, Pace};
+use crate::request::Job;
 use base::{Error, Result, Time};
 use border::Border;
 use exchange::{Plan, Service};
@@ -34,14 +36,8 @@ use stats::{JobStats, RequestLog, Series};
 use tails::Tails;
 use until::{End, Until};
 
-/// Longest run in simulated years.
-const YEARS: f64 = Time::LIMIT.0 as f64 / (365.25 * 86_400e9);
-
 /// Most jobs of a run: a column of requests has 16 bits for them.
 const MOST_JOBS: usize = 1 << 16;
-
-/// Completions in which time must pass: more requests than any drive holds at a time.
-const MOST_AT_ONCE: u64 = 1 << 20;
 
 /// Number of the wake-up for the power cut: no job has it.
 const CUT: u32 = MOST_JOBS as u32;
@@ -352,129 +348,6 @@ impl Run {
         Ok(self.finished || self.is_paused)
     }
 
-    /// Refuses a run in which no event comes any more while requests wait.
-    fn check_idle(&mut self) -> Result<()> {
-        if self.ssd.is_out_of_time() {
-            let problem = format!("the run takes more than {YEARS:.0} simulated years");
-            return Err(Error::new("simulated time", problem)
-                .expected("at most 2^63 ns")
-                .hint("use fewer requests, higher rates, shorter pauses and delays"));
-        }
-        if self.under_way > 0 {
-            self.ssd.stalled()?;
-            // A lost request is an error: other simulators do not check that.
-            let lost = format!("{} requests never completed", self.under_way);
-            return Err(
-                Error::new("drive", lost).hint("this is a defect of nandlab; please report it")
-            );
-        }
-        Ok(())
-    }
-
-    fn start_group(&mut self, group: u32) -> Result<()> {
-        let now = self.ssd.now();
-        for job in 0..self.runners.len() {
-            let runner = &mut self.runners[job];
-            if runner.group != group || runner.phase != Phase::Waiting {
-                continue;
-            }
-            runner.phase = Phase::Running;
-            runner.start = now.saturating_add(runner.job.start_delay);
-            runner.measure_from = runner.start.saturating_add(runner.job.ramp);
-            runner.ready_at = runner.start;
-            if let Some(runtime) = runner.job.runtime {
-                runner.deadline = runner.measure_from.saturating_add(runtime);
-            }
-            self.send(job)?;
-        }
-        self.fetch()
-    }
-
-    /// Bytes of the units that a read may touch, whose first and last units count whole.
-    #[inline]
-    fn touched(&self, request: &Request) -> u64 {
-        if request.op == Op::Read { request.length + 2 * self.ssd.unit_bytes() } else { 0 }
-    }
-
-    /// Puts all requests into the queue of a job that its pace allows now.
-    #[inline]
-    fn send(&mut self, job: usize) -> Result<()> {
-        let now = self.ssd.now();
-        let runner = &mut self.runners[job];
-        while runner.phase == Phase::Running && !runner.is_full() {
-            let Some(next) = runner.next(&self.ssd)? else {
-                runner.end_sending(now);
-                break;
-            };
-            let Some((due, arrival)) = runner.due(next, now) else { break };
-            // A request of a trace arrives at its own time, however late the drive takes it.
-            let sent = if runner.job.pace == Pace::Open { due } else { due.max(now) };
-            if sent > runner.deadline {
-                runner.end_sending(now);
-                break;
-            }
-            if due > now {
-                if due < runner.wake {
-                    runner.wake = due;
-                    self.ssd.wake_at(due, job as u32);
-                }
-                break;
-            }
-            runner.send(arrival, now, self.submit_time);
-            self.arrivals_ns += u128::from(arrival.0);
-            self.queued += 1;
-            self.under_way += 1;
-        }
-        self.end_of_group(job)
-    }
-
-    /// Starts the next group after the last job of this one.
-    #[inline]
-    fn end_of_group(&mut self, job: usize) -> Result<()> {
-        let runner = &self.runners[job];
-        if !runner.is_over() || self.is_stopped {
-            return Ok(());
-        }
-        let group = runner.group;
-        if self.runners.iter().filter(|runner| runner.group <= group).all(Runner::is_over)
-            && self.runners.iter().any(|r| r.group == group + 1 && r.phase == Phase::Waiting)
-        {
-            self.start_group(group + 1)?;
-        }
-        Ok(())
-    }
-
-    /// Fetches requests from the queues, round robin, while the drive has room.
-    #[inline]
-    fn fetch(&mut self) -> Result<()> {
-        while self.queued > 0 && self.ssd.has_room() {
-            let job = self.next_queue;
-            self.next_queue = if job + 1 == self.runners.len() { 0 } else { job + 1 };
-            let runner = &mut self.runners[job];
-            let Some(Arrival { at: arrival, request }) = runner.fetch() else { continue };
-            self.queued -= 1;
-            if request.end().is_none_or(|end| end > self.ssd.capacity_bytes()) {
-                let problem = format!("{request:?} is outside the drive");
-                return Err(Error::new(runner.job.name.clone(), problem)
-                    .expected(format!("{} bytes", self.ssd.capacity_bytes())));
-            }
-            let is_open = runner.job.pace == Pace::Open;
-            self.reading += self.touched(&request);
-            if self.reading > self.most_reading {
-                let problem = format!("reads of {} bytes are in flight at once", self.reading);
-                return Err(Error::new(self.runners[job].job.name.clone(), problem)
-                    .expected(format!("at most {} bytes", self.most_reading))
-                    .hint("use smaller requests, or fewer at a time"));
-            }
-            self.ssd.submit(request, job as u32, arrival);
-            self.issued += 1;
-            if is_open {
-                self.send(job)?;
-            }
-        }
-        Ok(())
-    }
-
     /// Begins to account the time of requests by cause.
     pub fn keep_blame(&mut self) {
         self.ssd.keep_blame();
@@ -486,73 +359,6 @@ impl Run {
         if let (Some(tails), Some(blame)) = (&mut self.tails, self.ssd.blame()) {
             tails.record(self.ssd.completed(slot), latency, blame.completed(slot));
         }
-    }
-
-    /// Looks at the run from time to time: whether time passes, a part is over, or the run must
-    /// end.
-    #[cold]
-    fn look(&mut self) -> Result<()> {
-        if self.completed.is_multiple_of(MOST_AT_ONCE) && self.offered.is_none() {
-            self.check_time_passes()?;
-        }
-        let now = self.ssd.now();
-        let is_over = self.settling.is_part_over(now, self.completed, self.write_bytes);
-        if is_over {
-            let latency = self.settling.keeps_latencies().then(|| self.totals().latency());
-            self.settling.close(self.mark(), latency);
-        }
-        match self.until.filter(|_| !self.is_stopped) {
-            Some(Until::DriveWrites(_))
-                if self.write_bytes == 0 && self.completed >= MOST_AT_ONCE =>
-            {
-                let problem = format!("none of the first {} requests wrote", self.completed);
-                return Err(Error::new("until", problem).hint("end it by requests or by time"));
-            }
-            Some(Until::Settled(_)) if is_over && self.settling.is_over() => self.reach_end(),
-            _ => {}
-        }
-        Ok(())
-    }
-
-    /// Whether `until` has been reached.
-    #[inline]
-    fn is_at_end(&self, now: Time) -> bool {
-        self.completed >= self.end.completed
-            || now >= self.end.time
-            || self.write_bytes >= self.end.write_bytes
-    }
-
-    /// Ends the run, or pauses it at the end of the skipped beginning, where its jobs go on.
-    #[cold]
-    fn reach_end(&mut self) {
-        if self.is_skipping {
-            (self.is_paused, self.end) = (true, End::NEVER);
-        } else {
-            self.stop();
-        }
-    }
-
-    /// Stops all jobs: they send nothing more.
-    fn stop(&mut self) {
-        let now = self.ssd.now();
-        (self.is_stopped, self.end) = (true, End::NEVER);
-        self.runners.iter_mut().for_each(|runner| runner.stop(now));
-    }
-
-    /// Refuses a run that only its time would end, when no time passes: its requests cost nothing,
-    /// like trims, and reads of data never written.
-    #[cold]
-    fn check_time_passes(&mut self) -> Result<()> {
-        let now = self.ssd.now();
-        if std::mem::replace(&mut self.looked_at, now) < now || self.total().is_some() {
-            return Ok(());
-        }
-        let problem =
-            format!("simulated time stands still: the last {MOST_AT_ONCE} requests took 0 ns");
-        Err(Error::new("workload", problem).hint(
-            "write the data before reading them, give the host times, or limit the number of \
-             requests (number_ios, size)",
-        ))
     }
 
     #[inline]
