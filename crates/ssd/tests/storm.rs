@@ -6,6 +6,7 @@ use crate::drive;
 use base::error::assert_carries;
 use base::family::Member;
 use base::rng::turn;
+use ssd::conformance::small_config;
 use ssd::conformance::storm::Storm;
 use ssd::ftl::{Build, Lpn};
 use ssd::request::{Op, Request};
@@ -55,7 +56,8 @@ fn a_buffer_that_is_a_log_programs_what_was_rewritten() {
     let of_one_unit = ["chip.features.multi_plane_program=false", "ftl.unit_bytes=8192"];
     for (sets, why) in [(&["ftl.fast_pages=true"][..], "stale data"), (&of_one_unit, "one unit")] {
         let sets = [sets, &["buffer.coalesces=false"]].concat();
-        let error = Ssd::new(&drive::config(&sets), 1 << 30).err().unwrap();
+        let built = small_config(&sets).and_then(|config| Ssd::new(&config, 1 << 30));
+        let error = built.err().unwrap();
         assert_eq!(error.place, "buffer.coalesces", "{error}");
         assert_carries(&error.problem, &[why]);
     }

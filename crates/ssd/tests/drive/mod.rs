@@ -15,18 +15,19 @@ pub fn config<S: AsRef<str>>(sets: &[S]) -> SsdConfig {
 /// The choice of an FTL, and the assignments of `sets` that a drive with it has: a parameter of one
 /// FTL is none of others. An FTL with many frontiers has more spare, if there is no drive without.
 pub fn of_ftl(member: &Member<Build>, sets: &[&str]) -> Vec<String> {
+    let built = |sets: &[String]| small_config(sets).and_then(|config| Ssd::new(&config, 1 << 30));
     let mut all = those_of_ftl(member, sets);
     if (member.schema)()["properties"]["map_cache_bytes"]["default"].is_number() {
         // The whole map of so small a drive would fit.
         all.push("ftl.map_cache_bytes=512".to_owned());
     }
-    if matches!(Ssd::new(&config(&all), 1 << 30), Err(error) if error.place == "chip.page_order") {
+    if matches!(built(&all), Err(error) if error.place == "chip.page_order") {
         // It needs pages in pairs that can be programmed again.
         all.push("chip.page_order=even_odd".to_owned());
         all.push("chip.geometry.pages_per_block=24".to_owned());
     }
     let is_said = sets.iter().any(|set| set.starts_with("ftl.overprovisioning="));
-    if !is_said && Ssd::new(&config(&all), 1 << 30).is_err() {
+    if !is_said && built(&all).is_err() {
         all.push("ftl.overprovisioning=2.5".to_owned());
     }
     all
