@@ -4,10 +4,10 @@ use crate::catalogue::trace_options;
 use crate::configuration::Config;
 use crate::drive::{Drive, state};
 use crate::patience::begun;
-use crate::refuse;
+use crate::{json, refuse};
 use base::Error;
 use base::Time;
-use host::report::Outside;
+use host::report::{Outside, StartUp};
 use host::run::stats::RequestLog;
 use host::run::tails::Slow;
 use host::run::until::Until;
@@ -162,7 +162,7 @@ impl Simulation {
     fn start_up(&mut self, py: Python<'_>, events: u64) -> PyResult<Option<String>> {
         let session = self.session()?;
         let started = py.detach(|| session.start_up(events)).map_err(refuse)?;
-        Ok(started.map(|started| Session::started(&started).to_string()))
+        started.map(|started| json(&StartUp::from(&started))).transpose()
     }
 
     /// Begins to count, at the end of the skipped beginning.

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from nandlab.report.tables import Report
+
 
 def series_table(
     columns: dict[str, Any],
     interval_ns: int,
-    report: dict[str, Any],
+    report: Report,
     metadata: dict[str, str],
 ) -> pa.Table:
     """One row for each interval of simulated time.
@@ -40,19 +42,19 @@ def series_table(
     time_s = np.arange(intervals) * interval_s
     duration_s = np.full(intervals, interval_s)
     if intervals:
-        duration_s[-1] = max(report["sim"]["simulated_s"] - time_s[-1], 1e-9)
+        duration_s[-1] = max(report.sim.simulated_s - time_s[-1], 1e-9)
     completed = columns["requests"].astype(np.float64)
     completed[completed == 0] = np.nan
     gains = {
-        name: _gains(columns[name], report["ftl"][name])
+        name: _gains(columns[name], report.ftl[name])
         for name in ("host_units", "gc_copies", "padding_units", "gc_runs")
     }
-    map_writes = _gains(columns["map_writes"], report["ftl"]["map"]["writes"])
+    map_writes = _gains(columns["map_writes"], report.ftl.map.writes)
     moved, host = gains["gc_copies"], gains["host_units"].astype(np.float64)
     host[host <= 0] = np.nan
-    unit_mb = report["ftl"]["unit_bytes"] / 1e6
+    unit_mb = report.ftl.unit_bytes / 1e6
     table = {
-        "time_s": time_s + report["sim"]["skipped_s"],
+        "time_s": time_s + report.sim.skipped_s,
         "duration_s": duration_s,
         "read_iops": columns["reads"] / duration_s,
         "write_iops": columns["writes"] / duration_s,

@@ -1,6 +1,7 @@
 //! The account of an FTL: its counts, the place of every unit, and its RAM.
 
 use base::counts;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Counts of an FTL's work since their last reset. Units count when they are placed (those of a
@@ -36,27 +37,27 @@ pub struct FtlCounts {
 }
 
 /// Data on dense chips beside fast ones.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DenseCounts {
-    /// Units moved to dense chips from fast ones by collection; they are among the moved units.
+    /// Units moved to dense chips from fast ones by collection; they are among `gc_copies`.
     pub frozen_units: u64,
     /// Block sets rewritten because the host has overwritten data in them.
     pub modified_sets: u64,
 }
 
 /// Work of a cache of blocks in single-level mode.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CacheCounts {
-    /// Host units written to the cache.
+    /// Units of the host that went into the cache.
     pub host_units: u64,
-    /// Units moved out of the cache (folded); they are among the moved units.
+    /// Units folded out of the cache; they are among `gc_copies`.
     pub folded_units: u64,
-    /// Blocks of the cache that were erased; they are among the reclaimed ones.
+    /// Blocks of the cache that were erased; they are among `gc_runs`.
     pub erased_blocks: u64,
 }
 
-/// Merges of log blocks, by kind: the log block becomes a data block, or gives its data to one.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// Merges of log blocks by kind: the log block becomes a data block or gives its data to one.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Merges {
     /// Switch merges: the log block was written whole and in order, and becomes the data block.
     pub switch: u64,
@@ -68,17 +69,20 @@ pub struct Merges {
 }
 
 /// Accesses to a map that may cost reads: on flash and cached in memory, or learned.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MapCounts {
     /// Map pages read from flash.
     pub reads: u64,
-    /// Map pages written, those that collection moves not counted.
+    /// Map pages written, those that collection moves not counted; they are in
+    /// `write_amplification`.
     pub writes: u64,
-    /// Map pages that collection has moved; they are among the moved units.
+    /// Map pages that collection has moved; they are among `gc_copies`.
     pub moves: u64,
-    /// Units whose entry was in memory when a request asked for it.
+    /// Units whose entry was in memory when a request asked for it; with a learned map, units found
+    /// at once.
     pub hits: u64,
-    /// Units whose entry was not in memory when a request asked for it.
+    /// Units whose entry was not in memory when a request asked for it; with a learned map, units
+    /// not found at once.
     pub misses: u64,
     /// Pages of data read because the map expected a unit there, wrongly.
     pub mispredictions: u64,
@@ -133,13 +137,13 @@ pub struct Occupancy {
 }
 
 /// Program/erase cycles of the blocks in use.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Wear {
-    /// Fewest cycles of a block.
+    /// Fewest program/erase cycles of a good block.
     pub min: u32,
-    /// Mean cycles of the blocks.
+    /// Mean program/erase cycles of the good blocks.
     pub mean: f64,
-    /// Most cycles of a block.
+    /// Most program/erase cycles of a good block.
     pub max: u32,
 }
 

@@ -16,6 +16,8 @@ use ecc::model::named_code::NamedCode;
 use ecc::model::{EccConfig, Model};
 use nand::chip::Chips;
 use nand::geometry::Die;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 /// A code that is built: its parameters and its model.
 pub(crate) struct BuiltCode {
@@ -48,7 +50,7 @@ impl Code {
 }
 
 /// Counts of the codewords of a kind of chips.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct CodeCounts {
     /// Codewords read, each counted at its first decode.
     pub codewords: u64,
