@@ -184,9 +184,9 @@ def test_the_table_tells_of_collection_before_a_block_is_reclaimed():
     job = "[w]\nrw=randwrite\nbs=4k\nnorandommap\niodepth=4\nnumber_ios={}\n"
     seen = set()
     for requests in range(50, 2000, 50):
-        report = nandlab.run("tiny", job.format(requests), precondition="steady").to_dict()
+        report = nandlab.run("tiny", job.format(requests), precondition="steady").report
         text = _collection(report)
-        moved, reclaimed = report["ftl"]["gc_copies"], report["ftl"]["gc_runs"]
+        moved, reclaimed = report.ftl.gc_copies, report.ftl.gc_runs
         if not moved and not reclaimed:
             assert text == "none"
         else:
