@@ -175,6 +175,8 @@ class Result:
     def report(self) -> Report:
         """The whole report; its keys are attributes, described in docs/formats.
 
+        It is the result's own: `to_dict` gives a copy to change.
+
         >>> result.report.host.latency_us.p99, result.report.ftl.gc_copies
         """
         return self._report

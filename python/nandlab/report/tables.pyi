@@ -468,23 +468,29 @@ class Ftl(Table):
     host_units: int
     """Units programmed for the host."""
     gc_copies: int
-    """Units moved by garbage collection and other internal work."""
-    padding_units: int
-    """Units programmed without data; the third page of each coded group of `wom` counts as that."""
-    gc_runs: int
-    """Blocks reclaimed: erased for further use."""
-    levelled_blocks: int
-    """Blocks among `gc_runs` that were reclaimed for static wear levelling."""
+    """Units moved by garbage collection and other internal jobs, whatever the reason."""
     levelled_units: int
     """Units among `gc_copies` that were moved for static wear levelling."""
+    padding_units: int
+    """Unit slots programmed without data; the third page of each coded group of `wom` counts as
+    that.
+    """
+    gc_runs: int
+    """Blocks reclaimed: erased for further use. Retired ones are not among them."""
+    levelled_blocks: int
+    """Blocks among `gc_runs` that were reclaimed for static wear levelling."""
     read_reclaims: int
     """Blocks chosen for read reclaim, after many reads or many retry rounds (`gc.reclaim_reads`,
-    `gc.reclaim_rounds`). Refresh makes the same moves, and is counted apart.
+    `gc.reclaim_rounds`). Refresh makes the same moves, and the report counts it apart.
     """
     retired_blocks: int
     """Blocks retired after too many uncorrectable pages, or after a failed program or erase (under
     load some time later, after the second failure).
     """
+    merges: Merges
+    """Merges of log blocks by kind; of `superblock`: see its chapter."""
+    map: MapCounts
+    """Accesses to a map on flash, or to a learned map; all 0 where the map is in memory."""
     read_only_at_s: float | None
     """Time at which a block failed in a plane without spare blocks: the drive refused every later
     write, which ended its job as an error does in fio (failed reads do not). `null` if this did not
@@ -492,10 +498,6 @@ class Ftl(Table):
     """
     trimmed_units: int
     """Units trimmed that held data, on the flash or in the buffer."""
-    merges: Merges
-    """Merges of log blocks by kind; of `superblock`: see its chapter."""
-    map: MapCounts
-    """Accesses to a map on flash, or to a learned map; all 0 where the map is in memory."""
     cache: Cache | None
     """Cache of blocks in single-level mode (`slc_cache`); `null` elsewhere."""
     dense: DenseCounts | None

@@ -3,9 +3,10 @@
 use super::ratio;
 use crate::session::Session;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::ser::Error;
+use serde::{Serialize, Serializer};
 use ssd::drive::activity::Activity;
-use ssd::ftl::contract::{CacheCounts, DenseCounts, FtlCounts, MapCounts, Merges};
+use ssd::ftl::contract::{CacheCounts, DenseCounts, FtlCounts};
 use std::collections::BTreeMap;
 
 /// Work of the FTL, the report's `ftl`.
@@ -18,34 +19,15 @@ pub struct Ftl {
     /// there are not in the denominator; with `buffer.coalesces = false` they are padding in the
     /// numerator.
     pub write_amplification_flash: f64,
-    /// Units programmed for the host.
-    pub host_units: u64,
-    /// Units moved by garbage collection and other internal work.
-    pub gc_copies: u64,
-    /// Units programmed without data; the third page of each coded group of `wom` counts as that.
-    pub padding_units: u64,
-    /// Blocks reclaimed: erased for further use.
-    pub gc_runs: u64,
-    /// Blocks among `gc_runs` that were reclaimed for static wear levelling.
-    pub levelled_blocks: u64,
-    /// Units among `gc_copies` that were moved for static wear levelling.
-    pub levelled_units: u64,
-    /// Blocks chosen for read reclaim, after many reads or many retry rounds (`gc.reclaim_reads`,
-    /// `gc.reclaim_rounds`). Refresh makes the same moves, and is counted apart.
-    pub read_reclaims: u64,
-    /// Blocks retired after too many uncorrectable pages, or after a failed program or erase (under
-    /// load some time later, after the second failure).
-    pub retired_blocks: u64,
+    /// Counts of the FTL's work.
+    #[serde(flatten, serialize_with = "of_every_drive")]
+    pub counts: FtlCounts,
     /// Time at which a block failed in a plane without spare blocks: the drive refused every later
     /// write, which ended its job as an error does in fio (failed reads do not). `null` if this did
     /// not happen.
     pub read_only_at_s: Option<f64>,
     /// Units trimmed that held data, on the flash or in the buffer.
     pub trimmed_units: u64,
-    /// Merges of log blocks by kind; of `superblock`: see [its chapter](../ftl.md).
-    pub merges: Merges,
-    /// Accesses to a map on flash, or to a learned map; all 0 where the map is in memory.
-    pub map: MapCounts,
     /// Cache of blocks in single-level mode (`slc_cache`); `null` elsewhere.
     pub cache: Option<Cache>,
     /// Data on dense chips (`frozen` on several kinds of chips); `null` elsewhere.
@@ -113,6 +95,15 @@ pub struct RefreshBlocks {
     pub retries: u64,
 }
 
+/// Counts of an FTL without those of tables that only some drives have.
+fn of_every_drive<S: Serializer>(counts: &FtlCounts, serializer: S) -> Result<S::Ok, S::Error> {
+    let mut keys = serde_json::to_value(counts).map_err(S::Error::custom)?;
+    if let Some(keys) = keys.as_object_mut() {
+        keys.retain(|key, _| key != "cache" && key != "dense");
+    }
+    keys.serialize(serializer)
+}
+
 impl Session {
     /// Units written by the host.
     pub(super) fn written_units(&self) -> f64 {
@@ -121,48 +112,23 @@ impl Session {
 
     pub(super) fn ftl(&self, activity: &Activity) -> Ftl {
         let ssd = &self.run.ssd;
-        // Every count of an FTL is a key: a new one does not compile before it is.
-        let FtlCounts {
-            host_units,
-            moved_units,
-            levelled_units,
-            padding_units,
-            reclaimed_blocks,
-            levelled_blocks,
-            read_reclaims,
-            retired_blocks,
-            merges,
-            map,
-            cache,
-            dense,
-        } = activity.ftl;
+        let mut counts = activity.ftl;
         let refreshed = activity.controller.refresh.all_blocks();
+        counts.read_reclaims = counts.read_reclaims.saturating_sub(refreshed);
         let ram = ssd.ftl_ram();
         let bytes = ssd.unit_bytes();
         Ftl {
-            write_amplification: ratio(
-                activity.ftl.programmed_units() as f64,
-                self.written_units(),
-            ),
-            write_amplification_flash: activity.ftl.write_amplification(),
-            host_units,
-            gc_copies: moved_units,
-            padding_units,
-            gc_runs: reclaimed_blocks,
-            levelled_blocks,
-            levelled_units,
-            read_reclaims: read_reclaims.saturating_sub(refreshed),
-            retired_blocks,
+            write_amplification: ratio(counts.programmed_units() as f64, self.written_units()),
+            write_amplification_flash: counts.write_amplification(),
+            counts,
             read_only_at_s: ssd.read_only_at().map(|at| at.since(self.run.counts_from()).s()),
             trimmed_units: activity.controller.trimmed,
-            merges,
-            map,
             cache: ssd.cache().map(|room| Cache {
-                counts: cache,
+                counts: counts.cache,
                 room_bytes: room.room_units * bytes,
                 used_bytes: room.used_units * bytes,
             }),
-            dense: (!self.loaded.config.chips.is_empty()).then_some(dense),
+            dense: (!self.loaded.config.chips.is_empty()).then_some(counts.dense),
             ram_bytes: RamBytes {
                 total: ram.iter().map(|ram| ram.bytes).sum(),
                 tables: ram.iter().map(|ram| (ram.name, ram.bytes)).collect(),

@@ -8,31 +8,40 @@ use serde::{Deserialize, Serialize};
 /// failed program are padding from then on), blocks when they are reported erased (levelled ones
 /// when they are picked, read reclaims when they are accepted). A run compares them with what the
 /// flash has done.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+///
+/// Each count is a key of the report's `ftl`, under its name there, with its comment as the meaning.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FtlCounts {
-    /// Units written for the host.
+    /// Units programmed for the host.
     pub host_units: u64,
-    /// Units moved by internal jobs, whatever the reason.
+    /// Units moved by garbage collection and other internal jobs, whatever the reason.
+    #[serde(rename = "gc_copies")]
     pub moved_units: u64,
-    /// Units among the moved ones that static wear levelling has moved.
+    /// Units among `gc_copies` that were moved for static wear levelling.
     pub levelled_units: u64,
-    /// Unit slots programmed without data.
+    /// Unit slots programmed without data; the third page of each coded group of `wom` counts as
+    /// that.
     pub padding_units: u64,
-    /// Blocks erased for further use; retired ones are not among them.
+    /// Blocks reclaimed: erased for further use. Retired ones are not among them.
+    #[serde(rename = "gc_runs")]
     pub reclaimed_blocks: u64,
-    /// Blocks that static wear levelling has picked as victims.
+    /// Blocks among `gc_runs` that were reclaimed for static wear levelling.
     pub levelled_blocks: u64,
-    /// Blocks accepted for read reclaim: their data move because they were read so often.
+    /// Blocks chosen for read reclaim, after many reads or many retry rounds (`gc.reclaim_reads`,
+    /// `gc.reclaim_rounds`). Refresh makes the same moves, and the report counts it apart.
     pub read_reclaims: u64,
-    /// Blocks taken out of use.
+    /// Blocks retired after too many uncorrectable pages, or after a failed program or erase (under
+    /// load some time later, after the second failure).
     pub retired_blocks: u64,
-    /// Merges of log blocks, by kind.
+    /// Merges of log blocks by kind; of `superblock`: see [its chapter](../ftl.md).
     pub merges: Merges,
-    /// Accesses to a map that is kept on flash.
+    /// Accesses to a map on flash, or to a learned map; all 0 where the map is in memory.
     pub map: MapCounts,
-    /// Work of a cache of blocks in single-level mode.
+    /// Work of a cache of blocks in single-level mode, a table of its own in the report.
+    #[schemars(skip)]
     pub cache: CacheCounts,
-    /// Data on dense chips beside fast ones.
+    /// Data on dense chips beside fast ones, a table of its own in the report.
+    #[schemars(skip)]
     pub dense: DenseCounts,
 }
 
