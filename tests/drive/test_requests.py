@@ -110,6 +110,15 @@ def test_series_adds_up_to_the_report(run: tuple[nandlab.Result, Path]):
             report["host"][op]["bytes"] / 1e6
         )
     assert series["gc_moved_units"].sum() == report["ftl"]["gc_copies"]
+    counts = {name: value for name, value in report["ftl"].items() if name in series}
+    of_tables = {
+        f"{table}_{name}": value
+        for table in ("map", "merges")
+        for name, value in report["ftl"][table].items()
+    }
+    assert {"levelled_units", "retired_blocks"} <= counts.keys()
+    for name, value in {**counts, **of_tables}.items():
+        assert name == "write_amplification" or series[name].sum() == value, name
     assert series["gc_reclaimed_blocks"].sum() == report["ftl"]["gc_runs"]
     for name in ("host_units", "padding_units"):
         assert series[name].sum() == report["ftl"][name]

@@ -260,8 +260,10 @@ def test_reference_is_fresh(capsys: pytest.CaptureFixture[str]):
     assert tool("regen").main(["--check", "reference"]) == 0, capsys.readouterr().out
 
 
-def test_page_and_types_of_the_report_are_fresh(capsys: pytest.CaptureFixture[str]):
-    assert tool("regen").main(["--check", "report", "report_view"]) == 0, capsys.readouterr().out
+def test_pages_and_types_of_the_report_are_fresh(capsys: pytest.CaptureFixture[str]):
+    assert tool("regen").main(["--check", "report", "report_view", "series"]) == 0, (
+        capsys.readouterr().out
+    )
 
 
 def test_page_of_the_linter_is_fresh(capsys: pytest.CaptureFixture[str]):

@@ -1,10 +1,11 @@
 //! Keys `ftl` and `refresh`: work of the FTL, and blocks rewritten before their data are lost.
 
-use super::ratio;
+use super::{as_json, ratio};
 use crate::session::Session;
 use schemars::JsonSchema;
 use serde::ser::Error;
 use serde::{Serialize, Serializer};
+use serde_json::Value;
 use ssd::drive::activity::Activity;
 use ssd::ftl::contract::{CacheCounts, DenseCounts, FtlCounts};
 use std::collections::BTreeMap;
@@ -104,6 +105,29 @@ fn of_every_drive<S: Serializer>(counts: &FtlCounts, serializer: S) -> Result<S:
     keys.serialize(serializer)
 }
 
+/// Counts of an FTL over time, by their keys in the report: `gc_copies`, `map.writes`.
+pub fn columns<'a>(
+    counts: impl Iterator<Item = &'a FtlCounts>,
+) -> base::Result<BTreeMap<String, Vec<u64>>> {
+    let keys = leaves("", &as_json(&FtlCounts::default())?);
+    let mut columns: BTreeMap<_, _> = keys.into_iter().map(|(key, _)| (key, Vec::new())).collect();
+    for counts in counts {
+        for (key, count) in leaves("", &as_json(counts)?) {
+            columns.entry(key).or_default().push(count);
+        }
+    }
+    Ok(columns)
+}
+
+/// Counts below a value, by their dotted paths.
+fn leaves(path: &str, value: &Value) -> Vec<(String, u64)> {
+    if let Some(table) = value.as_object() {
+        let join = |key: &str| if path.is_empty() { key.into() } else { format!("{path}.{key}") };
+        return table.iter().flat_map(|(key, value)| leaves(&join(key), value)).collect();
+    }
+    value.as_u64().map(|count| (path.to_owned(), count)).into_iter().collect()
+}
+
 impl Session {
     /// Units written by the host.
     pub(super) fn written_units(&self) -> f64 {
@@ -112,9 +136,7 @@ impl Session {
 
     pub(super) fn ftl(&self, activity: &Activity) -> Ftl {
         let ssd = &self.run.ssd;
-        let mut counts = activity.ftl;
-        let refreshed = activity.controller.refresh.all_blocks();
-        counts.read_reclaims = counts.read_reclaims.saturating_sub(refreshed);
+        let counts = self.run.ftl_counts();
         let ram = ssd.ftl_ram();
         let bytes = ssd.unit_bytes();
         Ftl {

@@ -33,7 +33,7 @@ pub use ecc::{Buffer, Ecc};
 pub use endurance::{Cost, EnduranceGroup};
 pub use exchange::Exchange;
 pub use fio::{Direction, Flushes, Job, LatencyNs};
-pub use ftl::{Cache, Ftl, RamBytes, Refresh, RefreshBlocks};
+pub use ftl::{Cache, Ftl, RamBytes, Refresh, RefreshBlocks, columns};
 pub use host::{Blame, Host, LatencyUs, Operation, Waits};
 pub use nand::{Kind, Nand};
 pub use power::{Power, PowerCut, StartUp};

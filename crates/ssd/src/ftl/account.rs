@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 /// when they are picked, read reclaims when they are accepted). A run compares them with what the
 /// flash has done.
 ///
-/// Each count is a key of the report's `ftl`, under its name there, with its comment as the meaning.
+/// Each count is a key of the report's `ftl` and a column of the time series, under the name that
+/// serde gives it, with its comment as the meaning.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FtlCounts {
     /// Units programmed for the host.
