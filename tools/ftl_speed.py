@@ -75,7 +75,7 @@ def main() -> None:
         rates = []
         for _ in range(3):
             result = nandlab.run("tiny", JOB, precondition="steady", ftl=ftl)
-            rates.append(result.to_dict()["sim"]["requests_per_wall_s"])
+            rates.append(result.report.sim.requests_per_wall_s)
         said = "" if goal is None else f"   goal {goal / 1e3:.0f} (floor {goal / 3e3:.0f})"
         print(f"{name:<30} {max(rates) / 1e3:>8.0f} k requests/s{said}")
 

@@ -67,7 +67,7 @@ def _reads(retry: str, seed: int) -> Timeline | None:
     result = nandlab.run(
         "zuolo2016_c_mlc", READS, precondition="fill", seed=seed, set=changes, timeline=True
     )
-    soft = result.to_dict()["ecc"]["soft_reads"]
+    soft = result.report.ecc.soft_reads
     return result.kept_timeline if soft == [1] else None
 
 
@@ -205,10 +205,10 @@ def _year(after: float) -> list[tuple[float, float, float]]:
     for step in range(37):
         if step > 0:
             drive.age(hours=STEP_HOURS)
-        host = drive.clone().run(YEARLY_READS).to_dict()["host"]
-        failed = 100 * host["requests_failed"] / host["requests_completed"]
+        host = drive.clone().run(YEARLY_READS).report.host
+        failed = 100 * host.requests_failed / host.requests_completed
         cycles = drive.pe_cycles.mean - WORN["age.pe_cycles"]
-        year.append((host["read"]["latency_us"]["p99"], failed, cycles))
+        year.append((host.read.latency_us.p99, failed, cycles))
     return year
 
 
@@ -227,13 +227,14 @@ def exchange(path: Path) -> None:
             exchange=f"2@3,{way}",
             requests=True,
         )
-        told, table = run.to_dict()["exchange"], run.requests()
+        told, table = run.report.exchange, run.requests()
+        assert told is not None
         steps = (table["completion_ns"].to_numpy() // 100_000_000).astype(int)
         latency_ms = table["latency_ns"].to_numpy() / 1e6
         worst = {step: latency_ms[steps == step].max() for step in sorted(set(steps.tolist()))}
         place.semilogy([step / 10 for step in worst], list(worst.values()), ".", markersize=3)
-        place.axvspan(told["asked_s"], told["replaced_s"], color="tab:orange", alpha=0.25, lw=0)
-        place.set_title(f"{way.replace('_', ' ')}, replaced at {told['replaced_s']:.3g} s")
+        place.axvspan(told.asked_s, told.replaced_s, color="tab:orange", alpha=0.25, lw=0)
+        place.set_title(f"{way.replace('_', ' ')}, replaced at {told.replaced_s:.3g} s")
         place.set_xlabel("time (s)")
     axes[0].set_ylabel("longest latency (ms)")
     save(figure, path)
@@ -271,7 +272,7 @@ def _written_mb_s(job: str, more: Mapping[str, float]) -> float:
     """Of a small drive with zones."""
     changes = {"ftl.name": "zoned", "ftl.max_active_zones": 14, **more}
     run = nandlab.run("tiny", f"[w]\nzonemode=zbd\n{job}", set=changes)
-    return float(sum(one["write"]["bw_bytes"] for one in run.to_dict()["jobs"]) / 1e6)
+    return sum(job.write.bw_bytes for job in run.report.jobs) / 1e6
 
 
 YEARLY_READS = "[reads]\nrw=randread\nbs=4k\niodepth=4\nnumber_ios=20000\n"
@@ -351,10 +352,10 @@ def written_for_each_erased(name: str, ftl: str, overprovisioning: float) -> flo
     }
     loops = math.ceil(8 * (1 + overprovisioning))
     job = f"[w]\nrw=randwrite\nbs=4k\niodepth=32\nnorandommap=1\nloops={loops}\n"
-    report = nandlab.run(name, job, precondition="steady", set=changes, seed=1).to_dict()
-    geometry = report["nandlab"]["config"]["chip"]["geometry"]
+    report = nandlab.run(name, job, precondition="steady", set=changes, seed=1).report
+    geometry = report.nandlab.config["chip"]["geometry"]
     block = geometry["pages_per_block"] * geometry["page_bytes"]
-    return float(report["host"]["write"]["bytes"] / (report["nand"]["erases"] * block))
+    return float(report.host.write.bytes / (report.nand.erases * block))
 
 
 def study(words: list[str], path: Path) -> None:

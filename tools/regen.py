@@ -2,8 +2,9 @@
 
 - `docs/reference.md`: command line, families, keys, presets, sources; from the installed package
   and `params/CITATIONS.bib`.
-- `python/nandlab/explained/report_keys.json`: what `docs/formats/report.md` says of each key, for
-  `nandlab explain`.
+- `docs/formats/report.md`: its tables of keys, from the JSON Schema of the report.
+- `python/nandlab/report/tables.pyi`: types of the report's tables, from the same.
+- `docs/formats/requests.md`: the columns of the time series that are counts of the FTL.
 - `docs/lint.md`: the checks of `nandlab lint`, with the figures of their pairs of runs.
 - `docs/formats/traces.md`: its table of options, from `nandlab.options`.
 - Functions of `python/nandlab/` that take options: arguments and docstrings, from the same
@@ -24,14 +25,20 @@ from collections.abc import Callable, Sequence
 from derived import ROOT
 from derived.lint import lint_page
 from derived.reference import reference
-from derived.report_keys import report_keys
+from derived.report import PAGE as REPORT_PAGE
+from derived.report import report_page
+from derived.report_view import STUB, report_view
+from derived.series import PAGE as SERIES_PAGE
+from derived.series import series_page
 from derived.signatures import sources
 from derived.traces import PAGE, traces_page
 from derived.validation import validation
 
 DERIVED: dict[str, tuple[str, Callable[[], str]]] = {
     "reference": ("docs/reference.md", reference),
-    "report_keys": ("python/nandlab/explained/report_keys.json", report_keys),
+    "report": (REPORT_PAGE, report_page),
+    "report_view": (STUB, report_view),
+    "series": (SERIES_PAGE, series_page),
     "lint": ("docs/lint.md", lint_page),
     "validation": ("docs/validation.md", validation),
     "traces": (PAGE, traces_page),

@@ -110,6 +110,15 @@ def test_series_adds_up_to_the_report(run: tuple[nandlab.Result, Path]):
             report["host"][op]["bytes"] / 1e6
         )
     assert series["gc_moved_units"].sum() == report["ftl"]["gc_copies"]
+    counts = {name: value for name, value in report["ftl"].items() if name in series}
+    of_tables = {
+        f"{table}_{name}": value
+        for table in ("map", "merges")
+        for name, value in report["ftl"][table].items()
+    }
+    assert {"levelled_units", "retired_blocks"} <= counts.keys()
+    for name, value in {**counts, **of_tables}.items():
+        assert name == "write_amplification" or series[name].sum() == value, name
     assert series["gc_reclaimed_blocks"].sum() == report["ftl"]["gc_runs"]
     for name in ("host_units", "padding_units"):
         assert series[name].sum() == report["ftl"][name]
@@ -184,9 +193,9 @@ def test_the_table_tells_of_collection_before_a_block_is_reclaimed():
     job = "[w]\nrw=randwrite\nbs=4k\nnorandommap\niodepth=4\nnumber_ios={}\n"
     seen = set()
     for requests in range(50, 2000, 50):
-        report = nandlab.run("tiny", job.format(requests), precondition="steady").to_dict()
+        report = nandlab.run("tiny", job.format(requests), precondition="steady").report
         text = _collection(report)
-        moved, reclaimed = report["ftl"]["gc_copies"], report["ftl"]["gc_runs"]
+        moved, reclaimed = report.ftl.gc_copies, report.ftl.gc_runs
         if not moved and not reclaimed:
             assert text == "none"
         else:

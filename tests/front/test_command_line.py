@@ -66,6 +66,8 @@ def test_lists(nandlab: Callable[..., Ended]):
     assert "tlc_3d" not in nandlab("presets", "drive").out
     assert "[geometry]" in nandlab("show", "tlc_3d").succeeded().out
     assert "properties" in nandlab("schema").succeeded().json
+    assert "host" in nandlab("schema", "report").succeeded().json["properties"]
+    nandlab("schema", "reprot").refused("schema", "`report`")
     assert "@" in nandlab("cite", "--drive", "mqsim_default").succeeded().out
     assert nandlab("--version").succeeded().out.startswith("nandlab 0.")
 

@@ -12,13 +12,11 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 import pytest
 from conftest import COMMAND, ROOT, Ended
 
 import nandlab
-from nandlab import _core
 from nandlab.catalogue import roster
 from nandlab.drive.requests import COLUMNS
 
@@ -170,59 +168,6 @@ def test_files_that_are_named_exist(path: str):
 # --- The report ----------------------------------------------------------------------------------
 
 
-def leaves(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
-    """Paths of all keys, but for those that are data and not format."""
-    if isinstance(value, list):
-        for item in value[:1]:
-            yield from leaves(item, path)
-    if isinstance(value, dict):
-        for key, inner in value.items():
-            if key[0].isdigit() or key.startswith(">="):
-                continue
-            yield (*path, key)
-            is_data = (*path, key) in {
-                ("nandlab", "config"),
-                ("nandlab", "run"),
-                ("nandlab", "trace", "skipped_lines"),
-                ("global options",),
-                ("jobs", "job options"),
-            }
-            if not is_data:
-                yield from leaves(inner, (*path, key))
-
-
-def test_every_key_of_the_report_is_described():
-    jobs = "[a]\nrw=randtrim\nnumber_ios=100\n[b]\nrw=randrw\nnumber_ios=3000\nfsync=100\n"
-    fio = nandlab.run("tiny", jobs, precondition="steady", explain=True).to_dict()
-    replayed = nandlab.run("tiny", trace=ROOT / "examples/traces/sqlite_ext4.iolog.zst").to_dict()
-    cut = nandlab.run("tiny", jobs, set={"recovery.name": "checkpoint"}, cut_at=0.001).to_dict()
-    spare = {"ftl.overprovisioning": 0.6}
-    exchanged = nandlab.run("tiny", jobs, set=spare, exchange="1@0.001").to_dict()
-    kept = {"refresh.after_hours": 24, "chip.cost_per_gb": 0.1}
-    kept_up = nandlab.run("tiny", jobs, set=kept).to_dict()
-    zones = {"ftl.name": "zoned", "ftl.max_active_zones": 8}
-    writes = "[a]\nzonemode=zbd\nrw=randwrite\nbs=16k\nio_size=4z\n"
-    zoned = nandlab.run("tiny", writes, set=zones).to_dict()
-    with nandlab.serve("tiny", clock="fast", port=0) as server:
-        served = server.stop().to_dict()
-    late = ("mean", "p50", "p99", "p99.9", "max")
-    served["device"]["late_us"] = dict.fromkeys(late, 0.0)
-    reports = (fio, replayed, cut, exchanged, kept_up, zoned, served)
-    known = codes("docs/formats/report.md")
-    missing = {".".join(p) for r in reports for p in leaves(r) if p[-1] not in known}
-    assert not missing
-    # And none is described that is not there.
-    has = {key for report in reports for path in leaves(report) for key in path}
-    space = {"footprint_4k", "unique_written_4k", "rewrite_factor", "top_20_percent_write_share"}
-    kinds = {"page", "lower", "middle", "upper", "top", "wordline"}
-    plan = {"kind", "source", "precondition", "set", "iodepth", "format", "name"}
-    first = re.findall(r"^\| ((?:`[\w. ]+`(?:, )?)+) \|", text("docs/formats/report.md"), re.M)
-    described = {name.split(".")[-1] for cell in first for name in re.findall(r"`([^`]+)`", cell)}
-    # Where a key may be any name.
-    any_name = {"NAME"}
-    assert described - has - space - kinds - plan - any_name - set(_core.CAUSES) == set()
-
-
 def test_trace_info_is_described(nandlab: Callable[..., Ended]):
     trace = ROOT / "examples/traces/sqlite_ext4.iolog.zst"
     info = nandlab("trace", "info", trace, "--json", "-").succeeded().json
@@ -315,8 +260,10 @@ def test_reference_is_fresh(capsys: pytest.CaptureFixture[str]):
     assert tool("regen").main(["--check", "reference"]) == 0, capsys.readouterr().out
 
 
-def test_keys_of_the_report_are_those_of_its_page(capsys: pytest.CaptureFixture[str]):
-    assert tool("regen").main(["--check", "report_keys"]) == 0, capsys.readouterr().out
+def test_pages_and_types_of_the_report_are_fresh(capsys: pytest.CaptureFixture[str]):
+    assert tool("regen").main(["--check", "report", "report_view", "series"]) == 0, (
+        capsys.readouterr().out
+    )
 
 
 def test_page_of_the_linter_is_fresh(capsys: pytest.CaptureFixture[str]):

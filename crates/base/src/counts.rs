@@ -10,6 +10,9 @@ pub trait Counts: Sized {
 
     /// The sum of two counts.
     fn plus(&self, other: &Self) -> Self;
+
+    /// Counts at `parts` of `of` equal steps from these to the later `to`.
+    fn toward(&self, to: &Self, parts: u64, of: u64) -> Self;
 }
 
 impl Counts for u64 {
@@ -19,6 +22,12 @@ impl Counts for u64 {
 
     fn plus(&self, other: &Self) -> Self {
         self + other
+    }
+
+    fn toward(&self, to: &Self, parts: u64, of: u64) -> Self {
+        // Signed, as the units of a failed program are taken back.
+        let way = (i128::from(*to) - i128::from(*self)) * i128::from(parts) / i128::from(of);
+        (i128::from(*self) + way) as u64
     }
 }
 
@@ -30,6 +39,10 @@ impl Counts for f64 {
     fn plus(&self, other: &Self) -> Self {
         self + other
     }
+
+    fn toward(&self, to: &Self, parts: u64, of: u64) -> Self {
+        self + (to - self) * (parts as f64 / of as f64)
+    }
 }
 
 impl Counts for Time {
@@ -39,6 +52,10 @@ impl Counts for Time {
 
     fn plus(&self, other: &Self) -> Self {
         *self + *other
+    }
+
+    fn toward(&self, to: &Self, parts: u64, of: u64) -> Self {
+        Self(self.0.toward(&to.0, parts, of))
     }
 }
 
@@ -55,6 +72,10 @@ impl Counts for Longest {
     fn plus(&self, other: &Self) -> Self {
         Self(self.0.max(other.0))
     }
+
+    fn toward(&self, to: &Self, _: u64, _: u64) -> Self {
+        *to
+    }
 }
 
 impl<T: Counts, const N: usize> Counts for [T; N] {
@@ -65,6 +86,10 @@ impl<T: Counts, const N: usize> Counts for [T; N] {
     fn plus(&self, other: &Self) -> Self {
         std::array::from_fn(|i| self[i].plus(&other[i]))
     }
+
+    fn toward(&self, to: &Self, parts: u64, of: u64) -> Self {
+        std::array::from_fn(|i| self[i].toward(&to[i], parts, of))
+    }
 }
 
 impl<T: Counts> Counts for Vec<T> {
@@ -74,6 +99,10 @@ impl<T: Counts> Counts for Vec<T> {
 
     fn plus(&self, other: &Self) -> Self {
         self.iter().zip(other).map(|(one, other)| one.plus(other)).collect()
+    }
+
+    fn toward(&self, to: &Self, parts: u64, of: u64) -> Self {
+        self.iter().zip(to).map(|(one, to)| one.toward(to, parts, of)).collect()
     }
 }
 
@@ -91,6 +120,13 @@ impl<T: Counts + Clone> Counts for Option<T> {
             _ => self.clone().or_else(|| other.clone()),
         }
     }
+
+    fn toward(&self, to: &Self, parts: u64, of: u64) -> Self {
+        match (self, to) {
+            (Some(one), Some(to)) => Some(one.toward(to, parts, of)),
+            _ => to.clone(),
+        }
+    }
 }
 
 impl<A: Counts, B: Counts> Counts for (A, B) {
@@ -100,6 +136,10 @@ impl<A: Counts, B: Counts> Counts for (A, B) {
 
     fn plus(&self, other: &Self) -> Self {
         (self.0.plus(&other.0), self.1.plus(&other.1))
+    }
+
+    fn toward(&self, to: &Self, parts: u64, of: u64) -> Self {
+        (self.0.toward(&to.0, parts, of), self.1.toward(&to.1, parts, of))
     }
 }
 
@@ -117,6 +157,12 @@ macro_rules! counts {
             fn plus(&self, other: &Self) -> Self {
                 let Self { $($field),* } = other;
                 Self { $($field: $crate::counts::Counts::plus(&self.$field, $field)),* }
+            }
+
+            fn toward(&self, to: &Self, parts: u64, of: u64) -> Self {
+                use $crate::counts::Counts;
+                let Self { $($field),* } = to;
+                Self { $($field: Counts::toward(&self.$field, $field, parts, of)),* }
             }
         }
     };
@@ -150,5 +196,8 @@ mod tests {
         assert_eq!(now.since(&before).plus(&before), now);
         // What was taken back is not counted below zero.
         assert_eq!(before.since(&now).pages, 0);
+        // On the way a count is between the two, also one that goes back.
+        assert_eq!(before.toward(&now, 2, 5), kept(4));
+        assert_eq!(now.toward(&before, 2, 5), kept(5));
     }
 }

@@ -3,7 +3,7 @@
 use crate::patience::patiently;
 use crate::refuse;
 use base::params::{self, Table};
-use host::{config, trace};
+use host::{config, report, trace};
 use pyo3::prelude::*;
 use std::path::PathBuf;
 
@@ -35,6 +35,12 @@ pub fn show(name: &str) -> PyResult<String> {
 #[pyfunction]
 pub fn schema(of_files: bool) -> String {
     config::schema(of_files).to_string()
+}
+
+/// JSON Schema of a report, as text.
+#[pyfunction]
+pub fn report_schema() -> String {
+    report::schema().to_string()
 }
 
 /// Refuses the `[fit]` table of a chip, as JSON, if its facts do not belong together.

@@ -3,9 +3,9 @@
 use crate::configuration::Config;
 use crate::own::OwnFtl;
 use crate::patience::begun;
-use crate::refuse;
+use crate::{json, refuse};
 use base::Error;
-use host::session::Session;
+use host::report::{PowerCut, StartUp};
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::prelude::*;
 use ssd::ageing::Refreshed;
@@ -153,14 +153,14 @@ impl Drive {
     /// Cuts the power. Returns the losses as JSON.
     fn cut(&self) -> PyResult<String> {
         let cut = self.with(|drive| drive.cut())?;
-        Ok(Session::cut(&cut).to_string())
+        json(&PowerCut::from(&cut))
     }
 
     /// Advances the start-up after a cut by `events` events. Returns its time and reads as JSON
     /// once it is over.
     fn recover(&self, py: Python<'_>, events: u64) -> PyResult<Option<String>> {
         let started = py.detach(|| self.with(|drive| drive.recover(events)))?;
-        Ok(started.map(|started| Session::started(&started).to_string()))
+        started.map(|started| json(&StartUp::from(&started))).transpose()
     }
 
     /// Whether the drive takes no more writes.

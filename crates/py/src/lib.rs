@@ -17,9 +17,11 @@ mod rosters;
 mod server;
 mod simulation;
 
+use host::report::as_json;
 use pyo3::create_exception;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use serde::Serialize;
 
 create_exception!(
     nandlab._core,
@@ -27,6 +29,11 @@ create_exception!(
     PyValueError,
     "A refused input: says place, problem, what is expected, a hint and the nearest name."
 );
+
+/// Text of a part of a report as JSON.
+fn json(part: &impl Serialize) -> PyResult<String> {
+    as_json(part).map(|json| json.to_string()).map_err(refuse)
+}
 
 /// Converts an error of the engine to Python's exception.
 fn refuse(error: base::Error) -> PyErr {
@@ -46,8 +53,8 @@ mod _core {
     use super::board::Board;
     #[pymodule_export]
     use super::catalogue::{
-        bibliography, check_fit_facts, presets, schema, show, toml_to_json, trace_info, vectors,
-        version,
+        bibliography, check_fit_facts, presets, report_schema, schema, show, toml_to_json,
+        trace_info, vectors, version,
     };
     #[pymodule_export]
     use super::cell::Cell;

@@ -1,7 +1,7 @@
 //! A server for Python: a drive that clients use as a block device.
 
-use crate::refuse;
 use crate::simulation::Simulation;
+use crate::{json, refuse};
 use base::Error;
 use host::device::Device;
 use host::device::clock::Pacing;
@@ -104,7 +104,7 @@ impl Server {
         facts.set_item("reclaimed_blocks", status.reclaimed_blocks)?;
         facts.set_item("late_answers", status.late_answers)?;
         facts.set_item("power", status.power.name())?;
-        facts.set_item("exchange", status.exchange.to_string())?;
+        facts.set_item("exchange", json(&status.exchange)?)?;
         facts.set_item("has_failed", status.has_failed)?;
         Ok(facts)
     }
@@ -160,6 +160,6 @@ impl Server {
             simulation.put(session);
         }
         ended.map_err(refuse)?;
-        Ok(report.report().to_string())
+        json(&report.report())
     }
 }

@@ -4,10 +4,10 @@ use crate::catalogue::trace_options;
 use crate::configuration::Config;
 use crate::drive::{Drive, state};
 use crate::patience::begun;
-use crate::refuse;
+use crate::{json, refuse};
 use base::Error;
 use base::Time;
-use host::report::Outside;
+use host::report::{self, Outside, StartUp};
 use host::run::stats::RequestLog;
 use host::run::tails::Slow;
 use host::run::until::Until;
@@ -162,7 +162,7 @@ impl Simulation {
     fn start_up(&mut self, py: Python<'_>, events: u64) -> PyResult<Option<String>> {
         let session = self.session()?;
         let started = py.detach(|| session.start_up(events)).map_err(refuse)?;
-        Ok(started.map(|started| Session::started(&started).to_string()))
+        started.map(|started| json(&StartUp::from(&started))).transpose()
     }
 
     /// Begins to count, at the end of the skipped beginning.
@@ -309,8 +309,13 @@ impl Simulation {
         Ok((columns, SPAN_NAMES.to_vec(), timeline.dropped))
     }
 
-    /// Throughput and latency over time: columns by name, and the interval in nanoseconds.
-    fn series<'py>(&mut self, py: Python<'py>) -> PyResult<(Bound<'py, PyDict>, u64)> {
+    /// Throughput and latency over time: columns by name, counts of the FTL by their keys in the
+    /// report, and the interval in nanoseconds.
+    #[allow(clippy::type_complexity)]
+    fn series<'py>(
+        &mut self,
+        py: Python<'py>,
+    ) -> PyResult<(Bound<'py, PyDict>, Bound<'py, PyDict>, u64)> {
         let run = &self.session()?.run;
         let series = &run.series;
         let columns = PyDict::new(py);
@@ -324,13 +329,13 @@ impl Simulation {
         columns.set_item("write_bytes", column(|b| b.write_bytes).into_pyarray(py))?;
         columns.set_item("latency_sum_ns", column(|b| b.latency_sum_ns).into_pyarray(py))?;
         columns.set_item("latency_max_ns", column(|b| b.latency_max_ns).into_pyarray(py))?;
-        columns.set_item("host_units", column(|b| b.ftl.host_units).into_pyarray(py))?;
-        columns.set_item("gc_copies", column(|b| b.ftl.moved_units).into_pyarray(py))?;
-        columns.set_item("padding_units", column(|b| b.ftl.padding_units).into_pyarray(py))?;
-        columns.set_item("map_writes", column(|b| b.ftl.map.writes).into_pyarray(py))?;
-        columns.set_item("gc_runs", column(|b| b.ftl.reclaimed_blocks).into_pyarray(py))?;
         columns.set_item("energy_uj", run.energy_uj().into_pyarray(py))?;
-        Ok((columns, series.interval.ns()))
+        let ftl = PyDict::new(py);
+        let counts = series.bins.iter().map(|bin| &bin.ftl);
+        for (key, column) in report::columns(counts).map_err(refuse)? {
+            ftl.set_item(key, column.into_pyarray(py))?;
+        }
+        Ok((columns, ftl, series.interval.ns()))
     }
 
     /// Latency histogram of `op`, by its name, or of `all`: upper edges of the buckets in ns, and

@@ -106,8 +106,7 @@ def _run(part: Part, look: Callable[[Progress], object]) -> tuple[Values, str]:
             )
         except NandlabError as error:
             return [], f"{run.place}: {error}"
-        report = result.to_dict()
-        found.append(tuple(value_in(report, path) for path in run.paths))
+        found.append(tuple(value_in(result.report, path) for path in run.paths))
     return found, ""
 
 

@@ -43,8 +43,9 @@ from nandlab.cli.study.search import search
 from nandlab.cli.study.sweep import sweep
 from nandlab.display.streams import prepare_streams
 from nandlab.display.terminal import INTERRUPTED, REFUSED, ended_by, guarded, say
+from nandlab.explained.report import report_schema
 from nandlab.given.completion import preset_of
-from nandlab.given.refusal import plain
+from nandlab.given.refusal import plain, refusal
 from nandlab.process.early import let_end
 
 app = typer.Typer(
@@ -218,9 +219,23 @@ def show(
 
 @app.command()
 @guarded
-def schema() -> None:
-    """Prints the JSON Schema of a drive file."""
-    print(json_text.dumps(catalogue.schema(of_files=True), indent=2))
+def schema(
+    of: Annotated[
+        str,
+        typer.Argument(
+            help="`drive` (a drive file) or `report` (of a run).",
+            autocompletion=lambda: ["drive", "report"],
+        ),
+    ] = "drive",
+) -> None:
+    """Prints the JSON Schema of a drive file, or that of a report."""
+    schemas: dict[str, Callable[[], object]] = {
+        "drive": lambda: catalogue.schema(of_files=True),
+        "report": report_schema,
+    }
+    if of not in schemas:
+        raise refusal("schema", f"no schema of `{of}`", schemas, given=of)
+    print(json_text.dumps(schemas[of](), indent=2))
 
 
 @app.command()

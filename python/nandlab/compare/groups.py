@@ -12,6 +12,7 @@ from nandlab.drive.result import Checks, Result
 from nandlab.given.arguments import listed
 from nandlab.given.inputs import input_text
 from nandlab.given.refusal import refusal
+from nandlab.report import tables
 
 Report = dict[str, Any]
 
@@ -63,8 +64,8 @@ def notices(group: Group) -> list[str]:
     # Runs that no file has are named by their group.
     names = group.files or [group.name] * len(group.reports)
     for file, report in zip(names, group.reports, strict=True):
-        checks = report.get("checks")
-        failed = Checks.of(report).failures() if isinstance(checks, Mapping) else []
+        has_checks = isinstance(report.get("checks"), Mapping)
+        failed = Checks.of(tables.Report.of(report)).failures() if has_checks else []
         for text in [*failed, *report["nandlab"].get("notices", [])]:
             said.setdefault(text, []).append(file)
     return [f"{', '.join(files)}: {text}" for text, files in said.items()]

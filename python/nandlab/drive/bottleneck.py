@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from nandlab.report.tables import Job, Report
 
 LIMIT = 0.9
 """Busy share from which on a station limits the run. With less, requests find it free often."""
@@ -51,17 +54,17 @@ class Bottleneck(NamedTuple):
         return f"none; highest utilization: {self.resource}, {self.busy:.0%}"
 
 
-def bottleneck(report: dict[str, Any]) -> Bottleneck:
+def bottleneck(report: Report) -> Bottleneck:
     """What limits the run of a report."""
-    front = report["front"]
+    front = report.front
     stations = {
-        "dies": 1.0 - report["dies"]["idle"],
-        "channels": max(report["channels"]["busy_fraction"]),
-        "decoders": report["ecc"]["decoders_busy_fraction"],
-        "encoders": report["ecc"]["encoders_busy_fraction"],
-        "cores": front["cores_busy_fraction"],
-        "link": max(front["link_in_busy_fraction"], front["link_out_busy_fraction"]),
-        "submission": max((_submission(report, job) for job in report["jobs"]), default=0.0),
+        "dies": 1.0 - report.dies.idle,
+        "channels": max(report.channels.busy_fraction),
+        "decoders": report.ecc.decoders_busy_fraction,
+        "encoders": report.ecc.encoders_busy_fraction,
+        "cores": front.cores_busy_fraction,
+        "link": max(front.link_in_busy_fraction, front.link_out_busy_fraction),
+        "submission": max((_submission(report, job) for job in report.jobs), default=0.0),
     }
     busiest = Bottleneck(*max(stations.items(), key=lambda station: station[1]))
     if busiest.is_limit:
@@ -70,22 +73,22 @@ def bottleneck(report: dict[str, Any]) -> Bottleneck:
     return Bottleneck("queue depth", queue) if queue >= _FULL_QUEUE else busiest
 
 
-def _submission(report: dict[str, Any], job: dict[str, Any]) -> float:
+def _submission(report: Report, job: Job) -> float:
     """Busy share of the thread that sends the requests of a job."""
-    submit_us = report["nandlab"]["config"]["host"]["submit_us"]
-    requests = sum(job[way]["total_ios"] for way in ("read", "write", "trim", "sync"))
-    seconds = report["sim"]["simulated_s"]
+    submit_us = report.nandlab.config["host"]["submit_us"]
+    requests = sum(way.total_ios for way in (job.read, job.write, job.trim, job.sync))
+    seconds = report.sim.simulated_s
     return min(requests * submit_us * 1e-6 / seconds, 1.0) if seconds else 0.0
 
 
-def _queue(report: dict[str, Any]) -> float:
+def _queue(report: Report) -> float:
     """Share of the requests that the jobs may have under way: 0 where none has to keep a depth.
 
     Traces at their times have none, nor jobs at a rate.
     """
-    is_kept = report["checks"]["little_law_error"] is not None
-    if not is_kept or len({job["groupid"] for job in report["jobs"]}) != 1:
+    is_kept = report.checks.little_law_error is not None
+    if not is_kept or len({job.groupid for job in report.jobs}) != 1:
         return 0.0
-    depths = [str(job["job options"]["iodepth"]) for job in report["jobs"]]
+    depths = [str(job["job options"]["iodepth"]) for job in report.jobs]
     most = sum(int(depth) for depth in depths if depth.isdecimal())
-    return min(report["host"]["mean_queue_depth"] / most, 1.0) if most else 0.0
+    return min(report.host.mean_queue_depth / most, 1.0) if most else 0.0

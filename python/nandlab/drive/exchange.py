@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from nandlab.display import quantity
 from nandlab.given.arguments import number, whole
 from nandlab.given.refusal import refusal
+
+if TYPE_CHECKING:
+    from nandlab.report import tables
 
 WAYS = ("in_service", "suspended")
 
@@ -47,23 +50,23 @@ def text_of(exchange: Exchange | str | None) -> str | None:
     raise refusal("exchange", repr(exchange), 'nandlab.Exchange(...), or "DIE@SECONDS"')
 
 
-def told(report: dict[str, Any]) -> str:
+def told(report: tables.Report) -> str:
     """The exchange of a run in a line, or each of a served drive; empty without one."""
-    served = report.get("device", {}).get("exchanges", [])
-    each = served or ([report["exchange"]] if report.get("exchange") else [])
+    served = report.device.exchanges if "device" in report else []
+    each = served or ([report.exchange] if report.exchange else [])
     return "\n".join(map(line, each))
 
 
-def line(exchange: dict[str, Any], *, is_over: bool = True) -> str:
+def line(exchange: tables.Exchange, *, is_over: bool = True) -> str:
     """An exchange as the report has it, in a line; that of a run which is over, or goes on."""
-    name = f"die {exchange['die']} {exchange['way'].replace('_', ' ')}"
-    if exchange["asked_s"] is None:
-        return f"{name}: the run ended before {quantity.mean(exchange['planned_s'])} s"
-    lost = f", {exchange['lost_units']:,} lost" if exchange["lost_units"] else ""
-    moved = f"{exchange['moved_units']:,} units moved{lost}"
-    longest = f"{quantity.mean(exchange['longest_without_service_ms'])} ms without service"
-    if exchange["replaced_s"] is None:
+    name = f"die {exchange.die} {exchange.way.replace('_', ' ')}"
+    if exchange.asked_s is None:
+        return f"{name}: the run ended before {quantity.mean(exchange.planned_s)} s"
+    lost = f", {exchange.lost_units:,} lost" if exchange.lost_units else ""
+    moved = f"{exchange.moved_units:,} units moved{lost}"
+    longest = f"{quantity.mean(exchange.longest_without_service_ms)} ms without service"
+    if exchange.replaced_s is None:
         state = "not empty when the run ended" if is_over else "under way"
         return f"{name}: {moved}, {state}; up to {longest}"
-    took = exchange["replaced_s"] - exchange["asked_s"]
+    took = exchange.replaced_s - exchange.asked_s
     return f"{name}: replaced after {quantity.mean(took)} s, {moved}; up to {longest}"

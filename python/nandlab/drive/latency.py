@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from nandlab.report.tables import LatencyUs
+
 
 _PARTS = 10**10
 """Parts of a percent: a power of ten that a float times 100 still holds exactly."""
@@ -35,7 +37,7 @@ class Latency:
 
     def __init__(
         self,
-        moments: dict[str, Any],
+        moments: LatencyUs,
         edges_ns: NDArray[np.uint64],
         counts: NDArray[np.uint64],
     ) -> None:
@@ -46,10 +48,10 @@ class Latency:
             edges_ns: highest latency of each bucket, rising; shape (buckets,).
             counts: requests in each bucket; shape (buckets,).
         """
-        self.count: int = moments["count"]
-        self.mean_us: float = moments["mean"]
-        self.min_us: float = moments["min"]
-        self.max_us: float = moments["max"]
+        self.count: int = moments.count
+        self.mean_us: float = moments.mean
+        self.min_us: float = moments.min
+        self.max_us: float = moments.max
         self.edges_ns = edges_ns
         self.counts = counts
 

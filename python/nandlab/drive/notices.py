@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nandlab.cell.source import is_of_the_cell
 from nandlab.display import quantity
+
+if TYPE_CHECKING:
+    from nandlab.report.tables import Report
 
 MOST_UNWRITTEN = 0.01
 """Share of what is read that may never have been written before a notice says so."""
@@ -54,35 +57,35 @@ def _has_levels_only(chip: dict[str, Any]) -> bool:
     return is_of_the_cell(chip["array"]) and set(chip.get("cell") or ()) == {"levels"}
 
 
-def beyond_belief(report: dict[str, Any]) -> list[str]:
+def beyond_belief(report: Report) -> list[str]:
     """A notice where more of the flash is spare than sold: perhaps percent were meant."""
-    about = report["nandlab"]
-    spare = about["config"]["ftl"]["overprovisioning"]
+    about = report.nandlab
+    spare = about.config["ftl"].overprovisioning
     if spare <= MOST_SPARE:
         return []
-    seen = quantity.size(about["capacity_bytes"])
+    seen = quantity.size(about.capacity_bytes)
     return [
         f"ftl.overprovisioning = {spare:g} is {100 * spare:,.0f} % spare flash, and the host sees"
         f" {seen}; {spare:g} % is written {spare / 100:g}"
     ]
 
 
-def still_young(report: dict[str, Any]) -> list[str]:
+def still_young(report: Report) -> list[str]:
     """A notice where data were to be refreshed at an age that none of them reached."""
-    after = report["nandlab"]["config"].get("refresh", {}).get("after_hours", 0)
-    refresh = report["refresh"]
-    if not after or refresh["blocks"]["age"] or refresh["oldest_hours"] >= after:
+    after = report.nandlab.config.get("refresh", {}).get("after_hours", 0)
+    refresh = report.refresh
+    if not after or refresh is None or refresh.blocks.age or refresh.oldest_hours >= after:
         return []
     return [
         f"refresh.after_hours = {after:g}: no data reached this age; the oldest have"
-        f" {refresh['oldest_hours']:.3g} h"
+        f" {refresh.oldest_hours:.3g} h"
     ]
 
 
-def unwritten(report: dict[str, Any]) -> list[str]:
+def unwritten(report: Report) -> list[str]:
     """A notice where more than a little of what was read had never been written."""
-    host = report["host"]
-    read, nothing = host["read_units"], host["read_units_unwritten"]
+    host = report.host
+    read, nothing = host.read_units, host.read_units_unwritten
     if nothing <= MOST_UNWRITTEN * read:
         return []
     return [
@@ -91,11 +94,11 @@ def unwritten(report: dict[str, Any]) -> list[str]:
     ]
 
 
-def nobody_waits(report: dict[str, Any]) -> list[str]:
+def nobody_waits(report: Report) -> list[str]:
     """A notice where urgent writes were to get fast pages, and no write was urgent."""
-    host = report["host"]
-    fast_pages = report["nandlab"]["config"]["ftl"].get("fast_pages", False)
-    if not fast_pages or not host["write"]["requests"] or host["urgent_writes"]:
+    host = report.host
+    fast_pages = report.nandlab.config["ftl"].get("fast_pages", False)
+    if not fast_pages or not host.write.requests or host.urgent_writes:
         return []
     return [
         "ftl.fast_pages: no write was urgent, so all writes went to slow pages first (mark urgent"
@@ -103,11 +106,11 @@ def nobody_waits(report: dict[str, Any]) -> list[str]:
     ]
 
 
-def nothing_stayed(report: dict[str, Any]) -> list[str]:
+def nothing_stayed(report: Report) -> list[str]:
     """A notice where moved data were to stay on the chip, and none did."""
-    if report["nandlab"]["config"]["gc"]["copyback"] == "off":
+    if report.nandlab.config["gc"].copyback == "off":
         return []
-    if not report["ftl"]["gc_copies"] or report["nand"]["copybacks"]:
+    if not report.ftl.gc_copies or report.nand.copybacks:
         return []
     return [
         "gc.copyback: no moved data could stay on the chip: copyback moves only whole pages, each"
@@ -115,36 +118,36 @@ def nothing_stayed(report: dict[str, Any]) -> list[str]:
     ]
 
 
-def coalesced(report: dict[str, Any]) -> list[str]:
+def coalesced(report: Report) -> list[str]:
     """A notice where the write buffer took up more than 5 % of what the host wrote."""
-    ftl, units = report["ftl"], report["buffer"]["coalesced"]
-    share = units / max(units + ftl["host_units"], 1)
+    ftl, units = report.ftl, report.buffer.coalesced
+    share = units / max(units + ftl.host_units, 1)
     if share <= 0.05:
         return []
     return [
         f"{share:.0%} of the units written by the host were overwritten in the write buffer and"
-        f" never programmed: write amplification is {ftl['write_amplification']:.3g} over host"
-        f" writes, and {ftl['write_amplification_flash']:.3g} over writes that left the buffer"
+        f" never programmed: write amplification is {ftl.write_amplification:.3g} over host"
+        f" writes, and {ftl.write_amplification_flash:.3g} over writes that left the buffer"
     ]
 
 
-def unsettled(report: dict[str, Any]) -> list[str]:
+def unsettled(report: Report) -> list[str]:
     """A notice where the run's value lies more than 10 % from the settled one, or none is known."""
-    settled = report["settled"]
-    if settled["ok"] in (True, None):
+    settled = report.settled
+    if settled.ok in (True, None):
         return []
-    what = _METRICS.get(settled["metric"], f"the {settled['metric']} latency")
-    run, value = settled["run_value"], settled["settled_value"]
-    written = f"the run wrote {settled['drive_writes']:.2g} of the drive"
-    if settled["settled_by"] == "run":
+    what = _METRICS.get(settled.metric, f"the {settled.metric} latency")
+    run, value = settled.run_value, settled.settled_value
+    written = f"the run wrote {settled.drive_writes:.2g} of the drive"
+    if settled.settled_by == "run":
         return [
             f"{what} settled at {value:.4g}, but is {run:.4g} over the whole run, because of its"
             " beginning: --skip leaves the beginning out"
         ]
-    begin = report["nandlab"]["run"]["precondition"]
+    begin = report.nandlab.run.precondition
     if value is not None:
         hint = "--until settled runs until it settles"
-        if begin == "steady" and run > value:
+        if begin == "steady" and run is not None and run > value:
             hint = (
                 "the drive began with few free blocks, and garbage collection caught up: run"
                 " longer, or begin with --precondition rested"
@@ -156,7 +159,7 @@ def unsettled(report: dict[str, Any]) -> list[str]:
     state = {"none": "began with an empty drive and ", "fill": "began with a full drive and "}
     return [
         f"{what} has not settled: {run:.3g} in this run, which {state.get(begin, '')}wrote"
-        f" {settled['drive_writes']:.2g} of the drive (--precondition steady, or --until settled)"
+        f" {settled.drive_writes:.2g} of the drive (--precondition steady, or --until settled)"
     ]
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from nandlab.display.progress import Meter, Progress
 from nandlab.process.interrupt import Stop
+from nandlab.report import tables
 
 _EVENTS = 20_000
 """Events of a start-up between two looks at Ctrl-C: some milliseconds."""
@@ -66,7 +66,7 @@ def start_up(
     advance: Callable[[int], str | None],
     stop: Stop,
     progress: Callable[[Progress], object] | None,
-) -> dict[str, Any] | None:
+) -> tables.StartUp | None:
     """Starts a drive up: what that took, or None where it was interrupted."""
     meter, events = Meter("start-up", progress), 0
     while not stop.asked:
@@ -74,5 +74,5 @@ def start_up(
         events += _EVENTS
         meter.tell(events, None, last=started is not None)
         if started is not None:
-            return dict(json.loads(started))
+            return tables.StartUp.of(json.loads(started))
     return None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -21,6 +20,7 @@ from nandlab.given.arguments import path_of, path_or_none
 from nandlab.given.outputs import check_outputs
 from nandlab.given.refusal import refusal
 from nandlab.given.replacement import write_text
+from nandlab.report import Report, tables
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -48,13 +48,13 @@ class Checks:
     BUSY_IDLE_LIMIT = 1e-9
 
     @classmethod
-    def of(cls, report: Mapping[str, Any]) -> Checks:
+    def of(cls, report: Report) -> Checks:
         """Those of a report."""
-        checks = report["checks"]
+        checks = report.checks
         return cls(
-            checks["little_law_error"],
-            checks["busy_idle_error"],
-            checks["conservation"]["ok"],
+            checks.little_law_error,
+            checks.busy_idle_error,
+            checks.conservation.ok,
             no_depth(report),
         )
 
@@ -104,8 +104,8 @@ class Result:
             with zones.
 
     Figures: `iops`, `bandwidth_mb_s`, `write_amplification`, `power_w`, `bottleneck`, `checks`.
-    What was run: `title`, `config`, `notices`, `interrupted`. All numbers: `to_dict`, `to_json`.
-    Tables: `series`, `requests`, `to_pandas`, `sql`. Pictures: `plot`, `plot_latency`,
+    What was run: `title`, `config`, `notices`, `interrupted`. All numbers: `report`, `to_dict`,
+    `to_json`. Tables: `series`, `requests`, `to_pandas`, `sql`. Pictures: `plot`, `plot_latency`,
     `plot_throughput`, `plot_timeline`; `timeline` for Perfetto.
 
     >>> result = nandlab.run("tiny", "reads.fio")
@@ -114,7 +114,7 @@ class Result:
 
     def __init__(
         self,
-        report: dict[str, Any],
+        report: Report,
         latencies: dict[str, Latency],
         series: pa.Table,
         requests: RequestFile | pa.Table | None,
@@ -145,7 +145,7 @@ class Result:
     def of(
         cls,
         simulation: Simulation,
-        report: dict[str, Any],
+        report: Report,
         metadata: dict[str, str],
         *,
         requests: RequestFile | pa.Table | None,
@@ -153,39 +153,48 @@ class Result:
         blame: Blame | None = None,
     ) -> Result:
         """Takes everything that is to be kept out of a simulation."""
-        report["blame"] = None if blame is None else blame.facts()
-        host = report["host"]
-        told = {"all": host, **(report["zones"] or {}), **host}
+        report.blame = None if blame is None else tables.Blame.of(blame.facts())
+        told = {"all": report.host, **(report.zones or {}), **report.host}
         latencies = {
-            name: Latency(told[name]["latency_us"], *simulation.latency_buckets(name))
+            name: Latency(told[name].latency_us, *simulation.latency_buckets(name))
             for name in ("all", *OPERATIONS)
             if name in told
         }
-        columns, interval_ns = simulation.series()
-        series = series_table(columns, interval_ns, report, metadata)
-        report["nand"]["peak_power_w"] = peak_power_w(series)
+        columns, ftl, interval_ns = simulation.series()
+        series = series_table(columns, ftl, interval_ns, report, metadata)
+        report.nand.peak_power_w = peak_power_w(series)
         timeline = None
         if has_timeline:
             spans, kinds, dropped = simulation.timeline()
-            jobs = [job["jobname"] for job in report["jobs"]]
-            channels = report["nandlab"]["config"]["drive"]["channels"]
+            jobs = [job.jobname for job in report.jobs]
+            channels = report.nandlab.config["drive"]["channels"]
             timeline = Timeline(spans, kinds, dropped, jobs, channels, metadata)
         return cls(report, latencies, series, requests, timeline, blame)
 
     @property
+    def report(self) -> Report:
+        """The whole report; its keys are attributes, described in docs/formats.
+
+        It is the result's own: `to_dict` gives a copy to change.
+
+        >>> result.report.host.latency_us.p99, result.report.ftl.gc_copies
+        """
+        return self._report
+
+    @property
     def iops(self) -> float:
         """Requests completed per simulated second."""
-        return float(self._report["host"]["iops"])
+        return self._report.host.iops
 
     @property
     def bandwidth_mb_s(self) -> float:
         """10^6 bytes read and written per simulated second."""
-        return float(self._report["host"]["bandwidth_mb_s"])
+        return self._report.host.bandwidth_mb_s
 
     @property
     def write_amplification(self) -> float:
         """Units programmed / units written by the host; 0 without writes."""
-        return float(self._report["ftl"]["write_amplification"])
+        return self._report.ftl.write_amplification
 
     @property
     def power_w(self) -> float:
@@ -194,20 +203,19 @@ class Result:
         The energies are those of ``chip.energy`` and ``ecc.iteration_pj_per_bit``; processors,
         DRAM and link are not modelled.
         """
-        seconds = self._report["sim"]["simulated_s"]
-        used_uj = self._report["nand"]["energy_uj"] + self._report["ecc"]["energy_uj"]
-        return float(used_uj / 1e6 / seconds) if seconds else 0.0
+        seconds = self._report.sim.simulated_s
+        used_uj = self._report.nand.energy_uj + self._report.ecc.energy_uj
+        return used_uj / 1e6 / seconds if seconds else 0.0
 
     @property
     def peak_power_w(self) -> float | None:
         """Highest power over 10 ms, of the same parts; None for a run that is shorter."""
-        peak: float | None = self._report["nand"]["peak_power_w"]
-        return peak
+        return self._report.nand.peak_power_w
 
     @property
     def config(self) -> dict[str, Any]:
         """Every parameter of the drive, as nested tables."""
-        copy: dict[str, Any] = json.loads(json.dumps(self._report["nandlab"]["config"]))
+        copy: dict[str, Any] = json.loads(json.dumps(self._report.nandlab.config))
         return copy
 
     @property
@@ -239,23 +247,23 @@ class Result:
     @property
     def interrupted(self) -> bool:
         """The run ended before its workload did."""
-        return bool(self._report["sim"]["interrupted"])
+        return self._report.sim.interrupted
 
     @property
     def has_begun(self) -> bool:
         """Whether anything was run: not where Ctrl-C came during preconditioning."""
-        return bool(self._report["sim"]["begun"])
+        return self._report.sim.begun
 
     @property
     def notices(self) -> list[str]:
         """Notices: options without meaning here, parameters without effect, rates not reached."""
-        return list(self._report["nandlab"]["notices"])
+        return list(self._report.nandlab.notices)
 
     @property
     def title(self) -> str:
         """Drive and workload, as in a title."""
-        about = self._report["nandlab"]
-        return f"{Path(about['drive']).stem} · {about['run']['name']}"
+        about = self._report.nandlab
+        return f"{Path(about.drive).stem} · {about.run.name}"
 
     @property
     def checks(self) -> Checks:

@@ -7,17 +7,25 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from nandlab.report.tables import Ftl, Report
+
+
+_OWN_NAMES = {"gc_copies": "gc_moved_units", "gc_runs": "gc_reclaimed_blocks"}
+"""Columns whose names are older than those of the report."""
+
 
 def series_table(
     columns: dict[str, Any],
+    ftl: dict[str, Any],
     interval_ns: int,
-    report: dict[str, Any],
+    report: Report,
     metadata: dict[str, str],
 ) -> pa.Table:
     """One row for each interval of simulated time.
 
     Args:
         columns: what `Simulation.series` gave; each of shape (intervals,).
+        ftl: counts of the FTL, by their keys in the report; each of shape (intervals,).
         interval_ns: length of an interval. The last one ends with the run.
         report: the report of the same moment, for where the run and its counters ended.
         metadata: facts of the run, kept with the table.
@@ -29,8 +37,8 @@ def series_table(
         the requests completed in it), ``gc_moved_units``, ``gc_moved_mb_s``,
         ``gc_reclaimed_blocks``, ``host_units``, ``padding_units``, ``map_writes``,
         ``write_amplification``, ``power_w`` (flash and decoders; an operation uses its energy while
-        it lasts). The mean is NaN where nothing completed, write amplification where nothing
-        of the host was programmed.
+        it lasts), and each other count of the report's ``ftl`` by its key there. The mean is NaN
+        where nothing completed, write amplification where nothing of the host was programmed.
     """
     import numpy as np
     import pyarrow as pa
@@ -40,19 +48,20 @@ def series_table(
     time_s = np.arange(intervals) * interval_s
     duration_s = np.full(intervals, interval_s)
     if intervals:
-        duration_s[-1] = max(report["sim"]["simulated_s"] - time_s[-1], 1e-9)
+        duration_s[-1] = max(report.sim.simulated_s - time_s[-1], 1e-9)
     completed = columns["requests"].astype(np.float64)
     completed[completed == 0] = np.nan
     gains = {
-        name: _gains(columns[name], report["ftl"][name])
-        for name in ("host_units", "gc_copies", "padding_units", "gc_runs")
+        _OWN_NAMES.get(key, key.replace(".", "_")): _gains(counter, final)
+        for key, counter in ftl.items()
+        if (final := _final(report.ftl, key)) is not None
     }
-    map_writes = _gains(columns["map_writes"], report["ftl"]["map"]["writes"])
-    moved, host = gains["gc_copies"], gains["host_units"].astype(np.float64)
+    moved, host = gains["gc_moved_units"], gains["host_units"].astype(np.float64)
     host[host <= 0] = np.nan
-    unit_mb = report["ftl"]["unit_bytes"] / 1e6
+    unit_mb = report.ftl.unit_bytes / 1e6
+    programmed = moved + gains["padding_units"] + gains["map_writes"]
     table = {
-        "time_s": time_s + report["sim"]["skipped_s"],
+        "time_s": time_s + report.sim.skipped_s,
         "duration_s": duration_s,
         "read_iops": columns["reads"] / duration_s,
         "write_iops": columns["writes"] / duration_s,
@@ -62,15 +71,23 @@ def series_table(
         "latency_max_us": columns["latency_max_ns"] / 1e3,
         "gc_moved_units": moved,
         "gc_moved_mb_s": moved * unit_mb / duration_s,
-        "gc_reclaimed_blocks": gains["gc_runs"],
+        "gc_reclaimed_blocks": gains["gc_reclaimed_blocks"],
         "host_units": gains["host_units"],
         "padding_units": gains["padding_units"],
-        "map_writes": map_writes,
-        "write_amplification": 1 + (moved + gains["padding_units"] + map_writes) / host,
+        "map_writes": gains["map_writes"],
+        "write_amplification": 1 + programmed / host,
         "power_w": np.diff(columns["energy_uj"], prepend=0.0) / 1e6 / duration_s,
     }
-    arrays = {name: _arrow(column) for name, column in table.items()}
+    others = {name: gained for name, gained in gains.items() if name not in table}
+    arrays = {name: _arrow(column) for name, column in {**table, **others}.items()}
     return pa.table(arrays).replace_schema_metadata(metadata)
+
+
+def _final(ftl: Ftl, key: str) -> int | None:
+    """A count at the end of the run, by its path; None on a drive without its table."""
+    table, _, name = key.rpartition(".")
+    counts = ftl[table] if table else ftl
+    return None if counts is None else int(counts[name])
 
 
 def _arrow(column: Any) -> pa.Array:

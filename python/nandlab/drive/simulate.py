@@ -45,6 +45,8 @@ from nandlab.options.run import TIMELINE_SPANS, PlanOptions, SimulatedOptions
 from nandlab.options.trace import TraceOptions
 from nandlab.process.interrupt import Stop
 from nandlab.process.memory import memory_limit_bytes, peak_rss_mb
+from nandlab.report import Report, read
+from nandlab.report.tables import Workload
 from nandlab.trace.options import native_options
 
 if TYPE_CHECKING:
@@ -289,16 +291,13 @@ def simulate(
         kept = log.close() if log is not None else None
         failures = [log.failure] if log is not None and log.failure is not None else []
 
-        report = json.loads(simulation.report(wall_s, peak_rss_mb()))
-        if report["power"] and report["power"]["cut"]:
-            report["power"]["start_up"] = start_up(simulation.start_up, stop, progress)
-            finished &= report["power"]["start_up"] is not None
-        report["nandlab"]["notices"] += what.notes
-        report["sim"] |= {
-            "begun": begun,
-            "interrupted": not finished,
-            "precondition_wall_s": precondition_wall_s,
-        }
+        report = read(simulation.report(wall_s, peak_rss_mb()))
+        if report.power and report.power.cut:
+            report.power.start_up = start_up(simulation.start_up, stop, progress)
+            finished &= report.power.start_up is not None
+        report.nandlab.notices += what.notes
+        report.sim.begun, report.sim.interrupted = begun, not finished
+        report.sim.precondition_wall_s = precondition_wall_s
         result = result_of(
             simulation,
             report,
@@ -324,7 +323,7 @@ def simulate(
 
 def result_of(
     simulation: _core.Simulation,
-    report: dict[str, Any],
+    report: Report,
     loaded: Config,
     facts: dict[str, Any],
     *,
@@ -333,8 +332,10 @@ def result_of(
     blame: Blame | None,
 ) -> Result:
     """The result of a simulation that is over, from its report and the facts of its run."""
-    report["nandlab"] |= {name: facts[name] for name in ("drive", "summary", "run")}
-    report["nandlab"]["notices"] += [
+    about = report.nandlab
+    about.drive, about.summary = facts["drive"], facts["summary"]
+    about.run = Workload.of(facts["run"])
+    about.notices += [
         *without_effect(loaded.config),
         *beyond_belief(report),
         *still_young(report),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from nandlab._core import OPERATIONS
 from nandlab.display import quantity
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from nandlab.drive.latency import Latency
     from nandlab.drive.result import Result
+    from nandlab.report.tables import Cost, Dies, Ecc, Operation, Report, Summary, Workload
 
 _BAR = 30
 """Characters of a bar."""
@@ -51,11 +52,11 @@ def result_html(result: Result) -> str:
 
 
 def _parts(result: Result, *, is_narrow: bool) -> Iterator[RenderableType]:
-    report = result.to_dict()
+    report = result.report
     yield _facts(
         {
             "drive": _drive(report),
-            "changed": ", ".join(report["nandlab"]["run"]["set"]),
+            "changed": ", ".join(report.nandlab.run.set),
             "workload": _workload(report),
             "interrupted": _interrupted(result),
         }
@@ -88,10 +89,10 @@ def _parts(result: Result, *, is_narrow: bool) -> Iterator[RenderableType]:
             "refresh": _refresh(report),
             "buffer": _buffer(report),
             "bottleneck": str(result.bottleneck),
-            "cost": _cost(report["cost"]),
-            "channels": _channels(report["channels"]["busy_fraction"]),
-            "dies": _dies(report["dies"]),
-            "decoders": _decoders(report["ecc"]),
+            "cost": _cost(report.cost),
+            "channels": _channels(report.channels.busy_fraction),
+            "dies": _dies(report.dies),
+            "decoders": _decoders(report.ecc),
             "checks": _checks(result),
             "time": _time(report),
         }
@@ -110,38 +111,38 @@ def _facts(facts: dict[str, str | Text]) -> Table:
     return table
 
 
-def _drive(report: dict[str, Any]) -> str:
-    about = report["nandlab"]
-    capacity = quantity.size(about["capacity_bytes"])
-    return f"{Path(about['drive']).stem}, {capacity}: {about['summary']}"
+def _drive(report: Report) -> str:
+    about = report.nandlab
+    capacity = quantity.size(about.capacity_bytes)
+    return f"{Path(about.drive).stem}, {capacity}: {about.summary}"
 
 
-def _workload(report: dict[str, Any]) -> str:
-    run, trace = report["nandlab"]["run"], report["nandlab"]["trace"]
-    text = str(run["name"])
+def _workload(report: Report) -> str:
+    run, trace = report.nandlab.run, report.nandlab.trace
+    text = run.name
     if trace:
-        text += f", {trace['format']}, {_pace(run, trace)}"
-    if len(report["jobs"]) > 1:
-        text += f", {len(report['jobs'])} jobs"
-    if report["sim"]["begun"]:
-        text += f", mean queue depth {quantity.mean(report['host']['mean_queue_depth'])}"
-    before = run["precondition"]
+        text += f", {trace.format}, {_pace(run, trace)}"
+    if len(report.jobs) > 1:
+        text += f", {len(report.jobs)} jobs"
+    if report.sim.begun:
+        text += f", mean queue depth {quantity.mean(report.host.mean_queue_depth)}"
+    before = run.precondition
     if before != "none":
-        sim = report["sim"]
-        amplification = sim["precondition_write_amplification"]
-        unsettled = ", not settled" if sim["precondition_settled"] is False else ""
+        sim = report.sim
+        amplification = sim.precondition_write_amplification
+        unsettled = ", not settled" if sim.precondition_settled is False else ""
         text += f"; drive preconditioned: {before}"
         text += f" (write amplification {amplification:.3f}{unsettled})" if amplification else ""
     return text
 
 
-def _pace(run: dict[str, Any], trace: dict[str, Any]) -> str:
+def _pace(run: Workload, trace: Summary) -> str:
     """When the requests of a trace are sent."""
     scale = run.get("time_scale", 1.0)
-    if trace["timed"]:
+    if trace.timed:
         return "at its own times" if scale == 1.0 else f"at its own times x {scale:g}"
     pauses = "" if scale == 1.0 else f", pauses x {scale:g}"
-    return f"{run['iodepth'] or 1} in flight{pauses}"
+    return f"{run.iodepth or 1} in flight{pauses}"
 
 
 def _interrupted(result: Result) -> str:
@@ -150,7 +151,7 @@ def _interrupted(result: Result) -> str:
     return "the table has the part until then" if result.interrupted else ""
 
 
-def _latencies(result: Result, report: dict[str, Any], *, is_narrow: bool) -> Table:
+def _latencies(result: Result, report: Report, *, is_narrow: bool) -> Table:
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, padding=(0, 1), header_style="bright_black")
@@ -162,10 +163,10 @@ def _latencies(result: Result, report: dict[str, Any], *, is_narrow: bool) -> Ta
         latency: Latency | None = result.of_zones.get(op) or getattr(result, op, None)
         if latency is None or latency.count == 0:
             continue
-        host = report["host"].get(op) or report["zones"][op]
+        host: Operation = {**(report.zones or {}), **report.host}[op]
         moves = op in ("read", "write", "append")
-        bandwidth = quantity.rate(host["bandwidth_mb_s"]) if moves else ""
-        rates = [f"{latency.count:,}", quantity.rate(host["iops"]), bandwidth]
+        bandwidth = quantity.rate(host.bandwidth_mb_s) if moves else ""
+        rates = [f"{latency.count:,}", quantity.rate(host.iops), bandwidth]
         digits = 3 if is_narrow else 4
         at = {percent: latency.percentile(percent) for percent in _PERCENTS}
         tail = [
@@ -180,43 +181,43 @@ def _latencies(result: Result, report: dict[str, Any], *, is_narrow: bool) -> Ta
     return table
 
 
-def _amplification(report: dict[str, Any]) -> str:
-    ftl = report["ftl"]
-    if not ftl["host_units"]:
+def _amplification(report: Report) -> str:
+    ftl = report.ftl
+    if not ftl.host_units:
         return ""
     programmed = {
-        "host": ftl["host_units"],
-        "collection": ftl["gc_copies"] - ftl["levelled_units"],
-        "wear levelling": ftl["levelled_units"],
-        "padding": ftl["padding_units"],
-        "map": ftl["map"]["writes"],
+        "host": ftl.host_units,
+        "collection": ftl.gc_copies - ftl.levelled_units,
+        "wear levelling": ftl.levelled_units,
+        "padding": ftl.padding_units,
+        "map": ftl.map.writes,
     }
     # Parts of what was programmed, so that they add up to the figure before them.
-    share = ftl["write_amplification"] / max(sum(programmed.values()), 1)
+    share = ftl.write_amplification / max(sum(programmed.values()), 1)
     parts = " + ".join(f"{units * share:.3f} {use}" for use, units in programmed.items() if units)
-    text = f"{ftl['write_amplification']:.3f} = {parts}"
-    flash, settled = ftl["write_amplification_flash"], report["settled"]
-    if report["buffer"]["coalesced"] and f"{flash:.3f}" != f"{ftl['write_amplification']:.3f}":
+    text = f"{ftl.write_amplification:.3f} = {parts}"
+    flash, settled = ftl.write_amplification_flash, report.settled
+    if report.buffer.coalesced and f"{flash:.3f}" != f"{ftl.write_amplification:.3f}":
         text += f"; {flash:.3f} of what left the write buffer"
-    is_watched = settled["metric"] == "write_amplification" and settled["settled_by"] == "run"
-    if is_watched and report["nandlab"]["run"]["until"]:
-        return f"settled at {settled['settled_value']:.3f}; whole run {text}"
+    is_watched = settled.metric == "write_amplification" and settled.settled_by == "run"
+    if is_watched and report.nandlab.run.until:
+        return f"settled at {settled.settled_value:.3f}; whole run {text}"
     return text
 
 
-def _collection(report: dict[str, Any]) -> str:
-    ftl = report["ftl"]
-    if not ftl["gc_runs"] and not ftl["gc_copies"]:
+def _collection(report: Report) -> str:
+    ftl = report.ftl
+    if not ftl.gc_runs and not ftl.gc_copies:
         return "none"
-    size = quantity.size(ftl["gc_copies"] * ftl["unit_bytes"])
+    size = quantity.size(ftl.gc_copies * ftl.unit_bytes)
     # What is moved before the first block is reclaimed counts in the write amplification.
-    blocks = f"{ftl['gc_runs']:,} blocks" if ftl["gc_runs"] else "no block yet"
-    levelled = f", {ftl['levelled_blocks']:,} for wear levelling" if ftl["levelled_blocks"] else ""
-    return f"{ftl['gc_copies']:,} units moved ({size}), {blocks} reclaimed{levelled}"
+    blocks = f"{ftl.gc_runs:,} blocks" if ftl.gc_runs else "no block yet"
+    levelled = f", {ftl.levelled_blocks:,} for wear levelling" if ftl.levelled_blocks else ""
+    return f"{ftl.gc_copies:,} units moved ({size}), {blocks} reclaimed{levelled}"
 
 
-def _recovery(report: dict[str, Any]) -> str:
-    power = report["power"]
+def _recovery(report: Report) -> str:
+    power = report.power
     if not power:
         return ""
     names = {
@@ -227,150 +228,150 @@ def _recovery(report: dict[str, Any]) -> str:
         "backup_pages": "of copies",
     }
     pages = [f"{power[key]:,} {name}" for key, name in names.items() if power[key]]
-    written = f"write amplification {quantity.mean(power['write_amplification'])} with "
+    written = f"write amplification {quantity.mean(power.write_amplification)} with "
     return written + (", ".join(pages) + " pages" if pages else "no page more")
 
 
-def _power_cut(report: dict[str, Any]) -> str:
-    cut = (report["power"] or {}).get("cut")
+def _power_cut(report: Report) -> str:
+    cut = report.power and report.power.cut
     if not cut:
         return ""
-    held = f", capacitors for {cut['held_up_s'] * 1e3:.3g} ms" if cut["held_up_s"] else ""
+    held = f", capacitors for {cut.held_up_s * 1e3:.3g} ms" if cut.held_up_s else ""
     return (
-        f"after {quantity.mean(cut['at_s'])} s: {cut['requests']:,} requests not answered,"
-        f" {cut['buffered_units']:,} units in the buffer alone,"
-        f" {cut['torn_programs']:,} programs and {cut['torn_erases']:,} erases torn{held}"
+        f"after {quantity.mean(cut.at_s)} s: {cut.requests:,} requests not answered,"
+        f" {cut.buffered_units:,} units in the buffer alone,"
+        f" {cut.torn_programs:,} programs and {cut.torn_erases:,} erases torn{held}"
     )
 
 
-def _start_up(report: dict[str, Any]) -> str:
-    started = (report["power"] or {}).get("start_up")
+def _start_up(report: Report) -> str:
+    started = report.power and report.power.start_up
     if not started:
         return ""
-    pages = sum(started[key] for key in ("log_reads", "page_reads", "summary_reads"))
-    restored = started["restored_units"]
+    pages = started.log_reads + started.page_reads + started.summary_reads
+    restored = started.restored_units
     return (
-        f"ready after {started['time_s']:.4g} s, {pages:,} pages read,"
-        f" {started['mapped_units']:,} units found"
+        f"ready after {started.time_s:.4g} s, {pages:,} pages read,"
+        f" {started.mapped_units:,} units found"
         + (f", {restored:,} restored from copies" if restored else "")
     )
 
 
-def _merges(report: dict[str, Any]) -> str:
-    merges = report["ftl"]["merges"]
+def _merges(report: Report) -> str:
+    merges = report.ftl.merges
     return ", ".join(f"{count:,} {kind}" for kind, count in merges.items() if count)
 
 
-def _map(report: dict[str, Any]) -> str:
-    access = report["ftl"]["map"]
-    asked = access["hits"] + access["misses"]
+def _map(report: Report) -> str:
+    access = report.ftl.map
+    asked = access.hits + access.misses
     if not asked:
         return ""
-    if "map_segments" in report["ftl"]["ram_bytes"]:
+    if "map_segments" in report.ftl.ram_bytes:
         return (
-            f"{access['mispredictions']:,} wrong predictions,"
-            f" {access['hits'] / asked:.1%} of {asked:,} units found at once"
+            f"{access.mispredictions:,} wrong predictions,"
+            f" {access.hits / asked:.1%} of {asked:,} units found at once"
         )
     return (
-        f"{access['reads']:,} pages read, {access['writes']:,} written,"
-        f" {access['hits'] / asked:.1%} of {asked:,} entries in memory"
+        f"{access.reads:,} pages read, {access.writes:,} written,"
+        f" {access.hits / asked:.1%} of {asked:,} entries in memory"
     )
 
 
-def _cache(report: dict[str, Any]) -> str:
-    cache, ftl = report["ftl"]["cache"], report["ftl"]
+def _cache(report: Report) -> str:
+    cache, ftl = report.ftl.cache, report.ftl
     if not cache:
         return ""
-    share = cache["host_units"] / ftl["host_units"] if ftl["host_units"] else 0.0
+    share = cache.host_units / ftl.host_units if ftl.host_units else 0.0
     return (
-        f"{share:.1%} of the host's units, {cache['folded_units']:,} folded,"
-        f" {quantity.size(cache['used_bytes'])} of {quantity.size(cache['room_bytes'])} in use"
+        f"{share:.1%} of the host's units, {cache.folded_units:,} folded,"
+        f" {quantity.size(cache.used_bytes)} of {quantity.size(cache.room_bytes)} in use"
     )
 
 
-def _ftl_ram(report: dict[str, Any]) -> str:
-    uses = {use: size for use, size in report["ftl"]["ram_bytes"].items() if use != "total"}
+def _ftl_ram(report: Report) -> str:
+    uses = {use: size for use, size in report.ftl.ram_bytes.items() if use != "total"}
     parts = ", ".join(
         f"{quantity.size(size)} {use.replace('_', ' ')}" for use, size in uses.items()
     )
-    return f"{quantity.size(report['ftl']['ram_bytes']['total'])}: {parts}"
+    return f"{quantity.size(report.ftl.ram_bytes.total)}: {parts}"
 
 
-def _nand(result: Result, report: dict[str, Any]) -> str:
-    nand = report["nand"]
-    text = f"{nand['reads']:,} reads, {nand['programs']:,} programs, {nand['erases']:,} erases"
-    if nand["suspends"]:
-        text += f", {nand['suspends']:,} suspends"
-    used = quantity.energy(nand["energy_uj"] + report["ecc"]["energy_uj"])
+def _nand(result: Result, report: Report) -> str:
+    nand = report.nand
+    text = f"{nand.reads:,} reads, {nand.programs:,} programs, {nand.erases:,} erases"
+    if nand.suspends:
+        text += f", {nand.suspends:,} suspends"
+    used = quantity.energy(nand.energy_uj + report.ecc.energy_uj)
     power = f"{result.power_w:.3g} W"
     if result.peak_power_w is not None:
         power += f", peak {result.peak_power_w:.3g} W"
     return text + f", {used} with ECC ({power})"
 
 
-def _errors(report: dict[str, Any]) -> str:
-    ecc = report["ecc"]
-    if not ecc["raw_bit_errors"] and not ecc["uncorrectable"]:
+def _errors(report: Report) -> str:
+    ecc = report.ecc
+    if not ecc.raw_bit_errors and not ecc.uncorrectable:
         return ""
     parts = [
-        f"{ecc['raw_bit_errors']:,} raw bit errors in {ecc['codewords']:,} codewords",
-        f"{ecc['hard_failures']:,} hard failures",
+        f"{ecc.raw_bit_errors:,} raw bit errors in {ecc.codewords:,} codewords",
+        f"{ecc.hard_failures:,} hard failures",
     ]
-    if ecc["retries"]:
-        parts.append(f"{ecc['retries']:,} read again")
-    if any(ecc["soft_reads"]):
-        levels = " + ".join(f"{reads:,}" for reads in ecc["soft_reads"])
+    if ecc.retries:
+        parts.append(f"{ecc.retries:,} read again")
+    if any(ecc.soft_reads):
+        levels = " + ".join(f"{reads:,}" for reads in ecc.soft_reads)
         parts.append(f"{levels} soft reads")
-    parts.append(f"{ecc['uncorrectable']:,} uncorrectable")
-    if ecc["lost_units"]:
-        parts.append(f"{ecc['lost_units']:,} units lost")
+    parts.append(f"{ecc.uncorrectable:,} uncorrectable")
+    if ecc.lost_units:
+        parts.append(f"{ecc.lost_units:,} units lost")
     return ", ".join(parts)
 
 
-def _failed(report: dict[str, Any]) -> str:
-    failed = report["host"]["requests_failed"]
-    return f"{failed:,} of {report['host']['requests_completed']:,}" if failed else ""
+def _failed(report: Report) -> str:
+    failed = report.host.requests_failed
+    return f"{failed:,} of {report.host.requests_completed:,}" if failed else ""
 
 
-def _blocks(report: dict[str, Any]) -> str:
-    nand, ftl = report["nand"], report["ftl"]
-    counts = {"programs": nand["failed_programs"], "erases": nand["failed_erases"]}
+def _blocks(report: Report) -> str:
+    nand, ftl = report.nand, report.ftl
+    counts = {"programs": nand.failed_programs, "erases": nand.failed_erases}
     parts = [f"{count:,} {name} failed" for name, count in counts.items() if count]
-    if ftl["read_reclaims"]:
-        parts.append(f"{ftl['read_reclaims']:,} reclaimed for their reads")
-    if ftl["retired_blocks"]:
-        parts.append(f"{ftl['retired_blocks']:,} retired")
-    if ftl["read_only_at_s"] is not None:
-        at = quantity.seconds(ftl["read_only_at_s"])
+    if ftl.read_reclaims:
+        parts.append(f"{ftl.read_reclaims:,} reclaimed for their reads")
+    if ftl.retired_blocks:
+        parts.append(f"{ftl.retired_blocks:,} retired")
+    if ftl.read_only_at_s is not None:
+        at = quantity.seconds(ftl.read_only_at_s)
         parts.append(f"a plane without spare at {at}: writes refused from then on")
     return ", ".join(parts)
 
 
-def _refresh(report: dict[str, Any]) -> str:
-    refresh = report["refresh"]
+def _refresh(report: Report) -> str:
+    refresh = report.refresh
     if refresh is None:
         return ""
     names = {"age": "for age", "rber": "for errors", "retries": "for retries"}
-    parts = [f"{count:,} {names[why]}" for why, count in refresh["blocks"].items() if count]
-    if reads := report["nand"]["patrol_reads"]:
+    parts = [f"{count:,} {names[why]}" for why, count in refresh.blocks.items() if count]
+    if reads := report.nand.patrol_reads:
         parts.append(f"{reads:,} patrol reads")
-    if refresh["waiting_blocks"]:
-        parts.append(f"{refresh['waiting_blocks']:,} blocks wait")
-    parts.append(f"oldest data {refresh['oldest_hours']:.4g} h")
+    if refresh.waiting_blocks:
+        parts.append(f"{refresh.waiting_blocks:,} blocks wait")
+    parts.append(f"oldest data {refresh.oldest_hours:.4g} h")
     return ", ".join(parts)
 
 
-def _cost(cost: dict[str, Any] | None) -> str:
+def _cost(cost: Cost | None) -> str:
     if cost is None:
         return ""
-    return f"${cost['flash_usd']:,.2f} of flash, ${cost['usd_per_gb']:.3g} per GB that is seen"
+    return f"${cost.flash_usd:,.2f} of flash, ${cost.usd_per_gb:.3g} per GB that is seen"
 
 
-def _buffer(report: dict[str, Any]) -> str:
+def _buffer(report: Report) -> str:
     named = {
-        "read hits": report["buffer"]["read_hits"],
-        "units rewritten in place": report["buffer"]["coalesced"],
-        "stalls": report["buffer"]["stalls"],
+        "read hits": report.buffer.read_hits,
+        "units rewritten in place": report.buffer.coalesced,
+        "stalls": report.buffer.stalls,
     }
     return ", ".join(f"{count:,} {name}" for name, count in named.items() if count)
 
@@ -382,9 +383,9 @@ def _channels(busy: list[float]) -> Text:
     return text
 
 
-def _decoders(ecc: dict[str, Any]) -> Text | str:
-    busy = ecc["decoders_busy_fraction"]
-    return _bar(busy) if ecc["decoders_busy_s"] else ""
+def _decoders(ecc: Ecc) -> Text | str:
+    busy = ecc.decoders_busy_fraction
+    return _bar(busy) if ecc.decoders_busy_s else ""
 
 
 def _bar(busy: float) -> Text:
@@ -397,7 +398,7 @@ def _bar(busy: float) -> Text:
     return text.append(f" busy {busy:.1%}")
 
 
-def _dies(fractions: dict[str, float]) -> Text:
+def _dies(fractions: Dies) -> Text:
     """A bar of all dies' time. Its cells are given out by largest remainder, so they add up."""
     from rich.text import Text
 
@@ -428,12 +429,12 @@ def _checks(result: Result) -> Text:
     return Text().append("ok", style="bold green").append(said)
 
 
-def _time(report: dict[str, Any]) -> str:
-    sim = report["sim"]
-    before = sim["precondition_wall_s"]
+def _time(report: Report) -> str:
+    sim = report.sim
+    before = sim.precondition_wall_s
     return (
-        f"{quantity.seconds(sim['simulated_s'])} simulated in {quantity.seconds(sim['wall_s'])}, "
+        f"{quantity.seconds(sim.simulated_s)} simulated in {quantity.seconds(sim.wall_s)}, "
         + (f"{quantity.seconds(before)} of preconditioning before, " if before >= 0.1 else "")
-        + f"{sim['requests_per_wall_s']:,.0f} requests a second, "
-        f"{sim['peak_rss_mb']:,.0f} MB of memory"
+        + f"{sim.requests_per_wall_s:,.0f} requests a second, "
+        f"{sim.peak_rss_mb:,.0f} MB of memory"
     )

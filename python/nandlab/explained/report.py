@@ -1,13 +1,15 @@
-"""Keys of the report, as ``docs/formats/report.md`` describes them."""
+"""Keys of the report with their meanings, from the JSON Schema of the engine."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+from nandlab import _core
+from nandlab.keys import resolved
 
 _DEEPEST = 20
 """Keys of a path: reports have fewer."""
@@ -17,95 +19,88 @@ class ReportKey(NamedTuple):
     """What is known of a key of the report."""
 
     path: str
-    """Of the key that was asked for, or of the one above it that the meaning is of."""
+    """Of the key that was asked for, or of the table above it whose keys are any names."""
     meaning: str
-    together: tuple[str, ...]
-    """Keys that the meaning is of, in this order."""
+
+
+@cache
+def report_schema() -> dict[str, Any]:
+    """The JSON Schema of a report. Keys that the engine itself writes are ``required``."""
+    schema: dict[str, Any] = json.loads(_core.report_schema())
+    return schema
 
 
 def report_key(path: str) -> ReportKey | None:
     """A key of the report by its path; None where no report has it.
 
-    ``jobs[0].read.iops`` is ``jobs.read.iops``. A key that only the meaning of the one above it
-    names, as ``ftl.map.hits``, has that meaning.
+    ``jobs[0].read.iops`` is ``jobs.read.iops``. A key that is any name, as a page type in
+    ``nand.program_us.lower``, has the meaning of its table.
     """
-    parts = re.sub(r"\[[^\]]*\]", "", path).split(".")
-    if len(parts) > _DEEPEST or parts[0] == "*":
+    # Keys such as `p99.9` have a point of their own.
+    parts = re.split(r"\.(?!\d)", re.sub(r"\[[^\]]*\]", "", path))
+    if len(parts) > _DEEPEST:
         return None
-    found = _exact(parts)
-    if found is not None or len(parts) == 1:
-        return found
-    above = report_key(".".join(parts[:-1]))
-    if above is None or parts[-1] not in _names(above.meaning):
-        return None
-    # A table that is described elsewhere has no other keys than are described there.
-    return None if parts[-2] in _shapes() or _is_table(parts[:-1]) else above
-
-
-def report_paths() -> list[str]:
-    """Paths of all keys that have a line of their own."""
-    paths = dict.fromkeys(path for path in _rows() if not path.startswith("*."))
-    for path in list(paths):
-        for name in [path.rpartition(".")[2], *_names(_rows()[path].meaning)]:
-            if name in _shapes():
-                under = path if path.endswith(f".{name}") else f"{path}.{name}"
-                paths |= dict.fromkeys(f"{under}.{key}" for key in _shapes()[name])
-    return list(paths)
-
-
-def keys_below(path: str) -> list[str]:
-    """Keys of a table of the report: those with lines of their own, or that its own line names."""
-    under = f"{path}."
-    own = [one.removeprefix(under) for one in report_paths() if one.startswith(under)]
-    if own:
-        return list(dict.fromkeys(one.partition(".")[0] for one in own))
-    found = report_key(path)
-    return [] if found is None else [one for one in _names(found.meaning) if one.isidentifier()]
-
-
-def _exact(parts: Sequence[str]) -> ReportKey | None:
-    path = ".".join(parts)
-    for at in range(-1, len(parts)):
-        # A name that a drive file gives.
-        row = ".".join([*parts[:at], "NAME", *parts[at + 1 :]]) if at > 0 else path
-        if row in _rows():
-            return _rows()[row]._replace(path=path)
-    if len(parts) < 2 or parts[-1] not in _shapes().get(parts[-2], ()):
-        return None
-    above = report_key(".".join(parts[:-1]))
-    if above is None:
-        return None
-    return _rows()[f"*.{parts[-2]}.{parts[-1]}"]._replace(path=path)
-
-
-def _is_table(parts: Sequence[str]) -> bool:
-    """Whether keys below have lines of their own."""
-    under = ".".join(parts) + "."
-    return any(path.startswith(under) for path in _rows())
-
-
-@cache
-def _rows() -> dict[str, ReportKey]:
-    text = Path(__file__).with_name("report_keys.json").read_text(encoding="utf-8")
-    return {
-        path: ReportKey(path, row["meaning"], tuple(row["keys"]))
-        for row in json.loads(text)
-        for path in row["keys"]
-    }
-
-
-@cache
-def _shapes() -> dict[str, list[str]]:
-    """Keys of tables that stand in several places, as ``latency_us``."""
-    found: dict[str, list[str]] = {}
-    for path in _rows():
-        star, _, rest = path.partition(".")
-        if star == "*":
-            table, _, key = rest.partition(".")
-            found.setdefault(table, []).append(key)
+    table, found = report_schema(), None
+    for at, key in enumerate(parts):
+        named = properties(table).get(key)
+        if named is not None:
+            found = ReportKey(".".join(parts[: at + 1]), meaning(named))
+        elif not _takes(table, key):
+            return None
+        table = target(table["additionalProperties"] if named is None else named)
     return found
 
 
-def _names(meaning: str) -> list[str]:
-    """Names that a meaning says."""
-    return re.findall(r"`([^`]+)`", meaning)
+def report_paths() -> list[str]:
+    """Paths of all keys; ``NAME`` stands for any name of a table below."""
+    return list(_paths(report_schema(), ""))
+
+
+def keys_below(path: str) -> list[str]:
+    """Keys of a table of the report."""
+    table = report_schema()
+    for key in path.split("."):
+        table = target(properties(table).get(key, {}))
+    return [*properties(table), *names(table)]
+
+
+def properties(table: dict[str, Any]) -> dict[str, Any]:
+    """Keys of a table with their schemas: first those that the engine writes, in its order."""
+    known: dict[str, Any] = table.get("properties", {})
+    order = [*table.get("required", []), *known]
+    return {key: known[key] for key in dict.fromkeys(order)}
+
+
+def names(table: dict[str, Any]) -> list[str]:
+    """Names that the keys of a table may be, where they are names of the engine."""
+    listed: list[str] = table.get("propertyNames", {}).get("enum", [])
+    return listed
+
+
+def target(value: dict[str, Any]) -> dict[str, Any]:
+    """The schema of a key's value: of an item of a list, of what may be ``null`` otherwise."""
+    value = resolved(report_schema(), value)
+    for other in value.get("anyOf", []):
+        if other.get("type") != "null":
+            return target(other)
+    return target(value["items"]) if "items" in value else value
+
+
+def meaning(value: dict[str, Any]) -> str:
+    """What the schema of a key says, without links and line breaks."""
+    text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", value.get("description", ""))
+    return " ".join(text.split())
+
+
+def _takes(table: dict[str, Any], key: str) -> bool:
+    """Whether the keys of a table are names, and may be this one."""
+    return isinstance(table.get("additionalProperties"), dict) and key in (names(table) or [key])
+
+
+def _paths(table: dict[str, Any], prefix: str) -> Iterator[str]:
+    for key, value in properties(table).items():
+        yield f"{prefix}{key}"
+        yield from _paths(target(value), f"{prefix}{key}.")
+    of_names = table.get("additionalProperties")
+    if isinstance(of_names, dict) and "properties" in target(of_names):
+        yield from _paths(target(of_names), f"{prefix}NAME.")

@@ -69,8 +69,6 @@ def _found(word: str) -> Iterator[Meaning]:
         facts = {"meaning": reported.meaning}
         if reported.path.count(".") < word.removeprefix("report.").count("."):
             facts["part of"] = reported.path
-        if len(reported.together) > 1:
-            facts["of"] = ", ".join(path.removeprefix("*.") for path in reported.together)
         yield Meaning("report", word, facts, {})
     for preset in presets():
         if word in (preset.name, f"{preset.kind}/{preset.name}"):

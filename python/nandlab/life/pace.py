@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import Any
 
 from nandlab.given.arguments import number
 from nandlab.given.refusal import refusal
+from nandlab.report import Report
 
 HOURS_PER_YEAR = 8760.0
 
@@ -56,7 +55,7 @@ class Pace:
         """Where the rate comes from."""
         return "of its runs" if self._given is None else "given"
 
-    def bytes_per_hour(self, report: Mapping[str, Any]) -> float:
+    def bytes_per_hour(self, report: Report) -> float:
         """The rate, from the report of a run where none is given.
 
         Raises:
@@ -64,19 +63,19 @@ class Pace:
         """
         if self._given is not None:
             return self._given
-        seconds, written = report["sim"]["simulated_s"], report["host"]["write"]["bytes"]
+        seconds, written = report.sim.simulated_s, report.host.write.bytes
         if not written or not seconds:
             raise refusal("life", "the workload writes nothing", hint="use one that writes")
-        return float(written) / float(seconds) * 3600
+        return written / seconds * 3600
 
 
-def shares_of(report: Mapping[str, Any]) -> list[float]:
+def shares_of(report: Report) -> list[float]:
     """Bytes that each job of a run has written and trimmed.
 
     Raises:
         NandlabError: no job has written anything.
     """
-    shares = [float(job["write"]["io_bytes"] + job["trim"]["io_bytes"]) for job in report["jobs"]]
-    if not any(float(job["write"]["io_bytes"]) for job in report["jobs"]):
+    shares = [float(job.write.io_bytes + job.trim.io_bytes) for job in report.jobs]
+    if not any(float(job.write.io_bytes) for job in report.jobs):
         raise refusal("life", "the workload writes nothing", hint="use one that writes")
     return shares

@@ -13,6 +13,7 @@ from nandlab.given.arguments import path_of, path_or_none
 from nandlab.given.outputs import check_kind
 from nandlab.given.replacement import write_text
 from nandlab.life.pace import HOURS_PER_YEAR
+from nandlab.report import Report
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -203,7 +204,7 @@ def _text(value: object) -> str:
 
 
 def window_of(
-    report: Mapping[str, Any] | None,
+    report: Report | None,
     *,
     age: Mapping[str, float],
     pe_cycles: Sequence[float],
@@ -244,36 +245,36 @@ _NOT_OF_RUN = {
 }
 
 
-def _service(report: Mapping[str, Any] | None) -> dict[str, Any]:
+def _service(report: Report | None) -> dict[str, Any]:
     """Columns that a timed run fills."""
     if report is None:
         return dict.fromkeys(name for name in COLUMNS if name not in _NOT_OF_RUN)
-    host, ecc = report["host"], report["ecc"]
+    host, ecc = report.host, report.ecc
     found: dict[str, Any] = {}
     for op in ("read", "write"):
-        latency = host[op]["latency_us"]
+        latency = host[op].latency_us
         for key in ("mean", "p50", "p99", "p99_9", "p99_99"):
-            found[f"{op}_us_{key}"] = latency[key] if latency["count"] else None
-    bits = ecc["codewords"] * _codeword_bits(report)
+            found[f"{op}_us_{key}"] = latency[key] if latency.count else None
+    bits = ecc.codewords * _codeword_bits(report)
     return {
         **found,
-        "iops": host["iops"],
-        "bandwidth_mb_s": host["bandwidth_mb_s"],
-        "run_write_amplification": report["ftl"]["write_amplification"],
-        "rber": ecc["raw_bit_errors"] / bits if bits else None,
-        "hard_failures": ecc["hard_failures"],
-        "soft_reads": sum(ecc["soft_reads"]),
-        "uncorrectable": ecc["uncorrectable"],
-        "requests_failed": host["requests_failed"],
+        "iops": host.iops,
+        "bandwidth_mb_s": host.bandwidth_mb_s,
+        "run_write_amplification": report.ftl.write_amplification,
+        "rber": ecc.raw_bit_errors / bits if bits else None,
+        "hard_failures": ecc.hard_failures,
+        "soft_reads": sum(ecc.soft_reads),
+        "uncorrectable": ecc.uncorrectable,
+        "requests_failed": host.requests_failed,
     }
 
 
-def _codeword_bits(report: Mapping[str, Any]) -> int:
-    ecc = report["nandlab"]["config"]["ecc"]
+def _codeword_bits(report: Report) -> int:
+    ecc = report.nandlab.config["ecc"]
     return 8 * (int(ecc["payload_bytes"]) + int(ecc["parity_bytes"]))
 
 
-def _energy_j_per_gb(report: Mapping[str, Any]) -> float | None:
-    written = report["host"]["write"]["bytes"]
-    used_uj = report["nand"]["energy_uj"] + report["ecc"]["energy_uj"]
-    return float(used_uj) / 1e6 / (written / 1e9) if written else None
+def _energy_j_per_gb(report: Report) -> float | None:
+    written = report.host.write.bytes
+    used_uj = report.nand.energy_uj + report.ecc.energy_uj
+    return used_uj / 1e6 / (written / 1e9) if written else None

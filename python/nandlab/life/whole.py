@@ -28,6 +28,7 @@ from nandlab.options.option import among
 from nandlab.options.run import PlanOptions
 from nandlab.options.trace import TraceOptions
 from nandlab.process.interrupt import Stop
+from nandlab.report import Report
 from nandlab.trace.format import check_format
 from nandlab.trace.options import native_options
 
@@ -316,13 +317,13 @@ class _Living:
         is_over = self._totals["hours"] >= self._years * HOURS_PER_YEAR * (1 - 1e-6)
         return "years" if is_over else None
 
-    def _has_lost(self, report: Mapping[str, Any] | None) -> bool:
+    def _has_lost(self, report: Report | None) -> bool:
         """Whether codewords failed: more often than any UBER that is asked for."""
         if report is None or not self._limit.has_errors:
             return False
-        return int(report["ecc"]["uncorrectable"]) > 0
+        return report.ecc.uncorrectable > 0
 
-    def _run(self) -> dict[str, Any]:
+    def _run(self) -> Report:
         """The report of the workload on a clone."""
         what = self._what
         is_trace = what.kind == "trace"
@@ -340,9 +341,9 @@ class _Living:
             )
         except Interrupted as stop:
             raise KeyboardInterrupt from stop
-        return result.to_dict()
+        return result.report
 
-    def _add_window(self, report: Mapping[str, Any] | None) -> None:
+    def _add_window(self, report: Report | None) -> None:
         windows = self.result.windows
         cycles = self._drive.pe_cycles
         now = self._totals
@@ -371,7 +372,7 @@ class _Living:
         dies = int(drive["channels"]) * int(drive["dies_per_channel"])
         return dies * int(geometry["planes_per_die"]) * int(geometry["blocks_per_plane"])
 
-    def _expected_cycles(self, report: Mapping[str, Any], per_hour: float) -> float:
+    def _expected_cycles(self, report: Report, per_hour: float) -> float:
         """Cycles of the blocks until the end: for the windows and the acceleration alone."""
         chip, start = self._config["chip"], float(self._config["age"]["pe_cycles"])
         fault = chip.get("fault", {})
@@ -386,7 +387,7 @@ class _Living:
             spare = 1 - 1 / (1 + float(self._config["ftl"]["overprovisioning"]))
             borne.append(0.5 * spare / (chance * float(geometry["pages_per_block"])))
         if not math.isinf(self._years):
-            amplification = max(float(report["settled"]["settled_value"] or 0.0), 1.5)
+            amplification = max(report.settled.settled_value or 0.0, 1.5)
             physical = self._physical_bytes(geometry)
             written = self._years * HOURS_PER_YEAR * per_hour
             borne.append(written * amplification / physical)

@@ -10,6 +10,7 @@ from nandlab.drive.notices import beyond_belief, without_effect
 from nandlab.lint.check import Check, Hit, Pair, Setting
 from nandlab.lint.settings import AGED, LAW, OLD, RANDOM_WRITES, READS, SMALL
 from nandlab.lint.subject import PAGE_MAPPED, Subject
+from nandlab.report import Report
 
 LONGEST_SCAN_S = 1.0
 """Start-up that is feasible: desnoyers2013 has "slightly over a second" for a scan of blocks."""
@@ -184,7 +185,7 @@ def _percent(subject: Subject) -> Iterator[Hit]:
     if subject.is_varied("ftl.overprovisioning"):
         return
     about = {"config": subject.config, "capacity_bytes": subject.capacity_bytes}
-    for said in beyond_belief({"nandlab": about}):
+    for said in beyond_belief(Report.of({"nandlab": about})):
         yield Hit(subject.at("ftl.overprovisioning"), said)
 
 

@@ -24,6 +24,7 @@ from nandlab.given.toml import parse_toml
 from nandlab.lint.jobs import Job, jobs_of
 from nandlab.lint.subject import Run, Subject
 from nandlab.process.memory import memory_limit_bytes
+from nandlab.report import Report
 from nandlab.study.given import KEYS, Given, given_study
 from nandlab.study.task import Tasks
 from nandlab.trace.options import native_options
@@ -47,7 +48,7 @@ def read(given: object, planned: Planned) -> Subject:
         NandlabError: it is no input of the linter, or is refused.
     """
     if isinstance(given, Result):
-        return _report(given.to_dict(), given.title)
+        return _report(given.report, given.title)
     if isinstance(given, Mapping):
         if "sim" in given and "host" in given and "nandlab" in given:
             return _report(dict(given), "report")
@@ -211,4 +212,4 @@ def _study(tables: dict[str, Any], place: str, text: str, folder: Path) -> Subje
 
 
 def _report(report: Any, place: str) -> Subject:
-    return Subject("report", place, report=checked_report(place, report)[1])
+    return Subject("report", place, report=Report.of(checked_report(place, report)[1]))

@@ -10,6 +10,7 @@ from typing import Any
 from nandlab.catalogue import Config
 from nandlab.lint.jobs import Job
 from nandlab.process.memory import memory_limit_bytes
+from nandlab.report import Report
 from nandlab.study.given import Given
 
 PAGE_MAPPED = ("page", "dftl", "learned", "sepbit", "slc_cache", "frozen", "wom")
@@ -47,7 +48,7 @@ class Subject:
     jobs_place: str = ""
     """The file of the jobs."""
     study: Given | None = None
-    report: dict[str, Any] | None = None
+    report: Report | None = None
 
     @property
     def config(self) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from nandlab.lint.check import Check, Hit, Pair, Setting
 from nandlab.lint.jobs import in_bytes, job_of
 from nandlab.lint.settings import RANDOM_WRITES, READS, SMALL
 from nandlab.lint.subject import PAGE_MAPPED, Subject
+from nandlab.report import Report
 
 STALL = 10.0
 """Percentile 99.9 over the mean above which a closed loop hides requests that would have come."""
@@ -77,7 +78,7 @@ def _unwritten(subject: Subject) -> Iterator[Hit]:
 def _too_short(subject: Subject) -> Iterator[Hit]:
     report, run = subject.report, subject.run
     if report is not None:
-        yield from _never_collected(subject)
+        yield from _never_collected(subject, report)
         return
     if run is None or run.precondition != "fill" or run.until is not None or subject.drive is None:
         return
@@ -99,19 +100,18 @@ def _too_short(subject: Subject) -> Iterator[Hit]:
         )
 
 
-def _never_collected(subject: Subject) -> Iterator[Hit]:
-    report = subject.report or {}
-    ftl, run = report["ftl"], report["nandlab"]["run"]
-    writes = report["host"]["write"]["requests"]
-    if not writes or ftl["gc_runs"] or any(ftl["merges"].values()):
+def _never_collected(subject: Subject, report: Report) -> Iterator[Hit]:
+    ftl, run = report.ftl, report.nandlab.run
+    writes = report.host.write.requests
+    if not writes or ftl.gc_runs or any(ftl.merges.values()):
         return
-    if run["precondition"] not in ("none", "fill") or run["skip"] is not None:
+    if run.precondition not in ("none", "fill") or run.skip is not None:
         return
-    if report["nandlab"]["config"]["ftl"]["name"] in PAGE_MAPPED:
+    if report.nandlab.config["ftl"]["name"] in PAGE_MAPPED:
         yield Hit(
             subject.place,
             f"garbage collection never ran: the run wrote"
-            f" {report['settled']['drive_writes']:.2g} of the drive, less than its free space",
+            f" {report.settled.drive_writes:.2g} of the drive, less than its free space",
         )
 
 
@@ -142,7 +142,7 @@ def _alignment(subject: Subject) -> Iterator[Hit]:
 
 def _closed_loop(subject: Subject) -> Iterator[Hit]:
     if subject.report is not None:
-        yield from _stalled(subject)
+        yield from _stalled(subject, subject.report)
         return
     if subject.kind == "study":
         yield from _percentile_of_study(subject)
@@ -180,23 +180,22 @@ def _percentile_of_study(subject: Subject) -> Iterator[Hit]:
             return
 
 
-def _stalled(subject: Subject) -> Iterator[Hit]:
+def _stalled(subject: Subject, report: Report) -> Iterator[Hit]:
     """Percentiles of a closed loop far beyond the mean: it stalled, and sent nothing meanwhile."""
-    report = subject.report or {}
-    trace = report["nandlab"].get("trace")
-    jobs = [job_of(one["jobname"], job_options(report, one)) for one in report["jobs"]]
-    is_closed = all(job.is_closed for job in jobs) if trace is None else not trace["timed"]
-    latency = report["host"]["latency_us"]
-    if not is_closed or not is_exceeded(latency["count"], 99.9) or not latency["mean"]:
+    trace = report.nandlab.trace
+    jobs = [job_of(one.jobname, job_options(report, one)) for one in report.jobs]
+    is_closed = all(job.is_closed for job in jobs) if trace is None else not trace.timed
+    latency = report.host.latency_us
+    if not is_closed or not is_exceeded(latency.count, 99.9) or not latency.mean:
         return
-    ratio = latency["p99_9"] / latency["mean"]
+    ratio = latency.p99_9 / latency.mean
     if ratio > STALL:
-        depth = report["host"]["mean_queue_depth"]
-        late = latency["p99_9"] / 1e6 * report["host"]["iops"]
+        depth = report.host.mean_queue_depth
+        late = latency.p99_9 / 1e6 * report.host.iops
         yield Hit(
             subject.place,
             f"closed loop with {quantity.mean(depth)} in flight: 0.1 % of requests wait"
-            f" {quantity.latency(latency['p99_9'])} and more, {ratio:.0f} times the mean; an open"
+            f" {quantity.latency(latency.p99_9)} and more, {ratio:.0f} times the mean; an open"
             f" loop would send {late:,.0f} requests in that time, which the closed loop did not",
         )
 

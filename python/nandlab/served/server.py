@@ -20,6 +20,8 @@ from nandlab.drive.simulate import result_of
 from nandlab.given.arguments import named, number, whole
 from nandlab.given.outputs import check_outputs
 from nandlab.process.memory import peak_rss_mb
+from nandlab.report import read
+from nandlab.report.tables import Device, Exchange
 from nandlab.served.store import Claim
 from nandlab.trace.recording import Command, append
 
@@ -45,7 +47,7 @@ class ServerStatus:
     """Answers that were more than 50 us later than their time."""
     power: str
     """``on``, ``off``, or ``starting up``."""
-    exchange: dict[str, Any] | None
+    exchange: Exchange | None
     """The last exchange of a die, with the keys of the report's ``exchange``."""
     has_failed: bool
     """The drive cannot go on: `stop` tells why."""
@@ -100,7 +102,8 @@ class Server:
             NandlabError: it has ended.
         """
         facts = self._native.status()
-        return ServerStatus(**{**facts, "exchange": json.loads(facts["exchange"])})
+        exchange = json.loads(facts["exchange"])
+        return ServerStatus(**{**facts, "exchange": exchange and Exchange.of(exchange)})
 
     def notes(self) -> list[str]:
         """Lines for the user since the last call: clients that were dropped, and why."""
@@ -214,13 +217,10 @@ class Server:
         if self._log is not None:
             self._log.add(self._simulation.take_requests())
         kept = self._log.close() if self._log is not None else None
-        report = json.loads(self._simulation.report(wall_s, peak_rss_mb()))
-        report["device"] = {"uri": self.uri, **self._how, **device}
-        report["sim"] |= {
-            "begun": True,
-            "interrupted": False,
-            "precondition_wall_s": self._precondition_wall_s,
-        }
+        report = read(self._simulation.report(wall_s, peak_rss_mb()))
+        report.device = Device.of({"uri": self.uri, **self._how, **device})
+        report.sim.begun, report.sim.interrupted = True, False
+        report.sim.precondition_wall_s = self._precondition_wall_s
         self._result = result_of(
             self._simulation,
             report,

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from nandlab.display import quantity
+
+if TYPE_CHECKING:
+    from nandlab.report.tables import Report
 
 _COMMANDS = {
     "read": ("read", "reads"),
@@ -18,25 +21,25 @@ _COMMANDS = {
 """One and many of each command."""
 
 
-def clients(report: dict[str, Any]) -> str:
+def clients(report: Report) -> str:
     """Clients with their requests; empty for a drive that was not served."""
-    device = report.get("device")
-    if not device:
+    if "device" not in report:
         return ""
-    came = f"{device['clients']:,}"
-    if device["dropped_clients"]:
-        came += f" ({device['dropped_clients']:,} dropped)"
-    requests = device["requests"]
+    device = report.device
+    came = f"{device.clients:,}"
+    if device.dropped_clients:
+        came += f" ({device.dropped_clients:,} dropped)"
+    requests = device.requests
     asked = [_counted(requests[name], name) for name in _COMMANDS if requests[name]]
     parts = [f"{came}: {', '.join(asked) or 'no requests'}"]
-    if device["refused_requests"]:
-        parts.append(f"{device['refused_requests']:,} refused")
-    if device["failed_requests"]:
-        parts.append(f"{device['failed_requests']:,} failed")
-    if device["lost_bytes"]:
-        parts.append(f"{quantity.size(device['lost_bytes'])} lost")
-    if device["snapshots"]:
-        count = len(device["snapshots"])
+    if device.refused_requests:
+        parts.append(f"{device.refused_requests:,} refused")
+    if device.failed_requests:
+        parts.append(f"{device.failed_requests:,} failed")
+    if device.lost_bytes:
+        parts.append(f"{quantity.size(device.lost_bytes)} lost")
+    if device.snapshots:
+        count = len(device.snapshots)
         parts.append("1 snapshot" if count == 1 else f"{count:,} snapshots")
     return "; ".join(parts)
 
@@ -47,30 +50,30 @@ def _counted(count: int, command: str) -> str:
     return f"{count:,} {one if count == 1 else many}"
 
 
-def answers(report: dict[str, Any]) -> str:
+def answers(report: Report) -> str:
     """How much later than their time answers were, with a clock."""
-    late = (report.get("device") or {}).get("late_us")
+    late = report.device.late_us if "device" in report else None
     if not late:
         return ""
     names = {"mean": "mean", "p50": "p50", "p99": "p99", "p99.9": "p99.9", "max": "at most"}
     parts = [f"{name} {quantity.latency(late[key])}" for key, name in names.items()]
-    count = report["device"]["late_answers"]
+    count = report.device.late_answers
     share = f"; {count:,} by more than 50 µs: the host was the limit" if count else ""
     return f"late by {', '.join(parts)}{share}"
 
 
-def cuts(report: dict[str, Any]) -> str:
+def cuts(report: Report) -> str:
     """Power cuts with their start-ups; empty without any."""
-    told = (report.get("device") or {}).get("cuts")
+    told = report.device.cuts if "device" in report else []
     if not told:
         return ""
     sums = {
-        "requests not answered": sum(each["unanswered_requests"] for each in told),
-        "units reverted": sum(each["reverted_units"] or 0 for each in told),
-        "units forgotten": sum(each["forgotten_units"] or 0 for each in told),
+        "requests not answered": sum(each.unanswered_requests for each in told),
+        "units reverted": sum(each.reverted_units or 0 for each in told),
+        "units forgotten": sum(each.forgotten_units or 0 for each in told),
     }
     parts = [f"{count:,} {name}" for name, count in sums.items() if count]
-    ready = [each["ready_after_s"] for each in told if each["ready_after_s"] is not None]
+    ready = [each.ready_after_s for each in told if each.ready_after_s is not None]
     if ready:
         parts.append(f"ready after {quantity.seconds(max(ready))} at most")
     return ": ".join([f"{len(told):,}", *([", ".join(parts)] if parts else [])])

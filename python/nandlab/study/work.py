@@ -24,6 +24,7 @@ from nandlab.drive.trust.doubts import doubts
 from nandlab.drive.trust.figures import Figure, figure
 from nandlab.given.refusal import plain
 from nandlab.process.memory import share_memory
+from nandlab.report import Report
 from nandlab.study.expression import Expression
 from nandlab.study.expression import Path as ReportPath
 from nandlab.study.task import SHARED, Task
@@ -118,7 +119,7 @@ def run_task(task: Task) -> Row:
         "values": found.of,
         "few_beyond": found.few_beyond,
         "doubts": doubts(report),
-        "notices": len(report["nandlab"]["notices"]),
+        "notices": len(report.nandlab.notices),
         "wall_s": round(perf_counter() - start, 4),
     }
     if task.keeps_report:
@@ -196,7 +197,7 @@ def values(report: Mapping[str, Any], wants: tuple[str, ...]) -> Values:
     return Values(result, few)
 
 
-def _report(task: Task) -> dict[str, Any]:
+def _report(task: Task) -> Report:
     what = task.plan
     options: Any = dict(what.options) or None
     workload: dict[str, Any] = {
@@ -219,10 +220,10 @@ def _report(task: Task) -> dict[str, Any]:
             precondition=what.precondition,
             **workload,
         )
-    report = result.to_dict()
+    report = result.report
     # Not the file of a shared drive, which another worker may have had.
-    report["nandlab"]["drive"] = task.drive if isinstance(task.drive, str) else "drive"
-    report["nandlab"]["run"]["set"] = list(task.sets)
+    report.nandlab.drive = task.drive if isinstance(task.drive, str) else "drive"
+    report.nandlab.run.set = list(task.sets)
     return report
 
 

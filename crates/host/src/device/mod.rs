@@ -13,7 +13,7 @@ pub mod image;
 pub mod message;
 pub mod nbd;
 pub mod record;
-mod report;
+pub mod report;
 pub mod saved;
 pub mod server;
 pub mod socket;

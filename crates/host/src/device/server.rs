@@ -8,11 +8,11 @@ use super::client::{self, LATE, LOOK, Outgoing};
 use super::disk::{Answered, CutTold, Disk, DiskCounts, Power};
 use super::nbd::Export;
 use super::socket::Listener;
+use crate::report;
 use crate::session::Session;
 use base::stats::Latency;
 use base::units::Hours;
 use base::{Error, Result, Time};
-use serde_json::Value;
 use ssd::drive::exchange::Exchange;
 use std::collections::{HashMap, VecDeque};
 use std::path::Path;
@@ -54,7 +54,7 @@ pub struct ServerCounts {
     /// Simulated times of the snapshots.
     pub snapshots: Vec<Time>,
     /// Exchanges of dies, each as the report has the last one.
-    pub exchanges: Vec<Value>,
+    pub exchanges: Vec<report::Exchange>,
 }
 
 /// State shared by the threads of a server.
@@ -211,7 +211,7 @@ pub struct Status {
     /// State of the drive's power.
     pub power: Power,
     /// Last exchange of a die, as in the report.
-    pub exchange: Value,
+    pub exchange: Option<report::Exchange>,
     /// Whether the drive has failed: the server is ending.
     pub has_failed: bool,
 }

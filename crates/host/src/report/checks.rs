@@ -11,12 +11,66 @@ use crate::session::Session;
 use base::{Result, Time};
 use nand::chip::ChipConfig;
 use nand::timing::Timing;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 use ssd::doing::DieTimes;
+
+/// Checks of a run, the report's `checks`.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Checks {
+    /// Relative difference between the mean depth of a closed loop (sum of latencies / time) and
+    /// its `iodepth`, while the job has more requests; the largest of all jobs. The share of the
+    /// time that `host.submit_us` keeps the job's thread busy may be missing. `null` where no job
+    /// has to keep a depth: traces at their times, rates, pauses, `ramp_time`, a run cut short.
+    pub little_law_error: Option<f64>,
+    /// Largest difference between the dies' time in reads, programs, erases and what as many
+    /// operations take (exact where each has one time; where it depends on page type, wear or
+    /// planes joined, between the shortest and the longest; one operation a die may be cut short by
+    /// the end), and what decoders, encoders, cores, the link or a channel were busy for longer
+    /// than the run, relative to it. `null` where no time passed. That busy and idle time make up
+    /// the run's holds by the way they are booked, and is not looked at.
+    pub busy_idle_error: Option<f64>,
+    /// Largest difference between a latency and the sum of its causes: 0; `null` without
+    /// `--explain`.
+    pub blame_error_ns: Option<u64>,
+    /// Whether nothing was lost, and the accounts behind that.
+    pub conservation: Conservation,
+}
+
+/// Accounts of requests and units, and whether they agree.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Conservation {
+    /// Whether the counts of requests and units and those of the FTL agree.
+    pub ok: bool,
+    /// Whether the run was not interrupted.
+    pub finished: bool,
+    /// Requests of the jobs; `null` if unknown, limited by a `runtime`, or after a refused write.
+    pub expected: Option<u64>,
+    /// Requests that the drive accepted.
+    pub issued: u64,
+    /// Requests that were completed.
+    pub completed: u64,
+    /// Requests that the drive had accepted and not answered when its power was cut; 0 without a
+    /// cut.
+    pub lost: u64,
+    /// Whether the FTL's host, moved and padding units are the slots of all pages that the flash
+    /// has programmed or is being sent, its reclaimed and retired blocks those that were erased.
+    pub counts_agree: bool,
+    /// Units that hold the newest data of a logical unit, or a map page in use.
+    pub mapped_units: u64,
+    /// Units that can be programmed without an erase.
+    pub free_units: u64,
+    /// Units that hold old data or padding, or are being programmed.
+    pub invalid_units: u64,
+    /// Units of bad blocks.
+    pub bad_units: u64,
+    /// Units of the drive in all.
+    pub physical_units: u64,
+}
 
 impl Session {
     /// Checks of the run, the report's `checks`.
-    pub(crate) fn checks(&self) -> Result<Value> {
+    pub(super) fn checks(&self) -> Result<Checks> {
         let run = &self.run;
         let occupancy = run.ssd.occupancy();
         let physical = occupancy.mapped + occupancy.free + occupancy.invalid + occupancy.bad;
@@ -24,25 +78,25 @@ impl Session {
         let all_complete = expected.is_none_or(|requests| requests == run.completed)
             && (!run.is_finished() || run.issued == run.completed + run.lost_requests());
         let counts_agree = run.ssd.counts_agree();
-        Ok(json!({
-            "little_law_error": self.little_law_error(),
-            "busy_idle_error": self.busy_idle_error()?,
-            "blame_error_ns": run.tails.as_ref().map(|tails| tails.error_ns),
-            "conservation": {
-                "ok": all_complete && counts_agree && physical == run.ssd.physical_units(),
-                "finished": run.is_finished(),
-                "expected": expected,
-                "issued": run.issued,
-                "completed": run.completed,
-                "lost": run.lost_requests(),
-                "counts_agree": counts_agree,
-                "mapped_units": occupancy.mapped,
-                "free_units": occupancy.free,
-                "invalid_units": occupancy.invalid,
-                "bad_units": occupancy.bad,
-                "physical_units": run.ssd.physical_units(),
+        Ok(Checks {
+            little_law_error: self.little_law_error(),
+            busy_idle_error: self.busy_idle_error()?,
+            blame_error_ns: run.tails.as_ref().map(|tails| tails.error_ns),
+            conservation: Conservation {
+                ok: all_complete && counts_agree && physical == run.ssd.physical_units(),
+                finished: run.is_finished(),
+                expected,
+                issued: run.issued,
+                completed: run.completed,
+                lost: run.lost_requests(),
+                counts_agree,
+                mapped_units: occupancy.mapped,
+                free_units: occupancy.free,
+                invalid_units: occupancy.invalid,
+                bad_units: occupancy.bad,
+                physical_units: run.ssd.physical_units(),
             },
-        }))
+        })
     }
 
     /// Requests that must have completed: all requests of the jobs, if their number is known,

@@ -1,66 +1,94 @@
-//! Zones in the report: their states, the commands on them, and refused requests.
+//! Key `zones`: states of zones, the commands on them, and refused requests.
 
+use super::host::Operation;
 use crate::run::JobView;
 use crate::run::stats::OpStats;
 use crate::session::Session;
-use serde_json::{Map, Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 use ssd::drive::activity::Activity;
 use ssd::ftl::contract::{Status, ZoneState};
 use ssd::request::Op;
+use std::collections::BTreeMap;
+
+/// Zones of a drive, the report's `zones`.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Zones {
+    /// Number of zones of the drive.
+    pub zones: u32,
+    /// Bytes from the start of a zone to that of the next.
+    pub zone_bytes: u64,
+    /// Bytes that a zone takes.
+    pub zone_capacity_bytes: u64,
+    /// Bytes that all zones take.
+    pub writable_bytes: u64,
+    /// Most zones that may be open, 0 is no limit.
+    pub max_open_zones: u32,
+    /// Most zones that may be active, 0 is no limit.
+    pub max_active_zones: u32,
+    /// Zones by their state at the end.
+    #[schemars(extend("propertyNames" = {"enum": ZoneState::ALL.map(ZoneState::name)}))]
+    pub states: BTreeMap<&'static str, u64>,
+    /// Appends that were carried out.
+    pub appends: u64,
+    /// Resets that were carried out.
+    pub resets: u64,
+    /// Finishes that were carried out.
+    pub finishes: u64,
+    /// Opens that were carried out.
+    pub opens: u64,
+    /// Closes that were carried out.
+    pub closes: u64,
+    /// Units that resets have dropped.
+    pub reset_units: u64,
+    /// Requests that were refused, by the names of NVM Express.
+    #[schemars(extend("propertyNames" = {"enum": Status::ERRORS.map(Status::name)}))]
+    pub refused: BTreeMap<&'static str, u64>,
+    /// Appends to zones, as operations in `host`.
+    pub append: Operation,
+    /// Resets of zones, as operations in `host`.
+    pub reset: Operation,
+    /// Finishes of zones, as operations in `host`.
+    pub finish: Operation,
+    /// Opens of zones, as operations in `host`.
+    pub open: Operation,
+    /// Closes of zones, as operations in `host`.
+    pub close: Operation,
+}
 
 impl Session {
-    /// Zones of the drive, the report's `zones`; `null` of a drive without zones.
-    pub(super) fn zones(&self, activity: &Activity) -> Value {
+    /// Zones of the drive; `None` for a drive without zones.
+    pub(super) fn zones(&self, activity: &Activity) -> Option<Zones> {
         let ssd = &self.run.ssd;
-        let (Some(layout), Some(counts)) = (ssd.zone_layout(), activity.zones) else {
-            return Value::Null;
-        };
+        let (layout, counts) = (ssd.zone_layout()?, activity.zones?);
         let states: Vec<ZoneState> =
             (0..layout.zones).filter_map(|zone| Some(ssd.zone(zone)?.state)).collect();
         let count = |state: ZoneState| states.iter().filter(|&&other| other == state).count();
-        let states: Map<String, Value> = ZoneState::ALL
-            .iter()
-            .map(|&state| (state.name().to_owned(), json!(count(state))))
-            .collect();
-        let refused: Map<String, Value> = Status::ERRORS
-            .iter()
-            .zip(counts.refused)
-            .map(|(status, count)| (status.name().to_owned(), json!(count)))
-            .collect();
         let [resets, finishes, opens, closes] = counts.commands;
         let totals = self.run.totals();
         let seconds = self.measured().s();
-        let op = |op: Op| {
-            let stats = totals.of(op);
-            let moved = if op == Op::ZoneAppend { stats.bytes } else { 0 };
-            json!({
-                "requests": stats.latency.count(),
-                "bytes": stats.bytes,
-                "iops": super::ratio(stats.latency.count() as f64, seconds),
-                "bandwidth_mb_s": super::ratio(moved as f64 / 1e6, seconds),
-                "latency_us": super::latency_us(&stats.latency),
-            })
-        };
-        json!({
-            "zones": layout.zones,
-            "zone_bytes": u64::from(layout.stride) * ssd.unit_bytes(),
-            "zone_capacity_bytes": u64::from(layout.capacity) * ssd.unit_bytes(),
-            "writable_bytes": layout.writable_units() * ssd.unit_bytes(),
-            "max_open_zones": layout.most_open,
-            "max_active_zones": layout.most_active,
-            "states": states,
-            "appends": counts.appends,
-            "resets": resets,
-            "finishes": finishes,
-            "opens": opens,
-            "closes": closes,
-            "reset_units": counts.reset_units,
-            "refused": refused,
-            "append": op(Op::ZoneAppend),
-            "reset": op(Op::ZoneReset),
-            "finish": op(Op::ZoneFinish),
-            "open": op(Op::ZoneOpen),
-            "close": op(Op::ZoneClose),
+        let of = |op: Op| Operation::of(totals.of(op), seconds, op == Op::ZoneAppend);
+        let errors = Status::ERRORS.map(Status::name);
+        Some(Zones {
+            zones: layout.zones,
+            zone_bytes: u64::from(layout.stride) * ssd.unit_bytes(),
+            zone_capacity_bytes: u64::from(layout.capacity) * ssd.unit_bytes(),
+            writable_bytes: layout.writable_units() * ssd.unit_bytes(),
+            max_open_zones: layout.most_open,
+            max_active_zones: layout.most_active,
+            states: ZoneState::ALL.map(|state| (state.name(), count(state) as u64)).into(),
+            appends: counts.appends,
+            resets,
+            finishes,
+            opens,
+            closes,
+            reset_units: counts.reset_units,
+            refused: errors.into_iter().zip(counts.refused).collect(),
+            append: of(Op::ZoneAppend),
+            reset: of(Op::ZoneReset),
+            finish: of(Op::ZoneFinish),
+            open: of(Op::ZoneOpen),
+            close: of(Op::ZoneClose),
         })
     }
 }

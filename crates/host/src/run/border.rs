@@ -9,6 +9,7 @@ use base::Time;
 use base::counts;
 use base::counts::Counts;
 use ssd::drive::activity::Activity;
+use ssd::ftl::FtlCounts;
 
 /// Requests and bytes of a run, as the host counts them.
 #[derive(Debug, Clone, Copy, Default)]
@@ -104,10 +105,20 @@ impl Run {
     /// Opens an interval of the series at `now`.
     #[cold]
     pub(super) fn open_interval(&mut self, now: Time) {
-        let ftl = self.ssd.ftl_counts();
-        let ftl = self.border.as_ref().map_or(ftl, |border| ftl.since(&border.activity.ftl));
         let energy_uj = self.energy_beside_arrays_uj();
-        self.series.open(now, ftl, energy_uj);
+        self.series.open(now, self.ftl_counts(), energy_uj);
+    }
+
+    /// Counts of the FTL since the run began to count. Refresh has blocks rewritten as read reclaim
+    /// does; its own are not among the reclaimed ones.
+    pub fn ftl_counts(&self) -> FtlCounts {
+        let (mut ftl, mut refresh) = (self.ssd.ftl_counts(), self.ssd.counts().refresh);
+        if let Some(border) = &self.border {
+            ftl = ftl.since(&border.activity.ftl);
+            refresh = refresh.since(&border.activity.controller.refresh);
+        }
+        ftl.read_reclaims = ftl.read_reclaims.saturating_sub(refresh.all_blocks());
+        ftl
     }
 
     /// Energy used outside the arrays since the run began to count, in microjoules.

@@ -1,10 +1,10 @@
 //! Statistics of a run: latencies by operation, throughput over time, and a log of requests.
 
 use base::Time;
+use base::counts::Counts;
 use base::stats::Latency;
 use ssd::Completion;
 use ssd::ftl::FtlCounts;
-use ssd::ftl::contract::MapCounts;
 use ssd::request::Op;
 
 /// Statistics of one operation in a job.
@@ -160,7 +160,7 @@ impl Series {
         let until = index as u64 * self.interval.0;
         for (i, bin) in self.bins[..index].iter_mut().enumerate().skip(open) {
             let end = (i as u64 + 1) * self.interval.0;
-            bin.ftl = between(&before.ftl, &ftl, end - from, until - from);
+            bin.ftl = before.ftl.toward(&ftl, end - from, until - from);
             let way = (end - from) as f64 / (until - from) as f64;
             bin.energy_uj = before.energy_uj + (energy_uj - before.energy_uj) * way;
         }
@@ -188,23 +188,6 @@ impl Series {
         let halved: Vec<Bin> = pairs.collect();
         self.bins.clear();
         self.bins.extend(halved);
-    }
-}
-
-/// Counts at `parts` of `of` equal steps from `from` to `to`.
-fn between(from: &FtlCounts, to: &FtlCounts, parts: u64, of: u64) -> FtlCounts {
-    let at = |from: u64, to: u64| {
-        // Signed, as the units of a failed program are taken back.
-        let way = (i128::from(to) - i128::from(from)) * i128::from(parts) / i128::from(of);
-        (i128::from(from) + way) as u64
-    };
-    FtlCounts {
-        host_units: at(from.host_units, to.host_units),
-        moved_units: at(from.moved_units, to.moved_units),
-        padding_units: at(from.padding_units, to.padding_units),
-        reclaimed_blocks: at(from.reclaimed_blocks, to.reclaimed_blocks),
-        map: MapCounts { writes: at(from.map.writes, to.map.writes), ..to.map },
-        ..*to
     }
 }
 

@@ -6,6 +6,7 @@
 use crate::trace::input::{Raw, Records};
 use base::Time;
 use base::stats::Latency;
+use schemars::JsonSchema;
 use serde::Serialize;
 use ssd::request::Op;
 use std::collections::{BTreeMap, HashMap};
@@ -20,19 +21,20 @@ pub const CHUNK_UNITS: u64 = 64;
 const WIDE_UNITS: u64 = if cfg!(test) { 16 } else { 1 << 20 };
 
 /// Totals of a trace: requests, time, devices, locality.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Summary {
     /// Name of the format that the trace was read as.
     pub format: &'static str,
-    /// Whether requests are sent at their times; otherwise a replay is a closed loop.
+    /// Whether requests are sent at times of their own; `false` where `iodepth` sets those of the
+    /// file aside.
     pub timed: bool,
     /// Requests of all kept devices.
     pub requests: u64,
     /// Requests and bytes of each operation.
     pub by_op: ByOp,
-    /// Seconds from the earliest to the latest request.
+    /// Seconds from the earliest to the latest request; 0 where `timed` is `false`.
     pub span_s: f64,
-    /// The address spaces, in the order in which they are laid out.
+    /// Address spaces of the trace, in the order in which they are laid out.
     pub devices: Vec<DeviceSummary>,
     /// Lines of the file.
     pub lines: u64,
@@ -46,10 +48,10 @@ pub struct Summary {
     pub unaligned_4k_share: f64,
     /// Share of the requests that begin where the one before them on their device ended.
     pub sequential_share: f64,
-    /// Writes that the format marks as ones that somebody waits for; `None` for formats without
+    /// Writes that the format marks as ones that somebody waits for; `null` for formats without
     /// marks.
     pub marked_writes: Option<u64>,
-    /// Time between consecutive requests; `None` where it is unknown.
+    /// Time between consecutive requests; `null` where `timed` is `false`.
     pub interarrival: Option<Interarrival>,
     /// Footprint and rewrites, which take a map of the whole footprint: from `scan` only.
     #[serde(flatten)]
@@ -66,7 +68,7 @@ impl Summary {
 }
 
 /// Requests and bytes by operation.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, JsonSchema)]
 pub struct ByOp {
     /// Reads of the trace.
     pub read: OpSummary,
@@ -79,7 +81,7 @@ pub struct ByOp {
 }
 
 /// Requests of one operation.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, JsonSchema)]
 pub struct OpSummary {
     /// Number of requests of the operation.
     pub requests: u64,
@@ -90,7 +92,7 @@ pub struct OpSummary {
 }
 
 /// One address space of a trace.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct DeviceSummary {
     /// Name of the device in the trace.
     pub name: String,
@@ -101,9 +103,9 @@ pub struct DeviceSummary {
 }
 
 /// The time between requests.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct Interarrival {
-    /// Mean, exact: the span over one less than the requests.
+    /// Mean time between requests, exact: the span over one less than the requests.
     pub mean_ms: f64,
     /// Median of the times that are not negative, within 0.1 %.
     pub median_ms: f64,
@@ -112,15 +114,16 @@ pub struct Interarrival {
 }
 
 /// Footprint and rewrites, in 4 KiB units; a unit counts when any byte of it is touched.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct Space {
-    /// Distinct units read, written or trimmed.
+    /// Distinct units of 4 KiB read, written or trimmed; of `nandlab trace info` only.
     pub footprint_4k: u64,
-    /// Distinct units that were written.
+    /// Distinct units of 4 KiB that were written; of `nandlab trace info` only.
     pub unique_written_4k: u64,
-    /// Unit writes over distinct units written.
+    /// Unit writes over distinct units written; of `nandlab trace info` only.
     pub rewrite_factor: f64,
-    /// Share of the unit writes that go to the most written fifth of the written units.
+    /// Share of the unit writes that go to the most written fifth of the written units; of
+    /// `nandlab trace info` only.
     pub top_20_percent_write_share: f64,
 }
 

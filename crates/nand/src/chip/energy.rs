@@ -51,7 +51,7 @@ pub struct OperationTimes {
 }
 
 /// Energy used in a run, in microjoules.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, JsonSchema)]
 pub struct EnergyUse {
     /// Energy of array reads.
     pub read_uj: f64,

@@ -1,62 +1,73 @@
 //! The account of an FTL: its counts, the place of every unit, and its RAM.
 
 use base::counts;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Counts of an FTL's work since their last reset. Units count when they are placed (those of a
 /// failed program are padding from then on), blocks when they are reported erased (levelled ones
 /// when they are picked, read reclaims when they are accepted). A run compares them with what the
 /// flash has done.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+///
+/// Each count is a key of the report's `ftl` and a column of the time series, under the name that
+/// serde gives it, with its comment as the meaning.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FtlCounts {
-    /// Units written for the host.
+    /// Units programmed for the host.
     pub host_units: u64,
-    /// Units moved by internal jobs, whatever the reason.
+    /// Units moved by garbage collection and other internal jobs, whatever the reason.
+    #[serde(rename = "gc_copies")]
     pub moved_units: u64,
-    /// Units among the moved ones that static wear levelling has moved.
+    /// Units among `gc_copies` that were moved for static wear levelling.
     pub levelled_units: u64,
-    /// Unit slots programmed without data.
+    /// Unit slots programmed without data; the third page of each coded group of `wom` counts as
+    /// that.
     pub padding_units: u64,
-    /// Blocks erased for further use; retired ones are not among them.
+    /// Blocks reclaimed: erased for further use. Retired ones are not among them.
+    #[serde(rename = "gc_runs")]
     pub reclaimed_blocks: u64,
-    /// Blocks that static wear levelling has picked as victims.
+    /// Blocks among `gc_runs` that were reclaimed for static wear levelling.
     pub levelled_blocks: u64,
-    /// Blocks accepted for read reclaim: their data move because they were read so often.
+    /// Blocks chosen for read reclaim, after many reads or many retry rounds (`gc.reclaim_reads`,
+    /// `gc.reclaim_rounds`). Refresh makes the same moves, and the report counts it apart.
     pub read_reclaims: u64,
-    /// Blocks taken out of use.
+    /// Blocks retired after too many uncorrectable pages, or after a failed program or erase (under
+    /// load some time later, after the second failure).
     pub retired_blocks: u64,
-    /// Merges of log blocks, by kind.
+    /// Merges of log blocks by kind; of `superblock`: see [its chapter](../ftl.md).
     pub merges: Merges,
-    /// Accesses to a map that is kept on flash.
+    /// Accesses to a map on flash, or to a learned map; all 0 where the map is in memory.
     pub map: MapCounts,
-    /// Work of a cache of blocks in single-level mode.
+    /// Work of a cache of blocks in single-level mode, a table of its own in the report.
+    #[schemars(skip)]
     pub cache: CacheCounts,
-    /// Data on dense chips beside fast ones.
+    /// Data on dense chips beside fast ones, a table of its own in the report.
+    #[schemars(skip)]
     pub dense: DenseCounts,
 }
 
 /// Data on dense chips beside fast ones.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DenseCounts {
-    /// Units moved to dense chips from fast ones by collection; they are among the moved units.
+    /// Units moved to dense chips from fast ones by collection; they are among `gc_copies`.
     pub frozen_units: u64,
     /// Block sets rewritten because the host has overwritten data in them.
     pub modified_sets: u64,
 }
 
 /// Work of a cache of blocks in single-level mode.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CacheCounts {
-    /// Host units written to the cache.
+    /// Units of the host that went into the cache.
     pub host_units: u64,
-    /// Units moved out of the cache (folded); they are among the moved units.
+    /// Units folded out of the cache; they are among `gc_copies`.
     pub folded_units: u64,
-    /// Blocks of the cache that were erased; they are among the reclaimed ones.
+    /// Blocks of the cache that were erased; they are among `gc_runs`.
     pub erased_blocks: u64,
 }
 
-/// Merges of log blocks, by kind: the log block becomes a data block, or gives its data to one.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// Merges of log blocks by kind: the log block becomes a data block or gives its data to one.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Merges {
     /// Switch merges: the log block was written whole and in order, and becomes the data block.
     pub switch: u64,
@@ -68,17 +79,20 @@ pub struct Merges {
 }
 
 /// Accesses to a map that may cost reads: on flash and cached in memory, or learned.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MapCounts {
     /// Map pages read from flash.
     pub reads: u64,
-    /// Map pages written, those that collection moves not counted.
+    /// Map pages written, those that collection moves not counted; they are in
+    /// `write_amplification`.
     pub writes: u64,
-    /// Map pages that collection has moved; they are among the moved units.
+    /// Map pages that collection has moved; they are among `gc_copies`.
     pub moves: u64,
-    /// Units whose entry was in memory when a request asked for it.
+    /// Units whose entry was in memory when a request asked for it; with a learned map, units found
+    /// at once.
     pub hits: u64,
-    /// Units whose entry was not in memory when a request asked for it.
+    /// Units whose entry was not in memory when a request asked for it; with a learned map, units
+    /// not found at once.
     pub misses: u64,
     /// Pages of data read because the map expected a unit there, wrongly.
     pub mispredictions: u64,

@@ -8,6 +8,8 @@
 use base::Result;
 use base::archive::{Archive, State};
 use nand::geometry::{Block, Geometry, Plane};
+use schemars::JsonSchema;
+use serde::Serialize;
 use std::ops::Range;
 
 /// Collections of a group between two looks at its wear; fewer where cycles must lie closer
@@ -16,13 +18,13 @@ use std::ops::Range;
 const LOOK_EVERY: u32 = 64;
 
 /// Program/erase cycles of the blocks in use.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Wear {
-    /// Fewest cycles of a block.
+    /// Fewest program/erase cycles of a good block.
     pub min: u32,
-    /// Mean cycles of the blocks.
+    /// Mean program/erase cycles of the good blocks.
     pub mean: f64,
-    /// Most cycles of a block.
+    /// Most program/erase cycles of a good block.
     pub max: u32,
 }
 

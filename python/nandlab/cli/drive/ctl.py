@@ -9,6 +9,7 @@ import typer
 
 from nandlab.drive.exchange import WAYS, line
 from nandlab.given.refusal import refusal
+from nandlab.report.tables import Exchange
 from nandlab.served.control import COMMANDS, ask
 
 
@@ -51,5 +52,5 @@ def ctl(
         f"{status['now_ns'] / 1e9:,.3f} s simulated"
     )
     if status["exchange"]:
-        told += f"; {line(status['exchange'], is_over=False)}"
+        told += f"; {line(Exchange.of(status['exchange']), is_over=False)}"
     typer.echo(told)

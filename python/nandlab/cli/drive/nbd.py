@@ -172,9 +172,9 @@ def _line(status: ServerStatus, per_s: float) -> str:
         f"{status.reclaimed_blocks:,} blocks collected",
         f"{status.now_ns / 1e9:,.1f} s simulated",
     ]
-    if status.exchange and not status.exchange["replaced_s"]:
-        moved = status.exchange["moved_units"]
-        parts.append(f"die {status.exchange['die']} exchanged: {moved:,} units moved")
+    exchange = status.exchange
+    if exchange and not exchange.replaced_s:
+        parts.append(f"die {exchange.die} exchanged: {exchange.moved_units:,} units moved")
     if status.failed:
         parts.append(f"{status.failed:,} failed")
     if status.late_answers:

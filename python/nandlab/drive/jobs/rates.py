@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
 from nandlab.display import quantity
 from nandlab.drive.jobs.table import sections
+
+if TYPE_CHECKING:
+    from nandlab.report.tables import Job, Report
 
 _SHORT = 0.02
 """Of a rate: less is missing for reasons of the clock."""
@@ -18,12 +20,12 @@ _DEVIATIONS = 4.0
 _SUFFIXES = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30}
 
 
-def job_options(report: Mapping[str, Any], job: dict[str, Any]) -> dict[str, str]:
+def job_options(report: Report, job: Job) -> dict[str, str]:
     """The options of a job, those of ``[global]`` included."""
     return {**report["global options"], **job["job options"]}
 
 
-def missed_rates(report: dict[str, Any]) -> list[str]:
+def missed_rates(report: Report) -> list[str]:
     """A notice for each section and operation that was sent less often than its options ask."""
     found = []
     for section in sections(report):
@@ -33,14 +35,14 @@ def missed_rates(report: dict[str, Any]) -> list[str]:
         name = "rate" if "rate" in options else "rate_iops"
         each = _by_operation(options.get(name, ""))
         for op, asked in each.items():
-            done = [job[op] for job in section.jobs if job[op]["total_ios"]]
-            count = sum(of["total_ios"] for of in done)
+            done = section.done(op)
+            count = sum(of.total_ios for of in done)
             if not (asked and count and section.seconds):
                 continue
-            size = sum(of["io_bytes"] for of in done) / count if name == "rate" else 1.0
+            size = sum(of.io_bytes for of in done) / count if name == "rate" else 1.0
             asked_iops = asked * len(section.jobs) / size
             reached_iops = count / section.seconds
-            waited_s = sum(of["lat_ns"]["mean"] * of["total_ios"] for of in done) / count / 1e9
+            waited_s = sum(of.lat_ns.mean * of.total_ios for of in done) / count / 1e9
             due = asked_iops * section.seconds
             # The last request is still to complete, and the first one may begin with an interval.
             spare = asked_iops * waited_s + len(section.jobs)
@@ -52,12 +54,12 @@ def missed_rates(report: dict[str, Any]) -> list[str]:
     return found
 
 
-def no_depth(report: Mapping[str, Any]) -> str:
+def no_depth(report: Report) -> str:
     """Why no job was held to its depth (Little's law)."""
-    if report["sim"]["interrupted"]:
+    if report.sim.interrupted:
         return "the run was cut short"
     paces = ("rate", "rate_iops", "thinktime", "read_iolog")
-    for job in report["jobs"]:
+    for job in report.jobs:
         options = job_options(report, job)
         if "ramp_time" in options and not any(pace in options for pace in paces):
             return "not checked with ramp_time"

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
 from nandlab.drive.result import Checks
+
+if TYPE_CHECKING:
+    from nandlab.report.tables import Report
 
 DOUBTS = {
     "checks": "failed their checks",
@@ -14,7 +16,7 @@ DOUBTS = {
 """Doubts by name, and what is said of the runs that have them."""
 
 
-def doubts(report: Mapping[str, Any]) -> list[str]:
+def doubts(report: Report) -> list[str]:
     """The doubts of a report, a part of `DOUBTS`.
 
     ``checks`` where a check of the simulator itself failed, ``unsettled`` where the run does not
@@ -22,6 +24,6 @@ def doubts(report: Mapping[str, Any]) -> list[str]:
     """
     is_in_doubt = {
         "checks": not Checks.of(report).ok,
-        "unsettled": report["settled"]["ok"] is False,
+        "unsettled": report.settled.ok is False,
     }
     return [name for name in DOUBTS if is_in_doubt[name]]

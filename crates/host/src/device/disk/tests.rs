@@ -170,16 +170,16 @@ fn dies_are_exchanged_under_clients() {
     assert!(disk.counts.failed == 0 && disk.session().run.ssd.counts_agree());
     let told = disk.session().exchanges();
     for (number, exchange) in told.iter().enumerate() {
-        assert_eq!(exchange["die"], number as u64 + 1);
-        assert!(exchange["replaced_s"].as_f64() > exchange["asked_s"].as_f64());
-        assert!(exchange["moved_units"].as_u64() > Some(0) && exchange["pe_cycles"] == 7);
-        assert!(exchange["longest_without_service_ms"].as_f64() > Some(0.0));
+        assert_eq!(exchange.die, number as u32 + 1);
+        assert!(exchange.replaced_s > exchange.asked_s);
+        assert!(exchange.moved_units > 0 && exchange.pe_cycles == 7);
+        assert!(exchange.longest_without_service_ms > 0.0);
     }
     // The suspended drive is silent all the time.
-    assert!(told.len() == 2 && told[0]["dead_time_s"] == 0.0);
-    let silent_ms = told[1]["dead_time_s"].as_f64().map(|s| 1e3 * s);
-    assert!(told[1]["longest_without_service_ms"].as_f64() >= silent_ms);
-    assert!(told[0]["longest_without_service_ms"].as_f64() < silent_ms);
+    assert!(told.len() == 2 && told[0].dead_time_s == 0.0);
+    let silent_ms = 1e3 * told[1].dead_time_s;
+    assert!(told[1].longest_without_service_ms >= silent_ms);
+    assert!(told[0].longest_without_service_ms < silent_ms);
 }
 
 #[test]

@@ -14,6 +14,8 @@ use ecc::model::Model;
 use ecc::model::named_code::NamedCode;
 use nand::chip::Chips;
 use nand::geometry::Die;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 /// Code of a drive, with its decoders and encoders.
 pub(crate) struct Code {
@@ -40,7 +42,7 @@ impl Code {
 }
 
 /// Counts of the codewords of a kind of chips.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct CodeCounts {
     /// Codewords read, each counted at its first decode.
     pub codewords: u64,

@@ -27,23 +27,24 @@ use base::{Result, counts};
 use nand::chip::Chips;
 use nand::geometry::Block;
 use records::{Erasing, Record, Waiting};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use start_up::StartUp;
 use std::collections::BTreeMap;
 use tables::{Known, Table};
 
 /// Counts of the pages and blocks that a drive has used for its start-ups.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PowerCounts {
-    /// Pages of summaries, programmed with the last page of a block.
+    /// Pages of summaries of blocks, programmed with the last page of a block.
     pub summary_pages: u64,
     /// Pages of the log that note trims.
     pub trim_pages: u64,
     /// Pages of the log that note opened blocks.
     pub opened_pages: u64,
-    /// Pages of the log with parts of tables.
+    /// Pages of the log with parts of tables (checkpoints).
     pub table_pages: u64,
-    /// Pages copied before a program of the same cells.
+    /// Pages copied before a program of the same cells, which a cut could spoil.
     pub backup_pages: u64,
     /// Blocks of the log and of the copies that were erased.
     pub log_erases: u64,

@@ -1,0 +1,183 @@
+//! Keys `host` and `blame`: requests of the host, their latencies, and what they waited for.
+
+use super::ratio;
+use crate::run::stats::OpStats;
+use crate::session::Session;
+use base::stats::Latency;
+use schemars::JsonSchema;
+use serde::Serialize;
+use ssd::blame::CAUSE_NAMES;
+use ssd::drive::activity::Activity;
+use ssd::request::Op;
+use std::collections::BTreeMap;
+
+/// Requests of the host, the report's `host`.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Host {
+    /// Requests that the drive has taken.
+    pub requests_issued: u64,
+    /// Requests that were completed.
+    pub requests_completed: u64,
+    /// Requests with uncorrectable data, and writes that a worn-out drive refused. Failed reads are
+    /// included in other counts, latencies and rates; refused writes are not.
+    pub requests_failed: u64,
+    /// Mapping units that were read.
+    pub read_units: u64,
+    /// Units among those read that were never written or were trimmed: they need no flash read.
+    /// Above 1 % there is a notice.
+    pub read_units_unwritten: u64,
+    /// Writes that somebody waits for (`prio` of a job, `urgent` of a trace), those of ramp times
+    /// included. With `ftl.fast_pages` and none there is a notice.
+    pub urgent_writes: u64,
+    /// Requests a second, all operations.
+    pub iops: f64,
+    /// Bandwidth of what was read and written.
+    pub bandwidth_mb_s: f64,
+    /// Latencies of all operations together.
+    pub latency_us: LatencyUs,
+    /// Reads of the host.
+    pub read: Operation,
+    /// Writes of the host.
+    pub write: Operation,
+    /// Trims of the host.
+    pub trim: Operation,
+    /// Flushes of the host.
+    pub flush: Operation,
+    /// Mean number of requests in flight or in the host's queues, over the whole run.
+    pub mean_queue_depth: f64,
+}
+
+/// Requests of one operation.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Operation {
+    /// Requests of the operation.
+    pub requests: u64,
+    /// Bytes that the requests asked for.
+    pub bytes: u64,
+    /// Requests of the operation a second.
+    pub iops: f64,
+    /// Bandwidth of the operation; 0 where it moves no data.
+    pub bandwidth_mb_s: f64,
+    /// Latencies of the operation.
+    pub latency_us: LatencyUs,
+}
+
+impl Operation {
+    /// Rates of `stats` over `seconds`; `moves_data` says whether its bytes cross the link.
+    pub(super) fn of(stats: &OpStats, seconds: f64, moves_data: bool) -> Self {
+        let moved = if moves_data { stats.bytes } else { 0 };
+        Self {
+            requests: stats.latency.count(),
+            bytes: stats.bytes,
+            iops: ratio(stats.latency.count() as f64, seconds),
+            bandwidth_mb_s: ratio(moved as f64 / 1e6, seconds),
+            latency_us: LatencyUs::of(&stats.latency),
+        }
+    }
+}
+
+/// Latencies of requests in microseconds.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct LatencyUs {
+    /// Requests that the latencies are of.
+    pub count: u64,
+    /// Mean latency in microseconds, exact.
+    pub mean: f64,
+    /// Shortest latency in microseconds, exact.
+    pub min: f64,
+    /// Median latency in microseconds: HDR histogram, within 0.1 %.
+    pub p50: f64,
+    /// 90th percentile in microseconds: HDR histogram, within 0.1 %.
+    pub p90: f64,
+    /// 99th percentile in microseconds: HDR histogram, within 0.1 %.
+    pub p99: f64,
+    /// 99.9th percentile in microseconds: HDR histogram, within 0.1 %.
+    pub p99_9: f64,
+    /// 99.99th percentile in microseconds: HDR histogram, within 0.1 %.
+    pub p99_99: f64,
+    /// 99.999th percentile in microseconds: HDR histogram, within 0.1 %.
+    pub p99_999: f64,
+    /// Longest latency in microseconds, exact.
+    pub max: f64,
+}
+
+impl LatencyUs {
+    /// Latencies of a histogram, in microseconds.
+    pub(super) fn of(latency: &Latency) -> Self {
+        let at = |percent: f64| latency.percentile_ns(percent) as f64 / 1e3;
+        Self {
+            count: latency.count(),
+            mean: latency.mean_ns() / 1e3,
+            min: latency.min_ns() as f64 / 1e3,
+            p50: at(50.0),
+            p90: at(90.0),
+            p99: at(99.0),
+            p99_9: at(99.9),
+            p99_99: at(99.99),
+            p99_999: at(99.999),
+            max: latency.max_ns() as f64 / 1e3,
+        }
+    }
+}
+
+/// Waits of requests by operation and percentile, the report's `blame`.
+///
+/// An operation without requests is left out.
+#[derive(Debug, JsonSchema)]
+pub struct Blame {
+    /// Waits of reads, a row for each percentile.
+    #[schemars(skip_serializing_if = "Vec::is_empty")]
+    pub read: Vec<Waits>,
+    /// Waits of writes, a row for each percentile.
+    #[schemars(skip_serializing_if = "Vec::is_empty")]
+    pub write: Vec<Waits>,
+    /// Waits of trims, a row for each percentile.
+    #[schemars(skip_serializing_if = "Vec::is_empty")]
+    pub trim: Vec<Waits>,
+    /// Waits of flushes, a row for each percentile.
+    #[schemars(skip_serializing_if = "Vec::is_empty")]
+    pub flush: Vec<Waits>,
+}
+
+/// Waits of the slowest requests of an operation.
+#[derive(Debug, JsonSchema)]
+pub struct Waits {
+    /// Percentile: the row is of the requests at least as slow; 0 is all of them.
+    pub percent: f64,
+    /// Number of these requests; a fraction where the percentile lies within a bucket of latencies,
+    /// which is 1.1 % wide.
+    pub requests: f64,
+    /// Mean latency of these requests.
+    pub mean_us: f64,
+    /// Mean time by cause. The causes add up to the latency of every request exactly; a request of
+    /// several flash commands waits for the one that ends last.
+    #[schemars(extend("propertyNames" = {"enum": CAUSE_NAMES.as_slice()}))]
+    pub causes_us: BTreeMap<String, f64>,
+}
+
+impl Session {
+    pub(super) fn host(&self, activity: &Activity) -> Host {
+        let run = &self.run;
+        let (totals, tally, controller) = (run.totals(), run.tally(), &activity.controller);
+        let seconds = self.measured().s();
+        let moved = [Op::Read, Op::Write, Op::ZoneAppend];
+        let bytes: u64 = moved.iter().map(|&op| totals.of(op).bytes).sum();
+        let of = |op: Op| Operation::of(totals.of(op), seconds, matches!(op, Op::Read | Op::Write));
+        Host {
+            requests_issued: tally.issued,
+            requests_completed: tally.completed,
+            requests_failed: tally.failed,
+            read_units: controller.read_units,
+            read_units_unwritten: controller.unwritten,
+            urgent_writes: controller.urgent_writes,
+            iops: ratio(totals.requests() as f64, seconds),
+            bandwidth_mb_s: ratio(bytes as f64 / 1e6, seconds),
+            latency_us: LatencyUs::of(&totals.latency()),
+            read: of(Op::Read),
+            write: of(Op::Write),
+            trim: of(Op::Trim),
+            flush: of(Op::Flush),
+            mean_queue_depth: run.mean_queue_depth(),
+        }
+    }
+}

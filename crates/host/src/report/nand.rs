@@ -1,0 +1,146 @@
+//! Key `nand`: flash operations, energy and wear.
+
+use super::ByCaller;
+use crate::session::Session;
+use nand::energy::EnergyUse;
+use nand::wordline::{PageOrder, page_type_name};
+use schemars::JsonSchema;
+use serde::Serialize;
+use ssd::drive::CodeCounts;
+use ssd::drive::activity::Activity;
+use ssd::flash::FlashCounts;
+use ssd::ftl::contract::Wear;
+use std::collections::BTreeMap;
+
+/// Flash operations of a run, the report's `nand`.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Nand {
+    /// Pages sensed by array reads.
+    pub reads: u64,
+    /// Pages programmed, failed ones included.
+    pub programs: u64,
+    /// Blocks erased, failed ones included.
+    pub erases: u64,
+    /// Pages among `programs` whose program failed (`chip.fault`).
+    pub failed_programs: u64,
+    /// Blocks among `erases` whose erase failed (`chip.fault`).
+    pub failed_erases: u64,
+    /// Pages programmed from the page registers that they were read into
+    /// ([copyback](../ftl.md#copyback-moves-that-stay-on-the-chip)).
+    pub copybacks: u64,
+    /// Suspends of programs and erases.
+    pub suspends: u64,
+    /// Reads that joined another on other planes.
+    pub joined_reads: u64,
+    /// Blocks that were taken to be rewritten by refresh; see `refresh`.
+    pub refreshed_blocks: u64,
+    /// Patrol reads of pages; see `refresh`.
+    pub patrol_reads: u64,
+    /// Energy of all flash.
+    pub energy_uj: f64,
+    /// Energy of all flash by operation.
+    pub energy: EnergyUse,
+    /// Highest power of flash and decoders over 10 ms or a little more; `null` for a run that is
+    /// shorter.
+    #[serde(skip_serializing_if = "ByCaller::is_left_out")]
+    pub peak_power_w: ByCaller<Option<f64>>,
+    /// Program/erase cycles of the good blocks at the end.
+    pub pe_cycles: Wear,
+    /// Mean time of a program command by page type (`page`; `lower`, `middle`, `upper`, `top`;
+    /// `wordline` where programmed in one shot; `single_level` of blocks in that mode); multi-plane
+    /// commands count once; with several kinds of chips that of the first.
+    pub program_us: BTreeMap<&'static str, f64>,
+    /// Work of each kind of chips by its name (`chip`, and the names of `chips`), of a drive with
+    /// several kinds; else `null`.
+    pub kinds: Option<BTreeMap<String, Kind>>,
+}
+
+/// Work of the dies of one kind of chips.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Kind {
+    /// Bytes of flash of the kind.
+    pub flash_bytes: u64,
+    /// Pages programmed on the kind.
+    pub programs: u64,
+    /// Blocks erased on the kind.
+    pub erases: u64,
+    /// Energy of the kind's dies.
+    pub energy_uj: f64,
+    /// Energy of the kind's dies by operation.
+    pub energy: EnergyUse,
+    /// Program/erase cycles of the kind's good blocks at the end.
+    pub pe_cycles: Wear,
+    /// Mean time of a program command by page type.
+    pub program_us: BTreeMap<&'static str, f64>,
+    /// Codewords of the kind.
+    pub ecc: CodeCounts,
+}
+
+impl Session {
+    pub(super) fn nand(&self, activity: &Activity) -> Nand {
+        let (counts, refresh) = (&activity.flash, &activity.controller.refresh);
+        let energy = activity.all_energy();
+        Nand {
+            reads: counts.reads,
+            programs: counts.programs,
+            erases: counts.erases,
+            failed_programs: counts.failed_programs,
+            failed_erases: counts.failed_erases,
+            copybacks: counts.copybacks,
+            suspends: counts.suspends,
+            joined_reads: counts.joined_reads,
+            refreshed_blocks: refresh.all_blocks(),
+            patrol_reads: refresh.patrol_reads,
+            energy_uj: energy.total_uj(),
+            energy,
+            peak_power_w: ByCaller::LEFT_OUT,
+            pe_cycles: self.run.ssd.wear(),
+            program_us: self.program_us(counts, 0),
+            kinds: self.kinds(activity),
+        }
+    }
+
+    /// Mean program times of one kind of chips, by type of page.
+    fn program_us(&self, counts: &FlashCounts, number: usize) -> BTreeMap<&'static str, f64> {
+        let (_, chip) = self.loaded.config.kinds()[number];
+        let (bits, one_shot) = (chip.cell_bits, chip.page_order == PageOrder::OneShot);
+        let times = counts.of_kind[number].program_time.iter().enumerate();
+        let made = times.filter(|&(_, &(commands, _))| commands > 0);
+        made.map(|(i, &(commands, time))| {
+            // One-shot programs have wordlines only.
+            let name = match (bits, i) {
+                (bits, i) if i == bits as usize => "single_level",
+                (1, _) => "page",
+                _ if one_shot => "wordline",
+                (_, i) => page_type_name(i as u8, bits),
+            };
+            (name, time.us() / commands as f64)
+        })
+        .collect()
+    }
+
+    /// Work of each kind of chips; `None` for a drive with one kind.
+    fn kinds(&self, activity: &Activity) -> Option<BTreeMap<String, Kind>> {
+        let (config, ssd) = (&self.loaded.config, &self.run.ssd);
+        if config.chips.is_empty() {
+            return None;
+        }
+        let names = std::iter::once("chip").chain(config.chips.keys().map(String::as_str));
+        let bytes = config.flash_bytes_of_kinds();
+        let of_kind = |(number, name): (usize, &str)| {
+            let (counts, energy) = (&activity.flash.of_kind[number], activity.energy[number]);
+            let kind = Kind {
+                flash_bytes: bytes[number],
+                programs: counts.programs,
+                erases: counts.erases,
+                energy_uj: energy.total_uj(),
+                energy,
+                pe_cycles: ssd.wear_of_kind(number),
+                program_us: self.program_us(&activity.flash, number),
+                ecc: activity.codes[number],
+            };
+            (name.to_owned(), kind)
+        };
+        Some(names.enumerate().map(of_kind).collect())
+    }
+}

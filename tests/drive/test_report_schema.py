@@ -1,0 +1,141 @@
+"""The schema of the report holds for real reports, and the typed view of them."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import ROOT
+
+import nandlab as lab
+from nandlab.explained.report import names, properties, report_paths, report_schema, target
+from nandlab.report import Table, read
+
+JOBS = "[a]\nrw=randtrim\nnumber_ios=100\n[b]\nrw=randrw\nnumber_ios=3000\nfsync=100\n"
+ZONES = "[a]\nzonemode=zbd\nrw=randwrite\nbs=16k\nio_size=4z\n"
+
+#: Unlike runs of `tiny`, which together have every table of the report.
+RUNS: dict[str, dict[str, Any]] = {
+    "blame": {"workload": JOBS, "precondition": "steady", "explain": True},
+    "trace": {
+        "trace": ROOT / "examples/traces/sqlite_ext4.iolog.zst",
+        "trace_options": {"time_scale": 2.0},
+    },
+    "cut": {"workload": JOBS, "set": {"recovery.name": "checkpoint"}, "cut_at": 0.001},
+    "exchange": {"workload": JOBS, "set": {"ftl.overprovisioning": 0.6}, "exchange": "1@0.001"},
+    "refresh": {
+        "workload": JOBS,
+        "set": {"refresh.after_hours": 24, "chip.cost_per_gb": 0.1},
+    },
+    "zones": {"workload": ZONES, "set": {"ftl.name": "zoned", "ftl.max_active_zones": 8}},
+    "cache": {"drive": "consumer_tlc", "workload": JOBS},
+    "kinds": {"drive": "hachiya2013", "workload": JOBS},
+}
+
+#: Tables of served drives that need clients with a clock, exact data, or an exchange.
+ELSEWHERE = ("device.late_us.", "device.codewords.", "device.exchanges.")
+
+#: Keys that share their table with others, and stand only there: in `nandlab trace info`, and at
+#: latencies other than those of submission.
+NEVER = {
+    *(f"jobs.{op}.slat_ns.percentile" for op in ("read", "write", "trim")),
+    *(f"nandlab.trace.{key}" for key in ("footprint_4k", "unique_written_4k", "rewrite_factor")),
+    "nandlab.trace.top_20_percent_write_share",
+}
+
+
+@pytest.fixture(scope="module")
+def reports(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
+    made = [lab.run(**{"drive": "tiny", **given}).to_dict() for given in RUNS.values()]
+    folder = tmp_path_factory.mktemp("served")
+    with lab.serve("tiny", set={"recovery.name": "scan_blocks"}, clock="fast", port=0) as server:
+        server.cut()
+        server.restore()
+        server.snapshot(folder / "served.nldisk")
+        return [*made, server.stop().to_dict()]
+
+
+def paths(value: Any, table: dict[str, Any], prefix: str = "") -> Iterator[str]:
+    """Paths of the keys of a report, each of which the schema has; `NAME` is any name."""
+    if isinstance(value, list):
+        for item in value:
+            yield from paths(item, table, prefix)
+    elif isinstance(value, dict):
+        missing = [key for key in table.get("required", ()) if key not in value]
+        assert not missing, (prefix, missing)
+        for key, inner in value.items():
+            known = properties(table).get(key)
+            of_names = table.get("additionalProperties")
+            is_known = known is not None or (of_names and key in (names(table) or [key]))
+            assert is_known, f"{prefix}{key}: not in the schema"
+            yield (path := f"{prefix}{key if known is not None else 'NAME'}")
+            below = of_names if known is None else known
+            if isinstance(below, dict):
+                yield from paths(inner, target(below), f"{path}.")
+
+
+def test_every_key_of_a_report_is_in_its_schema_and_the_reverse(
+    reports: list[dict[str, Any]],
+) -> None:
+    found = {path for report in reports for path in paths(report, report_schema())}
+    assert {path for path in report_paths() if not path.startswith(ELSEWHERE)} - found == NEVER
+
+
+def types(value: Any, schema: dict[str, Any]) -> Iterator[str]:
+    """Keys of a report whose value has not the type that the schema says."""
+    allowed = {"integer": int, "number": (int, float), "string": str, "boolean": bool}
+    for key, inner in value.items():
+        known = properties(schema).get(key, {})
+        kinds = known.get("type", [])
+        kinds = [kinds] if isinstance(kinds, str) else kinds
+        is_null = "null" in kinds or any(one == {"type": "null"} for one in known.get("anyOf", []))
+        if inner is None:
+            yield from [] if is_null else [key]
+        elif isinstance(inner, dict):
+            yield from types(inner, target(known))
+        elif kinds and not isinstance(inner, list):
+            is_right = any(isinstance(inner, allowed[kind]) for kind in kinds if kind in allowed)
+            yield from [] if is_right else [key]
+
+
+def test_values_have_the_types_of_the_schema(reports: list[dict[str, Any]]) -> None:
+    for report in reports:
+        assert list(types(report, report_schema())) == []
+
+
+def test_every_key_has_a_meaning() -> None:
+    tables = [report_schema(), *report_schema()["$defs"].values()]
+    assert len(tables) > 40
+    for table in tables:
+        for key, value in properties(table).items():
+            assert value.get("description", "").strip(), key
+            # It would hide a method of the view.
+            assert not hasattr(dict, key), key
+
+
+def test_keys_are_attributes(tmp_path: Path) -> None:
+    result = lab.run("tiny", JOBS, explain=True)
+    report, plain = result.report, result.to_dict()
+    assert report.host.latency_us.p99 == plain["host"]["latency_us"]["p99"] > 0
+    assert report.jobs[1].read.lat_ns.mean == plain["jobs"][1]["read"]["lat_ns"]["mean"] > 0
+    # Keys that Python adds are tables of the view too.
+    assert report.nandlab.run.precondition == "none"
+    assert report.blame is not None
+    assert report.blame.read[0].percent == 0
+    assert report == plain
+    assert type(plain["host"]) is dict
+    assert {"host", "ftl"} <= set(dir(report))
+    assert read(result.to_json(tmp_path / "report.json")) == report
+    for same in (copy.deepcopy(report), pickle.loads(pickle.dumps(report)), Table.of(plain)):
+        assert same.ftl.merges.full == report.ftl.merges.full
+
+
+def test_an_unknown_key_is_an_attribute_error() -> None:
+    table = Table.of({"host": {"iops": 1.0}, "jobs": [{"error": 0}]})
+    assert table["jobs"][0].error == 0
+    with pytest.raises(AttributeError, match="iop5"):
+        _ = table["host"].iop5
