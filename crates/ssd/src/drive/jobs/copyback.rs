@@ -6,12 +6,13 @@
 //! controller: so do blocks that are rewritten for their age or their errors, and data that have
 //! been copied as often as `gc.copyback_most` allows.
 
-use super::{Job, Jobs, Move, Program, Ssd};
+use super::Jobs;
 use crate::config::SsdConfig;
+use crate::drive::Ssd;
 use crate::flash::command::NONE;
 use crate::flash::copyback::{self, Sources};
 use crate::space::gc::Copyback;
-use crate::terms::ReadOwner;
+use crate::terms::{Job, Move, Program, ReadOwner};
 use base::{Error, Result};
 use nand::geometry::{Block, Geometry, Ppn};
 
