@@ -1,21 +1,21 @@
 //! A die: one array operation at a time, page registers, and times by kind of work.
 //!
-//! `sense` reads pages, alone or together with those of other planes; `suspend` interrupts programs
-//! and erases for reads of the host.
+//! `sense` reads pages, alone or together with those of other planes; `change` programs and erases;
+//! `suspend` interrupts these for reads of the host.
 
+mod change;
 mod sense;
 mod suspend;
 
 pub(crate) use suspend::Suspended;
 
 use crate::flash::Flash;
-use crate::flash::command::{Command, Done, EraseOwner, NONE, Purpose, Queues, Task};
+use crate::flash::command::{Command, Done, NONE, Purpose, Queues, Task};
 use crate::flash::doing::{DOINGS, Doing};
 use crate::flash::scheduler::{CLASSES, Class, Head};
 use crate::flash::timeline::{SpanKind, Track};
 use base::Time;
 use base::event::EventQueue;
-use nand::energy::Operation;
 use nand::geometry::Die;
 
 /// State of a die's array.
@@ -213,39 +213,6 @@ impl Flash {
         let head = queues.head(class);
         let next = std::mem::replace(&mut self.commands[head].next, NONE);
         queues.take(class, NONE, next);
-    }
-
-    fn start_erase(
-        &mut self,
-        events: &mut EventQueue,
-        die: Die,
-        index: u32,
-        place: u32,
-        owner: EraseOwner,
-    ) {
-        let now = events.now();
-        let (program, is_ftl) = (self.programs[place], matches!(owner, EraseOwner::Job(_)));
-        let start = self.book_commands(now, die, 1);
-        self.chips.advance_to(now);
-        let mut longest = Time::ZERO;
-        for &block in program.blocks() {
-            let time = self.chips.erase(block);
-            self.counts.erases += u64::from(is_ftl);
-            self.counts.kept_erases += u64::from(!is_ftl);
-            let counts = &mut self.counts.of_kind[self.chips.kind(die)];
-            counts.erases += u64::from(is_ftl);
-            counts.times.erase += time;
-            let energy = &self.chips.of_die(die).energy;
-            self.energy_curve.add(energy, Operation::Erase, start, time);
-            longest = longest.max(time);
-        }
-        self.set_phase(now, die, Phase::Erasing);
-        let state = &mut self.dies[die.0 as usize];
-        (state.active, state.suspends, state.array_start) = (index, 0, start);
-        state.doing = Doing::Erase;
-        state.end = start + longest;
-        events.push(state.end, self.events.array + die.0);
-        self.suspend_for_reads(events, die);
     }
 
     /// An array operation has ended (or had been meant to end now, before it was suspended).
