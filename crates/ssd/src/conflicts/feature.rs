@@ -87,10 +87,8 @@ features! {
         |seen| has_one_temperature(seen);
     IdealDecoder: "a decoder that finds no errors", "ecc.model",
         |seen| is_blind(seen);
-    RealWords: "a decoder of real words", "ecc.model",
-        |seen| has_real_words(seen);
     RealCells: "real cells under a decoder", "ecc.model",
-        |seen| has_real_words(seen)
+        |seen| seen.codes.iter().any(|code| code.model.medium_bits().is_some())
             && seen.chips.is_some_and(|chips| chips.kinds().any(|kind| kind.cell().is_some()));
     WordsByRate: "a decoder that knows rates alone", "ecc.model",
         |seen| seen.codes.first().is_some_and(|code| {
@@ -195,10 +193,6 @@ fn has_one_temperature(seen: &Seen<'_>) -> bool {
 fn is_blind(seen: &Seen<'_>) -> bool {
     seen.chips.is_some_and(|chips| chips.errs())
         && seen.codes.first().is_some_and(|code| code.model.is_ideal())
-}
-
-fn has_real_words(seen: &Seen<'_>) -> bool {
-    seen.codes.iter().any(|code| code.model.medium_bits().is_some())
 }
 
 /// Whether the FTL is built and has not what is asked for.
