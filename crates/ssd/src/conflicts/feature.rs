@@ -45,7 +45,7 @@ features! {
     // The drive, its buffer and its upkeep.
     SeveralKinds: "several kinds of chips", "chips",
         |seen| !seen.config.chips.is_empty();
-    SingleLevel: "a drive of one bit a cell", "drive.single_level",
+    SingleLevel: "a drive in single-level mode", "drive.single_level",
         |seen| seen.config.drive.single_level;
     NoBuffer: "no write buffer", "buffer.bytes",
         |seen| seen.config.buffer.bytes == 0;
@@ -67,9 +67,9 @@ features! {
         |seen| !can_recover(seen);
     ShiftedReads: "retries at shifted references", "retry.shifts_v",
         |seen| has_shifts(seen);
-    Copyback: "moves by copyback", "gc.copyback",
+    Copyback: "copyback", "gc.copyback",
         |seen| copyback(seen) != Copyback::Off;
-    CheckedCopyback: "moves by copyback with a check", "gc.copyback",
+    CheckedCopyback: "copyback with a check", "gc.copyback",
         |seen| copyback(seen) == Copyback::Checked;
 
     // Chips and codes.
@@ -151,7 +151,7 @@ features! {
     Exchange: "exchange of a die", "exchange", |_| false;
     PowerCut: "a power cut", "cut_at", |_| false;
     Life: "a whole life", "life", |_| false;
-    Leaps: "cycles that stand for many", "accelerate", |_| false;
+    Leaps: "an accelerated life", "accelerate", |_| false;
     Served: "a drive that is served as a block device", "serve", |_| false;
     StoredWords: "bytes that are really encoded", "integrity", |_| false;
 }

@@ -108,7 +108,7 @@ pub const CONFLICTS: &[Conflict] = &[
     row(
         Copyback,
         SeveralKinds,
-        "data move between chips of several kinds",
+        "moved data go to chips of another kind",
         "use gc.copyback = \"off\"",
     ),
     row(
@@ -245,7 +245,7 @@ pub const CONFLICTS: &[Conflict] = &[
     row(
         Exchange,
         SeveralKinds,
-        "the data of a die have no other dies of its kind to go to",
+        "the FTL for several kinds empties no die",
         "use chips of one kind",
     ),
     row(
