@@ -7,6 +7,7 @@ use crate::drive;
 use base::family::Member;
 use base::rng::turn;
 use ssd::conformance::interleaving::{Interleaving, Outcome};
+use ssd::conformance::small_config;
 use ssd::conformance::tally::Tally;
 use ssd::ftl::{Build, ROSTER};
 use std::ops::Range;
@@ -22,7 +23,7 @@ fn hold_with(member: &Member<Build>, more: &[&str], seeds: Range<u64>) {
         let build = |sets: &[String]| {
             let sets: Vec<&str> =
                 sets.iter().map(String::as_str).chain(more.iter().copied()).collect();
-            Tally::new(&drive::config(&drive::of_ftl(member, &sets)))
+            Tally::new(&small_config(&drive::of_ftl(member, &sets))?)
         };
         let trial = Interleaving::new(seed, build);
         let ran = trial.and_then(|trial| trial.map(|trial| trial.run(2000)).transpose());

@@ -55,7 +55,7 @@ fn a_buffer_that_is_a_log_programs_what_was_rewritten() {
     let of_one_unit = ["chip.features.multi_plane_program=false", "ftl.unit_bytes=8192"];
     for (sets, why) in [(&["ftl.fast_pages=true"][..], "stale data"), (&of_one_unit, "one unit")] {
         let sets = [sets, &["buffer.coalesces=false"]].concat();
-        let error = Ssd::new(&drive::config(&sets), 1 << 30).err().unwrap();
+        let error = drive::built(&sets).err().unwrap();
         assert_eq!(error.place, "buffer.coalesces", "{error}");
         assert_carries(&error.problem, &[why]);
     }

@@ -1,5 +1,6 @@
 //! A small drive for tests, with any of its parameters changed.
 
+use base::Result;
 use base::family::{Member, schema};
 use ssd::Ssd;
 use ssd::config::SsdConfig;
@@ -12,6 +13,11 @@ pub fn config<S: AsRef<str>>(sets: &[S]) -> SsdConfig {
     small_config(sets).unwrap()
 }
 
+/// Builds the small drive with `sets` laid over it, if it can be.
+pub fn built<S: AsRef<str>>(sets: &[S]) -> Result<Ssd> {
+    small_config(sets).and_then(|config| Ssd::new(&config, 1 << 30))
+}
+
 /// The choice of an FTL, and the assignments of `sets` that a drive with it has: a parameter of one
 /// FTL is none of others. An FTL with many frontiers has more spare, if there is no drive without.
 pub fn of_ftl(member: &Member<Build>, sets: &[&str]) -> Vec<String> {
@@ -20,13 +26,13 @@ pub fn of_ftl(member: &Member<Build>, sets: &[&str]) -> Vec<String> {
         // The whole map of so small a drive would fit.
         all.push("ftl.map_cache_bytes=512".to_owned());
     }
-    if matches!(Ssd::new(&config(&all), 1 << 30), Err(error) if error.place == "chip.page_order") {
+    if matches!(built(&all), Err(error) if error.place == "chip.page_order") {
         // It needs pages in pairs that can be programmed again.
         all.push("chip.page_order=even_odd".to_owned());
         all.push("chip.geometry.pages_per_block=24".to_owned());
     }
     let is_said = sets.iter().any(|set| set.starts_with("ftl.overprovisioning="));
-    if !is_said && Ssd::new(&config(&all), 1 << 30).is_err() {
+    if !is_said && built(&all).is_err() {
         all.push("ftl.overprovisioning=2.5".to_owned());
     }
     all
