@@ -9,7 +9,7 @@ use base::rng::turn;
 use ssd::conformance::storm::Storm;
 use ssd::ftl::{Build, Lpn};
 use ssd::request::{Op, Request};
-use ssd::{Ssd, Step};
+use ssd::Step;
 
 const UNIT: u64 = 4096;
 
