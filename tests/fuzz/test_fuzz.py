@@ -30,7 +30,7 @@ sys.path.insert(0, str(ROOT / "tools"))
 
 from fuzz import campaign, child, keeper, running
 from fuzz.case import Case, Command, Damage
-from fuzz.inputs import features, kinds, options, traces
+from fuzz.inputs import drives, features, kinds, options, traces
 from fuzz.inputs.damage import MUTATIONS
 from fuzz.inputs.dice import Dice
 from fuzz.laws import command, files, report, rows
@@ -129,6 +129,13 @@ def test_every_two_features_that_go_together_are_drawn():
             with pytest.raises(nandlab.NandlabError) as caught:
                 nandlab.Drive("tiny", set=sets)
             assert any(why in str(caught.value) for why in whys), (pair, caught.value)
+
+
+def test_tame_drives_have_no_features_that_exclude_each_other():
+    for number in range(150):
+        dice = Dice(f"drive {number}")
+        name, sets = drives.small(dice)
+        assert dice.is_wild or not features.are_excluded(name, sets), (number, sets)
 
 
 def test_the_drives_of_cases_have_two_features():

@@ -7,7 +7,6 @@ use base::rng::Rng;
 use ssd::Ssd;
 use ssd::conformance::batches::Batches;
 use ssd::conformance::interleaving::Interleaving;
-use ssd::conformance::small_config;
 use ssd::conformance::storm::Storm;
 use ssd::conformance::tally::Tally;
 use ssd::ftl::{Lpn, Untimed};
@@ -157,10 +156,7 @@ fn overwritten_sets_are_rewritten() {
 
 #[test]
 fn what_cannot_be_is_refused() {
-    let refused = |sets: &[&str]| {
-        let built = small_config(&mixed(sets)).and_then(|config| Ssd::new(&config, 1 << 30));
-        built.err().unwrap().to_string()
-    };
+    let refused = |sets: &[&str]| drive::built(&mixed(sets)).err().unwrap().to_string();
     assert_carries(refused(&["ftl.name=page"]), &["one kind", "frozen"]);
     let error = refused(&["recovery.name=scan_pages"]);
     assert!(error.contains("recovery.name"), "{error}");

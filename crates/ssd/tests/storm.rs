@@ -6,11 +6,10 @@ use crate::drive;
 use base::error::assert_carries;
 use base::family::Member;
 use base::rng::turn;
-use ssd::conformance::small_config;
 use ssd::conformance::storm::Storm;
 use ssd::ftl::{Build, Lpn};
 use ssd::request::{Op, Request};
-use ssd::{Ssd, Step};
+use ssd::Step;
 
 const UNIT: u64 = 4096;
 
@@ -56,8 +55,7 @@ fn a_buffer_that_is_a_log_programs_what_was_rewritten() {
     let of_one_unit = ["chip.features.multi_plane_program=false", "ftl.unit_bytes=8192"];
     for (sets, why) in [(&["ftl.fast_pages=true"][..], "stale data"), (&of_one_unit, "one unit")] {
         let sets = [sets, &["buffer.coalesces=false"]].concat();
-        let built = small_config(&sets).and_then(|config| Ssd::new(&config, 1 << 30));
-        let error = built.err().unwrap();
+        let error = drive::built(&sets).err().unwrap();
         assert_eq!(error.place, "buffer.coalesces", "{error}");
         assert_carries(&error.problem, &[why]);
     }

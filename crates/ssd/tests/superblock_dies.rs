@@ -6,7 +6,6 @@ use crate::drive;
 use base::error::assert_carries;
 use nand::geometry::{Block, Geometry};
 use ssd::Ssd;
-use ssd::conformance::small_config;
 use ssd::conformance::storm::Storm;
 use ssd::ftl::{Lpn, Untimed};
 
@@ -118,8 +117,7 @@ fn superblocks_are_erased_together() {
 /// Combinations that cannot be are refused by name.
 #[test]
 fn what_cannot_be_is_refused() {
-    let build = |sets: &[&str]| small_config(sets).and_then(|config| Ssd::new(&config, 1 << 30));
-    let refused = |sets: &[&str]| match build(sets) {
+    let refused = |sets: &[&str]| match drive::built(sets) {
         Ok(_) => panic!("{sets:?}: not refused"),
         Err(error) => error,
     };

@@ -7,7 +7,6 @@ use base::Time;
 use base::rng::Rng;
 use nand::chip::BlockMode;
 use nand::geometry::Block;
-use ssd::conformance::small_config;
 use ssd::conformance::storm::Storm;
 use ssd::ftl::{Lpn, Untimed};
 use ssd::precondition::Precondition;
@@ -176,14 +175,13 @@ fn plain_pages_keep_their_data() {
 
 #[test]
 fn what_cannot_be_coded_is_refused() {
-    let build = |sets: &[&str]| small_config(sets).and_then(|config| Ssd::new(&config, 1 << 30));
-    let refused = |sets: &[&str]| match build(sets) {
+    let refused = |sets: &[&str]| match drive::built(sets) {
         Err(error) => error.place.clone(),
         Ok(_) => panic!("{sets:?}"),
     };
     assert_eq!(refused(&["ftl.name=wom"]), "chip.page_order");
     let one_shot = ["chip.page_order=one_shot", "chip.geometry.pages_per_block=36"];
-    assert_eq!(refused(&with(&["ftl.name=wom"], &one_shot)), "ftl.code");
+    assert_eq!(refused(&with(&["ftl.name=wom"], &one_shot)), "chip.page_order");
     assert_eq!(refused(&with(&MLC, &["recovery.name=scan_pages"])), "recovery.name");
     assert_eq!(refused(&with(&MLC, &["refresh.after_hours=100"])), "refresh.after_hours");
     assert_eq!(

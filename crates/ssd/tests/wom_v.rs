@@ -115,7 +115,7 @@ fn it_keeps_its_promises_in_any_order() {
                         || set.starts_with("ftl.gc_"))
             };
             let all: Vec<String> = sets.iter().filter(is_other).cloned().chain(own).collect();
-            Tally::new(&drive::config(&all))
+            Tally::new(&small_config(&all)?)
         };
         let trial =
             Interleaving::new(seed, build).unwrap_or_else(|error| panic!("{seed}: {error}"));
@@ -234,8 +234,7 @@ fn blocks_are_in_several_generations() {
 
 #[test]
 fn what_cannot_be_coded_is_refused() {
-    let build = |sets: &[&str]| small_config(sets).and_then(|config| Ssd::new(&config, 1 << 30));
-    let refused = |sets: &[&str]| match build(sets) {
+    let refused = |sets: &[&str]| match drive::built(sets) {
         Err(error) => error,
         Ok(_) => panic!("{sets:?}"),
     };
@@ -248,7 +247,7 @@ fn what_cannot_be_coded_is_refused() {
     let plain = ["ftl.name=wom", "ftl.bits_per_cell=1", EVEN, "chip.page_order=even_odd"];
     assert_eq!(refused(&plain).place, "ftl.bits_per_cell");
     let pages = ["ftl.name=wom", "ftl.code=wom_v", "ftl.bits_per_cell=1"];
-    assert_eq!(refused(&pages).place, "ftl.code");
+    assert_eq!(refused(&pages).place, "chip.page_order");
     let recovery = qlc(&["ftl.bits_per_cell=1", "recovery.name=scan_pages"]);
     assert_eq!(refused(&recovery).place, "recovery.name");
 }

@@ -4,6 +4,7 @@ use crate::drive;
 
 use ssd::conformance::batches::Batches;
 use ssd::conformance::interleaving::Interleaving;
+use ssd::conformance::small_config;
 use ssd::conformance::storm::Storm;
 use ssd::conformance::tally::Tally;
 use ssd::ftl::Lpn;
@@ -84,7 +85,7 @@ fn any_order_of_what_is_under_way_is_safe() {
         let build = |given: &[String]| {
             let given: Vec<&str> = given.iter().map(String::as_str).collect();
             let member = ssd::ftl::ROSTER.iter().find(|member| member.name == "zoned").unwrap();
-            Tally::new(&drive::config(&drive::of_ftl(member, &given)))
+            Tally::new(&small_config(&drive::of_ftl(member, &given))?)
         };
         let trial = Interleaving::new(seed, build).unwrap();
         let Some(trial) = trial else { continue };

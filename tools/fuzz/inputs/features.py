@@ -6,7 +6,7 @@ from functools import cache
 from itertools import combinations
 
 from fuzz.inputs.dice import Dice
-from nandlab import Drive
+from nandlab import Drive, NandlabError
 from nandlab.catalogue import conflicts, roster
 
 #: What every drive of two features has beside them: few blocks, and spare for any FTL.
@@ -27,8 +27,9 @@ SETS: dict[str, tuple[str, ...]] = {
         "chips.other.dies_per_channel=1",
         "chips.other.chip.geometry.blocks_per_plane=30",
         "chips.other.chip.geometry.pages_per_block=64",
+        "chips.other.chip.geometry.spare_bytes=2048",
     ),
-    "a drive of one bit a cell": ("drive.single_level=true",),
+    "a drive in single-level mode": ("drive.single_level=true",),
     "no write buffer": ("buffer.bytes=0",),
     "flushes that lie": ("buffer.lies_about_flush=true",),
     "stale data that take room": ("buffer.coalesces=false",),
@@ -38,8 +39,8 @@ SETS: dict[str, tuple[str, ...]] = {
     "a temperature of the drive": ("age.temperature_c=55",),
     "recovery after a power cut": ("recovery.name=scan_blocks",),
     "retries at shifted references": ("retry.name=read_retry", "retry.max_levels=0"),
-    "moves by copyback": ("chip.features.copyback=true", "gc.copyback=unchecked"),
-    "moves by copyback with a check": ("chip.features.copyback=true", "gc.copyback=checked"),
+    "copyback": ("chip.features.copyback=true", "gc.copyback=unchecked"),
+    "copyback with a check": ("chip.features.copyback=true", "gc.copyback=checked"),
     "cells of one bit": (
         "chip.cell_bits=1",
         "chip.cell.preset=slc",
@@ -48,7 +49,6 @@ SETS: dict[str, tuple[str, ...]] = {
     ),
     "all pages of a cell in one program": _ONE_SHOT,
     "errors without references": ("chip.array.name=power_law",),
-    "a decoder of real words": _WORDS,
     "real cells under a decoder": (
         *_WORDS,
         "chip.array.name=cells",
@@ -114,6 +114,15 @@ def brought_by(*features: str) -> frozenset[str]:
     """
     has = frozenset(Drive("tiny", set=assignments(*features))._native.features())
     return has - brought_by() if features else has
+
+
+def are_excluded(name: str, sets: list[str]) -> bool:
+    """Whether a drive is refused by a row of the table of conflicts."""
+    try:
+        Drive(name, set=sets)
+    except NandlabError as error:
+        return any(row.why in str(error) for row in conflicts())
+    return False
 
 
 def are_apart(one: str, other: str) -> bool:

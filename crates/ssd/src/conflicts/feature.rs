@@ -44,7 +44,7 @@ features! {
     // The drive, its buffer and its upkeep.
     SeveralKinds: "several kinds of chips", "chips",
         |seen| !seen.config.chips.is_empty();
-    SingleLevel: "a drive of one bit a cell", "drive.single_level",
+    SingleLevel: "a drive in single-level mode", "drive.single_level",
         |seen| seen.config.drive.single_level;
     NoBuffer: "no write buffer", "buffer.bytes",
         |seen| seen.config.buffer.bytes == 0;
@@ -66,9 +66,9 @@ features! {
         |seen| !can_recover(seen);
     ShiftedReads: "retries at shifted references", "retry.shifts_v",
         |seen| has_shifts(seen);
-    Copyback: "moves by copyback", "gc.copyback",
+    Copyback: "copyback", "gc.copyback",
         |seen| copyback(seen) != Copyback::Off;
-    CheckedCopyback: "moves by copyback with a check", "gc.copyback",
+    CheckedCopyback: "copyback with a check", "gc.copyback",
         |seen| copyback(seen) == Copyback::Checked;
 
     // Chips and codes.
@@ -86,10 +86,8 @@ features! {
         |seen| has_one_temperature(seen);
     IdealDecoder: "a decoder that finds no errors", "ecc.model",
         |seen| is_blind(seen);
-    RealWords: "a decoder of real words", "ecc.model",
-        |seen| has_real_words(seen);
     RealCells: "real cells under a decoder", "ecc.model",
-        |seen| has_real_words(seen)
+        |seen| seen.codes.iter().any(|code| code.model.medium_bits().is_some())
             && seen.chips.is_some_and(|chips| chips.kinds().any(|kind| kind.cell().is_some()));
     WordsByRate: "a decoder that knows rates alone", "ecc.model",
         |seen| seen.codes.first().is_some_and(|code| {
@@ -152,7 +150,7 @@ features! {
     Exchange: "exchange of a die", "exchange", |_| false;
     PowerCut: "a power cut", "cut_at", |_| false;
     Life: "a whole life", "life", |_| false;
-    Leaps: "cycles that stand for many", "accelerate", |_| false;
+    Leaps: "an accelerated life", "accelerate", |_| false;
     Served: "a drive that is served as a block device", "serve", |_| false;
     StoredWords: "bytes that are really encoded", "integrity", |_| false;
 }
@@ -194,10 +192,6 @@ fn has_one_temperature(seen: &Seen<'_>) -> bool {
 fn is_blind(seen: &Seen<'_>) -> bool {
     seen.chips.is_some_and(|chips| chips.errs())
         && seen.codes.first().is_some_and(|code| code.model.is_ideal())
-}
-
-fn has_real_words(seen: &Seen<'_>) -> bool {
-    seen.codes.iter().any(|code| code.model.medium_bits().is_some())
 }
 
 /// Whether the FTL is built and has not what is asked for.

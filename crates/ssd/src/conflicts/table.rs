@@ -64,8 +64,8 @@ pub const CONFLICTS: &[Conflict] = &[
         "use ftl.map_batch = true, or another ftl.map_cache_policy",
     ),
     row(
-        SafePageCode,
         OneShot,
+        SafePageCode,
         "one command programs all bits of a cell, so that no page is safe",
         "use a chip with one bit a cell or chip.page_order = \"even_odd\", or a code on levels",
     ),
@@ -76,14 +76,14 @@ pub const CONFLICTS: &[Conflict] = &[
         "use drive.single_level = false",
     ),
     row(
-        LevelCode,
         OneBit,
+        LevelCode,
         "the code takes fewer bits than a cell has",
         "use a chip.cell_bits of 2 or more, or a code on safe pages",
     ),
     row(
-        LevelCode,
         PageByPage,
+        LevelCode,
         "the code programs all bits of a cell at once",
         "use chip.page_order = \"one_shot\", or a code on safe pages",
     ),
@@ -94,8 +94,8 @@ pub const CONFLICTS: &[Conflict] = &[
         "use drive.single_level = false, or an FTL without a cache",
     ),
     row(
-        SingleLevelCache,
         OneBit,
+        SingleLevelCache,
         "cells of one bit have no faster mode",
         "use a chip.cell_bits of 2 or more, or an FTL without a cache",
     ),
@@ -108,7 +108,7 @@ pub const CONFLICTS: &[Conflict] = &[
     row(
         Copyback,
         SeveralKinds,
-        "data move between chips of several kinds",
+        "moved data go to chips of another kind",
         "use gc.copyback = \"off\"",
     ),
     row(
@@ -245,7 +245,7 @@ pub const CONFLICTS: &[Conflict] = &[
     row(
         Exchange,
         SeveralKinds,
-        "the data of a die have no other dies of its kind to go to",
+        "the FTL for several kinds empties no die",
         "use chips of one kind",
     ),
     row(

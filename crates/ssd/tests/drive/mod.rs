@@ -1,5 +1,6 @@
 //! A small drive for tests, with any of its parameters changed.
 
+use base::Result;
 use base::family::{Member, schema};
 use ssd::Ssd;
 use ssd::config::SsdConfig;
@@ -12,10 +13,14 @@ pub fn config<S: AsRef<str>>(sets: &[S]) -> SsdConfig {
     small_config(sets).unwrap()
 }
 
+/// Builds the small drive with `sets` laid over it, if it can be.
+pub fn built<S: AsRef<str>>(sets: &[S]) -> Result<Ssd> {
+    small_config(sets).and_then(|config| Ssd::new(&config, 1 << 30))
+}
+
 /// The choice of an FTL, and the assignments of `sets` that a drive with it has: a parameter of one
 /// FTL is none of others. An FTL with many frontiers has more spare, if there is no drive without.
 pub fn of_ftl(member: &Member<Build>, sets: &[&str]) -> Vec<String> {
-    let built = |sets: &[String]| small_config(sets).and_then(|config| Ssd::new(&config, 1 << 30));
     let mut all = those_of_ftl(member, sets);
     if (member.schema)()["properties"]["map_cache_bytes"]["default"].is_number() {
         // The whole map of so small a drive would fit.
