@@ -6,10 +6,10 @@ use crate::drive;
 use base::error::assert_carries;
 use base::family::Member;
 use base::rng::turn;
+use ssd::Step;
 use ssd::conformance::storm::Storm;
 use ssd::ftl::{Build, Lpn};
 use ssd::request::{Op, Request};
-use ssd::Step;
 
 const UNIT: u64 = 4096;
 
