@@ -346,7 +346,7 @@ fn check_pair(one: (Feature, &Features), other: (Feature, &Features)) -> Result<
     let ((one, of_one), (other, of_other)) = (one, other);
     let is_pair = |&(a, b): &(Feature, Feature)| [(one, other), (other, one)].contains(&(a, b));
     if CONFLICTS.iter().any(|row| is_pair(&(row.one, row.other)))
-        || ALTERNATIVES.iter().any(|pair| is_pair(pair))
+        || ALTERNATIVES.iter().any(is_pair)
     {
         return Ok(0);
     }
