@@ -8,11 +8,12 @@
 use super::Ssd;
 use crate::terms::Job;
 use nand::geometry::Die;
-use std::collections::VecDeque;
 
-/// Somebody who looks at his work, in the order in which they do. Collection of dies goes first.
+/// Somebody who looks at his work, in the order in which they do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Wake {
+    /// Collection of the dies that are listed.
+    Collection,
     /// Jobs that the FTL names.
     Jobs,
     /// Dies that are blocked until they are collected, if no job is under way.
@@ -34,7 +35,8 @@ pub(super) enum Wake {
 }
 
 /// All wakes in their order.
-const ORDER: [Wake; 9] = [
+const ORDER: [Wake; 10] = [
+    Wake::Collection,
     Wake::Jobs,
     Wake::Blocked,
     Wake::Room,
@@ -52,7 +54,7 @@ pub(super) struct Wakes {
     /// One bit for each [`Wake`].
     woken: u32,
     /// Dies whose collection is woken, in the order in which that happened.
-    dies: VecDeque<Die>,
+    dies: Vec<Die>,
 }
 
 impl Wakes {
@@ -65,7 +67,8 @@ impl Wakes {
     /// Wakes the collection of a die.
     #[inline]
     pub(super) fn collect(&mut self, die: Die) {
-        self.dies.push_back(die);
+        self.dies.push(die);
+        self.wake(Wake::Collection);
     }
 
     /// Wakes all who wait for a step of a job.
@@ -76,10 +79,10 @@ impl Wakes {
     /// Whether anybody has been woken.
     #[inline]
     pub(super) fn any(&self) -> bool {
-        self.woken != 0 || !self.dies.is_empty()
+        self.woken != 0
     }
 
-    /// Takes the first of those who have been woken, but for collection of dies.
+    /// Takes the first of those who have been woken.
     #[inline]
     fn next(&mut self) -> Option<Wake> {
         let wake = *ORDER.get(self.woken.trailing_zeros() as usize)?;
@@ -97,15 +100,33 @@ impl Ssd {
         }
     }
 
+    /// Lets collection and the jobs that the FTL names look at their work. Returns whether nobody
+    /// else goes before rows.
+    #[inline]
+    pub(super) fn settle_jobs(&mut self) -> bool {
+        self.wakes.woken &= !(1 << Wake::Collection as u32);
+        self.start_woken();
+        self.wakes.woken &= !(1 << Wake::Jobs as u32);
+        self.start_named();
+        self.wakes.woken & ((1 << Wake::Rows as u32) - 1) == 0
+    }
+
+    /// Starts collection of the dies that are listed, in their order.
+    #[inline]
+    fn start_woken(&mut self) {
+        let mut at = 0;
+        while let Some(&die) = self.wakes.dies.get(at) {
+            self.start_job(Job::of(die));
+            at += 1;
+        }
+        self.wakes.dies.clear();
+    }
+
     #[inline(never)]
     fn look_all(&mut self) {
-        loop {
-            if let Some(die) = self.wakes.dies.pop_front() {
-                self.start_job(Job::of(die));
-                continue;
-            }
-            let Some(wake) = self.wakes.next() else { return };
+        while let Some(wake) = self.wakes.next() {
             match wake {
+                Wake::Collection => self.start_woken(),
                 Wake::Jobs => self.start_named(),
                 Wake::Blocked if !self.jobs.any_busy() => self.collect_blocked(),
                 Wake::Blocked => {}

@@ -17,17 +17,22 @@ enum Sent {
 }
 
 impl Ssd {
-    /// Sends a row of waiting units to a free die, of each key in turn: a whole one, or a short one
-    /// where it must not wait. Wakes itself until no die takes another.
+    /// Sends rows of waiting units to free dies, of each key in turn: whole ones, and short ones
+    /// where they must not wait. After each, those who go before rows look at their work.
     #[inline]
     pub(in crate::drive) fn drain_buffer(&mut self) {
-        let is_sent = self.send_next(true)
+        while self.send_next(true)
             || (self.writer.buffer.rows.count(false) > 0
                 && self.writer.sends_short_rows()
-                && self.send_next(false));
-        let has_ended = !is_sent && std::mem::take(&mut self.jobs.has_ended);
+                && self.send_next(false))
+        {
+            if !self.settle_jobs() {
+                return self.wakes.wake(Wake::Rows);
+            }
+        }
+        let has_ended = std::mem::take(&mut self.jobs.has_ended);
         let goes_on = has_ended && self.writer.buffer.rows.wake_job();
-        if is_sent || self.wake_called() || goes_on {
+        if self.wake_called() || goes_on {
             self.wakes.wake(Wake::Rows);
         }
     }

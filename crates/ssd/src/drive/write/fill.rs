@@ -38,7 +38,9 @@ impl Ssd {
                 blame.found_full(slot, doings);
             }
         }
-        self.wakes.wake(Wake::Rows);
+        if self.writer.has_work() {
+            self.wakes.wake(Wake::Rows);
+        }
     }
 
     /// Puts the units of a write into the buffer; false when it must wait for room.
