@@ -34,24 +34,10 @@ pub(super) enum Wake {
     Refresh,
 }
 
-/// All wakes in their order.
-const ORDER: [Wake; 10] = [
-    Wake::Collection,
-    Wake::Jobs,
-    Wake::Blocked,
-    Wake::Room,
-    Wake::Step,
-    Wake::Rows,
-    Wake::Map,
-    Wake::Parked,
-    Wake::Finishes,
-    Wake::Refresh,
-];
-
 /// Wakes of those who have not looked at their work yet.
 #[derive(Default)]
 pub(super) struct Wakes {
-    /// One bit for each [`Wake`].
+    /// One bit for each [`Wake`], the first of them lowest.
     woken: u32,
     /// Dies whose collection is woken, in the order in which that happened.
     dies: Vec<Die>,
@@ -82,12 +68,19 @@ impl Wakes {
         self.woken != 0
     }
 
-    /// Takes the first of those who have been woken.
+    /// Takes a wake. Returns whether it was there.
     #[inline]
-    fn next(&mut self) -> Option<Wake> {
-        let wake = *ORDER.get(self.woken.trailing_zeros() as usize)?;
-        self.woken &= self.woken - 1;
-        Some(wake)
+    fn take(&mut self, wake: Wake) -> bool {
+        let bit = 1 << wake as u32;
+        let was_woken = self.woken & bit != 0;
+        self.woken &= !bit;
+        was_woken
+    }
+
+    /// Whether anybody has been woken who goes before `wake`.
+    #[inline]
+    fn any_before(&self, wake: Wake) -> bool {
+        self.woken & ((1 << wake as u32) - 1) != 0
     }
 }
 
@@ -104,11 +97,11 @@ impl Ssd {
     /// else goes before rows.
     #[inline]
     pub(super) fn settle_jobs(&mut self) -> bool {
-        self.wakes.woken &= !(1 << Wake::Collection as u32);
+        self.wakes.take(Wake::Collection);
         self.start_woken();
-        self.wakes.woken &= !(1 << Wake::Jobs as u32);
+        self.wakes.take(Wake::Jobs);
         self.start_named();
-        self.wakes.woken & ((1 << Wake::Rows as u32) - 1) == 0
+        !self.wakes.any_before(Wake::Rows)
     }
 
     /// Starts collection of the dies that are listed, in their order.
@@ -124,19 +117,30 @@ impl Ssd {
 
     #[inline(never)]
     fn look_all(&mut self) {
-        while let Some(wake) = self.wakes.next() {
-            match wake {
-                Wake::Collection => self.start_woken(),
-                Wake::Jobs => self.start_named(),
-                Wake::Blocked if !self.jobs.any_busy() => self.collect_blocked(),
-                Wake::Blocked => {}
-                Wake::Room => self.retry_stalled(),
-                Wake::Step => self.wake_rows_of_jobs(),
-                Wake::Rows => self.drain_buffer(),
-                Wake::Map => self.ask_map_again(),
-                Wake::Parked => self.go_on_parked(),
-                Wake::Finishes => self.end_finishes(),
-                Wake::Refresh => self.rewrite(),
+        // In the order of `Wake`: from the beginning again after each.
+        while self.wakes.any() {
+            if self.wakes.take(Wake::Collection) {
+                self.start_woken();
+            } else if self.wakes.take(Wake::Jobs) {
+                self.start_named();
+            } else if self.wakes.take(Wake::Blocked) {
+                if !self.jobs.any_busy() {
+                    self.collect_blocked();
+                }
+            } else if self.wakes.take(Wake::Room) {
+                self.retry_stalled();
+            } else if self.wakes.take(Wake::Step) {
+                self.wake_rows_of_jobs();
+            } else if self.wakes.take(Wake::Rows) {
+                self.drain_buffer();
+            } else if self.wakes.take(Wake::Map) {
+                self.ask_map_again();
+            } else if self.wakes.take(Wake::Parked) {
+                self.go_on_parked();
+            } else if self.wakes.take(Wake::Finishes) {
+                self.end_finishes();
+            } else if self.wakes.take(Wake::Refresh) {
+                self.rewrite();
             }
         }
     }
