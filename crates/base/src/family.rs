@@ -164,6 +164,34 @@ mod tests {
         threads: u32,
     }
 
+    /// Parameters that all members of a family share.
+    #[derive(Debug, PartialEq, Default, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields, default)]
+    struct Shared {
+        start_free_blocks: u32,
+    }
+
+    /// A drive with one section.
+    #[derive(Debug, Serialize, Deserialize)]
+    struct Drive {
+        gc: Section<Shared>,
+    }
+
+    #[test]
+    fn a_section_is_read_once_and_written_as_it_was() {
+        let table = params::parse("[gc]\nname = 'x'\nstart_free_blocks = 3\nd = 5\n", "").unwrap();
+        let drive: Drive = params::read(&table, "").unwrap();
+        assert_eq!((drive.gc.common.start_free_blocks, drive.gc.params.len()), (3, 1));
+        assert_eq!(params::write(&drive).unwrap(), table);
+        let bad = params::parse("[gc]\nname = 'x'\nstart_free_blocks = 'many'\n", "").unwrap();
+        let error = params::read::<Drive>(&bad, "").unwrap_err();
+        assert_eq!(error.place, "gc.start_free_blocks");
+        assert!(
+            error.problem.contains("many") && error.expected.contains("whole numbers"),
+            "{error}"
+        );
+    }
+
     #[test]
     fn what_changes_the_speed_only_tells_no_results_apart() {
         let member = Member {

@@ -140,7 +140,7 @@ impl Interleaving {
                     break;
                 }
                 // An FTL that needs more bits a cell gets them.
-                Err(error) if error.place == "ftl.name" && per_program == 1 && more.is_empty() => {
+                Err(error) if error.place == "chip.cell_bits" && per_program == 1 => {
                     let pages = format!("chip.geometry.pages_per_block={}", 2 * programs);
                     more = vec!["chip.cell_bits=2".into(), pages];
                 }
@@ -157,10 +157,7 @@ impl Interleaving {
                     ];
                 }
                 // One that programs pages again gets a chip whose pages are programmed one by one.
-                Err(error)
-                    if ["ftl.code", "chip.page_order"].contains(&&*error.place)
-                        && more.is_empty() =>
-                {
+                Err(error) if error.place == "chip.page_order" && more.is_empty() => {
                     more = match per_program {
                         1 => vec!["chip.cell_bits=1".into()],
                         _ => vec![
