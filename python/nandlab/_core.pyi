@@ -35,6 +35,7 @@ __all__ = [
     "check_ftl",
     "clopper_pearson",
     "code_facts",
+    "conflicts",
     "ecc_point",
     "export_code",
     "families",
