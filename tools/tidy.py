@@ -157,12 +157,17 @@ def floors(tree: Tree) -> Iterator[Violation]:
             for name in names.split(",")
         }
         passed |= {name: room for room, name in re.findall(r"^pub use (\w+)::(\w+);", text, re.M)}
+        for room in re.findall(r"^pub mod (\w+);", text, re.M):
+            if room not in floor_of:
+                yield Violation(head, 1, "floors", f"`{room}` is on no floor")
         source = head.removesuffix("lib.rs")
         for path in tree.ending(".rs"):
-            room = path.removeprefix(source).partition("/")[0].removesuffix(".rs")
+            inside = path.removeprefix(source)
+            room = inside.partition("/")[0].removesuffix(".rs")
             if not path.startswith(source) or room not in floor_of or path.endswith("/tests.rs"):
                 continue
-            for number, other in uses(tree.text(path)):
+            depth = inside.count("/") + (not inside.endswith("/mod.rs"))
+            for number, other in uses(tree.text(path), depth):
                 other = passed.get(other, other)
                 goes_up = other != room and floor_of.get(other, 0) >= floor_of[room]
                 if goes_up and (room, other) not in upward:
@@ -172,14 +177,32 @@ def floors(tree: Tree) -> Iterator[Violation]:
                     yield Violation(path, number, "floors", message)
 
 
-def uses(text: str) -> Iterator[tuple[int, str]]:
-    """Lines and names of what code uses of its own crate; its tests may use all of it."""
+def uses(text: str, depth: int) -> Iterator[tuple[int, str]]:
+    """Lines and names of what code uses of its own crate; its tests may use all of it.
+
+    `depth` is the number of modules around the code: so many `super` lead to the crate.
+    """
     code = text.partition("#[cfg(test)]\nmod tests {")[0]
     code = "\n".join(line.split("//")[0] for line in code.splitlines())
-    for use in re.finditer(r"\bcrate::(?:(\w+)|\{([^}]*)\})", code):
+    root = re.compile(r"(?<![\w:])(?:crate::|" + "super::" * depth + r")(?!super::)(\w+|\{)")
+    for use in root.finditer(code):
         line = code.count("\n", 0, use.start()) + 1
-        for name in [use[1]] if use[1] else use[2].split(","):
-            yield line, name.strip().partition("::")[0]
+        for name in outermost(code[use.end() :]) if use[1] == "{" else [use[1]]:
+            yield line, name
+
+
+def outermost(code: str) -> Iterator[str]:
+    """First names of the paths in braces that have been opened, without those in braces inside."""
+    level, path = 0, ""
+    for character in code:
+        if level == 0 and character in ",}":
+            yield path.strip().partition("::")[0]
+            path = ""
+        elif level == 0:
+            path += character
+        level += {"{": 1, "}": -1}.get(character, 0)
+        if level < 0:
+            return
 
 
 def first_line(tree: Tree) -> Iterator[Violation]:

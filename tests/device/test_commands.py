@@ -154,7 +154,7 @@ def test_a_snapshot_has_the_bytes_of_its_moment(folder: Path, clock: str) -> Non
     for path, held in (("again.nldrive", again.bytes), ("later.nldrive", model.bytes)):
         with lab.Drive.load(path).serve(clock="fast") as server, Client(server.uri) as client:
             assert whole(client) == held != then
-    with refused("disk.img", "holds bytes"):
+    with refused("disk.img", "have bytes"):
         drive.serve(clock="fast", store="disk.img")
     assert drive.run("[reads]\nrw=randread\nnumber_ios=100\n").checks.ok
     # The bytes were those of the drive before the run.

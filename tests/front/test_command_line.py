@@ -83,7 +83,7 @@ def test_reader_that_has_enough():
 def test_bar_on_a_terminal_only(folder: Path):
     """A run of over a second shows its rate on a terminal; other tests see none in a pipe."""
     (folder / "slow.fio").write_text(
-        "[a]\nrw=randwrite\nnorandommap\nnumber_ios=1200000\nio_size=1t\niodepth=8\n"
+        "[a]\nrw=randwrite\nnorandommap\nnumber_ios=3600000\nio_size=1t\niodepth=8\n"
     )
     master, terminal = pty.openpty()
     process = subprocess.Popen(

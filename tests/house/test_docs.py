@@ -179,7 +179,7 @@ def test_columns_and_spans_are_described():
     assert set(COLUMNS) <= known
     result = nandlab.run("tiny", "[a]\nrw=write\nnumber_ios=100\n", timeline=True)
     assert set(result.series().column_names) <= known
-    sources = text("crates/ssd/src/drive/timeline.rs")
+    sources = text("crates/ssd/src/flash/timeline.rs")
     names = re.search(r"SPAN_NAMES[^=]*= \[(.*?)\];", sources, re.S)
     assert names is not None
     spans = set(re.findall(r'"([^"]+)"', names[1]))

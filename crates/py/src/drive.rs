@@ -115,8 +115,12 @@ impl Drive {
 
     /// Refuses an action, by its key, which a feature of the drive excludes.
     fn check_asked(&self, key: &str) -> PyResult<()> {
-        let asked = Feature::ALL.iter().find(|feature| feature.key() == key);
-        self.with(|drive| asked.map_or(Ok(()), |&feature| drive.features().check(feature)))
+        // Keys of drive files have a dot; those of actions have none.
+        let actions = Feature::ALL.iter().filter(|feature| !feature.key().contains('.'));
+        let asked = actions.clone().find(|feature| feature.key() == key).ok_or_else(|| {
+            Error::unknown("action", "action", key, actions.map(|action| action.key()))
+        });
+        self.with(|drive| drive.features().check(*asked?))
     }
 
     /// Performs a part of the preconditioning; True when it is finished.

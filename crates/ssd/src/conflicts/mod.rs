@@ -65,7 +65,12 @@ impl<'a> Seen<'a> {
     pub(crate) fn features(&self) -> Features {
         let table = params::write(self.config).unwrap_or_default();
         let on = Feature::ALL.iter().filter(|feature| feature.is_on(self));
-        Features(on.map(|&feature| (feature, value_of(&table, feature.key()))).collect())
+        let value = |key: &str| match key.starts_with("chip.") && !self.config.chips.is_empty() {
+            // Of several kinds of chips the key of one says nothing about the others.
+            true => String::new(),
+            false => value_of(&table, key),
+        };
+        Features(on.map(|&feature| (feature, value(feature.key()))).collect())
     }
 }
 

@@ -1,9 +1,8 @@
 //! Wakes: who must look at his work again, as what he waits for may be there.
 //!
 //! Handlers of events change the state of the drive and note here who may go on. At the end of the
-//! event all of these look at their work ([`Ssd::settle_wakes`]), those first whom the others wait
-//! for: collection of dies, jobs that the FTL names, writes that wait for room, rows of the buffer,
-//! requests that wait for the map, and jobs that wait for others.
+//! event all of these look at their work ([`Ssd::settle_wakes`]), in the order of [`Wake`]: those
+//! first whom the others wait for. After each of them it begins with the first again.
 
 use super::Ssd;
 use crate::terms::Job;
@@ -14,10 +13,10 @@ use nand::geometry::Die;
 pub(super) enum Wake {
     /// Collection of the dies that are listed.
     Collection,
-    /// Jobs that the FTL names.
-    Jobs,
     /// Dies that are blocked until they are collected, if no job is under way.
     Blocked,
+    /// Jobs that the FTL names.
+    Jobs,
     /// Writes that wait for room in the buffer.
     Room,
     /// Rows that wait for a step of a job.
@@ -99,9 +98,18 @@ impl Ssd {
     pub(super) fn settle_jobs(&mut self) -> bool {
         self.wakes.take(Wake::Collection);
         self.start_woken();
+        self.look_at_blocked();
         self.wakes.take(Wake::Jobs);
         self.start_named();
         !self.wakes.any_before(Wake::Rows)
+    }
+
+    /// Collects blocked dies, if they were woken. A job that is under way will come back to them.
+    #[inline]
+    fn look_at_blocked(&mut self) {
+        if self.wakes.take(Wake::Blocked) && !self.jobs.any_busy() {
+            self.collect_blocked();
+        }
     }
 
     /// Starts collection of the dies that are listed, in their order.
@@ -121,12 +129,10 @@ impl Ssd {
         while self.wakes.any() {
             if self.wakes.take(Wake::Collection) {
                 self.start_woken();
+            } else if self.wakes.any_before(Wake::Jobs) {
+                self.look_at_blocked();
             } else if self.wakes.take(Wake::Jobs) {
                 self.start_named();
-            } else if self.wakes.take(Wake::Blocked) {
-                if !self.jobs.any_busy() {
-                    self.collect_blocked();
-                }
             } else if self.wakes.take(Wake::Room) {
                 self.retry_stalled();
             } else if self.wakes.take(Wake::Step) {

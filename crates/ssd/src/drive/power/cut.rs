@@ -7,6 +7,7 @@ use crate::drive::flow::event;
 use crate::drive::gate::Gate;
 use crate::drive::jobs::Jobs;
 use crate::drive::map::MapReads;
+use crate::drive::wakes::Wakes;
 use crate::drive::{Idle, Ssd, Step};
 use crate::failure::lost::LostUnits;
 use crate::flash::command::{ProgramOwner, Task};
@@ -67,6 +68,7 @@ impl Ssd {
         // Nothing is collected before the FTL knows what there is.
         self.jobs = Jobs::new(self.ftl.facts().jobs, self.jobs.on_chip.take());
         self.idle = Idle::new(false, Time::ZERO);
+        self.wakes = Wakes::default();
         self.map = MapReads::new(self.ftl.map_on_flash().is_some());
         let told = self.ftl.counts();
         if let Some(power) = &mut self.power {
