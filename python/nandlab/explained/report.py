@@ -87,7 +87,7 @@ def target(value: dict[str, Any]) -> dict[str, Any]:
 
 
 def meaning(value: dict[str, Any]) -> str:
-    """What the schema of a key says, without links and line breaks."""
+    """Meaning of a key in the schema, without links and line breaks."""
     text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", value.get("description", ""))
     return " ".join(text.split())
 

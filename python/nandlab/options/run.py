@@ -76,7 +76,7 @@ class PlanOptions(MeasuredOptions, total=False):
 
 
 class SetOptions(TypedDict, total=False):
-    """How a drive differs from its preset or file."""
+    """Changes of a drive against its preset or file."""
 
     set: Annotated[
         Mapping[str, object] | Sequence[str],
@@ -92,7 +92,7 @@ class SetOptions(TypedDict, total=False):
 
 
 class OwnOptions(SetOptions, total=False):
-    """How a drive differs from its preset or file, and a custom FTL."""
+    """Changes of a drive against its preset or file, and a custom FTL."""
 
     ftl: Annotated[
         type[Ftl | PageHooks] | Ftl | PageHooks | None, Option(line=str, form="FILE.py[:CLASS]")

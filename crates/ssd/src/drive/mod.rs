@@ -282,7 +282,7 @@ impl Ssd {
     /// Processes one event; returns its completion for the host, if any.
     #[inline(always)]
     pub fn step_event(&mut self) -> Option<Step> {
-        debug_assert!(!self.wakes.any(), "nobody who was woken sleeps on");
+        debug_assert!(!self.wakes.any(), "wakes are carried out before the next event");
         let Some((_, payload)) = self.events.pop_before(self.upkeep_at) else {
             return self.keep_up();
         };

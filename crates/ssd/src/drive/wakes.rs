@@ -1,14 +1,14 @@
-//! Wakes: who must look at his work again, as what he waits for may be there.
+//! Wakes: parts of the drive that look for work again, as what they wait for may be there now.
 //!
-//! Handlers of events change the state of the drive and note here who may go on. At the end of the
-//! event all of these look at their work ([`Ssd::settle_wakes`]), in the order of [`Wake`]: those
-//! first whom the others wait for. After each of them it begins with the first again.
+//! Handlers of events change the state of the drive and set wakes here. At the end of the event
+//! [`Ssd::settle_wakes`] carries all of them out, in the order of [`Wake`]: a part stands before
+//! those that wait for it. After each wake the order begins anew.
 
 use super::Ssd;
 use crate::terms::Job;
 use nand::geometry::Die;
 
-/// Somebody who looks at his work, in the order in which they do.
+/// Part of the drive that looks for work; earlier ones look first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Wake {
     /// Collection of the dies that are listed.
@@ -33,7 +33,7 @@ pub(super) enum Wake {
     Refresh,
 }
 
-/// Wakes of those who have not looked at their work yet.
+/// Wakes that are set and not yet carried out.
 #[derive(Default)]
 pub(super) struct Wakes {
     /// One bit for each [`Wake`], the first of them lowest.
@@ -43,7 +43,7 @@ pub(super) struct Wakes {
 }
 
 impl Wakes {
-    /// Wakes somebody who looks at the end of the event.
+    /// Sets a wake, which is carried out at the end of the event.
     #[inline]
     pub(super) fn wake(&mut self, wake: Wake) {
         self.woken |= 1 << wake as u32;
@@ -56,18 +56,18 @@ impl Wakes {
         self.wake(Wake::Collection);
     }
 
-    /// Wakes all who wait for a step of a job.
+    /// Sets the wakes of all that wait for a step of a job.
     pub(super) fn step_done(&mut self) {
         [Wake::Jobs, Wake::Step, Wake::Map, Wake::Parked].into_iter().for_each(|it| self.wake(it));
     }
 
-    /// Whether anybody has been woken.
+    /// Whether any wake is set.
     #[inline]
     pub(super) fn any(&self) -> bool {
         self.woken != 0
     }
 
-    /// Takes a wake. Returns whether it was there.
+    /// Clears a wake. Returns whether it was set.
     #[inline]
     fn take(&mut self, wake: Wake) -> bool {
         let bit = 1 << wake as u32;
@@ -76,7 +76,7 @@ impl Wakes {
         was_woken
     }
 
-    /// Whether anybody has been woken who goes before `wake`.
+    /// Whether a wake is set that stands before `wake`.
     #[inline]
     fn any_before(&self, wake: Wake) -> bool {
         self.woken & ((1 << wake as u32) - 1) != 0
@@ -84,7 +84,7 @@ impl Wakes {
 }
 
 impl Ssd {
-    /// Lets all who have been woken look at their work, until nobody is left.
+    /// Carries out all wakes, those that are set meanwhile too.
     #[inline]
     pub(super) fn settle_wakes(&mut self) {
         if self.wakes.any() {
@@ -92,8 +92,8 @@ impl Ssd {
         }
     }
 
-    /// Lets collection and the jobs that the FTL names look at their work. Returns whether nobody
-    /// else goes before rows.
+    /// Carries out the wakes of collection and of the jobs that the FTL names. Returns whether no
+    /// other wake stands before rows.
     #[inline]
     pub(super) fn settle_jobs(&mut self) -> bool {
         self.wakes.take(Wake::Collection);

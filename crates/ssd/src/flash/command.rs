@@ -8,7 +8,7 @@ use nand::geometry::Die;
 /// Number that stands for no command or no die.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// Who waits for a program.
+/// Owner of a program, who waits for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProgramOwner {
     /// The buffer slots linked from this one.
@@ -24,7 +24,7 @@ pub enum ProgramOwner {
     Log(u32),
 }
 
-/// Who waits for an erase.
+/// Owner of an erase, who waits for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EraseOwner {
     /// An internal job of the FTL.

@@ -3,7 +3,7 @@
 use super::Job;
 use nand::geometry::Ppn;
 
-/// Who waits for a read.
+/// Owner of a read, who waits for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReadOwner {
     /// Host request, by its slot.
@@ -37,7 +37,7 @@ pub struct PageRead {
     pub words: u32,
     /// Codewords that have failed so far: a list of the reader's failed words.
     pub failed: u32,
-    /// How often decoding has failed.
+    /// Number of decodings of this page that have failed.
     pub attempt: u8,
     /// Soft reads that the decoder has after this read; 0 for a hard read.
     pub level: u8,

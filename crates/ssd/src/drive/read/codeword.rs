@@ -77,7 +77,7 @@ impl Ssd {
         self.flash.words.as_deref_mut()
     }
 
-    /// Where a unit is on flash, if it is there.
+    /// Place of a unit on flash; `None` if it has none there.
     pub fn place_on_flash(&self, unit: u32) -> Option<Ppn> {
         self.ftl.lookup(Lpn(unit))
     }

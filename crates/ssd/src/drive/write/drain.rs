@@ -18,7 +18,7 @@ enum Sent {
 
 impl Ssd {
     /// Sends rows of waiting units to free dies, of each key in turn: whole ones, and short ones
-    /// where they must not wait. After each, those who go before rows look at their work.
+    /// where they must not wait. After each row the wakes that stand before rows are carried out.
     #[inline]
     pub(in crate::drive) fn drain_buffer(&mut self) {
         while self.send_next(true)
