@@ -1,6 +1,6 @@
 //! Account of the page map and its blocks: places, counts, wear and memory.
 
-use super::{PADDING, PageFtl, fast_pages};
+use super::{PageFtl, fast_pages};
 use crate::ftl::contract::{FtlCounts, Hint, Key, Lpn, Occupancy, Ram, Wear};
 use base::memory::prefetch;
 use nand::geometry::{Block, Ppn};
@@ -101,15 +101,10 @@ impl PageFtl {
             let unused = self.geometry.pages_per_block - filled;
             occupancy.free += u64::from(unused * self.geometry.units_per_page);
         }
-        // Counted from the other table: what has been handed out and is not pointed back at.
+        // By the table of blocks: units that are handed out and not valid.
         for block in (0..self.geometry.blocks()).map(Block) {
-            let first = self.geometry.ppn(block, 0, 0).0;
-            let owners = first..first + self.filled_pages(block) * self.geometry.units_per_page;
-            let is_invalid = |ppn: &u32| {
-                let lpn = self.owner[*ppn as usize];
-                lpn == PADDING || self.map[lpn as usize] != *ppn
-            };
-            occupancy.invalid += owners.filter(is_invalid).count() as u64;
+            let filled = self.filled_pages(block) * self.geometry.units_per_page;
+            occupancy.invalid += u64::from(filled - self.candidates.word(block).valid());
         }
         occupancy
     }
