@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from begun import progressed
@@ -362,6 +363,26 @@ def test_fast_pages_are_found():
     middle = (min(times) + max(times)) / 2
     fast = {page for page, us in enumerate(times) if us < middle}
     assert fast == {0, 1} | {4 * k - 2 + e for k in range(1, 32) for e in (0, 1)}
+
+
+def test_times_spread_over_pages_and_cycles():
+    """As Wang 2014, Fig. 8c, has it: the upper pages differ, the lower ones do not."""
+    spread = {"program_page": [0.0, 0.1], "erase_cycle": 0.1}
+    kwargs = {"set": {"chip.timing.spread": spread}}
+    rows = nandlab.board("latency_map", CHIP, **kwargs).table().to_pylist()
+    us = {
+        page_type: [row["program_us"] for row in rows if row["page_type"] == page_type]
+        for page_type in ("lower", "upper")
+    }
+    assert len(set(us["lower"])) == 1
+    assert np.std(us["upper"]) / np.mean(us["upper"]) == pytest.approx(0.1, rel=0.35)
+    erases = {
+        cycles: nandlab.board("latency_map", CHIP, cycles=cycles, **kwargs)
+        .table()["erase_us"][0]
+        .as_py()
+        for cycles in (1, 2, 3, 4)
+    }
+    assert len(set(erases.values())) == 4
 
 
 def test_chips_from_files_and_modern_ones(folder: Path):

@@ -86,7 +86,7 @@ impl RawChip {
                 features: config.features.clone(),
             },
             shifts_v: vec![Vec::new(); config.cell_bits as usize],
-            timing: config.timing(Some(&cell))?,
+            timing: config.timing(Some(&cell))?.drawn_from(seed),
             energy: Energy::new(&config.energy)?,
             rules,
             faults,
@@ -295,6 +295,7 @@ impl RawChip {
             if effort.time == Time::ZERO {
                 effort.time = self.timing.erase(pe_cycles);
             }
+            effort.time = self.timing.of_erase(effort.time, block, pe_cycles);
             efforts.push(effort);
         }
         let bus = self.timing.command * blocks.len() as u64;
@@ -454,6 +455,7 @@ impl RawChip {
         if effort.time == Time::ZERO {
             effort.time = timing.program_in(mode, site.page_type, pe_cycles);
         }
+        effort.time = timing.of_program(effort.time, at.block, at.page, site);
         let failed = faults.has_worn_out(at.block, pe_cycles)
             || faults.program_fails(at.block, pe_cycles, at.page);
         Ok((effort, failed))

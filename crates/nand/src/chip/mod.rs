@@ -16,6 +16,7 @@ pub mod fault;
 pub mod geometry;
 pub mod mode;
 pub mod rules;
+pub mod spread;
 pub mod timing;
 
 pub use chips::{Chips, DataRber, MOST_KINDS, Oob, Owned, Silicon};

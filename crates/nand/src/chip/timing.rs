@@ -1,6 +1,8 @@
 //! Timing: times of operations on die and bus, by page type and wear.
 
 use super::mode::BlockMode;
+use super::spread::{Spread, SpreadConfig};
+use crate::block::wordline::PageSite;
 use base::units::PerByte;
 use base::{Error, Result, Time};
 use schemars::JsonSchema;
@@ -18,7 +20,7 @@ pub enum PerPageType {
 
 impl PerPageType {
     /// Values of all page types, from the lower page up.
-    fn values(&self, cell_bits: u32, key: &str) -> Result<Vec<f64>> {
+    pub(super) fn values(&self, cell_bits: u32, key: &str) -> Result<Vec<f64>> {
         let values = match self {
             Self::One(value) => vec![*value; cell_bits as usize],
             Self::Each(values) => values.clone(),
@@ -128,6 +130,10 @@ pub struct TimingConfig {
     /// Times of the cell include their own wear.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub wear: Vec<WearPoint>,
+    /// Spread of programs and erases over pages, blocks and cycles, for given times and those of
+    /// the cell; 0: all take the mean.
+    #[serde(default, skip_serializing_if = "SpreadConfig::is_default")]
+    pub spread: SpreadConfig,
 }
 
 impl TimingConfig {
@@ -214,6 +220,8 @@ pub struct Timing {
     pub resume: Time,
     /// Most suspends of one operation.
     pub suspends_max: u32,
+    /// Spread around these times; `None` where all operations take the mean.
+    spread: Option<Spread>,
 }
 
 impl Timing {
@@ -280,6 +288,7 @@ impl Timing {
             erase_suspend: us(config.t_erase_suspend_us, "t_erase_suspend_us")?,
             resume: us(config.t_resume_us, "t_resume_us")?,
             suspends_max: config.suspends_max,
+            spread: Spread::new(&config.spread, cell_bits)?,
         })
     }
 
@@ -297,7 +306,7 @@ impl Timing {
         worn(self.read[usize::from(page_type)], &self.read_wear, pe_cycles, |row| row.read)
     }
 
-    /// Time of a program of a page (or of a wordline, one-shot).
+    /// Mean time of a program of a page (or of a wordline, one-shot).
     #[inline]
     pub fn program(&self, page_type: u8, pe_cycles: u32) -> Time {
         worn(self.program[usize::from(page_type)], &self.program_wear, pe_cycles, |row| row.program)
@@ -309,7 +318,7 @@ impl Timing {
         self.read(self.row(mode, page_type), pe_cycles)
     }
 
-    /// Time of a program of a page (or of a wordline, one-shot) of a block in this mode.
+    /// Mean time of a program of a page (or of a wordline, one-shot) of a block in this mode.
     #[inline]
     pub fn program_in(&self, mode: BlockMode, page_type: u8, pe_cycles: u32) -> Time {
         self.program(self.row(mode, page_type), pe_cycles)
@@ -322,7 +331,7 @@ impl Timing {
         page_type + mode.table() as u8 * (self.read.len() as u8 - 1)
     }
 
-    /// Time of the erase of a block.
+    /// Mean time of the erase of a block.
     #[inline]
     pub fn erase(&self, pe_cycles: u32) -> Time {
         worn(self.erase, &self.erase_wear, pe_cycles, |row| row.erase)
@@ -335,17 +344,43 @@ impl Timing {
 
     /// Shortest and longest program of the pages of a [row](Self::row), over all wear.
     pub fn program_range(&self, row: u8) -> (Time, Time) {
-        range(&self.program[usize::from(row)..][..1], &self.program_wear, |row| row.program)
+        let means =
+            range(&self.program[usize::from(row)..][..1], &self.program_wear, |row| row.program);
+        let is_single_level = usize::from(row) + 1 == self.program.len();
+        let page_type = if is_single_level { 0 } else { row };
+        self.spread.as_ref().map_or(means, |spread| spread.program_range(means, Some(page_type)))
     }
 
     /// Longest program of any page, over all wear.
     pub fn longest_program(&self) -> Time {
-        range(&self.program, &self.program_wear, |row| row.program).1
+        let means = range(&self.program, &self.program_wear, |row| row.program);
+        self.spread.as_ref().map_or(means, |spread| spread.program_range(means, None)).1
     }
 
     /// Shortest and longest erase, over all wear.
     pub fn erase_range(&self) -> (Time, Time) {
-        range(&[self.erase], &self.erase_wear, |row| row.erase)
+        let means = range(&[self.erase], &self.erase_wear, |row| row.erase);
+        self.spread.as_ref().map_or(means, |spread| spread.erase_range(means))
+    }
+
+    /// Draws the spread of the times from `seed`.
+    pub fn drawn_from(mut self, seed: u64) -> Self {
+        self.spread = self.spread.map(|spread| spread.drawn_from(seed));
+        self
+    }
+
+    /// Time of a program of page `page`, at `site`, of the block with this number, whose mean is
+    /// given.
+    #[inline]
+    pub fn of_program(&self, mean: Time, block: u32, page: u32, site: PageSite) -> Time {
+        self.spread.as_ref().map_or(mean, |spread| spread.program(mean, block, page, site))
+    }
+
+    /// Time of an erase of the block with this number after `pe_cycles` cycles, whose mean is
+    /// given.
+    #[inline]
+    pub fn of_erase(&self, mean: Time, block: u32, pe_cycles: u32) -> Time {
+        self.spread.as_ref().map_or(mean, |spread| spread.erase(mean, block, pe_cycles))
     }
 
     /// Bus time of a transfer of `bytes`, fixed part included.
@@ -414,6 +449,7 @@ mod tests {
             t_resume_us: 0.0,
             suspends_max: 0,
             single_level: SingleLevelConfig::default(),
+            spread: Default::default(),
             wear: vec![
                 WearPoint { pe_cycles: 1000, read: 1.0, program: 1.0, erase: 1.0 },
                 WearPoint { pe_cycles: 3000, read: 1.0, program: 0.9, erase: 2.0 },

@@ -127,13 +127,13 @@ impl Chips {
         if page == 0 && mode == BlockMode::Coded {
             state.set_born(self.age.minutes());
         }
-        let kind = self.kinds.of(block);
+        let (number, kind) = (self.identity(block), self.kinds.of(block));
+        let program = |page, site| kind.program_time(mode, number, page, site, pe_cycles);
         let taken = codes.pages.taken(mode, page).0;
         let mut time = Time::ZERO;
         if codes.pages.is_of_levels() {
             // One command programs the wordline, from wherever its cells are.
-            let page_type = kind.rules.site(mode, page).page_type;
-            time += kind.timing.program_in(mode, page_type, pe_cycles);
+            time += program(page, kind.rules.site(mode, page));
             if mode == BlockMode::Recoded {
                 for page in page..page + taken {
                     let page_type = kind.rules.site(mode, page).page_type;
@@ -145,11 +145,12 @@ impl Chips {
         for page in page..page + taken {
             // Groups of the second generation are of the first type throughout.
             let is_again = mode == BlockMode::Recoded;
-            let page_type = if is_again { 0 } else { kind.rules.site(mode, page).page_type };
-            time += kind.timing.program_in(mode, page_type, pe_cycles);
+            let mut site = kind.rules.site(mode, page);
             if is_again {
-                time += kind.timing.read_in(mode, page_type, pe_cycles);
+                site.page_type = 0;
+                time += kind.timing.read_in(mode, site.page_type, pe_cycles);
             }
+            time += program(page, site);
         }
         Ok(time)
     }

@@ -4,6 +4,7 @@
 //! pages, as the largest kind. Addresses that a smaller kind lacks are never used.
 
 use crate::array::{self, Array, PageState};
+use crate::block::wordline::PageSite;
 use crate::cell::Cell;
 use crate::chip::config::{ChipConfig, FeaturesConfig};
 use crate::chip::content::{Content, worn};
@@ -15,7 +16,7 @@ use crate::chip::rules::PageRules;
 use crate::chip::timing::Timing;
 use crate::level::gray::{Gray, MOST_REFERENCES};
 use base::units::{Divisor, Hours};
-use base::{Error, Result};
+use base::{Error, Result, Time};
 use std::sync::Arc;
 
 /// Most kinds of chips in a drive.
@@ -74,7 +75,7 @@ impl Silicon {
         let last = config.cell_bits as u8 - 1;
         array.reaches(&PageState { page_type: last, pe_cycles, retention, reads: 0 })?;
         Ok(Self {
-            timing: config.timing(cell.as_deref())?,
+            timing: config.timing(cell.as_deref())?.drawn_from(seed),
             energy: Energy::new(&config.energy)?,
             features: config.features.clone(),
             pages_per_program: rules.pages_per_program(BlockMode::Native),
@@ -88,6 +89,26 @@ impl Silicon {
             retention: Retention { before: retention, pace: 1.0 },
             faults,
         })
+    }
+
+    /// Time of a program from `page` on, at `site`, of the block with this number among all chips.
+    #[inline]
+    pub(super) fn program_time(
+        &self,
+        mode: BlockMode,
+        block: u32,
+        page: u32,
+        site: PageSite,
+        pe_cycles: u32,
+    ) -> Time {
+        let mean = self.timing.program_in(mode, site.page_type, pe_cycles);
+        self.timing.of_program(mean, block, page, site)
+    }
+
+    /// Time of an erase of the block with this number among all chips.
+    #[inline]
+    pub(super) fn erase_time(&self, block: u32, pe_cycles: u32) -> Time {
+        self.timing.of_erase(self.timing.erase(pe_cycles), block, pe_cycles)
     }
 
     /// Number of pages of a block in this mode.

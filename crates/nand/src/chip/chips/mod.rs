@@ -346,8 +346,9 @@ impl Chips {
         if let Some(copies) = &mut self.copies {
             copies.forget(block, page..page + kind.rules.pages_per_program(mode));
         }
-        let page_type = kind.rules.site(mode, page).page_type;
-        let time = kind.timing.program_in(mode, page_type, pe_cycles);
+        let site = kind.rules.site(mode, page);
+        let (number, kind) = (self.identity(block), self.kinds.of(block));
+        let time = kind.program_time(mode, number, page, site, pe_cycles);
         if self.summary_pages > 0 && mode == BlockMode::Native && self.is_summarised(page) {
             return Ok(time + self.program_summary(block));
         }
@@ -362,18 +363,19 @@ impl Chips {
         let pages = next_page..next_page + self.summary_pages;
         state.set_fill(BlockFill { next_page: pages.end, mode });
         let pe_cycles = state.pe_cycles;
-        let Silicon { timing, rules, pages_per_program, .. } = self.kinds.of(block);
-        let times = pages
-            .step_by(*pages_per_program as usize)
-            .map(|page| timing.program_in(mode, rules.site(mode, page).page_type, pe_cycles));
+        let (number, kind) = (self.identity(block), self.kinds.of(block));
+        let time_of =
+            |page| kind.program_time(mode, number, page, kind.rules.site(mode, page), pe_cycles);
+        let times = pages.step_by(kind.pages_per_program as usize).map(time_of);
         times.fold(Time::ZERO, |sum, time| sum + time)
     }
 
     /// Erases a block and returns the time.
     #[inline]
     pub fn erase(&mut self, block: Block) -> Time {
+        let number = self.identity(block);
         let state = &mut self.blocks[block.0 as usize];
-        let time = self.kinds.of(block).timing.erase(state.pe_cycles);
+        let time = self.kinds.of(block).erase_time(number, state.pe_cycles);
         if state.is_torn() {
             self.torn.retain(|&(torn, _)| torn != block.0);
         }

@@ -295,3 +295,40 @@ fn copies_add_their_errors() {
     let (_, rber) = chips.read(Block(0), 0, 0.0).unwrap();
     assert!((rber / q - 1.0).abs() < 1e-9 && chips.copies_of(Block(0), 0) == 0, "{rber}");
 }
+
+/// Programs and erases spread around their means, in each drive of a seed alike.
+#[test]
+fn times_spread_around_their_means() {
+    let of_seed = |seed| {
+        let mut config = config(2, PageOrder::EvenOdd, IDEAL);
+        let spread = "program_page = [0.0, 0.05]\nprogram_block = 0.02\nerase_cycle = 0.05";
+        let table = params::parse(spread, "test").unwrap();
+        config.timing.spread = params::read(&table, "chip.timing.spread").unwrap();
+        let mut chips = Chips::new(&config, 1, 1024, 0, Hours(0.0), seed).unwrap();
+        let mut pages = |block| -> Vec<Time> {
+            (0..12).map(|page| chips.program(block, page).unwrap()).collect()
+        };
+        let programs = [pages(Block(0)), pages(Block(1))];
+        let erases: Vec<Time> = (0..8).map(|_| chips.erase(Block(0))).collect();
+        (programs, erases, chips)
+    };
+    let (programs, erases, chips) = of_seed(1);
+    let spread_of = |times: &mut dyn Iterator<Item = Time>| {
+        let times: Vec<u64> = times.map(|time| time.0).collect();
+        times.iter().max().unwrap() - times.iter().min().unwrap()
+    };
+    for block in &programs {
+        let silicon = chips.first();
+        let of_type = |page_type| {
+            let pages = (0..12).filter(move |&page| silicon.page_type(page) == page_type);
+            pages.map(|page| block[page as usize])
+        };
+        assert_eq!(spread_of(&mut of_type(0)), 0, "{block:?}");
+        assert!(spread_of(&mut of_type(1)) > 30_000, "{block:?}");
+    }
+    assert_ne!(programs[0][0], programs[1][0]);
+    assert!(spread_of(&mut erases.iter().copied()) > 100_000, "{erases:?}");
+    let again = of_seed(1);
+    assert_eq!((&programs, &erases), (&again.0, &again.1));
+    assert_ne!(programs, of_seed(2).0);
+}
