@@ -58,7 +58,9 @@ def _chip(chip: Mapping[str, Any]) -> str:
 
 
 def _chip_of_kind(kind: Mapping[str, Any]) -> str:
-    channels = kind["channels"]
+    channels, dies = kind.get("channels"), kind.get("dies_per_channel")
+    if channels is None:
+        return f"{_chip(kind['chip'])} on {dies} {'die' if dies == 1 else 'dies'} of each channel"
     return f"{_chip(kind['chip'])} on {channels} channel{'s' * (channels != 1)}"
 
 
