@@ -174,8 +174,9 @@ impl Frozen {
     }
 
     /// Pages of each plane that a program takes.
+    #[inline]
     fn pages_of(&self, program: &Program) -> u32 {
-        self.sets.shape(self.sets.lane_of(self.sets.of(program.blocks[0]))).pages_per_program
+        self.sets.shape_of(program.die).pages_per_program
     }
 }
 

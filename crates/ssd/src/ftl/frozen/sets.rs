@@ -1,8 +1,9 @@
 //! Block sets: a block in each of the planes that one program joins, opened, collected and erased
 //! together.
 //!
-//! Valid units, free blocks and wear are those of the page map's table of blocks. A lane is a group of joined planes of a die. Its sets are taken in turn, for writing and for
-//! collection, each in the order of their numbers (round robin).
+//! A lane is a group of joined planes of a die. Its sets are taken in turn, for writing and for
+//! collection, each in the order of their numbers (round robin). Valid units, free blocks, wear and
+//! marks are in the table of blocks of the page map.
 
 use super::DENSE_RESERVE;
 use crate::ftl::contract::{Context, Program, Stream};
@@ -222,7 +223,13 @@ impl Sets {
     /// Sizes of a lane, as of all lanes of its kind.
     #[inline]
     pub(super) fn shape(&self, lane: u32) -> &Shape {
-        &self.shapes[usize::from(self.kind_of_die[self.die_of(lane).0 as usize])]
+        self.shape_of(self.die_of(lane))
+    }
+
+    /// Sizes of the lanes of a die.
+    #[inline]
+    pub(super) fn shape_of(&self, die: Die) -> &Shape {
+        &self.shapes[usize::from(self.kind_of_die[die.0 as usize])]
     }
 
     /// Sets of a lane that are or can be used.
@@ -300,7 +307,7 @@ impl Sets {
         stream: Stream,
     ) -> Program {
         let die = self.die_of(lane);
-        let shape = &self.shapes[usize::from(self.kind_of_die[die.0 as usize])];
+        let shape = self.shape_of(die);
         let (pages, joined) = (shape.pages_per_program, self.joined);
         let place = (die, stream, BlockMode::Native);
         let program = frontier.program(place, units, shape.plane_units, joined);
@@ -415,8 +422,7 @@ impl Sets {
 
     /// Whether all pages of the blocks of a set have been handed out.
     pub(super) fn is_filled(&self, set: SetId) -> bool {
-        let last = self.shape(self.lane_of(set)).frame.pages_per_block;
-        self.blocks(set).iter().all(|&block| self.filled(block) == last)
+        self.blocks(set).iter().all(|&block| self.filled(block) == self.pages(block))
     }
 
     /// Pages of a block that have been handed out.
@@ -433,8 +439,7 @@ impl Sets {
 
     /// Pages that a block has.
     pub(super) fn pages(&self, block: Block) -> u32 {
-        let kind = self.kind_of_die[self.geometry.die_of(block).0 as usize];
-        self.shapes[usize::from(kind)].frame.pages_per_block
+        self.shape_of(self.geometry.die_of(block)).frame.pages_per_block
     }
 
     /// Bytes of the tables of blocks and sets in the firmware.
