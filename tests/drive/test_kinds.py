@@ -8,6 +8,8 @@ import pytest
 from conftest import refused
 
 import nandlab
+from nandlab.catalogue import load_config
+from nandlab.explained.summary import built
 
 JOB = "[writes]\nrw=randwrite\nbs=16k\niodepth=8\nnorandommap=1\nnumber_ios=20000\n"
 
@@ -30,6 +32,15 @@ def test_kinds_add_up(report: dict[str, Any]):
     assert energy == pytest.approx(nand["energy_uj"])
     assert report["checks"]["conservation"]["ok"]
     assert report["checks"]["busy_idle_error"] == 0
+
+
+@pytest.mark.parametrize(
+    ("share", "told"), [("channels", "on 1 channel"), ("dies_per_channel", "on 1 die of each")]
+)
+def test_the_summary_says_the_share_of_each_kind(share: str, told: str):
+    drive = load_config("hachiya2013").config
+    drive["chips"]["tlc"] = {share: 1, "chip": drive["chips"]["tlc"]["chip"]}
+    assert told in built(drive)
 
 
 def test_times_are_those_of_each_kind(report: dict[str, Any]):

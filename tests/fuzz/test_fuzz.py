@@ -30,7 +30,7 @@ sys.path.insert(0, str(ROOT / "tools"))
 
 from fuzz import campaign, child, keeper, running
 from fuzz.case import Case, Command, Damage
-from fuzz.inputs import drives, features, kinds, options, traces
+from fuzz.inputs import actions, drives, features, kinds, options, traces
 from fuzz.inputs.damage import MUTATIONS
 from fuzz.inputs.dice import Dice
 from fuzz.laws import command, files, report, rows
@@ -144,6 +144,35 @@ def test_the_drives_of_cases_have_two_features():
     assert set(features.SETS) <= known
     for name in features.SETS:
         assert name in features.brought_by(name), name
+
+
+def test_every_action_is_drawn_with_the_features_that_it_goes_together_with():
+    """The names are those of the engine, but for a custom FTL; each action is tried with others."""
+    known = {name for row in conflicts() for name in (row.feature, row.other)}
+    assert set(actions.ACTIONS) - known == {"a custom FTL"}
+    tried = Counter(name for name, _ in actions.pairs())
+    assert min(tried[name] for name in actions.ACTIONS) >= 10, tried
+    drawn = set()
+    for number in range(3000):
+        (step,) = kinds.draw(1, number, "actions").steps
+        assert isinstance(step, Command)
+        drawn.add((*step.arguments, kinds.draw(1, number, "actions").files.get("given.py")))
+    assert len(drawn) == len(actions.pairs())
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", actions.ACTIONS)
+def test_every_action_is_carried_out_with_features_that_it_goes_together_with(
+    name: str, tmp_path: Path
+):
+    child.prepare()
+    for action, feature in actions.pairs():
+        if action == name:
+            case = Case(1, 0, "actions")
+            actions.lay_out(case, action, feature)
+            outcomes = running.run(case, tmp_path / feature, lambda: False)
+            assert outcomes is not None
+            assert [outcome.code for outcome in outcomes] == [0], (feature, outcomes[0].err)
 
 
 def test_every_format_is_written():

@@ -115,6 +115,18 @@ fn lower_pages_are_there_after_a_cut() {
     }
 }
 
+/// Cuts that interrupt one table of the log after the other, while erases wait for many trims: the
+/// log does not fill up.
+#[test]
+fn the_log_has_room_when_cuts_interrupt_its_tables() {
+    let sepbit = ssd::ftl::ROSTER.iter().find(|ftl| ftl.name == "sepbit").unwrap();
+    for recovery in ["scan_pages", "checkpoint"] {
+        let sets = sets_of(sepbit, recovery, SHAPES[3]);
+        let cuts = run(&sets, 1_000_100, 100).unwrap_or_else(|error| panic!("{sets:?}: {error}"));
+        assert!(cuts.second_cuts > 0, "{sets:?}: {}", cuts.second_cuts);
+    }
+}
+
 /// 1,000 power cuts on drives of the first shape, 100 on the others, for every FTL and recovery.
 #[test]
 #[ignore = "a long test: ./lab test --full runs it"]

@@ -58,10 +58,12 @@ def _chip(chip: Mapping[str, Any]) -> str:
 
 
 def _chip_of_kind(kind: Mapping[str, Any]) -> str:
-    channels, dies = kind.get("channels"), kind.get("dies_per_channel")
-    if channels is None:
-        return f"{_chip(kind['chip'])} on {dies} {'die' if dies == 1 else 'dies'} of each channel"
-    return f"{_chip(kind['chip'])} on {channels} channel{'s' * (channels != 1)}"
+    chip = _chip(kind["chip"])
+    if "channels" in kind:
+        channels = kind["channels"]
+        return f"{chip} on {channels} channel{'s' * (channels != 1)}"
+    dies = kind["dies_per_channel"]
+    return f"{chip} on {dies} {'dies' if dies != 1 else 'die'} of each channel"
 
 
 @cache

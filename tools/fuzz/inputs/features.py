@@ -16,7 +16,8 @@ BASE = (
     "gc.start_free_blocks=3",
 )
 
-_WORDS = ("ecc.model=exact", "ecc.code=bch_512_t40", "chip.geometry.spare_bytes=2048")
+#: A code that decodes real words.
+WORDS = ("ecc.model=exact", "ecc.code=bch_512_t40", "chip.geometry.spare_bytes=2048")
 _ONE_SHOT = ("chip.page_order=one_shot", "chip.timing.t_program_us=1100")
 
 #: Assignments that give `tiny` a feature, by the name that the engine has for it.
@@ -50,7 +51,7 @@ SETS: dict[str, tuple[str, ...]] = {
     "all pages of a cell in one program": _ONE_SHOT,
     "errors without references": ("chip.array.name=power_law",),
     "real cells under a decoder": (
-        *_WORDS,
+        *WORDS,
         "chip.array.name=cells",
         "chip.cell.preset=wang2014_mlc",
     ),

@@ -8,7 +8,17 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from fuzz.case import Case, Command, Damage
-from fuzz.inputs import drives, jobs, measured, options, parameters, studies, tables, traces
+from fuzz.inputs import (
+    actions,
+    drives,
+    jobs,
+    measured,
+    options,
+    parameters,
+    studies,
+    tables,
+    traces,
+)
 from fuzz.inputs.damage import damaged
 from fuzz.inputs.dice import Dice
 from fuzz.inputs.parameters import PRESETS
@@ -555,6 +565,7 @@ def _lint(dice: Dice, case: Case) -> None:
 KINDS: dict[str, Kind] = {
     "run": Kind(_run, 36),
     "zones": Kind(_zones, 5),
+    "actions": Kind(actions.draw, 4, is_same=False),
     "replay": Kind(_replay, 12),
     "parts": Kind(_parts, 10),
     "saved": Kind(_saved, 5),

@@ -24,6 +24,19 @@ struct Ring {
     is_erasing: bool,
 }
 
+impl Ring {
+    /// Goes on to the next block.
+    fn turn(&mut self) {
+        let next = if self.at + 1 == self.blocks.len() { 0 } else { self.at + 1 };
+        self.begin(next);
+    }
+
+    /// Writes a block from its first page on, after an erase.
+    fn begin(&mut self, at: usize) {
+        (self.at, self.page, self.is_stale, self.is_erasing) = (at, 0, true, false);
+    }
+}
+
 /// All log blocks, and how full they are.
 #[derive(Debug, Clone)]
 pub(crate) struct Log {
@@ -35,11 +48,22 @@ pub(crate) struct Log {
     /// Programs since the start of the last complete table, and since the start of the last table.
     live: u64,
     since_begun: u64,
+    /// Start of the table that is being written, if it began with fresh blocks.
+    again: Option<Again>,
+}
+
+/// Where a table is written again after a power cut has interrupted it, over its own remains: the
+/// block of each ring, and the live programs before the table. So the log does not fill up,
+/// however often the power is cut.
+#[derive(Debug, Clone)]
+struct Again {
+    at: Vec<usize>,
+    live: u64,
 }
 
 impl State for Log {
     fn exchange(&mut self, archive: &mut Archive<'_>) -> Result<()> {
-        let Self { rings, next_die, pages: _, room: _, live, since_begun } = self;
+        let Self { rings, next_die, live, since_begun, pages: _, room: _, again: _ } = self;
         archive.value(rings)?;
         archive.value(next_die)?;
         archive.value(live)?;
@@ -106,6 +130,7 @@ impl Log {
             room: fewest.saturating_sub(1) * u64::from(pages) * rings.len() as u64,
             live: 0,
             since_begun: 0,
+            again: None,
             rings,
         }
     }
@@ -131,8 +156,7 @@ impl Log {
         self.next_die = if die + 1 == self.rings.len() { 0 } else { die + 1 };
         let ring = &mut self.rings[die];
         if ring.page >= self.pages {
-            ring.at = if ring.at + 1 == ring.blocks.len() { 0 } else { ring.at + 1 };
-            (ring.page, ring.is_stale) = (0, true);
+            ring.turn();
         }
         let erase = std::mem::take(&mut ring.is_stale);
         ring.is_erasing |= erase;
@@ -160,18 +184,46 @@ impl Log {
         2 * programs + self.rings.len() as u64 <= self.room
     }
 
-    /// A table is begun.
-    pub(crate) fn begin_table(&mut self) {
+    /// Whether a record fits beside the `unbegun` programs of a table, and one of `programs` after
+    /// it, with fresh blocks, if a power cut interrupts the first.
+    pub(crate) fn has_room_beside(&self, unbegun: u64, programs: u64) -> bool {
+        let fresh = self.rings.len() as u64 * u64::from(self.pages);
+        self.again.is_none() && self.live + unbegun + programs + fresh + self.spare() < self.room
+    }
+
+    /// Programs left for those that fail.
+    fn spare(&self) -> u64 {
+        self.room / 8
+    }
+
+    /// Begins a table of `programs` programs: with fresh blocks, if there were no room for another
+    /// one after a power cut.
+    pub(crate) fn begin_table(&mut self, programs: u64) {
+        let left = |ring: &Ring| if ring.page == 0 { 0 } else { u64::from(self.pages - ring.page) };
+        let skipped: u64 = self.rings.iter().map(left).sum();
+        let is_short = !self.has_room_beside(programs, programs);
+        if is_short && self.live + skipped + programs + self.spare() <= self.room {
+            self.live += skipped;
+            self.rings.iter_mut().filter(|ring| ring.page > 0).for_each(Ring::turn);
+            let at = self.rings.iter().map(|ring| ring.at).collect();
+            self.again = Some(Again { at, live: self.live });
+        }
         self.since_begun = 0;
     }
 
     /// A table is complete: the records before it are of no use.
     pub(crate) fn end_table(&mut self) {
         self.live = self.since_begun;
+        self.again = None;
     }
 
     /// The power is gone: the next record goes behind what has been begun.
     pub(crate) fn cut(&mut self, chips: &Chips) {
+        if let Some(Again { at, live }) = self.again.take() {
+            self.rings.iter_mut().zip(at).for_each(|(ring, at)| ring.begin(at));
+            (self.live, self.since_begun) = (live, live);
+            return;
+        }
         for ring in &mut self.rings {
             let Some(&block) = ring.blocks.get(ring.at) else { continue };
             if std::mem::take(&mut ring.is_erasing) {

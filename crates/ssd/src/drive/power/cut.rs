@@ -78,6 +78,7 @@ impl Ssd {
             }
             power.phase = Phase::Off;
             power.records.clear();
+            power.behind_table.clear();
             power.waiting.clear();
             power.erasing.clear();
             power.table = None;

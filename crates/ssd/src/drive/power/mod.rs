@@ -89,6 +89,9 @@ pub(super) struct Power {
     pub(super) log: Log,
     pub(super) backup: Backup,
     records: BTreeMap<u32, Record>,
+    /// Numbers of records that wait for the table that is being written: behind it, the log has
+    /// room for them.
+    behind_table: Vec<u32>,
     next_record: u32,
     pub(super) trims: Trims,
     known: Known,
@@ -125,6 +128,7 @@ impl Power {
             log: Log::new(&kept.log, chips),
             backup: Backup::new(chips, &kept.backup, joined),
             records: BTreeMap::new(),
+            behind_table: Vec::new(),
             next_record: 0,
             trims: Trims::default(),
             known: Known::default(),

@@ -104,6 +104,10 @@ impl Ssd {
 
     /// Writes a record to the log, and returns its number.
     pub(super) fn log(&mut self, record: Record) -> u32 {
+        if !matches!(record, Record::Table) {
+            // Where a cut has left the log half full, the table goes first.
+            self.begin_table_if_due();
+        }
         let Some(power) = &mut self.power else { return 0 };
         let number = power.next_record;
         power.next_record = number.wrapping_add(1);
@@ -120,6 +124,9 @@ impl Ssd {
                 let place = power.backup.place(*ring);
                 *set = place.set;
                 (place.program, place.erase)
+            } else if power.waits_for_table(number) {
+                power.behind_table.push(number);
+                return;
             } else {
                 match power.log.place() {
                     Ok(LogPlace { program, erase }) => (program, erase),

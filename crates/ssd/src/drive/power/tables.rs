@@ -1,6 +1,7 @@
 //! Tables that take the place of older records: units without data, and the FTL's own at a
 //! checkpoint.
 
+use super::Power;
 use super::oob;
 use super::records::Record;
 use crate::drive::Ssd;
@@ -28,9 +29,19 @@ pub(super) struct Known {
 pub(super) struct Table {
     unmapped: Unmapped,
     pub(super) known: Known,
-    /// Programs of the table that are not begun, and those that are not done.
+    /// Programs of the table, those of them that are not begun, and those that are not done.
+    programs: u64,
     unbegun: u64,
     undone: u64,
+}
+
+impl Power {
+    /// Whether a record is to wait until the table is written, which needs the room that is left.
+    pub(super) fn waits_for_table(&self, number: u32) -> bool {
+        let is_part = matches!(self.records.get(&number), Some(Record::Table));
+        let is_short = |table: &Table| !self.log.has_room_beside(table.unbegun, table.programs);
+        !is_part && self.table.as_ref().is_some_and(is_short)
+    }
 }
 
 impl Ssd {
@@ -86,8 +97,9 @@ impl Ssd {
         let unmapped = Unmapped::of(ftl.facts().logical_units, sequence, held, has_data);
         let known = Known { stamp: sequence, ..known };
         power.at_table = power.host_units;
-        power.log.begin_table();
-        power.table = Some(Table { unmapped, known, unbegun: programs, undone: programs });
+        power.log.begin_table(programs);
+        let (unbegun, undone) = (programs, programs);
+        power.table = Some(Table { unmapped, known, programs, unbegun, undone });
         // One part on each die at a time.
         for _ in 0..programs.min(self.dies().into()) {
             self.log_table_part();
@@ -115,6 +127,9 @@ impl Ssd {
             power.trims.replace(unmapped);
             power.known = known;
             power.log.end_table();
+            for number in std::mem::take(&mut power.behind_table) {
+                self.log_again(number);
+            }
         }
     }
 

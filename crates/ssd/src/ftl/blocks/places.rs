@@ -42,6 +42,11 @@ impl Places {
         self.live[of as usize]
     }
 
+    /// Units that the table has a place of.
+    pub fn units(&self) -> u64 {
+        self.live.iter().map(|&units| u64::from(units)).sum()
+    }
+
     /// Puts a unit at a place in a virtual block. True if the virtual block that it has left holds
     /// nothing valid any more.
     #[inline]

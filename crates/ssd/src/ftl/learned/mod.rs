@@ -171,6 +171,7 @@ impl Learned {
                 for (ppn, address) in (first..first + slots).zip(address..) {
                     let lpn = data.owner[ppn as usize];
                     if data.map[lpn as usize] == ppn {
+                        self.segments.prefetch(lpn);
                         self.learning.push((lpn, address));
                     }
                 }

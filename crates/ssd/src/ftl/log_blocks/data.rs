@@ -54,6 +54,11 @@ impl Data {
         self.newest[block as usize]
     }
 
+    /// Units whose newest data lie in data blocks.
+    pub(super) fn units(&self) -> u64 {
+        self.newest.iter().map(|&units| u64::from(units)).sum()
+    }
+
     /// Whether the newest data of a unit lie in its data block.
     #[inline]
     pub(super) fn has(&self, unit: u32) -> bool {

@@ -414,8 +414,7 @@ impl Account for LogBlocks {
     }
 
     fn occupancy(&self) -> Occupancy {
-        let units = (0..self.logical_units).map(Lpn);
-        self.pool.occupancy(units.filter(|&lpn| self.lookup(lpn).is_some()).count() as u64)
+        self.pool.occupancy(self.places.units() + self.data.units())
     }
 
     fn wear(&self) -> Wear {

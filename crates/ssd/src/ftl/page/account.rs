@@ -113,10 +113,8 @@ impl PageFtl {
             let (filled, there) = if self.is_bad(block) { (0, 0) } else { pages(block) };
             occupancy.bad += units(pages_per_block - there);
             occupancy.free += units(there - filled);
-            // Counted from the other table: what has been handed out and is not pointed back at.
-            let first = self.geometry.ppn(block, 0, 0).0;
-            let owners = first..first + filled * units_per_page;
-            occupancy.invalid += owners.filter(|&ppn| !self.is_valid(ppn)).count() as u64;
+            let valid = self.candidates.word(block).valid();
+            occupancy.invalid += units(filled) - u64::from(valid);
         }
         occupancy
     }

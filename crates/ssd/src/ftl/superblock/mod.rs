@@ -273,8 +273,7 @@ impl Account for Superblocks {
     }
 
     fn occupancy(&self) -> Occupancy {
-        let units = (0..self.logical_units).map(Lpn);
-        self.pool.occupancy(units.filter(|&lpn| self.lookup(lpn).is_some()).count() as u64)
+        self.pool.occupancy(self.places.units())
     }
 
     fn wear(&self) -> Wear {

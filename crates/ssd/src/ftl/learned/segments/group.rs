@@ -5,6 +5,7 @@
 
 use super::line::{Form, Segment, Units};
 use super::{GROUP, GROUP_BYTES, SEGMENT_BYTES};
+use base::memory::prefetch;
 use serde::{Deserialize, Serialize};
 
 /// Bits of an address in a word.
@@ -107,11 +108,16 @@ pub(super) struct Space {
     left: Vec<Segment>,
 }
 
+/// Index of the segment of a unit, where each segment has as many units as the others.
+#[inline]
+fn guess(level: &[Word], unit: u8) -> usize {
+    usize::from(unit) * level.len() / GROUP as usize
+}
+
 /// Index of the first segment of a level that does not end before a unit.
 #[inline]
 fn search(level: &[Word], unit: u8) -> usize {
-    // Where each segment has as many units as the others, it is here.
-    let mut at = usize::from(unit) * level.len() / GROUP as usize;
+    let mut at = guess(level, unit);
     while at > 0 && level[at - 1].last() >= unit {
         at -= 1;
     }
@@ -185,6 +191,12 @@ impl Group {
             let is_near = word.first() <= unit;
             is_near.then(|| self.unpacked(word)).filter(|segment| segment.has(unit))
         })
+    }
+
+    /// Prefetches the segment that is searched first for a unit.
+    #[inline]
+    pub(super) fn prefetch(&self, unit: u8) {
+        prefetch(&self.top, guess(&self.top, unit));
     }
 
     /// Address that the group has for a unit.

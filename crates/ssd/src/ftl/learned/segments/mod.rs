@@ -65,6 +65,12 @@ impl Segments {
         &self.groups[(unit / GROUP) as usize]
     }
 
+    /// Prefetches the segment that is replaced when the address of a unit is learned.
+    #[inline]
+    pub(super) fn prefetch(&self, unit: u32) {
+        self.group(unit).prefetch((unit % GROUP) as u8);
+    }
+
     /// Learns new addresses of units, in the order of the units: within `gamma` where they are of a
     /// row that was programmed at once, else exactly. With the addresses of all units, new segments
     /// are a whole map.
