@@ -5,8 +5,8 @@
 //! (A1 to A4). If they would, the sets are spared until they have had their rounds (B1, B2); then
 //! as many units as fill a dense set move there, and the rest is copied (C1 to C5).
 
-use super::sets::{SetId, Sets};
 use super::{DENSE_RESERVE, Frozen, Policy};
+use crate::ftl::block_sets::{BlockSets, SetId};
 use crate::ftl::contract::{Lpn, Move, Place, Step, Stream, Urgency, Work};
 use crate::space::frontier::Frontier;
 use nand::geometry::{Die, Ppn};
@@ -72,7 +72,7 @@ impl Frozen {
         if let Some((_, frontier)) = collector.target.take()
             && frontier.open
         {
-            self.sets.close(&mut self.page, self.sets.of(frontier.blocks[0]));
+            self.sets.close(&mut self.page, self.sets.table.of(frontier.blocks[0]));
         }
     }
 
@@ -80,7 +80,7 @@ impl Frozen {
     pub(super) fn list_drained(&mut self, die: Die, work: &mut Work) -> bool {
         let collector = &mut self.collectors[die.0 as usize];
         for set in collector.drained.drain(..) {
-            work.blocks.extend_from_slice(self.sets.blocks(set));
+            work.blocks.extend_from_slice(self.sets.table.blocks(set));
         }
         !work.blocks.is_empty()
     }
@@ -88,11 +88,11 @@ impl Frozen {
     /// Lists valid units of the sets that are being moved, up to `most`.
     pub(super) fn gather(&mut self, die: Die, most: usize, moves: &mut Vec<Move>) {
         let Collector { drain, drained, .. } = &mut self.collectors[die.0 as usize];
-        let Sets { geometry, joined, .. } = &self.sets;
+        let BlockSets { geometry, joined, .. } = &self.sets.table;
         let upp = geometry.units_per_page;
         while let Some(&set) = drain.sets.front() {
-            let units = self.sets.shape(self.sets.lane_of(set)).set_units;
-            let blocks = self.sets.blocks(set);
+            let units = self.sets.shape(self.sets.table.lane_of(set)).set_units;
+            let blocks = self.sets.table.blocks(set);
             while drain.at < units {
                 if moves.len() == most {
                     return;
@@ -149,14 +149,14 @@ impl Frozen {
     /// The lane of a die to collect next.
     fn lane_to_collect(&self, die: Die, urgency: Urgency) -> Option<u32> {
         let drain = self.collectors[die.0 as usize].drain.sets.front();
-        let drain = drain.map(|&set| self.sets.lane_of(set));
+        let drain = drain.map(|&set| self.sets.table.lane_of(set));
         let has_work = |&lane: &u32| {
             if !self.is_short(lane, urgency) {
                 return self.is_forced(lane);
             }
             drain == Some(lane) || self.gains(lane) || self.is_forced(lane) || self.room().is_some()
         };
-        let lanes = self.sets.lanes_of(die).filter(has_work);
+        let lanes = self.sets.table.lanes_of(die).filter(has_work);
         let shortest = lanes.min_by_key(|&lane| self.free(lane))?;
         // What was begun comes first.
         Some(drain.unwrap_or(shortest))
@@ -213,7 +213,7 @@ impl Frozen {
         collector.target = Some((dense, frontier));
         collector.is_freezing = true;
         if self.sets.is_to_compact(&self.page, dense) {
-            self.dense.tell(self.sets.die_of(dense));
+            self.dense.tell(self.sets.table.die_of(dense));
         }
         Step::Move
     }
@@ -228,7 +228,7 @@ impl Frozen {
         let gains = self.gains(lane);
         let (room, dense_units) = (self.room(), self.dense_units());
         let together = self.looked_at(lane);
-        let groups = (self.sets.numbers(lane).len() as u32).div_ceil(together);
+        let groups = (self.sets.table.numbers(lane).len() as u32).div_ceil(together);
         for _ in 0..(groups + 1) * (self.params.rounds + 1) {
             let group: Vec<SetId> = self.sets.in_turn(lane).take(together as usize).collect();
             let Some(&last) = group.last() else { return Pick::Nothing };
@@ -317,7 +317,7 @@ impl Frozen {
         if let Some((dense, frontier)) = target.filter(|(_, frontier)| frontier.open) {
             return Some((dense, frontier, true));
         }
-        if self.sets.is_dense(self.sets.lanes_of(die).start) {
+        if self.sets.is_dense(self.sets.table.lanes_of(die).start) {
             // Failed programs have filled the set.
             let (dense, _) = target?;
             let set = self.sets.open(&mut self.page, dense)?;

@@ -6,8 +6,9 @@
 //! dies.
 
 use super::collect::Drain;
-use super::sets::{Is, SetId, Sets};
+use super::sets::{Is, Sets};
 use super::{DENSE_RESERVE, Frozen};
+use crate::ftl::block_sets::SetId;
 use crate::ftl::contract::{Step, Work};
 use crate::ftl::page::PageFtl;
 use nand::geometry::{Block, Die};
@@ -33,9 +34,9 @@ impl Dense {
     pub(super) fn new(sets: &Sets) -> Self {
         let lanes: Vec<u32> =
             (0..sets.lanes.len() as u32).filter(|&lane| sets.is_dense(lane)).collect();
-        let dies = sets.geometry.dies as usize;
+        let dies = sets.table.geometry.dies as usize;
         Self {
-            dies: lanes.len() as u32 / sets.lanes_per_die,
+            dies: lanes.len() as u32 / sets.table.lanes_per_die,
             lanes,
             modified: BTreeSet::new(),
             queues: vec![VecDeque::new(); dies],
@@ -63,18 +64,18 @@ impl Dense {
     /// rewritten.
     #[inline]
     pub(super) fn died(&mut self, sets: &Sets, page: &PageFtl, block: Block, modifies: bool) {
-        let set = sets.of(block);
-        let lane = sets.lane_of(set);
+        let set = sets.table.of(block);
+        let lane = sets.table.lane_of(set);
         if !sets.is_dense(lane) {
             return;
         }
         if sets.is_to_compact(page, lane) {
-            self.tell(sets.die_of(lane));
+            self.tell(sets.table.die_of(lane));
         }
         // What is being moved is rewritten already.
         let can_be_rewritten = modifies && matches!(sets.get(set).is, Is::Full | Is::Open);
         if can_be_rewritten && self.modified.insert(set) {
-            let die = sets.die_of(lane);
+            let die = sets.table.die_of(lane);
             self.queues[die.0 as usize].push_back(set);
             self.tell(die);
         }
@@ -103,7 +104,7 @@ impl Frozen {
 
     /// Whether there is room to move the data of a set, or some can be made.
     pub(super) fn can_force(&self, set: SetId) -> bool {
-        let lane = self.sets.lane_of(set);
+        let lane = self.sets.table.lane_of(set);
         let free = self.free(lane);
         if self.sets.is_dense(lane) {
             free > 0
@@ -118,7 +119,7 @@ impl Frozen {
         !collector.drained.is_empty()
             || collector.target.is_some()
             || !self.dense.queues[die.0 as usize].is_empty()
-            || self.sets.lanes_of(die).any(|lane| {
+            || self.sets.table.lanes_of(die).any(|lane| {
                 (self.free(lane) > 0 && self.sets.forced(&self.page, lane).is_some())
                     || self.sets.is_to_compact(&self.page, lane)
             })
@@ -147,7 +148,7 @@ impl Frozen {
                 return Step::Erase;
             }
         }
-        for lane in self.sets.lanes_of(die) {
+        for lane in self.sets.table.lanes_of(die) {
             let forced = self.sets.forced(&self.page, lane);
             if let Some(set) = forced
                 && self.rewrite(die, set, work)
@@ -170,7 +171,7 @@ impl Frozen {
     /// Has the valid units of a set moved to another of its lane. True if there are any; a set
     /// without valid units is drained.
     fn rewrite(&mut self, die: Die, set: SetId, work: &mut Work) -> bool {
-        let lane = self.sets.lane_of(set);
+        let lane = self.sets.table.lane_of(set);
         if self.sets.get(set).is != Is::Full || self.free(lane) == 0 {
             return false;
         }
@@ -205,7 +206,7 @@ impl Frozen {
         while in_drain(self) < units {
             let is_victim =
                 |&set: &SetId| self.sets.get(set).is == Is::Full && self.live(set) < units;
-            let victims = self.sets.numbers(lane).filter(is_victim);
+            let victims = self.sets.table.numbers(lane).filter(is_victim);
             let Some(victim) = victims.min_by_key(|&set| self.live(set)) else { break };
             self.sets.take(&mut self.page, victim);
             self.collectors[die.0 as usize].drain.sets.push_back(victim);

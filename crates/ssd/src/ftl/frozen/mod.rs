@@ -14,6 +14,7 @@ mod collect;
 mod dense;
 mod sets;
 
+use super::block_sets::{NONE, SetId};
 use super::contract::{
     Build, Carried, Context, DieSet, Facts, Job, Key, Lpn, Move, Occupancy, Place, Program, Step,
     Stream, Until, Urgency, Work,
@@ -30,7 +31,7 @@ use dense::Dense;
 use nand::geometry::{Block, Die};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use sets::{Is, SetId, Sets};
+use sets::{Is, Sets};
 
 pub const MEMBER: Member<Build> = Member {
     name: "frozen",
@@ -123,8 +124,8 @@ impl Frozen {
         let of_page = PageParams { static_wear_delta: 0, ..PageParams::default() };
         let mut page = PageFtl::over(context, &of_page, Own::NOTHING, space)?;
         for block in (0..page.geometry.blocks()).map(Block) {
-            let set = sets.of(block);
-            if set == sets::NONE || sets.get(set).is == Is::Gone {
+            let set = sets.table.of(block);
+            if set == NONE || sets.get(set).is == Is::Gone {
                 page.free.take(page.geometry.plane_of(block), block);
             }
         }
@@ -156,7 +157,7 @@ impl Frozen {
     /// Lane of a die that the host can write to.
     #[inline]
     fn lane_for_host(&self, die: Die) -> Option<u32> {
-        let lanes = self.sets.lanes_of(die);
+        let lanes = self.sets.table.lanes_of(die);
         if self.sets.is_dense(lanes.start) {
             return None;
         }
@@ -198,7 +199,7 @@ fn capacity(sets: &mut Sets, context: &Context) -> Result<u32> {
     let (mut good, mut most) = (0u64, 0u64);
     for lane in 0..sets.lanes.len() as u32 {
         let held = held_of(sets, lane);
-        let there = sets.numbers(lane).len() as u32;
+        let there = sets.table.numbers(lane).len() as u32;
         if sets.sound(lane) <= held {
             return Err(Error::new(
                 "chip.geometry.blocks_per_plane",
@@ -224,7 +225,7 @@ fn capacity(sets: &mut Sets, context: &Context) -> Result<u32> {
         let held = held_of(sets, lane);
         let units = u64::from(sets.shape(lane).set_units);
         let share = (spare_units / (units * sets.lanes.len() as u64)) as u32;
-        let lost = sets.numbers(lane).len() as u32 - sets.sound(lane);
+        let lost = sets.table.numbers(lane).len() as u32 - sets.sound(lane);
         if lost > share {
             let problem = format!("{lost} block sets of a plane group have failed at this wear");
             return Err(Error::new("age.pe_cycles", problem)
@@ -284,7 +285,7 @@ impl Layout for Frozen {
             }
         };
         self.next_die = if die.0 + 1 == self.page.geometry.dies { 0 } else { die.0 + 1 };
-        self.next_lane[die.0 as usize] = (lane + 1) % self.sets.lanes_per_die;
+        self.next_lane[die.0 as usize] = (lane + 1) % self.sets.table.lanes_per_die;
         let mut frontier = self.host[lane as usize];
         if !frontier.open {
             let set = self.sets.open(&mut self.page, lane).expect("checked by lane_for_host");
@@ -331,7 +332,7 @@ impl Layout for Frozen {
 
     fn wants(&self, job: Job, urgency: Urgency) -> bool {
         let die = Die(job.0);
-        if self.sets.is_dense(self.sets.lanes_of(die).start) {
+        if self.sets.is_dense(self.sets.table.lanes_of(die).start) {
             self.wants_dense(die)
         } else {
             self.wants_fast(die, urgency)
@@ -355,7 +356,7 @@ impl Layout for Frozen {
         if self.list_drained(die, work) {
             return Step::Erase;
         }
-        if self.sets.is_dense(self.sets.lanes_of(die).start) {
+        if self.sets.is_dense(self.sets.table.lanes_of(die).start) {
             self.dense_step(die, work)
         } else {
             self.fast_step(die, urgency, work)
@@ -369,7 +370,7 @@ impl Layout for Frozen {
     fn erased(&mut self, block: Block) -> Option<u32> {
         self.sets.erased(&mut self.page, block);
         // A dense set that is free again is room that fast dies may wait for.
-        if self.sets.is_dense(self.sets.lane_of(self.sets.of(block))) {
+        if self.sets.is_dense(self.sets.table.lane_of(self.sets.table.of(block))) {
             (0..self.page.geometry.dies).for_each(|die| self.dense.tell(Die(die)));
         }
         Some(block.0)
@@ -382,8 +383,8 @@ impl Layout for Frozen {
     }
 
     fn reclaim(&mut self, block: Block) -> bool {
-        let set = self.sets.of(block);
-        let is_full = set != sets::NONE && self.sets.get(set).is == Is::Full;
+        let set = self.sets.table.of(block);
+        let is_full = set != NONE && self.sets.get(set).is == Is::Full;
         if !is_full || !self.sets.is_filled(set) || !self.can_force(set) {
             return false;
         }
