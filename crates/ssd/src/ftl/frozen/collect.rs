@@ -317,7 +317,7 @@ impl Frozen {
         if let Some((dense, frontier)) = target.filter(|(_, frontier)| frontier.open) {
             return Some((dense, frontier, true));
         }
-        if self.sets.is_dense(self.sets.table.lanes_of(die).start) {
+        if self.sets.is_dense(die) {
             // Failed programs have filled the set.
             let (dense, _) = target?;
             let set = self.sets.open(&mut self.page, dense)?;

@@ -32,8 +32,9 @@ pub(super) struct Dense {
 
 impl Dense {
     pub(super) fn new(sets: &Sets) -> Self {
-        let lanes: Vec<u32> =
-            (0..sets.lanes.len() as u32).filter(|&lane| sets.is_dense(lane)).collect();
+        let lanes: Vec<u32> = (0..sets.table.lanes())
+            .filter(|&lane| sets.is_dense(sets.table.die_of(lane)))
+            .collect();
         let dies = sets.table.geometry.dies as usize;
         Self {
             dies: lanes.len() as u32 / sets.table.lanes_per_die,
@@ -64,18 +65,17 @@ impl Dense {
     /// rewritten.
     #[inline]
     pub(super) fn died(&mut self, sets: &Sets, page: &PageFtl, block: Block, modifies: bool) {
-        let set = sets.table.of(block);
-        let lane = sets.table.lane_of(set);
-        if !sets.is_dense(lane) {
+        let die = page.geometry.die_of(block);
+        if !sets.is_dense(die) {
             return;
         }
-        if sets.is_to_compact(page, lane) {
-            self.tell(sets.table.die_of(lane));
+        let set = sets.table.of(block);
+        if sets.is_to_compact(page, sets.table.lane_of(set)) {
+            self.tell(die);
         }
         // What is being moved is rewritten already.
         let can_be_rewritten = modifies && matches!(sets.get(set).is, Is::Full | Is::Open);
         if can_be_rewritten && self.modified.insert(set) {
-            let die = sets.table.die_of(lane);
             self.queues[die.0 as usize].push_back(set);
             self.tell(die);
         }
@@ -106,7 +106,7 @@ impl Frozen {
     pub(super) fn can_force(&self, set: SetId) -> bool {
         let lane = self.sets.table.lane_of(set);
         let free = self.free(lane);
-        if self.sets.is_dense(lane) {
+        if self.sets.is_dense(self.sets.table.die_of(lane)) {
             free > 0
         } else {
             free > self.page.reserve || self.gains(lane)

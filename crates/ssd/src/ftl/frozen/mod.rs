@@ -22,6 +22,7 @@ use super::contract::{
 use super::page::{Own, PageFtl, PageParams, Space};
 use super::paged::{Flat, Layout, Ours, Paged};
 use crate::space::frontier::Frontier;
+use crate::space::gc::{BlockWord, Victims};
 use crate::space::retirement::Retirement;
 use base::archive::{Archive, State};
 use base::family::{Member, check, schema};
@@ -86,6 +87,28 @@ impl Default for Params {
     }
 }
 
+/// Policy that is not asked: sets are taken in turn, and `gc.name` has no say.
+#[derive(Clone)]
+struct Unasked;
+
+impl State for Unasked {
+    fn exchange(&mut self, _: &mut Archive<'_>) -> Result<()> {
+        Ok(())
+    }
+}
+
+impl Victims for Unasked {
+    fn closed(&mut self, _: u32, _: u32, _: u32, _: u64) {}
+
+    fn invalidated(&mut self, _: u32, _: u32, _: u32) {}
+
+    fn withdraw(&mut self, _: u32, _: u32, _: u32) {}
+
+    fn pick(&mut self, _: u32, _: &[BlockWord], _: u64) -> Option<u32> {
+        None
+    }
+}
+
 /// Free sets that a dense lane keeps for its own work.
 const DENSE_RESERVE: u32 = 1;
 
@@ -122,6 +145,7 @@ impl Frozen {
         let retirement = Retirement::new(geometry, &context.unusable(), 0, 0)?;
         let space = Space { frame: geometry.clone(), logical_units, retirement };
         let of_page = PageParams { static_wear_delta: 0, ..PageParams::default() };
+        let context = Context { victims: Box::new(Unasked), ..context };
         let mut page = PageFtl::over(context, &of_page, Own::NOTHING, space)?;
         for block in (0..page.geometry.blocks()).map(Block) {
             let set = sets.table.of(block);
@@ -158,7 +182,7 @@ impl Frozen {
     #[inline]
     fn lane_for_host(&self, die: Die) -> Option<u32> {
         let lanes = self.sets.table.lanes_of(die);
-        if self.sets.is_dense(lanes.start) {
+        if self.sets.is_dense(die) {
             return None;
         }
         let first = self.next_lane[die.0 as usize];
@@ -192,7 +216,7 @@ fn capacity(sets: &mut Sets, context: &Context) -> Result<u32> {
     }
     // Free sets, a set of the host and one of copies, and what must be dead for something to be
     // gained: a set. Of dense lanes: free ones, one that a job fills, and one to gain.
-    let held_of = |sets: &Sets, lane: u32| match sets.is_dense(lane) {
+    let held_of = |sets: &Sets, lane: u32| match sets.is_dense(sets.table.die_of(lane)) {
         true => DENSE_RESERVE + 2,
         false => context.gc.start_free_blocks.max(context.config.gc_reserve_blocks) + 3,
     };
@@ -332,11 +356,7 @@ impl Layout for Frozen {
 
     fn wants(&self, job: Job, urgency: Urgency) -> bool {
         let die = Die(job.0);
-        if self.sets.is_dense(self.sets.table.lanes_of(die).start) {
-            self.wants_dense(die)
-        } else {
-            self.wants_fast(die, urgency)
-        }
+        if self.sets.is_dense(die) { self.wants_dense(die) } else { self.wants_fast(die, urgency) }
     }
 
     fn wanted(&mut self) -> Option<Job> {
@@ -356,7 +376,7 @@ impl Layout for Frozen {
         if self.list_drained(die, work) {
             return Step::Erase;
         }
-        if self.sets.is_dense(self.sets.table.lanes_of(die).start) {
+        if self.sets.is_dense(die) {
             self.dense_step(die, work)
         } else {
             self.fast_step(die, urgency, work)
@@ -370,7 +390,7 @@ impl Layout for Frozen {
     fn erased(&mut self, block: Block) -> Option<u32> {
         self.sets.erased(&mut self.page, block);
         // A dense set that is free again is room that fast dies may wait for.
-        if self.sets.is_dense(self.sets.table.lane_of(self.sets.table.of(block))) {
+        if self.sets.is_dense(self.page.geometry.die_of(block)) {
             (0..self.page.geometry.dies).for_each(|die| self.dense.tell(Die(die)));
         }
         Some(block.0)

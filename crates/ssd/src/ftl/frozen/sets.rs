@@ -132,10 +132,10 @@ impl Sets {
         &mut self.all[set as usize]
     }
 
-    /// Whether a lane is of a kind other than the first.
+    /// Whether a die is of a kind other than the first.
     #[inline]
-    pub(super) fn is_dense(&self, lane: u32) -> bool {
-        self.kind_of_die[self.table.die_of(lane).0 as usize] > 0
+    pub(super) fn is_dense(&self, die: Die) -> bool {
+        self.kind_of_die[die.0 as usize] > 0
     }
 
     /// Sizes of a lane, as of all lanes of its kind.
