@@ -3,11 +3,13 @@
 //! A family. `contract` has the promises of controller and FTL, `account` the counts of an FTL,
 //! `untimed` its operation without time. Each member is a separate room or file, named only in
 //! `ROSTER`. `paged` composes page-mapped members; `blocks` and `log_blocks` are the base of
-//! members with a coarse map. `own` is for FTLs that are not in the roster.
+//! members with a coarse map; `block_sets` has the sets of `frozen` and `zoned`. `own` is for FTLs
+//! that are not in the roster.
 
 pub mod account;
 mod bast;
 mod block;
+mod block_sets;
 mod blocks;
 pub mod contract;
 mod dftl;

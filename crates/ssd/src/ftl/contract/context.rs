@@ -99,5 +99,14 @@ pub struct Context {
     pub pe_cycles: u32,
 }
 
+impl Context {
+    /// Blocks that cannot be used, by block number: bad from the factory, or failed in use.
+    pub fn unusable(&self) -> Vec<bool> {
+        let mut unusable = self.bad.clone();
+        self.failed.iter().for_each(|block| unusable[block.0 as usize] = true);
+        unusable
+    }
+}
+
 /// Builds an FTL from its context and its own checked parameters.
 pub type Build = fn(Context, &Table) -> Result<Box<dyn Ftl>>;

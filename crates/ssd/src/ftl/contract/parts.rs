@@ -186,7 +186,7 @@ declare! {
     withdrawal, withdrawal_mut: Withdrawal;
 }
 
-/// Names the parts of a member: `parts!(Frozen: block_service, relocation)`. A part may hang on a
+/// Names the parts of a member: `parts!(Zoned: block_service, calls, zones)`. A part may hang on a
 /// condition: `parts!(Tally: zones if |tally| tally.ftl.zones().is_some())`.
 macro_rules! parts {
     (@map_on_flash $($when:tt)*) => {

@@ -179,8 +179,7 @@ impl Plan {
     pub(super) fn map(&self, page: &PageFtl, beside: u64) -> Cached {
         let CacheParams { bytes, policy, batch } = self.cache;
         let pages = page.logical_units.div_ceil(self.per_page);
-        let [_, blocks] = page.ram();
-        let others = blocks.bytes + beside + 4 * u64::from(pages);
+        let others = page.block_bytes() + beside + 4 * u64::from(pages);
         let cache_bytes = match self.limit {
             0 => bytes,
             // Too little is refused with the need.
@@ -417,7 +416,7 @@ impl Mapping for Cached {
             self.note_places(page, program, carried);
             return;
         }
-        page.map_program(program, page.pages_per_program, carried);
+        page.map_program(program, page.pages_per_program, carried, |_, _| ());
         if *self.area.phase(program.die) == Phase::Write {
             for unit in carried.moves() {
                 let page = self.area.page(unit.lpn).expect("a page of the map");
@@ -431,7 +430,7 @@ impl Mapping for Cached {
         if program.stream != Stream::MAP {
             return;
         }
-        page.pad(program);
+        page.pad(program, page.pages_per_program);
         let units = u64::from(program.units);
         match self.area.phase(program.die) {
             Phase::Write => self.counts.writes -= units,

@@ -5,8 +5,8 @@
 //! (A1 to A4). If they would, the sets are spared until they have had their rounds (B1, B2); then
 //! as many units as fill a dense set move there, and the rest is copied (C1 to C5).
 
-use super::sets::{SetId, Sets};
 use super::{DENSE_RESERVE, Frozen, Policy};
+use crate::ftl::block_sets::{BlockSets, SetId};
 use crate::ftl::contract::{Lpn, Move, Place, Step, Stream, Urgency, Work};
 use crate::space::frontier::Frontier;
 use nand::geometry::{Die, Ppn};
@@ -72,7 +72,7 @@ impl Frozen {
         if let Some((_, frontier)) = collector.target.take()
             && frontier.open
         {
-            self.sets.close(self.sets.of(frontier.blocks[0]));
+            self.sets.close(&mut self.page, self.sets.table.of(frontier.blocks[0]));
         }
     }
 
@@ -80,8 +80,7 @@ impl Frozen {
     pub(super) fn list_drained(&mut self, die: Die, work: &mut Work) -> bool {
         let collector = &mut self.collectors[die.0 as usize];
         for set in collector.drained.drain(..) {
-            self.sets.bury(set);
-            work.blocks.extend_from_slice(self.sets.blocks(set));
+            work.blocks.extend_from_slice(self.sets.table.blocks(set));
         }
         !work.blocks.is_empty()
     }
@@ -89,11 +88,11 @@ impl Frozen {
     /// Lists valid units of the sets that are being moved, up to `most`.
     pub(super) fn gather(&mut self, die: Die, most: usize, moves: &mut Vec<Move>) {
         let Collector { drain, drained, .. } = &mut self.collectors[die.0 as usize];
-        let Sets { geometry, joined, .. } = &self.sets;
+        let BlockSets { geometry, joined, .. } = &self.sets.table;
         let upp = geometry.units_per_page;
         while let Some(&set) = drain.sets.front() {
-            let units = self.sets.shape(self.sets.lane_of(set)).set_units;
-            let blocks = self.sets.blocks(set);
+            let units = self.sets.shape(self.sets.table.lane_of(set)).set_units;
+            let blocks = self.sets.table.blocks(set);
             while drain.at < units {
                 if moves.len() == most {
                     return;
@@ -105,9 +104,9 @@ impl Frozen {
                 if page >= self.sets.filled(blocks[plane as usize]) {
                     continue;
                 }
-                let lpn = self.owner[ppn.0 as usize];
-                if self.map.get(lpn as usize) == Some(&ppn.0) {
-                    moves.push(Move { lpn: Lpn(lpn), from: Ppn(ppn.0) });
+                if self.page.is_valid(ppn.0) {
+                    let lpn = Lpn(self.page.owner[ppn.0 as usize]);
+                    moves.push(Move { lpn, from: Ppn(ppn.0) });
                 }
             }
             drain.at = 0;
@@ -121,23 +120,22 @@ impl Frozen {
         let least = self.kept(lane) + 1;
         let least = match urgency {
             Urgency::Blocked => least,
-            Urgency::Due => least.max(self.gc.start_free_blocks),
+            Urgency::Due => least.max(self.page.gc.start_free_blocks),
             Urgency::Idle => {
-                least.max(self.gc.start_free_blocks).max(self.gc.background_free_blocks)
+                least.max(self.page.gc.start_free_blocks).max(self.page.gc.background_free_blocks)
             }
         };
-        self.sets.lanes[lane as usize].free < least
+        self.free(lane) < least
     }
 
     /// Whether copying sets of a lane gives a set back.
     pub(super) fn gains(&self, lane: u32) -> bool {
-        self.sets.lanes[lane as usize].dead >= u64::from(self.sets.shape(lane).set_units)
+        self.sets.dead(&self.page, lane) >= u64::from(self.sets.shape(lane).set_units)
     }
 
     /// Whether a set of this lane waits to be moved off, and can be.
     fn is_forced(&self, lane: u32) -> bool {
-        let lane = &self.sets.lanes[lane as usize];
-        lane.free > self.reserve && !lane.forced.is_empty()
+        self.free(lane) > self.page.reserve && self.sets.forced(&self.page, lane).is_some()
     }
 
     /// Whether the job of a fast die has work.
@@ -151,15 +149,15 @@ impl Frozen {
     /// The lane of a die to collect next.
     fn lane_to_collect(&self, die: Die, urgency: Urgency) -> Option<u32> {
         let drain = self.collectors[die.0 as usize].drain.sets.front();
-        let drain = drain.map(|&set| self.sets.lane_of(set));
+        let drain = drain.map(|&set| self.sets.table.lane_of(set));
         let has_work = |&lane: &u32| {
             if !self.is_short(lane, urgency) {
                 return self.is_forced(lane);
             }
             drain == Some(lane) || self.gains(lane) || self.is_forced(lane) || self.room().is_some()
         };
-        let lanes = self.sets.lanes_of(die).filter(has_work);
-        let shortest = lanes.min_by_key(|&lane| self.sets.lanes[lane as usize].free)?;
+        let lanes = self.sets.table.lanes_of(die).filter(has_work);
+        let shortest = lanes.min_by_key(|&lane| self.free(lane))?;
         // What was begun comes first.
         Some(drain.unwrap_or(shortest))
     }
@@ -169,7 +167,7 @@ impl Frozen {
         let Some(lane) = self.lane_to_collect(die, urgency) else { return Step::Done };
         self.collector(die).lane = lane;
         if let Some(dense) = self.collector(die).freeze_to.take()
-            && self.sets.lanes[dense as usize].free > DENSE_RESERVE
+            && self.free(dense) > DENSE_RESERVE
         {
             return self.fill(die, dense, work);
         }
@@ -209,20 +207,20 @@ impl Frozen {
         if work.moves.is_empty() {
             return if self.list_drained(die, work) { Step::Erase } else { Step::Done };
         }
-        let set = self.sets.open(dense).expect("checked when it was picked");
+        let set = self.sets.open(&mut self.page, dense).expect("checked when it was picked");
         let frontier = self.sets.frontier(set);
         let collector = self.collector(die);
         collector.target = Some((dense, frontier));
         collector.is_freezing = true;
-        if self.is_to_compact(dense) {
-            self.dense.tell(self.sets.die_of(dense));
+        if self.sets.is_to_compact(&self.page, dense) {
+            self.dense.tell(self.sets.table.die_of(dense));
         }
         Step::Move
     }
 
     /// Takes the next victims of a lane.
     fn pick(&mut self, die: Die, lane: u32) -> Pick {
-        let forced = self.sets.lanes[lane as usize].forced.front().copied();
+        let forced = self.sets.forced(&self.page, lane);
         if let Some(set) = forced.filter(|_| self.is_forced(lane)) {
             self.take(die, set);
             return Pick::Copy;
@@ -230,11 +228,11 @@ impl Frozen {
         let gains = self.gains(lane);
         let (room, dense_units) = (self.room(), self.dense_units());
         let together = self.looked_at(lane);
-        let groups = (self.sets.numbers(lane).len() as u32).div_ceil(together);
+        let groups = (self.sets.table.numbers(lane).len() as u32).div_ceil(together);
         for _ in 0..(groups + 1) * (self.params.rounds + 1) {
             let group: Vec<SetId> = self.sets.in_turn(lane).take(together as usize).collect();
             let Some(&last) = group.last() else { return Pick::Nothing };
-            let live: u32 = group.iter().map(|&set| self.sets.get(set).live).sum();
+            let live: u32 = group.iter().map(|&set| self.live(set)).sum();
             let is_cold = self.params.policy == Policy::Cold || live >= dense_units;
             let spared = group.iter().map(|&set| self.sets.get(set).rounds).min().unwrap_or(0);
             let is_screened =
@@ -263,7 +261,7 @@ impl Frozen {
     /// Takes the next set of a lane that has dead units, to finish a row. True if there is one.
     fn take_to_finish(&mut self, die: Die, lane: u32) -> bool {
         let units = self.sets.shape(lane).set_units;
-        let has_dead = |set: &SetId| self.sets.get(*set).live < units;
+        let has_dead = |set: &SetId| self.live(*set) < units;
         let Some(set) = self.sets.in_turn(lane).find(has_dead) else { return false };
         self.take(die, set);
         true
@@ -279,14 +277,14 @@ impl Frozen {
     fn fill_up(&mut self, die: Die, lane: u32, mut live: u32) {
         while live < self.dense_units() {
             let Some(next) = self.sets.in_turn(lane).next() else { return };
-            live += self.sets.get(next).live;
+            live += self.live(next);
             self.sets.passed(lane, next);
             self.take(die, next);
         }
     }
 
     fn take(&mut self, die: Die, set: SetId) {
-        self.sets.take(set);
+        self.sets.take(&mut self.page, set);
         self.collector(die).drain.sets.push_back(set);
     }
 
@@ -305,10 +303,10 @@ impl Frozen {
             self.copies[lane as usize] = frontier;
         }
         if collector.is_freezing {
-            self.counts.dense.frozen_units += u64::from(program.units);
+            self.page.counts.dense.frozen_units += u64::from(program.units);
         }
-        self.own(&program, moves.iter().map(|unit| unit.lpn));
-        self.counts.moved_units += u64::from(program.units);
+        self.page.own(&program, self.pages_of(&program), moves.iter().map(|unit| unit.lpn));
+        self.page.counts.moved_units += u64::from(program.units);
         Place::At(program)
     }
 
@@ -319,17 +317,17 @@ impl Frozen {
         if let Some((dense, frontier)) = target.filter(|(_, frontier)| frontier.open) {
             return Some((dense, frontier, true));
         }
-        if self.sets.is_dense(self.sets.lanes_of(die).start) {
+        if self.sets.is_dense(die) {
             // Failed programs have filled the set.
             let (dense, _) = target?;
-            let set = self.sets.open(dense)?;
+            let set = self.sets.open(&mut self.page, dense)?;
             return Some((dense, self.sets.frontier(set), true));
         }
         let frontier = self.copies[lane as usize];
         if frontier.open {
             return Some((lane, frontier, false));
         }
-        let set = self.sets.open(lane)?;
+        let set = self.sets.open(&mut self.page, lane)?;
         self.sets.get_mut(set).rounds = 1;
         Some((lane, self.sets.frontier(set), false))
     }

@@ -6,10 +6,12 @@
 //! dies.
 
 use super::collect::Drain;
-use super::sets::{Is, SetId, Sets};
+use super::sets::{Is, Sets};
 use super::{DENSE_RESERVE, Frozen};
+use crate::ftl::block_sets::SetId;
 use crate::ftl::contract::{Step, Work};
-use nand::geometry::Die;
+use crate::ftl::page::PageFtl;
+use nand::geometry::{Block, Die};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeSet, VecDeque};
 
@@ -30,11 +32,12 @@ pub(super) struct Dense {
 
 impl Dense {
     pub(super) fn new(sets: &Sets) -> Self {
-        let lanes: Vec<u32> =
-            (0..sets.lanes.len() as u32).filter(|&lane| sets.is_dense(lane)).collect();
-        let dies = sets.geometry.dies as usize;
+        let lanes: Vec<u32> = (0..sets.table.lanes())
+            .filter(|&lane| sets.is_dense(sets.table.die_of(lane)))
+            .collect();
+        let dies = sets.table.geometry.dies as usize;
         Self {
-            dies: lanes.len() as u32 / sets.lanes_per_die,
+            dies: lanes.len() as u32 / sets.table.lanes_per_die,
             lanes,
             modified: BTreeSet::new(),
             queues: vec![VecDeque::new(); dies],
@@ -58,11 +61,21 @@ impl Dense {
         Some(Die(die))
     }
 
-    /// Notes that the host has overwritten a unit of this set.
-    pub(super) fn modified(&mut self, sets: &Sets, set: SetId) {
+    /// Notes that a unit in a block is dead. If that `modifies` a dense set, its valid data are to be
+    /// rewritten.
+    #[inline]
+    pub(super) fn died(&mut self, sets: &Sets, page: &PageFtl, block: Block, modifies: bool) {
+        let die = page.geometry.die_of(block);
+        if !sets.is_dense(die) {
+            return;
+        }
+        let set = sets.table.of(block);
+        if sets.is_to_compact(page, sets.table.lane_of(set)) {
+            self.tell(die);
+        }
         // What is being moved is rewritten already.
-        if matches!(sets.get(set).is, Is::Full | Is::Open) && self.modified.insert(set) {
-            let die = sets.die_of(sets.lane_of(set));
+        let can_be_rewritten = modifies && matches!(sets.get(set).is, Is::Full | Is::Open);
+        if can_be_rewritten && self.modified.insert(set) {
             self.queues[die.0 as usize].push_back(set);
             self.tell(die);
         }
@@ -84,34 +97,32 @@ impl Frozen {
 
     /// The dense lane with the most free sets, if it has one for data of fast dies.
     pub(super) fn room(&self) -> Option<u32> {
-        let free = |lane: &u32| self.sets.lanes[*lane as usize].free;
+        let free = |lane: &u32| self.free(*lane);
         let lanes = self.dense.lanes.iter().copied();
         lanes.max_by_key(free).filter(|lane| free(lane) > DENSE_RESERVE)
     }
 
-    /// Whether a dense lane has no free set for data of fast dies, and could gain one.
-    pub(super) fn is_to_compact(&self, lane: u32) -> bool {
-        let units = u64::from(self.sets.shape(lane).set_units);
-        let lane = &self.sets.lanes[lane as usize];
-        lane.free <= DENSE_RESERVE && lane.dead >= units
-    }
-
     /// Whether there is room to move the data of a set, or some can be made.
     pub(super) fn can_force(&self, set: SetId) -> bool {
-        let lane = self.sets.lane_of(set);
-        let free = self.sets.lanes[lane as usize].free;
-        if self.sets.is_dense(lane) { free > 0 } else { free > self.reserve || self.gains(lane) }
+        let lane = self.sets.table.lane_of(set);
+        let free = self.free(lane);
+        if self.sets.is_dense(self.sets.table.die_of(lane)) {
+            free > 0
+        } else {
+            free > self.page.reserve || self.gains(lane)
+        }
     }
 
     /// Whether the job of a dense die has work.
     pub(super) fn wants_dense(&self, die: Die) -> bool {
-        let lanes = || self.sets.lanes_of(die).map(|lane| &self.sets.lanes[lane as usize]);
         let collector = &self.collectors[die.0 as usize];
         !collector.drained.is_empty()
             || collector.target.is_some()
             || !self.dense.queues[die.0 as usize].is_empty()
-            || lanes().any(|lane| lane.free > 0 && !lane.forced.is_empty())
-            || self.sets.lanes_of(die).any(|lane| self.is_to_compact(lane))
+            || self.sets.table.lanes_of(die).any(|lane| {
+                (self.free(lane) > 0 && self.sets.forced(&self.page, lane).is_some())
+                    || self.sets.is_to_compact(&self.page, lane)
+            })
     }
 
     /// The next step of the job of a dense die.
@@ -130,21 +141,21 @@ impl Frozen {
             }
             self.dense.modified.remove(&set);
             if self.rewrite(die, set, work) {
-                self.counts.dense.modified_sets += 1;
+                self.page.counts.dense.modified_sets += 1;
                 return Step::Move;
             }
             if self.list_drained(die, work) {
                 return Step::Erase;
             }
         }
-        for lane in self.sets.lanes_of(die) {
-            let forced = self.sets.lanes[lane as usize].forced.front().copied();
+        for lane in self.sets.table.lanes_of(die) {
+            let forced = self.sets.forced(&self.page, lane);
             if let Some(set) = forced
                 && self.rewrite(die, set, work)
             {
                 return Step::Move;
             }
-            if self.is_to_compact(lane) {
+            if self.sets.is_to_compact(&self.page, lane) {
                 let step = self.compact(die, lane, work);
                 if step != Step::Done {
                     return step;
@@ -160,11 +171,11 @@ impl Frozen {
     /// Has the valid units of a set moved to another of its lane. True if there are any; a set
     /// without valid units is drained.
     fn rewrite(&mut self, die: Die, set: SetId, work: &mut Work) -> bool {
-        let lane = self.sets.lane_of(set);
-        if self.sets.get(set).is != Is::Full || self.sets.lanes[lane as usize].free == 0 {
+        let lane = self.sets.table.lane_of(set);
+        if self.sets.get(set).is != Is::Full || self.free(lane) == 0 {
             return false;
         }
-        self.sets.take(set);
+        self.sets.take(&mut self.page, set);
         let drain = &mut self.collectors[die.0 as usize].drain;
         let begun = std::mem::replace(drain, Drain::of(set));
         self.gather(die, usize::MAX, &mut work.moves);
@@ -179,7 +190,7 @@ impl Frozen {
 
     /// Opens a set of a dense lane for the moves of a step.
     fn target(&mut self, die: Die, lane: u32) {
-        if let Some(set) = self.sets.open(lane) {
+        if let Some(set) = self.sets.open(&mut self.page, lane) {
             let frontier = self.sets.frontier(set);
             self.collectors[die.0 as usize].target = Some((lane, frontier));
         }
@@ -190,19 +201,17 @@ impl Frozen {
         let units = self.sets.shape(lane).set_units;
         let in_drain = |frozen: &Self| -> u32 {
             let drain = frozen.collectors[die.0 as usize].drain.sets.iter();
-            drain.map(|&set| frozen.sets.get(set).live).sum()
+            drain.map(|&set| frozen.live(set)).sum()
         };
         while in_drain(self) < units {
-            let is_victim = |&set: &SetId| {
-                let state = self.sets.get(set);
-                state.is == Is::Full && state.live < units
-            };
-            let victims = self.sets.numbers(lane).filter(is_victim);
-            let Some(victim) = victims.min_by_key(|&set| self.sets.get(set).live) else { break };
-            self.sets.take(victim);
+            let is_victim =
+                |&set: &SetId| self.sets.get(set).is == Is::Full && self.live(set) < units;
+            let victims = self.sets.table.numbers(lane).filter(is_victim);
+            let Some(victim) = victims.min_by_key(|&set| self.live(set)) else { break };
+            self.sets.take(&mut self.page, victim);
             self.collectors[die.0 as usize].drain.sets.push_back(victim);
         }
-        if self.sets.lanes[lane as usize].free == 0 && in_drain(self) > 0 {
+        if self.free(lane) == 0 && in_drain(self) > 0 {
             return Step::Done;
         }
         self.gather(die, units as usize, &mut work.moves);

@@ -142,6 +142,7 @@ pub struct LogBlocks {
 impl LogBlocks {
     /// Creates an empty drive with these rules.
     pub fn new(context: Context, mut rules: Rules) -> Result<Self> {
+        let unusable = context.unusable();
         let Context { geometry, planes_per_program, pages_per_program, config, .. } = context;
         let overprovisioning = config.overprovisioning;
         let layout = Layout::new(geometry, planes_per_program, pages_per_program, rules.stripe)?;
@@ -149,7 +150,7 @@ impl LogBlocks {
         let sequential = rules.sequential_logs;
         // At least a log block must be left beside the reserve.
         let held = reserve.saturating_add(1 + sequential).div_ceil(layout.sets);
-        let Context { pe_cycles, mut bad, failed, .. } = context;
+        let Context { pe_cycles, bad, .. } = context;
         let logical_units = logical_units(&layout.geometry, &bad, overprovisioning, held)?;
         let logical_blocks = logical_units.div_ceil(layout.units);
         let dies = layout.geometry.dies;
@@ -176,8 +177,7 @@ impl LogBlocks {
                 ))
                 .hint("a larger ftl.overprovisioning leaves room for more"));
         }
-        failed.iter().for_each(|block| bad[block.0 as usize] = true);
-        let pool = Pool::new(layout, pe_cycles, bad);
+        let pool = Pool::new(layout, pe_cycles, unusable);
         let least = beside + least_logs(log_blocks);
         if pool.sound.total < least {
             let problem =

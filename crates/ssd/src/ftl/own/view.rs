@@ -99,8 +99,9 @@ pub struct View {
 impl View {
     /// Creates the view of an erased drive. The policy of `gc` `picks` victims, or is not asked.
     pub(super) fn new(context: Context, open_blocks: u32, picks: bool) -> Result<Self> {
+        let unusable = context.unusable();
         let Context { geometry, planes_per_program, pages_per_program, config, gc, .. } = context;
-        let Context { mut bad, failed, pe_cycles, victims, .. } = context;
+        let Context { bad, pe_cycles, victims, .. } = context;
         let reserve = config.gc_reserve_blocks;
         if reserve == 0 {
             return Err(Error::new("ftl.gc_reserve_blocks", "0 blocks").expected("at least 1"));
@@ -112,10 +113,9 @@ impl View {
         }
         let held = gc.start_free_blocks + open_blocks;
         let logical = logical_units(&geometry, &bad, config.overprovisioning, held)?;
-        failed.iter().for_each(|block| bad[block.0 as usize] = true);
         // Refuses a drive that has lost too many blocks.
-        Retirement::new(&geometry, &bad, logical, held)?;
-        let good = good_blocks(&geometry, &bad);
+        Retirement::new(&geometry, &unusable, logical, held)?;
+        let good = good_blocks(&geometry, &unusable);
         let fewest = good.iter().copied().min().unwrap_or(0);
         let spare = fewest.saturating_sub(share_blocks(&geometry, logical));
         let groups = geometry.planes_per_die / planes_per_program;
@@ -141,7 +141,7 @@ impl View {
             dead: vec![0; geometry.dies as usize],
             policy: picks.then(|| Candidates::new(&geometry, victims)),
             pace,
-            wear: BlockWear::new(&geometry, pe_cycles, bad, 0),
+            wear: BlockWear::new(&geometry, pe_cycles, unusable, 0),
             clock: 0,
             counts: FtlCounts::default(),
             geometry,

@@ -1,26 +1,11 @@
 //! Account of the page map and its blocks: places, counts, wear and memory.
 
 use super::{PageFtl, fast_pages};
-use crate::ftl::contract::{FtlCounts, Hint, Key, Lpn, Occupancy, Ram, Wear};
+use crate::ftl::contract::{Facts, FtlCounts, Hint, Key, Lpn, Occupancy, Ram, Wear};
 use base::memory::prefetch;
-use nand::geometry::{Block, Ppn};
+use nand::geometry::{Block, Geometry, Ppn};
 
 impl PageFtl {
-    /// Number of keys by which rows are gathered.
-    pub(in crate::ftl) fn keys(&self) -> u32 {
-        self.host_streams.into()
-    }
-
-    /// Streams of the host whose data are kept apart.
-    pub(in crate::ftl) fn streams(&self) -> u32 {
-        if self.by_speed.is_empty() { self.host_streams.into() } else { 1 }
-    }
-
-    /// Whether rows of the host may end with holes.
-    pub(in crate::ftl) fn takes_holes(&self) -> bool {
-        self.by_speed.is_empty()
-    }
-
     /// Key of data with a hint of the host.
     pub(in crate::ftl) fn key_of(&self, hint: Hint) -> Key {
         if self.by_speed.is_empty() { Key(hint.stream.into()) } else { fast_pages::key(hint) }
@@ -33,11 +18,30 @@ impl PageFtl {
         (ppn != Ppn::NONE.0).then_some(Ppn(ppn))
     }
 
-    /// Forgets the data of a unit.
-    pub(in crate::ftl) fn trim(&mut self, lpn: Lpn) {
+    /// Whether a physical unit holds the newest data of its owner.
+    #[inline]
+    pub(in crate::ftl) fn is_valid(&self, ppn: u32) -> bool {
+        // Padding has an owner that no map has.
+        self.map.get(self.owner[ppn as usize] as usize) == Some(&ppn)
+    }
+
+    /// Forgets the data of a unit. Returns the block that they were in.
+    pub(in crate::ftl) fn trim(&mut self, lpn: Lpn) -> Option<Block> {
         let old = std::mem::replace(&mut self.map[lpn.0 as usize], Ppn::NONE.0);
-        if old != Ppn::NONE.0 {
-            self.invalidate(old);
+        (old != Ppn::NONE.0).then(|| self.invalidate(old))
+    }
+
+    /// Constants of an FTL over the page map.
+    pub(in crate::ftl) fn facts(&self) -> Facts {
+        let Geometry { dies, units_per_page, .. } = self.geometry;
+        let (takes_holes, keys) = (self.by_speed.is_empty(), self.host_streams.into());
+        Facts {
+            keys,
+            // By speed, the two keys are one stream of the host.
+            streams: if takes_holes { keys } else { 1 },
+            takes_holes,
+            wear_delta: self.wear.static_delta(),
+            ..Facts::new(self.logical_units, self.row_units, dies, units_per_page)
         }
     }
 
@@ -90,21 +94,27 @@ impl PageFtl {
 
     /// State of every physical unit, by counting (slow).
     pub(in crate::ftl) fn occupancy(&self) -> Occupancy {
-        let per_block = u64::from(self.geometry.units_per_block());
-        let mut occupancy = Occupancy {
-            mapped: self.map.iter().filter(|&&ppn| ppn != Ppn::NONE.0).count() as u64,
-            free: self.free.total() * per_block,
-            invalid: self.cut_off_units(),
-            bad: self.wear.bad_blocks() * per_block,
-        };
-        for (_, filled) in self.frontiers.iter().flat_map(|frontier| self.filling(frontier)) {
-            let unused = self.geometry.pages_per_block - filled;
-            occupancy.free += u64::from(unused * self.geometry.units_per_page);
-        }
-        // By the table of blocks: units that are handed out and not valid.
+        let pages = self.geometry.pages_per_block;
+        // What was cut off of a block cannot be programmed before its erase.
+        let is_short = |block| self.short_pages(block).is_some();
+        self.occupancy_by(|block| {
+            (if is_short(block) { pages } else { self.filled_pages(block) }, pages)
+        })
+    }
+
+    /// State of every physical unit, where `pages` says of a block how many of its pages have been
+    /// handed out, and how many there are.
+    pub(in crate::ftl) fn occupancy_by(&self, pages: impl Fn(Block) -> (u32, u32)) -> Occupancy {
+        let Geometry { pages_per_block, units_per_page, .. } = self.geometry;
+        let units = |pages: u32| u64::from(pages) * u64::from(units_per_page);
+        let mapped = self.map.iter().filter(|&&ppn| ppn != Ppn::NONE.0).count() as u64;
+        let mut occupancy = Occupancy { mapped, ..Occupancy::default() };
         for block in (0..self.geometry.blocks()).map(Block) {
-            let filled = self.filled_pages(block) * self.geometry.units_per_page;
-            occupancy.invalid += u64::from(filled - self.candidates.word(block).valid());
+            let (filled, there) = if self.is_bad(block) { (0, 0) } else { pages(block) };
+            occupancy.bad += units(pages_per_block - there);
+            occupancy.free += units(there - filled);
+            let valid = self.candidates.word(block).valid();
+            occupancy.invalid += units(filled) - u64::from(valid);
         }
         occupancy
     }
@@ -120,22 +130,13 @@ impl PageFtl {
         self.free.sort(|block| self.wear.cycles(block));
     }
 
-    /// Largest spread of cycles in a plane that wear levelling tolerates.
-    pub(in crate::ftl) fn wear_delta(&self) -> u32 {
-        self.wear.static_delta()
+    /// Memory of the map.
+    pub(in crate::ftl) fn map_ram(&self) -> Ram {
+        Ram { name: "map", bytes: 4 * u64::from(self.logical_units) }
     }
 
-    /// Memory of the map and of the state of blocks.
-    pub(in crate::ftl) fn ram(&self) -> [Ram; 2] {
-        let map = 4 * u64::from(self.logical_units);
-        let blocks = (self.candidates.bytes() + self.wear.bytes()) as u64;
-        [Ram { name: "map", bytes: map }, Ram { name: "blocks", bytes: blocks }]
-    }
-
-    /// Bytes of the tables for each logical unit.
-    pub(in crate::ftl) fn bytes_per_unit(&self) -> f64 {
-        let bytes =
-            4 * (self.map.len() + self.owner.len()) + self.candidates.bytes() + self.wear.bytes();
-        bytes as f64 / f64::from(self.logical_units)
+    /// Bytes of the state of blocks.
+    pub(in crate::ftl) fn block_bytes(&self) -> u64 {
+        (self.candidates.bytes() + self.wear.bytes()) as u64
     }
 }

@@ -82,6 +82,15 @@ impl Default for PageParams {
     }
 }
 
+impl PageParams {
+    /// Streams of the host and of collection.
+    fn streams(&self, context: &Context, own: Own) -> (u8, u32) {
+        let is_by_speed = self.fast_pages && !context.fast_pages.is_empty();
+        let host_streams = if is_by_speed { 2 } else { self.host_streams };
+        (host_streams, own.move_streams * u32::from(self.separate_gc_stream))
+    }
+}
+
 mod account;
 mod closing;
 mod evacuation;
@@ -117,6 +126,14 @@ impl Own {
     pub(super) const NOTHING: Self = Self { units: 0, blocks: 0, cache_blocks: 0, move_streams: 1 };
 }
 
+/// Blocks that a page map lies over.
+pub(super) struct Space {
+    /// Layout of the flash, with the pages of data that a block takes.
+    pub frame: Geometry,
+    pub logical_units: u32,
+    pub retirement: Retirement,
+}
+
 /// Page map and block table of a page-mapped FTL, with the layout of data die by die: the base of
 /// all [`Paged`](paged::Paged) ones.
 #[derive(Clone)]
@@ -144,7 +161,7 @@ pub(super) struct PageFtl {
     /// Reverse map: logical unit of each physical one, or `PADDING`.
     pub(super) owner: Vec<u32>,
     pub(super) candidates: Candidates,
-    wear: BlockWear,
+    pub(super) wear: BlockWear,
     pub(super) free: FreeBlocks,
     /// Open blocks by die, stream, and group of joined planes.
     pub(super) frontiers: Vec<Frontier>,
@@ -167,8 +184,9 @@ pub(super) struct PageFtl {
 }
 
 impl PageFtl {
-    pub(super) fn new(context: Context, params: &PageParams, own: Own) -> Result<Self> {
-        let Context { geometry, planes_per_program, pages_per_program, config, gc, .. } = context;
+    /// Creates an empty drive whose blocks are native ones of one kind of chips.
+    pub(super) fn new(mut context: Context, params: &PageParams, own: Own) -> Result<Self> {
+        let Context { geometry, planes_per_program, pages_per_program, config, gc, .. } = &context;
         if !(1..=MOST_STREAMS).contains(&params.host_streams.into()) {
             let problem = format!("{} streams", params.host_streams);
             let expected = format!("1 to {MOST_STREAMS}");
@@ -177,18 +195,39 @@ impl PageFtl {
         if geometry.planes_per_die % planes_per_program != 0 {
             return Err(Error::new("chip.geometry.planes_per_die", "planes do not group evenly"));
         }
-        let by_speed = if params.fast_pages { context.fast_pages } else { Vec::new() };
-        let host_streams = if by_speed.is_empty() { params.host_streams } else { 2 };
-        let move_streams = own.move_streams * u32::from(params.separate_gc_stream);
-        let streams = u32::from(host_streams) + move_streams;
-        let metadata = Metadata::new(params.metadata_share)?;
+        let (host_streams, move_streams) = params.streams(&context, own);
         let rows = geometry.pages_per_block / pages_per_program;
         let held = gc.start_free_blocks.max(config.gc_reserve_blocks)
-            + streams
+            + u32::from(host_streams)
+            + move_streams
             + own.blocks
             + own.cache_blocks
-            + metadata.blocks(geometry.blocks_per_plane, rows);
-        let logical_units = logical_units(&geometry, &context.bad, config.overprovisioning, held)?;
+            + Metadata::new(params.metadata_share)?.blocks(geometry.blocks_per_plane, rows);
+        let logical_units = logical_units(geometry, &context.bad, config.overprovisioning, held)?;
+        let unusable = context.unusable();
+        // With all of the spare free there would be no invalid unit to collect: data would be moved
+        // for ever.
+        let fewest = good_blocks(geometry, &unusable).into_iter().min().unwrap_or(0);
+        let spare = fewest.saturating_sub(share_blocks(geometry, logical_units));
+        let background_free_blocks = gc.background_free_blocks.min(spare / 2);
+        let retirement = Retirement::new(geometry, &unusable, logical_units, held)?;
+        let space = Space { frame: geometry.clone(), logical_units, retirement };
+        context.gc.background_free_blocks = background_free_blocks;
+        Self::over(context, params, own, space)
+    }
+
+    /// Creates an empty drive over this space.
+    pub(super) fn over(
+        context: Context,
+        params: &PageParams,
+        own: Own,
+        space: Space,
+    ) -> Result<Self> {
+        let (host_streams, move_streams) = params.streams(&context, own);
+        let unusable = context.unusable();
+        let Space { frame, logical_units, retirement } = space;
+        let Context { geometry, planes_per_program, pages_per_program, config, gc, .. } = context;
+        let Context { victims, pe_cycles, fast_pages, .. } = context;
         let least = 1 + u32::from(params.metadata_share > 0.0);
         if config.gc_reserve_blocks < least {
             let problem = format!("{} blocks", config.gc_reserve_blocks);
@@ -204,19 +243,12 @@ impl PageFtl {
                 config.gc_reserve_blocks
             )));
         }
+        let streams = u32::from(host_streams) + move_streams;
+        let metadata = Metadata::new(params.metadata_share)?;
+        let rows = geometry.pages_per_block / pages_per_program;
         let groups = geometry.planes_per_die / planes_per_program;
         let set_units = planes_per_program * geometry.units_per_block();
         let pace = Pace::new(&gc, config.gc_reserve_blocks, move_streams, groups * set_units);
-        let Context { pe_cycles, mut bad, failed, victims, .. } = context;
-        failed.iter().for_each(|block| bad[block.0 as usize] = true);
-        // With all of the spare free there would be no invalid unit to collect: data would be moved
-        // for ever.
-        let fewest = good_blocks(&geometry, &bad).into_iter().min().unwrap_or(0);
-        let spare = fewest.saturating_sub(share_blocks(&geometry, logical_units));
-        let background_free_blocks = gc.background_free_blocks.min(spare / 2);
-        let gc = GcConfig { background_free_blocks, ..gc };
-        let retirement = Retirement::new(&geometry, &bad, logical_units, held)?;
-        let wear = BlockWear::new(&geometry, pe_cycles, bad, params.static_wear_delta);
         let mut ftl = Self {
             joined: planes_per_program,
             pages_per_program,
@@ -224,7 +256,7 @@ impl PageFtl {
             logical_units,
             streams,
             host_streams,
-            by_speed,
+            by_speed: if params.fast_pages { fast_pages } else { Vec::new() },
             metadata,
             metadata_units: metadata.block_units(rows, geometry.units_per_block()),
             gc_frontier: if params.separate_gc_stream { host_streams.into() } else { 0 },
@@ -234,8 +266,8 @@ impl PageFtl {
             pace,
             map: table((logical_units + own.units) as usize, Ppn::NONE.0),
             owner: table(geometry.units() as usize, PADDING),
-            candidates: Candidates::new(&geometry, victims),
-            wear,
+            candidates: Candidates::new(&frame, victims),
+            wear: BlockWear::new(&geometry, pe_cycles, unusable, params.static_wear_delta),
             free: FreeBlocks::new(geometry.planes(), planes_per_program),
             frontiers: vec![Frontier::CLOSED; (geometry.dies * (streams + 2) * groups) as usize],
             groups,
@@ -269,11 +301,12 @@ impl PageFtl {
         self.free.fewest(die.0 * self.groups + group)
     }
 
-    /// Counts the unit at `ppn` as dead: it is no longer the newest of its owner.
+    /// Counts the unit at `ppn` as dead: it is no longer the newest of its owner. Returns its block.
     #[inline]
-    fn invalidate(&mut self, ppn: u32) {
+    fn invalidate(&mut self, ppn: u32) -> Block {
         let block = self.geometry.block_of(Ppn(ppn));
         self.candidates.died(|| self.geometry.plane_of(block), block);
+        block
     }
 
     /// Whether a plane has more free blocks than its reserve.
@@ -306,9 +339,15 @@ impl PageFtl {
             program.units -= holes;
             self.counts.padding_units += u64::from(holes);
         }
+        self.count_host(&program);
+        program
+    }
+
+    /// Counts the units of the host in a program that has been placed.
+    #[inline]
+    pub(super) fn count_host(&mut self, program: &Program) {
         self.counts.host_units += u64::from(program.units);
         self.clock += u64::from(program.units);
-        program
     }
 
     /// Counts units that the job of a die moves, once they have a place.
@@ -320,9 +359,10 @@ impl PageFtl {
         }
     }
 
-    /// Takes back a failed program: its slots are padding, and its units do not count as written.
-    fn take_back(&mut self, program: &Program, carried: Carried) {
-        self.pad(program);
+    /// Takes back a failed program of `pages` pages in each plane: its slots are padding, and its
+    /// units do not count as written.
+    pub(super) fn take_back(&mut self, program: &Program, pages: u32, carried: Carried) {
+        self.pad(program, pages);
         let FtlCounts { host_units, moved_units, padding_units, .. } = &mut self.counts;
         let of = if matches!(carried, Carried::Host) { host_units } else { moved_units };
         let units = u64::from(program.units);

@@ -8,14 +8,10 @@ use crate::ftl::contract::{
     Carried, DieSet, Job, Key, Lpn, Move, Place, Program, Step, Stream, Urgency, Withdrawal, Work,
 };
 use crate::ftl::paged::Layout;
-use crate::recovery::Found;
 use crate::space::frontier::Frontier;
-use crate::space::gc::Victims;
-use base::Result;
 use nand::geometry::{Block, Die};
 
 impl Layout for PageFtl {
-    const TAKES_HOLES: bool = true;
     const COPIES_BACK: bool = true;
 
     #[inline]
@@ -26,10 +22,6 @@ impl Layout for PageFtl {
     #[inline]
     fn page_mut(&mut self) -> &mut PageFtl {
         self
-    }
-
-    fn ask(&mut self, policy: Box<dyn Victims>) {
-        self.candidates.ask(policy);
     }
 
     #[inline]
@@ -79,12 +71,12 @@ impl Layout for PageFtl {
 
     #[inline]
     fn programmed(&mut self, program: &Program, carried: Carried) {
-        self.map_program(program, self.pages_per_program, carried);
+        self.map_program(program, self.pages_per_program, carried, |_, _| ());
         self.close_full(program);
     }
 
     fn not_programmed(&mut self, program: &Program, carried: Carried) {
-        self.take_back(program, carried);
+        self.take_back(program, self.pages_per_program, carried);
         self.close_full(program);
     }
 
@@ -214,9 +206,5 @@ impl Layout for PageFtl {
         };
         self.counts.read_reclaims += u64::from(is_new);
         is_new
-    }
-
-    fn recover(&mut self, found: &Found) -> Result<Vec<Block>> {
-        Ok(self.rebuild(found))
     }
 }

@@ -1,9 +1,17 @@
 //! Programs of `page`: the slots that the units of a row take, and their entries in the map once
 //! the flash has them.
 
-use super::{Carried, Die, Lpn, PADDING, PageFtl, Ppn, Program, Stream};
+use super::{Block, Carried, Die, Lpn, PADDING, PageFtl, Ppn, Program, Stream};
 use base::memory::prefetch;
 use nand::chip::BlockMode;
+
+/// Numbers of units of a program that was mapped.
+pub(in crate::ftl) struct Mapped {
+    /// Units that had no data before.
+    pub new: u32,
+    /// Units that were rewritten or trimmed while they were moved.
+    pub stale: u32,
+}
 
 impl PageFtl {
     /// Next program of an open frontier, for the first of `lpns`, or without any where the row is
@@ -97,13 +105,8 @@ impl PageFtl {
         self.counts.padding_units += u64::from(slots - program.units);
     }
 
-    /// Marks all slots of a program as padding.
-    pub(in crate::ftl) fn pad(&mut self, program: &Program) {
-        self.pad_pages(program, self.pages_per_program);
-    }
-
     /// Marks all slots of a program of `pages` pages in each plane as padding.
-    pub(in crate::ftl) fn pad_pages(&mut self, program: &Program, pages: u32) {
+    pub(in crate::ftl) fn pad(&mut self, program: &Program, pages: u32) {
         for page in program.page..program.page + pages {
             for &block in program.blocks() {
                 let first = self.geometry.ppn(block, page, 0).0 as usize;
@@ -112,17 +115,18 @@ impl PageFtl {
         }
     }
 
-    /// Maps the units of a program of `pages` pages in each plane. Returns how many had no data
-    /// before.
+    /// Maps the units of a program of `pages` pages in each plane. `lost` hears of the block of
+    /// each unit that was elsewhere before.
     #[inline(always)]
     pub(in crate::ftl) fn map_program(
         &mut self,
         program: &Program,
         pages: u32,
         carried: Carried,
-    ) -> u32 {
+        mut lost: impl FnMut(&Self, Block),
+    ) -> Mapped {
         let moves = carried.moves();
-        let (mut left, mut new) = (program.units, 0);
+        let (mut left, mut mapped) = (program.units, Mapped { new: 0, stale: 0 });
         for page in program.page..program.page + pages {
             for &block in program.blocks() {
                 let slots = self.geometry.units_per_page.min(left);
@@ -137,17 +141,19 @@ impl PageFtl {
                     left -= 1;
                     if moved.is_some_and(|unit| unit.from.0 != old) {
                         self.candidates.died(|| self.geometry.plane_of(block), block);
+                        mapped.stale += 1;
                         continue;
                     }
                     self.map[lpn as usize] = ppn;
                     if old == Ppn::NONE.0 {
-                        new += 1;
+                        mapped.new += 1;
                     } else {
-                        self.invalidate(old);
+                        let block = self.invalidate(old);
+                        lost(self, block);
                     }
                 }
             }
         }
-        new
+        mapped
     }
 }

@@ -222,10 +222,4 @@ impl PageFtl {
     pub(in crate::ftl) fn short_pages(&self, block: Block) -> Option<u32> {
         self.short.iter().find(|&&(short, _)| short == block).map(|&(_, pages)| pages)
     }
-
-    /// Units that cannot be programmed before the erase of their block.
-    pub(super) fn cut_off_units(&self) -> u64 {
-        let pages = self.short.iter().map(|&(_, pages)| self.geometry.pages_per_block - pages);
-        u64::from(pages.sum::<u32>() * self.geometry.units_per_page)
-    }
 }

@@ -1,8 +1,8 @@
 //! Layout: the blocks that data go to, and the blocks that collection empties.
 
 use crate::ftl::contract::{
-    CacheState, Carried, DieSet, FtlCounts, Job, Key, Lpn, Move, Occupancy, Place, Program, Ram,
-    Step, Urgency, Withdrawal, Work,
+    CacheState, Carried, DieSet, Facts, FtlCounts, Job, Key, Lpn, Move, Occupancy, Place, Program,
+    Ram, Recycling, Step, Urgency, Withdrawal, Work,
 };
 use crate::ftl::page::PageFtl;
 use crate::recovery::Found;
@@ -19,10 +19,13 @@ use std::ops::Range;
 /// Promises: those of [`Ftl`](crate::ftl::Ftl) about places, jobs and erases. Methods with a
 /// default do as the page map does.
 pub(in crate::ftl) trait Layout: Clone + Send + State + 'static {
-    /// Rows of the host may end with holes.
-    const TAKES_HOLES: bool = false;
     /// The program that takes moved data next is known, as copyback needs it.
     const COPIES_BACK: bool = false;
+
+    /// Data of single blocks can be moved off.
+    const RELOCATES: bool = true;
+    /// The tables can be rebuilt after a power cut.
+    const RECOVERS: bool = true;
 
     /// Gives the page map and the block table.
     fn page(&self) -> &PageFtl;
@@ -31,7 +34,14 @@ pub(in crate::ftl) trait Layout: Clone + Send + State + 'static {
     fn page_mut(&mut self) -> &mut PageFtl;
 
     /// Lets another victim policy pick from now on, before any block has been filled.
-    fn ask(&mut self, policy: Box<dyn Victims>);
+    fn ask(&mut self, policy: Box<dyn Victims>) {
+        self.page_mut().candidates.ask(policy);
+    }
+
+    /// Constants that follow from the layout.
+    fn facts(&self) -> Facts {
+        self.page().facts()
+    }
 
     /// Place for data of the host on one of `dies`.
     fn place(&mut self, key: Key, lpns: &[Lpn], dies: &DieSet) -> Place;
@@ -62,11 +72,6 @@ pub(in crate::ftl) trait Layout: Clone + Send + State + 'static {
     /// Next job that has work and needs no call of `wants`.
     fn wanted(&mut self) -> Option<Job> {
         None
-    }
-
-    /// Whether jobs may have work in idle times beyond the room that `gc` asks for.
-    fn works_when_idle(&self) -> bool {
-        false
     }
 
     /// Next step of a job. `stream_of` says the stream of each unit that is moved, where moved
@@ -117,13 +122,25 @@ pub(in crate::ftl) trait Layout: Clone + Send + State + 'static {
         None
     }
 
+    /// Gives the reuse of blocks without an erase, if the layout has it.
+    fn recycling(&self) -> Option<&dyn Recycling> {
+        None
+    }
+
+    /// Gives the reuse of blocks for calls that change it.
+    fn recycling_mut(&mut self) -> Option<&mut dyn Recycling> {
+        None
+    }
+
     /// Mark that is stored with a block, for `recover`.
     fn tag(&self, block: Block) -> u64 {
         self.page().tag_of(block)
     }
 
     /// Rebuilds its tables after a power cut. Returns the full blocks of the units of the map.
-    fn recover(&mut self, found: &Found) -> Result<Vec<Block>>;
+    fn recover(&mut self, found: &Found) -> Result<Vec<Block>> {
+        Ok(self.page_mut().rebuild(found))
+    }
 
     /// Mode of a block in use.
     fn mode(&self, _block: Block) -> BlockMode {
@@ -149,6 +166,11 @@ pub(in crate::ftl) trait Layout: Clone + Send + State + 'static {
     /// State of every physical unit.
     fn occupancy(&self) -> Occupancy {
         self.page().occupancy()
+    }
+
+    /// Bytes of the state of blocks.
+    fn block_bytes(&self) -> u64 {
+        self.page().block_bytes()
     }
 
     /// Memory beside the tables of the page map.

@@ -2,9 +2,9 @@
 //!
 //! A [`Mapping`] says what knowing a place costs: nothing (`Flat`), an entry that is cached on
 //! demand (`dftl`), a segment that may be wrong (`learned`). A [`Layout`] places data and collects
-//! blocks: die by die (`page`), in superblocks over several dies, or through a cache of
-//! single-level blocks (`slc_cache`). [`Choices`] are those of the parameters, of `sepbit`, or of a
-//! user's hooks. `build` makes an FTL of any mapping and any choices, with data die by die or in
+//! blocks: die by die (`page`), in superblocks over several dies, through a cache of single-level
+//! blocks (`slc_cache`), in blocks of coded pages (`wom`), or in block sets on chips of several
+//! kinds (`frozen`). [`Choices`] are those of the parameters, of `sepbit`, or of a user's hooks. `build` makes an FTL of any mapping and any choices, with data die by die or in
 //! superblocks.
 
 mod choices;
@@ -16,7 +16,7 @@ use super::contract::parts::parts;
 use super::contract::{
     Access, Account, BlockService, CacheState, Carried, CopyBack, DieSet, Facts, Ftl, FtlCounts,
     Hint, Job, Key, Known, Lpn, MapOnFlash, Move, Occupancy, Parts, Place, Program, Ram, Recovery,
-    Relocation, Step, Stream, Urgency, Wear, Withdrawal, Work,
+    Recycling, Relocation, Step, Stream, Urgency, Wear, Withdrawal, Work,
 };
 use super::page::{Own, PageFtl, PageParams, Spans};
 use crate::recovery::Found;
@@ -40,21 +40,14 @@ impl<M: Mapping, L: Layout, C: Choices> Paged<M, L, C> {
     /// Composes an FTL of these parts, and lets the choices begin.
     pub(super) fn new(map: M, mut data: L, mut choices: C) -> Result<Self> {
         choices.begin(&mut data)?;
-        let (page, keys) = (data.page(), choices.keys());
+        let (facts, keys) = (data.facts(), choices.keys());
         let facts = Facts {
             map_pages: map.own_pages(),
-            keys: keys.unwrap_or(page.keys()),
-            streams: choices.handles().unwrap_or(page.streams()),
+            keys: keys.unwrap_or(facts.keys),
+            streams: choices.handles().unwrap_or(facts.streams),
             sorts_rows: M::SORTS_ROWS,
-            takes_holes: M::IS_IN_RAM && L::TAKES_HOLES && keys.is_none() && page.takes_holes(),
-            works_when_idle: data.works_when_idle(),
-            wear_delta: page.wear_delta(),
-            ..Facts::new(
-                page.logical_units,
-                page.row_units,
-                page.geometry.dies,
-                page.geometry.units_per_page,
-            )
+            takes_holes: facts.takes_holes && M::IS_IN_RAM && keys.is_none(),
+            ..facts
         };
         Ok(Self { map, data, choices, facts })
     }
@@ -255,8 +248,8 @@ impl<M: Mapping, L: Layout, C: Choices> Account for Paged<M, L, C> {
 
     fn ram(&self) -> Vec<Ram> {
         let page = self.data.page();
-        let [map, blocks] = page.ram();
-        let mut parts = self.map.ram(page, map);
+        let blocks = Ram { name: "blocks", bytes: self.data.block_bytes() };
+        let mut parts = self.map.ram(page, page.map_ram());
         // The tables of blocks stand behind a whole map, and before what stands in its place.
         parts.insert(usize::from(M::IS_IN_RAM), blocks);
         parts.extend(self.data.ram());
@@ -267,15 +260,18 @@ impl<M: Mapping, L: Layout, C: Choices> Account for Paged<M, L, C> {
     fn bytes_per_unit(&self) -> f64 {
         let ram = [self.data.ram(), self.choices.ram()];
         let beside = self.map.bytes() + ram.iter().flatten().map(|ram| ram.bytes).sum::<u64>();
-        self.data.page().bytes_per_unit() + beside as f64 / f64::from(self.facts.logical_units)
+        let page = self.data.page();
+        let tables = 4 * (page.map.len() + page.owner.len()) as u64 + self.data.block_bytes();
+        let units = f64::from(self.facts.logical_units);
+        tables as f64 / units + beside as f64 / units
     }
 }
 
 impl<M: Mapping, L: Layout, C: Choices> Parts for Paged<M, L, C> {
     parts!(@map_on_flash |_ftl| M::HAS_COST);
     parts!(@block_service);
-    parts!(@relocation);
-    parts!(@recovery);
+    parts!(@relocation |_ftl| L::RELOCATES);
+    parts!(@recovery |_ftl| L::RECOVERS);
     parts!(@copy_back |_ftl| M::IS_IN_RAM && L::COPIES_BACK && C::IS_ASIDE);
 
     fn withdrawal(&self) -> Option<&dyn Withdrawal> {
@@ -284,6 +280,14 @@ impl<M: Mapping, L: Layout, C: Choices> Parts for Paged<M, L, C> {
 
     fn withdrawal_mut(&mut self) -> Option<&mut dyn Withdrawal> {
         if M::IS_IN_RAM && C::IS_ASIDE { self.data.withdrawal_mut() } else { None }
+    }
+
+    fn recycling(&self) -> Option<&dyn Recycling> {
+        self.data.recycling()
+    }
+
+    fn recycling_mut(&mut self) -> Option<&mut dyn Recycling> {
+        self.data.recycling_mut()
     }
 }
 

@@ -14,14 +14,13 @@ mod area;
 mod fold;
 
 use super::contract::{
-    Build, CacheState, Carried, Context, DieSet, Ftl, FtlCounts, Job, Key, Lpn, Move, Occupancy,
-    Place, Program, Ram, Reason, Step, Stream, Urgency, Work,
+    Build, CacheState, Carried, Context, DieSet, Facts, Ftl, FtlCounts, Job, Key, Lpn, Move,
+    Occupancy, Place, Program, Ram, Reason, Step, Stream, Urgency, Work,
 };
 use super::dftl::{CacheParams, MapCachePolicy, Plan};
 use super::page::{Own, PageFtl, PageParams};
 use super::paged::{Flat, Layout, Ours, Paged};
 use crate::recovery::Found;
-use crate::space::gc::Victims;
 use area::Area;
 use base::archive::{Archive, State};
 use base::family::{Member, check, schema};
@@ -198,10 +197,8 @@ impl SlcCache {
         let program = area.frontier(die, group).program(place, units, page_units, page.joined);
         area.advance(die, group, program.planes.into(), page.joined);
         page.own(&program, 1, lpns.iter().copied());
-        let units = u64::from(program.units);
-        page.counts.host_units += units;
-        page.clock += units;
-        self.cached_units += units;
+        page.count_host(&program);
+        self.cached_units += u64::from(program.units);
         program
     }
 
@@ -260,8 +257,9 @@ impl Layout for SlcCache {
         &mut self.page
     }
 
-    fn ask(&mut self, policy: Box<dyn Victims>) {
-        self.page.ask(policy);
+    fn facts(&self) -> Facts {
+        let works_when_idle = self.keep_share < 1.0;
+        Facts { works_when_idle, takes_holes: false, ..self.page.facts() }
     }
 
     fn place(&mut self, key: Key, lpns: &[Lpn], dies: &DieSet) -> Place {
@@ -298,22 +296,20 @@ impl Layout for SlcCache {
     }
 
     fn programmed(&mut self, program: &Program, carried: Carried) {
-        if program.mode == BlockMode::SingleLevel {
-            self.mapped += self.page.map_program(program, 1, carried);
+        let is_cached = program.mode == BlockMode::SingleLevel;
+        let pages = if is_cached { 1 } else { self.page.pages_per_program };
+        self.mapped += self.page.map_program(program, pages, carried, |_, _| ()).new;
+        if is_cached {
             self.close_full(program);
         } else {
-            self.mapped += self.page.map_program(program, self.page.pages_per_program, carried);
             self.page.close_full(program);
         }
     }
 
     fn not_programmed(&mut self, program: &Program, carried: Carried) {
         if program.mode == BlockMode::SingleLevel {
-            self.page.pad_pages(program, 1);
-            let units = u64::from(program.units);
-            self.page.counts.host_units -= units;
-            self.page.counts.padding_units += units;
-            self.cached_units -= units;
+            self.page.take_back(program, 1, carried);
+            self.cached_units -= u64::from(program.units);
             self.close_full(program);
             return;
         }
@@ -324,16 +320,11 @@ impl Layout for SlcCache {
     }
 
     fn trim(&mut self, lpn: Lpn) {
-        self.mapped -= u32::from(self.page.lookup(lpn).is_some());
-        self.page.trim(lpn);
+        self.mapped -= u32::from(self.page.trim(lpn).is_some());
     }
 
     fn wants(&self, job: Job, urgency: Urgency) -> bool {
         self.wants_fold(Die(job.0), urgency) || self.page.wants(job, urgency)
-    }
-
-    fn works_when_idle(&self) -> bool {
-        self.keep_share < 1.0
     }
 
     fn step(

@@ -51,12 +51,13 @@ pub(super) fn least_updates(log_blocks: u32) -> u32 {
 impl Superblocks {
     /// Creates a drive without data.
     pub(super) fn new(context: Context, params: &SuperblockParams) -> Result<Self> {
+        let unusable = context.unusable();
         let Context { geometry, planes_per_program, pages_per_program, config, .. } = context;
         let layout = Layout::new(geometry, planes_per_program, pages_per_program, params.stripe)?;
         let reserve = config.gc_reserve_blocks.saturating_mul(layout.sets).max(LEAST_RESERVE);
         // At least an update block must be left beside the reserve.
         let held = reserve.saturating_add(1).div_ceil(layout.sets);
-        let Context { pe_cycles, mut bad, failed, .. } = context;
+        let Context { pe_cycles, bad, .. } = context;
         let logical_units = logical_units(&layout.geometry, &bad, config.overprovisioning, held)?;
         let logical_blocks = logical_units.div_ceil(layout.units);
         let dies = layout.geometry.dies;
@@ -75,8 +76,7 @@ impl Superblocks {
                 ))
                 .hint("a larger ftl.overprovisioning leaves room for more"));
         }
-        failed.iter().for_each(|block| bad[block.0 as usize] = true);
-        let pool = Pool::new(layout, pe_cycles, bad);
+        let pool = Pool::new(layout, pe_cycles, unusable);
         let least = beside + least_updates(log_blocks);
         if pool.sound.total < least {
             let problem =

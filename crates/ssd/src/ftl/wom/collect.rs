@@ -43,7 +43,8 @@ impl Collection {
 
 impl Wom {
     fn planes_of(&self, die: Die) -> impl Iterator<Item = Plane> + use<> {
-        let (first, planes) = (self.geometry.plane(die, 0).0, self.geometry.planes_per_die);
+        let (first, planes) =
+            (self.page.geometry.plane(die, 0).0, self.page.geometry.planes_per_die);
         (first..first + planes).map(Plane)
     }
 
@@ -51,16 +52,18 @@ impl Wom {
     fn is_short(&self, plane: Plane, urgency: Urgency) -> bool {
         let blocks = match urgency {
             Urgency::Blocked => 0,
-            Urgency::Due => self.gc.start_free_blocks,
-            Urgency::Idle => self.gc.background_free_blocks.max(self.gc.start_free_blocks),
+            Urgency::Due => self.page.gc.start_free_blocks,
+            Urgency::Idle => {
+                self.page.gc.background_free_blocks.max(self.page.gc.start_free_blocks)
+            }
         };
-        self.free.of(plane) + self.again.of(plane) < blocks as usize
+        self.page.free.of(plane) + self.waiting(plane).len() < blocks as usize
             || self.kind_for_host(plane).is_none()
     }
 
     /// Whether collecting a plane gives back a program or more.
     fn gains(&self, plane: Plane) -> bool {
-        self.candidates.dead_units(plane) >= self.units(self.row_pages())
+        self.page.candidates.dead_units(plane) >= u64::from(self.page.row_units)
     }
 
     /// Whether a die has work of this urgency.
@@ -121,13 +124,13 @@ impl Wom {
         plane: &mut u32,
     ) -> Option<Victim> {
         let from = if finishes {
-            Some(Plane(*plane)).filter(|&plane| self.candidates.dead_units(plane) > 0)
+            Some(Plane(*plane)).filter(|&plane| self.page.candidates.dead_units(plane) > 0)
         } else {
             let short = |plane: &Plane| self.is_short(*plane, urgency) && self.gains(*plane);
             self.planes_of(die).filter(short).min_by_key(|&plane| self.room(plane))
         }?;
         *plane = from.0;
-        let block = self.candidates.pick(from, self.clock)?;
+        let block = self.page.candidates.pick(from, self.page.clock)?;
         Some(Victim { block, is_recycled: self.can_recycle(block), page: 0, slot: 0 })
     }
 
@@ -139,10 +142,14 @@ impl Wom {
         if u32::from(self.generation[block.0 as usize]) == last {
             return false;
         }
-        let coded = (0..self.geometry.pages_per_block).filter(|&page| self.coded.is_coded(page));
-        let units = coded.flat_map(|page| self.units_of(block, page));
-        let valid = units.filter(|&ppn| self.is_valid(ppn)).count() as u64;
-        let all = u64::from(self.candidates.word(block).valid());
+        let coded =
+            (0..self.page.geometry.pages_per_block).filter(|&page| self.coded.is_coded(page));
+        let of_page = |page| {
+            let first = self.page.geometry.ppn(block, page, 0).0;
+            first..first + self.page.geometry.units_per_page
+        };
+        let valid = coded.flat_map(of_page).filter(|&ppn| self.page.is_valid(ppn)).count() as u64;
+        let all = u64::from(self.page.candidates.word(block).valid());
         let (Some(gain), Some(of_erase)) =
             (self.again_units().checked_sub(valid), self.block_units().checked_sub(all))
         else {
@@ -153,16 +160,17 @@ impl Wom {
 
     /// Lists valid units of a victim until there are `row` of them or it has no more.
     fn gather(&self, victim: &mut Victim, row: usize, moves: &mut Vec<Move>) {
-        while victim.page < self.geometry.pages_per_block {
+        while victim.page < self.page.geometry.pages_per_block {
             if !victim.is_recycled || self.coded.is_coded(victim.page) {
-                let first = self.geometry.ppn(victim.block, victim.page, 0).0;
-                while victim.slot < self.geometry.units_per_page {
+                let first = self.page.geometry.ppn(victim.block, victim.page, 0).0;
+                while victim.slot < self.page.geometry.units_per_page {
                     if moves.len() == row {
                         return;
                     }
                     let ppn = first + victim.slot;
-                    if self.is_valid(ppn) {
-                        moves.push(Move { lpn: Lpn(self.owner[ppn as usize]), from: Ppn(ppn) });
+                    if self.page.is_valid(ppn) {
+                        moves
+                            .push(Move { lpn: Lpn(self.page.owner[ppn as usize]), from: Ppn(ppn) });
                     }
                     victim.slot += 1;
                 }

@@ -15,20 +15,16 @@
 //! victims.
 
 mod collect;
-mod map;
 mod open;
 
-use super::contract::parts::parts;
 use super::contract::{
-    Account, BlockService, Build, Carried, Context, DieSet, Facts, Ftl, FtlCounts, Job, Key, Lpn,
-    Move, Occupancy, Place, Program, Ram, Recycling, Step, Stream, Urgency, Wear, Work,
+    Build, Carried, Context, DieSet, Facts, Job, Key, Lpn, Move, Occupancy, Place, Program,
+    Recycling, Step, Stream, Urgency, Work,
 };
-use crate::space::candidates::Candidates;
+use super::page::{Own, PageFtl, PageParams, Space};
+use super::paged::{Flat, Layout, Ours, Paged};
 use crate::space::capacity::logical_units;
-use crate::space::free_blocks::FreeBlocks;
-use crate::space::gc::GcConfig;
 use crate::space::retirement::Retirement;
-use crate::space::wear::BlockWear;
 use base::archive::{Archive, State};
 use base::family::{Member, check, schema};
 use base::memory::table;
@@ -37,7 +33,7 @@ use collect::Collection;
 use ecc::wom::voltage::VoltageCode;
 use nand::chip::BlockMode;
 use nand::chip::coded::{CodedPages, Group};
-use nand::geometry::{Block, Die, Geometry, Ppn};
+use nand::geometry::{Block, Die, Plane};
 use open::{GC, HOST, Open, STREAMS};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -51,7 +47,7 @@ pub const MEMBER: Member<Build> = Member {
     build: |context, given| {
         let params: Params = params::read(given, "ftl")?;
         let coded = coded_pages(&context, &params)?;
-        Ok(Box::new(Wom::new(context, coded)?))
+        Ok(Box::new(Paged::new(Flat, Wom::new(context, coded)?, Ours)?))
     },
 };
 
@@ -98,29 +94,15 @@ fn coded_pages(context: &Context, params: &Params) -> Result<CodedPages> {
     CodedPages::of_wordlines(wordlines, Group { pages, data: bits, generations })
 }
 
-/// Marks a physical unit without data.
-const PADDING: u32 = u32::MAX;
-
+/// Layout of a page map in blocks of coded pages.
 #[derive(Clone)]
 struct Wom {
-    facts: Facts,
-    geometry: Geometry,
+    page: PageFtl,
     coded: CodedPages,
     /// By program of the first generation: data pages of this program and of those behind it.
     left_pages: Vec<u32>,
-    logical_units: u32,
-    reserve: u32,
-    gc: GcConfig,
-    /// Page map: physical unit of each logical one.
-    map: Vec<u32>,
-    /// Reverse map: logical unit of each physical one, or `PADDING`.
-    owner: Vec<u32>,
-    candidates: Candidates,
-    wear: BlockWear,
-    /// Blocks that are erased.
-    free: FreeBlocks,
-    /// Full blocks whose groups can be programmed again.
-    again: FreeBlocks,
+    /// By plane: full blocks whose groups can be programmed again.
+    again: Vec<Vec<Block>>,
     /// By block: its generation, from 0.
     generation: Vec<u8>,
     /// By plane and stream: the open block.
@@ -128,13 +110,11 @@ struct Wom {
     /// By plane: number of valid units.
     valid: Vec<u32>,
     collections: Vec<Collection>,
-    clock: u64,
-    counts: FtlCounts,
 }
 
 impl Wom {
     fn new(context: Context, coded: CodedPages) -> Result<Self> {
-        let Context { geometry, config, gc, .. } = context;
+        let Context { geometry, config, gc, .. } = &context;
         // What a block holds in any generation.
         let frame = geometry.with_pages(coded.data_pages());
         let pages = (coded.data_pages(), coded.again_pages());
@@ -148,61 +128,34 @@ impl Wom {
         let good = context.bad.iter().filter(|&&bad| !bad).count() as u64;
         let spare = config.overprovisioning_of(good * u64::from(frame.units_per_block()));
         let logical_units = logical_units(&frame, &context.bad, spare, held)?;
-        if config.gc_reserve_blocks == 0 {
-            return Err(Error::new("ftl.gc_reserve_blocks", "0 blocks").expected("at least 1"));
-        }
-        if gc.start_free_blocks <= config.gc_reserve_blocks {
-            let problem = format!("{} free blocks", gc.start_free_blocks);
-            return Err(Error::new("gc.start_free_blocks", problem).expected(format!(
-                "more than ftl.gc_reserve_blocks, {}",
-                config.gc_reserve_blocks
-            )));
-        }
-        let Context { pe_cycles, mut bad, failed, victims, .. } = context;
-        failed.iter().for_each(|block| bad[block.0 as usize] = true);
-        Retirement::new(&frame, &bad, logical_units, held)?;
+        let retirement = Retirement::new(&frame, &context.unusable(), logical_units, held)?;
         let mut left_pages: Vec<u32> = coded.runs().iter().map(|run| run.data).collect();
+        let most = left_pages.iter().copied().max();
         for run in (1..left_pages.len()).rev() {
             left_pages[run - 1] += left_pages[run];
         }
-        let planes = geometry.planes();
-        let most = coded.runs().iter().map(|run| run.data).max();
-        let row_pages = most.unwrap_or(1).max(coded.shape().data);
-        let upp = geometry.units_per_page;
-        let mut ftl = Self {
-            facts: Facts {
-                coded_pages: Some(coded.clone()),
-                ..Facts::new(logical_units, row_pages * upp, geometry.dies, upp)
-            },
+        // Programs go to one plane each.
+        let (planes_per_program, pages_per_program) =
+            (1, most.unwrap_or(1).max(coded.shape().data));
+        let space = Space { frame, logical_units, retirement };
+        let context = Context { planes_per_program, pages_per_program, ..context };
+        let params = PageParams { static_wear_delta: 0, ..PageParams::default() };
+        let page = PageFtl::over(context, &params, Own::NOTHING, space)?;
+        let planes = page.geometry.planes() as usize;
+        Ok(Self {
             coded,
             left_pages,
-            logical_units,
-            reserve: config.gc_reserve_blocks,
-            gc,
-            map: table(logical_units as usize, Ppn::NONE.0),
-            owner: table(geometry.units() as usize, PADDING),
-            candidates: Candidates::new(&frame, victims),
-            wear: BlockWear::new(&geometry, pe_cycles, bad, 0),
-            free: FreeBlocks::new(planes, 1),
-            again: FreeBlocks::new(planes, 1),
-            generation: table(geometry.blocks() as usize, 0),
-            opens: vec![Open::default(); planes as usize * STREAMS],
-            valid: vec![0; planes as usize],
-            collections: vec![Collection::default(); geometry.dies as usize],
-            clock: 0,
-            counts: FtlCounts::default(),
-            geometry,
-        };
-        for block in (0..ftl.geometry.blocks()).map(Block) {
-            if !ftl.wear.is_bad(block) {
-                ftl.free.push(ftl.geometry.plane_of(block), block, pe_cycles);
-            }
-        }
-        Ok(ftl)
+            again: vec![Vec::new(); planes],
+            generation: table(page.geometry.blocks() as usize, 0),
+            opens: vec![Open::default(); planes * STREAMS],
+            valid: vec![0; planes],
+            collections: vec![Collection::default(); page.geometry.dies as usize],
+            page,
+        })
     }
 
     fn units(&self, pages: u32) -> u64 {
-        u64::from(pages) * u64::from(self.geometry.units_per_page)
+        u64::from(pages) * u64::from(self.page.geometry.units_per_page)
     }
 
     /// Units that an erased block takes.
@@ -215,10 +168,13 @@ impl Wom {
         self.units(self.coded.again_pages())
     }
 
-    /// Data pages of the largest program.
-    fn row_pages(&self) -> u32 {
-        let most = self.coded.runs().iter().map(|run| run.data).max();
-        most.unwrap_or(1).max(self.coded.shape().data)
+    fn plane_of(&self, block: Block) -> Plane {
+        self.page.geometry.plane_of(block)
+    }
+
+    /// Pages that the data of a program take.
+    fn pages_of(&self, program: &Program) -> u32 {
+        program.units.div_ceil(self.page.geometry.units_per_page)
     }
 
     /// Takes in the report of a program: with the last one of its generation the block is a
@@ -230,65 +186,45 @@ impl Wom {
             _ => self.coded.run_of(program.page) + 1 == self.coded.runs().len(),
         };
         if is_last {
-            self.candidates.closed(self.geometry.plane_of(block), block, self.clock);
+            self.page.candidates.closed(self.plane_of(block), block, self.page.clock);
         }
     }
 }
 
 impl State for Wom {
     fn exchange(&mut self, archive: &mut Archive<'_>) -> Result<()> {
-        let Self {
-            facts: _,
-            geometry: _,
-            coded: _,
-            left_pages: _,
-            logical_units: _,
-            reserve: _,
-            gc: _,
-            map,
-            owner,
-            candidates,
-            wear,
-            free,
-            again,
-            generation,
-            opens,
-            valid,
-            collections,
-            clock,
-            counts,
-        } = self;
-        archive.table(map)?;
-        archive.table(owner)?;
-        candidates.exchange(archive)?;
-        wear.exchange(archive)?;
-        free.exchange(archive)?;
-        again.exchange(archive)?;
+        let Self { page, coded: _, left_pages: _, again, generation, opens, valid, collections } =
+            self;
+        page.exchange(archive)?;
+        archive.value(again)?;
         archive.table(generation)?;
         archive.value(opens)?;
         archive.table(valid)?;
-        archive.value(collections)?;
-        archive.value(clock)?;
-        archive.value(counts)
+        archive.value(collections)
     }
 }
 
-impl Ftl for Wom {
-    fn facts(&self) -> &Facts {
-        &self.facts
+impl Layout for Wom {
+    const RELOCATES: bool = false;
+    const RECOVERS: bool = false;
+
+    fn page(&self) -> &PageFtl {
+        &self.page
     }
 
-    #[inline]
-    fn lookup(&self, lpn: Lpn) -> Option<Ppn> {
-        let ppn = self.map[lpn.0 as usize];
-        (ppn != Ppn::NONE.0).then_some(Ppn(ppn))
+    fn page_mut(&mut self) -> &mut PageFtl {
+        &mut self.page
+    }
+
+    fn facts(&self) -> Facts {
+        let coded_pages = Some(self.coded.clone());
+        Facts { coded_pages, takes_holes: false, ..self.page.facts() }
     }
 
     fn place(&mut self, _: Key, lpns: &[Lpn], dies: &DieSet) -> Place {
         let Some(plane) = self.plane_for(dies, lpns.len() as u64) else { return Place::NoRoom };
         let program = self.append(plane, HOST, Stream::host(0), lpns.iter().copied());
-        self.counts.host_units += u64::from(program.units);
-        self.clock += u64::from(program.units);
+        self.page.count_host(&program);
         Place::At(program)
     }
 
@@ -298,28 +234,30 @@ impl Ftl for Wom {
             return Place::NoRoom;
         }
         let program = self.append(plane, GC, Stream::GC, moves.iter().map(|unit| unit.lpn));
-        self.counts.moved_units += u64::from(program.units);
+        self.page.counts.moved_units += u64::from(program.units);
         Place::At(program)
     }
 
     fn programmed(&mut self, program: &Program, carried: Carried) {
-        self.map_program(program, carried);
+        let pages = self.pages_of(program);
+        let Self { page, valid, .. } = self;
+        let plane = page.geometry.plane_of(program.blocks[0]).0 as usize;
+        valid[plane] += program.units;
+        let mapped = page.map_program(program, pages, carried, |page, block| {
+            valid[page.geometry.plane_of(block).0 as usize] -= 1;
+        });
+        valid[plane] -= mapped.stale;
         self.close_full(program);
     }
 
     fn not_programmed(&mut self, program: &Program, carried: Carried) {
-        self.pad(program);
-        let FtlCounts { host_units, moved_units, padding_units, .. } = &mut self.counts;
-        let of = if matches!(carried, Carried::Host) { host_units } else { moved_units };
-        *of -= u64::from(program.units);
-        *padding_units += u64::from(program.units);
+        self.page.take_back(program, self.pages_of(program), carried);
         self.close_full(program);
     }
 
     fn trim(&mut self, lpn: Lpn) {
-        let old = std::mem::replace(&mut self.map[lpn.0 as usize], Ppn::NONE.0);
-        if old != Ppn::NONE.0 {
-            self.invalidate(old);
+        if let Some(block) = self.page.trim(lpn) {
+            self.valid[self.page.geometry.plane_of(block).0 as usize] -= 1;
         }
     }
 
@@ -327,68 +265,40 @@ impl Ftl for Wom {
         self.wants_collection(Die(job.0), urgency)
     }
 
-    fn step(&mut self, job: Job, urgency: Urgency, work: &mut Work) -> Step {
+    fn step(
+        &mut self,
+        job: Job,
+        urgency: Urgency,
+        work: &mut Work,
+        _: &mut dyn FnMut(Lpn) -> u32,
+    ) -> Step {
         self.collect(Die(job.0), urgency, work)
     }
 
-    fn erased(&mut self, block: Block) {
-        self.candidates.erased(block);
+    fn keeps_pace(&self, _: Die) -> bool {
+        true
+    }
+
+    fn erased(&mut self, block: Block) -> Option<u32> {
         self.generation[block.0 as usize] = 0;
-        let pe_cycles = self.wear.erased(block);
-        self.free.push(self.geometry.plane_of(block), block, pe_cycles);
-        self.counts.reclaimed_blocks += 1;
-    }
-}
-
-impl Account for Wom {
-    fn counts(&self) -> FtlCounts {
-        self.counts
+        self.page.erased(block)
     }
 
-    fn start_run(&mut self, pe_cycles: Option<u32>) {
-        self.counts = FtlCounts::default();
-        if let Some(pe_cycles) = pe_cycles {
-            self.wear.start_run(pe_cycles);
-            self.free.set_wear(pe_cycles);
-            self.again.set_wear(pe_cycles);
-        }
+    /// Retires no block: all are needed, as blocks beyond the capacity are the room of the code.
+    fn retire(&mut self, _: Block) -> bool {
+        false
     }
 
-    fn occupancy(&self) -> Occupancy {
-        self.account()
+    fn reclaim(&mut self, _: Block) -> bool {
+        false
     }
 
-    fn wear(&self) -> Wear {
-        self.wear.spread()
+    fn recycling(&self) -> Option<&dyn Recycling> {
+        Some(self)
     }
 
-    fn ram(&self) -> Vec<Ram> {
-        let blocks = self.candidates.bytes() + self.wear.bytes() + self.generation.len();
-        vec![
-            Ram { name: "map", bytes: 4 * u64::from(self.logical_units) },
-            Ram { name: "blocks", bytes: blocks as u64 },
-        ]
-    }
-
-    fn bytes_per_unit(&self) -> f64 {
-        let blocks = self.candidates.bytes() + self.wear.bytes() + self.generation.len();
-        (4 * (self.map.len() + self.owner.len()) + blocks) as f64 / f64::from(self.logical_units)
-    }
-
-    fn filled_pages(&self, block: Block) -> u32 {
-        if self.candidates.word(block).is_free() || self.wear.is_bad(block) {
-            return 0;
-        }
-        match self.open_of(block) {
-            Some(open) if self.generation[block.0 as usize] == 0 => {
-                self.coded.runs()[open.at() as usize].first
-            }
-            _ => self.geometry.pages_per_block,
-        }
-    }
-
-    fn is_bad(&self, block: Block) -> bool {
-        self.wear.is_bad(block)
+    fn recycling_mut(&mut self) -> Option<&mut dyn Recycling> {
+        Some(self)
     }
 
     fn mode(&self, block: Block) -> BlockMode {
@@ -397,24 +307,34 @@ impl Account for Wom {
             _ => BlockMode::Recoded,
         }
     }
-}
 
-impl BlockService for Wom {
-    /// Retires no block: all are needed, as blocks beyond the capacity are the room of the code.
-    fn retire(&mut self, _: Block) -> bool {
-        false
+    fn filled_pages(&self, block: Block) -> u32 {
+        if self.page.candidates.word(block).is_free() || self.page.is_bad(block) {
+            return 0;
+        }
+        match self.open_of(block) {
+            Some(open) if self.generation[block.0 as usize] == 0 => {
+                self.coded.runs()[open.at() as usize].first
+            }
+            _ => self.page.geometry.pages_per_block,
+        }
     }
 
-    fn wear_on(&mut self, more: &[u32]) {
-        self.wear.add(more);
-        self.free.sort(|block| self.wear.cycles(block));
-        self.again.sort(|block| self.wear.cycles(block));
+    /// Groups of a full block that can be programmed again are invalid until that has happened.
+    fn occupancy(&self) -> Occupancy {
+        let pages = self.page.geometry.pages_per_block;
+        self.page.occupancy_by(|block| (self.filled_pages(block), pages))
+    }
+
+    fn block_bytes(&self) -> u64 {
+        self.page.block_bytes() + self.generation.len() as u64
     }
 }
 
 impl Recycling for Wom {
     fn recycled(&mut self, block: Block) {
-        self.again.push(self.geometry.plane_of(block), block, self.wear.cycles(block));
+        let plane = self.plane_of(block);
+        self.again[plane.0 as usize].push(block);
     }
 
     fn rewritten_groups(&self, block: Block) -> u32 {
@@ -426,5 +346,3 @@ impl Recycling for Wom {
         (generation - 1) * groups + self.open_of(block).map_or(groups, |open| open.at())
     }
 }
-
-parts!(Wom: block_service, recycling);

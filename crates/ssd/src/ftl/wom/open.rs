@@ -5,7 +5,7 @@
 //! The host leaves collection as much as `ftl.gc_reserve_blocks` erased blocks would take, so that
 //! the data of any victim have a place.
 
-use super::{PADDING, Program, Stream, Wom};
+use super::{Program, Stream, Wom};
 use crate::ftl::{DieSet, Lpn};
 use nand::chip::BlockMode;
 use nand::geometry::{Block, MAX_PLANES, Plane};
@@ -50,7 +50,7 @@ impl Wom {
 
     /// Open block of which `block` is the number, if it is open.
     pub(super) fn open_of(&self, block: Block) -> Option<Open> {
-        let first = Self::index(self.geometry.plane_of(block), 0);
+        let first = Self::index(self.page.geometry.plane_of(block), 0);
         let mut of_plane = self.opens[first..first + STREAMS].iter();
         of_plane.find(|open| open.block == Some(block.0)).copied()
     }
@@ -87,20 +87,35 @@ impl Wom {
         self.units(pages)
     }
 
+    /// Full blocks of a plane that can be programmed again.
+    pub(super) fn waiting(&self, plane: Plane) -> &[Block] {
+        &self.again[plane.0 as usize]
+    }
+
+    /// Takes the least worn block of a plane that can be programmed again.
+    fn pop_again(&mut self, plane: Plane) -> Option<Block> {
+        let worn = |&at: &usize| {
+            let block = self.waiting(plane)[at];
+            (self.page.wear.cycles(block), block.0)
+        };
+        let least = (0..self.waiting(plane).len()).min_by_key(worn)?;
+        Some(self.again[plane.0 as usize].swap_remove(least))
+    }
+
     /// Units that collection could write in a plane.
     pub(super) fn room(&self, plane: Plane) -> u64 {
         self.rest(self.opens[Self::index(plane, GC)])
-            + self.again.of(plane) as u64 * self.again_units()
-            + self.free.of(plane) as u64 * self.block_units()
+            + self.waiting(plane).len() as u64 * self.again_units()
+            + self.page.free.of(plane) as u64 * self.block_units()
     }
 
     /// Kind of block that can be opened in a plane so that `floor` units of room are left.
     pub(super) fn kind_for(&self, plane: Plane, floor: u64) -> Option<Kind> {
         let room = self.room(plane);
         let fits = |units: u64| room >= floor + units;
-        if self.again.of(plane) > 0 && fits(self.again_units()) {
+        if !self.waiting(plane).is_empty() && fits(self.again_units()) {
             Some(Kind::Again)
-        } else if self.free.of(plane) > 0 && fits(self.block_units()) {
+        } else if self.page.free.of(plane) > 0 && fits(self.block_units()) {
             Some(Kind::Erased)
         } else {
             None
@@ -109,7 +124,7 @@ impl Wom {
 
     /// Kind of block that the host may open in a plane.
     pub(super) fn kind_for_host(&self, plane: Plane) -> Option<Kind> {
-        self.kind_for(plane, u64::from(self.reserve) * self.block_units())
+        self.kind_for(plane, u64::from(self.page.reserve) * self.block_units())
     }
 
     /// Plane of these dies that takes data of the host. Programs carry different numbers of pages,
@@ -120,16 +135,16 @@ impl Wom {
     /// it alone has room: otherwise, under load, data would go wherever collection has just made
     /// room.
     pub(super) fn plane_for(&self, dies: &DieSet, units: u64) -> Option<Plane> {
-        let planes = self.geometry.planes_per_die;
+        let planes = self.page.geometry.planes_per_die;
         let mut best = None;
         let mut from = 0;
         while let Some(die) = dies.next_from(from)
             && die.0 >= from
         {
-            let valid = |i| self.valid[self.geometry.plane(die, i).0 as usize];
+            let valid = |i| self.valid[self.page.geometry.plane(die, i).0 as usize];
             let most = (0..planes).map(valid).min().map_or(0, u64::from) + self.again_units();
             for i in (0..planes).filter(|&i| u64::from(valid(i)) <= most) {
-                let plane = self.geometry.plane(die, i);
+                let plane = self.page.geometry.plane(die, i);
                 let open = self.opens[Self::index(plane, HOST)];
                 let kind = self.kind_for_host(plane);
                 if open.is_open() || kind.is_some() {
@@ -145,13 +160,13 @@ impl Wom {
 
     /// Opens a block of a plane; there must be one.
     fn open(&mut self, plane: Plane, stream: usize) {
-        let floor = u64::from(stream == HOST) * u64::from(self.reserve) * self.block_units();
+        let floor = u64::from(stream == HOST) * u64::from(self.page.reserve) * self.block_units();
         let block = match self.kind_for(plane, floor) {
-            Some(Kind::Again) => self.again.pop(plane).inspect(|block| {
+            Some(Kind::Again) => self.pop_again(plane).inspect(|block| {
                 self.generation[block.0 as usize] += 1;
             }),
-            Some(Kind::Erased) => self.free.pop(plane).inspect(|&block| {
-                self.candidates.opened(block);
+            Some(Kind::Erased) => self.page.free.pop(plane).inspect(|&block| {
+                self.page.candidates.opened(block);
             }),
             None => None,
         };
@@ -182,17 +197,15 @@ impl Wom {
         };
         let (taken, data) = self.coded.taken(mode, page);
         let units = (lpns.len() as u64).min(self.units(data)) as u32;
-        let first = self.geometry.ppn(block, page, 0).0 as usize;
-        let slots = &mut self.owner[first..first + (data * self.geometry.units_per_page) as usize];
-        let (filled, padded) = slots.split_at_mut(units as usize);
-        filled.iter_mut().zip(lpns).for_each(|(owner, lpn)| *owner = lpn.0);
-        padded.fill(PADDING);
-        self.counts.padding_units += self.units(taken) - u64::from(units);
         let at = open.at + 1;
         self.opens[index] = if at == programs { Open::default() } else { Open { at, ..open } };
         let mut blocks = [Block(0); MAX_PLANES];
         blocks[0] = block;
-        let die = self.geometry.die_of(block);
-        Program { die, units, page, planes: 1, stream: label, mode, blocks }
+        let die = self.page.geometry.die_of(block);
+        let program = Program { die, units, page, planes: 1, stream: label, mode, blocks };
+        self.page.own(&program, data, lpns);
+        // Pages that the code takes are padding, too.
+        self.page.counts.padding_units += self.units(taken - data);
+        program
     }
 }

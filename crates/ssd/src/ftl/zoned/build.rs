@@ -135,7 +135,7 @@ impl Zoned {
             return Err(Error::new("ftl.gc_reserve_blocks", "0 blocks").expected("at least 1"));
         }
         let mut sets = Sets::new(context);
-        let lanes = zone_dies * sets.lanes_per_die;
+        let lanes = zone_dies * sets.table.lanes_per_die;
         let row_units = planes_per_program * pages_per_program * geometry.units_per_page;
         let set_levels = geometry.pages_per_block / pages_per_program;
         let unit = u64::from(geometry.unit_bytes);
@@ -252,7 +252,9 @@ fn count(sets: &mut Sets, context: &Context, of: (u32, u32, u32)) -> Result<u32>
         return Err(Error::new("ftl.overprovisioning", problem)
             .expected("0 to 100 (physical / logical - 1)"));
     }
-    let there = sets.lanes.iter().map(|lane| lane.sets()).min().unwrap_or(0);
+    let there =
+        (0..sets.table.lanes()).map(|lane| sets.table.numbers(lane).len()).min().unwrap_or(0)
+            as u32;
     let most = there.saturating_sub(reserve) / each;
     if most == 0 {
         let problem = format!("{there} good block sets in a plane group");

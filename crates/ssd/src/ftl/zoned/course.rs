@@ -5,8 +5,8 @@
 //! begins. There is more than one where a zone is larger than a set of blocks, or where a program
 //! has failed: from that level on another set goes on.
 
-use super::sets::{NONE, SetId};
 use super::{HOST, Zoned};
+use crate::ftl::block_sets::{NONE, SetId};
 use crate::ftl::contract::{Carried, DieSet, Move, Place, Program, Until, ZoneEmptied, ZoneState};
 use crate::ftl::{Job, Key, Lpn};
 use nand::chip::BlockMode;
@@ -45,13 +45,14 @@ impl Zoned {
         let group = zone % self.groups;
         let (plane, turn) = (index / self.zone_dies, index % self.zone_dies);
         let die = (self.first_die(zone) + turn) % self.zone_dies;
-        (group * self.zone_dies + die) * self.sets.lanes_per_die + plane
+        (group * self.zone_dies + die) * self.sets.table.lanes_per_die + plane
     }
 
     /// Index, among the lanes of a zone, of a lane of its group of dies.
     #[inline]
     fn index(&self, zone: u32, lane: u32) -> u32 {
-        let (die, plane) = (lane / self.sets.lanes_per_die, lane % self.sets.lanes_per_die);
+        let (die, plane) =
+            (lane / self.sets.table.lanes_per_die, lane % self.sets.table.lanes_per_die);
         let turn = (die % self.zone_dies + self.zone_dies - self.first_die(zone)) % self.zone_dies;
         plane * self.zone_dies + turn
     }
@@ -120,12 +121,12 @@ impl Zoned {
         let (level, index) = self.by_lanes.split(row);
         let segment = self.courses[(zone * self.lanes + index) as usize].at(level)?;
         let page = (level - segment.level) * self.pages_per_program;
-        let blocks = self.sets.blocks(segment.set);
-        let upp = self.sets.geometry.units_per_page;
+        let blocks = self.sets.table.blocks(segment.set);
+        let upp = self.sets.table.geometry.units_per_page;
         let (page_of_row, slot) = (unit / upp, unit % upp);
-        let planes = self.sets.joined;
+        let planes = self.sets.table.joined;
         let block = blocks[(page_of_row % planes) as usize];
-        Some(self.sets.geometry.ppn(block, page + page_of_row / planes, slot))
+        Some(self.sets.table.geometry.ppn(block, page + page_of_row / planes, slot))
     }
 
     /// Places a row of the host.
@@ -141,7 +142,7 @@ impl Zoned {
         }
         let (level, index) = self.by_lanes.split(row);
         let lane = self.lane(zone, index);
-        let die = self.sets.die_of(lane);
+        let die = self.sets.table.die_of(lane);
         if !dies.contains(die) {
             return Place::Later(Until::Die(die));
         }
@@ -194,10 +195,10 @@ impl Zoned {
         let page = (course.next - segment.level) * pages;
         course.next += 1;
         let mut blocks = [Block(0); MAX_PLANES];
-        let of_set = self.sets.blocks(segment.set);
+        let of_set = self.sets.table.blocks(segment.set);
         blocks[..of_set.len()].copy_from_slice(of_set);
         let program = Program {
-            die: self.sets.geometry.die_of(blocks[0]),
+            die: self.sets.table.geometry.die_of(blocks[0]),
             units,
             page,
             planes: of_set.len() as u8,
@@ -211,12 +212,12 @@ impl Zoned {
 
     /// Zone, lane and level of a program; `None` where its zone was emptied since.
     fn placed(&self, program: &Program) -> Option<(u32, u32, u32)> {
-        let set = self.sets.of(program.blocks[0]);
+        let set = self.sets.table.of(program.blocks[0]);
         let zone = self.sets.get(set).zone;
         if zone == NONE {
             return None;
         }
-        let index = self.index(zone, self.sets.lane_of(set));
+        let index = self.index(zone, self.sets.table.lane_of(set));
         let course = &self.courses[(zone * self.lanes + index) as usize];
         let segment = course.segments.iter().find(|segment| segment.set == set)?;
         Some((zone, index, segment.level + program.page / self.pages_per_program))
@@ -237,7 +238,7 @@ impl Zoned {
                 }
             }
         }
-        self.sets.reported(self.sets.of(program.blocks[0]));
+        self.sets.reported(self.sets.table.of(program.blocks[0]));
         self.tell_of_waiting(program.die);
     }
 
@@ -252,7 +253,7 @@ impl Zoned {
             let course = self.course(zone, index);
             (course.next, course.is_broken) = (level, true);
         }
-        self.sets.reported(self.sets.of(program.blocks[0]));
+        self.sets.reported(self.sets.table.of(program.blocks[0]));
         self.tell_of_waiting(program.die);
     }
 
@@ -265,7 +266,7 @@ impl Zoned {
             let course = std::mem::take(self.course(zone, index));
             placed += course.next;
             for segment in course.segments {
-                let die = self.sets.die_of(self.sets.lane_of(segment.set));
+                let die = self.sets.table.die_of(self.sets.table.lane_of(segment.set));
                 self.sets.give_back(segment.set);
                 self.tell_of_waiting(die);
             }
@@ -297,7 +298,7 @@ impl Zoned {
         let last = self.machine.zones[zone as usize].written - 1;
         self.call(self.key(zone, last));
         for index in 0..self.lanes {
-            let die = self.sets.die_of(self.lane(zone, index));
+            let die = self.sets.table.die_of(self.lane(zone, index));
             self.tell(die);
         }
     }
@@ -309,8 +310,8 @@ impl Zoned {
             if die.0 / self.zone_dies != zone % self.groups {
                 continue;
             }
-            for plane in 0..self.sets.lanes_per_die {
-                let index = self.index(zone, die.0 * self.sets.lanes_per_die + plane);
+            for plane in 0..self.sets.table.lanes_per_die {
+                let index = self.index(zone, die.0 * self.sets.table.lanes_per_die + plane);
                 if self.is_to_pad(zone, index) {
                     return Some((zone, index));
                 }
@@ -355,9 +356,9 @@ impl Zoned {
     fn pad_anywhere(&mut self, lane: u32, units: u32) -> Option<Program> {
         let set = self.sets.take(lane, NONE)?;
         let mut blocks = [Block(0); MAX_PLANES];
-        let of_set = self.sets.blocks(set);
+        let of_set = self.sets.table.blocks(set);
         blocks[..of_set.len()].copy_from_slice(of_set);
-        let (die, planes) = (self.sets.die_of(lane), of_set.len() as u8);
+        let (die, planes) = (self.sets.table.die_of(lane), of_set.len() as u8);
         let (stream, mode) = (HOST, BlockMode::Native);
         let program = Program { die, units, page: 0, planes, stream, mode, blocks };
         self.sets.handed_out(set, &program, self.pages_per_program);

@@ -6,7 +6,8 @@
 //! puts an empty zone out of use.
 
 use super::Zoned;
-use super::sets::{Is, NONE};
+use super::sets::Is;
+use crate::ftl::block_sets::NONE;
 use crate::ftl::contract::ZoneState;
 use base::Error;
 use nand::geometry::Block;
@@ -14,7 +15,7 @@ use nand::geometry::Block;
 impl Zoned {
     /// Dooms a block. True if the drive can do without it.
     pub(super) fn give_up(&mut self, block: Block) -> bool {
-        let set = self.sets.of(block);
+        let set = self.sets.table.of(block);
         if self.sets.is_doomed(block) || set == NONE || self.sets.get(set).is == Is::Gone {
             // What has no set, or lost it, is not used.
             return self.sets.is_doomed(block);
@@ -23,7 +24,7 @@ impl Zoned {
             self.sets.doom(block);
             return true;
         }
-        let lane = self.sets.lane_of(set) as usize;
+        let lane = self.sets.table.lane_of(set) as usize;
         let zone = self.sets.get(set).zone;
         if self.sets.lanes[lane].spare > 0 {
             self.sets.lanes[lane].spare -= 1;
@@ -41,7 +42,7 @@ impl Zoned {
 
     /// Puts an empty zone out of use for a lost set of a lane. False if there is no such zone.
     fn put_out_of_use(&mut self, lane: u32) -> bool {
-        let group = self.sets.die_of(lane).0 / self.zone_dies;
+        let group = self.sets.table.die_of(lane).0 / self.zone_dies;
         let zones = (0..self.machine.layout.zones).rev();
         let is_empty = |zone: u32| self.machine.zones[zone as usize].state == ZoneState::Empty;
         let mut of_group = zones.filter(|zone| zone % self.groups == group);

@@ -308,7 +308,7 @@ impl Ftl for Zoned {
         } else {
             self.counts.reclaimed_blocks += 1;
         }
-        let die = self.sets.geometry.die_of(block);
+        let die = self.sets.table.geometry.die_of(block);
         self.needed[die.0 as usize] = false;
     }
 

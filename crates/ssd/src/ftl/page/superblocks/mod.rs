@@ -173,8 +173,6 @@ impl State for Spans {
 }
 
 impl Layout for Spans {
-    const TAKES_HOLES: bool = true;
-
     #[inline]
     fn page(&self) -> &PageFtl {
         &self.page
@@ -200,7 +198,7 @@ impl Layout for Spans {
     }
 
     fn programmed(&mut self, program: &Program, carried: Carried) {
-        self.page.map_program(program, self.page.pages_per_program, carried);
+        self.page.map_program(program, self.page.pages_per_program, carried, |_, _| ());
         if let Carried::Moves(..) = carried {
             self.landed(program.die, program.units);
         }
@@ -208,7 +206,7 @@ impl Layout for Spans {
     }
 
     fn not_programmed(&mut self, program: &Program, carried: Carried) {
-        self.page.take_back(program, carried);
+        self.page.take_back(program, self.page.pages_per_program, carried);
         if let Carried::Moves(..) = carried {
             // Its units are placed again.
             self.landed(program.die, 0);
