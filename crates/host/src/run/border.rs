@@ -8,8 +8,7 @@ use super::until::{End, Until};
 use base::Time;
 use base::counts;
 use base::counts::Counts;
-use ssd::drive::activity::Activity;
-use ssd::ftl::FtlCounts;
+use ssd::drive::activity::{Activity, Counted};
 
 /// Requests and bytes of a run, as the host counts them.
 #[derive(Debug, Clone, Copy, Default)]
@@ -72,7 +71,11 @@ impl Run {
     /// Activity of the drive since the run began to count.
     pub fn activity(&self) -> Activity {
         let whole = self.ssd.activity();
-        self.border.as_ref().map_or_else(|| whole.clone(), |border| whole.since(&border.activity))
+        let since = match &self.border {
+            Some(border) => whole.since(&border.activity),
+            None => whole,
+        };
+        Activity { counted: self.counted(), ..since }
     }
 
     /// Requests and bytes since the run began to count.
@@ -106,19 +109,19 @@ impl Run {
     #[cold]
     pub(super) fn open_interval(&mut self, now: Time) {
         let energy_uj = self.energy_beside_arrays_uj();
-        self.series.open(now, self.ftl_counts(), energy_uj);
+        self.series.open(now, self.counted(), energy_uj);
     }
 
-    /// Counts of the FTL since the run began to count. Refresh has blocks rewritten as read reclaim
-    /// does; its own are not among the reclaimed ones.
-    pub fn ftl_counts(&self) -> FtlCounts {
-        let (mut ftl, mut refresh) = (self.ssd.ftl_counts(), self.ssd.counts().refresh);
+    /// Counts of the drive since the run began to count. Refresh has blocks rewritten as read
+    /// reclaim does; its own are not among the reclaimed ones.
+    pub fn counted(&self) -> Counted {
+        let mut counted = self.ssd.counted();
         if let Some(border) = &self.border {
-            ftl = ftl.since(&border.activity.ftl);
-            refresh = refresh.since(&border.activity.controller.refresh);
+            counted = counted.since(&border.activity.counted);
         }
-        ftl.read_reclaims = ftl.read_reclaims.saturating_sub(refresh.all_blocks());
-        ftl
+        let Counted { ftl, controller, .. } = &mut counted;
+        ftl.read_reclaims = ftl.read_reclaims.saturating_sub(controller.refresh.blocks.all());
+        counted
     }
 
     /// Energy used outside the arrays since the run began to count, in microjoules.
