@@ -418,7 +418,7 @@ class Study:
             if row is not None and "values" in row:
                 yield row
 
-    def reports(self) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+    def reports(self) -> Iterator[tuple[dict[str, Any], Report]]:
         """Axes and whole report of each point that has one."""
         from nandlab.study.work import unpacked
 
