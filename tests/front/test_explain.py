@@ -108,9 +108,7 @@ REPORTS = {
     "exchange": {"exchange": "1@0.0001", "set": {"ftl.overprovisioning": 0.8}},
 }
 
-_ELSEWHERE = (
-    r"nandlab\.(config|run)\.|jobs\[0\]\.job options\.|.*causes_us\."
-)
+_ELSEWHERE = r"nandlab\.(config|run)\.|jobs\[0\]\.job options\.|.*causes_us\."
 """Keys of a drive file, of a job file, and causes."""
 _OF_FIO = {"fio version", "timestamp", "time", "global options"}
 

@@ -98,9 +98,7 @@ def _curve(axes: Axes, reports: list[Report], op: str, index: int, name: str) ->
     )
 
 
-def _estimate(
-    reports: list[Report], op: str, of: Callable[[LatencyUs], float]
-) -> Estimate | None:
+def _estimate(reports: list[Report], op: str, of: Callable[[LatencyUs], float]) -> Estimate | None:
     return estimate(reports, lambda report: of(report.host[op].latency_us))
 
 

@@ -47,9 +47,7 @@ def series_table(
     completed = columns["requests"].astype(np.float64)
     completed[completed == 0] = np.nan
     # Signed, as the units of a failed program are taken back.
-    gains = {
-        name: np.diff(counter.astype(np.int64), prepend=0) for name, counter in counts.items()
-    }
+    gains = {name: np.diff(counter.astype(np.int64), prepend=0) for name, counter in counts.items()}
     moved, host = gains["gc_copies"], gains["host_units"].astype(np.float64)
     host[host <= 0] = np.nan
     unit_mb = report.ftl.unit_bytes / 1e6

@@ -23,7 +23,7 @@ from nandlab.given.names import names_checked
 from nandlab.given.refusal import refusal
 from nandlab.life.limit import Demand, Limit, demand, limit_of
 from nandlab.life.pace import HOURS_PER_YEAR, Pace, shares_of
-from nandlab.life.result import Life, Window, window_of
+from nandlab.life.result import Facts, Life, Window, window_of
 from nandlab.options.option import among
 from nandlab.options.run import PlanOptions
 from nandlab.options.trace import TraceOptions
@@ -148,7 +148,7 @@ def life(
         made.precondition(precondition, progress=progress)
         one.live()
     except KeyboardInterrupt as stop:
-        facts["acceleration"] = one.times or 1.0
+        facts.acceleration = one.times or 1.0
         raise LifeUnfinished(one.result) from stop
     return one.result
 
@@ -181,23 +181,19 @@ def _acceleration(given: float | str) -> float | None:
     return times
 
 
-def _facts(
-    source: Any, what: dict[str, Any], asked: Demand, pace: Pace, years: float
-) -> dict[str, Any]:
-    """What identifies a life, known before it begins."""
-    name = "fio jobs" if what["kind"] == "fio_text" else what["source"]
-    return {
-        "nandlab_version": _core.version(),
-        "drive": source.name,
-        "workload": name,
-        "run": {**what, "set": source.sets},
-        "config_hash": source.loaded.config_hash,
-        "seed": source.loaded.config["seed"],
-        "asked_years": None if math.isinf(years) else years,
-        "writes": pace.said,
+def _facts(source: Any, what: dict[str, Any], asked: Demand, pace: Pace, years: float) -> Facts:
+    """Facts of a life before it begins."""
+    return Facts(
+        nandlab_version=_core.version(),
+        drive=source.name,
+        workload="fio jobs" if what["kind"] == "fio_text" else what["source"],
+        run={**what, "set": source.sets},
+        config_hash=source.loaded.config_hash,
+        seed=source.loaded.config["seed"],
+        asked_years=None if math.isinf(years) else years,
+        writes=pace.said,
         **asked._asdict(),
-        "acceleration": 1.0,
-    }
+    )
 
 
 class _Living:
@@ -406,4 +402,4 @@ class _Living:
             by_calendar = any(refresh.get(key) for key in ("after_hours", "rber", "patrol_hours"))
             is_exact = self._has_own_ftl or by_calendar or times < LEAST_ACCELERATION
             self.times = 1.0 if is_exact else times
-        self.result.facts["acceleration"] = self.times
+        self.result.facts.acceleration = self.times

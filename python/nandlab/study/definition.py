@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from matplotlib.figure import Figure
 
+    from nandlab.report import Report
     from nandlab.study.search import Search
 
 TABLE = "results.parquet"

@@ -29,6 +29,10 @@ _ENDS = {
 }
 
 
+#: Errors of a file that is not what its name says.
+_UNREADABLE = (ValueError, LookupError, AttributeError, pa.ArrowException, ElementTree.ParseError)
+
+
 def broken(outcome: Outcome) -> Iterator[str]:
     """What is broken in the files that a command has written, and in JSON that it has printed."""
     if outcome.code not in (0, 130):
@@ -46,7 +50,7 @@ def broken(outcome: Outcome) -> Iterator[str]:
             else:
                 problems = _of_file(name, data, report)
             yield from (f"{name}: {problem}" for problem in problems)
-        except (ValueError, pa.ArrowException, KeyError, AttributeError, ElementTree.ParseError) as error:
+        except _UNREADABLE as error:
             yield f"{name}: cannot be read: {type(error).__name__}: {str(error)[:200]}"
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from nandlab.report import Report
+from nandlab.report.tables import Operation
 
 _OPS = ("read", "write", "trim", "flush")
 
@@ -17,10 +18,9 @@ _OPS = ("read", "write", "trim", "flush")
 _OF_ZONES = ("append", "reset", "finish", "open", "close")
 
 
-def _by_op(report: Report) -> dict[str, Any]:
+def by_op(report: Report) -> dict[str, Operation]:
     """Requests by operation."""
-    zones = report.zones or {}
-    of_zones = {op: zones[op] for op in _OF_ZONES if zones}
+    of_zones = {op: report.zones[op] for op in _OF_ZONES} if report.zones else {}
     return {op: report.host[op] for op in _OPS} | of_zones
 
 
@@ -130,12 +130,12 @@ def units(report: Report) -> Iterator[str]:
 def operations(report: Report) -> Iterator[str]:
     """Operations add up to all requests; bytes over time are the rates; jobs add up to the host."""
     host, seconds = report.host, report.sim.simulated_s
-    every = _by_op(report)
-    by_op = sum(part.requests for part in every.values())
+    every = by_op(report)
+    requests = sum(part.requests for part in every.values())
     if host.latency_us.count != sum(p.latency_us.count for p in every.values()):
         yield "latencies of operations are not those of all requests"
-    if by_op > host.requests_completed:
-        yield f"{by_op} requests by operation, {host.requests_completed} completed"
+    if requests > host.requests_completed:
+        yield f"{requests} requests by operation, {host.requests_completed} completed"
     if not _is_close(host.iops, sum(part.iops for part in every.values())):
         yield f"iops {host.iops} is not the sum of its operations"
     for op, key in (("read", "read"), ("write", "write"), ("trim", "trim"), ("flush", "sync")):
@@ -186,7 +186,7 @@ def amplification(report: Report) -> Iterator[str]:
     """Write amplification is the units programmed over those that the host has written."""
     ftl = report.ftl
     parts = ftl.host_units + ftl.gc_copies + ftl.padding_units
-    bytes_ = sum(part.bytes for op, part in _by_op(report).items() if op in ("write", "append"))
+    bytes_ = sum(part.bytes for op, part in by_op(report).items() if op in ("write", "append"))
     written = bytes_ / ftl.unit_bytes
     known = ftl.write_amplification * written
     # Map pages count too, with as many units as a page has; a ramp is in no count of the host.
@@ -201,7 +201,7 @@ def _has_ramp(report: Report) -> bool:
     """Whether some requests are not measured: of a ramp, or writes that were refused."""
     host = report.host
     return bool(
-        sum(part.requests for part in _by_op(report).values()) != host.requests_completed
+        sum(part.requests for part in by_op(report).values()) != host.requests_completed
         or report.sim.interrupted
     )
 
@@ -237,7 +237,7 @@ def fio_tables(report: Report) -> Iterator[str]:
             yield f"{job.jobname}: fio's tables add up to {total} percent"
         for direction in ("read", "write", "trim"):
             part = job[direction]
-            if part.lat_ns.N != part.total_ios:
+            if part.total_ios != part.lat_ns.N:
                 yield f"{job.jobname}.{direction}: {part.lat_ns.N} latencies"
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from fuzz.laws.report import by_op
 from nandlab.report import Report
 
 _CLOSE = 1e-6
@@ -75,11 +76,7 @@ def _requests(table: pa.Table, report: Report | None) -> Iterator[str]:
     if len(table) != report.host.requests_completed:
         yield f"requests: {len(table)} rows of {report.host.requests_completed}"
     measured = table.filter(table["measured"])
-    zones = report.zones or {}
-    parts = {op: report.host[op] for op in ("read", "write", "trim", "flush")}
-    of_zones = ("append", "reset", "finish", "open", "close")
-    parts |= {op: zones[op] for op in of_zones if zones}
-    for op, part in parts.items():
+    for op, part in by_op(report).items():
         rows = measured.filter(pc.equal(measured["op"].cast(pa.string()), op))
         if len(rows) != part.requests:
             yield f"requests: {len(rows)} rows of {part.requests} {op}s"
