@@ -11,7 +11,7 @@ use ssd::drive::activity::{Activity, FurtherReads};
 /// Codewords of a run and their decoders, the report's `ecc`.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Ecc {
-    /// Counts of codewords.
+    /// Counts of codewords and their decodes.
     #[serde(flatten)]
     pub codes: CodeCounts,
     /// Counts of further reads.

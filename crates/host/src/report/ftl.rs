@@ -27,7 +27,7 @@ pub struct Ftl {
     /// write, which ended its job as an error does in fio (failed reads do not). `null` if this did
     /// not happen.
     pub read_only_at_s: Option<f64>,
-    /// Counts of trims.
+    /// Counts of the host's trims.
     #[serde(flatten)]
     pub trims: TrimCounts,
     /// Cache of blocks in single-level mode (`slc_cache`); `null` elsewhere.
@@ -69,7 +69,7 @@ pub struct RamBytes {
 /// Refresh and patrol of a run, the report's `refresh`.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Refresh {
-    /// Counts of refresh.
+    /// Counts of refresh and patrol.
     #[serde(flatten)]
     pub counts: RefreshCounts,
     /// Units moved by refresh / units written by the host: their part of `ftl.write_amplification`.

@@ -30,7 +30,7 @@ pub struct Zones {
     /// Zones by their state at the end.
     #[schemars(extend("propertyNames" = {"enum": ZoneState::ALL.map(ZoneState::name)}))]
     pub states: BTreeMap<&'static str, u64>,
-    /// Counts of commands.
+    /// Counts of commands on zones.
     #[serde(flatten)]
     pub counts: ZoneCounts,
     /// Appends to zones, as operations in `host`.

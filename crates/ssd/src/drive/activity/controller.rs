@@ -19,9 +19,9 @@ pub struct ControllerCounts {
     pub host: HostCounts,
     /// Counts of the write buffer.
     pub buffer: BufferCounts,
-    /// Counts of trims.
+    /// Counts of the host's trims.
     pub trims: TrimCounts,
-    /// Counts of codewords.
+    /// Counts of codewords and their decodes.
     pub codes: CodeCounts,
     /// Counts of further reads of pages with errors.
     pub further_reads: FurtherReads,
@@ -62,7 +62,7 @@ pub struct BufferCounts {
 
 counts!(BufferCounts { read_hits, coalesced, stalls, fills });
 
-/// Counts of trims.
+/// Counts of the host's trims.
 #[derive(Debug, Clone, Copy, Default, Serialize, JsonSchema)]
 pub struct TrimCounts {
     /// Units trimmed that held data, on the flash or in the buffer.
