@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from os import PathLike
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, get_args, get_type_hints
 
 from nandlab.display.notebook import InNotebook
 from nandlab.given.arguments import path_of, path_or_none
@@ -55,45 +55,45 @@ class Window(NamedTuple):
     """UBER of the worst page type of the most worn block after the retention time; `null` without
     a code.
     """
-    read_us_mean: float | None
+    read_us_mean: float | None = None
     """Mean latency of reads of the timed run."""
-    read_us_p50: float | None
+    read_us_p50: float | None = None
     """Median latency of reads."""
-    read_us_p99: float | None
+    read_us_p99: float | None = None
     """99th percentile of the latency of reads."""
-    read_us_p99_9: float | None
+    read_us_p99_9: float | None = None
     """99.9th percentile of the latency of reads."""
-    read_us_p99_99: float | None
+    read_us_p99_99: float | None = None
     """99.99th percentile of the latency of reads."""
-    write_us_mean: float | None
+    write_us_mean: float | None = None
     """Mean latency of writes of the timed run."""
-    write_us_p50: float | None
+    write_us_p50: float | None = None
     """Median latency of writes."""
-    write_us_p99: float | None
+    write_us_p99: float | None = None
     """99th percentile of the latency of writes."""
-    write_us_p99_9: float | None
+    write_us_p99_9: float | None = None
     """99.9th percentile of the latency of writes."""
-    write_us_p99_99: float | None
+    write_us_p99_99: float | None = None
     """99.99th percentile of the latency of writes."""
-    iops: float | None
+    iops: float | None = None
     """Requests a second of the timed run."""
-    bandwidth_mb_s: float | None
+    bandwidth_mb_s: float | None = None
     """Bandwidth of the timed run."""
-    run_write_amplification: float | None
+    run_write_amplification: float | None = None
     """Write amplification of the timed run, whose buffer may absorb writes."""
-    rber: float | None
+    rber: float | None = None
     """Bit errors over the bits that the timed run has decoded."""
-    hard_failures: int | None
+    hard_failures: int | None = None
     """Codewords that hard decision could not decode."""
-    soft_reads: int | None
+    soft_reads: int | None = None
     """Soft reads of pages, of all levels."""
-    uncorrectable: int | None
+    uncorrectable: int | None = None
     """Uncorrectable page reads."""
-    requests_failed: int | None
+    requests_failed: int | None = None
     """Requests with an error."""
-    energy_j_per_gb: float | None
+    energy_j_per_gb: float | None = None
     """Energy of flash and decoders, reads included, for each 10^9 bytes that the host writes."""
-    energy_j: float
+    energy_j: float = 0.0
     """Energy since the life began: `energy_j_per_gb` of each window times the bytes written since
     the window before.
     """
@@ -204,9 +204,11 @@ class Life(InNotebook):
         """A row for each window, with the facts as metadata."""
         import pyarrow as pa
 
-        whole = {"pe_cycles_min", "pe_cycles_max", "failed_blocks"}
-        whole |= {"hard_failures", "soft_reads", "uncorrectable", "requests_failed"}
-        fields = [pa.field(name, pa.int64() if name in whole else pa.float64()) for name in COLUMNS]
+        hints = get_type_hints(Window).items()
+        fields = [
+            pa.field(name, pa.int64() if int in (of, *get_args(of)) else pa.float64())
+            for name, of in hints
+        ]
         metadata = {key: _text(value) for key, value in asdict(self.facts).items()}
         metadata["end"] = self.end
         schema = pa.schema(fields, metadata=metadata)
@@ -286,17 +288,10 @@ def window_of(
     )
 
 
-_NOT_OF_RUN = {
-    *COLUMNS[: COLUMNS.index("read_us_mean")],
-    "energy_j_per_gb",
-    "energy_j",
-}
-
-
 def _service(report: Report | None) -> dict[str, Any]:
     """Columns that a timed run fills."""
     if report is None:
-        return dict.fromkeys(name for name in COLUMNS if name not in _NOT_OF_RUN)
+        return {}
     host, ecc = report.host, report.ecc
     found: dict[str, Any] = {}
     for op in ("read", "write"):

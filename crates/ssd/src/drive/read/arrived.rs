@@ -27,7 +27,7 @@ impl Ssd {
         let PageRead { owner, ppn, words, rber, attempt, level, mut failed, .. } =
             *self.flash.read(index);
         let code = self.codes.number(&self.flash.chips, die);
-        let before = self.codes.count_apart().then(|| self.counts.codes);
+        let before = self.codes.count_apart().then_some(self.counts.codes);
         let mut end = (now, Time::ZERO);
         if attempt == 0 {
             self.counts.codes.codewords += u64::from(words);
