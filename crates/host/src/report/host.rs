@@ -1,6 +1,7 @@
 //! Keys `host` and `blame`: requests of the host, their latencies, and what they waited for.
 
 use super::ratio;
+use crate::run::Tally;
 use crate::run::stats::OpStats;
 use crate::session::Session;
 use base::stats::Latency;
@@ -14,13 +15,9 @@ use std::collections::BTreeMap;
 /// Requests of the host, the report's `host`.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Host {
-    /// Requests that the drive has taken.
-    pub requests_issued: u64,
-    /// Requests that were completed.
-    pub requests_completed: u64,
-    /// Requests with uncorrectable data, and writes that a worn-out drive refused. Failed reads are
-    /// included in other counts, latencies and rates; refused writes are not.
-    pub requests_failed: u64,
+    /// Counts of requests of the host.
+    #[serde(flatten)]
+    pub tally: Tally,
     /// Counts of units read and of urgent writes.
     #[serde(flatten)]
     pub counts: HostCounts,
@@ -153,15 +150,13 @@ pub struct Waits {
 impl Session {
     pub(super) fn host(&self, activity: &Activity) -> Host {
         let run = &self.run;
-        let (totals, tally) = (run.totals(), run.tally());
+        let totals = run.totals();
         let seconds = self.measured().s();
         let moved = [Op::Read, Op::Write, Op::ZoneAppend];
         let bytes: u64 = moved.iter().map(|&op| totals.of(op).bytes).sum();
         let of = |op: Op| Operation::of(totals.of(op), seconds, matches!(op, Op::Read | Op::Write));
         Host {
-            requests_issued: tally.issued,
-            requests_completed: tally.completed,
-            requests_failed: tally.failed,
+            tally: run.tally(),
             counts: activity.counted.controller.host,
             iops: ratio(totals.requests() as f64, seconds),
             bandwidth_mb_s: ratio(bytes as f64 / 1e6, seconds),

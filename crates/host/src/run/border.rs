@@ -8,18 +8,25 @@ use super::until::{End, Until};
 use base::Time;
 use base::counts;
 use base::counts::Counts;
+use schemars::JsonSchema;
+use serde::Serialize;
 use ssd::drive::activity::{Activity, Counted};
 
 /// Requests and bytes of a run, as the host counts them.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, Default, Serialize, JsonSchema)]
 pub struct Tally {
-    /// Requests fetched, or under way where counting began.
+    /// Requests that the drive has taken.
+    #[serde(rename = "requests_issued")]
     pub issued: u64,
     /// Requests that were completed.
+    #[serde(rename = "requests_completed")]
     pub completed: u64,
-    /// Requests completed with data lost, or refused.
+    /// Requests with uncorrectable data, and writes that a worn-out drive refused. Failed reads are
+    /// included in other counts, latencies and rates; refused writes are not.
+    #[serde(rename = "requests_failed")]
     pub failed: u64,
     /// Bytes of all writes taken, with those of ramp times.
+    #[serde(skip)]
     pub write_bytes: u64,
 }
 
