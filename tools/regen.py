@@ -5,6 +5,7 @@
 - `docs/formats/report.md`: its tables of keys, from the JSON Schema of the report.
 - `python/nandlab/report/tables.pyi`: types of the report's tables, from the same.
 - `docs/formats/requests.md`: the columns of the time series that are counts of the FTL.
+- `docs/life.md`: its tables of columns and keys, from the JSON Schema of a life.
 - `docs/lint.md`: the checks of `nandlab lint`, with the figures of their pairs of runs.
 - `docs/formats/traces.md`: its table of options, from `nandlab.options`.
 - Functions of `python/nandlab/` that take options: arguments and docstrings, from the same
@@ -23,6 +24,8 @@ import sys
 from collections.abc import Callable, Sequence
 
 from derived import ROOT
+from derived.life import PAGE as LIFE_PAGE
+from derived.life import life_page
 from derived.lint import lint_page
 from derived.reference import reference
 from derived.report import PAGE as REPORT_PAGE
@@ -39,6 +42,7 @@ DERIVED: dict[str, tuple[str, Callable[[], str]]] = {
     "report": (REPORT_PAGE, report_page),
     "report_view": (STUB, report_view),
     "series": (SERIES_PAGE, series_page),
+    "life": (LIFE_PAGE, life_page),
     "lint": ("docs/lint.md", lint_page),
     "validation": ("docs/validation.md", validation),
     "traces": (PAGE, traces_page),

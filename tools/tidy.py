@@ -385,6 +385,35 @@ def _pinned_in_rust(text: str) -> Iterator[tuple[int, str]]:
             yield line, part
 
 
+def report_keys(tree: Tree) -> Iterator[Violation]:
+    """Reports are read by attributes, which type checkers know, and not by text."""
+    stub = next((path for path in tree.files if path.endswith("report/tables.pyi")), "")
+    tables = {
+        of.name: {ast.unparse(key.target): key for key in of.body if isinstance(key, ast.AnnAssign)}
+        for of in ast.parse(tree.text(stub)).body
+        if isinstance(of, ast.ClassDef)
+    }
+    sections = {
+        key: tables.get(ast.unparse(of.annotation).removesuffix(" | None"), {})
+        for key, of in tables.get("Report", {}).items()
+    }
+    for path in tree.ending(".py"):
+        for node in () if path.startswith("tests/") else ast.walk(ast.parse(tree.text(path))):
+            match node:
+                case ast.Subscript(of, ast.Constant(str(key))) if key in sections:
+                    is_read = bool(re.search(r"(\b|_)report$|\.to_dict\(\)$", ast.unparse(of)))
+                case ast.Subscript(
+                    ast.Subscript(of, ast.Constant(str(section))) | ast.Attribute(of, section),
+                    ast.Constant(str(key)),
+                ):
+                    is_read = key in sections.get(section, ()) and "config" not in ast.unparse(of)
+                case _:
+                    continue
+            if is_read:
+                message = f'`["{key}"]` of a report, which is an attribute of `result.report`'
+                yield Violation(path, node.lineno, "report", message)
+
+
 def families(tree: Tree) -> Iterator[Violation]:
     """A room with a contract is a family: a roster, and members that carry their facts."""
     rule = "family"
@@ -469,6 +498,7 @@ RULES: tuple[Callable[[Tree], Iterator[Violation]], ...] = (
     tests_in_rust,
     test_names,
     wording,
+    report_keys,
     families,
     columns,
     leftovers,

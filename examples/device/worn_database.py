@@ -163,14 +163,14 @@ def lived(cycles: int, leaps: list[int], size: Size, folder: Path) -> Iterator[T
                 print(f"  {times.state}: {error.stderr.strip()}")
                 times.refused = size.queries + size.commits
             yield times
-        report = server.stop().to_dict()
-    ecc, device = report["ecc"], report["device"]
-    words = device["codewords"]
+        report = server.stop().report
+    ecc, device = report.ecc, report.device
+    words = device.codewords
     print(
-        f"  {name}: {words['decoded']:,} codewords decoded, "
-        f"{ecc['raw_bit_errors'] / max(ecc['codewords'], 1):.0f} wrong bits in each, "
-        f"{ecc['hard_failures']:,} read again, {ecc['uncorrectable']:,} reads given up, "
-        f"{words['miscorrected']} wrong words delivered",
+        f"  {name}: {words.decoded:,} codewords decoded, "
+        f"{ecc.raw_bit_errors / max(ecc.codewords, 1):.0f} wrong bits in each, "
+        f"{ecc.hard_failures:,} read again, {ecc.uncorrectable:,} reads given up, "
+        f"{words.miscorrected} wrong words delivered",
         flush=True,
     )
 

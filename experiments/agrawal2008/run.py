@@ -97,7 +97,7 @@ def iozone(path):
 
 
 def iozone_cleans(path):
-    return iozone(path).to_dict()["ftl"]["gc_runs"]
+    return iozone(path).report.ftl.gc_runs
 
 
 def iozone_ms(path):

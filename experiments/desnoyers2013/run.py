@@ -193,9 +193,9 @@ def recovery_cost_percent(recovery):
     if recovery == "checkpoint":
         sets["recovery.checkpoint_units"] = 16384
     job = "[global]\nrw=randwrite\nbs=4k\niodepth=32\nnumber_ios=200k\nnorandommap=1\n[job]\n"
-    report = nandlab.run("tiny", job, set=sets, precondition="steady").to_dict()
-    power, ftl = report["power"], report["ftl"]
-    return 100 * (power["write_amplification"] / ftl["write_amplification"] - 1)
+    report = nandlab.run("tiny", job, set=sets, precondition="steady").report
+    power, ftl = report.power, report.ftl
+    return 100 * (power.write_amplification / ftl.write_amplification - 1)
 
 
 def parity_bytes(t, data_bytes):

@@ -61,7 +61,7 @@ def shape(handles, more=()):
 def capacity(handles, more=()):
     """Bytes that the host sees."""
     one = nandlab.run(DRIVE, "[w]\nrw=write\nnumber_ios=1\n", set=shape(handles, more))
-    return one.to_dict()["nandlab"]["capacity_bytes"]
+    return one.report.nandlab.capacity_bytes
 
 
 def stream(name, pattern, start, end, rate, handle):
@@ -109,11 +109,11 @@ def of_caches(handles, soc=0.04, use=1.0, tenants=1, by_kind=False, skip="16x", 
         until: drive writes that are.
     """
     job = caches(capacity(handles), tenants, use, soc, handles, by_kind=by_kind)
-    return nandlab.run(DRIVE, job, set=shape(handles), skip=skip or None, until=until).to_dict()
+    return nandlab.run(DRIVE, job, set=shape(handles), skip=skip or None, until=until).report
 
 
 def amplification(report):
-    return report["endurance_group"]["write_amplification"]
+    return report.endurance_group.write_amplification
 
 
 def handles_of(placed):
@@ -156,7 +156,7 @@ def full(placed):
 def random_wa():
     """Random writes over the whole drive, each block once a pass."""
     job = "[w]\nrw=randwrite\nbs=4k\niodepth=4\nloops=9\n"
-    return amplification(nandlab.run(DRIVE, job, set=shape(1), skip="4x", until="3x").to_dict())
+    return amplification(nandlab.run(DRIVE, job, set=shape(1), skip="4x", until="3x").report)
 
 
 def least_mixed():
@@ -174,7 +174,7 @@ def gain_96():
 
 def gc_events():
     """Blocks collected with one handle over those with two."""
-    mixed, apart = (of_caches(handles)["ftl"]["gc_runs"] for handles in (1, 2))
+    mixed, apart = (of_caches(handles).ftl.gc_runs for handles in (1, 2))
     return mixed / apart
 
 
@@ -204,7 +204,7 @@ def sixteen(pattern, handles, more=()):
         handle = None if handles == 1 else number * handles // STREAMS
         text += stream(f"stream{number}", pattern, start, end, rate, handle)
     ran = nandlab.run(DRIVE, text, set=shape(handles, more), skip="6x", until="2x")
-    return amplification(ran.to_dict())
+    return amplification(ran.report)
 
 
 def eight_caches(handles, *, by_kind):

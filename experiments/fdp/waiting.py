@@ -29,7 +29,7 @@ def shape(spare, handles, more=()):
 @cache
 def capacity(spare, handles):
     one = nandlab.run(run.DRIVE, "[w]\nrw=write\nnumber_ios=1\n", set=shape(spare, handles))
-    return one.to_dict()["nandlab"]["capacity_bytes"]
+    return one.report.nandlab.capacity_bytes
 
 
 def edge(spare, handles):
@@ -50,7 +50,7 @@ def amplification(spare, handles, more=()):
     text = job(spare, handles, named=handles == 2)
     given = shape(spare, handles, more)
     ran = nandlab.run(run.DRIVE, text, set=given, skip=SETTLING, until=MEASURED)
-    return run.amplification(ran.to_dict())
+    return run.amplification(ran.report)
 
 
 @cache
@@ -62,7 +62,7 @@ def hot_and_cold(space, handles):
     text = run.GLOBAL + run.stream("hot", "randwrite", 0, split, hot, first)
     text += run.stream("cold", "randwrite", split, drive_bytes, run.RATE - hot, second)
     ran = nandlab.run(run.DRIVE, text, set=run.shape(handles), skip="12x", until="3x")
-    return run.amplification(ran.to_dict())
+    return run.amplification(ran.report)
 
 
 def noting(victims, split, handles):
@@ -112,7 +112,7 @@ def watched(spare, handles):
     valid, of_ring, age = np.array(victims[-len(victims) // 5 :]).T
     unfinished = (of_ring == valid) & (valid > 0)
     moved = of_ring.sum() / valid.sum()
-    return run.amplification(ran.to_dict()), moved, np.median(age), unfinished.mean()
+    return run.amplification(ran.report), moved, np.median(age), unfinished.mean()
 
 
 def main():

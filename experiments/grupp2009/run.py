@@ -162,17 +162,17 @@ def steady(is_slc, ftl):
     changes = {**changes, "ftl.name": ftl, "ftl.overprovisioning": 0.28}
     page = chip(drive)["geometry"]["page_bytes"]
     job = f"[w]\nrw=randwrite\nbs={page}\niodepth=32\nnorandommap=1\nloops=10\n"
-    return nandlab.run(drive, job, precondition="steady", set=changes, seed=1).to_dict()
+    return nandlab.run(drive, job, precondition="steady", set=changes, seed=1).report
 
 
 def programmed_for_each_erased(is_slc, ftl):
     """Bits of data, copies of collection among them, for each bit that is erased."""
     report = steady(is_slc, ftl)
-    geometry = report["nandlab"]["config"]["chip"]["geometry"]
-    counts = report["ftl"]
-    data = (counts["host_units"] + counts["gc_copies"]) * counts["unit_bytes"]
+    geometry = report.nandlab.config["chip"]["geometry"]
+    counts = report.ftl
+    data = (counts.host_units + counts.gc_copies) * counts.unit_bytes
     block = geometry["pages_per_block"] * geometry["page_bytes"]
-    return data / (report["nand"]["erases"] * block)
+    return data / (report.nand.erases * block)
 
 
 def wom_gain_percent(is_slc):
@@ -192,14 +192,14 @@ def wom_mlc_gain_percent():
 def for_each_written(is_slc, measure):
     """What codes change of a measure for each byte that the host writes, as a factor."""
     coded, plain = (
-        measure(report) / report["host"]["write"]["bytes"]
+        measure(report) / report.host.write.bytes
         for report in (steady(is_slc, "wom"), steady(is_slc, "page"))
     )
     return coded / plain
 
 
 def erases(report):
-    return report["nand"]["erases"]
+    return report.nand.erases
 
 
 def wom_slc_erases_change_percent():
@@ -234,10 +234,10 @@ def erase_power_mw():
 def busy_die_power_mw():
     """Mean of a drive of B-MLC32 that is written at random, for each die, standby included."""
     job = "[fill]\nrw=randwrite\nbs=4k\niodepth=32\nnumber_ios=4000\n"
-    report = nandlab.run("grupp2009_b_mlc32", job, seed=1).to_dict()
-    drive = report["nandlab"]["config"]["drive"]
+    report = nandlab.run("grupp2009_b_mlc32", job, seed=1).report
+    drive = report.nandlab.config["drive"]
     dies = drive["channels"] * drive["dies_per_channel"]
-    return report["nand"]["energy_uj"] / report["sim"]["simulated_s"] / 1e3 / dies
+    return report.nand.energy_uj / report.sim.simulated_s / 1e3 / dies
 
 
 def other_chip_power_mw():
@@ -334,8 +334,7 @@ def wom_lifetime_gain_most():
 def wom_energy_change_percent():
     """Energy of flash for each byte written: the mean of SLC and MLC."""
     changes = [
-        for_each_written(is_slc, lambda report: report["nand"]["energy_uj"])
-        for is_slc in (True, False)
+        for_each_written(is_slc, lambda report: report.nand.energy_uj) for is_slc in (True, False)
     ]
     return 100 * (sum(changes) / len(changes) - 1)
 
@@ -371,7 +370,7 @@ def paging(chip_name, fast_pages):
         drive["chip"] = MEASURED[chip_name]
     changes = {"ftl.fast_pages": fast_pages, "buffer.bytes": 0, "ftl.overprovisioning": 0.28}
     changes["gc.background_free_blocks"] = 8
-    return nandlab.run(drive, "paging", precondition="steady", set=changes).to_dict()
+    return nandlab.run(drive, "paging", precondition="steady", set=changes).report
 
 
 def change_percent(chip_name, measure):
@@ -381,18 +380,18 @@ def change_percent(chip_name, measure):
 
 def latency_change_percent(chip_name):
     """Mean latency of pages that are swapped out."""
-    return change_percent(chip_name, lambda report: report["jobs"][0]["write"]["lat_ns"]["mean"])
+    return change_percent(chip_name, lambda report: report.jobs[0].write.lat_ns.mean)
 
 
 def wear_change_percent(chip_name):
     """Programmed pages for each page written: what becomes erases in time."""
-    return change_percent(chip_name, lambda report: report["ftl"]["write_amplification"])
+    return change_percent(chip_name, lambda report: report.ftl.write_amplification)
 
 
 def energy_change_percent(chip_name):
     """Energy of flash for each page written."""
     return change_percent(
-        chip_name, lambda report: report["nand"]["energy_uj"] / report["host"]["write"]["requests"]
+        chip_name, lambda report: report.nand.energy_uj / report.host.write.requests
     )
 
 
@@ -445,14 +444,14 @@ def single_level_drive(is_single_level):
     job = "[writes]\nrw=randwrite\nbs=4k\niodepth=1\nrate_iops=50\nnumber_ios=3000\n"
     changes = {"drive.single_level": is_single_level, "buffer.bytes": 0}
     changes["ftl.overprovisioning"] = 0.28
-    return nandlab.run("grupp2009_b_mlc32", job, set=changes, seed=1).to_dict()
+    return nandlab.run("grupp2009_b_mlc32", job, set=changes, seed=1).report
 
 
 def price_cents(is_single_level):
     """Of 2^30 bits of pages that hold data, those that are spare included."""
     report = single_level_drive(is_single_level)
-    of_host = report["cost"]["usd_per_gb"]
-    physical = 1 + report["nandlab"]["config"]["ftl"]["overprovisioning"]
+    of_host = report.cost.usd_per_gb
+    physical = 1 + report.nandlab.config["ftl"]["overprovisioning"]
     return 100 * of_host / physical * (2**30 / 8) / 1e9
 
 
@@ -466,9 +465,7 @@ def fast_pages_drive_price_cents():
 
 def fast_pages_drive_latency():
     """Mean latency of a write, against the drive of all pages."""
-    means = [
-        single_level_drive(only)["host"]["write"]["latency_us"]["mean"] for only in (True, False)
-    ]
+    means = [single_level_drive(only).host.write.latency_us.mean for only in (True, False)]
     return means[0] / means[1]
 
 

@@ -66,9 +66,9 @@ def second_pass(drive, warm_up, counted):
     """The authors' rule: all requests of a workload as writes, then the workload, which counts."""
     drive.run(**warm_up)
     run = drive.run(**counted)
-    ftl = run.to_dict()["ftl"]
-    merges = sum(ftl["merges"].values())
-    return Measured(run.latency.mean / 1e3, merges or ftl["gc_runs"], ftl["gc_runs"])
+    ftl = run.report.ftl
+    merges = sum(ftl.merges.values())
+    return Measured(run.latency.mean / 1e3, merges or ftl.gc_runs, ftl.gc_runs)
 
 
 def new_drive(ftl, given):

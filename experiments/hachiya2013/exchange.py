@@ -66,8 +66,8 @@ def result(way, scale=SCALE, state="steady", paced=True):
 
 def exchanged(way, scale=SCALE, state="steady", paced=True):
     """What the report says of it."""
-    exchange = result(way, scale, state, paced).to_dict()["exchange"]
-    if exchange["replaced_s"] is None:
+    exchange = result(way, scale, state, paced).report.exchange
+    if exchange.replaced_s is None:
         raise RuntimeError(f"{way}: the die is not empty yet")
     return exchange
 
@@ -75,7 +75,7 @@ def exchanged(way, scale=SCALE, state="steady", paced=True):
 def copy_of_a_page_ms(scale, state):
     """Suspended copy: time for each page."""
     exchange = exchanged("suspended", scale, state)
-    return 1e3 * exchange["dead_time_s"] / exchange["moved_units"]
+    return 1e3 * exchange.dead_time_s / exchange.moved_units
 
 
 def exchange_suspended_dead_time_s(scale=SCALE):
@@ -90,7 +90,7 @@ def exchange_collected_dead_time_s(scale=SCALE):
 
 def exchange_longest_without_service_ms(scale=SCALE):
     """In service: the longest time in which requests waited and none was completed."""
-    return exchanged("in_service", scale)["longest_without_service_ms"]
+    return exchanged("in_service", scale).longest_without_service_ms
 
 
 ROWS = {
@@ -115,10 +115,8 @@ def picture(scale=SCALE):
         exchange = exchanged(way, scale)
         seconds, worst = worst_by_step(run.requests())
         place.semilogy(seconds, worst, ".", markersize=3, color="tab:blue")
-        place.axvspan(
-            exchange["asked_s"], exchange["replaced_s"], color="tab:orange", alpha=0.25, lw=0
-        )
-        took = exchange["replaced_s"] - exchange["asked_s"]
+        place.axvspan(exchange.asked_s, exchange.replaced_s, color="tab:orange", alpha=0.25, lw=0)
+        took = exchange.replaced_s - exchange.asked_s
         place.set_title(f"{way.replace('_', ' ')}: replaced after {took:.3g} s", fontsize=10)
         place.set_xlabel("time (s)")
     axes[0].set_ylabel("longest latency of 0.1 s (ms)")
@@ -148,11 +146,11 @@ def main():
     print(f"exchange_collected_dead_time_s: {exchange_collected_dead_time_s(scale):.4g}")
     for paced in (True, False):
         told = exchanged("in_service", scale, paced=paced)
-        took = told["replaced_s"] - told["asked_s"]
+        took = told.replaced_s - told.asked_s
         print(
-            f"in service, gc.paced = {paced}: {took:.4g} s, {told['moved_units']} pages moved,"
-            f" {told['longest_without_service_ms']:.4g} ms without service,"
-            f" latencies up to {told['longest_latency_ms']:.4g} ms"
+            f"in service, gc.paced = {paced}: {took:.4g} s, {told.moved_units} pages moved,"
+            f" {told.longest_without_service_ms:.4g} ms without service,"
+            f" latencies up to {told.longest_latency_ms:.4g} ms"
         )
     if given.picture:
         picture(scale).savefig(given.picture, dpi=120)

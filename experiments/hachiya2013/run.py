@@ -114,28 +114,26 @@ number_ios={{count}}
     count = drive.capacity_bytes // PAGE_BYTES
     drive.run(job.format(count=3 * count))
     run = drive.run(job.format(count=2 * count))
-    report = run.to_dict()
+    report = run.report
     host_bytes = 2 * count * PAGE_BYTES
-    nand = report["nand"]
-    kinds = nand["kinds"] or {"chip": nand}
-    times = report["dies"]
-    busy_share = times["read"] + times["program"] + times["erase"] + times["wait"]
-    busy_s = busy_share * CHIPS * report["sim"]["simulated_s"]
-    written_uj = sum(
-        kind["energy"]["program_uj"] + kind["energy"]["erase_uj"] for kind in kinds.values()
-    )
-    tlc = kinds.get("tlc", {"erases": 0})
+    nand = report.nand
+    kinds = nand.kinds or {"chip": nand}
+    times = report.dies
+    busy_share = times.read + times.program + times.erase + times.wait
+    busy_s = busy_share * CHIPS * report.sim.simulated_s
+    written_uj = sum(kind.energy.program_uj + kind.energy.erase_uj for kind in kinds.values())
+    tlc_erases = kinds["tlc"].erases if "tlc" in kinds else 0
     per_tb = 1e12 / host_bytes
     blocks = 128
     return Measured(
-        mb_s=report["host"]["bandwidth_mb_s"],
+        mb_s=report.host.bandwidth_mb_s,
         serial_mb_s=host_bytes / busy_s / 1e6,
         write_nj_per_byte=1e3 * written_uj / host_bytes,
-        mlc_erases=kinds["chip"]["erases"] * per_tb,
-        tlc_erases=tlc["erases"] * per_tb,
-        mlc_cycles=kinds["chip"]["erases"] * per_tb / (blocks * (CHIPS - tlc_chips)),
-        tlc_cycles=tlc["erases"] * per_tb / (blocks * max(1, tlc_chips)),
-        usd=report["cost"]["flash_usd"],
+        mlc_erases=kinds["chip"].erases * per_tb,
+        tlc_erases=tlc_erases * per_tb,
+        mlc_cycles=kinds["chip"].erases * per_tb / (blocks * (CHIPS - tlc_chips)),
+        tlc_cycles=tlc_erases * per_tb / (blocks * max(1, tlc_chips)),
+        usd=report.cost.flash_usd,
     )
 
 

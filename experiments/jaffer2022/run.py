@@ -53,13 +53,13 @@ def report(bits, workload, spare=SPARE, seed=1):
     loops = round(8 * generations(bits) * (1 + spare))
     job = f"[w]\nrw=randwrite\nbs=16k\niodepth=16\nnorandommap=1\nloops={loops}\n{JOBS[workload]}"
     changes = {**CHANGES, **ftl, "ftl.overprovisioning": spare}
-    return nandlab.run(DRIVE, job, precondition="steady", set=changes, seed=seed).to_dict()
+    return nandlab.run(DRIVE, job, precondition="steady", set=changes, seed=seed).report
 
 
 def for_each_written(measure, *drive, **more):
     """A measure for each byte that the host writes."""
     found = report(*drive, **more)
-    return measure(found["nand"]) / found["host"]["write"]["bytes"]
+    return measure(found.nand) / found.host.write.bytes
 
 
 def fewer_erases(bits, workload, same_capacity=False, seed=1):
@@ -75,11 +75,11 @@ def fewer_erases(bits, workload, same_capacity=False, seed=1):
 
 
 def erases(nand):
-    return nand["erases"]
+    return nand.erases
 
 
 def energy(nand):
-    return nand["energy_uj"]
+    return nand.energy_uj
 
 
 def most_energy(bits, workload, seed=1):

@@ -70,7 +70,7 @@ def of_use(used):
 
 def figures(result):
     """Write amplification, and MiB of the host a second."""
-    amplification = result.to_dict()["ftl"]["write_amplification"]
+    amplification = result.report.ftl.write_amplification
     return amplification, result.bandwidth_mb_s * 1e6 / 2**20
 
 

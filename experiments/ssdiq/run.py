@@ -119,19 +119,19 @@ def beside_writes(name, offered, scale=SCALE):
         reads=round(0.01 * each),
         writes=round(0.99 * each),
     )
-    return steady(name, scale).clone().run(job).to_dict()
+    return steady(name, scale).clone().run(job).report
 
 
 def percentile(name, offered, percent, scale=SCALE):
     """Microseconds of the probe's reads."""
-    probe = beside_writes(name, offered, scale)["jobs"][0]
-    return probe["read"]["lat_ns"]["percentile"][f"{percent}.000000"] / 1e3
+    probe = beside_writes(name, offered, scale).jobs[0]
+    return probe.read.lat_ns.percentile[f"{percent}.000000"] / 1e3
 
 
 def knee(name, scale=SCALE):
     """Writes a second where more are offered than the drive takes."""
-    jobs = beside_writes(name, OFFERED[name][-1], scale)["jobs"]
-    return sum(job["write"]["iops"] for job in jobs)
+    jobs = beside_writes(name, OFFERED[name][-1], scale).jobs
+    return sum(job.write.iops for job in jobs)
 
 
 def mib_s(result):
@@ -160,7 +160,7 @@ def __getattr__(name):
         if found := re.fullmatch(r"(\d+)_p(50|99)", figure):
             return lambda: percentile(drive_name, int(found[1]), int(found[2]))
         if figure == "wa":
-            return lambda: alone(drive_name).to_dict()["ftl"]["write_amplification_flash"]
+            return lambda: alone(drive_name).report.ftl.write_amplification_flash
         if figure == "mib":
             return lambda: mib_s(alone(drive_name))
         if figure in ("knee", "fill_mib"):

@@ -52,7 +52,7 @@ def write_amplification(fill=FILL, distribution="", settling=4, measured=4, more
         skip=f"{settling}x",
         until=f"{measured}x",
     )
-    return result.to_dict()["ftl"]["write_amplification_flash"]
+    return result.report.ftl.write_amplification_flash
 
 
 def uniform(fill):

@@ -27,10 +27,10 @@ random_distribution={}
 def measured(writes, changes):
     """Report of a run, and the time of an erase in it."""
     drive = nandlab.Drive("tiny", set={"chip.timing.wear": WEAR, **changes})
-    report = drive.precondition("steady").age(cycles=60).run(JOB.format(writes)).to_dict()
+    report = drive.precondition("steady").age(cycles=60).run(JOB.format(writes)).report
     dies, planes = 4, 2
-    busy_ms = 1e3 * report["dies"]["erase"] * report["sim"]["simulated_s"] * dies
-    return report, busy_ms * planes / report["nand"]["erases"]
+    busy_ms = 1e3 * report.dies.erase * report.sim.simulated_s * dies
+    return report, busy_ms * planes / report.nand.erases
 
 
 def change_percent():
@@ -44,11 +44,11 @@ def change_percent():
 def line(writes, name, changes):
     """A row of the table."""
     report, erase_ms = measured(writes, changes)
-    wear, host = report["nand"]["pe_cycles"], report["host"]
+    wear, host = report.nand.pe_cycles, report.host
     return (
-        f"| {writes} | {name} | {erase_ms:.3f} | {wear['min']} to {wear['max']}"
-        f" | {report['ftl']['write_amplification']:.3f} | {host['iops']:,.0f}"
-        f" | {host['read']['latency_us']['p99'] / 1e3:.2f} |"
+        f"| {writes} | {name} | {erase_ms:.3f} | {wear.min} to {wear.max}"
+        f" | {report.ftl.write_amplification:.3f} | {host.iops:,.0f}"
+        f" | {host.read.latency_us.p99 / 1e3:.2f} |"
     )
 
 

@@ -145,7 +145,7 @@ def placed_us(share, is_placed):
     )
     given = {**drive()["mlc"](), "ftl.fast_pages": is_placed}
     run = nandlab.Drive(drive()["DRIVE"], set=given).precondition("fill").run(job)
-    means = [each["write"]["lat_ns"]["mean"] / 1e3 for each in run.to_dict()["jobs"]]
+    means = [each.write.lat_ns.mean / 1e3 for each in run.report.jobs]
     return *means, run.latency.mean
 
 

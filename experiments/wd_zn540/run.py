@@ -250,7 +250,7 @@ def append_8192_us():
 
 def appends_8192_1_16_mb_s():
     result = writes(8192, 1, 16, amount="1024m", append=True)
-    return result.to_dict()["zones"]["append"]["bandwidth_mb_s"]
+    return result.report.zones.append.bandwidth_mb_s
 
 
 def appends_4096_1_64_iops():
@@ -264,7 +264,7 @@ def appends_4096_2_16_iops():
 def appends_iops(zones, depth):
     """Appends of 4 KiB a second."""
     result = writes(4096, zones, depth, append=True)
-    return result.to_dict()["zones"]["append"]["iops"]
+    return result.report.zones.append.iops
 
 
 @cache
@@ -329,8 +329,8 @@ def writes_resets_3():
     """Writes a second to three zones beside 30 resets of full zones a second, to those without."""
 
     def rate(more):
-        report = nandlab.run(DRIVE, FILL + WRITE_THREE + more, set=SMALL).to_dict()
-        return sum(job["write"]["iops"] for job in report["jobs"] if job["jobname"] == "writes")
+        report = nandlab.run(DRIVE, FILL + WRITE_THREE + more, set=SMALL).report
+        return sum(job.write.iops for job in report.jobs if job.jobname == "writes")
 
     return rate(RESETS) / rate("")
 

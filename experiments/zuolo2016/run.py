@@ -60,7 +60,7 @@ number_ios={requests}
 @cache
 def measure(way, workload, host, memory, endurances=2.0):
     """The report of one run, after so many rated endurances."""
-    return simulate(way, workload, host, memory, endurances).to_dict()
+    return simulate(way, workload, host, memory, endurances).report
 
 
 def simulate(way, workload, host, memory, endurances, requests=False):
@@ -128,9 +128,9 @@ def one_read(way, levels):
             "age.pe_cycles": 9000,
         }
         job = "[one]\nrw=randread\nbs=4k\nnumber_ios=1\n"
-        report = nandlab.run("zuolo2016_a_mlc", job, set=sets, precondition="fill").to_dict()
-        busy_s = sum(report["channels"]["busy_fraction"]) * report["sim"]["simulated_s"]
-        return report["nand"]["reads"], busy_s
+        report = nandlab.run("zuolo2016_a_mlc", job, set=sets, precondition="fill").report
+        busy_s = sum(report.channels.busy_fraction) * report.sim.simulated_s
+        return report.nand.reads, busy_s
 
     codeword_bits = 34560
     reads, busy_s = totals(0, [0] * (levels - 1) + [codeword_bits])
@@ -178,8 +178,8 @@ STEPS = (0.5, 1.0, 1.5, 1.75, 2.0)
 
 def failing_percent(memory, endurances=2.0):
     """Share of codewords that hard decision leaves."""
-    ecc = measure("sd", "read", "enterprise", memory, endurances)["ecc"]
-    return 100 * ecc["hard_failures"] / WORKLOADS["read"].requests
+    ecc = measure("sd", "read", "enterprise", memory, endurances).ecc
+    return 100 * ecc.hard_failures / WORKLOADS["read"].requests
 
 
 def rises(curve):
@@ -214,7 +214,7 @@ def failing_share_d_tlc():
 
 def uncorrectable_codewords():
     return sum(
-        measure(way, "read", "enterprise", memory)["ecc"]["uncorrectable"]
+        measure(way, "read", "enterprise", memory).ecc.uncorrectable
         for way in WAYS
         for memory in MEMORIES
     )
@@ -234,7 +234,7 @@ def latency_gain_rises():
 
 
 def latency_distribution_nasd_first():
-    sd, nasd = (measure(way, "read", "enterprise", "d_tlc")["host"]["latency_us"] for way in WAYS)
+    sd, nasd = (measure(way, "read", "enterprise", "d_tlc").host.latency_us for way in WAYS)
     return sum(nasd[p] < sd[p] for p in ("p50", "p90", "p99", "p99_9", "p99_99"))
 
 
@@ -265,7 +265,7 @@ def mixed_gains_of_right_sign():
 def write_amplification(workload):
     """The mean over memories and hosts."""
     runs = [measure("sd", workload, host, memory) for host in HOSTS for memory in MEMORIES]
-    return sum(run["ftl"]["write_amplification"] for run in runs) / len(runs)
+    return sum(run.ftl.write_amplification for run in runs) / len(runs)
 
 
 def write_amplification_msn():
@@ -289,14 +289,14 @@ def latency_us(report):
     Its latencies times its bandwidths are 64 and 256 requests, so the wait for the host's own
     submission is in them; in a closed loop that mean is depth over throughput.
     """
-    return report["nandlab"]["config"]["drive"]["queue_depth"] / report["host"]["iops"] * 1e6
+    return report.nandlab.config["drive"]["queue_depth"] / report.host.iops * 1e6
 
 
 METRICS = {
-    "bandwidth": lambda report: report["host"]["iops"] / 1e3,
+    "bandwidth": lambda report: report.host.iops / 1e3,
     "latency": latency_us,
-    "qos": lambda report: report["host"]["latency_us"]["p99_99"] / 1e3,
-    "bus_use": lambda report: 100 * report["channels"]["busy_fraction_mean"],
+    "qos": lambda report: report.host.latency_us.p99_99 / 1e3,
+    "bus_use": lambda report: 100 * report.channels.busy_fraction_mean,
 }
 
 CELL = re.compile(

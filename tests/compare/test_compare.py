@@ -16,6 +16,7 @@ from conftest import Ended, carries, refused
 import nandlab
 from nandlab import Result, compare
 from nandlab.compare.comparison import MEASURES, Estimate, estimate, ratio
+from nandlab.report import Report
 from nandlab.study.expression import check_path
 
 JOB = "[mix]\nrw=randrw\nrwmixread=50\niodepth=8\nnorandommap\nnumber_ios=3000\n"
@@ -70,9 +71,8 @@ def test_interval_covers_the_ratio():
     for _ in range(cases):
         one = [draw.gauss(10, 1) for _ in range(4)]
         two = [draw.gauss(12, 2) for _ in range(6)]
-        reports = [[{"x": value} for value in values] for values in (one, two)]
-        measure = MEASURES[0]._replace(path="x")
-        first, second = (estimate(each, measure) for each in reports)
+        reports = [[Report.of({"host": {"iops": x}}) for x in values] for values in (one, two)]
+        first, second = (estimate(each, MEASURES[0].key) for each in reports)
         found = ratio(first, second)
         assert found.low is not None
         assert found.high is not None

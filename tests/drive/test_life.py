@@ -15,6 +15,7 @@ from conftest import Ended, carries, refused, some
 
 import nandlab
 from nandlab.life.result import COLUMNS
+from nandlab.life.schema import life_schema
 
 JOB = "[w]\nrw=randrw\nbs=4k\niodepth=8\nnumber_ios=2000\nnorandommap=1\n"
 
@@ -109,7 +110,7 @@ def test_an_accelerated_life_is_like_the_exact_one():
         nandlab.life("tiny", JOB, to_death=True, dwpd=1, windows=2, set=sets, accelerate=times)
         for times in (1, 20)
     )
-    assert fast.facts["acceleration"] == 20
+    assert fast.facts.acceleration == 20
     assert fast.tbw == pytest.approx(exact.tbw, rel=0.03)
     assert fast.write_amplification == pytest.approx(exact.write_amplification, rel=0.03)
     assert fast.end == exact.end
@@ -120,8 +121,8 @@ def test_auto_accelerates_what_would_take_long(monkeypatch: pytest.MonkeyPatch):
     short, long = (
         nandlab.life("tiny", JOB, years=years, dwpd=2, windows=1, set=SMALL) for years in (0.02, 2)
     )
-    assert short.facts["acceleration"] == 1
-    assert long.facts["acceleration"] > 2
+    assert short.facts.acceleration == 1
+    assert long.facts.acceleration > 2
     assert long.years == pytest.approx(2, rel=1e-3)
     assert long.tbw == pytest.approx(100 * short.tbw, rel=0.03)
 
@@ -146,7 +147,7 @@ def test_a_trace_and_an_ftl_of_ones_own_can_live():
         pass
 
     life = nandlab.life("tiny", JOB, years=0.002, dwpd=1, windows=1, set=SMALL, ftl=Emptiest)
-    assert life.facts["acceleration"] == 1
+    assert life.facts.acceleration == 1
 
 
 def test_files_and_table_have_every_window(nandlab: Callable[..., Ended], folder: Path):
@@ -202,11 +203,21 @@ def test_an_interrupted_life_keeps_its_windows():
     assert len(ended.value.result.windows) == 1
 
 
-def test_columns_and_keys_are_described():
-    page = (Path(__file__).parents[2] / "docs/life.md").read_text()
+KINDS = {"number": float, "integer": int, "string": str, "object": dict, "array": list}
+
+
+def test_a_life_has_the_keys_and_types_of_its_schema():
+    schema = life_schema()
     life = nandlab.life("tiny", JOB, years=0.001, dwpd=1, windows=1, set=SMALL)
-    for name in {*COLUMNS, *life.to_dict()} - {"windows"}:
-        assert f"`{name}`" in page, name
+    told = life.to_dict()
+    tables = [(schema, told), *((schema["$defs"]["Window"], row) for row in told["windows"])]
+    for of, table in tables:
+        assert of["required"] == [*table] == [*of["properties"]]
+        for key, value in table.items():
+            kinds = of["properties"][key]["type"]
+            allowed = [KINDS.get(kind) for kind in ([kinds] if isinstance(kinds, str) else kinds)]
+            assert (None if value is None else type(value)) in allowed, key
+            assert of["properties"][key]["description"], key
 
 
 def test_cycles_of_blocks_are_those_of_the_drive():
@@ -241,7 +252,7 @@ def test_refresh_wears_a_drive_that_is_hardly_written() -> None:
     for after_hours in (0, 730):
         changes = {**SMALL, "refresh.after_hours": after_hours}
         life = nandlab.life("tiny", JOB, years=2, writes_per_day="1m", windows=2, set=changes)
-        assert life.facts["acceleration"] == 1
+        assert life.facts.acceleration == 1
         wear[after_hours] = life.windows[-1].pe_cycles_mean
     assert wear[730] - wear[0] > 0.5 * 2 * 12
     changes = {**SMALL, "refresh.after_hours": 730}

@@ -25,6 +25,7 @@ from waiting import until
 
 import nandlab
 from nandlab.catalogue import conflicts, roster
+from nandlab.report import Report, read
 
 sys.path.insert(0, str(ROOT / "tools"))
 
@@ -293,7 +294,7 @@ def true_report() -> dict[str, Any]:
 
 
 def broken_of(changed: dict[str, Any]) -> set[str]:
-    return {law.__name__ for law in report.LAWS if list(law(changed))}
+    return {law.__name__ for law in report.LAWS if list(law(Report.of(changed)))}
 
 
 def test_a_true_report_breaks_no_law(true_report: dict[str, Any]):
@@ -474,7 +475,7 @@ def test_rows_and_report_of_a_run_agree(tmp_path: Path):
         tmp_path / "r.json"
     )
     table = pq.read_table(tmp_path / "q.parquet")
-    loaded = json.loads((tmp_path / "r.json").read_text())
+    loaded = read((tmp_path / "r.json").read_text())
     assert list(rows.broken(table, loaded)) == []
     assert list(rows.broken(table.slice(1), loaded))
 

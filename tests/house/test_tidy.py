@@ -55,6 +55,16 @@ GOOD = {
     "crates/ssd/src/flash/die.rs": f"{DIE}    /// Totals of the pages.\n    pages: u32,\n}}\n",
     "python/x.py": '"""A file that does nothing."""\n',
     "python/lab/__init__.py": '"""The package of it."""\n',
+    "python/lab/report/__init__.py": '"""Room of reports."""\n',
+    "python/lab/report/tables.pyi": (
+        '"""Tables of reports."""\n'
+        "class Report(Table):\n    host: Host | None\n"
+        "class Host(Table):\n    iops: float\n    unit_bytes: int\n"
+    ),
+    "python/lab/run.py": (
+        '"""Figures of a run."""\n'
+        'rate = run().report.host.iops\nlink = config["host"]["unit_bytes"]\n'
+    ),
     "python/lab/trace/__init__.py": '"""Room of traces."""\n',
     "python/lab/trace/table.py": '"""Table of a trace."""\n',
     "tests/a/test_it.py": '"""Tests of the package."""\n',
@@ -103,7 +113,7 @@ def test_every_rule_is_tried() -> None:
             "room",
             "tests",
         ),
-        *("family", "test-name", "wording", "columns", "leftover", "lint", "changelog"),
+        *("family", "test-name", "wording", "report", "columns", "leftover", "lint", "changelog"),
     }
     assert len({row[0] for row in BROKEN}) == len(tidy.RULES)
 
@@ -177,6 +187,16 @@ BROKEN: list[tuple[str, str, str | None, str]] = [
     ("test-name", "tests/b/test_it.py", '"""Tests of the other."""\n', "tests/a/test_it.py"),
     ("wording", "tests/b/test_x.py", f'"""Tests of it."""\ncarries(e, "{PINNED}")\n', "`it has"),
     ("wording", "tests/b/test_x.py", f'"""Tests of it."""\nraises(E, match="{PINNED}")\n', "`it"),
+    *(
+        ("report", "python/lab/run.py", f'"""Figures of a run."""\nx = {read}\n', f'["{key}"]')
+        for read, key in (
+            ('one.to_dict()["host"]', "host"),
+            ('report["host"].iops', "host"),
+            ('self._report["host"].get(op)', "host"),
+            ('found["host"]["iops"]', "iops"),
+            ('run.report.host["iops"]', "iops"),
+        )
+    ),
     (
         "wording",
         "crates/ssd/tests/x.rs",

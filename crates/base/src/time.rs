@@ -4,7 +4,7 @@
 //! of two times is exact. Where a length comes from outside, as a pause of years does,
 //! [`Time::saturating_add`] stops at the end of the range. Products always stop there.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use std::fmt;
 use std::ops::{Add, AddAssign, Mul, Sub};
 
@@ -49,6 +49,11 @@ impl Time {
     /// This time in seconds.
     pub fn s(self) -> f64 {
         self.0 as f64 / 1e9
+    }
+
+    /// Writes a time in seconds, for keys of a report whose names end with `_s`.
+    pub fn as_s<S: Serializer>(time: &Self, serializer: S) -> Result<S::Ok, S::Error> {
+        time.s().serialize(serializer)
     }
 
     /// Length from `earlier` to this time, or zero where `earlier` is later.

@@ -5,7 +5,6 @@ use crate::own::OwnFtl;
 use crate::patience::begun;
 use crate::{json, refuse};
 use base::Error;
-use host::report::{PowerCut, StartUp};
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::prelude::*;
 use ssd::ageing::Refreshed;
@@ -157,14 +156,14 @@ impl Drive {
     /// Cuts the power. Returns the losses as JSON.
     fn cut(&self) -> PyResult<String> {
         let cut = self.with(|drive| drive.cut())?;
-        json(&PowerCut::from(&cut))
+        json(&cut)
     }
 
     /// Advances the start-up after a cut by `events` events. Returns its time and reads as JSON
     /// once it is over.
     fn recover(&self, py: Python<'_>, events: u64) -> PyResult<Option<String>> {
         let started = py.detach(|| self.with(|drive| drive.recover(events)))?;
-        started.map(|started| json(&StartUp::from(&started))).transpose()
+        started.map(|started| json(&started)).transpose()
     }
 
     /// Whether the drive takes no more writes.

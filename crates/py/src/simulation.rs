@@ -7,7 +7,7 @@ use crate::patience::begun;
 use crate::{json, refuse};
 use base::Error;
 use base::Time;
-use host::report::{self, Outside, StartUp};
+use host::report::Outside;
 use host::run::stats::RequestLog;
 use host::run::tails::Slow;
 use host::run::until::Until;
@@ -162,7 +162,7 @@ impl Simulation {
     fn start_up(&mut self, py: Python<'_>, events: u64) -> PyResult<Option<String>> {
         let session = self.session()?;
         let started = py.detach(|| session.start_up(events)).map_err(refuse)?;
-        started.map(|started| json(&StartUp::from(&started))).transpose()
+        started.map(|started| json(&started)).transpose()
     }
 
     /// Begins to count, at the end of the skipped beginning.
@@ -309,15 +309,15 @@ impl Simulation {
         Ok((columns, SPAN_NAMES.to_vec(), timeline.dropped))
     }
 
-    /// Throughput and latency over time: columns by name, counts of the FTL by their keys in the
-    /// report, and the interval in nanoseconds.
+    /// Throughput and latency over time: columns by name, counts of the drive at the ends of
+    /// the intervals by name, and the interval in nanoseconds.
     #[allow(clippy::type_complexity)]
     fn series<'py>(
         &mut self,
         py: Python<'py>,
     ) -> PyResult<(Bound<'py, PyDict>, Bound<'py, PyDict>, u64)> {
-        let run = &self.session()?.run;
-        let series = &run.series;
+        let session = self.session()?;
+        let (run, series) = (&session.run, &session.run.series);
         let columns = PyDict::new(py);
         let column = |of: fn(&host::run::stats::Bin) -> u64| -> Vec<u64> {
             series.bins.iter().map(of).collect()
@@ -330,12 +330,11 @@ impl Simulation {
         columns.set_item("latency_sum_ns", column(|b| b.latency_sum_ns).into_pyarray(py))?;
         columns.set_item("latency_max_ns", column(|b| b.latency_max_ns).into_pyarray(py))?;
         columns.set_item("energy_uj", run.energy_uj().into_pyarray(py))?;
-        let ftl = PyDict::new(py);
-        let counts = series.bins.iter().map(|bin| &bin.ftl);
-        for (key, column) in report::columns(counts).map_err(refuse)? {
-            ftl.set_item(key, column.into_pyarray(py))?;
+        let counts = PyDict::new(py);
+        for (name, column) in session.counts_over_time().map_err(refuse)? {
+            counts.set_item(name, column.into_pyarray(py))?;
         }
-        Ok((columns, ftl, series.interval.ns()))
+        Ok((columns, counts, series.interval.ns()))
     }
 
     /// Latency histogram of `op`, by its name, or of `all`: upper edges of the buckets in ns, and

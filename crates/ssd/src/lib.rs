@@ -36,7 +36,9 @@ pub mod terms;
 #[cfg(test)]
 mod test_drive;
 
-pub use drive::{CodeCounts, Completion, Cut, Parts, PowerCounts, Ssd, Started, Step, UnitPlace};
+pub use drive::{
+    CodeCounts, Completion, Cut, Losses, Parts, PowerCounts, Ssd, Started, Step, UnitPlace,
+};
 pub use failure::retry;
 pub use flash::{blame, doing, scheduler, timeline};
 pub use space::gc;

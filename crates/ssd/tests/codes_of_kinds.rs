@@ -3,6 +3,7 @@
 use crate::drive;
 
 use base::Result;
+use base::counts::Counts;
 use base::error::assert_carries;
 use ecc::named_code::NamedCode;
 use ssd::conformance::storm::Storm;
@@ -106,14 +107,14 @@ fn soft_reads_are_of_the_code_that_has_them() {
     for &unit in mlc.iter().take(200) {
         read(&mut ssd, unit);
     }
-    assert_eq!(ssd.counts().soft_reads, [0; 8]);
+    assert_eq!(ssd.counts().further_reads.soft_reads, [0; 8]);
     for &unit in tlc.iter().take(200) {
         read(&mut ssd, unit);
     }
     let [mlc, tlc] = [0, 1].map(|kind| ssd.code_counts_of_kind(kind));
     assert_eq!((mlc.codewords, mlc.hard_failures, mlc.uncorrectable), (800, 0, 0));
     assert!(tlc.hard_failures > 100 && tlc.uncorrectable == 0, "{tlc:?}");
-    assert!(ssd.counts().soft_reads[0] >= tlc.hard_failures);
+    assert!(ssd.counts().further_reads.soft_reads[0] >= tlc.hard_failures);
     // 8,192 bits at 2e-4, 32,768 at 6e-3.
     let mean = |of: CodeCounts| of.raw_bit_errors as f64 / of.codewords as f64;
     assert!((mean(mlc) / 1.6384 - 1.0).abs() < 0.15, "{}", mean(mlc));
@@ -149,11 +150,11 @@ fn a_hard_code_is_given_up_at_once() {
     // 82 errors of 40 in each codeword.
     let of = ssd.code_counts_of_kind(0);
     assert!(of.uncorrectable >= 100 && of.further_decodes == 0, "{of:?}");
-    assert_eq!(ssd.counts().soft_reads, [0; 8]);
+    assert_eq!(ssd.counts().further_reads.soft_reads, [0; 8]);
     for &unit in tlc.iter().take(100) {
         read(&mut ssd, unit);
     }
-    assert!(ssd.counts().soft_reads[0] > 0);
+    assert!(ssd.counts().further_reads.soft_reads[0] > 0);
     assert_eq!(ssd.code_counts_of_kind(1).uncorrectable, 0);
     // Where no code reads softly, soft reads are refused.
     sets[3] = "chips.tlc.ecc={model=\"threshold\", code=\"bch_512_t40\", t=40, t_soft=[40], \
@@ -172,14 +173,7 @@ fn storms_lose_nothing_and_counts_add_up() {
         storm.run(8000).unwrap();
         let (ssd, all) = (&storm.ssd, *storm.ssd.counts());
         let kinds = [0, 1].map(|kind| ssd.code_counts_of_kind(kind));
-        let sum = |of: fn(&CodeCounts) -> u64| kinds.iter().map(of).sum::<u64>();
-        assert_eq!(sum(|of| of.codewords), all.codewords);
-        assert_eq!(sum(|of| of.raw_bit_errors), all.raw_bit_errors);
-        assert_eq!(sum(|of| of.hard_failures), all.hard_failures);
-        assert_eq!(sum(|of| of.further_decodes), all.further_decodes);
-        assert_eq!(sum(|of| of.iterations), all.iterations);
-        assert_eq!(sum(|of| of.uncorrectable), all.uncorrectable);
-        assert_eq!(sum(|of| of.encoded), all.encoded);
+        assert_eq!(kinds[0].plus(&kinds[1]), all.codes);
         assert!(kinds.iter().all(|of| of.codewords > 0 && of.encoded > 0), "{kinds:?}");
     }
 }

@@ -405,7 +405,7 @@ fn copies_carry_their_errors_to_real_words() {
         let mut storm = Storm::new(ssd, 1);
         storm.run(1500).unwrap();
         let (counts, flash) = (storm.ssd.counts(), storm.ssd.flash_counts());
-        (counts.raw_bit_errors as f64 / counts.codewords as f64, flash.copybacks)
+        (counts.codes.raw_bit_errors as f64 / counts.codes.codewords as f64, flash.copybacks)
     };
     let (once, none) = errors(&[]);
     let (copied, copies) = errors(&[Copyback]);

@@ -91,7 +91,7 @@ fn the_bus_carries_what_does_not_stay() {
     let expected = (counts.host_units + 2 * (counts.moved_units - stay)) as f64;
     let found = transfers(&kept, page_us);
     assert!((found / expected - 1.0).abs() < 0.001, "{found} transfers, not {expected}");
-    assert_eq!(kept.counts().codewords, 8 * (counts.moved_units - stay));
+    assert_eq!(kept.counts().codes.codewords, 8 * (counts.moved_units - stay));
 
     let mut checked = steady(&[one_plane, "gc.copyback=checked"]);
     write(&mut checked, 6000);
@@ -121,12 +121,12 @@ fn errors_are_copied_along() {
     let rate = |more: &[&str]| {
         let mut ssd = steady(&[&[one_plane], more].concat());
         write(&mut ssd, 12_000);
-        let before = (ssd.counts().raw_bit_errors, ssd.counts().codewords);
+        let before = (ssd.counts().codes.raw_bit_errors, ssd.counts().codes.codewords);
         let pages = ssd.capacity_bytes() / PAGE;
         send(&mut ssd, Op::Read, 0..pages);
         let bits = f64::from(8 * 1024 + checked_parity_bits());
-        let words = (ssd.counts().codewords - before.1) as f64;
-        (ssd.counts().raw_bit_errors - before.0) as f64 / (words * bits) / RBER
+        let words = (ssd.counts().codes.codewords - before.1) as f64;
+        (ssd.counts().codes.raw_bit_errors - before.0) as f64 / (words * bits) / RBER
     };
     let off = rate(&[]);
     assert!((off - 1.0).abs() < 0.03, "{off}");

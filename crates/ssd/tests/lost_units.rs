@@ -136,6 +136,6 @@ fn a_page_read_again_is_no_new_verdict() {
     }
     let again = vec![Request::new(Op::Read, 4096 * unit, 4096); 20];
     assert!(each(&mut ssd, &again).iter().all(|failed| *failed));
-    assert_eq!(ssd.counts().uncorrectable, 21);
+    assert_eq!(ssd.counts().codes.uncorrectable, 21);
     assert_eq!(ssd.ftl_counts().retired_blocks, 0);
 }

@@ -124,9 +124,9 @@ fn disturb_begins_anew() {
         ]);
         send(&mut ssd, 60_000, 0.02, 0.0);
         send(&mut ssd, 1, 0.02, 0.0);
-        let before = ssd.counts().raw_bit_errors;
+        let before = ssd.counts().codes.raw_bit_errors;
         send(&mut ssd, 2_000, 0.02, 0.0);
-        (ssd.counts().raw_bit_errors - before, ssd.ftl_counts().read_reclaims)
+        (ssd.counts().codes.raw_bit_errors - before, ssd.ftl_counts().read_reclaims)
     };
     let (never, often) = (errors(0), errors(1000));
     assert_eq!(never.1, 0);
@@ -150,9 +150,9 @@ fn old_data_are_refreshed() {
         ]);
         let mut passes = [0; 2];
         for pass in &mut passes {
-            let before = ssd.counts().soft_reads[0];
+            let before = ssd.counts().further_reads.soft_reads[0];
             send(&mut ssd, 30_000, 1.0, 0.0);
-            *pass = ssd.counts().soft_reads[0] - before;
+            *pass = ssd.counts().further_reads.soft_reads[0] - before;
         }
         (passes, ssd.ftl_counts().read_reclaims)
     };

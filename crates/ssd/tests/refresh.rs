@@ -73,13 +73,13 @@ fn an_idle_drive_writes_each_block_anew_in_time() {
     idle(&mut ssd, hours);
     let counts = ssd.counts().refresh;
     let expected = data_blocks(&ssd) * (hours / after).floor();
-    let blocks = counts.blocks[0] as f64;
+    let blocks = counts.blocks.age as f64;
     println!(
         "validation | blocks refreshed in {hours} h, one each {after} h | {blocks} | {expected} | \
          0.01 | blocks x hours / after_hours"
     );
     assert!((blocks / expected - 1.0).abs() < 0.01, "{blocks} for {expected}");
-    assert_eq!(counts.blocks[1..], [0, 0]);
+    assert_eq!((counts.blocks.rber, counts.blocks.retries), (0, 0));
     // Whole blocks move, and few others with them. What goes into an open block that is nearly as
     // old as what is moved soon moves again.
     let units = ssd.capacity_bytes() as f64 / 4096.0 * (hours / after).floor();
@@ -121,15 +121,15 @@ fn a_patrol_reads_each_page_in_time() {
         let counts = ssd.counts().refresh;
         let full = ssd.capacity_bytes() as f64 / f64::from(36 * 4096);
         let expected = full * of_block * hours / 10.0;
-        let reads = counts.patrol_reads as f64;
+        let reads = counts.patrol.patrol_reads as f64;
         println!(
             "validation | patrol reads in {hours} h, {of_block} pages a block in 10 h | {reads} | \
              {expected:.0} | 0.01 | blocks x pages x hours / patrol_hours"
         );
         assert!((reads / expected - 1.0).abs() < 0.01, "{reads} for {expected}");
-        assert_eq!(ssd.flash_counts().reads, counts.patrol_reads);
+        assert_eq!(ssd.flash_counts().reads, counts.patrol.patrol_reads);
         // Each is sensed, crosses the bus and disturbs its block.
-        let array = counts.patrol_array.us() / reads;
+        let array = counts.patrol.array.us() / reads;
         assert!((40.0..60.0).contains(&array), "{array}");
         let energy = ssd.energy();
         let used = energy.read_uj + energy.bus_uj;
@@ -163,12 +163,12 @@ fn an_aged_drive_catches_up_in_the_background() {
     let mut ssd = full(&["refresh.after_hours=100", "age.retention_hours=2000"]);
     assert_eq!(ssd.blocks_to_refresh(), 0);
     let first = read_latency_us(&mut ssd, 500);
-    let (begun, waiting) = (ssd.counts().refresh.all_blocks(), ssd.blocks_to_refresh());
+    let (begun, waiting) = (ssd.counts().refresh.blocks.all(), ssd.blocks_to_refresh());
     assert!((1..60).contains(&begun) && waiting > 50, "{begun} {waiting}");
     idle(&mut ssd, 0.1);
     let counts = ssd.counts().refresh;
     let blocks = data_blocks(&ssd);
-    assert!((counts.blocks[0] as f64 / blocks - 1.0).abs() < 0.05, "{counts:?} of {blocks}");
+    assert!((counts.blocks.age as f64 / blocks - 1.0).abs() < 0.05, "{counts:?} of {blocks}");
     assert_eq!(ssd.blocks_to_refresh(), 0);
     assert!(ssd.oldest_hours() < 0.2, "{}", ssd.oldest_hours());
     let then = read_latency_us(&mut ssd, 500);
@@ -194,10 +194,10 @@ fn pages_with_many_errors_are_found() {
     idle(&mut ssd, 0.2);
     let of_patrol = ssd.counts().refresh;
     for counts in [of_reads, of_patrol] {
-        let share = counts.blocks[1] as f64 / data_blocks(&ssd);
-        assert!((0.8..1.05).contains(&share) && counts.blocks[0] == 0, "{counts:?}: {share}");
+        let share = counts.blocks.rber as f64 / data_blocks(&ssd);
+        assert!((0.8..1.05).contains(&share) && counts.blocks.age == 0, "{counts:?}: {share}");
     }
-    assert!(of_reads.patrol_finds == 0 && of_patrol.patrol_finds >= of_patrol.blocks[1]);
+    assert!(of_reads.patrol_finds == 0 && of_patrol.patrol_finds >= of_patrol.blocks.rber);
 }
 
 /// A patrol that never rests costs the host, and without it a drive is as it was.
@@ -219,13 +219,13 @@ fn a_leap_does_what_time_does() {
     let hours = 24.0 * 30.0 + 1.0;
     let mut timed = full(&sets);
     idle(&mut timed, hours);
-    let (blocks, erases) = (timed.counts().refresh.blocks[0], timed.flash_counts().erases);
+    let (blocks, erases) = (timed.counts().refresh.blocks.age, timed.flash_counts().erases);
     let mut leaped = full(&sets);
     let done = refresh(&mut leaped, Hours(hours)).unwrap();
     sound_untimed(&leaped);
     let near = |a: u64, b: u64| (a as f64 / b as f64 - 1.0).abs() < 0.03;
     assert!(near(done.blocks, blocks) && near(done.erases, erases), "{done:?} {blocks} {erases}");
-    let patrol = timed.counts().refresh.patrol_reads;
+    let patrol = timed.counts().refresh.patrol.patrol_reads;
     assert!((done.patrol_reads as f64 / patrol as f64) < 1.05, "{done:?} {patrol}");
     for ssd in [&mut timed, &mut leaped] {
         assert!(ssd.oldest_hours() <= 24.1, "{}", ssd.oldest_hours());
@@ -322,9 +322,9 @@ fn reads_return_the_newest_version_beside_refresh_and_patrol() {
                 storm.ssd.age(Hours(60.0));
             }
             let counts = storm.ssd.counts().refresh;
-            assert!(counts.patrol_reads > 100, "{}, {mode:?}: {counts:?}", member.name);
+            assert!(counts.patrol.patrol_reads > 100, "{}, {mode:?}: {counts:?}", member.name);
             assert!(
-                counts.blocks[0] + counts.blocks[1] > 5,
+                counts.blocks.age + counts.blocks.rber > 5,
                 "{}, {mode:?}: {counts:?}",
                 member.name
             );

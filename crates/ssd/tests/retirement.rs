@@ -94,7 +94,7 @@ fn blocks_retire_as_long_as_there_is_spare() {
         let failed = work(&mut ssd, 60_000);
         let retired = account(&ssd);
         assert!(failed > 500, "{limit} {modes:?}: {failed} failed");
-        assert!(ssd.counts().uncorrectable > 0 && ssd.lost_units() > 0, "{limit} {modes:?}");
+        assert!(ssd.counts().codes.uncorrectable > 0 && ssd.lost_units() > 0, "{limit} {modes:?}");
         match limit.as_str() {
             "retry.retire_after=0" => assert_eq!(retired, 0),
             // Twenty-three blocks of each of eight planes; sixteen hold the logical drive and what

@@ -38,7 +38,7 @@ fn start_up(config: &SsdConfig) -> (Ssd, Started) {
     drive::prepare(&mut ssd, Precondition::Fill);
     ssd.start(0);
     let cut = ssd.cut().unwrap();
-    assert_eq!((cut.requests, cut.torn_programs), (0, 0));
+    assert_eq!((cut.requests, cut.losses.torn_programs), (0, 0));
     let started = ready(&mut ssd, config);
     (ssd, started)
 }

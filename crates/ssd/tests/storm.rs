@@ -430,10 +430,10 @@ fn reads_return_the_newest_version_in_every_mode() {
             assert_eq!(storm.ssd.ftl_counts().read_reclaims > 20, reclaims, "{mode:?}");
             let counts = storm.ssd.counts();
             let fails = mode.contains(&"ecc.model=shares");
-            assert_eq!(counts.soft_reads[0] > 1000, fails, "{mode:?}: {counts:?}");
-            assert_eq!(counts.soft_reads[1] > 100, fails, "{mode:?}: {counts:?}");
+            assert_eq!(counts.further_reads.soft_reads[0] > 1000, fails, "{mode:?}: {counts:?}");
+            assert_eq!(counts.further_reads.soft_reads[1] > 100, fails, "{mode:?}: {counts:?}");
             let loses = mode.contains(&"retry.retire_after=1");
-            assert_eq!(counts.uncorrectable > 0, loses, "{mode:?}: {counts:?}");
+            assert_eq!(counts.codes.uncorrectable > 0, loses, "{mode:?}: {counts:?}");
             assert_eq!(storm.ssd.ftl_counts().retired_blocks > 0, loses, "{mode:?}");
         }
     }

@@ -210,7 +210,7 @@ fn errors_go_by_the_bits_that_a_cell_holds() {
             completed(&mut ssd, Request::new(Op::Read, unit * 4096, 4096));
         }
         let counts = ssd.counts();
-        let rate = counts.raw_bit_errors as f64 / (counts.codewords as f64 * 32768.0);
+        let rate = counts.codes.raw_bit_errors as f64 / (counts.codes.codewords as f64 * 32768.0);
         let expected = 1e-3 * 4.0 / f64::from(bits);
         assert!((rate / expected - 1.0).abs() < 0.05, "{bits}: {rate}");
     }

@@ -7,6 +7,7 @@ use ssd::conformance::interleaving::Interleaving;
 use ssd::conformance::small_config;
 use ssd::conformance::storm::Storm;
 use ssd::conformance::tally::Tally;
+use ssd::drive::ZoneCounts;
 use ssd::ftl::Lpn;
 use ssd::ftl::contract::Account;
 use ssd::ftl::contract::ZoneState;
@@ -58,7 +59,7 @@ fn reads_return_what_stands_in_the_zone() {
             storm.run(12_000).unwrap_or_else(|error| panic!("{mode:?}, seed {seed}: {error}"));
             let (counts, ftl) = (storm.ssd.zone_counts().unwrap(), storm.ssd.ftl_counts());
             assert!(ftl.reclaimed_blocks > 0 && counts.appends > 500, "{mode:?}: {counts:?}");
-            let [resets, finishes, opens, closes] = counts.commands;
+            let ZoneCounts { resets, finishes, opens, closes, .. } = counts;
             assert!(resets > 30 && finishes > 10, "{mode:?}: {counts:?}");
             assert_eq!(ftl.moved_units, 0, "zones are not collected");
             opened += opens + closes;
@@ -329,9 +330,13 @@ fn a_drive_at_rest_keeps_the_short_rows_of_its_buffer() {
     for (zone, units) in [(0, 1), (1, 6), (2, 9)] {
         let first = start(&twin, zone);
         assert_eq!(u64::from(twin.zone(zone).unwrap().written), units);
-        let units_before = twin.counts().unwritten;
+        let units_before = twin.counts().host.read_units_unwritten;
         send(&mut twin, Request::new(Op::Read, first, units * UNIT));
-        assert_eq!(twin.counts().unwritten, units_before, "zone {zone} has lost data");
+        assert_eq!(
+            twin.counts().host.read_units_unwritten,
+            units_before,
+            "zone {zone} has lost data"
+        );
         // The row is programmed once it is whole.
         send(&mut twin, Request::new(Op::Write, first + units * UNIT, 12 * UNIT));
     }

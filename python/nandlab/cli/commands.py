@@ -223,15 +223,18 @@ def schema(
     of: Annotated[
         str,
         typer.Argument(
-            help="`drive` (a drive file) or `report` (of a run).",
-            autocompletion=lambda: ["drive", "report"],
+            help="`drive` (a drive file), `report` (of a run) or `life` (the result of one).",
+            autocompletion=lambda: ["drive", "report", "life"],
         ),
     ] = "drive",
 ) -> None:
-    """Prints the JSON Schema of a drive file, or that of a report."""
+    """Prints the JSON Schema of a drive file, of a report or of a life."""
+    from nandlab.life.schema import life_schema
+
     schemas: dict[str, Callable[[], object]] = {
         "drive": lambda: catalogue.schema(of_files=True),
         "report": report_schema,
+        "life": life_schema,
     }
     if of not in schemas:
         raise refusal("schema", f"no schema of `{of}`", schemas, given=of)

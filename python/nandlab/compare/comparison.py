@@ -7,11 +7,11 @@ with the degrees of freedom of Welch and Satterthwaite). It needs two replicates
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from nandlab.compare.groups import Group, Report, groups, notices
+from nandlab.compare.groups import Group, groups, notices
 from nandlab.display.notebook import InNotebook
 from nandlab.display.sheet import KINDS, write_sheet
 from nandlab.drive.trust.figures import figure, is_number
@@ -19,9 +19,12 @@ from nandlab.given.arguments import as_text, flag, listed, path_of, path_or_none
 from nandlab.given.names import names_checked
 from nandlab.given.outputs import check_kind
 from nandlab.given.refusal import refusal
+from nandlab.report import key_path
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from nandlab.report.tables import Operation, Report
 
 CONFIDENCE = 0.95
 """Of every interval."""
@@ -31,36 +34,44 @@ class Measure(NamedTuple):
     """A figure of a report."""
 
     name: str
-    path: str
+    key: Callable[[Report], object]
+    """Reads its key."""
     is_high_good: bool | None
     """None where neither is better."""
 
+    @property
+    def path(self) -> str:
+        """Path of its key."""
+        return key_path(self.key)
 
-def _latencies(op: str) -> list[Measure]:
-    where = f"host.{op}.latency_us"
-    percentiles = ("p50", "p99", "p99_9", "p99_99")
+
+def _latencies(name: str, of: Callable[[Report], Operation]) -> list[Measure]:
     return [
-        Measure(f"{op} IOPS", f"host.{op}.iops", True),
-        Measure(f"{op} mean (us)", f"{where}.mean", False),
-        *(
-            Measure(f"{op} {key.replace('_', '.')} (us)", f"{where}.{key}", False)
-            for key in percentiles
-        ),
+        Measure(f"{name} IOPS", lambda report: of(report).iops, True),
+        Measure(f"{name} mean (us)", lambda report: of(report).latency_us.mean, False),
+        Measure(f"{name} p50 (us)", lambda report: of(report).latency_us.p50, False),
+        Measure(f"{name} p99 (us)", lambda report: of(report).latency_us.p99, False),
+        Measure(f"{name} p99.9 (us)", lambda report: of(report).latency_us.p99_9, False),
+        Measure(f"{name} p99.99 (us)", lambda report: of(report).latency_us.p99_99, False),
     ]
 
 
+def _start_up(report: Report) -> object:
+    return report.power and report.power.start_up and report.power.start_up.time_s
+
+
 MEASURES = (
-    Measure("IOPS", "host.iops", True),
-    Measure("bandwidth (MB/s)", "host.bandwidth_mb_s", True),
-    *_latencies("read"),
-    *_latencies("write"),
-    Measure("write amplification", "ftl.write_amplification", False),
-    Measure("erases", "nand.erases", False),
-    Measure("energy of the flash (uJ)", "nand.energy_uj", False),
-    Measure("uncorrectable codewords", "ecc.uncorrectable", False),
-    Measure("controller memory (bytes)", "ftl.ram_bytes.total", False),
-    Measure("start-up (s)", "power.start_up.time_s", False),
-    Measure("capacity (bytes)", "nandlab.capacity_bytes", True),
+    Measure("IOPS", lambda report: report.host.iops, True),
+    Measure("bandwidth (MB/s)", lambda report: report.host.bandwidth_mb_s, True),
+    *_latencies("read", lambda report: report.host.read),
+    *_latencies("write", lambda report: report.host.write),
+    Measure("write amplification", lambda report: report.ftl.write_amplification, False),
+    Measure("erases", lambda report: report.nand.erases, False),
+    Measure("energy of the flash (uJ)", lambda report: report.nand.energy_uj, False),
+    Measure("uncorrectable codewords", lambda report: report.ecc.uncorrectable, False),
+    Measure("controller memory (bytes)", lambda report: report.ftl.ram_bytes.total, False),
+    Measure("start-up (s)", _start_up, False),
+    Measure("capacity (bytes)", lambda report: report.nandlab.capacity_bytes, True),
 )
 """Figures that are compared, in this order; those that are 0 everywhere are left out."""
 
@@ -132,7 +143,7 @@ class Comparison(InNotebook):
         """
         result = []
         for measure in MEASURES:
-            estimates = [estimate(group.reports, measure) for group in self.groups]
+            estimates = [estimate(group.reports, measure.key) for group in self.groups]
             if all(one is None or one.mean == 0 for one in estimates):
                 continue
             base = estimates[0]
@@ -258,9 +269,10 @@ def _labelled(found: list[Group], labels: Sequence[str]) -> list[Group]:
     return [group._replace(name=name) for group, name in zip(found, given, strict=True)]
 
 
-def estimate(reports: Sequence[Report], measure: Measure) -> Estimate | None:
-    """The mean of a figure over replicates; None where one of them lacks it."""
-    found = [figure(report, measure.path.split(".")) for report in reports]
+def estimate(reports: Sequence[Report], key: Callable[[Report], object]) -> Estimate | None:
+    """The mean of the figure at a key over replicates; None where one of them lacks it."""
+    path = key_path(key).split(".")
+    found = [figure(report, path) for report in reports]
     values = [float(one.value) for one in found if is_number(one.value)]
     if len(values) < len(found):
         return None

@@ -12,9 +12,7 @@ from nandlab.drive.result import Checks, Result
 from nandlab.given.arguments import listed
 from nandlab.given.inputs import input_text
 from nandlab.given.refusal import refusal
-from nandlab.report import tables
-
-Report = dict[str, Any]
+from nandlab.report import Report
 
 _MOST_KEYS = 3
 """Keys that a group is named by; with more, files name it."""
@@ -65,8 +63,8 @@ def notices(group: Group) -> list[str]:
     names = group.files or [group.name] * len(group.reports)
     for file, report in zip(names, group.reports, strict=True):
         has_checks = isinstance(report.get("checks"), Mapping)
-        failed = Checks.of(tables.Report.of(report)).failures() if has_checks else []
-        for text in [*failed, *report["nandlab"].get("notices", [])]:
+        failed = Checks.of(report).failures() if has_checks else []
+        for text in [*failed, *report.nandlab.get("notices", [])]:
             said.setdefault(text, []).append(file)
     return [f"{', '.join(files)}: {text}" for text, files in said.items()]
 
@@ -78,7 +76,7 @@ def _several(given: object) -> list[Any]:
 def _report(given: object, number: int) -> tuple[str, Report]:
     """A name and a report."""
     if isinstance(given, Result):
-        return f"{given.title} ({number})", given.to_dict()
+        return f"{given.title} ({number})", given.report
     if isinstance(given, Mapping):
         return checked_report(f"report {number}", dict(given))
     if not isinstance(given, str | PathLike) or not isinstance(path := fspath(given), str):
@@ -105,22 +103,23 @@ def checked_report(name: str, report: Any) -> tuple[str, Report]:
     for key in _NEEDED:
         if not isinstance(report.get(key), dict):
             raise refusal(name, f"not a report: `{key}` is missing", expected)
+    view = Report.of(report)
     for key in ("config", "run"):
-        if not isinstance(report["nandlab"].get(key), dict):
+        if not isinstance(view.nandlab.get(key), dict):
             raise refusal(name, f"not a report: `nandlab.{key}` is missing", expected)
-    if report["sim"].get("begun") is False:
+    if view.sim.get("begun") is False:
         raise refusal(name, "the run was ended before it began", "a run with results")
-    return name, report
+    return name, view
 
 
 def _identity(report: Report) -> dict[str, Any]:
     """What tells groups apart: all but the seed, by dotted paths."""
-    about = report["nandlab"]
-    run = {key: value for key, value in about["run"].items() if key not in ("set", "name")}
-    config = {key: value for key, value in about["config"].items() if key != "seed"}
+    about = report.nandlab
+    run = {key: value for key, value in about.run.items() if key not in ("set", "name")}
+    config = {key: value for key, value in about.config.items() if key != "seed"}
     flat = {"version": about.get("version"), **_flat(config, ""), **_flat(run, "run.")}
-    if about.get("trace") is not None:
-        flat["run.requests"] = about["trace"].get("requests")
+    if (trace := about.get("trace")) is not None:
+        flat["run.requests"] = trace.get("requests")
     return flat
 
 

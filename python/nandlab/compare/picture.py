@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from nandlab.compare.comparison import Measure, estimate, half_interval
+from nandlab.compare.comparison import Estimate, estimate, half_interval
 from nandlab.display.picture import COLOURS, finish, legend_below, panels_of, save
 from nandlab.drive.pictures.shared_axes import latency_ticks, widened
 from nandlab.given.refusal import refusal
@@ -15,14 +16,15 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from nandlab.compare.comparison import Comparison
+    from nandlab.report.tables import LatencyUs, Report
 
-_PERCENTS = {
-    "p50": 50.0,
-    "p90": 90.0,
-    "p99": 99.0,
-    "p99_9": 99.9,
-    "p99_99": 99.99,
-    "p99_999": 99.999,
+_PERCENTILES: dict[float, Callable[[LatencyUs], float]] = {
+    50.0: lambda latency: latency.p50,
+    90.0: lambda latency: latency.p90,
+    99.0: lambda latency: latency.p99,
+    99.9: lambda latency: latency.p99_9,
+    99.99: lambda latency: latency.p99_99,
+    99.999: lambda latency: latency.p99_999,
 }
 
 _PALETTE = (*COLOURS.values(), "#56B4E9", "#E69F00", "#000000")
@@ -54,8 +56,8 @@ def plot_comparison(comparison: Comparison, path: Path | None) -> Figure:
         axes.set_xscale("log")
         axes.set_yscale("log")
         axes.set_xlim(1.0, 0.5e-3 / 100)
-        shares = [1 - percent / 100 for percent in _PERCENTS.values()]
-        axes.set_xticks(shares, [f"{percent:g}" for percent in _PERCENTS.values()])
+        shares = [1 - percent / 100 for percent in _PERCENTILES]
+        axes.set_xticks(shares, [f"{percent:g}" for percent in _PERCENTILES])
         axes.minorticks_off()
         axes.set_xlabel("percentile")
         axes.set_ylabel("latency")
@@ -71,14 +73,14 @@ def plot_comparison(comparison: Comparison, path: Path | None) -> Figure:
     return figure
 
 
-def _count(report: dict[str, Any], op: str) -> int:
-    return int(report["host"].get(op, {}).get("latency_us", {}).get("count", 0))
+def _count(report: Report, op: str) -> int:
+    return int(report.host[op].latency_us.count) if op in report.host else 0
 
 
-def _curve(axes: Axes, reports: list[dict[str, Any]], op: str, index: int, name: str) -> None:
+def _curve(axes: Axes, reports: list[Report], op: str, index: int, name: str) -> None:
     x, y, spread = [], [], []
-    for key, percent in _PERCENTS.items():
-        found = estimate(reports, Measure("", f"host.{op}.latency_us.{key}", None))
+    for percent, percentile in _PERCENTILES.items():
+        found = _estimate(reports, op, percentile)
         if found is not None and found.mean > 0:
             x.append(1 - percent / 100)
             y.append(found.mean)
@@ -94,6 +96,10 @@ def _curve(axes: Axes, reports: list[dict[str, Any]], op: str, index: int, name:
         capsize=3,
         label=name,
     )
+
+
+def _estimate(reports: list[Report], op: str, of: Callable[[LatencyUs], float]) -> Estimate | None:
+    return estimate(reports, lambda report: of(report.host[op].latency_us))
 
 
 def _end(axes: Axes) -> None:

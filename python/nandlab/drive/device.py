@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
@@ -11,7 +12,7 @@ from nandlab import _core
 from nandlab.catalogue import config_of
 from nandlab.display.progress import Meter, Progress
 from nandlab.drive.exchange import Exchange
-from nandlab.drive.power import Cut, StartUp, start_up
+from nandlab.drive.power import start_up
 from nandlab.drive.result import Result
 from nandlab.drive.simulate import Source, ready_arrays, simulate
 from nandlab.drive.workload import Plan, plan
@@ -27,6 +28,7 @@ from nandlab.options.serve import ServiceOptions
 from nandlab.options.trace import TraceOptions
 from nandlab.process.interrupt import Stop
 from nandlab.process.memory import memory_limit_bytes
+from nandlab.report import tables
 from nandlab.trace.options import native_options
 
 if TYPE_CHECKING:
@@ -268,7 +270,7 @@ class Drive:
         meter.tell(*ageing.progress(), last=True)
         return self
 
-    def cut(self) -> Cut:
+    def cut(self) -> tables.Cut:
         """Cuts the power: memory is gone, and what is on flash stays. `recover` starts it up.
 
         A cut in the middle of a run is `run` with ``cut_at``.
@@ -277,9 +279,9 @@ class Drive:
             NandlabError: a drive without recovery (``recovery.name``), or one that is off.
         """
         self._is_new = False
-        return Cut.of(self._native.cut())
+        return tables.Cut.of(json.loads(self._native.cut()))
 
-    def recover(self, *, progress: Callable[[Progress], object] | None = None) -> StartUp:
+    def recover(self, *, progress: Callable[[Progress], object] | None = None) -> tables.Started:
         """Gives the drive its power back, and lets it start up.
 
         Returns:
@@ -294,7 +296,7 @@ class Drive:
             started = start_up(self._native.recover, stop, progress)
         if started is None:
             raise KeyboardInterrupt
-        return StartUp(**started)
+        return started
 
     @property
     def pe_cycles(self) -> PeCycles:

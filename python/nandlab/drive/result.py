@@ -160,8 +160,8 @@ class Result:
             for name in ("all", *OPERATIONS)
             if name in told
         }
-        columns, ftl, interval_ns = simulation.series()
-        series = series_table(columns, ftl, interval_ns, report, metadata)
+        columns, counts, interval_ns = simulation.series()
+        series = series_table(columns, counts, interval_ns, report, metadata)
         report.nand.peak_power_w = peak_power_w(series)
         timeline = None
         if has_timeline:

@@ -7,16 +7,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from nandlab.report.tables import Ftl, Report
-
-
-_OWN_NAMES = {"gc_copies": "gc_moved_units", "gc_runs": "gc_reclaimed_blocks"}
-"""Columns whose names are older than those of the report."""
+    from nandlab.report.tables import Report
 
 
 def series_table(
     columns: dict[str, Any],
-    ftl: dict[str, Any],
+    counts: dict[str, Any],
     interval_ns: int,
     report: Report,
     metadata: dict[str, str],
@@ -25,20 +21,19 @@ def series_table(
 
     Args:
         columns: what `Simulation.series` gave; each of shape (intervals,).
-        ftl: counts of the FTL, by their keys in the report; each of shape (intervals,).
+        counts: counts of the drive at the ends of the intervals; each of shape (intervals,).
         interval_ns: length of an interval. The last one ends with the run.
-        report: the report of the same moment, for where the run and its counters ended.
+        report: the report of the same moment, for where the run ended.
         metadata: facts of the run, kept with the table.
 
     Returns:
         ``time_s`` (start of the interval, from the beginning of the run, skipped or not),
         ``duration_s``, ``read_iops``, ``write_iops``,
         ``read_mb_s``, ``write_mb_s`` (10^6 bytes), ``latency_mean_us``, ``latency_max_us`` (over
-        the requests completed in it), ``gc_moved_units``, ``gc_moved_mb_s``,
-        ``gc_reclaimed_blocks``, ``host_units``, ``padding_units``, ``map_writes``,
-        ``write_amplification``, ``power_w`` (flash and decoders; an operation uses its energy while
-        it lasts), and each other count of the report's ``ftl`` by its key there. The mean is NaN
-        where nothing completed, write amplification where nothing of the host was programmed.
+        the requests completed in it), ``gc_moved_mb_s``, ``write_amplification``, ``power_w``
+        (flash and decoders; an operation uses its energy while it lasts), and each count of the
+        report by its key: ``gc_copies`` of ``ftl``, ``nand_erases``. The mean is NaN where nothing
+        completed, write amplification where nothing of the host was programmed.
     """
     import numpy as np
     import pyarrow as pa
@@ -51,12 +46,9 @@ def series_table(
         duration_s[-1] = max(report.sim.simulated_s - time_s[-1], 1e-9)
     completed = columns["requests"].astype(np.float64)
     completed[completed == 0] = np.nan
-    gains = {
-        _OWN_NAMES.get(key, key.replace(".", "_")): _gains(counter, final)
-        for key, counter in ftl.items()
-        if (final := _final(report.ftl, key)) is not None
-    }
-    moved, host = gains["gc_moved_units"], gains["host_units"].astype(np.float64)
+    # Signed, as the units of a failed program are taken back.
+    gains = {name: np.diff(counter.astype(np.int64), prepend=0) for name, counter in counts.items()}
+    moved, host = gains["gc_copies"], gains["host_units"].astype(np.float64)
     host[host <= 0] = np.nan
     unit_mb = report.ftl.unit_bytes / 1e6
     programmed = moved + gains["padding_units"] + gains["map_writes"]
@@ -69,25 +61,13 @@ def series_table(
         "write_mb_s": columns["write_bytes"] / 1e6 / duration_s,
         "latency_mean_us": columns["latency_sum_ns"] / 1e3 / completed,
         "latency_max_us": columns["latency_max_ns"] / 1e3,
-        "gc_moved_units": moved,
         "gc_moved_mb_s": moved * unit_mb / duration_s,
-        "gc_reclaimed_blocks": gains["gc_reclaimed_blocks"],
-        "host_units": gains["host_units"],
-        "padding_units": gains["padding_units"],
-        "map_writes": gains["map_writes"],
         "write_amplification": 1 + programmed / host,
         "power_w": np.diff(columns["energy_uj"], prepend=0.0) / 1e6 / duration_s,
+        **gains,
     }
-    others = {name: gained for name, gained in gains.items() if name not in table}
-    arrays = {name: _arrow(column) for name, column in {**table, **others}.items()}
+    arrays = {name: _arrow(column) for name, column in table.items()}
     return pa.table(arrays).replace_schema_metadata(metadata)
-
-
-def _final(ftl: Ftl, key: str) -> int | None:
-    """A count at the end of the run, by its path; None on a drive without its table."""
-    table, _, name = key.rpartition(".")
-    counts = ftl[table] if table else ftl
-    return None if counts is None else int(counts[name])
 
 
 def _arrow(column: Any) -> pa.Array:
@@ -121,12 +101,3 @@ def peak_power_w(series: pa.Table) -> float | None:
     first = np.flatnonzero(last < len(end_s))
     last = last[first]
     return float(((energy_j[last] - energy_j[first]) / (end_s[last] - end_s[first])).max())
-
-
-def _gains(counter: Any, final: int) -> Any:
-    """Gains of a counter in each interval, from its values at their ends; the last is open."""
-    import numpy as np
-
-    at_end = counter.astype(np.int64)
-    at_end[-1:] = final
-    return np.diff(at_end, prepend=0)

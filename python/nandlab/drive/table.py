@@ -220,14 +220,14 @@ def _recovery(report: Report) -> str:
     power = report.power
     if not power:
         return ""
-    names = {
-        "summary_pages": "of summaries",
-        "trim_pages": "of trims",
-        "opened_pages": "of opened blocks",
-        "table_pages": "of tables",
-        "backup_pages": "of copies",
+    counts = {
+        "of summaries": power.summary_pages,
+        "of trims": power.trim_pages,
+        "of opened blocks": power.opened_pages,
+        "of tables": power.table_pages,
+        "of copies": power.backup_pages,
     }
-    pages = [f"{power[key]:,} {name}" for key, name in names.items() if power[key]]
+    pages = [f"{count:,} {name}" for name, count in counts.items() if count]
     written = f"write amplification {quantity.mean(power.write_amplification)} with "
     return written + (", ".join(pages) + " pages" if pages else "no page more")
 

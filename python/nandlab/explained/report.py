@@ -33,21 +33,28 @@ def report_schema() -> dict[str, Any]:
 def report_key(path: str) -> ReportKey | None:
     """A key of the report by its path; None where no report has it.
 
-    ``jobs[0].read.iops`` is ``jobs.read.iops``. A key that is any name, as a page type in
-    ``nand.program_us.lower``, has the meaning of its table.
+    ``jobs[0].read.iops`` is ``jobs.read.iops``. A key that is any name or number, as a page type in
+    ``nand.program_us.lower`` and an edge in ``jobs[0].latency_us.100``, has the meaning of its
+    table.
     """
-    # Keys such as `p99.9` have a point of their own.
-    parts = re.split(r"\.(?!\d)", re.sub(r"\[[^\]]*\]", "", path))
+    parts = re.sub(r"\[[^\]]*\]", "", path).split(".")
     if len(parts) > _DEEPEST:
         return None
-    table, found = report_schema(), None
-    for at, key in enumerate(parts):
-        named = properties(table).get(key)
-        if named is not None:
-            found = ReportKey(".".join(parts[: at + 1]), meaning(named))
+    table, found, at = report_schema(), None, 0
+    while at < len(parts):
+        known, end = properties(table), at + 1
+        # Keys such as `p99.9` and `99.000000` have a point of their own.
+        while end < len(parts) and parts[end].isdigit():
+            end += 1
+        if ".".join(parts[at:end]) not in known and parts[at] in known:
+            end = at + 1
+        key = ".".join(parts[at:end])
+        if key in known:
+            found = ReportKey(".".join(parts[:end]), meaning(known[key]))
         elif not _takes(table, key):
             return None
-        table = target(table["additionalProperties"] if named is None else named)
+        table = target(known.get(key) or table["additionalProperties"])
+        at = end
     return found
 
 

@@ -43,14 +43,12 @@ def demand(
     if profile not in PROFILES:
         raise refusal("life", f"unknown profile `{profile}`", PROFILES, given=profile)
     usual = PROFILES[profile]
+    own = {"uber": uber, "retention_hours": retention_hours, "temperature_c": temperature_c}
     given = Demand(
-        usual.uber if uber is None else number("life: uber", uber),
-        usual.retention_hours
-        if retention_hours is None
-        else number("life: retention_hours", retention_hours),
-        usual.temperature_c
-        if temperature_c is None
-        else number("life: temperature_c", temperature_c),
+        **{
+            name: getattr(usual, name) if value is None else number(f"life: {name}", value)
+            for name, value in own.items()
+        }
     )
     if not 0 < given.uber < 1:
         raise refusal("life", f"uber = {given.uber:g}: out of range", "above 0, below 1")

@@ -31,7 +31,7 @@ def plot_life(life: Life, path: Path | None = None) -> Figure:
         one.grid(alpha=0.3)
         one.spines[["top", "right"]].set_visible(False)
     how = f"{life.tbw:,.4g} TB in {life.years:.3g} years, end: {life.end}"
-    headline(figure, f"{life.facts['drive']}: {how}", 12)
+    headline(figure, f"{life.facts.drive}: {how}", 12)
     if path is not None:
         save(figure, path)
     return figure
@@ -95,7 +95,7 @@ def _errors(axes: Axes, life: Life, tb: list[float]) -> None:
         return
     axes.set_yscale("log")
     if any(uber):
-        limit = life.facts["uber"]
+        limit = life.facts.uber
         axes.axhline(limit, color=GREY, linestyle=":", label=f"UBER limit {limit:.0e}")
         axes.set_ylim(max(axes.get_ylim()[0], limit * 1e-15), 1)
     axes.set_ylabel("error rate")

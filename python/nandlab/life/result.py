@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from os import PathLike
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, get_args, get_type_hints
 
 from nandlab.display.notebook import InNotebook
 from nandlab.given.arguments import path_of, path_or_none
@@ -31,89 +31,147 @@ ENDS = {
 
 
 class Window(NamedTuple):
-    """A point of a life. What the timed run there has found is None once writes are refused."""
+    """Window of a life. What its timed run measures is `null` once the drive is read-only."""
 
     years: float
     """Calendar time since the life began."""
     tb_written: float
-    """Written by the host until here, in 10^12 bytes."""
+    """Data written by the host since the life began, in 10^12 bytes."""
     drive_writes: float
-    """The same over the capacity."""
+    """Data written by the host since the life began, over the capacity."""
     dwpd: float
-    """Drive writes per day, since the window before."""
+    """Drive writes per day since the window before."""
     pe_cycles_min: int
+    """Least program/erase cycles of the blocks in use."""
     pe_cycles_mean: float
+    """Mean program/erase cycles of the blocks in use."""
     pe_cycles_max: int
-    """Program/erase cycles of the blocks in use."""
+    """Most program/erase cycles of the blocks in use."""
     failed_blocks: int
     """Blocks that have failed since the life began."""
     write_amplification: float | None
-    """Since the window before; None of the first one."""
+    """Write amplification of the untimed writes since the window before; `null` in the first."""
     uber: float | None
-    """Of the worst page of the most worn block after the retention time; None without a code."""
-    read_us_mean: float | None
-    read_us_p50: float | None
-    read_us_p99: float | None
-    read_us_p99_9: float | None
-    read_us_p99_99: float | None
-    write_us_mean: float | None
-    write_us_p50: float | None
-    write_us_p99: float | None
-    write_us_p99_9: float | None
-    write_us_p99_99: float | None
-    iops: float | None
-    bandwidth_mb_s: float | None
-    run_write_amplification: float | None
-    """Of the timed run, whose buffer may take up writes."""
-    rber: float | None
-    """Errors in the bits that the timed run has read and decoded."""
-    hard_failures: int | None
+    """UBER of the worst page type of the most worn block after the retention time; `null` without
+    a code.
+    """
+    read_us_mean: float | None = None
+    """Mean latency of reads of the timed run."""
+    read_us_p50: float | None = None
+    """Median latency of reads."""
+    read_us_p99: float | None = None
+    """99th percentile of the latency of reads."""
+    read_us_p99_9: float | None = None
+    """99.9th percentile of the latency of reads."""
+    read_us_p99_99: float | None = None
+    """99.99th percentile of the latency of reads."""
+    write_us_mean: float | None = None
+    """Mean latency of writes of the timed run."""
+    write_us_p50: float | None = None
+    """Median latency of writes."""
+    write_us_p99: float | None = None
+    """99th percentile of the latency of writes."""
+    write_us_p99_9: float | None = None
+    """99.9th percentile of the latency of writes."""
+    write_us_p99_99: float | None = None
+    """99.99th percentile of the latency of writes."""
+    iops: float | None = None
+    """Requests a second of the timed run."""
+    bandwidth_mb_s: float | None = None
+    """Bandwidth of the timed run."""
+    run_write_amplification: float | None = None
+    """Write amplification of the timed run, whose buffer may absorb writes."""
+    rber: float | None = None
+    """Bit errors over the bits that the timed run has decoded."""
+    hard_failures: int | None = None
     """Codewords that hard decision could not decode."""
-    soft_reads: int | None
-    uncorrectable: int | None
-    requests_failed: int | None
-    energy_j_per_gb: float | None
-    """Of flash and decoders, for each 10^9 bytes that the host writes, its reads included."""
-    energy_j: float
-    """Of flash and decoders over the life until here: that of each window for what was written
-    since."""
+    soft_reads: int | None = None
+    """Soft reads of pages, of all levels."""
+    uncorrectable: int | None = None
+    """Uncorrectable page reads."""
+    requests_failed: int | None = None
+    """Requests with an error."""
+    energy_j_per_gb: float | None = None
+    """Energy of flash and decoders, reads included, for each 10^9 bytes that the host writes."""
+    energy_j: float = 0.0
+    """Energy since the life began: `energy_j_per_gb` of each window times the bytes written since
+    the window before.
+    """
+
+
+@dataclass
+class Facts:
+    """Facts of a life: the drive, the workload, and the demand."""
+
+    nandlab_version: str
+    """Version of nandlab."""
+    drive: str
+    """Name of the drive."""
+    workload: str
+    """Source of the workload; `fio jobs` for a text of jobs."""
+    run: dict[str, Any]
+    """Workload and options of the timed runs, as `nandlab.run` in a report."""
+    config_hash: str
+    """Hash of the drive's configuration, as in a report."""
+    seed: int
+    """Seed of every random stream."""
+    asked_years: float | None
+    """Years asked for; `null` where the drive was to die."""
+    writes: str
+    """Source of the write rate."""
+    uber: float
+    """Largest accepted uncorrectable bit error rate."""
+    retention_hours: float
+    """Retention without power."""
+    temperature_c: float
+    """Temperature of the retention."""
+    acceleration: float = 1.0
+    """Cycles for each cycle that is simulated; 1 is exact."""
 
 
 COLUMNS: tuple[str, ...] = Window._fields
 
+FIGURES = (
+    *("capacity_bytes", "end", "tbw", "years", "dwpd", "write_amplification", "energy_kwh"),
+    "notes",
+)
+"""Keys of a life in JSON beside its facts and windows."""
+
 
 @dataclass
 class Life(InNotebook):
-    """A life of a drive."""
+    """Life of a drive."""
 
     windows: list[Window]
-    facts: dict[str, Any]
-    """What was lived: drive, workload, seed, demand, acceleration, versions."""
+    """Windows in the order of time."""
+    facts: Facts
+    """Facts of the life: drive, workload, seed, demand, acceleration, version."""
     end: str
-    """``spare``, ``uber``, ``measured``, ``errors``, ``years``, or ``interrupted``."""
+    """End of the life: `spare`, `uber`, `measured`, `errors`, `years` or `interrupted`."""
     capacity_bytes: int
+    """Bytes that the host sees."""
     notes: list[str]
-    """What its figures rest on."""
+    """Notes on the assumptions of the figures."""
 
     @property
     def tbw(self) -> float:
-        """Terabytes written until the end."""
+        """Data written by the host until the end, in 10^12 bytes."""
         return self.windows[-1].tb_written if self.windows else 0.0
 
     @property
     def years(self) -> float:
-        """Calendar time until the end."""
+        """Calendar time until the end, in years."""
         return self.windows[-1].years if self.windows else 0.0
 
     @property
     def dwpd(self) -> float | None:
-        """Drive writes per day over the life; None where no time has passed."""
+        """Drive writes per day over the life; `null` where no time has passed."""
         days = self.years * HOURS_PER_YEAR / 24
         return self.windows[-1].drive_writes / days if days else None
 
     @property
     def write_amplification(self) -> float | None:
-        """Over the life: what the flash was programmed with over what the host has written."""
+        """Write amplification of the untimed writes over the life; `null` without any."""
         total, before = 0.0, 0.0
         for window in self.windows:
             if window.write_amplification is not None:
@@ -123,7 +181,7 @@ class Life(InNotebook):
 
     @property
     def energy_kwh(self) -> float:
-        """Of flash and decoders over the life."""
+        """Energy of flash and decoders over the life."""
         return self.windows[-1].energy_j / 3.6e6 if self.windows else 0.0
 
     def rows(self) -> list[dict[str, Any]]:
@@ -132,18 +190,8 @@ class Life(InNotebook):
 
     def to_dict(self) -> dict[str, Any]:
         """All of it."""
-        return {
-            **self.facts,
-            "capacity_bytes": self.capacity_bytes,
-            "end": self.end,
-            "tbw": self.tbw,
-            "years": self.years,
-            "dwpd": self.dwpd,
-            "write_amplification": self.write_amplification,
-            "energy_kwh": self.energy_kwh,
-            "notes": self.notes,
-            "windows": self.rows(),
-        }
+        figures = {name: getattr(self, name) for name in FIGURES}
+        return {**asdict(self.facts), **figures, "windows": self.rows()}
 
     def to_json(self, path: str | PathLike[str] | None = None) -> str:
         """All of it as JSON, also written to `path`."""
@@ -156,10 +204,12 @@ class Life(InNotebook):
         """A row for each window, with the facts as metadata."""
         import pyarrow as pa
 
-        whole = {"pe_cycles_min", "pe_cycles_max", "failed_blocks"}
-        whole |= {"hard_failures", "soft_reads", "uncorrectable", "requests_failed"}
-        fields = [pa.field(name, pa.int64() if name in whole else pa.float64()) for name in COLUMNS]
-        metadata = {key: _text(value) for key, value in self.facts.items()}
+        hints = get_type_hints(Window).items()
+        fields = [
+            pa.field(name, pa.int64() if int in (of, *get_args(of)) else pa.float64())
+            for name, of in hints
+        ]
+        metadata = {key: _text(value) for key, value in asdict(self.facts).items()}
         metadata["end"] = self.end
         schema = pa.schema(fields, metadata=metadata)
         return pa.Table.from_pylist(self.rows(), schema=schema)
@@ -190,7 +240,7 @@ class Life(InNotebook):
         return plot_life(self, path_or_none("plot", path))
 
     def __repr__(self) -> str:
-        return f"<life of {self.facts['drive']}: {self.tbw:.4g} TB, end: {self.end}>"
+        return f"<life of {self.facts.drive}: {self.tbw:.4g} TB, end: {self.end}>"
 
     def __str__(self) -> str:
         """A table for people."""
@@ -238,17 +288,10 @@ def window_of(
     )
 
 
-_NOT_OF_RUN = {
-    *COLUMNS[: COLUMNS.index("read_us_mean")],
-    "energy_j_per_gb",
-    "energy_j",
-}
-
-
 def _service(report: Report | None) -> dict[str, Any]:
     """Columns that a timed run fills."""
     if report is None:
-        return dict.fromkeys(name for name in COLUMNS if name not in _NOT_OF_RUN)
+        return {}
     host, ecc = report.host, report.ecc
     found: dict[str, Any] = {}
     for op in ("read", "write"):

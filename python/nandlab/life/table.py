@@ -21,14 +21,14 @@ def text_of(life: Life) -> str:
     """Facts, a line for each window, and notes."""
     amplification = life.write_amplification
     lines = [
-        f"life of {life.facts['drive']} under {life.facts['workload']}",
+        f"life of {life.facts.drive} under {life.facts.workload}",
         "",
         f"end        {life.end}: {ENDS[life.end]}",
         f"TBW        {life.tbw:,.4g} TB, {life.tbw * 1e12 / life.capacity_bytes:,.4g} drive writes",
         f"years      {life.years:.4g}" + ("" if life.dwpd is None else f" at {life.dwpd:.4g} DWPD"),
         "WA         " + ("-" if amplification is None else f"{amplification:.3f}"),
         f"energy     {life.energy_kwh:.4g} kWh of flash and decoders",
-        f"exact      {_accelerated(life.facts['acceleration'])}",
+        f"exact      {_accelerated(life.facts.acceleration)}",
         "",
         _HEADS,
         *(_line(window) for window in life.windows),

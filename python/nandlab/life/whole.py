@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from os import PathLike
 from typing import Any
 
@@ -23,7 +24,7 @@ from nandlab.given.names import names_checked
 from nandlab.given.refusal import refusal
 from nandlab.life.limit import Demand, Limit, demand, limit_of
 from nandlab.life.pace import HOURS_PER_YEAR, Pace, shares_of
-from nandlab.life.result import Life, Window, window_of
+from nandlab.life.result import Facts, Life, Window, window_of
 from nandlab.options.option import among
 from nandlab.options.run import PlanOptions
 from nandlab.options.trace import TraceOptions
@@ -142,15 +143,16 @@ def life(
     limit = limit_of(source.loaded.config, asked)
     times = _acceleration(accelerate)
     facts = _facts(source, what.facts(), asked, pace, goal_years)
-    one = _Living(made, what, pace, limit, goal_years, windows, times, ftl is not None, progress)
-    one.result = Life([], facts, "interrupted", made.capacity_bytes, [*limit.notes])
+    found = Life([], facts, "interrupted", made.capacity_bytes, [*limit.notes])
+    has_own = ftl is not None
+    one = _Living(made, what, pace, limit, goal_years, windows, times, has_own, progress, found)
     try:
         made.precondition(precondition, progress=progress)
         one.live()
     except KeyboardInterrupt as stop:
-        facts["acceleration"] = one.times or 1.0
-        raise LifeUnfinished(one.result) from stop
-    return one.result
+        facts.acceleration = one.times or 1.0
+        raise LifeUnfinished(found) from stop
+    return found
 
 
 def _years(years: float | None, to_death: bool) -> float:
@@ -181,60 +183,54 @@ def _acceleration(given: float | str) -> float | None:
     return times
 
 
-def _facts(
-    source: Any, what: dict[str, Any], asked: Demand, pace: Pace, years: float
-) -> dict[str, Any]:
-    """What identifies a life, known before it begins."""
-    name = "fio jobs" if what["kind"] == "fio_text" else what["source"]
-    return {
-        "nandlab_version": _core.version(),
-        "drive": source.name,
-        "workload": name,
-        "run": {**what, "set": source.sets},
-        "config_hash": source.loaded.config_hash,
-        "seed": source.loaded.config["seed"],
-        "asked_years": None if math.isinf(years) else years,
-        "writes": pace.said,
+def _facts(source: Any, what: dict[str, Any], asked: Demand, pace: Pace, years: float) -> Facts:
+    """Facts of a life before it begins."""
+    return Facts(
+        nandlab_version=_core.version(),
+        drive=source.name,
+        workload="fio jobs" if what["kind"] == "fio_text" else what["source"],
+        run={**what, "set": source.sets},
+        config_hash=source.loaded.config_hash,
+        seed=source.loaded.config["seed"],
+        asked_years=None if math.isinf(years) else years,
+        writes=pace.said,
         **asked._asdict(),
-        "acceleration": 1.0,
-    }
+    )
 
 
+@dataclass
 class _Living:
     """A life under way."""
 
+    drive: Drive
+    what: Any
+    pace: Pace
+    limit: Limit
+    years: float
+    windows: int
+    times: float | None
+    has_own_ftl: bool
+    progress: Callable[[Progress], object] | None
     result: Life
-
-    def __init__(
-        self,
-        drive: Drive,
-        what: Any,
-        pace: Pace,
-        limit: Limit,
-        years: float,
-        windows: int,
-        times: float | None,
-        has_own_ftl: bool,
-        progress: Callable[[Progress], object] | None,
-    ) -> None:
-        self._drive, self._what, self._pace, self._limit = drive, what, pace, limit
-        self._years, self._windows, self.times = years, windows, times
-        self._has_own_ftl, self._progress = has_own_ftl, progress
-        self._totals: dict[str, float] = dict.fromkeys(
+    totals: dict[str, float] = field(
+        default_factory=lambda: dict.fromkeys(
             ("host_units", "programmed_units", "cycles", "hours", "failed_blocks"), 0.0
         )
-        self._before = dict(self._totals)
-        self._config = drive._source.loaded.config
+    )
+
+    def __post_init__(self) -> None:
+        self.before = dict(self.totals)
+        self.config = self.drive._source.loaded.config
 
     def live(self) -> None:
         """Windows and ageing in turns, to the end."""
         report = self._run()
-        per_hour = self._pace.bytes_per_hour(report)
+        per_hour = self.pace.bytes_per_hour(report)
         self._add_window(report)
         cycles = self._expected_cycles(report, per_hour)
         self._choose_acceleration(cycles)
-        native = self._drive._native
-        what = self._what
+        native = self.drive._native
+        what = self.what
         options = native_options(what.format, what.options)
         one = _core.Life(
             native,
@@ -245,8 +241,8 @@ class _Living:
             shares_of(report),
             self.times or 1.0,
         )
-        step_cycles = cycles / self._windows
-        geometry = self._config["chip"]["geometry"]
+        step_cycles = cycles / self.windows
+        geometry = self.config["chip"]["geometry"]
         least = LEAST_BLOCKS / self._blocks(geometry)
         stretch = max(step_cycles / (self.times or 1.0) / LEAPS, least)
         number = 0
@@ -263,10 +259,10 @@ class _Living:
                 self._note_still(one)
                 return
             if now is not None:
-                per_hour = self._pace.bytes_per_hour(now)
+                per_hour = self.pace.bytes_per_hour(now)
 
     def _note_still(self, one: _core.Life) -> None:
-        still = one.still(self._drive._native)
+        still = one.still(self.drive._native)
         if still > MOST_STILL:
             self.result.notes.append(
                 f"{still:.0%} of the blocks hold static data, which static wear levelling mixes "
@@ -278,11 +274,11 @@ class _Living:
         self, one: _core.Life, window: int, step_cycles: float, per_hour: float, stretch: float
     ) -> None:
         """To the beginning of a window, or to the end of the life."""
-        native, before = self._drive._native, dict(self._totals)
-        is_timed = not math.isinf(self._years)
-        to_years = self._years * window / self._windows
+        native, before = self.drive._native, dict(self.totals)
+        is_timed = not math.isinf(self.years)
+        to_years = self.years * window / self.windows
         cycles = math.inf if is_timed else window * step_cycles
-        meter = Meter("life", self._progress)
+        meter = Meter("life", self.progress)
         with Stop() as stop:
             is_done = False
             while not is_done:
@@ -296,7 +292,7 @@ class _Living:
                     native,
                     cycles,
                     units,
-                    self._limit.pe_cycles,
+                    self.limit.pe_cycles,
                     each / per_hour,
                     LEARNING_CYCLES,
                     stretch,
@@ -306,29 +302,29 @@ class _Living:
                 way = (totals[key] - before[key]) / max(goal - before[key], 1e-9)
                 meter.tell(int(1000 * min(way, 1.0)), 1000)
         meter.tell(1000, 1000, last=True)
-        self._totals = one.totals()
+        self.totals = one.totals()
 
     def _end_of(self, one: _core.Life) -> str | None:
         """What has ended the life, if anything has."""
-        if self._drive.is_read_only:
+        if self.drive.is_read_only:
             return "spare"
         if one.is_worn():
-            return "measured" if self._limit.is_of_the_data else "uber"
-        is_over = self._totals["hours"] >= self._years * HOURS_PER_YEAR * (1 - 1e-6)
+            return "measured" if self.limit.is_of_the_data else "uber"
+        is_over = self.totals["hours"] >= self.years * HOURS_PER_YEAR * (1 - 1e-6)
         return "years" if is_over else None
 
     def _has_lost(self, report: Report | None) -> bool:
         """Whether codewords failed: more often than any UBER that is asked for."""
-        if report is None or not self._limit.has_errors:
+        if report is None or not self.limit.has_errors:
             return False
         return report.ecc.uncorrectable > 0
 
     def _run(self) -> Report:
         """The report of the workload on a clone."""
-        what = self._what
+        what = self.what
         is_trace = what.kind == "trace"
         try:
-            result = self._drive.clone().run(
+            result = self.drive.clone().run(
                 None if is_trace else what.source,
                 trace=what.source if is_trace else None,
                 format=what.format,
@@ -336,7 +332,7 @@ class _Living:
                 iodepth=what.iodepth,
                 skip=what.skip,
                 until=what.until,
-                progress=self._progress,
+                progress=self.progress,
                 is_last=True,
             )
         except Interrupted as stop:
@@ -345,15 +341,15 @@ class _Living:
 
     def _add_window(self, report: Report | None) -> None:
         windows = self.result.windows
-        cycles = self._drive.pe_cycles
-        now = self._totals
+        cycles = self.drive.pe_cycles
+        now = self.totals
         since: Window | None = windows[-1] if windows else None
         amplification = None
         if since is not None:
-            host = now["host_units"] - self._before["host_units"]
-            programmed = now["programmed_units"] - self._before["programmed_units"]
+            host = now["host_units"] - self.before["host_units"]
+            programmed = now["programmed_units"] - self.before["programmed_units"]
             amplification = programmed / host if host else None
-        self._before = dict(now)
+        self.before = dict(now)
         age = {**now, "bytes": now["host_units"] * now.get("bytes_per_unit", 0.0)}
         windows.append(
             window_of(
@@ -362,34 +358,34 @@ class _Living:
                 pe_cycles=cycles,
                 since=since,
                 write_amplification=amplification,
-                uber=self._limit.uber(cycles.max),
+                uber=self.limit.uber(cycles.max),
                 capacity_bytes=self.result.capacity_bytes,
             )
         )
 
     def _blocks(self, geometry: Mapping[str, Any]) -> int:
-        drive = self._config["drive"]
+        drive = self.config["drive"]
         dies = int(drive["channels"]) * int(drive["dies_per_channel"])
         return dies * int(geometry["planes_per_die"]) * int(geometry["blocks_per_plane"])
 
     def _expected_cycles(self, report: Report, per_hour: float) -> float:
         """Cycles of the blocks until the end: for the windows and the acceleration alone."""
-        chip, start = self._config["chip"], float(self._config["age"]["pe_cycles"])
+        chip, start = self.config["chip"], float(self.config["age"]["pe_cycles"])
         fault = chip.get("fault", {})
         rated = float(chip["rated_pe_cycles"])
         median = rated * float(fault.get("median_ratings", 150.0))
         borne = [median * math.exp(-1.5 * float(fault.get("spread", 0.1))) - start]
-        if self._limit.pe_cycles is not None:
-            borne.append(self._limit.pe_cycles - start)
+        if self.limit.pe_cycles is not None:
+            borne.append(self.limit.pe_cycles - start)
         chance = float(fault.get("program_failure_chance", 0.0))
         geometry = chip["geometry"]
         if chance > 0:
-            spare = 1 - 1 / (1 + float(self._config["ftl"]["overprovisioning"]))
+            spare = 1 - 1 / (1 + float(self.config["ftl"]["overprovisioning"]))
             borne.append(0.5 * spare / (chance * float(geometry["pages_per_block"])))
-        if not math.isinf(self._years):
+        if not math.isinf(self.years):
             amplification = max(report.settled.settled_value or 0.0, 1.5)
             physical = self._physical_bytes(geometry)
-            written = self._years * HOURS_PER_YEAR * per_hour
+            written = self.years * HOURS_PER_YEAR * per_hour
             borne.append(written * amplification / physical)
         return max(min(borne), 1.0)
 
@@ -399,11 +395,11 @@ class _Living:
 
     def _choose_acceleration(self, cycles: float) -> None:
         if self.times is None:
-            unit_bytes = float(self._config["ftl"]["unit_bytes"] or 0) or 4096.0
-            units = cycles * self._physical_bytes(self._config["chip"]["geometry"]) / unit_bytes
+            unit_bytes = float(self.config["ftl"]["unit_bytes"] or 0) or 4096.0
+            units = cycles * self._physical_bytes(self.config["chip"]["geometry"]) / unit_bytes
             times = units / EXACT_UNITS
-            refresh = self._config.get("refresh", {})
+            refresh = self.config.get("refresh", {})
             by_calendar = any(refresh.get(key) for key in ("after_hours", "rber", "patrol_hours"))
-            is_exact = self._has_own_ftl or by_calendar or times < LEAST_ACCELERATION
+            is_exact = self.has_own_ftl or by_calendar or times < LEAST_ACCELERATION
             self.times = 1.0 if is_exact else times
-        self.result.facts["acceleration"] = self.times
+        self.result.facts.acceleration = self.times

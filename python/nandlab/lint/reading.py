@@ -24,7 +24,6 @@ from nandlab.given.toml import parse_toml
 from nandlab.lint.jobs import Job, jobs_of
 from nandlab.lint.subject import Run, Subject
 from nandlab.process.memory import memory_limit_bytes
-from nandlab.report import Report
 from nandlab.study.given import KEYS, Given, given_study
 from nandlab.study.task import Tasks
 from nandlab.trace.options import native_options
@@ -212,4 +211,4 @@ def _study(tables: dict[str, Any], place: str, text: str, folder: Path) -> Subje
 
 
 def _report(report: Any, place: str) -> Subject:
-    return Subject("report", place, report=Report.of(checked_report(place, report)[1]))
+    return Subject("report", place, report=checked_report(place, report)[1])

@@ -9,6 +9,7 @@ from nandlab.compare.groups import Group
 from nandlab.drive.simulate import run
 from nandlab.lint.check import Check, Pair, Setting
 from nandlab.lint.settings import DRIVE
+from nandlab.report import Report
 
 
 def show(check: Check) -> Comparison:
@@ -18,11 +19,11 @@ def show(check: Check) -> Comparison:
     return Comparison([Group(one.name, [_report(pair, one)], []) for one in both])
 
 
-def _report(pair: Pair, one: Setting) -> dict[str, Any]:
+def _report(pair: Pair, one: Setting) -> Report:
     given: dict[str, Any] = {
         "workload": pair.workload,
         "precondition": pair.precondition,
         **pair.run,
         **one.run,
     }
-    return run(DRIVE, set={**pair.set, **one.set}, **given).to_dict()
+    return run(DRIVE, set={**pair.set, **one.set}, **given).report

@@ -65,7 +65,7 @@ class Declared(NamedTuple):
     @property
     def text(self) -> str:
         """Its meaning, in paragraphs."""
-        return _texts(self.of)[self.name]
+        return field_texts(self.of)[self.name]
 
     @property
     def line(self) -> Any:
@@ -112,14 +112,14 @@ def filled(of: type[_Options], given: Mapping[str, Any]) -> _Options:
 
 
 @cache
-def _texts(of: type) -> dict[str, str]:
-    """Docstrings of the fields of a class and its bases; they stand in its source only."""
+def field_texts(of: type) -> dict[str, str]:
+    """Docstrings of the fields of a class and its bases, by name: they stand in its source only."""
     module = sys.modules[of.__module__]
     node = _classes(module)[of.__name__]
     found: dict[str, str] = {}
     for base in node.bases:
-        if isinstance(base, ast.Name) and base.id != "TypedDict":
-            found |= _texts(vars(module)[base.id])
+        if isinstance(base, ast.Name) and base.id not in ("TypedDict", "NamedTuple"):
+            found |= field_texts(vars(module)[base.id])
     for field, said in pairwise(node.body):
         match field, said:
             case ast.AnnAssign(ast.Name(name)), ast.Expr(ast.Constant(str(text))):

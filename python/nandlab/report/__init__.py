@@ -5,6 +5,6 @@ their types and meanings; it is generated from the structs of the engine.
 """
 
 from nandlab.report.tables import Report
-from nandlab.report.view import Table, read
+from nandlab.report.view import Table, key_path, read
 
-__all__ = ["Report", "Table", "read"]
+__all__ = ["Report", "Table", "key_path", "read"]

@@ -51,7 +51,7 @@ class Blame(Table):
     write: list[Waits]
     """Waits of writes, a row for each percentile."""
 
-class Buffer(Table):
+class BufferCounts(Table):
     """Write buffer of a run, the report's `buffer`."""
 
     read_hits: int
@@ -124,22 +124,24 @@ class Checks(Table):
     """Whether nothing was lost, and the accounts behind that."""
 
 class CodeCounts(Table):
-    """Counts of the codewords of a kind of chips."""
+    """Counts of codewords, of all chips or of a kind."""
 
     codewords: int
-    """Codewords read, each counted at its first decode."""
-    raw_bit_errors: int
-    """Wrong bits of first reads."""
+    """Codewords read and decoded; further attempts do not count here."""
     hard_failures: int
-    """Codewords that failed at the first attempt."""
+    """Codewords among these that failed at the first attempt."""
     further_decodes: int
-    """Codewords decoded again after further reads."""
-    iterations: int
-    """Iterations of all decodes."""
+    """Codewords decoded again after a retry or a soft read: those of the page that had failed."""
     uncorrectable: int
-    """Page reads given up as uncorrectable."""
+    """Uncorrectable page reads, including those of garbage collection."""
+    raw_bit_errors: int
+    """Wrong bits of first reads; 0 with `chip.array.name = "ideal"` or `ecc.model = "ideal"`, which
+    count none.
+    """
+    iterations: int
+    """Iterations of all decodes; 0 for models without iterations."""
     encoded: int
-    """Codewords encoded for programs."""
+    """Codewords encoded, padding included."""
 
 class Codewords(Table):
     """Codewords of a drive that really encodes and decodes."""
@@ -193,6 +195,22 @@ class Cost(Table):
     usd_per_gb: float
     """Price in dollars for each 10^9 bytes that the host sees: what over-provisioning costs."""
 
+class Cut(Table):
+    """Losses of a power cut."""
+
+    requests: int
+    """Requests that were taken and not answered."""
+    at_s: float
+    """Simulated time of the cut."""
+    buffered_units: int
+    """Units of acknowledged data that were in the buffer alone."""
+    torn_programs: int
+    """Programs that were broken off."""
+    torn_erases: int
+    """Erases that were broken off."""
+    held_up_s: float
+    """Time for which capacitors have kept the drive at work."""
+
 class DenseCounts(Table):
     """Data on dense chips beside fast ones."""
 
@@ -240,10 +258,10 @@ class Device(Table):
 class DeviceCut(Table):
     """Power cut of a served drive and the start-up after it."""
 
-    at_s: float
-    """Simulated time of the cut."""
     unanswered_requests: int
     """Requests of clients that were not answered."""
+    at_s: float
+    """Simulated time of the cut."""
     buffered_units: int
     """Units of acknowledged data that were in the buffer alone."""
     torn_programs: int
@@ -344,30 +362,30 @@ class Ecc(Table):
     """Codewords read and decoded; further attempts do not count here."""
     hard_failures: int
     """Codewords among these that failed at the first attempt."""
-    retries: int
-    """Pages read again by hard decision, with their references moved."""
-    soft_reads: list[int]
-    """Soft reads of pages: first ones (2 extra references), second ones (4), and so on; empty where
-    there were none.
-    """
     further_decodes: int
     """Codewords decoded again after a retry or a soft read: those of the page that had failed."""
     uncorrectable: int
     """Uncorrectable page reads, including those of garbage collection."""
-    lost_units: int
-    """Units whose data are lost at the end of the run: garbage collection or a partial write could
-    not read them, and they were not completely rewritten or trimmed since. Reads of them fail.
-    """
     raw_bit_errors: int
     """Wrong bits of first reads; 0 with `chip.array.name = "ideal"` or `ecc.model = "ideal"`, which
     count none.
     """
     iterations: int
     """Iterations of all decodes; 0 for models without iterations."""
-    energy_uj: float
-    """Energy of the iterations: `ecc.iteration_pj_per_bit` for each bit of a codeword."""
     encoded: int
     """Codewords encoded, padding included."""
+    retries: int
+    """Pages read again by hard decision, with their references moved."""
+    soft_reads: list[int]
+    """Soft reads of pages: first ones (2 extra references), second ones (4), and so on; empty where
+    there were none.
+    """
+    lost_units: int
+    """Units whose data are lost at the end of the run: garbage collection or a partial write could
+    not read them, and they were not completely rewritten or trimmed since. Reads of them fail.
+    """
+    energy_uj: float
+    """Energy of the iterations: `ecc.iteration_pj_per_bit` for each bit of a codeword."""
     decoders_busy_s: float
     """Time of all decoders together, up to the end of the run."""
     encoders_busy_s: float
@@ -792,28 +810,12 @@ class Power(Table):
     """Tables that were completed."""
     write_amplification: float
     """Write amplification as `ftl.write_amplification`, with these pages."""
-    cut: PowerCut | None
+    cut: Cut | None
     """Losses of the cut that `--cut-at` made; `null` without one."""
-    start_up: StartUp | None
+    start_up: Started | None
     """Start-up after the cut; `null` without one. The caller of the engine fills it in once the
     drive has started up.
     """
-
-class PowerCut(Table):
-    """Losses of a power cut."""
-
-    at_s: float
-    """Simulated time of the cut."""
-    requests: int
-    """Requests that were taken and not answered."""
-    buffered_units: int
-    """Units of acknowledged data that were in the buffer alone."""
-    torn_programs: int
-    """Programs that were broken off."""
-    torn_erases: int
-    """Erases that were broken off."""
-    held_up_s: float
-    """Time for which capacitors have kept the drive at work."""
 
 class RamBytes(Table):
     """RAM of the drive's firmware, in all and by table."""
@@ -830,6 +832,8 @@ class Refresh(Table):
     """
     units: int
     """Units that were moved out of these blocks; they are among `ftl.gc_copies`."""
+    patrol_finds: int
+    """Patrol reads that put a block into the queue."""
     write_amplification: float
     """Units moved by refresh / units written by the host: their part of `ftl.write_amplification`.
     """
@@ -837,8 +841,6 @@ class Refresh(Table):
     """Blocks that wait to be rewritten at the end of the run."""
     oldest_hours: float
     """Age of the oldest data at the end."""
-    patrol_finds: int
-    """Patrol reads that put a block into the queue."""
     patrol_energy_uj: float
     """Energy of patrol reads in array and bus, retries included."""
 
@@ -921,8 +923,8 @@ class Snapshot(Table):
     at_s: float
     """Simulated time of the snapshot."""
 
-class StartUp(Table):
-    """Time and reads of a start-up."""
+class Started(Table):
+    """Time and reads of a start-up that is over."""
 
     time_s: float
     """Time from power to ready."""
@@ -1109,7 +1111,7 @@ class Report(Table):
     """Busy shares of the controller's cores and of the link."""
     ecc: Ecc
     """Codewords and their decoders."""
-    buffer: Buffer
+    buffer: BufferCounts
     """Work of the write buffer."""
     refresh: Refresh | None
     """Blocks rewritten before their data are lost. `null` on a drive without refresh and patrol

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
@@ -50,6 +50,28 @@ def _viewed(value: Any) -> Any:
     return [*map(_viewed, value)] if isinstance(value, list | tuple) else value
 
 
-def read(text: str) -> Report:
+class _Keys:
+    """A report whose keys are their paths."""
+
+    def __init__(self, path: str = "") -> None:
+        self._path = path
+
+    def __getattr__(self, key: str) -> _Keys:
+        return _Keys(f"{self._path}.{key}" if self._path else key)
+
+    __getitem__ = __getattr__
+
+
+def key_path(key: Callable[[Report], object]) -> str:
+    """The path of the key that a function reads, which type checkers know.
+
+    >>> key_path(lambda report: report.host.read.iops)
+    'host.read.iops'
+    """
+    found: Any = key(cast("Report", _Keys()))
+    return str(found._path)
+
+
+def read(text: str | bytes) -> Report:
     """The report that a JSON text holds."""
     return cast("Report", json.loads(text, object_pairs_hook=Table))

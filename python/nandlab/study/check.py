@@ -14,6 +14,7 @@ from nandlab.drive.workload import check_source
 from nandlab.explained.report import keys_below, report_key
 from nandlab.given.refusal import refusal
 from nandlab.process.memory import memory_limit_bytes
+from nandlab.report import Report
 from nandlab.study.expression import Path, check_path, found, said
 from nandlab.study.given import Given
 from nandlab.study.task import Task, Tasks
@@ -109,9 +110,9 @@ def _refused(task: Task) -> NandlabError | None:
 
 
 @cache
-def _example() -> dict[str, Any]:
+def _example() -> Report:
     """A report with every table that reports have."""
-    return run("tiny", _JOB, precondition="fill").to_dict()
+    return run("tiny", _JOB, precondition="fill").report
 
 
 @cache

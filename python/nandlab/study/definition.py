@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from matplotlib.figure import Figure
 
+    from nandlab.report import Report
     from nandlab.study.search import Search
 
 TABLE = "results.parquet"
@@ -418,7 +419,7 @@ class Study:
             if row is not None and "values" in row:
                 yield row
 
-    def reports(self) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+    def reports(self) -> Iterator[tuple[dict[str, Any], Report]]:
         """Axes and whole report of each point that has one."""
         from nandlab.study.work import unpacked
 

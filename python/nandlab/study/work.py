@@ -24,7 +24,7 @@ from nandlab.drive.trust.doubts import doubts
 from nandlab.drive.trust.figures import Figure, figure
 from nandlab.given.refusal import plain
 from nandlab.process.memory import share_memory
-from nandlab.report import Report
+from nandlab.report import Report, read
 from nandlab.study.expression import Expression
 from nandlab.study.expression import Path as ReportPath
 from nandlab.study.task import SHARED, Task
@@ -147,23 +147,22 @@ def line(row: Mapping[str, Any]) -> bytes:
     return (json.dumps(row, separators=(",", ":")) + "\n").encode()
 
 
-def packed(report: Mapping[str, Any]) -> str:
+def packed(report: Report) -> str:
     """A report as a row has it."""
     text = json.dumps(report, separators=(",", ":"))
     return base64.b64encode(zlib.compress(text.encode(), 6)).decode()
 
 
-def unpacked(text: str) -> dict[str, Any]:
+def unpacked(text: str) -> Report:
     """The report of a row.
 
     Raises:
         ValueError: it is damaged.
     """
     try:
-        report: dict[str, Any] = json.loads(zlib.decompress(base64.b64decode(text)))
+        return read(zlib.decompress(base64.b64decode(text)))
     except zlib.error as error:
         raise ValueError(str(error)) from None
-    return report
 
 
 class Values(NamedTuple):
@@ -175,7 +174,7 @@ class Values(NamedTuple):
     """Expressions with a percentile that fewer than ten requests exceed."""
 
 
-def values(report: Mapping[str, Any], wants: tuple[str, ...]) -> Values:
+def values(report: Report, wants: tuple[str, ...]) -> Values:
     """What expressions are worth in a report."""
     result: dict[str, Any] = {}
     few = []

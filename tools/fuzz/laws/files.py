@@ -19,6 +19,7 @@ from fuzz.laws import rows as row_laws
 from fuzz.running import Outcome
 from nandlab import NandlabError
 from nandlab._core import toml_to_json
+from nandlab.report import Report
 
 #: First and last bytes of a picture.
 _ENDS = {
@@ -28,11 +29,15 @@ _ENDS = {
 }
 
 
+#: Errors of a file that is not what its name says.
+_UNREADABLE = (ValueError, LookupError, AttributeError, pa.ArrowException, ElementTree.ParseError)
+
+
 def broken(outcome: Outcome) -> Iterator[str]:
     """What is broken in the files that a command has written, and in JSON that it has printed."""
     if outcome.code not in (0, 130):
         return
-    report: dict[str, Any] | None = None
+    report: Report | None = None
     written = outcome.written
     if "--json" in outcome.command.arguments and outcome.out.startswith("{"):
         written = {"standard output.json": outcome.out.encode(), **written}
@@ -41,11 +46,11 @@ def broken(outcome: Outcome) -> Iterator[str]:
             if name.endswith(".json"):
                 loaded = _json(data)
                 problems, is_report = _of_json(loaded), "checks" in loaded
-                report = loaded if is_report else report
+                report = Report.of(loaded) if is_report else report
             else:
                 problems = _of_file(name, data, report)
             yield from (f"{name}: {problem}" for problem in problems)
-        except (ValueError, pa.ArrowException, KeyError, ElementTree.ParseError) as error:
+        except _UNREADABLE as error:
             yield f"{name}: cannot be read: {type(error).__name__}: {str(error)[:200]}"
 
 
@@ -62,7 +67,7 @@ def _of_json(loaded: Any) -> Iterator[str]:
     """Laws of a report, a timeline, a summary."""
     if isinstance(loaded, dict) and "checks" in loaded and "host" in loaded:
         for law in report_laws.LAWS:
-            yield from (f"{law.__name__}: {problem}" for problem in law(loaded))
+            yield from (f"{law.__name__}: {problem}" for problem in law(Report.of(loaded)))
     elif isinstance(loaded, dict) and "traceEvents" in loaded:
         yield from _timeline(loaded)
     else:
@@ -101,7 +106,7 @@ def _latex(text: str) -> Iterator[str]:
             yield f"rows of {sorted(cells)} cells"
 
 
-def _of_file(name: str, data: bytes, report: dict[str, Any] | None) -> Iterator[str]:
+def _of_file(name: str, data: bytes, report: Report | None) -> Iterator[str]:
     """A file is whole; a table keeps its laws."""
     suffix = f".{name.rpartition('.')[2]}"
     if suffix == ".parquet":

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
+
+from fuzz.laws.report import by_op
+from nandlab.report import Report
 
 _CLOSE = 1e-6
 
@@ -30,7 +32,7 @@ _PARTS = (
 )
 
 
-def broken(table: pa.Table, report: dict[str, Any] | None) -> Iterator[str]:
+def broken(table: pa.Table, report: Report | None) -> Iterator[str]:
     """What is broken in a table; `report` is that of the same run."""
     yield from _finite(table)
     names = set(table.column_names)
@@ -56,7 +58,7 @@ def _finite(table: pa.Table) -> Iterator[str]:
             yield f"{name} is not finite"
 
 
-def _requests(table: pa.Table, report: dict[str, Any] | None) -> Iterator[str]:
+def _requests(table: pa.Table, report: Report | None) -> Iterator[str]:
     """Requests: times are in order, latencies are their difference, all are in the report."""
     names = ("arrival_ns", "start_ns", "completion_ns", "latency_ns")
     arrival, start, completion, latency = (table[name].to_numpy() for name in names)
@@ -71,35 +73,31 @@ def _requests(table: pa.Table, report: dict[str, Any] | None) -> Iterator[str]:
         yield "requests: parts are longer than the latency"
     if report is None:
         return
-    if len(table) != report["host"]["requests_completed"]:
-        yield f"requests: {len(table)} rows of {report['host']['requests_completed']}"
+    if len(table) != report.host.requests_completed:
+        yield f"requests: {len(table)} rows of {report.host.requests_completed}"
     measured = table.filter(table["measured"])
-    zones = report["zones"] or {}
-    parts = {op: report["host"][op] for op in ("read", "write", "trim", "flush")}
-    of_zones = ("append", "reset", "finish", "open", "close")
-    parts |= {op: zones[op] for op in of_zones if zones}
-    for op, part in parts.items():
+    for op, part in by_op(report).items():
         rows = measured.filter(pc.equal(measured["op"].cast(pa.string()), op))
-        if len(rows) != part["requests"]:
-            yield f"requests: {len(rows)} rows of {part['requests']} {op}s"
+        if len(rows) != part.requests:
+            yield f"requests: {len(rows)} rows of {part.requests} {op}s"
             continue
         if not len(rows):
             continue
         ordered = sorted(rows["latency_ns"].to_pylist())
-        if pc.sum(rows["length_bytes"]).as_py() != part["bytes"]:
+        if pc.sum(rows["length_bytes"]).as_py() != part.bytes:
             yield f"requests: bytes of {op}s are not those of the report"
         for key, share in (("p50", (1, 2)), ("p99", (99, 100)), ("p99_9", (999, 1000))):
             rank = max(1, math.ceil(share[0] * len(ordered) / share[1]))
-            exact, said = ordered[rank - 1] / 1e3, part["latency_us"][key]
+            exact, said = ordered[rank - 1] / 1e3, part.latency_us[key]
             if abs(said - exact) > 1.1e-3 * exact + 1e-3:
                 yield f"requests: {key} of {op}s is {exact} us, the report says {said}"
-        if abs(sum(ordered) / len(ordered) / 1e3 - part["latency_us"]["mean"]) > _CLOSE * (
+        if abs(sum(ordered) / len(ordered) / 1e3 - part.latency_us.mean) > _CLOSE * (
             ordered[-1] / 1e3 + 1
         ):
             yield f"requests: mean of {op}s is not the report's"
 
 
-def _series(table: pa.Table, report: dict[str, Any] | None) -> Iterator[str]:
+def _series(table: pa.Table, report: Report | None) -> Iterator[str]:
     """Time series: intervals join, and their requests are those of the report."""
     start, length = (table[name].to_numpy() for name in ("time_s", "duration_s"))
     if (length < 0).any() or (
@@ -110,11 +108,11 @@ def _series(table: pa.Table, report: dict[str, Any] | None) -> Iterator[str]:
         low = pc.min(table[name]).as_py()
         if low is not None and low < 0:
             yield f"series: {name} is below zero"
-    if report is None or report["host"]["requests_failed"]:
+    if report is None or report.host.requests_failed:
         return
     ended = sum((table[f"{op}_iops"].to_numpy() * length).sum() for op in ("read", "write"))
-    if ended > report["host"]["requests_completed"] * (1 + _CLOSE) + _CLOSE:
-        yield f"series: {ended} requests of {report['host']['requests_completed']}"
+    if ended > report.host.requests_completed * (1 + _CLOSE) + _CLOSE:
+        yield f"series: {ended} requests of {report.host.requests_completed}"
 
 
 def _rates(table: pa.Table) -> Iterator[str]:

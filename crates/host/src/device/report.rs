@@ -6,6 +6,7 @@ use super::server::ServerCounts;
 use crate::report::{ByCaller, Exchange};
 use schemars::JsonSchema;
 use serde::Serialize;
+use ssd::Losses;
 use std::collections::BTreeMap;
 
 /// Clients of a served drive, the report's `device`.
@@ -78,18 +79,11 @@ pub struct LateUs {
 /// Power cut of a served drive and the start-up after it.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct DeviceCut {
-    /// Simulated time of the cut.
-    pub at_s: f64,
     /// Requests of clients that were not answered.
     pub unanswered_requests: u64,
-    /// Units of acknowledged data that were in the buffer alone.
-    pub buffered_units: u64,
-    /// Programs that were broken off.
-    pub torn_programs: u64,
-    /// Erases that were broken off.
-    pub torn_erases: u64,
-    /// Time for which capacitors have kept the drive at work.
-    pub held_up_s: f64,
+    /// Losses of the drive.
+    #[serde(flatten)]
+    pub losses: Losses,
     /// Time from power to ready; `null` where the power did not come back.
     pub ready_after_s: Option<f64>,
     /// Units whose newest version is lost, and of which an older one is left; `null` where the
@@ -145,14 +139,10 @@ impl ServerCounts {
 
 impl From<&CutTold> for DeviceCut {
     fn from(told: &CutTold) -> Self {
-        let CutTold { cut, requests, started } = told;
+        let CutTold { losses, requests, started } = told;
         Self {
-            at_s: cut.at.ns() as f64 / 1e9,
             unanswered_requests: *requests,
-            buffered_units: cut.buffered_units,
-            torn_programs: cut.torn_programs,
-            torn_erases: cut.torn_erases,
-            held_up_s: cut.held_up.ns() as f64 / 1e9,
+            losses: *losses,
             ready_after_s: started.map(|(started, _)| started.time.ns() as f64 / 1e9),
             reverted_units: started.map(|(_, left)| left.reverted_units),
             forgotten_units: started.map(|(_, left)| left.forgotten_units),

@@ -143,7 +143,7 @@ impl Session {
             least + if all_cache && kinds.len() == 1 { cache } else { Time::ZERO },
             most + if no_cache { Time::ZERO } else { cache },
         );
-        if ssd.counts().soft_reads.iter().any(|&reads| reads > 0) {
+        if ssd.counts().further_reads.soft_reads.iter().any(|&reads| reads > 0) {
             // Of two reads that the chip combines one is copied, whatever the other reads are.
             range = (least, most + cache);
         }

@@ -1,12 +1,12 @@
 //! Keys `ftl` and `refresh`: work of the FTL, and blocks rewritten before their data are lost.
 
-use super::{as_json, ratio};
+use super::ratio;
 use crate::session::Session;
 use schemars::JsonSchema;
 use serde::ser::Error;
 use serde::{Serialize, Serializer};
-use serde_json::Value;
-use ssd::drive::activity::Activity;
+use ssd::drive::activity::{Activity, TrimCounts};
+use ssd::failure::refresh::RefreshCounts;
 use ssd::ftl::contract::{CacheCounts, DenseCounts, FtlCounts};
 use std::collections::BTreeMap;
 
@@ -27,8 +27,9 @@ pub struct Ftl {
     /// write, which ended its job as an error does in fio (failed reads do not). `null` if this did
     /// not happen.
     pub read_only_at_s: Option<f64>,
-    /// Units trimmed that held data, on the flash or in the buffer.
-    pub trimmed_units: u64,
+    /// Counts of the host's trims.
+    #[serde(flatten)]
+    pub trims: TrimCounts,
     /// Cache of blocks in single-level mode (`slc_cache`); `null` elsewhere.
     pub cache: Option<Cache>,
     /// Data on dense chips (`frozen` on several kinds of chips); `null` elsewhere.
@@ -68,32 +69,17 @@ pub struct RamBytes {
 /// Refresh and patrol of a run, the report's `refresh`.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Refresh {
-    /// Blocks that the FTL has taken to be rewritten, by reason. An FTL with a coarse map moves
-    /// whole logical blocks for one of them.
-    pub blocks: RefreshBlocks,
-    /// Units that were moved out of these blocks; they are among `ftl.gc_copies`.
-    pub units: u64,
+    /// Counts of refresh and patrol.
+    #[serde(flatten)]
+    pub counts: RefreshCounts,
     /// Units moved by refresh / units written by the host: their part of `ftl.write_amplification`.
     pub write_amplification: f64,
     /// Blocks that wait to be rewritten at the end of the run.
     pub waiting_blocks: u64,
     /// Age of the oldest data at the end.
     pub oldest_hours: f64,
-    /// Patrol reads that put a block into the queue.
-    pub patrol_finds: u64,
     /// Energy of patrol reads in array and bus, retries included.
     pub patrol_energy_uj: f64,
-}
-
-/// Blocks taken to be rewritten, by reason.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct RefreshBlocks {
-    /// Blocks with old data (`refresh.after_hours`).
-    pub age: u64,
-    /// Blocks with many bit errors (`refresh.rber`).
-    pub rber: u64,
-    /// Blocks of a patrol read that needed `gc.reclaim_rounds` retries.
-    pub retries: u64,
 }
 
 /// Counts of an FTL without those of tables that only some drives have.
@@ -105,29 +91,6 @@ fn of_every_drive<S: Serializer>(counts: &FtlCounts, serializer: S) -> Result<S:
     keys.serialize(serializer)
 }
 
-/// Counts of an FTL over time, by their keys in the report: `gc_copies`, `map.writes`.
-pub fn columns<'a>(
-    counts: impl Iterator<Item = &'a FtlCounts>,
-) -> base::Result<BTreeMap<String, Vec<u64>>> {
-    let keys = leaves("", &as_json(&FtlCounts::default())?);
-    let mut columns: BTreeMap<_, _> = keys.into_iter().map(|(key, _)| (key, Vec::new())).collect();
-    for counts in counts {
-        for (key, count) in leaves("", &as_json(counts)?) {
-            columns.entry(key).or_default().push(count);
-        }
-    }
-    Ok(columns)
-}
-
-/// Counts below a value, by their dotted paths.
-fn leaves(path: &str, value: &Value) -> Vec<(String, u64)> {
-    if let Some(table) = value.as_object() {
-        let join = |key: &str| if path.is_empty() { key.into() } else { format!("{path}.{key}") };
-        return table.iter().flat_map(|(key, value)| leaves(&join(key), value)).collect();
-    }
-    value.as_u64().map(|count| (path.to_owned(), count)).into_iter().collect()
-}
-
 impl Session {
     /// Units written by the host.
     pub(super) fn written_units(&self) -> f64 {
@@ -136,7 +99,7 @@ impl Session {
 
     pub(super) fn ftl(&self, activity: &Activity) -> Ftl {
         let ssd = &self.run.ssd;
-        let counts = self.run.ftl_counts();
+        let counts = activity.counted.ftl;
         let ram = ssd.ftl_ram();
         let bytes = ssd.unit_bytes();
         Ftl {
@@ -144,7 +107,7 @@ impl Session {
             write_amplification_flash: counts.write_amplification(),
             counts,
             read_only_at_s: ssd.read_only_at().map(|at| at.since(self.run.counts_from()).s()),
-            trimmed_units: activity.controller.trimmed,
+            trims: activity.counted.controller.trims,
             cache: ssd.cache().map(|room| Cache {
                 counts: counts.cache,
                 room_bytes: room.room_units * bytes,
@@ -167,15 +130,12 @@ impl Session {
         }
         let written = self.written_units();
         let ssd = &mut self.run.ssd;
-        let (oldest_hours, counts) = (ssd.oldest_hours(), activity.controller.refresh);
-        let [age, rber, retries] = counts.blocks;
+        let (oldest_hours, counts) = (ssd.oldest_hours(), activity.counted.controller.refresh);
         Some(Refresh {
-            blocks: RefreshBlocks { age, rber, retries },
-            units: counts.units,
+            counts,
             write_amplification: ratio(counts.units as f64, written),
             waiting_blocks: ssd.blocks_to_refresh(),
             oldest_hours,
-            patrol_finds: counts.patrol_finds,
             patrol_energy_uj: activity.patrol_energy_uj,
         })
     }

@@ -1,34 +1,26 @@
 //! Keys `host` and `blame`: requests of the host, their latencies, and what they waited for.
 
 use super::ratio;
+use crate::run::Tally;
 use crate::run::stats::OpStats;
 use crate::session::Session;
 use base::stats::Latency;
 use schemars::JsonSchema;
 use serde::Serialize;
 use ssd::blame::CAUSE_NAMES;
-use ssd::drive::activity::Activity;
+use ssd::drive::activity::{Activity, HostCounts};
 use ssd::request::Op;
 use std::collections::BTreeMap;
 
 /// Requests of the host, the report's `host`.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Host {
-    /// Requests that the drive has taken.
-    pub requests_issued: u64,
-    /// Requests that were completed.
-    pub requests_completed: u64,
-    /// Requests with uncorrectable data, and writes that a worn-out drive refused. Failed reads are
-    /// included in other counts, latencies and rates; refused writes are not.
-    pub requests_failed: u64,
-    /// Mapping units that were read.
-    pub read_units: u64,
-    /// Units among those read that were never written or were trimmed: they need no flash read.
-    /// Above 1 % there is a notice.
-    pub read_units_unwritten: u64,
-    /// Writes that somebody waits for (`prio` of a job, `urgent` of a trace), those of ramp times
-    /// included. With `ftl.fast_pages` and none there is a notice.
-    pub urgent_writes: u64,
+    /// Counts of requests of the host.
+    #[serde(flatten)]
+    pub tally: Tally,
+    /// Counts of units read and of urgent writes.
+    #[serde(flatten)]
+    pub counts: HostCounts,
     /// Requests a second, all operations.
     pub iops: f64,
     /// Bandwidth of what was read and written.
@@ -158,18 +150,14 @@ pub struct Waits {
 impl Session {
     pub(super) fn host(&self, activity: &Activity) -> Host {
         let run = &self.run;
-        let (totals, tally, controller) = (run.totals(), run.tally(), &activity.controller);
+        let totals = run.totals();
         let seconds = self.measured().s();
         let moved = [Op::Read, Op::Write, Op::ZoneAppend];
         let bytes: u64 = moved.iter().map(|&op| totals.of(op).bytes).sum();
         let of = |op: Op| Operation::of(totals.of(op), seconds, matches!(op, Op::Read | Op::Write));
         Host {
-            requests_issued: tally.issued,
-            requests_completed: tally.completed,
-            requests_failed: tally.failed,
-            read_units: controller.read_units,
-            read_units_unwritten: controller.unwritten,
-            urgent_writes: controller.urgent_writes,
+            tally: run.tally(),
+            counts: activity.counted.controller.host,
             iops: ratio(totals.requests() as f64, seconds),
             bandwidth_mb_s: ratio(bytes as f64 / 1e6, seconds),
             latency_us: LatencyUs::of(&totals.latency()),

@@ -15,6 +15,7 @@ mod host;
 mod nand;
 mod power;
 mod schema;
+mod series;
 mod settled;
 mod stages;
 mod zones;
@@ -26,17 +27,18 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 use ssd::config::SsdConfig;
+use ssd::drive::activity::BufferCounts;
 
 pub use about::{About, Sim, Workload};
 pub use checks::{Checks, Conservation};
-pub use ecc::{Buffer, Ecc};
+pub use ecc::Ecc;
 pub use endurance::{Cost, EnduranceGroup};
 pub use exchange::Exchange;
 pub use fio::{Direction, Flushes, Job, LatencyNs};
-pub use ftl::{Cache, Ftl, RamBytes, Refresh, RefreshBlocks, columns};
+pub use ftl::{Cache, Ftl, RamBytes, Refresh};
 pub use host::{Blame, Host, LatencyUs, Operation, Waits};
 pub use nand::{Kind, Nand};
-pub use power::{Power, PowerCut, StartUp};
+pub use power::Power;
 pub use schema::{ByCaller, schema};
 pub use settled::Settled;
 pub use stages::{Channels, Dies, Front};
@@ -94,7 +96,7 @@ pub struct Report {
     /// Codewords and their decoders.
     pub ecc: Ecc,
     /// Work of the write buffer.
-    pub buffer: Buffer,
+    pub buffer: BufferCounts,
     /// Blocks rewritten before their data are lost.
     ///
     /// `null` on a drive without refresh and patrol ([years](../years.md)).
@@ -156,6 +158,7 @@ impl Session {
         let run = &self.run;
         let activity = run.activity();
         let refresh = self.refresh(&activity);
+        self.run.series.complete(&activity.counted);
         Ok(Report {
             nandlab: self.about()?,
             sim: self.sim(&activity, outside),
@@ -169,7 +172,7 @@ impl Session {
             dies: Dies::of(&activity),
             front: Front::of(&activity, self.run.ssd.cores()),
             ecc: self.ecc(&activity),
-            buffer: Buffer::of(&activity),
+            buffer: activity.counted.controller.buffer,
             refresh,
             endurance_group: self.endurance_group(&activity),
             cost: self.cost(),

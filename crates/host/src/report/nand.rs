@@ -8,34 +8,22 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use ssd::drive::CodeCounts;
 use ssd::drive::activity::Activity;
-use ssd::flash::FlashCounts;
+use ssd::failure::refresh::PatrolCounts;
+use ssd::flash::{FlashCounts, KindCounts};
 use ssd::ftl::contract::Wear;
 use std::collections::BTreeMap;
 
 /// Flash operations of a run, the report's `nand`.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Nand {
-    /// Pages sensed by array reads.
-    pub reads: u64,
-    /// Pages programmed, failed ones included.
-    pub programs: u64,
-    /// Blocks erased, failed ones included.
-    pub erases: u64,
-    /// Pages among `programs` whose program failed (`chip.fault`).
-    pub failed_programs: u64,
-    /// Blocks among `erases` whose erase failed (`chip.fault`).
-    pub failed_erases: u64,
-    /// Pages programmed from the page registers that they were read into
-    /// ([copyback](../ftl.md#copyback-moves-that-stay-on-the-chip)).
-    pub copybacks: u64,
-    /// Suspends of programs and erases.
-    pub suspends: u64,
-    /// Reads that joined another on other planes.
-    pub joined_reads: u64,
+    /// Counts of flash operations.
+    #[serde(flatten)]
+    pub counts: FlashCounts,
     /// Blocks that were taken to be rewritten by refresh; see `refresh`.
     pub refreshed_blocks: u64,
-    /// Patrol reads of pages; see `refresh`.
-    pub patrol_reads: u64,
+    /// Counts of patrol reads.
+    #[serde(flatten)]
+    pub patrol: PatrolCounts,
     /// Energy of all flash.
     pub energy_uj: f64,
     /// Energy of all flash by operation.
@@ -60,10 +48,9 @@ pub struct Nand {
 pub struct Kind {
     /// Bytes of flash of the kind.
     pub flash_bytes: u64,
-    /// Pages programmed on the kind.
-    pub programs: u64,
-    /// Blocks erased on the kind.
-    pub erases: u64,
+    /// Counts of the kind.
+    #[serde(flatten)]
+    pub counts: KindCounts,
     /// Energy of the kind's dies.
     pub energy_uj: f64,
     /// Energy of the kind's dies by operation.
@@ -78,19 +65,12 @@ pub struct Kind {
 
 impl Session {
     pub(super) fn nand(&self, activity: &Activity) -> Nand {
-        let (counts, refresh) = (&activity.flash, &activity.controller.refresh);
+        let (counts, refresh) = (&activity.counted.flash, activity.counted.controller.refresh);
         let energy = activity.all_energy();
         Nand {
-            reads: counts.reads,
-            programs: counts.programs,
-            erases: counts.erases,
-            failed_programs: counts.failed_programs,
-            failed_erases: counts.failed_erases,
-            copybacks: counts.copybacks,
-            suspends: counts.suspends,
-            joined_reads: counts.joined_reads,
-            refreshed_blocks: refresh.all_blocks(),
-            patrol_reads: refresh.patrol_reads,
+            counts: counts.clone(),
+            refreshed_blocks: refresh.blocks.all(),
+            patrol: refresh.patrol,
             energy_uj: energy.total_uj(),
             energy,
             peak_power_w: ByCaller::LEFT_OUT,
@@ -128,15 +108,14 @@ impl Session {
         let names = std::iter::once("chip").chain(config.chips.keys().map(String::as_str));
         let bytes = config.flash_bytes_of_kinds();
         let of_kind = |(number, name): (usize, &str)| {
-            let (counts, energy) = (&activity.flash.of_kind[number], activity.energy[number]);
+            let (flash, energy) = (&activity.counted.flash, activity.energy[number]);
             let kind = Kind {
                 flash_bytes: bytes[number],
-                programs: counts.programs,
-                erases: counts.erases,
+                counts: flash.of_kind[number].clone(),
                 energy_uj: energy.total_uj(),
                 energy,
                 pe_cycles: ssd.wear_of_kind(number),
-                program_us: self.program_us(&activity.flash, number),
+                program_us: self.program_us(flash, number),
                 ecc: activity.codes[number],
             };
             (name.to_owned(), kind)

@@ -6,8 +6,9 @@ use crate::run::stats::OpStats;
 use crate::session::Session;
 use schemars::JsonSchema;
 use serde::Serialize;
+use ssd::drive::ZoneCounts;
 use ssd::drive::activity::Activity;
-use ssd::ftl::contract::{Status, ZoneState};
+use ssd::ftl::contract::ZoneState;
 use ssd::request::Op;
 use std::collections::BTreeMap;
 
@@ -29,21 +30,9 @@ pub struct Zones {
     /// Zones by their state at the end.
     #[schemars(extend("propertyNames" = {"enum": ZoneState::ALL.map(ZoneState::name)}))]
     pub states: BTreeMap<&'static str, u64>,
-    /// Appends that were carried out.
-    pub appends: u64,
-    /// Resets that were carried out.
-    pub resets: u64,
-    /// Finishes that were carried out.
-    pub finishes: u64,
-    /// Opens that were carried out.
-    pub opens: u64,
-    /// Closes that were carried out.
-    pub closes: u64,
-    /// Units that resets have dropped.
-    pub reset_units: u64,
-    /// Requests that were refused, by the names of NVM Express.
-    #[schemars(extend("propertyNames" = {"enum": Status::ERRORS.map(Status::name)}))]
-    pub refused: BTreeMap<&'static str, u64>,
+    /// Counts of commands on zones.
+    #[serde(flatten)]
+    pub counts: ZoneCounts,
     /// Appends to zones, as operations in `host`.
     pub append: Operation,
     /// Resets of zones, as operations in `host`.
@@ -60,15 +49,13 @@ impl Session {
     /// Zones of the drive; `None` for a drive without zones.
     pub(super) fn zones(&self, activity: &Activity) -> Option<Zones> {
         let ssd = &self.run.ssd;
-        let (layout, counts) = (ssd.zone_layout()?, activity.zones?);
+        let (layout, counts) = (ssd.zone_layout()?, activity.counted.zones?);
         let states: Vec<ZoneState> =
             (0..layout.zones).filter_map(|zone| Some(ssd.zone(zone)?.state)).collect();
         let count = |state: ZoneState| states.iter().filter(|&&other| other == state).count();
-        let [resets, finishes, opens, closes] = counts.commands;
         let totals = self.run.totals();
         let seconds = self.measured().s();
         let of = |op: Op| Operation::of(totals.of(op), seconds, op == Op::ZoneAppend);
-        let errors = Status::ERRORS.map(Status::name);
         Some(Zones {
             zones: layout.zones,
             zone_bytes: u64::from(layout.stride) * ssd.unit_bytes(),
@@ -77,13 +64,7 @@ impl Session {
             max_open_zones: layout.most_open,
             max_active_zones: layout.most_active,
             states: ZoneState::ALL.map(|state| (state.name(), count(state) as u64)).into(),
-            appends: counts.appends,
-            resets,
-            finishes,
-            opens,
-            closes,
-            reset_units: counts.reset_units,
-            refused: errors.into_iter().zip(counts.refused).collect(),
+            counts,
             append: of(Op::ZoneAppend),
             reset: of(Op::ZoneReset),
             finish: of(Op::ZoneFinish),

@@ -8,19 +8,25 @@ use super::until::{End, Until};
 use base::Time;
 use base::counts;
 use base::counts::Counts;
-use ssd::drive::activity::Activity;
-use ssd::ftl::FtlCounts;
+use schemars::JsonSchema;
+use serde::Serialize;
+use ssd::drive::activity::{Activity, Counted};
 
 /// Requests and bytes of a run, as the host counts them.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, Default, Serialize, JsonSchema)]
 pub struct Tally {
-    /// Requests fetched, or under way where counting began.
+    /// Requests that the drive has taken.
+    #[serde(rename = "requests_issued")]
     pub issued: u64,
     /// Requests that were completed.
+    #[serde(rename = "requests_completed")]
     pub completed: u64,
-    /// Requests completed with data lost, or refused.
+    /// Requests with uncorrectable data, and writes that a worn-out drive refused. Failed reads are
+    /// included in other counts, latencies and rates; refused writes are not.
+    #[serde(rename = "requests_failed")]
     pub failed: u64,
     /// Bytes of all writes taken, with those of ramp times.
+    #[serde(skip)]
     pub write_bytes: u64,
 }
 
@@ -72,7 +78,11 @@ impl Run {
     /// Activity of the drive since the run began to count.
     pub fn activity(&self) -> Activity {
         let whole = self.ssd.activity();
-        self.border.as_ref().map_or_else(|| whole.clone(), |border| whole.since(&border.activity))
+        let since = match &self.border {
+            Some(border) => whole.since(&border.activity),
+            None => whole,
+        };
+        Activity { counted: self.counted(), ..since }
     }
 
     /// Requests and bytes since the run began to count.
@@ -106,19 +116,19 @@ impl Run {
     #[cold]
     pub(super) fn open_interval(&mut self, now: Time) {
         let energy_uj = self.energy_beside_arrays_uj();
-        self.series.open(now, self.ftl_counts(), energy_uj);
+        self.series.open(now, self.counted(), energy_uj);
     }
 
-    /// Counts of the FTL since the run began to count. Refresh has blocks rewritten as read reclaim
-    /// does; its own are not among the reclaimed ones.
-    pub fn ftl_counts(&self) -> FtlCounts {
-        let (mut ftl, mut refresh) = (self.ssd.ftl_counts(), self.ssd.counts().refresh);
+    /// Counts of the drive since the run began to count. Refresh has blocks rewritten as read
+    /// reclaim does; its own are not among the reclaimed ones.
+    pub fn counted(&self) -> Counted {
+        let mut counted = self.ssd.counted();
         if let Some(border) = &self.border {
-            ftl = ftl.since(&border.activity.ftl);
-            refresh = refresh.since(&border.activity.controller.refresh);
+            counted = counted.since(&border.activity.counted);
         }
-        ftl.read_reclaims = ftl.read_reclaims.saturating_sub(refresh.all_blocks());
-        ftl
+        let Counted { ftl, controller, .. } = &mut counted;
+        ftl.read_reclaims = ftl.read_reclaims.saturating_sub(controller.refresh.blocks.all());
+        counted
     }
 
     /// Energy used outside the arrays since the run began to count, in microjoules.

@@ -4,7 +4,7 @@ use base::Time;
 use base::counts::Counts;
 use base::stats::Latency;
 use ssd::Completion;
-use ssd::ftl::FtlCounts;
+use ssd::drive::activity::Counted;
 use ssd::request::Op;
 
 /// Statistics of one operation in a job.
@@ -64,7 +64,7 @@ impl JobStats {
 }
 
 /// Counts of one interval of simulated time.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[derive(Debug, Clone, Default)]
 pub struct Bin {
     /// Requests of all operations completed.
     pub requests: u64,
@@ -80,8 +80,8 @@ pub struct Bin {
     pub latency_sum_ns: u64,
     /// Longest latency, in ns.
     pub latency_max_ns: u64,
-    /// Counts of the FTL at the end of the interval, since the start.
-    pub ftl: FtlCounts,
+    /// Counts of the drive at the end of the interval, since the start.
+    pub counted: Counted,
     /// Energy used outside the arrays up to the end of the interval, in microjoules.
     pub energy_uj: f64,
 }
@@ -141,15 +141,15 @@ impl Series {
         bin.latency_max_ns = bin.latency_max_ns.max(latency.0);
     }
 
-    /// Opens the interval that holds `now`, and the quiet ones before it. The work of the FTL, up
-    /// to `ftl`, and the energy used outside the arrays since the last interval was opened are
+    /// Opens the interval that holds `now`, and the quiet ones before it. The work of the drive, up
+    /// to `counted`, and the energy used outside the arrays since the last interval was opened are
     /// spread evenly over that one and the quiet ones.
     #[cold]
-    pub fn open(&mut self, now: Time, ftl: FtlCounts, energy_uj: f64) {
+    pub fn open(&mut self, now: Time, counted: Counted, energy_uj: f64) {
         let now = now.since(self.from);
         let open = self.bins.len().saturating_sub(1);
         let from = open as u64 * self.interval.0;
-        let before = open.checked_sub(1).map_or_else(Bin::default, |i| self.bins[i]);
+        let before = open.checked_sub(1).map_or_else(Bin::default, |i| self.bins[i].clone());
         while (now.0 / self.interval.0) as usize >= Self::MOST {
             self.halve();
         }
@@ -160,18 +160,24 @@ impl Series {
         let until = index as u64 * self.interval.0;
         for (i, bin) in self.bins[..index].iter_mut().enumerate().skip(open) {
             let end = (i as u64 + 1) * self.interval.0;
-            bin.ftl = before.ftl.toward(&ftl, end - from, until - from);
+            bin.counted = before.counted.toward(&counted, end - from, until - from);
             let way = (end - from) as f64 / (until - from) as f64;
             bin.energy_uj = before.energy_uj + (energy_uj - before.energy_uj) * way;
         }
-        (self.bins[index].ftl, self.bins[index].energy_uj) = (ftl, energy_uj);
+        (self.bins[index].counted, self.bins[index].energy_uj) = (counted, energy_uj);
         self.open_until = self.from.saturating_add(self.interval * (index as u64 + 1));
+    }
+
+    /// Completes the last interval with the counts up to now, for a report. A run that goes on
+    /// opens the interval anew.
+    pub fn complete(&mut self, counted: &Counted) {
+        self.bins.last_mut().into_iter().for_each(|bin| bin.counted.clone_from(counted));
     }
 
     fn halve(&mut self) {
         self.interval = self.interval * 2;
         let pairs = self.bins.chunks(2).map(|pair| {
-            let mut sum = pair[0];
+            let mut sum = pair[0].clone();
             if let Some(second) = pair.get(1) {
                 sum.requests += second.requests;
                 sum.reads += second.reads;
@@ -180,7 +186,7 @@ impl Series {
                 sum.write_bytes += second.write_bytes;
                 sum.latency_sum_ns = sum.latency_sum_ns.saturating_add(second.latency_sum_ns);
                 sum.latency_max_ns = sum.latency_max_ns.max(second.latency_max_ns);
-                sum.ftl = second.ftl;
+                sum.counted = second.counted.clone();
                 sum.energy_uj = second.energy_uj;
             }
             sum
@@ -255,11 +261,13 @@ impl RequestLog {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ssd::ftl::FtlCounts;
 
     /// Completes a read that took 10 ns, when `moved_units` units had been moved.
     fn complete(series: &mut Series, now: Time, moved_units: u64) {
         if series.is_over(now) {
-            series.open(now, FtlCounts { moved_units, ..FtlCounts::default() }, 0.0);
+            let ftl = FtlCounts { moved_units, ..FtlCounts::default() };
+            series.open(now, Counted { ftl, ..Counted::default() }, 0.0);
         }
         series.record(Op::Read, 4096, Time(10));
     }
@@ -282,7 +290,7 @@ mod tests {
         for (i, bin) in closed.iter().enumerate() {
             reads += bin.reads;
             // One unit is moved in each pause between two reads, and is whole at its end.
-            let moved = bin.ftl.moved_units;
+            let moved = bin.counted.ftl.moved_units;
             assert!(moved == reads || moved + 1 == reads, "{moved} {reads} after interval {i}");
         }
     }
@@ -293,7 +301,7 @@ mod tests {
         let mut series = Series::starting(Time::ZERO);
         complete(&mut series, Time(0), 0);
         complete(&mut series, Time(1_000_000), 20);
-        let ends: Vec<u64> = series.bins.iter().map(|bin| bin.ftl.moved_units).collect();
+        let ends: Vec<u64> = series.bins.iter().map(|bin| bin.counted.ftl.moved_units).collect();
         assert_eq!(ends, [2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 20]);
     }
 }

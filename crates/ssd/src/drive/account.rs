@@ -1,8 +1,8 @@
 //! Counts and state of a drive for its callers: the start of a run, and what it has done.
 
+use super::activity::ControllerCounts;
 use super::codes::CodeCounts;
 use super::{Ssd, Step};
-use crate::failure::refresh::RefreshCounts;
 use crate::flash::blame::Blame;
 use crate::flash::command::{EraseOwner, ProgramOwner, Task};
 use crate::flash::doing::DieTimes;
@@ -15,12 +15,9 @@ use crate::medium::versions::{Happened, Versions};
 use crate::terms::request::Request;
 use base::counts::Counts;
 use base::units::Hours;
-use base::{Result, Time, counts};
+use base::{Result, Time};
 use nand::geometry::Block;
 use std::ops::Range;
-
-/// Levels of soft reads that are counted separately.
-pub const MOST_LEVELS: usize = 8;
 
 /// Place of a unit's data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,82 +31,6 @@ pub enum UnitPlace {
         /// Age of the oldest data of its block, where the chip knows of any.
         minutes: Option<u32>,
     },
-}
-
-/// Counts of the controller's own doings.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct ControllerCounts {
-    /// Units that requests have read, wholly or in part.
-    pub read_units: u64,
-    /// Units among them that were never written, or were trimmed: reading them needs no flash read.
-    pub unwritten: u64,
-    /// Units read from the buffer.
-    pub buffer_hits: u64,
-    /// Units rewritten in the buffer before they were programmed.
-    pub coalesced: u64,
-    /// Writes with the hint that somebody waits for them.
-    pub urgent_writes: u64,
-    /// Times a write found the buffer full.
-    pub stalls: u64,
-    /// Units read from flash to complete a partly written one.
-    pub fills: u64,
-    /// Units trimmed that held data.
-    pub trimmed: u64,
-    /// Codewords read, each counted at its first decode.
-    pub codewords: u64,
-    /// Codewords that failed at the first attempt.
-    pub hard_failures: u64,
-    /// Hard reads of pages again, with their references moved.
-    pub retries: u64,
-    /// Soft reads of pages, by level from the first.
-    pub soft_reads: [u64; MOST_LEVELS],
-    /// Codewords decoded again after a further hard or soft read.
-    pub further_decodes: u64,
-    /// Page reads given up as uncorrectable.
-    pub uncorrectable: u64,
-    /// Wrong bits of first reads.
-    pub raw_bit_errors: u64,
-    /// Iterations of all decodes, where the model knows of any.
-    pub iterations: u64,
-    /// Codewords encoded for programs.
-    pub encoded: u64,
-    /// Counts of refresh and patrol.
-    pub refresh: RefreshCounts,
-}
-
-counts!(ControllerCounts {
-    read_units,
-    unwritten,
-    buffer_hits,
-    coalesced,
-    urgent_writes,
-    stalls,
-    fills,
-    trimmed,
-    codewords,
-    hard_failures,
-    retries,
-    soft_reads,
-    further_decodes,
-    uncorrectable,
-    raw_bit_errors,
-    iterations,
-    encoded,
-    refresh,
-});
-
-impl ControllerCounts {
-    /// Counts of the codewords that were read.
-    pub(super) fn of_codes(&self) -> CodeCounts {
-        CodeCounts {
-            codewords: self.codewords,
-            raw_bit_errors: self.raw_bit_errors,
-            hard_failures: self.hard_failures,
-            further_decodes: self.further_decodes,
-            iterations: self.iterations,
-            ..CodeCounts::default()
-        }
-    }
 }
 
 impl Ssd {

@@ -43,11 +43,12 @@ mod wakes;
 mod write;
 mod zones;
 
-pub use account::{ControllerCounts, MOST_LEVELS, UnitPlace};
+pub use account::UnitPlace;
+use activity::ControllerCounts;
 pub use codes::CodeCounts;
 use flow::event;
 use idle::Idle;
-pub use power::{Cut, PowerCounts, Started};
+pub use power::{Cut, Losses, PowerCounts, Started};
 
 use crate::build::{BuiltCode, Kept};
 use crate::config::SsdConfig;

@@ -59,7 +59,7 @@ impl Ssd {
         let code = self.codes.at_mut(number);
         let (encode_time, before) = (code.encode_time, code.servers_before);
         let words = pages * u64::from(code.words.of_page());
-        self.counts.encoded += words;
+        self.counts.codes.encoded += words;
         if let Some(account) = self.codes.account(&self.flash.chips, die) {
             account.encoded += words;
         }

@@ -97,10 +97,10 @@ impl Ssd {
 
     /// A patrol read is done.
     pub(super) fn patrolled(&mut self, command: &Command) {
-        let counts = &mut self.counts.refresh;
+        let counts = &mut self.counts.refresh.patrol;
         counts.patrol_reads += 1;
-        counts.patrol_array += command.times.array;
-        counts.patrol_bus += command.times.bus;
+        counts.array += command.times.array;
+        counts.bus += command.times.bus;
         self.failures.refresh.patrolled(command.die, self.events.now());
         self.schedule_upkeep();
     }

@@ -39,50 +39,61 @@ use base::{Error, Time, counts};
 use nand::chip::{Chips, MOST_KINDS};
 use nand::energy::OperationTimes;
 use nand::geometry::Die;
+use schemars::JsonSchema;
+use serde::Serialize;
 
-/// Counts of flash operations.
-#[derive(Debug, Clone, Default)]
+/// Counts of flash operations. Those that serde writes are keys of the report's `nand`, and columns
+/// of the time series.
+#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 pub struct FlashCounts {
     /// Pages sensed by array reads.
     pub reads: u64,
-    /// Pages programmed for the FTL, failed ones included.
+    /// Pages programmed, failed ones included.
     pub programs: u64,
-    /// Pages among `programs` whose program failed.
-    pub failed_programs: u64,
-    /// Blocks erased for the FTL, failed ones included.
+    /// Blocks erased, failed ones included.
     pub erases: u64,
-    /// Blocks among `erases` whose erase failed.
+    /// Pages among `programs` whose program failed (`chip.fault`).
+    pub failed_programs: u64,
+    /// Blocks among `erases` whose erase failed (`chip.fault`).
     pub failed_erases: u64,
-    /// Programs of the drive's log and copies, and their time.
+    /// Pages programmed from the page registers that they were read into
+    /// ([copyback](../ftl.md#copyback-moves-that-stay-on-the-chip)).
+    pub copybacks: u64,
+    /// Suspends of programs and erases.
+    pub suspends: u64,
+    /// Reads that joined another on other planes.
+    pub joined_reads: u64,
+    /// Programs of the drive's log and copies, which are not among `programs`, and their time.
+    #[serde(skip)]
     pub kept_programs: (u64, Time),
-    /// Blocks erased for the log and the copies, and by a start-up.
+    /// Blocks erased for the log and the copies, and by a start-up; they are not among `erases`.
+    #[serde(skip)]
     pub kept_erases: u64,
     /// Time of programs of a write-once code (several pages, read before they are rewritten), and
     /// the longest of them.
+    #[serde(skip)]
     pub coded_time: (Time, Longest),
     /// Programs that a summary followed.
+    #[serde(skip)]
     pub summaries: u64,
-    /// Suspends of programs and erases.
-    pub suspends: u64,
-    /// Pages programmed from the page registers that they were sensed into.
-    pub copybacks: u64,
-    /// Reads that joined another on other planes.
-    pub joined_reads: u64,
     /// Counts of each kind of chips.
+    #[serde(skip)]
     pub of_kind: [KindCounts; MOST_KINDS],
 }
 
-/// Counts of the dies of one kind of chips.
-#[derive(Debug, Clone, Default)]
+/// Counts of the dies of one kind of chips, keys of the report's `nand.kinds`.
+#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 pub struct KindCounts {
-    /// Pages programmed for the FTL.
+    /// Pages programmed on the kind.
     pub programs: u64,
+    /// Blocks erased on the kind.
+    pub erases: u64,
     /// Program commands and their time, by row of the chip's times: type of the (first) page, or
     /// single-level mode.
+    #[serde(skip)]
     pub program_time: [(u64, Time); 5],
-    /// Blocks erased for the FTL.
-    pub erases: u64,
     /// Time of each operation.
+    #[serde(skip)]
     pub times: OperationTimes,
 }
 

@@ -9,9 +9,12 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nandlab.drive.latency import requests_beyond
+
+if TYPE_CHECKING:
+    from nandlab.report.tables import Report
 
 LEAST_BEYOND = 10
 """Requests that must exceed a percentile, so that it is not the luck of a few."""
@@ -40,7 +43,7 @@ class Figure(NamedTuple):
 _NONE = Figure(None)
 
 
-def figure(report: Mapping[str, Any], path: Sequence[str | int]) -> Figure:
+def figure(report: Report, path: Sequence[str | int]) -> Figure:
     """What a report has at a path.
 
     These are None: latencies of no requests, percentiles that no request exceeds (they would be the
@@ -71,9 +74,9 @@ def figure(report: Mapping[str, Any], path: Sequence[str | int]) -> Figure:
     return _NONE if beyond < 1 else Figure(value, beyond < LEAST_BEYOND)
 
 
-def _writes(report: Mapping[str, Any]) -> bool:
+def _writes(report: Report) -> bool:
     """Whether the host has written anything, or nobody knows."""
-    return bool(report.get("endurance_group", {}).get("host_bytes", 1))
+    return "endurance_group" not in report or report.endurance_group.host_bytes > 0
 
 
 def _requests(tables: Sequence[Any]) -> int | None:

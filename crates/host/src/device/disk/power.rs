@@ -3,7 +3,7 @@
 use super::Disk;
 use crate::device::contents::Left;
 use base::Result;
-use ssd::{Cut, Started};
+use ssd::{Cut, Losses, Started};
 
 /// State of a disk's power.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,7 +20,7 @@ pub enum Power {
 #[derive(Debug, Clone, Copy)]
 pub struct CutTold {
     /// Buffered data and torn operations at the cut.
-    pub cut: Cut,
+    pub losses: Losses,
     /// Requests of clients that were not answered.
     pub requests: u64,
     /// The start-up, and the units reverted by it; `None` until it is over.
@@ -52,11 +52,11 @@ impl Disk {
     /// Cuts the power: requests under way are not answered any more. Refuses a drive without
     /// recovery, and one that is off.
     pub fn cut(&mut self) -> Result<()> {
-        let cut = self.run().cut_served()?;
+        let Cut { losses, .. } = self.run().cut_served()?;
         self.follow();
         self.contents.cut();
         let requests = self.under_way as u64;
-        self.cuts.push(CutTold { cut, requests, started: None });
+        self.cuts.push(CutTold { losses, requests, started: None });
         (self.power, self.under_way) = (Power::Off, 0);
         self.pending.clear();
         self.free.clear();

@@ -219,7 +219,7 @@ fn lost_codewords_are_named() {
         }
     }
     assert!(lost_bytes > 0 && lost_bytes < 200 * 4096, "{lost_bytes}");
-    let uncorrectable = disk.session().run.ssd.counts().uncorrectable;
+    let uncorrectable = disk.session().run.ssd.counts().codes.uncorrectable;
     assert!(uncorrectable > 0 && disk.counts.lost_bytes == lost_bytes);
 }
 

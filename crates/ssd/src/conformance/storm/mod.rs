@@ -253,7 +253,7 @@ impl Storm {
                     hold!(done.token == version as u32, "another request completed: {request:?}");
                     let is_refused =
                         done.failed && request.op == Op::Write && self.ssd.read_only_at().is_some();
-                    let is_lost = done.failed && self.ssd.counts().uncorrectable > 0;
+                    let is_lost = done.failed && self.ssd.counts().codes.uncorrectable > 0;
                     hold!(is_refused || !done.failed || is_lost, "{request:?} failed");
                     if is_refused {
                         for unit in self.touched(&request) {

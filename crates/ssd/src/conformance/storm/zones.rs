@@ -143,7 +143,7 @@ impl Storm {
         }
         if done.failed {
             // Limits, what the state allows, the end of a zone, and what has failed.
-            let is_lost = sent.op == Op::Read && self.ssd.counts().uncorrectable > 0;
+            let is_lost = sent.op == Op::Read && self.ssd.counts().codes.uncorrectable > 0;
             let is_read_only = sent.op.writes() && self.ssd.read_only_at().is_some();
             let allowed = match done.status {
                 Status::Success => is_lost || is_read_only,

@@ -41,32 +41,33 @@ impl Code {
     }
 }
 
-/// Counts of the codewords of a kind of chips.
+/// Counts of codewords, of all chips or of a kind.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct CodeCounts {
-    /// Codewords read, each counted at its first decode.
+    /// Codewords read and decoded; further attempts do not count here.
     pub codewords: u64,
-    /// Wrong bits of first reads.
-    pub raw_bit_errors: u64,
-    /// Codewords that failed at the first attempt.
+    /// Codewords among these that failed at the first attempt.
     pub hard_failures: u64,
-    /// Codewords decoded again after further reads.
+    /// Codewords decoded again after a retry or a soft read: those of the page that had failed.
     pub further_decodes: u64,
-    /// Iterations of all decodes.
-    pub iterations: u64,
-    /// Page reads given up as uncorrectable.
+    /// Uncorrectable page reads, including those of garbage collection.
     pub uncorrectable: u64,
-    /// Codewords encoded for programs.
+    /// Wrong bits of first reads; 0 with `chip.array.name = "ideal"` or `ecc.model = "ideal"`,
+    /// which count none.
+    pub raw_bit_errors: u64,
+    /// Iterations of all decodes; 0 for models without iterations.
+    pub iterations: u64,
+    /// Codewords encoded, padding included.
     pub encoded: u64,
 }
 
 counts!(CodeCounts {
     codewords,
-    raw_bit_errors,
     hard_failures,
     further_decodes,
-    iterations,
     uncorrectable,
+    raw_bit_errors,
+    iterations,
     encoded,
 });
 

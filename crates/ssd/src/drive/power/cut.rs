@@ -14,22 +14,35 @@ use crate::flash::command::{ProgramOwner, Task};
 use crate::ftl::Carried;
 use base::counts::Counts;
 use base::{Error, Result, Time};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Losses of a power cut.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Cut {
-    /// Time of the cut.
-    pub at: Time,
-    /// Requests that were not answered.
+    /// Requests that were taken and not answered.
     pub requests: u64,
-    /// Units of acknowledged data that were in the write buffer alone.
+    /// Losses of the drive itself.
+    #[serde(flatten)]
+    pub losses: Losses,
+}
+
+/// Losses of a drive in a power cut.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Losses {
+    /// Simulated time of the cut.
+    #[serde(rename = "at_s", serialize_with = "Time::as_s")]
+    #[schemars(with = "f64")]
+    pub at: Time,
+    /// Units of acknowledged data that were in the buffer alone.
     pub buffered_units: u64,
     /// Programs that were broken off.
     pub torn_programs: u64,
     /// Erases that were broken off.
     pub torn_erases: u64,
     /// Time for which capacitors have kept the drive at work.
+    #[serde(rename = "held_up_s", serialize_with = "Time::as_s")]
+    #[schemars(with = "f64")]
     pub held_up: Time,
 }
 
@@ -50,12 +63,11 @@ impl Ssd {
             self.log_trims(false);
             while !matches!(self.step(), Step::Idle) {}
         }
-        let mut cut = Cut { at: began, requests, ..Cut::default() };
-        cut.held_up = self.now().since(began);
-        cut.buffered_units = self.writer.buffer.acknowledged();
+        let held_up = self.now().since(began);
+        let buffered_units = self.writer.buffer.acknowledged();
         let unplaced = self.forget_programs();
-        let (programs, erases) = self.flash.cut(self.events.now());
-        (cut.torn_programs, cut.torn_erases) = (programs, erases);
+        let (torn_programs, torn_erases) = self.flash.cut(self.events.now());
+        let losses = Losses { at: began, buffered_units, torn_programs, torn_erases, held_up };
         self.events.clear();
         self.front.cut(self.events.now());
         self.reader.cut();
@@ -86,7 +98,7 @@ impl Ssd {
             power.log.cut(&self.flash.chips);
             power.backup.cut(&self.flash.chips);
         }
-        Ok(cut)
+        Ok(Cut { requests, losses })
     }
 
     /// Reports programs that have not completed to the FTL as not programmed: they are padding in

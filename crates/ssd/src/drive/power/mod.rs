@@ -11,7 +11,7 @@ mod records;
 mod start_up;
 mod tables;
 
-pub use cut::Cut;
+pub use cut::{Cut, Losses};
 pub use start_up::Started;
 
 use super::Ssd;

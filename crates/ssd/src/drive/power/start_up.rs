@@ -19,23 +19,26 @@ use crate::terms::{PageRead, ReadOwner};
 use base::{Error, Result, Time};
 use nand::chip::BlockMode;
 use nand::geometry::{Block, Die, MAX_PLANES, Plane};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::{BTreeMap, VecDeque};
 
-/// A start-up that is over.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+/// Time and reads of a start-up that is over.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Started {
-    /// Time from power to readiness.
+    /// Time from power to ready.
+    #[serde(rename = "time_s", serialize_with = "Time::as_s")]
+    #[schemars(with = "f64")]
     pub time: Time,
     /// Pages read of the log and of copies.
     pub log_reads: u64,
-    /// Pages read of blocks, those that turn out to be empty too.
+    /// Pages read of other blocks, those that turned out to be empty too.
     pub page_reads: u64,
-    /// Summaries read, by page.
+    /// Pages of summaries read.
     pub summary_reads: u64,
-    /// Blocks erased that a cut had spoilt.
+    /// Blocks erased because nothing in them could be read.
     pub erased_blocks: u64,
-    /// Units that a cut had spoilt, and of which there was a copy.
+    /// Units that the cut had spoilt, restored from copies.
     pub restored_units: u64,
     /// Units found with data.
     pub mapped_units: u64,

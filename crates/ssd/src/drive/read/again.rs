@@ -1,7 +1,8 @@
 //! Reads that failed: pages that are read again, elsewhere, or given up.
 
+use crate::drive::Ssd;
+use crate::drive::activity::MOST_LEVELS;
 use crate::drive::wakes::Wake;
-use crate::drive::{MOST_LEVELS, Ssd};
 use crate::failure::failed_words::FailedWord;
 use crate::flash::scheduler::Class;
 use crate::terms::{Lpn, PageRead, ReadOwner};
@@ -16,7 +17,7 @@ impl Ssd {
         let reread = self.reader.retry.after_failure(command.read().attempt);
         // A code without soft decisions is given up where others read softly.
         let Some(reread) = reread.filter(|reread| self.codes.at(code).takes(reread.level)) else {
-            self.counts.uncorrectable += 1;
+            self.counts.codes.uncorrectable += 1;
             if let Some(account) = self.codes.account(&self.flash.chips, command.die) {
                 account.uncorrectable += 1;
             }
@@ -30,8 +31,8 @@ impl Ssd {
             return true;
         }
         match usize::from(reread.level).checked_sub(1) {
-            None => self.counts.retries += 1,
-            Some(level) => self.counts.soft_reads[level.min(MOST_LEVELS - 1)] += 1,
+            None => self.counts.further_reads.retries += 1,
+            Some(level) => self.counts.further_reads.soft_reads[level.min(MOST_LEVELS - 1)] += 1,
         }
         // What the decoder has of the other words stays there: only those that failed cross again.
         let bytes = self.reader.failed.count(failed) * self.codes.at(code).words.bytes;

@@ -27,10 +27,10 @@ impl Ssd {
         let PageRead { owner, ppn, words, rber, attempt, level, mut failed, .. } =
             *self.flash.read(index);
         let code = self.codes.number(&self.flash.chips, die);
-        let before = self.codes.count_apart().then(|| self.counts.of_codes());
+        let before = self.codes.count_apart().then_some(self.counts.codes);
         let mut end = (now, Time::ZERO);
         if attempt == 0 {
-            self.counts.codewords += u64::from(words);
+            self.counts.codes.codewords += u64::from(words);
             let clean_decode = self.codes.at(code).clean_decode;
             let mut dirty = 0;
             // What takes no time waits for no decoder.
@@ -42,11 +42,11 @@ impl Ssd {
                         let may_err = rber >= LEAST_RBER;
                         let luck = if may_err { self.luck(code, ppn, word) } else { 0.0 };
                         let outcome = self.decode(code, index, word, &Word { rber, level, luck });
-                        self.counts.raw_bit_errors += u64::from(outcome.errors);
+                        self.counts.codes.raw_bit_errors += u64::from(outcome.errors);
                         dirty += u32::from(outcome.errors > 0);
-                        self.counts.iterations += u64::from(outcome.iterations);
+                        self.counts.codes.iterations += u64::from(outcome.iterations);
                         if !outcome.corrected {
-                            self.counts.hard_failures += 1;
+                            self.counts.codes.hard_failures += 1;
                             self.reader.failed.add(&mut failed, FailedWord { word, luck });
                         }
                         outcome.time
@@ -83,7 +83,7 @@ impl Ssd {
     /// Books what has been decoded since `before` to the kind of chips of a die.
     #[cold]
     fn count_apart(&mut self, die: Die, before: CodeCounts) {
-        let now = self.counts.of_codes();
+        let now = self.counts.codes;
         if let Some(account) = self.codes.account(&self.flash.chips, die) {
             *account = account.plus(&now.since(&before));
         }
@@ -107,10 +107,10 @@ impl Ssd {
         let PageRead { rber, level, .. } = *self.flash.read(index);
         let kind = if level > 0 { SpanKind::SoftDecode } else { SpanKind::Decode };
         let mut words = self.reader.failed.take(*failed);
-        self.counts.further_decodes += words.len() as u64;
+        self.counts.codes.further_decodes += words.len() as u64;
         words.retain(|&FailedWord { word, luck }| {
             let outcome = self.decode(code, index, word, &Word { rber, level, luck });
-            self.counts.iterations += u64::from(outcome.iterations);
+            self.counts.codes.iterations += u64::from(outcome.iterations);
             self.take_decoder(code, now, outcome.time, kind, end);
             !outcome.corrected
         });

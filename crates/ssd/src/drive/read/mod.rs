@@ -56,7 +56,7 @@ impl Ssd {
     pub(super) fn read_units(&mut self, slot: u32, request: &Request) {
         let first = self.units.at(request.offset) as u32;
         let last = self.units.at(request.offset + request.length - 1) as u32;
-        self.counts.read_units += u64::from(last - first + 1);
+        self.counts.host.read_units += u64::from(last - first + 1);
         // One more than there is, so that nothing completes before all is asked for.
         self.front.slot(slot).pending = 1;
         let earlier = Times::from(self.now());
@@ -76,7 +76,7 @@ impl Ssd {
         for unit in first..last + 1 {
             let place = match self.writer.buffer.find(Lpn(unit)) {
                 Some(held) => {
-                    self.counts.buffer_hits += 1;
+                    self.counts.buffer.read_hits += 1;
                     let request = self.front.slot(slot);
                     request.hit = true;
                     let Held { rest, trimmed, .. } = *self.writer.buffer.slot(held);
@@ -94,7 +94,7 @@ impl Ssd {
                 None => {
                     let place = self.ftl.lookup(Lpn(unit));
                     if place.is_none() {
-                        self.counts.unwritten += 1;
+                        self.counts.host.read_units_unwritten += 1;
                         if let Some(versions) = &mut self.versions {
                             versions.read(slot, unit, 0);
                         }

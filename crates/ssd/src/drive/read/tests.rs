@@ -125,12 +125,12 @@ fn a_failed_read_goes_round_as_asked() {
                 assert_eq!(parts.queue, Time(commands * C));
             }
             let counts = ssd.counts();
-            assert_eq!(counts.hard_failures, 1);
-            assert_eq!(counts.uncorrectable, 1);
+            assert_eq!(counts.codes.hard_failures, 1);
+            assert_eq!(counts.codes.uncorrectable, 1);
             let soft = rounds.iter().filter(|&&(level, _, _)| level > 0).count() as u64;
-            assert_eq!(counts.soft_reads.iter().sum::<u64>(), soft);
-            assert_eq!(counts.retries + soft, rounds.len() as u64);
-            assert_eq!(counts.further_decodes, rounds.len() as u64);
+            assert_eq!(counts.further_reads.soft_reads.iter().sum::<u64>(), soft);
+            assert_eq!(counts.further_reads.retries + soft, rounds.len() as u64);
+            assert_eq!(counts.codes.further_decodes, rounds.len() as u64);
         }
     }
 }
@@ -153,7 +153,7 @@ fn one_level(name: &str, sets: &[&str], reads: &[(u64, u64)]) -> (Ssd, Vec<u64>)
     ssd.keep_timeline(100, Time::ZERO);
     let done = read(&mut ssd, reads);
     assert!(done.iter().all(|(completion, _)| !completion.failed));
-    assert_eq!(ssd.counts().soft_reads[..2], [1, 0]);
+    assert_eq!(ssd.counts().further_reads.soft_reads[..2], [1, 0]);
     (ssd, done.iter().map(|&(_, latency)| latency).collect())
 }
 

@@ -20,7 +20,7 @@ impl Ssd {
             blame.request(slot).book(now, Cause::Link);
         }
         let Request { op, is_urgent, .. } = self.front.slot(slot).done.request;
-        self.counts.urgent_writes += u64::from(is_urgent);
+        self.counts.host.urgent_writes += u64::from(is_urgent);
         if self.failures.is_read_only() {
             self.front.slot(slot).done.failed = true;
             self.acknowledge(slot, self.now());
@@ -31,7 +31,7 @@ impl Ssd {
         }
         if !self.writer.stalled.is_empty() || !self.fill_buffer(slot) {
             // First come, first served: no write overtakes a stalled one.
-            self.counts.stalls += 1;
+            self.counts.buffer.stalls += 1;
             self.writer.stalled.push_back(slot);
             if let Some(blame) = &mut self.flash.blame {
                 let doings = done_by_all(&self.flash.dies, now);
@@ -51,7 +51,7 @@ impl Ssd {
         let durable = (is_forced || !self.writer.is_write_back) && self.zones.is_none();
         while self.front.slot(slot).cursor <= last {
             let unit = self.front.slot(slot).cursor;
-            let coalesced = self.counts.coalesced;
+            let coalesced = self.counts.buffer.coalesced;
             let Some(held) = self.hold(Lpn(unit), &request, durable) else { return false };
             if durable {
                 self.writer.buffer.slot(held).waiter = slot;
@@ -61,7 +61,7 @@ impl Ssd {
             if let Some(versions) = &mut self.versions {
                 let version = versions.version(slot);
                 versions.hold(held, version);
-                let replaces = self.counts.coalesced > coalesced;
+                let replaces = self.counts.buffer.coalesced > coalesced;
                 versions.note(unit, Happened::Entered { version, replaces });
             }
             if let Some(power) = &mut self.power {
@@ -102,7 +102,7 @@ impl Ssd {
                 }
                 let entry = self.writer.buffer.slot(old);
                 (entry.trimmed, entry.rest) = (false, rest);
-                self.counts.coalesced += 1;
+                self.counts.buffer.coalesced += 1;
                 return Some(old);
             }
         }
@@ -150,7 +150,7 @@ impl Ssd {
             let lpn = entry.lpn;
             if let Some(ppn) = self.ftl.lookup(lpn) {
                 // The sectors that are not written come from the old unit.
-                self.counts.fills += 1;
+                self.counts.buffer.fills += 1;
                 let (owner, earlier) = (ReadOwner::Fill(held), Times::from(self.now()));
                 self.read_flash(Class::Read, owner, ppn, lpn.0, 1, earlier);
                 return;

@@ -47,7 +47,7 @@ impl Ssd {
                 }
             }
             has_data |= self.ftl.lookup(Lpn(unit)).is_some();
-            self.counts.trimmed += u64::from(has_data);
+            self.counts.trims.trimmed_units += u64::from(has_data);
             if let Some(versions) = &mut self.versions {
                 versions.note(unit, Happened::Trimmed { drops });
             }

@@ -15,22 +15,42 @@ use crate::ftl::contract::{ZoneCosts, ZoneEmptied, ZoneLayout, ZoneView, check_b
 use crate::ftl::{Ftl, Hint, Lpn};
 use crate::terms::request::{Op, Request, Status};
 use base::{Result, Time, counts};
+use schemars::JsonSchema;
+use serde::{Serialize, Serializer};
+use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// Counts of the commands on the zones of a drive.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+/// Counts of the commands on the zones of a drive, keys of the report's `zones`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ZoneCounts {
     /// Appends that were carried out.
     pub appends: u64,
-    /// Commands that were carried out: resets, finishes, opens, closes.
-    pub commands: [u64; 4],
-    /// Requests that were refused, by [`Status::ERRORS`].
-    pub refused: [u64; Status::ERRORS.len()],
+    /// Resets that were carried out.
+    pub resets: u64,
+    /// Finishes that were carried out.
+    pub finishes: u64,
+    /// Opens that were carried out.
+    pub opens: u64,
+    /// Closes that were carried out.
+    pub closes: u64,
     /// Units that resets have dropped.
     pub reset_units: u64,
+    /// Requests that were refused, by the names of NVM Express.
+    #[serde(serialize_with = "by_name")]
+    #[schemars(with = "BTreeMap<String, u64>")]
+    #[schemars(extend("propertyNames" = {"enum": Status::ERRORS.map(Status::name)}))]
+    pub refused: [u64; Status::ERRORS.len()],
 }
 
-counts!(ZoneCounts { appends, commands, refused, reset_units });
+counts!(ZoneCounts { appends, resets, finishes, opens, closes, reset_units, refused });
+
+/// Writes counts of errors by their names.
+fn by_name<S: Serializer>(
+    counts: &[u64; Status::ERRORS.len()],
+    serializer: S,
+) -> std::result::Result<S::Ok, S::Error> {
+    serializer.collect_map(Status::ERRORS.map(Status::name).iter().zip(counts))
+}
 
 /// Commands on zones that are under way, and their times.
 pub(super) struct ZoneCommands {
@@ -146,13 +166,14 @@ impl Ssd {
         let Some(zones) = &mut self.zones else { return };
         let zone = (self.units.at(request.offset) / u64::from(zones.layout.stride)) as u32;
         let costs = zones.costs;
-        let (index, us) = match request.op {
-            Op::ZoneReset => (0, costs.reset_us),
-            Op::ZoneFinish => (1, costs.finish_us),
-            Op::ZoneOpen => (2, costs.open_us),
-            _ => (3, costs.close_us),
+        let counts = &mut zones.counts;
+        let (count, us) = match request.op {
+            Op::ZoneReset => (&mut counts.resets, costs.reset_us),
+            Op::ZoneFinish => (&mut counts.finishes, costs.finish_us),
+            Op::ZoneOpen => (&mut counts.opens, costs.open_us),
+            _ => (&mut counts.closes, costs.close_us),
         };
-        zones.counts.commands[index] += 1;
+        *count += 1;
         let mut time = Time::from_us(us);
         match request.op {
             Op::ZoneReset => time += self.reset_zone(zone),
@@ -215,7 +236,7 @@ impl Ssd {
         if self.failures.lost.count() > 0 {
             (first..first + stride).for_each(|lpn| self.failures.lost.remove(Lpn(lpn)));
         }
-        self.counts.trimmed += u64::from(written);
+        self.counts.trims.trimmed_units += u64::from(written);
         for wake in [Wake::Jobs, Wake::Room, Wake::Rows] {
             self.wakes.wake(wake);
         }

@@ -23,6 +23,8 @@ use nand::geometry::{Block, Die};
 use patrol::Patrol;
 use queue::Queue;
 pub(crate) use queue::Reason;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 /// Minutes of an hour.
 pub(crate) const MINUTES: f64 = 60.0;
@@ -31,28 +33,62 @@ pub(crate) const MINUTES: f64 = 60.0;
 const BETWEEN_LOOKS: Time = Time(60_000_000_000);
 
 /// Counts of refresh and patrol since the start of a run.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct RefreshCounts {
-    /// Blocks that the FTL has taken to be rewritten, by reason: old, many errors, many retries.
-    pub blocks: [u64; 3],
-    /// Units that were moved out of blocks to be rewritten.
+    /// Blocks that the FTL has taken to be rewritten, by reason. An FTL with a coarse map moves
+    /// whole logical blocks for one of them.
+    pub blocks: RefreshBlocks,
+    /// Units that were moved out of these blocks; they are among `ftl.gc_copies`.
     pub units: u64,
-    /// Patrol reads of pages.
-    pub patrol_reads: u64,
-    /// Patrol reads that found a block to be rewritten.
+    /// Patrol reads that put a block into the queue.
     pub patrol_finds: u64,
-    /// Array time of patrol reads, retries included.
-    pub patrol_array: Time,
-    /// Bus time of patrol reads, retries included.
-    pub patrol_bus: Time,
+    /// Reads of the patrol, keys of the report's `nand`.
+    #[serde(skip)]
+    pub patrol: PatrolCounts,
 }
 
-counts!(RefreshCounts { blocks, units, patrol_reads, patrol_finds, patrol_array, patrol_bus });
+/// Blocks taken to be rewritten, by reason.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct RefreshBlocks {
+    /// Blocks with old data (`refresh.after_hours`).
+    pub age: u64,
+    /// Blocks with many bit errors (`refresh.rber`).
+    pub rber: u64,
+    /// Blocks of a patrol read that needed `gc.reclaim_rounds` retries.
+    pub retries: u64,
+}
 
-impl RefreshCounts {
+/// Counts of patrol reads.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct PatrolCounts {
+    /// Patrol reads of pages; see `refresh`.
+    pub patrol_reads: u64,
+    /// Array time of patrol reads, retries included.
+    #[serde(skip)]
+    pub array: Time,
+    /// Bus time of patrol reads, retries included.
+    #[serde(skip)]
+    pub bus: Time,
+}
+
+counts!(RefreshCounts { blocks, units, patrol_finds, patrol });
+counts!(RefreshBlocks { age, rber, retries });
+counts!(PatrolCounts { patrol_reads, array, bus });
+
+impl RefreshBlocks {
     /// Blocks taken to be rewritten, for all reasons.
-    pub fn all_blocks(&self) -> u64 {
-        self.blocks.iter().sum()
+    pub fn all(&self) -> u64 {
+        let Self { age, rber, retries } = self;
+        age + rber + retries
+    }
+
+    /// Counts a block taken to be rewritten.
+    fn count(&mut self, reason: Reason) {
+        *match reason {
+            Reason::Age => &mut self.age,
+            Reason::Rber => &mut self.rber,
+            Reason::Retries => &mut self.retries,
+        } += 1;
     }
 }
 

@@ -13,11 +13,11 @@ use std::collections::{BTreeSet, VecDeque};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Reason {
     /// The data of the block are old.
-    Age = 0,
+    Age,
     /// A page of the block was read with many errors.
-    Rber = 1,
+    Rber,
     /// A patrol read of the block needed many retries.
-    Retries = 2,
+    Retries,
 }
 
 /// Blocks that wait, and their cycles when they were found.

@@ -86,7 +86,7 @@ impl Refresh {
             return false;
         }
         self.under_way.push((flash.chips.geometry.die_of(block), block));
-        counts.blocks[reason as usize] += 1;
+        counts.blocks.count(reason);
         true
     }
 

@@ -230,7 +230,7 @@ fn rounds_of_a_read_find_its_words_again() {
     // Eight words of 512 bytes, four rounds.
     assert_eq!(told.len(), 32);
     let errors: u64 = told[..8].iter().map(|(_, reading)| reading.errors as u64).sum();
-    assert_eq!(ssd.counts().raw_bit_errors, errors);
+    assert_eq!(ssd.counts().codes.raw_bit_errors, errors);
     for (i, (word, first)) in told[..8].iter().enumerate() {
         for (round, level) in [(1, 0), (2, 1), (3, 2)] {
             let (again, reading) = &told[8 * round + i];

@@ -180,13 +180,13 @@ fn codewords_outlast_a_cut() {
         "recovery.name=scan_blocks",
     ];
     let disk = storm_with(&sets, turn::few_or_all(15, 30), 4, Integrity::Exact);
-    assert!(disk.session.run.ssd.counts().raw_bit_errors > turn::few_or_all(500, 1000));
+    assert!(disk.session.run.ssd.counts().codes.raw_bit_errors > turn::few_or_all(500, 1000));
 }
 
 #[test]
 fn capacitors_lose_nothing_that_was_answered() {
     let disk = storm(&["recovery.name=scan_pages", "drive.capacitors=true"], 20, 4);
-    assert!(disk.cuts().iter().all(|told| told.cut.buffered_units == 0));
+    assert!(disk.cuts().iter().all(|told| told.losses.buffered_units == 0));
 }
 
 #[test]

@@ -3,10 +3,12 @@
 //! All of them are taken together, so that what a drive did between two moments is the difference
 //! of two activities.
 
+mod controller;
+
 use super::front::FrontTimes;
-use super::{CodeCounts, ControllerCounts, PowerCounts, Ssd};
-use crate::drive::zones::ZoneCounts;
-use crate::failure::refresh::RefreshCounts;
+use super::zones::ZoneCounts;
+use super::{CodeCounts, PowerCounts, Ssd};
+use crate::failure::refresh::PatrolCounts;
 use crate::flash::FlashCounts;
 use crate::flash::doing::DieTimes;
 use crate::ftl::FtlCounts;
@@ -15,17 +17,17 @@ use base::{Time, counts};
 use nand::energy::{EnergyUse, OperationTimes};
 use nand::geometry::Die;
 
+pub use controller::{
+    BufferCounts, ControllerCounts, FurtherReads, HostCounts, MOST_LEVELS, TrimCounts,
+};
+
 /// Activity of a drive up to a moment, or between two.
 #[derive(Debug, Clone)]
 pub struct Activity {
     /// Time that has passed.
     pub time: Time,
-    /// Counts of the controller.
-    pub controller: ControllerCounts,
-    /// Counts of the FTL.
-    pub ftl: FtlCounts,
-    /// Counts of flash operations.
-    pub flash: FlashCounts,
+    /// Counts of its parts.
+    pub counted: Counted,
     /// Time of each die by kind of work.
     pub dies: Vec<DieTimes>,
     /// Busy and idle time of each channel.
@@ -38,10 +40,6 @@ pub struct Activity {
     pub encoders_busy: Time,
     /// Counts of the codewords of each kind of chips, of a drive with several.
     pub codes: Vec<CodeCounts>,
-    /// Counts of what was written for a start-up, of a drive with recovery.
-    pub power: Option<PowerCounts>,
-    /// Counts of commands on zones, of a drive with zones.
-    pub zones: Option<ZoneCounts>,
     /// Energy that the dies of each kind of chips have used.
     pub energy: Vec<EnergyUse>,
     /// Energy that all decoders have used, in microjoules.
@@ -52,21 +50,34 @@ pub struct Activity {
 
 counts!(Activity {
     time,
-    controller,
-    ftl,
-    flash,
+    counted,
     dies,
     channels,
     front,
     decoders_busy,
     encoders_busy,
     codes,
-    power,
-    zones,
     energy,
     ecc_energy_uj,
     patrol_energy_uj,
 });
+
+/// Counts of the parts of a drive, which are keys of its report and columns of its time series.
+#[derive(Debug, Clone, Default)]
+pub struct Counted {
+    /// Counts of the controller.
+    pub controller: ControllerCounts,
+    /// Counts of the FTL.
+    pub ftl: FtlCounts,
+    /// Counts of flash operations.
+    pub flash: FlashCounts,
+    /// Counts of what was written for a start-up, of a drive with recovery.
+    pub power: Option<PowerCounts>,
+    /// Counts of commands on zones, of a drive with zones.
+    pub zones: Option<ZoneCounts>,
+}
+
+counts!(Counted { controller, ftl, flash, power, zones });
 
 impl Activity {
     /// Energy that all dies have used.
@@ -88,20 +99,27 @@ impl Ssd {
         let kinds = 0..self.flash.chips.kinds().count();
         Activity {
             time: now,
-            controller: self.counts,
-            ftl: self.ftl_counts(),
-            flash: self.flash.counts.clone(),
+            counted: self.counted(),
             dies: self.die_times(),
             channels: self.channel_times(),
             front: self.front.busy(now),
             decoders_busy: self.decoders_busy().0,
             encoders_busy: self.encoders_busy().0,
             codes: kinds.clone().map(|kind| self.code_counts_of_kind(kind)).collect(),
-            power: self.power_counts().copied(),
-            zones: self.zone_counts(),
             energy: kinds.map(|kind| self.energy_of_kind(kind)).collect(),
             ecc_energy_uj: self.ecc_energy_uj(),
             patrol_energy_uj: self.patrol_energy_uj(),
+        }
+    }
+
+    /// Counts of the drive's parts since its run began.
+    pub fn counted(&self) -> Counted {
+        Counted {
+            controller: self.counts,
+            ftl: self.ftl_counts(),
+            flash: self.flash.counts.clone(),
+            power: self.power_counts().copied(),
+            zones: self.zone_counts(),
         }
     }
 
@@ -112,14 +130,14 @@ impl Ssd {
 
     /// Energy that patrol reads have used, in the array and on the bus, in microjoules.
     pub fn patrol_energy_uj(&self) -> f64 {
-        let RefreshCounts { patrol_array, patrol_bus, .. } = self.counts.refresh;
-        let times = OperationTimes { read: patrol_array, bus: patrol_bus, ..Default::default() };
+        let PatrolCounts { array, bus, .. } = self.counts.refresh.patrol;
+        let times = OperationTimes { read: array, bus, ..Default::default() };
         self.flash.chips.first().energy.of(&times).total_uj()
     }
 
     /// Energy that all decoders have used, in microjoules.
     pub fn ecc_energy_uj(&self) -> f64 {
-        self.codes.energy_uj(self.counts.iterations)
+        self.codes.energy_uj(self.counts.codes.iterations)
     }
 
     /// Energy that all dies have used.

@@ -1,0 +1,101 @@
+//! Counts over time: columns of the time series, by their keys in the report.
+
+use super::as_json;
+use crate::session::Session;
+use base::Result;
+use serde::Serialize;
+use serde_json::Value;
+use ssd::drive::activity::{BufferCounts, Counted, FurtherReads, HostCounts, TrimCounts};
+use ssd::drive::{CodeCounts, PowerCounts, ZoneCounts};
+use ssd::failure::refresh::{PatrolCounts, RefreshCounts};
+use ssd::flash::FlashCounts;
+use ssd::ftl::contract::FtlCounts;
+
+/// Counts as the report has them, at a point of the time series.
+#[derive(Serialize)]
+struct Sections<'a> {
+    ftl: Both<'a, FtlCounts, TrimCounts>,
+    host: &'a HostCounts,
+    buffer: &'a BufferCounts,
+    ecc: Both<'a, CodeCounts, FurtherReads>,
+    nand: Both<'a, FlashCounts, PatrolCounts>,
+    refresh: &'a RefreshCounts,
+    power: &'a Option<PowerCounts>,
+    zones: &'a Option<ZoneCounts>,
+}
+
+/// Counts of two parts of the drive in one section of the report.
+#[derive(Serialize)]
+struct Both<'a, A, B> {
+    #[serde(flatten)]
+    first: &'a A,
+    #[serde(flatten)]
+    second: &'a B,
+}
+
+impl<'a> From<&'a Counted> for Sections<'a> {
+    fn from(counted: &'a Counted) -> Self {
+        let Counted { controller, ftl, flash, power, zones } = counted;
+        Self {
+            ftl: Both { first: ftl, second: &controller.trims },
+            host: &controller.host,
+            buffer: &controller.buffer,
+            ecc: Both { first: &controller.codes, second: &controller.further_reads },
+            nand: Both { first: flash, second: &controller.refresh.patrol },
+            refresh: &controller.refresh,
+            power,
+            zones,
+        }
+    }
+}
+
+impl Session {
+    /// Counts at the ends of the intervals of the time series. A column has the path of its key in
+    /// the report as name, in small letters with `_`, and without the section `ftl`.
+    pub fn counts_over_time(&self) -> Result<Vec<(String, Vec<u64>)>> {
+        let mut names = Vec::new();
+        name_counts(&as_json(&Sections::from(&self.run.counted()))?, "", &mut names);
+        let bins = &self.run.series.bins;
+        let mut columns = vec![Vec::with_capacity(bins.len()); names.len()];
+        for bin in bins {
+            let mut next = columns.iter_mut();
+            push_counts(&as_json(&Sections::from(&bin.counted))?, &mut next);
+        }
+        let named = names.into_iter().zip(columns);
+        Ok(named.filter(|(name, _)| self.has_count(name)).collect())
+    }
+
+    /// Whether the report of this drive has the table of a count.
+    fn has_count(&self, name: &str) -> bool {
+        let Self { run, loaded, .. } = self;
+        !(name.starts_with("cache_") && run.ssd.cache().is_none()
+            || name.starts_with("dense_") && loaded.config.chips.is_empty()
+            || name.starts_with("refresh_") && !loaded.config.refresh.is_on())
+    }
+}
+
+/// Adds the names of all counts below a value.
+fn name_counts(value: &Value, name: &str, names: &mut Vec<String>) {
+    if value.is_u64() {
+        names.push(name.to_lowercase().replace(' ', "_"));
+    }
+    for (key, value) in value.as_object().into_iter().flatten() {
+        match name {
+            "" if key == "ftl" => name_counts(value, "", names),
+            "" => name_counts(value, key, names),
+            _ => name_counts(value, &format!("{name}_{key}"), names),
+        }
+    }
+}
+
+/// Adds all counts below a value to their columns, in the order of [`name_counts`].
+fn push_counts<'a>(value: &Value, columns: &mut impl Iterator<Item = &'a mut Vec<u64>>) {
+    if let Some(count) = value.as_u64()
+        && let Some(column) = columns.next()
+    {
+        column.push(count);
+    }
+    for value in value.as_object().into_iter().flat_map(|table| table.values()) {
+        push_counts(value, columns);
+    }
+}
