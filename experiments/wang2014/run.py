@@ -280,15 +280,17 @@ def erase_end_ms():
 
 
 @cache
-def errors():
+def errors(seed):
     """Rows of cells at the end of life, all of the 100 random cycles read back."""
-    found = nandlab.board("wear", "wang2014_mlc", cycles=END_OF_LIFE, points=1, measured_cycles=100)
+    found = nandlab.board(
+        "wear", "wang2014_mlc", seed=seed, cycles=END_OF_LIFE, points=1, measured_cycles=100
+    )
     return {row["pattern"]: row for row in found.table().to_pylist()}
 
 
-def lsb_errors_over_msb():
+def lsb_errors_over_msb(seed):
     """The least over the three rows of his Fig. 4."""
-    rows = [errors()[pattern] for pattern in ("10", "00", "01")]
+    rows = [errors(seed)[pattern] for pattern in ("10", "00", "01")]
     return min(row["upper_bit_errors"] / row["lower_bit_errors"] for row in rows)
 
 
@@ -309,21 +311,21 @@ def errors_straight_in_log():
     return correlation(*zip(*seen, strict=True)) ** 2
 
 
-def cell_errors(pattern, other):
+def cell_errors(pattern, other, seed):
     """Of two rows of cells, which have always held these patterns."""
-    return errors()[pattern]["cell_errors"] / errors()[other]["cell_errors"]
+    return errors(seed)[pattern]["cell_errors"] / errors(seed)[other]["cell_errors"]
 
 
-def errors_01_over_00():
-    return cell_errors("01", "00")
+def errors_01_over_00(seed):
+    return cell_errors("01", "00", seed)
 
 
-def errors_00_over_10():
-    return cell_errors("00", "10")
+def errors_00_over_10(seed):
+    return cell_errors("00", "10", seed)
 
 
-def errors_11_over_01():
-    return cell_errors("11", "01")
+def errors_11_over_01(seed):
+    return cell_errors("11", "01", seed)
 
 
 # --- Section 5.5: the drive -----------------------------------------------------------------------
@@ -334,31 +336,23 @@ def drive():
     return SimpleNamespace(**run_path(str(HERE / "drive.py")))
 
 
-def gains_percent():
-    return [drive().gain_percent(name) for name in drive().PRINTED]
+def gains_percent(seed):
+    return [drive().gain_percent(name, seed=seed) for name in drive().PRINTED]
 
 
-def response_least_percent():
-    return min(gains_percent())
+def response_least_percent(seed):
+    return min(gains_percent(seed))
 
 
-def response_most_percent():
-    return max(gains_percent())
+def response_most_percent(seed):
+    return max(gains_percent(seed))
 
 
-def response_financial1_least_percent(path):
+def response_financial1_percent(path):
     return drive().gain_percent("financial1", path=path)
 
 
-def response_financial1_most_percent(path):
-    return drive().gain_percent("financial1", path=path)
-
-
-def response_iozone_least_percent(path):
-    return drive().gain_percent("iozone", path=path)
-
-
-def response_iozone_most_percent(path):
+def response_iozone_percent(path):
     return drive().gain_percent("iozone", path=path)
 
 
@@ -394,8 +388,8 @@ def content_life_percent():
     return max(made.life_percent(name, "inverted") for name in made.COMMON)
 
 
-def erase_choice_percent():
-    return SimpleNamespace(**run_path(str(HERE / "erase_speed.py"))).change_percent()
+def erase_choice_percent(seed):
+    return SimpleNamespace(**run_path(str(HERE / "erase_speed.py"))).change_percent(seed)
 
 
 def picture():

@@ -8,6 +8,7 @@ from reproduced import Reproduced
 class TestHachiya2013(Reproduced):
     name = "hachiya2013"
     witnesses = (
-        "serial_throughput",
+        "cold_throughput",
+        "proxy_cost",
         "exchange_longest_without_service_ms",
     )
