@@ -288,8 +288,9 @@ def papers() -> Iterator[str]:
         "long. With several, ours is their mean with its 95 % interval (Student), and a row is met "
         "or not met only where the whole interval is inside or outside of the tolerance; "
         "otherwise it is undecided. The tolerance of a gain is half of the printed gain or one "
-        "point, whichever is larger, or its own if that is stricter; beside a group of gains stands "
-        "what a model that says 'nothing changes' would have. A reason for a difference holds in a range; a test fails if a row "
+        "point, whichever is larger, or its own if that is stricter; beside a group of gains "
+        "stands what a model that says 'nothing changes' would have. A reason for a difference "
+        "holds in a range; a test fails if a row "
         "differs without a reason or leaves its range.",
         "",
     ]
