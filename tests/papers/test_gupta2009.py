@@ -18,6 +18,7 @@ class TestGupta2009(Reproduced):
         "page_read_us",
         "page_map_percent",
     )
+    least_met = 1 / 4
 
     def test_dftl_answers_sooner_than_fast(self):
         """With one of the seeds of the row."""

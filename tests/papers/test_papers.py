@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from conftest import ROOT, Ended, carries, refused
+from reproduced import counted
 
 from nandlab.papers import (
     KINDS,
@@ -39,6 +40,17 @@ def of(kind: str, *ours: float, relation: str = "=", printed: float = 1.0, **ter
     """A row with these figures, one for each seed."""
     row = Row("x", "a claim", relation, printed, "%", "5.2", "")
     return Outcome("p", row, Expected(kind, **terms), ours)
+
+
+@pytest.mark.parametrize("name", [found.name for found in papers(EXPERIMENTS)])
+def test_the_readme_has_the_counts_of_the_page(name: str):
+    """Predicted rows that are met, undecided ones, calibrated rows, contradictions."""
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    count = counted(name)
+    met = f"{count['met']} of {count.total()}"
+    apart = [counted(name, kind).total() for kind in ("calibrated", "contradiction")]
+    cells = " | ".join(map(str, (met, count["undecided"], *apart)))
+    assert re.search(rf"^\| .*\]\(experiments/{name}\)[^|]* \| {cells} \|", readme, re.M), cells
 
 
 @pytest.mark.parametrize(
@@ -83,8 +95,9 @@ def test_only_predicted_rows_count():
         ((8.0, 10.0, 12.0), 4.303 * 2 / 3**0.5, "undecided"),
         ((14.9, 15.1), 12.706 * 0.1, "not met"),
         ((12.9, 13.1), 12.706 * 0.1, "undecided"),
-        # Both ends outside of the tolerance, on either side of it.
+        # Both ends outside of the tolerance, on either side of it, the mean within or not.
         ((5.0, 15.0), 12.706 * 5, "undecided"),
+        ((9.0, 19.0), 12.706 * 5, "undecided"),
         ((10.0,), 0.0, "met"),
     ],
 )

@@ -127,26 +127,29 @@ class Outcome(NamedTuple):
         most = max(printed / 2, 1.0)
         return min(own, most) if own else most
 
+    @property
+    def admitted(self) -> tuple[float, float]:
+        """The least and the most that is the paper's figure within the tolerance."""
+        printed = self.row.paper
+        # A hair for binary fractions: 0.36 - 0.355 is more than 0.005.
+        slack = self.slack + 1e-12 * max(abs(printed), 1.0)
+        least = -math.inf if self.row.relation == "<=" else printed - slack
+        most = math.inf if self.row.relation == ">=" else printed + slack
+        return least, most
+
     def admits(self, figure: float) -> bool:
         """Whether a figure is the paper's within the tolerance, or keeps its bound."""
-        # A hair for binary fractions: 0.36 - 0.355 is more than 0.005.
-        slack = self.slack + 1e-12 * max(abs(self.row.paper), 1.0)
-        over = figure - self.row.paper
-        if self.row.relation == "<=":
-            return over <= slack
-        if self.row.relation == ">=":
-            return over >= -slack
-        return abs(over) <= slack
+        least, most = self.admitted
+        return least <= figure <= most
 
     @property
     def is_met(self) -> bool | None:
         """Whether ours is admitted; None where the interval does not decide."""
-        ours, half = self.ours, self.half_width
-        ends = (self.admits(ours - half), self.admits(ours + half))
-        if all(ends):
+        least, most = self.admitted
+        low, high = self.ours - self.half_width, self.ours + self.half_width
+        if least <= low and high <= most:
             return True
-        # Tolerances are intervals: with both ends outside, the mean between them may be inside.
-        return None if any(ends) or self.admits(ours) else False
+        return None if low <= most and high >= least else False
 
     @property
     def verdict(self) -> str:
