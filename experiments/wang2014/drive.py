@@ -147,7 +147,7 @@ def workload(name, path=None):
 
 
 @cache
-def mean_us(name, kind, which, path=None, packages=8, seed=1):
+def mean_us(name, kind, which, path=None, packages=8, seed=None):
     """Mean response time of all requests on a full drive; with other packages of the same bytes."""
     given = {**getattr(chips()[kind], which), "drive.channels": packages}
     if packages != 8:
@@ -157,7 +157,7 @@ def mean_us(name, kind, which, path=None, packages=8, seed=1):
     return drive.run(**workload(name, path)).latency.mean
 
 
-def gain_percent(name, kind="extension", path=None, packages=8, seed=1):
+def gain_percent(name, kind="extension", path=None, packages=8, seed=None):
     """By how much the reduction shortens the mean response time."""
     before, after = (
         mean_us(name, kind, which, path, packages, seed) for which in ("before", "after")
