@@ -1,6 +1,7 @@
 """Grupp et al. (MICRO'09): eleven chips, fast and slow pages, write-once codes, cost and power.
 
-One function for each row of `reference.csv`; `nandlab papers grupp2009` runs them.
+One function for each row of `reference.csv`; `nandlab papers grupp2009` runs them, those that take
+`seed` with several.
 """
 
 from functools import cache
@@ -156,18 +157,18 @@ STEADY = {
 
 
 @cache
-def steady(is_slc, ftl):
+def steady(is_slc, ftl, seed):
     """Report of a run of ten drive writes on a drive in a steady state."""
     drive, changes = STEADY[is_slc]
     changes = {**changes, "ftl.name": ftl, "ftl.overprovisioning": 0.28}
     page = chip(drive)["geometry"]["page_bytes"]
     job = f"[w]\nrw=randwrite\nbs={page}\niodepth=32\nnorandommap=1\nloops=10\n"
-    return nandlab.run(drive, job, precondition="steady", set=changes, seed=1).report
+    return nandlab.run(drive, job, precondition="steady", set=changes, seed=seed).report
 
 
-def programmed_for_each_erased(is_slc, ftl):
+def programmed_for_each_erased(is_slc, ftl, seed):
     """Bits of data, copies of collection among them, for each bit that is erased."""
-    report = steady(is_slc, ftl)
+    report = steady(is_slc, ftl, seed)
     geometry = report.nandlab.config["chip"]["geometry"]
     counts = report.ftl
     data = (counts.host_units + counts.gc_copies) * counts.unit_bytes
@@ -175,25 +176,25 @@ def programmed_for_each_erased(is_slc, ftl):
     return data / (report.nand.erases * block)
 
 
-def wom_gain_percent(is_slc):
+def wom_gain_percent(is_slc, seed):
     """Against the same chip without codes."""
-    coded = programmed_for_each_erased(is_slc, "wom")
-    return 100 * (coded / programmed_for_each_erased(is_slc, "page") - 1)
+    coded = programmed_for_each_erased(is_slc, "wom", seed)
+    return 100 * (coded / programmed_for_each_erased(is_slc, "page", seed) - 1)
 
 
-def wom_slc_gain_percent():
-    return wom_gain_percent(True)
+def wom_slc_gain_percent(seed):
+    return wom_gain_percent(True, seed)
 
 
-def wom_mlc_gain_percent():
-    return wom_gain_percent(False)
+def wom_mlc_gain_percent(seed):
+    return wom_gain_percent(False, seed)
 
 
-def for_each_written(is_slc, measure):
+def for_each_written(is_slc, measure, seed):
     """What codes change of a measure for each byte that the host writes, as a factor."""
     coded, plain = (
         measure(report) / report.host.write.bytes
-        for report in (steady(is_slc, "wom"), steady(is_slc, "page"))
+        for report in (steady(is_slc, "wom", seed), steady(is_slc, "page", seed))
     )
     return coded / plain
 
@@ -202,12 +203,12 @@ def erases(report):
     return report.nand.erases
 
 
-def wom_slc_erases_change_percent():
-    return 100 * (for_each_written(True, erases) - 1)
+def wom_slc_erases_change_percent(seed):
+    return 100 * (for_each_written(True, erases, seed) - 1)
 
 
-def wom_mlc_erases_change_percent():
-    return 100 * (for_each_written(False, erases) - 1)
+def wom_mlc_erases_change_percent(seed):
+    return 100 * (for_each_written(False, erases, seed) - 1)
 
 
 # --- Slide "Power & Energy" ----------------------------------------------------------------------
@@ -326,15 +327,16 @@ def mlc_wom_safe_share_percent():
     return 100 * sum(row["survives"] for row in rows) / len(rows)
 
 
-def wom_lifetime_gain_most():
+def wom_lifetime_gain_most(seed):
     """Bytes that the host writes in a life of as many cycles, of SLC, with codes over without."""
-    return 1 / for_each_written(True, erases)
+    return 1 / for_each_written(True, erases, seed)
 
 
-def wom_energy_change_percent():
+def wom_energy_change_percent(seed):
     """Energy of flash for each byte written: the mean of SLC and MLC."""
     changes = [
-        for_each_written(is_slc, lambda report: report.nand.energy_uj) for is_slc in (True, False)
+        for_each_written(is_slc, lambda report: report.nand.energy_uj, seed)
+        for is_slc in (True, False)
     ]
     return 100 * (sum(changes) / len(changes) - 1)
 
@@ -360,7 +362,7 @@ MEASURED = {
 
 
 @cache
-def paging(chip_name, fast_pages):
+def paging(chip_name, fast_pages, seed):
     """Report of the workload `paging` on two dies of B-MLC32 or of a measured chip.
 
     Writes wait for their programs: there is no write-back.
@@ -370,69 +372,70 @@ def paging(chip_name, fast_pages):
         drive["chip"] = MEASURED[chip_name]
     changes = {"ftl.fast_pages": fast_pages, "buffer.bytes": 0, "ftl.overprovisioning": 0.28}
     changes["gc.background_free_blocks"] = 8
-    return nandlab.run(drive, "paging", precondition="steady", set=changes).report
+    return nandlab.run(drive, "paging", precondition="steady", set=changes, seed=seed).report
 
 
-def change_percent(chip_name, measure):
+def change_percent(chip_name, seed, measure):
     """What fast pages for urgent writes change."""
-    return 100 * (measure(paging(chip_name, True)) / measure(paging(chip_name, False)) - 1)
+    fast, all_pages = (measure(paging(chip_name, only, seed)) for only in (True, False))
+    return 100 * (fast / all_pages - 1)
 
 
-def latency_change_percent(chip_name):
+def latency_change_percent(chip_name, seed):
     """Mean latency of pages that are swapped out."""
-    return change_percent(chip_name, lambda report: report.jobs[0].write.lat_ns.mean)
+    return change_percent(chip_name, seed, lambda report: report.jobs[0].write.lat_ns.mean)
 
 
-def wear_change_percent(chip_name):
+def wear_change_percent(chip_name, seed):
     """Programmed pages for each page written: what becomes erases in time."""
-    return change_percent(chip_name, lambda report: report.ftl.write_amplification)
+    return change_percent(chip_name, seed, lambda report: report.ftl.write_amplification)
 
 
-def energy_change_percent(chip_name):
+def energy_change_percent(chip_name, seed):
     """Energy of flash for each page written."""
     return change_percent(
-        chip_name, lambda report: report.nand.energy_uj / report.host.write.requests
+        chip_name, seed, lambda report: report.nand.energy_uj / report.host.write.requests
     )
 
 
-def swap_latency_change_percent():
-    return latency_change_percent("b_mlc32")
+def swap_latency_change_percent(seed):
+    return latency_change_percent("b_mlc32", seed)
 
 
-def swap_latency_abstract_percent():
-    return latency_change_percent("b_mlc32")
+def swap_latency_abstract_percent(seed):
+    return latency_change_percent("b_mlc32", seed)
 
 
-def swap_wear_change_percent():
-    return wear_change_percent("b_mlc32")
+def swap_wear_change_percent(seed):
+    return wear_change_percent("b_mlc32", seed)
 
 
-def variation_energy_change_percent():
-    return energy_change_percent("b_mlc32")
+def variation_energy_change_percent(seed):
+    return energy_change_percent("b_mlc32", seed)
 
 
-def swap_latency_wang_percent():
-    return latency_change_percent("wang")
+def swap_latency_wang_percent(seed):
+    return latency_change_percent("wang", seed)
 
 
-def swap_wear_wang_percent():
-    return wear_change_percent("wang")
+def swap_wear_wang_percent(seed):
+    return wear_change_percent("wang", seed)
 
 
-def swap_energy_wang_percent():
-    return energy_change_percent("wang")
+def swap_energy_wang_percent(seed):
+    return energy_change_percent("wang", seed)
 
 
-def swap_latency_l95b_percent():
-    return latency_change_percent("l95b")
+def swap_latency_l95b_percent(seed):
+    return latency_change_percent("l95b", seed)
 
 
-def swap_wear_l95b_percent():
-    return wear_change_percent("l95b")
+def swap_wear_l95b_percent(seed):
+    return wear_change_percent("l95b", seed)
 
 
-def swap_energy_l95b_percent():
-    return energy_change_percent("l95b")
+def swap_energy_l95b_percent(seed):
+    return energy_change_percent("l95b", seed)
 
 
 # --- Slide "MLC as SLC": a drive -----------------------------------------------------------------

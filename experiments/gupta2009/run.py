@@ -71,19 +71,19 @@ def second_pass(drive, warm_up, counted):
     return Measured(run.latency.mean / 1e3, merges or ftl.gc_runs, ftl.gc_runs)
 
 
-def new_drive(ftl, given):
+def new_drive(ftl, given, seed=1):
     """A drive that was never written."""
     of_ftl = {} if ftl == "dftl" else {"ftl.name": ftl}
-    return nandlab.Drive(DRIVE, set={**of_ftl, **given})
+    return nandlab.Drive(DRIVE, set={**of_ftl, **given}, seed=seed)
 
 
 @cache
-def generated(workload, ftl, assumed=BASE):
+def generated(workload, ftl, assumed=BASE, seed=1):
     """Random requests to the first part of a drive."""
     given = {"ftl.overprovisioning": assumed.spare, "buffer.bytes": assumed.buffer_bytes}
     if ftl == "fast":
         given["ftl.log_blocks"] = assumed.log_blocks
-    drive = new_drive(ftl, given)
+    drive = new_drive(ftl, given, seed)
     size = int(assumed.share * drive.capacity_bytes) // MIB * MIB
     drive.run(f"[fill]\nrw=write\nbs=128k\niodepth=1\nsize={size}\n")
     sizes, reads, writes = WORKLOADS[workload]
@@ -196,22 +196,28 @@ def page_map_percent():
 # --- Results -------------------------------------------------------------------------------------
 
 
-def financial_response():
-    return change_percent(generated("financial", "dftl"), generated("financial", "fast"))
+def dftl_and_fast(workload, seed):
+    return [generated(workload, ftl, seed=seed) for ftl in ("dftl", "fast")]
 
 
-def financial_collections():
-    return generated("financial", "dftl").collections / generated("financial", "fast").collections
+def financial_response(seed):
+    return change_percent(*dftl_and_fast("financial", seed))
 
 
-def tpch_response():
-    return change_percent(generated("tpch", "dftl"), generated("tpch", "fast"))
+def financial_collections(seed):
+    dftl, fast = dftl_and_fast("financial", seed)
+    return dftl.collections / fast.collections
 
 
-def financial_write_cache():
+def tpch_response(seed):
+    return change_percent(*dftl_and_fast("tpch", seed))
+
+
+def financial_write_cache(seed):
     """The memory that a page map would take is a write buffer."""
     cached = Assumed(buffer_bytes=page_map_bytes() - 65536)
-    return change_percent(generated("financial", "dftl", cached), generated("financial", "page"))
+    of_dftl = generated("financial", "dftl", cached, seed)
+    return change_percent(of_dftl, generated("financial", "page", seed=seed))
 
 
 def piece_response(path):

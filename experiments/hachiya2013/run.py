@@ -12,6 +12,7 @@ from typing import NamedTuple
 import tomllib
 
 import nandlab
+from nandlab.catalogue import chip
 
 DRIVE = "hachiya2013"
 CHIPS = 8
@@ -63,7 +64,6 @@ class Measured(NamedTuple):
     tlc_erases: float
     mlc_cycles: float
     tlc_cycles: float
-    usd: float
 
 
 def settings(tlc_chips, policy, rounds, assumed):
@@ -86,18 +86,19 @@ def settings(tlc_chips, policy, rounds, assumed):
     return keys
 
 
-def new_drive(tlc_chips, policy, rounds, assumed):
+def new_drive(tlc_chips, policy, rounds, assumed, seed):
     """An array with so many chips of TLC; the others are MLC."""
     tables = tomllib.loads(nandlab.show(DRIVE))
     if not tlc_chips:
         del tables["chips"]
-    return nandlab.Drive(tables, set=settings(tlc_chips, policy, rounds, assumed))
+    keys = settings(tlc_chips, policy, rounds, assumed)
+    return nandlab.Drive(tables, set=keys, seed=seed)
 
 
 @cache
-def measured(workload, tlc_chips, policy="frozen", rounds=1, assumed=BASE):
+def measured(workload, tlc_chips, policy="frozen", rounds=1, assumed=BASE, seed=1):
     """Fills the array, overwrites it three times, and measures as much again."""
-    drive = new_drive(tlc_chips, policy, rounds, assumed)
+    drive = new_drive(tlc_chips, policy, rounds, assumed, seed)
     drive.precondition("fill")
     writes = WORKLOADS[workload]
     zones = ":".join(f"{share}/{addresses}" for share, addresses in writes.zones)
@@ -133,14 +134,13 @@ number_ios={{count}}
         tlc_erases=tlc_erases * per_tb,
         mlc_cycles=kinds["chip"].erases * per_tb / (blocks * (CHIPS - tlc_chips)),
         tlc_cycles=tlc_erases * per_tb / (blocks * max(1, tlc_chips)),
-        usd=report.cost.flash_usd,
     )
 
 
-def change(workload, tlc_chips, of, policy="frozen", rounds=1, assumed=BASE):
+def change(workload, tlc_chips, of, policy="frozen", rounds=1, assumed=BASE, seed=1):
     """Change of a figure against the array of MLC alone, in percent."""
-    ours = measured(workload, tlc_chips, policy, rounds, assumed)
-    alone = measured(workload, 0, assumed=assumed)
+    ours = measured(workload, tlc_chips, policy, rounds, assumed, seed)
+    alone = measured(workload, 0, assumed=assumed, seed=seed)
     return 100 * (of(ours) / of(alone) - 1)
 
 
@@ -167,24 +167,24 @@ def mlc_cycles_of(found):
 # --- Rows ----------------------------------------------------------------------------------------
 
 
-def throughput():
-    return change("tpcc", 4, mb_s)
+def throughput(seed):
+    return change("tpcc", 4, mb_s, seed=seed)
 
 
-def serial_throughput():
-    return change("tpcc", 4, serial_mb_s)
+def serial_throughput(seed):
+    return change("tpcc", 4, serial_mb_s, seed=seed)
 
 
-def write_energy():
-    return change("tpcc", 4, write_energy_of)
+def write_energy(seed):
+    return change("tpcc", 4, write_energy_of, seed=seed)
 
 
-def mlc_erases():
-    return change("tpcc", 4, mlc_erases_of)
+def mlc_erases(seed):
+    return change("tpcc", 4, mlc_erases_of, seed=seed)
 
 
-def mlc_cycles():
-    return change("tpcc", 4, mlc_cycles_of)
+def mlc_cycles(seed):
+    return change("tpcc", 4, mlc_cycles_of, seed=seed)
 
 
 def cold_throughput():
@@ -213,21 +213,24 @@ def best_rounds():
     return max(ROUNDS, key=lambda rounds: measured("tpcc", 4, rounds=rounds).serial_mb_s)
 
 
-def tpcc_wear_ratio():
+def wear_ratio(workload, seed):
     """Cycles of a TLC block against those of an MLC block."""
-    found = measured("tpcc", 4)
+    found = measured(workload, 4, seed=seed)
     return found.tlc_cycles / found.mlc_cycles
 
 
-def proxy_wear_ratio():
-    found = measured("proxy", 4)
-    return found.tlc_cycles / found.mlc_cycles
+def tpcc_wear_ratio(seed):
+    return wear_ratio("tpcc", seed)
+
+
+def proxy_wear_ratio(seed):
+    return wear_ratio("proxy", seed)
 
 
 def proxy_cost():
-    """Price of a GB of flash with seven chips of TLC against MLC alone."""
-    per_gb = [measured("proxy", chips).usd / (CHIPS + 0.5 * chips) for chips in (7, 0)]
-    return 100 * (per_gb[0] / per_gb[1] - 1)
+    """Seven eighths of the capacity at the price of TLC, against MLC alone."""
+    tlc, mlc = (chip(f"hachiya2013_{kind}")["cost_per_gb"] for kind in ("tlc", "mlc"))
+    return 100 * (1 / CHIPS + (CHIPS - 1) / CHIPS * tlc / mlc)
 
 
 def exchange_suspended_dead_time_s():

@@ -147,20 +147,22 @@ def workload(name, path=None):
 
 
 @cache
-def mean_us(name, kind, which, path=None, packages=8):
+def mean_us(name, kind, which, path=None, packages=8, seed=None):
     """Mean response time of all requests on a full drive; with other packages of the same bytes."""
     given = {**getattr(chips()[kind], which), "drive.channels": packages}
     if packages != 8:
         given["chip.geometry.blocks_per_plane"] = 512 * 8 // packages
         given["gc.start_free_blocks"] = 26 * 8 // packages
-    drive = nandlab.Drive(DRIVE, set=given).precondition("fill")
+    drive = nandlab.Drive(DRIVE, set=given, seed=seed).precondition("fill")
     return drive.run(**workload(name, path)).latency.mean
 
 
-def gain_percent(name, kind="extension", path=None, packages=8):
+def gain_percent(name, kind="extension", path=None, packages=8, seed=None):
     """By how much the reduction shortens the mean response time."""
-    before = mean_us(name, kind, "before", path, packages)
-    return 100 * (1 - mean_us(name, kind, "after", path, packages) / before)
+    before, after = (
+        mean_us(name, kind, which, path, packages, seed) for which in ("before", "after")
+    )
+    return 100 * (1 - after / before)
 
 
 #: Beyond this mean, requests come faster than the drive takes them: the queue has no end.

@@ -271,6 +271,11 @@ def erase_11_ms():
     return times(5_000)["11"]["erase_us"] / 1e3
 
 
+def erase_10_over_01():
+    """In the middle of the life."""
+    return times(400_000)["10"]["erase_us"] / times(400_000)["01"]["erase_us"]
+
+
 def erase_end_ms():
     """The mean over the patterns."""
     return sum(times(END_OF_LIFE)[name]["erase_us"] for name in PATTERNS) / 4e3
@@ -280,15 +285,17 @@ def erase_end_ms():
 
 
 @cache
-def errors():
+def errors(seed):
     """Rows of cells at the end of life, all of the 100 random cycles read back."""
-    found = nandlab.board("wear", "wang2014_mlc", cycles=END_OF_LIFE, points=1, measured_cycles=100)
+    found = nandlab.board(
+        "wear", "wang2014_mlc", seed=seed, cycles=END_OF_LIFE, points=1, measured_cycles=100
+    )
     return {row["pattern"]: row for row in found.table().to_pylist()}
 
 
-def lsb_errors_over_msb():
+def lsb_errors_over_msb(seed):
     """The least over the three rows of his Fig. 4."""
-    rows = [errors()[pattern] for pattern in ("10", "00", "01")]
+    rows = [errors(seed)[pattern] for pattern in ("10", "00", "01")]
     return min(row["upper_bit_errors"] / row["lower_bit_errors"] for row in rows)
 
 
@@ -296,34 +303,133 @@ def lsb_errors_over_msb():
 SEGMENTS, LEAST_ERRORS = 12, 10
 
 
-def errors_straight_in_log():
-    """Cells of the three programmed rows, over all points with enough errors: R2 of the line."""
+@cache
+def segments(seed):
+    """Rows of the three programmed patterns over the life."""
     found = nandlab.board(
-        "wear", "wang2014_mlc", cycles=END_OF_LIFE, points=SEGMENTS, measured_cycles=100
+        "wear", "wang2014_mlc", seed=seed, cycles=END_OF_LIFE, points=SEGMENTS, measured_cycles=100
     )
+    return [row for row in found.table().to_pylist() if row["pattern"] != "11"]
+
+
+def errors_straight_in_log(seed):
+    """Cells of all three, over all points with enough errors: R2 of the line."""
     counted = {}
-    for row in found.table().to_pylist():
-        if row["pattern"] != "11":
-            counted[row["pe_cycles"]] = counted.get(row["pe_cycles"], 0) + row["cell_errors"]
+    for row in segments(seed):
+        counted[row["pe_cycles"]] = counted.get(row["pe_cycles"], 0) + row["cell_errors"]
     seen = [(cycles, log(count)) for cycles, count in counted.items() if count >= LEAST_ERRORS]
     return correlation(*zip(*seen, strict=True)) ** 2
 
 
-def cell_errors(pattern, other):
+def cell_errors(pattern, other, seed):
     """Of two rows of cells, which have always held these patterns."""
-    return errors()[pattern]["cell_errors"] / errors()[other]["cell_errors"]
+    return errors(seed)[pattern]["cell_errors"] / errors(seed)[other]["cell_errors"]
 
 
-def errors_01_over_00():
-    return cell_errors("01", "00")
+def errors_01_over_00(seed):
+    return cell_errors("01", "00", seed)
 
 
-def errors_00_over_10():
-    return cell_errors("00", "10")
+def errors_00_over_10(seed):
+    return cell_errors("00", "10", seed)
 
 
-def errors_11_over_01():
-    return cell_errors("11", "01")
+def errors_11_over_01(seed):
+    return cell_errors("11", "01", seed)
+
+
+def lsb_errors_over_msb_of_life(seed):
+    """All three rows together, the least over the segments with enough errors."""
+    by_page = {}
+    for row in segments(seed):
+        counts = by_page.setdefault(row["pe_cycles"], [0, 0])
+        counts[0] += row["upper_bit_errors"]
+        counts[1] += row["lower_bit_errors"]
+    return min(lsb / msb for lsb, msb in by_page.values() if msb >= LEAST_ERRORS)
+
+
+#: Bits of a page of 2 KiB, in which equation 8 counts.
+PAGE_BITS = 16384
+
+
+def page_errors(pattern, seed):
+    """Wrong bits of a page at the end of life, the mean of both pages."""
+    row = errors(seed)[pattern]
+    wrong = row["lower_bit_errors"] + row["upper_bit_errors"]
+    return PAGE_BITS * wrong / (row["lower_bits"] + row["upper_bits"])
+
+
+def page_errors_10(seed):
+    return page_errors("10", seed)
+
+
+def page_errors_00(seed):
+    return page_errors("00", seed)
+
+
+def page_errors_01(seed):
+    return page_errors("01", seed)
+
+
+def cell_errors_00(seed):
+    """Of as many cells as a page has bits."""
+    return PAGE_BITS * errors(seed)["00"]["cell_error_rate"]
+
+
+# --- Section 3.3: equations 6 to 9, by least squares of cell errors over the life ----------------
+
+
+@cache
+def equation_9(seed):
+    """By parameter."""
+    means = dict(zip(PATTERNS, reduction().mu_v, strict=True))
+    rows = segments(seed)
+    found = nandlab.fit(
+        {
+            "pe_cycles": [row["pe_cycles"] for row in rows],
+            "vth_v": [means[row["pattern"]] for row in rows],
+            "bits_read": [row["cells"] for row in rows],
+            "bit_errors": [row["cell_errors"] for row in rows],
+        },
+        "exponential_vth",
+        least_squares=True,
+    )
+    return {parameter.name: parameter.value for parameter in found.parameters}
+
+
+def alpha_1(seed):
+    return equation_9(seed)["alpha_1"]
+
+
+def beta_1(seed):
+    return equation_9(seed)["beta_1"]
+
+
+def alpha_2(seed):
+    return equation_9(seed)["alpha_2"]
+
+
+def beta_2(seed):
+    return equation_9(seed)["beta_2"]
+
+
+# --- Section 5.3 and 5.4 by the chip's own cell --------------------------------------------------
+
+
+@cache
+def reduced_chip():
+    """The smallest margins that the cell survives, read at once."""
+    return nandlab.tvr_chip("wang2014_mlc", retention_hours=0.0)
+
+
+def program_time_by_cell_percent():
+    before, after = (sum(of.program_us) for of in (reduced_chip().original, reduced_chip().reduced))
+    return 100 * (after / before - 1)
+
+
+def life_by_cell_percent():
+    before, after = (of.pe_cycles for of in (reduced_chip().original, reduced_chip().reduced))
+    return 100 * (after / before - 1)
 
 
 # --- Section 5.5: the drive -----------------------------------------------------------------------
@@ -334,31 +440,23 @@ def drive():
     return SimpleNamespace(**run_path(str(HERE / "drive.py")))
 
 
-def gains_percent():
-    return [drive().gain_percent(name) for name in drive().PRINTED]
+def gains_percent(seed):
+    return [drive().gain_percent(name, seed=seed) for name in drive().PRINTED]
 
 
-def response_least_percent():
-    return min(gains_percent())
+def response_least_percent(seed):
+    return min(gains_percent(seed))
 
 
-def response_most_percent():
-    return max(gains_percent())
+def response_most_percent(seed):
+    return max(gains_percent(seed))
 
 
-def response_financial1_least_percent(path):
+def response_financial1_percent(path):
     return drive().gain_percent("financial1", path=path)
 
 
-def response_financial1_most_percent(path):
-    return drive().gain_percent("financial1", path=path)
-
-
-def response_iozone_least_percent(path):
-    return drive().gain_percent("iozone", path=path)
-
-
-def response_iozone_most_percent(path):
+def response_iozone_percent(path):
     return drive().gain_percent("iozone", path=path)
 
 
@@ -394,8 +492,8 @@ def content_life_percent():
     return max(made.life_percent(name, "inverted") for name in made.COMMON)
 
 
-def erase_choice_percent():
-    return SimpleNamespace(**run_path(str(HERE / "erase_speed.py"))).change_percent()
+def erase_choice_percent(seed):
+    return SimpleNamespace(**run_path(str(HERE / "erase_speed.py"))).change_percent(seed)
 
 
 def picture():

@@ -61,6 +61,7 @@ DOORS: list[tuple[Callable[..., object], dict[str, Any], str]] = [
     (nandlab.ecc_profile, {"code": BCH, "out": "x.toml"}, "threads seed decoder set progress"),
     (Code, {"code": BCH}, "code decoder set"),
     (nandlab.fit, {"data": WORN, "law": "exponential"}, "data law level each page_bits"),
+    (nandlab.fit, {"data": WORN, "law": "exponential"}, "least_squares"),
     (nandlab.fit, {"data": KEPT, "law": "retention_law"}, "reference_c"),
     (nandlab.fit, {"data": KEPT, "law": "power_law"}, "without"),
     (nandlab.fit, {"data": CELLS, "law": "gaussian"}, "states reference_v"),

@@ -11,3 +11,4 @@ class TestAgrawal2008(Reproduced):
         "sequential_read_us",
         "fixed_random_write_us",
     )
+    least_met = 2 / 3

@@ -11,3 +11,4 @@ class TestFdp(Reproduced):
         "random_wa",
         "soc_4_apart",
     )
+    least_met = 19 / 27

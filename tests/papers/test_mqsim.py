@@ -16,6 +16,7 @@ class TestMqsim(Reproduced):
         "two_chips_us",
         "writes_us",
     )
+    least_met = 4 / 6
 
 
 @pytest.mark.long

@@ -12,3 +12,4 @@ class TestPm833(Reproduced):
         "randread_64_mean_us",
         "randwrite_1_iops",
     )
+    least_met = 6 / 7

@@ -8,3 +8,4 @@ from reproduced import Reproduced
 class TestSsdiqSimulator(Reproduced):
     name = "ssdiq_simulator"
     witnesses = ("uniform_50",)
+    least_met = 11 / 11

@@ -15,3 +15,4 @@ class TestWdZn540(Reproduced):
         "finish_68928_ms",
         "close_us",
     )
+    least_met = 24 / 26

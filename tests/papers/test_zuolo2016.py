@@ -22,9 +22,10 @@ class TestZuolo2016(Reproduced):
         "gain_bandwidth_read_consumer_d_tlc",
         "gain_qos_read_enterprise_a_mlc",
     )
+    least_met = 42 / 144
 
     def check(self, ran: Sequence[Outcome]) -> None:
-        """The rows of the gains have explanations, so no verdict fails where gains are gone."""
+        """Gains of the 100 % reads do not count, so that no floor fails where they are gone."""
         rows = {one.row.name: one for one in ran if re.match("gain_.*_read_", one.row.name)}
 
         def close(metrics: str, slack: Callable[[float, float], bool]) -> int:

@@ -249,25 +249,25 @@ def allowed(tolerance: float | None) -> str:
 
 
 OF_GROUP = {
-    "real drives": "Drives on sale, as measured by others; rows are read as those of papers."
-    " *Calibrated* rows were fitted, *validated* rows were not.",
+    "real drives": "Drives on sale, as measured by others; rows are read as those of papers.",
     "simulators": "The same drive in another simulator; rows are read as those of papers.",
 }
 
 
-PAPER_COLUMNS = ["what", "ours", "paper", "tolerance", "place", "evidence", "verdict"]
+PAPER_COLUMNS = ["what", "ours", "seeds", "paper", "tolerance", "place", "kind", "verdict"]
 
 
 def cells(outcome: Outcome) -> list[str]:
     """A row of a paper, in these columns."""
     from nandlab.cli.papers import figure as shown
+    from nandlab.cli.papers import ours
 
-    row = outcome.row
+    row, expected = outcome.row, outcome.expected
     relation = "" if row.relation == "=" else f"{row.relation} "
-    ours = f"{shown(outcome.ours)} {row.unit}"
     printed = f"{relation}{shown(row.paper)} {row.unit}"
-    kind, verdict = outcome.expected.kind, outcome.verdict
-    return [row.claim, ours, printed, outcome.tolerance, row.place, kind, verdict]
+    seeds = f"{expected.seeds or ''}"
+    terms = [outcome.tolerance, row.place, expected.kind, outcome.verdict]
+    return [row.claim, f"{ours(outcome)} {row.unit}", seeds, printed, *terms]
 
 
 def papers() -> Iterator[str]:
@@ -280,10 +280,18 @@ def papers() -> Iterator[str]:
         "## Papers",
         "",
         "Printed figures of papers beside ours: `nandlab papers`, from `experiments/`. The count "
-        "above leaves these rows out. A row is *met* or *not met*; a test fails if a row is not "
-        "met without a known reason. *Calibrated*, *chosen* and *given* rows within their "
-        "tolerance prove nothing and do not count as met. The kinds of evidence: "
-        f"{kinds}.",
+        f"above leaves these rows out. A row is of one kind: {kinds}. Only *predicted* rows count: "
+        "they are *met*, *not met* or *undecided*. Rows of the other kinds *hold* or *do not "
+        "hold*, and prove nothing.",
+        "",
+        "Column *seeds*: how many seeds a random row was run with; 1 where more would take too "
+        "long. With several, ours is their mean with its 95 % interval (Student), and a row is met "
+        "or not met only where the whole interval is inside or outside of the tolerance; "
+        "otherwise it is undecided. The tolerance of a gain is half of the printed gain or one "
+        "point, whichever is larger, or its own if that is stricter; beside a group of gains "
+        "stands what a model that says 'nothing changes' would have. A reason for a difference "
+        "holds in a range; a test fails if a row "
+        "differs without a reason or leaves its range.",
         "",
     ]
     group = "papers"
@@ -296,18 +304,20 @@ def papers() -> Iterator[str]:
 
 def section(paper: Paper, outcomes: Sequence[Outcome]) -> Iterator[str]:
     """One paper with all its rows, and why those are not met that are not."""
-    from nandlab.papers import tally
+    from nandlab.cli.papers import reason
+    from nandlab.papers import gains, tally
 
     notes = []
-    unmet: dict[str, list[str]] = {}
+    unmet: dict[str, list[Outcome]] = {}
     for outcome in outcomes:
-        if not outcome.is_met:
-            why = outcome.expected.explained or "no reason is known"
-            unmet.setdefault(why, []).append(outcome.row.claim)
-    for why, claims in unmet.items():
+        if outcome.is_met is False:
+            unmet.setdefault(reason(outcome), []).append(outcome)
+    for why, rows in unmet.items():
+        claims = [one.row.claim for one in rows]
         others = f" and {len(claims) - 2} more rows" if len(claims) > 3 else ""
         named_claims = "; ".join(claims[:2] if others else claims)
-        notes.append(f"- not met: {named_claims}{others}: {why}")
+        notes.append(f"- {rows[0].verdict}: {named_claims}{others}: {why}")
+    notes += [f"- {line}" for line in gains(outcomes)]
     for printed, why in paper.contradictions:
         notes.append(f"- no row, the print against itself: {printed}: {why}")
     yield from [

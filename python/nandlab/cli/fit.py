@@ -40,6 +40,13 @@ def fit(
     page_bits: Annotated[
         int | None, typer.Option(help="Bits of a page for the exponential laws (16384).")
     ] = None,
+    least_squares: Annotated[
+        bool,
+        typer.Option(
+            "--least-squares",
+            help="Fits an exponential law as its paper does: least squares without weights.",
+        ),
+    ] = False,
     reference_c: Annotated[
         float | None,
         typer.Option(
@@ -95,6 +102,7 @@ def fit(
         "each": each,
         "states": states,
         "page_bits": page_bits,
+        "least_squares": least_squares,
         "reference_c": reference_c,
         "reference_v": reference_v,
         "without": without or (),

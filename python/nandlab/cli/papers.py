@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from nandlab.papers import Outcome, Paper, Row
 
-_COLOURS = {"met": "green", reproduced.WITH_REASON: "yellow", reproduced.NO_REASON: "red"}
-"""Rows without validation have none."""
+_COLOURS = {"met": "green", "undecided": "yellow", "not met": "red", "does not hold": "red"}
+"""Rows that do not count have none while they hold."""
 
 
 def papers(
@@ -84,7 +84,7 @@ def print_paper(paper: Paper, screen: Console, traces: Path | None = None) -> li
     table.add_column(paper.name, ratio=1)
     for name in ("paper", "ours"):
         table.add_column(name, justify="right", no_wrap=True)
-    for name in ("tolerance", "evidence", "verdict"):
+    for name in ("tolerance", "kind", "verdict"):
         table.add_column(name, no_wrap=True)
     for outcome in outcomes:
         row, verdict = outcome.row, outcome.verdict
@@ -92,7 +92,7 @@ def print_paper(paper: Paper, screen: Console, traces: Path | None = None) -> li
         table.add_row(
             row.claim,
             f"{relation}{figure(row.paper)} {row.unit}".rstrip(),
-            f"{figure(outcome.ours)} {row.unit}".rstrip(),
+            f"{ours(outcome)} {row.unit}".rstrip(),
             outcome.tolerance,
             outcome.expected.kind,
             Text(verdict, style=_COLOURS.get(verdict, "bright_black")),
@@ -100,9 +100,10 @@ def print_paper(paper: Paper, screen: Console, traces: Path | None = None) -> li
     screen.print(Text(paper.title, style="bold"))
     screen.print(table)
     for outcome in outcomes:
-        if not outcome.is_met:
-            why = outcome.expected.explained or "no reason is known"
-            screen.print(f"not met: {outcome.row.claim}: {why}")
+        if outcome.is_met is False:
+            screen.print(f"{outcome.verdict}: {outcome.row.claim}: {reason(outcome)}")
+    for line in reproduced.gains(outcomes):
+        screen.print(line)
     for printed, why in paper.contradictions:
         screen.print(f"not a row; the paper contradicts itself: {printed}: {why}")
     waits = f"; {len(paper.waiting)} wait for {_names(paper.waiting)}" if paper.waiting else ""
@@ -117,6 +118,22 @@ def figure(value: float) -> str:
     """A figure with at most five digits."""
     whole = value == int(value) and abs(value) < 1e15
     return f"{value:,.0f}" if whole or abs(value) >= 1e5 else f"{value:.5g}"
+
+
+def ours(outcome: Outcome) -> str:
+    """Our figure, with half of its interval where several seeds were run."""
+    mean = figure(outcome.ours)
+    return f"{mean} ± {outcome.half_width:.2g}" if len(outcome.figures) > 1 else mean
+
+
+def reason(outcome: Outcome) -> str:
+    """Why ours differs from what is printed, and where this reason ends."""
+    if not outcome.expected.explained:
+        return "no reason is known"
+    least, most = outcome.expected.explained_range
+    within = f"{least:g} to {most:g} {outcome.row.unit}".rstrip()
+    place = "" if outcome.is_explained else ", and ours is outside"
+    return f"{outcome.expected.explained} (this holds for {within}{place})"
 
 
 def _names(rows: list[Row]) -> str:
@@ -134,12 +151,15 @@ def _report(paper: Paper, outcomes: list[Outcome], traces: Path | None) -> dict[
                 "relation": outcome.row.relation,
                 "paper": outcome.row.paper,
                 "ours": outcome.ours,
+                "half_width_95": outcome.half_width,
+                "by_seed": list(outcome.figures) if outcome.expected.seeds else [],
                 "unit": outcome.row.unit,
                 "place": outcome.row.place,
-                "evidence": outcome.expected.kind,
+                "kind": outcome.expected.kind,
                 "tolerance": outcome.tolerance,
                 "verdict": outcome.verdict,
                 "explained": outcome.expected.explained,
+                "is_explained": outcome.is_explained,
             }
             for outcome in outcomes
         ],

@@ -114,6 +114,12 @@ def compare(
     Raises:
         NandlabError: an unknown law, one that is not of rates, or no law that can be fitted.
     """
+    if given.pop("least_squares", False):
+        raise refusal(
+            "fit",
+            "not supported: least_squares in a comparison, which is by likelihood",
+            hint="fit one law",
+        )
     chosen = list(dict.fromkeys(laws))
     for law in chosen:
         if law not in LAWS:

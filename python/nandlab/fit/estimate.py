@@ -10,6 +10,8 @@ the spread where Pearson's chi-squared is its degrees of freedom (Breslow, Appli
 the root of chi-squared over its degrees of freedom widens the intervals, and never narrows them.
 
 Rates without counts: least squares of ln RBER; the scatter of the residuals gives the intervals.
+Papers also fit the rates themselves by least squares without weights (`unweighted`), by which the
+rows with the most errors decide.
 """
 
 from __future__ import annotations
@@ -221,6 +223,31 @@ def from_rates(law: Law, rber: Column, level: float) -> Estimate:
         overdispersion=math.nan,
         degrees=degrees,
         spread=math.sqrt(variance),
+    )
+
+
+def unweighted(law: Law, rber: Column, level: float) -> Estimate:
+    """Least squares of rates, which all weigh alike.
+
+    Raises:
+        NandlabError: fewer rows than parameters, or data that leave a parameter open.
+    """
+    scale = float(rber.max()) or 1.0
+
+    def residuals(u: Column) -> Column:
+        difference: Column = (rber - law.mean(u)) / scale
+        return difference
+
+    u = _least(law, residuals, len(rber))
+    degrees = len(rber) - len(law.names)
+    rest = residuals(u)
+    variance = float((rest**2).sum() / degrees)
+    estimate = _intervals(law, u, _jacobian(residuals, u), variance, degrees, level)
+    return estimate._replace(
+        mean=law.mean(u),
+        residuals=rest / (math.sqrt(variance) or 1.0),
+        degrees=degrees,
+        method="least squares of rates, not weighted; Wald, Student t",
     )
 
 

@@ -16,7 +16,7 @@ from nandlab._core import NandlabError
 from nandlab.display.notebook import InNotebook
 from nandlab.fit.cell import LEAST, MOST, is_beyond, mean_degrees
 from nandlab.fit.data import Data, Measurements, read_measurements
-from nandlab.fit.estimate import Estimate, from_counts, from_rates
+from nandlab.fit.estimate import Estimate, from_counts, from_rates, unweighted
 from nandlab.fit.law import LAWS, Fitted, Options
 from nandlab.fit.mixture import (
     CURE,
@@ -58,6 +58,7 @@ TAKEN_BY: dict[str, Sequence[str]] = {
     "page_bits": ("exponential", "exponential_vth"),
     "reference_c": ("power_law", "retention_law"),
     "reference_v": MIXTURES,
+    "least_squares": ("exponential", "exponential_vth"),
 }
 """Laws that options are for."""
 
@@ -240,7 +241,7 @@ class Fit(InNotebook):
             line = f"{one.name:{wide}} {one.value:>13.6g}   {span:>26}   {one.trials}"
             lines.append(line.rstrip())
         lines += ["", f"intervals: {self.method}"]
-        if self.is_counted:
+        if self.is_counted and not math.isnan(self.estimate.overdispersion):
             lines.append(
                 f"over-dispersion: {self.estimate.overdispersion:.3g} (Pearson's chi-squared over "
                 f"its degrees of freedom; 1 is the scatter of independent errors)"
@@ -262,6 +263,7 @@ class Fit(InNotebook):
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, for JSON; an interval without an end has null there."""
+        scatter = self.estimate.overdispersion
         return {
             "law": self.law,
             "data": self.data.name,
@@ -270,7 +272,7 @@ class Fit(InNotebook):
             "level": self.confidence.level,
             "joint": self.confidence.joint > 1,
             "method": self.method,
-            "overdispersion": self.estimate.overdispersion if self.is_counted else None,
+            "overdispersion": scatter if self.is_counted and math.isfinite(scatter) else None,
             "degrees_of_freedom": self.estimate.degrees,
             "parameters": {
                 p.name: [p.value, *(end if math.isfinite(end) else None for end in (p.low, p.high))]
@@ -311,6 +313,7 @@ def fit(
     each: bool = False,
     states: int | None = None,
     page_bits: int | None = None,
+    least_squares: bool = False,
     reference_c: float | None = None,
     reference_v: float | None = None,
     without: str | Sequence[str] = (),
@@ -330,6 +333,8 @@ def fit(
         each: one by one instead, which makes them narrower.
         states: of the histogram (4; of a board's sweep the levels of its cells).
         page_bits: bits of the page that the exponential laws count errors in (16384).
+        least_squares: fits the exponential laws as their paper does, by least squares of the
+            errors without weights, instead of by the likelihood of the counts.
         reference_c: temperature that the law is written for where the data have several: 25 of the
             retention law, 30 of the power law.
         reference_v: voltage of the reference that a board's sweep has moved; left out, that of the
@@ -352,6 +357,8 @@ def fit(
     if terms and law != "power_law":
         raise refusal("fit", f"not supported: terms to leave out with {law}", hint="use power_law")
     given = {"states": states, "page_bits": page_bits}
+    least_squares = flag("fit: least_squares", least_squares)
+    given["least_squares"] = least_squares or None
     _check_options(law, {**given, "reference_c": reference_c, "reference_v": reference_v})
     each = flag("fit: each", each)
     page_bits = whole("fit: page_bits", 16384 if page_bits is None else page_bits, 1, 2**32 - 1)
@@ -378,7 +385,7 @@ def fit(
         states = whole("fit: states", states, 2, 16)
         return _fit_states(measured, law, states, level, each)
     _one_kind_of_rate(measured)
-    options = Options(page_bits, reference_c, terms)
+    options = Options(page_bits, reference_c, terms, least_squares=least_squares)
     fitted = _on(measured, law, options)
     types = list(dict.fromkeys(measured.labels.get("page_type", [])))
     if law in LAWS and len(types) > 1:
@@ -390,10 +397,14 @@ def fit(
     if fitted.estimate is not None:
         estimate = fitted.estimate(confidence.of_one)
     elif "rber" in measured.columns:
-        estimate = from_rates(fitted.law, measured.columns["rber"], confidence.of_one)
+        by = unweighted if least_squares else from_rates
+        estimate = by(fitted.law, measured.columns["rber"], confidence.of_one)
     else:
         errors, bits = measured.need("bit_errors", "bits_read")
-        estimate = from_counts(fitted.law, errors, bits, confidence.of_one)
+        if least_squares:
+            estimate = unweighted(fitted.law, errors / bits, confidence.of_one)
+        else:
+            estimate = from_counts(fitted.law, errors, bits, confidence.of_one)
     parameters = _parameters(fitted.law.names, estimate)
     array = fitted.array({p.name: p.value for p in parameters})
     return Fit(law, measured, estimate, parameters, array, confidence, fitted.notes, options)

@@ -46,6 +46,8 @@ class Options(NamedTuple):
     without: Sequence[str] = ()
     states: int = 4
     """Of a histogram."""
+    least_squares: bool = False
+    """Whether rates are fitted without weights; errors of the exponential laws may be negative."""
 
 
 POWER_REFERENCE_C = 30.0
@@ -181,11 +183,11 @@ def exponential(data: Measurements, options: Options) -> Fitted:
     _, most = _rates(data)
     # Centred high, where the errors are.
     centre = float(n.max())
-    bits = options.page_bits
+    bits, least = options.page_bits, _least_rate(options)
 
     def mean(u: Column) -> Column:
         errors = np.exp(np.clip(u[0] + np.exp(min(u[1], 50.0)) * (n - centre), NOTHING, 100)) - 1
-        rate: Column = np.clip(errors / bits, 0.0, 0.5)
+        rate: Column = np.clip(errors / bits, least, 0.5)
         return rate
 
     def natural(u: Column) -> Column:
@@ -214,7 +216,7 @@ def exponential_vth(data: Measurements, options: Options) -> Fitted:
     n, ln_v = cycles / 1e5, np.log(volts)
     low, high = float(ln_v.min()), float(ln_v.max())
     part = (ln_v - low) / (high - low)
-    centre, bits = float(n.max()), options.page_bits
+    centre, bits, least = float(n.max()), options.page_bits, _least_rate(options)
     _, most = _rates(data)
 
     def ab(u: Column) -> tuple[Column, Column]:
@@ -226,7 +228,7 @@ def exponential_vth(data: Measurements, options: Options) -> Fitted:
         a, b = ab(u)
         a_at, b_at = a[0] + (a[1] - a[0]) * part, b[0] + (b[1] - b[0]) * part
         errors = a_at * np.exp(np.clip(b_at * n, NOTHING, 100)) - 1
-        rate: Column = np.clip(errors / bits, 0.0, 0.5)
+        rate: Column = np.clip(errors / bits, least, 0.5)
         return rate
 
     def natural(u: Column) -> Column:
@@ -327,6 +329,11 @@ def _faster(data: Measurements, options: Options) -> tuple[Column, float] | None
         return None
     reference_c = POWER_REFERENCE_C if options.reference_c is None else options.reference_c
     return np.log([_core.acceleration(1.0, reference_c, c) for c in celsius]), reference_c
+
+
+def _least_rate(options: Options) -> float:
+    """Of an exponential law: its paper's fit leaves it at -1 error in a young page."""
+    return -math.inf if options.least_squares else 0.0
 
 
 def _vary(data: Measurements, *names: str) -> None:

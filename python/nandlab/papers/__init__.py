@@ -3,36 +3,33 @@
 In comes a folder below `experiments/`; out come rows, verdicts and a picture.
 """
 
-from nandlab.papers.comparison import (
-    GROUPS,
+from nandlab.papers.comparison import Paper, main, paper, papers
+from nandlab.papers.files import GROUPS
+from nandlab.papers.verdict import (
     KINDS,
-    NO_REASON,
     VERDICTS,
-    WITH_REASON,
     Contradiction,
     Expected,
     Outcome,
-    Paper,
     Row,
-    main,
-    paper,
-    papers,
+    gains,
+    predicted,
     tally,
 )
 
 __all__ = [
     "GROUPS",
     "KINDS",
-    "NO_REASON",
     "VERDICTS",
-    "WITH_REASON",
     "Contradiction",
     "Expected",
     "Outcome",
     "Paper",
     "Row",
+    "gains",
     "main",
     "paper",
     "papers",
+    "predicted",
     "tally",
 ]

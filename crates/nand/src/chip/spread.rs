@@ -70,7 +70,7 @@ static DEVIATES: LazyLock<[f64; 256]> = LazyLock::new(|| {
 pub struct Spread {
     block: f64,
     wordline: f64,
-    /// By page type.
+    /// Standard deviation over pages of each type.
     page: Vec<f64>,
     erase_block: f64,
     erase_cycle: f64,
@@ -156,7 +156,7 @@ impl Spread {
     }
 }
 
-/// What deviates by itself in a block.
+/// Operation or place in a block that has a deviation of its own.
 enum Thing {
     /// All programs of the block.
     Programs,

@@ -64,7 +64,7 @@ impl BlockSets {
         self.blocks.len() as u32 / self.joined
     }
 
-    /// Number of lanes.
+    /// Number of the lanes of blocks.
     pub(super) fn lanes(&self) -> u32 {
         self.lanes.len() as u32
     }
