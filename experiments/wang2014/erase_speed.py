@@ -6,7 +6,7 @@ Section 4.2 of the paper proposes to choose them. The drive's erases take three 
 
 import nandlab
 
-WEAR = [{"pe_cycles": 0}, {"pe_cycles": 200, "erase": 3.0}]
+SPREAD = {"erase_block": 0.1, "erase_cycle": 0.05}
 POLICIES = {
     "`greedy`": {"gc.name": "greedy"},
     "`fast_erase`, slack 0": {"gc.name": "fast_erase", "gc.slack": 0},
@@ -26,7 +26,7 @@ random_distribution={}
 
 def measured(writes, changes, seed=1):
     """Report of a run, and the time of an erase in it."""
-    drive = nandlab.Drive("tiny", set={"chip.timing.wear": WEAR, **changes}, seed=seed)
+    drive = nandlab.Drive("tiny", set={"chip.timing.spread": SPREAD, **changes}, seed=seed)
     report = drive.precondition("steady").age(cycles=60).run(JOB.format(writes)).report
     dies, planes = 4, 2
     busy_ms = 1e3 * report.dies.erase * report.sim.simulated_s * dies

@@ -136,7 +136,7 @@ impl Ftl for Broken {
         work.blocks.push(Block(0));
         Step::Erase
     }
-    fn erased(&mut self, _: Block) {}
+    fn erased(&mut self, _: Block, _: base::Time) {}
 }
 
 impl Account for Broken {

@@ -7,7 +7,7 @@ use super::contract::{
     Access, Carried, DieSet, Ftl, Hint, Job, Key, Known, Lpn, MOST_STREAMS, Place, Program, Step,
     Urgency, Work, key_among,
 };
-use base::{Error, Result};
+use base::{Error, Result, Time};
 use nand::geometry::Block;
 
 /// Units that overwriting draws ahead.
@@ -432,7 +432,7 @@ fn run<F: Ftl + ?Sized, D: Device + ?Sized>(
                     if !device.erase(block) && !retire(ftl, block) {
                         device.cannot_spare();
                     }
-                    ftl.erased(block);
+                    ftl.erased(block, Time::ZERO);
                 }
             }
             Step::Recycle => {

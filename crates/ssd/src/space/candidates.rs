@@ -5,9 +5,9 @@
 //! moved regardless of the policy. Until then the policy may take them too.
 
 use crate::space::gc::{BlockWord, Victims};
-use base::Result;
 use base::archive::{Archive, State};
 use base::memory::{prefetch, table};
+use base::{Result, Time};
 use nand::geometry::{Block, Die, Geometry, Plane};
 use serde::{Deserialize, Serialize};
 
@@ -105,6 +105,11 @@ impl Candidates {
             self.planes[plane as usize].dead_units += 1;
             self.victims.invalidated(plane, block.0, word.valid());
         }
+    }
+
+    /// The erase of a block has taken so long on its die.
+    pub fn measured(&mut self, plane: Plane, block: Block, took: Time) {
+        self.victims.measured(plane.0, block.0, took);
     }
 
     /// A block is full: a candidate. `clock` counts host units written.

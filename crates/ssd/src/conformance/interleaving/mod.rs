@@ -12,8 +12,8 @@ use crate::ftl::{
     Access, Carried, DieSet, Ftl, Hint, Job, Key, Known, Lpn, Move, Place, Program, Step, Until,
     Urgency, Work,
 };
-use base::Result;
 use base::rng::Rng;
+use base::{Result, Time};
 use nand::geometry::{Block, Die};
 use std::collections::{BTreeSet, VecDeque};
 use std::ops::AddAssign;
@@ -388,7 +388,7 @@ impl Interleaving {
             }
             At::Erase(blocks) => {
                 for block in blocks {
-                    self.ftl.erased(block);
+                    self.ftl.erased(block, Time::ZERO);
                     self.erases += 1;
                 }
                 true

@@ -15,7 +15,7 @@ use crate::ftl::{
 };
 use base::archive::{Archive, State};
 use base::rng::Rng;
-use base::{Error, Result};
+use base::{Error, Result, Time};
 use nand::chip::coded::CodedPages;
 use nand::chip::{BlockMode, Silicon};
 use nand::geometry::{Block, Die, Geometry, Ppn};
@@ -487,7 +487,7 @@ impl Ftl for Tally {
         self.set(lpn, None);
     }
 
-    fn erased(&mut self, number: Block) {
+    fn erased(&mut self, number: Block, took: Time) {
         let (share, rng) = &mut self.failing;
         if rng.chance(*share) {
             self.retire(number);
@@ -499,7 +499,7 @@ impl Ftl for Tally {
         let block = &self.blocks[number.0 as usize];
         // A doomed block may be used again before it goes: whether it has gone shows.
         let before = if block.is_doomed { self.ftl.occupancy().bad } else { u64::MAX };
-        self.ftl.erased(number);
+        self.ftl.erased(number, took);
         let has_left = block.is_doomed && self.ftl.occupancy().bad > before;
         let OfBlock { is_doomed, cycles, .. } = *block;
         let cycles = cycles + 1;

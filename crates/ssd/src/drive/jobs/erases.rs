@@ -71,7 +71,7 @@ impl Ssd {
                 let now = self.now();
                 self.failures.give_up(block, &mut *self.ftl, now);
             }
-            self.ftl.erased(block);
+            self.ftl.erased(block, command.times.array);
             self.failures.reclaim.erased(block);
             others_wait |= self.failures.refresh.erased(block);
         }

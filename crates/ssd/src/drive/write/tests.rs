@@ -64,7 +64,7 @@ impl Ftl for HotAndCold {
     fn step(&mut self, _: Job, _: Urgency, _: &mut Work) -> JobStep {
         JobStep::Done
     }
-    fn erased(&mut self, _: Block) {}
+    fn erased(&mut self, _: Block, _: base::Time) {}
 }
 
 impl Account for HotAndCold {

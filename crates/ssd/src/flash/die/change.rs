@@ -89,6 +89,7 @@ impl Flash {
             self.energy_curve.add(energy, Operation::Erase, start, time);
             longest = longest.max(time);
         }
+        self.commands[index].times.array = longest;
         self.set_phase(now, die, Phase::Erasing);
         let state = &mut self.dies[die.0 as usize];
         (state.active, state.suspends, state.array_start) = (index, 0, start);

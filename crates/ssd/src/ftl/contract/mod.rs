@@ -36,8 +36,8 @@ pub use crate::terms::{
     Access, Carried, DieSet, Hint, Job, Key, Known, Lpn, MOST_STREAMS, Move, Place, Program,
     Reason, Step, Stream, Until, Urgency, Work,
 };
-use base::Error;
 use base::archive::State;
+use base::{Error, Time};
 use dyn_clone::DynClone;
 use nand::geometry::{Block, Die, Ppn};
 
@@ -104,8 +104,9 @@ pub trait Ftl: Send + DynClone + State + Account + Parts + Drive {
     /// Next step of a job.
     fn step(&mut self, job: Job, urgency: Urgency, work: &mut Work) -> Step;
 
-    /// Takes back a block that `step` has given to erase: its erase is over.
-    fn erased(&mut self, block: Block);
+    /// Takes back a block that `step` has given to erase: its erase is over, and took so long on its
+    /// die; 0 where no time passes.
+    fn erased(&mut self, block: Block, took: Time);
 
     /// A job with work that needs no call of `wants`: a job of the drive, or of a die that blocks
     /// others. Each is returned once. Ask after any other call.

@@ -32,7 +32,7 @@ use super::contract::{
 use crate::recovery::Found;
 use crate::space::capacity::logical_units;
 use base::archive::{Archive, State};
-use base::{Error, Result};
+use base::{Error, Result, Time};
 use data::Data;
 use logs::Logs;
 use merge::Merge;
@@ -390,7 +390,7 @@ impl Ftl for LogBlocks {
         self.next_step(job, work)
     }
 
-    fn erased(&mut self, block: Block) {
+    fn erased(&mut self, block: Block, _: Time) {
         let can_go = self.pool.is_doomed(block) && self.pool.can_go(block, self.lent, self.reserve);
         if self.pool.erased(block, can_go) {
             self.counts.retired_blocks += 1;

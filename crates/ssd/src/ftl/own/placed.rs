@@ -14,7 +14,7 @@ use crate::ftl::contract::{
     Occupancy, Place, Program, Ram, Step, Stream, Until, Urgency, Wear, Work,
 };
 use crate::space::draining::Draining;
-use base::{Error, Result};
+use base::{Error, Result, Time};
 use nand::chip::BlockMode;
 use nand::geometry::{Block, Die, Ppn};
 use std::cell::{Cell, RefCell};
@@ -407,7 +407,7 @@ impl Ftl for Placed {
         view.pace.is_kept(erased, passed)
     }
 
-    fn erased(&mut self, block: Block) {
+    fn erased(&mut self, block: Block, _: Time) {
         let view = Arc::make_mut(&mut self.view);
         view.counts.reclaimed_blocks += 1;
         let die = view.geometry.die_of(block).0 as usize;

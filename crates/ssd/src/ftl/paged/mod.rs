@@ -21,7 +21,7 @@ use super::contract::{
 use super::page::{Own, PageFtl, PageParams, Spans};
 use crate::recovery::Found;
 use base::archive::{Archive, State};
-use base::{Error, Result};
+use base::{Error, Result, Time};
 pub(super) use choices::{Choices, Ours};
 pub(super) use layout::Layout;
 pub(super) use mapping::{Flat, Mapping};
@@ -181,7 +181,9 @@ impl<M: Mapping, L: Layout, C: Choices> Ftl for Paged<M, L, C> {
         }
     }
 
-    fn erased(&mut self, block: Block) {
+    fn erased(&mut self, block: Block, took: Time) {
+        let page = self.data.page_mut();
+        page.candidates.measured(page.geometry.plane_of(block), block, took);
         self.map.erased(self.data.page_mut(), block);
         if let Some(number) = self.data.erased(block) {
             self.choices.erased(number);

@@ -37,7 +37,7 @@ use crate::recovery::Found;
 use base::archive::{Archive, State};
 use base::family::{Member, check, schema};
 use base::units::Divisor;
-use base::{Error, Result, params};
+use base::{Error, Result, Time, params};
 use build::SuperblockParams;
 use calls::CallQueue;
 use group::Superblock;
@@ -249,7 +249,7 @@ impl Ftl for Superblocks {
         self.next_step(job, work)
     }
 
-    fn erased(&mut self, block: Block) {
+    fn erased(&mut self, block: Block, _: Time) {
         let can_go = self.pool.is_doomed(block) && self.pool.can_go(block, self.lent, self.reserve);
         if self.pool.erased(block, can_go) {
             self.counts.retired_blocks += 1;

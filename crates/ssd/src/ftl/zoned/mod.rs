@@ -26,7 +26,7 @@ use crate::terms::request::Op;
 use base::archive::{Archive, State};
 use base::family::{Member, check, schema};
 use base::units::Divisor;
-use base::{Error, Result, params};
+use base::{Error, Result, Time, params};
 use build::Params;
 use course::Course;
 use machine::Machine;
@@ -302,7 +302,7 @@ impl Ftl for Zoned {
         Step::Move
     }
 
-    fn erased(&mut self, block: Block) {
+    fn erased(&mut self, block: Block, _: Time) {
         if self.sets.erased(block) {
             self.counts.retired_blocks += 1;
         } else {

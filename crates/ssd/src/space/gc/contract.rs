@@ -1,9 +1,9 @@
 //! The contract of a victim policy: full blocks and invalidated units go in, victims come out.
 
-use base::Result;
 use base::archive::{Archive, State};
 use base::params::Table;
 use base::rng::Rng;
+use base::{Result, Time};
 use bytemuck::{Pod, Zeroable};
 use dyn_clone::DynClone;
 use schemars::JsonSchema;
@@ -188,6 +188,9 @@ pub trait Victims: Send + Sync + DynClone + State {
 
     /// A candidate with `valid` valid units is taken for another reason.
     fn withdraw(&mut self, plane: u32, block: u32, valid: u32);
+
+    /// The erase of a block has taken so long on its die; 0 where no time passed.
+    fn measured(&mut self, _plane: u32, _block: u32, _took: Time) {}
 
     /// The next victim of `plane`. `blocks` is indexed by block.
     fn pick(&mut self, plane: u32, blocks: &[BlockWord], clock: u64) -> Option<u32>;

@@ -1,15 +1,16 @@
 //! `fast_erase`: of the blocks that are nearly the emptiest, the one whose erase is quickest.
 //!
 //! "Intentionally choosing blocks that have a faster erase speed can reduce garbage collection
-//! cost" (Wang 2014, Section 4.2). The erase of a block takes longer the more often it was erased:
-//! so of the blocks with at most `slack` valid units more than the emptiest, the least erased goes.
+//! cost" (Wang 2014, Section 4.2). The drive measures each erase. Of the blocks with at most `slack`
+//! valid units more than the emptiest, the one whose erases took the least time goes; one that has
+//! not been erased in time yet counts as the quickest, and so is measured.
 
 use super::contract::{CandidateSet, Shape};
 use super::{BlockWord, Victims, VictimsBuild};
 use base::archive::{Archive, State};
 use base::family::{Member, check, schema};
 use base::memory::table;
-use base::{Result, params};
+use base::{Result, Time, params};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -43,27 +44,25 @@ impl Default for Params {
 struct FastErase {
     slack: u32,
     candidates: CandidateSet,
-    /// By block: how often it was taken, and thus erased. Its wear from before counts for all.
-    erases: Vec<u32>,
+    /// By block: moving mean of its erase times in nanoseconds, 0 before the first.
+    took_ns: Vec<u64>,
 }
+
+/// Weight of the last erase in the moving mean, as a divisor.
+const MEAN_OVER: u64 = 4;
 
 impl FastErase {
     fn new(shape: &Shape, slack: u32) -> Self {
-        let erases = table(shape.blocks() as usize, 0);
-        Self { slack, candidates: CandidateSet::new(shape), erases }
-    }
-
-    fn take(&mut self, plane: u32, block: u32) {
-        self.candidates.remove(plane, block);
-        self.erases[block as usize] += 1;
+        let took_ns = table(shape.blocks() as usize, 0);
+        Self { slack, candidates: CandidateSet::new(shape), took_ns }
     }
 }
 
 impl State for FastErase {
     fn exchange(&mut self, archive: &mut Archive<'_>) -> Result<()> {
-        let Self { slack: _, candidates, erases } = self;
+        let Self { slack: _, candidates, took_ns } = self;
         candidates.exchange(archive)?;
-        archive.table(erases)
+        archive.table(took_ns)
     }
 }
 
@@ -75,7 +74,16 @@ impl Victims for FastErase {
     fn invalidated(&mut self, _: u32, _: u32, _: u32) {}
 
     fn withdraw(&mut self, plane: u32, block: u32, _: u32) {
-        self.take(plane, block);
+        self.candidates.remove(plane, block);
+    }
+
+    fn measured(&mut self, _: u32, block: u32, took: Time) {
+        let mean = &mut self.took_ns[block as usize];
+        *mean = match *mean {
+            0 => took.0,
+            known if took == Time::ZERO => known,
+            known => known - known / MEAN_OVER + took.0 / MEAN_OVER,
+        };
     }
 
     fn pick(&mut self, plane: u32, blocks: &[BlockWord], _: u64) -> Option<u32> {
@@ -83,8 +91,9 @@ impl Victims for FastErase {
         let candidates = self.candidates.of(plane).iter().copied();
         let least = candidates.clone().map(|block| valid(&block)).min()?;
         let near = candidates.filter(|block| valid(block) <= least.saturating_add(self.slack));
-        let best = near.min_by_key(|block| (self.erases[*block as usize], valid(block), *block))?;
-        self.take(plane, best);
+        let best =
+            near.min_by_key(|block| (self.took_ns[*block as usize], valid(block), *block))?;
+        self.candidates.remove(plane, best);
         Some(best)
     }
 }
@@ -93,9 +102,10 @@ impl Victims for FastErase {
 mod tests {
     use super::*;
 
-    /// Equals are taken in turn, and a worn block waits where another is nearly as empty.
+    /// Blocks that were not measured go first, then the quickest of those that are nearly the
+    /// emptiest.
     #[test]
-    fn the_least_erased_of_the_emptiest_goes() {
+    fn the_quickest_of_the_emptiest_goes() {
         let shape = Shape { planes: 1, blocks_per_plane: 4, units_per_block: 50 };
         let mut policy = FastErase::new(&shape, 2);
         let mut words = vec![BlockWord::default(); 4];
@@ -104,14 +114,16 @@ mod tests {
             words[block].set_closed(true);
             policy.closed(0, block as u32, valid, 0);
         }
-        // The emptiest; back as it was, it has one erase more than two that are nearly so.
-        assert_eq!(policy.pick(0, &words, 0), Some(0));
-        policy.closed(0, 0, 10, 0);
-        assert_eq!(policy.pick(0, &words, 0), Some(1));
-        policy.closed(0, 1, 11, 0);
-        assert_eq!(policy.pick(0, &words, 0), Some(2));
-        policy.closed(0, 2, 12, 0);
-        // The fourth is too full for that.
-        assert_eq!(policy.pick(0, &words, 0), Some(0));
+        let mut next = |erase_us: f64| {
+            let block = policy.pick(0, &words, 0).unwrap();
+            policy.measured(0, block, Time::from_us(erase_us));
+            policy.closed(0, block, words[block as usize].valid(), 0);
+            block
+        };
+        assert_eq!([next(3000.0), next(2000.0), next(4000.0)], [0, 1, 2]);
+        // The second is the quickest, until its erases have taken longer.
+        assert_eq!([next(9000.0), next(3000.0)], [1, 0]);
+        // The fourth was never measured, and is too full.
+        assert_eq!(next(3000.0), 0);
     }
 }

@@ -5,9 +5,9 @@
 //! other, that of its first plane first; the superblock is one with its last block.
 
 use crate::space::gc::{BlockWord, Victims};
-use base::Result;
 use base::archive::{Archive, State};
 use base::memory::table;
+use base::{Result, Time};
 use nand::geometry::Geometry;
 
 /// Victim policy of superblocks: the policy of `gc` behind a count by blocks.
@@ -84,6 +84,15 @@ impl Victims for OfSuperblocks {
         if word.is_closed() {
             word.set_closed(false);
             self.policy.withdraw(plane / self.planes, superblock, word.valid());
+        }
+    }
+
+    /// A superblock has the erase time of its first block, by which it is numbered.
+    fn measured(&mut self, plane: u32, block: u32, took: Time) {
+        let (span, place) = (plane / self.planes, plane % self.planes);
+        if place == 0 {
+            let superblock = span * self.blocks_per_plane + block % self.blocks_per_plane;
+            self.policy.measured(span, superblock, took);
         }
     }
 
