@@ -59,12 +59,12 @@ impl BlockSets {
         sets
     }
 
-    /// Number of all sets.
+    /// Number of sets of all lanes.
     pub(super) fn count(&self) -> u32 {
         self.blocks.len() as u32 / self.joined
     }
 
-    /// Number of the lanes of blocks.
+    /// Number of lanes of the drive.
     pub(super) fn lanes(&self) -> u32 {
         self.lanes.len() as u32
     }

@@ -61,8 +61,8 @@ impl Dense {
         Some(Die(die))
     }
 
-    /// Notes that a unit in a block is dead. If that `modifies` a dense set, its valid data are to be
-    /// rewritten.
+    /// Notes that a unit in a block is dead. If that `modifies` a dense set, valid data of the set
+    /// are to be rewritten.
     #[inline]
     pub(super) fn died(&mut self, sets: &Sets, page: &PageFtl, block: Block, modifies: bool) {
         let die = page.geometry.die_of(block);

@@ -29,7 +29,7 @@ use base::family::{Member, check, schema};
 use base::{Error, Result, params};
 use collect::Collector;
 use dense::Dense;
-use nand::geometry::{Block, Die};
+use nand::geometry::{Block, Die, Plane};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sets::{Is, Sets};
@@ -147,12 +147,8 @@ impl Frozen {
         let of_page = PageParams { static_wear_delta: 0, ..PageParams::default() };
         let context = Context { victims: Box::new(Unasked), ..context };
         let mut page = PageFtl::over(context, &of_page, Own::NOTHING, space)?;
-        for block in (0..page.geometry.blocks()).map(Block) {
-            let set = sets.table.of(block);
-            if set == NONE || sets.get(set).is == Is::Gone {
-                page.free.take(page.geometry.plane_of(block), block);
-            }
-        }
+        // Sets are opened in turn, not the least worn block first.
+        (0..page.geometry.planes()).for_each(|plane| page.free.empty(Plane(plane)));
         let (lanes, dies) = (sets.lanes.len(), page.geometry.dies as usize);
         Ok(Self {
             params,
@@ -175,7 +171,7 @@ impl Frozen {
     /// Free sets of a lane.
     #[inline]
     fn free(&self, lane: u32) -> u32 {
-        self.page.free.fewest(lane)
+        self.sets.lanes[lane as usize].free
     }
 
     /// Lane of a die that the host can write to.

@@ -1,7 +1,7 @@
 //! State of block sets, which are opened, collected and erased together.
 //!
 //! The sets of a lane are taken in turn, for writing and for collection, each in the order of their
-//! numbers (round robin). Valid units, free blocks, wear and marks are in the table of blocks of
+//! numbers (round robin). Valid units, candidates, marks and wear are in the table of blocks of
 //! the page map.
 
 use super::DENSE_RESERVE;
@@ -48,6 +48,8 @@ pub(super) struct Lane {
     write_at: SetId,
     /// Set from which on the next victim is looked for.
     collect_at: SetId,
+    /// Free sets of the lane.
+    pub free: u32,
     /// Sets that could still be given up.
     pub spare: u32,
 }
@@ -106,15 +108,18 @@ impl Sets {
             let is_gone = table.blocks(set).iter().any(|block| unusable[block.0 as usize]);
             Set { is: if is_gone { Is::Gone } else { Is::Free }, rounds: 0, flying: 0 }
         };
+        let all: Vec<Set> = (0..table.count()).map(state).collect();
         let lane = |lane| {
-            let first = table.numbers(lane).start;
-            Lane { write_at: first, collect_at: first, spare: 0 }
+            let sets = table.numbers(lane);
+            let (write_at, collect_at) = (sets.start, sets.start);
+            let free = sets.filter(|&set| all[set as usize].is == Is::Free).count() as u32;
+            Lane { write_at, collect_at, free, spare: 0 }
         };
         Self {
             shapes: context.kinds.iter().map(shape).collect(),
             kind_of_die: context.kind_of_die.clone(),
             lanes: (0..table.lanes()).map(lane).collect(),
-            all: (0..table.count()).map(state).collect(),
+            all,
             filled: vec![0; geometry.blocks() as usize],
             table,
         }
@@ -190,7 +195,7 @@ impl Sets {
     #[inline]
     pub(super) fn is_to_compact(&self, page: &PageFtl, lane: u32) -> bool {
         let units = u64::from(self.shape(lane).set_units);
-        page.free.fewest(lane) <= DENSE_RESERVE && self.dead(page, lane) >= units
+        self.lanes[lane as usize].free <= DENSE_RESERVE && self.dead(page, lane) >= units
     }
 
     /// The full set of a lane whose data are to be moved next, whatever that gains.
@@ -202,16 +207,11 @@ impl Sets {
 
     /// Opens the next free set of a lane.
     pub(super) fn open(&mut self, page: &mut PageFtl, lane: u32) -> Option<SetId> {
-        if page.free.fewest(lane) == 0 {
-            return None;
-        }
         let from = self.lanes[lane as usize].write_at;
         let set = self.numbers_from(lane, from).find(|&set| self.get(set).is == Is::Free)?;
         self.lanes[lane as usize].write_at = self.behind(lane, set);
-        for &block in self.table.blocks(set) {
-            page.free.take(self.table.geometry.plane_of(block), block);
-            page.candidates.opened(block);
-        }
+        self.lanes[lane as usize].free -= 1;
+        self.table.blocks(set).iter().for_each(|&block| page.candidates.opened(block));
         let open = self.get_mut(set);
         (open.is, open.rounds) = (Is::Open, 0);
         Some(set)
@@ -305,7 +305,8 @@ impl Sets {
         page.wear.erased(block);
         self.filled[block.0 as usize] = 0;
         let set = self.table.of(block);
-        let is_roomy = page.free.fewest(self.table.lane_of(set)) >= page.reserve;
+        let lane = self.table.lane_of(set) as usize;
+        let is_roomy = self.lanes[lane].free >= page.reserve;
         if page.retirement.is_doomed(block) && is_roomy {
             page.wear.retire(block);
             page.counts.retired_blocks += 1;
@@ -317,11 +318,7 @@ impl Sets {
             return;
         }
         let is_gone = blocks.iter().any(|&block| page.is_bad(block));
-        if !is_gone {
-            for &block in blocks {
-                page.free.push(self.table.geometry.plane_of(block), block, page.wear.cycles(block));
-            }
-        }
+        self.lanes[lane].free += u32::from(!is_gone);
         let state = self.get_mut(set);
         (state.is, state.rounds) = (if is_gone { Is::Gone } else { Is::Free }, 0);
     }

@@ -301,7 +301,8 @@ impl PageFtl {
         self.free.fewest(die.0 * self.groups + group)
     }
 
-    /// Counts the unit at `ppn` as dead: it is no longer the newest of its owner. Returns its block.
+    /// Counts the unit at `ppn` as dead: it is no longer the newest of its owner. Returns the block
+    /// that it is in.
     #[inline]
     fn invalidate(&mut self, ppn: u32) -> Block {
         let block = self.geometry.block_of(Ppn(ppn));

@@ -4,8 +4,8 @@
 //! demand (`dftl`), a segment that may be wrong (`learned`). A [`Layout`] places data and collects
 //! blocks: die by die (`page`), in superblocks over several dies, through a cache of single-level
 //! blocks (`slc_cache`), in blocks of coded pages (`wom`), or in block sets on chips of several
-//! kinds (`frozen`). [`Choices`] are those of the parameters, of `sepbit`, or of a user's hooks. `build` makes an FTL of any mapping and any choices, with data die by die or in
-//! superblocks.
+//! kinds (`frozen`). [`Choices`] are those of the parameters, of `sepbit`, or of a user's hooks.
+//! `build` makes an FTL of any mapping and any choices, with data die by die or in superblocks.
 
 mod choices;
 mod layout;
