@@ -25,6 +25,10 @@ impl Counts for u64 {
     }
 
     fn toward(&self, to: &Self, parts: u64, of: u64) -> Self {
+        // Most counts have not changed, and need no division.
+        if self == to {
+            return *to;
+        }
         // Signed, as the units of a failed program are taken back.
         let way = (i128::from(*to) - i128::from(*self)) * i128::from(parts) / i128::from(of);
         (i128::from(*self) + way) as u64

@@ -160,7 +160,12 @@ impl Series {
         let until = index as u64 * self.interval.0;
         for (i, bin) in self.bins[..index].iter_mut().enumerate().skip(open) {
             let end = (i as u64 + 1) * self.interval.0;
-            bin.counted = before.counted.toward(&counted, end - from, until - from);
+            // Mostly there is no quiet interval, and nothing to spread.
+            bin.counted = if end < until {
+                before.counted.toward(&counted, end - from, until - from)
+            } else {
+                counted.clone()
+            };
             let way = (end - from) as f64 / (until - from) as f64;
             bin.energy_uj = before.energy_uj + (energy_uj - before.energy_uj) * way;
         }
