@@ -208,6 +208,16 @@ impl Drive {
         Ok(Self { loaded, memory_limit: self.memory_limit, ssd, life, bytes })
     }
 
+    /// Clones the drive within `memory_limit` bytes for a run with another seed: its jobs and its
+    /// bit errors are drawn from that seed. Chips, stored data and wear are the same.
+    pub(crate) fn reseeded(&self, seed: u64, memory_limit: u64) -> Result<Self> {
+        let mut ssd = self.ssd.twin(&self.loaded.config, memory_limit)?;
+        ssd.reseed(seed);
+        let (mut loaded, life) = (self.loaded.clone(), self.life.clone());
+        loaded.config.seed = seed;
+        Ok(Self { loaded, memory_limit, ssd, life, bytes: None })
+    }
+
     /// Capacity that a host sees, in bytes.
     pub fn capacity_bytes(&self) -> u64 {
         self.ssd.capacity_bytes()

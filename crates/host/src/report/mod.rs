@@ -14,6 +14,7 @@ mod ftl;
 mod host;
 mod nand;
 mod power;
+mod replicates;
 mod schema;
 mod settled;
 mod stages;
@@ -37,6 +38,8 @@ pub use ftl::{Cache, Ftl, RamBytes, Refresh, RefreshBlocks, columns};
 pub use host::{Blame, Host, LatencyUs, Operation, Waits};
 pub use nand::{Kind, Nand};
 pub use power::{Power, PowerCut, StartUp};
+pub(crate) use replicates::Figures;
+pub use replicates::{Figure, Replicates};
 pub use schema::{ByCaller, schema};
 pub use settled::Settled;
 pub use stages::{Channels, Dies, Front};
@@ -122,6 +125,11 @@ pub struct Report {
     ///
     /// `null` of a run in which no die was to be exchanged ([exchange](../exchange.md)).
     pub exchange: Option<Exchange>,
+    /// Replicates of the run.
+    ///
+    /// `null` without `--replicates`. Elsewhere the report is of all replicates together
+    /// ([replicates](#replicates-of-a-run)).
+    pub replicates: Option<Replicates>,
     /// Clients of a served drive.
     ///
     /// Only in the report of a drive that clients have used as a disk (`nandlab nbd`,
@@ -176,6 +184,7 @@ impl Session {
             power: self.power(&activity),
             zones: self.zones(&activity),
             exchange: self.last_exchange(),
+            replicates: None,
             device: ByCaller::LEFT_OUT,
             checks: self.checks()?,
             fio_version: format!("nandlab-{}", env!("CARGO_PKG_VERSION")),
@@ -187,8 +196,7 @@ impl Session {
 
     /// Measured time: from the start of the first measured job to the end.
     fn measured(&self) -> Time {
-        let start = self.run.jobs().map(|job| job.start).min().unwrap_or_default();
-        self.run.ssd.now().since(start)
+        self.run.measured()
     }
 }
 

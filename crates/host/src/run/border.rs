@@ -64,6 +64,11 @@ impl Run {
         until.into_iter().for_each(|until| self.end_at(until));
     }
 
+    /// Whether the run is in its skipped beginning, or pauses at the end of that.
+    pub fn is_skipping(&self) -> bool {
+        self.is_skipping
+    }
+
     /// Time at which the run began to count.
     pub fn counts_from(&self) -> Time {
         self.border.as_ref().map_or(Time::ZERO, |border| border.activity.time)
@@ -72,21 +77,44 @@ impl Run {
     /// Activity of the drive since the run began to count.
     pub fn activity(&self) -> Activity {
         let whole = self.ssd.activity();
-        self.border.as_ref().map_or_else(|| whole.clone(), |border| whole.since(&border.activity))
+        let own = match &self.border {
+            Some(border) => whole.since(&border.activity),
+            None => whole,
+        };
+        self.others.as_ref().map_or_else(|| own.clone(), |others| own.plus(&others.activity))
     }
 
     /// Requests and bytes since the run began to count.
     pub fn tally(&self) -> Tally {
         let whole = self.whole_tally();
-        self.border.as_ref().map_or(whole, |border| whole.since(&border.tally))
+        let own = self.border.as_ref().map_or(whole, |border| whole.since(&border.tally));
+        self.others.as_ref().map_or(own, |others| own.plus(&others.tally))
     }
 
     /// Mean number of requests under way since the run began to count.
     pub fn mean_queue_depth(&self) -> f64 {
-        let before = self.border.as_ref().map_or(0, |border| border.under_way_ns);
-        let time = self.ssd.now().since(self.counts_from());
-        let under_way_ns = self.under_way_ns() - before;
+        let time = self.activity().time;
+        let under_way_ns = self.counted_under_way_ns();
         if time == Time::ZERO { 0.0 } else { under_way_ns as f64 / time.0 as f64 }
+    }
+
+    /// Requests under way since the run began to count, summed over time, in ns.
+    pub(super) fn counted_under_way_ns(&self) -> u128 {
+        let before = self.border.as_ref().map_or(0, |border| border.under_way_ns);
+        let others = self.others.as_ref().map_or(0, |others| others.under_way_ns);
+        self.under_way_ns() - before + others
+    }
+
+    /// Measured time: from the start of the first measured job to the end.
+    pub fn measured(&self) -> Time {
+        let start = self.runners.iter().map(|runner| runner.measure_from).min();
+        let own = self.ssd.now().since(start.unwrap_or_default());
+        self.others.as_ref().map_or(own, |others| own + others.measured)
+    }
+
+    /// Events that the drive has scheduled.
+    pub fn events(&self) -> u64 {
+        self.ssd.events() + self.others.as_ref().map_or(0, |others| others.events)
     }
 
     /// Energy used up to the end of each interval of the series, in microjoules. Arrays use theirs
@@ -118,7 +146,7 @@ impl Run {
             refresh = refresh.since(&border.activity.controller.refresh);
         }
         ftl.read_reclaims = ftl.read_reclaims.saturating_sub(refresh.all_blocks());
-        ftl
+        self.others.as_ref().map_or(ftl, |others| ftl.plus(&others.ftl))
     }
 
     /// Energy used outside the arrays since the run began to count, in microjoules.
