@@ -85,25 +85,31 @@ enum Task {
 impl Replicates {
     /// Most replicates of a run.
     pub const MOST: u64 = 10_000;
+    /// Most threads of them.
+    pub const MOST_WORKERS: usize = 1024;
 
     /// Plans `count` replicates of the run of `first`, whose drive is preconditioned and whose run
-    /// has not begun; up to `workers` of them are under way at a time.
-    pub fn new(first: &Session, plan: Plan, count: u64, workers: usize) -> Result<Self> {
+    /// has not begun; up to `workers` of them are under way at a time, or as many as there is memory
+    /// for.
+    pub fn new(first: &mut Session, plan: Plan, count: u64, workers: usize) -> Result<Self> {
         if !(1..=Self::MOST).contains(&count) {
             let expected = format!("1 to {}", Self::MOST);
             return Err(Error::new("replicates", count.to_string()).expected(expected));
         }
-        if workers == 0 {
-            return Err(Error::new("workers", "0").expected("1 or more"));
+        if !(1..=Self::MOST_WORKERS).contains(&workers) {
+            let expected = format!("1 to {}", Self::MOST_WORKERS);
+            return Err(Error::new("workers", workers.to_string()).expected(expected));
         }
-        let workers = workers.min(count as usize);
         // Beside the drives under way there is the one that they are cloned from.
-        let memory_limit = first.memory_limit() / (workers as u64 + 1);
-        let base = first.drive_at_rest(memory_limit).map_err(|error| {
-            let is_memory = error.place == "drive";
-            let hint = "fewer workers need less: each has a drive of its own";
-            if is_memory { error.hint(hint) } else { error }
-        })?;
+        let mut drives = workers.min(count as usize) as u64 + 1;
+        let (base, memory_limit) = loop {
+            let memory_limit = first.memory_limit() / drives;
+            match first.drive_at_rest(memory_limit) {
+                Ok(base) => break (base, memory_limit),
+                Err(error) if drives == 2 => return Err(error),
+                Err(_) => drives -= 1,
+            }
+        };
         let queue = Queue {
             base: Some(base),
             seed: first.loaded.config.seed,
@@ -113,7 +119,7 @@ impl Replicates {
             under_way: Vec::new(),
             ended: BTreeMap::new(),
         };
-        Ok(Self { plan, count, workers, queue, added: Added::default() })
+        Ok(Self { plan, count, workers: drives as usize - 1, queue, added: Added::default() })
     }
 
     /// Advances the replicates, `first` among them, on several threads. `step` advances a session

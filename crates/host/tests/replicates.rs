@@ -43,7 +43,7 @@ fn plan(workload: Workload) -> Plan {
 /// Report of `count` replicates on `workers` threads; steps are short, so that there are many.
 fn replicated(mut first: Session, plan: Plan, count: u64, workers: usize) -> Value {
     first.plan(plan.skip, plan.until);
-    let mut replicates = Replicates::new(&first, plan, count, workers).unwrap();
+    let mut replicates = Replicates::new(&mut first, plan, count, workers).unwrap();
     loop {
         let is_over = replicates.advance(&mut first, |session| session.advance(150)).unwrap();
         if is_over && first.run.is_skipping() {
@@ -94,7 +94,7 @@ fn the_number_of_threads_changes_nothing() {
     let one = replicated(begin(), planned(), 3, 1);
     assert_eq!(replicated(begin(), planned(), 3, 2), one);
     assert_eq!(one["checks"]["blame_error_ns"], 0);
-    let completed = &one["replicates"]["figures"]["host.requests_completed"]["values"];
+    let completed = &one["replicates"]["figures"]["host.requests_completed"]["each"];
     assert!(completed.as_array().unwrap().iter().all(|count| count.as_f64() >= Some(1000.0)));
 }
 
@@ -143,11 +143,7 @@ fn the_report_is_of_all_replicates_together() {
             (values.iter().copied().reduce(f64::min), values.iter().copied().reduce(f64::max));
         let value = number(&all, path);
         assert!(low.unwrap() <= value && value <= high.unwrap(), "{path}: {value} {values:?}");
-        assert_eq!(
-            all["replicates"]["figures"][path]["values"],
-            serde_json::json!(values),
-            "{path}"
-        );
+        assert_eq!(all["replicates"]["figures"][path]["each"], serde_json::json!(values), "{path}");
     }
     let mean = of_each("host.latency_us.mean").iter().sum::<f64>() / 3.0;
     let pooled = number(&all, "host.latency_us.mean");
@@ -184,7 +180,7 @@ fn replicates_that_nothing_random_tells_apart_say_so() {
 #[test]
 fn what_has_ended_is_kept() {
     let mut first = session(&[], &fio(MIX), Precondition::None);
-    let mut replicates = Replicates::new(&first, plan(fio(MIX)), 5, 2).unwrap();
+    let mut replicates = Replicates::new(&mut first, plan(fio(MIX)), 5, 2).unwrap();
     let is_first = |session: &Session| session.loaded.config.seed == 1;
     // The first replicate is slow.
     let step = |session: &mut Session| session.advance(if is_first(session) { 10 } else { 1000 });
@@ -195,7 +191,7 @@ fn what_has_ended_is_kept() {
     let count = report["replicates"]["count"].as_u64().unwrap();
     assert!((1..4).contains(&count), "{count}");
     assert_eq!(report["replicates"]["seeds"][0], 2, "the first has not ended");
-    let values = report["replicates"]["figures"]["host.iops"]["values"].as_array().unwrap();
+    let values = report["replicates"]["figures"]["host.iops"]["each"].as_array().unwrap();
     assert_eq!(values.len() as u64, count);
     let completed = number(&report, "host.requests_completed");
     assert!(completed > 2100.0 * count as f64 && completed < 2100.0 * (count + 1) as f64);
@@ -208,7 +204,7 @@ fn a_workload_inside_the_skipped_part_is_refused() {
     let mut first = session(&[], &fio(MIX), Precondition::None);
     let planned = Plan { skip: Some(Until::Requests(5000)), ..plan(fio(MIX)) };
     first.plan(planned.skip, None);
-    let mut replicates = Replicates::new(&first, planned, 3, 1).unwrap();
+    let mut replicates = Replicates::new(&mut first, planned, 3, 1).unwrap();
     let is_over = replicates.advance(&mut first, |session| session.advance(u64::MAX));
     assert_eq!(is_over.unwrap_err().place, "skip", "the second replicate is past its end");
     assert_eq!(first.measure().unwrap_err().place, "skip");
@@ -217,7 +213,7 @@ fn a_workload_inside_the_skipped_part_is_refused() {
 #[test]
 fn an_error_of_a_replicate_ends_all() {
     let mut first = session(&[], &fio(MIX), Precondition::None);
-    let mut replicates = Replicates::new(&first, plan(fio(MIX)), 5, 2).unwrap();
+    let mut replicates = Replicates::new(&mut first, plan(fio(MIX)), 5, 2).unwrap();
     let step = |session: &mut Session| -> Result<bool> {
         if session.loaded.config.seed == 3 {
             return Err(Error::new("test", "the third is refused"));
@@ -235,11 +231,12 @@ fn an_error_of_a_replicate_ends_all() {
 
 #[test]
 fn bad_numbers_are_refused() {
-    let first = session(&[], &fio(MIX), Precondition::None);
-    let refused = |count, workers| {
-        Replicates::new(&first, plan(fio(MIX)), count, workers).map(|_| ()).unwrap_err()
+    let mut first = session(&[], &fio(MIX), Precondition::None);
+    let mut refused = |count, workers| {
+        Replicates::new(&mut first, plan(fio(MIX)), count, workers).map(|_| ()).unwrap_err()
     };
-    assert_carries(&refused(0, 1), &["replicates", "0", "1 to"]);
-    assert_carries(&refused(1 << 40, 1), &["replicates", "1099511627776", "10000"]);
-    assert_carries(&refused(2, 0), &["workers", "0"]);
+    assert_carries(refused(0, 1), &["replicates", "0", "1 to"]);
+    assert_carries(refused(1 << 40, 1), &["replicates", "1099511627776", "10000"]);
+    assert_carries(refused(2, 0), &["workers", "0", "1 to"]);
+    assert_carries(refused(2, 5000), &["workers", "5000", "1024"]);
 }

@@ -346,6 +346,8 @@ class Drive:
         timeline: bool | str | PathLike[str] = False,
         timeline_from: float | Literal["slowest"] = 0.0,
         cut_at: float | None = None,
+        replicates: int = 1,
+        workers: int | None = None,
         exchange: Exchange | str | None = None,
         is_last: bool = False,
     ) -> Result:

@@ -29,13 +29,13 @@ pub struct Replicates {
 /// Figure over the replicates of a run.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Figure {
-    /// Mean of the values.
+    /// Mean of the replicates.
     pub mean: f64,
     /// Half of the width of the 95 % interval of the mean, by Student's t; `null` of one replicate,
     /// and where replicates are alike in all figures, as nothing in the run depends on the seed.
     pub half_width: Option<f64>,
     /// Value in each replicate.
-    pub values: Vec<f64>,
+    pub each: Vec<f64>,
 }
 
 impl Replicates {
@@ -69,12 +69,12 @@ impl Figure {
             let error = (squares / (count - 1.0) / count).sqrt();
             student_quantile(CONFIDENCE, count - 1.0) * error
         });
-        Self { mean, half_width, values }
+        Self { mean, half_width, each: values }
     }
 
     /// Whether the value is not the same in all replicates.
     fn differs(&self) -> bool {
-        self.values.iter().any(|value| *value != self.values[0])
+        self.each.iter().any(|value| *value != self.each[0])
     }
 }
 
@@ -125,7 +125,7 @@ mod tests {
         let reports = [3.0, 1.0, 5.0, 2.0, 4.0].map(|value| json!({"host": {"iops": value}}));
         let found = replicates(&reports);
         let figure = &found.figures["host.iops"];
-        assert_eq!((figure.mean, &figure.values[..2]), (3.0, &[3.0, 1.0][..]));
+        assert_eq!((figure.mean, &figure.each[..2]), (3.0, &[3.0, 1.0][..]));
         let expected = 2.776_445 * 2.5f64.sqrt() / 5f64.sqrt();
         assert!((figure.half_width.unwrap() - expected).abs() < 1e-6, "{figure:?}");
     }
