@@ -89,8 +89,7 @@ impl Replicates {
     pub const MOST_WORKERS: usize = 1024;
 
     /// Plans `count` replicates of the run of `first`, whose drive is preconditioned and whose run
-    /// has not begun; up to `workers` of them are under way at a time, or as many as there is memory
-    /// for.
+    /// has not begun. Up to `workers` of them are under way at a time, fewer where memory is short.
     pub fn new(first: &mut Session, plan: Plan, count: u64, workers: usize) -> Result<Self> {
         if !(1..=Self::MOST).contains(&count) {
             let expected = format!("1 to {}", Self::MOST);

@@ -229,6 +229,24 @@ fn an_error_of_a_replicate_ends_all() {
     assert_eq!(error.place, "test");
 }
 
+/// Threads have a drive each. Where memory is short there are fewer, down to one beside the drive
+/// that they are cloned from.
+#[test]
+fn memory_is_shared_by_the_drives() {
+    let within = |limit| Drive::new(host::config::load("tiny", &[]).unwrap(), limit);
+    let (mut low, mut high) = (0u64, 1 << 32);
+    while high - low > 1 {
+        let middle = low.midpoint(high);
+        if within(middle).is_ok() { high = middle } else { low = middle }
+    }
+    let planned = |limit| {
+        let mut first = Session::on(within(limit).unwrap(), &fio(MIX)).unwrap();
+        Replicates::new(&mut first, plan(fio(MIX)), 8, 8).map(|_| ())
+    };
+    assert!(planned(2 * high).is_ok());
+    assert_eq!(planned(2 * high - 1).unwrap_err().place, "drive");
+}
+
 #[test]
 fn bad_numbers_are_refused() {
     let mut first = session(&[], &fio(MIX), Precondition::None);

@@ -346,7 +346,7 @@ class Drive:
         timeline: bool | str | PathLike[str] = False,
         timeline_from: float | Literal["slowest"] = 0.0,
         cut_at: float | None = None,
-        replicates: int = 1,
+        replicates: int | None = None,
         workers: int | None = None,
         exchange: Exchange | str | None = None,
         is_last: bool = False,

@@ -107,7 +107,7 @@ def run(
     timeline: bool | str | PathLike[str] = False,
     timeline_from: float | Literal["slowest"] = 0.0,
     cut_at: float | None = None,
-    replicates: int = 1,
+    replicates: int | None = None,
     workers: int | None = None,
     exchange: Exchange | str | None = None,
 ) -> Result:
@@ -162,7 +162,7 @@ def run(
         replicates: Runs of the workload from the same state of the drive, each with the next seed.
             The report is of all of them together, and key ``replicates`` has the mean and the 95 %
             interval of every figure. What is kept of single requests and over time (`requests`,
-            `timeline`, `series`) is that of the first one.
+            `timeline`, `series`) is that of the first one. Left out: 1.
         workers: Threads of `replicates`, which change no result. Fewer are used where there is no
             memory for as many drives, and one more. Left out: one for each processor.
         exchange: Die whose chip is replaced in the run, and when; suspended: no requests meanwhile.
@@ -404,7 +404,7 @@ def _before_slowest(
 
 def _threads(replicates: object, workers: object) -> tuple[int, int]:
     """Replicates of a run, and the threads that they have."""
-    count = whole("replicates", replicates, 1, _MOST_REPLICATES)
+    count = 1 if replicates is None else whole("replicates", replicates, 1, _MOST_REPLICATES)
     if workers is None:
         return count, min(processors(), _MOST_WORKERS)
     threads = whole("workers", workers, 1, _MOST_WORKERS)

@@ -158,7 +158,7 @@ class SimulatedOptions(CallerOptions, KeptOptions, total=False):
 
     The run ends there: report key ``power``. The drive needs a ``recovery.name``.
     """
-    replicates: Annotated[int, Option(default=1)]
+    replicates: Annotated[int | None, Option(unset="1")]
     """Runs of the workload from the same state of the drive, each with the next seed.
 
     The report is of all of them together, and key ``replicates`` has the mean and the 95 %

@@ -57,8 +57,8 @@ def reports_of(report: Mapping[str, Any]) -> list[dict[str, Any]]:
 
     Replicates that are alike in every figure tell nothing of their spread, and count as one.
     """
-    replicates = report.get("replicates")
-    figures = replicates["figures"] if replicates else {}
+    replicates = report.get("replicates") or {"seeds": [], "figures": {}}
+    figures = replicates["figures"]
     if all(figure["half_width"] is None for figure in figures.values()):
         return [dict(report)]
     return [
