@@ -53,25 +53,23 @@ def told(report: Report) -> str:
 
 
 def reports_of(report: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The report of each replicate, with its own figures; one report by itself.
+    """The report of each replicate that has ended; of a run without, its report.
 
-    Replicates that are alike in every figure tell nothing of their spread, and count as one.
+    Replicates that are alike in every figure tell nothing of their spread: only the first counts.
     """
-    replicates = report.get("replicates") or {"seeds": [], "figures": {}}
-    figures = replicates["figures"]
-    if all(figure["half_width"] is None for figure in figures.values()):
+    replicates = report.get("replicates")
+    if not replicates or not replicates["seeds"]:
         return [dict(report)]
+    figures = replicates["figures"]
+    are_alike = all(figure["half_width"] is None for figure in figures.values())
+    about = report["nandlab"]
     return [
         {
             **{key: _of_one(value, key, figures, index) for key, value in report.items()},
             "replicates": None,
-            "nandlab": {
-                **report["nandlab"],
-                "seed": seed,
-                "config": {**report["nandlab"]["config"], "seed": seed},
-            },
+            "nandlab": {**about, "seed": seed, "config": {**about["config"], "seed": seed}},
         }
-        for index, seed in enumerate(replicates["seeds"])
+        for index, seed in enumerate(replicates["seeds"][: 1 if are_alike else None])
     ]
 
 
