@@ -208,14 +208,17 @@ impl Drive {
         Ok(Self { loaded, memory_limit: self.memory_limit, ssd, life, bytes })
     }
 
-    /// Clones the drive within `memory_limit` bytes for a run with another seed: its jobs and its
-    /// bit errors are drawn from that seed. Chips, stored data and wear are the same.
-    pub(crate) fn reseeded(&self, seed: u64, memory_limit: u64) -> Result<Self> {
-        let mut ssd = self.ssd.twin(&self.loaded.config, memory_limit)?;
-        ssd.reseed(seed);
-        let (mut loaded, life) = (self.loaded.clone(), self.life.clone());
-        loaded.config.seed = seed;
-        Ok(Self { loaded, memory_limit, ssd, life, bytes: None })
+    /// Clones the drive for a run with another seed: its jobs and its bit errors are drawn from that
+    /// seed. Chips and bad blocks are the same. A drive that is new from `steady` or `rested` is
+    /// then overwritten once more, which the session of the run performs: its state is another draw.
+    pub(crate) fn reseeded(&self, seed: u64) -> Result<Self> {
+        let mut twin = self.twin()?;
+        twin.ssd.reseed(seed);
+        twin.loaded.config.seed = seed;
+        if !twin.life.is_in_use {
+            twin.life.preconditioning.overwrite_again(seed);
+        }
+        Ok(twin)
     }
 
     /// Capacity that a host sees, in bytes.

@@ -45,8 +45,6 @@ struct Queue {
     base: Option<Drive>,
     seed: u64,
     count: u64,
-    /// Bytes that the drive of one replicate may take.
-    memory_limit: u64,
     /// Number of the next replicate to begin.
     next: u64,
     /// Replicates that have begun, with their numbers.
@@ -101,10 +99,9 @@ impl Replicates {
         }
         // Beside the drives under way there is the one that they are cloned from.
         let mut drives = workers.min(count as usize) as u64 + 1;
-        let (base, memory_limit) = loop {
-            let memory_limit = first.memory_limit() / drives;
-            match first.drive_at_rest(memory_limit) {
-                Ok(base) => break (base, memory_limit),
+        let base = loop {
+            match first.drive_at_rest(first.memory_limit() / drives) {
+                Ok(base) => break base,
                 Err(error) if drives == 2 => return Err(error),
                 Err(_) => drives -= 1,
             }
@@ -113,7 +110,6 @@ impl Replicates {
             base: Some(base),
             seed: first.loaded.config.seed,
             count,
-            memory_limit,
             next: 1,
             under_way: Vec::new(),
             ended: BTreeMap::new(),
@@ -240,7 +236,7 @@ impl Queue {
         let Some(base) = &self.base else { return Ok(None) };
         let number = self.next;
         self.next += 1;
-        let drive = base.reseeded(self.seed.wrapping_add(number), self.memory_limit)?;
+        let drive = base.reseeded(self.seed.wrapping_add(number))?;
         Ok(Some(Task::New(number, Box::new(drive))))
     }
 }

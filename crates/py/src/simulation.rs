@@ -231,6 +231,11 @@ impl Simulation {
         };
         let begin = Instant::now();
         let step = |session: &mut Session| {
+            while !session.precondition()? {
+                if begin.elapsed() >= wall {
+                    return Ok(false);
+                }
+            }
             let left = wall.saturating_sub(begin.elapsed());
             advance(session, &mut 1, completions, left)
         };

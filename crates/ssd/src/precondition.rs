@@ -55,14 +55,15 @@ pub struct Preconditioning {
     overwritten: u64,
     /// Counts of the FTL at the start of the overwrites and after each half drive write.
     halves: Vec<FtlCounts>,
+    /// Number of `halves` at the end of overwrites that went on after the drive had settled.
+    until: usize,
     settled: bool,
     done: bool,
 }
 
 impl State for Preconditioning {
     fn exchange(&mut self, archive: &mut Archive<'_>) -> Result<()> {
-        let Self { goal, dies: _, untimed: _, rng, filled, overwritten, halves, settled, done } =
-            self;
+        let Self { goal, rng, filled, overwritten, halves, settled, done, .. } = self;
         archive.value(goal)?;
         archive.value(rng)?;
         archive.value(filled)?;
@@ -93,8 +94,18 @@ impl Preconditioning {
             filled: 0,
             overwritten: 0,
             halves: Vec::new(),
+            until: 0,
             settled: false,
             done: goal == Precondition::None,
+        }
+    }
+
+    /// Overwrites the whole drive once more, with the random numbers of another seed: another drive
+    /// in the same steady state. Does nothing for a state that is not random, or not reached yet.
+    pub fn overwrite_again(&mut self, seed: u64) {
+        if self.done && matches!(self.goal, Precondition::Steady | Precondition::Rested) {
+            self.rng = Rng::stream(seed, "precondition");
+            (self.until, self.done) = (self.halves.len() + 2, false);
         }
     }
 
@@ -177,8 +188,12 @@ impl Preconditioning {
         self.overwritten += count;
         if self.overwritten.is_multiple_of(half) {
             self.halves.push(ftl.counts());
-            self.settled = self.is_settled();
-            self.done = self.settled || self.overwrites() >= Self::MOST_OVERWRITES;
+            if self.until == 0 {
+                self.settled = self.is_settled();
+                self.done = self.settled || self.overwrites() >= Self::MOST_OVERWRITES;
+            } else {
+                self.done = self.halves.len() >= self.until;
+            }
         }
         if self.done && self.goal == Precondition::Rested {
             for die in (0..self.dies).map(Die) {
