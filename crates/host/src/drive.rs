@@ -208,17 +208,17 @@ impl Drive {
         Ok(Self { loaded, memory_limit: self.memory_limit, ssd, life, bytes })
     }
 
-    /// Clones the drive for a run with another seed: its jobs and its bit errors are drawn from that
-    /// seed. Chips and bad blocks are the same. A drive that is new from `steady` or `rested` is
-    /// then overwritten once more, which the session of the run performs: its state is another draw.
-    pub(crate) fn reseeded(&self, seed: u64) -> Result<Self> {
-        let mut twin = self.twin()?;
-        twin.ssd.reseed(seed);
-        twin.loaded.config.seed = seed;
-        if !twin.life.is_in_use {
-            twin.life.preconditioning.overwrite_again(seed);
+    /// Prepares the drive for its last run, as replicate `number` of it: jobs and bit errors are
+    /// drawn from the seed that is `number` higher. Chips and bad blocks stay. A drive that is new
+    /// from `steady` or `rested` is first overwritten anew, which the session of the run performs: its
+    /// state is another draw.
+    pub fn become_replicate(&mut self, number: u64) {
+        let seed = self.loaded.config.seed.wrapping_add(number);
+        self.ssd.reseed(seed);
+        self.loaded.config.seed = seed;
+        if !self.life.is_in_use {
+            self.life.preconditioning.overwrite_again(seed, self.ssd.ftl_mut());
         }
-        Ok(twin)
     }
 
     /// Capacity that a host sees, in bytes.

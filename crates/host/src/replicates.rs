@@ -236,7 +236,8 @@ impl Queue {
         let Some(base) = &self.base else { return Ok(None) };
         let number = self.next;
         self.next += 1;
-        let drive = base.reseeded(self.seed.wrapping_add(number))?;
+        let mut drive = base.twin()?;
+        drive.become_replicate(number);
         Ok(Some(Task::New(number, Box::new(drive))))
     }
 }

@@ -66,7 +66,10 @@ _STEP_S = 0.02
 _STEP_OF_ALL_S = 0.1
 """Wall time of a step of replicates, which all threads begin and end together."""
 
-_MOST_REPLICATES, _MOST_WORKERS = 10_000, 1024
+MOST_REPLICATES = 10_000
+"""Most replicates of a run."""
+
+_MOST_WORKERS = 1024
 
 _STEP_REQUESTS = 1 << 20
 """Requests of one step at most: what is kept of them before it is written."""
@@ -404,7 +407,7 @@ def _before_slowest(
 
 def _threads(replicates: object, workers: object) -> tuple[int, int]:
     """Replicates of a run, and the threads that they have."""
-    count = 1 if replicates is None else whole("replicates", replicates, 1, _MOST_REPLICATES)
+    count = 1 if replicates is None else whole("replicates", replicates, 1, MOST_REPLICATES)
     if workers is None:
         return count, min(processors(), _MOST_WORKERS)
     threads = whole("workers", workers, 1, _MOST_WORKERS)
