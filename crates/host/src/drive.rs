@@ -210,8 +210,8 @@ impl Drive {
 
     /// Prepares the drive for its last run, as replicate `number` of it: jobs and bit errors are
     /// drawn from the seed that is `number` higher. Chips and bad blocks stay. A drive that is new
-    /// from `steady` or `rested` is first overwritten anew, which the session of the run performs: its
-    /// state is another draw.
+    /// from `steady` or `rested` is first overwritten anew, which the session of the run performs:
+    /// its state is another draw.
     pub fn become_replicate(&mut self, number: u64) {
         let seed = self.loaded.config.seed.wrapping_add(number);
         self.ssd.reseed(seed);

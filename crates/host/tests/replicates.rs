@@ -229,6 +229,37 @@ fn an_error_of_a_replicate_ends_all() {
     assert_eq!(error.place, "test");
 }
 
+/// States of replicates spread as those of drives that were built apart; here as far as collection
+/// has come. The first is the run itself.
+#[test]
+fn each_replicate_has_a_steady_state_of_its_own() {
+    let read = "[read]\nrw=randread\nnumber_ios=10\n";
+    for (goal, is_drawn) in
+        [(Precondition::Fill, false), (Precondition::Steady, true), (Precondition::Rested, true)]
+    {
+        let all = replicated(session(&[], &fio(read), goal), plan(fio(read)), 4, 2);
+        let run = single(session(&[], &fio(read), goal));
+        let figures = &all["replicates"]["figures"];
+        let amplifications = &figures["sim.precondition_write_amplification"]["each"];
+        let Some(each) = amplifications.as_array() else {
+            assert!(!is_drawn);
+            continue;
+        };
+        let each: Vec<f64> = each.iter().map(|one| one.as_f64().unwrap()).collect();
+        assert_eq!(each[0], number(&run, "sim.precondition_write_amplification"));
+        assert!((1..4).all(|i| !each[..i].contains(&each[i])), "{goal:?}: {each:?}");
+        assert!(each.iter().all(|one| (one / each[0] - 1.0).abs() < 0.05), "{goal:?}: {each:?}");
+    }
+    // What a drive has stored for a year is not overwritten.
+    let mut drive = Drive::new(host::config::load("tiny", &[]).unwrap(), 1 << 32).unwrap();
+    drive.precondition(Precondition::Steady).unwrap();
+    while !drive.advance_precondition().unwrap() {}
+    drive.age(8766.0, false).unwrap();
+    let all = replicated(Session::on(drive, &fio(read)).unwrap(), plan(fio(read)), 3, 2);
+    let each = &all["replicates"]["figures"]["sim.precondition_write_amplification"]["each"];
+    assert_eq!((&each[1], &each[2]), (&each[0], &each[0]));
+}
+
 /// Threads have a drive each. Where memory is short there are fewer, down to one beside the drive
 /// that they are cloned from.
 #[test]
