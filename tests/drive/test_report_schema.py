@@ -34,6 +34,7 @@ RUNS: dict[str, dict[str, Any]] = {
     "zones": {"workload": ZONES, "set": {"ftl.name": "zoned", "ftl.max_active_zones": 8}},
     "cache": {"drive": "consumer_tlc", "workload": JOBS},
     "kinds": {"drive": "hachiya2013", "workload": JOBS},
+    "replicates": {"workload": JOBS, "replicates": 2},
 }
 
 #: Tables of served drives that need clients with a clock, exact data, or an exchange.

@@ -22,24 +22,24 @@ def study(**tables: Any) -> Given:
 
 
 def combinations(given: Given) -> list[Combination]:
-    return [one for group in given.design.groups() for one in group.combinations]
+    return [one.combination for group in given.design.groups() for one in group]
 
 
 def test_grid_in_its_order():
     given = study(axis={DEPTH: [1, 2], OP: [0.1, 0.2]}, replicates=2)
-    groups = [(group.replicate, list(group.combinations)) for group in given.design.groups()]
-    # One group for each drive: over-provisioning and replicate. Axes keep the order of the study.
-    first = {DEPTH: 1, OP: 0.1}
-    assert groups[0] == (0, [first, {DEPTH: 2, OP: 0.1}])
-    assert list(groups[0][1][0]) == [DEPTH, OP]
-    assert [replicate for replicate, _ in groups] == [0, 1, 0, 1]
+    groups = [list(group) for group in given.design.groups()]
+    # One group for each drive: over-provisioning. Axes keep the order of the study.
+    both = [{DEPTH: 1, OP: 0.1}, {DEPTH: 2, OP: 0.1}]
+    assert groups[0] == [(replicate, one) for replicate in (0, 1) for one in both]
+    assert list(groups[0][0].combination) == [DEPTH, OP]
+    assert len(groups) == 2
     assert given.design.count() == 8
 
 
 def test_groups_can_be_gone_through_side_by_side():
     given = study(axis={OP: [0.1, 0.2], DEPTH: [1, 2, 3]})
     one, two = given.design.groups()
-    pairs = list(zip(one.combinations, two.combinations, strict=True))
+    pairs = [(a.combination, b.combination) for a, b in zip(one, two, strict=True)]
     assert pairs == [({OP: 0.1, DEPTH: n}, {OP: 0.2, DEPTH: n}) for n in (1, 2, 3)]
 
 

@@ -90,9 +90,9 @@ def test_sensitivity_of_a_known_function(kind: str):
     tables = {"drive": "tiny", "design": kind, "points": 1024, "axis": unit}
     given = given_study({**tables, "columns": ["y = host.iops"]}, "s", Path())
     rows = [
-        {**one, "y": ishigami(*one.values())}
+        {**one.combination, "y": ishigami(*one.combination.values())}
         for group in given.design.groups()
-        for one in group.combinations
+        for one in group
     ]
     found = {row["axis"]: row for row in sensitivity(given, rows, "y")}
     if kind == "saltelli":

@@ -96,7 +96,7 @@ def test_one_replicate_says_nothing_of_noise():
 
 def test_a_front_of_a_sweep(tmp_path: Path):
     given = Study(
-        "tiny", JOB.replace("500", "2000"), precondition="steady", replicates=3,
+        "tiny", JOB.replace("500", "20000"), precondition="steady", replicates=3,
         set={"chip.geometry.blocks_per_plane": 32},
         axes={"ftl.overprovisioning": [0.3, 0.5], "job.iodepth": [4, 8]},
         columns=["cap = nandlab.capacity_bytes", "wa = ftl.write_amplification"],

@@ -86,9 +86,29 @@ pub fn beta_quantile(p: f64, a: f64, b: f64) -> f64 {
     0.5 * (low + high)
 }
 
+/// Quantile of Student's t: a deviate with `freedom` degrees of freedom lies within plus and minus
+/// it with the probability `confidence`.
+pub fn student_quantile(confidence: f64, freedom: f64) -> f64 {
+    let x = beta_quantile(1.0 - confidence, 0.5 * freedom, 0.5);
+    libm::sqrt(freedom * (1.0 - x) / x)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Quantiles of the printed tables; with one degree of freedom t is the tangent.
+    #[test]
+    fn student_quantiles_are_those_of_the_tables() {
+        let tangent = libm::tan(0.95 * std::f64::consts::FRAC_PI_2);
+        assert!((student_quantile(0.95, 1.0) / tangent - 1.0).abs() < 1e-9);
+        for (confidence, freedom, expected) in
+            [(0.95, 2.0, 4.303), (0.95, 4.0, 2.776), (0.99, 9.0, 3.250), (0.95, 100.0, 1.984)]
+        {
+            let found = student_quantile(confidence, freedom);
+            assert!((found - expected).abs() < 5e-4, "{confidence} {freedom}: {found}");
+        }
+    }
 
     /// Closed forms: I_x(1, b) and I_x(a, 1) are powers, I_x(a, b) = 1 - I_(1-x)(b, a).
     #[test]

@@ -208,6 +208,19 @@ impl Drive {
         Ok(Self { loaded, memory_limit: self.memory_limit, ssd, life, bytes })
     }
 
+    /// Prepares the drive for its last run, as replicate `number` of it: jobs and bit errors are
+    /// drawn from the seed that is `number` higher. Chips and bad blocks stay. A drive that is new
+    /// from `steady` or `rested` is first overwritten anew, which the session of the run performs:
+    /// its state is another draw.
+    pub fn become_replicate(&mut self, number: u64) {
+        let seed = self.loaded.config.seed.wrapping_add(number);
+        self.ssd.reseed(seed);
+        self.loaded.config.seed = seed;
+        if !self.life.is_in_use {
+            self.life.preconditioning.overwrite_again(seed, self.ssd.ftl_mut());
+        }
+    }
+
     /// Capacity that a host sees, in bytes.
     pub fn capacity_bytes(&self) -> u64 {
         self.ssd.capacity_bytes()

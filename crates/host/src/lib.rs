@@ -12,6 +12,7 @@
 //! - `device`: a drive as a block device that clients mount
 //! - `lifetime`: a drive that is aged by the writes of a workload, without time
 //! - `session`: all of these joined, step by step
+//! - `replicates`: sessions from one state of a drive, each with a seed of its own, on threads
 //! - `report`: the JSON of a run, and the laws it is checked against
 
 pub mod config;
@@ -19,6 +20,7 @@ pub mod device;
 pub mod drive;
 pub mod fio;
 pub mod lifetime;
+pub mod replicates;
 pub mod report;
 pub mod request;
 mod rewriting;

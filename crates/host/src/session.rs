@@ -247,7 +247,17 @@ impl Session {
         if self.started {
             self.run.ssd.settle()?;
         }
-        Drive::from_run(self.loaded.clone(), self.memory_limit, &self.run.ssd, self.life.clone())
+        self.drive_at_rest(self.memory_limit)
+    }
+
+    /// Clones the drive within `memory_limit` bytes. Refuses while anything is under way in it.
+    pub(crate) fn drive_at_rest(&self, memory_limit: u64) -> Result<Drive> {
+        Drive::from_run(self.loaded.clone(), memory_limit, &self.run.ssd, self.life.clone())
+    }
+
+    /// Bytes that the drive may take.
+    pub(crate) fn memory_limit(&self) -> u64 {
+        self.memory_limit
     }
 
     /// Adds `passes` passes over the writes of a trace to the preconditioning. Refuses a workload

@@ -15,6 +15,7 @@ mod power;
 mod real_cells;
 mod real_traces;
 mod replays;
+mod replicates;
 mod running;
 mod settling;
 mod zones;

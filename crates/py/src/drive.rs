@@ -138,6 +138,16 @@ impl Drive {
         Ok(Self::of(twin))
     }
 
+    /// Prepares the drive for its last run, as replicate `number` of it; 0 is the run itself.
+    fn become_replicate(&self, number: u64) -> PyResult<()> {
+        self.with(|drive| {
+            if number > 0 {
+                drive.become_replicate(number);
+            }
+            Ok(())
+        })
+    }
+
     /// Lets a number of hours pass at once, with or without power. Returns blocks refreshed, units
     /// moved, blocks erased, and pages read by patrols.
     fn age(&self, py: Python<'_>, hours: f64, has_power: bool) -> PyResult<(u64, u64, u64, u64)> {

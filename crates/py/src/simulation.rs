@@ -7,6 +7,7 @@ use crate::patience::begun;
 use crate::{json, refuse};
 use base::Error;
 use base::Time;
+use host::replicates::{Plan, Replicates};
 use host::report::Outside;
 use host::run::stats::RequestLog;
 use host::run::tails::Slow;
@@ -30,6 +31,9 @@ pub struct Simulation {
     session: Mutex<Option<Session>>,
     /// Events that take about as long as `BETWEEN_LOOKS`.
     events: u64,
+    workload: Workload,
+    /// Other replicates of the run, if there are any.
+    replicates: Mutex<Option<Replicates>>,
 }
 
 /// Most events between two looks at the clock: slow ones may follow quick ones.
@@ -68,6 +72,11 @@ fn served() -> PyErr {
 }
 
 impl Simulation {
+    fn of(session: Session, workload: Workload) -> Self {
+        let session = Mutex::new(Some(session));
+        Self { session, events: 1, workload, replicates: Mutex::new(None) }
+    }
+
     /// The session, unless a server has it.
     pub fn session(&mut self) -> PyResult<&mut Session> {
         self.held().as_mut().ok_or_else(served)
@@ -110,14 +119,15 @@ impl Simulation {
         let (goal, passes) = goal_of(precondition)?;
         let loaded = config.loaded().clone();
         let is_python = loaded.config.own_ftl.is_some();
+        let opened = workload.clone();
         let session = begun(py, is_python, move || {
-            let mut session = Session::new(loaded, &workload, goal, memory_limit)?;
+            let mut session = Session::new(loaded, &opened, goal, memory_limit)?;
             if let Some(passes) = passes {
-                session.precondition_by_trace(&workload, passes)?;
+                session.precondition_by_trace(&opened, passes)?;
             }
             Ok(session)
         })?;
-        Ok(Self { session: Mutex::new(Some(session)), events: 1 })
+        Ok(Self::of(session, workload))
     }
 
     /// Puts a workload on a drive, which is in the run until `give_back`.
@@ -134,17 +144,37 @@ impl Simulation {
         // A refused workload must not take the drive with it.
         let opened = py.detach(|| drive.with(|drive| Opened::new(drive, &workload)))?;
         let session = Session::with(drive.take()?, opened).map_err(refuse)?;
-        Ok(Self { session: Mutex::new(Some(session)), events: 1 })
+        Ok(Self::of(session, workload))
     }
 
     /// Ends the run at `until` (`settled=p99.9`, `pts`, `100000`, `2s`, `1.5x`), and repeats its
     /// jobs until then. `skip` is the length of its beginning, at whose end the run pauses until
     /// `measure`. Returns whether the run pauses.
     fn plan(&mut self, skip: Option<&str>, until: Option<&str>) -> PyResult<bool> {
-        let skip = skip.map(Until::parse_skip).transpose().map_err(refuse)?.flatten();
-        let until = until.map(|text| Until::parse("until", text)).transpose().map_err(refuse)?;
+        let (skip, until) = planned(skip, until)?;
         self.session()?.plan(skip, until);
         Ok(skip.is_some())
+    }
+
+    /// Runs `count` replicates, up to `workers` at a time, with what this run was told: `plan`,
+    /// `exchange`, `keep_blame`. To be called between preconditioning and run.
+    #[allow(clippy::too_many_arguments)]
+    fn replicate(
+        &mut self,
+        py: Python<'_>,
+        count: u64,
+        workers: usize,
+        skip: Option<&str>,
+        until: Option<&str>,
+        exchange: Option<String>,
+        keeps_blame: bool,
+    ) -> PyResult<()> {
+        let (skip, until) = planned(skip, until)?;
+        let plan = Plan { workload: self.workload.clone(), skip, until, exchange, keeps_blame };
+        let session = self.session()?;
+        let all = py.detach(|| Replicates::new(session, plan, count, workers)).map_err(refuse)?;
+        self.replicates = Mutex::new(Some(all));
+        Ok(())
     }
 
     /// Cuts the power `time_ns` simulated nanoseconds after the beginning, where the run ends.
@@ -192,17 +222,38 @@ impl Simulation {
     /// The clock is looked at between a few events, so that no long request keeps Ctrl-C waiting.
     fn advance(&mut self, py: Python<'_>, completions: u64, wall_s: f64) -> PyResult<bool> {
         let wall = Duration::try_from_secs_f64(wall_s).unwrap_or(Duration::MAX);
-        let Self { session, events } = self;
+        let Self { session, events, replicates, .. } = self;
         let held = session.get_mut().unwrap_or_else(PoisonError::into_inner);
         let session = held.as_mut().ok_or_else(served)?;
-        py.detach(|| advance(session, events, completions, wall)).map_err(refuse)
+        let replicates = replicates.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let Some(replicates) = replicates else {
+            return py.detach(|| advance(session, events, completions, wall)).map_err(refuse);
+        };
+        let begin = Instant::now();
+        let step = |session: &mut Session| {
+            while !session.precondition()? {
+                if begin.elapsed() >= wall {
+                    return Ok(false);
+                }
+            }
+            let left = wall.saturating_sub(begin.elapsed());
+            advance(session, &mut 1, completions, left)
+        };
+        py.detach(|| replicates.advance(session, step)).map_err(refuse)
     }
 
-    /// Requests completed, requests in all (None where unknown), simulated nanoseconds.
+    /// Requests completed, requests in all (None where unknown), simulated nanoseconds of the first
+    /// replicate.
     fn progress(&mut self) -> PyResult<(u64, Option<u64>, u64)> {
-        let run = &self.session()?.run;
-        let (completed, total) = run.progress();
-        Ok((completed, total, run.ssd.now().ns()))
+        let replicates = self.replicates.get_mut().unwrap_or_else(PoisonError::into_inner).take();
+        let session = self.session()?;
+        let (completed, total) = match &replicates {
+            Some(replicates) => replicates.progress(session),
+            None => session.run.progress(),
+        };
+        let now = session.run.ssd.now().ns();
+        self.replicates = Mutex::new(replicates);
+        Ok((completed, total, now))
     }
 
     /// Notices of options that were accepted and have no effect here.
@@ -220,7 +271,17 @@ impl Simulation {
         Ok(self.session()?.run.ssd.capacity_bytes())
     }
 
-    /// The report so far, as JSON.
+    /// The report of all replicates so far, as JSON. From here on the latencies and the time of
+    /// requests by cause are those of all of them.
+    fn report_of_all(&mut self, py: Python<'_>, wall_s: f64, peak_rss_mb: f64) -> PyResult<String> {
+        let outside = Outside { wall_s, peak_rss_mb };
+        let held = self.replicates.get_mut().unwrap_or_else(PoisonError::into_inner).take();
+        let session = self.session()?;
+        let all = held.ok_or_else(|| refuse(Error::new("simulation", "it has no replicates")))?;
+        json(&py.detach(|| all.report(session, outside)).map_err(refuse)?)
+    }
+
+    /// The report of the first replicate so far, as JSON.
     fn report(&mut self, py: Python<'_>, wall_s: f64, peak_rss_mb: f64) -> PyResult<String> {
         let outside = Outside { wall_s, peak_rss_mb };
         let session = self.session()?;
@@ -357,6 +418,13 @@ impl Simulation {
         let (edges, counts): (Vec<u64>, Vec<u64>) = latency.buckets().into_iter().unzip();
         Ok((edges.into_pyarray(py), counts.into_pyarray(py)))
     }
+}
+
+/// Beginning to skip and end of a run from their texts.
+fn planned(skip: Option<&str>, until: Option<&str>) -> PyResult<(Option<Until>, Option<Until>)> {
+    let skip = skip.map(Until::parse_skip).transpose().map_err(refuse)?.flatten();
+    let until = until.map(|text| Until::parse("until", text)).transpose().map_err(refuse)?;
+    Ok((skip, until))
 }
 
 /// Columns of the remembered requests, by name.

@@ -55,14 +55,15 @@ pub struct Preconditioning {
     overwritten: u64,
     /// Counts of the FTL at the start of the overwrites and after each half drive write.
     halves: Vec<FtlCounts>,
+    /// Units overwritten at the end of overwrites that went on after the drive had settled.
+    until: Option<u64>,
     settled: bool,
     done: bool,
 }
 
 impl State for Preconditioning {
     fn exchange(&mut self, archive: &mut Archive<'_>) -> Result<()> {
-        let Self { goal, dies: _, untimed: _, rng, filled, overwritten, halves, settled, done } =
-            self;
+        let Self { goal, rng, filled, overwritten, halves, settled, done, .. } = self;
         archive.value(goal)?;
         archive.value(rng)?;
         archive.value(filled)?;
@@ -93,8 +94,22 @@ impl Preconditioning {
             filled: 0,
             overwritten: 0,
             halves: Vec::new(),
+            until: None,
             settled: false,
             done: goal == Precondition::None,
+        }
+    }
+
+    /// Goes on to overwrite the drive, with the random numbers of another seed: another draw of the
+    /// same steady state. The length is drawn from 1 to 1.5 drive writes, as open blocks and
+    /// collection are in step with the units written, whatever the seed. Does nothing for a state
+    /// that is not random, or not reached yet.
+    pub fn overwrite_again(&mut self, seed: u64, ftl: &dyn Ftl) {
+        if self.done && matches!(self.goal, Precondition::Steady | Precondition::Rested) {
+            let units = u64::from(ftl.facts().logical_units);
+            self.rng = Rng::stream(seed, "precondition");
+            self.until = Some(self.overwritten + units + self.rng.below(units / 2 + 1));
+            self.done = false;
         }
     }
 
@@ -171,15 +186,19 @@ impl Preconditioning {
             self.halves.push(ftl.counts());
         }
         let half = units.div_ceil(2);
-        let count = CHUNK.min(half - self.overwritten % half);
+        let until = self.until.unwrap_or(u64::MAX);
+        let count = CHUNK.min(half - self.overwritten % half).min(until - self.overwritten);
         let rng = &mut self.rng;
         ftl.overwrite_untimed(count, &mut || Lpn(rng.below(units) as u32), &mut self.untimed)?;
         self.overwritten += count;
         if self.overwritten.is_multiple_of(half) {
             self.halves.push(ftl.counts());
-            self.settled = self.is_settled();
-            self.done = self.settled || self.overwrites() >= Self::MOST_OVERWRITES;
+            if self.until.is_none() {
+                self.settled = self.is_settled();
+                self.done = self.settled || self.overwrites() >= Self::MOST_OVERWRITES;
+            }
         }
+        self.done |= self.overwritten == until;
         if self.done && self.goal == Precondition::Rested {
             for die in (0..self.dies).map(Die) {
                 ftl.settle_untimed(Job::of(die), Urgency::Idle, &mut self.untimed)?;

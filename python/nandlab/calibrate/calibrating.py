@@ -20,7 +20,7 @@ from nandlab.given.arguments import called, number, seeded, whole
 from nandlab.given.names import names_checked
 from nandlab.given.refusal import refusal
 from nandlab.process.interrupt import Stop
-from nandlab.study.executors import processors
+from nandlab.process.processors import processors
 
 TRIALS = 400
 """Points that are tried where nothing is said."""

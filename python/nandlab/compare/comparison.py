@@ -199,7 +199,7 @@ class Comparison(InNotebook):
         about = [
             {
                 "name": group.name,
-                "files": group.files,
+                "files": list(dict.fromkeys(group.files)),
                 "replicates": len(group.reports),
                 "notices": notices(group),
             }

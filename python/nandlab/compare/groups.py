@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from nandlab.drive.result import Checks, Result
+from nandlab.drive.trust.replicates import reports_of
 from nandlab.given.arguments import listed
 from nandlab.given.inputs import input_text
 from nandlab.given.refusal import refusal
@@ -27,6 +28,7 @@ class Group(NamedTuple):
     name: str
     reports: list[Report]
     files: list[str]
+    """Of each report; that of a run with replicates comes once for each."""
 
 
 def groups(given: Sequence[object], *, is_each: bool = False) -> list[Group]:
@@ -43,7 +45,7 @@ def groups(given: Sequence[object], *, is_each: bool = False) -> list[Group]:
     found: dict[str, list[tuple[str, Report]]] = {}
     for number, (name, report) in enumerate(named):
         key = str(number) if is_each else json.dumps(_identity(report), sort_keys=True)
-        found.setdefault(key, []).append((name, report))
+        found.setdefault(key, []).extend((name, one) for one in reports_of(report))
     if len(found) < 2:
         if len(named) < 2:
             raise refusal("compare", f"{len(named)} report", "two or more")
@@ -58,14 +60,14 @@ def groups(given: Sequence[object], *, is_each: bool = False) -> list[Group]:
 
 def notices(group: Group) -> list[str]:
     """What the reports of a group say against their figures, each with the files that say it."""
-    said: dict[str, list[str]] = {}
+    said: dict[str, dict[str, None]] = {}
     # Runs that no file has are named by their group.
     names = group.files or [group.name] * len(group.reports)
     for file, report in zip(names, group.reports, strict=True):
         has_checks = isinstance(report.get("checks"), Mapping)
         failed = Checks.of(report).failures() if has_checks else []
         for text in [*failed, *report.nandlab.get("notices", [])]:
-            said.setdefault(text, []).append(file)
+            said.setdefault(text, {})[file] = None
     return [f"{', '.join(files)}: {text}" for text, files in said.items()]
 
 

@@ -14,7 +14,7 @@ from nandlab.display.progress import Meter, Progress
 from nandlab.drive.exchange import Exchange
 from nandlab.drive.power import start_up
 from nandlab.drive.result import Result
-from nandlab.drive.simulate import Source, ready_arrays, simulate
+from nandlab.drive.simulate import MOST_REPLICATES, Source, ready_arrays, simulate
 from nandlab.drive.workload import Plan, plan
 from nandlab.ftl.bases import Ftl, PageHooks
 from nandlab.ftl.given import given_ftl
@@ -23,7 +23,7 @@ from nandlab.given.names import names_checked
 from nandlab.given.outputs import check_outputs
 from nandlab.given.refusal import refusal
 from nandlab.options.option import among, filled
-from nandlab.options.run import PlanOptions, SimulatedOptions
+from nandlab.options.run import DriveRunOptions, PlanOptions, SimulatedOptions
 from nandlab.options.serve import ServiceOptions
 from nandlab.options.trace import TraceOptions
 from nandlab.process.interrupt import Stop
@@ -34,6 +34,7 @@ from nandlab.trace.options import native_options
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+    from typing_extensions import Unpack
 
     from nandlab.served.serve import Service
     from nandlab.served.server import Server
@@ -348,6 +349,8 @@ class Drive:
         timeline: bool | str | PathLike[str] = False,
         timeline_from: float | Literal["slowest"] = 0.0,
         cut_at: float | None = None,
+        replicates: int | None = None,
+        workers: int | None = None,
         exchange: Exchange | str | None = None,
         is_last: bool = False,
     ) -> Result:
@@ -369,6 +372,14 @@ class Drive:
             probe=lambda: self._simulation(what, self._native.clone()),
             **among(SimulatedOptions, given),
         )
+
+    def run_replicate(self, number: int, **given: Unpack[DriveRunOptions]) -> Result:
+        """Runs a workload on this drive for the last time, as one replicate of it.
+
+        Number 0 is the run itself. With ``replicates`` of `run` all of them run together.
+        """
+        self._native.become_replicate(whole("number", number, 0, MOST_REPLICATES))
+        return self.run(is_last=True, **given)
 
     def _simulation(self, what: Plan, native: _core.Drive) -> _core.Simulation:
         """A drive under what is planned; from now on it is no new one."""

@@ -148,11 +148,15 @@ class Result:
         report: Report,
         metadata: dict[str, str],
         *,
+        own: Report,
         requests: RequestFile | pa.Table | None,
         has_timeline: bool,
         blame: Blame | None = None,
     ) -> Result:
-        """Takes everything that is to be kept out of a simulation."""
+        """Takes everything that is to be kept out of a simulation.
+
+        `own` is the report of the first replicate, which the series is of.
+        """
         report.blame = None if blame is None else tables.Blame.of(blame.facts())
         told = {"all": report.host, **(report.zones or {}), **report.host}
         latencies = {
@@ -161,7 +165,7 @@ class Result:
             if name in told
         }
         columns, counts, interval_ns = simulation.series()
-        series = series_table(columns, counts, interval_ns, report, metadata)
+        series = series_table(columns, counts, interval_ns, own, metadata)
         report.nand.peak_power_w = peak_power_w(series)
         timeline = None
         if has_timeline:

@@ -45,6 +45,7 @@ from nandlab.options.run import TIMELINE_SPANS, PlanOptions, SimulatedOptions
 from nandlab.options.trace import TraceOptions
 from nandlab.process.interrupt import Stop
 from nandlab.process.memory import memory_limit_bytes, peak_rss_mb
+from nandlab.process.processors import processors
 from nandlab.report import Report, read
 from nandlab.report.tables import Workload
 from nandlab.trace.options import native_options
@@ -61,6 +62,14 @@ _MOST_SECONDS = 2.0**63 / 1e9
 
 _STEP_S = 0.02
 """Wall time that one step is to take: how long Ctrl-C and progress wait at most."""
+
+_STEP_OF_ALL_S = 0.1
+"""Wall time of a step of replicates, which all threads begin and end together."""
+
+MOST_REPLICATES = 10_000
+"""Most replicates of a run."""
+
+_MOST_WORKERS = 1024
 
 _STEP_REQUESTS = 1 << 20
 """Requests of one step at most: what is kept of them before it is written."""
@@ -101,6 +110,8 @@ def run(
     timeline: bool | str | PathLike[str] = False,
     timeline_from: float | Literal["slowest"] = 0.0,
     cut_at: float | None = None,
+    replicates: int | None = None,
+    workers: int | None = None,
     exchange: Exchange | str | None = None,
 ) -> Result:
     """Runs a workload on a drive.
@@ -151,6 +162,12 @@ def run(
             before the slowest request, which an additional run finds first.
         cut_at: Simulated time in seconds at which the power is cut; the drive starts up again. The
             run ends there: report key ``power``. The drive needs a ``recovery.name``.
+        replicates: Runs of the workload from the same state of the drive, each with the next seed.
+            The report is of all of them together, and key ``replicates`` has the mean and the 95 %
+            interval of every figure. What is kept of single requests and over time (`requests`,
+            `timeline`, `series`) is that of the first one. Left out: 1.
+        workers: Threads of `replicates`, which change no result. Fewer are used where there is no
+            memory for as many drives, and one more. Left out: one for each processor.
         exchange: Die whose chip is replaced in the run, and when; suspended: no requests meanwhile.
             A `nandlab.Exchange`, or text: ``"2@0.5"``, ``"2@0.5,suspended"``. Report key
             ``exchange``.
@@ -221,6 +238,7 @@ def simulate(
     loaded = source.loaded
     timeline_spans, timeline_from = given["timeline_spans"], given["timeline_from"]
     explain, progress = given["explain"], given["progress"]
+    replicates, workers = _threads(given["replicates"], given["workers"])
     is_logged, requests_path = kept_in("requests", given["requests"])
     is_drawn, timeline_path = kept_in("timeline", given["timeline"])
     if timeline_spans is not None and not is_drawn:
@@ -235,6 +253,8 @@ def simulate(
     for name, event in {"exchange": exchange_text, "cut_at": cut_ns}.items():
         if event is not None and what.skip is not None:
             raise refusal("", f"{name} with skip", hint="give only one of them")
+    if cut_ns is not None and replicates > 1:
+        raise refusal("", "cut_at with replicates", hint="give only one of them")
     timeline_spans = TIMELINE_SPANS if timeline_spans is None else timeline_spans
     timeline_spans = whole("timeline_spans", timeline_spans, 1, MOST_SPANS)
     called("progress", progress)
@@ -257,6 +277,7 @@ def simulate(
         simulation.exchange(exchange_text)
     log = RequestLog(requests_path, metadata(facts)) if is_logged else None
 
+    step_s = _STEP_S if replicates == 1 else _STEP_OF_ALL_S
     # To the last file: a second Ctrl-C would take away what the first one asked to keep.
     with Stop(is_patient=True) as stop:
         wall_s, precondition_wall_s, begun, finished = 0.0, 0.0, False, False
@@ -266,10 +287,14 @@ def simulate(
                 begun = preconditioned(simulation, stop, progress)
             finally:
                 precondition_wall_s = perf_counter() - start
+            if begun and replicates > 1:
+                simulation.replicate(
+                    replicates, workers, what.skip, what.until, exchange_text, explain
+                )
             if explain:
                 simulation.keep_blame()
             if begun and is_skipping:
-                begun = _advance(simulation, stop, None, Meter("skip", progress))
+                begun = _advance(simulation, stop, None, Meter("skip", progress), step_s)
                 if begun:
                     simulation.measure()
             if is_logged:
@@ -279,7 +304,7 @@ def simulate(
             if begun:
                 start = perf_counter()
                 try:
-                    finished = _advance(simulation, stop, log, Meter("run", progress))
+                    finished = _advance(simulation, stop, log, Meter("run", progress), step_s)
                 finally:
                     wall_s = perf_counter() - start
         except KeyboardInterrupt:
@@ -291,7 +316,9 @@ def simulate(
         kept = log.close() if log is not None else None
         failures = [log.failure] if log is not None and log.failure is not None else []
 
-        report = read(simulation.report(wall_s, peak_rss_mb()))
+        own = report = read(simulation.report(wall_s, peak_rss_mb()))
+        if begun and replicates > 1:
+            report = read(simulation.report_of_all(wall_s, peak_rss_mb()))
         if report.power and report.power.cut:
             report.power.start_up = start_up(simulation.start_up, stop, progress)
             finished &= report.power.start_up is not None
@@ -303,6 +330,7 @@ def simulate(
             report,
             loaded,
             facts,
+            own=own,
             requests=kept,
             has_timeline=is_drawn,
             blame=Blame.of(simulation) if explain else None,
@@ -327,11 +355,15 @@ def result_of(
     loaded: Config,
     facts: dict[str, Any],
     *,
+    own: Report,
     requests: pa.Table | RequestFile | None,
     has_timeline: bool,
     blame: Blame | None,
 ) -> Result:
-    """The result of a simulation that is over, from its report and the facts of its run."""
+    """The result of a simulation that is over, from its report and the facts of its run.
+
+    `own` is the report of the first replicate, which the series is of.
+    """
     about = report.nandlab
     about.drive, about.summary = facts["drive"], facts["summary"]
     about.run = Workload.of(facts["run"])
@@ -350,6 +382,7 @@ def result_of(
         simulation,
         report,
         metadata(facts),
+        own=own,
         requests=requests,
         has_timeline=has_timeline,
         blame=blame,
@@ -370,6 +403,17 @@ def _before_slowest(
         return 0
     arrival_ns, latency_ns = (int(slowest[name][0]) for name in ("arrival_ns", "latency_ns"))
     return max(0, arrival_ns - latency_ns // 4)
+
+
+def _threads(replicates: object, workers: object) -> tuple[int, int]:
+    """Replicates of a run, and the threads that they have."""
+    count = 1 if replicates is None else whole("replicates", replicates, 1, MOST_REPLICATES)
+    if workers is None:
+        return count, min(processors(), _MOST_WORKERS)
+    threads = whole("workers", workers, 1, _MOST_WORKERS)
+    if count == 1:
+        raise refusal("", "workers without replicates", hint="give both or neither")
+    return count, threads
 
 
 def _nanoseconds(name: str, seconds: object) -> int:
@@ -450,11 +494,12 @@ def _advance(
     stop: Stop,
     log: RequestLog | None,
     meter: Meter,
+    step_s: float,
 ) -> bool:
     """Runs to the end: False where it was interrupted. Every request done is in the log."""
     finished = False
     while not finished and not stop.asked:
-        finished = simulation.advance(_STEP_REQUESTS, _STEP_S)
+        finished = simulation.advance(_STEP_REQUESTS, step_s)
         if log is not None:
             log.add(simulation.take_requests())
         completed, total, _ = simulation.progress()

@@ -12,6 +12,7 @@ from nandlab.display.notebook import html_of
 from nandlab.drive import exchange
 from nandlab.drive.jobs.table import job_parts
 from nandlab.drive.latency import is_exceeded
+from nandlab.drive.trust import replicates
 from nandlab.served import table as served
 
 if TYPE_CHECKING:
@@ -59,6 +60,7 @@ def _parts(result: Result, *, is_narrow: bool) -> Iterator[RenderableType]:
             "changed": ", ".join(report.nandlab.run.set),
             "workload": _workload(report),
             "interrupted": _interrupted(result),
+            "replicates": replicates.told(report),
         }
     )
     if not result.has_begun:
@@ -176,9 +178,25 @@ def _latencies(result: Result, report: Report, *, is_narrow: bool) -> Table:
         ]
         mean, most = (quantity.latency_cell(us, digits) for us in (latency.mean_us, latency.max_us))
         table.add_row(op, *rates[-len(counts) :], mean, *tail, most)
+        if any(spreads := _spreads(report, op, moves=moves)):
+            table.add_row("", *spreads[-len(counts) - len(tail) - 2 :], style="bright_black")
     if not table.row_count:
         table.add_row("none", "0")
     return table
+
+
+def _spreads(report: Report, op: str, *, moves: bool) -> list[str]:
+    """The row of intervals below an operation, as wide as the table; of a run with replicates."""
+    path = f"{'host' if op in report.host else 'zones'}.{op}"
+    latency = f"{path}.latency_us"
+    return [
+        "",
+        replicates.spread(report, f"{path}.iops"),
+        replicates.spread(report, f"{path}.bandwidth_mb_s") if moves else "",
+        replicates.spread(report, f"{latency}.mean"),
+        *(replicates.percentile_spread(report, latency, percent) for percent in _PERCENTS),
+        replicates.spread(report, f"{latency}.max"),
+    ]
 
 
 def _amplification(report: Report) -> str:
@@ -195,7 +213,8 @@ def _amplification(report: Report) -> str:
     # Parts of what was programmed, so that they add up to the figure before them.
     share = ftl.write_amplification / max(sum(programmed.values()), 1)
     parts = " + ".join(f"{units * share:.3f} {use}" for use, units in programmed.items() if units)
-    text = f"{ftl.write_amplification:.3f} = {parts}"
+    spread = replicates.spread(report, "ftl.write_amplification")
+    text = " ".join(filter(None, [f"{ftl.write_amplification:.3f}", spread, "=", parts]))
     flash, settled = ftl.write_amplification_flash, report.settled
     if report.buffer.coalesced and f"{flash:.3f}" != f"{ftl.write_amplification:.3f}":
         text += f"; {flash:.3f} of what left the write buffer"

@@ -158,6 +158,18 @@ class SimulatedOptions(CallerOptions, KeptOptions, total=False):
 
     The run ends there: report key ``power``. The drive needs a ``recovery.name``.
     """
+    replicates: Annotated[int | None, Option(unset="1")]
+    """Runs of the workload from the same state of the drive, each with the next seed.
+
+    The report is of all of them together, and key ``replicates`` has the mean and the 95 %
+    interval of every figure. What is kept of single requests and over time (`requests`,
+    `timeline`, `series`) is that of the first one.
+    """
+    workers: Annotated[int | None, Option(unset="one for each processor")]
+    """Threads of `replicates`, which change no result.
+
+    Fewer are used where there is no memory for as many drives, and one more.
+    """
     exchange: Annotated[Exchange | str | None, Option(form="DIE@SECONDS[,suspended]")]
     """Die whose chip is replaced in the run, and when; suspended: no requests meanwhile.
 

@@ -453,6 +453,18 @@ class Exchange(Table):
     dead_time_s: float
     """Time in which the drive took no requests: 0 in service."""
 
+class Figure(Table):
+    """Figure over the replicates of a run."""
+
+    mean: float
+    """Mean of the replicates."""
+    half_width: float | None
+    """Half of the width of the 95 % interval of the mean, by Student's t; `null` of one replicate,
+    and where replicates are alike in all figures, as nothing in the run depends on the seed.
+    """
+    each: list[float]
+    """Value in each replicate."""
+
 class Flushes(Table):
     """Flushes of a job with fio's keys."""
 
@@ -854,6 +866,18 @@ class RefreshBlocks(Table):
     retries: int
     """Blocks of a patrol read that needed `gc.reclaim_rounds` retries."""
 
+class Replicates(Table):
+    """Replicates of a run, the report's `replicates`."""
+
+    count: int
+    """Replicates that have ended."""
+    seeds: list[int]
+    """Seed of each replicate."""
+    figures: dict[str, Figure]
+    """Figures of the report over the replicates, by their paths: `host.read.latency_us.p99`. A
+    figure that a replicate lacks is left out, and one that is 0 in all of them.
+    """
+
 class Settled(Table):
     """Settling of a run, the report's `settled`."""
 
@@ -1133,6 +1157,10 @@ class Report(Table):
     """
     exchange: Exchange | None
     """Exchange of a die. `null` of a run in which no die was to be exchanged (exchange)."""
+    replicates: Replicates | None
+    """Replicates of the run. `null` without `--replicates`. Elsewhere the report is of all
+    replicates together (replicates).
+    """
     checks: Checks
     """Laws that every run is held to. They hold for the whole run, also for the part that `--skip`
     leaves out of the other figures. `nandlab run` prints `FAILED` with the violated check.

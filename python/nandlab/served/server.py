@@ -226,6 +226,7 @@ class Server:
             report,
             self._loaded,
             self._facts,
+            own=report,
             requests=kept,
             has_timeline=self._has_timeline,
             blame=None,

@@ -16,18 +16,11 @@ from typing import Any
 
 from nandlab._core import NandlabError
 from nandlab.given.refusal import refusal
+from nandlab.process.processors import processors
 from nandlab.study.work import begin_worker
 
 FORMS = "local, dask=ADDRESS, or MODULE:FACTORY"
 """What an executor is named by."""
-
-
-def processors() -> int:
-    """Processors that this process may use."""
-    try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:
-        return os.cpu_count() or 1
 
 
 class Workers:

@@ -1,15 +1,16 @@
 """Designs of a study: which combinations of its axes are points, in groups that share a drive.
 
-A group holds the combinations of axes of the workload under one combination of axes of the drive
-and one replicate: its points can share a preconditioned drive. Combinations are generated, never
+A group holds the combinations of axes of the workload under one combination of axes of the drive,
+with all replicates: its points can share a preconditioned drive. Combinations are generated, never
 listed.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice, product
 from typing import Any, NamedTuple
 
@@ -49,11 +50,11 @@ Combination = dict[str, Any]
 """A value for each axis, by its path."""
 
 
-class Group(NamedTuple):
-    """Points that differ in their workload only."""
+class Point(NamedTuple):
+    """A combination, and which replicate of it."""
 
     replicate: int
-    combinations: Iterable[Combination]
+    combination: Combination
 
 
 @dataclass(frozen=True)
@@ -81,27 +82,29 @@ class Design:
 
         return all(constraint.value(find) for constraint in self.constraints)
 
-    def groups(self) -> Iterator[Group]:
-        """All points, group by group.
+    def groups(self) -> Iterator[Iterator[Point]]:
+        """All points, in groups of points that have one drive.
 
         Raises:
             NandlabError: constraints leave too few points.
         """
-        replicates = range(self.replicates)
         if self.kind in LISTING:
             dimensions = self._dimensions()
             of_drive = [one for one in dimensions if not all(map(_is_of_workload, one))]
             of_workload = [one for one in dimensions if one not in of_drive]
             for outer in _product(of_drive):
-                for replicate in replicates:
-                    yield Group(replicate, self._inner(outer, of_workload))
+                yield self._replicated(partial(self._inner, outer, of_workload))
         elif all(map(_is_of_workload, self.axes)):
-            for replicate in replicates:
-                yield Group(replicate, self.drawn())
+            yield self._replicated(self.drawn)
         else:
             for combination in self.drawn():
-                for replicate in replicates:
-                    yield Group(replicate, [combination])
+                yield self._replicated(partial(list, [combination]))
+
+    def _replicated(self, combinations: Callable[[], Iterable[Combination]]) -> Iterator[Point]:
+        """The replicates of combinations, one after another."""
+        for replicate in range(self.replicates):
+            for combination in combinations():
+                yield Point(replicate, combination)
 
     def _inner(self, outer: Combination, of_workload: list[list[Axis]]) -> Iterator[Combination]:
         """The combinations of one drive. Groups may be gone through side by side."""
@@ -121,7 +124,7 @@ class Design:
         if not self.constraints and self.kind not in DRAWN:
             lengths = [len(one[0].values) for one in self._dimensions()]
             return math.prod(lengths) * self.replicates
-        return sum(1 for group in self.groups() for _ in group.combinations)
+        return sum(1 for group in self.groups() for _ in group)
 
     def _ordered(self, combination: Combination) -> Combination:
         """In the order of the axes."""

@@ -25,7 +25,7 @@ from nandlab.options.trace import TraceOptions
 from nandlab.study.given import Given
 from nandlab.study.jobs import changed, contents, job_text
 from nandlab.study.own_ftl import PATH, StudyFtl
-from nandlab.study.points import Combination, Group, is_of_workload
+from nandlab.study.points import Combination, is_of_workload
 
 SHARED = ("fill", "steady", "rested")
 """States that points can share: a drive is brought there without its workload."""
@@ -110,14 +110,10 @@ class Tasks:
             NandlabError: the design has too few points.
         """
         for group in self._given.design.groups():
-            tasks = self._tasks(group)
+            tasks = (self.task(point.combination, point.replicate) for point in group)
             first = next(tasks, None)
             if first is not None:
                 yield Batch(first.state, _with(first, tasks))
-
-    def _tasks(self, group: Group) -> Iterator[Task]:
-        for combination in group.combinations:
-            yield self.task(combination, group.replicate)
 
     def task(self, combination: Combination, replicate: int) -> Task:
         """A point as a task; one that is refused has an `error`."""
@@ -142,9 +138,12 @@ class Tasks:
         what, config, state, error = Plan("fio_text", ""), "", "", ""
         hashed: dict[str, Any] = {}
         try:
-            known = self._drive_of(drive, sets, ftl, replicate)
-            sets, config = known.sets, known.identity
+            known = self._load(drive, sets, ftl, given.seed)
             what = self._plan(known.run, drive, of_run, of_job)
+            is_apart = what.precondition not in (*SHARED, "none")
+            if is_apart and replicate:
+                known = self._load(drive, sets, ftl, known.seed + replicate)
+            sets, config = known.sets, known.identity
             workload = list(contents(what.kind, what.source))
             hashed = {
                 "version": _core.version(),
@@ -156,6 +155,8 @@ class Tasks:
             if what.precondition in SHARED:
                 keys = ("version", "config", "precondition")
                 state = digest({key: hashed[key] for key in keys})
+            if replicate and not is_apart:
+                hashed["replicate"] = replicate
         except NandlabError as refused:
             error = str(refused)
             hashed = {"version": _core.version(), "drive": drive, "sets": sets, "error": error}
@@ -188,13 +189,6 @@ class Tasks:
             raise refusal("drive", f"{drive!r}", "a preset's name, or a path")
         path = self._given.folder / drive
         return str(path.resolve()) if path.is_file() else str(drive)
-
-    def _drive_of(
-        self, drive: Any, sets: tuple[str, ...], ftl: StudyFtl | None, replicate: int
-    ) -> Known:
-        """The drive of a replicate: each has a seed of its own."""
-        first = self._load(drive, sets, ftl, self._given.seed)
-        return first if replicate == 0 else self._load(drive, sets, ftl, first.seed + replicate)
 
     def _load(
         self, drive: Any, sets: tuple[str, ...], ftl: StudyFtl | None, seed: int | None

@@ -209,7 +209,7 @@ def _report(task: Task) -> Report:
         "progress": _watching(task),
     }
     if what.precondition in (*SHARED, "none"):
-        result = _preconditioned(task).clone().run(**workload, is_last=True)
+        result = _preconditioned(task).clone().run_replicate(task.replicate, **workload)
     else:
         # By the trace itself: of no use to another point.
         result = run(

@@ -98,6 +98,7 @@ VALUES: dict[str, tuple[str, ...]] = {
     "--reference-v": ("0", "1.5", "-3"),
     "--record": ("d.iolog", "d.iolog.zst", "d.iolog.gz"),
     "--rename": ("PE=pe_cycles", "block=note", "rber=reads"),
+    "--replicates": ("1", "2", "3"),
     "--reprograms": ("0", "1", "5"),
     "--requests": ("q.parquet",),
     "--retention-hours": _HOURS,
@@ -127,6 +128,7 @@ VALUES: dict[str, tuple[str, ...]] = {
     "--user-bits": _BITS,
     "--weight": ("2", "3", "4"),
     "--without": ("epsilon", "wear", "retention", "reads"),
+    "--workers": ("1", "2"),
     "--z": ("1", "8", "64", "128", "256"),
 }
 

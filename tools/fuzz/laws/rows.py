@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fuzz.laws.report import by_op
+from nandlab.drive.trust.replicates import reports_of
 from nandlab.report import Report
 
 _CLOSE = 1e-6
@@ -35,6 +36,7 @@ _PARTS = (
 def broken(table: pa.Table, report: Report | None) -> Iterator[str]:
     """What is broken in a table; `report` is that of the same run."""
     yield from _finite(table)
+    report = None if report is None else _of_first(report)
     names = set(table.column_names)
     if "latency_ns" in names:
         yield from _requests(table, report)
@@ -42,6 +44,12 @@ def broken(table: pa.Table, report: Report | None) -> Iterator[str]:
         yield from _series(table, report)
     else:
         yield from _rates(table)
+
+
+def _of_first(report: Report) -> Report | None:
+    """The report of the first replicate, which tables are of; None where it has not ended."""
+    is_whole = not report.get("replicates") or not report.sim.interrupted
+    return reports_of(report)[0] if is_whole else None
 
 
 def _finite(table: pa.Table) -> Iterator[str]:

@@ -130,7 +130,7 @@ impl Session {
             skipped_s: run.counts_from().s(),
             wall_s: outside.wall_s,
             requests_per_wall_s: ratio(run.tally().completed as f64, outside.wall_s),
-            events: run.ssd.events(),
+            events: run.events(),
             peak_rss_mb: outside.peak_rss_mb,
             precondition_write_amplification: self.precondition_write_amplification(),
             precondition_settled: self.precondition_settled(),

@@ -68,6 +68,37 @@ pub struct Conservation {
     pub physical_units: u64,
 }
 
+impl Checks {
+    /// Checks of two runs together: the larger errors, and sums of the accounts.
+    pub(crate) fn of_both(self, other: Self) -> Self {
+        let (one, two) = (self.conservation, other.conservation);
+        Self {
+            little_law_error: larger(self.little_law_error, other.little_law_error),
+            busy_idle_error: larger(self.busy_idle_error, other.busy_idle_error),
+            blame_error_ns: self.blame_error_ns.max(other.blame_error_ns),
+            conservation: Conservation {
+                ok: one.ok && two.ok,
+                finished: one.finished && two.finished,
+                expected: one.expected.zip(two.expected).map(|(one, two)| one + two),
+                issued: one.issued + two.issued,
+                completed: one.completed + two.completed,
+                lost: one.lost + two.lost,
+                counts_agree: one.counts_agree && two.counts_agree,
+                mapped_units: one.mapped_units + two.mapped_units,
+                free_units: one.free_units + two.free_units,
+                invalid_units: one.invalid_units + two.invalid_units,
+                bad_units: one.bad_units + two.bad_units,
+                physical_units: one.physical_units + two.physical_units,
+            },
+        }
+    }
+}
+
+/// Larger of two errors; `None` where neither applies.
+fn larger(one: Option<f64>, other: Option<f64>) -> Option<f64> {
+    one.into_iter().chain(other).reduce(f64::max)
+}
+
 impl Session {
     /// Checks of the run, the report's `checks`.
     pub(super) fn checks(&self) -> Result<Checks> {

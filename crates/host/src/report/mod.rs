@@ -29,6 +29,7 @@ use serde_json::Value;
 use ssd::config::SsdConfig;
 use ssd::drive::activity::BufferCounts;
 
+pub use crate::replicates::figures::{Figure, Replicates};
 pub use about::{About, Sim, Workload};
 pub use checks::{Checks, Conservation};
 pub use ecc::Ecc;
@@ -124,6 +125,11 @@ pub struct Report {
     ///
     /// `null` of a run in which no die was to be exchanged ([exchange](../exchange.md)).
     pub exchange: Option<Exchange>,
+    /// Replicates of the run.
+    ///
+    /// `null` without `--replicates`. Elsewhere the report is of all replicates together
+    /// ([replicates](#replicates-of-a-run)).
+    pub replicates: Option<Replicates>,
     /// Clients of a served drive.
     ///
     /// Only in the report of a drive that clients have used as a disk (`nandlab nbd`,
@@ -158,7 +164,8 @@ impl Session {
         let run = &self.run;
         let activity = run.activity();
         let refresh = self.refresh(&activity);
-        self.run.series.complete(&activity.counted);
+        let own = self.run.own_counted();
+        self.run.series.complete(&own);
         Ok(Report {
             nandlab: self.about()?,
             sim: self.sim(&activity, outside),
@@ -179,6 +186,7 @@ impl Session {
             power: self.power(&activity),
             zones: self.zones(&activity),
             exchange: self.last_exchange(),
+            replicates: None,
             device: ByCaller::LEFT_OUT,
             checks: self.checks()?,
             fio_version: format!("nandlab-{}", env!("CARGO_PKG_VERSION")),
@@ -190,8 +198,7 @@ impl Session {
 
     /// Measured time: from the start of the first measured job to the end.
     fn measured(&self) -> Time {
-        let start = self.run.jobs().map(|job| job.start).min().unwrap_or_default();
-        self.run.ssd.now().since(start)
+        self.run.measured()
     }
 }
 

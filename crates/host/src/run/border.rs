@@ -70,6 +70,11 @@ impl Run {
         until.into_iter().for_each(|until| self.end_at(until));
     }
 
+    /// Whether the run is in its skipped beginning, or pauses at the end of that.
+    pub fn is_skipping(&self) -> bool {
+        self.is_skipping
+    }
+
     /// Time at which the run began to count.
     pub fn counts_from(&self) -> Time {
         self.border.as_ref().map_or(Time::ZERO, |border| border.activity.time)
@@ -78,25 +83,45 @@ impl Run {
     /// Activity of the drive since the run began to count.
     pub fn activity(&self) -> Activity {
         let whole = self.ssd.activity();
-        let since = match &self.border {
+        let own = match &self.border {
             Some(border) => whole.since(&border.activity),
             None => whole,
         };
-        Activity { counted: self.counted(), ..since }
+        let own = Activity { counted: self.own_counted(), ..own };
+        self.others.as_ref().map_or_else(|| own.clone(), |others| own.plus(&others.activity))
     }
 
     /// Requests and bytes since the run began to count.
     pub fn tally(&self) -> Tally {
         let whole = self.whole_tally();
-        self.border.as_ref().map_or(whole, |border| whole.since(&border.tally))
+        let own = self.border.as_ref().map_or(whole, |border| whole.since(&border.tally));
+        self.others.as_ref().map_or(own, |others| own.plus(&others.tally))
     }
 
     /// Mean number of requests under way since the run began to count.
     pub fn mean_queue_depth(&self) -> f64 {
-        let before = self.border.as_ref().map_or(0, |border| border.under_way_ns);
-        let time = self.ssd.now().since(self.counts_from());
-        let under_way_ns = self.under_way_ns() - before;
+        let time = self.activity().time;
+        let under_way_ns = self.counted_under_way_ns();
         if time == Time::ZERO { 0.0 } else { under_way_ns as f64 / time.0 as f64 }
+    }
+
+    /// Requests under way since the run began to count, summed over time, in ns.
+    pub(super) fn counted_under_way_ns(&self) -> u128 {
+        let before = self.border.as_ref().map_or(0, |border| border.under_way_ns);
+        let others = self.others.as_ref().map_or(0, |others| others.under_way_ns);
+        self.under_way_ns() - before + others
+    }
+
+    /// Measured time: from the start of the first measured job to the end.
+    pub fn measured(&self) -> Time {
+        let start = self.runners.iter().map(|runner| runner.measure_from).min();
+        let own = self.ssd.now().since(start.unwrap_or_default());
+        self.others.as_ref().map_or(own, |others| own + others.measured)
+    }
+
+    /// Events that the drive has scheduled.
+    pub fn events(&self) -> u64 {
+        self.ssd.events() + self.others.as_ref().map_or(0, |others| others.events)
     }
 
     /// Energy used up to the end of each interval of the series, in microjoules. Arrays use theirs
@@ -116,12 +141,20 @@ impl Run {
     #[cold]
     pub(super) fn open_interval(&mut self, now: Time) {
         let energy_uj = self.energy_beside_arrays_uj();
-        self.series.open(now, self.counted(), energy_uj);
+        self.series.open(now, self.own_counted(), energy_uj);
     }
 
-    /// Counts of the drive since the run began to count. Refresh has blocks rewritten as read
-    /// reclaim does; its own are not among the reclaimed ones.
+    /// Counts of the drive since the run began to count.
     pub fn counted(&self) -> Counted {
+        let own = self.own_counted();
+        self.others
+            .as_ref()
+            .map_or_else(|| own.clone(), |others| own.plus(&others.activity.counted))
+    }
+
+    /// Counts of the drive of this run alone. Refresh has blocks rewritten as read reclaim does;
+    /// its own are not among the reclaimed ones.
+    pub(crate) fn own_counted(&self) -> Counted {
         let mut counted = self.ssd.counted();
         if let Some(border) = &self.border {
             counted = counted.since(&border.activity.counted);

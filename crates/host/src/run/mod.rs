@@ -14,6 +14,7 @@ mod runner;
 pub mod served;
 pub mod settling;
 pub mod stats;
+pub mod sums;
 pub mod tails;
 pub mod until;
 
@@ -33,6 +34,7 @@ use ssd::request::{Op, Request};
 use ssd::timeline::{SpanKind, Track};
 use ssd::{Completion, Cut, Ssd, Step};
 use stats::{JobStats, RequestLog, Series};
+use sums::Sums;
 use tails::Tails;
 use until::{End, Until};
 
@@ -104,6 +106,8 @@ pub struct Run {
     earlier: Vec<(Service, Exchanged)>,
     /// Requests of clients, if the run serves any.
     offered: Option<Box<Offered>>,
+    /// Sums of other runs, which the run tells with its own counts.
+    others: Option<Box<Sums>>,
 }
 
 impl Run {
@@ -156,6 +160,7 @@ impl Run {
             service: None,
             earlier: Vec::new(),
             offered: None,
+            others: None,
         })
     }
 

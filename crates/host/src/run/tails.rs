@@ -79,6 +79,24 @@ impl Tails {
             die: account.die,
             causes: account.causes,
         };
+        self.keep(slow);
+    }
+
+    /// Adds the requests of another run.
+    pub fn merge(&mut self, other: Self) {
+        self.error_ns = self.error_ns.max(other.error_ns);
+        for (own, theirs) in self.buckets.iter_mut().zip(&other.buckets) {
+            own.resize(own.len().max(theirs.len()), Bucket::EMPTY);
+            for (bucket, more) in own.iter_mut().zip(theirs) {
+                bucket.requests += more.requests;
+                bucket.causes.iter_mut().zip(&more.causes).for_each(|(sum, time)| *sum += time);
+            }
+        }
+        other.slowest.into_iter().for_each(|Reverse(slow)| self.keep(slow));
+    }
+
+    /// Keeps a request, if it is among the slowest.
+    fn keep(&mut self, slow: Slow) {
         if self.slowest.len() == SLOWEST {
             if self.slowest.peek().is_some_and(|Reverse(least)| slow <= *least) {
                 return;

@@ -2,6 +2,7 @@
 
 use super::Ssd;
 use crate::config::SsdConfig;
+use crate::medium::luck::Luck;
 use base::archive::{Archive, State};
 use base::{Error, Result, Time};
 
@@ -24,6 +25,12 @@ impl Ssd {
             }
         }
         Ok(twin)
+    }
+
+    /// Draws the bit errors of every codeword anew, as on a drive of another seed. Chips, stored
+    /// data and wear stay.
+    pub fn reseed(&mut self, seed: u64) {
+        self.reader.luck = Luck::new(seed);
     }
 
     /// Whether nothing is under way: no request, no internal work, nothing in the buffer.

@@ -104,8 +104,8 @@ pub trait Ftl: Send + DynClone + State + Account + Parts + Drive {
     /// Next step of a job.
     fn step(&mut self, job: Job, urgency: Urgency, work: &mut Work) -> Step;
 
-    /// Takes back a block that `step` has given to erase: its erase is over, and took so long on its
-    /// die; 0 where no time passes.
+    /// Takes back a block that `step` has given to erase: its erase is over, and took so long on
+    /// its die; 0 where no time passes.
     fn erased(&mut self, block: Block, took: Time);
 
     /// A job with work that needs no call of `wants`: a job of the drive, or of a die that blocks

@@ -1,9 +1,9 @@
 //! `fast_erase`: of the blocks that are nearly the emptiest, the one whose erase is quickest.
 //!
 //! "Intentionally choosing blocks that have a faster erase speed can reduce garbage collection
-//! cost" (Wang 2014, Section 4.2). The drive measures each erase. Of the blocks with at most `slack`
-//! valid units more than the emptiest, the one whose erases took the least time goes; one that has
-//! not been erased in time yet counts as the quickest, and so is measured.
+//! cost" (Wang 2014, Section 4.2). The drive measures each erase. Of the blocks with at most
+//! `slack` valid units more than the emptiest, the one whose erases took the least time goes; one
+//! that was not measured yet counts as the quickest.
 
 use super::contract::{CandidateSet, Shape};
 use super::{BlockWord, Victims, VictimsBuild};
