@@ -39,6 +39,8 @@ QUICK: dict[str, dict[str, object]] = {
     "retention": {"points": 3},
     "vth_sweep": {"step_v": 0.2},
 }
+#: The chips of Grupp et al. (MICRO'09).
+GRUPP = {chip.name for chip in nandlab.presets("chip") if chip.name.startswith("grupp2009_")}
 NAMES = [procedure.name for procedure in nandlab.procedures()]
 
 
@@ -63,6 +65,18 @@ def test_every_procedure_gives_rows_and_a_picture(name: str, tmp_path: Path):
     for axes in figure.axes:
         assert axes.get_ylabel()
     assert figure.axes[-1].get_xlabel()
+
+
+@pytest.mark.parametrize("chip", sorted(GRUPP))
+def test_the_chips_of_grupp_run(chip: str):
+    """Each has an assumed cell: half of the pages of MLC are slower, and errors grow with wear."""
+    rows = nandlab.board("latency_map", chip, set=FEW_CELLS).table().to_pylist()
+    slow = sum(row["program_us"] > min(row["program_us"] for row in rows) for row in rows)
+    assert slow == (len(rows) // 2 if "_mlc" in chip else 0)
+    far = {"cycles": 4_000_000, "points": 2}
+    rows = nandlab.board("wear", chip, set=FEW_CELLS, **QUICK["wear"] | far).table().to_pylist()
+    errors = {step: sum(r["cell_errors"] for r in rows if r["step"] == step) for step in (0, 1)}
+    assert errors[1] > errors[0]
 
 
 def test_a_sweep_shows_the_references():

@@ -391,6 +391,19 @@ def test_no_cycles_are_explained(nandlab: Callable[..., Ended], folder: Path):
     assert not axes.texts
 
 
+def test_the_chips_of_grupp_endure():
+    """Their drives have no errors; the board and the endurance have those of an assumed cell."""
+    names = [chip.name for chip in nandlab.presets("chip") if chip.name.startswith("grupp2009_")]
+    assert len(names) == 11
+    given: dict[str, Any] = {"retention_hours": 24, "t": 40}
+    cells = {"slc": nandlab.cell("slc"), "mlc": nandlab.cell("wang2014_mlc")}
+    endured = {kind: cell.endurance(**given).pe_cycles[0][0] for kind, cell in cells.items()}
+    for name in names:
+        found = endurance(name, **given)
+        assert [point.pe_cycles for point in found.points] == [endured[name.split("_")[2][:3]]]
+        carries(found.notes()[0], name, "`ideal`")
+
+
 def test_a_chip_with_a_cell_and_another_array_says_what_it_goes_by(
     nandlab: Callable[..., Ended], folder: Path
 ):

@@ -177,12 +177,14 @@ def _kind(tables: Mapping[str, Any]) -> str:
 
 
 def _alone(name: str, text: str, place: str, tables: dict[str, Any]) -> Source:
-    """A cell by itself; a preset chip that uses it gives the rest."""
+    """A cell by itself; a preset chip that uses it, with errors, gives the rest."""
     chip: dict[str, Any] = {}
     for preset in presets("chip"):
         place_of_chip = f"params/chips/{preset.name}.toml"
         around = parse_toml(_core.show(f"chip/{preset.name}"), place_of_chip)
-        if around.get("cell", {}).get("preset") == name:
+        # Chips without errors stand for no cell: they only have one assumed.
+        is_ideal = around.get("array", {}).get("name") == "ideal"
+        if around.get("cell", {}).get("preset") == name and not is_ideal:
             chip = around
             break
     return Source(name, text, place, tables, [], chip)

@@ -511,18 +511,22 @@ def _rates(
     else:
         name, array = str(chip.get("name", "")), json.loads(to_json("array", dict(chip)))
     array = json.loads(_core.array_with_numbers(json.dumps(array)))
-    if array.get("name", "ideal") == "ideal":
+    is_ideal = array.get("name", "ideal") == "ideal"
+    if is_ideal and "cell" not in tables:
         raise refusal(
             "endurance",
             f"{name or 'the chip'} has no bit errors (array `ideal`)",
-            hint="use a chip with another array model",
+            hint="use a chip with another array model, or with a cell",
         )
+    if is_ideal:
+        source = f"by the cell of {name}; drives have no bit errors (array `ideal`)"
     if is_chip:
-        if is_of_the_cell(array):
+        if is_ideal or is_of_the_cell(array):
             about = _with_cell(chip)
             bits, order = about.cell_bits, about.page_order
             cell = _core.Cell(about.text, about.place, about.sets, bits, order)
-            return Rates(name, array, cell, bits, is_best=is_best is not False), [], None
+            is_best = is_best is not False
+            return Rates(name, array, cell, bits, source, is_best=is_best), [], None
         if "cell" in tables:
             source = f"by array `{array['name']}` of {name}; its cell is not used"
     _no_references(str(array["name"]), is_best)
