@@ -3,6 +3,7 @@
 
 use super::Run;
 use super::settling::Settling;
+use super::silence::Silence;
 use super::stats::Series;
 use super::until::{End, Until};
 use base::Time;
@@ -64,6 +65,8 @@ impl Run {
         }));
         self.runners.iter_mut().for_each(|runner| runner.count_from(now));
         self.series = Series::starting(now);
+        self.silence = Silence::default();
+        self.silence.begin(now);
         self.settling = Settling::new(self.ssd.capacity_bytes(), self.mark());
         self.tails = self.tails.take().map(|_| Box::default());
         (self.until, self.end) = (None, End::NEVER);
@@ -97,6 +100,12 @@ impl Run {
         let time = self.ssd.now().since(self.counts_from());
         let under_way_ns = self.under_way_ns() - before;
         if time == Time::ZERO { 0.0 } else { under_way_ns as f64 / time.0 as f64 }
+    }
+
+    /// Longest time since the run began to count in which requests were under way and none was
+    /// completed.
+    pub fn longest_silence(&self) -> Time {
+        self.silence.longest(self.ssd.now(), self.under_way > 0)
     }
 
     /// Energy used up to the end of each interval of the series, in microjoules. Arrays use theirs
