@@ -180,6 +180,26 @@ fn a_closed_loop_keeps_its_depth() {
     }
 }
 
+/// A silence is a time with requests under way of which none completes: a flush waits for one
+/// program, a pause of the job is none, and reads beside the flush break it.
+#[test]
+fn a_silence_lasts_as_long_as_nobody_is_served() {
+    let sets = ["chip.timing.t_program_us=2000"];
+    let job = "rw=write\nbs=4k\nnumber_ios=20\nfsync=1\nthinktime=50ms";
+    let ms = |report: &Value| number(&report["host"]["longest_silence_ms"]);
+    let alone = run(&sets, job, Precondition::None);
+    // A page of 8 KiB.
+    let program = 2.0 + (2.0 * 10.24 + 0.1) / 1e3;
+    assert!((ms(&alone) - program).abs() < 1e-9, "{}", alone["host"]);
+    let beside = format!(
+        "{job}\n[reads]\nrw=randread\nbs=4k\niodepth=16\nrate_iops=5000\nruntime=1s\ntime_based"
+    );
+    let both =
+        run(&[&sets[..], &["chip.timing.t_read_us=40"]].concat(), &beside, Precondition::Fill);
+    assert!(ms(&both) < program / 2.0, "{}", both["host"]);
+    assert!(number(&both["host"]["flush"]["latency_us"]["max"]) > 2000.0);
+}
+
 /// Little's law is checked only where a depth was asked for; submitting takes its share of the
 /// depth.
 #[test]

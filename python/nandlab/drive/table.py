@@ -30,6 +30,9 @@ _BAR = 30
 _WIDE = 94
 """Columns of a terminal that hold the whole table; on a narrower one it says less."""
 
+_SILENT_MS = 100.0
+"""Shortest silence that the table names: what people take for at once (Nielsen 1993)."""
+
 _PERCENTS = (50, 99, 99.9, 99.99)
 
 _DIE_COLOURS = {
@@ -84,6 +87,7 @@ def _parts(result: Result, *, is_narrow: bool) -> Iterator[RenderableType]:
             "nand": _nand(result, report),
             "errors": _errors(report),
             "failed requests": _failed(report),
+            "longest silence": _silence(report),
             "clients": served.clients(report),
             "answers": served.answers(report),
             "power cuts": served.cuts(report),
@@ -350,6 +354,11 @@ def _errors(report: Report) -> str:
 def _failed(report: Report) -> str:
     failed = report.host.requests_failed
     return f"{failed:,} of {report.host.requests_completed:,}" if failed else ""
+
+
+def _silence(report: Report) -> str:
+    longest_ms = report.host.longest_silence_ms
+    return quantity.latency(1e3 * longest_ms) if longest_ms >= _SILENT_MS else ""
 
 
 def _blocks(report: Report) -> str:

@@ -579,6 +579,10 @@ class Host(Table):
     """Flushes of the host."""
     mean_queue_depth: float
     """Mean number of requests in flight or in the host's queues, over the whole run."""
+    longest_silence_ms: float
+    """Longest time in which requests were in flight or in the host's queues and none was completed:
+    a drive that serves nobody. Ramp times count; a pause without requests does not.
+    """
 
 class Interarrival(Table):
     """The time between requests."""

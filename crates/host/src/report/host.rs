@@ -37,6 +37,9 @@ pub struct Host {
     pub flush: Operation,
     /// Mean number of requests in flight or in the host's queues, over the whole run.
     pub mean_queue_depth: f64,
+    /// Longest time in which requests were in flight or in the host's queues and none was completed:
+    /// a drive that serves nobody. Ramp times count; a pause without requests does not.
+    pub longest_silence_ms: f64,
 }
 
 /// Requests of one operation.
@@ -166,6 +169,7 @@ impl Session {
             trim: of(Op::Trim),
             flush: of(Op::Flush),
             mean_queue_depth: run.mean_queue_depth(),
+            longest_silence_ms: run.longest_silence().us() / 1e3,
         }
     }
 }

@@ -3,6 +3,7 @@
 
 use super::Run;
 use super::settling::Settling;
+use super::silence::Silence;
 use super::stats::Series;
 use super::until::{End, Until};
 use base::Time;
@@ -64,6 +65,8 @@ impl Run {
         }));
         self.runners.iter_mut().for_each(|runner| runner.count_from(now));
         self.series = Series::starting(now);
+        self.silence = Silence::default();
+        self.silence.begin(now);
         self.settling = Settling::new(self.ssd.capacity_bytes(), self.mark());
         self.tails = self.tails.take().map(|_| Box::default());
         (self.until, self.end) = (None, End::NEVER);
@@ -122,6 +125,13 @@ impl Run {
     /// Events that the drive has scheduled.
     pub fn events(&self) -> u64 {
         self.ssd.events() + self.others.as_ref().map_or(0, |others| others.events)
+    }
+
+    /// Longest time since the run began to count in which requests were under way and none was
+    /// completed.
+    pub fn longest_silence(&self) -> Time {
+        let own = self.silence.longest(self.ssd.now(), self.under_way > 0);
+        self.others.as_ref().map_or(own, |others| own.max(others.longest_silence))
     }
 
     /// Energy used up to the end of each interval of the series, in microjoules. Arrays use theirs

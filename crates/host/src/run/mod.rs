@@ -13,6 +13,7 @@ mod queues;
 mod runner;
 pub mod served;
 pub mod settling;
+mod silence;
 pub mod stats;
 pub mod sums;
 pub mod tails;
@@ -28,6 +29,7 @@ use exchange::{Plan, Service};
 use runner::{Phase, Runner};
 use served::Offered;
 use settling::{Mark, Settling};
+use silence::Silence;
 use ssd::drive::exchange::Exchanged;
 use ssd::ftl::contract::Occupancy;
 use ssd::request::{Op, Request};
@@ -72,6 +74,7 @@ pub struct Run {
     /// Requests in the submission queues, and requests there or in the drive.
     queued: u64,
     under_way: u64,
+    silence: Silence,
     /// Sum of the arrival times and sum of the completion times of requests, in ns.
     arrivals_ns: u128,
     completions_ns: u128,
@@ -149,6 +152,7 @@ impl Run {
             write_bytes: 0,
             queued: 0,
             under_way: 0,
+            silence: Silence::default(),
             arrivals_ns: 0,
             completions_ns: 0,
             looked_at: Time::ZERO,
@@ -372,6 +376,7 @@ impl Run {
         let &Completion { token, request, arrival, failed, .. } = self.ssd.completed(slot);
         self.completions_ns += u128::from(now.0);
         self.under_way -= 1;
+        self.silence.end(now);
         self.completed += 1;
         self.reading -= self.touched(&request);
         self.failed += u64::from(failed);

@@ -59,6 +59,9 @@ impl Run {
             runner.send(arrival, now, self.submit_time);
             self.arrivals_ns += u128::from(arrival.0);
             self.queued += 1;
+            if self.under_way == 0 {
+                self.silence.begin(now);
+            }
             self.under_way += 1;
         }
         self.end_of_group(job)

@@ -96,6 +96,9 @@ impl Run {
         let now = self.ssd.now();
         self.runners[0].in_flight += 1;
         self.arrivals_ns += u128::from(now.0);
+        if self.under_way == 0 {
+            self.silence.begin(now);
+        }
         self.under_way += 1;
         if let Some(offered) = &mut self.offered {
             offered.waiting.push_back((owner, Arrival { at: now, request }));
@@ -171,9 +174,12 @@ impl Run {
     /// its power back. Refuses a drive without recovery, and one that is off.
     pub fn cut_served(&mut self) -> Result<Cut> {
         let cut = self.ssd.cut()?;
-        let lost = self.under_way;
+        let (lost, now) = (self.under_way, self.ssd.now());
         // Lost requests are under way up to now.
-        self.completions_ns += u128::from(self.ssd.now().0) * u128::from(lost);
+        self.completions_ns += u128::from(now.0) * u128::from(lost);
+        if lost > 0 {
+            self.silence.end(now);
+        }
         (self.under_way, self.reading) = (0, 0);
         self.runners[0].in_flight = 0;
         if let Some(offered) = &mut self.offered {

@@ -17,6 +17,7 @@ pub struct Sums {
     pub(super) tally: Tally,
     pub(super) under_way_ns: u128,
     pub(super) measured: Time,
+    pub(super) longest_silence: Time,
     pub(super) events: u64,
     /// Statistics of each job, and the time that they are over.
     jobs: Vec<(JobStats, Time)>,
@@ -31,6 +32,7 @@ impl Sums {
             tally: run.tally(),
             under_way_ns: run.counted_under_way_ns(),
             measured: run.measured(),
+            longest_silence: run.longest_silence(),
             events: run.events(),
             tails: run.tails,
             jobs: run
@@ -47,6 +49,7 @@ impl Sums {
         self.tally = self.tally.plus(&other.tally);
         self.under_way_ns += other.under_way_ns;
         self.measured += other.measured;
+        self.longest_silence = self.longest_silence.max(other.longest_silence);
         self.events += other.events;
         for ((stats, time), (more, longer)) in self.jobs.iter_mut().zip(&other.jobs) {
             stats.merge(more);
