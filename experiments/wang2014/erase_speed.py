@@ -1,7 +1,7 @@
 """Whether victims that erase faster pay: `python experiments/wang2014/erase_speed.py`.
 
-Section 4.2 of the paper proposes to choose them. The drive's erases take three times as long after
-200 cycles, far more than measured there, so that the answer is on the safe side.
+Section 4.2 of the paper proposes to choose them. Blocks of the drive differ in their erase time,
+and its erases from cycle to cycle; the policy measures them.
 """
 
 import nandlab
