@@ -28,8 +28,8 @@ WAYS = {"sd": "soft_decision", "nasd": "nand_assisted"}
 BLOCKS_PER_PLANE = 32
 
 
-#: How a write of 4 KiB keeps the bus for 56 us, where a read keeps it for 17: a bus of 333 MT/s with
-#: 4 us of command, over which each write moves a whole page.
+#: How a write of 4 KiB keeps the bus for 56 us, where a read keeps it for 17: a bus of 333 MT/s
+#: with 4 us of command, over which each write moves a whole page.
 BUS = {
     # The standard rate next to the 320 MT/s that MSN with A-MLC on the enterprise host asks for.
     "chip.timing.bus_mt_s": 333.0,
@@ -299,9 +299,9 @@ def latency_us(report):
     """Mean latency.
 
     That of the 100 % reads is counted from when a place in the host's queue was free, for the
-    printed latencies times bandwidths are 64 and 256 there, at hosts that are the bottleneck too: in
-    a closed loop it is depth over throughput. That of the mixed workloads is measured, from the
-    submission.
+    printed latencies times bandwidths are 64 and 256 there, where the host is the bottleneck too:
+    in a closed loop it is depth over throughput. That of the mixed workloads is measured, from
+    the submission.
     """
     if report.host.write.requests == 0:
         return report.nandlab.config["drive"]["queue_depth"] / report.host.iops * 1e6

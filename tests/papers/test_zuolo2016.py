@@ -19,9 +19,9 @@ class TestZuolo2016(Reproduced):
         "nasd_reads_level_2",
         "nasd_transfers_level_2",
         "failing_share_d_tlc",
+        "sd_bandwidth_msn_consumer_c_mlc",
         "gain_bandwidth_read_consumer_d_tlc",
         "gain_qos_read_enterprise_a_mlc",
-        "sd_bandwidth_msn_consumer_c_mlc",
         "sd_bus_use_msn_enterprise_d_tlc",
     )
     least_met = 101 / 182
