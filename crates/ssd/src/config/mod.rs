@@ -104,11 +104,21 @@ pub struct BufferConfig {
     /// drives do: a power cut loses what was promised.
     #[serde(skip_serializing_if = "is_false")]
     pub lies_about_flush: bool,
+    /// Each unit of host data crosses the bus in a transfer of its own, padded to a whole page, and
+    /// the die gathers the units of a program; off by default: pages are filled before they cross.
+    #[serde(skip_serializing_if = "is_false")]
+    pub pads_units: bool,
 }
 
 impl Default for BufferConfig {
     fn default() -> Self {
-        Self { bytes: 0, latency_us: 0.0, coalesces: true, lies_about_flush: false }
+        Self {
+            bytes: 0,
+            latency_us: 0.0,
+            coalesces: true,
+            lies_about_flush: false,
+            pads_units: false,
+        }
     }
 }
 

@@ -34,8 +34,11 @@ impl Ssd {
         let of_data = u32::from(planes) * chips.data_pages_by(mode, page, per_plane);
         let codewords = self.codes.words(chips, die);
         let bytes = codewords.of_page() * codewords.bytes;
+        let is_padded = self.writer.pads_units && matches!(owner, ProgramOwner::Slots(_));
+        // A program that the drive fills up itself holds no unit of the host.
+        let transfers = if is_padded { program.units.max(1) } else { pages } as u16;
         let task = Task::Program { place: self.flash.programs.insert(program), copy, owner };
-        let mut command = Command::new(task, class, program.die, self.now(), pages as u8, bytes);
+        let mut command = Command::new(task, class, program.die, self.now(), transfers, bytes);
         command.purpose = match program.stream {
             Stream::MAP | Stream::LOG => Purpose::Map,
             _ => self.purpose_of_program(owner, from),

@@ -121,7 +121,7 @@ pub struct Command {
     /// Kind of data that the command moves.
     pub purpose: Purpose,
     /// Transfers still to come, those of its further parts included.
-    pub transfers: u8,
+    pub transfers: u16,
 }
 
 impl Command {
@@ -132,7 +132,7 @@ impl Command {
         class: Class,
         die: Die,
         queued: Time,
-        transfers: u8,
+        transfers: u16,
         bytes: u32,
     ) -> Self {
         Self {

@@ -292,7 +292,7 @@ impl Flash {
     /// Sends a read round again, `bytes` a transfer, with the references and levels of `reread`.
     pub fn again(&mut self, index: u32, reread: Reread, bytes: u32) {
         let command = &mut self.commands[index];
-        (command.transfers, command.bytes) = (reread.transfers, bytes);
+        (command.transfers, command.bytes) = (reread.transfers.into(), bytes);
         let read = command.read_mut();
         read.attempt += 1;
         (read.level, read.senses, read.shift_v) =

@@ -27,6 +27,8 @@ pub(super) struct Writer {
     coalesces: bool,
     /// Flushes and forced writes are acknowledged before their data are durable.
     pub(super) lies: bool,
+    /// Each unit crosses the bus alone, padded to a page.
+    pub(super) pads_units: bool,
     row_units: u32,
     keys: u32,
     pub(super) flushes: Flushes,
@@ -59,6 +61,7 @@ impl Writer {
             is_write_back,
             coalesces: config.buffer.coalesces,
             lies: config.buffer.lies_about_flush,
+            pads_units: config.buffer.pads_units,
             row_units,
             keys: ftl.facts().keys,
             flushes: Flushes::default(),

@@ -7,6 +7,7 @@ use crate::ftl::{
 };
 use crate::terms::request::{Op, Request};
 use crate::{Ssd, Step, test_drive};
+use base::Time;
 use base::archive::{Archive, State};
 use base::rng::Rng;
 use nand::chip::BlockMode;
@@ -150,4 +151,45 @@ fn nor_of_preconditioning() {
     let mut next = lpns.iter().copied().cycle();
     drawn.overwrite_untimed(64, &mut || next.next().unwrap(), &mut Untimed::new(1)).unwrap();
     are_apart(&of_drawn, &units);
+}
+
+/// Pages of 16 KiB at 400 MB/s: a page of four units crosses the bus once, or once for each unit.
+#[test]
+fn padded_units_cross_the_bus_as_whole_pages() {
+    let page = Time(40_960);
+    let bus = |units: u64, sets: &[&str]| {
+        let mut sets = sets.to_vec();
+        sets.push("chip.geometry.page_bytes=16384");
+        let mut ssd = Ssd::new(&test_drive::config(&sets), 1 << 30).unwrap();
+        let now = ssd.now();
+        ssd.submit(Request::new(Op::Write, 0, 4096 * units), 0, now);
+        while !matches!(ssd.step(), Step::Idle) {}
+        assert_eq!(ssd.flash_counts().programs, 1);
+        ssd.flash.channels[0].busy
+    };
+    for (units, transfers) in [(4, 4), (1, 1)] {
+        assert_eq!(bus(units, &[]), page);
+        assert_eq!(bus(units, &["buffer.pads_units=true"]), page * transfers);
+    }
+}
+
+/// Data that collection moves fill their pages before they cross: only units of the host are padded.
+#[test]
+fn units_of_collection_are_not_padded() {
+    let bus = |pads: bool| {
+        let sets = ["chip.geometry.page_bytes=16384", &format!("buffer.pads_units={pads}")];
+        let mut ssd = Ssd::new(&test_drive::config(&sets), 1 << 30).unwrap();
+        let (mut rng, units) = (Rng::stream(1, "collection"), ssd.capacity_bytes() / 4096);
+        for _ in 0..8 * units {
+            let (unit, now) = (rng.below(units), ssd.now());
+            ssd.submit(Request::new(Op::Write, 4096 * unit, 4096), 0, now);
+            while !matches!(ssd.step(), Step::Idle) {}
+        }
+        let counts = ssd.ftl_counts();
+        (ssd.flash.channels[0].busy, counts.moved_units)
+    };
+    // A unit that is written alone fills its transfer either way.
+    let (filled, padded) = (bus(false), bus(true));
+    assert!(filled.1 > 0);
+    assert_eq!(filled, padded);
 }
