@@ -37,8 +37,8 @@ pub struct Host {
     pub flush: Operation,
     /// Mean number of requests in flight or in the host's queues, over the whole run.
     pub mean_queue_depth: f64,
-    /// Longest time in which requests were in flight or in the host's queues and none was completed:
-    /// a drive that serves nobody. Ramp times count; a pause without requests does not.
+    /// Longest time in which requests were in flight or in the host's queues and none was
+    /// completed: a drive that serves nobody. Ramp times count; a pause without requests does not.
     pub longest_silence_ms: f64,
 }
 

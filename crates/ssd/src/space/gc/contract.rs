@@ -28,9 +28,10 @@ pub struct GcConfig {
     /// collection has freed as much space as the last program used. If off, the host runs ahead
     /// until the die is at its reserve, and then waits for whole blocks.
     pub paced: bool,
-    /// Order in which the free blocks of a plane are used again. `least_worn` levels wear; `fifo` is a
-    /// queue, whose blocks rest equally long; `lifo` is a stack, which uses few blocks as long as few
-    /// are needed, and wears them. Static wear levelling (`ftl.static_wear_delta`) works beside each.
+    /// Order in which the free blocks of a plane are used again. `least_worn` levels wear; `fifo`
+    /// is a queue, whose blocks rest equally long; `lifo` is a stack, which uses few blocks as long
+    /// as few are needed, and wears them. Static wear levelling (`ftl.static_wear_delta`) works
+    /// beside each.
     pub reuse: Reuse,
     /// Read reclaim: page reads of a block since its erase after which its data move to another
     /// block, which ends its read disturb. 0 switches it off.
