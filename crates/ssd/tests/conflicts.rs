@@ -69,6 +69,7 @@ fn sets(feature: Feature) -> &'static [&'static str] {
         Copyback => {
             &["gc.copyback=unchecked", "chip.features.copyback=true", "ftl.unit_bytes=8192"]
         }
+        ReuseOrder => &["gc.reuse=lifo"],
         CheckedCopyback => &["gc.copyback=checked", "chip.features.copyback=true"],
         NoCopyback => &["chip.features.copyback=false"],
         OneBit => &["chip.cell_bits=1", "chip.timing={t_read_us=40, t_program_us=400}"],
@@ -102,7 +103,7 @@ fn sets(feature: Feature) -> &'static [&'static str] {
         SingleLevelCache => &["ftl.name=slc_cache"],
         NotHooked | NoCopies | NoWithdrawal => CACHED_MAP,
         OneKind => &["ftl.name=page"],
-        NoHoles | NoRebuild => FROZEN,
+        NoHoles | NoRebuild | NoReuseOrder => FROZEN,
         NoRelocation | Zones => ZONED,
         SingleUnits => &["ftl.unit_bytes=8192", "chip.features.multi_plane_program=false"],
         Hooks | MoveStreams | OwnWear | Exchange | PowerCut | Life | Leaps | Served => &[],
@@ -283,6 +284,7 @@ const CHOSEN: &[Feature] = &[
     ShiftedReads,
     Copyback,
     CheckedCopyback,
+    ReuseOrder,
     OneBit,
     OneShot,
     NoReferences,

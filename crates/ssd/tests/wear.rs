@@ -76,3 +76,40 @@ fn dynamic_levelling_spreads_uniform_traffic() {
     assert!(wear.mean > 150.0, "{wear:?}");
     assert!(f64::from(wear.max - wear.min) < 0.25 * wear.mean, "{wear:?}");
 }
+
+/// Fewest and most cycles after a few hot units have been written over and over, on a drive that
+/// collects dead blocks soon, so that most of its blocks are free.
+fn worn_by(reuse: &str, more: &[&str]) -> (u32, u32) {
+    let roomy = [
+        "ftl.overprovisioning=4",
+        "ftl.static_wear_delta=0",
+        "ftl.gc_reserve_blocks=13",
+        "gc.start_free_blocks=14",
+        "gc.name=fifo",
+    ];
+    let mut ssd = drive::small(&[&roomy[..], &[reuse], more].concat());
+    let dies = ssd.dies();
+    let ftl = ssd.ftl_mut();
+    let row = ftl.facts().row_units;
+    let mut untimed = Untimed::new(dies);
+    let mut next = 0;
+    let mut hot = || {
+        next = (next + 1) % (8 * row);
+        Lpn(next)
+    };
+    ftl.overwrite_untimed(u64::from(row) * 20_000, &mut hot, &mut untimed).unwrap();
+    (ftl.wear().min, ftl.wear().max)
+}
+
+/// A stack wears the few blocks that the data need, and leaves the others alone; the order of wear
+/// uses all of them alike, and a queue leaves none out.
+#[test]
+fn a_stack_of_free_blocks_wears_few_of_them() {
+    for more in [&[][..], &["ftl.superblock_dies=0"]] {
+        let [(least, most), (queued, _), (rested, stacked)] =
+            ["least_worn", "fifo", "lifo"].map(|reuse| worn_by(&format!("gc.reuse={reuse}"), more));
+        assert!(2 * least > most, "{least} to {most}");
+        assert!(queued > 0, "{queued}");
+        assert!(rested == 0 && stacked > 2 * most, "{rested} to {stacked}, {most} by wear");
+    }
+}

@@ -2,6 +2,7 @@
 
 use super::Seen;
 use crate::ftl::{FOR_HOOKS, Ftl};
+use crate::space::free_blocks::Reuse;
 use crate::space::gc::Copyback;
 use nand::chip::ChipConfig;
 use toml::Value;
@@ -71,6 +72,9 @@ features! {
     CheckedCopyback: "copyback with a check", "gc.copyback",
         |seen| copyback(seen) == Copyback::Checked;
 
+    ReuseOrder: "an order of free blocks", "gc.reuse",
+        |seen| seen.config.gc.common.reuse != Reuse::LeastWorn;
+
     // Chips and codes.
     NoCopyback: "chips without copyback", "chip.features.copyback",
         |seen| any_chip(seen, |chip| !chip.features.copyback);
@@ -127,6 +131,8 @@ features! {
         |seen| seen.config.own_ftl.is_none() && seen.config.ftl.name != FOR_HOOKS;
     OneKind: "an FTL for one kind of chips", "ftl.name",
         |seen| lacks(seen, |ftl| ftl.facts().knows_kinds);
+    NoReuseOrder: "an FTL that chooses free blocks by its own rule", "ftl.name",
+        |seen| lacks(seen, |ftl| ftl.facts().has_reuse);
     NoHoles: "an FTL that places no stale data", "ftl.name",
         |seen| lacks(seen, |ftl| ftl.facts().takes_holes);
     SingleUnits: "programs of one unit", "ftl.unit_bytes",

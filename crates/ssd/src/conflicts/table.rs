@@ -150,6 +150,12 @@ pub const CONFLICTS: &[Conflict] = &[
         "use chips of one kind, or an FTL for several",
     ),
     row(
+        ReuseOrder,
+        NoReuseOrder,
+        "it does not take them in this order",
+        "use gc.reuse = \"least_worn\", or an FTL that does",
+    ),
+    row(
         NoBuffer,
         Zones,
         "the rows of open zones are gathered in the buffer",

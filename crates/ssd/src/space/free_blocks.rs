@@ -1,4 +1,4 @@
-//! Free blocks of each plane, least worn first, and the fewest of any plane of a group.
+//! Free blocks of each plane, in the order of their use, and the fewest of any plane of a group.
 //!
 //! A group is the planes that are programmed together: a row needs a block in each of them. The
 //! number of free blocks is asked for at every step, so it is counted as it changes.
@@ -7,8 +7,24 @@ use base::Result;
 use base::archive::{Archive, State};
 use base::units::Divisor;
 use nand::geometry::{Block, Plane};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+
+/// Order in which the free blocks of a plane are used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub enum Reuse {
+    /// The block with the fewest cycles first, which is dynamic wear levelling.
+    #[default]
+    LeastWorn,
+    /// The block that was erased first, as from a queue.
+    Fifo,
+    /// The block that was erased last, as from a stack: the others rest.
+    Lifo,
+}
 
 /// Uses that free blocks are kept for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,8 +38,11 @@ pub enum Use {
 /// Free blocks of all planes.
 #[derive(Clone)]
 pub struct FreeBlocks {
-    /// By plane: cycles and number of each free block.
+    reuse: Reuse,
+    /// By plane: rank and number of each free block. The least rank is used first.
     planes: Vec<BinaryHeap<Reverse<(u32, u32)>>>,
+    /// Blocks that have been added so far.
+    added: u32,
     /// By use and plane: free blocks that are kept for this use alone.
     claimed: [Vec<u32>; 2],
     /// By group, counted over all dies: free blocks of its poorest plane, without those that are
@@ -36,8 +55,9 @@ pub struct FreeBlocks {
 
 impl State for FreeBlocks {
     fn exchange(&mut self, archive: &mut Archive<'_>) -> Result<()> {
-        let Self { planes, claimed, fewest, joined: _, together: _ } = self;
+        let Self { reuse: _, planes, added, claimed, fewest, joined: _, together: _ } = self;
         archive.value(planes)?;
+        archive.value(added)?;
         for claimed in claimed {
             archive.table(claimed)?;
         }
@@ -47,8 +67,10 @@ impl State for FreeBlocks {
 
 impl FreeBlocks {
     /// Creates empty lists for `planes` planes, `joined` of which make a group.
-    pub fn new(planes: u32, joined: u32) -> Self {
+    pub fn new(planes: u32, joined: u32, reuse: Reuse) -> Self {
         Self {
+            reuse,
+            added: 0,
             planes: vec![BinaryHeap::new(); planes as usize],
             claimed: [vec![0; planes as usize], vec![0; planes as usize]],
             fewest: vec![0; (planes / joined) as usize],
@@ -65,11 +87,17 @@ impl FreeBlocks {
 
     /// Adds an erased block to a plane.
     pub fn push(&mut self, plane: Plane, block: Block, pe_cycles: u32) {
-        self.planes[plane.0 as usize].push(Reverse((pe_cycles, block.0)));
+        let rank = match self.reuse {
+            Reuse::LeastWorn => pe_cycles,
+            Reuse::Fifo => self.added,
+            Reuse::Lifo => u32::MAX - self.added,
+        };
+        self.added = self.added.saturating_add(1);
+        self.planes[plane.0 as usize].push(Reverse((rank, block.0)));
         self.count(plane);
     }
 
-    /// Takes the least worn block of a plane, of equals the one with the lowest number.
+    /// Takes the next block of a plane, of equals the one with the lowest number.
     pub fn pop(&mut self, plane: Plane) -> Option<Block> {
         let Reverse((_, block)) = self.planes[plane.0 as usize].pop()?;
         self.count(plane);
@@ -77,13 +105,11 @@ impl FreeBlocks {
     }
 
     /// Takes the most worn block of a plane, of equals the one with the lowest number.
-    pub fn pop_most_worn(&mut self, plane: Plane) -> Option<Block> {
-        let heap = &mut self.planes[plane.0 as usize];
-        let &Reverse(most) =
-            heap.iter().max_by_key(|Reverse((worn, block))| (*worn, Reverse(*block)))?;
-        heap.retain(|other| *other != Reverse(most));
-        self.count(plane);
-        Some(Block(most.1))
+    pub fn pop_most_worn(&mut self, plane: Plane, cycles: impl Fn(Block) -> u32) -> Option<Block> {
+        let blocks = self.planes[plane.0 as usize].iter().map(|Reverse((_, block))| *block);
+        let most = Block(blocks.max_by_key(|&block| (cycles(Block(block)), Reverse(block)))?);
+        self.take(plane, most);
+        Some(most)
     }
 
     /// Takes a block of a plane out, and returns whether it was free.
@@ -132,7 +158,7 @@ impl FreeBlocks {
         self.claimed(plane, of) > 0 && !self.planes[plane.0 as usize].is_empty()
     }
 
-    /// Takes the least worn block of a plane for a use that blocks are kept for.
+    /// Takes the next block of a plane for a use that blocks are kept for.
     pub fn pop_claimed(&mut self, plane: Plane, of: Use) -> Option<Block> {
         let claimed = &mut self.claimed[of as usize][plane.0 as usize];
         *claimed = claimed.checked_sub(1)?;
@@ -168,20 +194,15 @@ impl FreeBlocks {
         self.planes.iter().map(|plane| plane.len() as u64).sum()
     }
 
-    /// Sorts the free blocks anew by their present cycles.
+    /// Sorts the free blocks anew by their present cycles, where cycles decide.
     pub fn sort(&mut self, cycles: impl Fn(Block) -> u32) {
+        if self.reuse != Reuse::LeastWorn {
+            return;
+        }
         for plane in &mut self.planes {
             let worn =
                 plane.drain().map(|Reverse((_, block))| Reverse((cycles(Block(block)), block)));
             *plane = worn.collect::<Vec<_>>().into();
-        }
-    }
-
-    /// Gives all free blocks the same number of cycles.
-    pub fn set_wear(&mut self, pe_cycles: u32) {
-        for plane in &mut self.planes {
-            let same = plane.drain().map(|Reverse((_, block))| Reverse((pe_cycles, block)));
-            *plane = same.collect::<Vec<_>>().into();
         }
     }
 }
@@ -192,7 +213,7 @@ mod tests {
 
     #[test]
     fn the_least_worn_goes_first_and_the_poorest_plane_counts() {
-        let mut free = FreeBlocks::new(4, 2);
+        let mut free = FreeBlocks::new(4, 2, Reuse::LeastWorn);
         for (plane, block, pe_cycles) in [(2, 20, 5), (2, 21, 3), (2, 22, 3), (3, 30, 9)] {
             free.push(Plane(plane), Block(block), pe_cycles);
         }
@@ -200,13 +221,29 @@ mod tests {
         assert_eq!(free.pop(Plane(2)), Some(Block(21)));
         assert_eq!(free.pop(Plane(3)), Some(Block(30)));
         assert_eq!((free.pop(Plane(3)), free.fewest(1)), (None, 0));
-        assert_eq!(free.pop_most_worn(Plane(2)), Some(Block(20)));
+        assert_eq!(free.pop_most_worn(Plane(2), |block| block.0 % 20), Some(Block(22)));
+        free.push(Plane(2), Block(22), 3);
+        assert_eq!(free.pop_most_worn(Plane(2), |block| 22 - block.0), Some(Block(20)));
         free.push(Plane(2), Block(20), 5);
         free.push(Plane(3), Block(30), 10);
         assert_eq!(free.fewest(1), 1);
-        free.set_wear(0);
+        free.sort(|_| 0);
         assert!(free.take(Plane(3), Block(30)) && !free.take(Plane(3), Block(31)));
         assert_eq!((free.of(Plane(3)), free.fewest(1)), (0, 0));
         assert_eq!(free.pop(Plane(2)), Some(Block(20)));
+    }
+
+    /// The order holds whatever the cycles are, also where they are set anew.
+    #[test]
+    fn queues_and_stacks_ask_for_no_wear() {
+        for (reuse, expected) in [(Reuse::Fifo, [7, 3, 5]), (Reuse::Lifo, [5, 3, 7])] {
+            let mut free = FreeBlocks::new(1, 1, reuse);
+            for (block, pe_cycles) in [(7, 2), (3, 9), (5, 4)] {
+                free.push(Plane(0), Block(block), pe_cycles);
+            }
+            free.sort(|block| block.0);
+            let order = expected.map(|_| free.pop(Plane(0)).unwrap().0);
+            assert_eq!(order, expected, "{reuse:?}");
+        }
     }
 }

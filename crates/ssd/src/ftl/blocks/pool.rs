@@ -7,7 +7,7 @@
 use super::layout::{Cursor, Layout};
 use crate::ftl::contract::{DieSet, Occupancy, Program};
 use crate::recovery::Found;
-use crate::space::free_blocks::FreeBlocks;
+use crate::space::free_blocks::{FreeBlocks, Reuse};
 use crate::space::wear::BlockWear;
 
 use base::archive::{Archive, State};
@@ -172,9 +172,9 @@ impl State for Pool {
 
 impl Pool {
     /// Creates a pool of blocks that have seen `pe_cycles` each, all free but the `bad` ones.
-    pub fn new(layout: Layout, pe_cycles: u32, bad: Vec<bool>) -> Self {
+    pub fn new(layout: Layout, pe_cycles: u32, bad: Vec<bool>, reuse: Reuse) -> Self {
         let geometry = &layout.geometry;
-        let mut free = FreeBlocks::new(geometry.planes(), layout.joined);
+        let mut free = FreeBlocks::new(geometry.planes(), layout.joined, reuse);
         let is_good = |block: Block| !bad[block.0 as usize];
         for block in (0..geometry.blocks()).map(Block).filter(|&block| is_good(block)) {
             free.push(geometry.plane_of(block), block, pe_cycles);
@@ -512,7 +512,7 @@ impl Pool {
     /// Starts a run with `pe_cycles` on every block.
     pub fn start_run(&mut self, pe_cycles: u32) {
         self.wear.start_run(pe_cycles);
-        self.free.set_wear(pe_cycles);
+        self.free.sort(|_| pe_cycles);
     }
 
     /// Adds cycles to every block, listed by block.

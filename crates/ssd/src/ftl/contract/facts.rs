@@ -25,6 +25,8 @@ pub struct Facts {
     pub works_when_idle: bool,
     /// Dies may be of several kinds of chips.
     pub knows_kinds: bool,
+    /// Free blocks are used in the order of `gc.reuse`.
+    pub has_reuse: bool,
     /// Largest spread of P/E cycles in a plane that static wear levelling tolerates; 0 is no limit.
     pub wear_delta: u32,
     /// Bytes beside the data of a page, for a start-up without the controller's memory.
@@ -49,6 +51,7 @@ impl Facts {
             takes_holes: false,
             works_when_idle: false,
             knows_kinds: false,
+            has_reuse: false,
             wear_delta: 0,
             spare_bytes: 4 * units_per_page + 8,
             coded_pages: None,

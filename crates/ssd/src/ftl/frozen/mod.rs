@@ -286,7 +286,7 @@ impl Layout for Frozen {
     }
 
     fn facts(&self) -> Facts {
-        Facts { knows_kinds: true, takes_holes: false, ..self.page.facts() }
+        Facts { knows_kinds: true, takes_holes: false, has_reuse: false, ..self.page.facts() }
     }
 
     fn place(&mut self, _key: Key, lpns: &[Lpn], dies: &DieSet) -> Place {

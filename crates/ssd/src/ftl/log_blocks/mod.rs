@@ -150,7 +150,7 @@ impl LogBlocks {
         let sequential = rules.sequential_logs;
         // At least a log block must be left beside the reserve.
         let held = reserve.saturating_add(1 + sequential).div_ceil(layout.sets);
-        let Context { pe_cycles, bad, .. } = context;
+        let Context { pe_cycles, bad, gc, .. } = context;
         let logical_units = logical_units(&layout.geometry, &bad, overprovisioning, held)?;
         let logical_blocks = logical_units.div_ceil(layout.units);
         let dies = layout.geometry.dies;
@@ -177,7 +177,7 @@ impl LogBlocks {
                 ))
                 .hint("a larger ftl.overprovisioning leaves room for more"));
         }
-        let pool = Pool::new(layout, pe_cycles, unusable);
+        let pool = Pool::new(layout, pe_cycles, unusable, gc.reuse);
         let least = beside + least_logs(log_blocks);
         if pool.sound.total < least {
             let problem =
@@ -194,6 +194,7 @@ impl LogBlocks {
             facts: Facts {
                 keys: sets + sequential,
                 jobs: dies + jobs,
+                has_reuse: true,
                 ..Facts::new(logical_units, pool.layout.row_units, dies, units_per_page)
             },
             logical_units,

@@ -40,6 +40,7 @@ impl PageFtl {
             // By speed, the two keys are one stream of the host.
             streams: if takes_holes { keys } else { 1 },
             takes_holes,
+            has_reuse: true,
             wear_delta: self.wear.static_delta(),
             ..Facts::new(self.logical_units, self.row_units, dies, units_per_page)
         }
@@ -88,7 +89,7 @@ impl PageFtl {
         self.counts = FtlCounts::default();
         if let Some(pe_cycles) = pe_cycles {
             self.wear.start_run(pe_cycles);
-            self.free.set_wear(pe_cycles);
+            self.free.sort(|_| pe_cycles);
         }
     }
 

@@ -62,8 +62,10 @@ impl PageFtl {
         let group = index as u32 % self.groups;
         for i in 0..self.joined {
             let plane = self.geometry.plane(die, group * self.joined + i);
-            let block =
-                if for_wear { self.free.pop_most_worn(plane) } else { self.free.pop(plane) };
+            let block = match for_wear {
+                true => self.free.pop_most_worn(plane, |block| self.wear.cycles(block)),
+                false => self.free.pop(plane),
+            };
             let block = block.expect("checked by frontier_for");
             self.candidates.opened(block);
             self.frontiers[index].blocks[i as usize] = block;

@@ -57,7 +57,7 @@ impl Superblocks {
         let reserve = config.gc_reserve_blocks.saturating_mul(layout.sets).max(LEAST_RESERVE);
         // At least an update block must be left beside the reserve.
         let held = reserve.saturating_add(1).div_ceil(layout.sets);
-        let Context { pe_cycles, bad, .. } = context;
+        let Context { pe_cycles, bad, gc, .. } = context;
         let logical_units = logical_units(&layout.geometry, &bad, config.overprovisioning, held)?;
         let logical_blocks = logical_units.div_ceil(layout.units);
         let dies = layout.geometry.dies;
@@ -76,7 +76,7 @@ impl Superblocks {
                 ))
                 .hint("a larger ftl.overprovisioning leaves room for more"));
         }
-        let pool = Pool::new(layout, pe_cycles, unusable);
+        let pool = Pool::new(layout, pe_cycles, unusable, gc.reuse);
         let least = beside + least_updates(log_blocks);
         if pool.sound.total < least {
             let problem =
@@ -99,6 +99,7 @@ impl Superblocks {
                 keys: groups.len() as u32,
                 jobs: dies + jobs,
                 spare_bytes: spare_bytes(group_units, units_per_page),
+                has_reuse: true,
                 ..Facts::new(logical_units, pool.layout.row_units, dies, units_per_page)
             },
             logical_units,

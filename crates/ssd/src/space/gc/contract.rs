@@ -1,5 +1,6 @@
 //! The contract of a victim policy: full blocks and invalidated units go in, victims come out.
 
+use crate::space::free_blocks::Reuse;
 use base::archive::{Archive, State};
 use base::params::Table;
 use base::rng::Rng;
@@ -27,6 +28,11 @@ pub struct GcConfig {
     /// collection has freed as much space as the last program used. If off, the host runs ahead
     /// until the die is at its reserve, and then waits for whole blocks.
     pub paced: bool,
+    /// Order in which the free blocks of a plane are used again. `least_worn` levels wear; `fifo`
+    /// is a queue, whose blocks rest equally long; `lifo` is a stack, which uses few blocks as long
+    /// as few are needed, and wears them. Static wear levelling (`ftl.static_wear_delta`) works
+    /// beside each.
+    pub reuse: Reuse,
     /// Read reclaim: page reads of a block since its erase after which its data move to another
     /// block, which ends its read disturb. 0 switches it off.
     pub reclaim_reads: u32,
@@ -67,6 +73,7 @@ impl Default for GcConfig {
             background_free_blocks: 0,
             background_after_us: 0.0,
             paced: true,
+            reuse: Reuse::LeastWorn,
             reclaim_reads: 0,
             reclaim_rounds: 0,
             reclaim_at_once: 1,
