@@ -173,7 +173,7 @@ fn padded_units_cross_the_bus_as_whole_pages() {
     }
 }
 
-/// Data that collection moves fill their pages before they cross: only units of the host are padded.
+/// Data that collection moves fill their pages before they cross: only host units are padded.
 #[test]
 fn units_of_collection_are_not_padded() {
     let bus = |pads: bool| {
