@@ -396,12 +396,16 @@ def test_the_chips_of_grupp_endure():
     names = [chip.name for chip in nandlab.presets("chip") if chip.name.startswith("grupp2009_")]
     assert len(names) == 11
     given: dict[str, Any] = {"retention_hours": 24, "t": 40}
-    cells = {"slc": nandlab.cell("slc"), "mlc": nandlab.cell("wang2014_mlc")}
-    endured = {kind: cell.endurance(**given).pe_cycles[0][0] for kind, cell in cells.items()}
+    endured: dict[str, set[int]] = {"slc": set(), "mlc": set()}
     for name in names:
         found = endurance(name, **given)
-        assert [point.pe_cycles for point in found.points] == [endured[name.split("_")[2][:3]]]
+        (point,) = found.points
+        endured[name.split("_")[2][:3]].add(point.pe_cycles)
         carries(found.notes()[0], name, "`ideal`")
+    # Chips with one cell are alike, and MLC has the cell of a chip that was measured.
+    (slc,), (mlc,) = endured["slc"], endured["mlc"]
+    (measured,) = endurance("wang2014_mlc", **given).points
+    assert slc > mlc == measured.pe_cycles
 
 
 def test_a_chip_with_a_cell_and_another_array_says_what_it_goes_by(

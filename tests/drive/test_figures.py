@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 import nandlab
 from nandlab.drive.trust.figures import Figure, figure
+from nandlab.report import Report
 
 READS = "[r]\nrw=randread\nbs=4k\niodepth=4\nnumber_ios=500\n"
 
 
 @pytest.fixture(scope="module")
-def report() -> dict[str, Any]:
-    return nandlab.run("tiny", READS, precondition="fill").to_dict()
+def report() -> Report:
+    return nandlab.run("tiny", READS, precondition="fill").report
 
 
-def test_what_was_not_measured_is_none(report: dict[str, Any]):
+def test_what_was_not_measured_is_none(report: Report):
     """A run of reads alone has no latency of writes, and no write amplification."""
     for path in (
         ("host", "write", "latency_us", "p99"),
@@ -45,7 +44,7 @@ def test_what_was_not_measured_is_none(report: dict[str, Any]):
     ],
 )
 def test_a_percentile_needs_requests_beyond_it(
-    report: dict[str, Any], p: str, fio: str, is_there: bool, is_of_few: bool
+    report: Report, p: str, fio: str, is_there: bool, is_of_few: bool
 ):
     for path in (
         ("host", "read", "latency_us", p),
