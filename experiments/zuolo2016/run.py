@@ -28,8 +28,8 @@ WAYS = {"sd": "soft_decision", "nasd": "nand_assisted"}
 BLOCKS_PER_PLANE = 32
 
 
-#: How a write of 4 KiB keeps the bus for 56 us, where a read keeps it for 17: a bus of 333 MT/s
-#: with 4 us of command, over which each write moves a whole page.
+#: Bus of the mixed workloads: 333 MT/s and 4 us of command. A read of a codeword takes 17 us, and a
+#: write of 4 KiB, which moves a whole page, 56 us.
 BUS = {
     # The standard rate next to the 320 MT/s that MSN with A-MLC on the enterprise host asks for.
     "chip.timing.bus_mt_s": 333.0,

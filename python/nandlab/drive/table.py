@@ -31,7 +31,7 @@ _WIDE = 94
 """Columns of a terminal that hold the whole table; on a narrower one it says less."""
 
 _SILENT_MS = 100.0
-"""Shortest silence that the table names: what people take for at once (Nielsen 1993)."""
+"""Shortest silence that the table names; assumed: shorter ones are usual on a busy drive."""
 
 _PERCENTS = (50, 99, 99.9, 99.99)
 

@@ -211,19 +211,8 @@ def from_rates(law: Law, rber: Column, level: float) -> Estimate:
         difference: Column = np.log(rber) - np.log(np.maximum(law.mean(u), 1e-30))
         return difference
 
-    u = _least(law, residuals, len(rber))
-    degrees = len(rber) - len(law.names)
-    rest = residuals(u)
-    variance = float((rest**2).sum() / degrees)
-    estimate = _intervals(law, u, _jacobian(residuals, u), variance, degrees, level)
-    scale = math.sqrt(variance) or 1.0
-    return estimate._replace(
-        mean=law.mean(u),
-        residuals=rest / scale,
-        overdispersion=math.nan,
-        degrees=degrees,
-        spread=math.sqrt(variance),
-    )
+    estimate, deviation = _even(law, residuals, len(rber), level)
+    return estimate._replace(overdispersion=math.nan, spread=deviation)
 
 
 def unweighted(law: Law, rber: Column, level: float) -> Estimate:
@@ -238,17 +227,24 @@ def unweighted(law: Law, rber: Column, level: float) -> Estimate:
         difference: Column = (rber - law.mean(u)) / scale
         return difference
 
-    u = _least(law, residuals, len(rber))
-    degrees = len(rber) - len(law.names)
+    estimate, _ = _even(law, residuals, len(rber), level)
+    return estimate._replace(method="least squares of rates, not weighted; Wald, Student t")
+
+
+def _even(
+    law: Law, residuals: Callable[[Column], Column], rows: int, level: float
+) -> tuple[Estimate, float]:
+    """Least squares of residuals that weigh alike, and their standard deviation."""
+    u = _least(law, residuals, rows)
+    degrees = rows - len(law.names)
     rest = residuals(u)
     variance = float((rest**2).sum() / degrees)
     estimate = _intervals(law, u, _jacobian(residuals, u), variance, degrees, level)
-    return estimate._replace(
-        mean=law.mean(u),
-        residuals=rest / (math.sqrt(variance) or 1.0),
-        degrees=degrees,
-        method="least squares of rates, not weighted; Wald, Student t",
+    deviation = math.sqrt(variance)
+    fitted = estimate._replace(
+        mean=law.mean(u), residuals=rest / (deviation or 1.0), degrees=degrees
     )
+    return fitted, deviation
 
 
 def _least(law: Law, residuals: Callable[[Column], Column], rows: int) -> Column:

@@ -16,7 +16,7 @@ COLUMNS = ("row", "claim", "relation", "paper", "unit", "place", "needs")
 RELATIONS = ("=", "<=", ">=")
 
 GROUPS = ("papers", "real drives", "simulators")
-"""What a folder is held against: key `group` of its `expected.toml`; left out, the first."""
+"""Groups of the outcome tables, named by key `group` of `expected.toml`; the first by default."""
 
 
 def read_rows(file: Path) -> Iterator[Row]:
@@ -101,7 +101,7 @@ def read_expected(
 
 
 def _terms(file: Path, row: Row, table: dict[str, Any]) -> Expected:
-    """What a table says of a row."""
+    """Checks the table of a row, and returns its terms."""
     for key in table:
         if key not in Expected._fields:
             raise refusal(

@@ -6,6 +6,7 @@ Only *predicted* rows count: those that the model could have missed.
 from __future__ import annotations
 
 import math
+import statistics
 from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -32,9 +33,6 @@ VERDICTS = (MET, NOT_MET, UNDECIDED, HOLDS, FAILS_TO_HOLD)
 
 TRACE = "trace "
 """Begins the `needs` of a row that runs on a trace which is not part of nandlab."""
-
-CONFIDENCE = 0.95
-"""Of the interval over seeds."""
 
 
 class Row(NamedTuple):
@@ -81,9 +79,9 @@ class Contradiction(NamedTuple):
     """Figures of a paper that cannot all hold."""
 
     printed: str
-    """What the paper prints, with its places."""
+    """Figures that the paper prints, with their places."""
     why: str
-    """Why not all of it can be."""
+    """Arithmetic that shows why they cannot all hold."""
 
 
 class Outcome(NamedTuple):
@@ -106,12 +104,9 @@ class Outcome(NamedTuple):
         count = len(self.figures)
         if count < 2:
             return 0.0
-        from scipy.stats import t as student
+        from nandlab.compare.comparison import Estimate, half_interval
 
-        mean = self.ours
-        variance = math.fsum((one - mean) ** 2 for one in self.figures) / (count - 1)
-        wide = student.ppf(0.5 + CONFIDENCE / 2, count - 1)
-        return float(wide) * math.sqrt(variance / count)
+        return half_interval(Estimate(self.ours, count, statistics.stdev(self.figures)))
 
     @property
     def slack(self) -> float:

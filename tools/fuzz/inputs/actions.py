@@ -25,7 +25,7 @@ class Given(nandlab.ftl.{base}):
 
 
 class Action(NamedTuple):
-    """What is done to a drive, or put into it, by a command."""
+    """Action on a drive by a command, or custom FTL that a command gives it."""
 
     words: tuple[str, ...]
     sets: tuple[str, ...] = ()

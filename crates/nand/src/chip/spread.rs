@@ -79,8 +79,8 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// Checks the spread of a chip with cells of `cell_bits` bits, and draws it from seed 0. `None`
-    /// where all times are their means.
+    /// Checks the spread of a chip with cells of `cell_bits` bits, which no seed has drawn yet.
+    /// `None` where all times are their means.
     pub fn new(config: &SpreadConfig, cell_bits: u32) -> Result<Option<Self>> {
         if config.is_default() {
             return Ok(None);
@@ -93,7 +93,7 @@ impl Spread {
             ("program_page", widest),
         ])?;
         check(&[("erase_block", config.erase_block), ("erase_cycle", config.erase_cycle)])?;
-        let spread = Self {
+        Ok(Some(Self {
             block: config.program_block,
             wordline: config.program_wordline,
             page,
@@ -101,8 +101,7 @@ impl Spread {
             erase_cycle: config.erase_cycle,
             key: 0,
             deviates: &DEVIATES,
-        };
-        Ok(Some(spread.drawn_from(0)))
+        }))
     }
 
     /// Draws all deviations anew, from `seed`.

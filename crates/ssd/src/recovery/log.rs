@@ -52,9 +52,9 @@ pub(crate) struct Log {
     again: Option<Again>,
 }
 
-/// Where a table is written again after a power cut has interrupted it, over its own remains: the
-/// block of each ring, and the live programs before the table. So the log does not fill up,
-/// however often the power is cut.
+/// Start of a table that begins with fresh blocks: the block of each ring, and the live programs
+/// before it. If a power cut interrupts the table, it is written again from there, over its own
+/// remains. So the log does not fill up, however often the power is cut.
 #[derive(Debug, Clone)]
 struct Again {
     at: Vec<usize>,

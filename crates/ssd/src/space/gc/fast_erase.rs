@@ -48,7 +48,7 @@ struct FastErase {
     took_ns: Vec<u64>,
 }
 
-/// Weight of the last erase in the moving mean, as a divisor.
+/// Erases that the moving mean goes over; assumed.
 const MEAN_OVER: u64 = 4;
 
 impl FastErase {
