@@ -50,6 +50,22 @@ pub trait Source: Send {
     /// Notes that a request of an exclusive stream is complete.
     fn completed(&mut self, _request: &Request) {}
 
+    /// Whether a stream that gave no request may give one after requests of other jobs.
+    fn waits(&self) -> bool {
+        false
+    }
+
+    /// Reason for which a stream that gives no more requests has given fewer than its job asks for.
+    fn shortfall(&self) -> Option<&str> {
+        None
+    }
+
+    /// Notes that the job sends no more.
+    fn end(&mut self) {}
+
+    /// Corrects the amount of a pass, for which a request was drawn that is sent in another length.
+    fn correct(&mut self, _drawn_bytes: u64, _sent_bytes: u64) {}
+
     /// Repeats the requests for `passes` passes in all. To be called before the first request.
     fn repeat(&mut self, passes: u64);
 

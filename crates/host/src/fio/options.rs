@@ -85,6 +85,9 @@ pub struct Options {
     pub job_max_open_zones: u32,
     pub zone_reset_threshold: f64,
     pub zone_reset_frequency: f64,
+    /// Whether the rest of a zone that is shorter than a block is written; otherwise the zone is
+    /// finished.
+    pub write_zone_remainder: bool,
     /// Whether writes are appends, an option of nandlab; the next three turn trims into zone
     /// finishes, opens or closes.
     pub appends: bool,
@@ -156,6 +159,7 @@ impl Default for Options {
             job_max_open_zones: 0,
             zone_reset_threshold: 0.0,
             zone_reset_frequency: 0.0,
+            write_zone_remainder: false,
             appends: false,
             finishes: false,
             opens: false,
@@ -352,6 +356,7 @@ pub const ROSTER: &[Known] = &[
     ),
     value(PassedOver, &["zone_reset_threshold"], set!(zone_reset_threshold, share)),
     value(PassedOver, &["zone_reset_frequency"], set!(zone_reset_frequency, share)),
+    yes(PassedOver, &["write_zone_remainder"], set!(write_zone_remainder, flag)),
     yes(PassedOver, &["nandlab_append"], set!(appends, flag)),
     yes(PassedOver, &["nandlab_finish"], set!(finishes, flag)),
     yes(PassedOver, &["nandlab_open"], set!(opens, flag)),

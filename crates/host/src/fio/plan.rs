@@ -91,6 +91,8 @@ pub struct Plan {
     pub identical: bool,
     /// Gap between sequential requests in bytes.
     pub hole: u64,
+    /// Whether sequential requests always begin again at the end of the region.
+    pub wraps: bool,
     /// Bytes to send in a pass; `None` = the size of the region.
     pub io_bytes: Option<u64>,
     /// Passes over the region.
@@ -207,6 +209,7 @@ impl Setting<'_> {
             burst: if options.random { options.rw_number.unwrap_or(1) } else { 1 },
             identical: options.identical,
             hole: if options.random { 0 } else { options.rw_number.unwrap_or(0) },
+            wraps: false,
             io_bytes: self.io_bytes(bytes)?,
             loops: options.loops,
             // Here the job passes over its size until it has sent number_ios requests. In fio

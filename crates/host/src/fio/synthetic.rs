@@ -132,7 +132,7 @@ impl Synthetic {
             burst: plan.burst.max(1),
             identical: plan.identical,
             hole: plan.hole,
-            wraps: pass_bytes > usable,
+            wraps: plan.wraps || pass_bytes > usable,
             fua: plan.fua,
             turns: Turns::new(&plan.placement, || rng("handle")),
             is_urgent: plan.is_urgent,
@@ -329,6 +329,11 @@ impl Source for Synthetic {
         let mut writes = self.lanes.iter().filter(|lane| lane.op != Op::Read).peekable();
         writes.peek()?;
         Some(is_whole && writes.all(|lane| lane.op == Op::Write && lane.is_uniform))
+    }
+
+    fn correct(&mut self, drawn_bytes: u64, sent_bytes: u64) {
+        let left = self.pass_bytes_left.saturating_add(drawn_bytes);
+        self.pass_bytes_left = left.saturating_sub(sent_bytes);
     }
 
     fn repeat(&mut self, passes: u64) {

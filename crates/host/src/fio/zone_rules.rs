@@ -136,6 +136,8 @@ impl Setting<'_> {
         let is_size = plan.io_bytes.is_none_or(|bytes| bytes == plan.bytes);
         plan.io_bytes = if is_size { Some(all) } else { plan.io_bytes };
         (plan.start, plan.bytes) = (first * stride, (end - first) * stride);
+        // The amount ends a pass: lengths change where they meet the end of a zone.
+        plan.wraps = true;
         // A place comes again when its zone was reset: fio has no map of places then either.
         plan.once = false;
         let most = match (options.max_open_zones, zoning.layout.most_open) {
@@ -159,6 +161,9 @@ impl Setting<'_> {
             reset_threshold: options.zone_reset_threshold,
             reset_frequency: options.zone_reset_frequency,
             appends: options.appends,
+            least: plan.directions[Op::Write as usize].size.least(),
+            writes_remainder: options.write_zone_remainder,
+            counts_remainder: is_size && !options.random,
             command: options.zone_commands().next().map_or(Op::ZoneReset, |(_, op)| op),
         }))
     }

@@ -115,11 +115,28 @@ impl Session {
             config,
             cite: self.loaded.cite.clone(),
             capacity_bytes: self.run.ssd.capacity_bytes(),
-            notices: self.notices.clone(),
+            notices: self.notices.iter().cloned().chain(self.shortfalls()).collect(),
             trace: self.trace.clone(),
             drive: ByCaller::LEFT_OUT,
             summary: ByCaller::LEFT_OUT,
             run: ByCaller::LEFT_OUT,
+        })
+    }
+
+    /// Notices of jobs that ended before their amount, one for all clones that tell the same.
+    fn shortfalls(&self) -> impl Iterator<Item = String> {
+        let mut jobs: Vec<(&str, String, u64, u64)> = Vec::new();
+        for view in self.run.jobs() {
+            let Some(why) = view.shortfall else { continue };
+            let name = view.job.name.as_str();
+            match jobs.iter_mut().find(|job| job.0 == name && job.1 == why) {
+                Some((_, _, clones, sent)) => (*clones, *sent) = (*clones + 1, *sent + view.sent),
+                None => jobs.push((name, why, 1, view.sent)),
+            }
+        }
+        jobs.into_iter().map(|(name, why, clones, sent)| {
+            let of = if clones > 1 { format!("{clones} jobs `{name}`") } else { format!("job `{name}`") };
+            format!("{of} ended early, after {sent} requests: {why}")
         })
     }
 

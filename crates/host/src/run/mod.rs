@@ -74,6 +74,8 @@ pub struct Run {
     /// Requests in the submission queues, and requests there or in the drive.
     queued: u64,
     under_way: u64,
+    /// Jobs that wait for others.
+    waiting: Vec<usize>,
     silence: Silence,
     /// Sum of the arrival times and sum of the completion times of requests, in ns.
     arrivals_ns: u128,
@@ -152,6 +154,7 @@ impl Run {
             write_bytes: 0,
             queued: 0,
             under_way: 0,
+            waiting: Vec::new(),
             silence: Silence::default(),
             arrivals_ns: 0,
             completions_ns: 0,
@@ -294,7 +297,9 @@ impl Run {
             end: runner.last_completion,
             group: runner.group,
             has_failed: runner.has_failed,
-            is_refused: runner.is_refused,
+            is_refused: runner.refused.is_some(),
+            shortfall: runner.shortfall(),
+            sent: runner.sent(),
             depth: runner.depth(),
         })
     }
@@ -326,6 +331,9 @@ impl Run {
             match step {
                 Step::Completed(slot) => {
                     self.complete(slot)?;
+                    if self.under_way == 0 && !self.waiting.is_empty() {
+                        self.end_waiting()?;
+                    }
                     // The run ends with its last request, without the data in the buffer and
                     // collection in progress.
                     self.finished = self.under_way == 0
@@ -344,6 +352,7 @@ impl Run {
                     let job = job as usize;
                     self.runners[job].wake = Time::NEVER;
                     self.send(job)?;
+                    self.send_waiting()?;
                     self.fetch()?;
                 }
                 Step::Idle => {
@@ -373,7 +382,7 @@ impl Run {
     #[inline]
     fn complete(&mut self, slot: u32) -> Result<()> {
         let now = self.ssd.now();
-        let &Completion { token, request, arrival, failed, .. } = self.ssd.completed(slot);
+        let &Completion { token, request, arrival, failed, status, .. } = self.ssd.completed(slot);
         self.completions_ns += u128::from(now.0);
         self.under_way -= 1;
         self.silence.end(now);
@@ -399,7 +408,7 @@ impl Run {
         }
         let latency = now.since(arrival);
         let Request { op, length, .. } = request;
-        let is_done = !(failed && runner.fail(op, now));
+        let is_done = !(failed && runner.fail(request, status, now));
         self.write_bytes += if op.writes() && is_done { length } else { 0 };
         let measured = now >= runner.measure_from && is_done;
         if measured {
@@ -432,6 +441,7 @@ impl Run {
             self.reach_end();
         }
         self.send(job)?;
+        self.send_waiting()?;
         self.fetch()
     }
 }
@@ -452,6 +462,10 @@ pub struct JobView<'a> {
     pub has_failed: bool,
     /// Whether the job ended with a write that the drive refused.
     pub is_refused: bool,
+    /// Reason for which the job ended before its amount.
+    pub shortfall: Option<String>,
+    /// Requests that the job has sent, with those of its ramp time.
+    pub sent: u64,
     /// Queue depth that the job kept, where it is known.
     pub depth: Option<Depth>,
 }

@@ -39,7 +39,11 @@ impl Run {
         let runner = &mut self.runners[job];
         while runner.phase == Phase::Running && !runner.is_full() {
             let Some(next) = runner.next(&self.ssd)? else {
-                runner.end_sending(now);
+                if runner.waits() {
+                    self.waiting.push(job);
+                } else {
+                    runner.run_dry(now);
+                }
                 break;
             };
             let Some((due, arrival)) = runner.due(next, now) else { break };
@@ -65,6 +69,32 @@ impl Run {
             self.under_way += 1;
         }
         self.end_of_group(job)
+    }
+
+    /// Lets jobs go on that waited for others.
+    #[inline]
+    pub(super) fn send_waiting(&mut self) -> Result<()> {
+        if self.waiting.is_empty() {
+            return Ok(());
+        }
+        std::mem::take(&mut self.waiting).into_iter().try_for_each(|job| self.send(job))
+    }
+
+    /// Ends jobs that wait for others, if none goes on.
+    #[cold]
+    pub(super) fn end_waiting(&mut self) -> Result<()> {
+        if self.runners.iter().any(|runner| runner.phase == Phase::Running && !runner.waits()) {
+            return Ok(());
+        }
+        let now = self.ssd.now();
+        let waiting = std::mem::take(&mut self.waiting);
+        for &job in &waiting {
+            if self.runners[job].waits() {
+                self.runners[job].run_dry(now);
+            }
+        }
+        waiting.into_iter().try_for_each(|job| self.end_of_group(job))?;
+        self.fetch()
     }
 
     /// Starts the next group after the last job of this one.

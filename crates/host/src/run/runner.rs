@@ -4,7 +4,7 @@ use crate::request::{Arrival, Job, Pace, Think};
 use crate::run::stats::JobStats;
 use base::{Result, Time};
 use ssd::Ssd;
-use ssd::request::{Op, Request};
+use ssd::request::{Op, Request, Status};
 use std::collections::VecDeque;
 
 /// Requests that a job draws ahead, so that the drive can prefetch its map for them.
@@ -57,12 +57,25 @@ pub struct Runner {
     /// Whether commands on zones are sent alone, and whether the last request was one.
     is_exclusive: bool,
     is_alone: bool,
-    /// Whether a request has failed, and whether the job ended with a write that the drive refused.
+    /// Whether a request has failed, and the write with which the job ended, as the drive refused
+    /// it.
     pub has_failed: bool,
-    pub is_refused: bool,
+    pub refused: Option<Refused>,
+    /// Requests that were sent, and whether the source ended before its amount.
+    sent: u64,
+    is_short: bool,
     pub stats: JobStats,
     /// Requests of the skipped beginning, which count in no figure.
     skipped: Skipped,
+}
+
+/// Write that a drive refused.
+#[derive(Debug, Clone, Copy)]
+pub struct Refused {
+    /// Request that asked for the write.
+    pub request: Request,
+    /// Error with which the drive answered.
+    pub status: Status,
 }
 
 /// Counts of the skipped beginning of a run.
@@ -113,7 +126,9 @@ impl Runner {
             is_exclusive,
             is_alone: false,
             has_failed: false,
-            is_refused: false,
+            refused: None,
+            sent: 0,
+            is_short: false,
             stats: JobStats::default(),
             skipped: Skipped::default(),
             job,
@@ -127,6 +142,32 @@ impl Runner {
 
     pub fn end_sending(&mut self, now: Time) {
         (self.phase, self.over_at) = (Phase::Over, now);
+        self.job.source.end();
+    }
+
+    /// Ends the sending, as the source gives no more: it may have given less than was asked for.
+    pub fn run_dry(&mut self, now: Time) {
+        self.is_short = self.job.source.shortfall().is_some();
+        self.end_sending(now);
+    }
+
+    /// Reason for which the job ended before its amount.
+    pub fn shortfall(&self) -> Option<String> {
+        if let Some(Refused { request, status }) = self.refused {
+            let (op, offset) = (request.op.name(), request.offset);
+            let left = self.job.source.total().map_or(0, |total| total.saturating_sub(self.sent));
+            let unsent = if left > 0 { format!("; {left} not sent") } else { String::new() };
+            return Some(format!(
+                "the drive refused a {op} at byte {offset} with \"{}\"{unsent}",
+                status.name()
+            ));
+        }
+        self.job.source.shortfall().filter(|_| self.is_short).map(str::to_owned)
+    }
+
+    /// Requests that were sent.
+    pub fn sent(&self) -> u64 {
+        self.sent
     }
 
     /// Ends the sending, whatever is left to send. Requests under way are completed.
@@ -152,12 +193,12 @@ impl Runner {
     /// Notes a failed request. True for a refused write, which is not counted: a drive that refuses
     /// one write refuses all, so that ends the job, as an error does in fio.
     #[cold]
-    pub fn fail(&mut self, op: Op, now: Time) -> bool {
+    pub fn fail(&mut self, request: Request, status: Status, now: Time) -> bool {
         self.has_failed = true;
-        if matches!(op, Op::Read | Op::Trim | Op::Flush) {
+        if matches!(request.op, Op::Read | Op::Trim | Op::Flush) {
             return false;
         }
-        self.is_refused = true;
+        self.refused = self.refused.or(Some(Refused { request, status }));
         if self.phase == Phase::Running {
             self.end_sending(now);
         }
@@ -168,7 +209,7 @@ impl Runner {
     /// refusal leaves latencies out.
     pub fn depth(&self) -> Option<Depth> {
         let window = self.over_at.since(self.start);
-        let is_told = self.job.ramp == Time::ZERO && !self.is_refused;
+        let is_told = self.job.ramp == Time::ZERO && self.refused.is_none();
         if !self.is_over() || !is_told || window == Time::ZERO {
             return None;
         }
@@ -197,7 +238,8 @@ impl Runner {
         let drawn = self.requests.len();
         let most = self.ahead - (drawn - self.queued);
         let now = ssd.now().max(self.ready_at).since(self.start);
-        self.exhausted = !self.job.source.draw(now, most, &mut self.requests)?;
+        let has_more = self.job.source.draw(now, most, &mut self.requests)?;
+        self.exhausted = !has_more && !self.job.source.waits();
         for arrival in self.requests.range(drawn..) {
             ssd.prefetch(&arrival.request);
         }
@@ -218,6 +260,11 @@ impl Runner {
         if self.is_exclusive {
             self.job.source.completed(request);
         }
+    }
+
+    /// Whether the source has none to give before other jobs have gone on.
+    pub fn waits(&self) -> bool {
+        self.phase == Phase::Running && !self.exhausted && self.requests.len() == self.queued
     }
 
     /// Whether the job has as many requests under way as its depth.
@@ -265,6 +312,7 @@ impl Runner {
         self.is_alone = op.manages();
         self.queued += 1;
         self.in_flight += 1;
+        self.sent += 1;
         if self.job.pace != Pace::Open {
             self.ready_at = self.ready_at.max(now).saturating_add(submit_time);
         }
