@@ -249,12 +249,14 @@ impl Chips {
             && page + self.first().pages_per_program == self.geometry.pages_per_block
     }
 
-    /// Time of sensing a page that is not programmed, which the result shows.
+    /// Time of sensing a page that is not programmed, which the result shows. If the block has
+    /// changed to a mode of fewer pages, its last page is sensed.
     #[cold]
     pub fn sense_erased(&self, block: Block, page: u32) -> Time {
         let state = &self.blocks[block.0 as usize];
         let mode = state.fill().mode;
         let kind = self.kinds.of(block);
+        let page = page.min(kind.rules.pages(mode) - 1);
         let page_type = kind.rules.site(mode, page).page_type;
         kind.timing.read_in(mode, page_type, state.pe_cycles)
     }

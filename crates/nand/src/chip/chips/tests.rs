@@ -146,6 +146,8 @@ fn single_level_blocks() {
     assert!(chips.program_in(mode, Block(1), 4).is_err());
     assert_eq!(chips.read(Block(1), 3, 0.0).unwrap().0, Time::from_us(20.0));
     assert!(chips.read(Block(1), 4, 0.0).is_err());
+    // A late read of a page that the block had in native mode.
+    assert_eq!(chips.sense_erased(Block(1), 11), Time::from_us(20.0));
     chips.load_in(mode, Block(2), 4);
     assert_eq!(chips.state(Block(2), 3).retention.0, 500.0);
     assert_eq!(chips.state(Block(2), 3).page_type, 0);
