@@ -484,6 +484,8 @@ fn told(failures: &[(u64, impl Display)]) -> String {
 fn some_drawn_drives() {
     let (refused, ran) = hold(0..30);
     assert!(ran >= 16, "{ran} ran, {refused} were refused");
+    // The host took the block for which `wom` had gathered moves.
+    assert_eq!(hold(8_314_675..8_314_676), (0, 1));
 }
 
 #[test]

@@ -87,8 +87,12 @@ impl Wom {
                 collection.victim = self.pick(die, urgency, finishes, &mut collection.plane);
             }
             let Some(victim) = &mut collection.victim else { break };
-            let row = self.next_moves(Plane(collection.plane));
+            let plane = Plane(collection.plane);
+            let row = self.next_moves(plane);
             self.gather(victim, row, moves);
+            if !moves.is_empty() {
+                self.open_for_moves(plane);
+            }
             if moves.len() == row {
                 break;
             }

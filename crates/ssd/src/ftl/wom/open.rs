@@ -75,6 +75,15 @@ impl Wom {
         self.next_units(open, self.kind_for(plane, 0)) as usize
     }
 
+    /// Opens the block that moves go to. If the host took it first, moves that fill a program of
+    /// that block would leave a larger one half empty, and the reserve would not last.
+    pub(super) fn open_for_moves(&mut self, plane: Plane) {
+        let is_open = self.opens[Self::index(plane, GC)].is_open();
+        if !is_open && self.kind_for(plane, 0).is_some() {
+            self.open(plane, GC);
+        }
+    }
+
     /// Units that an open block still takes.
     fn rest(&self, open: Open) -> u64 {
         let pages = match open.block {
