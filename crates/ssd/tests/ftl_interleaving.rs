@@ -37,7 +37,8 @@ fn hold_with(member: &Member<Build>, more: &[&str], seeds: Range<u64>) {
         // The drive of a single seed may have too few blocks for many streams.
         return;
     }
-    assert!(2 * ran > seeds.end - seeds.start, "{}: {ran} ran", member.name);
+    // Drives that are too small for all streams of an FTL are not run: of `sepbit` half.
+    assert!(5 * ran > 2 * (seeds.end - seeds.start), "{}: {ran} ran", member.name);
     assert!(erases > 50 * ran, "{}: {erases} erases", member.name);
     assert!(retired >= retires, "{}: {retired} blocks retired", member.name);
     // A drive with zones programs less in as many steps: full zones take nothing until reset.
