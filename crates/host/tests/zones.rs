@@ -14,6 +14,8 @@ use ssd::precondition::Precondition;
 const ZONED: [&str; 4] =
     ["ftl.name=zoned", "ftl.max_active_zones=8", "ftl.zone_bytes=6291456", "ftl.reset_us=200"];
 
+const MIB: f64 = (1 << 20) as f64;
+
 fn zoned<'a>(more: &[&'a str]) -> Vec<&'a str> {
     ZONED.iter().chain(more).copied().collect()
 }
@@ -137,6 +139,70 @@ fn jobs_beside_each_other_write_zones_of_their_own() {
     // All jobs write one region: the first one to open a zone has it.
     let report = zones("rw=write\nbs=16k\nsize=6z\nnumjobs=3\nio_size=2z\n", Precondition::None);
     assert!(number(&report["zones"]["states"]["full"]) >= 3.0, "{}", report["zones"]["states"]);
+}
+
+/// Ten sequential writers, where eight zones may be active: two wait until a zone is full.
+#[test]
+fn more_writers_than_zones_wait_for_each_other() {
+    let job = "rw=write\nbs=64k\niodepth=1\nsize=2z\nnumjobs=10\noffset_increment=2z\n";
+    let report = zones(job, Precondition::None);
+    for job in report["jobs"].as_array().unwrap() {
+        assert_eq!(number(&job["write"]["io_bytes"]), 8.0 * MIB, "{job}");
+    }
+    assert_eq!(number(&report["zones"]["states"]["full"]), 20.0);
+}
+
+/// Random writers of one region, and of regions of their own, share the zones that may be open.
+#[test]
+fn random_writers_share_the_open_zones() {
+    for place in ["", "size=100z\noffset_increment=100z\n"] {
+        let job = format!("rw=randwrite\nbs=16k\niodepth=64\nio_size=50m\nnumjobs=2\n{place}");
+        let report = zones(&job, Precondition::None);
+        for job in report["jobs"].as_array().unwrap() {
+            assert_eq!(number(&job["write"]["io_bytes"]), 50.0 * MIB, "{place}: {job}");
+        }
+    }
+}
+
+/// A zone whose rest is smaller than a block is finished, or the rest is written as a short block.
+/// Amounts count what was sent.
+#[test]
+fn rests_of_zones_are_finished_or_written() {
+    let job = |more: &str| {
+        let job = format!("rw=write\nbs=24k\niodepth=1\n{more}");
+        let report = zones(&job, Precondition::None);
+        let of = &report["zones"];
+        let (requests, bytes) = (&report["host"]["write"]["requests"], &report["host"]["write"]);
+        [requests, &bytes["bytes"], &of["finishes"], &of["states"]["full"]].map(number)
+    };
+    assert_eq!(job("size=20z\n"), [3400.0, 3400.0 * 24.0 * 1024.0, 20.0, 20.0]);
+    let written = "write_zone_remainder=1\n";
+    assert_eq!(job(&format!("size=20z\n{written}")), [3420.0, 80.0 * MIB, 0.0, 20.0]);
+    assert_eq!(job(&format!("io_size=300m\n{written}"))[1], 300.0 * MIB);
+    assert_eq!(job("io_size=300m\n")[1], 300.0 * MIB);
+    let report = zones("rw=write\nbs=24k\nsize=20z\n", Precondition::None);
+    let amplification = number(&report["ftl"]["write_amplification_flash"]);
+    assert!((amplification - 4096.0 / 4080.0).abs() < 1e-9, "{amplification}");
+}
+
+/// A job that ends before its amount says why.
+#[test]
+fn jobs_that_end_early_say_why() {
+    let notices = |job: &str| {
+        let report = jobs(&format!("[global]\nzonemode=zbd\n{job}"));
+        report["nandlab"]["notices"].to_string()
+    };
+    let read = "[r]\nrw=read\nbs=64k\nsize=4z\nnumjobs=4\noffset_increment=4z\n";
+    let said = notices(read);
+    assert!(said.contains("4 jobs `r`") && said.contains("no zone of it holds data"), "{said}");
+    let finish =
+        "[w]\nrw=write\nbs=4k\nnumber_ios=1\n[f]\nstonewall\nrw=trim\nbs=6m\nnandlab_finish=1\n";
+    let said = notices(finish);
+    assert!(said.contains("`f` ended early, after 1 requests"), "{said}");
+    // What ends by its amount, or by its time, says nothing.
+    for whole in ["[w]\nrw=write\nsize=2z\n", "[w]\nrw=randwrite\nruntime=1ms\ntime_based\n"] {
+        assert!(!notices(whole).contains("ended early"), "{whole}");
+    }
 }
 
 #[test]

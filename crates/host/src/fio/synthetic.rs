@@ -16,6 +16,11 @@ use base::rng::Rng;
 use base::{Error, Result, Time};
 use ssd::request::{Op, Request};
 
+/// Bytes as a signed number; an amount without end stays beyond all others.
+fn signed(bytes: u64) -> i64 {
+    i64::try_from(bytes).unwrap_or(i64::MAX)
+}
+
 /// State of one direction of a running job.
 struct Lane {
     op: Op,
@@ -57,7 +62,8 @@ pub struct Synthetic {
     // State of the stream.
     requests_left: u64,
     passes_left: u64,
-    pass_bytes_left: u64,
+    /// Bytes that are left of the pass; less than zero after a request that goes beyond.
+    pass_bytes_left: i64,
     burst_left: u64,
     /// Place and length of a trim whose write comes next.
     trimmed: Option<(u64, u64)>,
@@ -144,7 +150,7 @@ impl Synthetic {
             total: None,
             requests_left: number_ios.unwrap_or(u64::MAX),
             passes_left: plan.loops - 1,
-            pass_bytes_left: pass_bytes,
+            pass_bytes_left: signed(pass_bytes),
             burst_left: 0,
             trimmed: None,
             flushes: Flushes::new(plan.flush_every, plan.flush_at_end),
@@ -215,7 +221,7 @@ impl Synthetic {
 
     #[inline(always)]
     fn request(&mut self, now: Time) -> Option<Request> {
-        if self.requests_left == 0 || (self.pass_bytes_left == 0 && !self.next_pass()) {
+        if self.requests_left == 0 || (self.pass_bytes_left <= 0 && !self.next_pass()) {
             return self.last_flush();
         }
         if self.flushes.take() {
@@ -237,7 +243,7 @@ impl Synthetic {
         if self.mix == Mix::TrimWrite && op == Op::Trim {
             self.trimmed = Some((offset, length));
         } else {
-            self.pass_bytes_left = self.pass_bytes_left.saturating_sub(length);
+            self.pass_bytes_left -= length as i64;
         }
         let mut request = Request::new(op, self.start + offset, length);
         if op == Op::Write {
@@ -302,7 +308,7 @@ impl Synthetic {
             return false;
         }
         self.passes_left -= 1;
-        self.pass_bytes_left = self.pass_bytes;
+        self.pass_bytes_left = signed(self.pass_bytes);
         self.burst_left = 0;
         self.lanes.iter_mut().for_each(|lane| (lane.next, lane.last) = (0, 0));
         self.addresses.iter_mut().for_each(Addresses::restart);
@@ -332,8 +338,8 @@ impl Source for Synthetic {
     }
 
     fn correct(&mut self, drawn_bytes: u64, sent_bytes: u64) {
-        let left = self.pass_bytes_left.saturating_add(drawn_bytes);
-        self.pass_bytes_left = left.saturating_sub(sent_bytes);
+        self.pass_bytes_left =
+            self.pass_bytes_left.saturating_add(drawn_bytes as i64 - sent_bytes as i64);
     }
 
     fn repeat(&mut self, passes: u64) {

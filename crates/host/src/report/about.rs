@@ -135,7 +135,11 @@ impl Session {
             }
         }
         jobs.into_iter().map(|(name, why, clones, sent)| {
-            let of = if clones > 1 { format!("{clones} jobs `{name}`") } else { format!("job `{name}`") };
+            let of = if clones > 1 {
+                format!("{clones} jobs `{name}`")
+            } else {
+                format!("job `{name}`")
+            };
             format!("{of} ended early, after {sent} requests: {why}")
         })
     }

@@ -136,7 +136,11 @@ impl Book {
             rules.find(drawn, |zone| is_left(zone) || (has_room && is_free(zone)))
         };
         let Some(zone) = chosen else {
-            return if region.clone().all(|zone| of(zone).is_dead) { Room::None } else { Room::Wait };
+            return if region.clone().all(|zone| of(zone).is_dead) {
+                Room::None
+            } else {
+                Room::Wait
+            };
         };
         let of = &mut self.zones[zone as usize];
         if of.holder.is_none_or(|holder| holder == job) && of.wanted.is_none_or(|by| by == job) {
