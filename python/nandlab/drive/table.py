@@ -352,8 +352,12 @@ def _errors(report: Report) -> str:
 
 
 def _failed(report: Report) -> str:
-    failed = report.host.requests_failed
-    return f"{failed:,} of {report.host.requests_completed:,}" if failed else ""
+    failed, zones = report.host.requests_failed, report.zones
+    if not failed:
+        return ""
+    errors = {name: count for name, count in zones.refused.items() if count} if zones else {}
+    named = ", ".join(f"{count:,} {name}" for name, count in errors.items())
+    return f"{failed:,} of {report.host.requests_completed:,}" + (f": {named}" if named else "")
 
 
 def _silence(report: Report) -> str:
