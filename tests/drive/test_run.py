@@ -515,7 +515,9 @@ def test_what_steady_leaves_to_collect_is_told():
 def test_a_refused_write_ends_a_trace_and_is_named(tmp_path: Path):
     """The error that the drive answers with, and what was not sent, stand in the notices."""
     log = "fio version 3 iolog\n0 /dev/z add\n0 /dev/z open\n"
-    log += "".join(f"{ms}000000 /dev/z write {at} 16384\n" for ms, at in [(1, 0), (2, 0), (3, 16384)])
+    log += "".join(
+        f"{ms}000000 /dev/z write {at} 16384\n" for ms, at in [(1, 0), (2, 0), (3, 16384)]
+    )
     (trace := tmp_path / "below.iolog").write_text(log)
     zoned = {"ftl.name": "zoned", "ftl.max_active_zones": 8}
     result = nandlab.run("tiny", trace=trace, set=zoned)

@@ -58,7 +58,7 @@ impl Devices {
                 let index = match self.numbers.get(&number) {
                     Some(&index) => index,
                     None => {
-                        let index = self.enter(number.to_string());
+                        let index = self.enter(format.device_number(number));
                         self.numbers.insert(number, index);
                         index
                     }

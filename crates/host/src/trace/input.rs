@@ -1,156 +1,21 @@
-//! Trace input: from a file (plain, gzip or Zstandard) to lines, and through a format's reader to
-//! checked records, each in its device's own address space.
+//! Trace input: lines or binary records, through a format's reader, to checked records, each in its
+//! device's own address space.
 
 use crate::trace::device::{Devices, natural_order};
 use crate::trace::format::contract::{Entry, Fault, Format, Parse, Parsed, Reason, Record};
+use crate::trace::lines::Lines;
 use crate::trace::{BadLine, Options};
 use base::family::Member;
 use base::{Error, Result};
 use ssd::request::{Op, SECTOR_BYTES};
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::{ErrorKind, Read, Seek, SeekFrom};
 use std::path::Path;
 
-/// Longest line that is read, in bytes: no format comes near it.
-pub const LONGEST_LINE: usize = 64 << 10;
 /// Largest read or write in bytes: a larger one is a damaged line. Trims may be as large as a
 /// drive.
 pub const LARGEST_TRANSFER: u64 = 4 << 30;
 /// Bound of all addresses: requests end at it or below.
 pub const END_OF_SPACE: u64 = 1 << 63;
-const BUFFER: usize = 256 << 10;
-
-/// Lines of a text file, compressed or not. One buffer holds them: nothing is allocated per line.
-pub struct Lines {
-    path: String,
-    text: Box<dyn Read + Send>,
-    buffer: Vec<u8>,
-    /// Part of the buffer that is read but not yet given out, up to `end`.
-    start: usize,
-    end: usize,
-    /// Number of the last line given, from 1.
-    number: u64,
-    /// Lines that ended in CR LF.
-    crlf: u64,
-}
-
-impl Lines {
-    /// Opens `path`; its first bytes, not its name, tell how it is compressed.
-    pub fn open(path: &Path) -> Result<Self> {
-        let place = path.display().to_string();
-        let refuse = |error: std::io::Error| Error::new(place.clone(), error.to_string());
-        let mut file = File::open(path).map_err(refuse)?;
-        if !file.metadata().map_err(refuse)?.is_file() {
-            let error = Error::new(place, "not a regular file");
-            return Err(error.expected("a regular file, which can be read twice"));
-        }
-        let mut magic = [0; 4];
-        let mut known = 0;
-        while known < magic.len() {
-            match file.read(&mut magic[known..]) {
-                Ok(0) => break,
-                Ok(bytes) => known += bytes,
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) => return Err(refuse(error)),
-            }
-        }
-        file.seek(SeekFrom::Start(0)).map_err(refuse)?;
-        let text: Box<dyn Read + Send> = match magic {
-            [0x1f, 0x8b, ..] => Box::new(flate2::read::MultiGzDecoder::new(file)),
-            [0x28, 0xb5, 0x2f, 0xfd] => {
-                Box::new(zstd::stream::read::Decoder::new(file).map_err(refuse)?)
-            }
-            _ => Box::new(file),
-        };
-        let buffer = vec![0; BUFFER];
-        Ok(Self { path: place, text, buffer, start: 0, end: 0, number: 0, crlf: 0 })
-    }
-
-    /// The next line without its end, or `None` after the last.
-    pub fn next(&mut self) -> Result<Option<&[u8]>> {
-        let mut searched = self.start;
-        let length = loop {
-            let found = self.buffer[searched..self.end].iter().position(|&byte| byte == b'\n');
-            if let Some(position) = found {
-                break searched + position - self.start;
-            }
-            let rest = self.end - self.start;
-            if rest > LONGEST_LINE {
-                break rest;
-            }
-            self.buffer.copy_within(self.start..self.end, 0);
-            (self.start, self.end, searched) = (0, rest, rest);
-            let read = self.fill()?;
-            if read == 0 {
-                if rest == 0 {
-                    return Ok(None);
-                }
-                break rest;
-            }
-        };
-        self.number += 1;
-        if length > LONGEST_LINE {
-            return Err(Error::new(self.place(), "a line of more than 64 KiB")
-                .expected("a text trace, one request a line"));
-        }
-        let mut from = self.start;
-        let mut to = from + length;
-        self.start = (to + 1).min(self.end);
-        if to > from && self.buffer[to - 1] == b'\r' {
-            to -= 1;
-            self.crlf += 1;
-        }
-        if self.number == 1 && self.buffer[from..to].starts_with(b"\xef\xbb\xbf") {
-            from += 3; // the byte order mark that Windows puts before UTF-8
-        }
-        let line = &self.buffer[from..to];
-        let binary = line.contains(&0) || !line.is_ascii() && std::str::from_utf8(line).is_err();
-        if binary {
-            return Err(Error::new(self.place(), "binary, not text")
-                .expected("text in UTF-8, plain or compressed with gzip or Zstandard"));
-        }
-        Ok(Some(&self.buffer[from..to]))
-    }
-
-    /// Reads more bytes into the buffer, after `end`.
-    fn fill(&mut self) -> Result<usize> {
-        loop {
-            match self.text.read(&mut self.buffer[self.end..]) {
-                Ok(bytes) => {
-                    self.end += bytes;
-                    return Ok(bytes);
-                }
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) => {
-                    let problem = if error.kind() == ErrorKind::UnexpectedEof {
-                        "the compressed data end early: the file is cut off".to_owned()
-                    } else {
-                        format!("cannot be read to its end: {error}")
-                    };
-                    // Number of the line that the bytes would have belonged to.
-                    return Err(Error::new(place(&self.path, self.number + 1), problem));
-                }
-            }
-        }
-    }
-
-    /// File and line, for errors.
-    pub fn place(&self) -> String {
-        place(&self.path, self.number)
-    }
-
-    /// Lines given so far.
-    pub fn count(&self) -> u64 {
-        self.number
-    }
-}
-
-/// Text of a file and line, for errors.
-pub fn place(path: &str, line: u64) -> String {
-    format!("{path}:{line}")
-}
-
 /// One checked request of the file. Its device is a number in the order of first appearance.
 #[derive(Debug, Clone, Copy)]
 pub struct Raw {
@@ -198,7 +63,7 @@ impl Records {
         {
             // The clock of the first event may be wrong: a reading ahead tells.
             let mut ahead = (member.build.new)(options)?;
-            let mut lines = Lines::open(path)?;
+            let mut lines = Lines::open(path, member.build.frame)?;
             while let Some(line) = lines.next()? {
                 let _ = ahead.line(line);
             }
@@ -207,7 +72,7 @@ impl Records {
         Ok(Self {
             format,
             takes: member.build.takes,
-            lines: Lines::open(path)?,
+            lines: Lines::open(path, member.build.frame)?,
             on_bad_line: options.on_bad_line,
             devices: Devices::new(options.device.clone()),
             skipped: BTreeMap::new(),
@@ -230,8 +95,9 @@ impl Records {
             return Ok(Some(raw));
         }
         loop {
+            let is_text = self.lines.is_text();
             let Some(line) = self.lines.next()? else { return Ok(None) };
-            if line.iter().all(u8::is_ascii_whitespace) {
+            if is_text && line.iter().all(u8::is_ascii_whitespace) {
                 *self.skipped.entry(Reason::BlankLine).or_default() += 1;
                 continue;
             }
@@ -252,7 +118,7 @@ impl Records {
             };
             let Some(device) = self.devices.index(record.device, &*self.format) else { continue };
             let Record { at_ns, op, fua, waited, offset, length, .. } = record;
-            let (line, marked) = (self.lines.number, waited && op == Op::Write);
+            let (line, marked) = (self.lines.count(), waited && op == Op::Write);
             let mut raw = Raw { line, at_ns, device, op, fua, marked, offset, length };
             if op == Op::Flush {
                 (raw.fua, raw.offset, raw.length) = (false, 0, 0);
@@ -267,15 +133,15 @@ impl Records {
 
     /// Checks the end of the file: an error if it held no record, or none of the wanted devices.
     pub fn finish(&self) -> Result<()> {
-        let path = self.lines.path.as_str();
-        if self.lines.number == 0 {
+        let path = self.lines.path();
+        if self.lines.count() == 0 {
             return Err(Error::new(path, "empty file"));
         }
         self.devices.missing()?;
         if self.previous_ns.is_some() {
             return Ok(());
         }
-        let mut facts = vec![format!("{} lines", self.lines.number)];
+        let mut facts = vec![format!("{} lines", self.lines.count())];
         facts.extend(
             self.skipped.iter().map(|(reason, n)| format!("{n} skipped: {}", reason.name())),
         );
@@ -291,7 +157,7 @@ impl Records {
 
     /// Path of the file, for errors.
     pub fn path(&self) -> &str {
-        &self.lines.path
+        self.lines.path()
     }
 
     /// Whether requests are sent at their times, by the lines so far, see [`Format::timed`].
@@ -320,7 +186,7 @@ impl Records {
 
     /// Lines read, and how many of them ended in CR LF.
     pub fn lines(&self) -> (u64, u64) {
-        (self.lines.number, self.lines.crlf)
+        (self.lines.count(), self.lines.crlf())
     }
 
     /// Records earlier than the one before them.
@@ -379,71 +245,4 @@ fn misfit(record: &Record<'_>, takes: &[&str]) -> Box<Fault> {
         (Reason::TooLarge, "length in bytes", length, "more than 4 GiB", expected)
     };
     Fault::new(reason, field, value.to_string().as_bytes(), problem, expected)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use base::error::assert_carries;
-    use std::io::Write;
-    use std::path::PathBuf;
-
-    fn file(name: &str, bytes: &[u8]) -> PathBuf {
-        let path =
-            std::env::temp_dir().join(format!("nandlab-lines-{}-{name}", std::process::id()));
-        std::fs::write(&path, bytes).unwrap();
-        path
-    }
-
-    fn lines(bytes: &[u8], name: &str) -> Result<Vec<String>> {
-        let path = file(name, bytes);
-        let mut lines = Lines::open(&path)?;
-        let mut all = Vec::new();
-        while let Some(line) = lines.next()? {
-            all.push(String::from_utf8(line.to_vec()).unwrap());
-        }
-        std::fs::remove_file(path).unwrap();
-        Ok(all)
-    }
-
-    #[test]
-    fn compression_is_told_by_the_bytes() {
-        let text = "\u{feff}first\r\nsecond\n\nlast, without an end";
-        let expected = ["first", "second", "", "last, without an end"];
-        assert_eq!(lines(text.as_bytes(), "plain.zst").unwrap(), expected);
-        let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-        gzip.write_all(text.as_bytes()).unwrap();
-        let gzip = gzip.finish().unwrap();
-        assert_eq!(lines(&gzip, "gzip").unwrap(), expected);
-        let zstd = zstd::encode_all(text.as_bytes(), 3).unwrap();
-        assert_eq!(lines(&zstd, "zstd.gz").unwrap(), expected);
-        for (cut, name) in [(&gzip, "cut.gz"), (&zstd, "cut.zst")] {
-            for keep in [cut.len() - 1, cut.len() / 2, 6] {
-                let error = lines(&cut[..keep], name).unwrap_err().to_string();
-                assert_carries(&error, &["cut off"]);
-                assert!(!error.contains(":0: "), "{name} {keep}: {error}");
-            }
-        }
-    }
-
-    #[test]
-    fn what_is_no_text_is_refused() {
-        for (bytes, name) in [(&b"abc\nd\0ef\n"[..], "nul"), (b"abc\nd\xff\xfeef\n", "utf8")] {
-            assert_carries(lines(bytes, name).unwrap_err(), &[":2", "binary"]);
-        }
-        let long = vec![b'x'; LONGEST_LINE + 1];
-        assert_carries(lines(&long, "long").unwrap_err(), &["64 KiB"]);
-        assert_eq!(lines(&long[1..], "longest").unwrap()[0].len(), LONGEST_LINE);
-        assert!(lines(b"", "empty").unwrap().is_empty());
-        assert!(Lines::open(Path::new("/no/such/file")).is_err());
-        assert!(Lines::open(&std::env::temp_dir()).is_err());
-    }
-
-    #[test]
-    fn long_files_keep_their_lines() {
-        let text: String = (0..60_000).map(|n| format!("line {n}\n")).collect();
-        let all = lines(text.as_bytes(), "many").unwrap();
-        assert!(all.iter().enumerate().all(|(n, line)| *line == format!("line {n}")));
-        assert_eq!(all.len(), 60_000);
-    }
 }

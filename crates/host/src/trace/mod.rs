@@ -6,13 +6,14 @@
 //! device and the time of the first request; the second hands the requests out. So an error in a
 //! file, or a trace that does not fit the drive, is reported before a simulation starts.
 //!
-//! A line passes `input` (file to lines to checked records, each in the address space of its
+//! A line passes `lines` (file to lines, or binary records), `input` (lines to checked records, each in the address space of its
 //! `device`), the reader of its `format`, `policy` (order of time, place on the drive) and
 //! `summary` (totals).
 
 mod device;
 pub mod format;
 mod input;
+mod lines;
 mod policy;
 mod summary;
 
@@ -22,8 +23,9 @@ pub use summary::{ByOp, DeviceSummary, Interarrival, OpSummary, Space, Summary, 
 use crate::request::{Arrival, Pace, Source};
 use base::family::Member;
 use base::{Error, Result, Time};
-use format::contract::{Claim, Entry, shown};
-use input::{Lines, Raw, Records, place};
+use format::contract::{Claim, Entry, Frame, shown};
+use input::{Raw, Records};
+use lines::{Lines, head, place};
 use policy::{Layout, Replayed, Scale};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -248,9 +250,16 @@ fn find(name: &str) -> Result<&'static Member<Entry>> {
     })
 }
 
-/// Detects the format of a file from its first line, where only one format has such lines.
+/// Detects the format of a file from its first bytes, or from its first line, where only one format
+/// has such lines.
 pub fn guess(path: &Path) -> Result<&'static Member<Entry>> {
-    let mut lines = Lines::open(path)?;
+    let bytes = head(path)?;
+    let is_binary = |member: &&Member<Entry>| matches!(member.build.frame, Frame::Binary(_));
+    let mut binary = ROSTER.iter().filter(is_binary);
+    if let Some(member) = binary.find(|member| (member.build.claim)(&bytes) == Claim::Certain) {
+        return Ok(member);
+    }
+    let mut lines = Lines::open(path, Frame::Line)?;
     let first = loop {
         match lines.next()? {
             None => return Err(Error::new(path.display().to_string(), "empty file")),
@@ -259,7 +268,8 @@ pub fn guess(path: &Path) -> Result<&'static Member<Entry>> {
         }
     };
     let claims = |claim: Claim| -> Vec<&'static Member<Entry>> {
-        ROSTER.iter().filter(|member| (member.build.claim)(&first) == claim).collect()
+        let text = ROSTER.iter().filter(|member| !is_binary(member));
+        text.filter(|member| (member.build.claim)(&first) == claim).collect()
     };
     let (certain, maybe) = (claims(Claim::Certain), claims(Claim::Maybe));
     if let [member] = certain[..] {

@@ -3,7 +3,8 @@
 //! Neither policy changes the number of requests.
 
 use crate::trace::format::contract::Entry;
-use crate::trace::input::{END_OF_SPACE, Raw, Records, place};
+use crate::trace::input::{END_OF_SPACE, Raw, Records};
+use crate::trace::lines::place;
 use crate::trace::summary::{CHUNK_UNITS, Tally, Touched, UNIT_BYTES};
 use crate::trace::{AddressPolicy, Options, TimePolicy};
 use base::family::Member;

@@ -4,7 +4,7 @@
 //! Production", IISWC 2020. `device_id,opcode,offset,length,timestamp`: bytes and microseconds
 //! since the epoch; no header. Volumes share offsets and are separate address spaces.
 
-use super::contract::{Claim, Device, Entry, Format, Parse, Parsed, Record};
+use super::contract::{Claim, Device, Entry, Format, Frame, Parse, Parsed, Record};
 use super::field::{fields, in_units, unknown_operation, unsigned, unsigned32};
 use crate::trace::Options;
 use base::family::{Member, check, schema};
@@ -17,10 +17,11 @@ pub const MEMBER: Member<Entry> = Member {
     schema: schema::<Options>,
     check: check::<Options>,
     build: Entry {
-        sample: "0,R,126703661056,4096,1577808000000046\n\
+        sample: b"0,R,126703661056,4096,1577808000000046\n\
                  1,W,19496058880,77824,1577808000000426\n\
                  2,W,9811763200,12288,1577808000000494\n",
         takes: &[],
+        frame: Frame::Line,
         claim,
         new: |_| Ok(Box::new(Alibaba)),
     },

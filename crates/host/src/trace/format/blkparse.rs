@@ -12,7 +12,7 @@
 //! that a drive could act on.
 
 use super::clock::Clocks;
-use super::contract::{Claim, Device, Entry, Fault, Format, Parse, Parsed, Reason, Record};
+use super::contract::{Claim, Device, Entry, Fault, Format, Frame, Parse, Parsed, Reason, Record};
 use super::field::{decimal, each_word, in_units, miscounted, unknown_operation, unsigned};
 use crate::trace::Options;
 use base::family::{Member, check, schema};
@@ -26,12 +26,13 @@ pub const MEMBER: Member<Entry> = Member {
     schema: schema::<Options>,
     check: check::<Options>,
     build: Entry {
-        sample: "259,2    0        1     0.000000000  4020  Q   R 282624 + 8 [java]\n\
+        sample: b"259,2    0        1     0.000000000  4020  Q   R 282624 + 8 [java]\n\
                  259,2    0        2     0.000001581  4020  G   R 282624 + 8 [java]\n\
                  \x20 8,16   1        3     0.000100000   411  Q FWFS 64 + 16 [jbd2]\n\
                  \x20 8,16   1        4     0.000200000   411  Q   D 128 + 64 [fstrim]\n\
                  CPU0 (8,16):\n Reads Queued:           1,        4KiB\n",
         takes: &["action", "urgent"],
+        frame: Frame::Line,
         claim,
         new: |options| Ok(Box::new(Blkparse::new(options)?)),
     },

@@ -1,4 +1,5 @@
-//! The contract of a trace format: one line of text goes in, at most one request comes out.
+//! The contract of a trace format: one line of text, or one record, goes in, at most one request
+//! comes out.
 
 use super::clock::Clocks;
 use crate::trace::Options;
@@ -8,14 +9,37 @@ use std::fmt;
 
 /// Entry of the roster: a format's sample, options, claim and reader.
 pub struct Entry {
-    /// A few true lines of the format, for the reference and the conformance test.
-    pub sample: &'static str,
+    /// A few true lines of the format, for the conformance test.
+    pub sample: &'static [u8],
     /// Names of the options that the format takes, of those not every format has.
     pub takes: &'static [&'static str],
-    /// Whether a file with this first line is of the format.
+    /// Division of the file into lines or records.
+    pub frame: Frame,
+    /// Whether a file with this first line, or with these first bytes, is of the format.
     pub claim: fn(&[u8]) -> Claim,
     /// Creates a reader for the start of a file.
     pub new: fn(&Options) -> Result<Box<dyn Format>>,
+}
+
+/// Division of a file into the pieces that a format reads one at a time.
+#[derive(Debug, Clone, Copy)]
+pub enum Frame {
+    /// Lines of text.
+    Line,
+    /// Records of bytes.
+    Binary(Binary),
+}
+
+/// Records of a binary format.
+#[derive(Debug, Clone, Copy)]
+pub struct Binary {
+    /// Bytes of the shortest record, which tell the length of the others.
+    pub head: usize,
+    /// Bytes of the record that begins with these.
+    pub length: fn(&[u8]) -> usize,
+    /// Time of a record, by which the files of several CPUs are merged; `None` where a trace is one
+    /// file.
+    pub at: Option<fn(&[u8]) -> u64>,
 }
 
 /// Answer of a format to the first line of a file.
@@ -78,8 +102,13 @@ pub enum Parsed<'a> {
 /// value, and the reader can continue with the next line. Rules of every format (positive lengths,
 /// multiples of 512, order of times, the drive's size) are checked outside.
 pub trait Format: Send {
-    /// Reads one line, which comes without its end and is neither blank nor binary.
+    /// Reads one line, which comes without its end and is neither blank nor binary, or one record.
     fn line<'a>(&mut self, line: &'a [u8]) -> Parse<Parsed<'a>>;
+
+    /// Name of the device with this number.
+    fn device_number(&self, number: u64) -> String {
+        number.to_string()
+    }
 
     /// Name of the device whose lines say `name`.
     fn device_name(&self, name: &[u8]) -> String {

@@ -6,7 +6,7 @@
 //! (the point tells it from SSDsim's nanoseconds), blocks of 512 bytes, flags in hexadecimal whose
 //! lowest bit is a read. FlashSim's files give the size in pages: `size_unit_bytes`.
 
-use super::contract::{Claim, Device, Entry, Fault, Format, Parse, Parsed, Reason, Record};
+use super::contract::{Claim, Device, Entry, Fault, Format, Frame, Parse, Parsed, Reason, Record};
 use super::field::{decimal, in_units, unsigned, words};
 use crate::trace::Options;
 use base::family::{Member, check, schema};
@@ -19,8 +19,9 @@ pub const MEMBER: Member<Entry> = Member {
     schema: schema::<Options>,
     check: check::<Options>,
     build: Entry {
-        sample: "13.191135\t30\t0\t5\t1\n17.829285\t20\t576560\t6\t1\n5265.313 0 6357144 8 0\n",
+        sample: b"13.191135\t30\t0\t5\t1\n17.829285\t20\t576560\t6\t1\n5265.313 0 6357144 8 0\n",
         takes: &["sector_bytes", "size_unit_bytes"],
+        frame: Frame::Line,
         claim,
         new: |options| Ok(Box::new(DiskSim::new(options))),
     },

@@ -7,7 +7,7 @@
 //! bytes. fio passes over lines that it does not understand; here they are errors, as is I/O to a
 //! file that was not added and opened.
 
-use super::contract::{Claim, Device, Entry, Fault, Format, Parse, Parsed, Reason, Record};
+use super::contract::{Claim, Device, Entry, Fault, Format, Frame, Parse, Parsed, Reason, Record};
 use super::field::{each_word, in_units, miscounted, unknown_operation, unsigned};
 use crate::trace::Options;
 use base::family::{Member, check, schema};
@@ -21,7 +21,7 @@ pub const MEMBER: Member<Entry> = Member {
     schema: schema::<Options>,
     check: check::<Options>,
     build: Entry {
-        sample: "fio version 3 iolog\n\
+        sample: b"fio version 3 iolog\n\
                  30 /dev/null add\n\
                  10731 /dev/null open\n\
                  10736 /dev/null trim 0 2147483648\n\
@@ -29,6 +29,7 @@ pub const MEMBER: Member<Entry> = Member {
                  10780 /dev/null sync\n\
                  10892 /dev/null close\n",
         takes: &[],
+        frame: Frame::Line,
         claim,
         new: |_| Ok(Box::new(FioIolog::default())),
     },

@@ -7,7 +7,7 @@
 //! the drive: here devices stay apart and folding is an option. Flash-Sim writes the same lines
 //! with sectors of 64 bytes: `sector_bytes`.
 
-use super::contract::{Claim, Device, Entry, Fault, Format, Parse, Parsed, Reason, Record};
+use super::contract::{Claim, Device, Entry, Fault, Format, Frame, Parse, Parsed, Reason, Record};
 use super::field::{TimeUnit, fields, in_units, miscounted, time_unit, unknown_operation};
 use super::field::{each_word, unsigned};
 use crate::trace::Options;
@@ -22,8 +22,9 @@ pub const MEMBER: Member<Entry> = Member {
     schema: schema::<Options>,
     check: check::<Options>,
     build: Entry {
-        sample: "11413000 0 657728 16 1\n11565000 1 31244784 64 1\n11721000 1 21868784 16 0\n",
+        sample: b"11413000 0 657728 16 1\n11565000 1 31244784 64 1\n11721000 1 21868784 16 0\n",
         takes: &["sector_bytes", "size_unit_bytes", "time_unit"],
+        frame: Frame::Line,
         claim,
         new: |options| Ok(Box::new(MqSim::new(options)?)),
     },

@@ -5,7 +5,7 @@
 //! response in ticks of 100 ns since 1601, offset and size in bytes. Disk numbers repeat from host
 //! to host, so a device is a host with its disk.
 
-use super::contract::{Claim, Device, Entry, Fault, Format, Parse, Parsed, Reason, Record};
+use super::contract::{Claim, Device, Entry, Fault, Format, Frame, Parse, Parsed, Reason, Record};
 use super::field::{fields, in_units, unknown_operation, unsigned};
 use crate::trace::Options;
 use base::family::{Member, check, schema};
@@ -18,10 +18,11 @@ pub const MEMBER: Member<Entry> = Member {
     schema: schema::<Options>,
     check: check::<Options>,
     build: Entry {
-        sample: "128166481075232275,rsrch,1,Write,281358336,45056,94872\n\
+        sample: b"128166481075232275,rsrch,1,Write,281358336,45056,94872\n\
                  128166481075232718,rsrch,1,Write,281292800,65536,94430\n\
                  128166481075299367,rsrch,1,Read,281227264,65536,27781\n",
         takes: &[],
+        frame: Frame::Line,
         claim,
         new: |_| Ok(Box::new(Msr)),
     },

@@ -5,7 +5,7 @@
 //! and any optional fields after them: LBA in blocks (512 bytes at UMass), size in bytes, seconds
 //! with a point. White space may stand after a comma, before the field.
 
-use super::contract::{Claim, Device, Entry, Fault, Format, Parse, Parsed, Reason, Record};
+use super::contract::{Claim, Device, Entry, Fault, Format, Frame, Parse, Parsed, Reason, Record};
 use super::field::{decimal, in_units, miscounted, unknown_operation, unsigned};
 use crate::trace::Options;
 use base::family::{Member, check, schema};
@@ -18,10 +18,11 @@ pub const MEMBER: Member<Entry> = Member {
     schema: schema::<Options>,
     check: check::<Options>,
     build: Entry {
-        sample: "0,20941264,8192,W,0.551706,Alpha/NT\n\
+        sample: b"0,20941264,8192,W,0.551706,Alpha/NT\n\
                  0,20939840,8192,W,0.554041\n\
                  1, 3436288, 15872, r, 1.011732\n",
         takes: &["sector_bytes"],
+        frame: Frame::Line,
         claim,
         new: |options| Ok(Box::new(Spc { sector: options.sector_bytes.unwrap_or(512) })),
     },

@@ -5,7 +5,7 @@
 //! whole nanoseconds, sectors of 512 bytes, 1 = read, 0 = write. The columns are DiskSim's, whose
 //! milliseconds have a point: one read as the other is a million times too fast.
 
-use super::contract::{Claim, Device, Entry, Fault, Format, Parse, Parsed, Reason, Record};
+use super::contract::{Claim, Device, Entry, Fault, Format, Frame, Parse, Parsed, Reason, Record};
 use super::field::{TimeUnit, in_units, time_unit, unknown_operation, unsigned, words};
 use crate::trace::Options;
 use base::Result;
@@ -19,8 +19,9 @@ pub const MEMBER: Member<Entry> = Member {
     schema: schema::<Options>,
     check: check::<Options>,
     build: Entry {
-        sample: "0 0 303567 7 0\n0 1 55590 6 0\n26214000 0 303574 7 1\n",
+        sample: b"0 0 303567 7 0\n0 1 55590 6 0\n26214000 0 303574 7 1\n",
         takes: &["sector_bytes", "size_unit_bytes", "time_unit"],
+        frame: Frame::Line,
         claim,
         new: |options| Ok(Box::new(SsdSim::new(options)?)),
     },

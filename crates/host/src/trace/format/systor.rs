@@ -5,7 +5,7 @@
 //! `Timestamp,Response,IOType,LUN,Offset,Size`: seconds with nine decimals, a response that may be
 //! empty, R or W, bytes. Records are not in order of time: replay needs `time = "sort-window"`.
 
-use super::contract::{Claim, Device, Entry, Fault, Format, Parse, Parsed, Reason, Record};
+use super::contract::{Claim, Device, Entry, Fault, Format, Frame, Parse, Parsed, Reason, Record};
 use super::field::{decimal, fields, unknown_operation, unsigned};
 use crate::trace::Options;
 use base::family::{Member, check, schema};
@@ -18,10 +18,11 @@ pub const MEMBER: Member<Entry> = Member {
     schema: schema::<Options>,
     check: check::<Options>,
     build: Entry {
-        sample: "Timestamp,Response,IOType,LUN,Offset,Size\n\
+        sample: b"Timestamp,Response,IOType,LUN,Offset,Size\n\
                  1456095145.126285000,0.008044000,R,0,4256049987072,122880\n\
                  1456095145.127398000,,W,0,3772288305664,58368\n",
         takes: &[],
+        frame: Frame::Line,
         claim,
         new: |_| Ok(Box::new(Systor { started: false })),
     },

@@ -5,7 +5,7 @@
 //! seconds since the epoch, offset and size in sectors of 512 bytes, 0 = read, 1 = write. Whole
 //! seconds hold thousands of requests: on replay those of one second are spread evenly over it.
 
-use super::contract::{Claim, Device, Entry, Format, Parse, Parsed, Record};
+use super::contract::{Claim, Device, Entry, Format, Frame, Parse, Parsed, Record};
 use super::field::{fields, in_units, unknown_operation, unsigned};
 use crate::trace::Options;
 use base::family::{Member, check, schema};
@@ -18,10 +18,11 @@ pub const MEMBER: Member<Entry> = Member {
     schema: schema::<Options>,
     check: check::<Options>,
     build: Entry {
-        sample: "1538323199,13896880,128,0,1063\n\
+        sample: b"1538323199,13896880,128,0,1063\n\
                  1538323200,4247200,128,1,1058\n\
                  1538323200,49413280,16,0,1063\n",
         takes: &[],
+        frame: Frame::Line,
         claim,
         new: |_| Ok(Box::new(Tencent)),
     },
