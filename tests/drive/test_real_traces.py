@@ -35,6 +35,8 @@ TRACES: list[tuple[str, str | None, dict[str, Any], int]] = [
     ("tencent_cbs.50k.csv", "tencent", SORTED, 50000),
     ("systor17_lun.999.csv", "systor", SORTED, 999),
     ("blkparse_ycsb_rocksdb_ssdtrace_sample.10k.txt", "blkparse", {"action": "D"}, 1694),
+    ("blktrace_nvme_randread.blktrace.0", None, {}, 963),
+    ("cloudphysics_2h.vscsi1.bin", None, {}, 113872),
     ("fio_v2_randwrite.iolog", None, {}, 9441),
     ("fio_v3_trim_write.iolog", None, {}, 20),
 ]
@@ -70,8 +72,8 @@ def test_runs_to_its_end(
     [
         ("msr_web_3.caso_lossy.txt", {"format": "msr"}, ["spreadsheet"]),
         ("blkparse_leveldb_ram_badts.txt", {"format": "blkparse", "action": "C"}, ["clock"]),
-        ("cloudphysics_2h.vscsi1.bin", {}, ["binary"]),
-        ("blktrace_nvme_randread.blktrace.0", {}, ["binary"]),
+        ("cloudphysics_2h.vscsi1.bin", {"format": "msr"}, ["binary"]),
+        ("blktrace_nvme_randread.blktrace.0", {"format": "oracle_general"}, ["object"]),
         # None fits, or several do: the names of those that may.
         ("diskmon_windows_sys1.txt", {}, ["line", "one of"]),
         ("biotracer_booting.txt", {}, ["line", "one of"]),

@@ -45,7 +45,7 @@ class TraceOptions(ReaderOptions, total=False):
     urgent: Annotated[Literal["none", "marked", "all"], _option("none")]
     """Urgent writes: none, the writes marked in the trace, or all.
 
-    ``ftl.fast_pages`` gives them fast pages. Only blkparse has a mark: S in ``RWBS``.
+    ``ftl.fast_pages`` gives them fast pages. blkparse and blktrace mark the synchronous ones.
     """
     address: Annotated[Literal["reject", "wrap", "compact"], _option("reject")]
     """Addresses beyond the drive: an error, taken modulo its capacity, or packed without gaps."""

@@ -272,6 +272,7 @@ pub fn place(path: &str, line: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::trace::format::contract::Entry;
     use base::error::assert_carries;
     use std::io::Write;
     use std::path::PathBuf;
@@ -325,6 +326,35 @@ mod tests {
         assert!(lines(b"", "empty").unwrap().is_empty());
         assert!(Lines::open(Path::new("/no/such/file"), Frame::Line).is_err());
         assert!(Lines::open(&std::env::temp_dir(), Frame::Line).is_err());
+    }
+
+    /// Records of several CPUs come in the order of their times; a record that is cut off is an
+    /// error.
+    #[test]
+    fn files_of_all_cpus_are_merged() {
+        let member = crate::trace::format::ROSTER.iter().find(|member| member.name == "blktrace");
+        let Entry { sample, frame, .. } = member.unwrap().build;
+        let [early, late] = [&sample[..48], &sample[48..]];
+        let folder = std::env::temp_dir().join(format!("nandlab-cpus-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let put = |name: &str, bytes: &[u8]| std::fs::write(folder.join(name), bytes).unwrap();
+        put("disk.blktrace.0", &[late, late].concat());
+        put("disk.blktrace.10.zst", &zstd::encode_all(early, 3).unwrap());
+        put("other.blktrace.1", early);
+        let read = |name: &str| -> Result<Vec<usize>> {
+            let mut lines = Lines::open(&folder.join(name), frame)?;
+            let mut lengths = Vec::new();
+            while let Some(record) = lines.next()? {
+                lengths.push(record.len());
+            }
+            Ok(lengths)
+        };
+        for name in ["disk.blktrace.0", "disk.blktrace.10.zst"] {
+            assert_eq!(read(name).unwrap(), [48, 52, 52], "{name}");
+        }
+        put("disk.blktrace.2", &late[..50]);
+        assert_carries(read("disk.blktrace.0").unwrap_err(), &["blktrace.2", "cut off", "52"]);
+        std::fs::remove_dir_all(folder).unwrap();
     }
 
     #[test]
