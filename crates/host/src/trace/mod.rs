@@ -6,9 +6,9 @@
 //! device and the time of the first request; the second hands the requests out. So an error in a
 //! file, or a trace that does not fit the drive, is reported before a simulation starts.
 //!
-//! A line passes `lines` (file to lines, or binary records), `input` (lines to checked records, each in the address space of its
-//! `device`), the reader of its `format`, `policy` (order of time, place on the drive) and
-//! `summary` (totals).
+//! A line passes `lines` (file to lines, or binary records), `input` (lines to checked records,
+//! each in the address space of its `device`), the reader of its `format`, `policy` (order of time,
+//! place on the drive) and `summary` (totals).
 
 mod device;
 pub mod format;

@@ -24,9 +24,9 @@ pub struct Entry {
 /// Division of a file into the pieces that a format reads one at a time.
 #[derive(Debug, Clone, Copy)]
 pub enum Frame {
-    /// Lines of text.
+    /// File of text, a request in a line.
     Line,
-    /// Records of bytes.
+    /// File of records of bytes.
     Binary(Binary),
 }
 
@@ -251,7 +251,7 @@ pub fn shown(text: &[u8]) -> String {
 
 /// Helpers of the formats' tests: lines in, records or the fault out.
 #[cfg(test)]
-pub(super) mod trial {
+pub mod trial {
     use super::*;
     use base::error::assert_carries;
     use base::family::Member;

@@ -1,31 +1,7 @@
-//! Fields of a trace line, split and read strictly, byte by byte, without rounding; and numbers of
-//! a binary record.
+//! Fields of a trace line: split and read strictly, byte by byte, without rounding.
 
 use super::contract::{Fault, Parse, Reason};
 use base::{Error, Result};
-
-/// Bytes of a record from `at` on.
-#[inline]
-fn bytes_at<const N: usize>(record: &[u8], at: usize) -> [u8; N] {
-    let mut bytes = [0; N];
-    bytes.copy_from_slice(&record[at..at + N]);
-    bytes
-}
-
-/// Number of two bytes at `at` of a record, little endian.
-pub fn u16_at(record: &[u8], at: usize) -> u16 {
-    u16::from_le_bytes(bytes_at(record, at))
-}
-
-/// Number of four bytes at `at` of a record, little endian.
-pub fn u32_at(record: &[u8], at: usize) -> u32 {
-    u32::from_le_bytes(bytes_at(record, at))
-}
-
-/// Number of eight bytes at `at` of a record, little endian.
-pub fn u64_at(record: &[u8], at: usize) -> u64 {
-    u64::from_le_bytes(bytes_at(record, at))
-}
 
 /// Cuts `line` at every `separator` into exactly `N` fields; `names` are the fields, for the error.
 #[inline]

@@ -1,9 +1,9 @@
 //! `fiu`: the traces of Florida International University (SNIA IOTTA, "FIU IODedup").
 //!
-//! Koller, Rangaswami, "I/O Deduplication: Utilizing Content Similarity to Improve I/O Performance",
-//! FAST 2010. `time pid process lba size R|W major minor hash`: nanoseconds, address and size in
-//! sectors of 512 bytes, and the MD5 of the content, which is checked and not used: the drive stores
-//! no contents. The name of a process may hold blanks.
+//! Koller, Rangaswami, "I/O Deduplication: Utilizing Content Similarity to Improve I/O
+//! Performance", FAST 2010. `time pid process lba size R|W major minor hash`: nanoseconds, address
+//! and size in sectors of 512 bytes, and the MD5 of the content, which is checked and not used: the
+//! drive stores no contents. The name of a process may hold blanks.
 
 use super::contract::{Claim, Device, Entry, Fault, Format, Frame, Parse, Parsed, Reason, Record};
 use super::field::{each_word, in_units, miscounted, unknown_operation, unsigned, unsigned32};

@@ -1,16 +1,16 @@
-//! `vscsi`: traces of the disks of virtual machines by vscsiStats of VMware ESX, as of CloudPhysics.
+//! `vscsi`: traces of the disks of virtual machines, by vscsiStats of VMware ESX.
 //!
 //! Ahmad, "Easy and Efficient Disk I/O Workload Characterization in VMware ESX Server", IISWC 2007;
-//! read as libCacheSim reads them. Records, little endian. Version 1, of 32 bytes: `u32` serial
-//! number, `u32` bytes, `u32` elements, `u16` SCSI command, `u16` version, `u64` sector, `u64`
-//! microseconds. Version 2, of 40: the command and the version come first, and a `u64` response time
-//! last. The file is one disk.
+//! CloudPhysics recorded such traces, and libCacheSim reads them. Records, little endian. Version
+//! 1, of 32 bytes: `u32` serial number, `u32` bytes, `u32` elements, `u16` SCSI command, `u16`
+//! version, `u64` sector, `u64` microseconds. Version 2, of 40: the command and the version come
+//! first, and a `u64` response time last. The file is one disk.
 
-use super::contract::{
+use super::{u16_at, u32_at, u64_at};
+use crate::trace::Options;
+use crate::trace::format::contract::{
     Binary, Claim, Device, Entry, Fault, Format, Frame, Parse, Parsed, Reason, Record,
 };
-use super::field::{u16_at, u32_at, u64_at};
-use crate::trace::Options;
 use base::family::{Member, check, schema};
 use ssd::request::{Op, SECTOR_BYTES};
 
@@ -121,8 +121,8 @@ impl Format for Vscsi {
 
 #[cfg(test)]
 mod tests {
-    use super::super::contract::trial::short;
     use super::*;
+    use crate::trace::format::contract::trial::short;
 
     fn read(record: &[u8]) -> String {
         match Vscsi.line(record).unwrap() {

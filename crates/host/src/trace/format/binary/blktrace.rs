@@ -8,11 +8,11 @@
 //!
 //! Actions and flags are those of `blkparse`, the text of the same events.
 
-use super::contract::{
+use super::{u16_at, u32_at, u64_at};
+use crate::trace::Options;
+use crate::trace::format::contract::{
     Binary, Claim, Device, Entry, Fault, Format, Frame, Parse, Parsed, Reason, Record,
 };
-use super::field::{u16_at, u32_at, u64_at};
-use crate::trace::Options;
 use base::family::{Member, check, schema};
 use base::{Error, Result};
 use ssd::request::{Op, SECTOR_BYTES};
@@ -164,8 +164,8 @@ impl Format for Blktrace {
 
 #[cfg(test)]
 mod tests {
-    use super::super::contract::trial::short;
     use super::*;
+    use crate::trace::format::contract::trial::short;
     use proptest::prelude::*;
 
     /// An event with these fields.

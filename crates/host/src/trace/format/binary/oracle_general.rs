@@ -5,14 +5,14 @@
 //!
 //! The format has objects in place of addresses, and no operations. An object is read as the block
 //! of 4 KiB with its number: it begins at 4096 times the number, and its size counts in whole
-//! sectors. All requests are reads. A trace whose objects are hashes does not fit a drive: replay it
-//! with `address = "compact"`.
+//! sectors. All requests are reads. A trace whose objects are hashes does not fit a drive: replay
+//! it with `address = "compact"`.
 
-use super::contract::{
+use super::{u32_at, u64_at};
+use crate::trace::Options;
+use crate::trace::format::contract::{
     Binary, Claim, Device, Entry, Fault, Format, Frame, Parse, Parsed, Reason, Record,
 };
-use super::field::{u32_at, u64_at};
-use crate::trace::Options;
 use crate::trace::lines::LONGEST_LINE;
 use base::family::{Member, check, schema};
 use ssd::request::{Op, SECTOR_BYTES};
@@ -41,8 +41,8 @@ const LARGEST: u32 = 1 << 30;
 
 struct OracleGeneral;
 
-/// Claims whole records, which are no text, and in which times go on, sizes are of objects, and the next
-/// access is one or none.
+/// Claims whole records, which are no text: times go on, sizes are those of objects, and the next
+/// access is a number or none.
 fn claim(head: &[u8]) -> Claim {
     let is_record = |record: &[u8]| {
         let next = u64_at(record, 16) as i64;
@@ -91,8 +91,8 @@ impl Format for OracleGeneral {
 
 #[cfg(test)]
 mod tests {
-    use super::super::contract::trial::short;
     use super::*;
+    use crate::trace::format::contract::trial::short;
 
     #[test]
     fn objects_are_blocks() {
