@@ -135,6 +135,22 @@ def test_rber_of_a_plain_cell_is_wangs_equations(plain: nandlab.Cell):
     assert plain.best_shifts_v(0) == pytest.approx((0.0,), abs=1e-4)
 
 
+def test_young_lower_pages_of_wang_err_by_their_first_pass():
+    """The second pass takes erased cells for cells of the first pass, and the reverse.
+
+    Both states lie as many of their widths from the reference between them. Where the first pass ends
+    near its final level, the upper page errs more: it has two references.
+    """
+    far = nandlab.cell("wang2014_mlc")
+    gap_v, widths_v = 2.658 - 2.35 + 2.267, 0.42 + 0.10
+    tail = stats.norm.sf(gap_v / widths_v)
+    # Each cell that is taken for another has a wrong bit in its lower page.
+    assert far.rber(0) == pytest.approx(tail, rel=0.2)
+    near = nandlab.cell("wang2014_mlc", set={"levels.coarse_margin_v": 1.4})
+    for cycles in (800_000, 1_000_000, 1_246_900):
+        assert near.rber(1, pe_cycles=cycles) > near.rber(0, pe_cycles=cycles), cycles
+
+
 def test_rates_come_in_arrays(ageing: nandlab.Cell):
     hours = np.array([[0.0, 10.0], [1000.0, 8760.0]])
     rates = ageing.rber(0, retention_hours=hours)
