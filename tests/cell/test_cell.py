@@ -138,8 +138,8 @@ def test_rber_of_a_plain_cell_is_wangs_equations(plain: nandlab.Cell):
 def test_young_lower_pages_of_wang_err_by_their_first_pass():
     """The second pass takes erased cells for cells of the first pass, and the reverse.
 
-    Both states lie as many of their widths from the reference between them. Where the first pass ends
-    near its final level, the upper page errs more: it has two references.
+    Both states lie as many of their widths from the reference between them. Where the first pass
+    ends near its final level, the upper page errs more: it has two references.
     """
     far = nandlab.cell("wang2014_mlc")
     gap_v, widths_v = 2.658 - 2.35 + 2.267, 0.42 + 0.10
