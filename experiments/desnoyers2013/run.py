@@ -278,10 +278,10 @@ def throughput(ftl, fraction):
 
 
 def levels(ftl, fraction):
-    """MB/s in the first half minute, and in the last two minutes."""
+    """MB/s in the first half minute, and in the last half of the run."""
     found = throughput(ftl, fraction)
     first = [rate for time, rate in found if time < 30]
-    last = [rate for time, rate in found if time >= 60 * (MINUTES - 2)]
+    last = [rate for time, rate in found if time >= 60 * MINUTES / 2]
     return sum(first) / len(first), sum(last) / len(last)
 
 

@@ -6,6 +6,7 @@ use base::rng::Rng;
 use one_plane::{BLOCKS, PAGES, fill, ftl_of, overwrite, validate};
 use ssd::ftl::contract::Merges;
 use ssd::ftl::{Ftl, FtlCounts, Lpn, Untimed};
+use toml::Value;
 
 /// One plane with so many log blocks of each kind.
 fn drive_of(log_blocks: u32, sequential_logs: u32) -> Box<dyn Ftl> {
@@ -44,6 +45,30 @@ fn uniform_overwrites_are_the_closed_form() {
             "1 / (U + L P) a logical block, and 1/P",
         );
     }
+}
+
+/// Emptied while the last one is filled, the oldest log block goes half a log block earlier.
+#[test]
+fn merges_ahead_cost_half_a_log_block() {
+    let log_blocks = 51;
+    let params: [(_, Value); 3] = [
+        ("log_blocks", log_blocks.into()),
+        ("sequential_logs", 0.into()),
+        ("merges_ahead", true.into()),
+    ];
+    let mut ftl = ftl_of("fast", log_blocks, &params);
+    fill(&mut *ftl);
+    let units = u64::from(ftl.facts().logical_units);
+    let mut rng = Rng::stream(2, "addresses");
+    overwrite(&mut *ftl, 100_000, 200_000, &mut || Lpn(rng.below(units) as u32));
+    let logs = (f64::from(log_blocks) - 0.5) * f64::from(PAGES);
+    validate(
+        &format!("write amplification, fast, {log_blocks} log blocks, merges ahead"),
+        ftl.counts().write_amplification(),
+        1.0 + f64::from(PAGES * BLOCKS) / (f64::from(BLOCKS) + logs),
+        0.02,
+        "1 + P / (1 + (L - 1/2) P/U), P = 64 pages",
+    );
 }
 
 /// With a sequential log block, each first unit of a logical block begins a stream that ends at

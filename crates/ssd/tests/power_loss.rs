@@ -22,7 +22,7 @@ const SHAPES: &[&[&str]] = &[
     &["chip.page_order=one_shot", "chip.geometry.pages_per_block=32", "scheduler.name=in_order"],
     &["chip.fault.program_failure_chance=0.001", "ftl.gc_reserve_blocks=2"],
     &["gc.background_free_blocks=4", "chip.geometry.bad_block_fraction=0.05"],
-    &["chip.timing.suspends_max=3", "gc.name=fifo"],
+    &["chip.timing.suspends_max=3", "gc.name=fifo", "ftl.merges_ahead=true"],
     &["drive.capacitors=true"],
     &[
         "chip.array.name=power_law",

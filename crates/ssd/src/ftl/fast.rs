@@ -2,8 +2,9 @@
 //! translation; Lee and others, ACM Trans. Embedded Computing Systems 6(3), 2007).
 //!
 //! The rules: one set of all logical blocks. The oldest log block is emptied when one is needed, by
-//! a full merge of each logical block that has a valid unit in it. Streams of writes in order have
-//! log blocks of their own, which become data blocks.
+//! a full merge of each logical block that has a valid unit in it; with `merges_ahead` while the
+//! host fills the last one. Streams of writes in order have log blocks of their own, which become
+//! data blocks.
 
 use super::contract::{Build, MOST_STREAMS};
 use super::log_blocks::{Emptied, LogBlocks, Rules};
@@ -19,7 +20,8 @@ pub const MEMBER: Member<Build> = Member {
     schema: schema::<FastParams>,
     check: check::<FastParams>,
     build: |context, given| {
-        let FastParams { stripe, log_blocks, sequential_logs } = params::read(given, "ftl")?;
+        let FastParams { stripe, log_blocks, sequential_logs, merges_ahead } =
+            params::read(given, "ftl")?;
         if sequential_logs >= MOST_STREAMS {
             let problem = format!("{sequential_logs} sequential log blocks");
             return Err(Error::new("ftl.sequential_logs", problem)
@@ -35,6 +37,7 @@ pub const MEMBER: Member<Build> = Member {
             sequential_logs,
             is_in_order: false,
             emptied: Emptied::Oldest,
+            merges_ahead,
             least_reserve: 3,
         };
         Ok(Box::new(LogBlocks::new(context, rules)?))
@@ -55,10 +58,13 @@ struct FastParams {
     /// 15. A stream begins with the first unit of a logical block. With 0 all writes go to random
     /// log blocks.
     sequential_logs: u32,
+    /// Empties the oldest log block while the host fills the last one, which it may do no faster
+    /// than the merges go on. Otherwise the host waits until a log block has been emptied.
+    merges_ahead: bool,
 }
 
 impl Default for FastParams {
     fn default() -> Self {
-        Self { stripe: 0, log_blocks: 0, sequential_logs: 1 }
+        Self { stripe: 0, log_blocks: 0, sequential_logs: 1, merges_ahead: false }
     }
 }

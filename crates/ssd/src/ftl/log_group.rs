@@ -37,6 +37,7 @@ pub const MEMBER: Member<Build> = Member {
             sequential_logs: 0,
             is_in_order: false,
             emptied: Emptied::Set,
+            merges_ahead: false,
             least_reserve: 3,
         };
         Ok(Box::new(LogBlocks::new(context, rules)?))

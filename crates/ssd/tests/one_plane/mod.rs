@@ -8,6 +8,7 @@ use base::rng::Rng;
 use nand::geometry::{Geometry, GeometryConfig};
 use ssd::ftl::{self, Context, Ftl, FtlConfig, Lpn, Untimed};
 use ssd::gc::{self, GcConfig, Policy, contract::Shape};
+use toml::Value;
 
 /// Logical blocks and their pages, each of one unit.
 pub const BLOCKS: u32 = 512;
@@ -15,18 +16,22 @@ pub const PAGES: u32 = 64;
 
 /// The FTL of this name with these parameters, and `spare` blocks beside those of the data and
 /// three that merges need.
-pub fn ftl_of(name: &str, spare: u32, params: &[(&str, u32)]) -> Box<dyn Ftl> {
+pub fn ftl_of<V: Into<Value> + Clone>(
+    name: &str,
+    spare: u32,
+    params: &[(&str, V)],
+) -> Box<dyn Ftl> {
     ftl_in(name, BLOCKS, PAGES, spare, params)
 }
 
 /// FTL on one plane, with `logical` logical blocks of `pages` pages, and `spare` blocks beside
 /// these and three that merges need.
-pub fn ftl_in(
+pub fn ftl_in<V: Into<Value> + Clone>(
     name: &str,
     logical: u32,
     pages: u32,
     spare: u32,
-    params: &[(&str, u32)],
+    params: &[(&str, V)],
 ) -> Box<dyn Ftl> {
     let blocks = logical + spare + 3;
     let geometry = Geometry::new(
@@ -65,8 +70,8 @@ pub fn ftl_in(
         pe_cycles: 0,
     };
     let mut choice = Choice::named(name);
-    for &(key, value) in params {
-        choice.params.insert(key.into(), i64::from(value).into());
+    for (key, value) in params {
+        choice.params.insert((*key).into(), value.clone().into());
     }
     let member = choice.resolve(ftl::ROSTER, "ftl").unwrap();
     let ftl = (member.build)(context, &choice.params).unwrap();

@@ -125,6 +125,7 @@ impl Interleaving {
             format!("ftl.rounds={}", one(layouts, &[0, 1, 1, 3])),
             format!("ftl.policy={}", one(layouts, &["frozen", "cold"])),
             format!("ftl.overwrite={}", one(layouts, &["modify", "log"])),
+            format!("ftl.merges_ahead={}", one(layouts, &[false, true])),
             // With these cycles one block in twenty-four has failed, or one in six.
             "chip.fault={median_ratings=1.0,spread=0.4}".into(),
             format!("age.pe_cycles={}", one(failures, &[0, 0, 1500, 2000])),

@@ -33,6 +33,9 @@ impl LogBlocks {
             if !dies.contains(die) {
                 return Place::Later(Until::Die(die));
             }
+            if self.is_too_fast(log.cursor.row) {
+                return Place::Later(Until::Job);
+            }
             return Place::At(self.write_to(number, lpns));
         }
     }
@@ -193,6 +196,7 @@ impl LogBlocks {
                     *slot.expect("the caller has seen one") = number;
                     self.current[set as usize] = number;
                     self.opened += 1;
+                    self.empty_ahead();
                     None
                 }
                 Err(Some(die)) => Some(Place::Later(Until::Die(die))),

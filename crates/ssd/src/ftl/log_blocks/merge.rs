@@ -172,6 +172,7 @@ impl LogBlocks {
         if state == State::Queued {
             self.queued.retain(|&other| other != number);
         }
+        self.ahead = self.ahead.filter(|ahead| ahead.log != number);
         self.logs.release(number);
         self.calls |= self.rules.is_in_order && self.demand.waiting() > 0;
         self.demand.begin_anew();
@@ -255,6 +256,7 @@ impl LogBlocks {
     /// Takes over the virtual block of a log, to copy to it.
     fn take_over(&mut self, index: usize, number: u32, kind: Kind) {
         self.queued.retain(|&other| other != number);
+        self.ahead = self.ahead.filter(|ahead| ahead.log != number);
         let log = self.logs.log_mut(number);
         log.state = State::Taken;
         let merge = &mut self.merges[index];

@@ -10,6 +10,7 @@
 //! newest data of one logical block to one virtual block, which becomes its data block. A log block
 //! is emptied by merges of all logical blocks that have valid units in it.
 
+mod ahead;
 mod data;
 mod host;
 mod logs;
@@ -31,6 +32,7 @@ use super::contract::{
 };
 use crate::recovery::Found;
 use crate::space::capacity::logical_units;
+use ahead::Ahead;
 use base::archive::{Archive, State};
 use base::{Error, Result, Time};
 use data::Data;
@@ -80,6 +82,8 @@ pub struct Rules {
     /// A log block takes its logical block in order, and nothing else.
     pub is_in_order: bool,
     pub emptied: Emptied,
+    /// The oldest log block is emptied while the host fills the last one, at the same pace.
+    pub merges_ahead: bool,
     /// Virtual blocks that the host leaves free for merges, at least. A merge with failed programs
     /// takes up to three before it gives one back, or two if it gives its log back with it.
     pub least_reserve: u32,
@@ -116,6 +120,8 @@ pub struct LogBlocks {
     merging: u32,
     /// Logs that jobs are to empty or to fill.
     queued: VecDeque<u32>,
+    /// Log that is emptied ahead of need.
+    ahead: Option<Ahead>,
     /// Virtual blocks that merges have taken to copy to.
     lent: u32,
     /// Sets that wait for a log.
@@ -214,6 +220,7 @@ impl LogBlocks {
             flying_on: vec![NONE; dies as usize],
             merging: 0,
             queued: VecDeque::with_capacity((log_blocks + sequential) as usize),
+            ahead: None,
             lent: 0,
             demand: Demand::new(sets),
             tasks: vec![Task::Idle; jobs as usize],
@@ -290,6 +297,7 @@ impl State for LogBlocks {
             flying_on,
             merging,
             queued,
+            ahead,
             lent,
             demand,
             tasks,
@@ -322,6 +330,7 @@ impl State for LogBlocks {
             archive.value(flags)?;
         }
         archive.value(order)?;
+        archive.value(ahead)?;
         archive.value(tasks)?;
         archive.value(merges)?;
         archive.value(is_told)?;
