@@ -23,6 +23,9 @@ use ssd::request::{Op, Request};
 use ssd::{Ssd, Step};
 use std::collections::{BTreeMap, BTreeSet};
 
+/// Urgent data leave slow pages empty, which no recovery reads.
+const SKIPPING: &[&str] = &["ftl.fast_pages=true", "ftl.skip_slow_pages=true"];
+
 /// Compositions that are not members of the roster by themselves: parameters, and the streams of
 /// moved data where hooks decide, else 0.
 const COMPOSED: &[(&[&str], u32)] = &[
@@ -34,6 +37,7 @@ const COMPOSED: &[(&[&str], u32)] = &[
     (&["ftl.name=dftl", "ftl.map_cache_bytes=512", "ftl.fast_pages=true"], 0),
     (&["ftl.name=learned", "ftl.gamma=16", "ftl.fast_pages=true", "ftl.superblock_dies=2"], 0),
     (&["ftl.superblock_dies=0"], 0),
+    (SKIPPING, 0),
     (&["ftl.name=slc_cache", "ftl.map_cache_bytes=512"], 0),
     (&["ftl.name=slc_cache", "ftl.map_cache_bytes=512", "ftl.when_full=fold"], 0),
     (&["ftl.superblock_dies=2"], 1),
@@ -247,7 +251,8 @@ fn what_was_flushed_is_there_after_a_cut() {
         "chip.fault.paired_page_loss=0",
         "ftl.overprovisioning=2.5",
     ];
-    for (i, composition) in COMPOSED.iter().enumerate() {
+    let recovers = COMPOSED.iter().filter(|composition| composition.0 != SKIPPING);
+    for (i, composition) in recovers.enumerate() {
         let members = recovery::ROSTER.iter().filter(|member| member.name != "none");
         for (j, member) in members.enumerate() {
             for (k, shape) in SHAPES[..4].iter().enumerate() {

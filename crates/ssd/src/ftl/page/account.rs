@@ -40,6 +40,7 @@ impl PageFtl {
             // By speed, the two keys are one stream of the host.
             streams: if takes_holes { keys } else { 1 },
             takes_holes,
+            skips_pages: self.skips_slow,
             wear_delta: self.wear.static_delta(),
             ..Facts::new(self.logical_units, self.row_units, dies, units_per_page)
         }
