@@ -5,6 +5,8 @@ One function for each row of `reference.csv`; `nandlab papers grupp2009` runs th
 """
 
 from functools import cache
+from itertools import pairwise
+from math import log
 
 import nandlab
 from nandlab import _core
@@ -249,15 +251,13 @@ def other_chip_power_mw():
 
 # --- The board: slides "Program Latency Anomaly", "Program Disturb", "WOM Codes" ------------------
 
-#: Cells for chips whose own nobody has measured: of Wang's MLC, and an assumed SLC.
-MLC = ("grupp2009_b_mlc8", {"chip.cell.preset": "wang2014_mlc"})
-SLC = ("grupp2009_a_slc2", {"chip.cell.preset": "slc"})
+#: Chips with the cells of their presets, which are assumed: that of Wang's MLC, and an SLC.
+MLC, SLC = "grupp2009_b_mlc8", "grupp2009_a_slc2"
 
 
 @cache
 def on_board(procedure, is_slc, **params):
-    chip_name, cell = SLC if is_slc else MLC
-    return nandlab.board(procedure, chip_name, set=cell, **params).table().to_pylist()
+    return nandlab.board(procedure, SLC if is_slc else MLC, **params).table().to_pylist()
 
 
 def slow_over_fast_program():
@@ -295,7 +295,7 @@ def fast_pages_only_errors():
 @cache
 def worn_and_fresh(is_slc):
     """Times of random data of a block at ten times the rated cycles, over those of a fresh one."""
-    rated = chip((SLC if is_slc else MLC)[0])["rated_pe_cycles"]
+    rated = chip(SLC if is_slc else MLC)["rated_pe_cycles"]
     rows = on_board("data_pattern", is_slc, cycles=10 * rated, points=2)
     fresh, worn = (row for row in rows if row["pattern"] == "random")
     return {name: worn[name] / fresh[name] for name in ("program_us", "erase_us")}
@@ -325,6 +325,34 @@ def slc_reprogram_errors():
 def mlc_wom_safe_share_percent():
     rows = on_board("program_disturb", is_slc=False)
     return 100 * sum(row["survives"] for row in rows) / len(rows)
+
+
+def mlc_wom_fast_first_share_percent():
+    """Fast pages are programmed again before any slow page; of all pages."""
+    rows = on_board("program_disturb", is_slc=False, again="after_type")
+    return 100 * sum(row["survives"] for row in rows) / len(rows)
+
+
+#: Rate of errors at which a life ends (Wang, ICS'14), and the longest life that is looked at.
+LIMIT, LONGEST = 4.5e-4, 12_000_000
+
+
+def fast_wom_lifetime_gain(seed):
+    """Half of the pages, filled 4/3 times an erase, to the limit or to `LONGEST`."""
+
+    def rates(**grid):
+        rows = nandlab.board("single_level", MLC, seed=seed, **grid).table().to_pylist()
+        for mode in ("all bits", "one bit a cell"):
+            yield [(row["pe_cycles"], row["rber"]) for row in rows if row["mode"] == mode]
+
+    native, _ = rates(first_cycles=1_000_000, cycles=1_500_000, points=6)
+    _, ((fast_cycles, fast_rber),) = rates(first_cycles=LONGEST, cycles=LONGEST, points=1)
+    life = next(
+        low * (high / low) ** (log(LIMIT / few) / log(many / few))
+        for (low, few), (high, many) in pairwise(native)
+        if few <= LIMIT < many
+    )
+    return fast_cycles / life / 2 * 4 / 3 if fast_rber < LIMIT else 0.0
 
 
 def wom_lifetime_gain_most(seed):
@@ -361,8 +389,16 @@ MEASURED = {
 }
 
 
+#: Parameters of `ftl` by placement.
+PLACEMENTS = {
+    "any": {"ftl.fast_pages": False},
+    "fast": {"ftl.fast_pages": True},
+    "skip": {"ftl.fast_pages": True, "ftl.skip_slow_pages": True},
+}
+
+
 @cache
-def paging(chip_name, fast_pages, seed):
+def paging(chip_name, placement, seed):
     """Report of the workload `paging` on two dies of B-MLC32 or of a measured chip.
 
     Writes wait for their programs: there is no write-back.
@@ -370,20 +406,34 @@ def paging(chip_name, fast_pages, seed):
     drive = {"drive_preset": "grupp2009_b_mlc32"}
     if chip_name in MEASURED:
         drive["chip"] = MEASURED[chip_name]
-    changes = {"ftl.fast_pages": fast_pages, "buffer.bytes": 0, "ftl.overprovisioning": 0.28}
+    changes = {**PLACEMENTS[placement], "buffer.bytes": 0, "ftl.overprovisioning": 0.28}
     changes["gc.background_free_blocks"] = 8
     return nandlab.run(drive, "paging", precondition="steady", set=changes, seed=seed).report
 
 
-def change_percent(chip_name, seed, measure):
+def change_percent(chip_name, seed, measure, placement="fast"):
     """What fast pages for urgent writes change."""
-    fast, all_pages = (measure(paging(chip_name, only, seed)) for only in (True, False))
+    fast, all_pages = (measure(paging(chip_name, of, seed)) for of in (placement, "any"))
     return 100 * (fast / all_pages - 1)
 
 
-def latency_change_percent(chip_name, seed):
+def latency(report):
     """Mean latency of pages that are swapped out."""
-    return change_percent(chip_name, seed, lambda report: report.jobs[0].write.lat_ns.mean)
+    return report.jobs[0].write.lat_ns.mean
+
+
+def erases_of_pages(report):
+    """Erases for each page written."""
+    return report.nand.erases / report.host.write.requests
+
+
+def energy(report):
+    """Energy of flash for each page written."""
+    return report.nand.energy_uj / report.host.write.requests
+
+
+def latency_change_percent(chip_name, seed):
+    return change_percent(chip_name, seed, latency)
 
 
 def wear_change_percent(chip_name, seed):
@@ -392,10 +442,7 @@ def wear_change_percent(chip_name, seed):
 
 
 def energy_change_percent(chip_name, seed):
-    """Energy of flash for each page written."""
-    return change_percent(
-        chip_name, seed, lambda report: report.nand.energy_uj / report.host.write.requests
-    )
+    return change_percent(chip_name, seed, energy)
 
 
 def swap_latency_change_percent(seed):
@@ -412,6 +459,19 @@ def swap_wear_change_percent(seed):
 
 def variation_energy_change_percent(seed):
     return energy_change_percent("b_mlc32", seed)
+
+
+def skip_latency_change_percent(seed):
+    return change_percent("b_mlc32", seed, latency, "skip")
+
+
+def skip_wear_change_percent(seed):
+    """Erases: pages that are left empty are not programmed."""
+    return change_percent("b_mlc32", seed, erases_of_pages, "skip")
+
+
+def skip_energy_change_percent(seed):
+    return change_percent("b_mlc32", seed, energy, "skip")
 
 
 def swap_latency_wang_percent(seed):

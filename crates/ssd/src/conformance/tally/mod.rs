@@ -302,12 +302,13 @@ impl Tally {
             let block = &mut self.blocks[number.0 as usize];
             hold!(!block.is_bad, "{program:?} in a bad block");
             if program.mode != BlockMode::Recoded {
-                hold!(block.pages == program.page, "{program:?} out of order");
+                let is_skip = self.ftl.facts().skips_pages && block.pages < program.page;
+                hold!(is_skip || block.pages == program.page, "{program:?} out of order");
                 if block.pages == 0 {
                     block.mode = program.mode;
                 }
                 hold!(block.mode == program.mode, "{program:?} in another mode");
-                block.pages += taken;
+                block.pages = program.page + taken;
                 hold!(block.pages <= of_mode.0, "{program:?}");
             }
             // Programs with different labels may reach the die in any order.
