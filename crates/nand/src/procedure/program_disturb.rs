@@ -3,8 +3,8 @@
 //! After Grupp (MICRO'09): a block is erased and its pages are programmed in order. Pages of one
 //! type are programmed again, with new data: before the next page, before the pages of other types,
 //! or once all pages have data (`again`). New data only clear bits, as those of write-once codes
-//! do. A page survives if it and the other pages of its cells read nearly without errors: then it is
-//! safe for such codes.
+//! do. A page survives if it and the other pages of its cells read nearly without errors: then it
+//! is safe for such codes.
 
 use super::Build;
 use super::contract::{Axis, Picture, Procedure, Style, check_range, row};
