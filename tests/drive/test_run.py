@@ -525,3 +525,18 @@ def test_a_refused_write_ends_a_trace_and_is_named(tmp_path: Path):
     assert carries(notice, "below.iolog", "after 2 requests", "byte 0", "Zone Invalid Write")
     assert carries(notice, "1 not sent")
     assert "Zone Invalid Write" in result._repr_html_()
+
+
+def test_a_code_weaker_than_its_pages_is_noticed():
+    """The notice gives the share of codewords that failed, and their mean number of wrong bits."""
+
+    def notices(t: int) -> list[str]:
+        law = {"chip.array.name": "power_law", "ecc.model": "threshold", "ecc.payload_bytes": 4096}
+        job = "[a]\nrw=randread\nbs=16k\nnumber_ios=500\n"
+        result = nandlab.run("tiny", job, precondition="fill", set={**law, "ecc.t": t})
+        return [text for text in result.notices if "hard decision" in text]
+
+    (weak,) = notices(40)
+    assert carries(weak, "corrects 40")
+    assert re.search(r"8\d%.*: 4[89]\.?\d* bits", weak), weak
+    assert notices(80) == []

@@ -14,6 +14,9 @@ MOST_UNWRITTEN = 0.01
 """Share of what is read that may never have been written before a notice says so."""
 
 
+MOST_FAILED = 0.5
+"""Share of codewords that may fail the hard decision before a notice says so."""
+
 MOST_SPARE = 1.0
 """Over-provisioning above this, spare flash over what is sold, is hardly meant."""
 
@@ -91,6 +94,20 @@ def unwritten(report: Report) -> list[str]:
     return [
         f"{nothing / read:.0%} of the data read had never been written and needed no flash read:"
         " latencies and IOPS are too good (precondition `fill` writes all data)"
+    ]
+
+
+def weak_code(report: Report) -> list[str]:
+    """A notice where most codewords that were read had more errors than the code corrects."""
+    ecc = report.ecc
+    if ecc.hard_failures <= MOST_FAILED * ecc.codewords:
+        return []
+    share, mean = ecc.hard_failures / ecc.codewords, ecc.raw_bit_errors / ecc.codewords
+    config = report.nandlab.config["ecc"]
+    limit = f", and the code corrects {config.t}" if config.model == "threshold" else ""
+    return [
+        f"{share:.0%} of the codewords read failed the hard decision: {mean:.3g} bits of each were"
+        f" wrong on average{limit}"
     ]
 
 

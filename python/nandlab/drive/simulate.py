@@ -25,6 +25,7 @@ from nandlab.drive.notices import (
     still_young,
     unsettled,
     unwritten,
+    weak_code,
     without_effect,
 )
 from nandlab.drive.power import start_up
@@ -375,6 +376,7 @@ def result_of(
         *nobody_waits(report),
         *nothing_stayed(report),
         *unwritten(report),
+        *weak_code(report),
         *coalesced(report),
         *unsettled(report),
     ]

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterator
 
+from nandlab import _core
+from nandlab.cell.source import is_of_the_cell
 from nandlab.display import quantity
 from nandlab.drive.notices import beyond_belief, without_effect
 from nandlab.lint.check import Check, Hit, Pair, Setting
@@ -29,6 +32,14 @@ MOST_OWN_BYTES = 64
 
 LEAST_SPARE = 0.05
 """Spare flash below this is what bad blocks take, and no more."""
+
+
+_FLOOR = {
+    "chip.array.name": "power_law",
+    "ecc.model": "threshold",
+    "ecc.payload_bytes": 4096,
+}
+"""A law with its default floor, 1.48e-3, and a code for 4 KiB."""
 
 
 def _scan_of_pages(subject: Subject) -> Iterator[Hit]:
@@ -170,6 +181,24 @@ def _constant_code_of(subject: Subject, ecc: str, chip: str) -> Iterator[Hit]:
             subject.at(f"{ecc}.model"),
             f"{ecc}.model = shares with an age: the same share of codewords fails at any wear",
         )
+
+
+def _weak_code(subject: Subject) -> Iterator[Hit]:
+    for ecc, chip in _codes(subject):
+        if subject.is_varied(ecc, f"{chip}.array") or subject.value(f"{ecc}.model") != "threshold":
+            continue
+        array = subject.value(f"{chip}.array")
+        if array["name"] == "ideal" or is_of_the_cell(array):
+            continue
+        rber = max(_core.Array(json.dumps(array)).rber([(page, 0, 0.0, 0) for page in range(4)]))
+        t, parts = subject.value(f"{ecc}.t"), ("payload_bytes", "parity_bytes")
+        mean = 8 * sum(subject.value(f"{ecc}.{part}") for part in parts) * rber
+        if mean > t:
+            yield Hit(
+                subject.at(f"{ecc}.t"),
+                f"{ecc}.t = {t}: a codeword of a fresh page has {mean:.3g} wrong bits on average,"
+                f" at the rate of {rber:.3g} by {chip}.array `{array['name']}`",
+            )
 
 
 def _no_effect(subject: Subject) -> Iterator[Hit]:
@@ -332,6 +361,25 @@ CHECKS = (
             RANDOM_WRITES,
             ("write amplification", "capacity (bytes)"),
             {},
+        ),
+    ),
+    Check(
+        code="L022",
+        title="a code weaker than its chip",
+        assumed="Fresh pages decode.",
+        why="A code that corrects fewer errors than a fresh page has on average fails at most first"
+        " reads, at any age: the run measures retries and lost data, and nothing else.",
+        sources=(),
+        instead="a larger `ecc.t`, or a named code (`ecc.code`), or another error law of the chip",
+        looks_at=("drive", "study"),
+        find=_weak_code,
+        pair=Pair(
+            Setting("t = 40", {"ecc.t": 40}),
+            Setting("t = 60", {"ecc.t": 60}),
+            READS,
+            ("uncorrectable codewords",),
+            {**SMALL, **_FLOOR},
+            "fill",
         ),
     ),
 )

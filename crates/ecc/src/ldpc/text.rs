@@ -132,7 +132,7 @@ pub fn base_line(checks: &QuasiCyclic, row: &[Circulant]) -> String {
 }
 
 /// Lines with content, and their places; `#` begins a comment.
-fn lines<'a>(text: &'a str, place: &str) -> impl Iterator<Item = (String, &'a str)> {
+fn lines<'a>(text: &'a str, place: &str) -> impl Iterator<Item = (String, &'a str)> + Clone {
     text.lines().enumerate().filter_map(move |(i, line)| {
         let said = line.split('#').next().unwrap_or_default().trim();
         (!said.is_empty()).then(|| (format!("{place}:{}", i + 1), said))
@@ -185,6 +185,9 @@ pub fn read_base_matrix(text: &str, z: Option<usize>, place: &str) -> Result<Qua
         }
     };
     check_z(z, &at)?;
+    if let Some((columns, rows)) = shape {
+        refuse_puncturing(lines.clone(), columns, rows)?;
+    }
     let checks = base_rows(lines, z, place)?;
     let found = (checks.columns(), checks.rows().len());
     if let Some(said) = shape.filter(|&said| said != found) {
@@ -193,6 +196,27 @@ pub fn read_base_matrix(text: &str, z: Option<usize>, place: &str) -> Result<Qua
             .expected(format!("{} and {}, as in the rows below", found.0, found.1)));
     }
     every_bit_checked(checks, place)
+}
+
+/// Refuses a matrix that is followed by a line of zeros and ones, one for each column: AFF3CT reads it
+/// as the columns that are not sent.
+fn refuse_puncturing<'a>(
+    mut lines: impl Iterator<Item = (String, &'a str)>,
+    columns: usize,
+    rows: usize,
+) -> Result<()> {
+    let Some((at, line)) = lines.nth(rows) else { return Ok(()) };
+    let is_mask =
+        words(line).count() == columns && words(line).all(|word| word == "0" || word == "1");
+    if !is_mask {
+        return Ok(());
+    }
+    let punctured = words(line).filter(|&word| word == "0").count();
+    let problem =
+        format!("a puncturing line, which leaves {punctured} of {columns} columns unsent");
+    Err(Error::new(at, problem)
+        .expected("a code whose bits are all sent")
+        .hint("without this line, the file is the code that is not punctured"))
 }
 
 /// Refuses a matrix with a bit in no check: it would be data that nothing protects.
@@ -240,6 +264,18 @@ mod tests {
         Recipe { z, block_rows, block_columns, column_weight, parity_rows, draws: 3, seed: 2 }
             .follow("recipe")
             .unwrap()
+    }
+
+    /// AFF3CT's line of columns that are not sent is refused by its name; a file that lacks a row, or
+    /// has one too many, is refused by its shape.
+    #[test]
+    fn a_puncturing_line_is_refused_by_name() {
+        let rows = "-1 1 0 -1\n2 -1 0 0\n";
+        let read = |more: &str| read_base_matrix(&format!("4 2 8\n{rows}{more}"), None, "x");
+        assert!(read("").is_ok());
+        let error = read("\n0 1 1 1 # systematic\n").unwrap_err();
+        assert_carries(&error, &["x:5", "puncturing", "1 of 4 columns"]);
+        assert_carries(read("3 1 0 1\n").unwrap_err(), &["4 columns and 2 rows", "4 and 3"]);
     }
 
     #[test]
