@@ -10,7 +10,7 @@ use base::params;
 
 fn session(config: &ChipConfig, name: &str, extra: &str, seed: u64) -> Result<Session> {
     let params = params::parse(extra, "test")?;
-    Session::new(config, Choice { name: name.to_owned(), params }, seed)
+    Session::new(config, Choice { name: name.to_owned(), params }, seed, None)
 }
 
 /// Chip with `bits` bits a cell, large enough for every procedure.
