@@ -362,7 +362,7 @@ impl Cell {
 
     /// Whether cells recover from wear in a rest between cycles.
     pub fn recovers(&self) -> bool {
-        self.wear_of_rest(f64::MAX) < 1.0
+        self.wear_of_rest(1e12) < 1.0
     }
 
     /// Logarithm of the factor on the widths of a wordline with the deviate `deviate`.
