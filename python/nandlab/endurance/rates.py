@@ -157,7 +157,10 @@ class Rates:
 
     def rest(self, hours: float, celsius: float) -> None:
         """Lets the blocks rest for so long at a temperature after each cycle."""
-        hours, celsius = number("endurance: rest_hours", hours), number("endurance: rest_c", celsius)
+        hours, celsius = (
+            number("endurance: rest_hours", hours),
+            number("endurance: rest_c", celsius),
+        )
         if not 0 <= hours < math.inf:
             raise refusal("endurance", f"rest_hours = {hours:g}: out of range", "0 or more")
         check_celsius("rest_c", celsius)

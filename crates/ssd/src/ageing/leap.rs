@@ -83,9 +83,12 @@ impl Leaps {
         let &Asked { recent, cycles, hours_per_erase, most_cycles } = asked;
         self.share_out(ssd, blocks, recent, cycles);
         let (mut fraction, mut is_worn) = (1.0, false);
+        let hours = hours_per_erase * self.shifts.iter().sum::<f64>();
         if let Some(most) = most_cycles {
             let room = self.least_of(|block, shift| {
-                f64::from(most.saturating_sub(ssd.flash.chips.worn_cycles(block))) / shift
+                let chips = &ssd.flash.chips;
+                let each = chips.wear_of_rest(block, Hours(hours / shift));
+                f64::from(most.saturating_sub(chips.worn_cycles(block))) / (shift * each)
             });
             is_worn = room < 1.0;
             fraction = room.min(1.0);
@@ -98,7 +101,7 @@ impl Leaps {
         }
         failing.iter().for_each(|&(_, block)| blocks.will_fail(block));
         blocks.forget();
-        Leaped { erases: self.apply(ssd, fraction, hours_per_erase), is_worn }
+        Leaped { erases: self.apply(ssd, fraction, hours * fraction), is_worn }
     }
 
     /// Shares `cycles` cycles out among the blocks; each plane gets them as it had erases of late.
@@ -181,9 +184,8 @@ impl Leaps {
         failing
     }
 
-    /// Gives the blocks this fraction of their cycles, and returns the cycles given in all.
-    fn apply(&mut self, ssd: &mut Ssd, fraction: f64, hours_per_erase: f64) -> f64 {
-        let hours = fraction * self.shifts.iter().sum::<f64>() * hours_per_erase;
+    /// Gives the blocks this fraction of their cycles, in `hours`. Returns the cycles given in all.
+    fn apply(&mut self, ssd: &mut Ssd, fraction: f64, hours: f64) -> f64 {
         self.more.fill(0);
         let mut erases = 0.0;
         for (block, shift) in (0..).map(Block).zip(&self.shifts) {

@@ -47,13 +47,18 @@ impl Chips {
     /// Adds cycles with a rest of `rest`, at the temperature of the drive, after each. Returns the
     /// cycles without a rest that wear as the block has.
     pub(super) fn add_rested(&mut self, block: Block, cycles: u32, rest: Hours) -> u32 {
-        let kind = self.kinds.of(block);
-        let hours = rest.0 * kind.retention.pace;
-        let each = kind.resting.as_ref().map_or(1.0, |cell| cell.wear_of_rest(hours));
+        let each = self.wear_of_rest(block, rest);
         let rested = &mut self.rested[block.0 as usize];
         rested.pe_cycles = rested.pe_cycles.saturating_add(cycles);
         rested.worn += each * f64::from(cycles);
         rested.worn.round() as u32
+    }
+
+    /// Wear of a cycle of a block with a rest of `rest` after it, at the temperature of the drive,
+    /// as a multiple of that without a rest.
+    pub fn wear_of_rest(&self, block: Block, rest: Hours) -> f64 {
+        let kind = self.kinds.of(block);
+        kind.resting.as_ref().map_or(1.0, |cell| cell.wear_of_rest(rest.0 * kind.retention.pace))
     }
 
     /// Program/erase cycles without a rest that wear as those of a block have: its cycles, where
