@@ -428,7 +428,7 @@ def test_an_axis_of_one_point_at_zero_does_not_warn(values: list[float]):
 
 def test_blocks_that_rest_err_less():
     """At the same cycles; the rest is part of what tells measurements apart."""
-    given: dict[str, object] = {"points": 2, "cycles": 500_000}
+    given: dict[str, object] = {"points": 2, "cycles": 1_500_000}
     sets = [SMALL, "chip.cell.wear.recovery=0.05"]
     none, rested = (
         nandlab.board("rber", CHIP, set=sets, rest_hours=hours, **given).table()
