@@ -424,3 +424,18 @@ def test_an_axis_of_one_point_at_zero_does_not_warn(values: list[float]):
         _logarithmic(axes, {"a": {"hours": values}}, "hours")
     kind = {1: "linear", 2: "symlog" if values[0] == 0 else "log"}[len(values)]
     assert axes.get_xscale() == kind
+
+
+def test_blocks_that_rest_err_less():
+    """At the same cycles; the rest is part of what tells measurements apart."""
+    given: dict[str, object] = {"points": 2, "cycles": 1_500_000}
+    sets = [SMALL, "chip.cell.wear.recovery=0.05"]
+    none, rested = (
+        nandlab.board("rber", CHIP, set=sets, rest_hours=hours, **given).table()
+        for hours in (0.0, 24.0)
+    )
+    errors = [sum(table["bit_errors"].to_pylist()) for table in (none, rested)]
+    assert 0 < errors[1] < 0.8 * errors[0]
+    assert none["pe_cycles"] == rested["pe_cycles"]
+    with refused("rest", "chip.cell.wear.recovery"):
+        quick("rber", rest_hours=24.0)

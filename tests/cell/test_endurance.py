@@ -505,3 +505,45 @@ def test_refusals(chip: Any, arguments: dict[str, Any], parts: list[str]):
         nandlab.endurance(chip, **arguments)
     message = carries(caught.value, *parts)
     assert any(word in message for word in ("expected: ", "hint: "))
+
+
+RESTING = {"preset": "wang2014_mlc", "cell": {"wear": {"recovery": 0.05}}}
+"""A chip whose cells recover in a rest."""
+
+
+@pytest.mark.parametrize(("rest_hours", "rest_c"), [(24.0, 30.0), (24.0, 55.0), (1e9, 30.0)])
+def test_a_rest_between_cycles_lengthens_life_by_its_logarithm(rest_hours: float, rest_c: float):
+    """A cycle counts 1 - recovery x ln(1 + rest / recovery_hours), down to a tenth."""
+    given: dict[str, Any] = {"t": 8, "codeword_bits": 4200, "user_bits": 4096}
+    [none], [rested] = (
+        endurance(RESTING, retention_hours=8760.0, rest_hours=hours, rest_c=rest_c, **given).points
+        for hours in (0.0, rest_hours)
+    )
+    hours = rest_hours * acceleration(rest_c, 30.0)
+    each = 1 - min(0.05 * math.log1p(hours / 0.01), 0.9)
+    assert rested.pe_cycles * each == pytest.approx(none.pe_cycles, rel=1e-4)
+    assert rested.pe_cycles > 1.6 * none.pe_cycles
+
+
+@pytest.mark.parametrize(
+    ("chip", "given", "parts"),
+    [
+        ("wang2014_mlc", {"rest_hours": 24.0}, ["wang2014_mlc", "cell.wear.recovery"]),
+        (LUO, {"rest_hours": 24.0}, ["retention_law", "cell.wear.recovery"]),
+        (RESTING, {"rest_hours": -1.0}, ["rest_hours = -1", "0 or more"]),
+        (RESTING, {"rest_hours": 1.0, "rest_c": 1e4}, ["rest_c = 10000", "-100 to 300"]),
+    ],
+)
+def test_rests_that_are_none(chip: Any, given: dict[str, float], parts: list[str]):
+    with refused(*parts):
+        endurance(chip, retention_hours=8760.0, **given)
+
+
+def test_ten_years_of_a_loss_with_the_logarithm_of_time():
+    """Loss grows with N^k ln(1 + t / 1 h): ten years leave (ln / ln)^(1/k) of the cycles of one."""
+    given: dict[str, Any] = {"t": 8, "codeword_bits": 4200, "user_bits": 4096}
+    one, ten = endurance(
+        "wang2014_mlc", retention_hours=[8760.0, 87600.0], is_best=False, **given
+    ).points
+    expected = (math.log1p(8760.0) / math.log1p(87600.0)) ** (1 / 0.5)
+    assert ten.pe_cycles / one.pe_cycles == pytest.approx(expected, rel=0.02)

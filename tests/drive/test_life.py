@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import signal
 import sys
@@ -43,6 +44,35 @@ def test_a_life_ends_when_the_spare_is_used_up():
     other = nandlab.life("tiny", JOB, to_death=True, dwpd=2, windows=1, set=FAILING, seed=1)
     assert other.tbw == pytest.approx(life.tbw, rel=1e-3)
     assert other.windows[-1].pe_cycles_max == last.pe_cycles_max
+
+
+def test_blocks_that_rest_live_longer():
+    """By the closed form: a cycle counts as its rest says, also in leaps."""
+    ends = {}
+    for recovery, times in ((0.0, 1), (0.05, 1), (0.05, 20)):
+        cell = {"preset": "wang2014_mlc", "wear": {"recovery": recovery}}
+        life = nandlab.life(
+            "tiny",
+            JOB,
+            to_death=True,
+            dwpd=2,
+            windows=3,
+            set={**CODED, "chip.cell": cell},
+            retention_hours=1.0,
+            temperature_c=30.0,
+            accelerate=times,
+        )
+        assert life.end == "uber"
+        ends[recovery, times] = life
+    plain, exact, leaping = (life.windows[-1].pe_cycles_max for life in ends.values())
+    rest_hours = 8760 * ends[0.05, 1].years / ends[0.05, 1].windows[-1].pe_cycles_mean
+    gain = 1 / (1 - 0.05 * math.log1p(rest_hours / 0.01))
+    assert gain > 1.4
+    assert exact == pytest.approx(gain * plain, rel=0.02)
+    assert leaping == pytest.approx(exact, rel=0.03)
+    # The limit is one of wear, whatever the cycles.
+    ubers = [life.windows[-1].uber or 0.0 for life in ends.values()]
+    assert 0 < max(ubers) < 2 * min(ubers)
 
 
 def test_dwpd_tbw_and_years_are_one_account():

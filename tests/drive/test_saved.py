@@ -39,6 +39,23 @@ def test_a_loaded_drive_is_the_drive(ftl: str, tmp_path: Path) -> None:
     assert [file.name for file in tmp_path.iterdir()] == ["x.nldrive"]
 
 
+def test_rests_of_blocks_are_saved(tmp_path: Path) -> None:
+    cell = {"preset": "wang2014_mlc", "wear": {"recovery": 0.1}}
+    sets = {"chip.cell": cell, "ftl.overprovisioning": 0.6}
+    drive = lab.Drive("tiny", set=sets).precondition("steady").age(hours=1000).age(cycles=5)
+    path = tmp_path / "x.nldrive"
+    loaded = lab.Drive.load(drive.save(path) and path)
+    ends = []
+    for one in (drive, loaded):
+        before = one._native.most_worn_cycles(), one.pe_cycles.max
+        one.age(hours=1000).age(cycles=5)
+        ends.append((*before, one._native.most_worn_cycles(), one.pe_cycles.max))
+    assert ends[0] == ends[1]
+    worn, cycles, later, later_cycles = ends[0]
+    assert 0 < worn < cycles
+    assert 0 < later - worn < later_cycles - cycles
+
+
 def test_errors_that_were_copied_are_saved(tmp_path: Path) -> None:
     sets = {
         **{"chip.features.copyback": True, "gc.copyback": "unchecked", "ftl.unit_bytes": 8192},

@@ -168,6 +168,16 @@ impl Drive {
         Wear { min: cycles, mean: cycles.into(), max: cycles }
     }
 
+    /// Most P/E cycles without a rest that wear as those of a block in use have: the most cycles,
+    /// where cells do not recover in a rest.
+    pub fn most_worn_cycles(&self) -> u32 {
+        if self.life.is_in_use {
+            self.ssd.most_worn_cycles()
+        } else {
+            self.loaded.config.age.pe_cycles
+        }
+    }
+
     /// P/E cycles of each block, also of those out of use.
     pub fn block_cycles(&mut self) -> Vec<u32> {
         self.put_to_use();

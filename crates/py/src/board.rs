@@ -5,7 +5,9 @@ use crate::patience::patiently;
 use crate::refuse;
 use base::family::Choice;
 use base::params::{self, Table};
+use base::units::Hours;
 use base::{Error, Result};
+use nand::board::Rest;
 use nand::board::bench::{Row, Value};
 use nand::procedure::Session;
 use pyo3::prelude::*;
@@ -41,7 +43,7 @@ fn assigned(sets: &[String]) -> Result<Table> {
 #[pymethods]
 impl Board {
     /// Prepares a procedure on the chip of the drive `config`; `params` are assignments to the
-    /// procedure's own parameters.
+    /// procedure's own parameters. Blocks rest for `rest_hours` at `rest_c` after each cycle.
     #[new]
     fn new(
         py: Python<'_>,
@@ -49,11 +51,14 @@ impl Board {
         procedure: String,
         params: Vec<String>,
         seed: u64,
+        rest_hours: f64,
+        rest_c: f64,
     ) -> PyResult<Self> {
         let chip = config.loaded().config.chip.clone();
         let session = patiently(py, move || {
             let choice = Choice { name: procedure, params: assigned(&params)? };
-            Session::new(&chip, choice, seed)
+            let rest = Rest { hours: Hours(rest_hours), celsius: rest_c };
+            Session::new(&chip, choice, seed, (rest_hours != 0.0).then_some(rest))
         })?;
         Ok(Self { session: Mutex::new(session) })
     }

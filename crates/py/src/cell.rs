@@ -111,6 +111,17 @@ impl Cell {
         self.cell.equivalent_hours(hours, celsius)
     }
 
+    /// Wear of a cycle with a rest of `hours` at the reference temperature after it, as a multiple
+    /// of that without a rest.
+    fn wear_of_rest(&self, hours: f64) -> f64 {
+        self.cell.wear_of_rest(hours)
+    }
+
+    /// Whether the cell recovers from wear in a rest between cycles.
+    fn recovers(&self) -> bool {
+        self.cell.recovers()
+    }
+
     /// Mean and standard deviation of each level in V.
     fn moments_v(&self, py: Python<'_>, state: State) -> Vec<(f64, f64)> {
         let (cell, stress) = (self.cell.clone(), stress(state));

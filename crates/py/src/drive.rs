@@ -187,6 +187,11 @@ impl Drive {
         Ok((wear.min, wear.mean, wear.max))
     }
 
+    /// Most P/E cycles without a rest that wear as those of a block in use have.
+    fn most_worn_cycles(&self) -> PyResult<u32> {
+        self.with(|drive| Ok(drive.most_worn_cycles()))
+    }
+
     /// P/E cycles of each block, by number.
     fn block_cycles<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u32>>> {
         let cycles = self.with(|drive| Ok(drive.block_cycles()))?;

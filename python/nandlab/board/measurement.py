@@ -21,7 +21,16 @@ from nandlab.catalogue import chip as chip_tables
 from nandlab.catalogue import load_config, roster, show
 from nandlab.cell.source import is_of_the_cell
 from nandlab.display.progress import Meter, Progress
-from nandlab.given.arguments import as_text, called, flag, named, path_of, path_or_none, seeded
+from nandlab.given.arguments import (
+    as_text,
+    called,
+    flag,
+    named,
+    number,
+    path_of,
+    path_or_none,
+    seeded,
+)
 from nandlab.given.assignments import assignments
 from nandlab.given.names import names_checked
 from nandlab.given.outputs import check_kind, check_new, check_outputs
@@ -126,6 +135,8 @@ def board(
     *,
     set: Mapping[str, object] | Sequence[str] = (),
     seed: int = 1,
+    rest_hours: float = 0.0,
+    rest_c: float = 30.0,
     out: str | PathLike[str] | None = None,
     resume: bool = False,
     progress: Callable[[Progress], object] | None = None,
@@ -140,6 +151,10 @@ def board(
         set: parameters to change by their path: ``chip.…`` of the chip (a cell for a chip without
             one: ``{"chip.cell.preset": "slc"}``), ``procedure.…`` of the procedure.
         seed: seed of the cells and of the data.
+        rest_hours: rest of each block after each of its cycles, in which its cells recover from
+            wear; needs ``chip.cell.wear.recovery`` above 0. The clock of the board does not count
+            rests.
+        rest_c: temperature of the rest.
         out: new file for the rows, .parquet or .csv; also after Ctrl-C, and every ten seconds, so
             that a run that was killed can be gone on with.
         resume: goes on after the steps that `out` holds. They must be of the same ``run_hash``,
@@ -179,7 +194,8 @@ def board(
         config = load_config(_DRIVE, [f"chip.preset={chip}", *chip_sets])
     inputs = [] if tables else [chip]
     check_outputs({"out": path}, [*inputs, *config.native.files()])
-    session = _core.Board(config.native, procedure, own, seed)
+    rest_hours, rest_c = number("board: rest_hours", rest_hours), number("board: rest_c", rest_c)
+    session = _core.Board(config.native, procedure, own, seed, rest_hours, rest_c)
     facts = {
         "nandlab_version": _core.version(),
         "procedure": procedure,
@@ -188,6 +204,8 @@ def board(
         "params": session.params(),
         "seed": str(seed),
     }
+    if rest_hours:
+        facts |= {"rest_hours": str(rest_hours), "rest_c": str(rest_c)}
     rows = Rows(facts, _run_hash(facts, config.config["chip"]))
     if resume and path is not None and path.exists():
         rows.take_up(path, session)

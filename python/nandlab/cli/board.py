@@ -59,6 +59,10 @@ def board(
         ),
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of cells and data.")] = 1,
+    rest_hours: Annotated[
+        float, typer.Option(help="Rest after each P/E cycle, in which cells recover from wear.")
+    ] = 0.0,
+    rest_c: Annotated[float, typer.Option(help="Temperature of the rest.")] = 30.0,
     out: Annotated[Path | None, output("New file for all rows: .parquet or .csv.")] = None,
     plot: Plot = None,
     style: Style = None,
@@ -96,6 +100,8 @@ def board(
                 chip,
                 set=set or [],
                 seed=seed,
+                rest_hours=rest_hours,
+                rest_c=rest_c,
                 out=out,
                 resume=resume,
                 progress=bar,

@@ -75,6 +75,10 @@ def endurance(
         ),
     ] = None,
     reads: Annotated[int, typer.Option(help="Reads of the block since its erase.")] = 0,
+    rest_hours: Annotated[
+        float, typer.Option(help="Rest after each P/E cycle, in which cells recover from wear.")
+    ] = 0.0,
+    rest_c: Annotated[float, typer.Option(help="Temperature of the rest.")] = 30.0,
     page_type: Annotated[
         str | None,
         typer.Option(
@@ -124,6 +128,8 @@ def endurance(
         uber=uber or None,
         rber_spread=rber_spread or None,
         reads=reads,
+        rest_hours=rest_hours,
+        rest_c=rest_c,
         page_type=page_type,
     )
     text = json_text.dumps([point._asdict() for point in result.points], indent=2)

@@ -228,6 +228,8 @@ def endurance(
     uber: ArrayLike | None = None,
     rber_spread: ArrayLike | None = None,
     reads: int = 0,
+    rest_hours: float = 0.0,
+    rest_c: float = 30.0,
     page_type: int | str | None = None,
     level: float | None = None,
 ) -> Endurance:
@@ -270,6 +272,9 @@ def endurance(
             pages as alike. Default: that of the chip, which a drive draws: by the width of the
             wordlines of its cell, by `chip.array.page_spread` of measured points, none of a law.
         reads: of the block since it was erased.
+        rest_hours: rest of the block after each cycle, in which its cells recover from wear; only
+            of a chip whose rates are its cell's, with ``cell.wear.recovery`` above 0.
+        rest_c: at which temperature it rests.
         page_type: page type by name, as ``upper``, or as a number from 0, the lower page; default:
             the worst one.
         level: of the intervals, where `chip` is a fit or keeps one (0.95).
@@ -292,6 +297,7 @@ def endurance(
     at_c = _numbers("temperature_c", temperature_c, (usual.temperature_c,))
     targets = _numbers("uber", uber, (usual.uber,))
     rates, drawn, fitted = _rates(chip, is_best)
+    rates.rest(rest_hours, rest_c)
     if level is not None and not drawn:
         raise refusal(
             "endurance",

@@ -89,6 +89,7 @@ class Rates:
         """Source of the rates, if there are several."""
         self._cell = cell
         self._is_best = is_best
+        self._wear = 1.0
         # Finding the best takes milliseconds; a rate and its spread are asked at the same ones.
         self._shifts: dict[tuple[int, tuple[int, float, int, int]], list[float]] = {}
         points = array.get("points", [])
@@ -154,6 +155,25 @@ class Rates:
 
         return aged
 
+    def rest(self, hours: float, celsius: float) -> None:
+        """Lets the blocks rest for so long at a temperature after each cycle."""
+        hours, celsius = (
+            number("endurance: rest_hours", hours),
+            number("endurance: rest_c", celsius),
+        )
+        if not 0 <= hours < math.inf:
+            raise refusal("endurance", f"rest_hours = {hours:g}: out of range", "0 or more")
+        check_celsius("rest_c", celsius)
+        if hours == 0:
+            return
+        if self._cell is None or not self._cell.recovers():
+            raise refusal(
+                "endurance",
+                f"rest_hours = {hours:g}: {self.name} does not recover from wear in a rest",
+                hint="use a chip whose rates are its cell's, with cell.wear.recovery above 0",
+            )
+        self._wear = self._cell.wear_of_rest(self._cell.equivalent_hours(hours, celsius))
+
     def pages(self, page_type: int | str | None) -> list[int]:
         """The page types that are asked."""
         if page_type is None:
@@ -165,7 +185,7 @@ class Rates:
         page_type, hours, reads = page
         if self._cell is None:
             return self._page_spread
-        state = (pe_cycles, hours, reads, 0)
+        state = (self._worn(pe_cycles), hours, reads, 0)
         return self._cell.page_spread(page_type, self._shifts_v(page_type, state), state)
 
     def failure(self, pages: Sequence[PageState], pe_cycles: int, failures: Failures) -> float:
@@ -197,10 +217,14 @@ class Rates:
             return self._array.rber(list(states))
         rates = []
         for page, pe_cycles, hours, reads in states:
-            state = (pe_cycles, hours, reads, 0)
+            state = (self._worn(pe_cycles), hours, reads, 0)
             rber = self._cell.rber(page, self._shifts_v(page, state), [state])
             rates.append(min(float(rber[0]), 0.5))
         return rates
+
+    def _worn(self, pe_cycles: int) -> int:
+        """Cycles without a rest that wear as much."""
+        return round(pe_cycles * self._wear)
 
     def _shifts_v(self, page_type: int, state: tuple[int, float, int, int]) -> list[float]:
         """How far the references of a page of the cell are moved."""

@@ -358,7 +358,7 @@ class _Living:
                 pe_cycles=cycles,
                 since=since,
                 write_amplification=amplification,
-                uber=self.limit.uber(cycles.max),
+                uber=self.limit.uber(self.drive._native.most_worn_cycles()),
                 capacity_bytes=self.result.capacity_bytes,
             )
         )

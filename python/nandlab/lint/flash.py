@@ -249,8 +249,9 @@ CHECKS = (
         title="endurance without retention",
         assumed="Wear is a number of cycles, whatever the retention time.",
         why="Cycles do not kill cells; they make cells lose charge faster. A rating of 10,000"
-        " cycles holds for a year of retention and a certain code; for ten years it is about a"
-        " tenth. An error law without retention has no such limit.",
+        " cycles holds for a year of retention and a certain code. For ten years vendors guarantee"
+        " a tenth of it; error laws of measured chips give six tenths or none. An error law without"
+        " retention has no such limit.",
         sources=("desnoyers2013", "kim2019"),
         instead="an error law with retention (`power_law` with `beta`, `retention_law`, `table`)"
         " and `age.retention_hours`; `nandlab endurance` gives the cycles for a retention time",

@@ -54,6 +54,7 @@ SETS: dict[str, tuple[str, ...]] = {
         *WORDS,
         "chip.array.name=cells",
         "chip.cell.preset=wang2014_mlc",
+        "chip.cell.wear.recovery=0.05",
     ),
     "several streams of the host": ("ftl.host_streams=4",),
     "fast pages for urgent data": ("ftl.fast_pages=true",),

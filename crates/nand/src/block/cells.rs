@@ -63,6 +63,8 @@ pub struct CellBlock {
     row_seed: u64,
     number: u64,
     pe_cycles: u32,
+    /// Wear of a cycle with the rest after it, as a multiple of that without a rest.
+    wear_of_rest: f64,
     hours: f64,
     reads: u64,
     senses: u64,
@@ -104,6 +106,7 @@ impl CellBlock {
             row_seed: seed,
             number,
             pe_cycles: 0,
+            wear_of_rest: 1.0,
             hours: 0.0,
             reads: 0,
             senses: 0,
@@ -123,6 +126,17 @@ impl CellBlock {
     /// Program/erase cycles so far.
     pub fn pe_cycles(&self) -> u32 {
         self.pe_cycles
+    }
+
+    /// Program/erase cycles without a rest that wear as those so far have.
+    pub fn worn_cycles(&self) -> u32 {
+        (f64::from(self.pe_cycles) * self.wear_of_rest).round() as u32
+    }
+
+    /// Lets the block rest after each cycle, so that it wears `wear_of_rest` times as much as
+    /// without a rest.
+    pub fn rest(&mut self, wear_of_rest: f64) {
+        self.wear_of_rest = wear_of_rest;
     }
 
     /// Reads since the erase, fast-forwarded ones included.
@@ -157,7 +171,7 @@ impl CellBlock {
     /// Erases the block: one more cycle. The time depends on the data of the block.
     pub fn erase(&mut self) -> Effort {
         let filled = self.rows.iter().map(|row| row.filled).sum::<f64>() / self.rows.len() as f64;
-        let effort = self.cell.erase_effort(self.pe_cycles, filled);
+        let effort = self.cell.erase_effort(self.worn_cycles(), filled);
         self.cycle(1);
         effort
     }
@@ -216,7 +230,7 @@ impl CellBlock {
             .map(|(level, count)| f64::from(count) * (self.cell.wear_of_level(level) - 1.0))
             .sum();
         // A cast of what is below zero is zero.
-        (f64::from(self.pe_cycles) + more).round() as u32
+        ((f64::from(self.pe_cycles) + more) * self.wear_of_rest).round() as u32
     }
 
     /// Ages the data by `age` at `celsius`, converted to hours at the reference temperature.
@@ -271,9 +285,10 @@ impl CellBlock {
         if row.reprograms == 0 {
             row.settled.reprograms = 0;
         }
-        let laws = self.laws(self.pe_cycles);
+        let worn = self.worn_cycles();
+        let laws = self.laws(worn);
         Ok(by_pulses.unwrap_or_else(|| {
-            let job = self.cell.program_job_with(&laws, pass, levels, self.pe_cycles);
+            let job = self.cell.program_job_with(&laws, pass, levels, worn);
             self.cell.program_effort(&job)
         }))
     }
@@ -458,7 +473,7 @@ impl CellBlock {
             None => Vec::new(),
         };
         let width = self.width(site, index);
-        let mut job = cell.program_job_with(&laws, pass, u32::MAX, self.pe_cycles);
+        let mut job = cell.program_job_with(&laws, pass, u32::MAX, self.worn_cycles());
         job.sigma_v = job.sigma_v.map(|sigma| sigma * width);
         // Cells that stay erased aim far below: programming only raises.
         let (mut mean, mut sigma) = ([-100.0f32; 16], [0.0f32; 16]);

@@ -112,6 +112,15 @@ pub trait Board: Send {
     fn pe_cycles(&self, block: u32) -> u32;
 }
 
+/// Rest of a block after each of its cycles, without power or with.
+#[derive(Debug, Clone, Copy)]
+pub struct Rest {
+    /// Length of the rest.
+    pub hours: Hours,
+    /// Temperature of the rest in degrees Celsius.
+    pub celsius: f64,
+}
+
 /// Simulated board: a raw chip, a clock that commands advance, and an oven.
 pub struct VirtualBoard {
     chip: RawChip,
@@ -124,11 +133,29 @@ impl VirtualBoard {
         Ok(Self { chip: RawChip::new(config, seed)?, now: Time::ZERO })
     }
 
+    /// Lets each block rest after each of its cycles. Must precede the first command.
+    pub fn rest(&mut self, rest: Rest) -> Result<()> {
+        let Rest { hours, celsius } = rest;
+        if !(0.0..=1e7).contains(&hours.0) {
+            return Err(Error::new("rest", format!("{} hours", hours.0)).expected("0 to 1e7"));
+        }
+        check_celsius("rest", celsius)?;
+        self.chip.rest(hours, celsius)
+    }
+
     fn ended(&mut self, done: Result<Done>) -> Result<Done> {
         let done = done?;
         self.now += done.time;
         Ok(done)
     }
+}
+
+fn check_celsius(place: &str, celsius: f64) -> Result<()> {
+    if (OVEN_C[0]..=OVEN_C[1]).contains(&celsius) {
+        return Ok(());
+    }
+    let expected = format!("{} to {}", OVEN_C[0], OVEN_C[1]);
+    Err(Error::new(place, format!("{celsius} C")).expected(expected))
 }
 
 impl Board for VirtualBoard {
@@ -183,10 +210,7 @@ impl Board for VirtualBoard {
         if !(0.0..=1e7).contains(&hours.0) {
             return Err(Error::new("bake", format!("{} hours", hours.0)).expected("0 to 1e7"));
         }
-        if !(OVEN_C[0]..=OVEN_C[1]).contains(&celsius) {
-            return Err(Error::new("bake", format!("{celsius} C"))
-                .expected(format!("{} to {}", OVEN_C[0], OVEN_C[1])));
-        }
+        check_celsius("bake", celsius)?;
         self.chip.age(hours, celsius);
         Ok(())
     }

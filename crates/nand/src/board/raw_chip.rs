@@ -43,6 +43,8 @@ pub struct RawChip {
     bad_fraction: f64,
     seed: u64,
     slots: BTreeMap<u32, Slot>,
+    /// Wear of a cycle with the rest after it.
+    wear_of_rest: f64,
     shifts_v: Vec<Vec<f32>>,
     any_order: bool,
     failed: bool,
@@ -94,10 +96,22 @@ impl RawChip {
             cell,
             seed,
             slots: BTreeMap::new(),
+            wear_of_rest: 1.0,
             any_order: false,
             failed: false,
             ready_at: Time::ZERO,
         })
+    }
+
+    /// Lets each block rest for `rest` at a temperature after each of its cycles. Must precede the
+    /// first command. Refuses cells that do not recover.
+    pub fn rest(&mut self, rest: Hours, celsius: f64) -> Result<()> {
+        if !self.cell.recovers() {
+            return Err(Error::new("rest", format!("{} hours: its cells do not recover", rest.0))
+                .hint("set chip.cell.wear.recovery above 0"));
+        }
+        self.wear_of_rest = self.cell.wear_of_rest(self.cell.equivalent_hours(rest.0, celsius));
+        Ok(())
     }
 
     /// READ ID and the parameter page.
@@ -287,13 +301,13 @@ impl RawChip {
         let (mut efforts, mut failed) = (Vec::new(), false);
         for &block in blocks {
             let slot = self.slot(block)?;
-            let pe_cycles = slot.cells.pe_cycles();
+            let (pe_cycles, worn) = (slot.cells.pe_cycles(), slot.cells.worn_cycles());
             let mut effort = slot.cells.erase();
             slot.fill = BlockFill::default();
-            let worn = slot.cells.pe_cycles();
-            failed |= self.faults.has_worn_out(block, worn);
+            let ended = slot.cells.pe_cycles();
+            failed |= self.faults.has_worn_out(block, ended);
             if effort.time == Time::ZERO {
-                effort.time = self.timing.erase(pe_cycles);
+                effort.time = self.timing.erase(worn);
             }
             effort.time = self.timing.of_erase(effort.time, block, pe_cycles);
             efforts.push(effort);
@@ -372,13 +386,14 @@ impl RawChip {
         match self.slots.entry(block) {
             std::collections::btree_map::Entry::Occupied(slot) => Ok(slot.into_mut()),
             std::collections::btree_map::Entry::Vacant(room) => {
-                let cells = CellBlock::new(
+                let mut cells = CellBlock::new(
                     self.cell.clone(),
                     identity.pages(),
                     identity.page_bytes,
                     self.seed,
                     block.into(),
                 )?;
+                cells.rest(self.wear_of_rest);
                 Ok(room.insert(Slot { cells, fill: BlockFill::default() }))
             }
         }
@@ -453,7 +468,7 @@ impl RawChip {
         slot.fill.next_page = slot.fill.next_page.max(next_page);
         let pe_cycles = slot.cells.pe_cycles();
         if effort.time == Time::ZERO {
-            effort.time = timing.program_in(mode, site.page_type, pe_cycles);
+            effort.time = timing.program_in(mode, site.page_type, slot.cells.worn_cycles());
         }
         effort.time = timing.of_program(effort.time, at.block, at.page, site);
         let failed = faults.has_worn_out(at.block, pe_cycles)
@@ -466,13 +481,13 @@ impl RawChip {
         let shifts_v = self.shifts_v[usize::from(page_type)].clone();
         let slot = self.slot(at.block)?;
         let time = slot.cells.sense(at.page, &shifts_v, out)?.time;
-        let (pe_cycles, mode) = (slot.cells.pe_cycles(), slot.fill.mode);
+        let (worn, mode) = (slot.cells.worn_cycles(), slot.fill.mode);
         if time > Time::ZERO {
             return Ok(time);
         }
         // Of a block in single-level mode other pages can be sensed, too: they hold nothing.
         let mode = if page_type == 0 { mode } else { BlockMode::Native };
-        Ok(self.timing.read_in(mode, page_type, pe_cycles))
+        Ok(self.timing.read_in(mode, page_type, worn))
     }
 
     fn transfer(&self, pages: usize) -> Time {

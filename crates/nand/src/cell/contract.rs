@@ -155,6 +155,12 @@ pub trait Mechanism: Send + Sync {
         1.0
     }
 
+    /// Wear of a cycle with a rest of `hours` at the reference temperature after it, as a multiple
+    /// of that without a rest.
+    fn wear_of_rest(&self, _hours: f64) -> f64 {
+        1.0
+    }
+
     /// Factor of wear on the time of programs.
     fn program_time_factor(&self, _pe_cycles: u32) -> f64 {
         1.0

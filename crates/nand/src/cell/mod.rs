@@ -354,6 +354,17 @@ impl Cell {
         self.mechanisms.iter().map(|m| m.wear_of_level(level)).product()
     }
 
+    /// Wear of a cycle with a rest of `hours` at the reference temperature after it, as a multiple
+    /// of that without a rest.
+    pub fn wear_of_rest(&self, hours: f64) -> f64 {
+        self.mechanisms.iter().map(|m| m.wear_of_rest(hours)).product()
+    }
+
+    /// Whether cells recover from wear in a rest between cycles.
+    pub fn recovers(&self) -> bool {
+        self.wear_of_rest(1e12) < 1.0
+    }
+
     /// Logarithm of the factor on the widths of a wordline with the deviate `deviate`.
     pub fn width_ln(&self, wordline: u32, wordlines: u32, deviate: f64) -> f64 {
         self.mechanisms.iter().map(|m| m.width_ln(wordline, wordlines, deviate)).sum()

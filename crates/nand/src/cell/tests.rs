@@ -334,3 +334,27 @@ fn telegraph_noise_has_the_exact_tail() {
         assert!(error.contains("telegraph.mean_v") && error.contains("0 to 1"), "{error}");
     }
 }
+
+/// A longer rest never wears more. Recovery grows with its logarithm, up to a limit, and is off by
+/// default.
+#[test]
+fn cells_recover_with_the_logarithm_of_the_rest() {
+    let wear = |text: &str| cell_of(params::parse(&format!("[wear]\n{text}"), "test").unwrap());
+    let cell = wear("recovery = 0.1\nrecovery_hours = 0.5\nmost_recovery = 0.6");
+    let after = |hours: f64| cell.wear_of_rest(hours);
+    assert_eq!(after(0.0), 1.0);
+    for power in [1.0, 2.0, 5.0] {
+        let hours = 0.5 * (libm::exp(power) - 1.0);
+        assert!((after(hours) - (1.0 - 0.1 * power)).abs() < 1e-12, "{power}: {}", after(hours));
+    }
+    assert_eq!(after(1e9), 1.0 - 0.6);
+    assert!(cell.recovers() && !wear("widen_v = 0.1").recovers());
+    let config = |text: &str| CellConfig {
+        levels: wang(),
+        mechanisms: params::parse(&format!("[wear]\n{text}"), "x").unwrap(),
+    };
+    for key in ["recovery = 1.5", "recovery_hours = 0.0", "most_recovery = 1.0"] {
+        let error = Cell::new(&config(key), 2, PageOrder::EvenOdd).err().unwrap();
+        assert_carries(error, &[key.split(' ').next().unwrap()]);
+    }
+}

@@ -2,6 +2,11 @@
 //!
 //! Widths and shifts follow powers of the cycles, the form Y = A x^B + C of Luo (JSAC'16). Trapped
 //! charge lets programming start higher, so that it needs fewer pulses: Wang (ICS'14), 4.1.
+//!
+//! Between cycles trapped charge leaves the oxide, the more the longer the rest: its share grows
+//! with the logarithm of the rest (Mohan, HotStorage'10). What has recovered wears no further: a
+//! cycle counts as `1 - recovery ln(1 + rest / recovery_hours)` cycles. The law of temperature is
+//! that of charge loss, which is the same detrapping.
 
 use super::contract::{Mechanism, Stress, growth};
 use super::{Build, check_range};
@@ -30,6 +35,9 @@ pub const MEMBER: Member<Build> = Member {
         ] {
             check_range("wear", key, value, 0.0, 5.0)?;
         }
+        check_range("wear", "recovery", wear.recovery, 0.0, 1.0)?;
+        check_range("wear", "recovery_hours", wear.recovery_hours, 1e-6, 1e6)?;
+        check_range("wear", "most_recovery", wear.most_recovery, 0.0, 0.99)?;
         for (key, value) in [
             ("power", wear.power),
             ("start_power", wear.start_power),
@@ -70,6 +78,13 @@ struct Wear {
     /// random data; missing levels wear like random data.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     by_level: Vec<f64>,
+    /// Share of the wear of a cycle that recovers each time the rest after it grows by a factor e;
+    /// 0: none does.
+    recovery: f64,
+    /// Rest at which the logarithm starts, at the cell's reference temperature.
+    recovery_hours: f64,
+    /// Largest share of the wear of a cycle that recovers.
+    most_recovery: f64,
 }
 
 impl Default for Wear {
@@ -85,6 +100,9 @@ impl Default for Wear {
             speedup: 0.0,
             speedup_power: 0.2,
             by_level: Vec::new(),
+            recovery: 0.0,
+            recovery_hours: 0.01,
+            most_recovery: 0.9,
         }
     }
 }
@@ -114,6 +132,11 @@ impl Mechanism for Wear {
 
     fn wear_of_level(&self, level: usize) -> f64 {
         self.by_level.get(level).copied().unwrap_or(1.0)
+    }
+
+    fn wear_of_rest(&self, hours: f64) -> f64 {
+        let recovered = self.recovery * libm::log1p(hours.max(0.0) / self.recovery_hours);
+        1.0 - recovered.min(self.most_recovery)
     }
 
     fn program_time_factor(&self, pe_cycles: u32) -> f64 {

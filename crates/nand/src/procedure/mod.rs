@@ -18,7 +18,7 @@ mod wear;
 pub use contract::{Axis, Picture, Procedure, Style};
 
 use crate::board::bench::{Bench, Row};
-use crate::board::{Board, VirtualBoard};
+use crate::board::{Board, Rest, VirtualBoard};
 use crate::chip::ChipConfig;
 use crate::chip::command::Identity;
 use base::Result;
@@ -52,10 +52,17 @@ pub struct Session {
 }
 
 impl Session {
-    /// Prepares the procedure of `choice` on a virtual board with a chip of `config`.
-    pub fn new(config: &ChipConfig, mut choice: Choice, seed: u64) -> Result<Self> {
+    /// Prepares the procedure of `choice` on a virtual board with a chip of `config`, whose blocks
+    /// rest after each cycle as `rest` says.
+    pub fn new(
+        config: &ChipConfig,
+        mut choice: Choice,
+        seed: u64,
+        rest: Option<Rest>,
+    ) -> Result<Self> {
         let member = choice.resolve(ROSTER, "procedure")?;
-        let board = VirtualBoard::new(config, seed)?;
+        let mut board = VirtualBoard::new(config, seed)?;
+        rest.map_or(Ok(()), |rest| board.rest(rest))?;
         let procedure = (member.build)(&choice.params, board.identity())?;
         Ok(Self { board: Box::new(board), procedure, seed, next: 0, params: choice.params })
     }

@@ -21,6 +21,7 @@
 use super::worn::Blocks;
 use crate::drive::Ssd;
 use base::rng::Rng;
+use base::units::Hours;
 use nand::chip::Chips;
 use nand::geometry::{Block, Geometry, Plane};
 
@@ -39,6 +40,18 @@ pub(super) struct Leaps {
     more: Vec<u32>,
     /// Share of the good blocks that were not in use.
     pub still: f64,
+}
+
+/// Leap as a life asks for it.
+pub(super) struct Asked {
+    /// Erases of late: blocks with one of them are in use.
+    pub recent: u64,
+    /// Cycles to add, summed over all blocks.
+    pub cycles: f64,
+    /// Calendar time for each of them: a block rests between its own.
+    pub hours_per_erase: f64,
+    /// Most cycles without a rest that any block may have worn by.
+    pub most_cycles: Option<u32>,
 }
 
 /// Outcome of a leap.
@@ -64,22 +77,18 @@ impl Leaps {
         }
     }
 
-    /// Leaps by `cycles` cycles, summed over all blocks, or by fewer: failures and `most_cycles`
-    /// end a leap early. Blocks in use are those erased in the last `recent` erases. No block gets
-    /// more than `most_cycles`.
-    pub fn leap(
-        &mut self,
-        ssd: &mut Ssd,
-        blocks: &mut Blocks,
-        recent: u64,
-        cycles: f64,
-        most_cycles: Option<u32>,
-    ) -> Leaped {
+    /// Leaps by as many cycles as `asked` says, or by fewer: failures and the most cycles of a
+    /// block end a leap early.
+    pub fn leap(&mut self, ssd: &mut Ssd, blocks: &mut Blocks, asked: &Asked) -> Leaped {
+        let &Asked { recent, cycles, hours_per_erase, most_cycles } = asked;
         self.share_out(ssd, blocks, recent, cycles);
         let (mut fraction, mut is_worn) = (1.0, false);
+        let hours = hours_per_erase * self.shifts.iter().sum::<f64>();
         if let Some(most) = most_cycles {
             let room = self.least_of(|block, shift| {
-                f64::from(most.saturating_sub(ssd.flash.chips.pe_cycles(block))) / shift
+                let chips = &ssd.flash.chips;
+                let each = chips.wear_of_rest(block, Hours(hours / shift));
+                f64::from(most.saturating_sub(chips.worn_cycles(block))) / (shift * each)
             });
             is_worn = room < 1.0;
             fraction = room.min(1.0);
@@ -92,7 +101,7 @@ impl Leaps {
         }
         failing.iter().for_each(|&(_, block)| blocks.will_fail(block));
         blocks.forget();
-        Leaped { erases: self.apply(ssd, fraction), is_worn }
+        Leaped { erases: self.apply(ssd, fraction, hours * fraction), is_worn }
     }
 
     /// Shares `cycles` cycles out among the blocks; each plane gets them as it had erases of late.
@@ -175,8 +184,8 @@ impl Leaps {
         failing
     }
 
-    /// Gives the blocks this fraction of their cycles, and returns the cycles given in all.
-    fn apply(&mut self, ssd: &mut Ssd, fraction: f64) -> f64 {
+    /// Gives the blocks this fraction of their cycles, in `hours`. Returns the cycles given in all.
+    fn apply(&mut self, ssd: &mut Ssd, fraction: f64, hours: f64) -> f64 {
         self.more.fill(0);
         let mut erases = 0.0;
         for (block, shift) in (0..).map(Block).zip(&self.shifts) {
@@ -185,7 +194,7 @@ impl Leaps {
             let more = due as u32;
             *rest = due.fract();
             self.more[block.0 as usize] = more;
-            ssd.flash.chips.wear(block, more);
+            ssd.flash.chips.wear(block, more, Hours(hours / f64::from(more.max(1))));
             erases += f64::from(more);
         }
         if let Some(part) = ssd.ftl.block_service_mut() {

@@ -8,7 +8,7 @@
 //! Calendar time passes by what the host writes. Data are as old as it says; in a leap, only those
 //! of blocks that are not in use grow older.
 
-use super::leap::{Leaped, Leaps};
+use super::leap::{Asked, Leaped, Leaps};
 use super::rows::{Draw, Rows};
 use super::worn::{Blocks, Noted, Worn};
 use crate::conflicts::Feature;
@@ -224,8 +224,14 @@ impl Lifetime {
         let each = goal.stretch_cycles.min(stretch);
         let cycles = ((self.acceleration - 1.0) * each).min(to_goal);
         let recent = self.blocks.erases / 2;
-        let Leaped { erases, is_worn } =
-            leaps.leap(ssd, &mut self.blocks, recent, cycles * self.good_blocks, goal.most_cycles);
+        let hours_per_erase = self.stretch.host_units * goal.hours_per_unit / self.stretch.erases;
+        let asked = Asked {
+            recent,
+            cycles: cycles * self.good_blocks,
+            hours_per_erase,
+            most_cycles: goal.most_cycles,
+        };
+        let Leaped { erases, is_worn } = leaps.leap(ssd, &mut self.blocks, &asked);
         self.is_worn = is_worn;
         let times = erases / self.stretch.erases;
         let host_units = times * self.stretch.host_units;
@@ -284,7 +290,7 @@ impl Lifetime {
         self.totals.erases += done.erases as f64;
         if done.erases > 0 {
             let chips = &ssd.flash.chips;
-            let cycles = (0..chips.geometry.blocks()).map(|block| chips.pe_cycles(Block(block)));
+            let cycles = (0..chips.geometry.blocks()).map(|block| chips.worn_cycles(Block(block)));
             self.blocks.most_cycles = cycles.max().unwrap_or(0);
         }
         Ok(())

@@ -151,7 +151,7 @@ impl Device for Noted<'_> {
         let is_sound = self.worn.erase(block) && !blocks.is_due[block.0 as usize];
         blocks.erased(block, self.worn.chips.geometry.plane_of(block));
         blocks.has_failed[block.0 as usize] |= !is_sound;
-        blocks.most_cycles = blocks.most_cycles.max(self.worn.chips.pe_cycles(block));
+        blocks.most_cycles = blocks.most_cycles.max(self.worn.chips.worn_cycles(block));
         is_sound
     }
 

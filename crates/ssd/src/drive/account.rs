@@ -199,6 +199,13 @@ impl Ssd {
         Wear::of(blocks.map(|block| chips.pe_cycles(block)))
     }
 
+    /// Most program/erase cycles without a rest that wear as those of a good block have (slow).
+    pub fn most_worn_cycles(&self) -> u32 {
+        let chips = &self.flash.chips;
+        let good = (0..chips.geometry.blocks()).map(Block).filter(|&block| !self.ftl.is_bad(block));
+        good.map(|block| chips.worn_cycles(block)).max().unwrap_or(0)
+    }
+
     /// Program/erase cycles of each block.
     pub fn block_cycles(&self) -> Vec<u32> {
         let chips = &self.flash.chips;

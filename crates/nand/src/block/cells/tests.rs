@@ -412,3 +412,28 @@ fn rows_wear_by_what_they_held() {
     }
     assert_eq!(block.stress(0).unwrap().pe_cycles, worn);
 }
+
+/// A block that rests is one with fewer cycles: in its stress, its times and its levels, also where
+/// rows have held a level.
+#[test]
+fn a_block_that_rests_wears_less() {
+    let cell = mlc(
+        1.0,
+        "[wear]\nwiden_v = 0.1\nby_level = [2.0]\n[erase]\nyoung_empty_us = 3000.0\n\
+         young_full_us = 3000.0\nold_us = 9000.0\ncycles_empty = 1e4\ncycles_full = 1e4\n",
+    );
+    let block = |cycles: u32, wear: f64| {
+        let mut block = CellBlock::new(cell.clone(), 32, 256, 1, 0).unwrap();
+        block.rest(wear);
+        block.cycle_holding(cycles / 2, &[(0, 0)]).unwrap();
+        block.cycle(cycles - cycles / 2);
+        block
+    };
+    let (mut resting, mut other) = (block(4000, 0.5), block(2000, 1.0));
+    assert_eq!((resting.pe_cycles(), resting.worn_cycles()), (4000, 2000));
+    for page in [0, 1] {
+        assert_eq!(resting.stress(page).unwrap(), other.stress(page).unwrap());
+    }
+    assert_eq!(resting.stress(0).unwrap().pe_cycles, 3000, "level 0 wears twice as much");
+    assert_eq!(resting.erase(), other.erase());
+}

@@ -25,7 +25,8 @@ impl Chips {
     }
 
     /// Adds `hours`, to the minute, to the age of the device and of data that stay. The data of
-    /// blocks for which `is_renewed` is true are rewritten meanwhile: their age does not change.
+    /// blocks for which `is_renewed` is true are rewritten meanwhile: their age does not change,
+    /// and neither does the time since their last erase.
     pub fn age_others(&mut self, hours: Hours, is_renewed: impl Fn(Block) -> bool) {
         let before = self.age.minutes();
         self.age(hours);
@@ -33,6 +34,9 @@ impl Chips {
         for (state, block) in self.blocks.iter_mut().zip(0..) {
             if is_renewed(Block(block)) {
                 state.set_born(state.born().saturating_add(passed));
+                if let Some(rested) = self.rested.get_mut(block as usize) {
+                    rested.erased = rested.erased.saturating_add(passed);
+                }
             }
         }
     }

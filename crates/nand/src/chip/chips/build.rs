@@ -1,6 +1,7 @@
 //! Construction of the chips of a drive, and settings that precede the first write.
 
 use super::kinds::{Kinds, Retention, Silicon};
+use super::rest::Rested;
 use super::state::BlockState;
 use super::{Chips, DeviceAge, MINUTE};
 use crate::array::PageState;
@@ -40,6 +41,8 @@ impl Chips {
         let build = |config: &ChipConfig| Silicon::new(config, pe_cycles, retention, seed);
         let (kinds, geometry) = Kinds::new(configs, of_die, unit_bytes, build)?;
         let block = BlockState::erased(pe_cycles);
+        let recovers = kinds.all().any(|kind| kind.resting.is_some());
+        let resting = if recovers { geometry.blocks() as usize } else { 0 };
         Ok(Self {
             kinds,
             blocks: table(geometry.blocks() as usize, block),
@@ -51,6 +54,7 @@ impl Chips {
             summary_pages: 0,
             row_key: Rng::stream(seed, "chip/rows").bits(),
             replaced: Vec::new(),
+            rested: vec![Rested::new(pe_cycles, 0); resting],
             codes: None,
         })
     }

@@ -47,6 +47,8 @@ pub struct Silicon {
     pub(super) errs: bool,
     pub(super) retention: Retention,
     pub(super) faults: Faults,
+    /// The cell, if it recovers from wear in a rest between cycles.
+    pub(super) resting: Option<Arc<Cell>>,
 }
 
 /// Ages of data as the model of errors counts them.
@@ -88,6 +90,7 @@ impl Silicon {
             knows_single_level: false,
             retention: Retention { before: retention, pace: 1.0 },
             faults,
+            resting: cell.filter(|cell| cell.recovers()),
         })
     }
 

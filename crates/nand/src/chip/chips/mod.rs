@@ -16,6 +16,7 @@ mod kinds;
 mod oob;
 mod power;
 mod replaced;
+mod rest;
 mod state;
 
 pub use kinds::{MOST_KINDS, Silicon};
@@ -37,6 +38,7 @@ pub use coded::DataRber;
 use copies::Copies;
 use kinds::{Kinds, Retention};
 use oob::OobStore;
+use rest::Rested;
 use state::BlockState;
 
 /// Nanoseconds in a minute of simulated time.
@@ -84,6 +86,8 @@ pub struct Chips {
     pub(super) row_key: u64,
     /// Replacements of the chip of each die; empty where there were none.
     replaced: Vec<u32>,
+    /// Cycles and rests of blocks; empty where cells do not recover in a rest.
+    rested: Vec<Rested>,
     /// Write-once code that blocks may hold.
     codes: Option<Box<Codes>>,
 }
@@ -119,7 +123,10 @@ impl Chips {
     /// Program/erase cycles of a block.
     #[inline]
     pub fn pe_cycles(&self, block: Block) -> u32 {
-        self.blocks[block.0 as usize].pe_cycles
+        match self.rested.get(block.0 as usize) {
+            None => self.blocks[block.0 as usize].pe_cycles,
+            Some(rested) => rested.pe_cycles,
+        }
     }
 
     /// Page reads of a block since its erase.
@@ -182,10 +189,13 @@ impl Chips {
         state.set_born(self.age.minutes());
     }
 
-    /// Adds P/E cycles to a block. Its data stay.
-    pub fn wear(&mut self, block: Block, cycles: u32) {
-        let state = &mut self.blocks[block.0 as usize];
-        state.pe_cycles = state.pe_cycles.saturating_add(cycles);
+    /// Adds P/E cycles to a block, with a rest of `rest` after each. Its data stay.
+    pub fn wear(&mut self, block: Block, cycles: u32, rest: Hours) {
+        let worn = match self.rested.is_empty() {
+            true => self.pe_cycles(block).saturating_add(cycles),
+            false => self.add_rested(block, cycles, rest),
+        };
+        self.blocks[block.0 as usize].pe_cycles = worn;
     }
 
     /// P/E cycles after which a block reports failures.
@@ -387,6 +397,10 @@ impl Chips {
             self.torn.retain(|&(torn, _)| torn != block.0);
         }
         *state = BlockState::erased(state.pe_cycles + 1);
+        if !self.rested.is_empty() {
+            let worn = self.end_cycle(block);
+            self.blocks[block.0 as usize].pe_cycles = worn;
+        }
         if let Some(oob) = &mut self.oob {
             oob.erase(block);
         }
@@ -407,6 +421,7 @@ impl State for Chips {
             summary_pages: _,
             row_key: _,
             replaced: _,
+            rested: _,
             codes: _,
         } = self;
         let known = kinds.all().map(|kind| kind.knows_single_level);
@@ -427,6 +442,7 @@ impl State for Chips {
             self.keep_oob();
         }
         self.exchange_replaced(archive)?;
+        self.exchange_rested(archive)?;
         self.oob.as_mut().map_or(Ok(()), |oob| oob.exchange(archive))
     }
 }

@@ -29,7 +29,7 @@ impl Chips {
     /// programs.
     pub fn tear_program(&mut self, block: Block) {
         let state = &mut self.blocks[block.0 as usize];
-        let (BlockFill { next_page, mode }, pe_cycles) = (state.fill(), state.pe_cycles);
+        let BlockFill { next_page, mode } = state.fill();
         let data_pages = next_page.min(self.geometry.pages_per_block);
         let Silicon { rules, faults, .. } = self.kinds.of(block);
         let per_program = rules.pages_per_program(mode);
@@ -40,7 +40,7 @@ impl Chips {
             (site.wordline, site.parity)
         };
         let rows: Vec<_> = (first..next_page).map(row).collect();
-        let loses_pairs = faults.pairs_are_lost(self.identity(block), pe_cycles, first);
+        let loses_pairs = faults.pairs_are_lost(self.identity(block), self.pe_cycles(block), first);
         let is_lost = |&page: &u32| page >= first || (loses_pairs && rows.contains(&row(page)));
         self.torn.extend((0..next_page).filter(is_lost).map(|page| (block.0, page)));
         if let Some(oob) = &mut self.oob {

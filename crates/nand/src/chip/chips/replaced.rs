@@ -1,6 +1,7 @@
 //! Dies whose chip was replaced: a new chip has other blocks, whose faults and spread are drawn
 //! anew.
 
+use super::rest::Rested;
 use super::{BlockState, Chips};
 use crate::chip::geometry::{Block, Die};
 use base::archive::Archive;
@@ -36,6 +37,9 @@ impl Chips {
         let blocks = first..first + self.geometry.planes_per_die * self.geometry.blocks_per_plane;
         for block in blocks.clone() {
             self.blocks[block as usize] = BlockState::erased(pe_cycles);
+            if let Some(rested) = self.rested.get_mut(block as usize) {
+                *rested = Rested::new(pe_cycles, self.age.minutes());
+            }
             if let Some(oob) = &mut self.oob {
                 oob.erase(Block(block));
             }

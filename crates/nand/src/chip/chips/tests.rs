@@ -334,3 +334,45 @@ fn times_spread_around_their_means() {
     assert_eq!((&programs, &erases), (&again.0, &again.1));
     assert_ne!(programs, of_seed(2).0);
 }
+
+/// Chips whose cells recover by a tenth for each factor e of the rest in hours.
+fn recovering() -> Chips {
+    let mut config = config(1, PageOrder::AllBitline, LAW);
+    let cell = "[levels]\nvth_mean_v = [0.0, 2.0]\nvth_sigma_v = [0.3, 0.1]\n\
+         [wear]\nrecovery = 0.1\nrecovery_hours = 1.0";
+    config.cell = Some(crate::cell::CellConfig::parse(cell, "test").unwrap());
+    Chips::new(&config, 1, 1024, 100, Hours(0.0), 1).unwrap()
+}
+
+/// A block rests from erase to erase. Cycles are counted, and errors go by what they have worn.
+#[test]
+fn blocks_recover_between_their_erases() {
+    let (mut chips, mut others) = (recovering(), chips(1, PageOrder::AllBitline, LAW));
+    let wear = |hours: f64| 1.0 - 0.1 * libm::log1p(hours);
+    for _ in 0..200 {
+        chips.age(Hours(50.0));
+        chips.erase(Block(0));
+        chips.erase(Block(1));
+        chips.erase(Block(1));
+        others.erase(Block(0));
+    }
+    let all =
+        |chips: &Chips, block| (chips.pe_cycles(Block(block)), chips.worn_cycles(Block(block)));
+    assert_eq!(all(&chips, 0), (300, (100.0 + 200.0 * wear(50.0)).round() as u32));
+    assert_eq!(all(&chips, 1), (500, (300.0 + 200.0 * wear(50.0)).round() as u32));
+    assert_eq!((all(&chips, 2), all(&others, 0)), ((100, 100), (300, 300)));
+    let rber = |chips: &mut Chips| {
+        chips.program(Block(0), 0).unwrap();
+        chips.read(Block(0), 0, 0.0).unwrap().1
+    };
+    assert!(rber(&mut chips) < rber(&mut others));
+    // Cycles of a leap rest as they are told to, and those blocks have been erased of late since.
+    chips.wear(Block(2), 1000, Hours(50.0));
+    chips.age_others(Hours(50_000.0), |block| block == Block(2));
+    assert_eq!(all(&chips, 2), (1100, (100.0 + 1000.0 * wear(50.0)).round() as u32));
+    chips.erase(Block(2));
+    let worn = 100.0 + 1000.0 * wear(50.0) + wear(200.0 * 50.0);
+    assert_eq!(all(&chips, 2), (1101, worn.round() as u32));
+    chips.replace(Die(0), 7);
+    assert_eq!(all(&chips, 0), (7, 7));
+}
