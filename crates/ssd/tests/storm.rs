@@ -223,6 +223,7 @@ fn reads_return_the_newest_version_where_programs_fail() {
         &["buffer.coalesces=false"],
         &["drive.single_level=true", "ftl.overprovisioning=1.5"],
         &["ftl.fast_pages=true"],
+        &["ftl.fast_pages=true", "ftl.fast_region=[4096, 65536]"],
         &["ftl.name=slc_cache", "ftl.keep_share=0.5"],
         &["ftl.name=slc_cache", "ftl.when_full=fold", "gc.reclaim_reads=8"],
         &["gc.reclaim_reads=8", "gc.reclaim_at_once=20"],
