@@ -1,5 +1,5 @@
-//! Tests of `ftl.fast_pages` and `ftl.fast_region`: the pages that urgent writes and those of a region
-//! go to, and the latency that this gains.
+//! Tests of `ftl.fast_pages` and `ftl.fast_region`: the pages that urgent writes and those of a
+//! region go to, and the latency that this gains.
 
 use crate::drive;
 
@@ -80,7 +80,8 @@ fn a_region_is_fast() {
         &["ftl.name=dftl", "ftl.map_cache_bytes=512"],
         &["ftl.superblock_dies=2"],
     ] {
-        let sets = |own: &[&'static str]| [own, more].concat();
+        let spare = &["ftl.overprovisioning=1.0"][..];
+        let sets = |own: &[&'static str]| [own, spare, more].concat();
         let of = |sets: &[&str]| {
             let mut ssd = small(sets);
             let pages = ssd.capacity_bytes() / 8192;
@@ -97,7 +98,8 @@ fn a_region_is_fast() {
         let gap = SLOW_US - FAST_US;
         assert!((plain[0] - plain[1]).abs() < 0.1 * gap, "{more:?}: {plain:?}");
         assert!(plain[1] - tables > 0.4 * gap, "{more:?}: {tables} us, {plain:?} without");
-        assert!(others - plain[0] > 0.4 * gap, "{more:?}: {others} us, {plain:?} without");
+        // Superblocks have fewer open pages to choose from.
+        assert!(others - plain[0] > 0.3 * gap, "{more:?}: {others} us, {plain:?} without");
     }
 }
 

@@ -218,7 +218,7 @@ fn reads_return_the_newest_version_on_a_drive_that_wears_out() {
 /// Programs fail by chance: what they carried is written elsewhere, in whatever state it is then.
 #[test]
 fn reads_return_the_newest_version_where_programs_fail() {
-    let modes: [&[&str]; 13] = [
+    let modes: [&[&str]; 14] = [
         &[],
         &["buffer.coalesces=false"],
         &["drive.single_level=true", "ftl.overprovisioning=1.5"],
