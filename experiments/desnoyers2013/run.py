@@ -438,6 +438,33 @@ def emmc_small_writes():
     return emmc("write", "4k").bandwidth_mb_s / emmc("write", "1m").bandwidth_mb_s
 
 
+# --- Section 2, fast pages: the tables of a file system -------------------------------------------
+
+#: Writes of a camera to a card: half of them go to the tables in the first MiB.
+TABLES = (
+    "[global]\nrw=randwrite\nbs=4k\nnorandommap\nrate_iops=60\nnumber_ios=2000\n"
+    "[tables]\nsize=1m\n[files]\noffset=64m\nsize=64m\n"
+)
+
+
+@cache
+def table_writes_us(is_placed):
+    """Mean latency of writes to the tables, with their region on fast pages or on any."""
+    given = {
+        "chip.timing.t_program_us": [460.0, 1118.0],
+        "buffer.bytes": 0,
+        "ftl.fast_pages": is_placed,
+    }
+    if is_placed:
+        given["ftl.fast_region"] = [0, MIB]
+    run = nandlab.run("tiny", TABLES, set=given, seed=1)
+    return run.report.jobs[0].write.lat_ns.mean / 1e3
+
+
+def table_writes_on_fast_pages():
+    return table_writes_us(True) / table_writes_us(False)
+
+
 # --- Section 2, read and write speeds: by the board -----------------------------------------------
 
 

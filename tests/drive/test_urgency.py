@@ -53,6 +53,26 @@ def test_a_drive_with_fast_pages_says_that_nobody_waits():
     carries(said, "no write", "urgent")
     assert notices(nandlab.run("tiny", f"{WRITES}prio=0\n", set=FAST).to_dict()) == []
     assert notices(nandlab.run("tiny", WRITES).to_dict()) == []
+    region = {**FAST, "ftl.fast_region": [0, 1 << 20]}
+    assert notices(nandlab.run("tiny", WRITES, set=region).to_dict()) == []
+
+
+def test_tables_of_a_file_system_are_written_fast():
+    """A region on fast pages: half of the writes go to the tables, and no write is urgent."""
+    data = 64 << 20
+    jobs = "[global]\nrw=randwrite\nbs=4k\nnorandommap\nrate_iops=60\nnumber_ios=600\n"
+    jobs += f"[tables]\nsize=1m\n[files]\noffset={data}\nsize={data}\n"
+    means = {}
+    for name, region in (("plain", None), ("placed", [0, 1 << 20])):
+        given = {**FAST, "ftl.fast_pages": region is not None}
+        if region:
+            given["ftl.fast_region"] = region
+        run = nandlab.run("tiny", jobs, set=given, seed=1)
+        means[name] = [job.write.lat_ns.mean / 1e3 for job in run.report.jobs]
+        assert run.report.host.urgent_writes == 0
+    gap = 1118 - 460
+    assert means["plain"][0] - means["placed"][0] > 0.3 * gap
+    assert means["placed"][1] > means["plain"][1]
 
 
 @pytest.mark.parametrize(

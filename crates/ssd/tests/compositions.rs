@@ -34,6 +34,7 @@ const COMPOSED: &[(&[&str], u32)] = &[
     (&["ftl.name=learned", "ftl.gamma=16", "ftl.superblock_dies=0"], 0),
     (&["ftl.name=learned", "ftl.gamma=16", "ftl.superblock_dies=2"], 0),
     (&["ftl.fast_pages=true", "ftl.superblock_dies=0"], 0),
+    (&["ftl.fast_pages=true", "ftl.fast_region=[0, 16384]"], 0),
     (&["ftl.name=dftl", "ftl.map_cache_bytes=512", "ftl.fast_pages=true"], 0),
     (&["ftl.name=learned", "ftl.gamma=16", "ftl.fast_pages=true", "ftl.superblock_dies=2"], 0),
     (&["ftl.superblock_dies=0"], 0),

@@ -1,4 +1,5 @@
-//! Tests of `ftl.fast_pages`: the pages that urgent writes go to, and the latency that this gains.
+//! Tests of `ftl.fast_pages` and `ftl.fast_region`: the pages that urgent writes and those of a
+//! region go to, and the latency that this gains.
 
 use crate::drive;
 
@@ -20,16 +21,29 @@ fn small(sets: &[&str]) -> Ssd {
 /// Writes pages one by one, a share of them urgent. Returns the mean latencies of the others and of
 /// these.
 fn latencies(ssd: &mut Ssd, urgent: f64, requests: u32) -> [f64; 2] {
+    let pages = ssd.capacity_bytes() / 8192;
+    written(ssd, requests, |rng| {
+        let mut request = Request::new(Op::Write, 8192 * rng.below(pages / 2), 8192);
+        request.is_urgent = rng.chance(urgent);
+        (request, request.is_urgent)
+    })
+}
+
+/// Writes requests one by one. Returns the mean latencies of those that are not marked and of those
+/// that are.
+fn written(
+    ssd: &mut Ssd,
+    requests: u32,
+    mut next: impl FnMut(&mut Rng) -> (Request, bool),
+) -> [f64; 2] {
     let mut rng = Rng::stream(1, "urgent");
-    let units = ssd.capacity_bytes() / 8192;
     let (mut sum, mut count) = ([0.0; 2], [0.0; 2]);
     for _ in 0..requests {
-        let mut request = Request::new(Op::Write, 8192 * rng.below(units / 2), 8192);
-        request.is_urgent = rng.chance(urgent);
+        let (request, is_marked) = next(&mut rng);
         let start = ssd.now();
         ssd.submit(request, 0, start);
         while !matches!(ssd.step(), Step::Completed(_)) {}
-        let of = usize::from(request.is_urgent);
+        let of = usize::from(is_marked);
         sum[of] += ssd.now().since(start).us();
         count[of] += 1.0;
         // The die is free before the next.
@@ -52,6 +66,41 @@ fn urgent_writes_are_fast() {
     assert!((plain[0] - plain[1]).abs() < 30.0, "{plain:?}");
     assert!((urgent - path) < FAST_US + 0.1 * (SLOW_US - FAST_US), "{urgent} us");
     assert!((others - path) > SLOW_US - 0.1 * (SLOW_US - FAST_US), "{others} us");
+}
+
+/// Tables of a file system in a region of the drive are written fast though no write is urgent, on
+/// each FTL that knows regions, and other data slowly.
+#[test]
+fn a_region_is_fast() {
+    let tables = 64 * 8192;
+    let region = format!("ftl.fast_region=[0, {tables}]");
+    for more in [
+        &[][..],
+        &["ftl.name=learned"],
+        &["ftl.name=dftl", "ftl.map_cache_bytes=512"],
+        &["ftl.superblock_dies=2"],
+    ] {
+        let spare = &["ftl.overprovisioning=1.0"][..];
+        let sets = |own: &[&'static str]| [own, spare, more].concat();
+        let of = |sets: &[&str]| {
+            let mut ssd = small(sets);
+            let pages = ssd.capacity_bytes() / 8192;
+            written(&mut ssd, 1500, |rng| {
+                let is_table = rng.chance(0.5);
+                let page = if is_table { rng.below(64) } else { 64 + rng.below(pages / 2) };
+                (Request::new(Op::Write, 8192 * page, 8192), is_table)
+            })
+        };
+        let plain = of(&sets(&["ftl.fast_pages=false"]));
+        let mut placed = sets(&["ftl.fast_pages=true"]);
+        placed.push(&region);
+        let [others, tables] = of(&placed);
+        let gap = SLOW_US - FAST_US;
+        assert!((plain[0] - plain[1]).abs() < 0.1 * gap, "{more:?}: {plain:?}");
+        assert!(plain[1] - tables > 0.4 * gap, "{more:?}: {tables} us, {plain:?} without");
+        // Superblocks have fewer open pages to choose from.
+        assert!(others - plain[0] > 0.3 * gap, "{more:?}: {others} us, {plain:?} without");
+    }
 }
 
 /// Half of all pages are fast, whoever gets them: where a share u above one half is urgent, the
@@ -104,4 +153,9 @@ fn it_refuses_what_cannot_be() {
     assert!(refused(&["ftl.fast_pages=true", "ftl.host_streams=2"]).contains("ftl.host_streams"));
     let alone = refused(&["ftl.skip_slow_pages=true"]);
     assert!(alone.contains("ftl.skip_slow_pages") && alone.contains("ftl.fast_pages"), "{alone}");
+    assert!(refused(&["ftl.fast_region=[0, 4096]"]).contains("ftl.fast_region"));
+    for region in ["[4096, 4096]", "[8192, 4096]", "[0, 1000000000000]"] {
+        let region = format!("ftl.fast_region={region}");
+        assert!(refused(&["ftl.fast_pages=true", &region]).contains("ftl.fast_region"));
+    }
 }

@@ -114,12 +114,14 @@ def weak_code(report: Report) -> list[str]:
 def nobody_waits(report: Report) -> list[str]:
     """A notice where urgent writes were to get fast pages, and no write was urgent."""
     host = report.host
-    fast_pages = report.nandlab.config["ftl"].get("fast_pages", False)
-    if not fast_pages or not host.write.requests or host.urgent_writes:
+    ftl = report.nandlab.config["ftl"]
+    if not ftl.get("fast_pages", False) or ftl.get("fast_region"):
+        return []
+    if not host.write.requests or host.urgent_writes:
         return []
     return [
         "ftl.fast_pages: no write was urgent, so all writes went to slow pages first (mark urgent"
-        " writes with `prio` of a job, or `urgent` of a trace)"
+        " writes with `prio` of a job, `urgent` of a trace, or ftl.fast_region)"
     ]
 
 

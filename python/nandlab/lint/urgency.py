@@ -25,7 +25,7 @@ def _for_nobody(subject: Subject) -> Iterator[Hit]:
         return
     if not subject.value("ftl.fast_pages") or subject.is_varied("ftl.fast_pages", "run."):
         return
-    if subject.is_varied("job.prio"):
+    if subject.is_varied("job.prio") or subject.value("ftl.fast_region"):
         return
     writers = [job for job in subject.jobs if job.writes]
     if writers and not any(is_urgent(job) for job in writers):

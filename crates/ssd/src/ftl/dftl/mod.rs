@@ -77,6 +77,9 @@ struct Params {
     static_wear_delta: u32,
     /// Writes that somebody waits for go to fast pages, as with `page`.
     fast_pages: bool,
+    /// Bytes of the drive whose writes go to fast pages, as with `page`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fast_region: Option<[u64; 2]>,
     /// Superblocks of data: dies whose blocks are filled and erased together, as with `page`.
     superblock_dies: u32,
 }
@@ -88,6 +91,7 @@ impl Default for Params {
             host_streams,
             static_wear_delta,
             fast_pages,
+            fast_region,
             superblock_dies,
             ..
         } = PageParams::default();
@@ -99,6 +103,7 @@ impl Default for Params {
             host_streams,
             static_wear_delta,
             fast_pages,
+            fast_region,
             superblock_dies,
         }
     }
@@ -113,6 +118,7 @@ impl Params {
             static_wear_delta: self.static_wear_delta,
             fast_pages: self.fast_pages,
             skip_slow_pages: false,
+            fast_region: self.fast_region,
             superblock_dies: self.superblock_dies,
             metadata_share: 0.0,
         }

@@ -59,6 +59,9 @@ struct Params {
     static_wear_delta: u32,
     /// Writes that somebody waits for go to fast pages, as with `page`.
     fast_pages: bool,
+    /// Bytes of the drive whose writes go to fast pages, as with `page`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fast_region: Option<[u64; 2]>,
     /// Superblocks of data: dies whose blocks are filled and erased together, as with `page`.
     superblock_dies: u32,
 }
@@ -70,6 +73,7 @@ impl Default for Params {
             host_streams,
             static_wear_delta,
             fast_pages,
+            fast_region,
             superblock_dies,
             ..
         } = PageParams::default();
@@ -80,6 +84,7 @@ impl Default for Params {
             host_streams,
             static_wear_delta,
             fast_pages,
+            fast_region,
             superblock_dies,
         }
     }
@@ -111,6 +116,7 @@ fn build(context: Context, params: &Params) -> Result<Box<dyn Ftl>> {
         static_wear_delta: params.static_wear_delta,
         fast_pages: params.fast_pages,
         skip_slow_pages: false,
+        fast_region: params.fast_region,
         superblock_dies: params.superblock_dies,
         metadata_share: 0.0,
     };

@@ -6,9 +6,12 @@ use base::memory::prefetch;
 use nand::geometry::{Block, Geometry, Ppn};
 
 impl PageFtl {
-    /// Key of data with a hint of the host.
-    pub(in crate::ftl) fn key_of(&self, hint: Hint) -> Key {
-        if self.by_speed.is_empty() { Key(hint.stream.into()) } else { fast_pages::key(hint) }
+    /// Key of data of a unit with a hint of the host.
+    pub(in crate::ftl) fn key_of(&self, Lpn(lpn): Lpn, hint: Hint) -> Key {
+        if self.by_speed.is_empty() {
+            return Key(hint.stream.into());
+        }
+        fast_pages::key(hint.is_urgent || self.fast_units.contains(&lpn))
     }
 
     /// Place of the newest data of a unit.

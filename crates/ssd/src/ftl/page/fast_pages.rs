@@ -1,22 +1,48 @@
-//! Fast pages for data that somebody waits for (Grupp et al., MICRO'09): `ftl.fast_pages`.
+//! Fast pages for data that somebody waits for (Grupp et al., MICRO'09): `ftl.fast_pages`; and for
+//! the tables of a file system, by address (Desnoyers, HotStorage'13): `ftl.fast_region`.
 //!
 //! Pages of a block are programmed in order, fast and slow ones by turns. A die has two open blocks
 //! in each plane, and the next page of each is fast or slow. Urgent data go to a fast page, others
 //! to a slow one; where there is none, to any page. With `ftl.skip_slow_pages` urgent data leave
 //! slow pages empty that stand before a fast one of the block.
 
-use super::{Lpn, PageFtl, Stream};
-use crate::ftl::contract::{DieSet, Hint, Key, Place};
+use super::{Lpn, PageFtl, PageParams, Stream};
+use crate::ftl::contract::{DieSet, Key, Place};
 use crate::space::frontier::Frontier;
+use base::{Error, Result};
 use nand::chip::BlockMode;
 use nand::geometry::Die;
+use std::ops::Range;
 
-/// Key of urgent data: somebody waits for them.
+/// Key of urgent data: somebody waits for them, or their address lies in the region.
 const URGENT: Key = Key(1);
 
-/// Key of data with this hint.
-pub(super) fn key(hint: Hint) -> Key {
-    if hint.is_urgent { URGENT } else { Key(0) }
+/// Key of data by whether they are urgent.
+pub(super) fn key(is_urgent: bool) -> Key {
+    if is_urgent { URGENT } else { Key(0) }
+}
+
+/// Units that the region of `ftl.fast_region` touches, of a drive of `logical_units`.
+pub(super) fn units(
+    params: &PageParams,
+    unit_bytes: u32,
+    logical_units: u32,
+) -> Result<Range<u32>> {
+    let Some([start, end]) = params.fast_region else { return Ok(0..0) };
+    let place = "ftl.fast_region";
+    if !params.fast_pages {
+        return Err(Error::new(place, "without `ftl.fast_pages` no page is chosen by speed")
+            .expected("a region together with ftl.fast_pages = true"));
+    }
+    let (unit, units) = (u64::from(unit_bytes), u64::from(logical_units));
+    if start >= end || end > units * unit {
+        let problem = format!("[{start}, {end}] is no region of the drive");
+        return Err(Error::new(place, problem).expected(format!(
+            "[first byte, byte behind the last], the first below the second, and that at most {}",
+            units * unit
+        )));
+    }
+    Ok((start / unit) as u32..end.div_ceil(unit) as u32)
 }
 
 impl PageFtl {

@@ -24,6 +24,7 @@ use base::{Error, Result, params};
 use nand::geometry::{Block, Die, Geometry, Plane, Ppn};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::ops::Range;
 
 use metadata::Metadata;
 use sorting::Sorting;
@@ -62,6 +63,10 @@ pub(super) struct PageParams {
     /// With `fast_pages`: urgent writes leave slow pages empty that stand before a fast one. They
     /// wait less, and blocks hold less.
     pub(super) skip_slow_pages: bool,
+    /// Bytes of the drive whose writes go to fast pages as urgent ones do, such as the tables of a
+    /// file system: the first byte, and the one behind the last. Needs `fast_pages`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) fast_region: Option<[u64; 2]>,
     /// Pages that the drive writes for itself, for each page of data: journal and pages of the
     /// map, parity of stripes, metadata. Some rows of a block are such, evenly spread, and dead at
     /// once. 0 to 0.5; 0 is none. It needs two `ftl.gc_reserve_blocks`.
@@ -80,6 +85,7 @@ impl Default for PageParams {
             static_wear_delta: 100,
             fast_pages: false,
             skip_slow_pages: false,
+            fast_region: None,
             metadata_share: 0.0,
             superblock_dies: 1,
         }
@@ -153,6 +159,8 @@ pub(super) struct PageFtl {
     by_speed: Vec<bool>,
     /// Urgent data leave slow pages empty.
     skips_slow: bool,
+    /// Units whose writes count as urgent wherever they come from.
+    fast_units: Range<u32>,
     metadata: Metadata,
     /// Most units of metadata in a block.
     metadata_units: u32,
@@ -270,6 +278,7 @@ impl PageFtl {
             host_streams,
             by_speed: if params.fast_pages { fast_pages } else { Vec::new() },
             skips_slow: params.skip_slow_pages,
+            fast_units: fast_pages::units(params, geometry.unit_bytes, logical_units)?,
             metadata,
             metadata_units: metadata.block_units(rows, geometry.units_per_block()),
             gc_frontier: if params.separate_gc_stream { host_streams.into() } else { 0 },

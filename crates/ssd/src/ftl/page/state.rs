@@ -16,6 +16,7 @@ impl State for PageFtl {
             host_streams: _,
             by_speed: _,
             skips_slow: _,
+            fast_units: _,
             metadata: _,
             metadata_units: _,
             gc_frontier: _,

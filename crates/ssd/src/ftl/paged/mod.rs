@@ -99,7 +99,7 @@ impl<M: Mapping, L: Layout, C: Choices> Ftl for Paged<M, L, C> {
     }
 
     fn key_of(&mut self, lpn: Lpn, hint: Hint) -> Key {
-        self.choices.key_of(lpn, hint).unwrap_or_else(|| self.data.page().key_of(hint))
+        self.choices.key_of(lpn, hint).unwrap_or_else(|| self.data.page().key_of(lpn, hint))
     }
 
     #[inline]

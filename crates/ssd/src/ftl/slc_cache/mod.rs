@@ -173,6 +173,7 @@ impl SlcCache {
             static_wear_delta: params.static_wear_delta,
             fast_pages: false,
             skip_slow_pages: false,
+            fast_region: None,
             metadata_share: 0.0,
             superblock_dies: 1,
         };
