@@ -78,6 +78,7 @@ DATA = {
     "sparse file": sparse,
     "zeros": lambda _: bytes(BYTES),
 }
+ORDINARY = ("text", "records", "executable")
 #: All but those that nobody would write.
 COMMON = tuple(name for name in DATA if name != "zeros")
 

@@ -69,5 +69,5 @@ def test_a_wordline_is_faster_and_a_byte_is_not():
 
 
 def test_a_cell_of_one_bit_is_refused():
-    with refused("top_free", "one bit", "two bits or more"):
+    with refused("top_free", "one bit"):
         content(RANDOM, "grupp2009_a_slc2", coding="top_free")

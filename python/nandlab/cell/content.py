@@ -207,7 +207,9 @@ def _without_top(
         raise refusal(
             "content", "top_free: a cell of one bit has two levels", "a chip of two bits or more"
         )
-    rows, bits_of, taken = [], [], 0
+    rows: list[Bits] = []
+    bits_of: list[tuple[int, int]] = []
+    taken = 0
     while True:
         at = len(rows) % len(sites)
         if at == 0:
