@@ -46,6 +46,23 @@ def records(draw):
     return b"".join(rows)
 
 
+def executable(draw):
+    """Instructions in the format of RISC-V: few operations, low registers, small values."""
+    operations, often = (0x13, 0x03, 0x23, 0x63, 0x33, 0x6F, 0x37), (30, 25, 15, 12, 10, 5, 3)
+    registers, used = range(32), [32 - register for register in range(32)]
+    count = BYTES // 4
+    parts = zip(
+        draw.choices(operations, often, k=count),
+        *(draw.choices(registers, used, k=count) for _ in range(2)),
+        strict=True,
+    )
+    codes = (
+        operation | target << 7 | source << 15 | min(4095, int(draw.expovariate(1 / 40))) << 20
+        for operation, target, source in parts
+    )
+    return b"".join(struct.pack("<I", code) for code in codes)
+
+
 def sparse(draw):
     """A file with holes: three quarters of its 16 KiB pieces are zeros."""
     pieces = (bytes(16384) if draw.random() < 0.75 else draw.randbytes(16384) for _ in range(128))
@@ -57,9 +74,11 @@ DATA = {
     "random (packed, encrypted)": lambda draw: draw.randbytes(BYTES),
     "text": text,
     "records": records,
+    "executable": executable,
     "sparse file": sparse,
     "zeros": lambda _: bytes(BYTES),
 }
+ORDINARY = ("text", "records", "executable")
 #: All but those that nobody would write.
 COMMON = tuple(name for name in DATA if name != "zeros")
 
@@ -69,6 +88,22 @@ def content(name, coding):
     """Levels that the data need."""
     data = DATA[name](random.Random(1))[:BYTES]
     return nandlab.content(data, "wang2014_mlc", coding=coding, segment_bytes=SEGMENT_BYTES)
+
+
+def wordline_percent(name):
+    """Program time of a wordline of the code without the highest level, against scrambled data."""
+    coded, random_ = (sum(content(name, how).program_us) for how in ("top_free", "scrambled"))
+    return 100 * (coded / random_ - 1)
+
+
+def byte_percent(name):
+    """Program time of a byte of data in that code, against scrambled data."""
+    return 100 * ((1 + wordline_percent(name) / 100) / content(name, "top_free").rate - 1)
+
+
+def capacity_percent(name):
+    """Bits of data that a wordline holds in that code, against all of its bits and flags."""
+    return 100 * (content(name, "top_free").rate - 1)
 
 
 def life_percent(name, coding):
@@ -172,6 +207,20 @@ def main():
                 f" {change:+.1f} % |",
                 flush=True,
             )
+    columns = (
+        "data",
+        "cells by level (%)",
+        "program of a wordline",
+        "capacity",
+        "program of a byte",
+    )
+    print("\n| " + " | ".join(columns) + " |\n|" + "---|" * len(columns))
+    for name in DATA:
+        levels = ", ".join(f"{100 * s:.0f}" for s in content(name, "top_free").level_shares)
+        print(
+            f"| {name} | {levels} | {wordline_percent(name):+.1f} % |"
+            f" {capacity_percent(name):+.1f} % | {byte_percent(name):+.1f} % |"
+        )
     print("\n| share of writes that wait | who waits | others | all |\n|---|---|---|---|")
     for share in (0.1, 0.25, 0.5):
         cells = [

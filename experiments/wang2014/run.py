@@ -492,6 +492,16 @@ def content_life_percent():
     return max(made.life_percent(name, "inverted") for name in made.COMMON)
 
 
+def content_code_wordline_percent():
+    made = implications()
+    return max(made.wordline_percent(name) for name in made.ORDINARY)
+
+
+def content_code_byte_percent():
+    made = implications()
+    return min(made.byte_percent(name) for name in made.ORDINARY)
+
+
 def erase_choice_percent(seed):
     return SimpleNamespace(**run_path(str(HERE / "erase_speed.py"))).change_percent(seed)
 

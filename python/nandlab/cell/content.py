@@ -12,6 +12,8 @@ Codings:
 - ``inverted``: each segment of a page is stored inverted where that rests its cells lower. What
   pages of the wordline were programmed before is known then, what comes later is not. A flag for
   each segment says so: one bit, which needs spare space.
+- ``top_free``: a code without the highest level, exact for any data, which costs capacity
+  (`cell/top_free.py`).
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ from typing import TYPE_CHECKING, Any
 from nandlab import _core
 from nandlab.catalogue import chip_text
 from nandlab.cell.model import Cell, cell
+from nandlab.cell.top_free import TopFree
 from nandlab.display.notebook import InNotebook
 from nandlab.given.arguments import as_text, path_of, whole
 from nandlab.given.names import names_checked
@@ -38,7 +41,7 @@ if TYPE_CHECKING:
 
     Bits = NDArray[np.uint8]
 
-CODINGS = ("plain", "scrambled", "inverted")
+CODINGS = ("plain", "scrambled", "inverted", "top_free")
 
 
 @dataclass(frozen=True)
@@ -61,7 +64,9 @@ class Content(InNotebook):
     mean_v: float
     """Mean threshold voltage of all cells, fresh."""
     flag_bits: int
-    """A page; 0 without segments."""
+    """A page that has flags; 0 without segments."""
+    rate: float
+    """Bits of data over stored bits, flags included, of the wordlines that are full."""
     program_us: tuple[float, ...]
     """By page type, fresh; of the wordline where it is programmed in one shot."""
     erase_us: float
@@ -95,6 +100,7 @@ class Content(InNotebook):
             ("erase (us)", f"{self.erase_us:.0f}"),
             ("wear of a cycle", f"{self.cycle_weight:.4f}"),
             ("flag bits of a page", f"{self.flag_bits}"),
+            ("rate of the code", f"{self.rate:.4f}"),
         ]
         return "\n".join(f"{name:28} {value}" for name, value in rows)
 
@@ -113,8 +119,8 @@ def content(
     Args:
         data: at least the pages of one wordline; what does not fill a block's wordline is left out.
         chip: a chip with a cell, preset or file.
-        coding: ``plain``, ``scrambled`` or ``inverted``.
-        segment_bytes: of ``inverted``: bytes of a page with a flag of their own.
+        coding: ``plain``, ``scrambled``, ``inverted`` or ``top_free``.
+        segment_bytes: of ``inverted`` and ``top_free``: bytes of a page with a flag of their own.
         seed: of ``scrambled``.
 
     Raises:
@@ -143,10 +149,14 @@ def content(
     if coding == "scrambled":
         rows = rows ^ np.random.default_rng(seed).integers(0, 256, rows.shape, dtype=np.uint8)
     sites = _core.page_sites(of.page_order, of.cell_bits, int(geometry["pages_per_block"]))
+    flag_bits = page_bytes // segment if coding in ("inverted", "top_free") else 0
+    stored = np.unpackbits(rows, axis=1)
+    rate = 8 * page_bytes / (8 * page_bytes + flag_bits)
+    if coding == "top_free":
+        stored, rate = _without_top(np.unpackbits(flat), of, sites, 8 * page_bytes, 8 * segment)
     counts = []
-    for lines in _wordlines(pages, sites, of.cell_bits):
-        bits = np.unpackbits(rows[lines], axis=1)
-        counts.append(_counts(bits, of, 8 * segment if coding == "inverted" else 0))
+    for lines in _wordlines(len(stored), sites, of.cell_bits):
+        counts.append(_counts(stored[lines], of, 8 * segment if coding == "inverted" else 0))
     if not counts:
         raise refusal(
             "content",
@@ -166,7 +176,8 @@ def content(
         wordlines=len(counts),
         kinds=tuple(kinds),
         mean_v=float(shares @ volts),
-        flag_bits=page_bytes // segment if coding == "inverted" else 0,
+        flag_bits=flag_bits,
+        rate=rate,
         program_us=tuple(program_us),
         erase_us=erase_us,
         cycle_weight=wear,
@@ -184,6 +195,35 @@ def _wordlines(pages: int, sites: list[tuple[int, int, int]], bits: int) -> list
                 lines.setdefault((wordline, parity), [-1] * bits)[page_type] = first + page
         found += [line for line in lines.values() if min(line) >= 0]
     return found
+
+
+def _without_top(
+    data: Bits, of: Cell, sites: list[tuple[int, int, int]], cells: int, segment_bits: int
+) -> tuple[Bits, float]:
+    """Pages that `data` fill without the highest level, and the rate of the code."""
+    import numpy as np
+
+    if of.cell_bits < 2:
+        raise refusal(
+            "content", "top_free: a cell of one bit has two levels", "a chip of two bits or more"
+        )
+    rows: list[Bits] = []
+    bits_of: list[tuple[int, int]] = []
+    taken = 0
+    while True:
+        at = len(rows) % len(sites)
+        if at == 0:
+            block = TopFree(of.native.words(), of.cell_bits, segment_bits)
+        row, flags, used = block.encode(sites[at], cells, data[taken:])
+        if not len(row):
+            break
+        rows.append(row)
+        bits_of.append((used, cells + len(flags)))
+        taken += used
+    lines = _wordlines(len(rows), sites, of.cell_bits)
+    whole_lines = [bits_of[page] for line in lines for page in line]
+    data_bits, stored_bits = np.sum(whole_lines, axis=0) if lines else (0, 1)
+    return np.array(rows, dtype=np.uint8).reshape(-1, cells), float(data_bits / stored_bits)
 
 
 def _counts(bits: Bits, of: Cell, segment_bits: int) -> list[int]:

@@ -27,12 +27,12 @@ def content(
         str,
         typer.Option(
             metavar="HOW",
-            help="plain, scrambled (random bits), or inverted (segments, where that rests cells"
-            " lower).",
+            help="plain, scrambled (random bits), inverted (segments, where that rests cells"
+            " lower), or top_free (a code without the highest level, at a cost in capacity).",
         ),
     ] = "plain",
     segment_bytes: Annotated[
-        int, typer.Option(help="Bytes of a page that share a flag, for inverted.")
+        int, typer.Option(help="Bytes of a page that share a flag, for inverted and top_free.")
     ] = 64,
     out: Annotated[Path | None, output("The chip file.")] = None,
     json: Annotated[Path | None, output("The figures as JSON.", "FILE|-")] = None,
