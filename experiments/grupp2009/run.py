@@ -4,6 +4,7 @@ One function for each row of `reference.csv`; `nandlab papers grupp2009` runs th
 `seed` with several.
 """
 
+import math
 from functools import cache
 
 import nandlab
@@ -190,6 +191,13 @@ def wom_mlc_gain_percent(seed):
     return wom_gain_percent(False, seed)
 
 
+def wom_mlc_fast_first_gain_percent():
+    """Three fast pages hold the data of two, twice; then the others hold one page each."""
+    fast = sum(is_fast())
+    coded, plain = fast // 3 * 2, 128 - fast // 3 * 3
+    return 100 * ((2 * coded + plain) / 128 - 1)
+
+
 def for_each_written(is_slc, measure, seed):
     """What codes change of a measure for each byte that the host writes, as a factor."""
     coded, plain = (
@@ -249,15 +257,13 @@ def other_chip_power_mw():
 
 # --- The board: slides "Program Latency Anomaly", "Program Disturb", "WOM Codes" ------------------
 
-#: Cells for chips whose own nobody has measured: of Wang's MLC, and an assumed SLC.
-MLC = ("grupp2009_b_mlc8", {"chip.cell.preset": "wang2014_mlc"})
-SLC = ("grupp2009_a_slc2", {"chip.cell.preset": "slc"})
+#: Chips with the cells of their presets, which are assumed: that of Wang's MLC, and an SLC.
+MLC, SLC = "grupp2009_b_mlc8", "grupp2009_a_slc2"
 
 
 @cache
 def on_board(procedure, is_slc, **params):
-    chip_name, cell = SLC if is_slc else MLC
-    return nandlab.board(procedure, chip_name, set=cell, **params).table().to_pylist()
+    return nandlab.board(procedure, SLC if is_slc else MLC, **params).table().to_pylist()
 
 
 def slow_over_fast_program():
@@ -295,7 +301,7 @@ def fast_pages_only_errors():
 @cache
 def worn_and_fresh(is_slc):
     """Times of random data of a block at ten times the rated cycles, over those of a fresh one."""
-    rated = chip((SLC if is_slc else MLC)[0])["rated_pe_cycles"]
+    rated = chip(SLC if is_slc else MLC)["rated_pe_cycles"]
     rows = on_board("data_pattern", is_slc, cycles=10 * rated, points=2)
     fresh, worn = (row for row in rows if row["pattern"] == "random")
     return {name: worn[name] / fresh[name] for name in ("program_us", "erase_us")}
@@ -325,6 +331,41 @@ def slc_reprogram_errors():
 def mlc_wom_safe_share_percent():
     rows = on_board("program_disturb", is_slc=False)
     return 100 * sum(row["survives"] for row in rows) / len(rows)
+
+
+def mlc_wom_fast_first_share_percent():
+    """Fast pages are programmed again before any slow page; of all pages."""
+    rows = on_board("program_disturb", is_slc=False, again="after_type")
+    return 100 * sum(row["survives"] for row in rows) / len(rows)
+
+
+#: Largest bit error rate at the end of a life: that with which a page of the board survives.
+LIMIT = 1 / 4096
+
+
+def life(mode, seed, **params):
+    """Cycles until a page has errors at the limit; the last that were measured if it never has."""
+    rows = nandlab.board("single_level", MLC, seed=seed, **params).table().to_pylist()
+    before = None
+    for row in (row for row in rows if row["mode"] == mode):
+        if before and row["rber"] >= LIMIT:
+            # No error in a block is some 1e-7.
+            low = max(before["rber"], 1e-7)
+            way = math.log(LIMIT / low) / math.log(row["rber"] / low)
+            return before["pe_cycles"] + way * (row["pe_cycles"] - before["pe_cycles"])
+        before = row
+    return before["pe_cycles"]
+
+
+def wom_fast_pages_life(seed):
+    """Bytes of the host until the limit: fast pages alone, written twice, over all pages once.
+
+    Looked at up to ten times the cycles. Three fast pages hold the data of two.
+    """
+    plain = life("all bits", seed, first_cycles=1_100_000, cycles=1_300_000, points=5)
+    first, most = round(plain), round(10 * plain)
+    coded = life("one bit a cell", seed, first_cycles=first, cycles=most, points=4, reprograms=1)
+    return coded / plain * 2 * (sum(is_fast()) // 3 * 2) / 128
 
 
 def wom_lifetime_gain_most(seed):
@@ -361,8 +402,16 @@ MEASURED = {
 }
 
 
+#: Parameters of `ftl` by placement.
+PLACEMENTS = {
+    "any": {"ftl.fast_pages": False},
+    "fast": {"ftl.fast_pages": True},
+    "skip": {"ftl.fast_pages": True, "ftl.skip_slow_pages": True},
+}
+
+
 @cache
-def paging(chip_name, fast_pages, seed):
+def paging(chip_name, placement, seed):
     """Report of the workload `paging` on two dies of B-MLC32 or of a measured chip.
 
     Writes wait for their programs: there is no write-back.
@@ -370,20 +419,34 @@ def paging(chip_name, fast_pages, seed):
     drive = {"drive_preset": "grupp2009_b_mlc32"}
     if chip_name in MEASURED:
         drive["chip"] = MEASURED[chip_name]
-    changes = {"ftl.fast_pages": fast_pages, "buffer.bytes": 0, "ftl.overprovisioning": 0.28}
+    changes = {**PLACEMENTS[placement], "buffer.bytes": 0, "ftl.overprovisioning": 0.28}
     changes["gc.background_free_blocks"] = 8
     return nandlab.run(drive, "paging", precondition="steady", set=changes, seed=seed).report
 
 
-def change_percent(chip_name, seed, measure):
+def change_percent(chip_name, seed, measure, placement="fast"):
     """What fast pages for urgent writes change."""
-    fast, all_pages = (measure(paging(chip_name, only, seed)) for only in (True, False))
+    fast, all_pages = (measure(paging(chip_name, of, seed)) for of in (placement, "any"))
     return 100 * (fast / all_pages - 1)
 
 
-def latency_change_percent(chip_name, seed):
+def latency(report):
     """Mean latency of pages that are swapped out."""
-    return change_percent(chip_name, seed, lambda report: report.jobs[0].write.lat_ns.mean)
+    return report.jobs[0].write.lat_ns.mean
+
+
+def erases_of_pages(report):
+    """Erases for each page written."""
+    return report.nand.erases / report.host.write.requests
+
+
+def energy(report):
+    """Energy of flash for each page written."""
+    return report.nand.energy_uj / report.host.write.requests
+
+
+def latency_change_percent(chip_name, seed):
+    return change_percent(chip_name, seed, latency)
 
 
 def wear_change_percent(chip_name, seed):
@@ -392,10 +455,7 @@ def wear_change_percent(chip_name, seed):
 
 
 def energy_change_percent(chip_name, seed):
-    """Energy of flash for each page written."""
-    return change_percent(
-        chip_name, seed, lambda report: report.nand.energy_uj / report.host.write.requests
-    )
+    return change_percent(chip_name, seed, energy)
 
 
 def swap_latency_change_percent(seed):
@@ -412,6 +472,19 @@ def swap_wear_change_percent(seed):
 
 def variation_energy_change_percent(seed):
     return energy_change_percent("b_mlc32", seed)
+
+
+def skip_latency_change_percent(seed):
+    return change_percent("b_mlc32", seed, latency, "skip")
+
+
+def skip_wear_change_percent(seed):
+    """Erases: pages that are left empty are not programmed."""
+    return change_percent("b_mlc32", seed, erases_of_pages, "skip")
+
+
+def skip_energy_change_percent(seed):
+    return change_percent("b_mlc32", seed, energy, "skip")
 
 
 def swap_latency_wang_percent(seed):

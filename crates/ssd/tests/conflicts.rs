@@ -85,6 +85,7 @@ fn sets(feature: Feature) -> &'static [&'static str] {
         WordsByRate => &["ecc.model=ideal"],
         HostStreams => &["ftl.host_streams=2"],
         FastPages => &["ftl.fast_pages=true"],
+        SkippedPages => &["ftl.fast_pages=true", "ftl.skip_slow_pages=true"],
         Superblocks => &["ftl.superblock_dies=2"],
         SharedBlocks => &["ftl.separate_gc_stream=false"],
         ForesightCache => {
@@ -293,6 +294,7 @@ const CHOSEN: &[Feature] = &[
     RealCells,
     HostStreams,
     FastPages,
+    SkippedPages,
     Superblocks,
     SharedBlocks,
     ForesightCache,

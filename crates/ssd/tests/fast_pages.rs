@@ -73,6 +73,23 @@ fn fast_pages_are_half_of_all() {
     }
 }
 
+/// With `ftl.skip_slow_pages` nearly all urgent writes are fast, however many they are: blocks are
+/// full earlier, and are erased more often.
+#[test]
+fn urgent_writes_skip_slow_pages() {
+    for share in [0.8, 1.0] {
+        let erases = [false, true].map(|skips| {
+            let skip = format!("ftl.skip_slow_pages={skips}");
+            let mut ssd = small(&["ftl.fast_pages=true", "ftl.overprovisioning=1.5", &skip]);
+            let [_, urgent] = latencies(&mut ssd, share, 4000);
+            let slow = (urgent - 45.0 - FAST_US) / (SLOW_US - FAST_US);
+            assert_eq!(slow < 0.1, skips, "{slow} of urgent writes are slow, {skip}");
+            ssd.flash_counts().erases
+        });
+        assert!(erases[1] as f64 > 1.3 * erases[0] as f64, "{erases:?}");
+    }
+}
+
 /// Fast pages are refused with one-shot programs and with several host streams.
 #[test]
 fn it_refuses_what_cannot_be() {
@@ -85,4 +102,6 @@ fn it_refuses_what_cannot_be() {
     let all = [&["ftl.fast_pages=true"][..], &one_shot].concat();
     assert!(refused(&all).contains("ftl.fast_pages"));
     assert!(refused(&["ftl.fast_pages=true", "ftl.host_streams=2"]).contains("ftl.host_streams"));
+    let alone = refused(&["ftl.skip_slow_pages=true"]);
+    assert!(alone.contains("ftl.skip_slow_pages") && alone.contains("ftl.fast_pages"), "{alone}");
 }

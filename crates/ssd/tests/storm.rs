@@ -218,11 +218,12 @@ fn reads_return_the_newest_version_on_a_drive_that_wears_out() {
 /// Programs fail by chance: what they carried is written elsewhere, in whatever state it is then.
 #[test]
 fn reads_return_the_newest_version_where_programs_fail() {
-    let modes: [&[&str]; 13] = [
+    let modes: [&[&str]; 14] = [
         &[],
         &["buffer.coalesces=false"],
         &["drive.single_level=true", "ftl.overprovisioning=1.5"],
         &["ftl.fast_pages=true"],
+        &["ftl.fast_pages=true", "ftl.skip_slow_pages=true", "ftl.overprovisioning=0.9"],
         &["ftl.name=slc_cache", "ftl.keep_share=0.5"],
         &["ftl.name=slc_cache", "ftl.when_full=fold", "gc.reclaim_reads=8"],
         &["gc.reclaim_reads=8", "gc.reclaim_at_once=20"],

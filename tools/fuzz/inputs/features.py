@@ -57,6 +57,7 @@ SETS: dict[str, tuple[str, ...]] = {
     ),
     "several streams of the host": ("ftl.host_streams=4",),
     "fast pages for urgent data": ("ftl.fast_pages=true",),
+    "slow pages left empty": ("ftl.fast_pages=true", "ftl.skip_slow_pages=true"),
     "superblocks of several dies": ("ftl.superblock_dies=2",),
     "moved data in the blocks of the host": ("ftl.separate_gc_stream=false",),
     "a map cache that writes in batches": (

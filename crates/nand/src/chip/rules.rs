@@ -81,6 +81,8 @@ pub struct PageRules {
     per_program: u32,
     /// Native page numbers of the pages of a block in single-level mode.
     fast: Vec<u32>,
+    /// Whether pages may be left empty.
+    may_skip: bool,
 }
 
 impl PageRules {
@@ -92,7 +94,13 @@ impl PageRules {
         for &page in &fast {
             sites.push(sites[page as usize]);
         }
-        Ok(Self { sites, pages, per_program: order.pages_per_program(cell_bits), fast })
+        let per_program = order.pages_per_program(cell_bits);
+        Ok(Self { sites, pages, per_program, fast, may_skip: false })
+    }
+
+    /// Allows pages to be left empty: those that are programmed still come in order.
+    pub fn allow_skips(&mut self) {
+        self.may_skip = true;
     }
 
     /// Restricts the chip to single-level mode: its native blocks have those pages, too.
@@ -164,7 +172,10 @@ impl PageRules {
         page: u32,
     ) -> std::result::Result<(), Illegal> {
         if page != block.next_page || page >= self.pages(mode) {
-            return Err(self.refusal(block, mode, page));
+            let is_skip = self.may_skip && page > block.next_page;
+            if !is_skip || self.check_start(mode, page).is_err() {
+                return Err(self.refusal(block, mode, page));
+            }
         }
         if mode != block.mode {
             if page > 0 {
@@ -249,6 +260,18 @@ mod tests {
         assert_eq!([program(6), program(9)], [Ok(()); 2]);
         assert_eq!(program(12), Err(Illegal::NoPage));
         assert_eq!(block.next_page, 12);
+    }
+
+    #[test]
+    fn pages_are_left_empty_where_that_is_allowed() {
+        let mut rules = PageRules::new(PageOrder::EvenOdd, 2, 8).unwrap();
+        rules.allow_skips();
+        let mut block = BlockFill::default();
+        let mut program = |page| rules.program(&mut block, BlockMode::Native, page);
+        assert_eq!([program(0), program(4)], [Ok(()); 2]);
+        assert_eq!([program(3), program(4)], [Err(Illegal::Again); 2]);
+        assert_eq!(program(8), Err(Illegal::NoPage));
+        assert_eq!(program(7), Ok(()));
     }
 
     /// A block has one page for each row of cells, where the fast pages lie.

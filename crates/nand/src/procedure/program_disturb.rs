@@ -1,9 +1,10 @@
 //! `program_disturb`: errors of pages that are programmed again without an erase.
 //!
 //! After Grupp (MICRO'09): a block is erased and its pages are programmed in order. Pages of one
-//! type are programmed again, with new data, before the next page, or once all pages have data
-//! (`after_block`). New data only clear bits, as those of write-once codes do. A page survives if
-//! it and the other pages of its cells read nearly without errors: then it is safe for such codes.
+//! type are programmed again, with new data: before the next page, before the pages of the next
+//! type, or once all pages have data (`again`). New data only clear bits, as those of write-once
+//! codes do. A page survives if it and the other pages of its cells read nearly without errors: then
+//! it is safe for such codes.
 
 use super::Build;
 use super::contract::{Axis, Picture, Procedure, Style, check_range, row};
@@ -47,15 +48,28 @@ struct ProgramDisturb {
     reprograms: u32,
     /// Largest bit error rate with which a page still survives.
     safe_rber: f64,
-    /// Whether pages are programmed again only when all pages of the block have data. Otherwise
-    /// each is programmed again before the next page.
-    after_block: bool,
+    /// Time at which pages are programmed again.
+    again: Again,
+}
+
+/// Time at which pages are programmed again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Again {
+    /// Each before the next page.
+    AfterPage,
+    /// When all pages of its type have data, before the pages of the next type: fast pages before
+    /// slow ones.
+    AfterType,
+    /// When all pages of the block have data.
+    AfterBlock,
 }
 
 impl Default for ProgramDisturb {
     fn default() -> Self {
         // One error in 512 bytes: what the simplest codes of the time corrected.
-        Self { block: 0, cycles: 0, reprograms: 1, safe_rber: 1.0 / 4096.0, after_block: false }
+        let (safe_rber, again) = (1.0 / 4096.0, Again::AfterPage);
+        Self { block: 0, cycles: 0, reprograms: 1, safe_rber, again }
     }
 }
 
@@ -91,13 +105,22 @@ impl Run {
         let types: Vec<u8> = identity.sites.iter().map(|site| site.page_type).collect();
         self.written = vec![Vec::new(); self.pages as usize];
         let last = self.params.reprograms;
-        let passes = match self.params.after_block {
-            true => vec![0..=0, 1..=last],
-            false => vec![0..=last],
+        let all = 0..=u8::MAX;
+        let passes = match self.params.again {
+            Again::AfterPage => vec![(all, 0..=last)],
+            Again::AfterType => {
+                let types = (0..self.rounds as u8).map(|page_type| page_type..=page_type);
+                types.flat_map(|types| [(types.clone(), 0..=0), (types, 1..=last)]).collect()
+            }
+            Again::AfterBlock => vec![(all.clone(), 0..=0), (all, 1..=last)],
         };
-        for times in passes {
+        for (of_types, times) in passes {
             for page in (0..self.pages).step_by(at_once as usize) {
-                let again = at_once > 1 || u32::from(types[page as usize]) == round;
+                let page_type = types[page as usize];
+                if !of_types.contains(&page_type) {
+                    continue;
+                }
+                let again = at_once > 1 || u32::from(page_type) == round;
                 for time in times.clone().filter(|&time| time == 0 || again) {
                     let pages = page..page + at_once;
                     let name = |page| format!("again/{round}/{page}/{time}");

@@ -49,7 +49,11 @@ fn extra(name: &str) -> &'static str {
 
 /// Rows of all steps of a procedure, from step `begin` on.
 fn rows(config: &ChipConfig, name: &str, seed: u64, begin: u64) -> Vec<Row> {
-    let mut session = session(config, name, extra(name), seed).unwrap();
+    rows_of(session(config, name, extra(name), seed), begin)
+}
+
+fn rows_of(session: Result<Session>, begin: u64) -> Vec<Row> {
+    let mut session = session.unwrap();
     session.begin_at(begin);
     let mut all = Vec::new();
     while let Some((step, rows)) = session.advance().unwrap() {
@@ -165,20 +169,41 @@ fn a_sweep_finds_every_cell_once() {
     assert!((sum / cells + 0.5).abs() < 0.1, "{}", sum / cells);
 }
 
-/// Fast pages of two bits can be programmed twice, slow ones cannot; pages of one bit always can
-/// (Grupp 2009).
+/// Fast pages of two bits can be programmed twice before their slow pages have data, slow ones
+/// cannot; pages of one bit always can (Grupp 2009).
 #[test]
 fn half_of_the_pages_survive_a_reprogram() {
-    let survive = |config: &ChipConfig, page_type: &str| -> f64 {
-        let all = rows(config, "program_disturb", 1, 0);
+    let survive = |config: &ChipConfig, page_type: &str, again: &str| -> f64 {
+        let extra = format!("again = \"{again}\"");
+        let all = rows_of(session(config, "program_disturb", &extra, 1), 0);
         let of = |row: &&Row| row.get("page_type") == Some(&Value::Word(page_type.into()));
         let safe = |row: &Row| row.number("survives").unwrap();
         all.iter().filter(of).map(safe).sum::<f64>() / all.iter().filter(of).count() as f64
     };
+    let (mlc, slc) = (chip(2, PageOrder::EvenOdd), chip(1, PageOrder::AllBitline));
+    for again in ["after_page", "after_type"] {
+        assert!(survive(&mlc, "lower", again) > 0.9, "{again}");
+    }
+    assert_eq!(survive(&mlc, "lower", "after_block"), 0.0);
+    for again in ["after_page", "after_type", "after_block"] {
+        assert_eq!(survive(&mlc, "upper", again), 0.0, "{again}");
+        assert_eq!(survive(&slc, "lower", again), 1.0, "{again}");
+    }
+}
+
+/// Pages in single-level mode are programmed again with nearly no errors, pages in native mode only
+/// once.
+#[test]
+fn single_level_mode_survives_reprograms() {
     let mlc = chip(2, PageOrder::EvenOdd);
-    assert!(survive(&mlc, "lower") > 0.9 && survive(&mlc, "upper") == 0.0);
-    let slc = chip(1, PageOrder::AllBitline);
-    assert_eq!(survive(&slc, "lower"), 1.0);
+    let point = |again: u32| {
+        let extra = format!("cycles = 10\npoints = 1\nreprograms = {again}");
+        rows_of(session(&mlc, "single_level", &extra, 1), 0)
+    };
+    let [once, twice] = [point(0), point(1)];
+    assert_eq!(once[0], twice[0], "native mode is programmed once");
+    assert_ne!(once[1].number("program_us"), twice[1].number("program_us"));
+    assert!(twice[1].number("rber").unwrap() < 1e-3);
 }
 
 #[test]

@@ -103,6 +103,8 @@ features! {
         |seen| number(seen, "host_streams").is_some_and(|streams| streams > 1);
     FastPages: "fast pages for urgent data", "ftl.fast_pages",
         |seen| flag(seen, "fast_pages") == Some(true);
+    SkippedPages: "slow pages left empty", "ftl.skip_slow_pages",
+        |seen| flag(seen, "skip_slow_pages") == Some(true);
     Superblocks: "superblocks of several dies", "ftl.superblock_dies",
         |seen| match number(seen, "superblock_dies") {
             Some(0) => seen.config.drive.channels * seen.config.drive.dies_per_channel > 1,

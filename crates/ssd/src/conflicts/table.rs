@@ -44,6 +44,18 @@ pub const CONFLICTS: &[Conflict] = &[
         "use ftl.host_streams = 1",
     ),
     row(Hooks, NotHooked, "hooks change the decisions of one FTL", "use the FTL that has them"),
+    row(
+        SkippedPages,
+        Superblocks,
+        "the stripes of a superblock have no holes",
+        "use ftl.skip_slow_pages = false, or ftl.superblock_dies = 1",
+    ),
+    row(
+        SkippedPages,
+        Recovery,
+        "a scan takes the first empty page of a block for its end",
+        "use ftl.skip_slow_pages = false",
+    ),
     row(FastPages, Hooks, "the hooks say which stream data go to", "use ftl.fast_pages = false"),
     row(
         SharedBlocks,

@@ -62,6 +62,9 @@ impl Ssd {
         if let Some(coded) = &ftl.facts().coded_pages {
             chips.hold_codes(coded.clone(), data_rber(coded)?);
         }
+        if ftl.facts().skips_pages {
+            chips.allow_skips();
+        }
         let mut choice = config.scheduler.clone();
         let scheduler = (choice.resolve(scheduler::ROSTER, "scheduler")?.build)(&choice.params)?;
         let mut choice = config.retry.clone();

@@ -319,6 +319,11 @@ impl Chips {
         self.kinds.all().any(|kind| kind.errs && !kind.arrays[0].has_references())
     }
 
+    /// Allows pages of blocks to be left empty.
+    pub fn allow_skips(&mut self) {
+        self.kinds.all_mut().for_each(|kind| kind.rules.allow_skips());
+    }
+
     /// Programs `pages_per_program` pages of a native block from `page` on. Returns the time.
     #[inline]
     pub fn program(&mut self, block: Block, page: u32) -> Result<Time> {

@@ -21,6 +21,8 @@ pub struct Facts {
     pub sorts_rows: bool,
     /// Units of a row may end with holes.
     pub takes_holes: bool,
+    /// Pages of a block may be left empty.
+    pub skips_pages: bool,
     /// Jobs have work in idle times beyond the room that `gc` asks for.
     pub works_when_idle: bool,
     /// Dies may be of several kinds of chips.
@@ -49,6 +51,7 @@ impl Facts {
             jobs: dies,
             sorts_rows: false,
             takes_holes: false,
+            skips_pages: false,
             works_when_idle: false,
             knows_kinds: false,
             has_reuse: false,

@@ -112,6 +112,7 @@ impl Params {
             host_streams: self.host_streams,
             static_wear_delta: self.static_wear_delta,
             fast_pages: self.fast_pages,
+            skip_slow_pages: false,
             superblock_dies: self.superblock_dies,
             metadata_share: 0.0,
         }

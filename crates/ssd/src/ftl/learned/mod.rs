@@ -110,6 +110,7 @@ fn build(context: Context, params: &Params) -> Result<Box<dyn Ftl>> {
         host_streams: params.host_streams,
         static_wear_delta: params.static_wear_delta,
         fast_pages: params.fast_pages,
+        skip_slow_pages: false,
         superblock_dies: params.superblock_dies,
         metadata_share: 0.0,
     };

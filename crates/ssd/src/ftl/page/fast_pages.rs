@@ -2,10 +2,14 @@
 //!
 //! Pages of a block are programmed in order, fast and slow ones by turns. A die has two open blocks
 //! in each plane, and the next page of each is fast or slow. Urgent data go to a fast page, others
-//! to a slow one; where there is none, to any page.
+//! to a slow one; where there is none, to any page. With `ftl.skip_slow_pages` urgent data leave
+//! slow pages empty that stand before a fast one of the block. Where only slow pages are left, they
+//! leave all but the last: a block ends with its last page, and the next block begins fast.
 
-use super::{Lpn, PageFtl};
+use super::{Lpn, PageFtl, Stream};
 use crate::ftl::contract::{DieSet, Hint, Key, Place};
+use crate::space::frontier::Frontier;
+use nand::chip::BlockMode;
 use nand::geometry::Die;
 
 /// Key of urgent data: somebody waits for them.
@@ -21,7 +25,7 @@ impl PageFtl {
     /// page has the wanted speed, otherwise on the first that takes data.
     pub(super) fn place_by_speed(&mut self, key: Key, lpns: &[Lpn], dies: &DieSet) -> Place {
         let Some(first) = dies.next_from(self.next_die) else { return Place::NoRoom };
-        let (mut die, mut fallback) = (first, None);
+        let (mut die, mut fallback, mut skip) = (first, None, None);
         loop {
             for stream in 0..u32::from(self.host_streams) {
                 let Some(index) = self.host_frontier(die, stream) else { continue };
@@ -29,16 +33,47 @@ impl PageFtl {
                     return Place::At(self.append(index, die, stream, lpns));
                 }
                 fallback = fallback.or(Some((index, die, stream)));
+                if key == URGENT && stream != self.gc_frontier {
+                    let skipped = self.skipped(index).map(|skipped| (skipped, index, die, stream));
+                    skip =
+                        [skip, skipped].into_iter().flatten().min_by_key(|&(skipped, ..)| skipped);
+                }
             }
             match dies.next_from(die.0 + 1) {
                 Some(next) if next != first => die = next,
                 _ => break,
             }
         }
+        if let Some(((_, pages), index, die, stream)) = skip {
+            self.skip(index, pages);
+            return Place::At(self.append(index, die, stream, lpns));
+        }
         match fallback {
             Some((index, die, stream)) => Place::At(self.append(index, die, stream, lpns)),
             None => Place::NoRoom,
         }
+    }
+
+    /// Slow pages of a frontier that urgent data leave empty, where no plane has been programmed at
+    /// the first of them: whether these are the last ones of the block, and their number. It is
+    /// zero where the last page comes next.
+    fn skipped(&self, index: usize) -> Option<(bool, u32)> {
+        let Frontier { page, planes_done, .. } = self.frontiers[index];
+        if !self.skips_slow || planes_done > 0 {
+            return None;
+        }
+        let left = &self.by_speed[page as usize..];
+        let fast = left.iter().position(|&is_fast| is_fast);
+        Some((fast.is_none(), fast.unwrap_or(left.len() - 1) as u32))
+    }
+
+    /// Leaves the next pages of a frontier empty.
+    fn skip(&mut self, index: usize, pages: u32) {
+        let frontier = &mut self.frontiers[index];
+        let place = (Die(0), Stream::host(0), BlockMode::Native);
+        let empty = frontier.empty_row(place, self.joined);
+        (frontier.page, frontier.planes_done) = (empty.page + pages, 0);
+        self.pad(&empty, pages);
     }
 
     /// Speed of pages that data of a key want: true is fast; `None` where data are not placed by

@@ -59,6 +59,9 @@ pub(super) struct PageParams {
     /// Writes that somebody waits for (`prio`, `prioclass` of a job) go to fast pages, others to
     /// slow ones as long as there are any: two open blocks of each plane, at different pages.
     pub(super) fast_pages: bool,
+    /// With `fast_pages`: urgent writes leave slow pages empty that stand before a fast one. They
+    /// wait less, and blocks hold less.
+    pub(super) skip_slow_pages: bool,
     /// Pages that the drive writes for itself, for each page of data: journal and pages of the
     /// map, parity of stripes, metadata. Some rows of a block are such, evenly spread, and dead at
     /// once. 0 to 0.5; 0 is none. It needs two `ftl.gc_reserve_blocks`.
@@ -76,6 +79,7 @@ impl Default for PageParams {
             host_streams: 1,
             static_wear_delta: 100,
             fast_pages: false,
+            skip_slow_pages: false,
             metadata_share: 0.0,
             superblock_dies: 1,
         }
@@ -147,6 +151,8 @@ pub(super) struct PageFtl {
     host_streams: u8,
     /// Fast pages of a block where data are placed by speed, otherwise nothing.
     by_speed: Vec<bool>,
+    /// Urgent data leave slow pages empty.
+    skips_slow: bool,
     metadata: Metadata,
     /// Most units of metadata in a block.
     metadata_units: u32,
@@ -191,6 +197,12 @@ impl PageFtl {
             let problem = format!("{} streams", params.host_streams);
             let expected = format!("1 to {MOST_STREAMS}");
             return Err(Error::new("ftl.host_streams", problem).expected(expected));
+        }
+        if params.skip_slow_pages && !params.fast_pages {
+            let problem = "true without ftl.fast_pages";
+            return Err(
+                Error::new("ftl.skip_slow_pages", problem).hint("use ftl.fast_pages = true")
+            );
         }
         if geometry.planes_per_die % planes_per_program != 0 {
             return Err(Error::new("chip.geometry.planes_per_die", "planes do not group evenly"));
@@ -257,6 +269,7 @@ impl PageFtl {
             streams,
             host_streams,
             by_speed: if params.fast_pages { fast_pages } else { Vec::new() },
+            skips_slow: params.skip_slow_pages,
             metadata,
             metadata_units: metadata.block_units(rows, geometry.units_per_block()),
             gc_frontier: if params.separate_gc_stream { host_streams.into() } else { 0 },

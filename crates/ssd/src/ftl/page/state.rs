@@ -15,6 +15,7 @@ impl State for PageFtl {
             streams: _,
             host_streams: _,
             by_speed: _,
+            skips_slow: _,
             metadata: _,
             metadata_units: _,
             gc_frontier: _,

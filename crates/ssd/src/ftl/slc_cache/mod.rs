@@ -172,6 +172,7 @@ impl SlcCache {
             host_streams: 1,
             static_wear_delta: params.static_wear_delta,
             fast_pages: false,
+            skip_slow_pages: false,
             metadata_share: 0.0,
             superblock_dies: 1,
         };
