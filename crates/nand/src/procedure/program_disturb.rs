@@ -3,8 +3,8 @@
 //! After Grupp (MICRO'09): a block is erased and its pages are programmed in order. Pages of one
 //! type are programmed again, with new data: before the next page, before the pages of the next
 //! type, or once all pages have data (`again`). New data only clear bits, as those of write-once
-//! codes do. A page survives if it and the other pages of its cells read nearly without errors: then
-//! it is safe for such codes.
+//! codes do. A page survives if it and the other pages of its cells read nearly without errors:
+//! then it is safe for such codes.
 
 use super::Build;
 use super::contract::{Axis, Picture, Procedure, Style, check_range, row};
@@ -57,7 +57,7 @@ struct ProgramDisturb {
 #[serde(rename_all = "snake_case")]
 enum Again {
     /// Each before the next page.
-    AfterPage,
+    AtOnce,
     /// When all pages of its type have data, before the pages of the next type: fast pages before
     /// slow ones.
     AfterType,
@@ -68,7 +68,7 @@ enum Again {
 impl Default for ProgramDisturb {
     fn default() -> Self {
         // One error in 512 bytes: what the simplest codes of the time corrected.
-        let (safe_rber, again) = (1.0 / 4096.0, Again::AfterPage);
+        let (safe_rber, again) = (1.0 / 4096.0, Again::AtOnce);
         Self { block: 0, cycles: 0, reprograms: 1, safe_rber, again }
     }
 }
@@ -107,7 +107,7 @@ impl Run {
         let last = self.params.reprograms;
         let all = 0..=u8::MAX;
         let passes = match self.params.again {
-            Again::AfterPage => vec![(all, 0..=last)],
+            Again::AtOnce => vec![(all, 0..=last)],
             Again::AfterType => {
                 let types = (0..self.rounds as u8).map(|page_type| page_type..=page_type);
                 types.flat_map(|types| [(types.clone(), 0..=0), (types, 1..=last)]).collect()

@@ -181,11 +181,11 @@ fn half_of_the_pages_survive_a_reprogram() {
         all.iter().filter(of).map(safe).sum::<f64>() / all.iter().filter(of).count() as f64
     };
     let (mlc, slc) = (chip(2, PageOrder::EvenOdd), chip(1, PageOrder::AllBitline));
-    for again in ["after_page", "after_type"] {
+    for again in ["at_once", "after_type"] {
         assert!(survive(&mlc, "lower", again) > 0.9, "{again}");
     }
     assert_eq!(survive(&mlc, "lower", "after_block"), 0.0);
-    for again in ["after_page", "after_type", "after_block"] {
+    for again in ["at_once", "after_type", "after_block"] {
         assert_eq!(survive(&mlc, "upper", again), 0.0, "{again}");
         assert_eq!(survive(&slc, "lower", again), 1.0, "{again}");
     }
@@ -200,10 +200,10 @@ fn single_level_mode_survives_reprograms() {
         let extra = format!("cycles = 10\npoints = 1\nreprograms = {again}");
         rows_of(session(&mlc, "single_level", &extra, 1), 0)
     };
-    let [once, twice] = [point(0), point(1)];
-    assert_eq!(once[0], twice[0], "native mode is programmed once");
-    assert_ne!(once[1].number("program_us"), twice[1].number("program_us"));
-    assert!(twice[1].number("rber").unwrap() < 1e-3);
+    let [once, again] = [point(0), point(3)];
+    assert_eq!(once[0], again[0], "native mode is programmed once");
+    // Where data are not those of the last program, an eighth of the bits or more are wrong.
+    assert!(again[1].number("rber").unwrap() < 1e-3);
 }
 
 #[test]
@@ -231,6 +231,8 @@ fn nonsense_is_refused_with_its_key() {
     }
     let slc = chip(1, PageOrder::AllBitline);
     assert!(session(&slc, "single_level", "", 1).is_err());
+    let often = session(&config, "single_level", "reprograms = 20_000", 1);
+    assert_carries(often.err().unwrap(), &["procedure.reprograms", "0 to 10000"]);
 }
 
 /// A storage profile has the effect of its hours and its temperature.
