@@ -4,9 +4,8 @@ One function for each row of `reference.csv`; `nandlab papers grupp2009` runs th
 `seed` with several.
 """
 
+import math
 from functools import cache
-from itertools import pairwise
-from math import log
 
 import nandlab
 from nandlab import _core
@@ -192,6 +191,13 @@ def wom_mlc_gain_percent(seed):
     return wom_gain_percent(False, seed)
 
 
+def wom_mlc_fast_first_gain_percent():
+    """Three fast pages hold the data of two, twice; then the others hold one page each."""
+    fast = sum(is_fast())
+    coded, plain = fast // 3 * 2, 128 - fast // 3 * 3
+    return 100 * ((2 * coded + plain) / 128 - 1)
+
+
 def for_each_written(is_slc, measure, seed):
     """What codes change of a measure for each byte that the host writes, as a factor."""
     coded, plain = (
@@ -333,26 +339,33 @@ def mlc_wom_fast_first_share_percent():
     return 100 * sum(row["survives"] for row in rows) / len(rows)
 
 
-#: Rate of errors at which a life ends (Wang, ICS'14), and the longest life that is looked at.
-LIMIT, LONGEST = 4.5e-4, 12_000_000
+#: Largest bit error rate at the end of a life: that with which a page of the board survives.
+LIMIT = 1 / 4096
 
 
-def fast_wom_lifetime_gain(seed):
-    """Half of the pages, filled 4/3 times an erase, to the limit or to `LONGEST`."""
+def life(mode, seed, **params):
+    """Cycles until a page has errors at the limit; the last that were measured if it never has."""
+    rows = nandlab.board("single_level", MLC, seed=seed, **params).table().to_pylist()
+    before = None
+    for row in (row for row in rows if row["mode"] == mode):
+        if before and row["rber"] >= LIMIT:
+            # No error in a block is some 1e-7.
+            low = max(before["rber"], 1e-7)
+            way = math.log(LIMIT / low) / math.log(row["rber"] / low)
+            return before["pe_cycles"] + way * (row["pe_cycles"] - before["pe_cycles"])
+        before = row
+    return before["pe_cycles"]
 
-    def rates(**grid):
-        rows = nandlab.board("single_level", MLC, seed=seed, **grid).table().to_pylist()
-        for mode in ("all bits", "one bit a cell"):
-            yield [(row["pe_cycles"], row["rber"]) for row in rows if row["mode"] == mode]
 
-    native, _ = rates(first_cycles=1_000_000, cycles=1_500_000, points=6)
-    _, ((fast_cycles, fast_rber),) = rates(first_cycles=LONGEST, cycles=LONGEST, points=1)
-    life = next(
-        low * (high / low) ** (log(LIMIT / few) / log(many / few))
-        for (low, few), (high, many) in pairwise(native)
-        if few <= LIMIT < many
-    )
-    return fast_cycles / life / 2 * 4 / 3 if fast_rber < LIMIT else 0.0
+def wom_fast_pages_life(seed):
+    """Bytes of the host until the limit: fast pages alone, written twice, over all pages once.
+
+    Looked at up to ten times the cycles. Three fast pages hold the data of two.
+    """
+    plain = life("all bits", seed, first_cycles=1_100_000, cycles=1_300_000, points=5)
+    first, most = round(plain), round(10 * plain)
+    coded = life("one bit a cell", seed, first_cycles=first, cycles=most, points=4, reprograms=1)
+    return coded / plain * 2 * (sum(is_fast()) // 3 * 2) / 128
 
 
 def wom_lifetime_gain_most(seed):

@@ -122,8 +122,8 @@ fn fast_pages_are_half_of_all() {
     }
 }
 
-/// With `ftl.skip_slow_pages` most urgent writes are fast, however many they are: blocks are full
-/// earlier, and are erased more often. A row of planes that was begun is not left empty.
+/// With `ftl.skip_slow_pages` nearly all urgent writes are fast, however many they are: blocks are
+/// full earlier, and are erased more often.
 #[test]
 fn urgent_writes_skip_slow_pages() {
     for share in [0.8, 1.0] {
@@ -132,7 +132,7 @@ fn urgent_writes_skip_slow_pages() {
             let mut ssd = small(&["ftl.fast_pages=true", "ftl.overprovisioning=1.5", &skip]);
             let [_, urgent] = latencies(&mut ssd, share, 4000);
             let slow = (urgent - 45.0 - FAST_US) / (SLOW_US - FAST_US);
-            assert_eq!(slow < 0.2, skips, "{slow} of urgent writes are slow, {skip}");
+            assert_eq!(slow < 0.1, skips, "{slow} of urgent writes are slow, {skip}");
             ssd.flash_counts().erases
         });
         assert!(erases[1] as f64 > 1.3 * erases[0] as f64, "{erases:?}");

@@ -1,10 +1,10 @@
 //! `program_disturb`: errors of pages that are programmed again without an erase.
 //!
 //! After Grupp (MICRO'09): a block is erased and its pages are programmed in order. Pages of one
-//! type are programmed again, with new data: before the next page, before the pages of other types,
-//! or once all pages have data (`again`). New data only clear bits, as those of write-once codes
-//! do. A page survives if it and the other pages of its cells read nearly without errors: then it
-//! is safe for such codes.
+//! type are programmed again, with new data: before the next page, before the pages of the next
+//! type, or once all pages have data (`again`). New data only clear bits, as those of write-once
+//! codes do. A page survives if it and the other pages of its cells read nearly without errors:
+//! then it is safe for such codes.
 
 use super::Build;
 use super::contract::{Axis, Picture, Procedure, Style, check_range, row};
@@ -54,23 +54,21 @@ struct ProgramDisturb {
 
 /// Time at which pages are programmed again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 enum Again {
     /// Each before the next page.
-    #[serde(rename = "after_page")]
-    Page,
+    AtOnce,
     /// When all pages of its type have data, before the pages of the next type: fast pages before
     /// slow ones.
-    #[serde(rename = "after_type")]
-    Type,
+    AfterType,
     /// When all pages of the block have data.
-    #[serde(rename = "after_block")]
-    Block,
+    AfterBlock,
 }
 
 impl Default for ProgramDisturb {
     fn default() -> Self {
         // One error in 512 bytes: what the simplest codes of the time corrected.
-        let (safe_rber, again) = (1.0 / 4096.0, Again::Page);
+        let (safe_rber, again) = (1.0 / 4096.0, Again::AtOnce);
         Self { block: 0, cycles: 0, reprograms: 1, safe_rber, again }
     }
 }
@@ -109,12 +107,12 @@ impl Run {
         let last = self.params.reprograms;
         let all = 0..=u8::MAX;
         let passes = match self.params.again {
-            Again::Page => vec![(all, 0..=last)],
-            Again::Type => {
+            Again::AtOnce => vec![(all, 0..=last)],
+            Again::AfterType => {
                 let types = (0..self.rounds as u8).map(|page_type| page_type..=page_type);
                 types.flat_map(|types| [(types.clone(), 0..=0), (types, 1..=last)]).collect()
             }
-            Again::Block => vec![(all.clone(), 0..=0), (all, 1..=last)],
+            Again::AfterBlock => vec![(all.clone(), 0..=0), (all, 1..=last)],
         };
         for (of_types, times) in passes {
             for page in (0..self.pages).step_by(at_once as usize) {

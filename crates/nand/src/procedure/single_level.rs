@@ -4,6 +4,9 @@
 //! programmed at once there are no fast pages. One bit is then programmed in the fine steps of all
 //! bits, and takes longer a page than they do. Real chips have coarser steps for single-level mode,
 //! which are not modelled here.
+//!
+//! With `reprograms` the pages of single-level mode are programmed again when all have data. New
+//! data only clear bits, as those of write-once codes do.
 
 use super::Build;
 use super::contract::{Axis, Picture, Procedure, Style, check_range, row};
@@ -31,6 +34,7 @@ pub const MEMBER: Member<Build> = Member {
         check_range("cycles", cycles, 1, 100_000_000)?;
         check_range("first_cycles", params.first_cycles, 0, cycles)?;
         check_range("points", params.points, 1, 100_000)?;
+        check_range("reprograms", params.reprograms, 0, 10_000)?;
         let mut points = grid(params.first_cycles, cycles, params.points, false);
         points.dedup_by(|next, point| next.saturating_sub(*point) < 2);
         Ok(Box::new(Run { params, points }))
@@ -49,11 +53,13 @@ struct SingleLevel {
     first_cycles: u32,
     /// Number of measured points, with equal differences.
     points: u32,
+    /// Programs of each page in single-level mode after its first one, before the erase.
+    reprograms: u32,
 }
 
 impl Default for SingleLevel {
     fn default() -> Self {
-        Self { block: 0, cycles: None, first_cycles: 1, points: 20 }
+        Self { block: 0, cycles: None, first_cycles: 1, points: 20, reprograms: 0 }
     }
 }
 
@@ -79,14 +85,26 @@ impl Procedure for Run {
         bench.board.cycle(block, cycles.saturating_sub(done))?;
         let identity = bench.identity();
         let name = |page| format!("single/{cycles}/{page}");
+        let last = if single { self.params.reprograms } else { 0 };
+        let written = |bench: &Bench<'_>, page, time| {
+            let again = (1..=time).map(|time| bench.random_page(&format!("{}/{time}", name(page))));
+            again.fold(bench.random_page(&name(page)), |held, new| {
+                held.iter().zip(new).map(|(held, new)| held & new).collect()
+            })
+        };
         let mut times = Vec::new();
         let mut pages: Vec<u32> = (0..identity.pages()).collect();
         if single {
             bench.board.set_feature(&Feature::SingleLevel { block, on: true })?;
             pages.retain(|&page| identity.sites[page as usize].page_type == 0);
-            for &page in &pages {
-                let data = bench.random_page(&name(page));
-                times.push(bench.board.program(&[PageAddress { block, page }], &data)?.array);
+            if self.params.reprograms > 0 {
+                bench.any_order()?;
+            }
+            for time in 0..=self.params.reprograms {
+                for &page in &pages {
+                    let data = written(bench, page, time);
+                    times.push(bench.board.program(&[PageAddress { block, page }], &data)?.array);
+                }
             }
         } else {
             let took = bench.fill(block, &mut |bench, page| bench.random_page(&name(page)))?;
@@ -95,10 +113,11 @@ impl Procedure for Run {
         let (mut tally, mut reads) = (Tally::default(), Vec::new());
         for &page in &pages {
             let (read, done) = bench.read(block, page)?;
-            tally.add(&bench.random_page(&name(page)), &read);
+            tally.add(&written(bench, page, last), &read);
             reads.push(done.array);
         }
-        let program_us = mean_us(&times) * times.len() as f64 / pages.len() as f64;
+        let programs = pages.len() as f64 * f64::from(last + 1);
+        let program_us = mean_us(&times) * times.len() as f64 / programs;
         let erase_us = bench.board.erase(&[block])?.array.us();
         Ok(vec![
             row(step)

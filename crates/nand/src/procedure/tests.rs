@@ -7,21 +7,10 @@ use crate::board::raw_chip::tests::config;
 use crate::chip::timing::{PerPageType, Source};
 use base::error::assert_carries;
 use base::params;
-use base::units::Hours;
 
 fn session(config: &ChipConfig, name: &str, extra: &str, seed: u64) -> Result<Session> {
-    resting(config, name, extra, seed, None)
-}
-
-fn resting(
-    config: &ChipConfig,
-    name: &str,
-    extra: &str,
-    seed: u64,
-    rest: Option<Rest>,
-) -> Result<Session> {
     let params = params::parse(extra, "test")?;
-    Session::new(config, Choice { name: name.to_owned(), params }, seed, rest)
+    Session::new(config, Choice { name: name.to_owned(), params }, seed)
 }
 
 /// Chip with `bits` bits a cell, large enough for every procedure.
@@ -60,7 +49,11 @@ fn extra(name: &str) -> &'static str {
 
 /// Rows of all steps of a procedure, from step `begin` on.
 fn rows(config: &ChipConfig, name: &str, seed: u64, begin: u64) -> Vec<Row> {
-    let mut session = session(config, name, extra(name), seed).unwrap();
+    rows_of(session(config, name, extra(name), seed), begin)
+}
+
+fn rows_of(session: Result<Session>, begin: u64) -> Vec<Row> {
+    let mut session = session.unwrap();
     session.begin_at(begin);
     let mut all = Vec::new();
     while let Some((step, rows)) = session.advance().unwrap() {
@@ -176,20 +169,41 @@ fn a_sweep_finds_every_cell_once() {
     assert!((sum / cells + 0.5).abs() < 0.1, "{}", sum / cells);
 }
 
-/// Fast pages of two bits can be programmed twice, slow ones cannot; pages of one bit always can
-/// (Grupp 2009).
+/// Fast pages of two bits can be programmed twice before their slow pages have data, slow ones
+/// cannot; pages of one bit always can (Grupp 2009).
 #[test]
 fn half_of_the_pages_survive_a_reprogram() {
-    let survive = |config: &ChipConfig, page_type: &str| -> f64 {
-        let all = rows(config, "program_disturb", 1, 0);
+    let survive = |config: &ChipConfig, page_type: &str, again: &str| -> f64 {
+        let extra = format!("again = \"{again}\"");
+        let all = rows_of(session(config, "program_disturb", &extra, 1), 0);
         let of = |row: &&Row| row.get("page_type") == Some(&Value::Word(page_type.into()));
         let safe = |row: &Row| row.number("survives").unwrap();
         all.iter().filter(of).map(safe).sum::<f64>() / all.iter().filter(of).count() as f64
     };
+    let (mlc, slc) = (chip(2, PageOrder::EvenOdd), chip(1, PageOrder::AllBitline));
+    for again in ["at_once", "after_type"] {
+        assert!(survive(&mlc, "lower", again) > 0.9, "{again}");
+    }
+    assert_eq!(survive(&mlc, "lower", "after_block"), 0.0);
+    for again in ["at_once", "after_type", "after_block"] {
+        assert_eq!(survive(&mlc, "upper", again), 0.0, "{again}");
+        assert_eq!(survive(&slc, "lower", again), 1.0, "{again}");
+    }
+}
+
+/// Pages in single-level mode are programmed again with nearly no errors, pages in native mode only
+/// once.
+#[test]
+fn single_level_mode_survives_reprograms() {
     let mlc = chip(2, PageOrder::EvenOdd);
-    assert!(survive(&mlc, "lower") > 0.9 && survive(&mlc, "upper") == 0.0);
-    let slc = chip(1, PageOrder::AllBitline);
-    assert_eq!(survive(&slc, "lower"), 1.0);
+    let point = |again: u32| {
+        let extra = format!("cycles = 10\npoints = 1\nreprograms = {again}");
+        rows_of(session(&mlc, "single_level", &extra, 1), 0)
+    };
+    let [once, again] = [point(0), point(3)];
+    assert_eq!(once[0], again[0], "native mode is programmed once");
+    // Where data are not those of the last program, an eighth of the bits or more are wrong.
+    assert!(again[1].number("rber").unwrap() < 1e-3);
 }
 
 #[test]
@@ -217,6 +231,8 @@ fn nonsense_is_refused_with_its_key() {
     }
     let slc = chip(1, PageOrder::AllBitline);
     assert!(session(&slc, "single_level", "", 1).is_err());
+    let often = session(&config, "single_level", "reprograms = 20_000", 1);
+    assert_carries(often.err().unwrap(), &["procedure.reprograms", "0 to 10000"]);
 }
 
 /// A storage profile has the effect of its hours and its temperature.
@@ -238,37 +254,4 @@ fn a_bake_goes_by_its_name() {
     assert_eq!(unknown.nearest.as_deref(), Some("bake_52c"), "{unknown}");
     let twice = refused("profile = \"client\"\nhours = 1.0");
     assert_carries(twice, &["procedure.profile", "hours", "temperature_c"]);
-}
-
-/// On a board whose blocks rest cells err less at the same cycles. Rest needs cells that recover.
-#[test]
-fn a_rest_between_cycles_leaves_fewer_errors() {
-    let rest = |hours: f64| Some(Rest { hours: Hours(hours), celsius: 30.0 });
-    let mut config = chip(2, PageOrder::EvenOdd);
-    let refused = |config: &ChipConfig, hours| {
-        resting(config, "rber", extra("rber"), 1, rest(hours)).err().unwrap()
-    };
-    assert_carries(refused(&config, 24.0), &["rest", "chip.cell.wear.recovery"]);
-    let wear = "recovery = 0.05\nwiden_v = 0.1";
-    config
-        .cell
-        .as_mut()
-        .unwrap()
-        .mechanisms
-        .insert("wear".to_owned(), toml::Value::Table(params::parse(wear, "test").unwrap()));
-    assert_carries(refused(&config, -1.0), &["rest", "0 to 1e7"]);
-    let errors = |rest: Option<Rest>| {
-        let mut session = resting(&config, "rber", extra("rber"), 1, rest).unwrap();
-        let mut errors = 0;
-        while let Some((_, rows)) = session.advance().unwrap() {
-            let of_row = |row: &Row| match row.0.iter().find(|(name, _)| name == "bit_errors") {
-                Some((_, Value::Whole(errors))) => *errors,
-                _ => 0,
-            };
-            errors += rows.iter().map(of_row).sum::<i64>();
-        }
-        errors
-    };
-    let (none, day, year) = (errors(None), errors(rest(24.0)), errors(rest(8760.0)));
-    assert!(none > day && day > year && year > 0, "{none} {day} {year}");
 }

@@ -4,7 +4,8 @@
 //! Pages of a block are programmed in order, fast and slow ones by turns. A die has two open blocks
 //! in each plane, and the next page of each is fast or slow. Urgent data go to a fast page, others
 //! to a slow one; where there is none, to any page. With `ftl.skip_slow_pages` urgent data leave
-//! slow pages empty that stand before a fast one of the block.
+//! slow pages empty that stand before a fast one of the block. Where only slow pages are left, they
+//! leave all but the last: a block ends with its last page, and the next block begins fast.
 
 use super::{Lpn, PageFtl, PageParams, Stream};
 use crate::ftl::contract::{DieSet, Key, Place};
@@ -59,8 +60,9 @@ impl PageFtl {
                 }
                 fallback = fallback.or(Some((index, die, stream)));
                 if key == URGENT && stream != self.gc_frontier {
-                    let skipped = self.skipped(index).map(|pages| (pages, index, die, stream));
-                    skip = [skip, skipped].into_iter().flatten().min_by_key(|&(pages, ..)| pages);
+                    let skipped = self.skipped(index).map(|skipped| (skipped, index, die, stream));
+                    skip =
+                        [skip, skipped].into_iter().flatten().min_by_key(|&(skipped, ..)| skipped);
                 }
             }
             match dies.next_from(die.0 + 1) {
@@ -68,7 +70,7 @@ impl PageFtl {
                 _ => break,
             }
         }
-        if let Some((pages, index, die, stream)) = skip {
+        if let Some(((_, pages), index, die, stream)) = skip {
             self.skip(index, pages);
             return Place::At(self.append(index, die, stream, lpns));
         }
@@ -78,12 +80,17 @@ impl PageFtl {
         }
     }
 
-    /// Number of slow pages before the next fast one of a frontier, where they may be left empty:
-    /// no plane has been programmed at the first of them.
-    fn skipped(&self, index: usize) -> Option<u32> {
+    /// Slow pages of a frontier that urgent data leave empty, where no plane has been programmed at
+    /// the first of them: whether these are the last ones of the block, and their number. It is
+    /// zero where the last page comes next.
+    fn skipped(&self, index: usize) -> Option<(bool, u32)> {
         let Frontier { page, planes_done, .. } = self.frontiers[index];
-        let fast = self.by_speed[page as usize..].iter().position(|&is_fast| is_fast);
-        fast.filter(|_| self.skips_slow && planes_done == 0).map(|pages| pages as u32)
+        if !self.skips_slow || planes_done > 0 {
+            return None;
+        }
+        let left = &self.by_speed[page as usize..];
+        let fast = left.iter().position(|&is_fast| is_fast);
+        Some((fast.is_none(), fast.unwrap_or(left.len() - 1) as u32))
     }
 
     /// Leaves the next pages of a frontier empty.
