@@ -360,13 +360,14 @@ LOG_BLOCKS = 16
 
 
 @cache
-def bast_mb_s(direction, areas):
+def bast_mb_s(direction, areas, seed=1):
     """Writes of 32 KiB to an area of so many times the log blocks of BAST, in the long run."""
     drive = prepared(
         "ssd_2010_page",
         ("ftl.name", "bast"),
         ("ftl.stripe", 16),
         ("ftl.log_blocks", LOG_BLOCKS),
+        ("seed", seed),
     )
     area = int(areas * LOG_BLOCKS) * 16 * 512 * 1024
     run = drive.clone().run(
@@ -375,9 +376,9 @@ def bast_mb_s(direction, areas):
     return run.bandwidth_mb_s
 
 
-def bast_slowdown():
+def bast_slowdown(seed):
     """Random against sequential writes, in the same area."""
-    return bast_mb_s("write", 1) / bast_mb_s("randwrite", 1)
+    return bast_mb_s("write", 1, seed) / bast_mb_s("randwrite", 1, seed)
 
 
 def bast_slowdown_beyond():
