@@ -236,8 +236,10 @@ def test_example_lines_of_traces_are_read(nandlab: Callable[..., Ended], folder:
     rows = re.findall(
         r"^\| `(\w+)` \| `([^`]+)`.* \| (yes|no)", text("docs/formats/traces.md"), re.M
     )
-    assert len(rows) == 10
+    assert len(rows) == 14
     for name, line, is_certain in rows:
+        if line == "binary":
+            continue
         (folder / name).write_text(heads.get(name, "") + line + "\n")
         info = nandlab("trace", "info", name, "--format", name, "--json", "-").succeeded().json
         assert info["requests"] == 1, name

@@ -102,7 +102,8 @@ def lay_out(case: Case, name: str, feature: str) -> None:
 
 def job(feature: str) -> str:
     """Job on a drive with a feature: zones are written in order."""
-    return _JOB.replace("[a]", "zonemode=zbd\n[a]") if feature == "zones" else _JOB
+    zoned = _JOB.replace("[a]", "zonemode=zbd\n[a]").replace("size=2m", "size=2z")
+    return zoned if feature == "zones" else _JOB
 
 
 def assignments(name: str, feature: str) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import struct
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
@@ -80,13 +81,39 @@ def _systor(_: int, r: Request) -> str:
     return f"{at},,{_letter(r)},{r.device},{r.offset},{r.length}"
 
 
+def _fiu(_: int, r: Request) -> str:
+    place = f"{r.offset // 512} {r.length // 512}"
+    return f"{r.at_ns} 4253 nfsd {place} {_letter(r)} 6 {r.device} {r.at_ns:032x}"
+
+
+def _blktrace(number: int, r: Request) -> bytes:
+    category = {"read": 1 << 16, "write": 1 << 17, "trim": 1 << 17 | 1 << 29}[r.op]
+    place, device = (r.at_ns, r.offset // 512, r.length), 259 << 20 | r.device
+    return struct.pack(
+        "<IIQQIIIIIHH", 0x65617407, number, *place, category | 1, 21, device, 0, 0, 0
+    )
+
+
+def _vscsi(number: int, r: Request) -> bytes:
+    command = 0x28 if r.op == "read" else 0x2A
+    return struct.pack(
+        "<IIIHHQQ", number, r.length, 1, command, 0x100, r.offset // 512, r.at_ns // 1000
+    )
+
+
+def _oracle_general(_: int, r: Request) -> bytes:
+    return struct.pack("<IQIq", r.at_ns // 10**9, r.offset // 4096, r.length, -1)
+
+
 class Writer(NamedTuple):
     """How a format is written."""
 
-    line: Callable[[int, Request], str]
+    line: Callable[[int, Request], str] = _msr
     head: tuple[str, ...] = ()
     """Lines before the first one; with `{}` one for each device."""
     ops: tuple[str, ...] = ("read", "write")
+    record: Callable[[int, Request], bytes] | None = None
+    """Of a binary format, in place of a line."""
 
 
 _FIO = ("read", "write", "trim", "sync")
@@ -99,6 +126,7 @@ WRITERS: dict[str, tuple[Writer, ...]] = {
     "ssdsim": (Writer(_ssdsim),),
     "mqsim": (Writer(_ssdsim),),
     "blkparse": (Writer(_blkparse, ops=("read", "write", "trim")),),
+    "blktrace": (Writer(record=_blktrace, ops=("read", "write", "trim")),),
     "fio_iolog": (
         Writer(_iolog, ("fio version 3 iolog", "0 /dev/d{} add", "0 /dev/d{} open"), _FIO),
         Writer(_iolog_2, ("fio version 2 iolog", "/dev/d{} add", "/dev/d{} open"), _FIO),
@@ -106,6 +134,9 @@ WRITERS: dict[str, tuple[Writer, ...]] = {
     "alibaba": (Writer(_alibaba),),
     "tencent": (Writer(_tencent),),
     "systor": (Writer(_systor, ("Timestamp,Response,IOType,LUN,Offset,Size",)),),
+    "fiu": (Writer(_fiu),),
+    "vscsi": (Writer(record=_vscsi),),
+    "oracle_general": (Writer(record=_oracle_general, ops=("read",)),),
 }
 
 
@@ -120,8 +151,11 @@ def file(dice: Dice, span: int = 800 << 20) -> tuple[str, str, bytes]:
         for device in range(devices if "{}" in text else 1)
     ]
     requests = _requests(dice, writer.ops, devices, span)
-    lines += [writer.line(number, request) for number, request in enumerate(requests, 1)]
-    data = "\n".join(lines).encode() + b"\n"
+    if writer.record is not None:
+        data = b"".join(writer.record(number, r) for number, r in enumerate(requests, 1))
+    else:
+        lines += [writer.line(number, r) for number, r in enumerate(requests, 1)]
+        data = "\n".join(lines).encode() + b"\n"
     if dice.spoils(0.7):
         data = damaged(data, dice)
     how = dice.random()

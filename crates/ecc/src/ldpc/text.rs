@@ -198,8 +198,8 @@ pub fn read_base_matrix(text: &str, z: Option<usize>, place: &str) -> Result<Qua
     every_bit_checked(checks, place)
 }
 
-/// Refuses a matrix that is followed by a line of zeros and ones, one for each column: AFF3CT reads it
-/// as the columns that are not sent.
+/// Refuses a matrix that is followed by a line of zeros and ones, one for each column: AFF3CT reads
+/// it as the columns that are not sent.
 fn refuse_puncturing<'a>(
     mut lines: impl Iterator<Item = (String, &'a str)>,
     columns: usize,
@@ -266,8 +266,8 @@ mod tests {
             .unwrap()
     }
 
-    /// AFF3CT's line of columns that are not sent is refused by its name; a file that lacks a row, or
-    /// has one too many, is refused by its shape.
+    /// AFF3CT's line of columns that are not sent is refused by its name; a row too many is refused by
+    /// the shape.
     #[test]
     fn a_puncturing_line_is_refused_by_name() {
         let rows = "-1 1 0 -1\n2 -1 0 0\n";

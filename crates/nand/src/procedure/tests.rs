@@ -7,10 +7,21 @@ use crate::board::raw_chip::tests::config;
 use crate::chip::timing::{PerPageType, Source};
 use base::error::assert_carries;
 use base::params;
+use base::units::Hours;
 
 fn session(config: &ChipConfig, name: &str, extra: &str, seed: u64) -> Result<Session> {
+    resting(config, name, extra, seed, None)
+}
+
+fn resting(
+    config: &ChipConfig,
+    name: &str,
+    extra: &str,
+    seed: u64,
+    rest: Option<Rest>,
+) -> Result<Session> {
     let params = params::parse(extra, "test")?;
-    Session::new(config, Choice { name: name.to_owned(), params }, seed)
+    Session::new(config, Choice { name: name.to_owned(), params }, seed, rest)
 }
 
 /// Chip with `bits` bits a cell, large enough for every procedure.
@@ -254,4 +265,37 @@ fn a_bake_goes_by_its_name() {
     assert_eq!(unknown.nearest.as_deref(), Some("bake_52c"), "{unknown}");
     let twice = refused("profile = \"client\"\nhours = 1.0");
     assert_carries(twice, &["procedure.profile", "hours", "temperature_c"]);
+}
+
+/// On a board whose blocks rest cells err less at the same cycles. Rest needs cells that recover.
+#[test]
+fn a_rest_between_cycles_leaves_fewer_errors() {
+    let rest = |hours: f64| Some(Rest { hours: Hours(hours), celsius: 30.0 });
+    let mut config = chip(2, PageOrder::EvenOdd);
+    let refused = |config: &ChipConfig, hours| {
+        resting(config, "rber", extra("rber"), 1, rest(hours)).err().unwrap()
+    };
+    assert_carries(refused(&config, 24.0), &["rest", "chip.cell.wear.recovery"]);
+    let wear = "recovery = 0.05\nwiden_v = 0.1";
+    config
+        .cell
+        .as_mut()
+        .unwrap()
+        .mechanisms
+        .insert("wear".to_owned(), toml::Value::Table(params::parse(wear, "test").unwrap()));
+    assert_carries(refused(&config, -1.0), &["rest", "0 to 1e7"]);
+    let errors = |rest: Option<Rest>| {
+        let mut session = resting(&config, "rber", extra("rber"), 1, rest).unwrap();
+        let mut errors = 0;
+        while let Some((_, rows)) = session.advance().unwrap() {
+            let of_row = |row: &Row| match row.0.iter().find(|(name, _)| name == "bit_errors") {
+                Some((_, Value::Whole(errors))) => *errors,
+                _ => 0,
+            };
+            errors += rows.iter().map(of_row).sum::<i64>();
+        }
+        errors
+    };
+    let (none, day, year) = (errors(None), errors(rest(24.0)), errors(rest(8760.0)));
+    assert!(none > day && day > year && year > 0, "{none} {day} {year}");
 }
