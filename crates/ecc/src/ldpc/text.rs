@@ -266,8 +266,8 @@ mod tests {
             .unwrap()
     }
 
-    /// AFF3CT's line of columns that are not sent is refused by its name; a row too many is refused by
-    /// the shape.
+    /// AFF3CT's line of columns that are not sent is refused by its name, and a row too many by the
+    /// shape.
     #[test]
     fn a_puncturing_line_is_refused_by_name() {
         let rows = "-1 1 0 -1\n2 -1 0 0\n";
