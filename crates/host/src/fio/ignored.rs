@@ -22,6 +22,24 @@ pub const IGNORED: &[&str] = &[
     "cmdprio_percentage", "cmdprio_class", "cmdprio", "cmdprio_bssplit", "cmdprio_hint",
     "write_barrier", "sync_file_range", "xnvme_async", "xnvme_sync", "uri", "clustername",
     "rbdname", "pool", "clientname", "busy_poll",
+    // engines of one system, network or library
+    "apptag", "apptag_mask", "arguments", "bindname", "brick", "cdb_len", "chunk_size", "conf",
+    "cont", "cpuchunks", "cpuload", "cpumode", "cuda_io", "deac", "donorname", "dummy",
+    "exit_on_io_done", "gpu_dev_ids", "grace_time", "hdfs_use_direct", "hdfsdirectory", "hostname",
+    "http_host", "http_mode", "http_object_mode", "http_pass", "http_s3_key", "http_s3_keyid",
+    "http_s3_region", "http_s3_security_token", "http_s3_sse_customer_algorithm",
+    "http_s3_sse_customer_key", "http_s3_storage_class", "http_swift_auth_token", "http_user",
+    "http_verbose", "https", "initiator", "inplace", "interface", "libblkio_driver",
+    "libblkio_force_enable_completion_eventfd", "libblkio_num_entries", "libblkio_path",
+    "libblkio_pre_connect_props", "libblkio_pre_start_props", "libblkio_queue_size",
+    "libblkio_vectored", "libblkio_wait_mode", "libblkio_write_zeroes_on_trim", "listen",
+    "md_per_io_size", "mss", "namenode", "nfs_url", "no_completion_thread", "nodelay",
+    "object_class", "pi_act", "pi_chk", "pingpong", "port", "program", "proto", "protocol",
+    "rbd_encryption_format", "rbd_encryption_passphrase", "rocm_io", "single-instance",
+    "single_instance", "skip_bad", "stat_type", "std_redirect", "stream_id", "svcl", "thp",
+    "touch_objects", "ttl", "verb", "verify_bytchk", "verify_mode", "volume", "window_size",
+    "xnvme_admin", "xnvme_be", "xnvme_dev_nsid", "xnvme_dev_subnqn", "xnvme_iovec", "xnvme_mem",
+    "spdk_conf", "spdk_json_conf", "spdk_mem", "spdk_single_seg", "spdk_rpc_listen_addr",
     // memory and contents of buffers
     "mem", "iomem", "mem_align", "iomem_align", "hugepage-size", "lockmem", "zero_buffers",
     "refill_buffers", "scramble_buffers", "buffer_pattern", "buffer_compress_percentage",
@@ -53,6 +71,8 @@ pub const IGNORED: &[&str] = &[
     // details of fio without a counterpart here
     "random_generator", "softrandommap", "thinktime_spin", "thinktime_blocks_type",
     "rate_ignore_thinktime", "read_iolog_chunked", "replay_redirect",
+    "comm", "filetype", "gpu_dev_id", "job_start_clock_id", "rwmixcycle", "verify_policy",
+    "verifysort", "verifysort_nr",
 ];
 
 /// Unsupported options and their topic: without them the requests would differ.
@@ -83,6 +103,18 @@ pub const REFUSED: &[(&str, &str)] = &[
     ("profile", "profiles"),
     ("num_range", "trims of several ranges"),
     ("sprandom", "preconditioning by a job; use --precondition"),
+    ("flow_watermark", "flow control between jobs"),
+    ("percentage_sequential", "an option that fio has dropped; use percentage_random"),
+    ("ramp_size", "a ramp by bytes; use ramp_time"),
+    ("random_sequence_stride", "a distribution by a given sequence"),
+    ("recover_zbd_write_error", "writes that go on after an error"),
+    ("spr_cs", "preconditioning by a job; use --precondition"),
+    ("spr_num_regions", "preconditioning by a job; use --precondition"),
+    ("spr_op", "preconditioning by a job; use --precondition"),
+    ("thinkcycles", "pauses in cycles of a processor; use thinktime"),
+    ("write_mode", "other commands than writes"),
+    ("read_mode", "other commands than reads"),
+    ("sg_write_mode", "other commands than writes"),
     ("dp_scheme", "handles by address; use a job with offset, size and plids for each part"),
 ];
 

@@ -317,8 +317,9 @@ pub const ROSTER: &[Known] = &[
             &[("none", false), ("0", false), ("sync", true), ("dsync", true), ("1", true)]
         )),
     ),
+    yes(Refused, &["writefua"], set!(sync, flag)),
     value(Refused, &["write_hint"], set!(write_hint, |text| word(text, HINTS))),
-    value(Refused, &["dataplacement"], data_placement),
+    value(Refused, &["dataplacement", "data_placement"], data_placement),
     yes(Refused, &["fdp"], set!(fdp, flag)),
     value(PassedOver, &["plids", "fdp_pli"], set!(plids, placement::list)),
     value(PassedOver, &["plid_select", "fdp_pli_select"], plid_select),

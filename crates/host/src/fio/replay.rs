@@ -17,9 +17,10 @@ pub fn passed_over(given: &Given) -> impl Iterator<Item = &'static str> {
 }
 
 /// Options that a replay refuses, and whether each asks for anything.
-fn unbuilt(options: &Options) -> [(&'static str, bool); 6] {
+fn unbuilt(options: &Options) -> [(&'static str, bool); 7] {
     [
         ("sync", options.sync),
+        ("writefua", options.sync),
         ("write_hint", options.write_hint > 0),
         ("dataplacement", options.fdp),
         ("fdp", options.fdp),
