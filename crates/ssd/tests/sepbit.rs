@@ -58,8 +58,8 @@ fn skewed_writes_gain_and_uniform_ones_do_not() {
         let [mixed, apart, sorted] = of(zipf);
         println!("{gc}, zipf: {mixed:.2} mixed, {apart:.2} apart, {sorted:.2} by inferred life");
         println!(
-            "validation | write amplification, sepbit over moved data separate, Zipf 1, {gc} | {:.4} \
-             | 1 | at most | Wang, FAST'22: less than with moved data separate",
+            "validation | write amplification, sepbit over moved data separate, Zipf 1, {gc} \
+             | {:.4} | 1 | at most | Wang, FAST'22: less than with moved data separate",
             sorted / apart,
         );
         assert!(apart < 0.9 * mixed && sorted < 0.9 * apart, "{gc}: {mixed} {apart} {sorted}");
