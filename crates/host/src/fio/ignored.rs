@@ -36,7 +36,7 @@ pub const IGNORED: &[&str] = &[
     "md_per_io_size", "mss", "namenode", "nfs_url", "no_completion_thread", "nodelay",
     "object_class", "pi_act", "pi_chk", "pingpong", "port", "program", "proto", "protocol",
     "rbd_encryption_format", "rbd_encryption_passphrase", "rocm_io", "single-instance",
-    "single_instance", "skip_bad", "stat_type", "std_redirect", "stream_id", "svcl", "thp",
+    "single_instance", "skip_bad", "stat_type", "std_redirect", "svcl", "thp",
     "touch_objects", "ttl", "verb", "verify_bytchk", "verify_mode", "volume", "window_size",
     "xnvme_admin", "xnvme_be", "xnvme_dev_nsid", "xnvme_dev_subnqn", "xnvme_iovec", "xnvme_mem",
     "spdk_conf", "spdk_json_conf", "spdk_mem", "spdk_single_seg", "spdk_rpc_listen_addr",
@@ -115,6 +115,7 @@ pub const REFUSED: &[(&str, &str)] = &[
     ("write_mode", "other commands than writes"),
     ("read_mode", "other commands than reads"),
     ("sg_write_mode", "other commands than writes"),
+    ("stream_id", "streams of SCSI; use write_hint"),
     ("dp_scheme", "handles by address; use a job with offset, size and plids for each part"),
 ];
 

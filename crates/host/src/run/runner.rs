@@ -147,8 +147,8 @@ impl Runner {
 
     /// Ends the sending, as the source gives no more: it may have given less than was asked for.
     pub fn run_dry(&mut self, now: Time) {
-        self.is_short = self.job.source.shortfall().is_some();
         self.end_sending(now);
+        self.is_short = self.job.source.shortfall().is_some();
     }
 
     /// Reason for which the job ended before its amount.

@@ -204,12 +204,7 @@ impl Zoned {
         let drawn = if self.rules.is_random { self.zone_of(request.offset) } else { self.at };
         let zone = match book.room(self.job, &self.rules, drawn) {
             Room::Zone(zone) => zone,
-            Room::Wait => {
-                let written = book.written_zones();
-                self.shortfall =
-                    Some(format!("no zone can be opened for its writes: {written} are open"));
-                return Placed::Wait;
-            }
+            Room::Wait => return Placed::Wait,
             Room::None => {
                 return Placed::Never("all its zones are read-only or offline".to_owned());
             }
@@ -365,7 +360,6 @@ impl Source for Zoned {
                     None => return Ok(None),
                 },
             };
-            self.shortfall = None;
             match self.place(drawn.request) {
                 Placed::Request(request, after) => {
                     self.put(drawn, request, after);
@@ -413,8 +407,13 @@ impl Source for Zoned {
     }
 
     fn end(&mut self) {
-        self.waiting = None;
-        self.book.lock().unwrap_or_else(PoisonError::into_inner).leave(self.job);
+        let mut book = self.book.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.waiting.take().is_some() {
+            let written = book.written_zones();
+            let why = format!("no zone can be opened for its writes: {written} are open");
+            self.shortfall = Some(why);
+        }
+        book.leave(self.job);
     }
 
     fn repeat(&mut self, passes: u64) {
