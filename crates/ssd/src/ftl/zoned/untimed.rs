@@ -1,4 +1,4 @@
-//! Work on zones without time: zones are filled in order, overwritten whole, or changed by commands.
+//! Work on zones without time: they are filled in order, overwritten whole, or changed by commands.
 
 use super::Zoned;
 use crate::ftl::contract::{Device, Ftl, Key, Lpn, Untimed, ZoneState, Zones};
@@ -44,7 +44,7 @@ impl Zoned {
         if lpns.is_empty() { Ok(()) } else { write_key(self, Key(zone), &lpns, untimed, device) }
     }
 
-    /// Carries out an append of one unit, or a command on a zone, with all work that follows from it.
+    /// Carries out an append of one unit, or a command on a zone, with the work that follows from it.
     pub(super) fn carry_out<D: Device + ?Sized>(
         &mut self,
         op: Op,
