@@ -44,7 +44,7 @@ impl Zoned {
         if lpns.is_empty() { Ok(()) } else { write_key(self, Key(zone), &lpns, untimed, device) }
     }
 
-    /// Carries out an append of one unit, or a command on a zone, with the work that follows from it.
+    /// Carries out an append of one unit, or a command on a zone, with the work that follows.
     pub(super) fn carry_out<D: Device + ?Sized>(
         &mut self,
         op: Op,
