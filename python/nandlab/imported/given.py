@@ -64,7 +64,7 @@ class Given:
         for one in self.found:
             before = self._last.get(one.key)
             if before is not None:
-                self._list(before, f"given again in line {one.line}")
+                self._list(before, f"given again: {one.file}:{one.line}")
             self._last[one.key] = one
         for one in self._last.values():
             key = self._known.get(one.key)

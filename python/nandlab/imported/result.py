@@ -57,6 +57,14 @@ class Imported:
     unmatched: Sequence[Unmatched]
     notes: Sequence[str]
 
+    def __repr__(self) -> str:
+        """What was read, and how much of it has a counterpart."""
+        moved = len({row.key for row in self.moved})
+        return (
+            f"<Imported: {self.simulator}, {len(self.files)} files, {moved} keys with a "
+            f"counterpart, {len({row.key for row in self.unmatched})} without>"
+        )
+
     def check(self, folder: str | PathLike[str], place: str = "out") -> None:
         """Makes sure that the files can be written.
 

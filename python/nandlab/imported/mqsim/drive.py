@@ -61,15 +61,18 @@ def import_mqsim(
         NandlabError: a file that is not MQSim's, an unknown value, or a drive that nandlab refuses.
     """
     file = Path(config).name
-    given = given_of(_leaves(read_root(config, CONFIG, _EXPECTED), file), file)
+    root = read_root(config, CONFIG, _EXPECTED)
+    if not any(one.name == "Device_Parameter_Set" for one in root.inner):
+        raise refusal(f"{file}:{root.line}: {CONFIG}", "no Device_Parameter_Set", _EXPECTED)
+    given = given_of(_leaves(root, file), file)
     drive = _drive(given, file)
     capacity_bytes = fitted(drive, "GC_Exec_Threshold")
     inputs, of_flows = [fspath(config)], Scenarios()
     if workload is not None:
         inputs.append(fspath(workload))
         expected = f"MQSim's workload.xml, whose root is {WORKLOAD}"
-        root = read_root(workload, WORKLOAD, expected)
-        of_flows = scenarios(root, Path(workload), given, capacity_bytes, folder)
+        flows = read_root(workload, WORKLOAD, expected)
+        of_flows = scenarios(flows, Path(workload), given, capacity_bytes, folder)
     given.unmatch_rest()
     head = [
         f"The drive of MQSim's {plain(file)}, written by `nandlab import mqsim`. Comments name the "
@@ -129,7 +132,8 @@ def found_of(element: Element, name: str, file: str) -> Found:
 
 def given_of(leaves: Iterator[Found], file: str) -> Given:
     """The keys of a configuration, against those that MQSim knows."""
-    return Given("mqsim", (*HOST, *DEVICE, *FLASH), list(leaves), file)
+    found = sorted(leaves, key=lambda one: one.line)
+    return Given("mqsim", (*HOST, *DEVICE, *FLASH), found, file)
 
 
 def shape_of(given: Given) -> tuple[int, int, int, int]:

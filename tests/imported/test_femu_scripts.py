@@ -130,7 +130,7 @@ def test_no_option_is_dropped_in_silence(folder: Path):
         (SCRIPT.replace("nchs=4 ", "nchs=$(nproc) "), ["run.sh:8", "nchs"]),
         (SCRIPT.replace("femu_mode=1", "femu_mode=3"), ["femu_mode", "`3`", "zones", "1"]),
         (SCRIPT.replace("ssd_size=60", "ssd_size=90"), ["run.sh:15", "devsz_mb"]),
-        ("A=aaaaaaaa\n" + "A=$A$A$A$A\n" * 40, ["A", "without end"]),
+        ("A=aaaaaaaa\n" + "A=$A$A$A$A\n" * 40, ["run.sh", "characters"]),
     ],
 )
 def test_what_is_refused(nandlab: Callable[..., Ended], folder: Path, text: str, parts: list[str]):

@@ -427,6 +427,7 @@ BOMB = """<!DOCTYPE x [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;
     [
         ("<svg>\n</svg>", ["ssd.xml:1", "`svg`", "Execution_Parameter_Set"]),
         (scenarios([FLOW]), ["`MQSim_IO_Scenarios`", "second"]),
+        ("<Execution_Parameter_Set/>", ["ssd.xml:1", "Device_Parameter_Set"]),
         ("{}", ["ssd.xml:1", "no XML"]),
         ("", ["ssd.xml", "no XML"]),
         ("<Execution_Parameter_Set>", ["ssd.xml:1", "no XML"]),
