@@ -117,6 +117,8 @@ def test_no_option_is_dropped_in_silence(folder: Path):
     assert all(listed.values())
     assert set(every) | {"fdp"} == {row.key for row in made.moved} | set(listed)
     assert {"gc_policy", "fdp"} <= set(listed)
+    known = {key.name: key.becomes.split(", ") for key in ROSTER}
+    assert [row for row in made.moved if row.becomes not in known[row.key]] == []
     head = made.files["drive.toml"].partition("\nsummary")[0]
     assert all(key in head for key in listed)
 

@@ -350,6 +350,12 @@ def test_options_of_a_flow(folder: Path, change: dict[str, str], expected: dict[
     made = read(folder, None, [FLOW | change])
     job = options(made.files["scenario_1.fio"])
     assert job | expected == job
+    of_flow = ROSTERS["IO_Flow_Parameter_Set_Synthetic"]
+    known = {key.name: key.becomes.split(", ") for key in of_flow}
+    moved = [row for row in made.moved if row.file == "work.xml"]
+    assert [row for row in moved if row.becomes not in known[row.key]] == []
+    listed = {row.key for row in made.unmatched if row.why}
+    assert {*FLOW, *change} <= {row.key for row in moved} | listed
 
 
 def test_sizes_of_a_normal_flow(folder: Path):
@@ -404,6 +410,8 @@ def test_no_key_is_dropped_in_silence(folder: Path):
     assert all(listed.values())
     assert set(every) <= {row.key for row in made.moved} | set(listed)
     assert {"Use_of_Ai", "Seed", "Host_Parameter_Set/Chip_No_Per_Channel"} <= set(listed)
+    known = {key.name: key.becomes.split(", ") for part in PARTS for key in ROSTERS[part]}
+    assert [row for row in made.moved if row.becomes not in known[row.key]] == []
     head = made.files["drive.toml"].partition("\nsummary")[0]
     assert all(key in head for key in listed)
     assert not Path("out").exists()

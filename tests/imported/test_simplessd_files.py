@@ -162,6 +162,8 @@ def test_no_key_is_dropped_in_silence(folder: Path):
     assert all(listed.values())
     assert {key.name for key in ROSTER} <= {row.key for row in made.moved} | set(listed)
     assert {"ftl.TurboMode", "fancy.a"} <= set(listed)
+    known = {key.name: key.becomes.split(", ") for key in ROSTER}
+    assert [row for row in made.moved if row.becomes not in known[row.key]] == []
     head = made.files["drive.toml"].partition("\nsummary")[0]
     assert all(key in head for key in listed)
 

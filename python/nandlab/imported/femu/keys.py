@@ -10,6 +10,7 @@ from nandlab.imported.given import Key
 
 _COUNT = Whole(1, 65536)
 _NS = Whole(1, 10**12)
+_PAGE = "chip.geometry.page_bytes, ftl.unit_bytes, ecc.payload_bytes"
 _NO_HEAD = "identity of an NVMe controller, which changes no time"
 _ZONES = "only with femu_mode = 3"
 _CHANNELS = "only with femu_mode = 0"
@@ -23,10 +24,15 @@ ROSTER = (
         "only 1 is read; presets with zones: `nandlab presets drive`",
     ),
     Key("devsz_mb", Whole(1, 2**40), "1024", "drive.capacity", "MiB"),
-    Key("secsz", Whole(512, 4096), "512", "chip.geometry.page_bytes", "times secs_per_pg"),
-    Key("secs_per_pg", Whole(1, 65536), "8", "chip.geometry.page_bytes", "times secsz"),
+    Key("secsz", Whole(512, 4096), "512", _PAGE, "times secs_per_pg"),
+    Key("secs_per_pg", Whole(1, 65536), "8", _PAGE, "times secsz"),
     Key("pgs_per_blk", Whole(1, 2**31), "256", "chip.geometry.pages_per_block"),
-    Key("blks_per_pl", Whole(1, 2**31), "256", "chip.geometry.blocks_per_plane"),
+    Key(
+        "blks_per_pl",
+        Whole(1, 2**31),
+        "256",
+        "chip.geometry.blocks_per_plane, gc.background_free_blocks, gc.start_free_blocks",
+    ),
     Key("pls_per_lun", _COUNT, "1", "chip.geometry.planes_per_die"),
     Key("luns_per_ch", _COUNT, "8", "drive.dies_per_channel"),
     Key("nchs", _COUNT, "8", "drive.channels"),

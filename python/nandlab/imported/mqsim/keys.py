@@ -235,9 +235,20 @@ FLASH = (
     ),
     Key("Die_No_Per_Chip", _COUNT, "2", "drive.dies_per_channel", "times Chip_No_Per_Channel"),
     Key("Plane_No_Per_Die", _COUNT, "2", "chip.geometry.planes_per_die"),
-    Key("Block_No_Per_Plane", Whole(1, 2**31), "2048", "chip.geometry.blocks_per_plane"),
+    Key(
+        "Block_No_Per_Plane",
+        Whole(1, 2**31),
+        "2048",
+        "chip.geometry.blocks_per_plane, gc.start_free_blocks, ftl.gc_reserve_blocks, gc.d",
+    ),
     Key("Page_No_Per_Block", Whole(1, 2**31), "256", "chip.geometry.pages_per_block"),
-    Key("Page_Capacity", Whole(512, 2**31), "8192", "chip.geometry.page_bytes"),
+    Key(
+        "Page_Capacity",
+        Whole(512, 2**31),
+        "8192",
+        "chip.geometry.page_bytes, ftl.unit_bytes, ecc.payload_bytes",
+        "units and codewords: up to 4 KiB",
+    ),
     Key("Page_Metadat_Capacity", Whole(0, 2**31), "1872", "chip.geometry.spare_bytes"),
 )
 """Keys of `Flash_Parameter_Set`."""
@@ -282,7 +293,7 @@ SYNTHETIC = (
         "Address_Distribution",
         Choice(("STREAMING", "RANDOM_HOTCOLD", "RANDOM_UNIFORM")),
         None,
-        "rw, random_distribution",
+        "rw, random_distribution, norandommap",
     ),
     Key(
         "Percentage_of_Hot_Region",
@@ -291,12 +302,14 @@ SYNTHETIC = (
         "random_distribution",
         "only of RANDOM_HOTCOLD",
     ),
-    Key("Generated_Aligned_Addresses", Flag(), "false", "blockalign"),
+    Key(
+        "Generated_Aligned_Addresses", Flag(), "false", "blockalign, rw", "STREAMING: a hole of rw"
+    ),
     Key(
         "Address_Alignment_Unit",
         Whole(1, 2**22),
         "1",
-        "blockalign",
+        "blockalign, rw",
         "only with Generated_Aligned_Addresses",
     ),
     Key("Request_Size_Distribution", Choice(("FIXED", "NORMAL")), "FIXED", "bs, bssplit"),
@@ -312,7 +325,7 @@ SYNTHETIC = (
     ),
     Key("Bandwidth", Whole(1, 2**32 - 1), "1", "rate", "only of BANDWIDTH"),
     Key("Intensity", Text(), "", "", "MQSim does not read it either"),
-    Key("Stop_Time", Whole(0), "0", "runtime", "ns"),
+    Key("Stop_Time", Whole(0), "0", "runtime, number_ios", "ns; 0: number_ios ends the job"),
     Key(
         "Total_Requests_To_Generate",
         Whole(0, 2**32 - 1),

@@ -225,6 +225,10 @@ def _run_file(flows: Sequence[Given], config: Given) -> DriveFile:
         run.notes.append(
             "Preconditioning fills the whole drive; MQSim fills Initial_Occupancy_Percentage of it."
         )
+        if state == "steady":
+            run.notes.append(
+                "`steady` takes long on a large drive; `--precondition fill` takes seconds."
+            )
     elif reads_only:
         state, how = "fill", f"{how}, but MQSim reads flash where nothing was written"
     else:

@@ -142,9 +142,17 @@ _PAL = tuple(
         Key("Package", _COUNT, "4", "drive.dies_per_channel", "times Die"),
         Key("Die", _COUNT, "2", "drive.dies_per_channel", "times Package"),
         Key("Plane", _COUNT, "1", "chip.geometry.planes_per_die"),
-        Key("Block", Whole(1, 2**31), "512", "chip.geometry.blocks_per_plane"),
+        Key(
+            "Block", Whole(1, 2**31), "512", "chip.geometry.blocks_per_plane, gc.start_free_blocks"
+        ),
         Key("Page", Whole(1, 2**31), "512", "chip.geometry.pages_per_block"),
-        Key("PageSize", Whole(512, 2**31), "16384", "chip.geometry.page_bytes, ftl.unit_bytes"),
+        Key(
+            "PageSize",
+            Whole(512, 2**31),
+            "16384",
+            "chip.geometry.page_bytes, ftl.unit_bytes, ecc.payload_bytes",
+            "codewords: up to 4 KiB",
+        ),
         Key(
             "EnableMultiPlaneOperation",
             _FLAG,
@@ -309,18 +317,18 @@ _GENERATOR = tuple(
             "readwrite",
             Choice(("read", "write", "randread", "randwrite", "readwrite", "randrw")),
             "read",
-            "rw",
+            "rw, norandommap",
         ),
         Key("rwmixread", Real(0, 1), "0", "rwmixread", "only of readwrite and randrw"),
         Key("blocksize", SIZE, None, "bs"),
-        Key("blockalign", SIZE, "", "blockalign", "empty: blocksize"),
+        Key("blockalign", SIZE, "", "blockalign, bs", "empty: blocksize"),
         Key("iomode", Choice(("sync", "async")), "sync", "iodepth", "sync: 1"),
         Key("iodepth", SIZE, "1", "iodepth", "only with iomode = async"),
         Key("offset", SIZE, "0", "offset"),
         Key("size", SIZE, "", "size", "empty: to the end of the drive"),
         Key("thinktime", TIME, "0", "", "SimpleSSD reads it, and does not use it"),
         Key("randseed", SIZE, "0", "randseed"),
-        Key("time_based", _FLAG, "0", "time_based"),
+        Key("time_based", _FLAG, "0", "time_based, io_size"),
         Key("runtime", TIME, "0", "runtime", "only with time_based = 1"),
     )
 )
@@ -333,7 +341,7 @@ _TRACE = tuple(
             "TimingMode",
             Numbered({0: "one by one", 1: "queue depth", 2: "times of the trace"}),
             "0",
-            "run.iodepth",
+            "run.iodepth, run.trace",
         ),
         Key("QueueDepth", Whole(1, 65535), "1", "run.iodepth", "only with TimingMode = 1"),
         Key(

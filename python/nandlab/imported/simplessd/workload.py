@@ -91,7 +91,7 @@ def _put_job(job: Job) -> None:
     if given[of("size")]:
         job.put("size", given[of("size")], of("size"))
     else:
-        given.move([of("size")], "offset")
+        given.move([of("size")], "size")
     if given[of("time_based")]:
         job.put("time_based", 1, of("time_based"))
         job.put("runtime", f"{max(1, given[of('runtime')] // 10**6)}us", of("runtime"))
@@ -118,8 +118,6 @@ def _put_trace(
     if action := _action(regex):
         run.put("run.format", "blkparse", how="as trace.Regex reads it")
         run.put("run.action", action, "trace.Regex")
-    if given["trace.IOLimit"] in ("", "0"):
-        given.move(["trace.IOLimit"], "run.trace")
     way = given["trace.TimingMode"]
     if way == "one by one":
         run.put("run.iodepth", 1, "trace.TimingMode")
