@@ -417,6 +417,16 @@ def test_no_key_is_dropped_in_silence(folder: Path):
     assert not Path("out").exists()
 
 
+def test_copyback_needs_the_map_in_memory(folder: Path):
+    """An FTL with a map cache has none, and the key is listed."""
+    read(folder, SMALL | {"Use_Copyback_for_GC": "true"})
+    assert load_config("out/drive.toml").config["gc"]["copyback"] == "unchecked"
+    text = configuration(SMALL | {"Use_Copyback_for_GC": "true", "Ideal_Mapping_Table": "false"})
+    Path("ssd.xml").write_text(text)
+    made = lab.import_drive("mqsim", "ssd.xml")
+    assert "Use_Copyback_for_GC" in {row.key for row in made.unmatched}
+
+
 def test_free_blocks_leave_room_for_data(folder: Path):
     """Fewer are kept free than MQSim would, where they would hold data, and that is said."""
     made = read(folder, SMALL | {"GC_Exec_Threshold": "0.5"})

@@ -26,7 +26,7 @@ _SMALL: Mapping[str, tuple[str, ...]] = {
     "Data_Cache_Capacity": ("0", "1048576"),
     "CacheSize": ("65536", "4194304"),
     "CMT_Capacity": ("4096", "2097152"),
-    "devsz_mb": ("8", "16", "64"),
+    "devsz_mb": ("2", "4", "16"),
     "femu_mode": ("1",),
     "secsz": ("512",),
     "secs_per_pg": ("8", "16"),
@@ -39,7 +39,7 @@ _SMALL: Mapping[str, tuple[str, ...]] = {
     },
     "Stop_Time": ("0", "2000000"),
     "Total_Requests_To_Generate": ("1", "500"),
-    **dict.fromkeys(("Channel_IDs", "Chip_IDs", "Die_IDs", "Plane_IDs"), ("0", "0,1")),
+    **dict.fromkeys(("Channel_IDs", "Chip_IDs", "Die_IDs", "Plane_IDs"), ("0", "0", "0,1")),
     "Average_Request_Size": ("8", "16", "7"),
     "Address_Alignment_Unit": ("1", "8", "16"),
     "Average_No_of_Reqs_in_Queue": ("1", "16"),
@@ -97,7 +97,7 @@ def _of_form(dice: Dice, form: Form, default: str) -> str:
         case Numbered():
             return str(dice.one(list(form.meanings)))
         case Numbers():
-            return dice.one(("0", "0,1", "1"))
+            return dice.one(("0", "0,1"))
         case Whole() | Real() if dice.spoils(0.2):
             return dice.one((str(form.least), str(form.most), dice.odd_number()))
         case Real():

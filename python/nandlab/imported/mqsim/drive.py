@@ -218,8 +218,6 @@ def _put_flash(drive: DriveFile, given: Given) -> None:
         else:
             how = "as long as the operation, which is never suspended"
             drive.put(f"chip.timing.{path}", whole_us, "CMD_Suspension_Support", how=how)
-    copies = given["Use_Copyback_for_GC"]
-    drive.put("chip.features.copyback", copies, "Use_Copyback_for_GC")
 
 
 def _put_ftl(drive: DriveFile, given: Given) -> None:
@@ -258,8 +256,13 @@ def _put_ftl(drive: DriveFile, given: Given) -> None:
         given.unmatch("GC_Block_Selection_Policy", "its limits are not drawn: any full block")
     start = max(reserve + 1, int(given["GC_Exec_Threshold"] * blocks))
     drive.put("gc.start_free_blocks", start, "GC_Exec_Threshold", "Block_No_Per_Plane")
-    copies = given["Use_Copyback_for_GC"]
-    drive.put("gc.copyback", "unchecked" if copies else "off", "Use_Copyback_for_GC")
+    # An FTL with a map cache moves data from plane to plane.
+    copies = given["Use_Copyback_for_GC"] and given["Ideal_Mapping_Table"]
+    if given["Use_Copyback_for_GC"] and not copies:
+        given.unmatch("Use_Copyback_for_GC", "only with Ideal_Mapping_Table = true")
+    else:
+        drive.put("chip.features.copyback", copies, "Use_Copyback_for_GC")
+        drive.put("gc.copyback", "unchecked" if copies else "off", "Use_Copyback_for_GC")
     reuse = "least_worn" if given["Dynamic_Wearleveling_Enabled"] else "fifo"
     drive.put("gc.reuse", reuse, "Dynamic_Wearleveling_Enabled")
     drive.put("scheduler.name", "out_of_order", "Transaction_Scheduling_Policy")

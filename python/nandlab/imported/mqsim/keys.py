@@ -132,7 +132,13 @@ DEVICE = (
         "gc.name",
         "RGA: d_choices with d = log2 of Block_No_Per_Plane",
     ),
-    Key("Use_Copyback_for_GC", Flag(), "false", "gc.copyback, chip.features.copyback"),
+    Key(
+        "Use_Copyback_for_GC",
+        Flag(),
+        "false",
+        "gc.copyback, chip.features.copyback",
+        "only with Ideal_Mapping_Table = true",
+    ),
     Key(
         "Preemptible_GC_Enabled",
         Flag(),
