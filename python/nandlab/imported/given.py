@@ -116,7 +116,8 @@ class Given:
             one = self._last.get(name)
             if one is not None and name in self._values:
                 row = Moved(one.file, one.line, name, one.text, becomes)
-                self.moved.append(row)
+                if row not in self.moved:
+                    self.moved.append(row)
 
     def unmatch(self, name: str, why: str) -> None:
         """Lists a key with the reason why it has no counterpart; it may have one in part."""

@@ -75,9 +75,7 @@ def written(line: Line, section: str) -> str:
 def commented(paragraphs: Sequence[str], indent: str = "") -> Iterator[str]:
     """Paragraphs as lines of a comment; what is shown of inputs in them is plain already."""
     for paragraph in paragraphs:
-        if not paragraph:
-            yield "#"
-        wrapped = textwrap.wrap(
+        yield from textwrap.wrap(
             paragraph,
             _WIDTH,
             initial_indent=f"# {indent}",
@@ -85,7 +83,6 @@ def commented(paragraphs: Sequence[str], indent: str = "") -> Iterator[str]:
             break_long_words=False,
             break_on_hyphens=False,
         )
-        yield from wrapped
 
 
 def listed(unmatched: Sequence[Unmatched], notes: Sequence[str]) -> Iterator[str]:

@@ -85,7 +85,7 @@ def import_mqsim(
         runs=of_flows.runs,
         moved=[*given.moved, *of_flows.moved],
         unmatched=[*given.unmatched, *of_flows.unmatched],
-        notes=drive.notes,
+        notes=[*drive.notes, *of_flows.notes],
     )
 
 

@@ -40,9 +40,11 @@ class Scenarios:
     runs: list[str] = field(default_factory=list)
     moved: list[Moved] = field(default_factory=list)
     unmatched: list[Unmatched] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
     def add(self, name: str, run: DriveFile, title: str, unmatched: Sequence[Unmatched]) -> None:
         """Adds the file of a run."""
+        self.notes += [note for note in run.notes if note not in self.notes]
         self.files[name] = run.text([f"{title} `nandlab run --drive {name}` runs it."], unmatched)
         self.runs.append(name)
 
@@ -81,16 +83,15 @@ def scenarios(
     if not found:
         raise refusal(f"{path.name}:{root.line}", f"no {SCENARIO}", "one or more")
     strangers = [one for one in root.inner if one.name != SCENARIO]
-    made.unmatched += _strangers(strangers, path.name, root.line)
     for number, element in enumerate(found, 1):
-        _scenario(made, number, element, path, config, capacity_bytes, folder)
+        strangers += [one for one in element.inner if one.name not in _KINDS]
+        keys = [Found(one.name, one.text.strip(), path.name, one.line) for one in strangers]
+        # What MQSim does not know either stands in the first file behind it.
+        lost = Given("mqsim", (), keys, path.name).unmatched
+        made.unmatched += lost
+        _scenario(made, number, element, path, config, capacity_bytes, folder, lost)
+        strangers = []
     return made
-
-
-def _strangers(elements: Sequence[Element], file: str, line: int) -> list[Unmatched]:
-    """Elements that MQSim does not know either."""
-    keys = [Found(one.name, one.text.strip(), file, one.line) for one in elements]
-    return Given("mqsim", (), keys, f"{file}:{line}").unmatched
 
 
 def _scenario(
@@ -101,13 +102,13 @@ def _scenario(
     config: Given,
     capacity_bytes: int,
     folder: str | PathLike[str] | None,
+    lost: Sequence[Unmatched],
 ) -> None:
+    """Adds the files of a scenario; `lost` is listed in the first of them."""
     flows = _flows(element, path.name, config, capacity_bytes)
     if not flows:
         place = f"{path.name}:{element.line}: {SCENARIO}"
         raise refusal(place, "no flows", ", ".join(_KINDS))
-    strangers = [one for one in element.inner if one.name not in _KINDS]
-    made.unmatched += _strangers(strangers, path.name, element.line)
     synthetic = [one for one in flows if one.kind == "IO_Flow_Parameter_Set_Synthetic"]
     name = f"scenario_{number}"
     title = f"Scenario {number} of MQSim's {plain(path.name)}, written by `nandlab import mqsim`."
@@ -116,8 +117,10 @@ def _scenario(
         givens = [flow.given for flow in synthetic]
         run = _run_file(givens, config)
         run.put("run.workload", f"{name}.fio")
-        unmatched = _finish(made, givens)
+        unmatched = [*lost, *_finish(made, givens)]
+        lost = ()
         made.add(f"{name}.toml", run, title, ())
+        made.notes += [note for job in jobs for note in job.notes if note not in made.notes]
         made.files[f"{name}.fio"] = job_file([title], jobs, unmatched)
     for flow in flows:
         if flow.kind != "IO_Flow_Parameter_Set_Trace_Based":
@@ -129,7 +132,9 @@ def _scenario(
                 f"In MQSim the {len(flows)} flows of this scenario run together. Here each trace "
                 "is a run of its own."
             )
-        made.add(f"{name}_flow_{flow.number}.toml", run, title, _finish(made, [flow.given]))
+        unmatched = [*lost, *_finish(made, [flow.given])]
+        lost = ()
+        made.add(f"{name}_flow_{flow.number}.toml", run, title, unmatched)
 
 
 def _flows(element: Element, file: str, config: Given, capacity_bytes: int) -> list[_Flow]:

@@ -57,6 +57,7 @@ def import_simplessd(files: Sequence[str], folder: str | PathLike[str] | None = 
     drive = _drive(given, names)
     fitted(drive, "ftl.GCThreshold")
     made: dict[str, str] = {}
+    notes: list[str] = []
     runs: list[str] = []
     if sections & {"generator", "trace"}:
         of_run = next(
@@ -65,7 +66,6 @@ def import_simplessd(files: Sequence[str], folder: str | PathLike[str] | None = 
             if any(key.key.startswith(("generator.", "trace.")) for key in keys)
         )
         made, notes = workload(given, Path(of_run), folder)
-        drive.notes += notes
         runs = [name for name in made if name.endswith(".toml")]
     given.unmatch_rest()
     head = [
@@ -79,7 +79,7 @@ def import_simplessd(files: Sequence[str], folder: str | PathLike[str] | None = 
         runs=runs,
         moved=given.moved,
         unmatched=given.unmatched,
-        notes=drive.notes,
+        notes=[*drive.notes, *notes],
     )
 
 
