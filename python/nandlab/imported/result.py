@@ -113,12 +113,12 @@ def check_folder(folder: str | PathLike[str], place: str) -> None:
     """
     to = Path(folder)
     try:
-        if to.is_dir():
-            return
-        if to.exists():
-            raise refusal(place, f"{to} is a file", "a folder, which may be new")
-        if not to.absolute().parent.is_dir():
-            raise refusal(place, f"no folder {to.parent}", "an existing folder")
+        is_there, is_folder = to.exists(), to.is_dir()
+        is_in_folder = to.absolute().parent.is_dir()
     except (OSError, ValueError) as error:
         problem = f"cannot write {to}: {getattr(error, 'strerror', error)}"
         raise refusal(place, problem) from error
+    if is_there and not is_folder:
+        raise refusal(place, f"{to} is a file", "a folder, which may be new")
+    if not is_in_folder:
+        raise refusal(place, f"no folder {to.parent}", "an existing folder")

@@ -39,7 +39,7 @@ _SMALL: Mapping[str, tuple[str, ...]] = {
     },
     "Stop_Time": ("0", "2000000"),
     "Total_Requests_To_Generate": ("1", "500"),
-    **dict.fromkeys(("Channel_IDs", "Chip_IDs", "Die_IDs", "Plane_IDs"), ("0", "0", "0,1")),
+    **dict.fromkeys(("Channel_IDs", "Chip_IDs", "Die_IDs", "Plane_IDs"), (*["0"] * 9, "0,1")),
     "Average_Request_Size": ("8", "16", "7"),
     "Address_Alignment_Unit": ("1", "8", "16"),
     "Average_No_of_Reqs_in_Queue": ("1", "16"),
@@ -69,13 +69,14 @@ def draw(dice: Dice, case: Case) -> None:
     for file, text in files.items():
         data = text.encode("utf-8", "replace")
         case.files[file] = damaged(data, dice) if dice.spoils(0.3) else data
-    words = ["import", name, *files, "--out", dice.one(("new", "new", "new", "job.fio"))]
+    words = ["import", name, *files, "--out", "job.fio" if dice.spoils(0.1) else "new"]
     if dice.chance(0.3):
         words += ["--json", dice.one(("r.json", "-"))]
     limits = ["--until", "200", "--precondition", dice.one(("none", "fill")), "--quiet"]
-    run = dice.one((["new/scenario_1.toml"], ["new/run.toml"], ["new/drive.toml"]))
-    job = ["--workload", "job.fio"] if run == ["new/drive.toml"] else []
-    case.steps = [Command(words), Command(["run", "--drive", *run, *job, *limits])]
+    own = {"w.xml": "new/scenario_1.toml", "sim.cfg": "new/run.toml"}
+    runs = [path for file, path in own.items() if file in files and dice.chance(0.8)]
+    run = ["--drive", *runs] if runs else ["--drive", "new/drive.toml", "--workload", "job.fio"]
+    case.steps = [Command(words), Command(["run", *run, *limits])]
 
 
 def _value(dice: Dice, key: Key) -> str:
