@@ -48,7 +48,6 @@ class Given:
     at the end is listed with the reason of its roster, so that no key is dropped in silence.
     """
 
-    simulator: str
     roster: Sequence[Key]
     found: Sequence[Found]
     place: str

@@ -36,7 +36,7 @@ def import_femu(file: str | PathLike[str]) -> Imported:
     """
     name = Path(file).name
     found, line = options(file, NAMES)
-    given = Given("femu", ROSTER, found, f"{name}:{line}")
+    given = Given(ROSTER, found, f"{name}:{line}")
     drive = DriveFile(given, notes=list(_NOTES))
     mode = given["femu_mode"]
     if "femu_mode" in given and mode != "black box":

@@ -133,7 +133,7 @@ def found_of(element: Element, name: str, file: str) -> Found:
 def given_of(leaves: Iterator[Found], file: str) -> Given:
     """The keys of a configuration, against those that MQSim knows."""
     found = sorted(leaves, key=lambda one: one.line)
-    return Given("mqsim", (*HOST, *DEVICE, *FLASH), found, file)
+    return Given((*HOST, *DEVICE, *FLASH), found, file)
 
 
 def shape_of(given: Given) -> tuple[int, int, int, int]:

@@ -87,7 +87,7 @@ def scenarios(
         strangers += [one for one in element.inner if one.name not in _KINDS]
         keys = [Found(one.name, one.text.strip(), path.name, one.line) for one in strangers]
         # What MQSim does not know either stands in the first file behind it.
-        lost = Given("mqsim", (), keys, path.name).unmatched
+        lost = Given((), keys, path.name).unmatched
         made.unmatched += lost
         _scenario(made, number, element, path, config, capacity_bytes, folder, lost)
         strangers = []
@@ -144,7 +144,7 @@ def _flows(element: Element, file: str, config: Given, capacity_bytes: int) -> l
         if one.name not in _KINDS:
             continue
         keys = [Found(key.name, key.text.strip(), file, key.line) for key in one.inner]
-        given = Given("mqsim", _KINDS[one.name], keys, f"{file}:{one.line}")
+        given = Given(_KINDS[one.name], keys, f"{file}:{one.line}")
         found.append((len(found) + 1, one, given))
     shares = _shares([given for _, _, given in found], config)
     flows, begin = [], Fraction(0)

@@ -53,7 +53,7 @@ def import_simplessd(files: Sequence[str], folder: str | PathLike[str] | None = 
     if not sections & {"pal", "ftl"}:
         problem = f"no section [pal] or [ftl] (there are {', '.join(sorted(sections)) or 'none'})"
         raise refusal(plain(names), problem, _EXPECTED)
-    given = Given("simplessd", ROSTER, found, names)
+    given = Given(ROSTER, found, names)
     drive = _drive(given, names)
     fitted(drive, "ftl.GCThreshold")
     made: dict[str, str] = {}
