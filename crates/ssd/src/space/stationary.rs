@@ -1,5 +1,5 @@
-//! Stationary state of uniform writes: the valid units of the blocks of a drive, by the mean field of
-//! its policy.
+//! Stationary state of uniform writes: the valid units of the blocks of a drive, by the mean field
+//! of its policy.
 //!
 //! A block comes full of valid units, loses them one by one, and is collected. `Greedy`: all blocks
 //! are collected with the same number k + 1 or k of valid units, and blocks with j units more are
@@ -10,7 +10,7 @@
 /// Rule by which a policy picks blocks, where its mean field is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Law {
-    /// The emptiest block.
+    /// The emptiest of all blocks.
     Greedy,
     /// The block that was filled first.
     Fifo,

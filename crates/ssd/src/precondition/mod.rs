@@ -266,8 +266,8 @@ impl Preconditioning {
         Ok(())
     }
 
-    /// Whether the last two pairs of windows had the same write amplification, within tolerance. Before
-    /// any block was reclaimed it cannot be told: false.
+    /// Whether the last two pairs of windows had the same write amplification, within tolerance.
+    /// Before any block was reclaimed it cannot be told: false.
     fn is_settled(&self) -> bool {
         let (Some(last), Some(before)) = (self.drive_write(0), self.drive_write(1)) else {
             return false;
