@@ -36,7 +36,7 @@ impl PageFtl {
     }
 
     /// Constants of an FTL over the page map.
-    /// State that uniform writes end in, with one stream of the host and no data of the drive's own.
+    /// State that uniform writes end in, with one stream of the host and no data of its own.
     pub(super) fn stationary(&self) -> Option<Stationary> {
         let is_plain =
             self.host_streams == 1 && self.by_speed.is_empty() && self.metadata_units == 0;
