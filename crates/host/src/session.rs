@@ -17,6 +17,7 @@ use crate::run::until::Until;
 use crate::{fio, trace};
 use base::{Error, Result, Time};
 use ssd::Started;
+use ssd::config::Priority;
 use ssd::conflicts::Feature;
 use ssd::precondition::Precondition;
 use std::path::{Path, PathBuf};
@@ -169,9 +170,8 @@ impl Session {
     pub fn with(mut drive: Drive, opened: Opened) -> Result<Self> {
         let bytes = drive.bytes.take();
         let (loaded, memory_limit, ssd, life) = drive.into_parts();
-        let submit_time = Time::from_us(loaded.config.host.submit_us);
         let files = loaded.files.iter().cloned().chain(opened.files).collect();
-        let mut run = Run::new(ssd, opened.jobs, submit_time)?;
+        let mut run = Run::new(ssd, opened.jobs, &loaded.config.host)?;
         let until = opened.goal.map(Until::Settled);
         until.into_iter().for_each(|until| run.end_at(until));
         Ok(Self {
@@ -378,6 +378,7 @@ fn replay(
         stonewall: false,
         runtime: None,
         ramp: Time::ZERO,
+        priority: Priority::default(),
         options,
     };
     Ok((job, summary))

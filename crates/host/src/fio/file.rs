@@ -257,6 +257,7 @@ impl Setting<'_> {
             stonewall: options.stonewall && clone == 0,
             runtime: options.runtime,
             ramp: options.ramp_time,
+            priority: options.priority(),
             options: Vec::new(),
         })
     }
