@@ -165,7 +165,7 @@ mod tests {
         let weight = TenantConfig { weight: Some(4), ..TenantConfig::default() };
         host.jobs.insert("a".to_owned(), weight);
         let jobs = [("a", Priority::Urgent), ("a", Priority::Low), ("d", Priority::Medium)];
-        assert_eq!(order(&host, &jobs, &[MANY; 3], 10), "daabbdaabb");
+        assert_eq!(order(&host, &jobs, &[MANY; 3], 10), "caabbcaabb");
     }
 
     #[test]
