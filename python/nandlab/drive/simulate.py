@@ -17,6 +17,7 @@ from nandlab.display.progress import Meter, Progress
 from nandlab.drive.blame import Blame
 from nandlab.drive.exchange import Exchange, text_of
 from nandlab.drive.jobs.rates import missed_rates
+from nandlab.drive.jobs.tenants import idle_weights, nobody_queued, run_alone
 from nandlab.drive.notices import (
     beyond_belief,
     coalesced,
@@ -256,6 +257,13 @@ def simulate(
             raise refusal("", f"{name} with skip", hint="give only one of them")
     if cut_ns is not None and replicates > 1:
         raise refusal("", "cut_at with replicates", hint="give only one of them")
+    for name, is_given in {
+        "replicates": replicates > 1,
+        "cut_at": cut_ns is not None,
+        "exchange": exchange_text is not None,
+    }.items():
+        if is_given and what.tenants:
+            raise refusal("", f"tenants with {name}", hint="give only one of them")
     timeline_spans = TIMELINE_SPANS if timeline_spans is None else timeline_spans
     timeline_spans = whole("timeline_spans", timeline_spans, 1, MOST_SPANS)
     called("progress", progress)
@@ -292,6 +300,8 @@ def simulate(
                 simulation.replicate(
                     replicates, workers, what.skip, what.until, exchange_text, explain
                 )
+            if begun and what.tenants:
+                begun = run_alone(simulation, what.skip, what.until, stop, progress, _STEP_S)
             if explain:
                 simulation.keep_blame()
             if begun and is_skipping:
@@ -370,6 +380,8 @@ def result_of(
     about.run = Workload.of(facts["run"])
     about.notices += [
         *without_effect(loaded.config),
+        *idle_weights(loaded.config),
+        *nobody_queued(report),
         *beyond_belief(report),
         *still_young(report),
         *missed_rates(report),
