@@ -100,6 +100,7 @@ def run(
     iodepth: int | None = None,
     skip: str | None = None,
     until: str | None = None,
+    tenants: bool = False,
     precondition: str | None = None,
     set: Mapping[str, object] | Sequence[str] = (),
     seed: int | None = None,
@@ -136,6 +137,10 @@ def run(
             longer drifts; ``settled=METRIC``: ``iops``, ``bandwidth`` or ``p99.9``. ``pts`` or
             ``pts=METRIC``: SNIA's rule. Requests as ``100000``, simulated time as ``2s``, drive
             writes as ``1.5x``. Only the jobs behind the last stonewall repeat.
+        tenants: Runs each job alone too, from the same state of the drive: slowdowns and fairness.
+            All jobs of one name, as the clones of `numjobs`, are one tenant. Report key
+            ``tenants``: the slowdown of each against its run alone, and the least slowdown over the
+            most.
         precondition: State of the drive before the run; trace: filled, then the trace's writes, N
             times. ``none``: empty. ``fill``: written once in order. ``steady``: overwritten at
             random until write amplification settles. ``rested``: ``steady``, then collected until

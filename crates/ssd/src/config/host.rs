@@ -26,6 +26,7 @@ pub struct HostConfig {
     pub link_latency_us: f64,
     /// Time that a request takes of the link beside its data: its command and its completion.
     #[serde(skip_serializing_if = "super::is_zero")]
+    #[schemars(extend("default" = 0.0))]
     pub link_request_us: f64,
     /// Time that the thread of a job needs to submit one request.
     pub submit_us: f64,
@@ -33,29 +34,37 @@ pub struct HostConfig {
     /// than it has room for (`drive.queue_depth`): `round_robin`, or `weighted_round_robin` with an
     /// urgent class.
     #[serde(skip_serializing_if = "Arbitration::is_default")]
+    #[schemars(extend("default" = "round_robin"))]
     pub arbitration: Arbitration,
     /// Commands that are taken from one queue before the next queue has its turn; 0 is without a
     /// limit.
     #[serde(skip_serializing_if = "is_one")]
+    #[schemars(extend("default" = 1))]
     pub arbitration_burst: u32,
     /// Commands of queues of class `high` in a round of `weighted_round_robin`, 1 to 256.
     #[serde(skip_serializing_if = "is_high_weight")]
+    #[schemars(extend("default" = 4))]
     pub weight_high: u32,
     /// Commands of queues of class `medium` in a round of `weighted_round_robin`, 1 to 256.
     #[serde(skip_serializing_if = "is_medium_weight")]
+    #[schemars(extend("default" = 2))]
     pub weight_medium: u32,
     /// Commands of queues of class `low` in a round of `weighted_round_robin`, 1 to 256.
     #[serde(skip_serializing_if = "is_one")]
+    #[schemars(extend("default" = 1))]
     pub weight_low: u32,
     /// Commands a second that the drive takes of each job at most; 0 is unlimited.
     #[serde(skip_serializing_if = "super::is_zero")]
+    #[schemars(extend("default" = 0.0))]
     pub limit_iops: f64,
     /// Data of reads and writes that the drive takes of each job at most, in 10^6 bytes a second; 0
     /// is unlimited.
     #[serde(skip_serializing_if = "super::is_zero")]
+    #[schemars(extend("default" = 0.0))]
     pub limit_mb_s: f64,
     /// Time by which a job may be behind its limits and catch up.
     #[serde(skip_serializing_if = "is_default_burst")]
+    #[schemars(extend("default" = 1000.0))]
     pub limit_burst_us: f64,
     /// Jobs with a class, a weight or limits of their own, by their names. All jobs of one name, as
     /// the clones of `numjobs`, are one tenant: they share its weight and its limits.
@@ -244,5 +253,24 @@ impl HostConfig {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Map, Value};
+
+    /// Keys that are not written where they have their defaults have these in the schema.
+    #[test]
+    fn the_schema_has_the_defaults() {
+        let schema = schemars::schema_for!(HostConfig);
+        let keys = schema.get("properties").and_then(Value::as_object).unwrap();
+        let default =
+            |(key, node): (&String, &Value)| Some((key.clone(), node.get("default")?.clone()));
+        let defaults: Map<String, Value> = keys.iter().filter_map(default).collect();
+        assert_eq!(defaults.len() + 1, keys.len(), "all but `jobs`: {defaults:?}");
+        let read: HostConfig = serde_json::from_value(defaults.into()).unwrap();
+        assert_eq!(read, HostConfig::default());
     }
 }
