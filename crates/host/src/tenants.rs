@@ -103,9 +103,10 @@ impl Alone {
         Ok(Self { workload, skip, until, names, under_way: None, ended: Vec::new() })
     }
 
-    /// Advances the run of the tenant whose turn it is, on a clone of the drive of `session`. `step`
-    /// advances it until the time of the caller is over: true where it has ended, or pauses at the
-    /// end of its skipped beginning. True when every tenant has run; `session` reports them then.
+    /// Advances the run of the tenant whose turn it is, on a clone of the drive of `session`.
+    /// `step` advances it until the time of the caller is over: true where it has ended, or pauses
+    /// at the end of its skipped beginning. True when every tenant has run; `session` reports them
+    /// then.
     pub fn advance(
         &mut self,
         session: &mut Session,

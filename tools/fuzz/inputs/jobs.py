@@ -128,7 +128,10 @@ def of_tenants(dice: Dice) -> bytes:
     """Jobs that share a drive, with classes of their own."""
     lines = ["[global]", "bs=4k", "norandommap"]
     for number in range(dice.one((1, 2, 2, 3))):
-        lines += [f"[job{number}]", f"rw={dice.one(('randread', 'randread', 'randwrite', 'randrw'))}"]
+        lines += [
+            f"[job{number}]",
+            f"rw={dice.one(('randread', 'randread', 'randwrite', 'randrw'))}",
+        ]
         lines += [f"iodepth={dice.one((1, 8, 64))}", f"number_ios={dice.one((30, 1000, 3000))}"]
         for option in ("prio", "prioclass"):
             if dice.chance(0.5):

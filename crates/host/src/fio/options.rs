@@ -380,8 +380,9 @@ impl Options {
         }
     }
 
-    /// Class of the job's submission queue: `urgent` of class 1 (real time), `high` of class 2 (best
-    /// effort, the default) with priority 0 to 3, `low` of class 3 (idle), otherwise `medium`.
+    /// Class of the job's submission queue: `urgent` of class 1 (real time), `high` of class 2
+    /// (best effort, the default) with priority 0 to 3, `low` of class 3 (idle), otherwise
+    /// `medium`.
     pub fn priority(&self) -> Priority {
         match self.prioclass {
             Some(1) => Priority::Urgent,

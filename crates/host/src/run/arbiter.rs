@@ -34,7 +34,7 @@ impl Turns {
         None
     }
 
-    /// Ends the turn.
+    /// Ends the turn of the present queue.
     #[inline]
     fn pass(&mut self) {
         self.at = if self.at + 1 < self.queues.len() { self.at + 1 } else { 0 };

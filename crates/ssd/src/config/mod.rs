@@ -2,7 +2,7 @@
 
 mod codes;
 mod controller;
-mod host;
+mod front;
 mod kinds;
 mod small;
 
@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 
 pub use codes::{DriveCode, within_code};
 pub use controller::{CommandCost, ControllerConfig};
-pub use host::{Arbitration, HostConfig, Level, Priority, TenantConfig};
+pub use front::{Arbitration, HostConfig, Level, Priority, TenantConfig};
 pub use kinds::{ChipKind, within};
 pub use small::{SMALL, small_config};
 

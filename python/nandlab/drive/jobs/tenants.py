@@ -1,4 +1,4 @@
-"""Tenants: jobs that share a drive. Their runs alone, their table, and priorities without effect."""
+"""Tenants, jobs that share a drive: runs alone, their table, and priorities without effect."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def idle_weights(config: dict[str, Any]) -> list[str]:
         return []
     verb = "changes" if len(keys) == 1 else "change"
     return [
-        f"{' and '.join(keys)} {verb} nothing: host.arbitration = \"round_robin\""
+        f'{" and ".join(keys)} {verb} nothing: host.arbitration = "round_robin"'
         f" ({_WEIGHTED} has classes and weights)"
     ]
 

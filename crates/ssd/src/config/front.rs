@@ -1,7 +1,7 @@
-//! The host's side of a drive: its link, and how the drive takes commands from its queues.
+//! Parameters of the host interface: the link, and how the drive takes commands from queues.
 //!
-//! After NVM Express, Base Specification 2.0, "Command Arbitration": round robin, and weighted round
-//! robin with an urgent priority class.
+//! After NVM Express, Base Specification 2.0, "Command Arbitration": round robin, and weighted
+//! round robin with an urgent priority class.
 
 use base::{Error, Result};
 use schemars::JsonSchema;
@@ -89,14 +89,14 @@ pub enum Arbitration {
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
 pub enum Priority {
-    /// Before all others.
+    /// Queues that go before all others.
     Urgent,
-    /// With `host.weight_high`.
+    /// Queues with the weight `host.weight_high`.
     High,
-    /// With `host.weight_medium`.
+    /// Queues with the weight `host.weight_medium`.
     #[default]
     Medium,
-    /// With `host.weight_low`.
+    /// Queues with the weight `host.weight_low`.
     Low,
 }
 
