@@ -24,13 +24,13 @@ impl Whole {
         let whole = config;
         let Scaled { config, kept } = whole.scaled(scale)?;
         let checked = check_chip(&config).and_then(|()| sized(config, None));
-        let config = checked.map_err(|error| too_small(&whole, scale, &error).unwrap_or(error))?;
+        let config = checked.map_err(|error| too_small(&whole, scale).unwrap_or(error))?;
         Ok((config, Some(Self { config: whole, scale, kept })))
     }
 
     /// Refusal of the scale, where an error of building the smaller drive comes from it.
     pub(super) fn explain(&self, error: Error) -> Error {
-        too_small(&self.config, self.scale, &error).unwrap_or(error)
+        too_small(&self.config, self.scale).unwrap_or(error)
     }
 
     /// Notice of the smaller drive `now`: its size, and the keys that did not follow.

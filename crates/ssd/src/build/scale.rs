@@ -7,9 +7,9 @@ use base::{Error, Result};
 /// Memory of a drive that is built only to see whether it can be, at most.
 const MOST_BYTES: u64 = 2 << 30;
 
-/// Refusal of the drive `whole` at this scale, which building it has refused with `error`. `None`
+/// Refusal of the drive `whole` at this scale, where it cannot be built. `None` where it can, or
 /// where the scale is not the reason.
-pub fn too_small(whole: &SsdConfig, scale: Scale, error: &Error) -> Option<Error> {
+pub fn too_small(whole: &SsdConfig, scale: Scale) -> Option<Error> {
     if whole.own_ftl.is_some() || is_built(whole, scale) {
         return None;
     }
@@ -26,13 +26,13 @@ pub fn too_small(whole: &SsdConfig, scale: Scale, error: &Error) -> Option<Error
         if is_built(whole, Scale::one_of(middle)) { works = middle } else { fails = middle }
     }
     let least = Scale::one_of(works);
-    let blocks = |scale| Some(whole.scaled(scale).ok()?.config.chip.geometry.blocks_per_plane);
-    let problem = format!("{scale} leaves {} blocks of a plane", blocks(scale)?);
-    let (key, why) = (&error.place, &error.problem);
+    let of = |config: &SsdConfig| config.chip.geometry.blocks_per_plane;
+    let at = |scale| Some(of(&whole.scaled(scale).ok()?.config));
+    let (left, all) = (at(scale)?, of(whole));
     Some(
-        Error::new("drive.scale", problem)
-            .expected(format!("at least {least} ({} blocks)", blocks(least)?))
-            .hint(format!("{key}: {why}")),
+        Error::new("drive.scale", format!("{scale} leaves {left} of {all} blocks of a plane"))
+            .expected(format!("at least {least} ({} blocks)", at(least)?))
+            .hint("shorter blocks make a drive smaller too: chip.geometry.pages_per_block"),
     )
 }
 

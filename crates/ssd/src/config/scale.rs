@@ -27,8 +27,10 @@ const FOLLOWS: &str = "x-scale";
 /// `separate_gc_stream` says whether there is one.
 const MOVE_STREAMS: &str = "x-move-streams";
 
-/// Programs of each die that the write buffer holds at least: one under way, and one that waits.
-const LEAST_PROGRAMS: u64 = 2;
+/// Programs of each die for which a scaled write buffer has room at least, if the whole one has.
+/// Measured on `tiny` at 1/6 under random writes: with 8 the 99th percentile is within 2 % of the
+/// whole drive's, with 2 it is 4 % above.
+const LEAST_PROGRAMS: u64 = 8;
 
 /// Scale of a drive: its share of the whole one, above 0 and at most 1.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
