@@ -56,3 +56,6 @@ impl Whole {
         text
     }
 }
+
+#[cfg(test)]
+mod tests;

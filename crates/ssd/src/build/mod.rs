@@ -15,8 +15,8 @@ pub use capacity::sized;
 pub(crate) use codes::{BuiltCode, build_codes, data_rber};
 pub(crate) use kept::{Kept, kept_blocks};
 pub use memory::memory_bytes;
-pub use scale::too_small;
 pub(crate) use memory::{buffer_slots, check_memory, most_row_units};
+pub use scale::too_small;
 
 use crate::config::SsdConfig;
 use crate::conflicts::Seen;
