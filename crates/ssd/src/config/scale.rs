@@ -37,7 +37,7 @@ const LEAST_PROGRAMS: u64 = 8;
 pub struct Scale(f64);
 
 impl Scale {
-    /// Scale `1/parts`.
+    /// Scale of one part among so many.
     pub fn one_of(parts: u32) -> Self {
         Self(1.0 / f64::from(parts.max(1)))
     }
@@ -269,7 +269,7 @@ impl Following {
         }
     }
 
-    /// Scales a section.
+    /// Section with its marked keys scaled.
     fn of<T: Serialize + DeserializeOwned + JsonSchema>(
         &mut self,
         section: &T,

@@ -44,7 +44,7 @@ fn each_preset_scales_or_names_the_least_scale_that_works() {
                 built += 1;
                 continue;
             };
-            assert_carries(&error, &["drive.scale", "blocks of a plane", "at least 1/"]);
+            assert_carries(&error, &["drive.scale", "at least 1/"]);
             let least = error.expected.trim_start_matches("at least 1/");
             let least: u32 = least.split(' ').next().unwrap().parse().unwrap();
             assert!(least < parts, "{name}: {error}");
@@ -152,7 +152,7 @@ fn zones_keep_their_size_and_are_fewer() {
 fn shares_that_are_none_are_refused() {
     for bad in ["0", "2", "x", "1/0", "-1/2", "nan", "inf", "1/", "''", "true", "[1]"] {
         let error = scaled("tiny", bad, &[]).err().unwrap();
-        assert_carries(&error, &["drive.scale", "no share of a drive", "1/64", "at most 1"]);
+        assert_carries(&error, &["drive.scale", "1/64", "at most 1"]);
     }
     let error = refused("modern_qlc", "1/64");
     assert_carries(&error, &["--set drive.scale=1/64", "13 of 682 blocks", "at least 1/16"]);
