@@ -36,8 +36,8 @@ from nandlab.drive.workload import Plan, check_source, plan
 from nandlab.explained.summary import summary_of
 from nandlab.ftl.bases import Ftl, PageHooks
 from nandlab.ftl.given import given_ftl
-from nandlab.given.arguments import called, flag, number, seeded, whole
-from nandlab.given.assignments import assignments
+from nandlab.given.arguments import called, flag, number, whole
+from nandlab.given.assignments import of_a_drive
 from nandlab.given.names import names_checked
 from nandlab.given.outputs import check_kind, check_outputs
 from nandlab.given.refusal import refusal
@@ -104,6 +104,7 @@ def run(
     precondition: str | None = None,
     set: Mapping[str, object] | Sequence[str] = (),
     seed: int | None = None,
+    scale: str | float | None = None,
     ftl: type[Ftl | PageHooks] | Ftl | PageHooks | None = None,
     progress: Callable[[Progress], object] | None = None,
     outputs: Mapping[str, Path | None] | None = None,
@@ -149,6 +150,9 @@ def run(
         set: Parameters to change, by their paths. ``{"ftl.overprovisioning": 0.28}``, or as on the
             command line: ``["ftl.overprovisioning=0.28"]``.
         seed: Seed of every random stream; overrides the drive's.
+        scale: Share of the drive that is simulated, as ``1/64``; overrides the drive's
+            ``drive.scale``. A smaller drive of the same kind, with fewer blocks in a plane. All
+            parameters are those of the whole drive.
         ftl: Custom FTL in Python instead of the drive's. A subclass of `nandlab.ftl.Ftl` or
             `nandlab.ftl.PageHooks`, or an object of one. The report names it, with a hash of its
             source.
@@ -186,7 +190,7 @@ def run(
         Unwritten: an OSError: a file of the run cannot be written; its ``result`` is complete.
     """
     given = locals()
-    source = Source.of(drive, set, seed, ftl)
+    source = Source.of(drive, set, seed, ftl, scale=scale)
     what = plan(source.name, source.loaded.run, **among(PlanOptions, given))
     check_source(what)
     begin = partial(simulation_of, source.loaded, what)
@@ -215,11 +219,11 @@ class Source:
         set: Mapping[str, object] | Sequence[str],
         seed: int | None,
         ftl: object = None,
+        *,
+        scale: str | float | None = None,
     ) -> Source:
         """Loads a drive, with an FTL in Python if there is one."""
-        given, sets = drive_of(drive), assignments(set)
-        if seed is not None:
-            sets.append(f"seed={seeded(seed)}")
+        given, sets = drive_of(drive), of_a_drive(set, scale, seed)
         if ftl is None:
             loaded = load_config(given, sets)
         else:
@@ -387,7 +391,7 @@ def result_of(
         *without_effect(loaded.config),
         *idle_weights(loaded.config),
         *nobody_queued(report),
-        *beyond_belief(report),
+        *(loaded.notices or beyond_belief(report)),
         *still_young(report),
         *missed_rates(report),
         *nobody_waits(report),

@@ -95,6 +95,12 @@ class SetOptions(TypedDict, total=False):
     """
     seed: Annotated[int | None, Option()]
     """Seed of every random stream; overrides the drive's."""
+    scale: Annotated[str | float | None, Option(form="1/N")]
+    """Share of the drive that is simulated, as ``1/64``; overrides the drive's ``drive.scale``.
+
+    A smaller drive of the same kind, with fewer blocks in a plane. All parameters are those of the
+    whole drive.
+    """
 
 
 class OwnOptions(SetOptions, total=False):

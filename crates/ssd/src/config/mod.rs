@@ -4,6 +4,7 @@ mod codes;
 mod controller;
 mod front;
 mod kinds;
+mod scale;
 mod small;
 
 use base::family::{Choice, Section};
@@ -19,6 +20,7 @@ pub use codes::{DriveCode, within_code};
 pub use controller::{CommandCost, ControllerConfig, TrimCost};
 pub use front::{Arbitration, HostConfig, Level, Priority, TenantConfig};
 pub use kinds::{ChipKind, within};
+pub use scale::{Scale, Scaled};
 pub use small::{SMALL, small_config};
 
 use crate::conflicts::Seen;
@@ -44,7 +46,12 @@ pub struct DriveConfig {
     /// Bytes that the host sees, rounded down to whole mapping units: `ftl.overprovisioning` then
     /// follows from them. An FTL of zones rounds down to whole zones.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-scale" = 1))]
     pub capacity: Option<u64>,
+    /// Share of this drive that is simulated, as `"1/64"`: a smaller drive of the same kind, with
+    /// fewer blocks in a plane. All other keys are those of the whole drive.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scale: Option<Scale>,
     /// All blocks hold one bit a cell, on the fast pages: fewer bytes, faster programs, fewer
     /// errors.
     #[serde(default, skip_serializing_if = "is_false")]

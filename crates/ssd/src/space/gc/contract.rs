@@ -17,10 +17,12 @@ use serde::{Deserialize, Serialize};
 pub struct GcConfig {
     /// Garbage collection starts in a plane with fewer free blocks than this. At least
     /// `ftl.gc_reserve_blocks` + 1, because the host stalls at the reserve.
+    #[schemars(extend("x-scale" = 8))]
     pub start_free_blocks: u32,
     /// A plane of an idle die with fewer free blocks than this is collected in the background; 0
     /// switches it off. `page` aims at no more than half of a plane's spare blocks: with more free
     /// blocks, no invalid data would be left to collect.
+    #[schemars(extend("x-scale" = 8))]
     pub background_free_blocks: u32,
     /// Time without a request after which work in the background begins; 0: whenever a die has
     /// nothing to do.
