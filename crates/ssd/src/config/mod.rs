@@ -4,6 +4,7 @@ mod codes;
 mod controller;
 mod kinds;
 mod small;
+mod stages;
 
 use base::family::{Choice, Section};
 use base::params::Table;

@@ -291,6 +291,18 @@ impl Ssd {
         self.codes.encoders_busy(self.now())
     }
 
+    /// Good blocks of each code where codes change with age, by stage; empty for other drives (slow).
+    pub fn blocks_by_code(&self) -> Vec<u64> {
+        let mut blocks = vec![0; self.codes.stages()];
+        if !blocks.is_empty() {
+            let all = (0..self.flash.chips.geometry.blocks()).map(Block);
+            for block in all.filter(|&block| !self.ftl.is_bad(block)) {
+                blocks[usize::from(self.ftl.code_stage(block))] += 1;
+            }
+        }
+        blocks
+    }
+
     /// Counts of the codewords of a kind of chips, of a drive with several.
     pub fn code_counts_of_kind(&self, number: usize) -> CodeCounts {
         self.codes.counts_of_kind(number)
