@@ -1,5 +1,5 @@
-//! Error-correcting codes of a drive: the one of `[ecc]`, those of kinds of chips, and those of worn
-//! blocks.
+//! Error-correcting codes of a drive: the one of `[ecc]`, those of kinds of chips, and those of
+//! worn blocks.
 
 use super::{SsdConfig, stages};
 use crate::ftl::contract::CodeStage;

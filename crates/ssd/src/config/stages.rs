@@ -1,4 +1,5 @@
-//! Codes by age: the stronger codes of `ecc.stages`, and the share of a block's data that they take.
+//! Codes by age: the stronger codes of `ecc.stages`, and the share of a block's data that they
+//! take.
 
 use super::DriveCode;
 use crate::ftl::contract::CodeStage;

@@ -275,7 +275,8 @@ impl Ssd {
         self.failures.lost.count()
     }
 
-    /// Time from which all writes are refused: a block had failed, and its plane had none to spare.
+    /// Time from which all writes are refused: a block had failed, and its plane had none to spare,
+    /// or no space for the code that a block needs.
     /// `None` while writes are taken.
     pub fn read_only_at(&self) -> Option<Time> {
         (self.failures.read_only_at != Time::NEVER).then_some(self.failures.read_only_at)
@@ -291,7 +292,7 @@ impl Ssd {
         self.codes.encoders_busy(self.now())
     }
 
-    /// Good blocks of each code where codes change with age, by stage; empty for other drives (slow).
+    /// Good blocks of each code where codes change with age; empty for other drives (slow).
     pub fn blocks_by_code(&self) -> Vec<u64> {
         let mut blocks = vec![0; self.codes.stages()];
         if !blocks.is_empty() {

@@ -2,9 +2,9 @@
 //! chips.
 //!
 //! Codes are numbered: 0 is that of `[ecc]`, which all dies of a drive with one code have. Each
-//! kind's code has decoders and encoders of its own; codes by age share those of the first. In comes
-//! a die, or a block where codes change with age, out comes its code. `codewords` says
-//! how the units of a page lie in codewords, `luck` how lucky each of them is.
+//! kind's code has decoders and encoders of its own; codes by age share those of the first. In
+//! comes a die, or a block where codes change with age, out comes its code. `codewords` says how
+//! the units of a page lie in codewords, `luck` how lucky each of them is.
 
 use super::stage::Stage;
 use crate::build::BuiltCode;
@@ -77,8 +77,8 @@ counts!(CodeCounts {
 pub(crate) struct Codes {
     pub(crate) first: Code,
     others: Vec<Code>,
-    /// Most bytes of a page on the bus where the others are stronger codes of worn blocks, by stage:
-    /// the page and its spare area.
+    /// Most bytes of a page on the bus where the others are stronger codes of worn blocks, in order
+    /// of stages: the page and its spare area.
     most_bytes: Option<u32>,
     /// By kind of chips: number of its code.
     of_kind: Vec<usize>,
@@ -132,7 +132,7 @@ impl Codes {
         self.most_bytes.is_some()
     }
 
-    /// Number of codes that a block has one after the other; 0 for a drive whose blocks keep theirs.
+    /// Number of codes that a block has in its life; 0 for a drive whose blocks keep theirs.
     pub(crate) fn stages(&self) -> usize {
         if self.are_stages() { 1 + self.others.len() } else { 0 }
     }

@@ -1,11 +1,11 @@
 //! Codes by age (Desnoyers, HotStorage'13, section 3): rows that the parity of stronger codes takes
 //! from the data of worn blocks: `ecc.stages`.
 //!
-//! A block changes to the code of its cycles when it is opened after an erase. Parity that the spare
-//! area has no room for takes whole rows of the block, evenly spread, so that the block holds fewer
-//! units; the spare space of its plane pays for them, as for blocks that are retired. A plane that
-//! has no space for a code that a block needs has outgrown the drive. If hardly a block is free, a
-//! block keeps its code once more: collection counts on the space that it had.
+//! A block changes to the code of its cycles when it is opened after an erase. Parity that the
+//! spare area has no room for takes whole rows of the block, evenly spread, so that the block holds
+//! fewer units; the spare space of its plane pays for them, as for blocks that are retired. A plane
+//! that has no space for a code that a block needs has outgrown the drive. If hardly a block is
+//! free, a block keeps its code once more: collection counts on the space that it had.
 //!
 //! Parity counts as valid for as long as its block is in use: a victim policy that took it for dead
 //! would move full blocks and gain nothing.
@@ -19,8 +19,8 @@ use nand::geometry::{Die, Geometry, Plane};
 /// Codes of blocks by their cycles.
 #[derive(Clone)]
 pub(super) struct CodeStages {
-    /// By stage: cycles from which on it holds, and rows of a block that its parity takes. The first
-    /// is that of new blocks.
+    /// By stage: cycles from which on it holds, and rows of a block that its parity takes. The
+    /// first is that of new blocks.
     stages: Vec<(u32, u32)>,
     /// Rows of a block, and units of a row.
     rows: u32,
@@ -140,7 +140,7 @@ impl PageFtl {
         }
     }
 
-    /// Pays for the parity of a stage in blocks of different planes, if each of these has the space.
+    /// Pays for the parity of a stage in blocks of different planes, if all have the space.
     fn pay(&mut self, blocks: &[Block], stage: u8) {
         let stages = &mut self.code_stages;
         let plane = |&block: &Block| self.geometry.plane_of(block);

@@ -257,8 +257,10 @@ impl PageFtl {
             let problem = format!("{} blocks", config.gc_reserve_blocks);
             return Err(Error::new("ftl.gc_reserve_blocks", problem).expected(match least {
                 1 => "at least 1",
-                _ => "at least 2 with ftl.metadata_share or ecc.stages, as collection writes more than \
-                      the data that it moves",
+                _ => {
+                    "at least 2 with ftl.metadata_share or ecc.stages, as collection writes more \
+                      than the data that it moves"
+                }
             }));
         }
         if gc.start_free_blocks <= config.gc_reserve_blocks {
