@@ -146,5 +146,6 @@ def are_apart(one: str, other: str) -> bool:
         if values.setdefault(key, value) != value:
             return True
     own = {member.name: set(member.schema["properties"]) for member in roster("ftl")}
-    parameters = {key.removeprefix("ftl.") for key in values if key.startswith("ftl.")} - {"name"}
-    return not parameters <= own[values.get("ftl.name", "page")]
+    given = {key.removeprefix("ftl.") for key in values if key.startswith("ftl.")}
+    # Others are keys of every FTL.
+    return not given & set().union(*own.values()) <= own[values.get("ftl.name", "page")]
