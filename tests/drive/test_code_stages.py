@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import some
+from conftest import refused, some
 
 import nandlab
 from nandlab.life.limit import demand, limit_of
@@ -104,3 +104,9 @@ def test_data_of_worn_blocks_are_decoded_by_their_code():
         lost[name] = run.report.ecc.uncorrectable
     assert lost["one"] > 0
     assert lost["two"] == 0
+
+
+def test_a_kind_of_chips_has_one_code():
+    code = {**ONE["ecc"], "stages": [{"from_cycles": 10, "t": 300, "parity_bytes": 600}]}
+    with refused("chips.tlc.ecc.stages", "not supported"):
+        nandlab.Drive("hachiya2013", set={"chips.tlc.ecc": code})
