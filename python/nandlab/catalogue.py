@@ -69,6 +69,8 @@ class Config(NamedTuple):
     """Keys of the bibliography."""
     run: dict[str, Any]
     """Its ``[run]`` table."""
+    notices: list[str]
+    """Size of a scaled drive, and the keys that did not follow."""
 
 
 def families() -> list[str]:

@@ -48,6 +48,7 @@ RUNS: dict[str, dict[str, Any]] = {
         },
     },
     "replicates": {"workload": JOBS, "replicates": 2},
+    "tenants": {"workload": JOBS, "tenants": True},
 }
 
 #: Tables of served drives that need clients with a clock, exact data, or an exchange.

@@ -81,7 +81,7 @@ impl Config {
         Ok((capacity_bytes, ram, spare_bytes))
     }
 
-    /// JSON with `config`, `config_hash`, `summary`, `cite`, `run`.
+    /// JSON with `config`, `config_hash`, `summary`, `cite`, `run`, `notices`.
     fn json(&self) -> PyResult<String> {
         let loaded = &self.loaded;
         let json = serde_json::json!({
@@ -90,6 +90,7 @@ impl Config {
             "summary": loaded.summary,
             "cite": loaded.cite,
             "run": loaded.run,
+            "notices": loaded.notices(),
         });
         Ok(json.to_string())
     }

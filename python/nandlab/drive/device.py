@@ -93,6 +93,7 @@ class Drive:
         drive: name of a preset, path of a TOML file, or a mapping of its tables.
         set: parameters to change, as for `nandlab.run`.
         seed: seed of every random stream; goes before the drive's.
+        scale: share of the drive that is simulated, as for `nandlab.run`.
         ftl: an FTL in Python, as for `nandlab.run`. A clone of the drive has a deep copy of it.
 
     Raises:
@@ -105,9 +106,10 @@ class Drive:
         *,
         set: Mapping[str, object] | Sequence[str] = (),
         seed: int | None = None,
+        scale: str | float | None = None,
         ftl: type[Ftl | PageHooks] | Ftl | PageHooks | None = None,
     ) -> None:
-        source = Source.of(drive, set, seed, ftl)
+        source = Source.of(drive, set, seed, ftl, scale=scale)
         is_named = ftl is None and not isinstance(drive, Mapping)
         self._begin(source, _core.Drive(source.loaded.native, memory_limit_bytes()), "none")
         self._is_new = is_named
@@ -341,6 +343,7 @@ class Drive:
         iodepth: int | None = None,
         skip: str | None = None,
         until: str | None = None,
+        tenants: bool = False,
         progress: Callable[[Progress], object] | None = None,
         outputs: Mapping[str, Path | None] | None = None,
         requests: bool | str | PathLike[str] = False,

@@ -17,6 +17,7 @@ from nandlab.display.progress import Meter, Progress
 from nandlab.drive.blame import Blame
 from nandlab.drive.exchange import Exchange, text_of
 from nandlab.drive.jobs.rates import missed_rates
+from nandlab.drive.jobs.tenants import idle_weights, nobody_queued, run_alone
 from nandlab.drive.notices import (
     beyond_belief,
     coalesced,
@@ -35,8 +36,8 @@ from nandlab.drive.workload import Plan, check_source, plan
 from nandlab.explained.summary import summary_of
 from nandlab.ftl.bases import Ftl, PageHooks
 from nandlab.ftl.given import given_ftl
-from nandlab.given.arguments import called, flag, number, seeded, whole
-from nandlab.given.assignments import assignments
+from nandlab.given.arguments import called, flag, number, whole
+from nandlab.given.assignments import of_a_drive
 from nandlab.given.names import names_checked
 from nandlab.given.outputs import check_kind, check_outputs
 from nandlab.given.refusal import refusal
@@ -99,9 +100,11 @@ def run(
     iodepth: int | None = None,
     skip: str | None = None,
     until: str | None = None,
+    tenants: bool = False,
     precondition: str | None = None,
     set: Mapping[str, object] | Sequence[str] = (),
     seed: int | None = None,
+    scale: str | float | None = None,
     ftl: type[Ftl | PageHooks] | Ftl | PageHooks | None = None,
     progress: Callable[[Progress], object] | None = None,
     outputs: Mapping[str, Path | None] | None = None,
@@ -135,6 +138,10 @@ def run(
             longer drifts; ``settled=METRIC``: ``iops``, ``bandwidth`` or ``p99.9``. ``pts`` or
             ``pts=METRIC``: SNIA's rule. Requests as ``100000``, simulated time as ``2s``, drive
             writes as ``1.5x``. Only the jobs behind the last stonewall repeat.
+        tenants: Runs each job alone too, from the same state of the drive: slowdowns and fairness.
+            All jobs of one name, as the clones of `numjobs`, are one tenant. Report key
+            ``tenants``: the slowdown of each against its run alone, and the least slowdown over the
+            most.
         precondition: State of the drive before the run; trace: filled, then the trace's writes, N
             times. ``none``: empty. ``fill``: written once in order. ``steady``: overwritten at
             random until write amplification settles. ``rested``: ``steady``, then collected until
@@ -143,6 +150,9 @@ def run(
         set: Parameters to change, by their paths. ``{"ftl.overprovisioning": 0.28}``, or as on the
             command line: ``["ftl.overprovisioning=0.28"]``.
         seed: Seed of every random stream; overrides the drive's.
+        scale: Share of the drive that is simulated, as ``1/64``; overrides the drive's
+            ``drive.scale``. A smaller drive of the same kind, with fewer blocks in a plane. All
+            parameters are those of the whole drive.
         ftl: Custom FTL in Python instead of the drive's. A subclass of `nandlab.ftl.Ftl` or
             `nandlab.ftl.PageHooks`, or an object of one. The report names it, with a hash of its
             source.
@@ -180,7 +190,7 @@ def run(
         Unwritten: an OSError: a file of the run cannot be written; its ``result`` is complete.
     """
     given = locals()
-    source = Source.of(drive, set, seed, ftl)
+    source = Source.of(drive, set, seed, ftl, scale=scale)
     what = plan(source.name, source.loaded.run, **among(PlanOptions, given))
     check_source(what)
     begin = partial(simulation_of, source.loaded, what)
@@ -209,11 +219,11 @@ class Source:
         set: Mapping[str, object] | Sequence[str],
         seed: int | None,
         ftl: object = None,
+        *,
+        scale: str | float | None = None,
     ) -> Source:
         """Loads a drive, with an FTL in Python if there is one."""
-        given, sets = drive_of(drive), assignments(set)
-        if seed is not None:
-            sets.append(f"seed={seeded(seed)}")
+        given, sets = drive_of(drive), of_a_drive(set, scale, seed)
         if ftl is None:
             loaded = load_config(given, sets)
         else:
@@ -256,6 +266,13 @@ def simulate(
             raise refusal("", f"{name} with skip", hint="give only one of them")
     if cut_ns is not None and replicates > 1:
         raise refusal("", "cut_at with replicates", hint="give only one of them")
+    for name, is_given in {
+        "replicates": replicates > 1,
+        "cut_at": cut_ns is not None,
+        "exchange": exchange_text is not None,
+    }.items():
+        if is_given and what.tenants:
+            raise refusal("", f"tenants with {name}", hint="give only one of them")
     timeline_spans = TIMELINE_SPANS if timeline_spans is None else timeline_spans
     timeline_spans = whole("timeline_spans", timeline_spans, 1, MOST_SPANS)
     called("progress", progress)
@@ -292,6 +309,8 @@ def simulate(
                 simulation.replicate(
                     replicates, workers, what.skip, what.until, exchange_text, explain
                 )
+            if begun and what.tenants:
+                begun = run_alone(simulation, what.skip, what.until, stop, progress, _STEP_S)
             if explain:
                 simulation.keep_blame()
             if begun and is_skipping:
@@ -370,7 +389,9 @@ def result_of(
     about.run = Workload.of(facts["run"])
     about.notices += [
         *without_effect(loaded.config),
-        *beyond_belief(report),
+        *idle_weights(loaded.config),
+        *nobody_queued(report),
+        *(loaded.notices or beyond_belief(report)),
         *still_young(report),
         *missed_rates(report),
         *nobody_waits(report),

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from nandlab._core import NandlabError
 from nandlab.catalogue import Config, drive_of, load_config, roster
-from nandlab.given.assignments import assignments
+from nandlab.given.assignments import of_a_drive
 from nandlab.given.names import names_checked
 from nandlab.process.memory import memory_limit_bytes
 
@@ -46,6 +46,7 @@ def ftls(
     drive: str | PathLike[str] | Mapping[str, Any] = "tiny",
     *,
     set: Mapping[str, object] | Sequence[str] = (),
+    scale: str | float | None = None,
 ) -> list[FtlNeeds]:
     """What each FTL needs for a drive, in the order of the roster.
 
@@ -55,11 +56,12 @@ def ftls(
     Args:
         drive: name of a preset, path of a TOML file, or a mapping of its tables.
         set: parameters to change, as for `nandlab.run`.
+        scale: share of the drive, as for `nandlab.run`.
 
     Raises:
         NandlabError: a drive or an assignment that is refused.
     """
-    given, sets = drive_of(drive), assignments(set)
+    given, sets = drive_of(drive), of_a_drive(set, scale)
     # Its own errors are told before those of single members.
     load_config(given, sets)
     return [_needs(given, sets, member) for member in roster("ftl")]

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from nandlab._core import NandlabError
+from nandlab.given.arguments import seeded
 from nandlab.given.refusal import refusal
 from nandlab.given.toml import toml_value
 
@@ -29,6 +30,20 @@ def assignments(given: Mapping[str, object] | Iterable[str] | None) -> list[str]
                 "a mapping from paths to values, or texts of the form path.to.key=value",
             )
     return texts
+
+
+def of_a_drive(
+    given: Mapping[str, object] | Iterable[str] | None,
+    scale: str | float | None = None,
+    seed: int | None = None,
+) -> list[str]:
+    """Assignments of a drive: those given, then its scale and its seed, which go before them."""
+    sets = list(assignments(given))
+    if scale is not None:
+        sets.append(f"drive.scale={toml_value(scale)}")
+    if seed is not None:
+        sets.append(f"seed={seeded(seed)}")
+    return sets
 
 
 @contextmanager

@@ -74,6 +74,7 @@ def life(
     iodepth: int | None = None,
     set: Mapping[str, object] | Sequence[str] = (),
     seed: int | None = None,
+    scale: str | float | None = None,
     ftl: type[Ftl | PageHooks] | Ftl | PageHooks | None = None,
     progress: Callable[[Progress], object] | None = None,
     years: float | None = None,
@@ -101,6 +102,7 @@ def life(
         iodepth: As for `nandlab.run`.
         set: As for `nandlab.run`.
         seed: As for `nandlab.run`.
+        scale: As for `nandlab.run`.
         ftl: As for `nandlab.run`.
         progress: As for `nandlab.run`.
         years: Years of the life, unless the drive dies before.
@@ -135,7 +137,7 @@ def life(
         raise refusal("precondition", repr(precondition), "fill, steady or rested")
     if trace is not None:
         check_format(named("trace", trace, "a path"), format, trace_options)
-    made = Drive(drive, set=set, seed=seed, ftl=ftl)
+    made = Drive(drive, set=set, seed=seed, scale=scale, ftl=ftl)
     source = made._source
     made._native.check_asked("life")
     what = plan(source.name, source.loaded.run, **among(PlanOptions, given))
@@ -143,7 +145,9 @@ def life(
     limit = limit_of(source.loaded.config, asked)
     times = _acceleration(accelerate)
     facts = _facts(source, what.facts(), asked, pace, goal_years)
-    found = Life([], facts, "interrupted", made.capacity_bytes, [*limit.notes])
+    found = Life(
+        [], facts, "interrupted", made.capacity_bytes, [*source.loaded.notices, *limit.notes]
+    )
     has_own = ftl is not None
     one = _Living(made, what, pace, limit, goal_years, windows, times, has_own, progress, found)
     try:

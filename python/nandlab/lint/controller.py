@@ -211,7 +211,7 @@ def _no_effect(subject: Subject) -> Iterator[Hit]:
 
 
 def _percent(subject: Subject) -> Iterator[Hit]:
-    if subject.is_varied("ftl.overprovisioning"):
+    if subject.is_varied("ftl.overprovisioning") or subject.is_given("drive.scale"):
         return
     about = {"config": subject.config, "capacity_bytes": subject.capacity_bytes}
     for said in beyond_belief(Report.of({"nandlab": about})):

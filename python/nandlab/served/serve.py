@@ -179,6 +179,7 @@ def serve(
     *,
     set: Mapping[str, object] | Sequence[str] = (),
     seed: int | None = None,
+    scale: str | float | None = None,
     socket: str | PathLike[str] | None = None,
     port: int | None = None,
     listen_anywhere: bool = False,
@@ -205,6 +206,7 @@ def serve(
         drive: preset, file or tables, as for `nandlab.run`.
         set: As for `nandlab.run`.
         seed: As for `nandlab.run`.
+        scale: As for `nandlab.run`.
         socket: Path of the socket; only this user may connect to it. Left out: nandlab.sock.
         port: TCP port instead of a socket, only for this machine; 0 chooses a free port.
         listen_anywhere: Lets other machines connect too, without password or encryption.
@@ -238,6 +240,6 @@ def serve(
         KeyboardInterrupt: Ctrl-C while the drive is preconditioned.
     """
     how = service(**among(ServiceOptions, locals()))
-    source = Source.of(drive, set, seed)
+    source = Source.of(drive, set, seed, scale=scale)
     state = "none" if precondition is None else precondition
     return how.begin(source, state, lambda what: simulation_of(source.loaded, what))

@@ -41,6 +41,10 @@ UPKEEP = (
 )
 
 
+#: Shares of a drive: most drives have the blocks for the first two.
+SCALES = ('"1/2"', "0.7", '"1/5"', '"1/64"')
+
+
 def assignments(dice: Dice) -> list[str]:
     """Changes of `tiny`, for `--set`."""
     chosen = _choices(dice)
@@ -62,13 +66,20 @@ _MOST_DRAWS = 8
 def small(dice: Dice) -> tuple[str, list[str]]:
     """A preset and assignments; in tame cases features that the table of conflicts lets stand."""
     if dice.is_wild:
-        return _small(dice)
+        return _scaled(dice, *_small(dice))
     if dice.chance(0.8):
         for _ in range(_MOST_DRAWS):
-            name, sets = _small(dice)
+            name, sets = _scaled(dice, *_small(dice))
             if not features.are_excluded(name, sets):
                 return name, sets
-    return "tiny", features.drive(dice)
+    return _scaled(dice, "tiny", features.drive(dice))
+
+
+def _scaled(dice: Dice, name: str, sets: list[str]) -> tuple[str, list[str]]:
+    """The drive, now and then a part of it."""
+    if not dice.chance(0.1):
+        return name, sets
+    return name, [*sets, f"drive.scale={dice.one(SCALES if dice.is_wild else SCALES[:2])}"]
 
 
 def _small(dice: Dice) -> tuple[str, list[str]]:
@@ -239,6 +250,8 @@ def _other(dice: Dice, path: str, value: Any) -> str:
 
 def _by_schema(dice: Dice, path: str) -> str:
     """A value that the schema allows, or nearly."""
+    if path == "drive.scale":
+        return dice.one(SCALES)
     schema = catalogue.schema()
     node = resolved(schema, dice.one(_nodes()[path]))
     options = node.get("oneOf") or node.get("anyOf") or [node]

@@ -4,6 +4,7 @@ use super::chain::Chain;
 use super::fit_facts::check as check_fit_facts;
 use super::keys::{check_chip, check_choice, check_keys, take_facts, take_text};
 use super::origins::{Origin, Origins};
+use super::scale::Whole;
 use super::schema::{self, FAMILIES, Family};
 use super::sections::{at, at_mut, chips, chosen, codes, join, put, sections, tables_of};
 use super::{Loaded, preset};
@@ -263,7 +264,7 @@ impl Layers {
         }
         let located = |error| self.origins.locate(error);
         let given = self.spare_beside_capacity();
-        let config = params::read::<SsdConfig>(&self.table, "")
+        let (config, whole) = params::read::<SsdConfig>(&self.table, "")
             .and_then(|mut config| {
                 config.code = named.remove("ecc").flatten();
                 for (name, kind) in &mut config.chips {
@@ -273,6 +274,7 @@ impl Layers {
             })
             .and_then(|config| check_chip(&config).map(|()| config))
             .and_then(|config| ssd::build::sized(config, given))
+            .and_then(Whole::scaled)
             .map_err(located)?;
         let mut cite: BTreeSet<String> = self.cites.values().flatten().cloned().collect();
         for family in FAMILIES.iter() {
@@ -290,6 +292,7 @@ impl Layers {
             run: self.run,
             files: self.files,
             origins: self.origins,
+            whole,
         })
     }
 }

@@ -25,6 +25,9 @@
 //!
 //! `drive.capacity` drops a lower layer's `ftl.overprovisioning`, and the other way around.
 //!
+//! `drive.scale` comes last: all keys, those of `--set` among them, are of the whole drive, and
+//! [`Loaded::config`] is the smaller one (`scale`).
+//!
 //! A `--set` that a table in a later `--set` would drop in this way is an error. Every error names
 //! the file and line, or the assignment, that its key came from.
 
@@ -35,6 +38,7 @@ mod layers;
 mod origins;
 mod preset;
 mod resolved;
+mod scale;
 mod schema;
 mod sections;
 mod space;
@@ -50,6 +54,7 @@ use base::{Error, Result};
 use chain::Chain;
 use layers::Layers;
 use origins::{Origin, Origins};
+use scale::Whole;
 use schema::FAMILIES;
 use ssd::config::SsdConfig;
 use std::path::{Path, PathBuf};
@@ -69,6 +74,7 @@ pub struct Loaded {
     /// Files that the drive was read from, without the presets that come with nandlab.
     pub files: Vec<PathBuf>,
     origins: Origins,
+    whole: Option<Whole>,
 }
 
 impl Loaded {
@@ -81,7 +87,16 @@ impl Loaded {
 
     /// Moves an error of building this drive, which names a key, to the line the key came from.
     pub fn explain(&self, error: Error) -> Error {
-        self.origins.locate(error)
+        let whole = self.whole.as_ref().filter(|_| self.config.own_ftl.is_none());
+        self.origins.locate(match whole {
+            Some(whole) => whole.explain(error),
+            None => error,
+        })
+    }
+
+    /// Notices about the drive: the size of a scaled one, and the keys that did not follow.
+    pub fn notices(&self) -> Vec<String> {
+        self.whole.iter().map(|whole| whole.notice(&self.config)).collect()
     }
 }
 

@@ -43,7 +43,7 @@ impl Resolved {
         let config = SsdConfig { code: code.transpose()?, ..config };
         let origins = Origins { place: place.to_owned(), ..Origins::default() };
         let files = vec![place.into()];
-        Ok(Loaded { config, summary, cite, run: Table::new(), files, origins })
+        Ok(Loaded { config, summary, cite, run: Table::new(), files, origins, whole: None })
     }
 }
 

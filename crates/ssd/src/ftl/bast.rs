@@ -46,5 +46,6 @@ struct BastParams {
     stripe: u32,
     /// Largest number of log blocks, each as large as a logical block. 0 is one for 16 logical
     /// blocks, at least 8, limited by the spare space of the drive.
+    #[schemars(extend("x-scale" = 1))]
     log_blocks: u32,
 }

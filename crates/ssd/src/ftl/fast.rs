@@ -53,6 +53,7 @@ struct FastParams {
     stripe: u32,
     /// Largest number of random log blocks, each as large as a logical block. 0 is as many as the
     /// spare space of the drive has room for.
+    #[schemars(extend("x-scale" = 1))]
     log_blocks: u32,
     /// Sequential log blocks beside the random ones: one for each stream of writes in order, 0 to
     /// 15. A stream begins with the first unit of a logical block. With 0 all writes go to random

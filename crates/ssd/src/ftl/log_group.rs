@@ -53,6 +53,7 @@ struct LogGroupParams {
     stripe: u32,
     /// Largest number of log blocks, each as large as a logical block. 0 is as many as the groups
     /// can have, limited by the spare space of the drive.
+    #[schemars(extend("x-scale" = 1))]
     log_blocks: u32,
     /// Logical blocks of a group (N), neighbours in the address space.
     group_blocks: u32,

@@ -29,7 +29,7 @@ pub const MEMBER: Member<Build> = Member {
         }
         let host_streams = CLASSES_OF_WRITES as u8;
         let data = PageParams { host_streams, static_wear_delta, ..PageParams::default() };
-        let own = Own { move_streams: BORDERS.len() as u32 + 2, ..Own::NOTHING };
+        let own = Own { move_streams: MOVE_STREAMS, ..Own::NOTHING };
         paged::build(context, &data, own, Sepbit::new(window_blocks), |_, _| Flat)
     },
 };
@@ -38,12 +38,16 @@ pub const MEMBER: Member<Build> = Member {
 const CLASSES_OF_WRITES: u32 = 2;
 /// Ages, in `l`, that part the classes of moved units.
 const BORDERS: [f64; 2] = [4.0, 16.0];
+
+/// Frontiers of moved data: units of the first class, and one more class than there are borders.
+const MOVE_STREAMS: u32 = BORDERS.len() as u32 + 2;
 /// Clock of a unit that was never written, or a block that was not opened for the first class.
 const NEVER: u64 = u64::MAX;
 
 /// Parameters of `sepbit`: window of the threshold, and wear levelling.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
+#[schemars(extend("x-move-streams" = MOVE_STREAMS))]
 struct Params {
     /// Collected blocks of the first class whose mean life is the threshold.
     window_blocks: u32,

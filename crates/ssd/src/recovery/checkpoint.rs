@@ -29,6 +29,7 @@ pub const MEMBER: Member<Build> = Member {
 #[serde(deny_unknown_fields, default)]
 struct Params {
     /// Units that the host writes between two checkpoints. The default is assumed: 4 GiB of 4 KiB.
+    #[schemars(extend("x-scale" = 1))]
     checkpoint_units: u64,
 }
 

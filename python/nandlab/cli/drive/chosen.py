@@ -41,7 +41,7 @@ def chosen_drive(
         expected = "--drive with a preset or a file, or --from with a saved drive"
         problem = " and ".join(ways) + " are both given" if ways else "no drive"
         raise refusal(command, problem, expected)
-    for option in ("set", "seed", "precondition"):
+    for option in ("set", "seed", "scale", "precondition"):
         if saved is not None and option in given:
             problem = "a saved drive has its configuration and its state"
             hint = "use --drive, or save the drive again with `nandlab save`"

@@ -20,7 +20,7 @@ DATA = "Measurements"
 FIT = "Fit"
 
 
-@takes(SetOptions, but=("seed",))
+@takes(SetOptions, but=("seed", "scale"))
 def calibrate(
     drive: Annotated[
         str,

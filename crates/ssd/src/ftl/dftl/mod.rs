@@ -56,6 +56,9 @@ const MOST_BLOCK_BYTES: f64 = 64.0;
 /// Fewest entries that a drive works with.
 const LEAST_ENTRIES: u64 = 64;
 
+/// Smallest cache of map entries.
+pub(super) const LEAST_CACHE_BYTES: u64 = LEAST_ENTRIES * CACHED_BYTES;
+
 /// Parameters of `dftl`: size and policy of the map cache, and those of the data.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -63,6 +66,7 @@ struct Params {
     /// RAM for cached map entries, 8 bytes each. A map that fits with 4 bytes a unit stays in RAM
     /// as a whole. Less where `ftl.ram_bytes` leaves less. The default is assumed: SRAM of the
     /// controller.
+    #[schemars(extend("x-scale" = LEAST_CACHE_BYTES))]
     map_cache_bytes: u64,
     /// Policy by which a cached entry makes room for another: `lru`, `segmented_lru` or `tpftl`.
     map_cache_policy: MapCachePolicy,
@@ -79,6 +83,7 @@ struct Params {
     fast_pages: bool,
     /// Bytes of the drive whose writes go to fast pages, as with `page`.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-scale" = 0))]
     fast_region: Option<[u64; 2]>,
     /// Superblocks of data: dies whose blocks are filled and erased together, as with `page`.
     superblock_dies: u32,
@@ -163,7 +168,7 @@ impl Plan {
         if cache.bytes / CACHED_BYTES < LEAST_ENTRIES {
             let problem = format!("{} bytes", cache.bytes);
             return Err(Error::new("ftl.map_cache_bytes", problem)
-                .expected(format!("at least {}", LEAST_ENTRIES * CACHED_BYTES)));
+                .expected(format!("at least {LEAST_CACHE_BYTES}")));
         }
         // As many units as the drive may have at most: the capacity depends on what is kept for
         // the map.
@@ -190,7 +195,7 @@ impl Plan {
         let cache_bytes = match self.limit {
             0 => bytes,
             // Too little is refused with the need.
-            limit => limit.saturating_sub(others).clamp(LEAST_ENTRIES * CACHED_BYTES, bytes),
+            limit => limit.saturating_sub(others).clamp(LEAST_CACHE_BYTES, bytes),
         };
         let entries = (cache_bytes / CACHED_BYTES).min(page.logical_units.into()) as usize;
         let dies = page.geometry.dies as usize;

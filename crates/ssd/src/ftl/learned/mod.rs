@@ -50,6 +50,7 @@ struct Params {
     /// Addresses by which a learned place may be wrong, 0 to 64. With 0 every place is right.
     gamma: u32,
     /// Units that are written between two compactions of the map. 0 switches them off.
+    #[schemars(extend("x-scale" = 1))]
     compaction_units: u32,
     /// Garbage collection writes moved data to separate blocks, as with `page`.
     separate_gc_stream: bool,
@@ -61,6 +62,7 @@ struct Params {
     fast_pages: bool,
     /// Bytes of the drive whose writes go to fast pages, as with `page`.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-scale" = 0))]
     fast_region: Option<[u64; 2]>,
     /// Superblocks of data: dies whose blocks are filled and erased together, as with `page`.
     superblock_dies: u32,

@@ -67,6 +67,7 @@ pub(super) struct PageParams {
     /// Bytes of the drive whose writes go to fast pages as urgent ones do, such as the tables of a
     /// file system: the first byte, and the one behind the last. Needs `fast_pages`.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-scale" = 0))]
     pub(super) fast_region: Option<[u64; 2]>,
     /// Pages that the drive writes for itself, for each page of data: journal and pages of the
     /// map, parity of stripes, metadata. Some rows of a block are such, evenly spread, and dead at

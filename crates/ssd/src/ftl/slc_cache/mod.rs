@@ -17,7 +17,7 @@ use super::contract::{
     Build, CacheState, Carried, Context, DieSet, Facts, Ftl, FtlCounts, Job, Key, Lpn, Move,
     Occupancy, Place, Program, Ram, Reason, Step, Stream, Urgency, Work,
 };
-use super::dftl::{CacheParams, MapCachePolicy, Plan};
+use super::dftl::{CacheParams, LEAST_CACHE_BYTES, MapCachePolicy, Plan};
 use super::page::{Own, PageFtl, PageParams};
 use super::paged::{Flat, Layout, Ours, Paged};
 use crate::recovery::Found;
@@ -57,10 +57,12 @@ struct Params {
     /// Bytes of the static part of the cache, rounded up to whole blocks of each plane; default:
     /// one block of each plane.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-scale" = 1))]
     static_bytes: Option<u64>,
     /// Bytes of the dynamic part on an empty drive, rounded down to whole blocks of each plane;
     /// default: as many as there are free blocks.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-scale" = 1))]
     dynamic_bytes: Option<u64>,
     /// Share of the logical drive that has data, up to which the dynamic part keeps its size.
     shrink_from: f64,
@@ -79,6 +81,7 @@ struct Params {
     static_wear_delta: u32,
     /// RAM for cached map entries, as with `dftl`; default: the whole map is in RAM.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-scale" = LEAST_CACHE_BYTES))]
     map_cache_bytes: Option<u64>,
     /// Policy of the cache of map entries, as with `dftl`, if `map_cache_bytes` is given.
     map_cache_policy: MapCachePolicy,

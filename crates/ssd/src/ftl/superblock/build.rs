@@ -31,6 +31,7 @@ pub(super) struct SuperblockParams {
     /// Update blocks of a superblock at most, each as large as a logical block, at least 1.
     pub update_blocks: u32,
     /// Update blocks of the drive at most. 0 is as many as its spare space has room for.
+    #[schemars(extend("x-scale" = 1))]
     pub log_blocks: u32,
 }
 

@@ -1,6 +1,7 @@
 //! The contract of a victim policy: full blocks and invalidated units go in, victims come out.
 
 use crate::space::free_blocks::Reuse;
+use crate::space::stationary::Law;
 use base::archive::{Archive, State};
 use base::params::Table;
 use base::rng::Rng;
@@ -16,10 +17,12 @@ use serde::{Deserialize, Serialize};
 pub struct GcConfig {
     /// Garbage collection starts in a plane with fewer free blocks than this. At least
     /// `ftl.gc_reserve_blocks` + 1, because the host stalls at the reserve.
+    #[schemars(extend("x-scale" = 8))]
     pub start_free_blocks: u32,
     /// A plane of an idle die with fewer free blocks than this is collected in the background; 0
     /// switches it off. `page` aims at no more than half of a plane's spare blocks: with more free
     /// blocks, no invalid data would be left to collect.
+    #[schemars(extend("x-scale" = 8))]
     pub background_free_blocks: u32,
     /// Time without a request after which work in the background begins; 0: whenever a die has
     /// nothing to do.
@@ -207,6 +210,11 @@ pub trait Victims: Send + Sync + DynClone + State {
 
     /// The next victim of `plane`. `blocks` is indexed by block.
     fn pick(&mut self, plane: u32, blocks: &[BlockWord], clock: u64) -> Option<u32>;
+
+    /// Law by which the valid units of blocks are known under uniform writes.
+    fn law(&self) -> Option<Law> {
+        None
+    }
 
     /// Policy that this one asks, where it only translates.
     fn inner(&mut self) -> Option<&mut Box<dyn Victims>> {
