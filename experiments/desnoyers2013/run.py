@@ -75,14 +75,6 @@ def cycles(law, years, extra_t=0, uber=1e-15):
     return point.pe_cycles
 
 
-def ten_years_share_retention_law():
-    return cycles("retention_law", 10) / cycles("retention_law", 1)
-
-
-def ten_years_share_power_law():
-    return cycles("power_law", 10) / cycles("power_law", 1)
-
-
 #: MLC with a cell, and the code that the paper gives: 8 bits for each 512 bytes.
 MLC, MLC_CODE = "wang2014_mlc", {"t": 8, "codeword_bits": 4200, "user_bits": 4096}
 
@@ -101,7 +93,7 @@ def mlc_cycles(hours, celsius=30.0, uber=1e-15, rest_hours=0.0):
     return point.pe_cycles
 
 
-def ten_years_share_mlc():
+def ten_years_share():
     return mlc_cycles(10 * HOURS_PER_YEAR) / mlc_cycles(HOURS_PER_YEAR)
 
 

@@ -34,6 +34,19 @@ RUNS: dict[str, dict[str, Any]] = {
     "zones": {"workload": ZONES, "set": {"ftl.name": "zoned", "ftl.max_active_zones": 8}},
     "cache": {"drive": "consumer_tlc", "workload": JOBS},
     "kinds": {"drive": "hachiya2013", "workload": JOBS},
+    "codes": {
+        "workload": JOBS,
+        "set": {
+            "chip.geometry.spare_bytes": 1024,
+            "ecc": {
+                "model": "threshold",
+                "parity_bytes": 200,
+                "stages": [{"from_cycles": 5, "t": 150, "parity_bytes": 700}],
+            },
+            "ftl.gc_reserve_blocks": 2,
+            "gc.start_free_blocks": 4,
+        },
+    },
     "replicates": {"workload": JOBS, "replicates": 2},
     "tenants": {"workload": JOBS, "tenants": True},
 }

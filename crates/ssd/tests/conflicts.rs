@@ -69,6 +69,13 @@ fn sets(feature: Feature) -> &'static [&'static str] {
         Copyback => {
             &["gc.copyback=unchecked", "chip.features.copyback=true", "ftl.unit_bytes=8192"]
         }
+        CodeStages => &[
+            "ecc={model='threshold', t=40, parity_bytes=400}",
+            "ecc.stages=[{from_cycles=3, t=80, parity_bytes=900}]",
+            "chip.geometry.spare_bytes=1024",
+            "ftl.gc_reserve_blocks=2",
+            "gc.start_free_blocks=4",
+        ],
         ReuseOrder => &["gc.reuse=lifo"],
         CheckedCopyback => &["gc.copyback=checked", "chip.features.copyback=true"],
         NoCopyback => &["chip.features.copyback=false"],
@@ -102,7 +109,7 @@ fn sets(feature: Feature) -> &'static [&'static str] {
         ],
         SafePageCode | CodedPages => WRITE_ONCE,
         SingleLevelCache => &["ftl.name=slc_cache"],
-        NotHooked | NoCopies | NoWithdrawal => CACHED_MAP,
+        NotHooked | NoCopies | NoWithdrawal | NoCodeStages => CACHED_MAP,
         OneKind => &["ftl.name=page"],
         NoHoles | NoRebuild | NoReuseOrder => FROZEN,
         NoRelocation | Zones => ZONED,
@@ -290,6 +297,7 @@ const CHOSEN: &[Feature] = &[
     OneShot,
     NoReferences,
     OneTemperature,
+    CodeStages,
     IdealDecoder,
     RealCells,
     HostStreams,
@@ -318,6 +326,8 @@ const ALTERNATIVES: &[(Feature, Feature)] = &[
     (OneTemperature, RealCells),
     // Decoders.
     (IdealDecoder, RealCells),
+    (CodeStages, IdealDecoder),
+    (CodeStages, RealCells),
     // Hooks state the streams of the host.
     (HostStreams, Feature::Hooks),
     (HostStreams, MoveStreams),

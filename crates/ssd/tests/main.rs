@@ -3,6 +3,7 @@
 mod background;
 mod bast;
 mod block;
+mod code_stages;
 mod codes_of_kinds;
 mod compositions;
 mod conflicts;

@@ -79,6 +79,7 @@ fn drive_with(
         pages_per_program: 1,
         single_level_pages: pages,
         fast_pages: vec![true; pages as usize],
+        code_stages: Vec::new(),
         config: FtlConfig {
             unit_bytes: 4096,
             overprovisioning: alpha - 1.0,

@@ -57,6 +57,20 @@ def drive_named(given: object) -> Config | None:
     return load_config(name) if is_preset else None
 
 
+def codes_by_age(config: Mapping[str, Any]) -> list[tuple[int, dict[str, Any]]]:
+    """The drive with each of its codes alone, and the cycles from which on a block has this code.
+
+    Soft reads of a later code gain as much as those of the first one, as in the drive.
+    """
+    first = {key: value for key, value in config["ecc"].items() if key != "stages"}
+    found: list[tuple[int, dict[str, Any]]] = [(0, {**config, "ecc": first})]
+    for stage in config["ecc"].get("stages", []):
+        soft = [errors * stage["t"] // first["t"] for errors in first.get("t_soft", [])]
+        own = {"t": stage["t"], "parity_bytes": stage["parity_bytes"], "t_soft": soft}
+        found.append((stage["from_cycles"], {**config, "ecc": {**first, **own}}))
+    return found
+
+
 def why_without_limit(config: Mapping[str, Any]) -> str:
     """Why bit errors do not decide about the data of a drive; empty where they do."""
     if config["chip"].get("array", {}).get("name", "ideal") == "ideal":
@@ -68,13 +82,14 @@ def why_without_limit(config: Mapping[str, Any]) -> str:
 
 
 def read_of(config: Mapping[str, Any], place: str) -> DriveRead:
-    """The last read of a page by a drive of this configuration.
+    """The last read of a page by a drive of this configuration, with its strongest code.
 
     Raises:
         NandlabError: bit errors do not decide about its data.
     """
     if why := why_without_limit(config):
         raise refusal(place, why, hint="use a drive whose chip errs and whose code has a limit")
+    _, config = codes_by_age(config)[-1]
     chip, retry = config["chip"], config["retry"]["name"]
     # References that a drive never moves stand where the cell has them.
     is_best = retry == "read_retry" if is_of_the_cell(chip["array"]) else None

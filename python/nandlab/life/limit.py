@@ -7,6 +7,7 @@ one type scatter as a timed run draws them.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
@@ -14,7 +15,7 @@ from nandlab.ecc.code_limit import failures_of_code
 from nandlab.ecc.pages import failures_of
 from nandlab.ecc.uber import Ecc
 from nandlab.endurance.chip import PROFILE, PROFILES, endurance, rates_of
-from nandlab.endurance.of_drive import read_of, why_without_limit
+from nandlab.endurance.of_drive import codes_by_age, read_of, why_without_limit
 from nandlab.endurance.rates import MOST_PE_CYCLES
 from nandlab.given.arguments import number
 from nandlab.given.refusal import refusal
@@ -73,9 +74,34 @@ class Limit(NamedTuple):
 def limit_of(config: Mapping[str, Any], asked: Demand) -> Limit:
     """The limit of a drive by its configuration.
 
+    Of codes by age it is the limit of the last one, or of an earlier one that does not bear the
+    cycles at which the next begins.
+
     Raises:
         NandlabError: its rates do not reach so far, or a value is out of range.
     """
+    by_age = [(begin, _limit_of_code(one, asked)) for begin, one in codes_by_age(config)]
+    if len(by_age) == 1:
+        return by_age[0][1]
+    begins = [begin for begin, _ in by_age]
+    limits = [limit for _, limit in by_age]
+    bears = [
+        limit.pe_cycles is None or limit.pe_cycles >= begin
+        for limit, begin in zip(limits, begins[1:], strict=False)
+    ]
+    last = bears.index(False) if False in bears else len(bears)
+
+    def of_cycles(pe_cycles: int) -> float | None:
+        return limits[min(bisect_right(begins, pe_cycles) - 1, last)].uber(pe_cycles)
+
+    ends = ["none" if limit.pe_cycles is None else limit.pe_cycles for limit in limits]
+    said = ", ".join(f"from {begin}: {end}" for begin, end in zip(begins, ends, strict=True))
+    note = f"limits of the codes by age, by cycles at which they begin: {said}"
+    return limits[last]._replace(uber=of_cycles, notes=[*limits[last].notes, note])
+
+
+def _limit_of_code(config: Mapping[str, Any], asked: Demand) -> Limit:
+    """The limit of a drive with one code."""
     if why := why_without_limit(config):
         return _without(why)
     read, chip = read_of(config, "life"), config["chip"]

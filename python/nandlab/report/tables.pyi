@@ -143,6 +143,16 @@ class CodeCounts(Table):
     encoded: int
     """Codewords encoded, padding included."""
 
+class CodeStages(Table):
+    """Codes by age: blocks that changed to stronger ones, and the blocks of each code."""
+
+    changed_blocks: int
+    """Blocks that changed to a stronger code."""
+    parity_units: int
+    """Unit slots that parity takes from data; they are among `padding_units`."""
+    blocks: list[int]
+    """Good blocks of each code at the end: that of `[ecc]`, then those of `ecc.stages` in order."""
+
 class Codewords(Table):
     """Codewords of a drive that really encodes and decodes."""
 
@@ -522,9 +532,9 @@ class Ftl(Table):
     map: MapCounts
     """Accesses to a map on flash, or to a learned map; all 0 where the map is in memory."""
     read_only_at_s: float | None
-    """Time at which a block failed in a plane without spare blocks: the drive refused every later
-    write, which ended its job as an error does in fio (failed reads do not). `null` if this did not
-    happen.
+    """Time at which a block failed in a plane without spare blocks, or needed a code that its plane
+    had no space for: the drive refused every later write, which ended its job as an error does in
+    fio (failed reads do not). `null` if this did not happen.
     """
     trimmed_units: int
     """Units trimmed that held data, on the flash or in the buffer."""
@@ -532,6 +542,8 @@ class Ftl(Table):
     """Cache of blocks in single-level mode (`slc_cache`); `null` elsewhere."""
     dense: DenseCounts | None
     """Data on dense chips (`frozen` on several kinds of chips); `null` elsewhere."""
+    code_stages: CodeStages | None
+    """Codes by age (`ecc.stages`); `null` elsewhere."""
     ram_bytes: RamBytes
     """RAM that the drive's firmware needs, in all and by use: `map`, `blocks`, `map_cache`,
     `map_directory`, `map_segments`, `block_names`, `block_map`, `log_maps`, `superblock_maps`,

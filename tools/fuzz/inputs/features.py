@@ -56,6 +56,16 @@ SETS: dict[str, tuple[str, ...]] = {
         "chip.cell.preset=wang2014_mlc",
         "chip.cell.wear.recovery=0.05",
     ),
+    "codes by age": (
+        "ecc.model=threshold",
+        "ecc.t=100",
+        "ecc.t_soft=[]",
+        "ecc.parity_bytes=200",
+        "ecc.stages=[{from_cycles=5, t=150, parity_bytes=700}]",
+        "chip.geometry.spare_bytes=1024",
+        "ftl.gc_reserve_blocks=2",
+        "gc.start_free_blocks=4",
+    ),
     "several streams of the host": ("ftl.host_streams=4",),
     "fast pages for urgent data": ("ftl.fast_pages=true",),
     "slow pages left empty": ("ftl.fast_pages=true", "ftl.skip_slow_pages=true"),
@@ -136,5 +146,6 @@ def are_apart(one: str, other: str) -> bool:
         if values.setdefault(key, value) != value:
             return True
     own = {member.name: set(member.schema["properties"]) for member in roster("ftl")}
-    parameters = {key.removeprefix("ftl.") for key in values if key.startswith("ftl.")} - {"name"}
-    return not parameters <= own[values.get("ftl.name", "page")]
+    given = {key.removeprefix("ftl.") for key in values if key.startswith("ftl.")}
+    # Others are keys of every FTL.
+    return not given & set().union(*own.values()) <= own[values.get("ftl.name", "page")]

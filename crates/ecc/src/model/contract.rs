@@ -6,6 +6,18 @@ use base::{Error, Result, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+/// Stronger code of worn blocks: a stage of `ecc.stages`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CodeStage {
+    /// P/E cycles of a block from which on it has this code.
+    pub from_cycles: u32,
+    /// Bit errors that the code corrects in a codeword.
+    pub t: u32,
+    /// Parity bytes of a codeword, metadata included.
+    pub parity_bytes: u32,
+}
+
 /// Error correction: keys that all decoder models share.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -32,6 +44,10 @@ pub struct EccConfig {
     pub t_encode_us: f64,
     /// Energy of one iteration for each bit of the codeword, in picojoules.
     pub iteration_pj_per_bit: f64,
+    /// Stronger codes that a block changes to as it wears, in order of cycles; `threshold` alone.
+    /// Parity that the spare area has no room for takes data of the block.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub stages: Vec<CodeStage>,
     /// The code of `code`, once its file has been read.
     #[serde(skip)]
     #[schemars(skip)]
@@ -53,6 +69,7 @@ impl Default for EccConfig {
             t_encode_us: 0.0,
             // Assumed: the order of published decoders, 10 to 20 pJ a bit in about ten iterations.
             iteration_pj_per_bit: 1.5,
+            stages: Vec::new(),
             named: None,
         }
     }

@@ -12,7 +12,7 @@ pub mod sample;
 mod shares;
 mod threshold;
 
-pub use contract::{Decode, EccConfig, LEAST_RBER, Medium, Model, Stored, Word};
+pub use contract::{CodeStage, Decode, EccConfig, LEAST_RBER, Medium, Model, Stored, Word};
 
 use base::Result;
 use base::family::{Choice, Member, find};

@@ -7,7 +7,7 @@ use serde::ser::Error;
 use serde::{Serialize, Serializer};
 use ssd::drive::activity::{Activity, TrimCounts};
 use ssd::failure::refresh::RefreshCounts;
-use ssd::ftl::contract::{CacheCounts, DenseCounts, FtlCounts};
+use ssd::ftl::contract::{CacheCounts, CodeStageCounts, DenseCounts, FtlCounts};
 use std::collections::BTreeMap;
 
 /// Work of the FTL, the report's `ftl`.
@@ -23,9 +23,9 @@ pub struct Ftl {
     /// Counts of the FTL's work.
     #[serde(flatten, serialize_with = "of_every_drive")]
     pub counts: FtlCounts,
-    /// Time at which a block failed in a plane without spare blocks: the drive refused every later
-    /// write, which ended its job as an error does in fio (failed reads do not). `null` if this did
-    /// not happen.
+    /// Time at which a block failed in a plane without spare blocks, or needed a code that there
+    /// was no space for: the drive refused every later write, which ended its job as an error does
+    /// in fio (failed reads do not). `null` if this did not happen.
     pub read_only_at_s: Option<f64>,
     /// Counts of the host's trims.
     #[serde(flatten)]
@@ -34,6 +34,8 @@ pub struct Ftl {
     pub cache: Option<Cache>,
     /// Data on dense chips (`frozen` on several kinds of chips); `null` elsewhere.
     pub dense: Option<DenseCounts>,
+    /// Codes by age (`ecc.stages`); `null` elsewhere.
+    pub code_stages: Option<CodeStages>,
     /// RAM that the drive's firmware needs, in all and by use: `map`, `blocks`, `map_cache`,
     /// `map_directory`, `map_segments`, `block_names`, `block_map`, `log_maps`, `superblock_maps`,
     /// `superblocks`, `zones`, `zone_blocks`, ...
@@ -54,6 +56,16 @@ pub struct Cache {
     pub room_bytes: u64,
     /// Bytes of its blocks that are written, open or being folded at the end.
     pub used_bytes: u64,
+}
+
+/// Codes by age: blocks that changed to stronger ones, and the blocks of each code.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct CodeStages {
+    /// Counts of codes by age.
+    #[serde(flatten)]
+    pub counts: CodeStageCounts,
+    /// Good blocks of each code at the end: that of `[ecc]`, then those of `ecc.stages` in order.
+    pub blocks: Vec<u64>,
 }
 
 /// RAM of the drive's firmware, in all and by table.
@@ -86,12 +98,17 @@ pub struct Refresh {
 fn of_every_drive<S: Serializer>(counts: &FtlCounts, serializer: S) -> Result<S::Ok, S::Error> {
     let mut keys = serde_json::to_value(counts).map_err(S::Error::custom)?;
     if let Some(keys) = keys.as_object_mut() {
-        keys.retain(|key, _| key != "cache" && key != "dense");
+        keys.retain(|key, _| !["cache", "dense", "code_stages"].contains(&key.as_str()));
     }
     keys.serialize(serializer)
 }
 
 impl Session {
+    /// Whether blocks of the drive change their code with age.
+    pub(super) fn has_code_stages(&self) -> bool {
+        self.loaded.config.ecc.contains_key("stages")
+    }
+
     /// Units written by the host.
     pub(super) fn written_units(&self) -> f64 {
         self.run.tally().write_bytes as f64 / self.run.ssd.unit_bytes() as f64
@@ -114,6 +131,9 @@ impl Session {
                 used_bytes: room.used_units * bytes,
             }),
             dense: (!self.loaded.config.chips.is_empty()).then_some(counts.dense),
+            code_stages: self
+                .has_code_stages()
+                .then(|| CodeStages { counts: counts.code_stages, blocks: ssd.blocks_by_code() }),
             ram_bytes: RamBytes {
                 total: ram.iter().map(|ram| ram.bytes).sum(),
                 tables: ram.iter().map(|ram| (ram.name, ram.bytes)).collect(),

@@ -69,6 +69,7 @@ impl Session {
     fn has_count(&self, name: &str) -> bool {
         let Self { run, loaded, .. } = self;
         !(name.starts_with("cache_") && run.ssd.cache().is_none()
+            || name.starts_with("code_stages_") && !self.has_code_stages()
             || name.starts_with("dense_") && loaded.config.chips.is_empty()
             || name.starts_with("refresh_") && !loaded.config.refresh.is_on())
     }

@@ -101,6 +101,7 @@ pub fn context(config: &SsdConfig, chips: &Chips) -> Result<Context> {
         pages_per_program: chips.first().pages_per_program,
         single_level_pages: chips.first().pages(BlockMode::SingleLevel),
         fast_pages: chips.first().fast_pages(),
+        code_stages: config.code_stages()?,
         kinds: chips
             .kinds()
             .map(|kind| DieKind {

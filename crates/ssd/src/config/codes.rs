@@ -1,6 +1,8 @@
-//! Error-correcting codes of a drive: the one of `[ecc]`, and those of kinds of chips.
+//! Error-correcting codes of a drive: the one of `[ecc]`, those of kinds of chips, and those of
+//! worn blocks.
 
-use super::SsdConfig;
+use super::{SsdConfig, stages};
+use crate::ftl::contract::CodeStage;
 use base::family::Choice;
 use base::params::{self, Table};
 use base::{Error, Result};
@@ -33,7 +35,8 @@ impl SsdConfig {
         parts(&self.ecc, self.code.as_ref(), &self.chip)
     }
 
-    /// All codes by number: 0 is that of `[ecc]`, then come those of kinds of chips.
+    /// All codes by number: 0 is that of `[ecc]`, then come those of kinds of chips, or those of
+    /// worn blocks.
     pub fn codes(&self) -> Result<Vec<DriveCode>> {
         let (common, choice) = self.ecc_parts()?;
         let mut codes = vec![DriveCode { section: "ecc".to_owned(), common, choice }];
@@ -42,9 +45,21 @@ impl SsdConfig {
             let section = format!("chips.{name}.ecc");
             let (common, choice) = parts(table, kind.code.as_ref(), &kind.chip)
                 .map_err(|error| within_code(&section, error))?;
+            if !common.stages.is_empty() {
+                let problem = "codes by age of one kind of chips";
+                return Err(Error::unsupported(format!("{section}.stages"), problem)
+                    .hint("use one code for each kind of chips"));
+            }
             codes.push(DriveCode { section, common, choice });
         }
+        codes.extend(stages::codes(&codes[0])?);
         Ok(codes)
+    }
+
+    /// Stronger codes of worn blocks, as an FTL sees them.
+    pub fn code_stages(&self) -> Result<Vec<CodeStage>> {
+        let (common, choice) = self.ecc_parts()?;
+        stages::shares(&common, choice, &self.chip.geometry)
     }
 
     /// The number of the code of each kind of chips, in the order of [`SsdConfig::kinds`].
@@ -124,7 +139,10 @@ fn parts(
             return Err(Error::new("ecc", "missing key `model`").expected(names.join(", ")));
         }
     };
+    // Not among the keys that a drive with one code shows.
+    let stages: Table = table.remove_entry("stages").into_iter().collect();
     let (mut common, params) = params::split::<EccConfig>(&table, "ecc")?;
+    common.stages = params::read::<EccConfig>(&stages, "ecc")?.stages;
     if let Some(code) = code {
         common.take_code(code.clone())?;
     }

@@ -6,6 +6,7 @@ mod front;
 mod kinds;
 mod scale;
 mod small;
+mod stages;
 
 use base::family::{Choice, Section};
 use base::params::Table;

@@ -88,6 +88,8 @@ features! {
         |seen| seen.chips.is_some_and(|chips| chips.ignores_references());
     OneTemperature: "errors at one temperature", "chip.array.name",
         |seen| has_one_temperature(seen);
+    CodeStages: "codes by age", "ecc.stages",
+        |seen| seen.config.ecc.contains_key("stages");
     IdealDecoder: "a decoder that finds no errors", "ecc.model",
         |seen| is_blind(seen);
     RealCells: "real cells under a decoder", "ecc.model",
@@ -131,6 +133,8 @@ features! {
     // What an FTL has not.
     NotHooked: "an FTL without hooks", "ftl.name",
         |seen| seen.config.own_ftl.is_none() && seen.config.ftl.name != FOR_HOOKS;
+    NoCodeStages: "an FTL whose blocks keep their code", "ftl.name",
+        |seen| seen.config.ftl.name != "page" || seen.config.own_ftl.is_some();
     OneKind: "an FTL for one kind of chips", "ftl.name",
         |seen| lacks(seen, |ftl| ftl.facts().knows_kinds);
     NoReuseOrder: "an FTL that chooses free blocks by its own rule", "ftl.name",

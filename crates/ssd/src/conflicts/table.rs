@@ -137,6 +137,37 @@ pub const CONFLICTS: &[Conflict] = &[
     ),
     row(Copyback, Hooks, "the hooks say where moved data go", "use gc.copyback = \"off\""),
     row(
+        CodeStages,
+        SeveralKinds,
+        "each kind of chips has one code",
+        "use one code for each kind of chips",
+    ),
+    row(
+        CodeStages,
+        Superblocks,
+        "blocks of a superblock change their code together",
+        "use ftl.superblock_dies = 1, or one code",
+    ),
+    row(
+        CodeStages,
+        Copyback,
+        "moved data keep the parity of their old block",
+        "use gc.copyback = \"off\", or one code",
+    ),
+    row(
+        CodeStages,
+        Recovery,
+        "a start-up does not know the code of a block",
+        "use recovery.name = \"none\", or one code",
+    ),
+    row(CodeStages, Exchange, "a new chip begins with the first code", "use one code"),
+    row(
+        CodeStages,
+        NoCodeStages,
+        "it does not know that worn blocks hold less",
+        "use one code, or ftl.name = \"page\"",
+    ),
+    row(
         StaleData,
         SeveralKinds,
         "programs of several kinds of chips have no room for stale data",

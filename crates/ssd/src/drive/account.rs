@@ -275,7 +275,8 @@ impl Ssd {
         self.failures.lost.count()
     }
 
-    /// Time from which all writes are refused: a block had failed, and its plane had none to spare.
+    /// Time from which all writes are refused: a block had failed, and its plane had none to spare,
+    /// or no space for the code that a block needs.
     /// `None` while writes are taken.
     pub fn read_only_at(&self) -> Option<Time> {
         (self.failures.read_only_at != Time::NEVER).then_some(self.failures.read_only_at)
@@ -289,6 +290,18 @@ impl Ssd {
     /// Time that all encoders together were busy, and how many there are.
     pub fn encoders_busy(&self) -> (Time, usize) {
         self.codes.encoders_busy(self.now())
+    }
+
+    /// Good blocks of each code where codes change with age; empty for other drives (slow).
+    pub fn blocks_by_code(&self) -> Vec<u64> {
+        let mut blocks = vec![0; self.codes.stages()];
+        if !blocks.is_empty() {
+            let all = (0..self.flash.chips.geometry.blocks()).map(Block);
+            for block in all.filter(|&block| !self.ftl.is_bad(block)) {
+                blocks[usize::from(self.ftl.code_stage(block))] += 1;
+            }
+        }
+        blocks
     }
 
     /// Counts of the codewords of a kind of chips, of a drive with several.

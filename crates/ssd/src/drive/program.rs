@@ -32,8 +32,8 @@ impl Ssd {
         let per_plane = chips.programmed_by(mode, die, page);
         let pages = u32::from(planes) * chips.pages_on_bus(mode, per_plane);
         let of_data = u32::from(planes) * chips.data_pages_by(mode, page, per_plane);
-        let codewords = self.codes.words(chips, die);
-        let bytes = codewords.of_page() * codewords.bytes;
+        let code = self.codes.number_of(chips, &*self.ftl, die, program.blocks()[0]);
+        let bytes = self.codes.page_bytes(code);
         let is_padded = self.writer.pads_units && matches!(owner, ProgramOwner::Slots(_));
         // A program that the drive fills up itself holds no unit of the host.
         let transfers = if is_padded { program.units.max(1) } else { pages } as u16;

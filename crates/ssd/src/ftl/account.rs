@@ -44,6 +44,18 @@ pub struct FtlCounts {
     /// Data on dense chips beside fast ones, a table of its own in the report.
     #[schemars(skip)]
     pub dense: DenseCounts,
+    /// Codes by age, a table of its own in the report.
+    #[schemars(skip)]
+    pub code_stages: CodeStageCounts,
+}
+
+/// Work of codes by age (`ecc.stages`).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CodeStageCounts {
+    /// Blocks that changed to a stronger code.
+    pub changed_blocks: u64,
+    /// Unit slots that parity takes from data; they are among `padding_units`.
+    pub parity_units: u64,
 }
 
 /// Data on dense chips beside fast ones.
@@ -111,7 +123,9 @@ counts!(FtlCounts {
     map,
     cache,
     dense,
+    code_stages,
 });
+counts!(CodeStageCounts { changed_blocks, parity_units });
 counts!(DenseCounts { frozen_units, modified_sets });
 counts!(CacheCounts { host_units, folded_units, erased_blocks });
 counts!(Merges { switch, partial, full });

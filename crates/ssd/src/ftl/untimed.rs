@@ -4,8 +4,8 @@
 //! for every FTL.
 
 use super::contract::{
-    Access, Carried, DieSet, Ftl, Hint, Job, Key, Known, Lpn, MOST_STREAMS, Place, Program, Step,
-    Urgency, Work, key_among,
+    Access, BlockService, Carried, DieSet, Ftl, Hint, Job, Key, Known, Lpn, MOST_STREAMS, Place,
+    Program, Step, Urgency, Work, key_among,
 };
 use base::{Error, Result, Time};
 use nand::geometry::Block;
@@ -433,6 +433,9 @@ fn run<F: Ftl + ?Sized, D: Device + ?Sized>(
                         device.cannot_spare();
                     }
                     ftl.erased(block, Time::ZERO);
+                }
+                if ftl.block_service().is_some_and(BlockService::has_outgrown) {
+                    device.cannot_spare();
                 }
             }
             Step::Recycle => {

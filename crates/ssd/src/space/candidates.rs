@@ -176,6 +176,12 @@ impl Candidates {
         tally.dead_units -= u64::from(self.units_per_block - word.valid());
     }
 
+    /// Takes back units that were added to a block without being data, before its erase.
+    #[inline]
+    pub fn release(&mut self, block: Block, units: u32) {
+        self.words[block.0 as usize].remove(units);
+    }
+
     /// A block was erased.
     pub fn erased(&mut self, block: Block) {
         let word = &mut self.words[block.0 as usize];

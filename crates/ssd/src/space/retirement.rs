@@ -11,7 +11,7 @@
 
 use crate::space::capacity::{good_blocks, share_blocks};
 use base::{Error, Result};
-use nand::geometry::{Block, Die, Geometry};
+use nand::geometry::{Block, Die, Geometry, Plane};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
@@ -69,6 +69,16 @@ impl Retirement {
         self.doomed[first..][..bad.len()].copy_from_slice(bad);
         self.waiting[die.0 as usize].clear();
         self.moving[die.0 as usize] = None;
+    }
+
+    /// Blocks that a plane can still give up.
+    pub fn spare(&self, plane: Plane) -> u32 {
+        self.spare[plane.0 as usize]
+    }
+
+    /// Takes blocks of the spare ones of a plane for something else than retirement.
+    pub fn spend(&mut self, plane: Plane, blocks: u32) {
+        self.spare[plane.0 as usize] -= blocks;
     }
 
     /// Dooms a block, if it is not already; false where its plane has none to spare.

@@ -63,6 +63,7 @@ pub fn ftl_in<V: Into<Value> + Clone>(
         pages_per_program: 1,
         single_level_pages: pages,
         fast_pages: vec![true; pages as usize],
+        code_stages: Vec::new(),
         config: FtlConfig { unit_bytes: 4096, overprovisioning, ..FtlConfig::default() },
         gc: GcConfig::default(),
         victims,

@@ -6,8 +6,8 @@ mod parts;
 use crate::build::{build_ftl, chips, context};
 use crate::config::SsdConfig;
 use crate::ftl::contract::{
-    BlockService, CacheCounts, DenseCounts, Facts, Hint, MapCounts, MapOnFlash, Merges, Occupancy,
-    Wear, ZoneLayout, Zones,
+    BlockService, CacheCounts, CodeStageCounts, DenseCounts, Facts, Hint, MapCounts, MapOnFlash,
+    Merges, Occupancy, Wear, ZoneLayout, Zones,
 };
 use crate::ftl::{
     Carried, DieSet, Ftl, FtlCounts, Job, Key, Known, Lpn, Move, Place, Program, Step, Stream,
@@ -220,6 +220,7 @@ impl Tally {
             map: MapCounts::default(),
             cache: CacheCounts::default(),
             dense: DenseCounts::default(),
+            code_stages: CodeStageCounts::default(),
             ..told
         };
         let CacheCounts { host_units, folded_units, .. } = told.cache;

@@ -82,6 +82,14 @@ impl BlockService for Tally {
             block.cycles += more;
         }
     }
+
+    fn code_stage(&self, number: Block) -> u8 {
+        self.ftl.code_stage(number)
+    }
+
+    fn has_outgrown(&self) -> bool {
+        self.ftl.has_outgrown()
+    }
 }
 
 impl Relocation for Tally {

@@ -2,18 +2,20 @@
 //! chips.
 //!
 //! Codes are numbered: 0 is that of `[ecc]`, which all dies of a drive with one code have. Each
-//! code has decoders and encoders of its own. In comes a die, out comes its code. `codewords` says
-//! how the units of a page lie in codewords, `luck` how lucky each of them is.
+//! kind's code has decoders and encoders of its own; codes by age share those of the first. In
+//! comes a die, or a block where codes change with age, out comes its code. `codewords` says how
+//! the units of a page lie in codewords, `luck` how lucky each of them is.
 
 use super::stage::Stage;
 use crate::build::BuiltCode;
 use crate::config::SsdConfig;
+use crate::ftl::Ftl;
 use crate::medium::codewords::Codewords;
 use base::{Time, counts};
 use ecc::model::Model;
 use ecc::model::named_code::NamedCode;
 use nand::chip::Chips;
-use nand::geometry::Die;
+use nand::geometry::{Block, Die};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -75,6 +77,9 @@ counts!(CodeCounts {
 pub(crate) struct Codes {
     pub(crate) first: Code,
     others: Vec<Code>,
+    /// Most bytes of a page on the bus where the others are stronger codes of worn blocks, in order
+    /// of stages: the page and its spare area.
+    most_bytes: Option<u32>,
     /// By kind of chips: number of its code.
     of_kind: Vec<usize>,
     /// By kind of chips: its counts. Empty for a drive with one kind.
@@ -84,6 +89,8 @@ pub(crate) struct Codes {
 impl Codes {
     pub(crate) fn new(config: &SsdConfig, chips: &Chips, built: Vec<BuiltCode>) -> Self {
         let mut before = 0;
+        let has_stages = built.first().is_some_and(|code| !code.common.stages.is_empty());
+        let page = &config.chip.geometry;
         let mut codes = built.into_iter().map(|BuiltCode { common, model }| {
             let given = if common.decoders == 0 { config.drive.channels } else { common.decoders };
             let servers_before = before;
@@ -105,6 +112,7 @@ impl Codes {
         let first = codes.next().expect("every drive has a code");
         let kinds = chips.kinds().count();
         Self {
+            most_bytes: has_stages.then(|| page.page_bytes + page.spare_bytes),
             first,
             others: codes.collect(),
             of_kind: config.code_of_kinds(),
@@ -116,6 +124,41 @@ impl Codes {
     #[inline]
     pub(crate) fn number(&self, chips: &Chips, die: Die) -> usize {
         if self.others.is_empty() { 0 } else { self.of_kind[chips.kind(die)] }
+    }
+
+    /// Whether blocks change their code with age.
+    #[inline]
+    pub(crate) fn are_stages(&self) -> bool {
+        self.most_bytes.is_some()
+    }
+
+    /// Number of codes that a block has in its life; 0 for a drive whose blocks keep theirs.
+    pub(crate) fn stages(&self) -> usize {
+        if self.are_stages() { 1 + self.others.len() } else { 0 }
+    }
+
+    /// Bytes of a page on the bus when it is programmed with this code. Parity that it has no room
+    /// for goes with rows of its own.
+    #[inline]
+    pub(crate) fn page_bytes(&self, number: usize) -> u32 {
+        let words = &self.at(number).words;
+        let bytes = words.of_page() * words.bytes;
+        self.most_bytes.map_or(bytes, |most| bytes.min(most))
+    }
+
+    /// The number of the code of a block of a die.
+    #[inline]
+    pub(crate) fn number_of(&self, chips: &Chips, ftl: &dyn Ftl, die: Die, block: Block) -> usize {
+        match self.are_stages() {
+            true => ftl.code_stage(block).into(),
+            false => self.number(chips, die),
+        }
+    }
+
+    /// Code whose decoders serve words of the code with this number.
+    #[inline]
+    pub(crate) fn decoders_of(&mut self, number: usize) -> &mut Code {
+        if self.are_stages() { &mut self.first } else { self.at_mut(number) }
     }
 
     /// Code with this number.
@@ -136,8 +179,10 @@ impl Codes {
         &self.at(self.number(chips, die)).words
     }
 
+    /// Codes with decoders and encoders of their own.
     fn all(&self) -> impl Iterator<Item = &Code> {
-        std::iter::once(&self.first).chain(&self.others)
+        let others = if self.are_stages() { &[][..] } else { &self.others };
+        std::iter::once(&self.first).chain(others)
     }
 
     /// Whether kinds of chips are counted apart.

@@ -75,6 +75,10 @@ impl Ssd {
             self.failures.reclaim.erased(block);
             others_wait |= self.failures.refresh.erased(block);
         }
+        if self.codes.are_stages() && self.ftl.has_outgrown() {
+            let now = self.now();
+            self.failures.set_read_only(now);
+        }
         let state = self.jobs.state(job);
         state.pending -= 1;
         if state.pending == 0 {

@@ -13,7 +13,8 @@ impl Ssd {
     pub(super) fn read_again(&mut self, index: u32) -> bool {
         let command = self.flash.commands[index];
         let PageRead { owner, ppn, failed, .. } = *command.read();
-        let code = self.codes.number(&self.flash.chips, command.die);
+        let block = self.flash.chips.geometry.block_of(ppn);
+        let code = self.codes.number_of(&self.flash.chips, &*self.ftl, command.die, block);
         let reread = self.reader.retry.after_failure(command.read().attempt);
         // A code without soft decisions is given up where others read softly.
         let Some(reread) = reread.filter(|reread| self.codes.at(code).takes(reread.level)) else {

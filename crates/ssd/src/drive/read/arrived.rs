@@ -26,7 +26,8 @@ impl Ssd {
         let die = self.flash.commands[index].die;
         let PageRead { owner, ppn, words, rber, attempt, level, mut failed, .. } =
             *self.flash.read(index);
-        let code = self.codes.number(&self.flash.chips, die);
+        let block = self.flash.chips.geometry.block_of(ppn);
+        let code = self.codes.number_of(&self.flash.chips, &*self.ftl, die, block);
         let before = self.codes.count_apart().then_some(self.counts.codes);
         let mut end = (now, Time::ZERO);
         if attempt == 0 {
@@ -128,7 +129,7 @@ impl Ssd {
         kind: SpanKind,
         end: &mut (Time, Time),
     ) {
-        let code = self.codes.at_mut(code);
+        let code = self.codes.decoders_of(code);
         let (decoder, start, done) = code.decoders.serve(now, time);
         let decoder = code.servers_before + decoder as u32;
         self.flash.timeline.record(Track::Decoder, decoder, kind, start, done);

@@ -166,8 +166,10 @@ impl Ssd {
             self.front.slot(slot).pending += 1;
         }
         let geometry = &self.flash.chips.geometry;
-        let die = geometry.die_of(geometry.block_of(ppn));
-        let codewords = self.codes.words(&self.flash.chips, die);
+        let block = geometry.block_of(ppn);
+        let die = geometry.die_of(block);
+        let code = self.codes.number_of(&self.flash.chips, &*self.ftl, die, block);
+        let codewords = &self.codes.at(code).words;
         let words = codewords.of(geometry, ppn, units);
         let bytes = words * codewords.bytes;
         let mut read = PageRead::first(owner, ppn, lpn, units, words);

@@ -66,6 +66,15 @@ pub struct DieKind {
     pub pages_per_program: u32,
 }
 
+/// Stronger code that blocks change to as they wear, as an FTL sees it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct CodeStage {
+    /// Cycles of a block from which on it has this code.
+    pub from_cycles: u32,
+    /// Share of the data of a block that its parity takes.
+    pub share: f64,
+}
+
 /// Everything that an FTL is built from: flash, wear, bad blocks, and parameters.
 pub struct Context {
     /// Layout of the flash.
@@ -79,6 +88,8 @@ pub struct Context {
     /// Fast pages of a block, by page number: the first page of each cell. All are fast where a
     /// program takes all pages of a wordline.
     pub fast_pages: Vec<bool>,
+    /// Stronger codes of worn blocks, in order of cycles.
+    pub code_stages: Vec<CodeStage>,
     /// Kinds of chips; the sizes above are those of the first kind.
     pub kinds: Vec<DieKind>,
     /// The kind of each die, by its place in `kinds`.

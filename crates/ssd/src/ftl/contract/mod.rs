@@ -18,7 +18,7 @@ mod withdrawal;
 mod zones;
 
 pub use account::Account;
-pub use context::{Build, Context, DieKind, FtlConfig, overprovisioning_for};
+pub use context::{Build, CodeStage, Context, DieKind, FtlConfig, overprovisioning_for};
 pub use facts::Facts;
 pub use parts::{
     BlockService, Calls, CopyBack, MapOnFlash, Parts, Recovery, Recycling, Relocation,
@@ -27,7 +27,8 @@ pub use withdrawal::Withdrawal;
 pub use zones::{ZoneCosts, ZoneEmptied, ZoneLayout, ZoneState, ZoneView, Zones, check_buffer};
 
 pub use super::account::{
-    CacheCounts, CacheState, DenseCounts, FtlCounts, MapCounts, Merges, Occupancy, Ram,
+    CacheCounts, CacheState, CodeStageCounts, DenseCounts, FtlCounts, MapCounts, Merges, Occupancy,
+    Ram,
 };
 pub use super::untimed::{Device, Drive, Flawless, Untimed};
 pub use crate::space::wear::Wear;

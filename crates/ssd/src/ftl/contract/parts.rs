@@ -40,6 +40,18 @@ pub trait BlockService {
 
     /// Adds cycles to every block, listed by block: erases that are not carried out one by one.
     fn wear_on(&mut self, more: &[u32]);
+
+    /// Stage of the code of a block, where codes change with age (`ecc.stages`): 0 is the code of
+    /// new blocks. It changes between an erase and the first program.
+    fn code_stage(&self, _block: Block) -> u8 {
+        0
+    }
+
+    /// Whether a block needs a stronger code than the remaining space has room for: a drive then
+    /// accepts no more writes.
+    fn has_outgrown(&self) -> bool {
+        false
+    }
 }
 
 /// Relocation of the data of single blocks: a drive that refreshes its data needs it.
@@ -102,6 +114,16 @@ impl<'a> dyn Ftl + 'a {
     /// Retires a block: whether it is being retired, or bad ([`BlockService::retire`]).
     pub fn retire(&mut self, block: Block) -> bool {
         self.block_service_mut().is_some_and(|part| part.retire(block))
+    }
+
+    /// Stage of the code of a block ([`BlockService::code_stage`]).
+    pub fn code_stage(&self, block: Block) -> u8 {
+        self.block_service().map_or(0, |part| part.code_stage(block))
+    }
+
+    /// Whether a block needs a code that there is no room for ([`BlockService::has_outgrown`]).
+    pub fn has_outgrown(&self) -> bool {
+        self.block_service().is_some_and(BlockService::has_outgrown)
     }
 
     /// Moves the data of a full block elsewhere: whether that is new ([`Relocation::reclaim`]).

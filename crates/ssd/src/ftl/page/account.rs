@@ -135,8 +135,9 @@ impl PageFtl {
             let (filled, there) = if self.is_bad(block) { (0, 0) } else { pages(block) };
             occupancy.bad += units(pages_per_block - there);
             occupancy.free += units(there - filled);
-            let valid = self.candidates.word(block).valid();
-            occupancy.invalid += units(filled) - u64::from(valid);
+            let word = self.candidates.word(block);
+            let parity = if word.is_free() { 0 } else { self.code_stages.parity_units(block) };
+            occupancy.invalid += units(filled) - u64::from(word.valid() - parity);
         }
         occupancy
     }

@@ -71,6 +71,7 @@ impl PageFtl {
             self.frontiers[index].blocks[i as usize] = block;
         }
         self.frontiers[index].open();
+        self.change_code(index, die);
     }
 
     /// Frontier of a die's cold data. When blocks are collected for their wear, it takes the most

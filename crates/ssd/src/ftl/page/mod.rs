@@ -26,6 +26,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
+use code_stages::CodeStages;
 use metadata::Metadata;
 use sorting::Sorting;
 pub(super) use superblocks::Spans;
@@ -104,6 +105,7 @@ impl PageParams {
 
 mod account;
 mod closing;
+mod code_stages;
 mod evacuation;
 mod fast_pages;
 mod frontiers;
@@ -165,6 +167,8 @@ pub(super) struct PageFtl {
     metadata: Metadata,
     /// Most units of metadata in a block.
     metadata_units: u32,
+    /// Codes of blocks by their cycles.
+    code_stages: CodeStages,
     /// First stream of the data that collection moves.
     gc_frontier: u32,
     sorting: Sorting,
@@ -248,13 +252,16 @@ impl PageFtl {
         let unusable = context.unusable();
         let Space { frame, logical_units, retirement } = space;
         let Context { geometry, planes_per_program, pages_per_program, config, gc, .. } = context;
-        let Context { victims, pe_cycles, fast_pages, .. } = context;
-        let least = 1 + u32::from(params.metadata_share > 0.0);
+        let Context { victims, pe_cycles, fast_pages, code_stages, .. } = context;
+        let least = 1 + u32::from(params.metadata_share > 0.0 || !code_stages.is_empty());
         if config.gc_reserve_blocks < least {
             let problem = format!("{} blocks", config.gc_reserve_blocks);
             return Err(Error::new("ftl.gc_reserve_blocks", problem).expected(match least {
                 1 => "at least 1",
-                _ => "at least 2 with ftl.metadata_share, as collection writes metadata too",
+                _ => {
+                    "at least 2 with ftl.metadata_share or ecc.stages, as collection writes more \
+                      than the data that it moves"
+                }
             }));
         }
         if gc.start_free_blocks <= config.gc_reserve_blocks {
@@ -281,6 +288,7 @@ impl PageFtl {
             skips_slow: params.skip_slow_pages,
             fast_units: fast_pages::units(params, geometry.unit_bytes, logical_units)?,
             metadata,
+            code_stages: CodeStages::new(&code_stages, &geometry, rows),
             metadata_units: metadata.block_units(rows, geometry.units_per_block()),
             gc_frontier: if params.separate_gc_stream { host_streams.into() } else { 0 },
             sorting: Sorting::new(own.move_streams, geometry.dies),

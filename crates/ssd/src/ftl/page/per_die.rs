@@ -159,6 +159,7 @@ impl Layout for PageFtl {
     }
 
     fn erased(&mut self, block: Block) -> Option<u32> {
+        self.candidates.release(block, self.code_stages.parity_units(block));
         self.candidates.erased(block);
         if !self.short.is_empty() {
             self.short.retain(|&(short, _)| short != block);

@@ -24,7 +24,8 @@ impl PageFtl {
         stream: Stream,
         lpns: impl ExactSizeIterator<Item = Lpn>,
     ) -> (Program, bool) {
-        let is_own = self.is_own_row(index, die);
+        let is_parity = self.is_parity_row(index);
+        let is_own = is_parity || self.is_metadata_row(index, die);
         let frontier = &mut self.frontiers[index];
         let plane_units = self.geometry.units_per_page * self.pages_per_program;
         let place = (die, stream, BlockMode::Native);
@@ -36,13 +37,24 @@ impl PageFtl {
         let planes = program.planes.into();
         let is_row = frontier.advance(planes, self.pages_per_program, self.joined, &self.geometry);
         self.own(&program, self.pages_per_program, lpns);
+        if is_parity {
+            self.counts.code_stages.parity_units += u64::from(self.row_units);
+        }
         (program, is_row)
     }
 
-    /// Whether the next row of an open frontier is the drive's own. It never is where collection
-    /// has only the last block left: all of that is for data that it moves.
+    /// Whether the next row of an open frontier is parity of the code of its blocks.
     #[inline]
-    fn is_own_row(&self, index: usize, die: Die) -> bool {
+    fn is_parity_row(&self, index: usize) -> bool {
+        let frontier = &self.frontiers[index];
+        let row = frontier.page / self.pages_per_program;
+        frontier.planes_done == 0 && self.code_stages.is_parity(frontier.blocks[0], row)
+    }
+
+    /// Whether the next row of an open frontier holds metadata. It never does where collection has
+    /// only the last block left: all of that is for data that it moves.
+    #[inline]
+    fn is_metadata_row(&self, index: usize, die: Die) -> bool {
         let frontier = &self.frontiers[index];
         let group = index as u32 % self.groups;
         self.metadata_units > 0
@@ -72,7 +84,7 @@ impl PageFtl {
         let frontier = &self.frontiers[index];
         let plane_units = self.geometry.units_per_page * self.pages_per_program;
         let place = (die, stream, BlockMode::Native);
-        (frontier.open && !self.is_own_row(index, die))
+        (frontier.open && !self.is_parity_row(index) && !self.is_metadata_row(index, die))
             .then(|| frontier.program(place, units, plane_units, self.joined))
     }
 

@@ -18,6 +18,7 @@ impl State for PageFtl {
             skips_slow: _,
             fast_units: _,
             metadata: _,
+            code_stages,
             metadata_units: _,
             gc_frontier: _,
             sorting,
@@ -44,6 +45,7 @@ impl State for PageFtl {
         } = self;
         archive.table(map)?;
         archive.table(owner)?;
+        code_stages.exchange(archive)?;
         candidates.exchange(archive)?;
         wear.exchange(archive)?;
         free.exchange(archive)?;

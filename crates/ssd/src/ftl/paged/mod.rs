@@ -316,6 +316,14 @@ impl<M: Mapping, L: Layout, C: Choices> BlockService for Paged<M, L, C> {
     fn wear_on(&mut self, more: &[u32]) {
         self.data.page_mut().wear_on(more);
     }
+
+    fn code_stage(&self, block: Block) -> u8 {
+        self.data.page().code_stage(block)
+    }
+
+    fn has_outgrown(&self) -> bool {
+        self.data.page().has_outgrown()
+    }
 }
 
 impl<M: Mapping, L: Layout, C: Choices> Relocation for Paged<M, L, C> {

@@ -149,8 +149,14 @@ impl BlockWord {
     /// Removes one valid unit.
     #[inline]
     pub fn remove_one(&mut self) {
-        debug_assert!(self.valid() > 0);
-        self.0 -= 1;
+        self.remove(1);
+    }
+
+    /// Removes `units` valid units.
+    #[inline]
+    pub fn remove(&mut self, units: u32) {
+        debug_assert!(self.valid() >= units);
+        self.0 -= units;
     }
 }
 
