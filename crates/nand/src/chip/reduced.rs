@@ -112,9 +112,8 @@ pub(super) fn array(config: &ChipConfig) -> Result<Option<Arc<dyn Array>>> {
     let has_factors = rber_factor != 1.0 || hours_factor != 1.0;
     // Models with references take their rates from the cell.
     let is_by_cell = array.has_references() && !reduced.cell.is_empty();
-    if has_factors && (is_by_cell || array.is_ideal()) {
-        let why = if is_by_cell { "rates of the cell" } else { "a chip without errors" };
-        let problem = format!("rber_factor or hours_factor beside {why}");
+    if has_factors && is_by_cell {
+        let problem = "rber_factor or hours_factor beside rates of the cell";
         return Err(Error::new("chip.reduced", problem).expected("factors of 1"));
     }
     if !has_factors && !is_by_cell && !array.is_ideal() {

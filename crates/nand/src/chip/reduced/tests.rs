@@ -133,7 +133,6 @@ fn refuses_levels_without_a_price_or_without_a_cell() {
         (LAW, "300.0".to_owned(), &["chip.reduced", "errors of all others"][..]),
         (LAW, "300.0\nrber_factor = 0.5".to_owned(), &["chip.reduced.rber_factor", "0.5"]),
         (LAW, "300.0\nhours_factor = 1e9".to_owned(), &["chip.reduced.hours_factor"]),
-        ("name = 'ideal'", "300.0\nrber_factor = 2.0".to_owned(), &["without errors"]),
         (LAW, "'cell'\nrber_factor = 2.0".to_owned(), &["chip.reduced.t_program_us", "levels"]),
         (LAW, format!("'cell'\ncell = {{ {LOWER} }}"), &["chip.reduced.cell", "chip.cell"]),
         (LAW, "-1.0\nrber_factor = 2.0".to_owned(), &["chip.reduced.t_program_us", "-1"]),
@@ -150,5 +149,9 @@ fn refuses_levels_without_a_price_or_without_a_cell() {
     ] {
         assert_carries(refused(array, &format!("{reduced}{more}")), parts);
     }
-    assert!(chips(&config("900.0", "name = 'ideal'", &format!("{reduced}300.0"))).is_ok());
+    // Without errors there is no price.
+    for factor in ["", "\nrber_factor = 2.0"] {
+        let more = format!("{reduced}300.0{factor}");
+        assert!(chips(&config("900.0", "name = 'ideal'", &more)).is_ok());
+    }
 }

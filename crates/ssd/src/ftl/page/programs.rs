@@ -3,7 +3,6 @@
 
 use super::{Block, Carried, Die, Lpn, PADDING, PageFtl, Ppn, Program, Stream};
 use base::memory::prefetch;
-use nand::chip::BlockMode;
 
 /// Numbers of units of a program that was mapped.
 pub(in crate::ftl) struct Mapped {
@@ -25,9 +24,9 @@ impl PageFtl {
         lpns: impl ExactSizeIterator<Item = Lpn>,
     ) -> (Program, bool) {
         let is_own = self.is_own_row(index, die);
+        let place = (die, stream, self.mode_at(index));
         let frontier = &mut self.frontiers[index];
         let plane_units = self.geometry.units_per_page * self.pages_per_program;
-        let place = (die, stream, BlockMode::Native);
         let program = if is_own {
             frontier.empty_row(place, self.joined)
         } else {
@@ -71,7 +70,7 @@ impl PageFtl {
         let (index, stream) = self.frontier_of_moves(die)?;
         let frontier = &self.frontiers[index];
         let plane_units = self.geometry.units_per_page * self.pages_per_program;
-        let place = (die, stream, BlockMode::Native);
+        let place = (die, stream, self.mode_at(index));
         (frontier.open && !self.is_own_row(index, die))
             .then(|| frontier.program(place, units, plane_units, self.joined))
     }

@@ -17,6 +17,7 @@ impl State for PageFtl {
             by_speed: _,
             skips_slow: _,
             fast_units: _,
+            reduced,
             metadata: _,
             metadata_units: _,
             gc_frontier: _,
@@ -59,6 +60,9 @@ impl State for PageFtl {
         archive.value(clock)?;
         archive.value(counts)?;
         archive.value(short)?;
+        if !reduced.blocks.is_empty() {
+            archive.value(&mut reduced.blocks)?;
+        }
         archive.value(has_started_up)
     }
 }
