@@ -56,7 +56,7 @@ def drive():
 
 @cache
 def chips():
-    """By name: a chip without reduced levels, one with such beside its own, one that has no others."""
+    """By name: a chip at full levels, one with reduced ones beside them, one with these alone."""
     of = drive()
     kinds = of.chips()
     slc = {**of.SLC, "chip.reduced.t_program_us": 100.0}
@@ -132,10 +132,9 @@ def month(where, refreshed, seed):
     made = nandlab.Drive("wang2014_mlc", set={**given, **STREAMS, **levels}, seed=seed)
     made.precondition("fill").run(WRITES)
     made.age(hours=MONTH_HOURS)
-    report = made.run(READS).to_dict()
-    bits = report["ecc"]["codewords"] * 8 * (512 + 16)
+    ecc = made.run(READS).report.ecc
     blocks = 256 * 2 * 4
-    return report["ecc"]["raw_bit_errors"] / bits, made.refreshed.erases / blocks
+    return ecc.raw_bit_errors / (ecc.codewords * 8 * (512 + 16)), made.refreshed.erases / blocks
 
 
 def of_seeds(figure):
@@ -151,8 +150,7 @@ def main():
     for kind, what in ((kind, chip.what) for kind, chip in drive().chips().items()):
         before = of_seeds(lambda seed, kind=kind: ran(kind, "none", seed).latency.mean)
         share = of_seeds(
-            lambda seed, kind=kind: 100
-            * ran(kind, "short-lived", seed).to_dict()["nand"]["reduced_share"]
+            lambda seed, kind=kind: 100 * ran(kind, "short-lived", seed).report.nand.reduced_share
         )
         changes = [
             of_seeds(lambda seed, kind=kind, where=where: change_percent(kind, where, seed))
@@ -178,7 +176,7 @@ def main():
 def job_change_percent(kind, job, seed):
     """The same of one job, with reduced levels for short-lived data alone."""
     before, after = (
-        ran(kind, where, seed).to_dict()["jobs"][job]["write"]["lat_ns"]["mean"]
+        ran(kind, where, seed).report.jobs[job].write.lat_ns.mean
         for where in ("none", "short-lived")
     )
     return 100 * (after / before - 1)

@@ -86,8 +86,8 @@ fn writes_of_the_stream_are_faster_by_their_programs() {
     assert!((gain - 1.0).abs() < 0.03, "{full} and {reduced} us");
 }
 
-/// What the host writes with the hint is at reduced levels, and only that: what collection moves is
-/// at full ones.
+/// Data of the host with the hint are at reduced levels, and only these: collection moves to full
+/// ones.
 #[test]
 fn only_what_the_host_writes_with_the_hint_is_at_reduced_levels() {
     let mut ssd = small(&[]);
