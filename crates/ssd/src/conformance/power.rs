@@ -102,7 +102,8 @@ impl Cuts {
         for block in (0..flash.chips.geometry.blocks()).map(Block) {
             let modes = [ftl.mode(block), flash.chips.mode(block)];
             let [told, known] = modes.map(|mode| mode == BlockMode::Reduced);
-            let is_used = ftl.filled_pages(block) > 0 && !ftl.is_bad(block);
+            let pages = ftl.filled_pages(block).min(flash.chips.programmed_pages(block));
+            let is_used = pages > 0 && !ftl.is_bad(block);
             hold!(!is_used || told == known, "{block:?} after a cut: {modes:?}");
         }
         Ok(())

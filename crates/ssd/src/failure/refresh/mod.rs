@@ -2,10 +2,10 @@
 //!
 //! Blocks come in two ways. A look over all blocks finds those whose data are older than
 //! `refresh.after_hours`, or `refresh.reduced_after_hours` at reduced levels; reads of the host,
-//! and patrol reads (`patrol`), find pages with a raw bit error rate above `refresh.rber`. They wait
-//! in a queue (`queue`): those with many errors first, then the oldest. A few dies at a time rewrite
-//! theirs, through the FTL's read reclaim and its jobs, beside the host (`rewriting`). Time is
-//! simulated time; `due` says when blocks are due in hours that pass at once.
+//! and patrol reads (`patrol`), find pages with a raw bit error rate above `refresh.rber`. They
+//! wait in a queue (`queue`): those with many errors first, then the oldest. A few dies at a time
+//! rewrite theirs, through the FTL's read reclaim and its jobs, beside the host (`rewriting`). Time
+//! is simulated time; `due` says when blocks are due in hours that pass at once.
 
 mod config;
 mod due;
