@@ -35,6 +35,7 @@ RUNS: dict[str, dict[str, Any]] = {
     "cache": {"drive": "consumer_tlc", "workload": JOBS},
     "kinds": {"drive": "hachiya2013", "workload": JOBS},
     "replicates": {"workload": JOBS, "replicates": 2},
+    "tenants": {"workload": JOBS, "tenants": True},
 }
 
 #: Tables of served drives that need clients with a clock, exact data, or an exchange.

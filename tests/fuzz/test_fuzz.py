@@ -289,7 +289,8 @@ def test_a_failure_is_kept_and_runs_again(tmp_path: Path, monkeypatch: pytest.Mo
 def true_report() -> dict[str, Any]:
     """A report in which every law holds, and which has something of everything."""
     jobs = "[a]\nrw=randrw\nbs=4k\niodepth=8\nnumber_ios=2000\n[b]\nrw=randtrim\nnumber_ios=50\n"
-    result = nandlab.run("tiny", jobs, precondition="steady", set={"ecc.model": "threshold"})
+    sets = {"ecc.model": "threshold"}
+    result = nandlab.run("tiny", jobs, precondition="steady", set=sets, tenants=True)
     return result.to_dict()
 
 
@@ -327,6 +328,9 @@ CHANGES = [
     ("flash", "ecc.hard_failures", lambda old: 10**9),
     ("flash", "ftl.ram_bytes.total", lambda old: old + 1),
     ("fio_tables", "jobs.0.latency_us.250", lambda old: old + 1),
+    ("tenants", "tenants.fairness", lambda old: old / 2),
+    ("tenants", "tenants.jobs.1.slowdown", lambda old: old * 1.01),
+    ("tenants", "tenants.jobs.0.jobs", lambda old: old + 1),
 ]
 
 

@@ -13,6 +13,7 @@
 //! - `lifetime`: a drive that is aged by the writes of a workload, without time
 //! - `session`: all of these joined, step by step
 //! - `replicates`: sessions from one state of a drive, each with a seed of its own, on threads
+//! - `tenants`: jobs that share a drive, each run alone too
 //! - `report`: the JSON of a run, and the laws it is checked against
 
 pub mod config;
@@ -27,5 +28,6 @@ mod rewriting;
 pub mod run;
 mod saved;
 pub mod session;
+pub mod tenants;
 pub mod trace;
 pub mod workload;

@@ -2,6 +2,7 @@
 
 use base::{Result, Time};
 use ssd::Ssd;
+use ssd::config::Priority;
 use ssd::request::Request;
 use std::collections::VecDeque;
 
@@ -127,6 +128,8 @@ pub struct Job {
     pub runtime: Option<Time>,
     /// Time at the start of the job whose completions are not counted.
     pub ramp: Time,
+    /// Class of the job's submission queue.
+    pub priority: Priority,
     /// Options of fio as given for this job, for the report's `job options`.
     pub options: Vec<(String, String)>,
 }

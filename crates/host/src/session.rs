@@ -14,9 +14,11 @@ use crate::run::exchange::Plan;
 use crate::run::served::clients;
 use crate::run::settling::Goal;
 use crate::run::until::Until;
+use crate::tenants::{Measured, check_names};
 use crate::{fio, trace};
 use base::{Error, Result, Time};
 use ssd::Started;
+use ssd::config::Priority;
 use ssd::conflicts::Feature;
 use ssd::precondition::Precondition;
 use std::path::{Path, PathBuf};
@@ -72,15 +74,33 @@ impl Opened {
         self.jobs
     }
 
-    /// Opens a workload for a drive. Refuses files of other kinds, and workloads that do not fit.
+    /// Keeps the jobs of one name only.
+    pub(crate) fn only(mut self, name: &str) -> Self {
+        self.jobs.retain(|job| job.name == name);
+        self
+    }
+
+    /// Opens a workload for a drive. Refuses files of other kinds, workloads that do not fit, and a
+    /// drive with rules for jobs that the workload does not have.
     pub fn new(drive: &Drive, workload: &Workload) -> Result<Self> {
+        let opened = Self::of(drive, workload)?;
+        check_names(&drive.loaded.config.host, &opened.jobs)?;
+        Ok(opened)
+    }
+
+    fn of(drive: &Drive, workload: &Workload) -> Result<Self> {
         if drive.is_off() {
             let problem = "the power of this drive has been cut";
             return Err(Error::new("drive", problem).hint("recover it first"));
         }
         let (capacity, seed) = (drive.capacity_bytes(), drive.seed_of_jobs());
         let (zoning, handles) = (drive.zoning(), drive.handles());
-        let target = Target { zoning, handles, ..Target::new(capacity, seed) };
+        let config = &drive.loaded.config;
+        // An FTL of a user may look at urgent writes too.
+        let has_fast_pages = drive.features().has(Feature::FastPages) || config.own_ftl.is_some();
+        let host = config.host.clone();
+        let target =
+            Target { zoning, handles, host, has_fast_pages, ..Target::new(capacity, seed) };
         let of_file = |file: fio::Loaded| Self {
             jobs: file.jobs,
             notices: file.notices,
@@ -144,6 +164,8 @@ pub struct Session {
     pub(crate) bytes: Option<SavedBytes>,
     /// End of the measured part of the run, where its beginning is skipped.
     until: Option<Until>,
+    /// Runs of each tenant alone, by its name.
+    pub(crate) alone: Option<Vec<(String, Measured)>>,
 }
 
 impl Session {
@@ -169,9 +191,8 @@ impl Session {
     pub fn with(mut drive: Drive, opened: Opened) -> Result<Self> {
         let bytes = drive.bytes.take();
         let (loaded, memory_limit, ssd, life) = drive.into_parts();
-        let submit_time = Time::from_us(loaded.config.host.submit_us);
         let files = loaded.files.iter().cloned().chain(opened.files).collect();
-        let mut run = Run::new(ssd, opened.jobs, submit_time)?;
+        let mut run = Run::new(ssd, opened.jobs, &loaded.config.host)?;
         let until = opened.goal.map(Until::Settled);
         until.into_iter().for_each(|until| run.end_at(until));
         Ok(Self {
@@ -185,6 +206,7 @@ impl Session {
             started: false,
             rewriting: None,
             until,
+            alone: None,
             loaded,
             bytes,
         })
@@ -378,6 +400,7 @@ fn replay(
         stonewall: false,
         runtime: None,
         ramp: Time::ZERO,
+        priority: Priority::default(),
         options,
     };
     Ok((job, summary))

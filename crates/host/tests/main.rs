@@ -18,6 +18,7 @@ mod replays;
 mod replicates;
 mod running;
 mod settling;
+mod tenants;
 mod zones;
 
 use base::allocations::Counting;

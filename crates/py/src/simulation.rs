@@ -13,6 +13,7 @@ use host::run::stats::RequestLog;
 use host::run::tails::Slow;
 use host::run::until::Until;
 use host::session::{Opened, Session, Workload};
+use host::tenants::Alone;
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -34,6 +35,8 @@ pub struct Simulation {
     workload: Workload,
     /// Other replicates of the run, if there are any.
     replicates: Mutex<Option<Replicates>>,
+    /// Runs of each tenant alone, if they are asked for.
+    alone: Mutex<Option<Alone>>,
 }
 
 /// Most events between two looks at the clock: slow ones may follow quick ones.
@@ -74,7 +77,8 @@ fn served() -> PyErr {
 impl Simulation {
     fn of(session: Session, workload: Workload) -> Self {
         let session = Mutex::new(Some(session));
-        Self { session, events: 1, workload, replicates: Mutex::new(None) }
+        let (replicates, alone) = (Mutex::new(None), Mutex::new(None));
+        Self { session, events: 1, workload, replicates, alone }
     }
 
     /// The session, unless a server has it.
@@ -175,6 +179,29 @@ impl Simulation {
         let all = py.detach(|| Replicates::new(session, plan, count, workers)).map_err(refuse)?;
         self.replicates = Mutex::new(Some(all));
         Ok(())
+    }
+
+    /// Plans a run alone of each tenant. To be called between preconditioning and run.
+    fn plan_alone(&mut self, skip: Option<&str>, until: Option<&str>) -> PyResult<()> {
+        let (skip, until) = planned(skip, until)?;
+        let workload = self.workload.clone();
+        let alone = Alone::new(self.session()?, workload, skip, until).map_err(refuse)?;
+        self.alone = Mutex::new(Some(alone));
+        Ok(())
+    }
+
+    /// Advances the runs of the tenants by about `wall_s` seconds. Returns the requests that they
+    /// have completed, and whether every tenant has run.
+    fn advance_alone(&mut self, py: Python<'_>, wall_s: f64) -> PyResult<(u64, bool)> {
+        let wall = Duration::try_from_secs_f64(wall_s).unwrap_or(Duration::MAX);
+        let Self { session, events, alone, .. } = self;
+        let held = session.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let session = held.as_mut().ok_or_else(served)?;
+        let alone = alone.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let alone = alone.as_mut().ok_or_else(|| refuse(Error::new("simulation", "no tenants")))?;
+        let step = |session: &mut Session| advance(session, events, u64::MAX, wall);
+        let is_over = py.detach(|| alone.advance(session, step)).map_err(refuse)?;
+        Ok((alone.completed(), is_over))
     }
 
     /// Cuts the power `time_ns` simulated nanoseconds after the beginning, where the run ends.

@@ -10,6 +10,7 @@ Phase = Literal[
     "age",
     "skip",
     "start-up",
+    "alone",
     "run",
     "board",
     "curve",

@@ -123,6 +123,7 @@ _WORDS = {
     "precondition": ("preconditioning", "units/s"),
     "age": ("ageing", "erases/s"),
     "skip": ("skipping", "requests/s"),
+    "alone": ("running each tenant alone", "requests/s"),
     "run": ("running", "requests/s"),
     "board": ("measuring", "steps/s"),
     "curve": ("measuring", ""),

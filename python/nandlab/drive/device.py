@@ -341,6 +341,7 @@ class Drive:
         iodepth: int | None = None,
         skip: str | None = None,
         until: str | None = None,
+        tenants: bool = False,
         progress: Callable[[Progress], object] | None = None,
         outputs: Mapping[str, Path | None] | None = None,
         requests: bool | str | PathLike[str] = False,

@@ -17,6 +17,7 @@ from nandlab.display.progress import Meter, Progress
 from nandlab.drive.blame import Blame
 from nandlab.drive.exchange import Exchange, text_of
 from nandlab.drive.jobs.rates import missed_rates
+from nandlab.drive.jobs.tenants import idle_weights, nobody_queued, run_alone
 from nandlab.drive.notices import (
     beyond_belief,
     coalesced,
@@ -100,6 +101,7 @@ def run(
     iodepth: int | None = None,
     skip: str | None = None,
     until: str | None = None,
+    tenants: bool = False,
     precondition: str | None = None,
     set: Mapping[str, object] | Sequence[str] = (),
     seed: int | None = None,
@@ -136,6 +138,10 @@ def run(
             longer drifts; ``settled=METRIC``: ``iops``, ``bandwidth`` or ``p99.9``. ``pts`` or
             ``pts=METRIC``: SNIA's rule. Requests as ``100000``, simulated time as ``2s``, drive
             writes as ``1.5x``. Only the jobs behind the last stonewall repeat.
+        tenants: Runs each job alone too, from the same state of the drive: slowdowns and fairness.
+            All jobs of one name, as the clones of `numjobs`, are one tenant. Report key
+            ``tenants``: the slowdown of each against its run alone, and the least slowdown over the
+            most.
         precondition: State of the drive before the run; trace: filled, then the trace's writes, N
             times. ``none``: empty. ``fill``: written once in order. ``steady``: overwritten at
             random until write amplification settles. ``rested``: ``steady``, then collected until
@@ -257,6 +263,13 @@ def simulate(
             raise refusal("", f"{name} with skip", hint="give only one of them")
     if cut_ns is not None and replicates > 1:
         raise refusal("", "cut_at with replicates", hint="give only one of them")
+    for name, is_given in {
+        "replicates": replicates > 1,
+        "cut_at": cut_ns is not None,
+        "exchange": exchange_text is not None,
+    }.items():
+        if is_given and what.tenants:
+            raise refusal("", f"tenants with {name}", hint="give only one of them")
     timeline_spans = TIMELINE_SPANS if timeline_spans is None else timeline_spans
     timeline_spans = whole("timeline_spans", timeline_spans, 1, MOST_SPANS)
     called("progress", progress)
@@ -293,6 +306,8 @@ def simulate(
                 simulation.replicate(
                     replicates, workers, what.skip, what.until, exchange_text, explain
                 )
+            if begun and what.tenants:
+                begun = run_alone(simulation, what.skip, what.until, stop, progress, _STEP_S)
             if explain:
                 simulation.keep_blame()
             if begun and is_skipping:
@@ -371,6 +386,8 @@ def result_of(
     about.run = Workload.of(facts["run"])
     about.notices += [
         *without_effect(loaded.config),
+        *idle_weights(loaded.config),
+        *nobody_queued(report),
         *beyond_belief(report),
         *still_young(report),
         *missed_rates(report),

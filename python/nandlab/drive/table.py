@@ -11,6 +11,7 @@ from nandlab.display import quantity
 from nandlab.display.notebook import html_of
 from nandlab.drive import exchange
 from nandlab.drive.jobs.table import job_parts
+from nandlab.drive.jobs.tenants import tenant_parts
 from nandlab.drive.latency import is_exceeded
 from nandlab.drive.trust import replicates
 from nandlab.served import table as served
@@ -71,6 +72,7 @@ def _parts(result: Result, *, is_narrow: bool) -> Iterator[RenderableType]:
     yield ""
     yield _latencies(result, report, is_narrow=is_narrow)
     yield from job_parts(report, is_narrow=is_narrow)
+    yield from tenant_parts(report)
     yield ""
     yield _facts(
         {

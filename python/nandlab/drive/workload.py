@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from nandlab.catalogue import presets
-from nandlab.given.arguments import whole
+from nandlab.given.arguments import flag, whole
 from nandlab.given.refusal import refusal
 from nandlab.options.option import among, options_of
 from nandlab.options.run import PlanOptions, RunOptions
@@ -45,6 +45,8 @@ class Plan:
     """The beginning that is not measured."""
     until: str | None = None
     """When it ends, where not with its jobs."""
+    tenants: bool = False
+    """Whether each job runs alone too."""
     format: str | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
 
@@ -73,6 +75,8 @@ class Plan:
         """Its part of the report: enough to repeat the run."""
         facts: dict[str, Any] = {"kind": self.kind, "source": self.source}
         facts |= {"precondition": self.precondition, "skip": self.skip, "until": self.until}
+        if self.tenants:
+            facts["tenants"] = True
         if self.kind == "trace":
             facts |= {"iodepth": self.iodepth, "format": self.format}
         return {**facts, **self.options}
@@ -121,6 +125,7 @@ def plan(
             raise refusal(key, f"{source!r}", "a path, or the text of a fio job file")
     skip = _text("skip", given.get("skip"), table)
     until = _text("until", given.get("until"), table)
+    tenants = flag("tenants", given.get("tenants") or table.get("tenants", False))
     options = given_options(given.get("trace_options"))
     format, iodepth = given.get("format"), given.get("iodepth")
     if trace is not None or is_of_table:
@@ -131,12 +136,14 @@ def plan(
                 raise refusal(key, "not supported: an option of traces with a fio job file")
         jobs = fspath(workload or "")
         kind: Literal["fio", "fio_text"] = "fio_text" if is_job_text(jobs) else "fio"
-        return Plan(kind, jobs, precondition, skip=skip, until=until, options=options)
+        return Plan(
+            kind, jobs, precondition, skip=skip, until=until, tenants=tenants, options=options
+        )
     depth = iodepth if iodepth is not None else table.get("iodepth")
     if depth is not None:
         depth = whole("iodepth", depth, 1, 65536)
     format = format if format is not None else table.get("format")
-    return Plan("trace", fspath(trace), precondition, depth, skip, until, format, options)
+    return Plan("trace", fspath(trace), precondition, depth, skip, until, tenants, format, options)
 
 
 def check_source(what: Plan) -> None:

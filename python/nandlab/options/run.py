@@ -59,6 +59,12 @@ class MeasuredOptions(WorkloadOptions, total=False):
     or ``p99.9``. ``pts`` or ``pts=METRIC``: SNIA's rule. Requests as ``100000``, simulated time as
     ``2s``, drive writes as ``1.5x``. Only the jobs behind the last stonewall repeat.
     """
+    tenants: Annotated[bool, Option(default=False, is_key=True)]
+    """Runs each job alone too, from the same state of the drive: slowdowns and fairness.
+
+    All jobs of one name, as the clones of `numjobs`, are one tenant. Report key ``tenants``: the
+    slowdown of each against its run alone, and the least slowdown over the most.
+    """
 
 
 class PlanOptions(MeasuredOptions, total=False):

@@ -547,6 +547,11 @@ class Host(Table):
 
     requests_issued: int
     """Requests that the drive has taken."""
+    requests_waited: int
+    """Requests that the drive took later than they arrived: it had no room for them
+    (`drive.queue_depth`), a limit of their job held them back, or its queue depth did. Where it is
+    0, arbitration and priorities change nothing.
+    """
     requests_completed: int
     """Requests that were completed."""
     requests_failed: int
@@ -1022,6 +1027,32 @@ class Summary(Table):
     unique_written_4k: int
     """Distinct units of 4 KiB that were written; of `nandlab trace info` only."""
 
+class Tenant(Table):
+    """Tenant of a run: all jobs of one name."""
+
+    name: str
+    """Name of its jobs."""
+    jobs: int
+    """Number of its jobs."""
+    alone: Operation
+    """Requests of its run alone, all operations."""
+    together: Operation
+    """Requests of its run beside the others, all operations."""
+    slowdown: float | None
+    """Mean latency together over mean latency alone; `null` where it completed no request in one of
+    the two runs.
+    """
+
+class Tenants(Table):
+    """Tenants of a run, the report's `tenants`."""
+
+    fairness: float | None
+    """Least slowdown over the most: 1 where sharing the drive costs all alike, near 0 where one
+    pays for the others; `null` where fewer than two have a slowdown.
+    """
+    jobs: list[Tenant]
+    """Tenants in the order of the job file."""
+
 class Waits(Table):
     """Waits of the slowest requests of an operation."""
 
@@ -1069,6 +1100,8 @@ class Workload(Table):
     """Format of the trace; `null` where it was not given. Only of traces."""
     iodepth: int | None
     """Queue depth of a trace's replay; `null` where it was not given. Only of traces."""
+    tenants: bool | None
+    """Whether each job has run alone too. Only where it was asked for."""
 
 class Zones(Table):
     """Zones of a drive, the report's `zones`."""
@@ -1168,6 +1201,10 @@ class Report(Table):
     """
     exchange: Exchange | None
     """Exchange of a die. `null` of a run in which no die was to be exchanged (exchange)."""
+    tenants: Tenants | None
+    """Jobs that share the drive, each beside the others and alone. `null` without `--tenants`
+    (tenants).
+    """
     replicates: Replicates | None
     """Replicates of the run. `null` without `--replicates`. Elsewhere the report is of all
     replicates together (replicates).

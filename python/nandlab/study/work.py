@@ -206,6 +206,7 @@ def _report(task: Task) -> Report:
         "iodepth": what.iodepth,
         "skip": what.skip,
         "until": what.until,
+        "tenants": what.tenants,
         "progress": _watching(task),
     }
     if what.precondition in (*SHARED, "none"):

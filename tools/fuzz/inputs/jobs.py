@@ -64,6 +64,8 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     "fdp": ("", "1", "0"),
     "plids": ("0", "0,1", "0-3", "1", "3-1", "15", "99"),
     "plid_select": ("roundrobin", "random", "scheme"),
+    "prio": ("0", "3", "4", "7", "8"),
+    "prioclass": ("0", "1", "2", "3", "4"),
     "rw_sequencer": ("sequential", "identical"),
     "stonewall": ("",),
     "name": ("a b", "x"),
@@ -119,6 +121,25 @@ def of_zones(dice: Dice) -> bytes:
         for option, values in _OF_ZONES.items():
             if dice.chance(0.25):
                 lines.append(f"{option}={dice.one(values)}")
+    return ("\n".join(lines) + "\n").encode()
+
+
+def of_tenants(dice: Dice) -> bytes:
+    """Jobs that share a drive, with classes of their own."""
+    lines = ["[global]", "bs=4k", "norandommap"]
+    for number in range(dice.one((1, 2, 2, 3))):
+        lines += [
+            f"[job{number}]",
+            f"rw={dice.one(('randread', 'randread', 'randwrite', 'randrw'))}",
+        ]
+        lines += [f"iodepth={dice.one((1, 8, 64))}", f"number_ios={dice.one((30, 1000, 3000))}"]
+        for option in ("prio", "prioclass"):
+            if dice.chance(0.5):
+                lines.append(f"{option}={dice.one(('0', '1', '2', '3'))}")
+        if dice.chance(0.2):
+            lines += ["rate_iops=5000", "rate_process=poisson"]
+        if dice.chance(0.2):
+            lines.append(dice.one(("numjobs=3", "name=job0", "stonewall", "thinktime=1ms")))
     return ("\n".join(lines) + "\n").encode()
 
 

@@ -15,6 +15,7 @@ from fuzz.inputs import (
     measured,
     options,
     parameters,
+    simulators,
     studies,
     tables,
     traces,
@@ -155,6 +156,27 @@ def _zones(dice: Dice, case: Case) -> None:
     if dice.chance(0.6):
         given["--precondition"] = [dice.one(("none", "fill", "steady"))]
     given |= _outputs(dice, case)
+    case.steps = [Command(options.line(dice, "run", given, most=0))]
+
+
+def _tenants(dice: Dice, case: Case) -> None:
+    """Jobs with priorities on a drive with weights and limits."""
+    case.files["job.fio"] = jobs.of_tenants(dice)
+    sets = [f"drive.queue_depth={dice.one((1, 4, 32))}"]
+    if dice.chance(0.7):
+        sets.append("host.arbitration=weighted_round_robin")
+    for one in (
+        *("host.arbitration_burst=3", "host.arbitration_burst=0", "host.weight_low=9"),
+        *("host.limit_iops=5000", "host.limit_mb_s=20", "host.limit_burst_us=0"),
+        *("host.jobs.job0.weight=3", "host.jobs.job0.limit_iops=900", "host.jobs.x.weight=2"),
+        *("host.jobs.job1.priority=urgent", "host.jobs.job1.limit_mb_s=0", "ftl.fast_pages=true"),
+    ):
+        if dice.chance(0.2):
+            sets.append(one)
+    given = {"--drive": ["tiny"], "--workload": ["job.fio"], **_sets(sets)}
+    given |= {"--precondition": [dice.one(("fill", "steady"))], **_outputs(dice, case)}
+    if dice.chance(0.6):
+        given["--tenants"] = []
     case.steps = [Command(options.line(dice, "run", given, most=0))]
 
 
@@ -565,6 +587,7 @@ def _lint(dice: Dice, case: Case) -> None:
 KINDS: dict[str, Kind] = {
     "run": Kind(_run, 36),
     "zones": Kind(_zones, 5),
+    "tenants": Kind(_tenants, 4),
     "actions": Kind(actions.draw, 4, is_same=False),
     "replay": Kind(_replay, 12),
     "parts": Kind(_parts, 10),
@@ -575,6 +598,7 @@ KINDS: dict[str, Kind] = {
     "compare": Kind(_compare, 2),
     "calibrate": Kind(measured.calibration, 2),
     "lint": Kind(_lint, 3),
+    "import": Kind(simulators.draw, 3),
     "life": Kind(_life, 1, is_same=False),
     "levels": Kind(_levels, 2),
     "trace": Kind(_trace, 4),

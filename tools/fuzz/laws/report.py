@@ -241,6 +241,26 @@ def fio_tables(report: Report) -> Iterator[str]:
                 yield f"{job.jobname}.{direction}: {part.lat_ns.N} latencies"
 
 
+def tenants(report: Report) -> Iterator[str]:
+    """Fairness is the least slowdown over the most, and slowdowns are ratios of mean latencies."""
+    shared = report.tenants
+    if not shared:
+        return
+    slowdowns = []
+    for one in shared.jobs:
+        if one.slowdown is not None:
+            slowdowns.append(one.slowdown)
+            ratio = one.together.latency_us.mean / one.alone.latency_us.mean
+            if not _is_close(ratio, one.slowdown):
+                yield f"{one.name}: slowdown {one.slowdown} of {ratio}"
+    if shared.fairness is not None and not _is_close(
+        shared.fairness, min(slowdowns) / max(slowdowns)
+    ):
+        yield f"fairness {shared.fairness} of {slowdowns}"
+    if sum(one.jobs for one in shared.jobs) != len(report.jobs):
+        yield f"{len(report.jobs)} jobs, others of tenants"
+
+
 #: Every law of a report.
 LAWS: tuple[Callable[[Report], Iterator[str]], ...] = (
     finite,
@@ -255,4 +275,5 @@ LAWS: tuple[Callable[[Report], Iterator[str]], ...] = (
     amplification,
     flash,
     fio_tables,
+    tenants,
 )

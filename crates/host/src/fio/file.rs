@@ -8,6 +8,7 @@
 use crate::config;
 use crate::fio::options::{Options, Taken};
 use crate::fio::plan::{Given, Setting};
+use crate::fio::priorities;
 use crate::fio::replay;
 use crate::fio::synthetic::Synthetic;
 use crate::fio::text::sections;
@@ -18,6 +19,7 @@ use crate::trace;
 use base::params::read_text;
 use base::rng::Rng;
 use base::{Error, Result, Time};
+use ssd::config::HostConfig;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -47,14 +49,26 @@ pub struct Target {
     pub zoning: Option<Zoning>,
     /// Placement handles of the drive, each a stream of its own.
     pub handles: u32,
+    /// Host of the drive: how requests are taken from the queues of jobs.
+    pub host: HostConfig,
+    /// Whether urgent writes get fast pages.
+    pub has_fast_pages: bool,
     /// Options for the traces of `read_iolog`; a job's own options override them.
     pub traces: trace::Options,
 }
 
 impl Target {
-    /// Target without zones, with one handle and the default options for traces.
+    /// Target without zones, with one handle, and the default options for host and traces.
     pub fn new(capacity_bytes: u64, seed: u64) -> Self {
-        Self { capacity_bytes, seed, zoning: None, handles: 1, traces: trace::Options::default() }
+        Self {
+            capacity_bytes,
+            seed,
+            zoning: None,
+            handles: 1,
+            host: HostConfig::default(),
+            has_fast_pages: false,
+            traces: trace::Options::default(),
+        }
     }
 }
 
@@ -80,7 +94,8 @@ pub fn load(path: &Path, target: &Target) -> Result<Loaded> {
 /// Jobs of the fio job file `text`; `place` names it in errors, `dir` is where the files of
 /// `read_iolog` are looked for.
 pub fn parse(text: &str, place: &str, dir: &Path, target: &Target) -> Result<Loaded> {
-    let &Target { capacity_bytes, seed, zoning, handles, ref traces } = target;
+    let &Target { capacity_bytes, seed, zoning, handles, ref host, has_fast_pages, ref traces } =
+        target;
     let mut loaded = Loaded {
         jobs: Vec::new(),
         global_options: Vec::new(),
@@ -92,6 +107,7 @@ pub fn parse(text: &str, place: &str, dir: &Path, target: &Target) -> Result<Loa
     let mut global = Given { options: Options::default(), lines: BTreeMap::new() };
     let book = target.zoning.as_ref().map(Book::new);
     let mut clones: BTreeMap<&str, u64> = BTreeMap::new();
+    let mut ordered_at = None;
     for section in sections(text, place)? {
         let is_global = section.name == "global";
         let mut given = global.clone();
@@ -120,10 +136,22 @@ pub fn parse(text: &str, place: &str, dir: &Path, target: &Target) -> Result<Loa
         }
         let own: Vec<_> = pairs.collect();
         given.options.count_zones(zoning.as_ref());
-        let setting =
-            Setting { given: &given, place, dir, capacity_bytes, zoning, handles, traces };
+        let setting = Setting {
+            given: &given,
+            place,
+            dir,
+            capacity_bytes,
+            zoning,
+            handles,
+            host,
+            has_fast_pages,
+            section: section.name,
+            traces,
+        };
         setting.check_zones()?;
-        for (name, why) in setting.ignored() {
+        ordered_at = ordered_at.or_else(|| setting.ordered_at());
+        let idle = setting.idle_priorities();
+        for (name, why) in setting.ignored().into_iter().chain(idle) {
             // An option of a global section is noticed once.
             if noticed.insert(name) {
                 loaded.notices.push(format!("{}: `{name}` {why}", setting.at(name)));
@@ -159,6 +187,8 @@ pub fn parse(text: &str, place: &str, dir: &Path, target: &Target) -> Result<Loa
             Error::new(place, "no job").expected("a section [name] in addition to [global]")
         );
     }
+    let of_one_level = |asked: String| priorities::of_one_level(host, &loaded.jobs, &asked);
+    loaded.notices.extend(ordered_at.and_then(of_one_level));
     if loaded.files.is_empty() && *traces != trace::Options::default() {
         let problem = "trace options, but no job replays a trace";
         return Err(Error::new(place, problem).hint("use it with read_iolog or a trace"));
@@ -257,6 +287,7 @@ impl Setting<'_> {
             stonewall: options.stonewall && clone == 0,
             runtime: options.runtime,
             ramp: options.ramp_time,
+            priority: options.priority(),
             options: Vec::new(),
         })
     }

@@ -4,7 +4,8 @@
 //! `text` (lines), `options` and `value` (values of options; `ignored` lists those without effect),
 //! `plan` (their meaning on this drive), then `synthetic` (the requests, with `block_size`, `rates`
 //! and `flushes`) or `replay` (a trace). `placement` chooses the handles of a job's writes,
-//! `steady_state` ends it early, `zbd` and `zone_rules` place its requests in zones.
+//! `steady_state` ends it early, `zbd` and `zone_rules` place its requests in zones, `priorities`
+//! says where its priority changes nothing.
 
 mod block_size;
 mod file;
@@ -13,6 +14,7 @@ mod ignored;
 mod options;
 mod placement;
 mod plan;
+mod priorities;
 mod rates;
 mod replay;
 mod steady_state;

@@ -10,6 +10,7 @@ use crate::fio::steady_state::{Criterion, steady_state};
 use crate::fio::value::{Amount, amount, by_direction, bytes, flag, time, whole};
 use crate::workload::Chosen;
 use base::{Error, Result, Time};
+use ssd::config::Priority;
 use ssd::request::Op;
 
 /// Directions of fio's `rw`.
@@ -376,6 +377,18 @@ impl Options {
             Some(1) => true,
             None | Some(2) => self.prio.is_some_and(|prio| prio < 4),
             Some(_) => false,
+        }
+    }
+
+    /// Class of the job's submission queue: `urgent` of class 1 (real time), `high` of class 2
+    /// (best effort, the default) with priority 0 to 3, `low` of class 3 (idle), otherwise
+    /// `medium`.
+    pub fn priority(&self) -> Priority {
+        match self.prioclass {
+            Some(1) => Priority::Urgent,
+            Some(3) => Priority::Low,
+            _ if self.is_urgent() => Priority::High,
+            _ => Priority::Medium,
         }
     }
 }

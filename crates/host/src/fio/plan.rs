@@ -12,6 +12,7 @@ use crate::trace;
 use crate::workload::Chosen;
 use base::units::format_size;
 use base::{Error, Result};
+use ssd::config::HostConfig;
 use ssd::request::{Op, SECTOR_BYTES};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -141,6 +142,12 @@ pub struct Setting<'a> {
     pub zoning: Option<Zoning>,
     /// Placement handles of the drive.
     pub handles: u32,
+    /// Host of the drive: how requests are taken from the queues of jobs.
+    pub host: &'a HostConfig,
+    /// Whether urgent writes get fast pages.
+    pub has_fast_pages: bool,
+    /// Name of the job's section.
+    pub section: &'a str,
     /// Options for reading traces.
     pub traces: &'a trace::Options,
 }

@@ -63,6 +63,9 @@ pub struct Workload {
     pub until: Option<String>,
     /// Assignments that `--set` has made.
     pub set: Vec<String>,
+    /// Whether each job has run alone too. Only where it was asked for.
+    #[schemars(skip_serializing_if = "Option::is_none")]
+    pub tenants: Option<bool>,
     /// Queue depth of a trace's replay; `null` where it was not given. Only of traces.
     #[schemars(skip_serializing_if = "Option::is_none")]
     pub iodepth: Option<u32>,

@@ -2,7 +2,7 @@
 
 use super::ratio;
 use crate::run::Tally;
-use crate::run::stats::OpStats;
+use crate::run::stats::{JobStats, OpStats};
 use crate::session::Session;
 use base::stats::Latency;
 use schemars::JsonSchema;
@@ -68,6 +68,13 @@ impl Operation {
             bandwidth_mb_s: ratio(moved as f64 / 1e6, seconds),
             latency_us: LatencyUs::of(&stats.latency),
         }
+    }
+
+    /// Rates of all operations together over `seconds`; trims move no data.
+    pub(crate) fn of_all(stats: &JobStats, seconds: f64) -> Self {
+        let moved = [Op::Read, Op::Write, Op::ZoneAppend];
+        let bytes = moved.iter().map(|&op| stats.of(op).bytes).sum();
+        Self::of(&OpStats { latency: stats.latency(), bytes }, seconds, true)
     }
 }
 

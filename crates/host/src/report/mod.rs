@@ -30,6 +30,7 @@ use ssd::config::SsdConfig;
 use ssd::drive::activity::BufferCounts;
 
 pub use crate::replicates::figures::{Figure, Replicates};
+pub use crate::tenants::{Tenant, Tenants};
 pub use about::{About, Sim, Workload};
 pub use checks::{Checks, Conservation};
 pub use ecc::Ecc;
@@ -125,6 +126,10 @@ pub struct Report {
     ///
     /// `null` of a run in which no die was to be exchanged ([exchange](../exchange.md)).
     pub exchange: Option<Exchange>,
+    /// Jobs that share the drive, each beside the others and alone.
+    ///
+    /// `null` without `--tenants` ([tenants](../tenants.md)).
+    pub tenants: Option<Tenants>,
     /// Replicates of the run.
     ///
     /// `null` without `--replicates`. Elsewhere the report is of all replicates together
@@ -186,6 +191,7 @@ impl Session {
             power: self.power(&activity),
             zones: self.zones(&activity),
             exchange: self.last_exchange(),
+            tenants: self.tenants(),
             replicates: None,
             device: ByCaller::LEFT_OUT,
             checks: self.checks()?,

@@ -19,6 +19,11 @@ pub struct Tally {
     /// Requests that the drive has taken.
     #[serde(rename = "requests_issued")]
     pub issued: u64,
+    /// Requests that the drive took later than they arrived: it had no room for them
+    /// (`drive.queue_depth`), a limit of their job held them back, or its queue depth did. Where it
+    /// is 0, arbitration and priorities change nothing.
+    #[serde(rename = "requests_waited")]
+    pub waited: u64,
     /// Requests that were completed.
     #[serde(rename = "requests_completed")]
     pub completed: u64,
@@ -31,7 +36,7 @@ pub struct Tally {
     pub write_bytes: u64,
 }
 
-counts!(Tally { issued, completed, failed, write_bytes });
+counts!(Tally { issued, waited, completed, failed, write_bytes });
 
 /// Counts of drive and host at the moment from which a run counts.
 pub(super) struct Border {
@@ -181,8 +186,8 @@ impl Run {
     }
 
     fn whole_tally(&self) -> Tally {
-        let &Self { issued, completed, failed, write_bytes, .. } = self;
-        Tally { issued, completed, failed, write_bytes }
+        let &Self { issued, waited, completed, failed, write_bytes, .. } = self;
+        Tally { issued, waited, completed, failed, write_bytes }
     }
 
     /// Requests under way, summed over the time of the run, in ns: the sum of all latencies, those

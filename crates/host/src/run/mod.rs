@@ -3,12 +3,15 @@
 //! Jobs and a drive come in, statistics (`stats`) go out; a `runner` is one job under way.
 //!
 //! Each job has a submission queue, as NVMe has them. A job puts requests into its queue when its
-//! pace says so; the drive fetches from the queues round robin while it has room; a completion lets
-//! its job continue. The run does not depend on the inside of a drive and reads no clock.
+//! pace says so; the drive fetches from the queues while it has room, in the order of the `arbiter`
+//! and within the `limits` of each job; a completion lets its job continue. The run does not depend
+//! on the inside of a drive and reads no clock.
 
+mod arbiter;
 mod border;
 mod ending;
 pub mod exchange;
+mod limits;
 mod queues;
 mod runner;
 pub mod served;
@@ -23,13 +26,16 @@ pub use border::Tally;
 pub use runner::Depth;
 
 use crate::request::Job;
+use arbiter::Arbiter;
 use base::{Error, Result, Time};
 use border::Border;
 use exchange::{Plan, Service};
+use limits::Limits;
 use runner::{Phase, Runner};
 use served::Offered;
 use settling::{Mark, Settling};
 use silence::Silence;
+use ssd::config::HostConfig;
 use ssd::drive::exchange::Exchanged;
 use ssd::ftl::contract::Occupancy;
 use ssd::request::{Op, Request};
@@ -49,6 +55,9 @@ const CUT: u32 = MOST_JOBS as u32;
 /// Number of the wake-up for the exchange of a die.
 const EXCHANGE: u32 = CUT + 1;
 
+/// Number of the wake-up at which a limit lets a job go on.
+const FETCH: u32 = EXCHANGE + 1;
+
 /// Completions between two looks at the run's time, parts and end.
 const BETWEEN_LOOKS: u64 = 1 << 6;
 
@@ -57,7 +66,8 @@ pub struct Run {
     /// Drive that serves the requests.
     pub ssd: Ssd,
     runners: Vec<Runner>,
-    next_queue: usize,
+    arbiter: Arbiter,
+    limits: Limits,
     submit_time: Time,
     /// Throughput and latency over time.
     pub series: Series,
@@ -65,6 +75,8 @@ pub struct Run {
     pub log: Option<RequestLog>,
     /// Requests fetched by the drive.
     pub issued: u64,
+    /// Requests that waited for the drive to fetch them.
+    waited: u64,
     /// Requests that were completed.
     pub completed: u64,
     /// Requests completed with data lost, or refused.
@@ -116,8 +128,8 @@ pub struct Run {
 }
 
 impl Run {
-    /// Creates a run of `jobs` on `ssd`. A job's thread takes `submit_time` to send one request.
-    pub fn new(ssd: Ssd, jobs: Vec<Job>, submit_time: Time) -> Result<Self> {
+    /// Creates a run of `jobs` on `ssd`, whose host is `host`.
+    pub fn new(ssd: Ssd, jobs: Vec<Job>, host: &HostConfig) -> Result<Self> {
         if jobs.is_empty() {
             return Err(Error::new("workload", "no jobs").expected("at least one"));
         }
@@ -125,6 +137,8 @@ impl Run {
             let problem = format!("{} jobs", jobs.len());
             return Err(Error::new("workload", problem).expected(format!("at most {MOST_JOBS}")));
         }
+        let arbiter = Arbiter::new(host, jobs.iter().map(|job| (job.name.as_str(), job.priority)));
+        let limits = Limits::new(host, jobs.iter().map(|job| job.name.as_str()));
         let mut group = 0;
         let runners = jobs.into_iter().enumerate().map(|(i, job)| {
             group += u32::from(job.stonewall && i > 0);
@@ -144,11 +158,13 @@ impl Run {
             is_paused: false,
             border: None,
             ssd,
-            next_queue: 0,
-            submit_time,
+            arbiter,
+            limits,
+            submit_time: Time::from_us(host.submit_us),
             series: Series::starting(Time::ZERO),
             log: None,
             issued: 0,
+            waited: 0,
             completed: 0,
             failed: 0,
             write_bytes: 0,
@@ -348,6 +364,10 @@ impl Run {
                 }
                 Step::Wake(EXCHANGE) => self.begin_exchange()?,
                 Step::Ready => self.fetch()?,
+                Step::Wake(FETCH) => {
+                    self.limits.wake = Time::NEVER;
+                    self.fetch()?;
+                }
                 Step::Wake(job) => {
                     let job = job as usize;
                     self.runners[job].wake = Time::NEVER;

@@ -1,9 +1,9 @@
-//! Submission queues of jobs: requests that their pace allows, fetched by the drive in turn.
+//! Submission queues of jobs: requests that their pace allows, fetched by the drive.
 
-use super::Run;
 use super::runner::{Phase, Runner};
+use super::{FETCH, Run};
 use crate::request::{Arrival, Pace};
-use base::{Error, Result};
+use base::{Error, Result, Time};
 use ssd::request::{Op, Request};
 
 impl Run {
@@ -113,14 +113,22 @@ impl Run {
         Ok(())
     }
 
-    /// Fetches requests from the queues, round robin, while the drive has room.
+    /// Fetches requests from the queues while the drive has room: the arbiter says from which, and
+    /// limits of jobs hold them back.
     #[inline]
     pub(super) fn fetch(&mut self) -> Result<()> {
         while self.queued > 0 && self.ssd.has_room() {
-            let job = self.next_queue;
-            self.next_queue = if job + 1 == self.runners.len() { 0 } else { job + 1 };
+            let now = self.ssd.now();
+            let (runners, limits) = (&self.runners, &self.limits);
+            let is_ready = |job: usize| runners[job].has_queued() && limits.is_open(job, now);
+            let Some(job) = self.arbiter.next(is_ready) else {
+                self.wait_for_limit();
+                break;
+            };
             let runner = &mut self.runners[job];
             let Some(Arrival { at: arrival, request }) = runner.fetch() else { continue };
+            self.limits.take(job, now, &request);
+            self.waited += u64::from(arrival < now);
             self.queued -= 1;
             if request.end().is_none_or(|end| end > self.ssd.capacity_bytes()) {
                 let problem = format!("{request:?} is outside the drive");
@@ -142,5 +150,22 @@ impl Run {
             }
         }
         Ok(())
+    }
+
+    /// Asks for a wake-up when a limit lets the first of the waiting jobs go on.
+    #[cold]
+    fn wait_for_limit(&mut self) {
+        let waiting = (0..self.runners.len()).filter(|&job| self.runners[job].has_queued());
+        let opens_at = waiting.map(|job| self.limits.opens_at(job)).min();
+        self.wake_for_limit(opens_at.unwrap_or(Time::NEVER));
+    }
+
+    /// Asks for a wake-up at a time at which a limit lets a job go on.
+    #[cold]
+    pub(super) fn wake_for_limit(&mut self, opens_at: Time) {
+        if opens_at < self.limits.wake {
+            self.limits.wake = opens_at;
+            self.ssd.wake_at(opens_at, FETCH);
+        }
     }
 }

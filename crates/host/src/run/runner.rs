@@ -246,6 +246,12 @@ impl Runner {
         Ok(())
     }
 
+    /// Whether the queue holds a request.
+    #[inline]
+    pub fn has_queued(&self) -> bool {
+        self.queued > 0
+    }
+
     /// Fetches the oldest request of the queue for the drive, with its arrival time.
     #[inline]
     pub fn fetch(&mut self) -> Option<Arrival> {

@@ -4,9 +4,10 @@
 //! when it comes, and goes on event by event: it alone knows how far time may go.
 
 use super::exchange::{Plan, Service};
-use super::{MOST_JOBS, Run};
+use super::{FETCH, MOST_JOBS, Run};
 use crate::request::{Arrival, Job, Pace, Source};
 use base::{Result, Time};
+use ssd::config::Priority;
 use ssd::drive::exchange::Exchange;
 use ssd::medium::words::Found;
 use ssd::request::Request;
@@ -46,6 +47,7 @@ pub fn clients() -> Job {
         stonewall: false,
         runtime: None,
         ramp: Time::ZERO,
+        priority: Priority::default(),
         options: vec![("name".to_owned(), NAME.to_owned())],
     }
 }
@@ -107,7 +109,8 @@ impl Run {
         self.ssd.fault()
     }
 
-    /// Gives the drive offered requests while it has room, the oldest first.
+    /// Gives the drive offered requests while it has room and the limits of their job allow it, the
+    /// oldest first.
     fn take_offered(&mut self) {
         let Some(offered) = &self.offered else { return };
         let mut next = offered.waiting.front().copied();
@@ -119,9 +122,16 @@ impl Run {
             if reading > self.most_reading && self.reading > 0 {
                 return;
             }
+            let now = self.ssd.now();
+            if !self.limits.is_open(0, now) {
+                self.wake_for_limit(self.limits.opens_at(0));
+                return;
+            }
             self.reading = reading;
+            self.limits.take(0, now, &request);
             let slot = self.ssd.submit(request, 0, at);
             self.issued += 1;
+            self.waited += u64::from(at < now);
             let Some(offered) = &mut self.offered else { return };
             offered.of_slot[slot as usize] = owner;
             offered.waiting.pop_front();
@@ -155,6 +165,11 @@ impl Run {
                 self.check_idle()?;
                 Ok(None)
             }
+            Some(Step::Wake(FETCH)) => {
+                self.limits.wake = Time::NEVER;
+                self.take_offered();
+                Ok(None)
+            }
             Some(Step::Wake(_)) | None => Ok(None),
         }
     }
@@ -181,6 +196,7 @@ impl Run {
             self.silence.end(now);
         }
         (self.under_way, self.reading) = (0, 0);
+        self.limits.wake = Time::NEVER;
         self.runners[0].in_flight = 0;
         if let Some(offered) = &mut self.offered {
             self.lost_requests += lost - offered.waiting.len() as u64;

@@ -2,6 +2,7 @@
 
 mod codes;
 mod controller;
+mod front;
 mod kinds;
 mod small;
 
@@ -16,6 +17,7 @@ use std::collections::BTreeMap;
 
 pub use codes::{DriveCode, within_code};
 pub use controller::{CommandCost, ControllerConfig, TrimCost};
+pub use front::{Arbitration, HostConfig, Level, Priority, TenantConfig};
 pub use kinds::{ChipKind, within};
 pub use small::{SMALL, small_config};
 
@@ -63,28 +65,6 @@ fn is_true(value: &bool) -> bool {
 
 fn is_zero(value: &f64) -> bool {
     *value == 0.0
-}
-
-/// The link to the host and the host's own cost.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct HostConfig {
-    /// Bandwidth of the link in each direction, in 10^6 bytes a second; 0 is unlimited.
-    pub link_mb_s: f64,
-    /// Fixed latency of the link, added to the data of a read or write and to the completion of a
-    /// trim.
-    pub link_latency_us: f64,
-    /// Time that a request takes of the link beside its data: its command and its completion.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub link_request_us: f64,
-    /// Time that the thread of a job needs to submit one request.
-    pub submit_us: f64,
-}
-
-impl Default for HostConfig {
-    fn default() -> Self {
-        Self { link_mb_s: 0.0, link_latency_us: 0.0, link_request_us: 0.0, submit_us: 0.0 }
-    }
 }
 
 /// The DRAM write buffer.
@@ -148,7 +128,8 @@ pub struct SsdConfig {
     /// Processors of the controller: cores, and the time that each command takes.
     #[serde(default)]
     pub controller: ControllerConfig,
-    /// Link to the host, and the host's own time for each request.
+    /// Link to the host, the host's own time for each request, and how the drive takes requests
+    /// from the queues of jobs.
     #[serde(default)]
     pub host: HostConfig,
     /// Flash chips: geometry, timing and cells of every die that `chips` does not take.
@@ -225,14 +206,7 @@ impl SsdConfig {
         range("drive.dies_per_channel", self.drive.dies_per_channel.into(), 1.0, 4096.0)?;
         range("drive.queue_depth", self.drive.queue_depth.into(), 1.0, 65536.0)?;
         self.controller.check()?;
-        if self.host.link_mb_s != 0.0 && !(1e-3..=1e7).contains(&self.host.link_mb_s) {
-            let problem = format!("{} is out of range", self.host.link_mb_s);
-            return Err(Error::new("host.link_mb_s", problem)
-                .expected("0.001 to 10000000, or 0 for unlimited"));
-        }
-        range("host.link_latency_us", self.host.link_latency_us, 0.0, 1e6)?;
-        range("host.link_request_us", self.host.link_request_us, 0.0, 1e6)?;
-        range("host.submit_us", self.host.submit_us, 0.0, 1e6)?;
+        self.host.check()?;
         range("buffer.latency_us", self.buffer.latency_us, 0.0, 1e6)?;
         range("buffer.bytes", self.buffer.bytes as f64, 0.0, (1u64 << 40) as f64)?;
         range("age.retention_hours", self.age.retention_hours, 0.0, 1e7)?;

@@ -393,7 +393,6 @@ fn options_of_replays_are_noticed_or_refused() {
         ("timed", "replay_no_stall thinktime=9 iodepth=3"),
         ("timed", "thinktime=9 iodepth=3"),
         ("plain", "thinktime=9 iodepth=3"),
-        ("plain", "prio=1"),
     ] {
         let notices = read(log, options).map(|loaded| loaded.notices);
         assert_eq!(notices, Ok(Vec::new()), "{options}");
