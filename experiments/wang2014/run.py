@@ -460,6 +460,22 @@ def response_iozone_percent(path):
     return drive().gain_percent("iozone", path=path)
 
 
+@cache
+def short_lived():
+    return SimpleNamespace(**run_path(str(HERE / "short_lived.py")))
+
+
+def short_lived_percent(seed):
+    return short_lived().change_percent("extension", "short-lived", seed)
+
+
+def short_lived_against_all_percent(seed):
+    alone, everywhere = (
+        short_lived().change_percent("extension", where, seed) for where in ("short-lived", "all")
+    )
+    return 100 * ((100 + alone) / (100 + everywhere) - 1)
+
+
 def packages_least_percent():
     """More packages: the reduction never makes a drive slower."""
     made = drive()

@@ -8,6 +8,7 @@ import pytest
 from conftest import Ended, refused
 
 from nandlab import cell, run, tvr_chip
+from nandlab.drive.table import result_html
 
 JOB = "[a]\nrw=write\nbs=2k\nnumber_ios=4096\n"
 
@@ -79,6 +80,35 @@ def test_a_drive_runs_with_it_and_takes_its_times(tmp_path: Path):
     assert after.checks.ok
     saved = (sum(made.original.program_us) - sum(made.reduced.program_us)) / 2
     assert before.latency.mean - after.latency.mean == pytest.approx(saved, rel=0.02)
+
+
+def test_levels_beside_its_own_are_those_of_one_stream(tmp_path: Path):
+    """Blocks of the stream take the times of the reduced chip, all others those of the original."""
+    path = tmp_path / "both.toml"
+    made = tvr_chip(keep=0.0, times="steps", beside=True)
+    assert made.text != tvr_chip(keep=0.0, times="steps").text
+    made.write(path)
+    drive = {"drive_preset": "wang2014_mlc", "chip": {"preset": str(path)}}
+    job = "[short]\nrw=randwrite\nbs=4k\nnumber_ios=4000\nwrite_hint=short\n"
+    jobs = f"{job}[long]\nrw=randwrite\nbs=4k\nnumber_ios=2000\n"
+    changes = {"ftl.host_streams": 2, "ftl.reduced_streams": [1]}
+    ran = run(drive, jobs, set=changes)
+    assert ran.checks.ok
+    nand = ran.to_dict()["nand"]
+    times = {"lower": 0, "upper": 1}
+    for name, page_type in times.items():
+        assert nand["program_us"][name] == pytest.approx(made.original.program_us[page_type], 1e-3)
+        reduced = nand["program_us"][f"reduced_{name}"]
+        assert reduced == pytest.approx(made.reduced.program_us[page_type], 1e-3)
+    assert nand["reduced_share"] == pytest.approx(2 / 3, abs=0.05)
+    assert nand["reduced_programs"] == round(nand["reduced_share"] * nand["programs"])
+    assert "at reduced levels" in result_html(ran)
+    unused = run(drive, jobs.replace("short", "long"), set={**changes, "ftl.host_streams": 3})
+    assert any("nothing was programmed at reduced levels" in said for said in unused.notices)
+    without = run(drive, jobs, set={"ftl.host_streams": 2}).to_dict()["nand"]
+    assert without["reduced_programs"] is None
+    with refused("chip.reduced", "ftl.reduced_streams"):
+        run("wang2014_mlc", jobs, set=changes)
 
 
 @pytest.mark.long

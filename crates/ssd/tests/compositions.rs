@@ -26,6 +26,20 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Urgent data leave slow pages empty, which no recovery reads.
 const SKIPPING: &[&str] = &["ftl.fast_pages=true", "ftl.skip_slow_pages=true"];
 
+/// Writes of the second stream go to blocks with reduced levels.
+const REDUCED: &[&str] = &[
+    "chip.reduced={t_program_us=250, rber_factor=2}",
+    "ftl.host_streams=2",
+    "ftl.reduced_streams=[1]",
+    "ftl.separate_gc_stream=true",
+];
+const REDUCED_IN_SUPERBLOCKS: &[&str] =
+    &[REDUCED[0], REDUCED[1], REDUCED[2], REDUCED[3], "ftl.superblock_dies=2"];
+const REDUCED_LEARNED: &[&str] =
+    &[REDUCED[0], REDUCED[1], REDUCED[2], REDUCED[3], "ftl.name=learned"];
+const REDUCED_CACHED: &[&str] =
+    &[REDUCED[0], REDUCED[1], REDUCED[2], REDUCED[3], "ftl.name=dftl", "ftl.map_cache_bytes=512"];
+
 /// Compositions that are not members of the roster by themselves: parameters, and the streams of
 /// moved data where hooks decide, else 0.
 const COMPOSED: &[(&[&str], u32)] = &[
@@ -45,6 +59,11 @@ const COMPOSED: &[(&[&str], u32)] = &[
     (&["ftl.superblock_dies=0"], 1),
     (&[], 1),
     (&["ftl.separate_gc_stream=true"], 2),
+    (REDUCED, 0),
+    (REDUCED, 1),
+    (REDUCED_IN_SUPERBLOCKS, 0),
+    (REDUCED_LEARNED, 0),
+    (REDUCED_CACHED, 0),
 ];
 
 /// Compositions that can be rebuilt after a power cut.

@@ -56,6 +56,7 @@ fn sets(feature: Feature) -> &'static [&'static str] {
              energy={vcc_v=3.3, icc_read_ma=25.0, icc_program_ma=25.0, icc_erase_ma=25.0}}}",
         ],
         SingleLevel => &["drive.single_level=true"],
+        RefreshOfReduced => &["refresh.reduced_after_hours=1", "ftl.reduced_streams=[0]"],
         NoBuffer => &["buffer.bytes=0"],
         LyingFlushes => &["buffer.lies_about_flush=true"],
         StaleData => &["buffer.coalesces=false"],
@@ -91,6 +92,8 @@ fn sets(feature: Feature) -> &'static [&'static str] {
         RealCells => REAL_CELLS,
         WordsByRate => &["ecc.model=ideal"],
         HostStreams => &["ftl.host_streams=2"],
+        ReducedStreams => &["ftl.reduced_streams=[0]"],
+        FullLevels => &["ftl.reduced_streams=[]"],
         FastPages => &["ftl.fast_pages=true"],
         SkippedPages => &["ftl.fast_pages=true", "ftl.skip_slow_pages=true"],
         Superblocks => &["ftl.superblock_dies=2"],
@@ -114,7 +117,8 @@ fn sets(feature: Feature) -> &'static [&'static str] {
         NoHoles | NoRebuild | NoReuseOrder => FROZEN,
         NoRelocation | Zones => ZONED,
         SingleUnits => &["ftl.unit_bytes=8192", "chip.features.multi_plane_program=false"],
-        Hooks | MoveStreams | OwnWear | Exchange | PowerCut | Life | Leaps | Served => &[],
+        NoReducedLevels | Hooks | MoveStreams | OwnWear | Exchange | PowerCut | Life | Leaps
+        | Served => &[],
     }
 }
 
@@ -179,6 +183,11 @@ fn built_with(features: &[Feature], more: &[&str]) -> Result<Ssd> {
     params::merge(&mut table, params::assignment("ftl.overprovisioning=2.5")?);
     for set in features.iter().flat_map(|&feature| sets(feature)).chain(more) {
         params::merge(&mut table, params::assignment(set)?);
+    }
+    let is_reduced = [ReducedStreams, RefreshOfReduced].iter().any(|of| features.contains(of));
+    if is_reduced && !features.contains(&NoReducedLevels) {
+        let levels = "chip.reduced={t_program_us=200, rber_factor=2}";
+        params::merge(&mut table, params::assignment(levels)?);
     }
     if features.contains(&RealCells) {
         let is_slc = features.contains(&OneBit);
@@ -285,6 +294,7 @@ const CHOSEN: &[Feature] = &[
     LyingFlushes,
     StaleData,
     RefreshByAge,
+    RefreshOfReduced,
     RefreshByErrors,
     Patrol,
     Temperature,
@@ -301,6 +311,7 @@ const CHOSEN: &[Feature] = &[
     IdealDecoder,
     RealCells,
     HostStreams,
+    ReducedStreams,
     FastPages,
     SkippedPages,
     Superblocks,

@@ -26,6 +26,7 @@ mod pacing;
 mod power_loss;
 mod precondition;
 mod read_reclaim;
+mod reduced_levels;
 mod refresh;
 mod retirement;
 mod sepbit;

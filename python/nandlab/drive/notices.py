@@ -125,6 +125,16 @@ def nobody_waits(report: Report) -> list[str]:
     ]
 
 
+def nothing_is_short_lived(report: Report) -> list[str]:
+    """A notice where streams have reduced levels, and no data went to them."""
+    if report.nand.reduced_programs != 0 or not report.nand.programs:
+        return []
+    return [
+        "ftl.reduced_streams: nothing was programmed at reduced levels (name the stream with"
+        " `write_hint` or `plids` of a job; hints count modulo ftl.host_streams)"
+    ]
+
+
 def nothing_stayed(report: Report) -> list[str]:
     """A notice where moved data were to stay on the chip, and none did."""
     if report.nandlab.config["gc"].copyback == "off":

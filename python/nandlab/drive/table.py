@@ -325,6 +325,8 @@ def _ftl_ram(report: Report) -> str:
 def _nand(result: Result, report: Report) -> str:
     nand = report.nand
     text = f"{nand.reads:,} reads, {nand.programs:,} programs, {nand.erases:,} erases"
+    if nand.reduced_share is not None:
+        text += f" ({nand.reduced_share:.1%} at reduced levels)"
     if nand.suspends:
         text += f", {nand.suspends:,} suspends"
     used = quantity.energy(nand.energy_uj + report.ecc.energy_uj)

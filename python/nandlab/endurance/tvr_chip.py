@@ -113,6 +113,7 @@ def tvr_chip(
     times: str = "cell",
     rber_limit: float = 4.5e-4,
     law: VoltageLaw | None = None,
+    beside: bool = False,
 ) -> TvrChip:
     """A chip whose margins are reduced, as a file that a drive can name.
 
@@ -125,6 +126,8 @@ def tvr_chip(
         times: ``cell`` (the part of a program without pulses stays) or ``steps`` (it shrinks too).
         rber_limit: raw bit error rate that the ECC still corrects.
         law: wear by threshold voltage; default: eq. 8 of the paper.
+        beside: the file has the chip as it is, with the reduced levels beside its own
+            (``chip.reduced``): blocks of ``ftl.reduced_streams`` have them, all others do not.
 
     Raises:
         NandlabError: no such chip, one without a cell or with other program times, levels that
@@ -179,6 +182,8 @@ def tvr_chip(
     rated = int(tables.get("rated_pe_cycles", 0))
     before, after = (_figures(each, rber_limit, rated) for each in (original, reduced))
     made = TvrChip(name, keep, times, rber_limit, rated, before, after, weight, "")
+    if beside:
+        return _with_both(made, text, changed)
     return _with_text(made, text, merged(own, changed), changed)
 
 
@@ -275,18 +280,9 @@ def _with_text(
     made: TvrChip, text: str, tables: Mapping[str, Any], changed: Mapping[str, Any]
 ) -> TvrChip:
     """With the chip's text, whose cell is written out."""
-    summary = f"{made.chip} with reduced threshold voltages, {made.keep:g} of the margins kept"
-    text = re.sub(r"^summary\s*=.*\n", "", text, flags=re.M)
-    text = re.sub(r"\A(#[^\n]*\n)+", "", text)
-    kept = re.sub(r"^\[\[?cell(\.[^\]]*)?\][^\n]*\n.*?(?=^\[|^#|\Z)", "", text, flags=re.M | re.S)
-    fresh, worn = made.reduced.retention_hours, made.reduced.worn_retention_hours
-    hours = f"{_hours(fresh)} fresh, {_hours(worn)} worn"
-    head = [
-        f"# {made.chip} with reduced threshold voltages, by `nandlab tvr`: {made.keep:g} of each",
-        f"# margin is kept. Retention at an error rate of {made.rber_limit:g}: {hours}",
-        f"# ({made.rated_pe_cycles:,} cycles). A cycle wears {made.cycle_weight:.3g} times.",
-        f"summary = {toml_value(summary)}",
-    ]
+    kept = re.sub(
+        r"^\[\[?cell(\.[^\]]*)?\][^\n]*\n.*?(?=^\[|^#|\Z)", "", _headless(text), flags=re.M | re.S
+    )
     lines = []
     for name, table in tables.items():
         if not isinstance(table, Mapping):
@@ -296,8 +292,43 @@ def _with_text(
             is_ours = key in changed.get(name, {})
             mark = f"nandlab tvr, keep = {made.keep:g}" if is_ours else f"cell of {made.chip}"
             lines.append(f"{f'{key} = {toml_value(value)}':52} # derived: {mark}")
-    whole_text = "\n".join([*head, kept.strip("\n"), *lines]) + "\n"
-    fields = {**vars(made), "text": whole_text}
+    return _of_parts(made, "with reduced threshold voltages", [kept.strip("\n"), *lines])
+
+
+def _with_both(made: TvrChip, text: str, changed: Mapping[str, Any]) -> TvrChip:
+    """With the chip's text, and the reduced levels beside its own."""
+    mark = f"derived: nandlab tvr, keep = {made.keep:g}"
+    lines = []
+
+    def table(name: str, values: Mapping[str, Any]) -> None:
+        keys = (f"{f'{key} = {toml_value(value)}':52} # {mark}" for key, value in values.items())
+        lines.extend(["", f"[{name}]", *keys])
+
+    table("reduced", {"t_program_us": "cell"})
+    for name, values in changed.items():
+        table(f"reduced.cell.{name}", values)
+    what = "with reduced threshold voltages beside its own"
+    return _of_parts(made, what, [_headless(text).strip("\n"), *lines])
+
+
+def _headless(text: str) -> str:
+    """The text of a chip without its summary and the comment before it."""
+    text = re.sub(r"^summary\s*=.*\n", "", text, flags=re.M)
+    return re.sub(r"\A(#[^\n]*\n)+", "", text)
+
+
+def _of_parts(made: TvrChip, what: str, parts: Sequence[str]) -> TvrChip:
+    """With a text of these parts, and what it is before them."""
+    fresh, worn = made.reduced.retention_hours, made.reduced.worn_retention_hours
+    hours = f"{_hours(fresh)} fresh, {_hours(worn)} worn"
+    summary = f"{made.chip} {what}, {made.keep:g} of the margins kept"
+    head = [
+        f"# {made.chip} {what}, by `nandlab tvr`: {made.keep:g} of each",
+        f"# margin is kept. Retention at an error rate of {made.rber_limit:g}: {hours}",
+        f"# ({made.rated_pe_cycles:,} cycles). A cycle wears {made.cycle_weight:.3g} times.",
+        f"summary = {toml_value(summary)}",
+    ]
+    fields = {**vars(made), "text": "\n".join([*head, *parts]) + "\n"}
     return TvrChip(**fields)
 
 

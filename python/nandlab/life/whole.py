@@ -403,7 +403,8 @@ class _Living:
             units = cycles * self._physical_bytes(self.config["chip"]["geometry"]) / unit_bytes
             times = units / EXACT_UNITS
             refresh = self.config.get("refresh", {})
-            by_calendar = any(refresh.get(key) for key in ("after_hours", "rber", "patrol_hours"))
+            limits = ("after_hours", "reduced_after_hours", "rber", "patrol_hours")
+            by_calendar = any(refresh.get(key) for key in limits)
             is_exact = self.has_own_ftl or by_calendar or times < LEAST_ACCELERATION
             self.times = 1.0 if is_exact else times
         self.result.facts.acceleration = self.times

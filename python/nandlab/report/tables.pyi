@@ -786,10 +786,17 @@ class Nand(Table):
     """Energy of all flash by operation."""
     pe_cycles: Wear
     """Program/erase cycles of the good blocks at the end."""
+    reduced_programs: int | None
+    """Pages programmed at reduced levels (`ftl.reduced_streams`); they are among `programs`. `null`
+    of a drive without such streams.
+    """
+    reduced_share: float | None
+    """Pages programmed at reduced levels, as a share of `programs`; `null` without either."""
     program_us: dict[str, float]
     """Mean time of a program command by page type (`page`; `lower`, `middle`, `upper`, `top`;
-    `wordline` where programmed in one shot; `single_level` of blocks in that mode); multi-plane
-    commands count once; with several kinds of chips that of the first.
+    `wordline` where programmed in one shot; `single_level` of blocks in that mode; with `reduced_`
+    before them of blocks at reduced levels); multi-plane commands count once; with several kinds of
+    chips that of the first.
     """
     kinds: dict[str, Kind] | None
     """Work of each kind of chips by its name (`chip`, and the names of `chips`), of a drive with
@@ -881,7 +888,7 @@ class RefreshBlocks(Table):
     """Blocks taken to be rewritten, by reason."""
 
     age: int
-    """Blocks with old data (`refresh.after_hours`)."""
+    """Blocks with old data (`refresh.after_hours`, `refresh.reduced_after_hours`)."""
     rber: int
     """Blocks with many bit errors (`refresh.rber`)."""
     retries: int

@@ -20,6 +20,8 @@ BASE = (
 WORDS = ("ecc.model=exact", "ecc.code=bch_512_t40", "chip.geometry.spare_bytes=2048")
 _ONE_SHOT = ("chip.page_order=one_shot", "chip.timing.t_program_us=1100")
 
+_REDUCED = ("ftl.reduced_streams=[0]", "chip.reduced={t_program_us=300, rber_factor=2}")
+
 #: Assignments that give `tiny` a feature, by the name that the engine has for it.
 SETS: dict[str, tuple[str, ...]] = {
     "several kinds of chips": (
@@ -35,6 +37,7 @@ SETS: dict[str, tuple[str, ...]] = {
     "flushes that lie": ("buffer.lies_about_flush=true",),
     "stale data that take room": ("buffer.coalesces=false",),
     "refresh by age": ("refresh.after_hours=1",),
+    "refresh of reduced levels by age": ("refresh.reduced_after_hours=1", *_REDUCED),
     "refresh by errors": ("refresh.rber=0.01",),
     "patrol reads": ("refresh.patrol_hours=1",),
     "a temperature of the drive": ("age.temperature_c=55",),
@@ -67,6 +70,7 @@ SETS: dict[str, tuple[str, ...]] = {
         "gc.start_free_blocks=4",
     ),
     "several streams of the host": ("ftl.host_streams=4",),
+    "streams at reduced levels": _REDUCED,
     "fast pages for urgent data": ("ftl.fast_pages=true",),
     "slow pages left empty": ("ftl.fast_pages=true", "ftl.skip_slow_pages=true"),
     "superblocks of several dies": ("ftl.superblock_dies=2",),

@@ -6,6 +6,7 @@ use nand::energy::EnergyUse;
 use nand::wordline::{PageOrder, page_type_name};
 use schemars::JsonSchema;
 use serde::Serialize;
+use ssd::conflicts::Feature;
 use ssd::drive::CodeCounts;
 use ssd::drive::activity::Activity;
 use ssd::failure::refresh::PatrolCounts;
@@ -34,9 +35,15 @@ pub struct Nand {
     pub peak_power_w: ByCaller<Option<f64>>,
     /// Program/erase cycles of the good blocks at the end.
     pub pe_cycles: Wear,
+    /// Pages programmed at reduced levels (`ftl.reduced_streams`); they are among `programs`.
+    /// `null` of a drive without such streams.
+    pub reduced_programs: Option<u64>,
+    /// Pages programmed at reduced levels, as a share of `programs`; `null` without either.
+    pub reduced_share: Option<f64>,
     /// Mean time of a program command by page type (`page`; `lower`, `middle`, `upper`, `top`;
-    /// `wordline` where programmed in one shot; `single_level` of blocks in that mode); multi-plane
-    /// commands count once; with several kinds of chips that of the first.
+    /// `wordline` where programmed in one shot; `single_level` of blocks in that mode; with
+    /// `reduced_` before them of blocks at reduced levels); multi-plane commands count once; with
+    /// several kinds of chips that of the first.
     pub program_us: BTreeMap<&'static str, f64>,
     /// Work of each kind of chips by its name (`chip`, and the names of `chips`), of a drive with
     /// several kinds; else `null`.
@@ -67,6 +74,9 @@ impl Session {
     pub(super) fn nand(&self, activity: &Activity) -> Nand {
         let (counts, refresh) = (&activity.counted.flash, activity.counted.controller.refresh);
         let energy = activity.all_energy();
+        let is_reduced = self.run.ssd.features().has(Feature::ReducedStreams);
+        let reduced_programs = is_reduced.then_some(counts.reduced_programs);
+        let share = |pages| pages as f64 / counts.programs as f64;
         Nand {
             counts: counts.clone(),
             refreshed_blocks: refresh.blocks.all(),
@@ -75,6 +85,8 @@ impl Session {
             energy,
             peak_power_w: ByCaller::LEFT_OUT,
             pe_cycles: self.run.ssd.wear(),
+            reduced_programs,
+            reduced_share: reduced_programs.filter(|_| counts.programs > 0).map(share),
             program_us: self.program_us(counts, 0),
             kinds: self.kinds(activity),
         }
@@ -88,10 +100,24 @@ impl Session {
         let made = times.filter(|&(_, &(commands, _))| commands > 0);
         made.map(|(i, &(commands, time))| {
             // One-shot programs have wordlines only.
+            let types = bits as usize;
             let name = match (bits, i) {
-                (bits, i) if i == bits as usize => "single_level",
-                (1, _) => "page",
-                _ if one_shot => "wordline",
+                (_, i) if i == types => "single_level",
+                (1, 0) => "page",
+                (1, _) => "reduced_page",
+                (_, i) if one_shot => {
+                    if i < types {
+                        "wordline"
+                    } else {
+                        "reduced_wordline"
+                    }
+                }
+                (_, i) if i > types => match page_type_name((i - types - 1) as u8, bits) {
+                    "lower" => "reduced_lower",
+                    "middle" => "reduced_middle",
+                    "upper" => "reduced_upper",
+                    _ => "reduced_top",
+                },
                 (_, i) => page_type_name(i as u8, bits),
             };
             (name, time.us() / commands as f64)

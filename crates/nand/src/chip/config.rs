@@ -1,12 +1,14 @@
 //! Parameters of a chip in a file, common to drive and test board.
 
 use super::cell_times;
-use super::content::{Content, ContentConfig};
+use super::content::{Content, ContentConfig, worn};
 use super::energy::EnergyConfig;
 use super::fault::FaultConfig;
 use super::geometry::GeometryConfig;
+use super::reduced::ReducedConfig;
 use super::rules::PageRules;
 use super::timing::{Timing, TimingConfig};
+use crate::array::{self, Array};
 use crate::block::wordline::PageOrder;
 use crate::cell::{Cell, CellConfig};
 use base::family::Choice;
@@ -49,6 +51,10 @@ pub struct ChipConfig {
     /// them. Left out, data are random.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub content: Vec<ContentConfig>,
+    /// Levels with smaller margins, for blocks of data that live shortly (`ftl.reduced_streams`).
+    /// Left out, the chip has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reduced: Option<ReducedConfig>,
     /// Bit errors of a read (a member of the `array` family).
     #[schemars(with = "serde_json::Value")]
     pub array: Choice,
@@ -80,7 +86,20 @@ impl ChipConfig {
         let content = Content::of(self, cell)?;
         let told =
             asked.map(|cell| cell_times::tell(timing, cell, content.as_ref())).transpose()?;
-        Timing::new(told.as_ref().unwrap_or(timing), self.cell_bits)
+        let mut timing = Timing::new(told.as_ref().unwrap_or(timing), self.cell_bits)?;
+        if let Some(reduced) = self.reduced_timing()? {
+            timing.add_reduced(&reduced);
+        }
+        Ok(timing)
+    }
+
+    /// Model of the bit errors of a read, with the wear of the chip's content. `cell` must be the
+    /// chip's own.
+    pub(super) fn model_of_errors(&self, cell: Option<&Arc<Cell>>) -> Result<Arc<dyn Array>> {
+        let array = array::model(&self.array, cell, "chip.array")?;
+        let cell = cell.map(Arc::as_ref);
+        let content = Content::of(self, cell)?.zip(cell);
+        Ok(worn(array, content.map_or(1.0, |(content, cell)| content.wear(cell))))
     }
 }
 

@@ -1,4 +1,5 @@
-//! Modes of a block: native (all bits of a cell), single-level, or native with coded pages.
+//! Modes of a block: native (all bits of a cell), native with coded pages or with reduced levels,
+//! or single-level.
 
 use crate::level::gray::Gray;
 
@@ -17,6 +18,9 @@ pub enum BlockMode {
     SingleLevel = 2,
     /// `Coded` in the second generation: the safe pages are programmed again without an erase.
     Recoded = 3,
+    /// All bits of the cell, at the levels of `chip.reduced`: programs take less time, and data
+    /// last less long.
+    Reduced = 4,
 }
 
 impl BlockMode {
@@ -27,6 +31,7 @@ impl BlockMode {
             Self::Coded => "coded",
             Self::SingleLevel => "single-level",
             Self::Recoded => "second coded",
+            Self::Reduced => "reduced",
         }
     }
 
@@ -36,10 +41,27 @@ impl BlockMode {
         self as u8 & 1 != 0
     }
 
-    /// Index of the mode in tables of native (0) and single-level (1) blocks.
+    /// Whether each page of the block holds data of its own in cells with all their bits.
+    #[inline]
+    pub fn is_plain(self) -> bool {
+        matches!(self, Self::Native | Self::Reduced)
+    }
+
+    /// Index of the mode in tables of pages: blocks with all bits (0), and single-level ones (1).
     #[inline]
     pub fn table(self) -> usize {
         usize::from(self == Self::SingleLevel)
+    }
+
+    /// Index of the mode in tables of errors: native blocks (0), single-level ones (1), and those
+    /// with reduced levels (2).
+    #[inline]
+    pub fn law(self) -> usize {
+        match self {
+            Self::SingleLevel => 1,
+            Self::Reduced => 2,
+            _ => 0,
+        }
     }
 }
 

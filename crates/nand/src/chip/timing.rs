@@ -197,12 +197,16 @@ fn unity() -> f64 {
 pub struct Timing {
     /// Array read of each page type, then of pages in single-level mode.
     read: Vec<Time>,
+    /// Program of each page type, of pages in single-level mode, then of each page type at reduced
+    /// levels if the chip has such.
     program: Vec<Time>,
     erase: Time,
     bus: PerByte,
     /// Factors on array reads; empty where they do not wear.
     read_wear: Vec<WearPoint>,
     program_wear: Vec<WearPoint>,
+    /// Factors on programs at reduced levels.
+    reduced_wear: Vec<WearPoint>,
     erase_wear: Vec<WearPoint>,
     /// Bus time of the command and address cycles of a command.
     pub command: Time,
@@ -279,6 +283,7 @@ impl Timing {
             bus: PerByte::at_mb_s(config.bus_mt_s * f64::from(config.bus_bits) / 8.0),
             read_wear: wearing(|row| row.read),
             program_wear: wearing(|row| row.program),
+            reduced_wear: Vec::new(),
             erase_wear: wearing(|row| row.erase),
             command: us(config.t_command_us, "t_command_us")?,
             transfer: us(config.t_transfer_us, "t_transfer_us")?,
@@ -300,22 +305,36 @@ impl Timing {
         }
     }
 
+    /// Takes the program times of `reduced` for blocks with reduced levels.
+    pub(super) fn add_reduced(&mut self, reduced: &Self) {
+        let page_types = self.read.len() - 1;
+        self.program.extend_from_slice(&reduced.program[..page_types]);
+        self.reduced_wear.clone_from(&reduced.program_wear);
+    }
+
     /// Time of an array read of a page.
     #[inline]
     pub fn read(&self, page_type: u8, pe_cycles: u32) -> Time {
         worn(self.read[usize::from(page_type)], &self.read_wear, pe_cycles, |row| row.read)
     }
 
-    /// Mean time of a program of a page (or of a wordline, one-shot).
+    /// Mean time of a program of a page (or of a wordline, one-shot), by its [row](Self::row).
     #[inline]
-    pub fn program(&self, page_type: u8, pe_cycles: u32) -> Time {
-        worn(self.program[usize::from(page_type)], &self.program_wear, pe_cycles, |row| row.program)
+    pub fn program(&self, row: u8, pe_cycles: u32) -> Time {
+        let row = usize::from(row);
+        worn(self.program[row], self.program_wear_of(row), pe_cycles, |point| point.program)
+    }
+
+    #[inline]
+    fn program_wear_of(&self, row: usize) -> &[WearPoint] {
+        if row < self.read.len() { &self.program_wear } else { &self.reduced_wear }
     }
 
     /// Time of an array read of a page of a block in this mode.
     #[inline]
     pub fn read_in(&self, mode: BlockMode, page_type: u8, pe_cycles: u32) -> Time {
-        self.read(self.row(mode, page_type), pe_cycles)
+        // Reduced levels are told apart by as many references.
+        self.read(page_type + mode.table() as u8 * (self.read.len() as u8 - 1), pe_cycles)
     }
 
     /// Mean time of a program of a page (or of a wordline, one-shot) of a block in this mode.
@@ -324,11 +343,16 @@ impl Timing {
         self.program(self.row(mode, page_type), pe_cycles)
     }
 
-    /// Row of the time tables for a page: its type, or the number of types in single-level mode,
-    /// where all pages are of the first type.
+    /// Row of the program times for a page: its type; in single-level mode, where all pages are of
+    /// the first type, the number of types; at reduced levels that number, 1, and its type.
     #[inline]
     pub fn row(&self, mode: BlockMode, page_type: u8) -> u8 {
-        page_type + mode.table() as u8 * (self.read.len() as u8 - 1)
+        let page_types = self.read.len() as u8 - 1;
+        match mode {
+            BlockMode::SingleLevel => page_types + page_type,
+            BlockMode::Reduced => page_types + 1 + page_type,
+            _ => page_type,
+        }
     }
 
     /// Mean time of the erase of a block.
@@ -344,17 +368,24 @@ impl Timing {
 
     /// Shortest and longest program of the pages of a [row](Self::row), over all wear.
     pub fn program_range(&self, row: u8) -> (Time, Time) {
+        let rows = self.read.len() as u8;
+        let page_type = match row + 1 {
+            single_level if single_level == rows => 0,
+            above if above > rows => row - rows,
+            _ => row,
+        };
+        let row = usize::from(row);
         let means =
-            range(&self.program[usize::from(row)..][..1], &self.program_wear, |row| row.program);
-        let is_single_level = usize::from(row) + 1 == self.program.len();
-        let page_type = if is_single_level { 0 } else { row };
+            range(&self.program[row..=row], self.program_wear_of(row), |point| point.program);
         self.spread.as_ref().map_or(means, |spread| spread.program_range(means, Some(page_type)))
     }
 
     /// Longest program of any page, over all wear.
     pub fn longest_program(&self) -> Time {
-        let means = range(&self.program, &self.program_wear, |row| row.program);
-        self.spread.as_ref().map_or(means, |spread| spread.program_range(means, None)).1
+        let (own, reduced) = self.program.split_at(self.read.len());
+        let longest = |times, wear| range(times, wear, |row| row.program).1;
+        let most = longest(own, &self.program_wear).max(longest(reduced, &self.reduced_wear));
+        self.spread.as_ref().map_or(most, |spread| spread.program_range((most, most), None).1)
     }
 
     /// Shortest and longest erase, over all wear.

@@ -47,6 +47,8 @@ features! {
         |seen| !seen.config.chips.is_empty();
     SingleLevel: "a drive in single-level mode", "drive.single_level",
         |seen| seen.config.drive.single_level;
+    RefreshOfReduced: "refresh of reduced levels by age", "refresh.reduced_after_hours",
+        |seen| seen.config.refresh.reduced_after_hours > 0.0;
     NoBuffer: "no write buffer", "buffer.bytes",
         |seen| seen.config.buffer.bytes == 0;
     LyingFlushes: "flushes that lie", "buffer.lies_about_flush",
@@ -78,6 +80,8 @@ features! {
     // Chips and codes.
     NoCopyback: "chips without copyback", "chip.features.copyback",
         |seen| any_chip(seen, |chip| !chip.features.copyback);
+    NoReducedLevels: "chips without reduced levels", "chip.reduced",
+        |seen| any_chip(seen, |chip| chip.reduced.is_none());
     OneBit: "cells of one bit", "chip.cell_bits",
         |seen| any_chip(seen, |chip| chip.cell_bits == 1);
     OneShot: "all pages of a cell in one program", "chip.page_order",
@@ -103,6 +107,10 @@ features! {
     // Parameters of FTLs.
     HostStreams: "several streams of the host", "ftl.host_streams",
         |seen| number(seen, "host_streams").is_some_and(|streams| streams > 1);
+    ReducedStreams: "streams at reduced levels", "ftl.reduced_streams",
+        |seen| has_reduced_streams(seen);
+    FullLevels: "no streams at reduced levels", "ftl.reduced_streams",
+        |seen| !has_reduced_streams(seen);
     FastPages: "fast pages for urgent data", "ftl.fast_pages",
         |seen| flag(seen, "fast_pages") == Some(true);
     SkippedPages: "slow pages left empty", "ftl.skip_slow_pages",
@@ -209,6 +217,11 @@ fn is_blind(seen: &Seen<'_>) -> bool {
 /// Whether the FTL is built and has not what is asked for.
 fn lacks(seen: &Seen<'_>, has: impl Fn(&dyn Ftl) -> bool) -> bool {
     seen.ftl.is_some_and(|ftl| !has(ftl))
+}
+
+fn has_reduced_streams(seen: &Seen<'_>) -> bool {
+    let streams = seen.config.ftl.params.get("reduced_streams");
+    streams.and_then(Value::as_array).is_some_and(|streams| !streams.is_empty())
 }
 
 fn number(seen: &Seen<'_>, key: &str) -> Option<i64> {

@@ -43,6 +43,36 @@ pub const CONFLICTS: &[Conflict] = &[
         "the two streams of the drive are those of urgent and of other data",
         "use ftl.host_streams = 1",
     ),
+    row(
+        ReducedStreams,
+        NoReducedLevels,
+        "the chip has one set of levels",
+        "give the chip such levels (chip.reduced), or use ftl.reduced_streams = []",
+    ),
+    row(
+        ReducedStreams,
+        SingleLevel,
+        "reduced levels are those of cells with all their bits",
+        "use drive.single_level = false, or ftl.reduced_streams = []",
+    ),
+    row(
+        ReducedStreams,
+        FastPages,
+        "the streams of the drive are those of urgent and of other data",
+        "use ftl.fast_pages = false, or ftl.reduced_streams = []",
+    ),
+    row(
+        ReducedStreams,
+        SharedBlocks,
+        "data that live longer than their block are moved to full levels",
+        "use ftl.separate_gc_stream = true, or ftl.reduced_streams = []",
+    ),
+    row(
+        RefreshOfReduced,
+        FullLevels,
+        "no data are at reduced levels",
+        "set ftl.reduced_streams, or use refresh.reduced_after_hours = 0",
+    ),
     row(Hooks, NotHooked, "hooks change the decisions of one FTL", "use the FTL that has them"),
     row(
         SkippedPages,
@@ -273,6 +303,12 @@ pub const CONFLICTS: &[Conflict] = &[
         "use chips of one kind, or an array that needs no cells",
     ),
     row(
+        ReducedStreams,
+        RealCells,
+        "the cells under a decoder have one set of levels",
+        "use an array that needs no cells, or ftl.reduced_streams = []",
+    ),
+    row(
         SingleLevel,
         RealCells,
         "the cells under a decoder hold all their bits",
@@ -320,6 +356,12 @@ pub const CONFLICTS: &[Conflict] = &[
     row(
         Leaps,
         RefreshByAge,
+        "refresh writes by the calendar, whatever the host writes",
+        "use accelerate = 1, which is exact",
+    ),
+    row(
+        Leaps,
+        RefreshOfReduced,
         "refresh writes by the calendar, whatever the host writes",
         "use accelerate = 1, which is exact",
     ),

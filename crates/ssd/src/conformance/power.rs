@@ -10,6 +10,8 @@ use crate::ftl::Lpn;
 use crate::{Ssd, Step};
 use base::Result;
 use base::rng::Rng;
+use nand::chip::BlockMode;
+use nand::geometry::Block;
 
 /// A drive in a storm, whose power is cut again and again.
 pub struct Cuts {
@@ -89,7 +91,21 @@ impl Cuts {
         let units = self.storm.ssd.physical_units();
         hold!(all == units, "after a cut {occupancy:?} of {units}");
         hold!(self.storm.ssd.counts_agree(), "{:?} after a cut", self.storm.ssd.ftl_counts());
+        self.check_levels()?;
         self.storm.forget_requests(stored);
+        Ok(())
+    }
+
+    /// Checks that the FTL knows again which of its blocks have reduced levels.
+    fn check_levels(&mut self) -> Result<()> {
+        let Ssd { ftl, flash, .. } = &self.storm.ssd;
+        for block in (0..flash.chips.geometry.blocks()).map(Block) {
+            let modes = [ftl.mode(block), flash.chips.mode(block)];
+            let [told, known] = modes.map(|mode| mode == BlockMode::Reduced);
+            let pages = ftl.filled_pages(block).min(flash.chips.programmed_pages(block));
+            let is_used = pages > 0 && !ftl.is_bad(block);
+            hold!(!is_used || told == known, "{block:?} after a cut: {modes:?}");
+        }
         Ok(())
     }
 

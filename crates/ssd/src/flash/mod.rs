@@ -73,6 +73,9 @@ pub struct FlashCounts {
     /// the longest of them.
     #[serde(skip)]
     pub coded_time: (Time, Longest),
+    /// Pages among `programs` at reduced levels.
+    #[serde(skip)]
+    pub reduced_programs: u64,
     /// Programs that a summary followed.
     #[serde(skip)]
     pub summaries: u64,
@@ -88,10 +91,10 @@ pub struct KindCounts {
     pub programs: u64,
     /// Blocks erased on the kind.
     pub erases: u64,
-    /// Program commands and their time, by row of the chip's times: type of the (first) page, or
-    /// single-level mode.
+    /// Program commands and their time, by row of the chip's times: type of the (first) page,
+    /// single-level mode, or type of the page at reduced levels.
     #[serde(skip)]
-    pub program_time: [(u64, Time); 5],
+    pub program_time: [(u64, Time); 9],
     /// Time of each operation.
     #[serde(skip)]
     pub times: OperationTimes,
@@ -106,6 +109,7 @@ counts!(FlashCounts {
     kept_programs,
     kept_erases,
     coded_time,
+    reduced_programs,
     summaries,
     suspends,
     copybacks,

@@ -42,6 +42,14 @@ def tvr(
     rber_limit: Annotated[
         float, typer.Option(help="Raw bit error rate that the ECC still corrects.")
     ] = 4.5e-4,
+    beside: Annotated[
+        bool,
+        typer.Option(
+            "--beside",
+            help="Write the chip as it is, with the reduced levels beside its own: blocks of"
+            " ftl.reduced_streams have them.",
+        ),
+    ] = False,
     out: Annotated[Path | None, output("The chip file.")] = None,
     json: Annotated[Path | None, output("The figures as JSON.", "FILE|-")] = None,
 ) -> None:
@@ -57,5 +65,6 @@ def tvr(
         pe_cycles=pe_cycles,
         times=times,
         rber_limit=rber_limit,
+        beside=beside,
     )
     answer(made, out, json, outputs["--json"])

@@ -92,7 +92,7 @@ impl Chips {
         let page = PageState { page_type: site.page_type, pe_cycles, retention, reads };
         let row = u64::from(site.wordline) << 1 | u64::from(site.parity);
         let key = self.row_key ^ (u64::from(self.identity(block)) << 32 | row);
-        kind.arrays[mode.table()].rber_of_page(&page, key)
+        kind.arrays[mode.law()].rber_of_page(&page, key)
     }
 
     /// Adds `reads` to the reads of a block since its erase. No simulated time passes.

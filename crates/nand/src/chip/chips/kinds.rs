@@ -3,15 +3,15 @@
 //! Blocks of all kinds are addressed alike: every plane has as many blocks, and every block as many
 //! pages, as the largest kind. Addresses that a smaller kind lacks are never used.
 
-use crate::array::{self, Array, PageState};
+use crate::array::{Array, PageState};
 use crate::block::wordline::PageSite;
 use crate::cell::Cell;
 use crate::chip::config::{ChipConfig, FeaturesConfig};
-use crate::chip::content::{Content, worn};
 use crate::chip::energy::Energy;
 use crate::chip::fault::Faults;
 use crate::chip::geometry::{Block, Die, Geometry};
 use crate::chip::mode::BlockMode;
+use crate::chip::reduced;
 use crate::chip::rules::PageRules;
 use crate::chip::timing::Timing;
 use crate::level::gray::{Gray, MOST_REFERENCES};
@@ -40,8 +40,9 @@ pub struct Silicon {
     pub blocks_per_plane: u32,
     pub(super) gray: Option<&'static Gray>,
     pub(super) rules: PageRules,
-    /// Error models of native blocks and of blocks in single-level mode.
-    pub(super) arrays: [Arc<dyn Array>; 2],
+    /// Error models of native blocks, of blocks in single-level mode, and of blocks with reduced
+    /// levels.
+    pub(super) arrays: [Arc<dyn Array>; 3],
     /// Whether the second model is built: it is, with the first block in single-level mode.
     pub(super) knows_single_level: bool,
     pub(super) errs: bool,
@@ -71,11 +72,10 @@ impl Silicon {
         let faults = Faults::new(&config.fault, config.rated_pe_cycles, seed)?;
         let rules = config.rules()?;
         let cell = config.cell()?;
-        let array = array::model(&config.array, cell.as_ref(), "chip.array")?;
-        let content = Content::of(config, cell.as_deref())?.zip(cell.as_deref());
-        let array = worn(array, content.map_or(1.0, |(content, cell)| content.wear(cell)));
+        let array = config.model_of_errors(cell.as_ref())?;
         let last = config.cell_bits as u8 - 1;
         array.reaches(&PageState { page_type: last, pe_cycles, retention, reads: 0 })?;
+        let reduced = reduced::array(config)?.unwrap_or_else(|| array.clone());
         Ok(Self {
             timing: config.timing(cell.as_deref())?.drawn_from(seed),
             energy: Energy::new(&config.energy)?,
@@ -86,7 +86,7 @@ impl Silicon {
             gray: cell.as_ref().map(|cell| cell.levels.gray),
             errs: !array.is_ideal(),
             rules,
-            arrays: [array.clone(), array],
+            arrays: [array.clone(), array, reduced],
             knows_single_level: false,
             retention: Retention { before: retention, pace: 1.0 },
             faults,

@@ -305,7 +305,7 @@ impl Chips {
         // Pages of one row of cells are alike.
         let row = u64::from(site.wordline) << 1 | u64::from(site.parity);
         let key = self.row_key ^ (u64::from(self.identity(block)) << 32 | row);
-        let array = &*kind.arrays[mode.table()];
+        let array = &*kind.arrays[mode.law()];
         let own = if shift_v == 0.0 {
             array.rber_of_page(&page, key)
         } else {
@@ -366,7 +366,7 @@ impl Chips {
         let site = kind.rules.site(mode, page);
         let (number, kind) = (self.identity(block), self.kinds.of(block));
         let time = kind.program_time(mode, number, page, site, pe_cycles);
-        if self.summary_pages > 0 && mode == BlockMode::Native && self.is_summarised(page) {
+        if self.summary_pages > 0 && mode.is_plain() && self.is_summarised(page) {
             return Ok(time + self.program_summary(block));
         }
         Ok(time)

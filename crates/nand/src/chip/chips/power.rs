@@ -11,7 +11,7 @@ impl Chips {
     pub fn pages_under(&self, mode: BlockMode, page: u32) -> Vec<u32> {
         // In single-level mode no row of cells has two pages.
         let Silicon { rules, faults, pages_per_program, .. } = self.first();
-        let has_pairs = mode == BlockMode::Native && *pages_per_program == 1;
+        let has_pairs = mode.is_plain() && *pages_per_program == 1;
         if !faults.may_lose_pairs() || !has_pairs {
             return Vec::new();
         }

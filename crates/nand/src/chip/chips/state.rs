@@ -13,16 +13,17 @@ pub struct BlockState {
     /// Page reads since the erase.
     pub reads: u32,
     /// From the lowest bit: pages programmed since the erase (17 bits), pages that hold data from
-    /// before the run (17), age of the device at the first program since the erase in minutes (27),
-    /// the mode (2), and whether a power cut has left pages that cannot be read.
+    /// before the run (17), age of the device at the first program since the erase in minutes (26),
+    /// the mode (3), and whether a power cut has left pages that cannot be read.
     packed: u64,
 }
 
 const PAGES: u64 = (1 << 17) - 1;
 const AGED: u32 = 17;
 const BORN: u32 = 34;
-const MINUTES: u64 = (1 << 27) - 1;
-const MODE: u32 = 61;
+const MINUTES: u64 = (1 << 26) - 1;
+const MODE: u32 = 60;
+const MODES: u64 = 7;
 const TORN: u64 = 1 << 63;
 
 impl BlockState {
@@ -35,11 +36,12 @@ impl BlockState {
     /// Mode of the block, and how far it is programmed.
     #[inline]
     pub fn fill(&self) -> BlockFill {
-        let mode = match self.packed >> MODE & 3 {
+        let mode = match self.packed >> MODE & MODES {
             0 => BlockMode::Native,
             1 => BlockMode::Coded,
             2 => BlockMode::SingleLevel,
-            _ => BlockMode::Recoded,
+            3 => BlockMode::Recoded,
+            _ => BlockMode::Reduced,
         };
         BlockFill { next_page: (self.packed & PAGES) as u32, mode }
     }
@@ -47,7 +49,7 @@ impl BlockState {
     /// Sets the mode of the block, and how far it is programmed.
     #[inline]
     pub fn set_fill(&mut self, fill: BlockFill) {
-        let rest = self.packed & !(PAGES | 3 << MODE);
+        let rest = self.packed & !(PAGES | MODES << MODE);
         self.packed = rest | u64::from(fill.next_page) & PAGES | (fill.mode as u64) << MODE;
     }
 
@@ -69,7 +71,7 @@ impl BlockState {
         (self.packed >> BORN & MINUTES) as u32
     }
 
-    /// Sets the age of the device at the first program; it is limited to 255 years.
+    /// Sets the age of the device at the first program; it is limited to 127 years.
     #[inline]
     pub fn set_born(&mut self, minutes: u32) {
         self.packed = self.packed & !(MINUTES << BORN) | u64::from(minutes).min(MINUTES) << BORN;
@@ -99,13 +101,14 @@ mod tests {
             (65_536, BlockMode::SingleLevel),
             (9, BlockMode::Coded),
             (80_000, BlockMode::Recoded),
+            (80_001, BlockMode::Reduced),
             (7, BlockMode::Native),
         ] {
             state.set_fill(BlockFill { next_page, mode });
             state.set_aged_pages(65_536);
             state.set_born(u32::MAX);
             assert_eq!(state.fill(), BlockFill { next_page, mode });
-            assert_eq!((state.aged_pages(), state.born()), (65_536, (1 << 27) - 1));
+            assert_eq!((state.aged_pages(), state.born()), (65_536, (1 << 26) - 1));
             state.set_aged_pages(5);
             state.set_born(9);
             assert_eq!(state.fill(), BlockFill { next_page, mode });

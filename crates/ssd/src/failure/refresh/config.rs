@@ -11,6 +11,10 @@ pub struct RefreshConfig {
     /// Hours after which data are rewritten to another block, at least a minute; 0 switches it
     /// off. A block counts from its first program.
     pub after_hours: f64,
+    /// Hours after which data at reduced levels (`ftl.reduced_streams`) are rewritten, to a block
+    /// with full levels, if that is sooner than `after_hours`; 0 switches it off.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub reduced_after_hours: f64,
     /// Raw bit error rate of a page, found by a read of the host or a patrol, above which the data
     /// of its block are rewritten; 0 switches it off. If fresh data have a higher rate, refresh
     /// never ends.
@@ -25,9 +29,20 @@ pub struct RefreshConfig {
     pub at_once: u32,
 }
 
+fn is_zero(value: &f64) -> bool {
+    *value == 0.0
+}
+
 impl Default for RefreshConfig {
     fn default() -> Self {
-        Self { after_hours: 0.0, rber: 0.0, patrol_hours: 0.0, patrol_pages: 12, at_once: 1 }
+        Self {
+            after_hours: 0.0,
+            reduced_after_hours: 0.0,
+            rber: 0.0,
+            patrol_hours: 0.0,
+            patrol_pages: 12,
+            at_once: 1,
+        }
     }
 }
 
@@ -39,7 +54,9 @@ impl RefreshConfig {
 
     /// Whether anything is switched on.
     pub fn is_on(&self) -> bool {
-        self.after_hours > 0.0 || self.rber > 0.0 || self.patrol_hours > 0.0
+        [self.after_hours, self.reduced_after_hours, self.rber, self.patrol_hours]
+            .iter()
+            .any(|&limit| limit > 0.0)
     }
 
     /// Refuses values out of range.
@@ -52,6 +69,8 @@ impl RefreshConfig {
                 .expected(format!("{shown} to 1e7 hours, or 0 for none")))
         };
         hours("after_hours", self.after_hours, 1.0 / 60.0, "1/60 (a minute)")?;
+        let reduced = self.reduced_after_hours;
+        hours("reduced_after_hours", reduced, 1.0 / 60.0, "1/60 (a minute)")?;
         hours("patrol_hours", self.patrol_hours, 1e-6, "1e-6")?;
         if self.rber != 0.0 && !(1e-12..=0.5).contains(&self.rber) {
             return Err(Error::new("refresh.rber", format!("{}", self.rber))

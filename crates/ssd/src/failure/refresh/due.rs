@@ -10,7 +10,7 @@ const BISECTIONS: u32 = 26;
 impl Refresh {
     /// Age in minutes at which the data of a block are due; `u32::MAX` is never.
     pub(crate) fn due_minutes(&self, chips: &Chips, block: Block) -> u32 {
-        self.after_minutes.min(self.poor_minutes(chips, block))
+        self.after_minutes(chips, block).min(self.poor_minutes(chips, block))
     }
 
     /// Age in minutes at which a patrol finds the data of a block poor; `u32::MAX` is never.
@@ -22,9 +22,7 @@ impl Refresh {
             patrol.sample().any(|page| chips.rber_after(block, page, minutes) > self.rber)
         };
         let (mut good, mut poor) = (0, 1 << BISECTIONS);
-        if self.after_minutes < poor {
-            poor = self.after_minutes;
-        }
+        poor = poor.min(self.after_minutes(chips, block));
         if !is_poor(poor) {
             return u32::MAX;
         }

@@ -1,11 +1,11 @@
 //! Refresh: data that are old, or read with many errors, are written anew before they are lost.
 //!
 //! Blocks come in two ways. A look over all blocks finds those whose data are older than
-//! `refresh.after_hours`; reads of the host, and patrol reads (`patrol`), find pages with a raw bit
-//! error rate above `refresh.rber`. They wait in a queue (`queue`): those with many errors first,
-//! then the oldest. A few dies at a time rewrite theirs, through the FTL's read reclaim and its
-//! jobs, beside the host (`rewriting`). Time is simulated time; `due` says when blocks are due in
-//! hours that pass at once.
+//! `refresh.after_hours`, or `refresh.reduced_after_hours` at reduced levels; reads of the host,
+//! and patrol reads (`patrol`), find pages with a raw bit error rate above `refresh.rber`. They
+//! wait in a queue (`queue`): those with many errors first, then the oldest. A few dies at a time
+//! rewrite theirs, through the FTL's read reclaim and its jobs, beside the host (`rewriting`). Time
+//! is simulated time; `due` says when blocks are due in hours that pass at once.
 
 mod config;
 mod due;
@@ -18,7 +18,7 @@ pub use config::RefreshConfig;
 use crate::ftl::Ftl;
 use base::archive::{Archive, State};
 use base::{Result, Time, counts};
-use nand::chip::Chips;
+use nand::chip::{BlockMode, Chips};
 use nand::geometry::{Block, Die};
 use patrol::Patrol;
 use queue::Queue;
@@ -50,7 +50,7 @@ pub struct RefreshCounts {
 /// Blocks taken to be rewritten, by reason.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct RefreshBlocks {
-    /// Blocks with old data (`refresh.after_hours`).
+    /// Blocks with old data (`refresh.after_hours`, `refresh.reduced_after_hours`).
     pub age: u64,
     /// Blocks with many bit errors (`refresh.rber`).
     pub rber: u64,
@@ -95,8 +95,9 @@ impl RefreshBlocks {
 /// The limits, and the blocks that are to be rewritten.
 #[derive(Debug, Clone)]
 pub(crate) struct Refresh {
-    /// Age at which data are old, in minutes; `u32::MAX` is never.
-    after_minutes: u32,
+    /// Age at which data are old, in minutes, at full levels and at reduced ones; `u32::MAX` is
+    /// never.
+    after_minutes: [u32; 2],
     /// Raw bit error rate above which a page is poor; infinite is never.
     rber: f64,
     /// Most dies that rewrite blocks at the same time.
@@ -132,9 +133,13 @@ impl State for Refresh {
 impl Refresh {
     /// Creates the refresh of a drive with these chips, with the limits of `config`.
     pub(crate) fn new(config: &RefreshConfig, chips: &Chips) -> Self {
-        let minutes = (config.after_hours * MINUTES).ceil();
+        let minutes = |hours: f64| match (hours * MINUTES).ceil() {
+            0.0 => u32::MAX,
+            minutes => minutes as u32,
+        };
+        let after = minutes(config.after_hours);
         Self {
-            after_minutes: if minutes > 0.0 { minutes as u32 } else { u32::MAX },
+            after_minutes: [after, after.min(minutes(config.reduced_after_hours))],
             rber: if config.rber > 0.0 { config.rber } else { f64::INFINITY },
             at_once: config.at_once as usize,
             is_on: false,
@@ -147,7 +152,13 @@ impl Refresh {
 
     /// Whether data are written anew because of their age.
     fn has_limit(&self) -> bool {
-        self.after_minutes != u32::MAX
+        self.after_minutes[1] != u32::MAX
+    }
+
+    /// Age at which the data of a block are old, in minutes.
+    #[inline]
+    fn after_minutes(&self, chips: &Chips, block: Block) -> u32 {
+        self.after_minutes[usize::from(chips.mode(block) == BlockMode::Reduced)]
     }
 
     /// Whether there is anything to do in a run.
@@ -276,10 +287,10 @@ impl Refresh {
         if now < self.next_look {
             return;
         }
-        let after = self.after_minutes;
         let mut found = Vec::new();
-        let mut least = after;
+        let mut least = self.after_minutes[1];
         for block in (0..chips.geometry.blocks()).map(Block) {
+            let after = self.after_minutes(chips, block);
             match chips.data_minutes(block) {
                 Some(age) if age < after => least = least.min(after - age),
                 Some(age) if !self.queue.has(block) && !self.is_under_way(block) => {

@@ -6,6 +6,7 @@ use crate::flash::command::{EraseOwner, ProgramOwner, Task};
 use crate::flash::doing::Doing;
 use base::Time;
 use base::event::EventQueue;
+use nand::chip::BlockMode;
 use nand::energy::Operation;
 use nand::geometry::Die;
 
@@ -39,6 +40,9 @@ impl Flash {
             let pages = pages * u64::from(program.planes);
             self.counts.programs += pages;
             counts.programs += pages;
+            if program.mode == BlockMode::Reduced {
+                self.counts.reduced_programs += pages;
+            }
             if program.mode.is_coded() {
                 let (total, most) = &mut self.counts.coded_time;
                 *total += longest;

@@ -77,6 +77,9 @@ struct Params {
     separate_gc_stream: bool,
     /// Write frontiers for the host's stream hints (1 to 16), as with `page`.
     host_streams: u8,
+    /// Host streams at reduced levels, as with `page`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    reduced_streams: Vec<u8>,
     /// Static wear levelling of data blocks, as with `page`; 0 switches it off.
     static_wear_delta: u32,
     /// Writes that somebody waits for go to fast pages, as with `page`.
@@ -94,6 +97,7 @@ impl Default for Params {
         let PageParams {
             separate_gc_stream,
             host_streams,
+            reduced_streams,
             static_wear_delta,
             fast_pages,
             fast_region,
@@ -106,6 +110,7 @@ impl Default for Params {
             map_batch: true,
             separate_gc_stream,
             host_streams,
+            reduced_streams,
             static_wear_delta,
             fast_pages,
             fast_region,
@@ -120,6 +125,7 @@ impl Params {
         PageParams {
             separate_gc_stream: self.separate_gc_stream,
             host_streams: self.host_streams,
+            reduced_streams: self.reduced_streams.clone(),
             static_wear_delta: self.static_wear_delta,
             fast_pages: self.fast_pages,
             skip_slow_pages: false,

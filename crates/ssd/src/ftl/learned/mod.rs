@@ -56,6 +56,9 @@ struct Params {
     separate_gc_stream: bool,
     /// Write frontiers for the host's stream hints (1 to 16), as with `page`.
     host_streams: u8,
+    /// Host streams at reduced levels, as with `page`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    reduced_streams: Vec<u8>,
     /// Static wear levelling of data blocks, as with `page`; 0 switches it off.
     static_wear_delta: u32,
     /// Writes that somebody waits for go to fast pages, as with `page`.
@@ -73,6 +76,7 @@ impl Default for Params {
         let PageParams {
             separate_gc_stream,
             host_streams,
+            reduced_streams,
             static_wear_delta,
             fast_pages,
             fast_region,
@@ -84,6 +88,7 @@ impl Default for Params {
             compaction_units: 1_000_000,
             separate_gc_stream,
             host_streams,
+            reduced_streams,
             static_wear_delta,
             fast_pages,
             fast_region,
@@ -115,6 +120,7 @@ fn build(context: Context, params: &Params) -> Result<Box<dyn Ftl>> {
     let data = PageParams {
         separate_gc_stream: params.separate_gc_stream,
         host_streams: params.host_streams,
+        reduced_streams: params.reduced_streams.clone(),
         static_wear_delta: params.static_wear_delta,
         fast_pages: params.fast_pages,
         skip_slow_pages: false,

@@ -4,6 +4,7 @@ use super::{PageFtl, fast_pages};
 use crate::ftl::contract::{Facts, FtlCounts, Hint, Key, Lpn, Occupancy, Ram, Wear};
 use crate::space::stationary::Stationary;
 use base::memory::prefetch;
+use nand::chip::BlockMode;
 use nand::geometry::{Block, Geometry, Ppn};
 
 impl PageFtl {
@@ -70,6 +71,11 @@ impl PageFtl {
     /// Whether a block is out of use.
     pub(in crate::ftl) fn is_bad(&self, block: Block) -> bool {
         self.wear.is_bad(block)
+    }
+
+    /// Mode of a block in use.
+    pub(in crate::ftl) fn mode(&self, block: Block) -> BlockMode {
+        self.reduced.mode(block)
     }
 
     /// Pages of a block that have been handed out since its erase.

@@ -4,6 +4,7 @@
 use super::PageFtl;
 use crate::space::free_blocks::Use;
 use crate::space::frontier::Frontier;
+use nand::chip::BlockMode;
 use nand::geometry::{Block, Die};
 
 impl PageFtl {
@@ -27,10 +28,33 @@ impl PageFtl {
             let plane = self.geometry.plane(die, group * self.joined + i);
             let block =
                 self.free.pop_claimed(plane, Use::Map).expect("the caller checks what is kept");
-            self.candidates.opened(block);
+            self.is_opened(block, index);
             self.frontiers[index].blocks[i as usize] = block;
         }
         self.frontiers[index].open();
+    }
+
+    /// Notes that a block is open, in the frontier with this index.
+    #[inline]
+    pub(super) fn is_opened(&mut self, block: Block, index: usize) {
+        self.candidates.opened(block);
+        self.reduced.opened(block, self.stream_at(index));
+    }
+
+    /// Stream of the frontier with this index; those of cold data and of the FTL's own units have
+    /// numbers behind all streams.
+    #[inline]
+    fn stream_at(&self, index: usize) -> u32 {
+        index as u32 / self.groups % (self.streams + 2)
+    }
+
+    /// Mode of the blocks of the frontier with this index.
+    #[inline]
+    pub(super) fn mode_at(&self, index: usize) -> BlockMode {
+        if self.reduced.blocks.is_empty() {
+            return BlockMode::Native;
+        }
+        self.reduced.mode_of_stream(self.stream_at(index))
     }
 
     /// Frontier of a die for a stream that can take data now.
@@ -67,7 +91,7 @@ impl PageFtl {
                 false => self.free.pop(plane),
             };
             let block = block.expect("checked by frontier_for");
-            self.candidates.opened(block);
+            self.is_opened(block, index);
             self.frontiers[index].blocks[i as usize] = block;
         }
         self.frontiers[index].open();

@@ -53,6 +53,11 @@ pub(super) struct PageParams {
     /// flexible data placement. Hints count modulo this number: with 2, the second gets fio's
     /// `short` and `long`, the first all others.
     pub(super) host_streams: u8,
+    /// Host streams whose blocks are programmed at the reduced levels of the chip (`chip.reduced`),
+    /// from 0: those of data that live shortly. What collection and refresh move goes to blocks
+    /// with full levels.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) reduced_streams: Vec<u8>,
     /// Static wear levelling: if the cycles of the blocks of a plane differ by more than this, the
     /// data of the least worn block move to the most worn free block. Checked once in 64
     /// collections, or once in this many if that is less: enough for data that stay, not to bound
@@ -84,6 +89,7 @@ impl Default for PageParams {
         Self {
             separate_gc_stream: true,
             host_streams: 1,
+            reduced_streams: Vec::new(),
             static_wear_delta: 100,
             fast_pages: false,
             skip_slow_pages: false,
@@ -113,6 +119,7 @@ mod metadata;
 mod per_die;
 mod programs;
 mod recover;
+mod reduced;
 mod sorting;
 mod state;
 mod superblocks;
@@ -164,6 +171,7 @@ pub(super) struct PageFtl {
     skips_slow: bool,
     /// Units whose writes count as urgent wherever they come from.
     fast_units: Range<u32>,
+    reduced: reduced::Reduced,
     metadata: Metadata,
     /// Most units of metadata in a block.
     metadata_units: u32,
@@ -287,6 +295,7 @@ impl PageFtl {
             by_speed: if params.fast_pages { fast_pages } else { Vec::new() },
             skips_slow: params.skip_slow_pages,
             fast_units: fast_pages::units(params, geometry.unit_bytes, logical_units)?,
+            reduced: reduced::Reduced::new(params, host_streams, geometry.blocks())?,
             metadata,
             code_stages: CodeStages::new(&code_stages, &geometry, rows),
             metadata_units: metadata.block_units(rows, geometry.units_per_block()),

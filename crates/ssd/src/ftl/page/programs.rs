@@ -3,7 +3,6 @@
 
 use super::{Block, Carried, Die, Lpn, PADDING, PageFtl, Ppn, Program, Stream};
 use base::memory::prefetch;
-use nand::chip::BlockMode;
 
 /// Numbers of units of a program that was mapped.
 pub(in crate::ftl) struct Mapped {
@@ -26,9 +25,9 @@ impl PageFtl {
     ) -> (Program, bool) {
         let is_parity = self.is_parity_row(index);
         let is_own = is_parity || self.is_metadata_row(index, die);
+        let place = (die, stream, self.mode_at(index));
         let frontier = &mut self.frontiers[index];
         let plane_units = self.geometry.units_per_page * self.pages_per_program;
-        let place = (die, stream, BlockMode::Native);
         let program = if is_own {
             frontier.empty_row(place, self.joined)
         } else {
@@ -83,7 +82,7 @@ impl PageFtl {
         let (index, stream) = self.frontier_of_moves(die)?;
         let frontier = &self.frontiers[index];
         let plane_units = self.geometry.units_per_page * self.pages_per_program;
-        let place = (die, stream, BlockMode::Native);
+        let place = (die, stream, self.mode_at(index));
         (frontier.open && !self.is_parity_row(index) && !self.is_metadata_row(index, die))
             .then(|| frontier.program(place, units, plane_units, self.joined))
     }

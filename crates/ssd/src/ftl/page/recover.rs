@@ -75,6 +75,7 @@ impl PageFtl {
                 continue;
             }
             self.candidates.opened(block);
+            self.reduced.opened(block, frontier_of(found.tag(block)).unwrap_or(self.streams));
             let first = self.geometry.ppn(block, 0, 0).0;
             let units = (first..first + self.geometry.units_per_block())
                 .filter(|&ppn| self.map.get(self.owner[ppn as usize] as usize) == Some(&ppn));
@@ -195,7 +196,7 @@ impl PageFtl {
             };
             let Some(block) = block else { return false };
             if open.is_none() {
-                self.candidates.opened(block);
+                self.is_opened(block, index);
             }
             self.frontiers[index].blocks[i] = block;
         }

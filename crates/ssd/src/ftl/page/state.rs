@@ -17,6 +17,7 @@ impl State for PageFtl {
             by_speed: _,
             skips_slow: _,
             fast_units: _,
+            reduced,
             metadata: _,
             code_stages,
             metadata_units: _,
@@ -61,6 +62,9 @@ impl State for PageFtl {
         archive.value(clock)?;
         archive.value(counts)?;
         archive.value(short)?;
+        if !reduced.blocks.is_empty() {
+            archive.value(&mut reduced.blocks)?;
+        }
         archive.value(has_started_up)
     }
 }

@@ -143,8 +143,8 @@ pub(in crate::ftl) trait Layout: Clone + Send + State + 'static {
     }
 
     /// Mode of a block in use.
-    fn mode(&self, _block: Block) -> BlockMode {
-        BlockMode::Native
+    fn mode(&self, block: Block) -> BlockMode {
+        self.page().mode(block)
     }
 
     /// Room and use of a cache of blocks in single-level mode.

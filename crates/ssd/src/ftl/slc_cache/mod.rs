@@ -173,6 +173,7 @@ impl SlcCache {
         let page_params = PageParams {
             separate_gc_stream: params.separate_gc_stream,
             host_streams: 1,
+            reduced_streams: Vec::new(),
             static_wear_delta: params.static_wear_delta,
             fast_pages: false,
             skip_slow_pages: false,

@@ -87,6 +87,7 @@ impl Spans {
                 None => {
                     let block = page.free.pop(plane).expect("one is free");
                     page.candidates.opened(block);
+                    page.reduced.opened(block, frontier_of(mark).unwrap_or(page.streams));
                     block
                 }
             });
