@@ -76,6 +76,9 @@ pub struct FlashCounts {
     /// Programs that a summary followed.
     #[serde(skip)]
     pub summaries: u64,
+    /// Bytes that have crossed the buses, parity included.
+    #[serde(skip)]
+    pub bus_bytes: u64,
     /// Counts of each kind of chips.
     #[serde(skip)]
     pub of_kind: [KindCounts; MOST_KINDS],
@@ -107,6 +110,7 @@ counts!(FlashCounts {
     kept_erases,
     coded_time,
     summaries,
+    bus_bytes,
     suspends,
     copybacks,
     joined_reads,
@@ -229,6 +233,12 @@ impl Flash {
             && die.suspended.is_none()
             && die.output == NONE
             && die.queues.waiting() == 0
+    }
+
+    /// Whether any command is under way.
+    #[inline]
+    pub fn is_at_work(&self) -> bool {
+        !self.commands.is_idle()
     }
 
     /// Where the time of each die went, up to now.
