@@ -63,9 +63,7 @@ fn sets(feature: Feature) -> &'static [&'static str] {
         RefreshByErrors => &["refresh.rber=0.01"],
         Patrol => &["refresh.patrol_hours=1"],
         Temperature => &["age.temperature_c=55"],
-        Heat => {
-            &["power.thermal={capacity_j_per_k=20, resistance_k_per_w=5, ambient_c=25}"]
-        }
+        Heat => &["power.thermal={capacity_j_per_k=20, resistance_k_per_w=5, ambient_c=25}"],
         Recovery => &["recovery.name=scan_pages", "chip.geometry.blocks_per_plane=26"],
         NoRecovery => &["recovery.name=none"],
         ShiftedReads => &["retry={name='read_retry', max_levels=0}"],

@@ -122,7 +122,8 @@ impl PowerConfig {
             let entered_ms = state.idle_ms + state.entry_us / 1e3;
             if next.idle_ms <= state.idle_ms || next.idle_ms < entered_ms {
                 let place = format!("power.states.{name}.idle_ms");
-                let problem = format!("{} ms: the state `{before}` is not entered by then", next.idle_ms);
+                let problem =
+                    format!("{} ms: the state `{before}` is not entered by then", next.idle_ms);
                 return Err(Error::new(place, problem).expected(format!(
                     "more than {} and at least {entered_ms}, its idle_ms and its entry_us",
                     state.idle_ms

@@ -73,7 +73,8 @@ impl PowerConfig {
                 + self.flash_pj_per_byte * bus,
             dram_uj: standing(self.dram_mw) + self.dram_pj_per_byte * (link + bus),
             link_uj: standing(self.link_mw) + self.link_pj_per_byte * link,
-            asleep_uj: in_states.map(|((_, state), time)| state.power_mw * time.us() * 1e-3).sum(),
+            asleep_uj: in_states
+                .fold(0.0, |sum, ((_, state), time)| sum + state.power_mw * time.us() * 1e-3),
         }
     }
 }

@@ -206,8 +206,7 @@ mod tests {
     fn data_age_by_the_temperature_of_the_drive() {
         let mut thermal = Thermal::new(&ThermalConfig { start_c: Some(60.0), ..config(&[]) });
         let pace = |celsius: f64| if celsius > 30.0 { 2.0 } else { 1.0 };
-        let minutes: u32 =
-            (1..=600).map(|s| thermal.look(Time::from_s(s.into()), 0.0, pace)).sum();
+        let minutes: u32 = (1..=600).map(|s| thermal.look(Time::from_s(s.into()), 0.0, pace)).sum();
         // 35 K are 5 K after 100 ln 7 s.
         assert_eq!(minutes, (100.0 * libm::log(7.0) / 60.0) as u32);
     }
