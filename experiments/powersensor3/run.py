@@ -1,7 +1,8 @@
-"""Power of a Samsung 980 PRO: random reads by size, random writes through the beginning of collection.
+"""Power of a Samsung 980 PRO: reads by size, random writes through the beginning of collection.
 
-`nandlab papers powersensor3` runs the rows of `reference.csv`. `read_KIB_w` and `read_KIB_mib_s` are reads of so
-many KiB at depth 1, `write_SECONDS_w` and `write_SECONDS_mib_s` writes at that time.
+`nandlab papers powersensor3` runs the rows of `reference.csv`. `read_KIB_w` and `read_KIB_mib_s`
+are reads of so many KiB at depth 1, `write_SECONDS_w` and `write_SECONDS_mib_s` random writes at
+that time.
 """
 
 import re
@@ -11,8 +12,8 @@ import nandlab
 
 DRIVE = "samsung_980_pro"
 
-#: A 64th of the drive: blocks of a 16th of the pages and of the erase time, a quarter of the blocks. Its writes reach
-#: each state after a 64th of the time.
+#: A 64th of the drive: a quarter of the blocks, each with a 16th of the pages and of the erase
+#: time. Its writes reach each state after a 64th of the time.
 SCALE = 64
 SMALL = {
     "chip.geometry.pages_per_block": 48,
@@ -91,7 +92,7 @@ def __getattr__(name):
 
 
 def picture():
-    """Measured and simulated power and bandwidth, of reads over the size and of writes over time."""
+    """Measured and simulated power and bandwidth, of reads by size and of writes over time."""
     import csv
     from pathlib import Path
 

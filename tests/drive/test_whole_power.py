@@ -24,7 +24,12 @@ POWER = {
     "power.link_pj_per_byte": 80.0,
 }
 STATES = {
-    "power.states.light": {"power_mw": 500.0, "idle_ms": 10.0, "entry_us": 1000.0, "exit_us": 200.0},
+    "power.states.light": {
+        "power_mw": 500.0,
+        "idle_ms": 10.0,
+        "entry_us": 1000.0,
+        "exit_us": 200.0,
+    },
     "power.states.deep": {"power_mw": 5.0, "idle_ms": 50.0, "entry_us": 5e3, "exit_us": 20e3},
 }
 HEAT = {
@@ -51,7 +56,8 @@ def run(job: str, *sets: dict[str, Any], filled: bool = True) -> Any:
 
 def test_a_drive_without_power_has_none():
     result = run(one_read(0))
-    assert result.report.energy is None and result.drive_power_w is None
+    assert result.report.energy is None
+    assert result.drive_power_w is None
     assert not {"drive_power_w", "temperature_c"} & set(result.series().column_names)
     assert "power" not in result.to_dict()["nandlab"]["config"]
 
@@ -85,12 +91,15 @@ def test_requests_cost_the_sum_of_their_commands_and_bytes(kib: int, operation: 
 
 
 def test_energy_over_time_adds_up():
-    """With a rest in the middle, in whose power states the drive uses less."""
+    """With a rest in the middle, in whose power states the drive uses less.
+
+    What the flash is still doing at the end has its whole energy in the report.
+    """
     jobs = "[a]\nrw=randwrite\nbs=16k\nnumber_ios=3000\n[b]\nstonewall\nstartdelay=0.2\n"
     result = run(jobs + "rw=randread\nbs=4k\nnumber_ios=3000\n", POWER, STATES)
     series, energy = result.series().to_pandas(), result.report.energy
     total_uj = (series["drive_power_w"] * series["duration_s"]).sum() * 1e6
-    assert total_uj == pytest.approx(energy.total_uj, rel=1e-6)
+    assert total_uj == pytest.approx(energy.total_uj, rel=1e-5)
     assert series["drive_power_w"].min() < 0.2 < 2.0 < series["drive_power_w"].max()
     assert energy.peak_power_w >= energy.power_w
 
@@ -124,7 +133,8 @@ def test_a_drive_heats_up_exponentially():
     series = result.series().to_pandas()
     end_s = series["time_s"] + series["duration_s"]
     rise = 20.0 * (1.0 - 2.718281828459045 ** (-end_s / 2.0))
-    assert len(end_s) > 500 and end_s.iloc[-1] > 9.9
+    assert len(end_s) > 500
+    assert end_s.iloc[-1] > 9.9
     assert (series["temperature_c"] - 25.0).to_numpy() == pytest.approx(rise.to_numpy(), abs=0.2)
     assert result.report.energy.temperature.max_c == pytest.approx(45.0, rel=0.01)
 
@@ -153,7 +163,8 @@ def test_data_age_at_the_temperature_that_the_drive_has():
 
     warm = errors(heat)
     assert warm == pytest.approx(errors({"age.temperature_c": 55.0}), rel=5e-3)
-    assert acceleration(55.0, 25.0) > 10 and warm > 1.05 * errors({"age.temperature_c": 25.0})
+    assert acceleration(55.0, 25.0) > 10
+    assert warm > 1.05 * errors({"age.temperature_c": 25.0})
 
 
 def test_values_out_of_range_are_named(nandlab: Callable[..., Ended], folder: Path):
@@ -184,4 +195,4 @@ def test_values_out_of_range_are_named(nandlab: Callable[..., Ended], folder: Pa
     given = [part for state in states for part in ("--set", state)]
     nandlab(*run, *given).refused("power.states.b.idle_ms", "7 ms", "`a`", "8")
     warm = ["--set", heat + "}", "--set", "age.temperature_c=30"]
-    nandlab(*run, *warm).refused("age.temperature_c", "heat of the drive", "ambient_c")
+    nandlab(*run, *warm).refused("age.temperature_c", "power.thermal")
