@@ -5,7 +5,7 @@ use crate::session::Session;
 use base::Time;
 use schemars::JsonSchema;
 use serde::Serialize;
-use ssd::config::ThermalConfig;
+use ssd::config::{PowerState, ThermalConfig};
 use ssd::drive::activity::Activity;
 use ssd::drive::supply::{SupplyEnergy, SupplyUse};
 use std::collections::BTreeMap;
@@ -68,8 +68,8 @@ impl Session {
         let total_uj = parts.total_uj() + flash_uj + decoders_uj;
         let asleep = used.asleep.iter().fold(Time::ZERO, |sum, &time| sum + time);
         let states = power.ladder().into_iter().zip(used.asleep.iter().zip(&used.entries));
-        let of_state = |((name, state), (time, &entries)): ((&String, _), (&Time, &u64))| {
-            let state: &ssd::config::PowerState = state;
+        type Used<'a> = ((&'a String, &'a PowerState), (&'a Time, &'a u64));
+        let of_state = |((name, state), (time, &entries)): Used<'_>| {
             let energy_uj = state.power_mw * time.us() * 1e-3;
             (name.clone(), StateUse { time_s: time.s(), entries, energy_uj })
         };

@@ -47,7 +47,10 @@ impl Doze {
     /// The drive has work from `now` on. Returns when it is awake for a command.
     pub(super) fn wake(&mut self, now: Time) -> Time {
         let Some(since) = self.idle_since else { return now };
-        (self.asleep, self.entries) = self.times_at(now);
+        // Most idle times are too short for any state.
+        if self.rungs.first().is_some_and(|rung| since + rung.after < now) {
+            (self.asleep, self.entries) = self.times_at(now);
+        }
         self.idle_since = None;
         let entered = self.rungs.iter().rfind(|rung| since + rung.after < now);
         entered.map_or(now, |rung| now.max(since + rung.after + rung.entry) + rung.exit)

@@ -96,6 +96,8 @@ pub(super) struct Supply {
     curve: Curve,
     /// End of the latest exit from a power state.
     awake_at: Time,
+    /// Beginning of the latest command: commands begin in their order.
+    begun: Time,
 }
 
 impl Supply {
@@ -105,7 +107,14 @@ impl Supply {
         let thermal = config.thermal.as_ref().map(Thermal::new);
         let curve = Curve::new(thermal.as_ref().map(Thermal::celsius));
         let doze = Doze::new(config.ladder().into_iter().map(|(_, state)| state));
-        Some(Box::new(Self { config, doze, thermal, curve, awake_at: Time::ZERO }))
+        Some(Box::new(Self {
+            config,
+            doze,
+            thermal,
+            curve,
+            awake_at: Time::ZERO,
+            begun: Time::ZERO,
+        }))
     }
 
     /// Time at which energy and temperature are looked at next.
@@ -119,7 +128,9 @@ impl Supply {
     fn begin(&mut self, now: Time) -> Time {
         self.awake_at = self.awake_at.max(self.doze.wake(now));
         let start = now.max(self.awake_at);
-        self.thermal.as_ref().map_or(start, |thermal| thermal.begin(start))
+        let start = self.thermal.as_ref().map_or(start, |thermal| thermal.begin(start));
+        self.begun = self.begun.max(start);
+        self.begun
     }
 }
 
