@@ -33,8 +33,8 @@ _SECTIONS = (
 _CHOICES = ("preset", "name", "model")
 """Keys that decide which others there are; they stand first."""
 
-_ELSEWHERE = ("chip.cell.", "chip.energy.")
-"""Keys of a chip that are left to its preset: there are many, and they belong together."""
+_ELSEWHERE = ("chip.cell.", "chip.energy.", "power.")
+"""Keys that are left to presets: there are many, and they belong together."""
 
 _OF_NONE = {"recovery": {"name": "none"}}
 """What sections need that the preset does not have."""

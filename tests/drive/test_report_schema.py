@@ -31,6 +31,18 @@ RUNS: dict[str, dict[str, Any]] = {
         "workload": JOBS,
         "set": {"refresh.after_hours": 24, "chip.cost_per_gb": 0.1},
     },
+    "power": {
+        "workload": JOBS,
+        "set": {
+            "power.states.light": {"power_mw": 50.0, "idle_ms": 1.0},
+            "power.thermal": {
+                "capacity_j_per_k": 1.0,
+                "resistance_k_per_w": 1.0,
+                "ambient_c": 25.0,
+                "limits": {"hot": {"from_c": 70.0, "until_c": 60.0, "speed": 0.5}},
+            },
+        },
+    },
     "zones": {"workload": ZONES, "set": {"ftl.name": "zoned", "ftl.max_active_zones": 8}},
     "cache": {"drive": "consumer_tlc", "workload": JOBS},
     "kinds": {"drive": "hachiya2013", "workload": JOBS},

@@ -112,13 +112,15 @@ def template_keys() -> dict[str, str]:
 
 
 def test_it_has_every_key_of_the_schema():
-    """Of all members of families, but those of a chip's cell, its energy, and what is no table."""
+    """Of all members, but those of a cell, of energy and power, and what is no table."""
     known = {one.path: one for one in keys()}
     found = template_keys()
     assert set(found) <= set(known)
     left = set(known) - set(found)
-    assert {path for path in left if not path.startswith(("chip.cell.", "chip.energy."))} == {
-        *("chips", "cite", "drive_preset", "run"),
+    assert {
+        path for path in left if not path.startswith(("chip.cell.", "chip.energy.", "power."))
+    } == {
+        *("chips", "cite", "drive_preset", "power", "run"),
     }
     assert not any(one.members for one in map(known.get, left) if one is not None)
     config = load_config(LIKE).config

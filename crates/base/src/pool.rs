@@ -74,6 +74,12 @@ impl<T: Copy> Pool<T> {
         self.is_taken.clear();
     }
 
+    /// Whether no value is in flight.
+    #[inline]
+    pub fn is_idle(&self) -> bool {
+        self.free.len() == self.values.len()
+    }
+
     /// Values in flight (slow: scans the pool).
     pub fn taken(&self) -> impl Iterator<Item = &T> {
         self.numbered().map(|(_, value)| value)

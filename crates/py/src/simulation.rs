@@ -418,6 +418,12 @@ impl Simulation {
         columns.set_item("latency_sum_ns", column(|b| b.latency_sum_ns).into_pyarray(py))?;
         columns.set_item("latency_max_ns", column(|b| b.latency_max_ns).into_pyarray(py))?;
         columns.set_item("energy_uj", run.energy_uj().into_pyarray(py))?;
+        if let Some((drive_uj, celsius)) = run.drive_course() {
+            columns.set_item("drive_uj", drive_uj.into_pyarray(py))?;
+            if let Some(celsius) = celsius {
+                columns.set_item("temperature_c", celsius.into_pyarray(py))?;
+            }
+        }
         let counts = PyDict::new(py);
         for (name, column) in session.counts_over_time().map_err(refuse)? {
             counts.set_item(name, column.into_pyarray(py))?;

@@ -167,6 +167,8 @@ class Result:
         columns, counts, interval_ns = simulation.series()
         series = series_table(columns, counts, interval_ns, own, metadata)
         report.nand.peak_power_w = peak_power_w(series)
+        if report.energy:
+            report.energy.peak_power_w = peak_power_w(series, "drive_power_w")
         timeline = None
         if has_timeline:
             spans, kinds, dropped = simulation.timeline()
@@ -204,12 +206,18 @@ class Result:
     def power_w(self) -> float:
         """Mean power of the flash and the decoders in watts; 0 where no time passed.
 
-        The energies are those of ``chip.energy`` and ``ecc.iteration_pj_per_bit``; processors,
-        DRAM and link are not modelled.
+        The energies are those of ``chip.energy`` and ``ecc.iteration_pj_per_bit``. Controller,
+        DRAM and link are in `drive_power_w`.
         """
         seconds = self._report.sim.simulated_s
         used_uj = self._report.nand.energy_uj + self._report.ecc.energy_uj
         return used_uj / 1e6 / seconds if seconds else 0.0
+
+    @property
+    def drive_power_w(self) -> float | None:
+        """Mean power of the whole drive in watts; None of a drive without ``[power]``."""
+        energy = self._report.energy
+        return energy.power_w if energy else None
 
     @property
     def peak_power_w(self) -> float | None:

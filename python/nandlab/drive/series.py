@@ -31,7 +31,9 @@ def series_table(
         ``duration_s``, ``read_iops``, ``write_iops``,
         ``read_mb_s``, ``write_mb_s`` (10^6 bytes), ``latency_mean_us``, ``latency_max_us`` (over
         the requests completed in it), ``gc_moved_mb_s``, ``write_amplification``, ``power_w``
-        (flash and decoders; an operation uses its energy while it lasts), and each count of the
+        (flash and decoders; an operation uses its energy while it lasts), of a drive with
+        ``[power]`` ``drive_power_w`` (the whole drive), with ``power.thermal`` ``temperature_c``
+        (at the end of the interval), and each count of the
         report by its key: ``gc_copies`` of ``ftl``, ``nand_erases``. The mean is NaN where nothing
         completed, write amplification where nothing of the host was programmed.
     """
@@ -64,10 +66,23 @@ def series_table(
         "gc_moved_mb_s": moved * unit_mb / duration_s,
         "write_amplification": 1 + programmed / host,
         "power_w": np.diff(columns["energy_uj"], prepend=0.0) / 1e6 / duration_s,
+        **_of_drive(columns, duration_s),
         **gains,
     }
     arrays = {name: _arrow(column) for name, column in table.items()}
     return pa.table(arrays).replace_schema_metadata(metadata)
+
+
+def _of_drive(columns: dict[str, Any], duration_s: Any) -> dict[str, Any]:
+    """Power of the whole drive and its temperature, where the drive has them."""
+    import numpy as np
+
+    of_drive = {}
+    if "drive_uj" in columns:
+        of_drive["drive_power_w"] = np.diff(columns["drive_uj"], prepend=0.0) / 1e6 / duration_s
+    if "temperature_c" in columns:
+        of_drive["temperature_c"] = columns["temperature_c"]
+    return of_drive
 
 
 def _arrow(column: Any) -> pa.Array:
@@ -84,13 +99,13 @@ PEAK_S = 0.01
 """Least time over which a peak of power is told: long against one program or erase."""
 
 
-def peak_power_w(series: pa.Table) -> float | None:
+def peak_power_w(series: pa.Table, column: str = "power_w") -> float | None:
     """Highest mean power over intervals of at least `PEAK_S`; None for a run that is shorter."""
     import numpy as np
 
     # `to_numpy` imports pandas.
     duration_s, power_w = (
-        np.frombuffer(series[name].chunk(0).buffers()[1]) for name in ("duration_s", "power_w")
+        np.frombuffer(series[name].chunk(0).buffers()[1]) for name in ("duration_s", column)
     )
     if duration_s.sum() < PEAK_S:
         return None

@@ -87,6 +87,7 @@ def _parts(result: Result, *, is_narrow: bool) -> Iterator[RenderableType]:
             "power cut": _power_cut(report),
             "start-up": _start_up(report),
             "nand": _nand(result, report),
+            "power": _power(report),
             "errors": _errors(report),
             "failed requests": _failed(report),
             "longest silence": _silence(report),
@@ -334,6 +335,27 @@ def _nand(result: Result, report: Report) -> str:
     if result.peak_power_w is not None:
         power += f", peak {result.peak_power_w:.3g} W"
     return text + f", {used} with ECC ({power})"
+
+
+def _power(report: Report) -> str:
+    energy = report.energy
+    if not energy:
+        return ""
+    parts = {
+        "controller": energy.controller_uj,
+        "DRAM": energy.dram_uj,
+        "link": energy.link_uj,
+        "flash": energy.flash_uj,
+        "decoders": energy.decoders_uj,
+        "asleep": energy.asleep_uj,
+    }
+    shares = (f"{name} {used / energy.total_uj:.0%}" for name, used in parts.items() if used)
+    text = f"{energy.power_w:.3g} W, {quantity.energy(energy.total_uj)}: {', '.join(shares)}"
+    if heat := energy.temperature:
+        text += f", {heat.end_c:.3g} °C at the end"
+        limits = (f"{name} {time:.3g} s" for name, time in heat.throttled_s.items() if time)
+        text += "".join(f", throttled by {limit}" for limit in limits)
+    return text
 
 
 def _errors(report: Report) -> str:

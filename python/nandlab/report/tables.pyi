@@ -365,6 +365,38 @@ class Direction(Table):
     iops_samples: int
     """Always 1, the number of samples."""
 
+class DriveEnergy(Table):
+    """Energy of a drive with `[power]`, the report's `energy`."""
+
+    total_uj: float
+    """Energy of the whole drive."""
+    power_w: float
+    """Mean power of the whole drive."""
+    controller_uj: float
+    """Energy of the controller while the drive was awake: its power, commands, and bytes on the
+    link and on flash buses.
+    """
+    dram_uj: float
+    """Energy of the DRAM while the drive was awake."""
+    link_uj: float
+    """Energy of the link while the drive was awake."""
+    asleep_uj: float
+    """Energy of controller, DRAM and link in power states."""
+    flash_uj: float
+    """Energy of all flash, as in `nand`."""
+    decoders_uj: float
+    """Energy of the decoders, as in `ecc`."""
+    awake_s: float
+    """Time in which the drive was in no power state."""
+    states: dict[str, StateUse]
+    """Power states by their names; empty of a drive without any."""
+    temperature: Temperature | None
+    """Temperature of the drive; `null` without `power.thermal`."""
+    peak_power_w: float | None
+    """Highest power of the whole drive over 10 ms or a little more; `null` for a run that is
+    shorter.
+    """
+
 class Ecc(Table):
     """Codewords of a run and their decoders, the report's `ecc`."""
 
@@ -993,6 +1025,16 @@ class Started(Table):
     mapped_units: int
     """Units found with data."""
 
+class StateUse(Table):
+    """Use of a power state."""
+
+    time_s: float
+    """Time in the state, without entries and exits."""
+    entries: int
+    """Entries that were begun."""
+    energy_uj: float
+    """Energy of controller, DRAM and link in the state."""
+
 class Summary(Table):
     """Totals of a trace: requests, time, devices, locality."""
 
@@ -1064,6 +1106,18 @@ class Tenants(Table):
     """
     jobs: list[Tenant]
     """Tenants in the order of the job file."""
+
+class Temperature(Table):
+    """Temperature of a drive in a run."""
+
+    end_c: float
+    """Temperature at the end in degrees Celsius."""
+    max_c: float
+    """Highest temperature since the run began in degrees Celsius, with the part that `--skip`
+    leaves out.
+    """
+    throttled_s: dict[str, float]
+    """Time in which each limit has acted, by its name."""
 
 class Waits(Table):
     """Waits of the slowest requests of an operation."""
@@ -1201,6 +1255,8 @@ class Report(Table):
     """Counters of Flexible Data Placement. As NVM Express names them. The whole drive is one
     endurance group. The bytes of flash are counted by the chips and not by the FTL.
     """
+    energy: DriveEnergy | None
+    """Energy of the whole drive. `null` on a drive without `[power]` (power)."""
     cost: Cost | None
     """Price of the flash. `null` where `chip.cost_per_gb` is not given."""
     power: Power | None

@@ -8,6 +8,7 @@ mod about;
 mod checks;
 mod ecc;
 mod endurance;
+mod energy;
 mod exchange;
 mod fio;
 mod ftl;
@@ -35,6 +36,7 @@ pub use about::{About, Sim, Workload};
 pub use checks::{Checks, Conservation};
 pub use ecc::Ecc;
 pub use endurance::{Cost, EnduranceGroup};
+pub use energy::{DriveEnergy, StateUse, Temperature};
 pub use exchange::Exchange;
 pub use fio::{Direction, Flushes, Job, LatencyNs};
 pub use ftl::{Cache, Ftl, RamBytes, Refresh};
@@ -108,6 +110,10 @@ pub struct Report {
     /// As NVM Express names them. The whole drive is one endurance group. The bytes of flash are
     /// counted by the chips and not by the FTL.
     pub endurance_group: EnduranceGroup,
+    /// Energy of the whole drive.
+    ///
+    /// `null` on a drive without `[power]` ([power](../power.md)).
+    pub energy: Option<DriveEnergy>,
     /// Price of the flash.
     ///
     /// `null` where `chip.cost_per_gb` is not given.
@@ -187,6 +193,7 @@ impl Session {
             buffer: activity.counted.controller.buffer,
             refresh,
             endurance_group: self.endurance_group(&activity),
+            energy: self.energy(&activity),
             cost: self.cost(),
             power: self.power(&activity),
             zones: self.zones(&activity),

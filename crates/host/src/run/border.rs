@@ -152,6 +152,18 @@ impl Run {
         arrays.iter().zip(beside).map(|(arrays, beside)| arrays - before_uj + beside).collect()
     }
 
+    /// Energy of the whole drive up to the end of each interval of the series in microjoules, and
+    /// its temperature there, of a drive with `[power]`.
+    pub fn drive_course(&self) -> Option<(Vec<f64>, Option<Vec<f64>>)> {
+        let now = self.ssd.now();
+        let begin = self.ssd.supply_over_time([self.counts_from()])?.used_uj[0];
+        let ends = self.series.ends().map(|end| end.min(now));
+        let course = self.ssd.supply_over_time(ends)?;
+        let flash = self.energy_uj();
+        let whole = course.used_uj.iter().zip(flash).map(|(used, flash)| used - begin + flash);
+        Some((whole.collect(), course.celsius))
+    }
+
     /// Opens an interval of the series at `now`.
     #[cold]
     pub(super) fn open_interval(&mut self, now: Time) {

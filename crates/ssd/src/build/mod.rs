@@ -55,6 +55,11 @@ pub fn chips(config: &SsdConfig) -> Result<Chips> {
     if let Some(celsius) = config.age.temperature_c {
         chips.keep_at(celsius)?;
     }
+    if let Some(thermal) = config.power.as_ref().and_then(|power| power.thermal.as_ref())
+        && chips.can_be_at(thermal.ambient_c)
+    {
+        chips.keep_at(thermal.ambient_c)?;
+    }
     if config.recovery_policy()?.has_summaries() {
         chips.keep_summaries(SUMMARY_BYTES, config.chip.geometry.page_bytes)?;
     }

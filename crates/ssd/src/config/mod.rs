@@ -4,6 +4,7 @@ mod codes;
 mod controller;
 mod front;
 mod kinds;
+mod power;
 mod scale;
 mod small;
 mod stages;
@@ -21,6 +22,7 @@ pub use codes::{DriveCode, within_code};
 pub use controller::{CommandCost, ControllerConfig, TrimCost};
 pub use front::{Arbitration, HostConfig, Level, Priority, TenantConfig};
 pub use kinds::{ChipKind, within};
+pub use power::{PowerConfig, PowerState, ThermalConfig, ThermalLimit};
 pub use scale::{Scale, Scaled};
 pub use small::{SMALL, small_config};
 
@@ -184,6 +186,10 @@ pub struct SsdConfig {
     /// State of the flash at the start of a run.
     #[serde(default)]
     pub age: AgeConfig,
+    /// Power of the controller, the DRAM and the link, power states, and heat; default: flash and
+    /// decoders alone use energy.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub power: Option<PowerConfig>,
 }
 
 fn no_recovery() -> Section<RecoveryConfig> {
@@ -222,6 +228,7 @@ impl SsdConfig {
             range("age.temperature_c", celsius, -100.0, 300.0)?;
         }
         self.refresh.check()?;
+        self.power.as_ref().map_or(Ok(()), PowerConfig::check)?;
         for (section, chip) in self.kinds() {
             if let Some(dollars) = chip.cost_per_gb {
                 range(&format!("{section}.cost_per_gb"), dollars, 0.0, 1e6)?;

@@ -63,6 +63,8 @@ features! {
         |seen| seen.config.refresh.patrol_hours > 0.0;
     Temperature: "a temperature of the drive", "age.temperature_c",
         |seen| seen.config.age.temperature_c.is_some();
+    Heat: "heat of the drive", "power.thermal",
+        |seen| seen.config.power.as_ref().is_some_and(|power| power.thermal.is_some());
     Recovery: "recovery after a power cut", "recovery.name",
         |seen| can_recover(seen);
     NoRecovery: "a drive that does not recover", "recovery.name",

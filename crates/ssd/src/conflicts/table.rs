@@ -273,6 +273,12 @@ pub const CONFLICTS: &[Conflict] = &[
          chip.array.activation_ev, or use another array",
     ),
     row(
+        Temperature,
+        Heat,
+        "the drive heats up from that of its surroundings",
+        "leave age.temperature_c out, and give power.thermal.ambient_c and power.thermal.start_c",
+    ),
+    row(
         ShiftedReads,
         NoReferences,
         "a law of rates has no references to move, and each round would find the same errors",

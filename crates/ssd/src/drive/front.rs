@@ -58,6 +58,9 @@ pub(super) struct Front {
     link: PerByte,
     link_request: Time,
     pub(super) link_latency: Time,
+    /// Commands that were taken, and bytes of data that have crossed the link.
+    commands: u64,
+    link_bytes: u64,
 }
 
 impl Front {
@@ -76,6 +79,8 @@ impl Front {
             link: PerByte::at_mb_s(config.host.link_mb_s),
             link_request: Time::from_us(config.host.link_request_us),
             link_latency: Time::from_us(config.host.link_latency_us),
+            commands: 0,
+            link_bytes: 0,
         }
     }
 
@@ -91,6 +96,11 @@ impl Front {
     /// Number of cores of the controller.
     pub(super) fn cores(&self) -> usize {
         self.cores.servers()
+    }
+
+    /// Commands that were taken, and bytes of data that have crossed the link.
+    pub(super) fn taken(&self) -> (u64, u64) {
+        (self.commands, self.link_bytes)
     }
 
     /// Queue slot with this number.
@@ -115,6 +125,7 @@ impl Front {
     /// there.
     #[inline]
     pub(super) fn send_out(&mut self, now: Time, bytes: u64) -> Time {
+        self.link_bytes += bytes;
         let crossing = self.link_request + self.link.time(bytes);
         let (_, _, end) = self.link_out.serve(now, crossing);
         end + self.link_latency
@@ -167,6 +178,7 @@ impl Ssd {
         debug_assert!(request.end().is_some_and(|end| end <= self.capacity_bytes()));
         let now = self.now();
         self.front.slots[slot as usize] = Slot::new(request, token, arrival, now);
+        self.front.commands += 1;
         if let Some(versions) = &mut self.versions {
             versions.submitted(slot);
         }
@@ -184,7 +196,8 @@ impl Ssd {
             let further = self.append_costs(&request);
             (work, delay) = (work + further.0, delay + further.1);
         }
-        let (_, _, ready) = self.front.cores.serve(now, work);
+        let begin = self.command_begins();
+        let (_, _, ready) = self.front.cores.serve(begin, work);
         if request.op.writes() {
             // Commands leave the cores in their order: the link can be booked now, and the
             // write is heard of again when its data are there.
@@ -216,6 +229,7 @@ impl Ssd {
             blame.request(slot).book(ready + delay, Cause::Controller);
         }
         self.front.slot(slot).cursor = self.units.at(offset) as u32;
+        self.front.link_bytes += length;
         let crossing = self.front.link_request + self.front.link.time(length);
         let (_, _, end) = self.front.link_in.serve(ready, crossing);
         let mut arrived = end + self.front.link_latency + delay;

@@ -37,6 +37,7 @@ mod power;
 mod program;
 pub(crate) mod read;
 pub mod stage;
+pub mod supply;
 pub(crate) mod units;
 mod upkeep;
 mod wakes;
@@ -74,6 +75,7 @@ use nand::geometry::Die;
 use power::Power;
 use read::Reader;
 use stage::Stage;
+use supply::Supply;
 use units::Units;
 use wakes::{Wake, Wakes};
 use write::Writer;
@@ -154,7 +156,7 @@ pub(crate) struct DriveParts {
 /// Solid-state drive: its parts, its counts and its clock.
 pub struct Ssd {
     pub(crate) events: EventQueue,
-    /// Time at which refresh or patrol is due next.
+    /// Time at which refresh, patrol or a look at the supply is due next.
     pub(crate) upkeep_at: Time,
     pub(crate) flash: Flash,
     pub(crate) ftl: Box<dyn Ftl>,
@@ -177,6 +179,8 @@ pub struct Ssd {
     power: Option<Box<Power>>,
     /// Commands on zones, where the FTL has any.
     zones: Option<Box<ZoneCommands>>,
+    /// Energy beside the flash, power states and heat, of a drive with `[power]`.
+    supply: Option<Box<Supply>>,
     pub(crate) units: Units,
     pub(crate) codes: Codes,
     /// Features that an action may be refused for.
@@ -211,6 +215,7 @@ impl Ssd {
             unreadable: None,
             power: power.map(Box::new),
             zones,
+            supply: Supply::of(config),
             units,
             codes: Codes::new(config, &flash.chips, codes),
             features,
@@ -219,6 +224,7 @@ impl Ssd {
         };
         ssd.check_log()?;
         ssd.take_tails();
+        ssd.schedule_upkeep();
         Ok(ssd)
     }
 
@@ -242,6 +248,7 @@ impl Ssd {
 
     /// Lets time pass up to `time`, before which nothing happens.
     pub fn pass_until(&mut self, time: Time) {
+        self.look_until(time);
         self.events.advance_to(time.min(self.upkeep_at).max(self.now()));
     }
 
@@ -305,6 +312,7 @@ impl Ssd {
             event::COMPLETE => {
                 self.front.release(index);
                 self.rest();
+                self.note_idleness();
                 if self.flash.blame.is_some() {
                     self.blame_rest(index);
                 }
@@ -319,6 +327,7 @@ impl Ssd {
             _ => return Some(Step::Ready),
         }
         self.settle_wakes();
+        self.note_idleness();
         None
     }
 

@@ -43,12 +43,13 @@ impl Ssd {
         self.schedule_upkeep();
     }
 
-    fn schedule_upkeep(&mut self) {
-        self.upkeep_at = self.failures.refresh.next().max(self.now());
+    pub(super) fn schedule_upkeep(&mut self) {
+        let look = self.supply.as_ref().map_or(Time::LIMIT, |supply| supply.next_look());
+        self.upkeep_at = self.failures.refresh.next().min(look).max(self.now());
     }
 
-    /// Does the upkeep that is due before the next event. Returns `Step::Idle` if there is no
-    /// event.
+    /// Does the upkeep, or the look at the supply, that is due before the next event. Returns
+    /// `Step::Idle` if there is no event.
     #[cold]
     pub(super) fn keep_up(&mut self) -> Option<Step> {
         let due = self.upkeep_at;
@@ -58,13 +59,29 @@ impl Ssd {
             return Some(Step::Idle);
         }
         self.events.advance_to(due);
-        self.flash.chips.advance_to(due);
-        self.failures.refresh.look_for_old(&self.flash.chips, due);
-        self.rewrite();
-        self.settle_wakes();
-        self.patrol();
+        self.look_at_supply();
+        if self.supply.is_none() || self.failures.refresh.next() <= due {
+            self.flash.chips.advance_to(due);
+            self.failures.refresh.look_for_old(&self.flash.chips, due);
+            self.rewrite();
+            self.settle_wakes();
+            self.patrol();
+            self.note_idleness();
+        }
         self.schedule_upkeep();
         None
+    }
+
+    /// Does the looks at the supply that are due up to `time`, before which nothing else happens.
+    pub(super) fn look_until(&mut self, time: Time) {
+        while self.supply.is_some() && self.upkeep_at <= time {
+            if self.failures.refresh.next() <= self.upkeep_at {
+                break;
+            }
+            self.events.advance_to(self.upkeep_at.max(self.now()));
+            self.look_at_supply();
+            self.schedule_upkeep();
+        }
     }
 
     /// Has blocks of the queue of refresh rewritten, as far as dies are free for that.

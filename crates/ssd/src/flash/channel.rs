@@ -108,6 +108,7 @@ impl Flash {
         let time = self.chips.of_die(Die(die)).timing.transfer(command.bytes);
         command.times.bus += time;
         self.counts.of_kind[self.chips.kind(Die(die))].times.bus += time;
+        self.counts.bus_bytes += u64::from(command.bytes);
         state.active = die;
         state.started = state.book(now, time);
         let lane = if loading { self.events.to_die_lane } else { self.events.from_die_lane };

@@ -79,6 +79,9 @@ pub struct FlashCounts {
     /// Programs that a summary followed.
     #[serde(skip)]
     pub summaries: u64,
+    /// Bytes that have crossed the buses, parity included.
+    #[serde(skip)]
+    pub bus_bytes: u64,
     /// Counts of each kind of chips.
     #[serde(skip)]
     pub of_kind: [KindCounts; MOST_KINDS],
@@ -111,6 +114,7 @@ counts!(FlashCounts {
     coded_time,
     reduced_programs,
     summaries,
+    bus_bytes,
     suspends,
     copybacks,
     joined_reads,
@@ -233,6 +237,12 @@ impl Flash {
             && die.suspended.is_none()
             && die.output == NONE
             && die.queues.waiting() == 0
+    }
+
+    /// Whether any command is under way.
+    #[inline]
+    pub fn is_at_work(&self) -> bool {
+        !self.commands.is_idle()
     }
 
     /// Where the time of each die went, up to now.

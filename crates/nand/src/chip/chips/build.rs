@@ -101,6 +101,14 @@ impl Chips {
         Ok(())
     }
 
+    /// Pace at which data age at this temperature, against that at the temperature of the drive, by
+    /// the first model of errors; 1 where no model has an activation energy.
+    pub fn pace_at(&self, celsius: f64) -> f64 {
+        let Some(kind) = self.kinds.all().find(|kind| kind.errs) else { return 1.0 };
+        let hours = kind.arrays[0].equivalent_hours(1.0, celsius);
+        hours.map_or(1.0, |hours| hours / kind.retention.pace)
+    }
+
     /// Reserves the last pages of each block for a summary with `bytes` for each unit of the
     /// others. The summary is programmed with the last page of data. Must precede the first write.
     pub fn keep_summaries(&mut self, bytes: u32, page_bytes: u32) -> Result<()> {

@@ -6,6 +6,7 @@
 mod controller;
 
 use super::front::FrontTimes;
+use super::supply::SupplyUse;
 use super::zones::ZoneCounts;
 use super::{CodeCounts, PowerCounts, Ssd};
 use crate::failure::refresh::PatrolCounts;
@@ -46,6 +47,8 @@ pub struct Activity {
     pub ecc_energy_uj: f64,
     /// Energy that patrol reads have used, in the array and on the bus, in microjoules.
     pub patrol_energy_uj: f64,
+    /// Work of the supply, of a drive with `[power]`.
+    pub supply: Option<SupplyUse>,
 }
 
 counts!(Activity {
@@ -60,6 +63,7 @@ counts!(Activity {
     energy,
     ecc_energy_uj,
     patrol_energy_uj,
+    supply,
 });
 
 /// Counts of the parts of a drive, which are keys of its report and columns of its time series.
@@ -109,6 +113,7 @@ impl Ssd {
             energy: kinds.map(|kind| self.energy_of_kind(kind)).collect(),
             ecc_energy_uj: self.ecc_energy_uj(),
             patrol_energy_uj: self.patrol_energy_uj(),
+            supply: self.supply_use(),
         }
     }
 
