@@ -8,6 +8,7 @@
 - `docs/life.md`: its tables of columns and keys, from the JSON Schema of a life.
 - `docs/lint.md`: the checks of `nandlab lint`, with the figures of their pairs of runs.
 - `docs/formats/traces.md`: its table of options, from `nandlab.options`.
+- `docs/formats/import.md`: its tables of keys, from the rosters of `nandlab.imported`.
 - Functions of `python/nandlab/` that take options: arguments and docstrings, from the same
   (`signatures`).
 - `docs/validation.md`: the rows that Rust tests print, which takes a minute, and those of
@@ -24,6 +25,8 @@ import sys
 from collections.abc import Callable, Sequence
 
 from derived import ROOT
+from derived.imports import PAGE as IMPORT_PAGE
+from derived.imports import import_page
 from derived.life import PAGE as LIFE_PAGE
 from derived.life import life_page
 from derived.lint import lint_page
@@ -46,6 +49,7 @@ DERIVED: dict[str, tuple[str, Callable[[], str]]] = {
     "lint": ("docs/lint.md", lint_page),
     "validation": ("docs/validation.md", validation),
     "traces": (PAGE, traces_page),
+    "import": (IMPORT_PAGE, import_page),
     **sources(),
 }
 

@@ -47,8 +47,8 @@ A cell, its threshold voltages and its errors:
 
 Further: `board` and `fit` (a chip on a test board, laws fitted to it), `endurance`, `ecc_curve` and
 `ecc_profile` (codes), `calibrate` (a drive fitted to a real one), `serve` (a drive as a disk),
-`ftls`, `trace_info`, `show`, `schema`. On the command line `nandlab explain WORD` explains keys of
-drives, members of families and keys of reports.
+`import_drive` (drives of other simulators), `ftls`, `trace_info`, `show`, `schema`. On the command
+line `nandlab explain WORD` explains keys of drives, members of families and keys of reports.
 
 Everything heavy (numpy, scipy, pyarrow, matplotlib, duckdb) is imported when it is first needed.
 """
@@ -79,6 +79,8 @@ from nandlab.endurance.tvr_chip import TvrChip, tvr_chip
 from nandlab.fit.fitting import Fit, fit
 from nandlab.ftl.needs import FtlNeeds, ftls
 from nandlab.given.replacement import Unwritten
+from nandlab.imported.importing import import_drive
+from nandlab.imported.result import Imported
 from nandlab.life.result import Life
 from nandlab.life.whole import LifeUnfinished, life
 from nandlab.lint.check import Finding
@@ -106,6 +108,7 @@ __all__ = [
     "Finding",
     "Fit",
     "FtlNeeds",
+    "Imported",
     "Interrupted",
     "Life",
     "LifeUnfinished",
@@ -141,6 +144,7 @@ __all__ = [
     "endurance",
     "fit",
     "ftls",
+    "import_drive",
     "life",
     "lint",
     "presets",

@@ -46,6 +46,41 @@ def test_a_life_ends_when_the_spare_is_used_up():
     assert other.windows[-1].pe_cycles_max == last.pe_cycles_max
 
 
+ZONED = {**FAILING, "ftl.name": "zoned", "ftl.max_active_zones": 4}
+"""With zones of 2 MiB."""
+
+ZONE_JOB = "[w]\nzonemode=zbd\niodepth=8\nio_size=64m\n"
+
+#: Options of a job on zones, and the write amplification: rests of zones that are padded.
+ZONE_JOBS = [
+    ("rw=write\nbs=64k\n", 1.0),
+    ("rw=write\nbs=64k\nnandlab_append=1\n", 1.0),
+    ("rw=randrw\nbs=16k\nmax_open_zones=4\n", 1.0),
+    # 42 of 48 KiB fill a zone but for 32 KiB.
+    ("rw=write\nbs=48k\n", 64 / 63),
+    # Five jobs for four zones: they wait for each other.
+    ("rw=write\nbs=64k\n" + "".join(f"{ZONE_JOB}rw=write\nbs=64k\n" for _ in range(4)), 1.0),
+    ("rw=write\nbs=64k\n" + f"{ZONE_JOB}rw=trim\nbs=2m\n", 1.0),
+]
+
+
+@pytest.mark.parametrize(("options", "amplification"), some(ZONE_JOBS, 3))
+@pytest.mark.parametrize("accelerate", [1, 4])
+def test_zones_have_a_life(options: str, amplification: float, accelerate: int):
+    """Resets, finishes and appends of jobs are carried out, to the end of the spare blocks."""
+    asked = {"dwpd": 5, "windows": 2, "set": ZONED, "seed": 1, "accelerate": accelerate}
+    life = nandlab.life("tiny", ZONE_JOB + options, years=0.05, **asked)
+    assert life.end == "years"
+    written = life.tbw * 1e12 / life.capacity_bytes
+    # Batches and leaps end a little late.
+    assert written == pytest.approx(5 * 365.25 * 0.05, rel=0.02)
+    assert life.windows[-1].write_amplification == pytest.approx(amplification, rel=1e-3)
+    dead = nandlab.life("tiny", ZONE_JOB + options, to_death=True, **asked)
+    assert dead.end == "spare"
+    # Their blocks bear some 85 cycles, and cycles are spread evenly over them.
+    assert 80 < dead.windows[-1].pe_cycles_max < 100
+
+
 def test_blocks_that_rest_live_longer():
     """By the closed form: a cycle counts as its rest says, also in leaps."""
     ends = {}

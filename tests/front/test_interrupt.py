@@ -65,9 +65,11 @@ def test_further_ctrl_c_takes_nothing_away(folder: Path, times: int):
         process.send_signal(signal.SIGINT)
         time.sleep(0.03)
     _, err = process.communicate(timeout=20)
-    # The last one may come when all is written and the interpreter is on its way out.
+    # The last one may come when all is written and the interpreter is on its way out: then the
+    # command may still say the one word that it says of an interruption.
     assert process.returncode in (130, -signal.SIGINT), err
-    assert all(line.startswith("note: ") for line in err.splitlines()), err
+    said = [line for line in err.splitlines() if not line.startswith("note: ")]
+    assert said in ([], ["interrupted"]), err
     report = json.loads(Path("r.json").read_text())
     assert report["sim"]["interrupted"]
     assert report["host"]["requests_completed"] > 1000

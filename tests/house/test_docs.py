@@ -268,6 +268,10 @@ def test_pages_and_types_of_the_report_are_fresh(capsys: pytest.CaptureFixture[s
     )
 
 
+def test_page_of_the_import_is_fresh(capsys: pytest.CaptureFixture[str]):
+    assert tool("regen").main(["--check", "import"]) == 0, capsys.readouterr().out
+
+
 def test_page_of_the_linter_is_fresh(capsys: pytest.CaptureFixture[str]):
     assert tool("regen").main(["--check", "lint"]) == 0, capsys.readouterr().out
 

@@ -13,6 +13,7 @@ pub mod family;
 pub mod information;
 pub mod memory;
 pub mod params;
+pub mod permutation;
 pub mod pool;
 pub mod rng;
 pub mod shared;

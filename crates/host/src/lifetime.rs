@@ -1,4 +1,4 @@
-//! A lifetime under a workload: its writes and trims age a drive, without time.
+//! A lifetime under a workload: its writes, trims and commands on zones age a drive, without time.
 //!
 //! Jobs take turns so that each has its share of the writes, which an earlier run with time has
 //! measured. Jobs before the last stonewall come once, those after it again and again. Reads and
@@ -8,6 +8,7 @@ use crate::drive::Drive;
 use crate::request::{Arrival, Job, Source};
 use crate::session::{Opened, Workload};
 use base::{Error, Result, Time};
+use ssd::Ssd;
 use ssd::ageing::{Goal, Lifetime, Totals, Touch};
 use ssd::ftl::Lpn;
 use ssd::request::{Op, Request};
@@ -23,6 +24,8 @@ struct Lane {
     weight: f64,
     /// Bytes that the job has written or trimmed, divided by its share.
     done: f64,
+    /// Whether the job goes on only after requests of others.
+    waits: bool,
 }
 
 /// Writes and trims of a workload, in turns.
@@ -35,7 +38,7 @@ struct Turns {
 }
 
 impl Turns {
-    fn new(jobs: Vec<Job>, weights: &[f64], unit_bytes: u64) -> Result<Self> {
+    fn new(jobs: Vec<Job>, weights: &[f64], ssd: &Ssd) -> Result<Self> {
         if jobs.len() != weights.len() {
             let problem = format!("{} shares for {} jobs", weights.len(), jobs.len());
             return Err(Error::new("life", problem).expected("one for each job"));
@@ -56,42 +59,54 @@ impl Turns {
                 return Err(Error::new(format!("job `{}`", job.name), problem)
                     .hint("give it `size`, `io_size` or `number_ios` instead of a time"));
             }
-            let Job { name, source, .. } = job;
+            let Job { name, mut source, .. } = job;
+            source.begin(ssd);
             if let Some(phase) = phases.last_mut() {
-                phase.push(Lane { name, source, weight, done: 0.0 });
+                phase.push(Lane { name, source, weight, done: 0.0, waits: false });
             }
         }
         phases.reverse();
-        Ok(Self { phases, unit_bytes, written: (0, 0) })
+        Ok(Self { phases, unit_bytes: ssd.unit_bytes(), written: (0, 0) })
     }
 
-    /// Appends the units of the next write or trim to `into`.
+    /// Appends what the next write, trim or command on a zone concerns to `into`.
     fn draw(&mut self, into: &mut Vec<Touch>) -> Result<()> {
         let mut others = 0;
         while let Some(lanes) = self.phases.last_mut() {
             let by_turn = |a: &&mut Lane, b: &&mut Lane| a.done.total_cmp(&b.done);
-            let Some(lane) = lanes.iter_mut().min_by(by_turn) else {
-                self.phases.pop();
+            let Some(lane) = lanes.iter_mut().filter(|lane| !lane.waits).min_by(by_turn) else {
+                // No job is left that others could wait for.
+                self.end_phase();
                 continue;
             };
             let Some(Arrival { request, .. }) = lane.source.next(Time::ZERO)? else {
-                lane.done = f64::INFINITY;
+                lane.waits = lane.source.waits();
+                if !lane.waits {
+                    lane.source.end();
+                    lane.done = f64::INFINITY;
+                    lanes.iter_mut().for_each(|lane| lane.waits = false);
+                }
                 if lanes.iter().all(|lane| lane.done == f64::INFINITY) {
-                    self.phases.pop();
+                    self.end_phase();
                 }
                 continue;
             };
-            if matches!(request.op, Op::Write | Op::Trim) {
+            if lane.source.is_exclusive() {
+                lane.source.completed(&request);
+            }
+            let before = into.len();
+            touch(&request, self.unit_bytes, into);
+            let touched = (into.len() - before) as u64;
+            if matches!(request.op, Op::Write | Op::ZoneAppend | Op::Trim) {
                 lane.done += request.length as f64 / lane.weight;
-                let before = into.len();
-                touch(&request, self.unit_bytes, into);
-                if request.op == Op::Write {
-                    self.written.0 += request.length;
-                    self.written.1 += (into.len() - before) as u64;
-                }
-                if into.len() > before {
-                    return Ok(());
-                }
+            }
+            if request.op.writes() {
+                self.written.0 += request.length;
+                self.written.1 += touched;
+            }
+            if touched > 0 {
+                lanes.iter_mut().for_each(|lane| lane.waits = false);
+                return Ok(());
             }
             others += 1;
             if others > MOST_OTHERS {
@@ -100,6 +115,13 @@ impl Turns {
             }
         }
         Ok(())
+    }
+
+    /// Ends the jobs that run at a time: those behind the next stonewall follow.
+    fn end_phase(&mut self) {
+        for mut lane in self.phases.pop().into_iter().flatten() {
+            lane.source.end();
+        }
     }
 
     /// Mean bytes of the host in a written unit: a unit may be written for a part of it.
@@ -111,17 +133,23 @@ impl Turns {
     }
 }
 
-/// Appends the units that a write or a trim concerns to `into`.
+/// Appends the units that a write or a trim concerns to `into`, or the zone of a command.
 fn touch(request: &Request, unit_bytes: u64, into: &mut Vec<Touch>) {
     let &Request { op, offset, length, .. } = request;
     let unit = |unit: u64| Lpn(unit as u32);
-    let end = offset + length;
-    if op == Op::Trim {
-        let whole = offset.div_ceil(unit_bytes)..end / unit_bytes;
-        into.extend(whole.map(|at| Touch::Trim(unit(at))));
-    } else {
-        let touched = offset / unit_bytes..end.div_ceil(unit_bytes);
-        into.extend(touched.map(|at| Touch::Write(unit(at), request.hint())));
+    let (first, end) = (offset / unit_bytes, (offset + length).div_ceil(unit_bytes));
+    match op {
+        Op::Write => into.extend((first..end).map(|at| Touch::Write(unit(at), request.hint()))),
+        Op::Trim => {
+            let whole = offset.div_ceil(unit_bytes)..(offset + length) / unit_bytes;
+            into.extend(whole.map(|at| Touch::Trim(unit(at))));
+        }
+        // Each unit goes to the write pointer.
+        Op::ZoneAppend => into.extend((first..end).map(|_| Touch::Zone(op, unit(first)))),
+        Op::ZoneReset | Op::ZoneFinish | Op::ZoneOpen | Op::ZoneClose => {
+            into.push(Touch::Zone(op, unit(first)));
+        }
+        Op::Read | Op::Flush => {}
     }
 }
 
@@ -144,7 +172,7 @@ impl Life {
         drive.put_to_use();
         let seed = drive.loaded.config.seed;
         let ssd = drive.ssd();
-        let turns = Turns::new(opened.into_jobs(), weights, ssd.unit_bytes())?;
+        let turns = Turns::new(opened.into_jobs(), weights, ssd)?;
         Ok(Self { turns, lifetime: Lifetime::new(ssd, acceleration, seed)? })
     }
 

@@ -2,7 +2,7 @@
 
 use crate::drive;
 
-use base::rng::Rng;
+use base::rng::{Rng, turn};
 use nand::geometry::Die;
 use ssd::ftl::{Job, Lpn, Untimed, Urgency};
 use ssd::precondition::{Precondition, Preconditioning};
@@ -94,4 +94,110 @@ fn nothing_settles_before_it_is_collected() {
         steady(&["ftl.overprovisioning=20", "chip.geometry.blocks_per_plane=100"]);
     assert!(overwrites >= 12.0 && settled == Some(false), "{overwrites} {settled:?}");
     assert!(amplification < 1.01, "{amplification}");
+}
+
+/// Drive of 1,000 blocks a plane in its steady state, from a fill or at once, and the drive writes
+/// that this took, with those of collection.
+fn steady_by(sets: &[&str], is_at_once: bool, seed: u64) -> (Ssd, f64) {
+    let sets = [&["chip.geometry.blocks_per_plane=1000"], sets].concat();
+    let mut ssd = drive::small(&sets);
+    let mut preconditioning = Preconditioning::new(Precondition::Steady, ssd.dies(), seed);
+    if is_at_once {
+        preconditioning = preconditioning.at_once();
+    }
+    while !preconditioning.is_done() {
+        preconditioning.advance(ssd.ftl_mut()).unwrap();
+    }
+    assert_eq!(preconditioning.settled(), Some(true), "{sets:?}");
+    let ftl = ssd.ftl_mut();
+    let work = ftl.counts().programmed_units() as f64 / f64::from(ftl.facts().logical_units);
+    (ssd, work)
+}
+
+const SPARES: [&str; 3] = ["0.07", "0.12", "0.2"];
+
+/// Write amplification of the next drive writes as from a fill, in a third of the work.
+#[test]
+fn a_start_at_the_stationary_state_is_forgotten() {
+    let few: &[&str] = &["greedy", "d_choices"];
+    for &gc in turn::few_or_all(few, &["greedy", "d_choices", "random", "fifo"]) {
+        for spare in SPARES {
+            let sets = [format!("gc.name={gc}"), format!("ftl.overprovisioning={spare}")];
+            let sets = [&*sets[0], &*sets[1]];
+            let after = |is_at_once: bool| {
+                let (mut ssd, work) = steady_by(&sets, is_at_once, 1);
+                let dies = ssd.dies();
+                let ftl = ssd.ftl_mut();
+                let units = u64::from(ftl.facts().logical_units);
+                let before = ftl.counts();
+                let (mut rng, mut untimed) = (Rng::stream(2, "after"), Untimed::new(dies));
+                let mut draw = || Lpn(rng.below(units) as u32);
+                ftl.overwrite_untimed(2 * units, &mut draw, &mut untimed).unwrap();
+                let after = ftl.counts();
+                let host = after.host_units - before.host_units;
+                let programmed = after.programmed_units() - before.programmed_units();
+                (programmed as f64 / host as f64, work)
+            };
+            let ((long, long_work), (ours, work)) = (after(false), after(true));
+            let what = format!("{sets:?}: {ours} for {long}, in {work} for {long_work}");
+            assert!((ours / long - 1.0).abs() < 0.005, "{what}");
+            assert!(work < long_work / 3.0, "{what}");
+        }
+    }
+}
+
+/// Percentiles in microseconds of the latencies of a mix of reads and writes at depth 8: the
+/// median, 90 % and 99 %.
+fn percentiles(ssd: &mut Ssd, seed: u64) -> [f64; 3] {
+    const REQUESTS: usize = 40_000;
+    let units = u64::from(ssd.ftl_mut().facts().logical_units);
+    let mut rng = Rng::stream(seed, "mix");
+    let mut request = || {
+        let op = if rng.chance(0.5) { Op::Read } else { Op::Write };
+        Request::new(op, rng.below(units) * 4096, 4096)
+    };
+    ssd.start(0);
+    for _ in 0..8 {
+        ssd.submit(request(), 0, ssd.now());
+    }
+    let mut latencies = Vec::with_capacity(REQUESTS);
+    while latencies.len() < REQUESTS {
+        if let Step::Completed(slot) = ssd.step() {
+            let now = ssd.now();
+            latencies.push(now.since(ssd.completed(slot).arrival).us());
+            ssd.submit(request(), 0, now);
+        }
+    }
+    latencies.sort_by(f64::total_cmp);
+    [0.5, 0.9, 0.99].map(|share| latencies[(share * REQUESTS as f64) as usize])
+}
+
+/// Means over seeds differ by no more than the seeds make them.
+#[test]
+fn percentiles_after_a_start_at_the_stationary_state_are_those_after_a_fill() {
+    const SEEDS: u64 = 5;
+    for (gc, spare) in [("greedy", "0.12"), ("d_choices", "0.2")] {
+        let sets = [format!("gc.name={gc}"), format!("ftl.overprovisioning={spare}")];
+        let sets = [&*sets[0], &*sets[1]];
+        let of = |is_at_once: bool| -> Vec<[f64; 3]> {
+            (0..SEEDS)
+                .map(|seed| percentiles(&mut steady_by(&sets, is_at_once, seed).0, seed))
+                .collect()
+        };
+        let (long, ours) = (of(false), of(true));
+        for at in 0..3 {
+            let moments = |runs: &[[f64; 3]]| {
+                let mean = runs.iter().map(|run| run[at]).sum::<f64>() / SEEDS as f64;
+                let squares = runs.iter().map(|run| (run[at] - mean).powi(2)).sum::<f64>();
+                (mean, squares / (SEEDS - 1) as f64 / SEEDS as f64)
+            };
+            let ((mean, error), (our_mean, our_error)) = (moments(&long), moments(&ours));
+            // Student's t of 99.9 % for 8 degrees of freedom, and the resolution of a percentile.
+            let bound = 5.04 * (error + our_error).sqrt() + 0.002 * mean;
+            let what = format!("{sets:?}, percentile {at}: {our_mean} for {mean}, {bound}");
+            assert!((our_mean - mean).abs() < bound, "{what}");
+            // The bound itself is tight enough to tell a drive that is not settled.
+            assert!(bound < 0.15 * mean, "{what}");
+        }
+    }
 }

@@ -19,6 +19,7 @@ from nandlab import __version__, catalogue
 from nandlab.cli import code as cli_code
 from nandlab.cli import ecc as cli_ecc
 from nandlab.cli import new as cli_new
+from nandlab.cli import simulators as cli_simulators
 from nandlab.cli import trace as cli_trace
 from nandlab.cli.board import board
 from nandlab.cli.cell import cell
@@ -151,6 +152,7 @@ for command in (
     epilog = "\n\n".join(["Examples:", *EXAMPLES[command.__name__]])
     app.command(epilog=epilog)(guarded(command))
 app.add_typer(cli_new.app, name="new")
+app.add_typer(cli_simulators.app, name="import")
 app.add_typer(cli_code.app, name="code")
 app.add_typer(cli_trace.app, name="trace")
 app.add_typer(cli_ecc.app, name="ecc")

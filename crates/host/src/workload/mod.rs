@@ -9,7 +9,6 @@ pub(crate) mod addresses;
 pub mod contract;
 mod normal;
 mod pareto;
-pub(crate) mod permutation;
 mod random;
 pub(crate) mod shares;
 mod zipf;
@@ -18,9 +17,9 @@ mod zoned_abs;
 
 pub use contract::{Constructor, Distribution, Space};
 
-use crate::workload::permutation::Permutation;
 use base::family::Member;
 use base::params::Table;
+use base::permutation::Permutation;
 use base::rng::Rng;
 use base::{Error, Result};
 

@@ -5,9 +5,9 @@
 //! (`norandommap`) draws are independent.
 
 use super::{Constructor, Distribution, Space};
-use crate::workload::permutation::Permutation;
 use base::family::{Member, NoParams, check, schema};
 use base::params::Table;
+use base::permutation::Permutation;
 use base::rng::Rng;
 use base::{Error, Result};
 

@@ -168,7 +168,7 @@ impl Lifetime {
         }
         let is_done = self.is_done(ssd, goal);
         if is_done {
-            ssd.note_stored();
+            ssd.end_untimed();
         }
         Ok(is_done)
     }

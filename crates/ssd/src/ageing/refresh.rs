@@ -74,7 +74,7 @@ pub fn refresh(ssd: &mut Ssd, hours: Hours) -> Result<Refreshed> {
     let mut done = passing.done;
     done.units = passing.ftl.counts().moved_units - moved;
     done.patrol_reads = passing.patrol(begin);
-    ssd.note_stored();
+    ssd.end_untimed();
     ssd.look_again();
     Ok(done)
 }

@@ -1,10 +1,11 @@
 //! Rows of a host's writes, without time: units gather until they fill a program, as in a write
-//! buffer, and go to the FTL.
+//! buffer, and go to the FTL. One with zones gathers them itself.
 //!
 //! Unlike in a buffer, a unit that is written again before it has left is written twice.
 
 use crate::ftl::contract::{Device, MOST_STREAMS, key_among};
 use crate::ftl::{AHEAD, Ftl, Hint, Key, Lpn, Untimed};
+use crate::terms::request::Op;
 use base::{Error, Result};
 
 /// Units taken at a time; few, as a drive that has become read-only gets no more after them.
@@ -13,19 +14,21 @@ const BATCH: usize = 4096;
 /// Fewest units in a row that are worth drawing ahead.
 const LEAST: usize = 4 * AHEAD;
 
-/// A write or a trim of a unit by the host.
+/// A request of the host for one unit, or for a zone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Touch {
     /// Write of a unit, with a hint.
     Write(Lpn, Hint),
     /// Trim of a unit.
     Trim(Lpn),
+    /// Append of one unit, or a command, to the zone that begins with a unit.
+    Zone(Op, Lpn),
 }
 
 impl Touch {
     fn lpn(self) -> Lpn {
         match self {
-            Self::Write(lpn, _) | Self::Trim(lpn) => lpn,
+            Self::Write(lpn, _) | Self::Trim(lpn) | Self::Zone(_, lpn) => lpn,
         }
     }
 }
@@ -84,6 +87,9 @@ impl Rows {
             }
         }
         let end = self.head + BATCH;
+        if ftl.zones().is_some() {
+            self.send_to_zones(end, ftl, device)?;
+        }
         while self.head < end {
             if self.keys == 1 && self.rows[0].is_empty() {
                 let ahead = &self.queue[self.head..end];
@@ -97,6 +103,7 @@ impl Rows {
             }
             match self.queue[self.head] {
                 Touch::Write(lpn, hint) => self.write(lpn, hint, ftl, device)?,
+                Touch::Zone(..) => {}
                 Touch::Trim(lpn) => {
                     self.rows.iter_mut().for_each(|row| row.retain(|&held| held != lpn));
                     self.keyed.retain(|&(_, held)| held != lpn);
@@ -107,6 +114,32 @@ impl Rows {
             self.head += 1;
         }
         Ok(BATCH as u64)
+    }
+
+    /// Takes the touches before `end` to an FTL with zones, in order: rows gather in the zones.
+    /// There is nothing that a trim could forget.
+    fn send_to_zones(
+        &mut self,
+        end: usize,
+        ftl: &mut dyn Ftl,
+        device: &mut dyn Device,
+    ) -> Result<()> {
+        let is_write = |touch: &Touch| matches!(touch, Touch::Write(..));
+        while self.head < end {
+            let left = &self.queue[self.head..end];
+            let run = left.iter().take_while(|&touch| is_write(touch)).count();
+            if run > 0 {
+                let lpns: Vec<Lpn> = left[..run].iter().map(|touch| touch.lpn()).collect();
+                ftl.write_on(Key(0), &lpns, &mut self.untimed, device)?;
+                self.head += run;
+                continue;
+            }
+            if let (&Touch::Zone(op, first), Some(zones)) = (&left[0], ftl.zones_mut()) {
+                zones.command_zone(op, first, &mut self.untimed, device)?;
+            }
+            self.head += 1;
+        }
+        Ok(())
     }
 
     /// Writes the next `count` touches, all of them writes.

@@ -79,7 +79,7 @@ impl Ageing {
             self.erases += erases;
             self.is_over = is_full || self.erases >= self.wanted;
         }
-        ssd.note_stored();
+        ssd.end_untimed();
         Ok(())
     }
 }

@@ -18,12 +18,15 @@ pub struct ControllerConfig {
     /// Further costs of a write.
     #[serde(skip_serializing_if = "CommandCost::is_free")]
     pub write: CommandCost,
+    /// Further costs of a trim.
+    #[serde(skip_serializing_if = "TrimCost::is_free")]
+    pub trim: TrimCost,
 }
 
 impl Default for ControllerConfig {
     fn default() -> Self {
         let (read, write) = (CommandCost::default(), CommandCost::default());
-        Self { command_us: 0.0, cores: 1, read, write }
+        Self { command_us: 0.0, cores: 1, read, write, trim: TrimCost::default() }
     }
 }
 
@@ -44,6 +47,30 @@ pub struct CommandCost {
 }
 
 impl CommandCost {
+    fn is_free(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// Costs of a trim beside `controller.command_us` and the map pages that the FTL reads and writes
+/// for it. Units are those that a trim covers whole: it changes no others.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct TrimCost {
+    /// Further time of the command on its core.
+    pub command_us: f64,
+    /// Further time on its core for each unit: its entry of the map is cleared.
+    pub unit_us: f64,
+    /// Further time on its core for each page of the map that has entries of its units. Such a page
+    /// has the entries, of 4 bytes each, that a mapping unit has room for.
+    pub map_page_us: f64,
+    /// Delay of the command, in which its core is free for others.
+    pub delay_us: f64,
+    /// Delay for each unit, in which the core of the command is free for others.
+    pub unit_delay_us: f64,
+}
+
+impl TrimCost {
     fn is_free(&self) -> bool {
         *self == Self::default()
     }
@@ -70,6 +97,16 @@ impl ControllerConfig {
             ] {
                 range(&format!("{section}.{key}"), value, 0.0, 1e6)?;
             }
+        }
+        let TrimCost { command_us, unit_us, map_page_us, delay_us, unit_delay_us } = self.trim;
+        for (key, value) in [
+            ("command_us", command_us),
+            ("unit_us", unit_us),
+            ("map_page_us", map_page_us),
+            ("delay_us", delay_us),
+            ("unit_delay_us", unit_delay_us),
+        ] {
+            range(&format!("trim.{key}"), value, 0.0, 1e6)?;
         }
         Ok(())
     }

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 pub use codes::{DriveCode, within_code};
-pub use controller::{CommandCost, ControllerConfig};
+pub use controller::{CommandCost, ControllerConfig, TrimCost};
 pub use kinds::{ChipKind, within};
 pub use small::{SMALL, small_config};
 

@@ -53,6 +53,13 @@ impl Ssd {
                 self.flash.chips.load_again(block, self.ftl.rewritten_groups(block));
             }
         }
+        self.end_untimed();
+    }
+
+    /// Takes over what work without time has left: the buffer keeps the short rows of zones, and
+    /// the flash what a start-up needs.
+    pub fn end_untimed(&mut self) {
+        self.renew_tails();
         self.note_stored();
     }
 

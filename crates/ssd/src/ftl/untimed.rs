@@ -362,7 +362,7 @@ fn know<F: Ftl + ?Sized, D: Device + ?Sized>(
 }
 
 /// Carries out the jobs that the FTL names by `wanted`.
-fn settle_wanted<F: Ftl + ?Sized, D: Device + ?Sized>(
+pub(crate) fn settle_wanted<F: Ftl + ?Sized, D: Device + ?Sized>(
     ftl: &mut F,
     untimed: &mut Untimed,
     device: &mut D,
@@ -374,7 +374,7 @@ fn settle_wanted<F: Ftl + ?Sized, D: Device + ?Sized>(
 }
 
 /// Carries out all jobs as far as the host needs. Returns their number of steps.
-fn settle_all<F: Ftl + ?Sized, D: Device + ?Sized>(
+pub(crate) fn settle_all<F: Ftl + ?Sized, D: Device + ?Sized>(
     ftl: &mut F,
     untimed: &mut Untimed,
     device: &mut D,

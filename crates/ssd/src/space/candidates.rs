@@ -5,6 +5,7 @@
 //! moved regardless of the policy. Until then the policy may take them too.
 
 use crate::space::gc::{BlockWord, Victims};
+use crate::space::stationary::Law;
 use base::archive::{Archive, State};
 use base::memory::{prefetch, table};
 use base::{Result, Time};
@@ -51,6 +52,11 @@ impl Candidates {
             marked: vec![Vec::new(); geometry.dies as usize],
             planes_per_die: geometry.planes_per_die,
         }
+    }
+
+    /// Law of the policy under uniform writes.
+    pub fn law(&self) -> Option<Law> {
+        self.victims.law()
     }
 
     /// Replaces the policy by one that knows the candidates already.

@@ -11,4 +11,5 @@ pub mod frontier;
 pub mod gc;
 pub mod pace;
 pub mod retirement;
+pub mod stationary;
 pub mod wear;

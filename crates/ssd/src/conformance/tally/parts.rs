@@ -197,6 +197,16 @@ impl Zones for Tally {
         self.of_part(|ftl| ftl.zones_mut(), |part| part.write_zones(lpns, untimed, device))
     }
 
+    fn command_zone(
+        &mut self,
+        op: Op,
+        first: Lpn,
+        untimed: &mut Untimed,
+        device: &mut dyn Device,
+    ) -> Result<()> {
+        self.of_part(|ftl| ftl.zones_mut(), |part| part.command_zone(op, first, untimed, device))
+    }
+
     fn overwrite_zones(
         &mut self,
         count: u64,

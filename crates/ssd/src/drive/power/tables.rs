@@ -160,7 +160,7 @@ impl Ssd {
 
     /// Begins to keep what a start-up needs, on what preconditioning or ageing has left: as if the
     /// drive had been shut down in order.
-    pub fn note_stored(&mut self) {
+    pub(in crate::drive) fn note_stored(&mut self) {
         if self.power.is_none() {
             return;
         }

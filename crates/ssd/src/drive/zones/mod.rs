@@ -292,6 +292,21 @@ impl Ssd {
         (0..zones).map(of).filter(|units| !units.is_empty()).collect()
     }
 
+    /// Brings the buffer of a drive at rest up to date after work without time on its zones.
+    pub(super) fn renew_tails(&mut self) {
+        if self.zones.is_none() {
+            return;
+        }
+        let held: Vec<u32> = self.writer.buffer.held_units().collect();
+        for lpn in held.into_iter().map(Lpn) {
+            if let Some(slot) = self.writer.buffer.find(lpn) {
+                self.writer.buffer.unlink_dirty(slot);
+                self.release(slot);
+            }
+        }
+        self.take_tails();
+    }
+
     /// Puts the units that are kept between runs into the buffer of a drive that begins a run.
     pub(super) fn take_tails(&mut self) {
         let keys = self.ftl.facts().keys;

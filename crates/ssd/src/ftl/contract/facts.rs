@@ -1,5 +1,6 @@
 //! Constants of an FTL, known once it is built.
 
+use crate::space::stationary::Stationary;
 use nand::chip::coded::CodedPages;
 
 /// Constants of an FTL: they follow from its configuration and do not change in a run.
@@ -35,6 +36,8 @@ pub struct Facts {
     pub spare_bytes: u32,
     /// Pages that a write-once-memory code takes, where blocks are written with one.
     pub coded_pages: Option<CodedPages>,
+    /// State that uniform writes end in, where it is known.
+    pub stationary: Option<Stationary>,
 }
 
 impl Facts {
@@ -58,6 +61,7 @@ impl Facts {
             wear_delta: 0,
             spare_bytes: 4 * units_per_page + 8,
             coded_pages: None,
+            stationary: None,
         }
     }
 }

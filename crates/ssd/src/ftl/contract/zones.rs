@@ -169,6 +169,16 @@ pub trait Zones {
         device: &mut dyn Device,
     ) -> Result<()>;
 
+    /// Carries out an append of one unit, or a command on a zone, without time: with the erases and
+    /// the padding that follow from it. Refuses what `admit` refuses.
+    fn command_zone(
+        &mut self,
+        op: Op,
+        first: Lpn,
+        untimed: &mut Untimed,
+        device: &mut dyn Device,
+    ) -> Result<()>;
+
     /// Layout of the zones, and limits of open ones.
     fn layout(&self) -> ZoneLayout;
 

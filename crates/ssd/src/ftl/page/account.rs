@@ -2,6 +2,7 @@
 
 use super::{PageFtl, fast_pages};
 use crate::ftl::contract::{Facts, FtlCounts, Hint, Key, Lpn, Occupancy, Ram, Wear};
+use crate::space::stationary::Stationary;
 use base::memory::prefetch;
 use nand::geometry::{Block, Geometry, Ppn};
 
@@ -35,6 +36,22 @@ impl PageFtl {
     }
 
     /// Constants of an FTL over the page map.
+    /// State that uniform writes end in, with one stream of the host and no data of its own.
+    pub(super) fn stationary(&self) -> Option<Stationary> {
+        let is_plain =
+            self.host_streams == 1 && self.by_speed.is_empty() && self.metadata_units == 0;
+        let law = self.candidates.law().filter(|_| is_plain)?;
+        let Geometry { dies, .. } = self.geometry;
+        let bad = (0..self.geometry.blocks()).filter(|&block| self.wear.is_bad(Block(block)));
+        let good = self.geometry.blocks() - bad.count() as u32;
+        // Open blocks are half full on average.
+        let open = dies * self.groups * self.joined * self.streams / 2;
+        let free = self.geometry.planes() * self.gc.start_free_blocks;
+        let block_units = self.geometry.units_per_block();
+        let units = u64::from(good.saturating_sub(open + free)) * u64::from(block_units);
+        Some(Stationary { law, units, block_units })
+    }
+
     pub(in crate::ftl) fn facts(&self) -> Facts {
         let Geometry { dies, units_per_page, .. } = self.geometry;
         let (takes_holes, keys) = (self.by_speed.is_empty(), self.host_streams.into());

@@ -5,7 +5,8 @@
 
 use super::PageFtl;
 use crate::ftl::contract::{
-    Carried, DieSet, Job, Key, Lpn, Move, Place, Program, Step, Stream, Urgency, Withdrawal, Work,
+    Carried, DieSet, Facts, Job, Key, Lpn, Move, Place, Program, Step, Stream, Urgency, Withdrawal,
+    Work,
 };
 use crate::ftl::paged::Layout;
 use crate::space::frontier::Frontier;
@@ -22,6 +23,10 @@ impl Layout for PageFtl {
     #[inline]
     fn page_mut(&mut self) -> &mut PageFtl {
         self
+    }
+
+    fn facts(&self) -> Facts {
+        Facts { stationary: self.stationary(), ..PageFtl::facts(self) }
     }
 
     #[inline]

@@ -12,6 +12,9 @@ pub(in crate::ftl) trait Choices: Send + State + 'static {
     /// Copyback and the exchange of a chip change nothing that these choices must hear of.
     const IS_ASIDE: bool = true;
 
+    /// Collection picks its blocks by the policy alone, and moves all data alike.
+    const LEAVE_THE_POLICY: bool = false;
+
     /// Creates a copy for a clone of the drive, whose page map asks the copy from now on.
     fn twin(&self, page: &mut PageFtl) -> Self;
 
@@ -102,6 +105,8 @@ impl State for Ours {
 }
 
 impl Choices for Ours {
+    const LEAVE_THE_POLICY: bool = true;
+
     fn twin(&self, _: &mut PageFtl) -> Self {
         Self
     }

@@ -47,6 +47,7 @@ impl<M: Mapping, L: Layout, C: Choices> Paged<M, L, C> {
             streams: choices.handles().unwrap_or(facts.streams),
             sorts_rows: M::SORTS_ROWS,
             takes_holes: facts.takes_holes && M::IS_IN_RAM && keys.is_none(),
+            stationary: facts.stationary.filter(|_| M::IS_IN_RAM && C::LEAVE_THE_POLICY),
             ..facts
         };
         Ok(Self { map, data, choices, facts })

@@ -239,6 +239,16 @@ impl Zones for Zoned {
     ) -> Result<()> {
         self.overwrite_whole(count, draw, untimed, device)
     }
+
+    fn command_zone(
+        &mut self,
+        op: Op,
+        first: Lpn,
+        untimed: &mut Untimed,
+        device: &mut dyn Device,
+    ) -> Result<()> {
+        self.carry_out(op, first, untimed, device)
+    }
 }
 
 impl Ftl for Zoned {

@@ -1,8 +1,8 @@
-//! Writes to zones without time: zones are filled in order, and overwritten whole.
+//! Work on zones without time: they are filled in order, overwritten whole, or changed by commands.
 
 use super::Zoned;
-use crate::ftl::contract::{Device, Key, Lpn, Untimed, ZoneState, Zones};
-use crate::ftl::untimed::write_key;
+use crate::ftl::contract::{Device, Ftl, Key, Lpn, Untimed, ZoneState, Zones};
+use crate::ftl::untimed::{settle_all, settle_wanted, write_key};
 use crate::terms::request::Op;
 use base::{Error, Result};
 
@@ -23,12 +23,7 @@ impl Zoned {
             rest = behind;
             let room = self.machine.layout.capacity.saturating_sub(offset);
             let units = room.min(of_zone.len() as u32);
-            if units > 0 {
-                self.admit(Op::Write, first, units).map_err(|status| {
-                    let problem = format!("a write to unit {offset} of zone {zone}");
-                    Error::new("zones", format!("{problem}: {}", status.name()))
-                        .expected("writes at write pointers")
-                })?;
+            if units > 0 && self.admits(Op::Write, first, units, device)? {
                 self.send_rows(zone, untimed, device)?;
             }
         }
@@ -47,6 +42,56 @@ impl Zoned {
         let first = zone * self.machine.layout.stride + units.start;
         let lpns: Vec<Lpn> = (first..first + rows * self.row_units).map(Lpn).collect();
         if lpns.is_empty() { Ok(()) } else { write_key(self, Key(zone), &lpns, untimed, device) }
+    }
+
+    /// Carries out an append of one unit, or a command on a zone, with the work that follows.
+    pub(super) fn carry_out<D: Device + ?Sized>(
+        &mut self,
+        op: Op,
+        first: Lpn,
+        untimed: &mut Untimed,
+        device: &mut D,
+    ) -> Result<()> {
+        let (zone, _) = self.machine.split(first);
+        let short_row = self.unplaced_units(zone);
+        if !self.admits(op, first, 1, device)? {
+            return Ok(());
+        }
+        match op {
+            Op::ZoneAppend => self.send_rows(zone, untimed, device)?,
+            Op::ZoneFinish if self.is_finishing[zone as usize] => {
+                let lpns: Vec<Lpn> = short_row.map(|unit| Lpn(first.0 + unit)).collect();
+                write_key(self, Key(zone), &lpns, untimed, device)?;
+                while self.is_finishing[zone as usize] {
+                    if settle_all(self, untimed, device)? == 0 {
+                        let problem = format!("zone {zone} cannot be finished");
+                        return Err(self.fault(true).unwrap_or_else(|| Error::new("ftl", problem)));
+                    }
+                }
+            }
+            _ => {}
+        }
+        settle_wanted(self, untimed, device)
+    }
+
+    /// Admits a request. False where blocks have failed and none could be spared, so that the zone
+    /// is out of use: the device learns of it.
+    fn admits<D: Device + ?Sized>(
+        &mut self,
+        op: Op,
+        first: Lpn,
+        units: u32,
+        device: &mut D,
+    ) -> Result<bool> {
+        let Err(status) = self.admit(op, first, units) else { return Ok(true) };
+        let (zone, offset) = self.machine.split(first);
+        let state = self.machine.zones[zone as usize].state;
+        if matches!(state, ZoneState::ReadOnly | ZoneState::Offline) {
+            device.cannot_spare();
+            return Ok(false);
+        }
+        let problem = format!("{} at unit {offset} of zone {zone}: {}", op.name(), status.name());
+        Err(Error::new("zones", problem).expected("requests that the state of their zone allows"))
     }
 
     /// Overwrites `count` units in all: each time that there are enough for it, the zone of a drawn

@@ -1,6 +1,7 @@
 //! The contract of a victim policy: full blocks and invalidated units go in, victims come out.
 
 use crate::space::free_blocks::Reuse;
+use crate::space::stationary::Law;
 use base::archive::{Archive, State};
 use base::params::Table;
 use base::rng::Rng;
@@ -201,6 +202,11 @@ pub trait Victims: Send + Sync + DynClone + State {
 
     /// The next victim of `plane`. `blocks` is indexed by block.
     fn pick(&mut self, plane: u32, blocks: &[BlockWord], clock: u64) -> Option<u32>;
+
+    /// Law by which the valid units of blocks are known under uniform writes.
+    fn law(&self) -> Option<Law> {
+        None
+    }
 
     /// Policy that this one asks, where it only translates.
     fn inner(&mut self) -> Option<&mut Box<dyn Victims>> {

@@ -2,6 +2,7 @@
 
 use super::contract::CandidateSet;
 use super::{BlockWord, Victims, VictimsBuild};
+use crate::space::stationary::Law;
 use base::archive::{Archive, State};
 use base::family::{Member, check, schema};
 use base::rng::Rng;
@@ -62,6 +63,10 @@ impl Victims for DChoices {
 
     fn withdraw(&mut self, plane: u32, block: u32, _: u32) {
         self.set.remove(plane, block);
+    }
+
+    fn law(&self) -> Option<Law> {
+        Some(Law::Choices(self.d))
     }
 
     fn pick(&mut self, plane: u32, blocks: &[BlockWord], _: u64) -> Option<u32> {

@@ -3,6 +3,7 @@
 //! Write amplification under uniform writes has a closed form: A = 1/(1 - exp(-alpha/A)).
 
 use super::{BlockWord, Victims, VictimsBuild};
+use crate::space::stationary::Law;
 use base::Result;
 use base::archive::{Archive, State};
 use base::family::{Member, NoParams, check, schema};
@@ -35,6 +36,10 @@ impl Victims for Fifo {
 
     fn withdraw(&mut self, plane: u32, block: u32, _: u32) {
         self.0[plane as usize].retain(|&candidate| candidate != block);
+    }
+
+    fn law(&self) -> Option<Law> {
+        Some(Law::Fifo)
     }
 
     fn pick(&mut self, plane: u32, _: &[BlockWord], _: u64) -> Option<u32> {

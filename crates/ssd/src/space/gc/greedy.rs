@@ -7,6 +7,7 @@
 
 use super::contract::Shape;
 use super::{BlockWord, Victims, VictimsBuild};
+use crate::space::stationary::Law;
 use base::Result;
 use base::archive::{Archive, State};
 use base::family::{Member, NoParams, check, schema};
@@ -154,6 +155,10 @@ impl Victims for Greedy {
 
     fn withdraw(&mut self, plane: u32, block: u32, valid: u32) {
         self.remove(plane, block, valid);
+    }
+
+    fn law(&self) -> Option<Law> {
+        Some(Law::Greedy)
     }
 
     fn pick(&mut self, plane: u32, blocks: &[BlockWord], _: u64) -> Option<u32> {

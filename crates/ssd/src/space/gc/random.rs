@@ -2,6 +2,7 @@
 
 use super::contract::CandidateSet;
 use super::{BlockWord, Victims, VictimsBuild};
+use crate::space::stationary::Law;
 use base::Result;
 use base::archive::{Archive, State};
 use base::family::{Member, NoParams, check, schema};
@@ -39,6 +40,10 @@ impl Victims for Random {
 
     fn withdraw(&mut self, plane: u32, block: u32, _: u32) {
         self.set.remove(plane, block);
+    }
+
+    fn law(&self) -> Option<Law> {
+        Some(Law::Choices(1))
     }
 
     fn pick(&mut self, plane: u32, _: &[BlockWord], _: u64) -> Option<u32> {

@@ -5,10 +5,10 @@
 //! MurmurHash3 finalizers), and a result outside `0..n` is permuted again until it is inside
 //! ("cycle walking", Black and Rogaway, "Ciphers with arbitrary finite domains", CT-RSA 2002): at
 //! most two walks on average.
-//! Use: instead of fio's random map, which keeps a bit per block, and instead of the hash that
-//! scatters the hot blocks of fio's zipf and pareto distributions.
+//! Use: instead of fio's random map, which keeps a bit per block, instead of the hash that scatters
+//! the hot blocks of fio's zipf and pareto distributions, and for the first writes of a drive.
 
-use base::rng::Rng;
+use crate::rng::Rng;
 
 const ROUNDS: usize = 4;
 

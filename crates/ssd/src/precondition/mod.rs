@@ -2,7 +2,10 @@
 //!
 //! The very same FTL code that runs under the engine writes the drive: `fill` writes every unit
 //! once in order; `steady` then overwrites at random until write amplification settles; `rested`
-//! then lets garbage collection finish.
+//! then lets garbage collection finish. A large drive whose stationary state is known begins there
+//! (`start`), and is overwritten for as long as it takes to forget that.
+
+mod start;
 
 use crate::ftl::contract::MapCounts;
 use crate::ftl::{Ftl, FtlCounts, Job, Lpn, Untimed, Urgency};
@@ -11,6 +14,7 @@ use base::archive::{Archive, State};
 use base::rng::Rng;
 use nand::geometry::Die;
 use serde::{Deserialize, Serialize};
+use start::Start;
 
 /// State that a drive is brought into before a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -51,9 +55,15 @@ pub struct Preconditioning {
     dies: u32,
     untimed: Untimed,
     rng: Rng,
+    /// First writes that bring the drive near its stationary state, in place of a fill in order.
+    start: Option<Start>,
+    /// Drives of at least so many units begin at their stationary state, where it is known.
+    at_once_from: u64,
     filled: u64,
     overwritten: u64,
-    /// Counts of the FTL at the start of the overwrites and after each half drive write.
+    /// Windows of overwrites in a drive write.
+    windows: u64,
+    /// Counts of the FTL at the start of the overwrites and after each window of them.
     halves: Vec<FtlCounts>,
     /// Units overwritten at the end of overwrites that went on after the drive had settled.
     until: Option<u64>,
@@ -63,9 +73,10 @@ pub struct Preconditioning {
 
 impl State for Preconditioning {
     fn exchange(&mut self, archive: &mut Archive<'_>) -> Result<()> {
-        let Self { goal, rng, filled, overwritten, halves, settled, done, .. } = self;
+        let Self { goal, rng, windows, filled, overwritten, halves, settled, done, .. } = self;
         archive.value(goal)?;
         archive.value(rng)?;
+        archive.value(windows)?;
         archive.value(filled)?;
         archive.value(overwritten)?;
         archive.value(halves)?;
@@ -75,14 +86,19 @@ impl State for Preconditioning {
 }
 
 impl Preconditioning {
-    /// Fewest overwrites of the whole drive before `steady` may be called settled.
-    const LEAST_OVERWRITES: f64 = 2.0;
     /// Most overwrites of the whole drive.
     const MOST_OVERWRITES: f64 = 12.0;
     /// Change of write amplification between drive writes that counts as settled: least and most
     /// tolerance. Between these it is half of 1 / sqrt(n) for n reclaimed blocks, which would
     /// scatter by 1 / sqrt(n) if they were chance; collection is more regular.
     const SETTLED: (f64, f64) = (0.01, 0.1);
+    /// Windows of overwrites in a drive write, from a fill and from the stationary state: there
+    /// little is to be forgotten.
+    const WINDOWS: u64 = 2;
+    const WINDOWS_AT_ONCE: u64 = 16;
+    /// Fewest units of a drive that begins at its stationary state: smaller ones settle from a fill
+    /// in seconds, and results that were published with them stay as they are.
+    const AT_ONCE_FROM: u64 = 1 << 25;
 
     /// Starts the preconditioning of a drive with `dies` dies.
     pub fn new(goal: Precondition, dies: u32, seed: u64) -> Self {
@@ -91,13 +107,22 @@ impl Preconditioning {
             dies,
             untimed: Untimed::new(dies),
             rng: Rng::stream(seed, "precondition"),
+            start: None,
+            at_once_from: Self::AT_ONCE_FROM,
             filled: 0,
             overwritten: 0,
+            windows: Self::WINDOWS,
             halves: Vec::new(),
             until: None,
             settled: false,
             done: goal == Precondition::None,
         }
+    }
+
+    /// Begins a drive of any size at its stationary state, where that is known.
+    pub fn at_once(mut self) -> Self {
+        self.at_once_from = 0;
+        self
     }
 
     /// Goes on to overwrite the drive, with the random numbers of another seed: another draw of the
@@ -129,9 +154,7 @@ impl Preconditioning {
         let least = match self.goal {
             Precondition::None => 0,
             Precondition::Fill => units,
-            Precondition::Steady | Precondition::Rested => {
-                units + (units as f64 * Self::LEAST_OVERWRITES) as u64
-            }
+            Precondition::Steady | Precondition::Rested => units + 4 * units.div_ceil(self.windows),
         };
         let written = self.filled + self.overwritten;
         (written, least.max(written))
@@ -157,7 +180,7 @@ impl Preconditioning {
         is_known.then_some(self.settled)
     }
 
-    /// Counts of the FTL in one drive write: `back` = 0 is the last, 1 the one before.
+    /// Counts of the FTL in two windows: `back` = 0 are the last two, 1 the two before.
     fn drive_write(&self, back: usize) -> Option<FtlCounts> {
         let end = self.halves.len().checked_sub(1 + 2 * back)?;
         let (from, to) = (self.halves[end.checked_sub(2)?], self.halves[end]);
@@ -178,24 +201,37 @@ impl Preconditioning {
             return Ok(());
         }
         if self.filled < units {
-            self.fill(ftl, units)?;
+            if self.filled == 0 {
+                self.start = self.stationary_start(ftl);
+                if self.start.is_some() {
+                    self.windows = Self::WINDOWS_AT_ONCE;
+                }
+            }
+            match &mut self.start {
+                Some(start) => {
+                    self.filled = start.write(CHUNK, &mut self.rng, ftl, &mut self.untimed)?;
+                }
+                None => self.fill(ftl, units)?,
+            }
             self.done = self.filled == units && self.goal == Precondition::Fill;
             return Ok(());
         }
         if self.halves.is_empty() {
             self.halves.push(ftl.counts());
         }
-        let half = units.div_ceil(2);
+        let window = units.div_ceil(self.windows);
         let until = self.until.unwrap_or(u64::MAX);
-        let count = CHUNK.min(half - self.overwritten % half).min(until - self.overwritten);
+        let left = window - self.overwritten % window;
+        let count = CHUNK.min(left).min(until - self.overwritten);
         let rng = &mut self.rng;
         ftl.overwrite_untimed(count, &mut || Lpn(rng.below(units) as u32), &mut self.untimed)?;
         self.overwritten += count;
-        if self.overwritten.is_multiple_of(half) {
+        if self.overwritten.is_multiple_of(window) {
             self.halves.push(ftl.counts());
             if self.until.is_none() {
                 self.settled = self.is_settled();
-                self.done = self.settled || self.overwrites() >= Self::MOST_OVERWRITES;
+                self.done =
+                    self.settled || self.overwritten as f64 >= Self::MOST_OVERWRITES * units as f64;
             }
         }
         self.done |= self.overwritten == until;
@@ -205,6 +241,15 @@ impl Preconditioning {
             }
         }
         Ok(())
+    }
+
+    /// The start at the stationary state, if the drive is large enough and the state is known.
+    fn stationary_start(&mut self, ftl: &dyn Ftl) -> Option<Start> {
+        let is_steady = matches!(self.goal, Precondition::Steady | Precondition::Rested);
+        let facts = ftl.facts();
+        let is_large = u64::from(facts.logical_units) >= self.at_once_from;
+        let state = facts.stationary.filter(|_| is_steady && is_large)?;
+        Start::new(&state, u64::from(facts.logical_units), &mut self.rng)
     }
 
     fn fill(&mut self, ftl: &mut dyn Ftl, units: u64) -> Result<()> {
@@ -221,13 +266,8 @@ impl Preconditioning {
         Ok(())
     }
 
-    /// Overwrites of the whole drive so far, in halves.
-    fn overwrites(&self) -> f64 {
-        self.halves.len().saturating_sub(1) as f64 / 2.0
-    }
-
-    /// Whether the last two drive writes had the same write amplification, within tolerance. Before
-    /// any block was reclaimed it cannot be told: false.
+    /// Whether the last two pairs of windows had the same write amplification, within tolerance.
+    /// Before any block was reclaimed it cannot be told: false.
     fn is_settled(&self) -> bool {
         let (Some(last), Some(before)) = (self.drive_write(0), self.drive_write(1)) else {
             return false;
@@ -236,6 +276,6 @@ impl Preconditioning {
         let (least, most) = Self::SETTLED;
         let tolerance = (0.5 / (reclaimed as f64).sqrt()).clamp(least, most);
         let change = last.write_amplification() / before.write_amplification() - 1.0;
-        self.overwrites() >= Self::LEAST_OVERWRITES && reclaimed > 0 && change.abs() < tolerance
+        reclaimed > 0 && change.abs() < tolerance
     }
 }
