@@ -34,14 +34,14 @@ runtime={}
 """
 
 
-def drive(scale=SCALE, paced=True):
+def drive(scale=SCALE, paced=True, spare=OVERPROVISIONING, victims="greedy"):
     """The drive, each die with a part of the 8 GB of valid data."""
-    blocks = PAPER_BYTES // scale * (1 + OVERPROVISIONING) // (128 * PAGE)
+    blocks = PAPER_BYTES // scale * (1 + spare) // (128 * PAGE)
     return {
         "drive": {"channels": 4, "dies_per_channel": DIES // 4, "queue_depth": 64},
         "chip": {"preset": CHIP, "geometry": {"blocks_per_plane": int(blocks)}},
-        "ftl": {"name": "page", "unit_bytes": PAGE, "overprovisioning": OVERPROVISIONING},
-        "gc": {"name": "greedy", "paced": paced},
+        "ftl": {"name": "page", "unit_bytes": PAGE, "overprovisioning": spare},
+        "gc": {"name": victims, "paced": paced},
         "scheduler": {"name": "out_of_order"},
         "retry": {"name": "none"},
         "ecc": {"model": "ideal"},
@@ -50,7 +50,7 @@ def drive(scale=SCALE, paced=True):
 
 
 @cache
-def result(way, scale=SCALE, state="steady", paced=True):
+def result(way, scale=SCALE, state="steady", paced=True, seed=1):
     """A run in which a die is exchanged after 2 s, with a quarter of that left afterwards."""
     copy_s = 960 / scale
     # In service the copy takes three times as long, because the host is served.
@@ -61,26 +61,27 @@ def result(way, scale=SCALE, state="steady", paced=True):
         precondition=state,
         exchange=nandlab.Exchange(die=3, at_s=2.0, way=way),
         requests=True,
+        seed=seed,
     )
 
 
-def exchanged(way, scale=SCALE, state="steady", paced=True):
+def exchanged(way, scale=SCALE, state="steady", paced=True, seed=1):
     """What the report says of it."""
-    exchange = result(way, scale, state, paced).report.exchange
+    exchange = result(way, scale, state, paced, seed).report.exchange
     if exchange.replaced_s is None:
         raise RuntimeError(f"{way}: the die is not empty yet")
     return exchange
 
 
-def copy_of_a_page_ms(scale, state):
+def copy_of_a_page_ms(scale, state, seed=1):
     """Suspended copy: time for each page."""
-    exchange = exchanged("suspended", scale, state)
+    exchange = exchanged("suspended", scale, state, seed=seed)
     return 1e3 * exchange.dead_time_s / exchange.moved_units
 
 
-def exchange_suspended_dead_time_s(scale=SCALE):
+def exchange_suspended_dead_time_s(scale=SCALE, seed=1):
     """Suspended copy of 8 GB to dies that have room."""
-    return copy_of_a_page_ms(scale, "fill") * PAPER_BYTES / PAGE / 1e3
+    return copy_of_a_page_ms(scale, "fill", seed) * PAPER_BYTES / PAGE / 1e3
 
 
 def exchange_collected_dead_time_s(scale=SCALE):
@@ -88,9 +89,34 @@ def exchange_collected_dead_time_s(scale=SCALE):
     return copy_of_a_page_ms(scale, "steady") * PAPER_BYTES / PAGE / 1e3
 
 
-def exchange_longest_without_service_ms(scale=SCALE):
+def exchange_longest_without_service_ms(scale=SCALE, seed=1):
     """In service: the longest time in which requests waited and none was completed."""
-    return exchanged("in_service", scale).longest_without_service_ms
+    return exchanged("in_service", scale, seed=seed).longest_without_service_ms
+
+
+@cache
+def whole_collections(spare=OVERPROVISIONING, scale=SCALE, seed=1):
+    """An exchange in service as the paper has it, for as long as it takes.
+
+    Collection takes blocks in turn (Fig. 6) and each whole, and the host of `run.py` writes one
+    page at a time.
+    """
+    job = JOB.format(2 + round(1.5 * 960 / scale))
+    return nandlab.run(
+        drive(scale, paced=False, spare=spare, victims="fifo"),
+        job.replace("randrw", "randwrite").replace("iodepth=64", "iodepth=1"),
+        precondition="steady",
+        exchange=nandlab.Exchange(die=3, at_s=2.0, way="in_service"),
+        seed=seed,
+    ).report
+
+
+def exchange_collection_ms(spare=OVERPROVISIONING, scale=SCALE, seed=1):
+    """In service: the time of one collection, of the valid pages of a block and its erase."""
+    report = whole_collections(spare, scale, seed)
+    pages = report.ftl.gc_copies / report.nand.erases
+    erase_ms = report.nandlab.config["chip"]["timing"]["t_erase_us"] / 1e3
+    return pages * copy_of_a_page_ms(scale, "fill") + erase_ms
 
 
 ROWS = {
@@ -152,6 +178,12 @@ def main():
             f" {told.longest_without_service_ms:.4g} ms without service,"
             f" latencies up to {told.longest_latency_ms:.4g} ms"
         )
+    told = whole_collections(scale=scale)
+    print(
+        f"in service, whole blocks in turn, one write at a time: a collection of"
+        f" {exchange_collection_ms(scale=scale):.4g} ms,"
+        f" {told.exchange.longest_without_service_ms:.4g} ms without service"
+    )
     if given.picture:
         picture(scale).savefig(given.picture, dpi=120)
 

@@ -9,6 +9,7 @@ HERE = Path(__file__).resolve().parent
 ASSUMED = {
     "as the rows": {},
     "spare of MLC alone 10 %": {"spare": 0.1},
+    "spare of MLC alone 20 %": {"spare": 0.2},
     "spare of MLC alone 40 %": {"spare": 0.4},
     "TLC programs take half as long": {"tlc_program_us": 6480.0},
     "TLC programs take twice as long": {"tlc_program_us": 25920.0},

@@ -12,12 +12,13 @@ import random
 import re
 import tempfile
 from bisect import bisect_left
-from functools import cache
+from functools import cache, partial
 from itertools import pairwise
 from pathlib import Path
 from statistics import fmean
 
 import nandlab
+from nandlab.drive.trust.replicates import reports_of
 
 DRIVE = "micron_7450_max"
 
@@ -49,6 +50,9 @@ LASTED_S = {
 #: After a fill in order, by GiB in use: seconds of an interval of the series, and intervals.
 INTERVALS = {372: (22.597, 60), 745: (32.665, 60), 894: (64.966, 36)}
 
+#: Runs of uniform writes from one state. Skewed and zone-wise writes take most of the time: one.
+REPLICATES = 3
+
 #: Bytes of a request of zone-wise writes at this scale.
 REQUEST_BYTES = 128 * 1024
 
@@ -68,17 +72,16 @@ def of_use(used):
     return SMALL | {"ftl.overprovisioning": spare, "ftl.metadata_share": metadata}
 
 
-def figures(result):
+def figures(report):
     """Write amplification, and MiB of the host a second."""
-    amplification = result.report.ftl.write_amplification
-    return amplification, result.bandwidth_mb_s * 1e6 / 2**20
+    return report.ftl.write_amplification, report.host.bandwidth_mb_s * 1e6 / 2**20
 
 
 @cache
 def in_order():
     """A fill in order."""
     job = JOB.format(pattern="write", size="512k", depth=64, distribution="")
-    return figures(nandlab.run(DRIVE, job, set=of_use(745), skip="0.2x", until="0.4x"))
+    return figures(nandlab.run(DRIVE, job, set=of_use(745), skip="0.2x", until="0.4x").report)
 
 
 def random_job(distribution=""):
@@ -88,16 +91,17 @@ def random_job(distribution=""):
 
 @cache
 def at_random(used, dies=1):
-    """Uniform random writes in the steady state, with superblocks of so many dies."""
+    """Runs of uniform random writes in the steady state, with superblocks of so many dies."""
     result = nandlab.run(
         DRIVE,
         random_job(),
         set=of_use(used) | {"ftl.superblock_dies": dies},
         precondition="steady",
-        skip="0.3x",
-        until="0.5x",
+        skip="0.2x",
+        until="0.3x",
+        replicates=REPLICATES,
     )
-    return figures(result)
+    return [figures(report) for report in reports_of(result.report)]
 
 
 @cache
@@ -121,20 +125,24 @@ def skewed(distribution, lasted_s, more=(), used=745):
     seconds = lasted_s / SCALE
     job = random_job(f"random_distribution={distribution}")
     window = {"skip": f"{0.6 * seconds:.4f}s", "until": f"{0.39 * seconds:.4f}s"}
-    return figures(shuffled(more, used).clone().run(job, is_last=True, **window))
+    return figures(shuffled(more, used).clone().run(job, is_last=True, **window).report)
 
 
 @cache
-def after_fill(used):
+def filled(used):
+    """A drive whose GiB in use were filled in order."""
+    return nandlab.Drive(DRIVE, set=of_use(used)).precondition("fill")
+
+
+@cache
+def after_fill(used, seed=1):
     """MiB a second in each interval of uniform random writes after a fill in order."""
     seconds, count = INTERVALS[used]
     edges_s = [number * seconds / SCALE for number in range(count + 1)]
-    result = nandlab.run(
-        DRIVE,
-        random_job(),
-        set=of_use(used),
-        precondition="fill",
-        until=f"{edges_s[-1]:.5f}s",
+    result = (
+        filled(used)
+        .clone()
+        .run_replicate(seed - 1, workload=random_job(), until=f"{edges_s[-1]:.5f}s")
     )
     series = result.series()
     ends_s, written = [0.0], [0.0]
@@ -210,7 +218,9 @@ def replayed(drive, given, lines, written):
         trace.write_text("\n".join(lines) + "\n", encoding="utf-8")
         skip = str(int(0.6 * written))
         return figures(
-            nandlab.run(drive, trace=trace, iodepth=8, set=given, precondition="fill", skip=skip)
+            nandlab.run(
+                drive, trace=trace, iodepth=8, set=given, precondition="fill", skip=skip
+            ).report
         )
 
 
@@ -231,12 +241,12 @@ def fill_mib():
     return in_order()[1]
 
 
-def wa(used):
-    return at_random(used)[0]
+def wa(used, seed=1):
+    return at_random(used)[seed - 1][0]
 
 
-def mib(used):
-    return at_random(used)[1]
+def mib(used, seed=1):
+    return at_random(used)[seed - 1][1]
 
 
 def distribution_of(kind, number):
@@ -258,12 +268,12 @@ def skewed_mib(kind, number, more=()):
     return fmean(skewed(distribution, run_s, more, used)[1] for run_s in LASTED_S[kind][number])
 
 
-def step(used):
-    return step_at(used, after_fill(used))
+def step(used, seed=1):
+    return step_at(used, after_fill(used, seed))
 
 
-def after(used, seconds):
-    return after_fill(used)[int(seconds / INTERVALS[used][0])]
+def after(used, seconds, seed=1):
+    return after_fill(used, seed)[int(seconds / INTERVALS[used][0])]
 
 
 def zns_wa(requests, active):
@@ -277,13 +287,13 @@ def zns_mib(requests, active):
 def __getattr__(name):
     """The function of a row."""
     if found := re.fullmatch(r"(wa|mib)_(\d+)", name):
-        return lambda: globals()[found[1]](int(found[2]))
+        return partial(globals()[found[1]], int(found[2]))
     if found := re.fullmatch(r"(zones|frozen|zipf|pro_zipf)_(\d+)_mib", name):
         return lambda: skewed_mib(found[1], int(found[2]))
     if found := re.fullmatch(r"step_(\d+)", name):
-        return lambda: step(int(found[1]))
+        return partial(step, int(found[1]))
     if found := re.fullmatch(r"after_(\d+)_(\d+)", name):
-        return lambda: after(int(found[1]), int(found[2]))
+        return partial(after, int(found[1]), int(found[2]))
     if found := re.fullmatch(r"zns_(\d+)_(\d+)_(wa|mib)", name):
         return lambda: globals()[f"zns_{found[3]}"](int(found[1]), int(found[2]))
     raise AttributeError(name)

@@ -33,7 +33,7 @@ def zones(requests, active):
 def of_skew(name, dies):
     """Write amplification and MiB of the host a second with superblocks of so many dies."""
     if name not in SKEWS:
-        return at_random(745, dies)
+        return at_random(745, dies)[0]
     kind, number = SKEWS[name]
     more = (("ftl.superblock_dies", dies),)
     return skewed(distribution_of(kind, number), LASTED_S[kind][number][0], more)

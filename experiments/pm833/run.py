@@ -8,6 +8,7 @@ import re
 from functools import cache
 
 import nandlab
+from nandlab.drive.trust.replicates import reports_of
 
 DRIVE = "samsung_pm833"
 
@@ -24,26 +25,33 @@ rw={operation}
 bs=4k
 iodepth={depth}
 norandommap=1
-number_ios=20000
+number_ios={requests}
 """
 
 DEPTHS = (1, 2, 8, 16, 64)
 
+#: Runs of reads at each depth, with other addresses. Writes into the buffer take the same time
+#: wherever they go: one run has all there is to see.
+REPLICATES = 3
+
 
 @cache
 def measured(operation, depth):
-    """One run: reads of a full drive, writes to an empty one."""
-    job = JOB.format(operation=operation, depth=depth)
-    filled = "fill" if operation == "randread" else "none"
-    return nandlab.run(DRIVE, job, set=SMALL, precondition=filled)
+    """The report of each run: reads of a full drive, writes to an empty one."""
+    is_read = operation == "randread"
+    replicates, requests = (REPLICATES, 7000) if is_read else (1, 20_000)
+    job = JOB.format(operation=operation, depth=depth, requests=requests)
+    filled = "fill" if is_read else "none"
+    found = nandlab.run(DRIVE, job, set=SMALL, precondition=filled, replicates=replicates)
+    return reports_of(found.report)
 
 
-def iops(operation, depth):
-    return measured(operation, depth).iops
+def iops(operation, depth, seed=1):
+    return measured(operation, depth)[seed - 1].host.iops
 
 
-def mean_us(operation, depth):
-    return measured(operation, depth).latency.mean
+def mean_us(operation, depth, seed=1):
+    return measured(operation, depth)[seed - 1].host.latency_us.mean
 
 
 def __getattr__(name):
@@ -51,7 +59,7 @@ def __getattr__(name):
     found = re.fullmatch(r"(randread|randwrite)_(\d+)_(iops|mean_us)", name)
     if found is None:
         raise AttributeError(name)
-    return lambda: globals()[found[3]](found[1], int(found[2]))
+    return lambda seed=1: globals()[found[3]](found[1], int(found[2]), seed)
 
 
 def picture():

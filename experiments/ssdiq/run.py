@@ -8,10 +8,11 @@ requests offered a second, and figure: `p5520_30_p99` is the 99th percentile of 
 
 import csv
 import re
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import nandlab
+from nandlab.drive.trust.replicates import reports_of
 
 #: Drives are a 64th in their blocks, and so is an erase.
 SCALE = 64
@@ -50,6 +51,10 @@ PROBE = 10_000
 #: Thousands a second offered to the WD from which on its probe falls behind. SSD-iq counts latency
 #: from the moment a request is sent; fio does so where arrivals are not drawn.
 WD_FALLS_BEHIND = 50
+
+#: Drives with three runs from one steady state, each of a second and three of measurement. The
+#: others take most of the time: one run of four seconds and ten.
+REPEATED = {"wd": 3, "pro": 3}
 
 #: The sum of all writers is what is offered, less the reads of the probe: so the counts say.
 JOB = """[global]
@@ -108,29 +113,33 @@ def steady(name, scale=SCALE):
 
 @cache
 def beside_writes(name, offered, scale=SCALE):
-    """The report of a run with so many thousand requests offered a second."""
+    """The reports of runs with so many thousand requests offered a second."""
     each = (offered * 1000 - PROBE / 2) / 6
     falls_behind = name == "wd" and offered >= WD_FALLS_BEHIND
+    # A probe that falls behind is later the longer it runs.
+    is_long = falls_behind or name not in REPEATED
     job = JOB.format(
         pace="linear" if falls_behind else "poisson",
-        ramp_s=4,
-        run_s=10,
+        ramp_s=4 if is_long else 1,
+        run_s=10 if is_long else 3,
         probe=PROBE // 2,
         reads=round(0.01 * each),
         writes=round(0.99 * each),
     )
-    return steady(name, scale).clone().run(job).report
+    replicates = REPEATED.get(name, 1)
+    found = steady(name, scale).clone().run(job, is_last=True, replicates=replicates)
+    return reports_of(found.report)
 
 
-def percentile(name, offered, percent, scale=SCALE):
+def percentile(name, offered, percent, scale=SCALE, seed=1):
     """Microseconds of the probe's reads."""
-    probe = beside_writes(name, offered, scale).jobs[0]
+    probe = beside_writes(name, offered, scale)[seed - 1].jobs[0]
     return probe.read.lat_ns.percentile[f"{percent}.000000"] / 1e3
 
 
-def knee(name, scale=SCALE):
+def knee(name, scale=SCALE, seed=1):
     """Writes a second where more are offered than the drive takes."""
-    jobs = beside_writes(name, OFFERED[name][-1], scale).jobs
+    jobs = beside_writes(name, OFFERED[name][-1], scale)[seed - 1].jobs
     return sum(job.write.iops for job in jobs)
 
 
@@ -158,13 +167,13 @@ def __getattr__(name):
     drive_name, _, figure = name.partition("_")
     if drive_name in NAMES:
         if found := re.fullmatch(r"(\d+)_p(50|99)", figure):
-            return lambda: percentile(drive_name, int(found[1]), int(found[2]))
+            return partial(percentile, drive_name, int(found[1]), int(found[2]))
         if figure == "wa":
             return lambda: alone(drive_name).report.ftl.write_amplification_flash
         if figure == "mib":
             return lambda: mib_s(alone(drive_name))
         if figure in ("knee", "fill_mib"):
-            return lambda: globals()[figure](drive_name)
+            return partial(globals()[figure], drive_name)
     raise AttributeError(name)
 
 

@@ -7,9 +7,10 @@ say how many blocks of 4 KiB were written to the zone; `close_written` closes on
 """
 
 import re
-from functools import cache
+from functools import cache, partial
 
 import nandlab
+from nandlab.drive.trust.replicates import reports_of
 
 DRIVE = "wd_zn540"
 
@@ -181,24 +182,35 @@ DEPTHS = (1, 2, 8, 16, 64, 256)
 REQUESTS = {64: 200_000, 256: 500_000}
 
 
+#: Runs of each random workload from one state. Reads are random; writes, appends and commands of
+#: zones go on in order and take the same time in each run.
+REPLICATES = 3
+
+
 @cache
-def reads(size, depth):
+def repeated(job, precondition="none"):
+    """Reports of the replicates of a workload."""
+    found = nandlab.run(DRIVE, job, set=SMALL, precondition=precondition, replicates=REPLICATES)
+    return reports_of(found.report)
+
+
+def reads(size, depth, seed=1):
     """Random reads of a full drive."""
     requests = REQUESTS.get(depth, 25_000)
     job = READS.format(size=size, depth=depth, requests=requests)
-    return nandlab.run(DRIVE, job, set=SMALL, precondition="fill")
+    return repeated(job, "fill")[seed - 1].host
 
 
-def iops(size, depth):
-    return reads(size, depth).iops
+def iops(size, depth, seed=1):
+    return reads(size, depth, seed).iops
 
 
-def mean_us(size, depth):
-    return reads(size, depth).latency.mean
+def mean_us(size, depth, seed=1):
+    return reads(size, depth, seed).latency_us.mean
 
 
-def p99_us(size, depth):
-    return reads(size, depth).latency.p99
+def p99_us(size, depth, seed=1):
+    return reads(size, depth, seed).latency_us.p99
 
 
 @cache
@@ -297,32 +309,37 @@ def close_written_us():
     return nandlab.run(DRIVE, written + CLOSES, set=SMALL).of_zones["close"].mean
 
 
-@cache
-def reads_beside(limit, depth):
-    """Latency of reads of 4 KiB beside writes of so many MiB a second."""
-    return nandlab.run(DRIVE, BESIDE.format(limit=limit, depth=depth), set=SMALL).read
+def reads_beside(limit, depth, seed):
+    """Latency of reads of 4 KiB beside writes of so many MiB a second, in us."""
+    report = repeated(BESIDE.format(limit=limit, depth=depth))[seed - 1]
+    return report.host.read.latency_us
 
 
-def reads_resets_1():
+def slower(job, commands, seed):
+    """Mean of reads beside commands, to that without."""
+    alone, beside = (
+        repeated(job + more)[seed - 1].host.read.latency_us.mean for more in ("", commands)
+    )
+    return beside / alone
+
+
+def reads_resets_1(seed):
     """Mean of reads at depth 1 beside 30 resets of full zones a second, to that without."""
-    job = FILL + READ_FULL.format(depth=1, zones=1, seconds=0.5)
-    alone, beside = (nandlab.run(DRIVE, job + more, set=SMALL) for more in ("", RESETS))
-    return beside.read.mean / alone.read.mean
+    return slower(FILL + READ_FULL.format(depth=1, zones=1, seconds=0.5), RESETS, seed)
 
 
-def reads_finishes(depth):
+def reads_finishes(depth, seed):
     """Mean of reads beside 0.547 finishes of all but empty zones a second, to that without."""
     job = FILL + ONE_BLOCK + READ_FULL.format(depth=depth, zones=8, seconds=1.829)
-    alone, beside = (nandlab.run(DRIVE, job + more, set=SMALL) for more in ("", FINISH))
-    return beside.read.mean / alone.read.mean
+    return slower(job, FINISH, seed)
 
 
-def reads_finishes_1():
-    return reads_finishes(1)
+def reads_finishes_1(seed):
+    return reads_finishes(1, seed)
 
 
-def reads_finishes_16():
-    return reads_finishes(16)
+def reads_finishes_16(seed):
+    return reads_finishes(16, seed)
 
 
 def writes_resets_3():
@@ -338,11 +355,11 @@ def writes_resets_3():
 def __getattr__(name):
     """The function of a row."""
     if found := re.fullmatch(r"read_(\d+)_(\d+)_(iops|mean_us|p99_us)", name):
-        return lambda: globals()[found[3]](int(found[1]), int(found[2]))
+        return partial(globals()[found[3]], int(found[1]), int(found[2]))
     if found := re.fullmatch(r"(reset|reset_finished|finish)_(\d+)_ms", name):
         return lambda: command(found[1], int(found[2]))
     if found := re.fullmatch(r"beside_(\d+)_(\d+)_(mean|p99)_us", name):
-        return lambda: getattr(reads_beside(int(found[1]), int(found[2])), found[3])
+        return lambda seed: getattr(reads_beside(int(found[1]), int(found[2]), seed), found[3])
     raise AttributeError(name)
 
 

@@ -8,6 +8,7 @@ cells of Tables VII to X are not functions of their own: `__getattr__` makes eac
 import re
 from functools import cache, partial
 from itertools import pairwise
+from statistics import fmean
 from typing import NamedTuple
 
 import nandlab
@@ -27,6 +28,9 @@ WAYS = {"sd": "soft_decision", "nasd": "nand_assisted"}
 #: amplification of the mixed workloads is what it is with planes of this size.
 BLOCKS_PER_PLANE = 32
 
+#: Runs of each workload from one steady state. Their length matters, for collection lags behind
+#: writes until it has its pace; reads are as fast from the first thousands on.
+REPLICATES = 3
 
 #: Bus of the mixed workloads: 333 MT/s and 4 us of command. A read of a codeword takes 17 us, and a
 #: write of 4 KiB, which moves a whole page, 56 us.
@@ -55,7 +59,7 @@ WORKLOADS = {
     "msn": Workload(96, 1.0, "fill", 200_000),
     "financial": Workload(81, 1.0, "steady", 600_000),
     "exchange": Workload(46, 0.45, "steady", 1_000_000),
-    "read": Workload(0, 1.0, "fill", 400_000),
+    "read": Workload(0, 1.0, "fill", 200_000),
 }
 
 JOB = """[requests]
@@ -70,12 +74,19 @@ number_ios={requests}
 
 @cache
 def measure(way, workload, host, memory, endurances=2.0):
-    """The report of one run, after so many rated endurances."""
-    return simulate(way, workload, host, memory, endurances).report
+    """Figures of the report over the replicates, after so many rated endurances."""
+    found = simulate(way, workload, host, memory, endurances, replicates=REPLICATES)
+    return found.report.replicates.figures
 
 
-def simulate(way, workload, host, memory, endurances, requests=False):
-    """One run."""
+def of(path, seed, *where):
+    """A figure of the report of one replicate."""
+    figures = measure(*where)
+    return figures[path].each[seed - 1] if path in figures else 0.0
+
+
+def simulate(way, workload, host, memory, endurances, **options):
+    """A run with these options."""
     given = WORKLOADS[workload]
     rated = chip(f"zuolo2016_{memory}")["rated_pe_cycles"]
     job = JOB.format(write_percent=given.write_percent, depth=HOSTS[host], requests=given.requests)
@@ -96,7 +107,7 @@ def simulate(way, workload, host, memory, endurances, requests=False):
             **BUS,
         },
         precondition=given.precondition,
-        requests=requests,
+        **options,
     )
 
 
@@ -188,77 +199,83 @@ def nasd_transfers_level_2():
 STEPS = (0.5, 1.0, 1.5, 1.75, 2.0)
 
 
-def failing_percent(memory, endurances=2.0):
+def failing_percent(memory, endurances=2.0, *, seed):
     """Share of codewords that hard decision leaves."""
-    ecc = measure("sd", "read", "enterprise", memory, endurances).ecc
-    return 100 * ecc.hard_failures / WORKLOADS["read"].requests
+    failures = of("ecc.hard_failures", seed, "sd", "read", "enterprise", memory, endurances)
+    return 100 * failures / WORKLOADS["read"].requests
 
 
-def rises(curve):
+def rises(curve, seed):
     """Memories along whose wear a figure rises: nowhere falls by more than a tenth of a point."""
     count = 0
     for memory in MEMORIES:
-        course = [curve(memory, step) for step in STEPS]
+        course = [curve(memory, step, seed=seed) for step in STEPS]
         falls = any(after < before - 0.1 for before, after in pairwise(course))
         count += not falls and course[-1] > course[0]
     return count
 
 
-def failing_share_rises():
-    return rises(failing_percent)
+def failing_share_rises(seed):
+    return rises(failing_percent, seed)
 
 
-def failing_share_a_mlc():
-    return failing_percent("a_mlc")
+def failing_share_a_mlc(seed):
+    return failing_percent("a_mlc", seed=seed)
 
 
-def failing_share_b_mlc():
-    return failing_percent("b_mlc")
+def failing_share_b_mlc(seed):
+    return failing_percent("b_mlc", seed=seed)
 
 
-def failing_share_c_mlc():
-    return failing_percent("c_mlc")
+def failing_share_c_mlc(seed):
+    return failing_percent("c_mlc", seed=seed)
 
 
-def failing_share_d_tlc():
-    return failing_percent("d_tlc")
+def failing_share_d_tlc(seed):
+    return failing_percent("d_tlc", seed=seed)
 
 
-def uncorrectable_codewords():
+def uncorrectable_codewords(seed):
     return sum(
-        measure(way, "read", "enterprise", memory).ecc.uncorrectable
+        of("ecc.uncorrectable", seed, way, "read", "enterprise", memory)
         for way in WAYS
         for memory in MEMORIES
     )
 
 
-def read_gain(metric, memory, endurances):
+def read_gain(metric, memory, endurances, *, seed):
     """Of the 100 % read workload on the enterprise host."""
-    return gain(metric, "read", "enterprise", memory, endurances)
+    return gain(metric, "read", "enterprise", memory, endurances, seed=seed)
 
 
-def bandwidth_gain_rises():
-    return rises(partial(read_gain, "bandwidth"))
+def bandwidth_gain_rises(seed):
+    return rises(partial(read_gain, "bandwidth"), seed)
 
 
-def latency_gain_rises():
-    return rises(partial(read_gain, "latency"))
+def latency_gain_rises(seed):
+    return rises(partial(read_gain, "latency"), seed)
 
 
-def latency_distribution_nasd_first():
-    sd, nasd = (measure(way, "read", "enterprise", "d_tlc").host.latency_us for way in WAYS)
-    return sum(nasd[p] < sd[p] for p in ("p50", "p90", "p99", "p99_9", "p99_99"))
+def latency_distribution_nasd_first(seed):
+    sd, nasd = (
+        [
+            of(f"host.latency_us.{percentile}", seed, way, "read", "enterprise", "d_tlc")
+            for percentile in ("p50", "p90", "p99", "p99_9", "p99_99")
+        ]
+        for way in WAYS
+    )
+    return sum(one < other for one, other in zip(nasd, sd, strict=True))
 
 
-def drive_sustains_kiops():
+def drive_sustains_kiops(seed):
     """Of A-MLC, as good as new."""
-    return figure("sd", "bandwidth", "read", "enterprise", "a_mlc", 0.0)
+    return figure("sd", "bandwidth", "read", "enterprise", "a_mlc", 0.0, seed=seed)
 
 
-def right_signs(workloads):
+def right_signs(workloads, seed):
     """Cells of all metrics that are no loss but for noise, a fifth of a point."""
     return sum(
-        gain(metric, workload, host, memory) > -0.2
+        gain(metric, workload, host, memory, seed=seed) > -0.2
         for metric in METRICS
         for workload in workloads
         for host in HOSTS
@@ -266,36 +283,39 @@ def right_signs(workloads):
     )
 
 
-def read_gains_of_right_sign():
-    return right_signs(["read"])
+def read_gains_of_right_sign(seed):
+    return right_signs(["read"], seed)
 
 
-def mixed_gains_of_right_sign():
-    return right_signs(["msn", "financial", "exchange"])
+def mixed_gains_of_right_sign(seed):
+    return right_signs(["msn", "financial", "exchange"], seed)
 
 
-def write_amplification(workload):
+def write_amplification(workload, seed):
     """The mean over memories and hosts."""
-    runs = [measure("sd", workload, host, memory) for host in HOSTS for memory in MEMORIES]
-    return sum(run.ftl.write_amplification for run in runs) / len(runs)
+    return fmean(
+        of("ftl.write_amplification", seed, "sd", workload, host, memory)
+        for host in HOSTS
+        for memory in MEMORIES
+    )
 
 
-def write_amplification_msn():
-    return write_amplification("msn")
+def write_amplification_msn(seed):
+    return write_amplification("msn", seed)
 
 
-def write_amplification_financial():
-    return write_amplification("financial")
+def write_amplification_financial(seed):
+    return write_amplification("financial", seed)
 
 
-def write_amplification_exchange():
-    return write_amplification("exchange")
+def write_amplification_exchange(seed):
+    return write_amplification("exchange", seed)
 
 
 # --- Tables VII to X -----------------------------------------------------------------------------
 
 
-def latency_us(report):
+def latency_us(seed, way, workload, host, *more):
     """Mean latency.
 
     That of the 100 % reads is counted from when a place in the host's queue was free, for the
@@ -303,16 +323,17 @@ def latency_us(report):
     in a closed loop it is depth over throughput. That of the mixed workloads is measured, from
     the submission.
     """
-    if report.host.write.requests == 0:
-        return report.nandlab.config["drive"]["queue_depth"] / report.host.iops * 1e6
-    return report.host.latency_us.mean
+    where = (way, workload, host, *more)
+    if workload == "read":
+        return HOSTS[host] / of("host.iops", seed, *where) * 1e6
+    return of("host.latency_us.mean", seed, *where)
 
 
 METRICS = {
-    "bandwidth": lambda report: report.host.iops / 1e3,
+    "bandwidth": lambda *where: of("host.iops", *where) / 1e3,
     "latency": latency_us,
-    "qos": lambda report: report.host.latency_us.p99_99 / 1e3,
-    "bus_use": lambda report: 100 * report.channels.busy_fraction_mean,
+    "qos": lambda *where: of("host.latency_us.p99_99", *where) / 1e3,
+    "bus_use": lambda *where: 100 * of("channels.busy_fraction_mean", *where),
 }
 
 CELL = re.compile(
@@ -321,18 +342,18 @@ CELL = re.compile(
 )
 
 
-def figure(way, metric, *where):
+def figure(way, metric, *where, seed):
     """One cell: of the standard way, or of the assisted one."""
-    return METRICS[metric](measure(way, *where))
+    return METRICS[metric](seed, way, *where)
 
 
-def gain(metric, *where):
+def gain(metric, *where, seed):
     """What the assisted way gains: more bandwidth, less of everything else, in percent.
 
     Bus use in points of the bus: A-MLC on the consumer host reads 204 kIOPS over eight buses, 17 us
     a transfer; 1.15 transfers a read are 49.8 %, and 56.53 - 6.73 is 49.8.
     """
-    sd, nasd = (figure(way, metric, *where) for way in WAYS)
+    sd, nasd = (figure(way, metric, *where, seed=seed) for way in WAYS)
     if metric == "bus_use":
         return sd - nasd
     return 100 * (nasd / sd - 1 if metric == "bandwidth" else 1 - nasd / sd)
@@ -367,6 +388,11 @@ def picture():
     return figure
 
 
+def mean(function, *where):
+    """A figure's mean over replicates."""
+    return fmean(function(*where, seed=seed) for seed in range(1, REPLICATES + 1))
+
+
 @cache
 def cells():
     """What the paper prints, by the names of its rows."""
@@ -385,7 +411,7 @@ def draw_failing(axes):
     from nandlab.display.picture import finish
 
     for memory, name in MEMORIES.items():
-        shares = [failing_percent(memory, step) for step in STEPS]
+        shares = [mean(failing_percent, memory, step) for step in STEPS]
         axes.plot(STEPS, shares, "o-", ms=4, color=COLOURS[memory], label=name)
         axes.plot(STEPS[-1], shares[-1], "o", ms=10, mfc="none", color=COLOURS[memory])
     axes.plot([], [], "o", ms=10, mfc="none", color="grey", label="calibrated")
@@ -408,7 +434,7 @@ def draw_bandwidths(axes):
             for memory in MEMORIES:
                 where = (workload, host, memory)
                 theirs = cells()[f"sd_bandwidth_{'_'.join(where)}"]
-                ours = figure("sd", "bandwidth", *where)
+                ours = mean(figure, "sd", "bandwidth", *where)
                 axes.plot(theirs, ours, mark, ms=5, mfc="none", color=COLOURS[memory])
         axes.plot([], [], mark, ms=5, mfc="none", color="grey", label=names[workload])
     axes.set_xlabel("paper, Table VII (kIOPS)")
@@ -422,7 +448,7 @@ def draw_gains(axes, metric, table):
     from nandlab.display.picture import finish
 
     for memory, name in MEMORIES.items():
-        gains = [read_gain(metric, memory, step) for step in STEPS]
+        gains = [mean(read_gain, metric, memory, step) for step in STEPS]
         axes.plot(STEPS, gains, "o-", ms=4, color=COLOURS[memory], label=name)
         axes.plot(2.04, printed(metric, memory, "gain"), "<", color=COLOURS[memory], mfc="none")
     axes.plot([], [], "<", color="grey", mfc="none", label=f"paper, {table}")
@@ -464,7 +490,7 @@ def draw_qos(axes):
         sd = printed("qos", memory, "sd")
         theirs = (sd, sd * (1 - printed("qos", memory, "gain") / 100))
         for k, way in enumerate(WAYS):
-            ours = figure(way, "qos", "read", "enterprise", memory)
+            ours = mean(figure, way, "qos", "read", "enterprise", memory)
             colour = COLOURS[memory]
             style = (
                 {"color": colour} if k else {"color": "none", "edgecolor": colour, "hatch": "//"}
