@@ -564,9 +564,9 @@ class Ftl(Table):
     map: MapCounts
     """Accesses to a map on flash, or to a learned map; all 0 where the map is in memory."""
     read_only_at_s: float | None
-    """Time at which a block failed in a plane without spare blocks, or needed a code that its plane
-    had no space for: the drive refused every later write, which ended its job as an error does in
-    fio (failed reads do not). `null` if this did not happen.
+    """Time at which a block failed in a plane without spare blocks, or needed a code that there was
+    no space for: the drive refused every later write, which ended its job as an error does in fio
+    (failed reads do not). `null` if this did not happen.
     """
     trimmed_units: int
     """Units trimmed that held data, on the flash or in the buffer."""
@@ -1081,6 +1081,18 @@ class Summary(Table):
     unique_written_4k: int
     """Distinct units of 4 KiB that were written; of `nandlab trace info` only."""
 
+class Temperature(Table):
+    """Temperature of a drive in a run."""
+
+    end_c: float
+    """Temperature at the end in degrees Celsius."""
+    max_c: float
+    """Highest temperature since the run began in degrees Celsius, with the part that `--skip`
+    leaves out.
+    """
+    throttled_s: dict[str, float]
+    """Time in which each limit has acted, by its name."""
+
 class Tenant(Table):
     """Tenant of a run: all jobs of one name."""
 
@@ -1106,18 +1118,6 @@ class Tenants(Table):
     """
     jobs: list[Tenant]
     """Tenants in the order of the job file."""
-
-class Temperature(Table):
-    """Temperature of a drive in a run."""
-
-    end_c: float
-    """Temperature at the end in degrees Celsius."""
-    max_c: float
-    """Highest temperature since the run began in degrees Celsius, with the part that `--skip`
-    leaves out.
-    """
-    throttled_s: dict[str, float]
-    """Time in which each limit has acted, by its name."""
 
 class Waits(Table):
     """Waits of the slowest requests of an operation."""
