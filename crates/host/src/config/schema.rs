@@ -23,6 +23,8 @@ pub(crate) struct Family {
     summary: &'static str,
     /// Parameters that all members share, as properties of JSON Schema.
     pub shared: Map<String, Value>,
+    /// Types of the shared parameters, by their names.
+    definitions: Map<String, Value>,
     /// Facts of the members, in the order of the roster.
     pub members: Vec<Facts>,
 }
@@ -96,7 +98,9 @@ fn family<F>(
             }
         })
         .collect();
-    Family { path, selector, summary, shared: take(&mut shared, "properties"), members }
+    let definitions = take(&mut shared, "$defs");
+    let shared = take(&mut shared, "properties");
+    Family { path, selector, summary, shared, definitions, members }
 }
 
 fn take(schema: &mut Value, key: &str) -> Map<String, Value> {
@@ -169,10 +173,9 @@ fn plain_schema() -> Value {
         };
         let holder = if holder.is_empty() { &mut root } else { &mut root["$defs"][&holder] };
         holder["properties"][key] = family.schema();
-        for member in &family.members {
-            for (name, definition) in &member.definitions {
-                root["$defs"][name] = definition.clone();
-            }
+        let of_members = family.members.iter().flat_map(|member| &member.definitions);
+        for (name, definition) in family.definitions.iter().chain(of_members) {
+            root["$defs"][name] = definition.clone();
         }
     }
     if let Some(family) = FAMILIES.iter().find(|family| family.path == "ecc") {

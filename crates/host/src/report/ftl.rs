@@ -23,9 +23,9 @@ pub struct Ftl {
     /// Counts of the FTL's work.
     #[serde(flatten, serialize_with = "of_every_drive")]
     pub counts: FtlCounts,
-    /// Time at which a block failed in a plane without spare blocks, or needed a code that there
-    /// was no space for: the drive refused every later write, which ended its job as an error does
-    /// in fio (failed reads do not). `null` if this did not happen.
+    /// Time at which a block failed in a plane without spare blocks, or needed a code that its
+    /// plane had no space for: the drive refused every later write, which ended its job as an error
+    /// does in fio (failed reads do not). `null` if this did not happen.
     pub read_only_at_s: Option<f64>,
     /// Counts of the host's trims.
     #[serde(flatten)]
