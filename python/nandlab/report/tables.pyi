@@ -564,9 +564,9 @@ class Ftl(Table):
     map: MapCounts
     """Accesses to a map on flash, or to a learned map; all 0 where the map is in memory."""
     read_only_at_s: float | None
-    """Time at which a block failed in a plane without spare blocks, or needed a code that there was
-    no space for: the drive refused every later write, which ended its job as an error does in fio
-    (failed reads do not). `null` if this did not happen.
+    """Time at which a block failed in a plane without spare blocks, or needed a code that its plane
+    had no space for: the drive refused every later write, which ended its job as an error does in
+    fio (failed reads do not). `null` if this did not happen.
     """
     trimmed_units: int
     """Units trimmed that held data, on the flash or in the buffer."""
