@@ -16,6 +16,7 @@ _OF_ZONES = {
     "zone_reset_threshold": ("0.1", "0.5", "1"),
     "zone_reset_frequency": ("0.01", "0.5"),
     "zonesize": ("4m", "1m"),
+    "write_zone_remainder": ("1",),
     "rwmixread": ("30", "80"),
     "fsync": ("10",),
     "stonewall": ("1",),
@@ -107,12 +108,14 @@ def file(dice: Dice) -> bytes:
 
 
 def of_zones(dice: Dice) -> bytes:
-    """Jobs for a drive with zones."""
+    """Jobs for a drive with zones: also more writers than zones may be open, beside each other."""
     lines = ["[global]", "zonemode=zbd"]
-    for number in range(dice.one((1, 1, 2, 3))):
+    for number in range(dice.one((1, 1, 2, 3, 6))):
         rw = dice.one(("write", "randwrite", "randwrite", "read", "randread", "randrw", "trim"))
         lines += [f"[job{number}]", f"rw={rw}", f"iodepth={dice.one((1, 4, 32))}"]
         lines += [f"number_ios={dice.one((10, 300, 2000))}"]
+        if dice.chance(0.3):
+            lines.append(f"numjobs={dice.one((2, 4, 12))}")
         lines += [f"bs={'4m' if rw == 'trim' else dice.one(('4k', '16k', '128k', '20k'))}"]
         if rw == "trim" and dice.chance(0.6):
             lines.append(f"nandlab_{dice.one(('finish', 'open', 'close'))}=1")
