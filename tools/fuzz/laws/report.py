@@ -92,7 +92,10 @@ def percentiles(report: Report) -> Iterator[str]:
 
 
 def completions(report: Report) -> Iterator[str]:
-    """Every request issued is completed, as many as the jobs have, unless the run is cut short."""
+    """Every request issued is completed or lost in a power cut, as many as the jobs have.
+
+    Unless the run is interrupted.
+    """
     host, held = report.host, report.checks.conservation
     issued, completed = host.requests_issued, host.requests_completed
     if (held.issued, held.completed) != (issued, completed):
@@ -101,8 +104,8 @@ def completions(report: Report) -> Iterator[str]:
         if completed > issued:
             yield f"{completed} completed of {issued} issued"
         return
-    if issued != completed:
-        yield f"{issued} issued, {completed} completed"
+    if issued != completed + held.lost:
+        yield f"{issued} issued, {completed} completed, {held.lost} lost"
     if held.expected is not None and held.expected != issued:
         yield f"{held.expected} expected, {issued} issued"
 
