@@ -39,8 +39,10 @@ impl PageFtl {
     /// Constants of an FTL over the page map.
     /// State that uniform writes end in, with one stream of the host and no data of its own.
     pub(super) fn stationary(&self) -> Option<Stationary> {
-        let is_plain =
-            self.host_streams == 1 && self.by_speed.is_empty() && self.metadata_units == 0;
+        let is_plain = self.host_streams == 1
+            && self.by_speed.is_empty()
+            && self.metadata_units == 0
+            && self.code_stages.is_off();
         let law = self.candidates.law().filter(|_| is_plain)?;
         let Geometry { dies, .. } = self.geometry;
         let bad = (0..self.geometry.blocks()).filter(|&block| self.wear.is_bad(Block(block)));

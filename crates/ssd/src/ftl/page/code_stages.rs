@@ -52,6 +52,11 @@ impl CodeStages {
         }
     }
 
+    /// Whether all blocks keep their code.
+    pub(super) fn is_off(&self) -> bool {
+        self.of_block.is_empty()
+    }
+
     #[inline]
     fn stage(&self, block: Block) -> u8 {
         self.of_block.get(block.0 as usize).copied().unwrap_or(0)
@@ -120,7 +125,7 @@ impl PageFtl {
     /// Gives blocks that are opened together the code of the most worn one of them, if their planes
     /// can pay for it.
     pub(super) fn change_code(&mut self, index: usize, die: Die) {
-        if self.code_stages.of_block.is_empty() {
+        if self.code_stages.is_off() {
             return;
         }
         let blocks = self.frontiers[index].blocks;
