@@ -196,3 +196,20 @@ def test_values_out_of_range_are_named(nandlab: Callable[..., Ended], folder: Pa
     nandlab(*run, *given).refused("power.states.b.idle_ms", "7 ms", "`a`", "8")
     warm = ["--set", heat + "}", "--set", "age.temperature_c=30"]
     nandlab(*run, *warm).refused("age.temperature_c", "power.thermal")
+
+
+def test_heat_goes_on_after_a_power_cut():
+    """The drive reaches the temperature of its power, whether its power was cut before or not."""
+    heat = {**HEAT, "power.thermal.capacity_j_per_k": 0.002, "recovery.name": "checkpoint"}
+    states = {"power.states.deep": {"power_mw": 5.0, "idle_ms": 1.0, "exit_us": 1e5}}
+    drive = nandlab.Drive("tiny", set={**POWER, **heat, **states}).precondition("fill")
+    drive.cut()
+    drive.recover()
+    report = drive.run("[a]\nrw=randread\nbs=4k\niodepth=8\ntime_based\nruntime=1\n").report
+    energy = report.energy
+    assert energy is not None
+    assert energy.temperature is not None
+    warm = 25.0 + 10.0 * energy.power_w
+    assert energy.temperature.end_c == pytest.approx(warm, abs=0.5)
+    # It is awake: no exit from before the cut is waited for.
+    assert report.host.latency_us.max < 1e5

@@ -116,7 +116,8 @@ fn steady_by(sets: &[&str], is_at_once: bool, seed: u64) -> (Ssd, f64) {
 
 const SPARES: [&str; 3] = ["0.07", "0.12", "0.2"];
 
-/// Write amplification of the next drive writes as from a fill, in a third of the work.
+/// Write amplification of the next drive writes as from a fill, in a third of the work; with
+/// `random`, whose victims scatter most, in half of it.
 #[test]
 fn a_start_at_the_stationary_state_is_forgotten() {
     let few: &[&str] = &["greedy", "d_choices"];
@@ -141,7 +142,8 @@ fn a_start_at_the_stationary_state_is_forgotten() {
             let ((long, long_work), (ours, work)) = (after(false), after(true));
             let what = format!("{sets:?}: {ours} for {long}, in {work} for {long_work}");
             assert!((ours / long - 1.0).abs() < 0.005, "{what}");
-            assert!(work < long_work / 3.0, "{what}");
+            let most = if gc == "random" { 0.5 } else { 1.0 / 3.0 };
+            assert!(work < most * long_work, "{what}");
         }
     }
 }

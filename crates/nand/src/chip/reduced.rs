@@ -25,7 +25,7 @@ pub struct ReducedConfig {
     /// `"cell"`: from the pulses of the cell to these levels.
     pub t_program_us: Source<PerPageType>,
     /// Parameters of `chip.cell` that differ at these levels (`nandlab tvr --beside` writes them);
-    /// the others stay.
+    /// the others stay. Data age with the temperature as in native blocks.
     #[serde(default, skip_serializing_if = "Table::is_empty")]
     #[schemars(with = "serde_json::Value")]
     pub cell: Table,

@@ -74,7 +74,7 @@ pub(super) fn shares(
             )));
         }
         (cycles, t, parity) = (stage.from_cycles, stage.t.into(), stage.parity_bytes);
-        let word = f64::from(ecc.payload_bytes + parity);
+        let word = f64::from(ecc.payload_bytes) + f64::from(parity);
         let held = f64::from(page_bytes + spare_bytes) / word;
         let share = (1.0 - held * f64::from(ecc.payload_bytes) / f64::from(page_bytes)).max(0.0);
         if share > MOST_SHARE {

@@ -60,6 +60,10 @@ impl Ssd {
     /// the flash what a start-up needs.
     pub fn end_untimed(&mut self) {
         self.renew_tails();
+        if self.codes.are_stages() && self.ftl.has_outgrown() {
+            let now = self.now();
+            self.failures.set_read_only(now);
+        }
         self.note_stored();
     }
 

@@ -160,16 +160,17 @@ impl Preconditioning {
         (written, least.max(written))
     }
 
-    /// Write amplification of the last completed drive write.
+    /// Write amplification of the last two windows: a drive write after a fill, an eighth of one
+    /// after a start at once.
     pub fn write_amplification(&self) -> Option<f64> {
-        let counts = self.drive_write(0)?;
+        let counts = self.last_windows(0)?;
         Some(counts.write_amplification())
     }
 
-    /// Write amplification of the last completed drive write without padding, as a run counts it to
-    /// tell whether it has settled.
+    /// Write amplification of the last two windows without padding, as a run counts it to tell
+    /// whether it has settled.
     pub fn collection_amplification(&self) -> Option<f64> {
-        let counts = self.drive_write(0)?;
+        let counts = self.last_windows(0)?;
         Some(FtlCounts { padding_units: 0, ..counts }.write_amplification())
     }
 
@@ -181,7 +182,7 @@ impl Preconditioning {
     }
 
     /// Counts of the FTL in two windows: `back` = 0 are the last two, 1 the two before.
-    fn drive_write(&self, back: usize) -> Option<FtlCounts> {
+    fn last_windows(&self, back: usize) -> Option<FtlCounts> {
         let end = self.halves.len().checked_sub(1 + 2 * back)?;
         let (from, to) = (self.halves[end.checked_sub(2)?], self.halves[end]);
         Some(FtlCounts {
@@ -269,11 +270,13 @@ impl Preconditioning {
     /// Whether the last two pairs of windows had the same write amplification, within tolerance.
     /// Before any block was reclaimed it cannot be told: false.
     fn is_settled(&self) -> bool {
-        let (Some(last), Some(before)) = (self.drive_write(0), self.drive_write(1)) else {
+        let (Some(last), Some(before)) = (self.last_windows(0), self.last_windows(1)) else {
             return false;
         };
         let reclaimed = last.reclaimed_blocks.min(before.reclaimed_blocks);
         let (least, most) = Self::SETTLED;
+        // A slow change is smaller in shorter windows.
+        let least = least * Self::WINDOWS as f64 / self.windows as f64;
         let tolerance = (0.5 / (reclaimed as f64).sqrt()).clamp(least, most);
         let change = last.write_amplification() / before.write_amplification() - 1.0;
         reclaimed > 0 && change.abs() < tolerance

@@ -81,6 +81,11 @@ impl Retirement {
         self.spare[plane.0 as usize] -= blocks;
     }
 
+    /// Gives spent blocks of a plane back to its spare ones.
+    pub fn give_back(&mut self, plane: Plane, blocks: u32) {
+        self.spare[plane.0 as usize] += blocks;
+    }
+
     /// Dooms a block, if it is not already; false where its plane has none to spare.
     pub fn doom(&mut self, geometry: &Geometry, block: Block) -> bool {
         let spare = &mut self.spare[geometry.plane_of(block).0 as usize];

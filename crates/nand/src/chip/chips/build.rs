@@ -101,7 +101,7 @@ impl Chips {
         Ok(())
     }
 
-    /// Pace at which data age at this temperature, against that at the temperature of the drive, by
+    /// Pace at which data age at this temperature, against that at the temperature of the run, by
     /// the first model of errors; 1 where no model has an activation energy.
     pub fn pace_at(&self, celsius: f64) -> f64 {
         let Some(kind) = self.kinds.all().find(|kind| kind.errs) else { return 1.0 };

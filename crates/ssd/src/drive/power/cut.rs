@@ -75,7 +75,7 @@ impl Ssd {
         self.writer.forget();
         self.failures.lost = LostUnits::default();
         self.failures.refresh.cut();
-        self.upkeep_at = Time::LIMIT;
+        self.cut_supply();
         self.gate = Gate::new(self.dies(), self.ftl.facts().keys);
         // Nothing is collected before the FTL knows what there is.
         self.jobs = Jobs::new(self.ftl.facts().jobs, self.jobs.on_chip.take());

@@ -123,6 +123,13 @@ impl Supply {
         self.curve.next().min(thermal)
     }
 
+    /// Ends what was under way when the power was cut: exits, and turns of commands.
+    fn cut(&mut self, now: Time) {
+        self.doze.wake(now);
+        self.doze.rest(now);
+        (self.awake_at, self.begun) = (now, now);
+    }
+
     /// Time at which a command that comes `now` may begin: after the exit from a power state, and
     /// when the limits of the temperature allow it.
     fn begin(&mut self, now: Time) -> Time {
@@ -142,6 +149,16 @@ impl Ssd {
         self.supply.as_mut().map_or(now, |supply| supply.begin(now))
     }
 
+    /// The power was cut: a drive that has it back is awake, and looks at its temperature again.
+    pub(super) fn cut_supply(&mut self) {
+        let now = self.now();
+        self.upkeep_at = Time::LIMIT;
+        if let Some(supply) = &mut self.supply {
+            supply.cut(now);
+            self.upkeep_at = supply.next_look().max(now);
+        }
+    }
+
     /// Notes whether the drive is idle, once an event is processed.
     #[inline]
     pub(super) fn note_idleness(&mut self) {
@@ -154,7 +171,8 @@ impl Ssd {
         let (now, is_busy) = (self.now(), self.outstanding() > 0 || self.flash.is_at_work());
         let Some(supply) = &mut self.supply else { return };
         if is_busy {
-            supply.doze.wake(now);
+            // Commands that come during the exit wait for its end; work of the drive does not.
+            supply.awake_at = supply.awake_at.max(supply.doze.wake(now));
         } else {
             supply.doze.rest(now);
         }

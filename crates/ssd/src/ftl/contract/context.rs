@@ -17,7 +17,6 @@ pub struct FtlConfig {
     /// Over-provisioning (OP): physical / logical capacity - 1, all good blocks counted.
     pub overprovisioning: f64,
     /// Free blocks of each plane that only garbage collection may open.
-    #[schemars(extend("x-scale" = 8))]
     pub gc_reserve_blocks: u32,
     /// Controller memory for the tables of the FTL, in bytes: an FTL that needs more is refused. 0
     /// is no limit.

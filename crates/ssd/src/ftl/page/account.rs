@@ -36,7 +36,6 @@ impl PageFtl {
         (old != Ppn::NONE.0).then(|| self.invalidate(old))
     }
 
-    /// Constants of an FTL over the page map.
     /// State that uniform writes end in, with one stream of the host and no data of its own.
     pub(super) fn stationary(&self) -> Option<Stationary> {
         let is_plain = self.host_streams == 1
@@ -55,6 +54,7 @@ impl PageFtl {
         Some(Stationary { law, units, block_units })
     }
 
+    /// Constants of an FTL over the page map.
     pub(in crate::ftl) fn facts(&self) -> Facts {
         let Geometry { dies, units_per_page, .. } = self.geometry;
         let (takes_holes, keys) = (self.by_speed.is_empty(), self.host_streams.into());

@@ -145,6 +145,18 @@ impl PageFtl {
         }
     }
 
+    /// Takes the payment for a block back that leaves: its plane has lost the block as a whole.
+    pub(super) fn refund(&mut self, block: Block, plane: Plane) {
+        let stages = &mut self.code_stages;
+        let Some(&paid) = stages.paid.get(block.0 as usize) else { return };
+        let taken = stages.rows_of(paid);
+        let rows = &mut stages.parity_rows[plane.0 as usize];
+        let spent = rows.div_ceil(stages.rows);
+        *rows -= taken;
+        self.retirement.give_back(plane, spent - rows.div_ceil(stages.rows));
+        stages.paid[block.0 as usize] = 0;
+    }
+
     /// Pays for the parity of a stage in blocks of different planes, if all have the space.
     fn pay(&mut self, blocks: &[Block], stage: u8) {
         let stages = &mut self.code_stages;

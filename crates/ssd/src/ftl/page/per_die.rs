@@ -172,6 +172,7 @@ impl Layout for PageFtl {
         let can_go = self.free.of(plane) >= kept as usize;
         if self.retirement.has_left(die, block, can_go) {
             self.wear.retire(block);
+            self.refund(block, plane);
             self.counts.retired_blocks += 1;
             return Some(block.0);
         }

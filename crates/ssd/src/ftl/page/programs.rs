@@ -45,6 +45,9 @@ impl PageFtl {
     /// Whether the next row of an open frontier is parity of the code of its blocks.
     #[inline]
     fn is_parity_row(&self, index: usize) -> bool {
+        if self.code_stages.is_off() {
+            return false;
+        }
         let frontier = &self.frontiers[index];
         let row = frontier.page / self.pages_per_program;
         frontier.planes_done == 0 && self.code_stages.is_parity(frontier.blocks[0], row)
