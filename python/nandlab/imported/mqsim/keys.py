@@ -267,7 +267,7 @@ FLOW = (
         Choice(("URGENT", "HIGH", "MEDIUM", "LOW")),
         "HIGH",
         "",
-        "the drive fetches from all jobs in turn",
+        "not imported; host.jobs.NAME.priority sets the class of a queue",
     ),
     Key(
         "Device_Level_Data_Caching_Mode",

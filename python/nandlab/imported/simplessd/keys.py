@@ -56,6 +56,7 @@ _LANES = Whole(1, 64)
 
 _NO_BUS = "the bus inside of the controller is not modelled"
 _NO_LOOP = "the controller takes commands as they come; controller.command_us is its time for one"
+_NO_WEIGHTS = "not imported; host.weight_high and its like weigh classes of queues"
 _NO_IMAGE = "`nandlab nbd --store` keeps contents"
 _NO_CORES = "instructions are not counted; controller.command_us and controller.cores are"
 _NO_READS = "there is a write buffer, and no cache of reads"
@@ -107,8 +108,8 @@ _NVME = _host(
     Key("FIFOTransferUnit", Whole(1), "4096", "", _NO_BUS),
     Key("MaxIOCQueue", _COUNT, "16", "", "each job has a queue"),
     Key("MaxIOSQueue", _COUNT, "16", "", "each job has a queue"),
-    Key("WRRHigh", Whole(0, 65535), "2", "", "the drive fetches from all jobs in turn"),
-    Key("WRRMedium", Whole(0, 65535), "2", "", "the drive fetches from all jobs in turn"),
+    Key("WRRHigh", Whole(0, 65535), "2", "", _NO_WEIGHTS),
+    Key("WRRMedium", Whole(0, 65535), "2", "", _NO_WEIGHTS),
     Key("DefaultNamespace", Whole(0, 65535), "1", "", "a drive has one namespace"),
     *(Key(f"DiskImageFile{number}", Text(), "", "", _NO_IMAGE) for number in range(1, 5)),
 )
@@ -132,7 +133,7 @@ _UFS = _host(
         "host.link_mb_s",
         _OF_UFS,
     ),
-    Key("MPHYLane", _LANES, "2", "host.link_mb_s", _OF_SATA),
+    Key("MPHYLane", _LANES, "2", "host.link_mb_s", _OF_UFS),
 )
 
 _PAL = tuple(

@@ -45,7 +45,7 @@ def _unmatch(given: Given, prefix: str) -> None:
     """Lists the keys of the section that Mode switches off."""
     for key in given.roster:
         if key.name.startswith(prefix):
-            given.unmatch(key.name, "Mode is the other one")
+            given.unmatch(key.name, "only with the other global.Mode")
 
 
 def _put_state(run: DriveFile, given: Given) -> None:
