@@ -385,7 +385,11 @@ OUTCOMES = [
     ("no_litter", ended(2, err="error: x\n", words=["run", "r.json"], after={"r.json": b"{}"})),
     (
         "pairs_go_together",
-        ended(2, err="error: --set gc.copyback: not supported: x\n", words=[*features.BASE]),
+        ended(
+            2,
+            err="error: --set gc.copyback: not supported: x\n",
+            words=[word for one in features.BASE for word in ("--set", one)],
+        ),
     ),
 ]
 
