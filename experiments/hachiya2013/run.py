@@ -196,7 +196,7 @@ def cold_write_energy(seed):
     return change("tpcc", 4, write_energy_of, policy="cold", seed=seed)
 
 
-#: What the rows of the two sweeps compare: rounds, and chips of TLC.
+#: Points of the two sweeps that rows compare: rounds, and chips of TLC by trace.
 COMPARED_ROUNDS = (0, 1, 2, 4)
 COMPARED_CHIPS = {"tpcc": (0, 2, 4, 6, 7), "proxy": (0, 4, 6, 7)}
 

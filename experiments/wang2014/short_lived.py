@@ -2,7 +2,7 @@
 
 Levels without margins keep no data. A drive that has them everywhere loses what is not soon
 overwritten; one that has them for the stream of short-lived data (`ftl.reduced_streams`) does not.
-What is left of the gain? `run.py` beside it takes its rows from here.
+The rows in `run.py` compare what both gain.
 """
 
 from functools import cache
@@ -17,7 +17,7 @@ from nandlab.compare.comparison import Estimate, half_interval
 HERE = Path(__file__).resolve().parent
 SEEDS = range(1, 6)
 
-#: Where levels are reduced.
+#: Data at reduced levels, by drive.
 WHERE = ("none", "short-lived", "all")
 
 #: All three drives keep streams apart, and what collection moves.

@@ -77,7 +77,7 @@ def _import(simulator: str, files: Sequence[Path], out: Path, json: Path | None)
 
 
 def _show(to: Console, read: Imported, out: Path) -> None:
-    """What was written, what is lost, and how it is run."""
+    """Prints the files written, the keys without counterpart, and the command that runs them."""
     from nandlab.imported.written import told
 
     def say(text: str) -> None:

@@ -392,6 +392,7 @@ def result_of(
         *without_effect(loaded.config),
         *idle_weights(loaded.config),
         *nobody_queued(report),
+        # The notice of a scaled drive gives its over-provisioning, which may be large.
         *(loaded.notices or beyond_belief(report)),
         *still_young(report),
         *missed_rates(report),

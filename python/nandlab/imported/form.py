@@ -10,14 +10,14 @@ from typing import Any, Protocol
 
 
 class Form(Protocol):
-    """How a value is read."""
+    """Form of the values of a key: reads them, and names what is allowed."""
 
     def read(self, text: str) -> Any:
-        """The value of a text; None where it is none."""
+        """Value of a text; None where the form does not allow the text."""
 
     @property
     def allowed(self) -> str:
-        """What it may be, for messages and tables."""
+        """Allowed values in words, for messages and tables."""
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ class Flag:
     """Those of no and of yes; the first of each is listed."""
 
     def read(self, text: str) -> bool | None:
-        """Whether it is yes."""
+        """Truth value of a word; None of any other word."""
         no, yes = self.words
         word = text.lower()
         return True if word in yes else False if word in no else None
@@ -151,5 +151,5 @@ class Numbers:
 
     @property
     def allowed(self) -> str:
-        """What separates them."""
-        return "whole numbers separated by commas"
+        """Allowed lists in words."""
+        return "whole numbers from 0 to 65535, separated by commas"

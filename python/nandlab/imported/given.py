@@ -16,14 +16,14 @@ class Key(NamedTuple):
     """A key that another simulator knows."""
 
     name: str
-    """Its name there; with the section before it, where files have sections."""
+    """Name of the key there, with its section before it where files have sections."""
     form: Form
     default: str | None
-    """What holds there where it is left out; None if it cannot be left out."""
+    """Default value there; None of a key that cannot be left out."""
     becomes: str
     """Keys of a drive file, or options of jobs and traces; empty if there are none."""
     how: str = ""
-    """How it is converted, or when; without a counterpart: why there is none."""
+    """Conversion of the value, or its condition; the reason where there is no counterpart."""
 
 
 class Found(NamedTuple):
@@ -131,7 +131,7 @@ class Given:
                 self._list(self._last[name], self._known[name].how or "of no effect here")
 
     def origins(self) -> Mapping[str, Found]:
-        """Where each key stands."""
+        """File and line of each key."""
         return self._last
 
     def _list(self, one: Found, why: str) -> None:

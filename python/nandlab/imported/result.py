@@ -58,7 +58,7 @@ class Imported:
     notes: Sequence[str]
 
     def __repr__(self) -> str:
-        """What was read, and how much of it has a counterpart."""
+        """Short text: the files read, and how many keys have a counterpart."""
         moved = len({row.key for row in self.moved})
         return (
             f"<Imported: {self.simulator}, {len(self.files)} files, {moved} keys with a "

@@ -86,7 +86,7 @@ def commented(paragraphs: Sequence[str], indent: str = "") -> Iterator[str]:
 
 
 def listed(unmatched: Sequence[Unmatched], notes: Sequence[str]) -> Iterator[str]:
-    """What is lost or different, as lines of a comment."""
+    """Lines of a comment on all that is lost or different."""
     if notes:
         yield from ("#", "# What is different here:")
         yield from commented(notes, "  ")

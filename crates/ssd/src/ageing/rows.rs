@@ -103,6 +103,7 @@ impl Rows {
             }
             match self.queue[self.head] {
                 Touch::Write(lpn, hint) => self.write(lpn, hint, ftl, device)?,
+                // Sources send commands on zones to drives that have them alone.
                 Touch::Zone(..) => {}
                 Touch::Trim(lpn) => {
                     self.rows.iter_mut().for_each(|row| row.retain(|&held| held != lpn));

@@ -71,6 +71,12 @@ pub struct TrimCost {
 }
 
 impl TrimCost {
+    /// Costs that other commands have too: all but those by page of the map.
+    pub fn of_command(&self) -> CommandCost {
+        let Self { command_us, unit_us, map_page_us: _, delay_us, unit_delay_us } = *self;
+        CommandCost { command_us, unit_us, delay_us, unit_delay_us }
+    }
+
     fn is_free(&self) -> bool {
         *self == Self::default()
     }
@@ -88,26 +94,17 @@ impl ControllerConfig {
         };
         range("command_us", self.command_us, 0.0, 1e6)?;
         range("cores", self.cores.into(), 1.0, 4096.0)?;
-        for (section, cost) in [("read", self.read), ("write", self.write)] {
-            for (key, value) in [
-                ("command_us", cost.command_us),
-                ("unit_us", cost.unit_us),
-                ("delay_us", cost.delay_us),
-                ("unit_delay_us", cost.unit_delay_us),
-            ] {
+        let keys = ["command_us", "unit_us", "delay_us", "unit_delay_us"];
+        let of =
+            |cost: CommandCost| [cost.command_us, cost.unit_us, cost.delay_us, cost.unit_delay_us];
+        for (section, cost) in
+            [("read", self.read), ("write", self.write), ("trim", self.trim.of_command())]
+        {
+            for (key, value) in keys.into_iter().zip(of(cost)) {
                 range(&format!("{section}.{key}"), value, 0.0, 1e6)?;
             }
         }
-        let TrimCost { command_us, unit_us, map_page_us, delay_us, unit_delay_us } = self.trim;
-        for (key, value) in [
-            ("command_us", command_us),
-            ("unit_us", unit_us),
-            ("map_page_us", map_page_us),
-            ("delay_us", delay_us),
-            ("unit_delay_us", unit_delay_us),
-        ] {
-            range(&format!("trim.{key}"), value, 0.0, 1e6)?;
-        }
+        range("trim.map_page_us", self.trim.map_page_us, 0.0, 1e6)?;
         Ok(())
     }
 }

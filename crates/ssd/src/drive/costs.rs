@@ -1,7 +1,7 @@
 //! Costs of commands in the controller: time on a core, and delays that nobody else waits for.
 
 use super::{Op, Request};
-use crate::config::{CommandCost, ControllerConfig, TrimCost};
+use crate::config::{CommandCost, ControllerConfig};
 use base::Time;
 
 /// Bytes of an entry of the map.
@@ -39,13 +39,12 @@ impl Costs {
             unit_delay: Time::from_us(further.unit_delay_us),
         };
         let (read, write) = (cost(&config.read), cost(&config.write));
-        let TrimCost { command_us, unit_us, map_page_us, delay_us, unit_delay_us } = config.trim;
-        let trim = cost(&CommandCost { command_us, unit_us, delay_us, unit_delay_us });
+        let trim = cost(&config.trim.of_command());
         Self {
             read,
             write,
             trim,
-            map_page: Time::from_us(map_page_us),
+            map_page: Time::from_us(config.trim.map_page_us),
             map_page_units: u64::from(unit_bytes) / MAP_ENTRY_BYTES,
             others: Time::from_us(config.command_us),
             unit_bytes: unit_bytes.into(),
@@ -87,6 +86,7 @@ impl Costs {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::TrimCost;
 
     fn costs() -> Costs {
         let read = CommandCost { unit_us: 2.0, delay_us: 5.0, ..CommandCost::default() };

@@ -34,7 +34,7 @@ _ALIGNED = 4096
 
 @dataclass
 class Scenarios:
-    """What the scenarios of a file become."""
+    """Files and runs that the scenarios of a workload file become."""
 
     files: dict[str, str] = field(default_factory=dict)
     runs: list[str] = field(default_factory=list)
