@@ -71,6 +71,13 @@ class Config(NamedTuple):
     """Its ``[run]`` table."""
     notices: list[str]
     """Size of a scaled drive, and the keys that did not follow."""
+    fitted: dict[str, dict[str, Any]]
+    """Facts of the fits of its chips, by the place of the chip."""
+
+    def with_facts(self) -> dict[str, Any]:
+        """Every parameter, and the facts of the fit of its chip, as a chip file has them."""
+        facts = {"fit": self.fitted["chip"]} if "chip" in self.fitted else {}
+        return {**self.config, "chip": {**self.config["chip"], **facts}}
 
 
 def families() -> list[str]:

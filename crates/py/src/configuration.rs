@@ -81,7 +81,8 @@ impl Config {
         Ok((capacity_bytes, ram, spare_bytes))
     }
 
-    /// JSON with `config`, `config_hash`, `summary`, `cite`, `run`, `notices`.
+    /// JSON with `config`, `config_hash`, `summary`, `cite`, `run`, `notices`,
+    /// `fitted`.
     fn json(&self) -> PyResult<String> {
         let loaded = &self.loaded;
         let json = serde_json::json!({
@@ -91,6 +92,7 @@ impl Config {
             "cite": loaded.cite,
             "run": loaded.run,
             "notices": loaded.notices(),
+            "fitted": loaded.fitted,
         });
         Ok(json.to_string())
     }

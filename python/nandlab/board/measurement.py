@@ -240,7 +240,7 @@ def board(
         steps,
         rows.steps_done,
         json.loads(session.picture()),
-        _notes(chip, config.config["chip"], rows.table()),
+        _notes(chip, config.with_facts()["chip"], rows.table()),
         rows.table(),
     )
     if stopped:
@@ -252,7 +252,7 @@ def board(
 
 def _notes(name: str, chip: Mapping[str, Any], rows: pa.Table) -> list[str]:
     """The rates of drives where they are not those of the cell, in the state of the last row."""
-    from nandlab.endurance.beside import in_words, rates_beside
+    from nandlab.endurance.beside import beyond_fit, in_words, rates_beside
 
     array = chip["array"]
     if is_of_the_cell(array) or rows.num_rows == 0:
@@ -271,10 +271,12 @@ def _notes(name: str, chip: Mapping[str, Any], rows: pa.Table) -> list[str]:
     }
     at = ", ".join(f"{key} = {value:g}" for key, value in state.items())
     try:
-        found = rates_beside(name, chip, **state, temperature_c=last.get("temperature_c"))
+        state["temperature_c"] = last.get("temperature_c")
+        found = rates_beside(name, chip, **state)
     except NandlabError as error:
         return [f"{what}. They are not known at {at}: {error}"]
-    return [f"{what}, which are {in_words(found or {})} at {at}"]
+    said = f"{what}, which are {in_words(found or {})} at {at}"
+    return [said, *beyond_fit(chip, **state)]
 
 
 def _around(chip: Mapping[str, Any]) -> dict[str, Any]:

@@ -148,7 +148,7 @@ def cell(
     if picture == "endurance":
         endurance = made.endurance(**ecc, reads=reads)
         report["endurance"] = endurance.to_dict()
-    for note in made.notes:
+    for note in report["notes"]:
         say(f"note: {note}")
     if (unknown := report["array_rber_unknown"]) is not None:
         say(f"note: no rates of chip.array: {unknown}")
@@ -167,7 +167,7 @@ def cell(
 def summary(cell: Cell, state: State, soft: int | None = None) -> dict[str, Any]:
     """All numbers of a cell in one state."""
     pages = []
-    beside, unknown = _beside(cell, state)
+    beside, unknown, notes = _beside(cell, state)
     for page in cell.pages:
         shifts = cell.best_shifts_v(page.page_type, state)
         stress = state._asdict()
@@ -186,7 +186,7 @@ def summary(cell: Cell, state: State, soft: int | None = None) -> dict[str, Any]
     return {
         "cell": cell.name,
         "summary": cell.summary,
-        "notes": cell.notes,
+        "notes": [*cell.notes, *notes],
         "set": cell.changed,
         "cell_bits": cell.cell_bits,
         "gray": cell.gray,
@@ -200,22 +200,20 @@ def summary(cell: Cell, state: State, soft: int | None = None) -> dict[str, Any]
     }
 
 
-def _beside(cell: Cell, state: State) -> tuple[dict[str, float] | None, str | None]:
-    """The rates of the chip's array where they are not those of the cell, or why there are none."""
-    from nandlab.endurance.beside import rates_beside
+def _beside(cell: Cell, state: State) -> tuple[dict[str, float] | None, str | None, list[str]]:
+    """The rates of the chip's array where they are not those of the cell, or why there are none.
 
+    Behind them what is to be said of them.
+    """
+    from nandlab.endurance.beside import beyond_fit, rates_beside
+
+    given: dict[str, Any] = state._asdict()
+    del given["reprograms"]
     try:
-        found = rates_beside(
-            cell.name,
-            cell.chip,
-            pe_cycles=state.pe_cycles,
-            retention_hours=state.retention_hours,
-            reads=state.reads,
-            temperature_c=state.temperature_c,
-        )
+        found = rates_beside(cell.name, cell.chip, **given)
+        return found, None, beyond_fit(cell.chip, **given)
     except NandlabError as error:
-        return None, str(error)
-    return found, None
+        return None, str(error), []
 
 
 def _draw(

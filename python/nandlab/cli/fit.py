@@ -62,7 +62,7 @@ def fit(
         list[str] | None,
         typer.Option(
             metavar="TERM",
-            help="Leaves a term out of power_law: epsilon, wear, retention or reads.",
+            help="Leaves a term out of power_law: epsilon, wear, retention, reads or page_type.",
         ),
     ] = None,
     page_type: Annotated[

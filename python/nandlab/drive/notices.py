@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from nandlab.cell.source import is_of_the_cell
 from nandlab.display import quantity
+from nandlab.endurance.beside import beyond_fit
 
 if TYPE_CHECKING:
+    from nandlab.catalogue import Config
     from nandlab.report.tables import Report
 
 MOST_UNWRITTEN = 0.01
@@ -58,6 +60,21 @@ def without_effect(config: dict[str, Any]) -> list[str]:
 def _has_levels_only(chip: dict[str, Any]) -> bool:
     """Whether errors are those of a cell that nothing happens to."""
     return is_of_the_cell(chip["array"]) and set(chip.get("cell") or ()) == {"levels"}
+
+
+def extrapolated(loaded: Config, report: Report) -> list[str]:
+    """A notice where error rates of a fitted chip are used beyond the data of its fit.
+
+    Cycles are those of the most worn block at the end, hours those of the data at the beginning.
+    """
+    age, chip = loaded.config["age"], loaded.with_facts()["chip"]
+    worn = max(float(report.nand.pe_cycles.max or 0), age["pe_cycles"])
+    return beyond_fit(
+        chip,
+        pe_cycles=worn,
+        retention_hours=age["retention_hours"],
+        temperature_c=age.get("temperature_c"),
+    )
 
 
 def beyond_belief(report: Report) -> list[str]:

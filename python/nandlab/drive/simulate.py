@@ -21,6 +21,7 @@ from nandlab.drive.jobs.tenants import idle_weights, nobody_queued, run_alone
 from nandlab.drive.notices import (
     beyond_belief,
     coalesced,
+    extrapolated,
     nobody_waits,
     nothing_is_short_lived,
     nothing_stayed,
@@ -394,6 +395,7 @@ def result_of(
         *nobody_queued(report),
         # The notice of a scaled drive gives its over-provisioning, which may be large.
         *(loaded.notices or beyond_belief(report)),
+        *extrapolated(loaded, report),
         *still_young(report),
         *missed_rates(report),
         *nobody_waits(report),

@@ -12,6 +12,7 @@ from typing import Any
 from nandlab.cell.pages import PAGE_TYPES
 from nandlab.cell.source import is_of_the_cell
 from nandlab.endurance.rates import Rates
+from nandlab.fit.facts import FitFacts, hours_text
 
 
 def rates_beside(
@@ -45,6 +46,39 @@ def rates_beside(
         hours = rates.aging(None, None)(hours, temperature_c)
     pages = [(page, hours, reads) for page in range(bits)]
     return dict(zip(PAGE_TYPES[bits], rates.after(pages, pe_cycles), strict=True))
+
+
+def beyond_fit(
+    chip: Mapping[str, Any],
+    *,
+    pe_cycles: float,
+    retention_hours: float,
+    reads: float = 0,
+    temperature_c: float | None = None,
+) -> list[str]:
+    """A note where the rates of a fitted chip are asked for more than its data hold.
+
+    Args:
+        chip: its tables, with ``array`` and the facts of its fit as ``fit``.
+        pe_cycles: of the block.
+        retention_hours: since the data were written.
+        reads: of the block since then.
+        temperature_c: of the hours; left out, the one that the rates hold for.
+    """
+    if "fit" not in chip or is_of_the_cell(chip["array"]):
+        return []
+    facts, hours = FitFacts.read(chip["fit"], "chip.fit"), retention_hours
+    if facts.law == "table":
+        return []
+    if temperature_c is not None:
+        hours = Rates("", chip["array"]).aging(None, None)(hours, temperature_c)
+    if not facts.is_beyond(pe_cycles, hours, reads, temperature_c):
+        return []
+    of_reads = f", {reads:,.0f} reads" if reads else ""
+    return [
+        f"error rates at {pe_cycles:,.0f} cycles{of_reads} and {hours_text(hours)} h are"
+        f" extrapolations of {facts.law}: {facts.ends()}"
+    ]
 
 
 def in_words(rates: Mapping[str, float]) -> str:

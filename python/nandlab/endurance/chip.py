@@ -288,7 +288,7 @@ def endurance(
     if not isinstance(chip, Fit) and (drive := drive_named(chip)) is not None:
         name = "the drive" if isinstance(chip, Mapping) else fspath(chip)
         read = read_of(drive.config, f"endurance: {name}")
-        chip, kept_for = drive.config["chip"], (usual.retention_hours,)
+        chip, kept_for = drive.with_facts()["chip"], (usual.retention_hours,)
         is_best = read.is_best if is_best is None else is_best
         if code is None and all(size is None for size in sizes.values()):
             code, levels, sizes = read.coded(levels)
@@ -352,7 +352,7 @@ def endurance(
                     )
                 )
     if fitted is not None:
-        notes += _beyond(fitted, points, ages[0])
+        notes += _beyond(fitted, points, reads, ages[0])
     return Endurance(name or rates.name, points, ecc, level, notes)
 
 
@@ -362,26 +362,20 @@ def _numbers(name: str, given: ArrayLike | None, usual: Sequence[float]) -> Sequ
 
 
 def _beyond(
-    fitted: FitFacts, points: Sequence[Point], aged: Callable[[float, float], float]
+    fitted: FitFacts,
+    points: Sequence[Point],
+    reads: int,
+    aged: Callable[[float, float], float],
 ) -> list[str]:
     """A note where a law is asked for more than the data that it was fitted to hold."""
-    if fitted.law == "table":
-        # Its rates end with its points, and the table of endurances says so.
-        return []
-    ranges = fitted.ranges
-    cycles = ranges.get("pe_cycles", (0.0, 0.0))[1]
-    hours = ranges.get("retention_hours", (0.0, 0.0))[1]
-    beyond = [
-        point
-        for point in points
-        if point.pe_cycles > cycles
-        or aged(point.retention_hours, point.temperature_c) > hours * (1 + 1e-9)
-    ]
+    beyond = 0
+    for point in points:
+        hours = aged(point.retention_hours, point.temperature_c)
+        beyond += fitted.is_beyond(point.pe_cycles, hours, reads, point.temperature_c)
     if not beyond:
         return []
     return [
-        f"{len(beyond)} of {len(points)} endurances are extrapolations of {fitted.law}: its data"
-        f" end at {cycles:,.0f} cycles and {hours:,.4g} h"
+        f"{beyond} of {len(points)} endurances are extrapolations of {fitted.law}: {fitted.ends()}"
     ]
 
 

@@ -57,6 +57,11 @@ def acceleration(temperature_c: float, reference_c: float, activation_ev: float 
     return _core.acceleration(activation_ev, reference_c, temperature_c)
 
 
+def _told(array: Mapping[str, Any]) -> int:
+    """Page types that a law tells apart by factors."""
+    return 1 + max((i for i in range(1, MOST_PAGE_TYPES) if f"page_factor_{i}" in array), default=0)
+
+
 def check_celsius(name: str, celsius: float) -> None:
     """The range that array models and cells are written for."""
     if not -100 <= celsius <= 300:
@@ -93,8 +98,8 @@ class Rates:
         # Finding the best takes milliseconds; a rate and its spread are asked at the same ones.
         self._shifts: dict[tuple[int, tuple[int, float, int, int]], list[float]] = {}
         points = array.get("points", [])
-        # Measured points have a rate for each page type, or one for all of them.
-        told = len(points[0].get("rber", ())) if points else 1
+        # Measured points have a rate for each page type, or one for all of them; so has a law.
+        told = len(points[0].get("rber", ())) if points else _told(array)
         self._bits = bits or (told if told > 1 else 0)
         self._measured = [point["pe_cycles"] for point in points]
         self._most_hours = max((point["hours"] for point in points), default=math.inf)

@@ -74,11 +74,14 @@ def chip_toml(fitted: Fit, chip: str) -> str:
 
 
 def _as_many_page_types(fitted: Fit, cell_bits: int, chip: str) -> None:
-    """Rates of a table are those of the chip's page types, or one for all of them."""
+    """Rates of a fit are those of the chip's page types, or one for all of them."""
     points = fitted.array.get("points")
-    if not points or "page_type" not in fitted.data.labels:
-        return
-    types = len(points[0]["rber"])
+    if points and "page_type" in fitted.data.labels:
+        types = len(points[0]["rber"])
+    else:
+        types = max(fitted.page_types()) + 1
+        if types == 1:
+            return
     if types != cell_bits:
         raise refusal(
             "fit",

@@ -175,7 +175,7 @@ def _held_out(measured: Measurements, whole: Fit, options: dict[str, Any]) -> fl
             # A term whose column does not vary among fewer rows is no law of all rows.
             if [p.name for p in found.parameters] != [p.name for p in whole.parameters]:
                 return None
-            mean = predict(found.array, measured.columns, measured.rows)
+            mean = predict(found.array, measured.columns, measured.rows, whole.page_types())
         except NandlabError:
             return None
         total += float(_log_likelihood(found, measured, mean)[~seen].sum())

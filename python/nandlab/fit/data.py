@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 from nandlab.board.measurement import Measurement
 from nandlab.board.rows import column_names, values_of
+from nandlab.cell.pages import PAGE_TYPES
 from nandlab.fit.board import from_board, is_of_board
 from nandlab.fit.sweep import Sweep, is_sweep, moved_reference_v, summed
 from nandlab.given.inputs import input_bytes, input_text, parquet_table
@@ -135,6 +136,24 @@ class Measurements(NamedTuple):
                 hint="use one temperature, or the law power_law or retention_law",
             )
         return {"reference_c": float(kept[0])}
+
+    def page_types(self) -> tuple[tuple[str, ...], list[int]]:
+        """The page types in the order of their numbers, and the number of each row.
+
+        Raises:
+            NandlabError: the column ``page_type`` is missing, or does not hold those of a cell.
+        """
+        labels = self.labels.get("page_type", [])
+        found = set(labels)
+        for names in PAGE_TYPES.values():
+            for said in (names, tuple(map(str, range(len(names))))):
+                if found == set(said):
+                    return names, [said.index(label) for label in labels]
+        expected = "; ".join(", ".join(names) for names in PAGE_TYPES.values())
+        shown = ", ".join(f"`{label}`" for label in sorted(found)[:6]) or "nothing"
+        raise refusal(
+            self.name, f"column page_type holds {shown}", f"all of {expected}, or numbers from 0"
+        )
 
     def _has(self) -> str:
         return f"it has {', '.join(self.columns)}"

@@ -21,6 +21,15 @@ ARRAY_KEYS = {"beta_1": "a", "beta_2": "b"}
 """Keys of an array model whose fitted parameters have other names."""
 
 
+AT_REFERENCE = "hours_at_reference"
+"""Range of the hours at the reference temperature, if the data were kept at several."""
+
+
+def hours_text(hours: float) -> str:
+    """Hours for people."""
+    return f"{hours:,.0f}" if hours >= 1000 else f"{hours:.4g}"
+
+
 class FitFacts(NamedTuple):
     """What a fit of a law says of itself."""
 
@@ -70,11 +79,55 @@ class FitFacts(NamedTuple):
         assert isinstance(table, Mapping)
         return cls(**table)
 
+    def is_beyond(
+        self, pe_cycles: float, hours: float, reads: float = 0, temperature_c: float | None = None
+    ) -> bool:
+        """Whether a law is asked for more than the data hold.
+
+        Rates of a table end with its points, which other messages say.
+
+        Args:
+            pe_cycles: of the block.
+            hours: at the reference temperature of the law.
+            reads: of the block.
+            temperature_c: at which the hours passed, if it is known. It counts for laws whose
+                activation energy was fitted.
+        """
+        if self.law == "table":
+            return False
+        cycles, most_hours, most_reads, warmth = self._ends()
+        is_beyond = pe_cycles > cycles or hours > most_hours * (1 + 1e-9) or reads > most_reads
+        if warmth is None or temperature_c is None or hours == 0:
+            return is_beyond
+        return is_beyond or not warmth[0] <= temperature_c <= warmth[1]
+
+    def ends(self) -> str:
+        """The ends of the data in words."""
+        cycles, hours, reads, warmth = self._ends()
+        of_reads = f", {reads:,.0f} reads" if "reads" in self.ranges else ""
+        at = "" if warmth is None else f", kept at {warmth[0]:g} to {warmth[1]:g} °C"
+        return f"its data end at {cycles:,.0f} cycles{of_reads} and {hours_text(hours)} h{at}"
+
+    def _ends(self) -> tuple[float, float, float, tuple[float, float] | None]:
+        """Most cycles, hours at the reference and reads; the temperatures if they vary.
+
+        Data without reads say nothing of them: their rates hold for any.
+        """
+        ranges = self.ranges
+        kept = ranges.get(AT_REFERENCE, ranges.get("retention_hours", (0.0, 0.0)))
+        least, most = ranges.get("temperature_c", (0.0, 0.0))
+        return (
+            ranges.get("pe_cycles", (0.0, 0.0))[1],
+            kept[1],
+            ranges.get("reads", (0.0, math.inf))[1],
+            (least, most) if AT_REFERENCE in ranges else None,
+        )
+
     def lines(self) -> list[str]:
         """The keys below `[fit]` of a chip file."""
         rows = [f"    {toml_value(row)}," for row in self.covariance]
         return [
-            "# derived: of the fit; `nandlab endurance` uses it, a drive does not.",
+            "# derived: of the fit; notes and intervals use it, the results of a drive do not.",
             *(
                 f"{key} = {toml_value(value)}"
                 for key, value in self._asdict().items()

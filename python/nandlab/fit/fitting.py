@@ -17,7 +17,8 @@ from nandlab.display.notebook import InNotebook
 from nandlab.fit.cell import LEAST, MOST, is_beyond, mean_degrees
 from nandlab.fit.data import Data, Measurements, read_measurements
 from nandlab.fit.estimate import Estimate, from_counts, from_rates, unweighted
-from nandlab.fit.law import LAWS, Fitted, Options
+from nandlab.fit.facts import AT_REFERENCE
+from nandlab.fit.law import LAWS, PAGE_FACTOR, Fitted, Options
 from nandlab.fit.mixture import (
     CURE,
     LEAST_SHARE,
@@ -25,6 +26,7 @@ from nandlab.fit.mixture import (
     Histogram,
     best_references,
     histogram,
+    maxima,
     mixture,
 )
 from nandlab.fit.table import table
@@ -64,6 +66,10 @@ TAKEN_BY: dict[str, Sequence[str]] = {
 
 TAILS = 100.0
 """Degrees whose interval goes up to more times their value are open above."""
+
+LEAST_EV, MOST_EV = 0.3, 2.0
+"""Activation energies of charge loss in electron volts, with room on both sides of the 1.1 eV
+of JESD218 (assumed: a factor of two to four to each side)."""
 
 SUSPECT = 20.0
 """Over-dispersion from which on the law itself is in doubt."""
@@ -205,7 +211,19 @@ class Fit(InNotebook):
             if name in self.data.columns:
                 column = self.data.columns[name]
                 found[name] = (float(column.min()), float(column.max()))
+        if any(one.name == "activation_ev" for one in self.parameters):
+            hours, celsius = self.data.need("retention_hours", "temperature_c")
+            law = (self.array["activation_ev"], self.array["reference_c"])
+            pairs = zip(hours, celsius, strict=True)
+            aged = [h * _core.acceleration(*law, c) for h, c in pairs]
+            found[AT_REFERENCE] = (float(min(aged)), float(max(aged)))
         return found
+
+    def page_types(self) -> list[int]:
+        """The page type of each row, as numbers; 0 of all rows if the law does not tell them."""
+        if not any(one.name.startswith(PAGE_FACTOR) for one in self.parameters):
+            return [0] * self.data.rows
+        return self.data.page_types()[1]
 
     def __getitem__(self, name: str) -> Parameter:
         """A parameter by its name."""
@@ -247,11 +265,15 @@ class Fit(InNotebook):
                 f"its degrees of freedom; 1 is the scatter of independent errors)"
             )
         if self.estimate.overdispersion > SUSPECT and len(self.estimate.residuals):
-            lines.append(
-                "note: far more scatter than counts have; see the residuals, try another law"
-            )
+            lines.append(f"note: far more scatter than counts have; {self._cure()}")
         lines += [f"note: {note}" for note in self.notes]
         return "\n".join(lines)
+
+    def _cure(self) -> str:
+        """Advice where the law does not fit its rows."""
+        if self.bins is not None and (seen := maxima(self.bins)) != self._options.states:
+            return f"{seen} maxima: `--states {seen}`"
+        return "see the residuals, try another law"
 
     def _trials(self) -> str:
         if self.bins is not None:
@@ -339,8 +361,8 @@ def fit(
             retention law, 30 of the power law.
         reference_v: voltage of the reference that a board's sweep has moved; left out, that of the
             chip that its Parquet file names, or 0.
-        without: terms of the power law that are left out: epsilon, wear, retention, reads; one or
-            several.
+        without: terms of the power law that are left out: epsilon, wear, retention, reads,
+            page_type; one or several.
         page_type: only the rows of this page type, as the data call it. `fit_page_types` fits each.
         rename: names of columns in the data, and their names here: ``{"PE": "pe_cycles"}``.
 
@@ -388,10 +410,11 @@ def fit(
     options = Options(page_bits, reference_c, terms, least_squares=least_squares)
     fitted = _on(measured, law, options)
     types = list(dict.fromkeys(measured.labels.get("page_type", [])))
-    if law in LAWS and len(types) > 1:
+    by_type = any(name.startswith(PAGE_FACTOR) for name in fitted.law.names)
+    if law in LAWS and len(types) > 1 and not by_type:
         fitted.notes.append(
-            f"one law for the rows of the page types {', '.join(types)}: laws have no page types; "
-            f"use page_type for the rows of one type"
+            f"one law for the rows of the page types {', '.join(types)}: only power_law has a "
+            f"factor for each; use page_type for the rows of one type"
         )
     confidence = Confidence(level, 1 if each else len(fitted.law.names))
     if fitted.estimate is not None:
@@ -407,7 +430,18 @@ def fit(
             estimate = from_counts(fitted.law, errors, bits, confidence.of_one)
     parameters = _parameters(fitted.law.names, estimate)
     array = fitted.array({p.name: p.value for p in parameters})
+    fitted.notes.extend(_of_no_cell(parameters))
     return Fit(law, measured, estimate, parameters, array, confidence, fitted.notes, options)
+
+
+def _of_no_cell(parameters: Sequence[Parameter]) -> list[str]:
+    """A note about an activation energy that charge loss does not have."""
+    return [
+        f"activation_ev = {one.value:.2g} eV is not one of charge loss ({LEAST_EV:g} to "
+        f"{MOST_EV:g} eV): temperature_c or retention_hours may be those of other rows"
+        for one in parameters
+        if one.name == "activation_ev" and not LEAST_EV <= one.value <= MOST_EV
+    ]
 
 
 def of_page_type(measured: Measurements, page_type: str) -> Measurements:

@@ -51,6 +51,9 @@ class Options(NamedTuple):
 
 
 POWER_REFERENCE_C = 30.0
+PAGE_FACTOR = "page_factor_"
+"""Begin of the names of factors of page types after the first."""
+
 RETENTION_REFERENCE_C = 25.0
 """Default reference temperature of a law with several temperatures."""
 
@@ -60,13 +63,25 @@ def power_law(data: Measurements, options: Options) -> Fitted:
 
     Where the data were kept at several temperatures, t are days at the reference temperature, by
     Arrhenius, and the activation energy is a parameter of the retention term.
+
+    Where the data have several page types, the law is that of the first one, and each other type
+    has its rate over it.
     """
+    made = _power_law(data, options)
+    if "page_type" in options.without or len(set(data.labels.get("page_type", []))) < 2:
+        return made
+    return _by_page_type(made, data)
+
+
+def _power_law(data: Measurements, options: Options) -> Fitted:
+    """The power law with one rate for all page types."""
     import numpy as np
 
     terms = ("epsilon", "wear", "retention", "reads")
     for term in options.without:
-        if term not in terms:
-            raise refusal("fit", f"without {term}: not a term of the law", terms)
+        if term not in (*terms, "page_type"):
+            every = (*terms, "page_type")
+            raise refusal("fit", f"without {term}: not a term of the law", every)
     has = {
         "epsilon": True,
         "wear": data.varies("pe_cycles"),
@@ -171,6 +186,46 @@ def power_law(data: Measurements, options: Options) -> Fitted:
         return f"leave out {terms}{why}, or {MORE_ROWS}"
 
     return Fitted(Law(starts, mean, natural, names, is_log, cure), array, notes)
+
+
+def _by_page_type(made: Fitted, data: Measurements) -> Fitted:
+    """The law of the first page type, and factors of the others as the last coordinates."""
+    import numpy as np
+
+    (types, at), law, rates = data.page_types(), made.law, np.log(_observed(data))
+    place, more = np.array(at), len(types) - 1
+    names = [f"{PAGE_FACTOR}{i}" for i in range(1, len(types))]
+    means = np.array([rates[place == i].mean() for i in range(len(types))])
+    factors = means[1:] - means[0]
+
+    def mean(u: Column) -> Column:
+        factor = np.exp(np.clip(np.append(0.0, u[-more:]), NOTHING, 100.0))
+        rate: Column = np.minimum(law.mean(u[:-more]) * factor[place], 0.5)
+        return rate
+
+    def natural(u: Column) -> Column:
+        return np.concatenate([law.natural(u[:-more]), u[-more:]])
+
+    def cure(left_open: Sequence[str]) -> str:
+        own = [name for name in left_open if name not in names]
+        return law.cure(own) if own else "use more rows of each page type"
+
+    def array(values: dict[str, float]) -> dict[str, Any]:
+        return made.array(values) | {name: values[name] for name in names}
+
+    ratios = [
+        f"{name}: rate of {of} pages over that of {types[0]} pages"
+        for name, of in zip(names, types[1:], strict=True)
+    ]
+    together = law._replace(
+        start=[np.append(start, factors) for start in law.start],
+        mean=mean,
+        natural=natural,
+        names=[*law.names, *names],
+        is_log=[*law.is_log, *[True] * more],
+        cure=cure,
+    )
+    return Fitted(together, array, [*made.notes, *ratios])
 
 
 def exponential(data: Measurements, options: Options) -> Fitted:

@@ -34,6 +34,10 @@ LEAST_BINS = 4
 LN_MOST_DEGREES = math.log(1000.0)
 """Of Student's t; with so many it is Gaussian for all purposes."""
 
+CLEAR = 5.0
+"""Height of a maximum over the valleys beside it, in roots of cells (whose noise is 0.5), that makes
+it a state and no noise."""
+
 CURE = "use as many states as the histogram has peaks, or more cells"
 
 
@@ -48,6 +52,17 @@ class Histogram(NamedTuple):
         """Middles of the bins."""
         middles: Column = (self.edges_v[1:] + self.edges_v[:-1]) / 2
         return middles
+
+
+def maxima(bins: Histogram) -> int:
+    """Clear maxima of a histogram: the states that a reader sees."""
+    import numpy as np
+    from scipy.signal import find_peaks
+
+    smooth = np.convolve(bins.cells, (0.25, 0.5, 0.25), mode="same")
+    # A state may begin or end with the histogram.
+    roots = np.pad(np.sqrt(np.maximum(smooth, 0.0)), 1)
+    return len(find_peaks(roots, prominence=CLEAR)[0])
 
 
 def histogram(data: Measurements) -> Histogram:

@@ -98,15 +98,15 @@ def _groups(fitted: Fit, x: Column) -> dict[str, NDArray[np.bool_]]:
 
     data = fitted.data
     names = [name for name in _UNITS if data.varies(name) and data.columns[name] is not x]
-    if not names:
-        return {"": np.full(len(x), True)}
-    keys = np.stack([data.columns[name] for name in names], axis=-1)
-    return {
-        ", ".join(f"{value:g} {_UNITS[name]}" for name, value in zip(names, group, strict=True)): (
-            keys == group
-        ).all(axis=1)
-        for group in np.unique(keys, axis=0)
-    }
+    types = fitted.page_types()
+    by_type = data.page_types()[0] if max(types) > 0 else ("",)
+    keys = np.stack([*(data.columns[name] for name in names), np.array(types)], axis=-1)
+    groups = {}
+    for group in np.unique(keys, axis=0):
+        words = [f"{at:g} {_UNITS[name]}" for name, at in zip(names, group, strict=False)]
+        words += [of for of in (by_type[int(group[-1])],) if of]
+        groups[", ".join(words)] = (keys == group).all(axis=1)
+    return groups
 
 
 def _colours(count: int) -> list[Any]:
@@ -171,7 +171,8 @@ def _curve(fitted: Fit, axes: Axes, x: Column, rows: NDArray[np.bool_]) -> tuple
         for name, column in columns.items()
     }
     try:
-        return at, predict(fitted.array, finely, POINTS)
+        page_type = fitted.page_types()[int(np.argmax(rows))]
+        return at, predict(fitted.array, finely, POINTS, [page_type] * POINTS)
     except NandlabError:
         order = np.argsort(x[rows])
         return x[rows][order], fitted.estimate.mean[rows][order]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from nandlab import _core
@@ -18,13 +18,19 @@ OF_THE_ARRAY = ("temperature_c", "vth_v")
 """Columns that are parameters of the array model, not of a block's history."""
 
 
-def predict(array: Mapping[str, Any], columns: Mapping[str, Column], rows: int) -> Column:
+def predict(
+    array: Mapping[str, Any],
+    columns: Mapping[str, Column],
+    rows: int,
+    page_types: Sequence[int] | None = None,
+) -> Column:
     """The rate of each row by the table of an array model.
 
     Args:
         array: the table, as a fit has it.
         columns: of measurements; a column that is missing is 0 everywhere.
         rows: their length.
+        page_types: the number of the page type of each row; left out, that of the lower page.
 
     Raises:
         NandlabError: a law that no drive could have, because it heals with stress.
@@ -32,6 +38,7 @@ def predict(array: Mapping[str, Any], columns: Mapping[str, Column], rows: int) 
     import numpy as np
 
     none = np.zeros(rows)
+    pages = np.zeros(rows, int) if page_types is None else np.asarray(page_types)
     cycles, hours, reads = (
         columns.get(name, none) for name in ("pe_cycles", "retention_hours", "reads")
     )
@@ -47,10 +54,11 @@ def predict(array: Mapping[str, Any], columns: Mapping[str, Column], rows: int) 
             known = (law["activation_ev"], law["reference_c"])
             pace = _core.acceleration(*known, there["temperature_c"])
         lives = zip(
+            pages[among].tolist(),
             np.rint(cycles[among]).astype(int).tolist(),
             (hours[among] * pace).tolist(),
             np.rint(reads[among]).astype(int).tolist(),
             strict=True,
         )
-        found[among] = _core.Array(json.dumps(law)).rber([(0, *life) for life in lives])
+        found[among] = _core.Array(json.dumps(law)).rber(list(lives))
     return found

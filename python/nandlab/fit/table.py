@@ -12,11 +12,9 @@ leave them (Korn and Graubard, korn1998).
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from nandlab.cell.pages import PAGE_TYPES
 from nandlab.fit.estimate import Estimate, Law
 from nandlab.fit.law import Fitted, Options
 from nandlab.given.refusal import refusal
@@ -173,25 +171,11 @@ def _grid(data: Measurements) -> Grid:
         place = place * len(axis) + at.reshape(-1)
     types: tuple[str, ...] = ()
     if "page_type" in data.labels:
-        types, at = _page_types(data.name, data.labels["page_type"])
-        place = place * len(types) + at
+        types, numbers = data.page_types()
+        place = place * len(types) + np.array(numbers)
     grid = Grid(axes, types, place)
     _full(data, grid)
     return grid
-
-
-def _page_types(name: str, labels: Sequence[str]) -> tuple[tuple[str, ...], Places]:
-    """Their names in order, and which each row has; numbers from 0 stand for names."""
-    import numpy as np
-
-    found = set(labels)
-    for names in PAGE_TYPES.values():
-        for said in (names, tuple(map(str, range(len(names))))):
-            if found == set(said):
-                return names, np.array([said.index(label) for label in labels])
-    expected = "; ".join(", ".join(names) for names in PAGE_TYPES.values())
-    shown = ", ".join(f"`{label}`" for label in sorted(found)[:6])
-    raise refusal(name, f"column page_type holds {shown}", f"all of {expected}, or numbers from 0")
 
 
 def _full(data: Measurements, grid: Grid) -> None:

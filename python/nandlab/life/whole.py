@@ -142,7 +142,7 @@ def life(
     made._native.check_asked("life")
     what = plan(source.name, source.loaded.run, **among(PlanOptions, given))
     pace = Pace(writes_per_day, dwpd, made.capacity_bytes)
-    limit = limit_of(source.loaded.config, asked)
+    limit = limit_of(source.loaded.with_facts(), asked)
     times = _acceleration(accelerate)
     facts = _facts(source, what.facts(), asked, pace, goal_years)
     found = Life(

@@ -247,9 +247,11 @@ impl Layers {
 
     fn checked(mut self) -> Result<Loaded> {
         let located = |error| self.origins.locate(error);
+        let mut fitted = BTreeMap::new();
         for chip in chips(&self.table) {
             let fit = at_mut(&mut self.table, &chip).and_then(|chip| chip.remove("fit"));
-            check_fit_facts(fit, &join(&chip, "fit")).map_err(located)?;
+            check_fit_facts(fit.clone(), &join(&chip, "fit")).map_err(located)?;
+            fitted.extend(fit.map(|fit| (chip, fit)));
         }
         for family in FAMILIES.iter() {
             for path in tables_of(family, &self.table) {
@@ -291,6 +293,7 @@ impl Layers {
             cite: cite.into_iter().collect(),
             run: self.run,
             files: self.files,
+            fitted,
             origins: self.origins,
             whole,
         })

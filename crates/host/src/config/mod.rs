@@ -57,6 +57,7 @@ use origins::{Origin, Origins};
 use scale::Whole;
 use schema::FAMILIES;
 use ssd::config::SsdConfig;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// A checked drive, with its facts and the origin of every key.
@@ -73,6 +74,8 @@ pub struct Loaded {
     pub run: Table,
     /// Files that the drive was read from, without the presets that come with nandlab.
     pub files: Vec<PathBuf>,
+    /// Facts of the fits of its chips, by the place of the chip (`[fit]` of a chip file).
+    pub fitted: BTreeMap<String, toml::Value>,
     origins: Origins,
     whole: Option<Whole>,
 }

@@ -2,7 +2,7 @@
 //! independent of the files that it was loaded from.
 
 use super::{Loaded, Origins};
-use base::params::{self, Table};
+use base::params;
 use base::{Error, Result};
 use ecc::model::named_code::NamedCode;
 use serde::{Deserialize, Serialize};
@@ -43,7 +43,8 @@ impl Resolved {
         let config = SsdConfig { code: code.transpose()?, ..config };
         let origins = Origins { place: place.to_owned(), ..Origins::default() };
         let files = vec![place.into()];
-        Ok(Loaded { config, summary, cite, run: Table::new(), files, origins, whole: None })
+        let (run, fitted) = Default::default();
+        Ok(Loaded { config, summary, cite, run, files, fitted, origins, whole: None })
     }
 }
 

@@ -5,6 +5,9 @@
 //! TLC, whose gamma is taken for reads of a page: with reads of a block 1e5 of them would leave
 //! nothing readable at 2000 cycles, where Cai et al. (DSN'15) found 1e-4 in MLC. So the default is
 //! the printed 3.73e-9 over 768^1.71, for 768 pages a block; the unit was not checked in the paper.
+//!
+//! Page types differ by a factor of the whole sum: the law is that of the lower page, and each other
+//! type of a chip that was fitted has its rate over it.
 
 use super::{
     Array, Build, PageState, REFERENCE_C, check_activation, check_celsius, hours_at_reference,
@@ -54,6 +57,15 @@ struct PowerLaw {
     /// Activation energy of the retention term in electron volts; unknown if omitted.
     #[serde(skip_serializing_if = "Option::is_none")]
     activation_ev: Option<f64>,
+    /// Rate of the second page type over that of the lower page; 1 if omitted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    page_factor_1: Option<f64>,
+    /// Rate of the third page type over that of the lower page; 1 if omitted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    page_factor_2: Option<f64>,
+    /// Rate of the fourth page type over that of the lower page; 1 if omitted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    page_factor_3: Option<f64>,
 }
 
 impl Default for PowerLaw {
@@ -71,6 +83,9 @@ impl Default for PowerLaw {
             q: 1.71,
             reference_c: REFERENCE_C,
             activation_ev: None,
+            page_factor_1: None,
+            page_factor_2: None,
+            page_factor_3: None,
         }
     }
 }
@@ -94,8 +109,27 @@ impl PowerLaw {
                 return Err(Error::new(format!("{place}.{key}"), problem).expected("0 or more"));
             }
         }
+        for (i, factor) in (1..).zip(self.page_factors()) {
+            let Some(factor) = factor else { continue };
+            if !(factor > 0.0 && factor.is_finite()) {
+                let (key, problem) = (format!("{place}.page_factor_{i}"), "is out of range");
+                return Err(Error::new(key, format!("{factor} {problem}")).expected("above 0"));
+            }
+        }
         check_activation(place, self.activation_ev)?;
         check_celsius(place, "reference_c", self.reference_c)
+    }
+
+    /// Factors of the page types after the lower page.
+    fn page_factors(&self) -> [Option<f64>; 3] {
+        [self.page_factor_1, self.page_factor_2, self.page_factor_3]
+    }
+
+    /// Factor of a page type.
+    fn page_factor(&self, page_type: u8) -> f64 {
+        let after_the_first = usize::from(page_type).checked_sub(1);
+        let factor = after_the_first.and_then(|i| self.page_factors().get(i).copied().flatten());
+        factor.unwrap_or(1.0)
     }
 }
 
@@ -108,8 +142,21 @@ impl Array for PowerLaw {
             + self.alpha * libm::pow(cycles, self.k)
             + self.beta * libm::pow(cycles, self.m) * libm::pow(days, self.n)
             + self.gamma * libm::pow(cycles, self.p) * libm::pow(reads, self.q);
+        let rber = rber * self.page_factor(page.page_type);
         // Terms that overflow give 0 x infinity, which is not a number: then every bit is random.
         if rber.is_nan() { 0.5 } else { rber.clamp(0.0, 0.5) }
+    }
+
+    fn reaches(&self, last: &PageState) -> Result<()> {
+        let page_types = usize::from(last.page_type) + 1;
+        let given = self.page_factors().iter().rposition(Option::is_some).map_or(0, |i| i + 2);
+        if given <= page_types {
+            return Ok(());
+        }
+        let key = format!("chip.array.page_factor_{}", given - 1);
+        let problem = format!("a factor of page type {given} of {page_types}");
+        Err(Error::new(key, problem)
+            .expected("factors of the page types after the first, up to chip.cell_bits - 1"))
     }
 
     fn equivalent_hours(&self, hours: f64, celsius: f64) -> Option<f64> {
@@ -131,6 +178,13 @@ mod tests {
             assert!(error.place.starts_with("chip.array."), "{error}");
             assert_eq!(error.expected, "0 or more");
         }
+        for text in ["page_factor_1 = 0.0", "page_factor_1 = inf"] {
+            let error = checked(text).unwrap_err();
+            assert_eq!(
+                (error.place.as_str(), &*error.expected),
+                ("chip.array.page_factor_1", "above 0")
+            );
+        }
         for text in ["activation_ev = nan", "activation_ev = -0.1", "activation_ev = 11"] {
             let error = checked(text).unwrap_err();
             assert_eq!(
@@ -146,6 +200,18 @@ mod tests {
         let law = PowerLaw { alpha: 0.0, ..law };
         let page = PageState { page_type: 0, pe_cycles: 9, retention: Hours(1e6), reads: 9 };
         assert_eq!(law.rber(&page), 0.5);
+    }
+
+    #[test]
+    fn page_types_differ_by_their_factors() {
+        let law = PowerLaw { page_factor_2: Some(3.0), ..PowerLaw::default() };
+        let page = PageState { page_type: 0, pe_cycles: 500, retention: Hours(9.0), reads: 0 };
+        let rate = |page_type| law.rber(&PageState { page_type, ..page });
+        assert_eq!([rate(1), rate(2), rate(3)], [rate(0), 3.0 * rate(0), rate(0)]);
+        assert!(law.reaches(&PageState { page_type: 2, ..page }).is_ok());
+        let error = law.reaches(&PageState { page_type: 1, ..page }).unwrap_err();
+        assert_eq!(error.place, "chip.array.page_factor_2");
+        assert!(error.problem.contains("3 of 2"), "{error}");
     }
 
     #[test]
