@@ -140,6 +140,20 @@ def test_a_curve_of_each_page_type() -> None:
     assert set(TYPES) < set(labels)
 
 
+def test_many_conditions_have_a_key_and_residuals_over_each() -> None:
+    """A colour for each of one condition's values; a panel for each condition."""
+    figure = lab.fit(measured(2), "power_law").plot()
+    above, *below = figure.axes
+    labels = [axes.get_xlabel() for axes in below]
+    assert labels == ["P/E cycles", "retention (h)", "temperature (°C)", "page type"]
+    named = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert named[:4] == ["0 h", "24 h", "168 h", "1000 h"]
+    for axes in (above, *below):
+        dots = [line for line in axes.get_lines() if line.get_marker() == "o"]
+        assert len({tuple(line.get_color()) for line in dots}) == 4
+        assert sum(len(line.get_xdata()) for line in dots) == len(measured(2)["bits_read"])
+
+
 def test_held_out_rows_have_their_page_type() -> None:
     """A law that knows them predicts rows that it has not seen far better than one that pools."""
     told, pooled = (
@@ -175,3 +189,27 @@ def test_states_that_a_histogram_shows_are_named() -> None:
     data = {"vth_v": (edges[1:] + edges[:-1]) / 2, "cells": cells}
     carries(str(lab.fit(data, "gaussian", states=4)), "8 maxima", "--states 8")
     assert "maxima" not in str(lab.fit(data, "gaussian", states=8))
+
+
+def test_replicates_tell_a_wrong_law_from_scatter() -> None:
+    """Rows of blocks that differ fit as well as the blocks agree; exchanged columns do not."""
+    rng = np.random.default_rng(6)
+    points = [(n, h) for n in (300, 1000, 3000, 6000) for h in (1, 24, 240, 2400)] * 6
+    cycles, hours = np.array(points, float).T
+    rate = 1e-5 + 3.3e-11 * cycles**1.9 + 2e-8 * cycles**0.9 * (hours / 24) ** 0.6
+    rate = rate * rng.gamma(25, 1 / 25, len(rate))
+    counts = {"bits_read": [10**8] * len(rate), "bit_errors": rng.binomial(10**8, rate)}
+    right = lab.fit({"pe_cycles": cycles, "retention_hours": hours, **counts}, "power_law")
+    assert right.estimate.overdispersion > 20
+    told = right.lack_of_fit()
+    assert told is not None
+    assert told[1] > 0.01
+    wrong = lab.fit({"pe_cycles": hours, "retention_hours": cycles, **counts}, "power_law")
+    missed = wrong.lack_of_fit()
+    assert missed is not None
+    assert missed[1] < 1e-3
+    carries(str(wrong), "lack of fit", "check the columns")
+    assert "check the columns" not in str(right)
+    few = {"pe_cycles": cycles[:16], "retention_hours": hours[:16]}
+    few |= {name: column[:16] for name, column in counts.items()}
+    assert lab.fit(few, "power_law").to_dict()["lack_of_fit"] is None

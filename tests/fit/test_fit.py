@@ -465,7 +465,7 @@ def test_parquet_is_csv(folder: Path):
 @pytest.mark.parametrize("law", some(MADE, 2))
 def test_pictures(folder: Path, law: str):
     figure = nandlab.fit(MADE[law](np.random.default_rng(7))[0], law).plot(folder / f"{law}.png")
-    above, below = figure.axes
+    above, below, *_ = figure.axes
     assert above.get_ylabel() in ("raw bit error rate", "cells in a bin")
     assert below.get_ylabel() == "residual (st. dev.)"
     assert below.get_xlabel()
@@ -479,11 +479,12 @@ def test_a_picture_tells_ages_apart():
         rber = 1e-5 + 3.3e-11 * cycles**1.9 + 2e-8 * cycles**0.9 * hours**0.6
         data = {"pe_cycles": cycles, "retention_hours": hours, "rber": rber}
         without = ["reads"] if len(ages) > 1 else ["reads", "retention"]
-        above, below = nandlab.fit(data, "power_law", without=without).plot().axes
+        above, *below = nandlab.fit(data, "power_law", without=without).plot().axes
+        assert len(below) == 1 + (len(ages) > 1)
         [legend] = above.figure.legends
         labels = [text.get_text() for text in legend.get_texts()]
         assert labels == [*[f"{age:g} h" for age in ages[:named]], "fitted law", "measured"]
-        for axes in (above, below):
+        for axes in (above, *below):
             dots = [line for line in axes.get_lines() if line.get_marker() == "o"]
             colours = {line.get_color() for line in dots if len(line.get_xdata())}
             assert len(colours) == max(named, 1)

@@ -40,6 +40,9 @@ it, whatever the level of the intervals and however few rows make them wide."""
 
 ERRORS_EACH_SIDE = 2.0
 
+LEAST_REPEATED = 5
+"""Rows that repeat others, from which on their scatter is known."""
+
 AT_MOST = 0.01
 """Distance at which a parameter counts as at its limit."""
 
@@ -155,6 +158,37 @@ def from_counts(law: Law, observed: Column, trials: Column | None, level: float)
         method=f"{kind} likelihood; Wald (Fisher, Student t), {wider}",
         spread=spread,
     )
+
+
+def lack_of_fit(
+    residuals: Column, conditions: Column, parameters: int
+) -> tuple[float, float] | None:
+    """What a law misses, over the scatter of rows that repeat a condition.
+
+    The F test of lack of fit against pure error, as books on regression have it.
+
+    Args:
+        residuals: of the rows, in standard deviations.
+        conditions: of the rows, of shape (rows, columns).
+        parameters: of the law.
+
+    Returns:
+        The ratio F of mean squares and its p value; None if too few conditions repeat.
+    """
+    import numpy as np
+    from scipy.stats import f as fisher
+
+    _, group = np.unique(conditions, axis=0, return_inverse=True)
+    group, groups = group.reshape(-1), int(group.max()) + 1
+    means = (np.bincount(group, residuals) / np.bincount(group))[group]
+    repeated, missed = len(residuals) - groups, groups - parameters
+    if repeated < LEAST_REPEATED or missed < 1:
+        return None
+    pure = float(((residuals - means) ** 2).sum() / repeated)
+    if pure == 0:
+        return None
+    ratio = float((means**2).sum() / missed) / pure
+    return ratio, float(fisher.sf(ratio, missed, repeated))
 
 
 def _bent(size: Column, trials: Column | None, spread: float) -> Column:

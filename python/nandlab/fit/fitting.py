@@ -16,7 +16,7 @@ from nandlab._core import NandlabError
 from nandlab.display.notebook import InNotebook
 from nandlab.fit.cell import LEAST, MOST, is_beyond, mean_degrees
 from nandlab.fit.data import Data, Measurements, read_measurements
-from nandlab.fit.estimate import Estimate, from_counts, from_rates, unweighted
+from nandlab.fit.estimate import Estimate, from_counts, from_rates, lack_of_fit, unweighted
 from nandlab.fit.facts import AT_REFERENCE
 from nandlab.fit.law import LAWS, PAGE_FACTOR, Fitted, Options
 from nandlab.fit.mixture import (
@@ -70,6 +70,12 @@ TAILS = 100.0
 LEAST_EV, MOST_EV = 0.3, 2.0
 """Activation energies of charge loss in electron volts, with room on both sides of the 1.1 eV
 of JESD218 (assumed: a factor of two to four to each side)."""
+
+CONDITIONS = ("pe_cycles", "retention_hours", "reads", "temperature_c", "vth_v")
+"""Columns of a row that a law may depend on."""
+
+SURE = 1e-3
+"""Probability below which a lack of fit is no chance."""
 
 SUSPECT = 20.0
 """Over-dispersion from which on the law itself is in doubt."""
@@ -264,10 +270,33 @@ class Fit(InNotebook):
                 f"over-dispersion: {self.estimate.overdispersion:.3g} (Pearson's chi-squared over "
                 f"its degrees of freedom; 1 is the scatter of independent errors)"
             )
+        if (missed := self.lack_of_fit()) is not None:
+            ratio, p = missed
+            lines.append(f"lack of fit: F = {ratio:.3g} against rows that repeat, p = {p:.2g}")
+            if p < SURE:
+                lines.append(
+                    "note: the law misses more than rows that repeat scatter: see the residuals"
+                    " over each axis, check the columns, or try another law"
+                )
         if self.estimate.overdispersion > SUSPECT and len(self.estimate.residuals):
             lines.append(f"note: far more scatter than counts have; {self._cure()}")
         lines += [f"note: {note}" for note in self.notes]
         return "\n".join(lines)
+
+    def lack_of_fit(self) -> tuple[float, float] | None:
+        """What the law misses over the scatter of rows that repeat a condition: F, and its p value.
+
+        None of tables and histograms, and if too few rows repeat.
+        """
+        import numpy as np
+
+        if self.bins is not None or self.law == "table":
+            return None
+        # The columns of a measurement that are conditions and no counts.
+        names = [name for name in CONDITIONS if name in self.data.columns]
+        columns = [self.data.columns[name] for name in names]
+        conditions = np.stack([*columns, np.array(self.page_types(), float)], axis=-1)
+        return lack_of_fit(self.estimate.residuals, conditions, len(self.parameters))
 
     def _cure(self) -> str:
         """Advice where the law does not fit its rows."""
@@ -296,6 +325,7 @@ class Fit(InNotebook):
             "method": self.method,
             "overdispersion": scatter if self.is_counted and math.isfinite(scatter) else None,
             "degrees_of_freedom": self.estimate.degrees,
+            "lack_of_fit": self.lack_of_fit(),
             "parameters": {
                 p.name: [p.value, *(end if math.isfinite(end) else None for end in (p.low, p.high))]
                 for p in self.parameters

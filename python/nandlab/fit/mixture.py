@@ -35,8 +35,8 @@ LN_MOST_DEGREES = math.log(1000.0)
 """Of Student's t; with so many it is Gaussian for all purposes."""
 
 CLEAR = 5.0
-"""Height of a maximum over the valleys beside it, in roots of cells (whose noise is 0.5), that makes
-it a state and no noise."""
+"""Height over its valleys, in roots of cells (whose noise is 0.5), from which on a maximum is a
+state and no noise."""
 
 CURE = "use as many states as the histogram has peaks, or more cells"
 

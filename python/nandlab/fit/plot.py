@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nandlab import _core
 from nandlab._core import NandlabError
@@ -33,7 +33,10 @@ _UNITS = {
 """Of what tells the curves apart, behind a value."""
 
 MOST_NAMED = 9
-"""Curves of more groups have no names and one colour."""
+"""Curves of more groups have the colours of one condition that has no more values, if any has."""
+
+_PAGE_TYPE = "page type"
+"""Condition of a fit that tells page types apart."""
 
 POINTS = 1000
 """Points of a curve."""
@@ -43,6 +46,9 @@ _AXES = {
     "retention_hours": "retention (h)",
     "reads": "reads of the block",
 }
+"""Conditions that a picture may be drawn over."""
+
+_LABELS = {**_AXES, "vth_v": "threshold voltage (V)", "temperature_c": "temperature (°C)"}
 
 
 def plot_fit(fitted: Fit, path: Path | None = None) -> Figure:
@@ -51,30 +57,44 @@ def plot_fit(fitted: Fit, path: Path | None = None) -> Figure:
 
     if "points" in fitted.array:
         return _points(fitted, path)
-    figure = new_figure(8.0, 8.2)
-    heights = {"height_ratios": [1.35, 1.0]}
-    above, below = figure.subplots(2, 1, sharex=True, gridspec_kw=heights)
     if fitted.bins is not None:
-        _states(fitted, above)
         x, label = fitted.bins.centres_v, "threshold voltage (V)"
-        groups = {"": np.full(len(x), True)}
+        others, groups = [], {"": np.full(len(x), True)}
     else:
         x, label = _axis(fitted)
-        groups = _groups(fitted, x)
-        if x.min() > 0 and x.max() > 30 * x.min():
-            above.set_xscale("log")
-        legend_below(figure, _rates(fitted, above, x, groups))
+        others, groups = _others(fitted, x), _groups(fitted, x)
+    colours, key = _colours_of(groups, others)
+    panels = 1 + len(others)
+    figure = new_figure(8.0 if panels < 4 else 2.6 * panels, 8.2)
+    grid = figure.add_gridspec(2, panels, height_ratios=[1.35, 1.0])
+    above = figure.add_subplot(grid[0, :])
+    shared = above if panels == 1 else None
+    below = [figure.add_subplot(grid[1, 0], sharex=shared)]
+    below += [figure.add_subplot(grid[1, i], sharey=below[0]) for i in range(1, panels)]
+    if fitted.bins is not None:
+        _states(fitted, above)
+    else:
+        _spaced(above, x)
+        legend_below(figure, _rates(fitted, above, x, groups, colours, key))
     residuals = fitted.estimate.residuals
-    below.axhspan(-2, 2, color=GREY, alpha=0.2, linewidth=0)
-    below.axhline(0, color=GREY, linewidth=1.2)
-    for rows, colour in zip(groups.values(), _colours(len(groups)), strict=True):
-        below.plot(x[rows], residuals[rows], "o", color=colour, markersize=5, alpha=0.7)
     most = max(float(abs(residuals).max()) * 1.1, 3.0)
-    below.set_ylim(-most, most)
-    below.set_xlabel(label)
-    below.set_ylabel("residual (st. dev.)")
+    for axes, (name, values, _) in zip(below, [(label, x, []), *others], strict=True):
+        axes.axhspan(-2, 2, color=GREY, alpha=0.2, linewidth=0)
+        axes.axhline(0, color=GREY, linewidth=1.2)
+        for rows, colour in zip(groups.values(), colours, strict=True):
+            axes.plot(values[rows], residuals[rows], "o", color=colour, markersize=5, alpha=0.7)
+        axes.set_ylim(-most, most)
+        axes.set_xlabel(name)
+        if name == _PAGE_TYPE:
+            types = fitted.data.page_types()[0]
+            axes.set_xticks(range(len(types)), types)
+        elif panels > 1:
+            _spaced(axes, values, from_zero=True)
+        finish(axes, "")
+    if panels > 1:
+        above.set_xlabel(label)
+    below[0].set_ylabel("residual (st. dev.)")
     finish(above, f"{fitted.law} fitted to {Path(fitted.data.name).name}")
-    finish(below, "")
     if path is not None:
         save(figure, path)
     return figure
@@ -92,21 +112,80 @@ def _axis(fitted: Fit) -> tuple[Column, str]:
     return fitted.data.columns[names[0]], _AXES[names[0]]
 
 
+class _Condition(NamedTuple):
+    """A condition of the rows that varies."""
+
+    label: str
+    values: Column
+    words: list[str]
+    """Value of each row, for people."""
+
+
+def _others(fitted: Fit, x: Column) -> list[_Condition]:
+    """The conditions that vary besides the one on the axis; the page type last."""
+    import numpy as np
+
+    data, found = fitted.data, []
+    for name, unit in _UNITS.items():
+        if data.varies(name) and data.columns[name] is not x:
+            column = data.columns[name]
+            label = _LABELS[name]
+            found.append(_Condition(label, column, [f"{value:g} {unit}" for value in column]))
+    types = fitted.page_types()
+    if max(types) > 0:
+        names = data.page_types()[0]
+        found.append(_Condition(_PAGE_TYPE, np.array(types, float), [names[i] for i in types]))
+    return found
+
+
+def _spaced(axes: Axes, values: Column, *, from_zero: bool = False) -> None:
+    """Decades where the values have many; `from_zero` also where some of them are 0."""
+    positive = values[values > 0]
+    if not len(positive) or positive.max() <= 30 * positive.min():
+        return
+    if values.min() > 0:
+        axes.set_xscale("log")
+    elif from_zero:
+        least, most = float(positive.min()), float(positive.max())
+        axes.set_xscale("symlog", linthresh=least, linscale=0.4)
+        axes.set_xlim(-least / 2, 1.6 * most)
+
+
 def _groups(fitted: Fit, x: Column) -> dict[str, NDArray[np.bool_]]:
     """Rows of each curve over `x`, by what tells them apart; one without a name where nothing."""
     import numpy as np
 
-    data = fitted.data
-    names = [name for name in _UNITS if data.varies(name) and data.columns[name] is not x]
-    types = fitted.page_types()
-    by_type = data.page_types()[0] if max(types) > 0 else ("",)
-    keys = np.stack([*(data.columns[name] for name in names), np.array(types)], axis=-1)
+    others = _others(fitted, x)
+    if not others:
+        return {"": np.full(len(x), True)}
+    keys = np.stack([other.values for other in others], axis=-1)
     groups = {}
     for group in np.unique(keys, axis=0):
-        words = [f"{at:g} {_UNITS[name]}" for name, at in zip(names, group, strict=False)]
-        words += [of for of in (by_type[int(group[-1])],) if of]
-        groups[", ".join(words)] = (keys == group).all(axis=1)
+        rows = (keys == group).all(axis=1)
+        groups[", ".join(other.words[int(np.argmax(rows))] for other in others)] = rows
     return groups
+
+
+def _colours_of(
+    groups: dict[str, NDArray[np.bool_]], others: list[_Condition]
+) -> tuple[list[Any], dict[str, Any]]:
+    """The colour of each group, and the key: names of few groups, of many those of one condition.
+
+    The condition is the first one of few values.
+    """
+    import numpy as np
+
+    if 1 < len(groups) <= MOST_NAMED:
+        colours = _colours(len(groups))
+        return colours, dict(zip(groups, colours, strict=True))
+    for other in others:
+        distinct = [*np.unique(other.values)]
+        if 1 < len(distinct) <= MOST_NAMED < len(groups):
+            of_value = dict(zip(distinct, _colours(len(distinct)), strict=True))
+            words = dict(zip(other.values, other.words, strict=True))
+            colours = [of_value[other.values[rows][0]] for rows in groups.values()]
+            return colours, {words[value]: colour for value, colour in of_value.items()}
+    return [COLOURS["read"]] * len(groups), {}
 
 
 def _colours(count: int) -> list[Any]:
@@ -119,7 +198,12 @@ def _colours(count: int) -> list[Any]:
 
 
 def _rates(
-    fitted: Fit, axes: Axes, x: Column, groups: dict[str, NDArray[np.bool_]]
+    fitted: Fit,
+    axes: Axes,
+    x: Column,
+    groups: dict[str, NDArray[np.bool_]],
+    colours: list[Any],
+    key: dict[str, Any],
 ) -> list[Line2D]:
     """Rates with the law, a curve of one colour for each group of rows: what a legend names."""
     import numpy as np
@@ -135,20 +219,18 @@ def _rates(
         observed = most = data.columns["rber"]
     is_zero = observed == 0
     least = min(observed[~is_zero].min() / 10, most[is_zero].min(initial=1.0) / 2)
-    is_named = 1 < len(groups) <= MOST_NAMED
-    handles = []
-    for (name, rows), colour in zip(groups.items(), _colours(len(groups)), strict=True):
+    for (name, rows), colour in zip(groups.items(), colours, strict=True):
         shown, zero = rows & ~is_zero, rows & is_zero
         axes.plot(x[shown], observed[shown], "o", color=colour, markersize=6, alpha=0.75)
         axes.plot(x[zero], most[zero], "v", color=colour, markersize=7, markerfacecolor="white")
         at, mean = _curve(fitted, axes, x, rows)
         drawn = mean > least
-        line = colour if is_named else COLOURS["write"]
-        curves = axes.plot(at[drawn], mean[drawn], color=line, linewidth=1.6, label=name)
-        handles += curves if is_named else []
-    said = GREY if is_named else COLOURS["write"]
+        line = colour if key else COLOURS["write"]
+        axes.plot(at[drawn], mean[drawn], color=line, linewidth=1.6, label=name)
+    handles = [Line([], [], color=of, linewidth=1.6, label=name) for name, of in key.items()]
+    said = GREY if key else COLOURS["write"]
     handles.append(Line([], [], color=said, linewidth=1.6, label="fitted law"))
-    said = GREY if is_named else COLOURS["read"]
+    said = GREY if key else COLOURS["read"]
     handles.append(Line([], [], color=said, marker="o", linestyle="none", label="measured"))
     if is_zero.any():
         label = f"no errors: upper bound, {100 * fitted.confidence.level:g} %"

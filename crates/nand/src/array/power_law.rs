@@ -6,8 +6,8 @@
 //! nothing readable at 2000 cycles, where Cai et al. (DSN'15) found 1e-4 in MLC. So the default is
 //! the printed 3.73e-9 over 768^1.71, for 768 pages a block; the unit was not checked in the paper.
 //!
-//! Page types differ by a factor of the whole sum: the law is that of the lower page, and each other
-//! type of a chip that was fitted has its rate over it.
+//! Page types differ by a factor of the whole sum: the law is that of the lower page, and each
+//! other type of a chip that was fitted has its rate over it.
 
 use super::{
     Array, Build, PageState, REFERENCE_C, check_activation, check_celsius, hours_at_reference,
