@@ -111,6 +111,8 @@ def test_a_board_and_a_life_say_it_too(chip: str) -> None:
     for cycles, is_beyond in ((300, False), (7000, True)):
         found = lab.board("wear", chip, cycles=cycles, set=few)
         assert any("extrapolations" in note for note in found.notes) == is_beyond
+    other = {**few, "chip.array.alpha": 1e-12}
+    assert not any("extrapol" in n for n in lab.board("wear", chip, cycles=7000, set=other).notes)
     job = "[w]\nrw=randwrite\nbs=16k\nnumber_ios=100\n"
     sets = {"chip.preset": chip, "ecc.model": "threshold", "ecc.t": 400, **small}
     lived = lab.life("tiny", job, set=sets, years=0.001, windows=1)
