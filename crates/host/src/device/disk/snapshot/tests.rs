@@ -1,6 +1,6 @@
 //! Tests of snapshots: a file holds the bytes of its moment, whatever comes afterwards.
 
-use crate::device::Device;
+use crate::device::{Device, Protocol};
 use crate::device::clock::Pacing;
 use crate::device::disk::tests::{MEMORY, asked, head, served, session};
 use crate::device::disk::{Disk, Integrity, Power};
@@ -55,6 +55,7 @@ fn whole(disk: &mut Disk) -> Vec<u8> {
 fn loaded(path: &Path, store: Store) -> Result<Disk> {
     let session = Session::on(Drive::load(path, MEMORY)?, &Workload::Clients)?;
     let device = Device {
+        protocol: Protocol::Nbd,
         address: Address::Port { port: 0, is_open: false },
         store,
         pacing: Pacing::Fast,
