@@ -104,7 +104,8 @@ impl Device {
     /// Opens socket, store and trace for the drive of a session. Refuses a zoned drive, which no
     /// client of a block device knows how to write. The session stays as it is.
     pub fn open(&self, session: &Session) -> Result<Opened> {
-        let Self { protocol, address, store, pacing, integrity, record, read_only, memory_limit } = self;
+        let Self { protocol, address, store, pacing, integrity, record, read_only, memory_limit } =
+            self;
         let ssd = &session.run.ssd;
         ssd.check_asked(Feature::Served)?;
         integrity.check(ssd)?;

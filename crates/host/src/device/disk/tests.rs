@@ -2,9 +2,9 @@
 
 use super::*;
 use crate::config;
-use crate::device::{Device, Protocol};
 use crate::device::image::Store;
 use crate::device::socket::Address;
+use crate::device::{Device, Protocol};
 use crate::session::Workload;
 use base::error::assert_carries;
 use base::rng::Rng;

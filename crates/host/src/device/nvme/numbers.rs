@@ -20,15 +20,8 @@ pub mod admin {
     pub const FABRICS: u8 = 0x7f;
 
     /// All admin commands of an I/O controller.
-    pub const ALL: [u8; 7] = [
-        GET_LOG_PAGE,
-        IDENTIFY,
-        ABORT,
-        SET_FEATURES,
-        GET_FEATURES,
-        ASYNC_EVENT,
-        KEEP_ALIVE,
-    ];
+    pub const ALL: [u8; 7] =
+        [GET_LOG_PAGE, IDENTIFY, ABORT, SET_FEATURES, GET_FEATURES, ASYNC_EVENT, KEEP_ALIVE];
 }
 
 /// Opcodes of the I/O commands.

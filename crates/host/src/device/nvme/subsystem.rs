@@ -151,7 +151,8 @@ impl Subsystem {
         let asked = u16::from_le_bytes([data[16], data[17]]);
         let mut state = self.lock();
         let State { controllers, made } = &mut *state;
-        let head = (attributes & 4 == 0).then_some(0);
+        // The Connect command is the first entry of its queue.
+        let head = (attributes & 4 == 0).then_some(1);
         if number == 0 {
             if asked != ANY_CONTROLLER {
                 return Err(in_data(16));

@@ -28,11 +28,7 @@ mod cns {
 
 impl Controller {
     /// Page that an Identify command asks for.
-    pub(super) fn identify(
-        &self,
-        entry: &Entry,
-        context: &Context<'_>,
-    ) -> Result<Vec<u8>, Status> {
+    pub(super) fn identify(&self, entry: &Entry, context: &Context<'_>) -> Result<Vec<u8>, Status> {
         if (entry.descriptor().length as usize) < PAGE {
             return Err(Status::SGL_LENGTH);
         }

@@ -1,7 +1,7 @@
 //! I/O commands: their checks, their requests to the disk, and the status of an answer.
 
-use super::identify::MOST_RANGES;
 use super::head;
+use super::identify::MOST_RANGES;
 use crate::device::message::{Command, Failure, Head};
 use crate::device::nvme::entry::Entry;
 use crate::device::nvme::numbers::{ALL_NAMESPACES, Status, io};
@@ -120,7 +120,9 @@ fn trims(entry: &Entry, data: &[u8], identity: &Identity) -> Result<Vec<Head>, S
     let mut ranges = Vec::with_capacity(count);
     let mut blocks = 0;
     for range in data.chunks_exact(RANGE_BYTES).take(count) {
-        let word = |at: usize| u32::from_le_bytes([range[at], range[at + 1], range[at + 2], range[at + 3]]);
+        let word = |at: usize| {
+            u32::from_le_bytes([range[at], range[at + 1], range[at + 2], range[at + 3]])
+        };
         let first = u64::from(word(8)) | u64::from(word(12)) << 32;
         let length = u64::from(word(4));
         blocks += length;

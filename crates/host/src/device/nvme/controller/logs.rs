@@ -6,7 +6,6 @@ use crate::device::nvme::numbers::{ANY_CONTROLLER, Status, admin, io, log};
 use crate::device::nvme::{MOST_BYTES, put, put_text};
 use std::collections::VecDeque;
 
-
 /// Entries of the error log, and their bytes.
 const MOST_ERRORS: usize = 64;
 const ERROR_BYTES: usize = 64;
@@ -131,7 +130,6 @@ impl Controller {
         page
     }
 }
-
 
 /// Commands that are supported, and their effects.
 fn effects() -> Vec<u8> {

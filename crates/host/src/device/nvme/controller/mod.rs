@@ -265,7 +265,6 @@ impl Controller {
     }
 }
 
-
 /// Request to the disk without flags.
 fn head(command: Command, offset: u64, length: u32) -> Head {
     Head {

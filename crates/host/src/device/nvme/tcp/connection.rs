@@ -459,8 +459,8 @@ impl Connection {
 
     /// Completes a failed command. Errors of the medium go to the error log.
     fn fail(&mut self, entry: &Entry, status: Status) {
-        let is_logged = status.0 >> 8 == 2 && status != Status::COMPARE
-            || status == Status::INTERNAL;
+        let is_logged =
+            status.0 >> 8 == 2 && status != Status::COMPARE || status == Status::INTERNAL;
         if is_logged && let Some(queue) = &self.queue {
             let number = queue.number;
             self.subsystem.with(queue, |controller| controller.note_error(number, entry, status));
