@@ -55,7 +55,7 @@ pub fn warnings(disk: &mut Disk, limits: &Temperatures) -> u8 {
     warnings
 }
 
-/// Page of SMART.
+/// Page of SMART for the whole drive.
 pub fn smart(disk: &mut Disk, limits: &Temperatures, errors: u64) -> Vec<u8> {
     let mut page = vec![0; 512];
     page[0] = warnings(disk, limits);
