@@ -138,6 +138,11 @@ class Queue:
         assert done.status == 0
         return done.data
 
+    def ask_for(self, cid: int, block: int, count: int) -> None:
+        """Asks for blocks, and takes no answer."""
+        entry = struct.pack("<BBHI24xIxxxB", 0x02, 0x40, cid, 1, 512 * count, 0x5A)
+        self._send(4, 0, entry + struct.pack("<QI12x", block, count - 1))
+
     def flush(self) -> None:
         """Makes what is written durable."""
         assert self.command(0x00).status == 0

@@ -1,4 +1,4 @@
-"""A drive that an NVMe host connects to over TCP: a host of our own, as there is no kernel here."""
+"""A drive that an NVMe host connects to over TCP: a host of our own."""
 
 from __future__ import annotations
 
@@ -167,3 +167,21 @@ def test_a_wrong_address_or_protocol_is_refused() -> None:
         lab.serve("tiny", protocol="nvme", socket="s.sock")
     with refused("protocol", "iscsi", "nbd or nvme"):
         lab.serve("tiny", protocol="iscsi")
+
+
+@pytest.mark.parametrize("clock", some(["fast", "real"]))
+@pytest.mark.parametrize("leaves", [False, True])
+def test_a_server_ends_under_a_host_that_takes_no_answers(clock: str, leaves: bool) -> None:
+    """60 MiB of reads, most of which wait for others: nobody waits for them at the end."""
+    with (
+        lab.serve("tiny", set=SMALL, clock=clock, protocol="nvme", port=0) as server,
+        attached(server.uri) as (_admin, queue),
+    ):
+        for number_of in range(60):
+            queue.ask_for(number_of, 2048 * number_of, 2048)
+        if leaves:
+            queue.socket.close()
+        sleep(0.3)
+        begin = monotonic()
+        assert server.stop().checks.ok
+        assert monotonic() - begin < 10

@@ -3,12 +3,12 @@
 use crate::simulation::Simulation;
 use crate::{json, refuse};
 use base::Error;
-use host::device::{Device, Protocol};
 use host::device::clock::Pacing;
 use host::device::disk::Integrity;
 use host::device::image::Store;
 use host::device::server;
 use host::device::socket::Address;
+use host::device::{Device, Protocol};
 use nand::geometry::Die;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -45,8 +45,9 @@ impl Server {
 #[pymethods]
 impl Server {
     /// Serves the preconditioned drive of a simulation of `clients` by the `protocol` `nbd` or
-    /// `nvme`: at `socket`, a path, or at `port`, for other machines too where it `is_open`. Bytes are kept in the file `store`, or in
-    /// memory. `clock` is `fast`, `real` or `scaled=K`, `integrity` `model` or `exact`.
+    /// `nvme`: at `socket`, a path, or at `port`, for other machines too where it `is_open`. Bytes
+    /// are kept in the file `store`, or in memory. `clock` is `fast`, `real` or `scaled=K`,
+    /// `integrity` `model` or `exact`.
     #[new]
     #[allow(clippy::too_many_arguments)]
     fn new(

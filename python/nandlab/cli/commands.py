@@ -75,7 +75,7 @@ EXAMPLES = {
         "nandlab nbd --drive tiny --clock fast --run 'nbdinfo $uri' --json -",
     ),
     "nvme": (
-        "nandlab nvme --drive modern_qlc --port 4420 --control qlc.ctl",
+        "nandlab nvme --drive modern_qlc --store disk.img --control qlc.ctl",
         "nandlab nvme --drive tiny --precondition steady --clock fast --run 'echo $uri'",
     ),
     "ctl": (

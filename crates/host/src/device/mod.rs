@@ -1,9 +1,9 @@
 //! A block device: a drive that real clients use as a disk, over a socket.
 //!
-//! Requests come from a `client` over a `socket` in the words of a protocol (`nbd`, `nvme`), and go as
-//! `message`s to the `disk`: a simulated drive and the bytes of an `image`. The answer comes when
-//! the drive has completed its request; a `clock` ties simulated time to that of the wall. The
-//! `server` holds the threads between them.
+//! Requests come from a `client` over a `socket` in the words of a protocol (`nbd`, `nvme`), and go
+//! as `message`s to the `disk`: a simulated drive and the bytes of an `image`. The answer comes
+//! when the drive has completed its request; a `clock` ties simulated time to that of the wall.
+//! The `server` holds the threads between them.
 
 mod client;
 pub mod clock;
@@ -39,14 +39,14 @@ const MAXIMUM_BYTES: u32 = 32 << 20;
 /// Protocol of the clients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Protocol {
-    /// Network block device.
+    /// Protocol of network block devices.
     Nbd,
-    /// NVMe over TCP.
+    /// Protocol of NVMe over TCP.
     Nvme,
 }
 
 impl Protocol {
-    /// All protocols.
+    /// All protocols of clients.
     pub const ALL: [Self; 2] = [Self::Nbd, Self::Nvme];
 
     /// Protocol by its name.

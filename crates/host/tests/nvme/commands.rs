@@ -221,10 +221,10 @@ fn wrong_queues_are_refused() {
     assert_eq!(connect(0, 129, &nqn, 0xffff), (0x182, 44));
     assert_eq!(connect(0, 1, &nqn, 0xffff), (0x182, 44));
     assert_eq!(connect(1, 32, &nqn, 77), in_data(16));
-    assert_eq!(connect(33, 32, &nqn, id), (0x182, 42));
-    assert_eq!(connect(32, 128, &nqn, id), (0, id.into()));
+    assert_eq!(connect(17, 32, &nqn, id), (0x182, 42));
+    assert_eq!(connect(16, 128, &nqn, id), (0, id.into()));
     // It has left, and comes again.
-    assert_eq!(connect(32, 128, &nqn, id), (0, id.into()));
+    assert_eq!(connect(16, 128, &nqn, id), (0, id.into()));
 }
 
 #[test]
@@ -251,8 +251,8 @@ fn features_are_kept() {
     }
     assert_eq!(ask(get(0x04, 1 << 20), &[], 0), value(0));
     assert_eq!(ask(set(0x04, 3 << 16), &[], 0).0, 2);
-    // 32 queues, whatever the host has asked for.
-    assert_eq!(ask(set(0x07, 0x0007_0007), &[], 0), value(0x001f_001f));
+    // 16 queues, whatever the host has asked for.
+    assert_eq!(ask(set(0x07, 0x0007_0007), &[], 0), value(0x000f_000f));
     assert_eq!(ask(set(0x07, 0xffff), &[], 0).0, 2);
     assert_eq!(ask(get(0x81, 1), &[], 16), (0, 0, vec![7; 16]));
     assert_eq!(ask(get(0x81, 0), &[], 16).0, 2);

@@ -35,7 +35,7 @@ fn pages_of_identify_have_their_fields() {
             (77, 1, 8),                  // MDTS: 1 MiB
             (78, 2, id.into()),          // CNTLID
             (80, 4, 0x2_0000),           // VER
-            (96, 4, 0x41),               // CTRATT
+            (96, 4, 1),                  // CTRATT
             (111, 1, 1),                 // CNTRLTYPE: I/O
             (256, 2, 0),                 // OACS
             (258, 1, 3),                 // ACL

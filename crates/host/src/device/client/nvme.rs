@@ -114,7 +114,10 @@ impl Host<'_> {
         self.shared.listen(self.number, sender);
         let outcome = self.serve(input, &mut output, connection, &passed);
         // Requests under way end, also if the host has gone.
-        while connection.under_way() > 0 && self.shared.cuts() == self.cuts {
+        while connection.under_way() > 0
+            && self.shared.cuts() == self.cuts
+            && self.shared.disk().is_some()
+        {
             connection.out.clear();
             if let Err(error) = self.run(connection, &passed) {
                 self.shared.fail(error);
@@ -334,8 +337,11 @@ impl Host<'_> {
             if lock(connection).has_waiting() {
                 let mut guard = self.shared.disk_to_ask();
                 let Some(disk) = guard.as_mut() else { return Ok(()) };
-                if self.shared.cuts() != self.cuts {
-                    return Ok(());
+                // No command begins once the server ends: nobody would wait for it.
+                if self.shared.is_over(self.cuts) {
+                    drop(guard);
+                    flush(output, connection)?;
+                    continue;
                 }
                 let went = advanced(disk).and_then(|()| lock(connection).go_on(disk));
                 self.shared.deliver(disk);

@@ -32,8 +32,8 @@ pub const MOST_BYTES: u64 = PAGE_BYTES << MOST_PAGES_LOG2;
 /// Most entries of a queue.
 pub const MOST_ENTRIES: u16 = 128;
 
-/// Most I/O queues of a controller.
-pub const MOST_QUEUES: u16 = 32;
+/// Most I/O queues of a controller: three hosts with all of theirs can be connected at a time.
+pub const MOST_QUEUES: u16 = 16;
 
 /// Copies bytes into a page that is built.
 fn put(page: &mut [u8], at: usize, bytes: &[u8]) {

@@ -2,21 +2,21 @@
 
 /// Opcodes of the admin commands.
 pub mod admin {
-    /// Get Log Page.
+    /// Opcode of the Get Log Page command.
     pub const GET_LOG_PAGE: u8 = 0x02;
-    /// Identify.
+    /// Opcode of the Identify command.
     pub const IDENTIFY: u8 = 0x06;
-    /// Abort.
+    /// Opcode of the Abort command.
     pub const ABORT: u8 = 0x08;
-    /// Set Features.
+    /// Opcode of the Set Features command.
     pub const SET_FEATURES: u8 = 0x09;
-    /// Get Features.
+    /// Opcode of the Get Features command.
     pub const GET_FEATURES: u8 = 0x0a;
-    /// Asynchronous Event Request.
+    /// Opcode of the Asynchronous Event Request command.
     pub const ASYNC_EVENT: u8 = 0x0c;
-    /// Keep Alive.
+    /// Opcode of the Keep Alive command.
     pub const KEEP_ALIVE: u8 = 0x18;
-    /// Fabrics commands, of all queues.
+    /// Opcode of all fabrics commands.
     pub const FABRICS: u8 = 0x7f;
 
     /// All admin commands of an I/O controller.
@@ -26,19 +26,19 @@ pub mod admin {
 
 /// Opcodes of the I/O commands.
 pub mod io {
-    /// Flush.
+    /// Opcode of the Flush command.
     pub const FLUSH: u8 = 0x00;
-    /// Write.
+    /// Opcode of the Write command.
     pub const WRITE: u8 = 0x01;
-    /// Read.
+    /// Opcode of the Read command.
     pub const READ: u8 = 0x02;
-    /// Compare.
+    /// Opcode of the Compare command.
     pub const COMPARE: u8 = 0x05;
-    /// Write Zeroes.
+    /// Opcode of the Write Zeroes command.
     pub const WRITE_ZEROES: u8 = 0x08;
-    /// Dataset Management.
+    /// Opcode of the Dataset Management command.
     pub const DATASET: u8 = 0x09;
-    /// Verify.
+    /// Opcode of the Verify command.
     pub const VERIFY: u8 = 0x0c;
 
     /// All I/O commands.
@@ -47,63 +47,63 @@ pub mod io {
 
 /// Types of the fabrics commands.
 pub mod fabrics {
-    /// Property Set.
+    /// Type of the Property Set command.
     pub const PROPERTY_SET: u8 = 0x00;
-    /// Connect.
+    /// Type of the Connect command.
     pub const CONNECT: u8 = 0x01;
-    /// Property Get.
+    /// Type of the Property Get command.
     pub const PROPERTY_GET: u8 = 0x04;
 }
 
 /// Properties of a controller, by offset.
 pub mod property {
-    /// Capabilities.
+    /// Offset of the Capabilities property.
     pub const CAP: u32 = 0x00;
-    /// Version.
+    /// Offset of the Version property.
     pub const VERSION: u32 = 0x08;
-    /// Configuration.
+    /// Offset of the Configuration property.
     pub const CC: u32 = 0x14;
-    /// Status.
+    /// Offset of the Status property.
     pub const CSTS: u32 = 0x1c;
 }
 
 /// Identifiers of the features.
 pub mod feature {
-    /// Arbitration.
+    /// Identifier of the Arbitration feature.
     pub const ARBITRATION: u8 = 0x01;
-    /// Power Management.
+    /// Identifier of the Power Management feature.
     pub const POWER: u8 = 0x02;
-    /// Temperature Threshold.
+    /// Identifier of the Temperature Threshold feature.
     pub const TEMPERATURE: u8 = 0x04;
-    /// Volatile Write Cache.
+    /// Identifier of the Volatile Write Cache feature.
     pub const WRITE_CACHE: u8 = 0x06;
-    /// Number of Queues.
+    /// Identifier of the Number of Queues feature.
     pub const QUEUES: u8 = 0x07;
-    /// Asynchronous Event Configuration.
+    /// Identifier of the Asynchronous Event Configuration feature.
     pub const EVENTS: u8 = 0x0b;
-    /// Timestamp.
+    /// Identifier of the Timestamp feature.
     pub const TIMESTAMP: u8 = 0x0e;
-    /// Keep Alive Timer.
+    /// Identifier of the Keep Alive Timer feature.
     pub const KEEP_ALIVE: u8 = 0x0f;
-    /// Host Identifier.
+    /// Identifier of the Host Identifier feature.
     pub const HOST: u8 = 0x81;
 }
 
 /// Identifiers of the log pages.
 pub mod log {
-    /// Supported Log Pages.
+    /// Identifier of the Supported Log Pages log.
     pub const SUPPORTED: u8 = 0x00;
-    /// Error Information.
+    /// Identifier of the Error Information log.
     pub const ERRORS: u8 = 0x01;
-    /// SMART / Health Information.
+    /// Identifier of the SMART / Health Information log.
     pub const SMART: u8 = 0x02;
-    /// Firmware Slot Information.
+    /// Identifier of the Firmware Slot Information log.
     pub const FIRMWARE: u8 = 0x03;
-    /// Commands Supported and Effects.
+    /// Identifier of the Commands Supported and Effects log.
     pub const COMMANDS: u8 = 0x05;
-    /// Discovery.
+    /// Identifier of the Discovery log.
     pub const DISCOVERY: u8 = 0x70;
-    /// SMART / Health Information Extended of the Open Compute Project.
+    /// Identifier of the SMART log of the Open Compute Project.
     pub const OCP_SMART: u8 = 0xc0;
 }
 
@@ -124,55 +124,55 @@ pub const DISCOVERY_NQN: &str = "nqn.2014-08.org.nvmexpress.discovery";
 pub struct Status(pub u16);
 
 impl Status {
-    /// Successful Completion.
+    /// Status "Successful Completion" of a command.
     pub const SUCCESS: Self = Self(0x000);
-    /// Invalid Command Opcode.
+    /// Status "Invalid Command Opcode" of a command.
     pub const INVALID_OPCODE: Self = Self(0x001);
-    /// Invalid Field in Command.
+    /// Status "Invalid Field in Command" of a command.
     pub const INVALID_FIELD: Self = Self(0x002);
-    /// Command ID Conflict.
+    /// Status "Command ID Conflict" of a command.
     pub const CID_CONFLICT: Self = Self(0x003);
-    /// Commands Aborted due to Power Loss Notification.
+    /// Status "Commands Aborted due to Power Loss Notification" of a command.
     pub const POWER_LOSS: Self = Self(0x005);
-    /// Internal Error.
+    /// Status "Internal Error" of a command.
     pub const INTERNAL: Self = Self(0x006);
-    /// Command Abort Requested.
+    /// Status "Command Abort Requested" of a command.
     pub const ABORT_REQUESTED: Self = Self(0x007);
-    /// Invalid Namespace or Format.
+    /// Status "Invalid Namespace or Format" of a command.
     pub const INVALID_NAMESPACE: Self = Self(0x00b);
-    /// Command Sequence Error.
+    /// Status "Command Sequence Error" of a command.
     pub const SEQUENCE: Self = Self(0x00c);
-    /// Data SGL Length Invalid.
+    /// Status "Data SGL Length Invalid" of a command.
     pub const SGL_LENGTH: Self = Self(0x00f);
-    /// SGL Descriptor Type Invalid.
+    /// Status "SGL Descriptor Type Invalid" of a command.
     pub const SGL_TYPE: Self = Self(0x011);
-    /// SGL Offset Invalid.
+    /// Status "SGL Offset Invalid" of a command.
     pub const SGL_OFFSET: Self = Self(0x016);
-    /// Namespace is Write Protected.
+    /// Status "Namespace is Write Protected" of a command.
     pub const WRITE_PROTECTED: Self = Self(0x020);
-    /// Transient Transport Error.
+    /// Status "Transient Transport Error" of a command.
     pub const TRANSPORT: Self = Self(0x022);
-    /// LBA Out of Range.
+    /// Status "LBA Out of Range" of a command.
     pub const OUT_OF_RANGE: Self = Self(0x080);
-    /// Asynchronous Event Request Limit Exceeded.
+    /// Status "Asynchronous Event Request Limit Exceeded" of a command.
     pub const MANY_EVENTS: Self = Self(0x105);
-    /// Invalid Log Page.
+    /// Status "Invalid Log Page" of a command.
     pub const INVALID_LOG: Self = Self(0x109);
-    /// Feature Identifier Not Saveable.
+    /// Status "Feature Identifier Not Saveable" of a command.
     pub const NOT_SAVEABLE: Self = Self(0x10d);
-    /// Feature Not Changeable.
+    /// Status "Feature Not Changeable" of a command.
     pub const NOT_CHANGEABLE: Self = Self(0x10e);
-    /// Connect Incompatible Format.
+    /// Status "Connect Incompatible Format" of a command.
     pub const CONNECT_FORMAT: Self = Self(0x180);
-    /// Connect Invalid Parameters.
+    /// Status "Connect Invalid Parameters" of a command.
     pub const CONNECT_PARAMETERS: Self = Self(0x182);
-    /// Command Size Limit Exceeded.
+    /// Status "Command Size Limit Exceeded" of a command.
     pub const SIZE_LIMIT: Self = Self(0x183);
-    /// Write Fault.
+    /// Status "Write Fault" of a command.
     pub const WRITE_FAULT: Self = Self(0x280);
-    /// Unrecovered Read Error.
+    /// Status "Unrecovered Read Error" of a command.
     pub const READ_ERROR: Self = Self(0x281);
-    /// Compare Failure.
+    /// Status "Compare Failure" of a command.
     pub const COMPARE: Self = Self(0x285);
 
     /// Whether the command may succeed if it is sent again.

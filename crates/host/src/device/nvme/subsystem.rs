@@ -19,7 +19,7 @@ pub struct Identity {
     pub nqn: String,
     /// Identifier of the namespace, unique among drives by their configuration and port.
     pub uuid: [u8; 16],
-    /// Serial number.
+    /// Serial number of the drive.
     pub serial: String,
     /// Logical blocks of the namespace.
     pub blocks: u64,
@@ -99,7 +99,7 @@ struct State {
 }
 
 impl Subsystem {
-    /// Subsystem without controllers.
+    /// Subsystem of a drive, without controllers.
     pub fn new(identity: Identity) -> Self {
         Self { identity, state: Mutex::default() }
     }

@@ -113,7 +113,7 @@ impl Controller {
                 let now = context.disk.now();
                 let (ms, origin) = match features.timestamp {
                     Some((ms, set)) => ((ms + now.since(set).ns() / 1_000_000) & MOST_MS, 2),
-                    None => (now.ns() / 1_000_000 & MOST_MS, 0),
+                    None => ((now.ns() / 1_000_000) & MOST_MS, 0),
                 };
                 data = (ms | origin << 48).to_le_bytes().to_vec();
                 0

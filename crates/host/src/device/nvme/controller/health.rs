@@ -4,6 +4,7 @@ use super::features::Temperatures;
 use crate::device::disk::Disk;
 use crate::device::message::Command;
 use crate::device::nvme::put;
+use nand::geometry::Block;
 use ssd::request::Op;
 
 /// Warning: the spare blocks are nearly used up.
@@ -25,6 +26,16 @@ fn kelvin(disk: &mut Disk) -> u16 {
     celsius.map_or(0, |celsius| (celsius + 273.15).round().clamp(0.0, 65535.0) as u16)
 }
 
+/// Bad blocks of the drive, and all of its blocks. A look at each unit would take a second on a large
+/// drive.
+fn bad_blocks(disk: &mut Disk) -> (u64, u64) {
+    let ssd = &mut disk.session().run.ssd;
+    let blocks = ssd.block_cycles().len() as u32;
+    let ftl = ssd.ftl_mut();
+    let bad = (0..blocks).filter(|&block| ftl.is_bad(Block(block))).count();
+    (bad as u64, blocks.into())
+}
+
 /// Blocks that can still fail before the drive is read-only, in percent of those of a new drive.
 ///
 /// It is the flash that is neither bad nor needed for the capacity, and 0 once the drive is
@@ -34,8 +45,10 @@ fn spare_percent(disk: &mut Disk) -> u8 {
     if ssd.read_only_at().is_some() {
         return 0;
     }
-    let whole = ssd.physical_units().saturating_sub(ssd.capacity_bytes() / ssd.unit_bytes());
-    let left = whole.saturating_sub(ssd.occupancy().bad);
+    let units = ssd.physical_units();
+    let whole = units.saturating_sub(ssd.capacity_bytes() / ssd.unit_bytes());
+    let (bad, blocks) = bad_blocks(disk);
+    let left = whole.saturating_sub(units * bad / blocks.max(1));
     (100 * left).checked_div(whole).unwrap_or(0).min(100) as u8
 }
 
@@ -55,7 +68,7 @@ pub fn warnings(disk: &mut Disk, limits: &Temperatures) -> u8 {
     warnings
 }
 
-/// Page of SMART.
+/// Page of SMART for the whole drive.
 pub fn smart(disk: &mut Disk, limits: &Temperatures, errors: u64) -> Vec<u8> {
     let mut page = vec![0; 512];
     page[0] = warnings(disk, limits);
@@ -104,10 +117,7 @@ pub fn ocp_smart(disk: &mut Disk) -> Vec<u8> {
     let first = session.loaded.config.chip.geometry.page_bytes;
     let read = u128::from(counted.flash.reads) * u128::from(first);
     put(&mut page, 16, &read.to_le_bytes());
-    let bad_units = session.run.ssd.occupancy().bad;
-    let ssd = &session.run.ssd;
-    let block_units = (ssd.physical_units() / ssd.block_cycles().len().max(1) as u64).max(1);
-    put(&mut page, 32, &(bad_units / block_units).to_le_bytes()[..6]);
+    put(&mut page, 32, &bad_blocks(disk).0.to_le_bytes()[..6]);
     put(&mut page, 38, &u16::from(spare_percent(disk)).to_le_bytes());
     let ssd = &disk.session().run.ssd;
     let (codes, wear) = (ssd.counts().codes, ssd.wear());
@@ -119,8 +129,6 @@ pub fn ocp_smart(disk: &mut Disk) -> Vec<u8> {
     put(&mut page, 88, &wear.max.to_le_bytes());
     put(&mut page, 92, &wear.min.to_le_bytes());
     put(&mut page, 112, &(cuts as u32).to_le_bytes());
-    let occupancy = ssd.occupancy();
-    page[120] = (100 * occupancy.free).checked_div(ssd.physical_units()).unwrap_or(0) as u8;
     put(&mut page, 494, &3u16.to_le_bytes());
     put(&mut page, 496, &OCP_GUID.to_le_bytes());
     page

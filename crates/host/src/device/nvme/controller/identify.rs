@@ -75,7 +75,7 @@ impl Controller {
         page[77] = MOST_PAGES_LOG2;
         put(&mut page, 78, &self.id.to_le_bytes());
         put(&mut page, 80, &VERSION.to_le_bytes());
-        // Host identifiers of 128 bits. Only commands of the admin queue restart the keep-alive timer.
+        // Host identifiers of 128 bits.
         put(&mut page, 96, &1u32.to_le_bytes());
         page[111] = if self.kind == Kind::Drive { 1 } else { 2 };
         // Abort and Asynchronous Event Request limits, 0's based.

@@ -55,7 +55,7 @@ pub enum Reply {
 pub struct Context<'a> {
     /// Names and size of the drive.
     pub identity: &'a Identity,
-    /// The drive.
+    /// Drive that carries commands out.
     pub disk: &'a mut Disk,
 }
 

@@ -162,7 +162,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Takes a command.
+    /// Takes a command of the host.
     fn take_command(
         &mut self,
         pdu: &Pdu,

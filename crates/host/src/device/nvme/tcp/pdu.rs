@@ -5,23 +5,23 @@ use std::io::{self, Read};
 
 /// Types of the PDUs.
 pub mod kind {
-    /// Initialize Connection Request.
+    /// Type of the PDU "Initialize Connection Request".
     pub const IC_REQUEST: u8 = 0x00;
-    /// Initialize Connection Response.
+    /// Type of the PDU "Initialize Connection Response".
     pub const IC_RESPONSE: u8 = 0x01;
-    /// Host to Controller Terminate Connection Request.
+    /// Type of the PDU "Host to Controller Terminate Connection Request".
     pub const HOST_TERM: u8 = 0x02;
-    /// Controller to Host Terminate Connection Request.
+    /// Type of the PDU "Controller to Host Terminate Connection Request".
     pub const CONTROLLER_TERM: u8 = 0x03;
-    /// Command Capsule.
+    /// Type of the PDU "Command Capsule".
     pub const COMMAND: u8 = 0x04;
-    /// Response Capsule.
+    /// Type of the PDU "Response Capsule".
     pub const RESPONSE: u8 = 0x05;
-    /// Host to Controller Data Transfer.
+    /// Type of the PDU "Host to Controller Data Transfer".
     pub const HOST_DATA: u8 = 0x06;
-    /// Controller to Host Data Transfer.
+    /// Type of the PDU "Controller to Host Data Transfer".
     pub const CONTROLLER_DATA: u8 = 0x07;
-    /// Ready to Transfer.
+    /// Type of the PDU "Ready to Transfer".
     pub const READY: u8 = 0x09;
 }
 
@@ -37,15 +37,15 @@ pub mod flag {
 
 /// Reasons for the end of a connection (FES).
 pub mod fatal {
-    /// Invalid PDU Header Field.
+    /// Reason "Invalid PDU Header Field" for the end of a connection.
     pub const HEADER_FIELD: u16 = 0x01;
-    /// PDU Sequence Error.
+    /// Reason "PDU Sequence Error" for the end of a connection.
     pub const SEQUENCE: u16 = 0x02;
-    /// Header Digest Error.
+    /// Reason "Header Digest Error" for the end of a connection.
     pub const HEADER_DIGEST: u16 = 0x03;
-    /// Data Transfer Out of Range.
+    /// Reason "Data Transfer Out of Range" for the end of a connection.
     pub const OUT_OF_RANGE: u16 = 0x04;
-    /// Unsupported Parameter.
+    /// Reason "Unsupported Parameter" for the end of a connection.
     pub const UNSUPPORTED: u16 = 0x06;
 }
 
@@ -121,7 +121,7 @@ pub struct Pdu {
 /// Error after which a connection ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fatal {
-    /// Reason (FES).
+    /// Reason of the end (FES).
     pub reason: u16,
     /// Further information (FEI): the offset of the wrong field, or the digest.
     pub information: u32,
