@@ -425,7 +425,8 @@ fn a_worn_out_drive_tells_its_host() {
     let got: Vec<_> = got.iter().map(of).collect();
     assert_eq!(got[0], (cid, 0, 0));
     let (event, status, result) = got[1];
-    assert_eq!((event, status, result & 7, result >> 16 & 0xff), (waiting[0], 0, 1, 2));
+    // SMART, and the spare is used up.
+    assert_eq!((event, status, result), (waiting[0], 0, 1 | 2 << 8 | 2 << 16));
     let smart = admin.command(&mut disk, log(2, 512, 0), &[], 512).data;
     assert_eq!((smart[0] & 8, smart[3]), (8, 0));
 }
@@ -465,4 +466,34 @@ fn a_reset_ends_queues_and_a_shutdown_flushes() {
     let read = host.command(&mut disk, ranged(0x02, 0, 1, 0), &[], 512);
     assert_eq!(read.status, 0x00c);
     assert!(host.connection.has_ended());
+}
+
+#[test]
+fn a_hot_drive_warns_at_the_threshold() {
+    let heat = "power.thermal={capacity_j_per_k=20, resistance_k_per_w=5, ambient_c=40}";
+    let sets = [SMALL[0], "power.controller_mw=1", heat];
+    let (mut disk, subsystem) = drive(&sets, Precondition::None, false);
+    let (mut admin, _) = Host::admin(&subsystem, &mut disk, Options::default());
+    let mut ask = |command, wanted| admin.command(&mut disk, command, &[], wanted);
+    // 40 degrees Celsius.
+    let page = ask(log(2, 512, 0), 512).data;
+    assert_eq!((page[0], number(&page, 1, 2)), (0, 313));
+    assert_eq!(ask(set(0x04, 313), 0).status, 0);
+    assert_eq!(ask(log(2, 512, 0), 512).data[0], 2);
+    assert_eq!(ask(set(0x04, 314), 0).status, 0);
+    assert_eq!(ask(log(2, 512, 0), 512).data[0], 0);
+    // The threshold below.
+    assert_eq!(ask(set(0x04, 1 << 20 | 320), 0).status, 0);
+    assert_eq!(ask(log(2, 512, 0), 512).data[0], 2);
+}
+
+#[test]
+fn a_drive_without_a_buffer_has_no_write_cache() {
+    let (mut disk, subsystem) = drive(&[SMALL[0], "buffer.bytes=0"], Precondition::None, false);
+    let (mut admin, _) = Host::admin(&subsystem, &mut disk, Options::default());
+    let controller = admin.command(&mut disk, entry(0x06, 0, &[(10, 1)]), &[], 4096).data;
+    assert_eq!(controller[525], 6);
+    for command in [get(0x06, 0), set(0x06, 0)] {
+        assert_eq!(admin.command(&mut disk, command, &[], 0).status, 2);
+    }
 }
