@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from nandlab.design.race import FAILED, HOLDS, UNDECIDED, Candidate
+from nandlab.design.tail import Tail
 from nandlab.design.target import Target
 
 MOST_SHOWN = 5
@@ -24,6 +25,8 @@ class Answer:
     """Drives that were looked at, cheapest first."""
     best: Candidate | None
     """The cheapest that holds; None where none of the space does."""
+    tail: Tail | None
+    """What the slowest requests of the cheapest wait for, where a percentile is limited."""
     drives: int
     """Drives of the space that can be built."""
     runs: int
@@ -82,6 +85,7 @@ class Answer:
             "run_s": self.run_s,
             "best": None if self.best is None else self._facts(self.best),
             "binding": self.binding,
+            "tail": None if self.tail is None else self.tail._asdict(),
             "without": self.without(),
             "cheaper": [self._facts(one) for one in self.cheaper],
             "assumed_prices": {key: self.target.prices[key] for key in self.target.assumed},
@@ -127,6 +131,10 @@ class Answer:
                 for name, one in best.figures.items()
             ]
             lines += [f"bound by: {self.binding}"]
+            if (tail := self.tail) is not None:
+                keys = ", ".join(f"{path}={value}" for path, value in tail.keys.items())
+                of = f"; keys: {keys}" if keys else ""
+                lines.append(f"{tail.target}: {tail.share:.0%} {tail.cause}{of}")
             lines += [f"doubts: {best.doubts}"] if best.doubts else []
             lines += [f"again: {self.command(best)}"]
         cheaper = self.cheaper

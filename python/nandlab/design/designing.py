@@ -14,10 +14,12 @@ from nandlab.design.answer import Answer
 from nandlab.design.life import check_life
 from nandlab.design.price import parts_of
 from nandlab.design.race import FAILED, HOLDS, MISSES, Candidate, Figure, Race
+from nandlab.design.tail import tail_of
 from nandlab.design.target import METRICS, Target, target_of
 from nandlab.display.progress import Progress
 from nandlab.drive.device import Drive
 from nandlab.given.arguments import called, path_of, path_or_none, whole
+from nandlab.given.names import names_checked
 from nandlab.given.refusal import refusal
 from nandlab.study.definition import Study
 from nandlab.study.task import Task, Tasks
@@ -26,6 +28,7 @@ MOST_CANDIDATES = 100_000
 """Largest space whose drives are priced."""
 
 
+@names_checked
 def design(
     target: str | PathLike[str],
     *,
@@ -68,8 +71,9 @@ def design(
             if asked.life:
                 check_life(asked, best, tasks[id(best)], folder, progress)
             if best.verdict == HOLDS:
-                return Answer(asked, tried, best, len(candidates), race.runs, race.run_s)
-    return Answer(asked, tried, None, len(candidates), race.runs, race.run_s)
+                tail = tail_of(best, tasks[id(best)])
+                return Answer(asked, tried, best, tail, len(candidates), race.runs, race.run_s)
+    return Answer(asked, tried, None, None, len(candidates), race.runs, race.run_s)
 
 
 def _priced(target: Target, folder: Path) -> tuple[list[Candidate], dict[int, Task]]:

@@ -107,6 +107,14 @@ def test_a_design_goes_on_with_the_runs_of_the_last_one(tmp_path: Path) -> None:
     assert second.to_dict() == first.to_dict()
 
 
+def test_a_design_names_the_keys_of_the_tail(tmp_path: Path) -> None:
+    found = designed(written(tmp_path, (f"iops = {IOPS}", "read_us_p99 = 5000")))
+    assert found.tail is not None
+    assert found.tail.target == "read_us_p99"
+    assert 0 < found.tail.share <= 1
+    assert f"{found.tail.cause}; keys: {next(iter(found.tail.keys))}=" in str(found)
+
+
 def test_short_runs_put_out_what_is_far_beyond(tmp_path: Path) -> None:
     path = written(tmp_path, ('drive = "tiny"', 'drive = "tiny"\nshort_until = "500"'))
     found = designed(path)
