@@ -388,6 +388,7 @@ class Server:
     def __new__(
         cls,
         simulation: Simulation,
+        protocol: str,
         socket: str | None,
         port: int | None,
         is_open: bool,

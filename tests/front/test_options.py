@@ -36,6 +36,11 @@ COMMANDS: dict[str, tuple[list[type], set[str], set[str]]] = {
         {"timeline_spans"},
         {"drive", "saved", "control", "json", "plot", "style", "run", "quiet"},
     ),
+    "nvme": (
+        [ServeOptions],
+        {"timeline_spans", "socket"},
+        {"drive", "saved", "control", "json", "plot", "style", "run", "quiet"},
+    ),
     "life": ([LifeOptions], {"iodepth"}, {"drive", "json", "parquet", "plot", "style", "quiet"}),
     "save": ([SetOptions], set(), {"drive", "out", "precondition", "quiet"}),
     "ftl": ([SetOptions], {"seed"}, {"drive", "json"}),

@@ -9,6 +9,7 @@ mod extremes;
 mod found;
 mod lifetime;
 mod nbd_sessions;
+mod nvme;
 mod pace;
 mod placement;
 mod power;

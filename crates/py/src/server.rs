@@ -3,12 +3,12 @@
 use crate::simulation::Simulation;
 use crate::{json, refuse};
 use base::Error;
-use host::device::Device;
 use host::device::clock::Pacing;
 use host::device::disk::Integrity;
 use host::device::image::Store;
 use host::device::server;
 use host::device::socket::Address;
+use host::device::{Device, Protocol};
 use nand::geometry::Die;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -44,14 +44,16 @@ impl Server {
 
 #[pymethods]
 impl Server {
-    /// Serves the preconditioned drive of a simulation of `clients`: at `socket`, a path, or at
-    /// `port`, for other machines too where it `is_open`. Bytes are kept in the file `store`, or in
-    /// memory. `clock` is `fast`, `real` or `scaled=K`, `integrity` `model` or `exact`.
+    /// Serves the preconditioned drive of a simulation of `clients` by the `protocol` `nbd` or
+    /// `nvme`: at `socket`, a path, or at `port`, for other machines too where it `is_open`. Bytes
+    /// are kept in the file `store`, or in memory. `clock` is `fast`, `real` or `scaled=K`,
+    /// `integrity` `model` or `exact`.
     #[new]
     #[allow(clippy::too_many_arguments)]
     fn new(
         py: Python<'_>,
         simulation: &mut Simulation,
+        protocol: &str,
         socket: Option<PathBuf>,
         port: Option<u16>,
         is_open: bool,
@@ -68,6 +70,7 @@ impl Server {
             _ => return Err(refuse(Error::new("server", "a socket or a port").expected("one"))),
         };
         let device = Device {
+            protocol: Protocol::parse(protocol).map_err(refuse)?,
             address,
             store: store.map_or(Store::Memory, Store::File),
             pacing: Pacing::parse(clock).map_err(refuse)?,

@@ -28,6 +28,7 @@ from nandlab.cli.drive.ctl import ctl
 from nandlab.cli.drive.ftl import ftl
 from nandlab.cli.drive.life import life
 from nandlab.cli.drive.nbd import nbd
+from nandlab.cli.drive.nvme import nvme
 from nandlab.cli.drive.run import run
 from nandlab.cli.drive.save import save
 from nandlab.cli.endurance import endurance
@@ -73,6 +74,10 @@ EXAMPLES = {
         "nandlab nbd --drive modern_qlc --store disk.img --clock scaled=2",
         "nandlab nbd --from steady.nldrive --clock fast --record disk.iolog.zst",
         "nandlab nbd --drive tiny --clock fast --run 'nbdinfo $uri' --json -",
+    ),
+    "nvme": (
+        "nandlab nvme --drive modern_qlc --store disk.img --control qlc.ctl",
+        "nandlab nvme --drive tiny --precondition steady --clock fast --run 'echo $uri'",
     ),
     "ctl": (
         "nandlab ctl nandlab.sock status",
@@ -137,6 +142,7 @@ for command in (
     run,
     save,
     nbd,
+    nvme,
     ctl,
     life,
     sweep,

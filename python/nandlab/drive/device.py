@@ -398,6 +398,7 @@ class Drive:
     def serve(
         self,
         *,
+        protocol: str = "nbd",
         socket: str | PathLike[str] | None = None,
         port: int | None = None,
         listen_anywhere: bool = False,
@@ -410,7 +411,7 @@ class Drive:
         timeline_spans: int | None = None,
         timeline: bool = False,
     ) -> Server:
-        """Serves this drive as a network block device: the server, which is under way.
+        """Serves this drive over NBD or NVMe: the server, which is under way.
 
         Arguments and errors are those of `nandlab.serve`. The drive is in use until the server has
         ended, which leaves it as its clients have left it.

@@ -10,6 +10,9 @@ from nandlab.options.run import CallerOptions, KeptOptions, SetOptions
 SOCKET = "nandlab.sock"
 """Where a server listens if nothing else is said."""
 
+NVME_PORT = 4420
+"""Port of an NVMe drive if nothing else is said: that of the specification."""
+
 CLIENTS = "How clients find it"
 """Panel of the help."""
 
@@ -17,13 +20,18 @@ CLIENTS = "How clients find it"
 class ServerOptions(TypedDict, total=False):
     """How a drive is served."""
 
+    protocol: Annotated[str, Option(default="nbd", line=None, form="nbd|nvme")]
+    """Protocol of the clients: ``nbd`` (network block device) or ``nvme`` (NVMe over TCP)."""
     socket: Annotated[
         str | PathLike[str] | None,
         Option(unset=SOCKET, line=Path, form="PATH", panel=CLIENTS),
     ]
     """Path of the socket; only this user may connect to it."""
     port: Annotated[int | None, Option(form="N", panel=CLIENTS)]
-    """TCP port instead of a socket, only for this machine; 0 chooses a free port."""
+    """TCP port, only for this machine; 0 chooses a free port.
+
+    Left out, NBD has a socket instead, and NVMe port 4420.
+    """
     listen_anywhere: Annotated[bool, Option(default=False, panel=CLIENTS)]
     """Lets other machines connect too, without password or encryption."""
     store: Annotated[str | PathLike[str] | None, Option(unset="memory", form="memory|FILE")]

@@ -22,13 +22,13 @@ from nandlab.drive.simulate import (
     simulation_of,
 )
 from nandlab.drive.workload import Plan
-from nandlab.given.arguments import as_text, called, flag, whole
+from nandlab.given.arguments import as_text, called, flag, named, whole
 from nandlab.given.names import names_checked
 from nandlab.given.outputs import check_kind, check_outputs
 from nandlab.given.refusal import refusal
 from nandlab.options.option import among
 from nandlab.options.run import TIMELINE_SPANS
-from nandlab.options.serve import SOCKET, ServiceOptions
+from nandlab.options.serve import NVME_PORT, SOCKET, ServiceOptions
 from nandlab.process.interrupt import Stop
 from nandlab.process.memory import memory_limit_bytes
 from nandlab.served.server import Server
@@ -47,9 +47,15 @@ class Address:
     is_open: bool
 
     @classmethod
-    def of(cls, socket: object, port: object, listen_anywhere: object) -> Address:
-        """The checked address; a socket in this folder where nothing is given."""
+    def of(
+        cls, socket: object, port: object, listen_anywhere: object, *, is_nvme: bool = False
+    ) -> Address:
+        """The checked address; where nothing is given, a socket in this folder or NVMe's port."""
         is_open = flag("listen_anywhere", listen_anywhere)
+        if is_nvme:
+            if socket is not None:
+                raise refusal("socket", "NVMe hosts connect to a port", hint="give a port")
+            port = NVME_PORT if port is None else port
         if socket is not None and port is not None:
             raise refusal("", "a socket and a port", hint="give only one of them")
         if port is None:
@@ -128,6 +134,7 @@ class Service:
                 claim.take()
             native = _core.Server(
                 begun,
+                self.given["protocol"],
                 None if self.address.socket is None else str(self.address.socket),
                 self.address.port,
                 self.address.is_open,
@@ -161,10 +168,13 @@ def service(**given: Unpack[ServiceOptions]) -> Service:
     given["readonly"] = flag("readonly", given["readonly"])
     if given["timeline_spans"] is not None:
         whole("timeline_spans", given["timeline_spans"], 1, MOST_SPANS)
+    protocol = named("protocol", given["protocol"], "nbd or nvme")
     as_text("clock", given["clock"], "fast, real or scaled=K")
     as_text("integrity", given["integrity"], "model or exact")
     store, record = given["store"], given["record"]
-    address = Address.of(given["socket"], given["port"], given["listen_anywhere"])
+    address = Address.of(
+        given["socket"], given["port"], given["listen_anywhere"], is_nvme=protocol == "nvme"
+    )
     return Service(
         address,
         None if store is None else Path(fspath(store)),
@@ -180,6 +190,7 @@ def serve(
     set: Mapping[str, object] | Sequence[str] = (),
     seed: int | None = None,
     scale: str | float | None = None,
+    protocol: str = "nbd",
     socket: str | PathLike[str] | None = None,
     port: int | None = None,
     listen_anywhere: bool = False,
@@ -195,7 +206,7 @@ def serve(
     outputs: Mapping[str, Path | None] | None = None,
     precondition: str | None = None,
 ) -> Server:
-    """Serves a drive as a network block device (NBD), which clients use as a disk.
+    """Serves a drive as a network block device (NBD) or an NVMe drive, which clients use as a disk.
 
     ::
 
@@ -207,8 +218,11 @@ def serve(
         set: As for `nandlab.run`.
         seed: As for `nandlab.run`.
         scale: As for `nandlab.run`.
+        protocol: Protocol of the clients: ``nbd`` (network block device) or ``nvme`` (NVMe over
+            TCP).
         socket: Path of the socket; only this user may connect to it. Left out: nandlab.sock.
-        port: TCP port instead of a socket, only for this machine; 0 chooses a free port.
+        port: TCP port, only for this machine; 0 chooses a free port. Left out, NBD has a socket
+            instead, and NVMe port 4420.
         listen_anywhere: Lets other machines connect too, without password or encryption.
         store: File for the bytes of the drive; created if missing. Two servers may share a file
             only if both are `readonly`. Left out: memory.

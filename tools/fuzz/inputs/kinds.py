@@ -251,7 +251,10 @@ def _nbd(dice: Dice, case: Case) -> None:
         given |= {place: ["s.sock"], "--run": [f"{asking}; test $? -ne 1"]}
         given |= {"--port": ["0"]} if place == "--control" else {}
         without = (*without, "--socket", "--port", "--control")
-    case.steps = [Command(options.line(dice, "nbd", given, most=4, without=without))]
+    command = "nbd"
+    if not {"--socket", "--control"} & given.keys() and dice.chance(0.3):
+        command, given, without = "nvme", {**given, "--port": ["0"]}, (*without, "--port")
+    case.steps = [Command(options.line(dice, command, given, most=4, without=without))]
     if words[0] == "snapshot" and dice.chance(0.7):
         again = {"--from": ["s.nldrive"], "--run": ["true"]}
         without = (*without, "--set", "--seed", "--precondition", "--drive", "--socket", "--port")

@@ -1,9 +1,9 @@
 //! A block device: a drive that real clients use as a disk, over a socket.
 //!
-//! Requests come from a `client` over a `socket` in the words of a protocol (`nbd`), and go as
-//! `message`s to the `disk`: a simulated drive and the bytes of an `image`. The answer comes when
-//! the drive has completed its request; a `clock` ties simulated time to that of the wall. The
-//! `server` holds the threads between them.
+//! Requests come from a `client` over a `socket` in the words of a protocol (`nbd`, `nvme`), and go
+//! as `message`s to the `disk`: a simulated drive and the bytes of an `image`. The answer comes
+//! when the drive has completed its request; a `clock` ties simulated time to that of the wall.
+//! The `server` holds the threads between them.
 
 mod client;
 pub mod clock;
@@ -12,6 +12,7 @@ pub mod disk;
 pub mod image;
 pub mod message;
 pub mod nbd;
+pub mod nvme;
 pub mod record;
 pub mod report;
 pub mod saved;
@@ -19,11 +20,12 @@ pub mod server;
 pub mod socket;
 
 use crate::session::Session;
-use base::Result;
+use base::{Error, Result};
 use clock::Pacing;
 use disk::{Context, Disk, Integrity};
 use image::{Image, Store};
 use nbd::Export;
+use nvme::subsystem::{Identity, Subsystem};
 use record::Record;
 use server::Server;
 use socket::{Address, Listener};
@@ -34,9 +36,43 @@ use std::path::PathBuf;
 const MINIMUM_BYTES: u32 = 512;
 const MAXIMUM_BYTES: u32 = 32 << 20;
 
-/// Settings of a served drive: address, store, pace, trace.
+/// Protocol of the clients.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Protocol {
+    /// Protocol of network block devices.
+    Nbd,
+    /// Protocol of NVMe over TCP.
+    Nvme,
+}
+
+impl Protocol {
+    /// All protocols of clients.
+    pub const ALL: [Self; 2] = [Self::Nbd, Self::Nvme];
+
+    /// Protocol by its name.
+    pub fn parse(name: &str) -> Result<Self> {
+        Self::ALL.into_iter().find(|protocol| protocol.name() == name).ok_or_else(|| {
+            let names = Self::ALL.map(Self::name);
+            Error::new("protocol", format!("`{name}`"))
+                .expected(names.join(" or "))
+                .suggest(name, names)
+        })
+    }
+
+    /// Name of the protocol.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Nbd => "nbd",
+            Self::Nvme => "nvme",
+        }
+    }
+}
+
+/// Settings of a served drive: protocol, address, store, pace, trace.
 #[derive(Debug, Clone)]
 pub struct Device {
+    /// Protocol of the clients.
+    pub protocol: Protocol,
     /// Path or port to listen on.
     pub address: Address,
     /// Place where the bytes are kept.
@@ -59,6 +95,7 @@ pub struct Opened {
     image: Image,
     record: Option<Record>,
     export: Export,
+    subsystem: Option<Subsystem>,
     pacing: Pacing,
     integrity: Integrity,
 }
@@ -67,7 +104,8 @@ impl Device {
     /// Opens socket, store and trace for the drive of a session. Refuses a zoned drive, which no
     /// client of a block device knows how to write. The session stays as it is.
     pub fn open(&self, session: &Session) -> Result<Opened> {
-        let Self { address, store, pacing, integrity, record, read_only, memory_limit } = self;
+        let Self { protocol, address, store, pacing, integrity, record, read_only, memory_limit } =
+            self;
         let ssd = &session.run.ssd;
         ssd.check_asked(Feature::Served)?;
         integrity.check(ssd)?;
@@ -81,6 +119,10 @@ impl Device {
             read_only: *read_only,
             contexts: Context::ALL.map(|context| context.name().to_owned()).to_vec(),
         };
+        if *protocol == Protocol::Nvme && matches!(address, Address::Path(_)) {
+            let problem = "NVMe hosts connect to a TCP port";
+            return Err(Error::new("--socket", problem).expected("--port"));
+        }
         // The socket before the files: one that is refused leaves none behind.
         let listener = Listener::new(address)?;
         let mut image = Image::open(store, ssd.capacity_bytes(), *memory_limit, *read_only)?;
@@ -88,18 +130,20 @@ impl Device {
             bytes.restore(&mut image, store)?;
         }
         let record = record.as_deref().map(Record::new).transpose()?;
+        let subsystem = (*protocol == Protocol::Nvme)
+            .then(|| Subsystem::new(Identity::of(session, listener.port(), *read_only)));
         let (pacing, integrity) = (*pacing, *integrity);
-        Ok(Opened { listener, image, record, export, pacing, integrity })
+        Ok(Opened { listener, image, record, export, subsystem, pacing, integrity })
     }
 }
 
 impl Opened {
     /// Begins to serve the drive of the session that it was opened for.
     pub fn serve(self, session: Session) -> Result<Server> {
-        let Self { listener, image, record, export, pacing, integrity } = self;
+        let Self { listener, image, record, export, subsystem, pacing, integrity } = self;
         let mut disk = Disk::new(session, image, pacing, integrity)?;
         record.into_iter().for_each(|record| disk.keep(record));
-        Server::start(disk, listener, export)
+        Server::start(disk, listener, export, subsystem)
     }
 }
 

@@ -7,6 +7,7 @@
 use super::client::{self, LATE, LOOK, Outgoing};
 use super::disk::{Answered, CutTold, Disk, DiskCounts, Power};
 use super::nbd::Export;
+use super::nvme::subsystem::Subsystem;
 use super::socket::Listener;
 use crate::report;
 use crate::session::Session;
@@ -60,6 +61,8 @@ pub struct ServerCounts {
 /// State shared by the threads of a server.
 pub(super) struct Shared {
     pub(super) export: Export,
+    /// Subsystem of an NVMe drive; `None` for a block device.
+    pub(super) subsystem: Option<Arc<Subsystem>>,
     disk: Mutex<Option<Disk>>,
     is_paced: bool,
     /// Signals the clock's thread: a request has come, or the server ends.
@@ -224,11 +227,21 @@ pub struct Server {
 }
 
 impl Server {
-    /// Begins to serve `disk` at `listener`.
-    pub fn start(disk: Disk, listener: Listener, export: Export) -> Result<Self> {
+    /// Begins to serve `disk` at `listener`: by NVMe/TCP where it is a `subsystem`, else by NBD.
+    pub fn start(
+        disk: Disk,
+        listener: Listener,
+        export: Export,
+        subsystem: Option<Subsystem>,
+    ) -> Result<Self> {
         let is_paced = disk.is_paced();
+        let uri = match &subsystem {
+            Some(subsystem) => listener.nvme_uri(&subsystem.identity.nqn),
+            None => listener.uri(),
+        };
         let shared = Arc::new(Shared {
             export,
+            subsystem: subsystem.map(Arc::new),
             disk: Mutex::new(Some(disk)),
             is_paced,
             changed: Condvar::new(),
@@ -242,7 +255,6 @@ impl Server {
             notes: Mutex::new(VecDeque::new()),
             counts: Mutex::new(ServerCounts::default()),
         });
-        let uri = listener.uri();
         let mut server = Self { shared: shared.clone(), uri, threads: Vec::new() };
         server.spawn("listener", move || accept(&shared, &listener))?;
         if is_paced {

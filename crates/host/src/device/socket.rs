@@ -65,10 +65,20 @@ impl Listener {
     pub fn uri(&self) -> String {
         match &self.kind {
             Kind::Path(_, path) => format!("nbd+unix:///?socket={}", path.display()),
-            Kind::Port(listener) => {
-                let port = listener.local_addr().map_or(0, |address| address.port());
-                format!("nbd://127.0.0.1:{port}")
-            }
+            Kind::Port(_) => format!("nbd://127.0.0.1:{}", self.port()),
+        }
+    }
+
+    /// Address as NVMe hosts name it, with the name of the subsystem.
+    pub fn nvme_uri(&self, nqn: &str) -> String {
+        format!("nvme+tcp://127.0.0.1:{}/{nqn}", self.port())
+    }
+
+    /// Number of the TCP port; 0 for a Unix socket.
+    pub fn port(&self) -> u16 {
+        match &self.kind {
+            Kind::Path(..) => 0,
+            Kind::Port(listener) => listener.local_addr().map_or(0, |address| address.port()),
         }
     }
 

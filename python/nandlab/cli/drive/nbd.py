@@ -62,7 +62,7 @@ def nbd(
     **given: Any,
 ) -> None:
     """Serves a drive as a disk, until Ctrl-C: NBD clients, file systems, databases, fio."""
-    chosen = chosen_drive("nbd", drive, saved, given)
+    chosen = chosen_drive(given.get("protocol", "nbd"), drive, saved, given)
     check_pictures(style, plot)
     requests, timeline = given.get("requests"), given.get("timeline")
     if requests is not None:

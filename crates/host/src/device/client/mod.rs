@@ -2,9 +2,11 @@
 //!
 //! Without a clock (`at_once`) the client's own thread runs the drive until its requests are
 //! complete: no other thread has to be woken for an answer. With a clock (`paced`) a second thread
-//! sends the answers when their time has come. `patient` is its socket.
+//! sends the answers when their time has come. `nvme` is a host of an NVMe drive, with and without
+//! a clock. `patient` is its socket.
 
 mod at_once;
+mod nvme;
 mod paced;
 mod patient;
 
@@ -65,6 +67,9 @@ fn talk(
     cuts: u64,
 ) -> std::result::Result<(), Broken> {
     socket.set_patience(LOOK)?;
+    if let Some(subsystem) = &shared.subsystem {
+        return nvme::talk(shared, subsystem, number, socket, cuts);
+    }
     let deadline = Some(Instant::now() + HANDSHAKE);
     let patient = |deadline| Patient::new(socket, shared, cuts, deadline);
     let Some(agreed) = nbd::handshake(&mut patient(deadline)?, &shared.export)? else {

@@ -19,8 +19,9 @@ pub(super) struct Patient {
     shared: Arc<Shared>,
     /// Power cuts of the server before the client connected.
     cuts: u64,
-    /// End of the time for the handshake; `None` after it.
-    deadline: Option<Instant>,
+    /// End of the time for what the client must send, and the problem where it does not come;
+    /// `None` after the handshake.
+    deadline: Option<(Instant, &'static str)>,
     /// Whether reads poll before they sleep: only where no other thread uses the socket.
     polls: bool,
     /// Reads wait for data. Otherwise they take the bytes that are there, like a non-blocking
@@ -38,15 +39,23 @@ impl Patient {
         deadline: Option<Instant>,
     ) -> io::Result<Self> {
         let polls = deadline.is_none() && !shared.is_paced();
+        let deadline = deadline.map(|deadline| (deadline, "no agreement after 10 s"));
         let (socket, shared) = (socket.twin()?, shared.clone());
         Ok(Self { socket, shared, cuts, deadline, polls, waits: true })
+    }
+
+    /// Sets the end of the time for what the client must send, and the problem where it does not.
+    pub(super) fn limit(&mut self, deadline: Option<(Instant, &'static str)>) {
+        self.deadline = deadline;
     }
 
     fn gives_up(&self, since: Instant) -> Option<io::Error> {
         let problem = if self.shared.is_over(self.cuts) {
             "the server ends"
-        } else if self.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
-            "no agreement after 10 s"
+        } else if let Some((deadline, problem)) = self.deadline
+            && Instant::now() >= deadline
+        {
+            problem
         } else if self.deadline.is_none() && since.elapsed() >= UNREAD {
             "its answers stay unread for 60 s"
         } else {

@@ -2,9 +2,9 @@
 
 use super::*;
 use crate::config;
-use crate::device::Device;
 use crate::device::image::Store;
 use crate::device::socket::Address;
+use crate::device::{Device, Protocol};
 use crate::session::Workload;
 use base::error::assert_carries;
 use base::rng::Rng;
@@ -275,6 +275,7 @@ fn a_zoned_drive_is_refused() {
     let sets = ["ftl.name=zoned", "ftl.max_active_zones=4"];
     let session = session("tiny", &sets, Precondition::None).unwrap();
     let device = Device {
+        protocol: Protocol::Nbd,
         address: Address::Port { port: 0, is_open: false },
         store: Store::Memory,
         pacing: Pacing::Fast,

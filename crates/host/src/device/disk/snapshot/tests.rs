@@ -1,12 +1,12 @@
 //! Tests of snapshots: a file holds the bytes of its moment, whatever comes afterwards.
 
-use crate::device::Device;
 use crate::device::clock::Pacing;
 use crate::device::disk::tests::{MEMORY, asked, head, served, session};
 use crate::device::disk::{Disk, Integrity, Power};
 use crate::device::image::{Image, Store};
 use crate::device::message::{Answer, Command};
 use crate::device::socket::Address;
+use crate::device::{Device, Protocol};
 use crate::drive::Drive;
 use crate::session::{Session, Workload};
 use base::Result;
@@ -55,6 +55,7 @@ fn whole(disk: &mut Disk) -> Vec<u8> {
 fn loaded(path: &Path, store: Store) -> Result<Disk> {
     let session = Session::on(Drive::load(path, MEMORY)?, &Workload::Clients)?;
     let device = Device {
+        protocol: Protocol::Nbd,
         address: Address::Port { port: 0, is_open: false },
         store,
         pacing: Pacing::Fast,

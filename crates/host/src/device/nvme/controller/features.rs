@@ -1,0 +1,203 @@
+//! Features of a controller: Get Features and Set Features.
+
+use super::{Context, Controller, Kind};
+use crate::device::nvme::MOST_QUEUES;
+use crate::device::nvme::entry::Entry;
+use crate::device::nvme::numbers::{Status, feature};
+use base::Time;
+
+/// Bits of Set Features and Get Features.
+const SAVE: u32 = 1 << 31;
+const SELECT: u32 = 7 << 8;
+
+/// Warnings of SMART that a host can have events for.
+const EVENTS: u32 = 0xff;
+
+/// Most of a time stamp: 48 bits.
+const MOST_MS: u64 = (1 << 48) - 1;
+
+/// Limits of the temperature in kelvin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Temperatures {
+    /// Temperature from which on the drive is too hot.
+    pub over: u16,
+    /// Temperature up to which the drive is too cold.
+    pub under: u16,
+}
+
+/// Features that a host can set.
+#[derive(Debug, Clone)]
+pub struct Features {
+    /// Burst and weights of the arbitration.
+    arbitration: u32,
+    /// Limits of the temperature.
+    pub temperatures: Temperatures,
+    /// Whether a write may be answered before its data are durable.
+    pub has_write_cache: bool,
+    /// Warnings of SMART that complete an Asynchronous Event Request.
+    pub events: u32,
+    /// Longest time between two commands in ms; 0 = no limit.
+    pub keep_alive_ms: u32,
+    /// Time of the host in ms, and the simulated time at which it was set.
+    timestamp: Option<(u64, Time)>,
+}
+
+impl Features {
+    /// Features of a controller before a host has set them.
+    pub fn new(keep_alive_ms: u32) -> Self {
+        Self {
+            arbitration: 0,
+            temperatures: Temperatures { over: u16::MAX, under: 0 },
+            has_write_cache: true,
+            events: 0,
+            keep_alive_ms,
+            timestamp: None,
+        }
+    }
+}
+
+impl Controller {
+    /// Features of this kind of controller, and whether a host can change each.
+    pub(super) fn feature_ids(&self) -> &'static [u8] {
+        use feature::{
+            ARBITRATION, EVENTS, HOST, KEEP_ALIVE, POWER, QUEUES, TEMPERATURE, TIMESTAMP,
+            WRITE_CACHE,
+        };
+        match self.kind {
+            Kind::Drive => &[
+                ARBITRATION,
+                POWER,
+                TEMPERATURE,
+                WRITE_CACHE,
+                QUEUES,
+                EVENTS,
+                TIMESTAMP,
+                KEEP_ALIVE,
+                HOST,
+            ],
+            Kind::Discovery => &[EVENTS, KEEP_ALIVE],
+        }
+    }
+
+    fn check(&self, entry: &Entry, context: &Context<'_>) -> Result<u8, Status> {
+        let id = entry.byte(40);
+        let is_known = self.feature_ids().contains(&id)
+            && (id != feature::WRITE_CACHE || context.identity.has_write_cache);
+        is_known.then_some(id).ok_or(Status::INVALID_FIELD)
+    }
+
+    /// Value of a feature, and its data.
+    pub(super) fn get_feature(
+        &self,
+        entry: &Entry,
+        context: &mut Context<'_>,
+    ) -> Result<(u64, Vec<u8>), Status> {
+        let id = self.check(entry, context)?;
+        if entry.word(10) & SELECT != 0 {
+            return Err(Status::INVALID_FIELD);
+        }
+        let features = &self.features;
+        let mut data = Vec::new();
+        let value = match id {
+            feature::ARBITRATION => features.arbitration,
+            feature::TEMPERATURE => {
+                let is_under = is_under(entry)?;
+                let Temperatures { over, under } = features.temperatures;
+                if is_under { under.into() } else { over.into() }
+            }
+            feature::WRITE_CACHE => features.has_write_cache.into(),
+            feature::QUEUES => queues(MOST_QUEUES - 1),
+            feature::EVENTS => features.events,
+            feature::KEEP_ALIVE => features.keep_alive_ms,
+            feature::TIMESTAMP => {
+                let now = context.disk.now();
+                let (ms, origin) = match features.timestamp {
+                    Some((ms, set)) => ((ms + now.since(set).ns() / 1_000_000) & MOST_MS, 2),
+                    None => ((now.ns() / 1_000_000) & MOST_MS, 0),
+                };
+                data = (ms | origin << 48).to_le_bytes().to_vec();
+                0
+            }
+            feature::HOST => {
+                // Identifiers of fabrics are those of 128 bits.
+                if entry.word(11) & 1 == 0 {
+                    return Err(Status::INVALID_FIELD);
+                }
+                data = self.host[..16].to_vec();
+                0
+            }
+            // The only power state is 0.
+            _ => 0,
+        };
+        if !data.is_empty() && (entry.descriptor().length as usize) < data.len() {
+            return Err(Status::SGL_LENGTH);
+        }
+        Ok((value.into(), data))
+    }
+
+    /// Sets a feature. Returns the result of the command.
+    pub(super) fn set_feature(
+        &mut self,
+        entry: &Entry,
+        data: &[u8],
+        context: &mut Context<'_>,
+    ) -> Result<u64, Status> {
+        let id = self.check(entry, context)?;
+        if entry.word(10) & SAVE != 0 {
+            return Err(Status::NOT_SAVEABLE);
+        }
+        let value = entry.word(11);
+        let features = &mut self.features;
+        match id {
+            feature::ARBITRATION => features.arbitration = value,
+            feature::POWER if value & 0x1f != 0 => return Err(Status::INVALID_FIELD),
+            feature::POWER => {}
+            feature::TEMPERATURE => {
+                let limit = value as u16;
+                match is_under(entry)? {
+                    true => features.temperatures.under = limit,
+                    false => features.temperatures.over = limit,
+                }
+            }
+            feature::WRITE_CACHE => features.has_write_cache = value & 1 != 0,
+            feature::QUEUES => {
+                let (submission, completion) = (value as u16, (value >> 16) as u16);
+                if submission == u16::MAX || completion == u16::MAX {
+                    return Err(Status::INVALID_FIELD);
+                }
+                if self.queues != 0 {
+                    return Err(Status::SEQUENCE);
+                }
+                // As many as there can be: a host takes no more than it has asked for.
+                return Ok(queues(MOST_QUEUES - 1).into());
+            }
+            feature::EVENTS => features.events = value & EVENTS,
+            feature::KEEP_ALIVE => features.keep_alive_ms = value,
+            feature::TIMESTAMP => {
+                let data = data.first_chunk::<8>().ok_or(Status::SGL_LENGTH)?;
+                let ms = u64::from_le_bytes(*data) & MOST_MS;
+                features.timestamp = Some((ms, context.disk.now()));
+            }
+            // A host's identifier is that of its Connect command.
+            _ => return Err(Status::NOT_CHANGEABLE),
+        }
+        Ok(0)
+    }
+}
+
+/// Number of queues, 0's based, for both kinds.
+fn queues(number: u16) -> u32 {
+    u32::from(number) << 16 | u32::from(number)
+}
+
+/// Whether a threshold of the temperature is the lower one. Refuses sensors that are not there.
+fn is_under(entry: &Entry) -> Result<bool, Status> {
+    let value = entry.word(11);
+    // 15 stands for all sensors, of which there is the composite one.
+    let sensor = value >> 16 & 0xf;
+    match (sensor, value >> 20 & 3) {
+        (0 | 15, 0) => Ok(false),
+        (0 | 15, 1) => Ok(true),
+        _ => Err(Status::INVALID_FIELD),
+    }
+}

@@ -1,0 +1,165 @@
+//! I/O commands: their checks, their requests to the disk, and the status of an answer.
+
+use super::head;
+use super::identify::MOST_RANGES;
+use crate::device::message::{Command, Failure, Head};
+use crate::device::nvme::entry::Entry;
+use crate::device::nvme::numbers::{ALL_NAMESPACES, Status, io};
+use crate::device::nvme::subsystem::Identity;
+use crate::device::nvme::{BLOCK_BYTES, MOST_BYTES};
+
+/// Bits of the dwords of commands.
+const FUA: u32 = 1 << 30;
+const DEALLOCATE: u32 = 1 << 25;
+const DIRECTIVE: u32 = 0xf << 20;
+const DEALLOCATE_RANGES: u32 = 1 << 2;
+
+/// Bytes of a range of Dataset Management.
+const RANGE_BYTES: usize = 16;
+
+/// Most bytes of one trim.
+const TRIM_BYTES: u64 = 1 << 30;
+
+/// Range of a command in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Range {
+    offset: u64,
+    length: u64,
+}
+
+impl Range {
+    fn of(first: u64, blocks: u64, identity: &Identity) -> Result<Self, Status> {
+        let is_inside = first.checked_add(blocks).is_some_and(|end| end <= identity.blocks);
+        let range = Self { offset: first * BLOCK_BYTES, length: blocks * BLOCK_BYTES };
+        is_inside.then_some(range).ok_or(Status::OUT_OF_RANGE)
+    }
+
+    fn of_entry(entry: &Entry, identity: &Identity) -> Result<Self, Status> {
+        // A lie about the first block must not overflow.
+        let (first, blocks) = (entry.long(10), u64::from(entry.word(12) & 0xffff) + 1);
+        if first > identity.blocks {
+            return Err(Status::OUT_OF_RANGE);
+        }
+        Self::of(first, blocks, identity)
+    }
+}
+
+/// Bytes of data that a command moves, if it is one that the drive takes: checked before any of
+/// them is taken.
+pub fn check(entry: &Entry, identity: &Identity) -> Result<usize, Status> {
+    let opcode = entry.opcode();
+    if !io::ALL.contains(&opcode) {
+        return Err(Status::INVALID_OPCODE);
+    }
+    if entry.is_fused() {
+        return Err(Status::INVALID_FIELD);
+    }
+    let is_its = entry.nsid() == 1 || (opcode == io::FLUSH && entry.nsid() == ALL_NAMESPACES);
+    if !is_its {
+        return Err(Status::INVALID_NAMESPACE);
+    }
+    let changes = matches!(opcode, io::WRITE | io::WRITE_ZEROES | io::DATASET);
+    if changes && identity.read_only {
+        return Err(Status::WRITE_PROTECTED);
+    }
+    let given = u64::from(entry.descriptor().length);
+    let moved = match opcode {
+        io::FLUSH => 0,
+        io::DATASET => {
+            let needed = ((entry.word(10) & 0xff) as usize + 1) * RANGE_BYTES;
+            let most = (MOST_RANGES * RANGE_BYTES) as u64;
+            let fits = (needed as u64..=most).contains(&given);
+            return fits.then_some(given as usize).ok_or(Status::SGL_LENGTH);
+        }
+        _ => {
+            let range = Range::of_entry(entry, identity)?;
+            let is_directed = opcode == io::WRITE && entry.word(12) & DIRECTIVE != 0;
+            if is_directed || (opcode != io::WRITE_ZEROES && range.length > MOST_BYTES) {
+                return Err(Status::INVALID_FIELD);
+            }
+            if matches!(opcode, io::VERIFY | io::WRITE_ZEROES) { 0 } else { range.length }
+        }
+    };
+    if moved > 0 && given != moved {
+        return Err(Status::SGL_LENGTH);
+    }
+    Ok(moved as usize)
+}
+
+/// Requests to the disk of a command that `check` has passed. None of them: nothing to do.
+pub fn requests(
+    entry: &Entry,
+    data: &[u8],
+    identity: &Identity,
+    writes_through: bool,
+) -> Result<Vec<Head>, Status> {
+    let opcode = entry.opcode();
+    match opcode {
+        io::FLUSH => return Ok(vec![head(Command::Flush, 0, 0)]),
+        io::DATASET => return trims(entry, data, identity),
+        _ => {}
+    }
+    let Range { offset, length } = Range::of_entry(entry, identity)?;
+    let fua = entry.word(12) & FUA != 0;
+    let command = match opcode {
+        io::WRITE => Command::Write,
+        io::WRITE_ZEROES => Command::WriteZeroes,
+        _ => Command::Read,
+    };
+    let asked = Head {
+        fua: command.changes() && (fua || writes_through),
+        // Without leave to deallocate, zeros take space as other data do.
+        no_hole: command == Command::WriteZeroes && entry.word(12) & DEALLOCATE == 0,
+        ..head(command, offset, length as u32)
+    };
+    Ok(vec![asked])
+}
+
+fn trims(entry: &Entry, data: &[u8], identity: &Identity) -> Result<Vec<Head>, Status> {
+    let count = (entry.word(10) & 0xff) as usize + 1;
+    let mut ranges = Vec::with_capacity(count);
+    let mut blocks = 0;
+    for range in data.chunks_exact(RANGE_BYTES).take(count) {
+        let word = |at: usize| {
+            u32::from_le_bytes([range[at], range[at + 1], range[at + 2], range[at + 3]])
+        };
+        let first = u64::from(word(8)) | u64::from(word(12)) << 32;
+        let length = u64::from(word(4));
+        blocks += length;
+        if first > identity.blocks {
+            return Err(Status::OUT_OF_RANGE);
+        }
+        ranges.push(Range::of(first, length, identity)?);
+    }
+    if blocks > identity.blocks {
+        return Err(Status::SIZE_LIMIT);
+    }
+    // Other attributes are hints of how the data will be used.
+    if entry.word(11) & DEALLOCATE_RANGES == 0 {
+        return Ok(Vec::new());
+    }
+    let mut heads = Vec::with_capacity(count);
+    for Range { offset, length } in ranges {
+        let end = offset + length;
+        let mut at = offset;
+        while at < end {
+            // Pieces end where units end, so that no unit is left out between two of them.
+            let until = ((at / TRIM_BYTES + 1) * TRIM_BYTES).min(end);
+            heads.push(head(Command::Trim, at, (until - at) as u32));
+            at = until;
+        }
+    }
+    Ok(heads)
+}
+
+/// Status of a failed request of the disk.
+pub fn status_of(failure: Failure, command: Command) -> Status {
+    match failure {
+        Failure::NotPermitted => Status::WRITE_PROTECTED,
+        Failure::InputOutput if command == Command::Read => Status::INTERNAL,
+        Failure::InputOutput => Status::WRITE_FAULT,
+        Failure::NoSpace => Status::OUT_OF_RANGE,
+        Failure::Shutdown => Status::POWER_LOSS,
+        Failure::Invalid | Failure::Overflow | Failure::NotSupported => Status::INVALID_FIELD,
+    }
+}

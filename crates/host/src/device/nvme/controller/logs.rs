@@ -1,0 +1,143 @@
+//! Log pages of a controller.
+
+use super::{Context, Controller, Kind, health};
+use crate::device::nvme::entry::Entry;
+use crate::device::nvme::numbers::{ANY_CONTROLLER, Status, admin, io, log};
+use crate::device::nvme::{MOST_BYTES, put, put_text};
+use std::collections::VecDeque;
+
+/// Entries of the error log, and their bytes.
+const MOST_ERRORS: usize = 64;
+const ERROR_BYTES: usize = 64;
+
+/// Bytes of a discovery entry and of the header before it.
+const DISCOVERY_BYTES: usize = 1024;
+
+/// Bit of Get Log Page: the event of the log stays unread.
+const RETAIN: u32 = 1 << 15;
+
+/// Errors of commands, the newest first.
+#[derive(Debug, Default)]
+pub struct ErrorLog {
+    entries: VecDeque<[u8; ERROR_BYTES]>,
+    count: u64,
+}
+
+impl ErrorLog {
+    /// Notes a failed command.
+    pub fn note(&mut self, queue: u16, entry: &Entry, status: Status) {
+        self.count += 1;
+        let mut bytes = [0; ERROR_BYTES];
+        bytes[..8].copy_from_slice(&self.count.to_le_bytes());
+        bytes[8..10].copy_from_slice(&queue.to_le_bytes());
+        bytes[10..12].copy_from_slice(&entry.cid().to_le_bytes());
+        bytes[12..14].copy_from_slice(&status.field().to_le_bytes());
+        bytes[14..16].copy_from_slice(&u16::MAX.to_le_bytes());
+        bytes[16..24].copy_from_slice(&entry.long(10).to_le_bytes());
+        bytes[24..28].copy_from_slice(&entry.nsid().to_le_bytes());
+        // The transport is TCP.
+        bytes[29] = 3;
+        self.entries.truncate(MOST_ERRORS - 1);
+        self.entries.push_front(bytes);
+    }
+
+    fn page(&self) -> Vec<u8> {
+        let mut page: Vec<u8> = self.entries.iter().flatten().copied().collect();
+        page.resize(MOST_ERRORS * ERROR_BYTES, 0);
+        page
+    }
+}
+
+impl Controller {
+    fn log_ids(&self) -> &'static [u8] {
+        match self.kind {
+            Kind::Drive => &[
+                log::SUPPORTED,
+                log::ERRORS,
+                log::SMART,
+                log::FIRMWARE,
+                log::COMMANDS,
+                log::OCP_SMART,
+            ],
+            Kind::Discovery => &[log::SUPPORTED, log::DISCOVERY],
+        }
+    }
+
+    /// Part of a log page that a command asks for.
+    pub(super) fn log_page(
+        &mut self,
+        entry: &Entry,
+        context: &mut Context<'_>,
+    ) -> Result<Vec<u8>, Status> {
+        let id = entry.byte(40);
+        if !self.log_ids().contains(&id) {
+            return Err(Status::INVALID_LOG);
+        }
+        let is_of_drive = matches!(entry.nsid(), 0 | 0xffff_ffff);
+        if matches!(id, log::SMART | log::OCP_SMART) && !is_of_drive {
+            return Err(Status::INVALID_NAMESPACE);
+        }
+        let dwords = u64::from(entry.word(10) >> 16) | u64::from(entry.word(11) & 0xffff) << 16;
+        let (offset, length) = (entry.long(12), 4 * (dwords + 1));
+        if length > MOST_BYTES || offset % 4 != 0 {
+            return Err(Status::INVALID_FIELD);
+        }
+        if u64::from(entry.descriptor().length) < length {
+            return Err(Status::SGL_LENGTH);
+        }
+        let page = match id {
+            log::SUPPORTED => {
+                let mut page = vec![0; 1024];
+                self.log_ids().iter().for_each(|&id| page[4 * usize::from(id)] = 1);
+                page
+            }
+            log::ERRORS => self.errors.page(),
+            log::SMART => {
+                self.is_event_unread &= entry.word(10) & RETAIN != 0;
+                health::smart(context.disk, &self.features.temperatures, self.errors.count)
+            }
+            log::FIRMWARE => {
+                let mut page = vec![0; 512];
+                page[0] = 1;
+                put_text(&mut page, 8, 8, env!("CARGO_PKG_VERSION"), b' ');
+                page
+            }
+            log::COMMANDS => effects(),
+            log::OCP_SMART => health::ocp_smart(context.disk),
+            _ => self.discovery(&context.identity.nqn),
+        };
+        let from = usize::try_from(offset).unwrap_or(usize::MAX);
+        let rest = page.get(from..).ok_or(Status::INVALID_FIELD)?;
+        let mut part = rest[..rest.len().min(length as usize)].to_vec();
+        part.resize(length as usize, 0);
+        Ok(part)
+    }
+
+    /// Log of the discovery controller: the drive at the address of this very connection.
+    fn discovery(&self, nqn: &str) -> Vec<u8> {
+        let Some(address) = self.address else { return vec![0; DISCOVERY_BYTES] };
+        let mut page = vec![0; 2 * DISCOVERY_BYTES];
+        // One generation, one entry.
+        (page[0], page[8]) = (1, 1);
+        let entry = &mut page[DISCOVERY_BYTES..];
+        put(entry, 0, &[3, if address.is_ipv4() { 1 } else { 2 }, 2, 1 << 2]);
+        put(entry, 4, &1u16.to_le_bytes());
+        put(entry, 6, &ANY_CONTROLLER.to_le_bytes());
+        put(entry, 8, &32u16.to_le_bytes());
+        put_text(entry, 32, 32, &address.port().to_string(), b' ');
+        put_text(entry, 256, 256, nqn, 0);
+        put_text(entry, 512, 256, &address.ip().to_string(), b' ');
+        page
+    }
+}
+
+/// Commands that are supported, and their effects.
+fn effects() -> Vec<u8> {
+    let mut page = vec![0; 4096];
+    admin::ALL.iter().for_each(|&opcode| page[4 * usize::from(opcode)] = 1);
+    for opcode in io::ALL {
+        let changes = matches!(opcode, io::WRITE | io::WRITE_ZEROES | io::DATASET);
+        page[1024 + 4 * usize::from(opcode)] = 1 | u8::from(changes) << 1;
+    }
+    page
+}

@@ -1,0 +1,287 @@
+//! A controller: the admin commands and properties of one host, and checks of its I/O commands.
+//!
+//! A command comes in as an entry with its data; a reply goes out, or requests to the disk. The
+//! controller is a state machine: it has no sockets, no threads and no clock but the disk's.
+
+mod features;
+pub mod health;
+mod identify;
+pub mod io;
+mod logs;
+
+use super::MOST_QUEUES;
+use super::entry::Entry;
+use super::numbers::{Status, admin, fabrics, property};
+use super::subsystem::Identity;
+use crate::device::disk::Disk;
+use crate::device::message::{Command, Head};
+use features::Features;
+use logs::ErrorLog;
+use std::collections::VecDeque;
+use std::net::SocketAddr;
+
+/// Most Asynchronous Event Requests of a host at a time.
+const MOST_EVENT_REQUESTS: usize = 4;
+
+/// Bits of the controller's configuration and status.
+const ENABLE: u32 = 1;
+const SHUTDOWN: u32 = 3 << 14;
+const READY: u32 = 1;
+const SHUTDOWN_COMPLETE: u32 = 2 << 2;
+
+/// Kind of a controller.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Controller of the drive.
+    Drive,
+    /// Discovery controller: it tells the address of the drive.
+    Discovery,
+}
+
+/// Outcome of an admin command.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Reply {
+    /// The command is complete: its result, and data for the host.
+    Done(u64, Vec<u8>),
+    /// The command is refused.
+    Failed(Status),
+    /// The command waits for an event.
+    Waits,
+    /// The command is complete when the disk has answered the request.
+    Ask(Head),
+}
+
+/// Drive and names that a command may look at.
+pub struct Context<'a> {
+    /// Names and size of the drive.
+    pub identity: &'a Identity,
+    /// Drive that carries commands out.
+    pub disk: &'a mut Disk,
+}
+
+/// Controller of one host.
+pub struct Controller {
+    /// Identifier of the controller.
+    pub id: u16,
+    /// Number that changes with each reset; no two controllers share one.
+    pub epoch: u64,
+    /// Kind of the controller.
+    pub kind: Kind,
+    /// Identifier and name of the host.
+    pub host: Vec<u8>,
+    /// Address that the host has reached the drive at.
+    address: Option<SocketAddr>,
+    configuration: u32,
+    status: u32,
+    features: Features,
+    errors: ErrorLog,
+    /// Open I/O queues, a bit each.
+    queues: u64,
+    /// Commands that wait for events, by their identifiers.
+    event_requests: VecDeque<u16>,
+    /// Warnings of SMART at the last look, and whether their event waits to be read.
+    warnings: u8,
+    is_event_unread: bool,
+}
+
+impl Controller {
+    /// Controller for a host that has connected, not enabled yet.
+    pub fn new(
+        id: u16,
+        epoch: u64,
+        kind: Kind,
+        host: Vec<u8>,
+        keep_alive_ms: u32,
+        address: Option<SocketAddr>,
+    ) -> Self {
+        Self {
+            id,
+            epoch,
+            kind,
+            host,
+            address,
+            configuration: 0,
+            status: 0,
+            features: Features::new(keep_alive_ms),
+            errors: ErrorLog::default(),
+            queues: 0,
+            event_requests: VecDeque::new(),
+            warnings: 0,
+            is_event_unread: false,
+        }
+    }
+
+    /// Whether the host has enabled the controller.
+    pub fn is_ready(&self) -> bool {
+        self.status & READY != 0
+    }
+
+    /// Longest time between two commands of the admin queue in ms; 0 = no limit.
+    pub fn keep_alive_ms(&self) -> u32 {
+        self.features.keep_alive_ms
+    }
+
+    /// Whether writes wait until their data are durable.
+    pub fn writes_through(&self) -> bool {
+        !self.features.has_write_cache
+    }
+
+    /// Opens an I/O queue; false if it is open, or more than the host may have.
+    pub fn open(&mut self, number: u16) -> bool {
+        let bit = 1u64 << number.min(63);
+        let is_free = (1..=MOST_QUEUES).contains(&number) && self.queues & bit == 0;
+        if is_free {
+            self.queues |= bit;
+        }
+        is_free
+    }
+
+    /// Closes an I/O queue.
+    pub fn close(&mut self, number: u16) {
+        self.queues &= !(1u64 << number.min(63));
+    }
+
+    /// Notes a failed command in the error log.
+    pub fn note_error(&mut self, queue: u16, entry: &Entry, status: Status) {
+        self.errors.note(queue, entry, status);
+    }
+
+    /// Carries out a command of the admin queue.
+    pub fn admin(&mut self, entry: &Entry, data: &[u8], context: &mut Context<'_>) -> Reply {
+        if entry.is_fused() {
+            return Reply::Failed(Status::INVALID_FIELD);
+        }
+        let outcome = match entry.opcode() {
+            admin::FABRICS => return self.fabrics(entry),
+            _ if !self.is_ready() => Err(Status::SEQUENCE),
+            admin::KEEP_ALIVE => Ok((0, Vec::new())),
+            admin::IDENTIFY => self.identify(entry, context).map(|page| (0, page)),
+            admin::GET_LOG_PAGE => self.log_page(entry, context).map(|page| (0, page)),
+            admin::GET_FEATURES => self.get_feature(entry, context),
+            admin::SET_FEATURES => {
+                self.set_feature(entry, data, context).map(|result| (result, Vec::new()))
+            }
+            // The drive completes what it has begun.
+            admin::ABORT if self.kind == Kind::Drive => Ok((1, Vec::new())),
+            admin::ASYNC_EVENT if self.event_requests.len() >= MOST_EVENT_REQUESTS => {
+                Err(Status::MANY_EVENTS)
+            }
+            admin::ASYNC_EVENT => {
+                self.event_requests.push_back(entry.cid());
+                return Reply::Waits;
+            }
+            _ => Err(Status::INVALID_OPCODE),
+        };
+        match outcome {
+            Ok((result, page)) => Reply::Done(result, page),
+            Err(status) => Reply::Failed(status),
+        }
+    }
+
+    /// Takes back a command that waits for an event, if an Abort command names one.
+    pub fn aborted(&mut self, entry: &Entry) -> Option<u16> {
+        let (queue, cid) = (entry.half(40), entry.half(42));
+        let at = self.event_requests.iter().position(|&waiting| queue == 0 && waiting == cid)?;
+        self.event_requests.remove(at)
+    }
+
+    /// Event for a command that waits, if a warning of SMART has come up: its identifier and
+    /// result.
+    pub fn event(&mut self, disk: &mut Disk) -> Option<(u16, u64)> {
+        if self.kind == Kind::Discovery || !self.is_ready() {
+            return None;
+        }
+        let warnings = health::warnings(disk, &self.features.temperatures);
+        let new = warnings & !self.warnings & self.features.events as u8;
+        if new == 0 || self.is_event_unread || self.event_requests.is_empty() {
+            self.warnings &= warnings;
+            return None;
+        }
+        self.warnings = warnings;
+        self.is_event_unread = true;
+        // Kind 1 is SMART; the information tells reliability, temperature and spare apart.
+        let information = match new {
+            new if new & health::SPARE != 0 => 2,
+            new if new & health::HOT != 0 => 1,
+            _ => 0,
+        };
+        let result = 1 | information << 8 | u64::from(super::numbers::log::SMART) << 16;
+        self.event_requests.pop_front().map(|cid| (cid, result))
+    }
+
+    fn fabrics(&mut self, entry: &Entry) -> Reply {
+        let (is_long, offset) = (entry.byte(40) & 7 == 1, entry.word(11));
+        match entry.fabrics_type() {
+            // The queue has been made already.
+            fabrics::CONNECT => Reply::Failed(Status::SEQUENCE),
+            fabrics::PROPERTY_GET => match (offset, is_long) {
+                (property::CAP, true) => Reply::Done(capabilities(), Vec::new()),
+                (property::VERSION, false) => {
+                    Reply::Done(super::numbers::VERSION.into(), Vec::new())
+                }
+                (property::CC, false) => Reply::Done(self.configuration.into(), Vec::new()),
+                (property::CSTS, false) => Reply::Done(self.status.into(), Vec::new()),
+                _ => Reply::Failed(Status::INVALID_FIELD),
+            },
+            fabrics::PROPERTY_SET if offset == property::CC && !is_long => {
+                self.configure(entry.word(12))
+            }
+            fabrics::PROPERTY_SET => Reply::Failed(Status::INVALID_FIELD),
+            _ => Reply::Failed(Status::INVALID_FIELD),
+        }
+    }
+
+    fn configure(&mut self, asked: u32) -> Reply {
+        let before = std::mem::replace(&mut self.configuration, asked);
+        let rises = |bit: u32| asked & bit != 0 && before & bit == 0;
+        if before & ENABLE != 0 && asked & ENABLE == 0 {
+            self.reset();
+        } else if rises(ENABLE) {
+            // Pages of 4 KiB, round robin, the NVM command set.
+            if asked & 0x3ff0 != 0 {
+                self.configuration = before;
+                return Reply::Failed(Status::INVALID_FIELD);
+            }
+            self.status = READY;
+        }
+        if asked & SHUTDOWN != 0 && before & SHUTDOWN == 0 {
+            self.status |= SHUTDOWN_COMPLETE;
+            if self.kind == Kind::Drive {
+                // The shutdown is complete when buffered data are on flash.
+                return Reply::Ask(head(Command::Flush, 0, 0));
+            }
+        }
+        Reply::Done(0, Vec::new())
+    }
+
+    /// Ends the I/O queues, and forgets features and events.
+    fn reset(&mut self) {
+        self.epoch += 1;
+        self.status = 0;
+        self.queues = 0;
+        self.features = Features::new(self.features.keep_alive_ms);
+        (self.warnings, self.is_event_unread) = (0, false);
+        self.event_requests.clear();
+    }
+}
+
+/// Request to the disk without flags.
+fn head(command: Command, offset: u64, length: u32) -> Head {
+    Head {
+        cookie: 0,
+        command,
+        fua: false,
+        no_hole: false,
+        whole: false,
+        one_extent: false,
+        fast_zero: false,
+        offset,
+        length,
+    }
+}
+
+/// Capabilities: 128 entries, contiguous queues, 5 s to get ready, the NVM command set, pages of
+/// 4 KiB.
+fn capabilities() -> u64 {
+    u64::from(super::MOST_ENTRIES - 1) | 1 << 16 | 10 << 24 | 1 << 37
+}

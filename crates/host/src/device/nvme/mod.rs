@@ -1,0 +1,49 @@
+//! An NVMe drive, controller side: commands of hosts come in, requests to the disk and completions
+//! go out.
+//!
+//! - `numbers`: the numbers of the specifications
+//! - `entry`: entries of the queues, 64 and 16 bytes
+//! - `controller`: admin and I/O commands of a controller
+//! - `subsystem`: controllers that hosts have connected to, over queues
+//! - `tcp`: the transport of queues over TCP
+//!
+//! It follows NVM Express Base 2.0, NVM Command Set 1.0 and NVMe/TCP Transport 1.0, with one
+//! namespace. Nothing here knows sockets, threads or the clock on the wall. What a host sends is
+//! never trusted: lengths are bounded before memory is taken. docs/nvme.md lists what is supported.
+
+pub mod controller;
+pub mod entry;
+pub mod numbers;
+pub mod subsystem;
+pub mod tcp;
+
+/// Bytes of a logical block.
+pub const BLOCK_BYTES: u64 = 512;
+
+/// Most bytes that a command moves, as a power of two of [`PAGE_BYTES`].
+pub const MOST_PAGES_LOG2: u8 = 8;
+
+/// Unit of the limits that a controller tells.
+pub const PAGE_BYTES: u64 = 4096;
+
+/// Most bytes that a command moves between host and controller.
+pub const MOST_BYTES: u64 = PAGE_BYTES << MOST_PAGES_LOG2;
+
+/// Most entries of a queue.
+pub const MOST_ENTRIES: u16 = 128;
+
+/// Most I/O queues of a controller: three hosts with all of theirs can be connected at a time.
+pub const MOST_QUEUES: u16 = 16;
+
+/// Copies bytes into a page that is built.
+fn put(page: &mut [u8], at: usize, bytes: &[u8]) {
+    page[at..at + bytes.len()].copy_from_slice(bytes);
+}
+
+/// Copies a text into a field of a page, filled with `fill`.
+fn put_text(page: &mut [u8], at: usize, length: usize, text: &str, fill: u8) {
+    let field = &mut page[at..at + length];
+    field.fill(fill);
+    let count = text.len().min(length);
+    field[..count].copy_from_slice(&text.as_bytes()[..count]);
+}

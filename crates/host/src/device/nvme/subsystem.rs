@@ -1,0 +1,191 @@
+//! The subsystem: one drive, and the controllers that hosts have made by connecting to it.
+
+use super::controller::{Controller, Kind};
+use super::entry::Entry;
+use super::numbers::{ANY_CONTROLLER, DISCOVERY_NQN, Status};
+use super::{BLOCK_BYTES, MOST_ENTRIES};
+use crate::session::Session;
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Bytes of the data of a Connect command.
+pub const CONNECT_BYTES: usize = 1024;
+
+/// Names and size of the drive, as hosts see them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Identity {
+    /// Name of the subsystem (NQN).
+    pub nqn: String,
+    /// Identifier of the namespace, unique among drives by their configuration and port.
+    pub uuid: [u8; 16],
+    /// Serial number of the drive.
+    pub serial: String,
+    /// Logical blocks of the namespace.
+    pub blocks: u64,
+    /// Logical blocks of a mapping unit: writes of whole ones are cheapest.
+    pub unit_blocks: u64,
+    /// Bytes of the flash.
+    pub flash_bytes: u64,
+    /// Whether written data may be lost in a power cut unless they are flushed.
+    pub has_write_cache: bool,
+    /// Whether hosts may not write.
+    pub read_only: bool,
+}
+
+impl Identity {
+    /// Identity of the drive of a session. `port` tells drives of the same configuration apart.
+    pub fn of(session: &Session, port: u16, read_only: bool) -> Self {
+        let (ssd, config) = (&session.run.ssd, &session.loaded.config);
+        let text = format!("{} {} {port}", session.loaded.summary, config.seed);
+        let number = u128::from(fnv(text.bytes())) << 64 | u128::from(fnv(text.bytes().rev()));
+        let mut uuid = number.to_be_bytes();
+        // Version 8 (made by a rule of its own), in the variant of RFC 9562.
+        (uuid[6], uuid[8]) = (uuid[6] & 0x0f | 0x80, uuid[8] & 0x3f | 0x80);
+        let hex = uuid.map(|byte| format!("{byte:02x}"));
+        let part = |from: usize, to: usize| hex[from..to].concat();
+        let name = [part(0, 4), part(4, 6), part(6, 8), part(8, 10), part(10, 16)].join("-");
+        Self {
+            nqn: format!("nqn.2014-08.org.nvmexpress:uuid:{name}"),
+            serial: part(0, 8),
+            uuid,
+            blocks: ssd.capacity_bytes() / BLOCK_BYTES,
+            unit_blocks: ssd.unit_bytes() / BLOCK_BYTES,
+            flash_bytes: config.flash_bytes(),
+            has_write_cache: config.buffer.bytes > 0,
+            read_only,
+        }
+    }
+}
+
+/// Hash of bytes that does not depend on the machine (FNV-1a).
+fn fnv(bytes: impl Iterator<Item = u8>) -> u64 {
+    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    })
+}
+
+/// Queue of a host: its own, over a connection.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Queue {
+    /// Controller of the queue.
+    pub controller: u16,
+    /// Epoch of the controller in which the queue was made: a reset ends its I/O queues.
+    pub epoch: u64,
+    /// Number of the queue; 0 = admin.
+    pub number: u16,
+    /// Entries of the queue.
+    pub size: u16,
+    /// Head of the queue, where the host asks for flow control.
+    pub head: Option<u16>,
+}
+
+/// Reason why a queue could not be made: status, and place of the wrong parameter.
+pub type Refused = (Status, u32);
+
+/// A drive with its controllers.
+pub struct Subsystem {
+    /// Names and size of the drive.
+    pub identity: Identity,
+    state: Mutex<State>,
+}
+
+/// Controllers by their identifiers.
+#[derive(Default)]
+struct State {
+    controllers: BTreeMap<u16, Controller>,
+    /// Controllers made so far.
+    made: u64,
+}
+
+impl Subsystem {
+    /// Subsystem of a drive, without controllers.
+    pub fn new(identity: Identity) -> Self {
+        Self { identity, state: Mutex::default() }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Calls `act` on the controller of a queue; `None` if it is gone, or was reset since.
+    pub fn with<T>(&self, queue: &Queue, act: impl FnOnce(&mut Controller) -> T) -> Option<T> {
+        let mut state = self.lock();
+        let controller = state.controllers.get_mut(&queue.controller)?;
+        let is_its = queue.number == 0 || controller.epoch == queue.epoch;
+        is_its.then(|| act(controller))
+    }
+
+    /// Makes the queue that a Connect command asks for: an admin queue comes with a new controller.
+    /// `address` is the one that the host has reached the drive at.
+    pub fn connect(
+        &self,
+        entry: &Entry,
+        data: &[u8],
+        address: Option<SocketAddr>,
+    ) -> Result<Queue, Refused> {
+        // The high half says whether the wrong parameter is in the data.
+        let in_data = |at: u32| (Status::CONNECT_PARAMETERS, 1 << 16 | at);
+        let in_entry = |at: u32| (Status::CONNECT_PARAMETERS, at);
+        let Some(data) = data.get(..CONNECT_BYTES) else { return Err((Status::SGL_LENGTH, 0)) };
+        if entry.half(40) != 0 {
+            return Err((Status::CONNECT_FORMAT, 0));
+        }
+        let (number, size, attributes) = (entry.half(42), entry.half(44), entry.byte(46));
+        if size == 0 || size >= MOST_ENTRIES {
+            return Err(in_entry(44));
+        }
+        let name = |at: usize| data[at..at + 256].split(|&byte| byte == 0).next().unwrap_or(&[]);
+        let (subsystem, host) = (name(256), name(512));
+        let kind = if subsystem == self.identity.nqn.as_bytes() {
+            Kind::Drive
+        } else if subsystem == DISCOVERY_NQN.as_bytes() {
+            Kind::Discovery
+        } else {
+            return Err(in_data(256));
+        };
+        if host.is_empty() || host.len() > 223 {
+            return Err(in_data(512));
+        }
+        let host = [&data[..16], host].concat();
+        let asked = u16::from_le_bytes([data[16], data[17]]);
+        let mut state = self.lock();
+        let State { controllers, made } = &mut *state;
+        // The Connect command is the first entry of its queue.
+        let head = (attributes & 4 == 0).then_some(1);
+        if number == 0 {
+            if asked != ANY_CONTROLLER {
+                return Err(in_data(16));
+            }
+            let free = (1..ANY_CONTROLLER).find(|id| !controllers.contains_key(id));
+            let id = free.ok_or_else(|| in_data(16))?;
+            // No two epochs are the same, whatever the controllers that have left.
+            *made += 1;
+            let epoch = *made << 32;
+            let controller = Controller::new(id, epoch, kind, host, entry.word(12), address);
+            controllers.insert(id, controller);
+            return Ok(Queue { controller: id, epoch, number, size: size + 1, head });
+        }
+        let controller = controllers.get_mut(&asked).ok_or_else(|| in_data(16))?;
+        if controller.kind != kind || controller.host != host || kind == Kind::Discovery {
+            return Err(in_data(16));
+        }
+        if !controller.is_ready() {
+            return Err((Status::SEQUENCE, 0));
+        }
+        if !controller.open(number) {
+            return Err(in_entry(42));
+        }
+        let epoch = controller.epoch;
+        Ok(Queue { controller: asked, epoch, number, size: size + 1, head })
+    }
+
+    /// Ends a queue: the controller leaves with its admin queue.
+    pub fn leave(&self, queue: &Queue) {
+        if queue.number == 0 {
+            self.lock().controllers.remove(&queue.controller);
+        } else {
+            self.with(queue, |controller| controller.close(queue.number));
+        }
+    }
+}

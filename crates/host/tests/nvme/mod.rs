@@ -1,0 +1,35 @@
+//! An NVMe drive and a host of our own: every command, both digests, broken sessions.
+//!
+//! `host` speaks the protocol from its own reading of the specifications, without the code of the
+//! drive; `structures` compares pages byte by byte, `commands` tries what a host can ask for, and
+//! `sessions` what it must not.
+
+mod commands;
+mod host;
+mod sessions;
+mod structures;
+
+use ::host::device::clock::Pacing;
+use ::host::device::disk::{Disk, Integrity};
+use ::host::device::image::{Image, Store};
+use ::host::device::nvme::subsystem::{Identity, Subsystem};
+use ::host::session::{Session, Workload};
+use ssd::precondition::Precondition;
+use std::sync::Arc;
+
+const MEMORY: u64 = 1 << 32;
+
+/// A small drive, with recovery after power cuts.
+const SMALL: [&str; 2] = ["chip.geometry.pages_per_block=8", "recovery.name=scan_blocks"];
+
+/// A drive that is served, with its bytes in memory.
+fn drive(sets: &[&str], precondition: Precondition, read_only: bool) -> (Disk, Arc<Subsystem>) {
+    let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
+    let loaded = ::host::config::load("tiny", &sets).unwrap();
+    let session = Session::new(loaded, &Workload::Clients, precondition, MEMORY).unwrap();
+    let identity = Identity::of(&session, 4420, read_only);
+    let capacity = session.run.ssd.capacity_bytes();
+    let image = Image::open(&Store::Memory, capacity, MEMORY, false).unwrap();
+    let disk = Disk::new(session, image, Pacing::Fast, Integrity::Model).unwrap();
+    (disk, Arc::new(Subsystem::new(identity)))
+}

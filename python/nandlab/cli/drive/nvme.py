@@ -1,0 +1,56 @@
+"""``nandlab nvme``: serves a drive as an NVMe drive over TCP."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from nandlab.cli.drive.chosen import DriveName, SavedFile
+from nandlab.cli.drive.nbd import nbd
+from nandlab.cli.files import Plot, Quiet, Style, output
+from nandlab.cli.options import takes
+from nandlab.options.serve import CLIENTS, ServeOptions
+
+
+@takes(ServeOptions, but=("timeline_spans", "socket"))
+def nvme(
+    drive: DriveName = None,
+    saved: SavedFile = None,
+    control: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="PATH",
+            help="Socket for `nandlab ctl`, for this user (default: none).",
+            rich_help_panel=CLIENTS,
+        ),
+    ] = None,
+    json: Annotated[Path | None, output("Report.", "FILE|-")] = None,
+    plot: Plot = None,
+    style: Style = None,
+    run: Annotated[
+        str | None,
+        typer.Option(
+            "--run",
+            metavar="COMMAND",
+            help="Runs this shell command and ends with its exit code; the command finds the "
+            "address in $uri.",
+        ),
+    ] = None,
+    quiet: Quiet = False,
+    **given: Any,
+) -> None:
+    """Serves a drive over NVMe/TCP, until Ctrl-C: `nvme connect` makes it a disk of Linux."""
+    nbd(
+        drive=drive,
+        saved=saved,
+        control=control,
+        json=json,
+        plot=plot,
+        style=style,
+        run=run,
+        quiet=quiet,
+        protocol="nvme",
+        **given,
+    )
