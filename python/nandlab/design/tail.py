@@ -33,10 +33,13 @@ def tail_of(one: Candidate, task: Task) -> Tail | None:
     name = min(ranks, key=lambda each: one.figures[each].margin)
     op, _, rank = name.partition("_us_p")
     plan = task.plan
+    is_trace = plan.kind == "trace"
+    options: Any = dict(plan.options) or None
     result = run(
         task.drive,
-        **{"trace" if plan.kind == "trace" else "workload": plan.source},
-        trace_options=dict(plan.options) or None,  # type: ignore[arg-type]
+        workload=None if is_trace else plan.source,
+        trace=plan.source if is_trace else None,
+        trace_options=options,
         format=plan.format,
         iodepth=plan.iodepth,
         precondition=plan.precondition,
