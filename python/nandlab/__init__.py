@@ -46,9 +46,10 @@ A cell, its threshold voltages and its errors:
 >>> rber = nandlab.cell("tlc_3d").rber(0, pe_cycles=3000, retention_hours=8760)
 
 Further: `board` and `fit` (a chip on a test board, laws fitted to it), `endurance`, `ecc_curve` and
-`ecc_profile` (codes), `calibrate` (a drive fitted to a real one), `serve` (a drive as a disk),
-`import_drive` (drives of other simulators), `ftls`, `trace_info`, `show`, `schema`. On the command
-line `nandlab explain WORD` explains keys of drives, members of families and keys of reports.
+`ecc_profile` (codes), `design` (the cheapest drive for a target), `calibrate` (a drive fitted to a
+real one), `serve` (a drive as a disk), `import_drive` (drives of other simulators), `ftls`,
+`trace_info`, `show`, `schema`. On the command line `nandlab explain WORD` explains keys of drives,
+members of families and keys of reports.
 
 Everything heavy (numpy, scipy, pyarrow, matplotlib, duckdb) is imported when it is first needed.
 """
@@ -64,6 +65,8 @@ from nandlab.catalogue import Preset, bibliography, presets, schema, show
 from nandlab.cell.content import Content, content
 from nandlab.cell.model import Cell, State, cell
 from nandlab.compare.comparison import Comparison, compare
+from nandlab.design.answer import Answer
+from nandlab.design.designing import design
 from nandlab.display.progress import Progress
 from nandlab.display.style import style
 from nandlab.drive.device import Drive
@@ -94,6 +97,7 @@ from nandlab.trace.info import trace_info
 __version__ = version()
 
 __all__ = [
+    "Answer",
     "Calibration",
     "CalibrationUnfinished",
     "Cell",
@@ -137,6 +141,7 @@ __all__ = [
     "cell",
     "compare",
     "content",
+    "design",
     "ecc",
     "ecc_curve",
     "ecc_profile",

@@ -41,6 +41,7 @@ from nandlab.cli.lint import lint
 from nandlab.cli.papers import papers
 from nandlab.cli.study.calibrate import calibrate
 from nandlab.cli.study.compare import compare
+from nandlab.cli.study.design import design
 from nandlab.cli.study.search import search
 from nandlab.cli.study.sweep import sweep
 from nandlab.display.streams import prepare_streams
@@ -98,6 +99,10 @@ EXAMPLES = {
         "nandlab search study.toml --objectives 'max iops, min read_us_p99'",
         "nandlab search study.toml --objectives 'max iops' --trials 200",
     ),
+    "design": (
+        "nandlab design target.toml",
+        "nandlab design target.toml --workers 4 --json answer.json",
+    ),
     "calibrate": (
         "nandlab calibrate --drive my.toml --measured fio.json --fit gc.d=2:9",
         "nandlab calibrate --drive tiny --measured m.csv --fit gc.d=2:9 --out b.toml",
@@ -142,6 +147,7 @@ for command in (
     life,
     sweep,
     search,
+    design,
     calibrate,
     compare,
     lint,

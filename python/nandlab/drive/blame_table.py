@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from nandlab.display import quantity
 from nandlab.drive.blame import plural
+from nandlab.explained.causes import keys_said
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -34,3 +35,6 @@ def print_blame(result: Result, percent: float, console: Console) -> None:
         table.add_row("latency", quantity.latency(found.mean_us), "100.0%", "", style="bold")
         console.print()
         console.print(table)
+        largest = next(iter(found.causes_us))
+        if said := keys_said(largest, result.report.nandlab.config):
+            console.print(f"keys of {largest}: {said}", highlight=False, soft_wrap=True)

@@ -183,6 +183,14 @@ class Study:
         study._begin(given, path_or_none("out", out) or file.with_suffix(".study"))
         return study
 
+    @classmethod
+    def of(cls, given: Given, out: Path) -> Study:
+        """A study from a checked definition whose rows lie in `out`."""
+        study = cls.__new__(cls)
+        study._tables = ({}, given.place, given.folder)
+        study._begin(given, out)
+        return study
+
     def begin_again(self, given: Given) -> None:
         """Takes another definition, with the same folder."""
         self._given, self._tasks = given, None

@@ -1,1 +1,1 @@
-"""Commands over many runs: `sweep`, `search`, `compare`."""
+"""Commands over many runs: `sweep`, `search`, `design`, `compare`."""

@@ -1,0 +1,117 @@
+"""Target of a design: limits of what is measured, the demanded life, prices, and the space."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from nandlab.design.price import PRICES
+from nandlab.drive.trust.figures import is_number
+from nandlab.given.refusal import refusal
+from nandlab.given.toml import read_toml
+from nandlab.study.given import KEYS, Given, given_study
+from nandlab.study.points import LISTING
+
+
+class Metric(NamedTuple):
+    """A figure of a report that a target can limit."""
+
+    expression: str
+    is_least: bool
+    """Whether the target is a minimum."""
+
+
+_PERCENTILES = ("p50", "p90", "p99", "p99_9", "p99_99", "p99_999")
+
+METRICS = {
+    "capacity_gb": Metric("nandlab.capacity_bytes / 1e9", True),
+    "iops": Metric("host.iops", True),
+    "read_iops": Metric("host.read.iops", True),
+    "write_iops": Metric("host.write.iops", True),
+    "bandwidth_mb_s": Metric("host.bandwidth_mb_s", True),
+    **{
+        f"{way}_us_{rank}": Metric(f"host.{way}.latency_us.{rank}", False)
+        for way in ("read", "write")
+        for rank in ("mean", *_PERCENTILES)
+    },
+    "write_amplification": Metric("ftl.write_amplification", False),
+    "power_w": Metric("energy.power_w", False),
+    "uncorrectable": Metric("ecc.uncorrectable", False),
+}
+"""Figures of a run that a target can limit, by their keys."""
+
+LIFE = ("years", "dwpd", "uber")
+"""Keys of a target about the whole life."""
+
+_REFUSED = ("objectives", "limits", "columns", "reports", "replicates", "ftl")
+"""Keys of a study that a target has in another form or not at all."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """A target file, checked."""
+
+    path: Path
+    given: Given
+    """The study of the space, with a column for each limit."""
+    limits: Mapping[str, float]
+    """Limit of each metric."""
+    life: Mapping[str, float]
+    """Demand of a life; empty where there is none."""
+    prices: Mapping[str, float]
+    assumed: tuple[str, ...]
+    """Prices that the file does not give."""
+    short_until: str | None
+    """End of a short run; None without short runs."""
+
+
+def target_of(path: Path) -> Target:
+    """Reads a target file.
+
+    Raises:
+        NandlabError: it cannot be read, or a key or a value is refused.
+    """
+    tables = read_toml(path, "a target's TOML file")
+    place = str(path)
+    names = [key for key in KEYS if key not in _REFUSED] + ["target", "price", "short_until"]
+    for key in tables:
+        if key not in names:
+            raise refusal(place, f"unknown key `{key}`", names, given=key)
+    wanted = _numbers(f"{place}: target", tables.get("target", {}), [*METRICS, *LIFE])
+    life = {key: wanted.pop(key) for key in LIFE if key in wanted}
+    if life and not {"years", "dwpd"} <= life.keys():
+        raise refusal(f"{place}: target", "half of a life", "both `years` and `dwpd`")
+    if not wanted:
+        raise refusal(f"{place}: target", "no limit", METRICS)
+    own = _numbers(f"{place}: price", tables.get("price", {}), PRICES)
+    rest = {key: tables[key] for key in tables if key in KEYS}
+    rest["columns"] = [f"{name} = {METRICS[name].expression}" for name in wanted]
+    given = given_study(rest, place, path.parent)
+    if not isinstance(given.drive, str):
+        raise refusal(f"{place}: drive", f"{given.drive!r}", "a preset's name, or a path")
+    if not given.axes:
+        raise refusal(f"{place}: axis", "none", "one or more, with the values to choose from")
+    if given.design.kind not in LISTING:
+        raise refusal(f"{place}: design", f"`{given.design.kind}`", LISTING)
+    for one in given.axes:
+        if one.path.startswith(("job.", "run.")):
+            raise refusal(f"{place}: axis", f"`{one.path}` is no key of a drive", "a drive's key")
+    short = tables.get("short_until")
+    if short is not None and not isinstance(short, str):
+        raise refusal(f"{place}: short_until", f"{short!r}", "as `until`: N, 2s or 1.5x, as text")
+    assumed = tuple(key for key in PRICES if key not in own)
+    return Target(path, given, wanted, life, PRICES | own, assumed, short)
+
+
+def _numbers(place: str, given: Any, names: Any) -> dict[str, float]:
+    """A table of numbers by known names."""
+    if not isinstance(given, Mapping):
+        raise refusal(place, f"{given!r}", "a table of numbers")
+    for key, value in given.items():
+        if key not in names:
+            raise refusal(place, f"unknown key `{key}`", names, given=key)
+        if not is_number(value) or isinstance(value, bool) or value < 0:
+            raise refusal(f"{place}.{key}", f"{value!r}", "a number, 0 or more")
+    return {key: float(value) for key, value in given.items()}

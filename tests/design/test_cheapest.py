@@ -1,0 +1,179 @@
+"""Designs: the cheapest drive that holds, with few runs; noise puts none out."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import refused
+
+import nandlab
+from nandlab.catalogue import load_config
+from nandlab.design.price import PRICES, parts_of
+from nandlab.design.race import HOLDS, MISSES, UNDECIDED, Figure
+from tests.study.test_sweep import InThisProcess
+
+CHANNELS, DIES, SPARE = [1, 2, 3, 4], [1, 2, 3, 4, 5, 6], [0.28, 0.5]
+JOB = "[r]\nrw=randread\niodepth=32\nnorandommap\nnumber_ios=2000\n"
+SET = {"chip.geometry.blocks_per_plane": 32}
+IOPS, CAPACITY_GB = 52_000, 0.1
+
+TARGET = f'''
+drive = "tiny"
+[run]
+workload = """
+{JOB}"""
+precondition = "fill"
+[set]
+"chip.geometry.blocks_per_plane" = 32
+[target]
+capacity_gb = {CAPACITY_GB}
+iops = {IOPS}
+[[axis]]
+path = "drive.channels"
+values = {CHANNELS}
+[[axis]]
+path = "drive.dies_per_channel"
+values = {DIES}
+[[axis]]
+path = "ftl.overprovisioning"
+values = {SPARE}
+'''
+
+
+def written(folder: Path, *changes: tuple[str, str]) -> Path:
+    text = TARGET
+    for before, after in changes:
+        assert before in text
+        text = text.replace(before, after)
+    path = folder / "target.toml"
+    path.write_text(text)
+    return path
+
+
+def designed(path: Path) -> Any:
+    return nandlab.design(path, workers=1, executor=InThisProcess())
+
+
+def test_a_design_finds_the_drive_of_the_whole_space_with_a_tenth_of_its_runs(
+    tmp_path: Path,
+) -> None:
+    found = designed(written(tmp_path))
+    axes = {
+        "drive.channels": CHANNELS,
+        "drive.dies_per_channel": DIES,
+        "ftl.overprovisioning": SPARE,
+    }
+    columns = ["capacity_gb = nandlab.capacity_bytes / 1e9", "iops = host.iops"]
+    study = nandlab.Study(
+        "tiny", JOB, axes=axes, columns=columns, precondition="fill", set=SET, replicates=3
+    )
+    whole = study.run(workers=1, executor=InThisProcess())
+    good = [
+        row
+        for row in whole.means()
+        if row["iops_low"] >= IOPS and row["capacity_gb"] >= CAPACITY_GB
+    ]
+
+    def price(row: dict[str, Any]) -> float:
+        sets = [f"{axis}={row[axis]}" for axis in axes]
+        config = load_config("tiny", [*sets, "chip.geometry.blocks_per_plane=32"]).config
+        return sum(parts_of(config, PRICES).values())
+
+    least = min(map(price, good))
+    best = [{axis: row[axis] for axis in axes} for row in good if price(row) == least]
+    assert found.best is not None
+    assert found.best.price == pytest.approx(least)
+    assert found.best.axes in best
+    assert 0 < found.runs <= len(study) / 10
+    # Some cheaper drive had to be run to be put out.
+    assert any(one.stage == "runs" and one.verdict == MISSES for one in found.tried)
+    ran = next(one for one in found.tried if one.stage == "runs")
+    assert found.without() == {"iops": ran.price}
+
+
+def test_a_design_goes_on_with_the_runs_of_the_last_one(tmp_path: Path) -> None:
+    path = written(tmp_path)
+    first = designed(path)
+
+    class Idle(InThisProcess):
+        def submit(self, *_: Any, **__: Any) -> Any:
+            raise AssertionError("a run that is known already")
+
+    second = nandlab.design(path, workers=1, executor=Idle())
+    assert second.to_dict() == first.to_dict()
+
+
+def test_a_design_names_the_keys_of_the_tail(tmp_path: Path) -> None:
+    found = designed(written(tmp_path, (f"iops = {IOPS}", "read_us_p99 = 5000")))
+    assert found.tail is not None
+    assert found.tail.target == "read_us_p99"
+    assert 0 < found.tail.share <= 1
+    assert f"{found.tail.cause}; keys: {next(iter(found.tail.keys))}=" in str(found)
+
+
+def test_short_runs_put_out_what_is_far_beyond(tmp_path: Path) -> None:
+    path = written(tmp_path, ('drive = "tiny"', 'drive = "tiny"\nshort_until = "500"'))
+    found = designed(path)
+    assert any(one.stage == "short runs" and one.verdict == MISSES for one in found.tried)
+    assert found.best is not None
+    assert found.best.stage == "runs"
+
+
+def test_a_winner_lives_its_years_or_is_none(tmp_path: Path) -> None:
+    few = (f"iops = {IOPS}", "iops = 100\nyears = 0.02\ndwpd = 1")
+    mixed = ("rw=randread", "rw=randrw")
+    found = designed(written(tmp_path, mixed, few))
+    assert found.best is not None
+    assert found.best.stage == "life"
+    many = (f"iops = {IOPS}", "iops = 100\nyears = 100\ndwpd = 50")
+    small = [(f"values = {CHANNELS}", "values = [1]"), (f"values = {DIES}", "values = [4]")]
+    worn = designed(written(tmp_path, mixed, many, *small))
+    assert worn.best is None
+    assert any("life ends" in one.why for one in worn.tried)
+
+
+def test_only_an_interval_beyond_its_limit_misses() -> None:
+    assert Figure(90, 80, 100, 100, is_least=False).verdict == HOLDS
+    assert Figure(101, 80, 122, 100, is_least=False).verdict == UNDECIDED
+    assert Figure(120, 101, 139, 100, is_least=False).verdict == MISSES
+    assert Figure(120, 101, 139, 100, is_least=True).verdict == HOLDS
+    assert Figure(90, 80, 99, 100, is_least=True).verdict == MISSES
+    assert Figure(80, 70, 90, 100, is_least=False).margin == pytest.approx(0.2)
+
+
+def test_the_command_prints_the_answer_and_one_that_repeats_its_run(
+    tmp_path: Path, nandlab: Any
+) -> None:
+    path = written(tmp_path)
+    ended = nandlab("design", str(path), "--workers", "1", "--json", str(tmp_path / "a.json"))
+    assert ended.code == 0
+    answer = json.loads((tmp_path / "a.json").read_text())
+    assert f"bound by: {answer['binding']}" in ended.out
+    again = shlex.split(answer["best"]["command"])[1:]
+    report = tmp_path / "r.json"
+    assert nandlab(*again, "--json", str(report)).code == 0
+    figure = answer["best"]["figures"]["iops"]
+    iops = json.loads(report.read_text())["host"]["iops"]
+    assert figure["low"] * 0.9 <= iops <= figure["high"] * 1.1
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "parts"),
+    [
+        ("capacity_gb =", "capacity_gbs =", ["capacity_gbs", "capacity_gb"]),
+        (f"iops = {IOPS}", 'iops = "many"', ["iops", "many", "number"]),
+        ("[target]", "[price]\ntlc = 1\n[target]", ["price", "tlc", "tlc_gb"]),
+        (f"iops = {IOPS}", "years = 5", ["years", "dwpd"]),
+        ('path = "drive.channels"', 'path = "run.iodepth"', ["run.iodepth"]),
+        ('drive = "tiny"', 'drive = "tiny"\nlimits = []', ["limits"]),
+        ('drive = "tiny"', 'drive = "tiny"\nshort_until = 5', ["short_until", "5"]),
+    ],
+)
+def test_bad_targets_are_refused(tmp_path: Path, before: str, after: str, parts: list[str]) -> None:
+    path = written(tmp_path, (before, after))
+    with refused(*parts):
+        nandlab.design(path)
