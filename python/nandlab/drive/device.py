@@ -408,6 +408,7 @@ class Drive:
         record: str | PathLike[str] | None = None,
         requests: bool | str | PathLike[str] = False,
         timeline_spans: int | None = None,
+        explain: bool = False,
         timeline: bool = False,
     ) -> Server:
         """Serves this drive as a network block device: the server, which is under way.

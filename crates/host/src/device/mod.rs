@@ -2,14 +2,16 @@
 //!
 //! Requests come from a `client` over a `socket` in the words of a protocol (`nbd`), and go as
 //! `message`s to the `disk`: a simulated drive and the bytes of an `image`. The answer comes when
-//! the drive has completed its request; a `clock` ties simulated time to that of the wall. The
-//! `server` holds the threads between them.
+//! the drive has completed its request; a `clock` ties simulated time to that of the wall, and a
+//! `log` has each request on both. The `server` holds the threads between them.
 
 mod client;
 pub mod clock;
 pub mod contents;
 pub mod disk;
 pub mod image;
+pub mod log;
+pub mod measures;
 pub mod message;
 pub mod nbd;
 pub mod record;
@@ -23,6 +25,7 @@ use base::Result;
 use clock::Pacing;
 use disk::{Context, Disk, Integrity};
 use image::{Image, Store};
+use log::Log;
 use nbd::Export;
 use record::Record;
 use server::Server;
@@ -97,9 +100,10 @@ impl Opened {
     /// Begins to serve the drive of the session that it was opened for.
     pub fn serve(self, session: Session) -> Result<Server> {
         let Self { listener, image, record, export, pacing, integrity } = self;
+        let log = session.run.log.is_some().then(Log::new);
         let mut disk = Disk::new(session, image, pacing, integrity)?;
         record.into_iter().for_each(|record| disk.keep(record));
-        Server::start(disk, listener, export)
+        Server::start(disk, listener, export, log)
     }
 }
 

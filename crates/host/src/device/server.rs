@@ -6,6 +6,7 @@
 
 use super::client::{self, LATE, LOOK, Outgoing};
 use super::disk::{Answered, CutTold, Disk, DiskCounts, Power};
+use super::log::{Log, Ticket};
 use super::nbd::Export;
 use super::socket::Listener;
 use crate::report;
@@ -76,6 +77,8 @@ pub(super) struct Shared {
     connected: AtomicU64,
     notes: Mutex<VecDeque<String>>,
     counts: Mutex<ServerCounts>,
+    /// Log of the requests, if one is kept.
+    log: Option<Arc<Log>>,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -151,6 +154,11 @@ impl Shared {
         counts.late.record(Time(late.as_nanos() as u64));
     }
 
+    /// Ticket for a request that `client` has sent now, where requests are logged.
+    pub(super) fn ticket(&self, client: usize) -> Option<Box<Ticket>> {
+        self.log.as_ref().map(|log| log.ticket(client))
+    }
+
     /// Sends the answers of a client to `sender`.
     pub(super) fn listen(&self, number: usize, sender: Sender<Outgoing>) {
         lock(&self.clients).insert(number, sender);
@@ -224,8 +232,13 @@ pub struct Server {
 }
 
 impl Server {
-    /// Begins to serve `disk` at `listener`.
-    pub fn start(disk: Disk, listener: Listener, export: Export) -> Result<Self> {
+    /// Begins to serve `disk` at `listener`. Requests go to `log`, if there is one.
+    pub fn start(
+        disk: Disk,
+        listener: Listener,
+        export: Export,
+        log: Option<Arc<Log>>,
+    ) -> Result<Self> {
         let is_paced = disk.is_paced();
         let shared = Arc::new(Shared {
             export,
@@ -241,6 +254,7 @@ impl Server {
             connected: AtomicU64::new(0),
             notes: Mutex::new(VecDeque::new()),
             counts: Mutex::new(ServerCounts::default()),
+            log,
         });
         let uri = listener.uri();
         let mut server = Self { shared: shared.clone(), uri, threads: Vec::new() };
@@ -289,8 +303,18 @@ impl Server {
     }
 
     /// Calls `act` on the session, between two requests.
-    pub fn with<T>(&self, act: impl FnOnce(&mut Session) -> T) -> Option<T> {
+    pub(super) fn with<T>(&self, act: impl FnOnce(&mut Session) -> T) -> Option<T> {
         self.shared.disk().as_mut().map(|disk| act(disk.session()))
+    }
+
+    /// Lateness of the answers so far.
+    pub(super) fn late(&self) -> Latency {
+        lock(&self.shared.counts).late.clone()
+    }
+
+    /// Log of the requests, if one is kept. It is complete once the server has ended.
+    pub fn log(&self) -> Option<Arc<Log>> {
+        self.shared.log.clone()
     }
 
     /// Cuts the power: clients are disconnected, and no request under way is answered. New clients

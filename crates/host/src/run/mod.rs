@@ -442,6 +442,11 @@ impl Run {
         }
         if let Some(log) = &mut self.log {
             log.push(self.ssd.completed(slot), job as u16, now, measured);
+            if self.offered.is_some()
+                && let Some(blame) = self.ssd.blame()
+            {
+                log.causes.extend(blame.completed(slot).causes);
+            }
         }
         if measured && self.tails.is_some() {
             self.record_tail(slot, latency);
