@@ -42,7 +42,7 @@ def summary(now: Mapping[str, Any]) -> dict[str, Any]:
 
 def _since(now: Buckets, before: Buckets) -> list[tuple[int, int]]:
     """What has been added to buckets."""
-    earlier = dict(before)
+    earlier = {edge: count for edge, count in before}  # noqa: C416
     added = ((edge, count - earlier.get(edge, 0)) for edge, count in now)
     return [(edge, count) for edge, count in added if count > 0]
 

@@ -41,7 +41,7 @@ class Line:
     took_ms: float
     """From start to end."""
     requests: int
-    """Requests of the drive that were under way in this time, from any client."""
+    """Requests of the drive that were asked or in the drive in this time, from any client."""
     parts_ms: dict[str, float]
     """Time by party: ``drive``, ``program`` and ``host`` add up to `took_ms`."""
     waits_ms: dict[str, float]
@@ -127,8 +127,9 @@ def _read(path: Path) -> list[tuple[int, int, str]]:
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeError) as error:
-        raise refusal(str(path), error, "a text file of lines start,end,name") from None
-    spans = []
+        problem = getattr(error, "strerror", None) or "not text in UTF-8"
+        raise refusal(str(path), problem, "a text file of lines start,end,name") from None
+    spans: list[tuple[int, int, str]] = []
     for number, line in enumerate(text.splitlines(), 1):
         fields = [field.strip() for field in line.split(",", _FIELDS - 1)]
         if not line.strip() or line.startswith("#") or (not spans and fields[:2] == _HEAD):
@@ -196,7 +197,8 @@ class _Requests:
         table = table.filter(table["answered_unix_ns"].is_valid()).sort_by("asked_unix_ns")
 
         def column(name: str) -> NDArray[np.int64]:
-            return table[name].to_numpy().astype(np.int64)
+            values: NDArray[np.int64] = table[name].to_numpy().astype(np.int64)
+            return values
 
         asked, answered, due = (column(f"{name}_unix_ns") for name in ("asked", "answered", "due"))
         # A part of a client's request may end before the whole, whose answer is due then.
@@ -226,6 +228,8 @@ class _Requests:
             "program": in_server - in_drive,
             "host": took - in_server,
         }
+        # An answer is written when its client may have begun with its next line.
+        rows = rows[self.drive[rows, 1] > start]
         sums = self.waits[rows].sum(axis=0)
         order = np.argsort(-sums, kind="stable")
         waits = {self.causes[cause]: sums[cause] / 1e6 for cause in order if sums[cause] > 0}

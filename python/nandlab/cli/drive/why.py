@@ -21,7 +21,7 @@ def why(
         Path,
         typer.Argument(
             metavar="LOG",
-            help="Lines start,end[,name]: seconds since 1970 or ISO 8601, as of the server's machine.",
+            help="Lines start,end[,name]: seconds since 1970 or ISO 8601, on the server's clock.",
         ),
     ],
     requests: Annotated[
