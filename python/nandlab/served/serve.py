@@ -229,8 +229,8 @@ def serve(
             needs ``ecc.model = "exact"``.
         readonly: Clients may not write.
         record: Trace of all client requests, which `nandlab run` replays; .gz and .zst are
-            compressed. It is a fio I/O log. It also has the times of ageing, power cuts and
-            exchanges, which a replay does not repeat.
+            compressed. It is a fio I/O log. It also has ageing, power cuts and exchanges, which a
+            replay repeats.
         requests: As for `nandlab.run`.
         timeline_spans: As for `nandlab.run`.
         explain: As for `nandlab.run`.

@@ -178,12 +178,19 @@ class Server:
         cycles = whole("exchange.pe_cycles", pe_cycles, 0, 2**32 - 1)
         chosen = named("exchange.way", way, " or ".join(WAYS))
         begin = self._native.exchange
-        self._command("exchange", lambda: begin(number_of, chosen, cycles), str(number_of))
+        value = str(number_of)
+        value += "" if chosen == WAYS[0] else f",{chosen}"
+        value += f",pe_cycles={cycles}" if cycles else ""
+        self._command("exchange", lambda: begin(number_of, chosen, cycles), value)
 
     def _command(self, name: str, done: Callable[[], object], value: str = "") -> None:
         """Does something that is no request, which the recording is to have too."""
+        before_ns = self._native.status()["now_ns"]
         done()
-        self._commands.append(Command(self._native.status()["now_ns"], name, value))
+        # Without a clock the drive has started up by then.
+        is_before = name == "restore"
+        now_ns = before_ns if is_before else self._native.status()["now_ns"]
+        self._commands.append(Command(now_ns, name, value))
 
     def snapshot(self, path: str | PathLike[str]) -> None:
         """Saves the drive with its bytes to a file, and goes on.

@@ -26,7 +26,7 @@ pub struct Measures {
     pub buffered_units: u32,
     /// Blocks in use that are erased.
     pub free_blocks: u64,
-    /// Blocks in use.
+    /// Number of blocks that are in use.
     pub blocks: u64,
     /// Age in hours of the oldest data in any block.
     pub oldest_hours: f64,

@@ -10,6 +10,7 @@ use super::log::{Log, Ticket};
 use super::nbd::Export;
 use super::socket::Listener;
 use crate::report;
+use crate::run::commands::MOST_HOURS;
 use crate::session::Session;
 use base::stats::Latency;
 use base::units::Hours;
@@ -352,10 +353,9 @@ impl Server {
 
     /// Ages the stored data by `hours` at once, as on a shelf.
     pub fn age(&self, hours: f64) -> Result<()> {
-        const MOST: f64 = 8766.0 * 100.0;
-        if !(0.0..=MOST).contains(&hours) {
+        if !(0.0..=MOST_HOURS).contains(&hours) {
             let problem = format!("{hours} hours");
-            return Err(Error::new("age.hours", problem).expected(format!("0 to {MOST:.0}")));
+            return Err(Error::new("age.hours", problem).expected(format!("0 to {MOST_HOURS:.0}")));
         }
         let mut guard = self.shared.disk();
         let disk = guard.as_mut().ok_or_else(over)?;

@@ -232,8 +232,8 @@ pub struct RequestLog {
     /// Whether the request counts in the report's figures: it is complete after the ramp time of
     /// its job.
     pub measured: Vec<bool>,
-    /// Time by cause in ns, one number for each cause and request; only of a served drive whose waits
-    /// are kept.
+    /// Time by cause in ns, one number for each cause and request; only of a served drive whose
+    /// waits are kept.
     pub causes: Vec<u64>,
 }
 

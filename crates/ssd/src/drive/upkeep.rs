@@ -13,7 +13,7 @@ use nand::geometry::Block;
 /// States of the blocks of a drive at a moment.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct BlockStates {
-    /// Blocks in use.
+    /// Number of blocks that are in use.
     pub good: u64,
     /// Blocks among them that are erased.
     pub free: u64,
