@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from nandlab.display import quantity
 from nandlab.given.arguments import path_of, whole
 from nandlab.given.inputs import parquet_table
+from nandlab.given.names import names_checked
 from nandlab.given.refusal import refusal
 from nandlab.served.requests import SERVED, WAITS
 
@@ -96,6 +97,7 @@ class Why:
 _WORDS = {"drive": "drive", "program": "this program", "host": "host"}
 
 
+@names_checked
 def why(log: str | PathLike[str], requests: str | PathLike[str] | pa.Table) -> Why:
     """Tells where the time of each line of a log went, of a log of what used a served drive.
 
