@@ -65,7 +65,12 @@ impl Commands {
 
     /// The next command, if it is due by `now`.
     fn due(&mut self, now: Time) -> Option<Act> {
-        self.list.pop_front_if(|(at, _)| *at <= now).map(|(_, act)| act)
+        let &(at, act) = self.list.front()?;
+        if at > now {
+            return None;
+        }
+        self.list.pop_front();
+        Some(act)
     }
 }
 

@@ -35,7 +35,7 @@ struct AtOnce<'a> {
     /// Encoded answers that are still to be sent.
     out: Vec<u8>,
     /// Tickets of these answers, where requests are logged.
-    tickets: Vec<Box<Ticket>>,
+    tickets: Vec<Ticket>,
 }
 
 /// Requests that have come, with their tickets where requests are logged.
@@ -185,6 +185,6 @@ impl AtOnce<'_> {
         self.left -= 1;
         self.left_bytes -= answered.head.moved_bytes();
         nbd::write_answer(&mut self.out, self.agreed, &answered.head, &answered.answer);
-        self.tickets.extend(answered.ticket);
+        self.tickets.extend(answered.ticket.map(|ticket| *ticket));
     }
 }
