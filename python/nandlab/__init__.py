@@ -91,6 +91,7 @@ from nandlab.lint.linting import lint
 from nandlab.options.trace import TraceOptions
 from nandlab.served.serve import serve
 from nandlab.served.server import Server, ServerStatus
+from nandlab.served.why import Why, why
 from nandlab.study.definition import Study, StudyUnfinished
 from nandlab.trace.info import trace_info
 
@@ -134,6 +135,7 @@ __all__ = [
     "TvrChip",
     "Unfinished",
     "Unwritten",
+    "Why",
     "__version__",
     "bibliography",
     "board",
@@ -162,4 +164,5 @@ __all__ = [
     "trace_info",
     "tvr",
     "tvr_chip",
+    "why",
 ]

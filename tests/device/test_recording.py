@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import subprocess
 from collections.abc import Callable
@@ -19,6 +20,12 @@ from tests.waiting import until
 Run = Callable[..., Ended]
 #: So many that Zstandard has written more than one block.
 COUNT = 12000
+#: A small drive whose old data need retries.
+WORN = {
+    "age.pe_cycles": 3000,
+    "chip.geometry.blocks_per_plane": 24,
+    "ftl.overprovisioning": 1,
+}
 KINDS = ("disk.iolog", "disk.iolog.gz", "disk.iolog.zst")
 
 
@@ -46,6 +53,73 @@ def test_a_replay_says_that_the_drive_was_aged(folder: Path, path: str) -> None:
     recorded("plain.iolog", 50)
     assert commands_in("plain.iolog") == []
     assert not [note for note in lab.run("tiny", trace="plain.iolog").notices if "plain" in note]
+
+
+def test_a_replay_has_the_same_errors_and_the_same_tail(folder: Path) -> None:
+    """A worn drive is aged between its reads: the replay needs the same retries as the clients."""
+    how: dict[str, Any] = {"set": WORN, "precondition": "fill"}
+    with lab.serve("modern_qlc", clock="fast", store="b.img", record="a.iolog", **how) as server:
+        with Client(server.uri) as client:
+            for n in range(2000):
+                client.read(4096 * (n * 997 % 20000), 4096)
+                if n == 1000:
+                    server.age(8760)
+        served = server.stop()
+    replayed = lab.run("modern_qlc", trace="a.iolog", **how)
+    bare = Path("bare.iolog")
+    bare.write_text(re.sub(r".*nandlab\.age.*\n", "", Path("a.iolog").read_text()))
+    young = lab.run("modern_qlc", trace="bare.iolog", **how)
+    errors = [one.to_dict()["ecc"]["hard_failures"] for one in (served, replayed, young)]
+    assert errors[0] > 100
+    assert errors[1] == pytest.approx(errors[0], rel=0.02)
+    assert errors[2] < errors[0] / 2
+    assert replayed.read.p99 == pytest.approx(served.read.p99, rel=0.02)
+    assert young.read.p99 < 0.9 * served.read.p99
+
+
+def test_a_replay_repeats_cuts_and_exchanges(folder: Path) -> None:
+    """A power cut loses what the drive has, and later requests are served; a die is exchanged."""
+    sets = {
+        "chip.geometry.pages_per_block": 16,
+        "chip.geometry.blocks_per_plane": 40,
+        "ftl.overprovisioning": 1.5,
+    }
+    with lab.serve("tiny", set=sets, clock="fast", precondition="fill", record="a.iolog") as server:
+        with Client(server.uri) as client:
+            client.write(0, bytes(4096))
+            server.exchange(2, way="suspended", pe_cycles=7)
+            for n in range(500):
+                client.read(4096 * n, 4096)
+        served = server.stop().to_dict()
+    replayed = lab.run("tiny", set=sets, trace="a.iolog", precondition="fill")
+    report = replayed.to_dict()
+    assert replayed.checks.ok
+    for key in ("die", "way", "pe_cycles", "moved_units"):
+        assert report["exchange"][key] == served["exchange"][key], key
+    # With an option that changes when the drive does what, commands are left out.
+    left_out = lab.run("tiny", set=sets, trace="a.iolog", precondition="fill", iodepth=4)
+    assert "exchange" not in left_out.to_dict() or left_out.to_dict()["exchange"] is None
+    assert [note for note in left_out.notices if "iodepth" in note and "die 2" in note]
+
+    recovering = {**SMALL, "recovery.name": "scan_blocks"}
+    with lab.serve("tiny", set=recovering, clock="fast", record="b.iolog") as server:
+        for n in range(3):
+            with Client(server.uri) as client:
+                for at in range(100):
+                    client.write(4096 * at, bytes(4096))
+            if n < 2:
+                server.cut()
+                server.restore()
+        server.stop()
+    replayed = lab.run("tiny", set=recovering, trace="b.iolog")
+    report = replayed.to_dict()
+    assert replayed.checks.conservation_ok
+    assert report["host"]["write"]["requests"] == 300
+    assert not [note for note in replayed.notices if "not repeated" in note]
+    # A drive without recovery cannot lose its power.
+    other = lab.run("tiny", set=SMALL, trace="b.iolog")
+    assert len([note for note in other.notices if "not repeated" in note]) == 4
+    assert other.to_dict()["host"]["write"]["requests"] == 300
 
 
 def test_every_command_is_recorded(folder: Path) -> None:

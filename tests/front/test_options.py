@@ -34,12 +34,14 @@ COMMANDS: dict[str, tuple[list[type], set[str], set[str]]] = {
     "nbd": (
         [ServeOptions],
         {"timeline_spans"},
-        {"drive", "saved", "control", "json", "plot", "style", "run", "quiet"},
+        {"drive", "saved", "control", "json", "series", "plot", "style", "explain"}
+        | {"explain_plot", "run", "quiet"},
     ),
     "nvme": (
         [ServeOptions],
         {"timeline_spans", "socket"},
-        {"drive", "saved", "control", "json", "plot", "style", "run", "quiet"},
+        {"drive", "saved", "control", "json", "series", "plot", "style", "explain"}
+        | {"explain_plot", "run", "quiet"},
     ),
     "life": ([LifeOptions], {"iodepth"}, {"drive", "json", "parquet", "plot", "style", "quiet"}),
     "save": ([SetOptions], set(), {"drive", "out", "precondition", "quiet"}),

@@ -10,6 +10,7 @@ use crate::fio::Target;
 use crate::request::{Job, Pace, Source};
 use crate::rewriting::Rewriting;
 use crate::run::Run;
+use crate::run::commands::Act;
 use crate::run::exchange::Plan;
 use crate::run::served::clients;
 use crate::run::settling::Goal;
@@ -239,6 +240,15 @@ impl Session {
     /// that the drive cannot carry out. To be called before the run begins.
     pub fn exchange(&mut self, text: &str) -> Result<()> {
         self.run.exchange(Plan::parse(text)?)
+    }
+
+    /// Repeats a command of a recording in its replay: at `at_ns` on the recording's clock, where a
+    /// second takes `time_scale` seconds. Refuses a command that the drive cannot carry out. To be
+    /// called before the run begins.
+    pub fn repeat(&mut self, at_ns: u64, time_scale: f64, act: Act) -> Result<()> {
+        let origin_ns = self.trace.as_ref().map_or(0, |trace| trace.origin_ns);
+        let at = Time((at_ns.saturating_sub(origin_ns) as f64 * time_scale) as u64);
+        self.run.command(at, act, &self.loaded.config)
     }
 
     /// Advances the start-up after a power cut by `events` events of the drive. Returns its time

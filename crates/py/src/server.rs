@@ -6,21 +6,24 @@ use base::Error;
 use host::device::clock::Pacing;
 use host::device::disk::Integrity;
 use host::device::image::Store;
+use host::device::log::Log;
 use host::device::server;
 use host::device::socket::Address;
 use host::device::{Device, Protocol};
 use nand::geometry::Die;
+use numpy::IntoPyArray;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use ssd::drive::exchange::{Exchange, Way};
 use std::path::PathBuf;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A served drive, until `stop`.
 #[pyclass(frozen)]
 pub struct Server {
     server: Mutex<Option<server::Server>>,
     uri: String,
+    log: Option<Arc<Log>>,
 }
 
 fn over() -> PyErr {
@@ -84,7 +87,8 @@ impl Server {
         let session = simulation.take()?;
         let server = py.detach(|| opened.serve(session)).map_err(refuse)?;
         let uri = server.uri().to_owned();
-        Ok(Self { server: Mutex::new(Some(server)), uri })
+        let log = server.log();
+        Ok(Self { server: Mutex::new(Some(server)), uri, log })
     }
 
     /// Address of the server, as clients name it.
@@ -110,6 +114,12 @@ impl Server {
         facts.set_item("exchange", json(&status.exchange)?)?;
         facts.set_item("has_failed", status.has_failed)?;
         Ok(facts)
+    }
+
+    /// Measures of the drive as JSON.
+    fn measures(&self, py: Python<'_>) -> PyResult<String> {
+        let measures = py.detach(|| self.lock().as_ref().and_then(server::Server::measures));
+        json(&measures.ok_or_else(over)?.map_err(refuse)?)
     }
 
     /// Cuts the power of the drive.
@@ -144,14 +154,19 @@ impl Server {
         py.detach(|| self.lock().as_ref().map_or_else(Vec::new, server::Server::notes))
     }
 
-    /// Columns of the requests remembered since the last call (see `Simulation.take_requests`).
+    /// Columns of the requests remembered since the last call (see `Simulation.take_requests`),
+    /// with their clients and times on the wall clock: 0 for a time that never came. `causes` has
+    /// one number for each cause and request, where waits are kept. All are there after `stop`.
     fn take_requests<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let log = py.detach(|| {
-            let guard = self.lock();
-            let server = guard.as_ref()?;
-            server.with(|session| session.run.log.as_mut().map(std::mem::take)).flatten()
-        });
-        crate::simulation::columns_of(py, log.unwrap_or_default())
+        let mut rows = self.log.as_ref().map(|log| log.take()).unwrap_or_default();
+        let causes = std::mem::take(&mut rows.requests.causes);
+        let columns = crate::simulation::columns_of(py, rows.requests)?;
+        columns.set_item("causes", causes.into_pyarray(py))?;
+        columns.set_item("client", rows.client.into_pyarray(py))?;
+        columns.set_item("asked_unix_ns", rows.asked_ns.into_pyarray(py))?;
+        columns.set_item("due_unix_ns", rows.due_ns.into_pyarray(py))?;
+        columns.set_item("answered_unix_ns", rows.answered_ns.into_pyarray(py))?;
+        Ok(columns)
     }
 
     /// Takes no more requests, answers those under way, and gives the drive back to the simulation.

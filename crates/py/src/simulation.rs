@@ -9,6 +9,7 @@ use base::Error;
 use base::Time;
 use host::replicates::{Plan, Replicates};
 use host::report::Outside;
+use host::run::commands::Act;
 use host::run::stats::RequestLog;
 use host::run::tails::Slow;
 use host::run::until::Until;
@@ -212,6 +213,12 @@ impl Simulation {
     /// Exchanges a die in the run, as `3@0.5` or `3@0.5,suspended`.
     fn exchange(&mut self, text: &str) -> PyResult<()> {
         self.session()?.exchange(text).map_err(refuse)
+    }
+
+    /// Repeats a command of a recording in its replay, at `at_ns` on the recording's clock.
+    fn repeat(&mut self, at_ns: u64, time_scale: f64, name: &str, value: &str) -> PyResult<()> {
+        let act = Act::parse(name, value).map_err(refuse)?;
+        self.session()?.repeat(at_ns, time_scale, act).map_err(refuse)
     }
 
     /// Advances the start-up after a cut by `events` events. Returns its time and reads as JSON

@@ -31,6 +31,7 @@ from nandlab.cli.drive.nbd import nbd
 from nandlab.cli.drive.nvme import nvme
 from nandlab.cli.drive.run import run
 from nandlab.cli.drive.save import save
+from nandlab.cli.drive.why import why
 from nandlab.cli.endurance import endurance
 from nandlab.cli.explain import explain
 from nandlab.cli.files import Json, check_json, tell
@@ -81,12 +82,14 @@ EXAMPLES = {
     ),
     "ctl": (
         "nandlab ctl nandlab.sock status",
+        "nandlab ctl nandlab.sock top",
         "nandlab ctl nandlab.sock cut",
         "nandlab ctl nandlab.sock restore",
         "nandlab ctl nandlab.sock age 8760",
         "nandlab ctl nandlab.sock exchange 2 --way suspended",
         "nandlab ctl nandlab.sock snapshot now.nldrive",
     ),
+    "why": ("nandlab why queries.csv --requests requests.parquet",),
     "life": (
         "nandlab life --drive tiny --workload jobs.fio --to-death --dwpd 1",
         "nandlab life --drive my.toml --workload jobs.fio --years 5 --plot life.png",
@@ -144,6 +147,7 @@ for command in (
     nbd,
     nvme,
     ctl,
+    why,
     life,
     sweep,
     search,

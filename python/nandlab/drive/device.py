@@ -409,6 +409,7 @@ class Drive:
         record: str | PathLike[str] | None = None,
         requests: bool | str | PathLike[str] = False,
         timeline_spans: int | None = None,
+        explain: bool = False,
         timeline: bool = False,
     ) -> Server:
         """Serves this drive over NBD or NVMe: the server, which is under way.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,19 +38,24 @@ COLUMNS = {
 """Columns with their type and meaning; the unit is the end of the name."""
 
 
-def schema(metadata: dict[str, str]) -> pa.Schema:
-    """The Arrow schema, with facts of the run as its metadata."""
+def schema(metadata: dict[str, str], columns: Mapping[str, tuple[str, str]] = COLUMNS) -> pa.Schema:
+    """The Arrow schema of columns, with facts of the run as its metadata.
+
+    A type with ``?`` may be null.
+    """
     import pyarrow as pa
 
     kinds = {
         "uint64": pa.uint64(),
+        "uint64?": pa.uint64(),
+        "uint32": pa.uint32(),
         "uint16": pa.uint16(),
         "bool": pa.bool_(),
         "dictionary": pa.dictionary(pa.int8(), pa.string()),
     }
     fields = [
-        pa.field(name, kinds[kind], nullable=False, metadata={"meaning": meaning})
-        for name, (kind, meaning) in COLUMNS.items()
+        pa.field(name, kinds[kind], nullable="?" in kind, metadata={"meaning": meaning})
+        for name, (kind, meaning) in columns.items()
     ]
     return pa.schema(fields, metadata=metadata)
 
@@ -95,8 +100,13 @@ class RequestLog:
     without the new one, and `failure` has the reason.
     """
 
-    def __init__(self, path: Path | None, metadata: dict[str, str]) -> None:
-        """Opens `path`, or keeps rows in memory without one.
+    def __init__(
+        self,
+        path: Path | None,
+        metadata: dict[str, str],
+        columns: Mapping[str, tuple[str, str]] = COLUMNS,
+    ) -> None:
+        """Opens `path` for rows of `columns`, or keeps them in memory without one.
 
         Raises:
             OSError: the file cannot be written.
@@ -105,7 +115,7 @@ class RequestLog:
         import pyarrow.parquet as pq
 
         self.failure: OSError | None = None
-        self._schema = schema(metadata)
+        self._schema, self._columns = schema(metadata, columns), columns
         self._names = pa.array(_core.OPERATIONS)
         self._batches: list[pa.RecordBatch] = []
         self._rows = 0
@@ -115,7 +125,7 @@ class RequestLog:
         self._file = self._writer = None
         if path is not None:
             self._file = Replacement(path)
-            deltas = [name for name, (kind, _) in COLUMNS.items() if kind == "uint64"]
+            deltas = [name for name, (kind, _) in columns.items() if kind.startswith("uint64")]
             self._writer = pq.ParquetWriter(
                 self._file.file,
                 self._schema,
@@ -134,7 +144,9 @@ class RequestLog:
         columns["offset_bytes"] = columns.pop("offset")
         columns["length_bytes"] = columns.pop("bytes")
         op = pa.DictionaryArray.from_arrays(columns["op"].astype("int8"), self._names)
-        arrays = [op if name == "op" else pa.array(columns[name]) for name in COLUMNS]
+        columns["op"] = op
+        given = [columns[name] for name in self._columns]
+        arrays = [one if isinstance(one, pa.Array) else pa.array(one) for one in given]
         self._batches.append(pa.RecordBatch.from_arrays(arrays, schema=self._schema))
         self._rows += len(op)
         if self._file is not None and self._rows >= ROWS_PER_GROUP:

@@ -53,6 +53,7 @@ from nandlab.process.processors import processors
 from nandlab.report import Report, read
 from nandlab.report.tables import Workload
 from nandlab.trace.options import native_options
+from nandlab.trace.recording import Command
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -295,6 +296,16 @@ def simulate(
         simulation.cut_at(cut_ns)
     if exchange_text is not None:
         simulation.exchange(exchange_text)
+    with_others = {
+        "skip": is_skipping,
+        "until": what.until is not None,
+        "iodepth": what.iodepth is not None,
+        "tenants": what.tenants,
+        "replicates": replicates > 1,
+        "cut_at": cut_ns is not None,
+        "exchange": exchange_text is not None,
+    }
+    unrepeated = _repeat(simulation, what, [name for name, is_it in with_others.items() if is_it])
     log = RequestLog(requests_path, metadata(facts)) if is_logged else None
 
     step_s = _STEP_S if replicates == 1 else _STEP_OF_ALL_S
@@ -344,7 +355,7 @@ def simulate(
         if report.power and report.power.cut:
             report.power.start_up = start_up(simulation.start_up, stop, progress)
             finished &= report.power.start_up is not None
-        report.nandlab.notices += what.notes
+        report.nandlab.notices += what.notes(unrepeated)
         report.sim.begun, report.sim.interrupted = begun, not finished
         report.sim.precondition_wall_s = precondition_wall_s
         result = result_of(
@@ -431,6 +442,26 @@ def _before_slowest(
         return 0
     arrival_ns, latency_ns = (int(slowest[name][0]) for name in ("arrival_ns", "latency_ns"))
     return max(0, arrival_ns - latency_ns // 4)
+
+
+def _repeat(simulation: _core.Simulation, what: Plan, others: Sequence[str]) -> dict[Command, str]:
+    """Plans the commands of a recording: those that are not repeated, with the reason of each.
+
+    `others` are options with which none is: they change when the drive does what.
+    """
+    unrepeated = {}
+    loops = what.options.get("loops") or 1
+    others = [*others, *(["loops"] if loops != 1 else [])]
+    for command in what.commands:
+        if others:
+            unrepeated[command] = f"not with {' and '.join(others)}"
+            continue
+        try:
+            scale = float(what.options.get("time_scale") or 1.0)
+            simulation.repeat(command.now_ns, scale, command.name, command.value)
+        except _core.NandlabError as error:
+            unrepeated[command] = str(error)
+    return unrepeated
 
 
 def _threads(replicates: object, workers: object) -> tuple[int, int]:

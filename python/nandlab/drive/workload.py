@@ -67,9 +67,13 @@ class Plan:
         return recording.readable(self.source) if self.kind == "trace" else self.source
 
     @property
-    def notes(self) -> list[str]:
-        """What a run of it does not repeat."""
-        return recording.notes(self.source) if self.kind == "trace" else []
+    def commands(self) -> list[recording.Command]:
+        """Commands between the requests of a recording."""
+        return recording.commands_in(self.source) if self.kind == "trace" else []
+
+    def notes(self, unrepeated: Mapping[recording.Command, str]) -> list[str]:
+        """What a user must know of a recording, of which a run has not repeated these commands."""
+        return recording.notes(self.source, unrepeated) if self.kind == "trace" else []
 
     def facts(self) -> dict[str, Any]:
         """Its part of the report: enough to repeat the run."""

@@ -144,15 +144,15 @@ class KeptOptions(TypedDict, total=False):
     """
     timeline_spans: Annotated[int | None, Option(unset=f"{TIMELINE_SPANS}", panel=OUTPUTS)]
     """Largest number of spans in the timeline; later spans are dropped and counted."""
+    explain: Annotated[bool, Option(default=False, line=None)]
+    """Records the waits of every request, for `Result.explain` and `Result.blame`; this makes the
+    run slower.
+    """
 
 
 class SimulatedOptions(CallerOptions, KeptOptions, total=False):
     """Options of a run: its order, its limits, and the files that it leaves."""
 
-    explain: Annotated[bool, Option(default=False, line=None)]
-    """Records the waits of every request, for `Result.explain` and `Result.blame`; this makes the
-    run slower.
-    """
     timeline: Annotated[bool | str | PathLike[str], _FILE]
     """Timeline of requests and flash operations, as JSON for ui.perfetto.dev.
 

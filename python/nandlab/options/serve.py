@@ -56,8 +56,7 @@ class ServerOptions(TypedDict, total=False):
     record: Annotated[str | PathLike[str] | None, Option(line=Path, form="FILE", panel=OUTPUTS)]
     """Trace of all client requests, which `nandlab run` replays; .gz and .zst are compressed.
 
-    It is a fio I/O log. It also has the times of ageing, power cuts and exchanges, which a replay
-    does not repeat.
+    It is a fio I/O log. It also has ageing, power cuts and exchanges, which a replay repeats.
     """
 
 

@@ -1,4 +1,7 @@
-"""Control of a server from outside: one line of JSON asks, one line answers."""
+"""Control of a server from outside: one line of JSON asks, one line answers.
+
+Whoever asks with ``GET /metrics`` is answered by HTTP, as Prometheus wants it.
+"""
 
 from __future__ import annotations
 
@@ -14,12 +17,23 @@ from typing import Any
 
 from nandlab._core import NandlabError
 from nandlab.given.refusal import refusal
+from nandlab.served.measures import prometheus
 from nandlab.served.server import Server
 
-COMMANDS = ("cut", "restore", "status", "age HOURS", "exchange DIE", "snapshot FILE")
+COMMANDS = (
+    "status",
+    "top",
+    "metrics",
+    "cut",
+    "restore",
+    "age HOURS",
+    "exchange DIE",
+    "snapshot FILE",
+)
 """What can be asked for."""
 
 _LONGEST = 65536
+_LONGEST_ANSWER = 1 << 24
 _PATIENCE_S = 5.0
 
 
@@ -64,11 +78,17 @@ class Control:
             with client:
                 client.settimeout(_PATIENCE_S)
                 try:
-                    answer = self._answer(_line(client))
-                    client.sendall(json.dumps(answer).encode() + b"\n")
+                    client.sendall(self._answered(client))
                 except OSError:
                     # It has gone, or says nothing.
                     continue
+
+    def _answered(self, client: socket.socket) -> bytes:
+        line = _line(client)
+        if not line.startswith(b"GET "):
+            return json.dumps(self._answer(line)).encode() + b"\n"
+        path = line.split()[1:2]
+        return _http(prometheus(self._server.measures()) if path == [b"/metrics"] else None)
 
     def _answer(self, line: bytes) -> dict[str, Any]:
         try:
@@ -93,6 +113,8 @@ class Control:
                 self._server.snapshot(path)
             case ["status"]:
                 pass
+            case ["measures"]:
+                return self._server.measures()
             case _:
                 raise refusal("control", f"`{' '.join(map(str, words))}`", ", ".join(COMMANDS))
         return asdict(self._server.status())
@@ -112,11 +134,25 @@ def _whole(text: str) -> int:
         raise refusal("exchange", f"`{text}`", "a whole number") from None
 
 
-def _line(connection: socket.socket) -> bytes:
-    """What comes up to the end of a line."""
+def _http(text: str | None) -> bytes:
+    """An answer by HTTP: a text of Prometheus, or that there is none."""
+    status, body = ("200 OK", text) if text is not None else ("404 Not Found", "/metrics\n")
+    content = body.encode()
+    head = (
+        f"HTTP/1.0 {status}\r\nContent-Type: text/plain; version=0.0.4\r\n"
+        f"Content-Length: {len(content)}\r\n\r\n"
+    )
+    return head.encode() + content
+
+
+def _line(connection: socket.socket, longest: int = _LONGEST) -> bytes:
+    """What comes up to the end of a line; of a request by HTTP, its whole head."""
     data = b""
-    while not data.endswith(b"\n") and len(data) < _LONGEST:
-        more = connection.recv(4096)
+    while len(data) < longest:
+        end = b"\r\n\r\n" if data.startswith(b"GET ") else b"\n"
+        if data.endswith(end):
+            break
+        more = connection.recv(1 << 16)
         if not more:
             break
         data += more
@@ -165,7 +201,7 @@ def ask(server_socket: Path, words: list[str]) -> dict[str, Any]:
         try:
             connection.connect(os.fspath(path))
             connection.sendall(json.dumps(words).encode() + b"\n")
-            answer = json.loads(_line(connection))
+            answer = json.loads(_line(connection, _LONGEST_ANSWER))
         except (OSError, ValueError) as error:
             hint = "start one with `nandlab nbd --socket`, or with --control"
             raise refusal(str(path), f"no server answers: {error}", hint=hint) from None

@@ -31,6 +31,7 @@ from nandlab.options.run import TIMELINE_SPANS
 from nandlab.options.serve import NVME_PORT, SOCKET, ServiceOptions
 from nandlab.process.interrupt import Stop
 from nandlab.process.memory import memory_limit_bytes
+from nandlab.served.requests import columns
 from nandlab.served.server import Server
 from nandlab.served.store import Claim
 
@@ -101,10 +102,15 @@ class Service:
         precondition_wall_s = perf_counter() - start
         if is_logged:
             begun.keep_requests()
+        if given["explain"]:
+            begun.keep_blame()
         if given["timeline"]:
             begun.keep_timeline(given["timeline_spans"] or TIMELINE_SPANS, 0)
         native, claim = self._native(begun, end)
-        log = RequestLog(requests_path, metadata(facts)) if is_logged else None
+        log = None
+        if is_logged:
+            about = {**metadata(facts), "clock": given["clock"]}
+            log = RequestLog(requests_path, about, columns(explain=given["explain"]))
         return Server(
             begun,
             native,
@@ -114,6 +120,7 @@ class Service:
             integrity=given["integrity"],
             log=log,
             has_timeline=given["timeline"],
+            has_blame=given["explain"],
             precondition_wall_s=precondition_wall_s,
             files=[Path(file) for file in (*inputs, *outputs.values()) if file is not None],
             end=end,
@@ -166,6 +173,7 @@ def service(**given: Unpack[ServiceOptions]) -> Service:
     called("progress", given["progress"])
     given["timeline"] = flag("timeline", given["timeline"])
     given["readonly"] = flag("readonly", given["readonly"])
+    given["explain"] = flag("explain", given["explain"])
     if given["timeline_spans"] is not None:
         whole("timeline_spans", given["timeline_spans"], 1, MOST_SPANS)
     protocol = named("protocol", given["protocol"], "nbd or nvme")
@@ -201,6 +209,7 @@ def serve(
     record: str | PathLike[str] | None = None,
     requests: bool | str | PathLike[str] = False,
     timeline_spans: int | None = None,
+    explain: bool = False,
     timeline: bool = False,
     progress: Callable[[Progress], object] | None = None,
     outputs: Mapping[str, Path | None] | None = None,
@@ -234,10 +243,11 @@ def serve(
             needs ``ecc.model = "exact"``.
         readonly: Clients may not write.
         record: Trace of all client requests, which `nandlab run` replays; .gz and .zst are
-            compressed. It is a fio I/O log. It also has the times of ageing, power cuts and
-            exchanges, which a replay does not repeat.
+            compressed. It is a fio I/O log. It also has ageing, power cuts and exchanges, which a
+            replay repeats.
         requests: As for `nandlab.run`.
         timeline_spans: As for `nandlab.run`.
+        explain: As for `nandlab.run`.
         timeline: Timeline of requests and flash operations, as JSON for ui.perfetto.dev. True keeps
             it: `Result.timeline` writes it.
         progress: As for `nandlab.run`.

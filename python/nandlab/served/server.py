@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from os import PathLike
 from pathlib import Path
 from time import perf_counter
@@ -13,6 +13,7 @@ from typing import Any
 
 from nandlab import _core
 from nandlab.catalogue import Config
+from nandlab.drive.blame import Blame
 from nandlab.drive.exchange import WAYS
 from nandlab.drive.requests import RequestLog
 from nandlab.drive.result import Result
@@ -22,6 +23,7 @@ from nandlab.given.outputs import check_outputs
 from nandlab.process.memory import peak_rss_mb
 from nandlab.report import read
 from nandlab.report.tables import Device, Exchange
+from nandlab.served.requests import rows
 from nandlab.served.store import Claim
 from nandlab.trace.recording import Command, append
 
@@ -70,6 +72,7 @@ class Server:
         integrity: str,
         log: RequestLog | None,
         has_timeline: bool,
+        has_blame: bool,
         precondition_wall_s: float,
         files: Sequence[Path],
         end: Callable[[_core.Simulation], object] | None,
@@ -79,7 +82,8 @@ class Server:
         self._simulation, self._native = simulation, native
         self._loaded, self._facts = loaded, facts
         self._how = {"clock": clock, "integrity": integrity}
-        self._log, self._has_timeline, self._end = log, has_timeline, end
+        self._log, self._end = log, end
+        self._has_timeline, self._has_blame = has_timeline, has_blame
         self._precondition_wall_s, self._start = precondition_wall_s, perf_counter()
         self._files, self._record, self._claim = files, record, claim
         self._commands: list[Command] = []
@@ -104,6 +108,20 @@ class Server:
         facts = self._native.status()
         exchange = json.loads(facts["exchange"])
         return ServerStatus(**{**facts, "exchange": exchange and Exchange.of(exchange)})
+
+    def measures(self) -> dict[str, Any]:
+        """All that `nandlab ctl top` shows, since it began: the keys of `status`, and others.
+
+        ``counts`` has the counts of the time series by their names, ``bytes`` and ``latency_ns``
+        the completed requests by operation, ``late_ns`` the lateness of answers. Latencies are
+        buckets 0.1 % wide: highest latency and number. ``oldest_hours`` is the age of the oldest
+        data in any block, ``wall_s`` the time since the server began.
+
+        Raises:
+            NandlabError: it has ended.
+        """
+        told = {**asdict(self.status()), **json.loads(self._native.measures())}
+        return {**told, "wall_s": perf_counter() - self._start}
 
     def notes(self) -> list[str]:
         """Lines for the user since the last call: clients that were dropped, and why."""
@@ -160,12 +178,19 @@ class Server:
         cycles = whole("exchange.pe_cycles", pe_cycles, 0, 2**32 - 1)
         chosen = named("exchange.way", way, " or ".join(WAYS))
         begin = self._native.exchange
-        self._command("exchange", lambda: begin(number_of, chosen, cycles), str(number_of))
+        value = str(number_of)
+        value += "" if chosen == WAYS[0] else f",{chosen}"
+        value += f",pe_cycles={cycles}" if cycles else ""
+        self._command("exchange", lambda: begin(number_of, chosen, cycles), value)
 
     def _command(self, name: str, done: Callable[[], object], value: str = "") -> None:
         """Does something that is no request, which the recording is to have too."""
+        before_ns = self._native.status()["now_ns"]
         done()
-        self._commands.append(Command(self._native.status()["now_ns"], name, value))
+        # Without a clock the drive has started up by then.
+        is_before = name == "restore"
+        now_ns = before_ns if is_before else self._native.status()["now_ns"]
+        self._commands.append(Command(now_ns, name, value))
 
     def snapshot(self, path: str | PathLike[str]) -> None:
         """Saves the drive with its bytes to a file, and goes on.
@@ -186,7 +211,7 @@ class Server:
     def save_requests(self) -> None:
         """Moves the requests that are complete to where they are kept: from time to time."""
         if self._log is not None:
-            self._log.add(self._native.take_requests())
+            self._log.add(rows(self._native.take_requests()))
 
     def stop(self) -> Result:
         """Takes no more requests, answers those that are under way, and ends.
@@ -215,7 +240,8 @@ class Server:
             append(self._record, self._commands)
         wall_s = perf_counter() - self._start
         if self._log is not None:
-            self._log.add(self._simulation.take_requests())
+            # The last of them were answered when their threads ended.
+            self._log.add(rows(self._native.take_requests()))
         kept = self._log.close() if self._log is not None else None
         report = read(self._simulation.report(wall_s, peak_rss_mb()))
         report.device = Device.of({"uri": self.uri, **self._how, **device})
@@ -229,7 +255,7 @@ class Server:
             own=report,
             requests=kept,
             has_timeline=self._has_timeline,
-            blame=None,
+            blame=Blame.of(self._simulation) if self._has_blame else None,
         )
         if self._end is not None:
             self._end(self._simulation)

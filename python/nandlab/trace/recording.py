@@ -12,10 +12,11 @@ import gzip
 import os
 import re
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from os import PathLike
 from pathlib import Path
+from types import MappingProxyType
 from typing import IO, Any, NamedTuple
 
 from nandlab.given.refusal import refusal
@@ -29,7 +30,7 @@ COMMANDS = {
     "restore": "the return of power",
     "exchange": "the exchange of die {}",
 }
-"""Commands that a replay does not repeat, in words."""
+"""Commands in a recording, in words."""
 
 _COMMAND = re.compile(rb"(\d+) nandlab\.(\w+)(?:=(\S+))? add")
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
@@ -82,15 +83,19 @@ def readable(path: str) -> str:
     return str(_looked_at(path, *_state(path)).readable)
 
 
-def notes(path: str) -> list[str]:
-    """What a user must know who replays this trace; empty unless it is such a recording."""
+def notes(path: str, unrepeated: Mapping[Command, str] = MappingProxyType({})) -> list[str]:
+    """What a user must know of this trace; empty unless it is such a recording.
+
+    Args:
+        path: of the trace.
+        unrepeated: commands that its replay has not repeated, each with the reason.
+    """
     found, told = _looked_at(path, *_state(path)), []
-    if found.commands:
-        done = "; ".join(map(str, found.commands))
-        told.append(
-            f"{path}: the recording also has commands, which a replay does not repeat: "
-            f'{done}. The part "Commands in a recording" of docs/device.md says how to give them'
-        )
+    if repeated := [command for command in found.commands if command not in unrepeated]:
+        done = "; ".join(map(str, repeated))
+        told.append(f"{path}: the recording has commands, which a replay repeats: {done}")
+    for command, reason in unrepeated.items():
+        told.append(f"{path}: this replay has not repeated {command}: {reason}")
     if found.is_cut_off:
         told.append(
             f"{path}: the recording ends early (its server was killed, or still runs): it is read "

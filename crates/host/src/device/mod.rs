@@ -2,14 +2,16 @@
 //!
 //! Requests come from a `client` over a `socket` in the words of a protocol (`nbd`, `nvme`), and go
 //! as `message`s to the `disk`: a simulated drive and the bytes of an `image`. The answer comes
-//! when the drive has completed its request; a `clock` ties simulated time to that of the wall.
-//! The `server` holds the threads between them.
+//! when the drive has completed its request; a `clock` ties simulated time to that of the wall, and
+//! a `log` has each request on both. The `server` holds the threads between them.
 
 mod client;
 pub mod clock;
 pub mod contents;
 pub mod disk;
 pub mod image;
+pub mod log;
+pub mod measures;
 pub mod message;
 pub mod nbd;
 pub mod nvme;
@@ -24,6 +26,7 @@ use base::{Error, Result};
 use clock::Pacing;
 use disk::{Context, Disk, Integrity};
 use image::{Image, Store};
+use log::Log;
 use nbd::Export;
 use nvme::subsystem::{Identity, Subsystem};
 use record::Record;
@@ -141,9 +144,10 @@ impl Opened {
     /// Begins to serve the drive of the session that it was opened for.
     pub fn serve(self, session: Session) -> Result<Server> {
         let Self { listener, image, record, export, subsystem, pacing, integrity } = self;
+        let log = session.run.log.is_some().then(Log::new);
         let mut disk = Disk::new(session, image, pacing, integrity)?;
         record.into_iter().for_each(|record| disk.keep(record));
-        Server::start(disk, listener, export, subsystem)
+        Server::start(disk, listener, export, subsystem, log)
     }
 }
 

@@ -6,10 +6,12 @@
 
 use super::client::{self, LATE, LOOK, Outgoing};
 use super::disk::{Answered, CutTold, Disk, DiskCounts, Power};
+use super::log::{Log, Ticket};
 use super::nbd::Export;
 use super::nvme::subsystem::Subsystem;
 use super::socket::Listener;
 use crate::report;
+use crate::run::commands::MOST_HOURS;
 use crate::session::Session;
 use base::stats::Latency;
 use base::units::Hours;
@@ -79,6 +81,8 @@ pub(super) struct Shared {
     connected: AtomicU64,
     notes: Mutex<VecDeque<String>>,
     counts: Mutex<ServerCounts>,
+    /// Log of the requests, if one is kept.
+    log: Option<Arc<Log>>,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -152,6 +156,16 @@ impl Shared {
         let mut counts = lock(&self.counts);
         counts.late_answers += u64::from(late > LATE);
         counts.late.record(Time(late.as_nanos() as u64));
+    }
+
+    /// Log of requests, where they are logged.
+    pub(super) fn log(&self) -> Option<Arc<Log>> {
+        self.log.clone()
+    }
+
+    /// Ticket for a request that `client` has sent now, where requests are logged.
+    pub(super) fn ticket(&self, client: usize) -> Option<Box<Ticket>> {
+        self.log.as_ref().map(|log| log.ticket(client))
     }
 
     /// Sends the answers of a client to `sender`.
@@ -228,11 +242,13 @@ pub struct Server {
 
 impl Server {
     /// Begins to serve `disk` at `listener`: by NVMe/TCP where it is a `subsystem`, else by NBD.
+    /// Requests go to `log`, if there is one.
     pub fn start(
         disk: Disk,
         listener: Listener,
         export: Export,
         subsystem: Option<Subsystem>,
+        log: Option<Arc<Log>>,
     ) -> Result<Self> {
         let is_paced = disk.is_paced();
         let uri = match &subsystem {
@@ -254,6 +270,7 @@ impl Server {
             connected: AtomicU64::new(0),
             notes: Mutex::new(VecDeque::new()),
             counts: Mutex::new(ServerCounts::default()),
+            log,
         });
         let mut server = Self { shared: shared.clone(), uri, threads: Vec::new() };
         server.spawn("listener", move || accept(&shared, &listener))?;
@@ -301,8 +318,18 @@ impl Server {
     }
 
     /// Calls `act` on the session, between two requests.
-    pub fn with<T>(&self, act: impl FnOnce(&mut Session) -> T) -> Option<T> {
+    pub(super) fn with<T>(&self, act: impl FnOnce(&mut Session) -> T) -> Option<T> {
         self.shared.disk().as_mut().map(|disk| act(disk.session()))
+    }
+
+    /// Lateness of the answers so far.
+    pub(super) fn late(&self) -> Latency {
+        lock(&self.shared.counts).late.clone()
+    }
+
+    /// Log of the requests, if one is kept. It is complete once the server has ended.
+    pub fn log(&self) -> Option<Arc<Log>> {
+        self.shared.log.clone()
     }
 
     /// Cuts the power: clients are disconnected, and no request under way is answered. New clients
@@ -340,10 +367,9 @@ impl Server {
 
     /// Ages the stored data by `hours` at once, as on a shelf.
     pub fn age(&self, hours: f64) -> Result<()> {
-        const MOST: f64 = 8766.0 * 100.0;
-        if !(0.0..=MOST).contains(&hours) {
+        if !(0.0..=MOST_HOURS).contains(&hours) {
             let problem = format!("{hours} hours");
-            return Err(Error::new("age.hours", problem).expected(format!("0 to {MOST:.0}")));
+            return Err(Error::new("age.hours", problem).expected(format!("0 to {MOST_HOURS:.0}")));
         }
         let mut guard = self.shared.disk();
         let disk = guard.as_mut().ok_or_else(over)?;

@@ -65,6 +65,18 @@ impl Session {
         Ok(named.filter(|(name, _)| self.has_count(name)).collect())
     }
 
+    /// Counts of the drive at this moment, with the names of [`Session::counts_over_time`].
+    pub fn counts_now(&self) -> Result<Vec<(String, u64)>> {
+        let (mut names, mut columns) = (Vec::new(), Vec::new());
+        let now = as_json(&Sections::from(&self.run.counted()))?;
+        name_counts(&now, "", &mut names);
+        columns.resize(names.len(), Vec::with_capacity(1));
+        push_counts(&now, &mut columns.iter_mut());
+        let counts = columns.into_iter().flatten();
+        let named = names.into_iter().zip(counts);
+        Ok(named.filter(|(name, _)| self.has_count(name)).collect())
+    }
+
     /// Whether the report of this drive has the table of a count.
     fn has_count(&self, name: &str) -> bool {
         let Self { run, loaded, .. } = self;

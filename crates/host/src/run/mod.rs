@@ -9,6 +9,7 @@
 
 mod arbiter;
 mod border;
+pub mod commands;
 mod ending;
 pub mod exchange;
 mod limits;
@@ -29,6 +30,7 @@ use crate::request::Job;
 use arbiter::Arbiter;
 use base::{Error, Result, Time};
 use border::Border;
+use commands::Commands;
 use exchange::{Plan, Service};
 use limits::Limits;
 use runner::{Phase, Runner};
@@ -57,6 +59,9 @@ const EXCHANGE: u32 = CUT + 1;
 
 /// Number of the wake-up at which a limit lets a job go on.
 const FETCH: u32 = EXCHANGE + 1;
+
+/// Number of the wake-up for a command between requests.
+const COMMAND: u32 = FETCH + 1;
 
 /// Completions between two looks at the run's time, parts and end.
 const BETWEEN_LOOKS: u64 = 1 << 6;
@@ -121,6 +126,8 @@ pub struct Run {
     /// Exchange of a die, planned or under way, and earlier exchanges.
     service: Option<Box<Service>>,
     earlier: Vec<(Service, Exchanged)>,
+    /// Commands between requests that are still to come.
+    commands: Commands,
     /// Requests of clients, if the run serves any.
     offered: Option<Box<Offered>>,
     /// Sums of other runs, which the run tells with its own counts.
@@ -182,6 +189,7 @@ impl Run {
             lost_requests: 0,
             service: None,
             earlier: Vec::new(),
+            commands: Commands::default(),
             offered: None,
             others: None,
         })
@@ -338,6 +346,7 @@ impl Run {
             if let Some(service) = &self.service {
                 self.ssd.wake_at(service.plan.at, EXCHANGE);
             }
+            self.wake_for_commands();
             self.start_group(0)?;
         }
         let stop = self.completed.saturating_add(completions);
@@ -352,8 +361,7 @@ impl Run {
                     }
                     // The run ends with its last request, without the data in the buffer and
                     // collection in progress.
-                    self.finished = self.under_way == 0
-                        && (self.is_stopped || self.runners.iter().all(Runner::is_over));
+                    self.finished = self.is_done();
                 }
                 Step::Wake(CUT) => {
                     let cut = self.ssd.cut()?;
@@ -363,6 +371,10 @@ impl Run {
                     self.runners.iter_mut().for_each(|runner| runner.stop(now));
                 }
                 Step::Wake(EXCHANGE) => self.begin_exchange()?,
+                Step::Wake(COMMAND) => {
+                    self.obey()?;
+                    self.finished = self.is_done();
+                }
                 Step::Ready => self.fetch()?,
                 Step::Wake(FETCH) => {
                     self.limits.wake = Time::NEVER;
@@ -384,6 +396,12 @@ impl Run {
         }
         self.ssd.fault()?;
         Ok(self.finished || self.is_paused)
+    }
+
+    /// Whether no request is under way and none will come, nor a command.
+    fn is_done(&self) -> bool {
+        let is_over = || self.commands.is_empty() && self.runners.iter().all(Runner::is_over);
+        self.under_way == 0 && (self.is_stopped || is_over())
     }
 
     /// Begins to account the time of requests by cause.
@@ -442,6 +460,11 @@ impl Run {
         }
         if let Some(log) = &mut self.log {
             log.push(self.ssd.completed(slot), job as u16, now, measured);
+            if self.offered.is_some()
+                && let Some(blame) = self.ssd.blame()
+            {
+                log.causes.extend(blame.completed(slot).causes);
+            }
         }
         if measured && self.tails.is_some() {
             self.record_tail(slot, latency);

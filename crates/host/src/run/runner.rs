@@ -246,6 +246,12 @@ impl Runner {
         Ok(())
     }
 
+    /// Loses all requests that were sent, in a power cut.
+    pub fn lose(&mut self) {
+        self.requests.drain(..self.queued);
+        (self.queued, self.in_flight, self.wake) = (0, 0, Time::NEVER);
+    }
+
     /// Whether the queue holds a request.
     #[inline]
     pub fn has_queued(&self) -> bool {

@@ -232,6 +232,9 @@ pub struct RequestLog {
     /// Whether the request counts in the report's figures: it is complete after the ramp time of
     /// its job.
     pub measured: Vec<bool>,
+    /// Time by cause in ns, one number for each cause and request; only of a served drive whose
+    /// waits are kept.
+    pub causes: Vec<u64>,
 }
 
 impl RequestLog {
@@ -250,6 +253,24 @@ impl RequestLog {
         self.ecc_ns.push(done.parts.ecc.0);
         self.failed.push(done.failed);
         self.measured.push(measured);
+    }
+
+    /// Adds the requests of another log, which is left empty.
+    pub fn append(&mut self, other: &mut Self) {
+        self.arrival_ns.append(&mut other.arrival_ns);
+        self.start_ns.append(&mut other.start_ns);
+        self.completion_ns.append(&mut other.completion_ns);
+        self.op.append(&mut other.op);
+        self.job.append(&mut other.job);
+        self.offset.append(&mut other.offset);
+        self.bytes.append(&mut other.bytes);
+        self.queue_ns.append(&mut other.queue_ns);
+        self.flash_ns.append(&mut other.flash_ns);
+        self.bus_ns.append(&mut other.bus_ns);
+        self.ecc_ns.append(&mut other.ecc_ns);
+        self.failed.append(&mut other.failed);
+        self.measured.append(&mut other.measured);
+        self.causes.append(&mut other.causes);
     }
 
     /// Number of requests in the log.

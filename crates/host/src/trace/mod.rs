@@ -352,6 +352,7 @@ pub fn open(path: &Path, options: &Options, capacity_bytes: u64) -> Result<Trace
         .expected("a factor that keeps times below 292 years"));
     }
     let summary = tally.summary(records, member.name, options.time_scale);
+    let summary = Summary { origin_ns, ..summary };
     let has_waits = !summary.timed && tally.span_ns() > 0;
     let layout = Layout::new(options.address, capacity_bytes, records, &mut tally)?;
     let records = Replayed::open(path, member, options)?;

@@ -32,6 +32,9 @@ pub struct Summary {
     pub requests: u64,
     /// Requests and bytes of each operation.
     pub by_op: ByOp,
+    /// Time of the first request on the file's clock, in ns.
+    #[serde(skip)]
+    pub origin_ns: u64,
     /// Seconds from the earliest to the latest request; 0 where `timed` is `false`.
     pub span_s: f64,
     /// Address spaces of the trace, in the order in which they are laid out.
@@ -265,6 +268,7 @@ impl Tally {
                 trim: by_op(Op::Trim),
                 flush: by_op(Op::Flush),
             },
+            origin_ns: 0,
             span_s: if timed { self.span_ns() as f64 / 1e9 * time_scale } else { 0.0 },
             devices: records.device_order().iter().map(device).collect(),
             lines,

@@ -19,7 +19,7 @@ use std::sync::Arc;
 const MOST_MEMORY: usize = 16 << 20;
 
 fn connection(subsystem: &Arc<Subsystem>) -> Connection {
-    Connection::new(subsystem.clone(), 1, None)
+    Connection::new(subsystem.clone(), 1, None, None)
 }
 
 fn end_of(got: &[u8]) -> Option<(u16, u32)> {

@@ -10,6 +10,18 @@ use crate::terms::{Lpn, PageRead, ReadOwner};
 use base::Time;
 use nand::geometry::Block;
 
+/// States of the blocks of a drive at a moment.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct BlockStates {
+    /// Number of blocks that are in use.
+    pub good: u64,
+    /// Blocks among them that are erased.
+    pub free: u64,
+    /// Age of the oldest data of a block in hours, at the temperature that they have; data that are
+    /// out of date count until their block is erased.
+    pub oldest_hours: f64,
+}
+
 impl Ssd {
     /// A run begins: refresh and patrol go on.
     pub(super) fn begin_upkeep(&mut self) {
@@ -165,6 +177,24 @@ impl Ssd {
     /// Number of blocks that wait to be rewritten.
     pub fn blocks_to_refresh(&self) -> u64 {
         self.failures.refresh.waiting() as u64
+    }
+
+    /// States of the blocks in use, as of the last operation of the chips.
+    pub fn block_states(&self) -> BlockStates {
+        let chips = &self.flash.chips;
+        let used = (0..chips.geometry.blocks()).map(Block).filter(|&block| !self.ftl.is_bad(block));
+        let (mut states, mut oldest) = (BlockStates::default(), 0);
+        for age in used.map(|block| chips.data_minutes(block)) {
+            states.good += 1;
+            states.free += u64::from(age.is_none());
+            oldest = oldest.max(age.unwrap_or(0));
+        }
+        BlockStates { oldest_hours: f64::from(oldest) / MINUTES, ..states }
+    }
+
+    /// Units in the write buffer.
+    pub fn buffered_units(&self) -> u32 {
+        self.writer.buffer.held()
     }
 
     /// Age of the oldest data that the FTL keeps in hours, at the temperature that they have

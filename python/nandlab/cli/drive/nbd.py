@@ -13,11 +13,14 @@ from typing import Annotated, Any
 import typer
 
 from nandlab.cli.drive.chosen import DriveName, SavedFile, chosen_drive
+from nandlab.cli.drive.kept import Explain, ExplainPlot, Series, check_kinds, write_rows
 from nandlab.cli.files import Files, Plot, Quiet, Style, check_pictures, json_file, output
 from nandlab.cli.options import takes
 from nandlab.display.terminal import FAULTY, ProgressBar, console, say
+from nandlab.drive.blame import check_percent
+from nandlab.drive.blame_table import print_blame
 from nandlab.drive.device import Drive
-from nandlab.given.outputs import check_kind, check_outputs
+from nandlab.given.outputs import check_outputs
 from nandlab.given.refusal import refusal
 from nandlab.options.option import among, filled
 from nandlab.options.run import SetOptions
@@ -47,8 +50,11 @@ def nbd(
         ),
     ] = None,
     json: Annotated[Path | None, output("Report.", "FILE|-")] = None,
+    series: Series = None,
     plot: Plot = None,
     style: Style = None,
+    explain: Explain = None,
+    explain_plot: ExplainPlot = None,
     run: Annotated[
         str | None,
         typer.Option(
@@ -63,20 +69,32 @@ def nbd(
 ) -> None:
     """Serves a drive as a disk, until Ctrl-C: NBD clients, file systems, databases, fio."""
     chosen = chosen_drive(given.get("protocol", "nbd"), drive, saved, given)
-    check_pictures(style, plot)
+    check_pictures(style, plot, explain_plot)
     requests, timeline = given.get("requests"), given.get("timeline")
-    if requests is not None:
-        check_kind("--requests", requests, [".parquet"])
+    check_kinds(requests, series)
+    if explain is not None:
+        check_percent("--explain", explain)
     if control is not None:
         check_free("--control", control)
     if given.get("store") == "memory":
         del given["store"]
     to_stdout = json == Path("-")
-    outputs = {"--json": json_file(json), "--timeline": timeline, "--plot": plot}
+    outputs = {
+        "--json": json_file(json),
+        "--series": series,
+        "--timeline": timeline,
+        "--plot": plot,
+        "--explain-plot": explain_plot,
+    }
     kept = {"--record": given.get("record"), "--requests": requests}
     check_outputs({**outputs, **kept}, [chosen, *([given["store"]] if "store" in given else [])])
     with ProgressBar(is_shown=not quiet) as bar:
-        more = {"timeline": timeline is not None, "progress": bar, "outputs": outputs}
+        more = {
+            "timeline": timeline is not None,
+            "explain": explain is not None or explain_plot is not None,
+            "progress": bar,
+            "outputs": outputs,
+        }
         how = service(**filled(ServiceOptions, {**given, **more}))
         if control is not None and how.address.socket == control:
             raise refusal("--control", f"{control} is the socket of the server", "another path")
@@ -101,15 +119,20 @@ def nbd(
         result = server.stop()
         with Files() as files:
             files.write(outputs["--json"], result.to_json)
+            files.write(series, lambda path: write_rows(result, path))
             files.write(timeline, result.timeline)
             if result.has_begun:
                 files.draw(plot, result.plot, style)
+                if explain_plot is not None:
+                    files.draw(explain_plot, result.blame.plot, style)
         for notice in result.notices if not quiet else []:
             say(f"note: {notice}")
         if not quiet:
             from nandlab.drive.table import print_result
 
             print_result(result, console(stderr=to_stdout))
+            if explain is not None and result.has_begun:
+                print_blame(result, explain, console(stderr=to_stdout))
         if to_stdout:
             print(result.to_json(), end="", flush=True)
     raise typer.Exit(code if code or result.checks.ok else FAULTY)

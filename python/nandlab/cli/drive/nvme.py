@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from nandlab.cli.drive.chosen import DriveName, SavedFile
+from nandlab.cli.drive.kept import Explain, ExplainPlot, Series
 from nandlab.cli.drive.nbd import nbd
 from nandlab.cli.files import Plot, Quiet, Style, output
 from nandlab.cli.options import takes
@@ -27,8 +28,11 @@ def nvme(
         ),
     ] = None,
     json: Annotated[Path | None, output("Report.", "FILE|-")] = None,
+    series: Series = None,
     plot: Plot = None,
     style: Style = None,
+    explain: Explain = None,
+    explain_plot: ExplainPlot = None,
     run: Annotated[
         str | None,
         typer.Option(
@@ -47,8 +51,11 @@ def nvme(
         saved=saved,
         control=control,
         json=json,
+        series=series,
         plot=plot,
         style=style,
+        explain=explain,
+        explain_plot=explain_plot,
         run=run,
         quiet=quiet,
         protocol="nvme",

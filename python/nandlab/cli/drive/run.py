@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from nandlab.cli.drive.chosen import RunDriveName, SavedFile, chosen_drive
+from nandlab.cli.drive.kept import Explain, ExplainPlot, Series, check_kinds, write_rows
 from nandlab.cli.files import OUTPUTS, Files, Plot, Quiet, Style, check_pictures, json_file, output
 from nandlab.cli.options import takes
 from nandlab.display.terminal import FAULTY, INTERRUPTED, ProgressBar, console, say
@@ -19,7 +20,7 @@ from nandlab.drive.result import Result
 from nandlab.drive.simulate import Interrupted
 from nandlab.drive.simulate import run as simulate
 from nandlab.ftl.source import ftl_in, shown_causes
-from nandlab.given.outputs import check_kind, check_outputs
+from nandlab.given.outputs import check_outputs
 from nandlab.given.refusal import refusal
 from nandlab.given.replacement import Unwritten
 from nandlab.options.option import among
@@ -34,7 +35,7 @@ def run(
     drive: RunDriveName = None,
     saved: SavedFile = None,
     json: Annotated[Path | None, output("Report.", "FILE|-")] = None,
-    series: Annotated[Path | None, output("Rates over time: .parquet or .csv.")] = None,
+    series: Series = None,
     timeline_around: Annotated[
         str | None,
         output(
@@ -43,11 +44,8 @@ def run(
     ] = None,
     plot: Plot = None,
     style: Style = None,
-    explain: Annotated[
-        float | None,
-        output("Says what requests from this percentile on waited for, as 99.9.", "PERCENT"),
-    ] = None,
-    explain_plot: Annotated[Path | None, output("Picture of that.")] = None,
+    explain: Explain = None,
+    explain_plot: ExplainPlot = None,
     picture: Annotated[
         str | None,
         typer.Option(
@@ -74,7 +72,7 @@ def run(
     }
     inputs = (chosen, given.get("workload"), given.get("trace"))
     check_outputs(outputs, [name for name in inputs if name])
-    _check_kinds(requests, series)
+    check_kinds(requests, series)
     check_pictures(style, plot, explain_plot)
     kind = _kind_of_picture(picture, plot)
     begin = _timeline_from(given, timeline_around)
@@ -109,7 +107,7 @@ def run(
     # Files are whole or not there: a Ctrl-C here comes too late, or is the second one.
     with Stop(is_patient=True), Files(failures) as files:
         files.write(outputs["--json"], result.to_json)
-        files.write(series, lambda path: _write_rows(result, path))
+        files.write(series, lambda path: write_rows(result, path))
         if result.has_begun:
             files.draw(plot, lambda path: result.plot(path, kind=kind), style)
             if explain_plot is not None:
@@ -125,12 +123,6 @@ def run(
     raise typer.Exit(code if code or result.checks.ok else FAULTY)
 
 
-def _write_rows(result: Result, path: Path) -> None:
-    from nandlab.board.rows import write
-
-    write(result.series(), path)
-
-
 def _timeline_from(given: Mapping[str, Any], around: str | None) -> float | Literal["slowest"]:
     """Start of the timeline in seconds. Refuses options of it that do not fit together."""
     seconds, spans = given.get("timeline_from"), given.get("timeline_spans")
@@ -143,15 +135,6 @@ def _timeline_from(given: Mapping[str, Any], around: str | None) -> float | Lite
     if spans is not None and spans < 1:
         raise refusal("--timeline-spans", spans, "1 or more")
     return seconds or 0.0 if around is None else "slowest"
-
-
-def _check_kinds(requests: Path | None, series: Path | None) -> None:
-    if requests is not None:
-        check_kind("--requests", requests, [".parquet"])
-    if series is not None:
-        from nandlab.board.rows import KINDS
-
-        check_kind("--series", series, KINDS)
 
 
 def _kind_of_picture(picture: str | None, plot: Path | None) -> str:

@@ -8,12 +8,14 @@
 use super::patient::Patient;
 use super::{MOST_BYTES, MOST_REQUESTS, Outgoing};
 use crate::device::disk::Answered;
+use crate::device::log::Ticket;
 use crate::device::message::Request;
 use crate::device::nbd::{self, Agreed, Broken, Next};
 use crate::device::server::Shared;
 use base::Result;
 use std::io::{self, BufRead, BufReader, ErrorKind, Write};
 use std::sync::mpsc::{Receiver, channel};
+use std::time::Instant;
 
 /// Bytes of answers that are sent while other requests are under way. Assumed: more than 64
 /// answers of 4 KiB, which one write to the socket carries.
@@ -32,7 +34,12 @@ struct AtOnce<'a> {
     left_bytes: usize,
     /// Encoded answers that are still to be sent.
     out: Vec<u8>,
+    /// Tickets of these answers, where requests are logged.
+    tickets: Vec<Ticket>,
 }
+
+/// Requests that have come, with their tickets where requests are logged.
+type Batch = Vec<(Request, Option<Box<Ticket>>)>;
 
 /// Answers requests as fast as they come.
 pub(super) fn at_once(
@@ -45,8 +52,9 @@ pub(super) fn at_once(
 ) -> std::result::Result<(), Broken> {
     let (sender, passed) = channel();
     shared.listen(number, sender);
-    let (left, left_bytes, out) = (0, 0, Vec::new());
-    let mut client = AtOnce { shared, number, cuts, agreed, passed, left, left_bytes, out };
+    let (left, left_bytes, out, tickets) = (0, 0, Vec::new(), Vec::new());
+    let mut client =
+        AtOnce { shared, number, cuts, agreed, passed, left, left_bytes, out, tickets };
     let outcome = client.serve(input, output);
     // Requests under way end, also if the client has gone.
     if client.left > 0
@@ -78,6 +86,10 @@ impl AtOnce<'_> {
                 return Ok(());
             }
             output.write_all(&self.out)?;
+            if !self.tickets.is_empty() {
+                let now = Instant::now();
+                self.tickets.drain(..).for_each(|ticket| ticket.answered(now));
+            }
             self.out.clear();
             self.out.shrink_to(2 * MOST_BYTES);
             if !goes_on? {
@@ -91,7 +103,7 @@ impl AtOnce<'_> {
     fn take(
         &mut self,
         input: &mut BufReader<Patient>,
-        batch: &mut Vec<Request>,
+        batch: &mut Batch,
     ) -> std::result::Result<bool, Broken> {
         let mut bytes = self.left_bytes;
         while (self.left == 0 && batch.is_empty())
@@ -102,7 +114,7 @@ impl AtOnce<'_> {
             match nbd::next_request(input, self.agreed, &self.shared.export)? {
                 Next::Request(request) => {
                     bytes += request.head.moved_bytes();
-                    batch.push(request);
+                    batch.push((request, self.shared.ticket(self.number)));
                 }
                 Next::Refused { cookie, failure } => {
                     self.shared.refused();
@@ -119,7 +131,7 @@ impl AtOnce<'_> {
 
     /// Whether another request, or the end of the stream, is there to be read. The socket is asked
     /// only for the first request of a batch, and only while others are under way.
-    fn has_come(&self, input: &mut BufReader<Patient>, batch: &[Request]) -> io::Result<bool> {
+    fn has_come(&self, input: &mut BufReader<Patient>, batch: &Batch) -> io::Result<bool> {
         if self.left > 0 && batch.is_empty() && input.buffer().is_empty() {
             input.get_mut().waits = false;
             let read = input.fill_buf().map(<[u8]>::len);
@@ -134,7 +146,7 @@ impl AtOnce<'_> {
     }
 
     /// Gives requests to the disk, and runs the drive until enough answers have gathered, or all.
-    fn run(&mut self, batch: &mut Vec<Request>, all: bool) -> Result<()> {
+    fn run(&mut self, batch: &mut Batch, all: bool) -> Result<()> {
         let shared = self.shared;
         let mut guard = shared.disk_to_ask();
         let Some(disk) = guard.as_mut() else { return Ok(()) };
@@ -145,18 +157,18 @@ impl AtOnce<'_> {
         if shared.is_stopping() {
             batch.clear();
         }
-        for request in batch.drain(..) {
+        for (request, ticket) in batch.drain(..) {
             self.left += 1;
             self.left_bytes += request.head.moved_bytes();
-            disk.ask(self.number, request, &self.agreed.contexts)?;
+            disk.ask(self.number, request, &self.agreed.contexts, ticket)?;
         }
         while let Ok(Outgoing::Answered(answered)) = self.passed.try_recv() {
-            self.answered(&answered);
+            self.answered(answered);
         }
         loop {
             while let Some(answered) = disk.answer() {
                 if answered.client == self.number {
-                    self.answered(&answered);
+                    self.answered(answered);
                 } else {
                     shared.pass(answered);
                 }
@@ -169,9 +181,10 @@ impl AtOnce<'_> {
         }
     }
 
-    fn answered(&mut self, answered: &Answered) {
+    fn answered(&mut self, answered: Answered) {
         self.left -= 1;
         self.left_bytes -= answered.head.moved_bytes();
         nbd::write_answer(&mut self.out, self.agreed, &answered.head, &answered.answer);
+        self.tickets.extend(answered.ticket.map(|ticket| *ticket));
     }
 }

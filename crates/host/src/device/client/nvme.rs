@@ -6,6 +6,7 @@
 use super::patient::Patient;
 use super::{HANDSHAKE, MOST_REQUESTS, Outgoing};
 use crate::device::disk::Disk;
+use crate::device::log::Ticket;
 use crate::device::nbd::Broken;
 use crate::device::nvme::subsystem::Subsystem;
 use crate::device::nvme::tcp::connection::Connection;
@@ -44,7 +45,7 @@ pub(super) fn talk(
         Socket::Port(socket) => socket.local_addr().ok(),
         Socket::Path(_) => None,
     };
-    let mut connection = Connection::new(subsystem.clone(), number, address);
+    let mut connection = Connection::new(subsystem.clone(), number, address, shared.log());
     let patient = || Patient::new(socket, shared, cuts, None);
     let mut input = BufReader::with_capacity(1 << 18, patient()?);
     let output = patient()?;
@@ -169,6 +170,7 @@ impl Host<'_> {
                 return Ok(());
             }
             output.write_all(&connection.out)?;
+            written(connection.tickets.drain(..));
             connection.out.clear();
             connection.out.shrink_to(8 * ENOUGH_BYTES);
             if let Some(end) = end {
@@ -369,9 +371,21 @@ fn advanced(disk: &mut Disk) -> Result<()> {
 /// Sends what the connection has for the host. PDUs keep their order.
 fn flush(output: &Mutex<Patient>, connection: &Mutex<Connection>) -> Part {
     let mut output = lock(output);
-    let out = std::mem::take(&mut lock(connection).out);
+    let mut guard = lock(connection);
+    let (out, tickets) = (std::mem::take(&mut guard.out), std::mem::take(&mut guard.tickets));
+    drop(guard);
     output.write_all(&out)?;
+    written(tickets.into_iter());
     Ok(())
+}
+
+/// Logs commands whose answers are with the host.
+fn written(mut tickets: impl Iterator<Item = Ticket>) {
+    if let Some(first) = tickets.next() {
+        let now = Instant::now();
+        first.answered(now);
+        tickets.for_each(|ticket| ticket.answered(now));
+    }
 }
 
 /// Whether another PDU, or the end of the stream, is there to be read.

@@ -94,6 +94,7 @@ fn take(
         };
         match next {
             Next::Request(request) => {
+                let ticket = shared.ticket(number);
                 if !flow.begin(request.head.moved_bytes(), shared, cuts) {
                     return Ok(());
                 }
@@ -104,7 +105,7 @@ fn take(
                 }
                 let asked = disk
                     .advance(Instant::now())
-                    .and_then(|()| disk.ask(number, request, &agreed.contexts));
+                    .and_then(|()| disk.ask(number, request, &agreed.contexts, ticket));
                 shared.deliver(disk);
                 drop(guard);
                 if let Err(error) = asked {
@@ -140,13 +141,13 @@ fn send(
         let mut next = Some(first);
         while let Some(outgoing) = next {
             match outgoing {
-                Outgoing::Answered(Answered { head, answer, due, .. }) => {
+                Outgoing::Answered(Answered { head, answer, due, ticket, .. }) => {
                     nbd::write_answer(&mut out, agreed, &head, &answer);
-                    sent.push((head.moved_bytes(), due));
+                    sent.push((head.moved_bytes(), due, ticket));
                 }
                 Outgoing::Refused { cookie, failure } => {
                     nbd::write_failure(&mut out, agreed, cookie, failure);
-                    sent.push((0, None));
+                    sent.push((0, None, None));
                 }
             }
             next = if out.len() < MOST_BYTES { answers.try_recv().ok() } else { None };
@@ -154,8 +155,13 @@ fn send(
         let written = output.write_all(&out);
         out.clear();
         let now = Instant::now();
-        for (bytes, due) in sent.drain(..) {
+        for (bytes, due, ticket) in sent.drain(..) {
             flow.end(bytes);
+            if let Some(ticket) = ticket
+                && written.is_ok()
+            {
+                ticket.answered(now);
+            }
             if let Some(due) = due {
                 shared.was_late(now.saturating_duration_since(due));
             }

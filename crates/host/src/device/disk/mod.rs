@@ -18,6 +18,7 @@ pub use power::{CutTold, Power};
 use super::clock::{Clock, Pacing};
 use super::contents::Contents;
 use super::image::Image;
+use super::log::Ticket;
 use super::message::{Answer, Command, Failure, Head, Request as Asked};
 use super::record::Record;
 use crate::run::Run;
@@ -54,6 +55,8 @@ struct Pending {
     trims: u64,
     /// Versions of the writes sent to the drive.
     versions: Vec<u64>,
+    /// Ticket of the request, where requests are logged.
+    ticket: Option<Box<Ticket>>,
 }
 
 /// An answer on its way to a client.
@@ -67,6 +70,8 @@ pub struct Answered {
     pub answer: Answer,
     /// Earliest moment to send the answer; `None` = at once.
     pub due: Option<Instant>,
+    /// Ticket of the request, where requests are logged.
+    pub ticket: Option<Box<Ticket>>,
 }
 
 /// Counts of a disk's requests and codewords.
@@ -218,8 +223,15 @@ impl Disk {
         Ok(())
     }
 
-    /// Takes a request of a client that fits the device. `contexts` are those of a status request.
-    pub fn ask(&mut self, client: usize, request: Asked, contexts: &[u32]) -> Result<()> {
+    /// Takes a request of a client that fits the device. `contexts` are those of a status request,
+    /// `ticket` is its ticket where requests are logged.
+    pub fn ask(
+        &mut self,
+        client: usize,
+        request: Asked,
+        contexts: &[u32],
+        ticket: Option<Box<Ticket>>,
+    ) -> Result<()> {
         let head = request.head;
         self.counts.requests[head.command as usize] += 1;
         self.under_way += 1;
@@ -235,6 +247,7 @@ impl Disk {
             found: Vec::new(),
             trims: self.contents.trims(),
             versions: Vec::new(),
+            ticket,
         };
         let owner = match self.free.pop() {
             Some(owner) => {
@@ -349,6 +362,9 @@ impl Disk {
         pending.failed |= completion.failed;
         pending.unreadable.extend(unreadable);
         pending.found.extend(found);
+        if let (Some(ticket), Some(log)) = (&mut pending.ticket, &mut self.session.run.log) {
+            ticket.add(log);
+        }
         self.part_done(owner, None)
     }
 
@@ -372,6 +388,7 @@ impl Disk {
         let unreadable = std::mem::take(&mut pending.unreadable);
         let found = std::mem::take(&mut pending.found);
         let (trims, versions) = (pending.trims, std::mem::take(&mut pending.versions));
+        let mut ticket = pending.ticket.take();
         if failed {
             versions.into_iter().for_each(|version| self.contents.forget(version));
         } else if head.command == Command::Flush {
@@ -390,7 +407,8 @@ impl Disk {
         self.counts.failed += u64::from(is_lost || matches!(answer, Answer::Failed(_)));
         let now = self.session.run.ssd.now();
         let due = self.clock.map(|clock| clock.wall_at(now));
-        self.answered.push_back(Answered { client, head, answer, due });
+        ticket.iter_mut().for_each(|ticket| ticket.due = due);
+        self.answered.push_back(Answered { client, head, answer, due, ticket });
         Ok(())
     }
 

@@ -57,7 +57,7 @@ pub(super) fn asked(head: Head, byte: u8) -> Asked {
 
 /// The answer to one request, alone.
 pub(super) fn answer(disk: &mut Disk, request: &Asked) -> Answer {
-    disk.ask(3, request.clone(), &[0, 1]).unwrap();
+    disk.ask(3, request.clone(), &[0, 1], None).unwrap();
     disk.finish_all().unwrap();
     let answered = disk.answer().unwrap();
     assert!(answered.client == 3 && answered.head == request.head && disk.answer().is_none());
@@ -101,7 +101,7 @@ pub(super) fn reads_as_an_array(mut disk: Disk) -> DiskCounts {
             4 => head = Head { command: Command::Flush, offset: 0, length: 0, ..head },
             _ => {}
         }
-        disk.ask(0, asked(head, step as u8 | 1), &[]).unwrap();
+        disk.ask(0, asked(head, step as u8 | 1), &[], None).unwrap();
         // Up to eight are under way: a read may come after others that overlap with it.
         if rng.below(8) == 0 {
             disk.finish_all().unwrap();
@@ -143,7 +143,7 @@ fn dies_are_exchanged_under_clients() {
             let length = 4096 * (1 + rng.below(4)) as u32;
             model[start as usize..start as usize + length as usize].fill(step as u8 | 1);
             let write = asked(head(Command::Write, start, length), step as u8 | 1);
-            disk.ask(0, write, &[]).unwrap();
+            disk.ask(0, write, &[], None).unwrap();
             if step % 8 == 7 {
                 disk.finish_all().unwrap();
             }
@@ -258,7 +258,7 @@ fn with_a_clock_nothing_is_answered_early() {
     disk.advance(Instant::now()).unwrap();
     let read = asked(head(Command::Read, 4096, 4096), 0);
     let begin = disk.now();
-    disk.ask(0, read, &[]).unwrap();
+    disk.ask(0, read, &[], None).unwrap();
     assert!(disk.answer().is_none());
     while disk.under_way() > 0 {
         let due = disk.due().unwrap();

@@ -96,7 +96,7 @@ fn storm_with(sets: &[&str], cuts: usize, seed: u64, integrity: Integrity) -> Di
                 noted = sectors(&head).map(of).collect();
             }
             asking.insert(cookie, (head, noted));
-            disk.ask(0, asked(head, value), &[]).unwrap();
+            disk.ask(0, asked(head, value), &[], None).unwrap();
         }
         let is_cut = rng.below(4) == 0;
         let mut steps = if is_cut { rng.below(120) } else { u64::MAX };
@@ -126,7 +126,7 @@ fn storm_with(sets: &[&str], cuts: usize, seed: u64, integrity: Integrity) -> Di
         if is_cut {
             disk.cut().unwrap();
             let refused = asked(self::head(Command::Read, 0, 512), 0);
-            disk.ask(0, refused, &[]).unwrap();
+            disk.ask(0, refused, &[], None).unwrap();
             assert_eq!(disk.answer().unwrap().answer, Answer::Failed(Failure::Shutdown));
             disk.restore().unwrap();
             assert!(disk.power() == Power::On && disk.cut().is_ok());

@@ -36,7 +36,7 @@ fn scribble(disk: &mut Disk, model: &mut [u8], seed: u64) {
             disk.finish_all().unwrap();
         }
         model[head.offset as usize..head.end() as usize].fill(byte);
-        disk.ask(0, asked(head, byte), &[]).unwrap();
+        disk.ask(0, asked(head, byte), &[], None).unwrap();
     }
 }
 
@@ -44,7 +44,7 @@ fn whole(disk: &mut Disk) -> Vec<u8> {
     disk.finish_all().unwrap();
     while disk.answer().is_some() {}
     let capacity = disk.session().run.ssd.capacity_bytes();
-    disk.ask(0, asked(head(Command::Read, 0, capacity as u32), 0), &[]).unwrap();
+    disk.ask(0, asked(head(Command::Read, 0, capacity as u32), 0), &[], None).unwrap();
     disk.finish_all().unwrap();
     let Answer::Data { bytes, lost } = disk.answer().unwrap().answer else { panic!() };
     assert!(lost.is_empty());
@@ -96,7 +96,7 @@ fn a_snapshot_holds_the_bytes_of_its_moment() {
         assert!(whole(&mut disk) == model && model != before);
         // A drive that goes on knows the version of its bytes.
         if number == 1 {
-            disk.ask(0, asked(head(Command::Flush, 0, 0), 0), &[]).unwrap();
+            disk.ask(0, asked(head(Command::Flush, 0, 0), 0), &[], None).unwrap();
             disk.finish_all().unwrap();
             disk.cut().unwrap();
             assert_carries(disk.check_snapshot().unwrap_err(), &["snapshot", "no power"]);
@@ -113,7 +113,7 @@ fn a_snapshot_holds_the_bytes_of_its_moment() {
             scribble(&mut disk, &mut model, seed);
             assert!(whole(&mut disk) == model);
             if number == 1 {
-                disk.ask(0, asked(head(Command::Flush, 0, 0), 0), &[]).unwrap();
+                disk.ask(0, asked(head(Command::Flush, 0, 0), 0), &[], None).unwrap();
                 disk.finish_all().unwrap();
                 disk.cut().unwrap();
                 disk.restore().unwrap();

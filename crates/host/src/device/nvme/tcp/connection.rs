@@ -7,6 +7,7 @@
 use super::pdu::{Agreed, Fatal, Pdu, fatal, flag, kind, write};
 use super::{IN_CAPSULE_BYTES, MOST_DATA_BYTES};
 use crate::device::disk::{Answered, Disk};
+use crate::device::log::{Log, Ticket};
 use crate::device::message::{Answer, Request};
 use crate::device::nvme::controller::{Context, Reply, io};
 use crate::device::nvme::entry::{Completion, Descriptor, ENTRY_BYTES, Entry};
@@ -47,6 +48,8 @@ struct Command {
     /// Whether the host has sent the data.
     has_data: bool,
     status: Status,
+    /// Tickets of its answered requests, where requests are logged.
+    tickets: Vec<Ticket>,
 }
 
 /// Connection of a host, and its queue.
@@ -54,6 +57,7 @@ pub struct Connection {
     subsystem: Arc<Subsystem>,
     /// Number of the connection among the clients of the disk.
     client: usize,
+    log: Option<Arc<Log>>,
     address: Option<SocketAddr>,
     agreed: Option<Agreed>,
     queue: Option<Queue>,
@@ -66,15 +70,24 @@ pub struct Connection {
     under_way: usize,
     /// PDUs for the host that are still to be sent.
     pub out: Vec<u8>,
+    /// Tickets of the commands whose answers are in `out`.
+    pub tickets: Vec<Ticket>,
     has_ended: bool,
 }
 
 impl Connection {
-    /// Connection of a client that has reached the drive at `address`.
-    pub fn new(subsystem: Arc<Subsystem>, client: usize, address: Option<SocketAddr>) -> Self {
+    /// Connection of a client that has reached the drive at `address`. Requests go to `log`, if
+    /// there is one.
+    pub fn new(
+        subsystem: Arc<Subsystem>,
+        client: usize,
+        address: Option<SocketAddr>,
+        log: Option<Arc<Log>>,
+    ) -> Self {
         Self {
             subsystem,
             client,
+            log,
             address,
             agreed: None,
             queue: None,
@@ -83,6 +96,7 @@ impl Connection {
             bytes: 0,
             under_way: 0,
             out: Vec::new(),
+            tickets: Vec::new(),
             has_ended: false,
         }
     }
@@ -240,8 +254,8 @@ impl Connection {
                 return Err(Status::SGL_LENGTH);
             }
         }
-        let stage = Stage::Waiting;
-        Ok(Command { entry: *entry, stage, length, data, has_data, status: Status::SUCCESS })
+        let (stage, status, tickets) = (Stage::Waiting, Status::SUCCESS, Vec::new());
+        Ok(Command { entry: *entry, stage, length, data, has_data, status, tickets })
     }
 
     /// Begins commands that wait, as long as their data fit the bound.
@@ -406,19 +420,21 @@ impl Connection {
             let is_write = head.command == crate::device::message::Command::Write;
             let data = if is_write { std::mem::take(&mut command.data) } else { Vec::new() };
             let head = crate::device::message::Head { cookie: cid.into(), ..head };
-            disk.ask(self.client, Request { head, data }, &[])?;
+            let ticket = self.log.as_ref().map(|log| log.ticket(self.client));
+            disk.ask(self.client, Request { head, data }, &[], ticket)?;
         }
         Ok(())
     }
 
     /// Takes an answer of the disk. Commands that wait may go on after it.
     pub fn answered(&mut self, answered: Answered) {
-        let Answered { head, answer, .. } = answered;
+        let Answered { head, answer, ticket, .. } = answered;
         let cid = head.cookie as u16;
         let Some(command) = self.commands.get_mut(&cid) else { return };
         let Stage::Disk(left) = command.stage else { return };
         self.under_way -= 1;
         command.stage = Stage::Disk(left - 1);
+        command.tickets.extend(ticket.map(|ticket| *ticket));
         let status = match answer {
             Answer::Done | Answer::Status(_) => Status::SUCCESS,
             Answer::Failed(failure) => io::status_of(failure, head.command),
@@ -444,7 +460,8 @@ impl Connection {
 
     /// Ends a command, with its data where it `has_data` for the host.
     fn finish(&mut self, cid: u16, status: Status, result: u64, has_data: bool) {
-        let Some(command) = self.commands.remove(&cid) else { return };
+        let Some(mut command) = self.commands.remove(&cid) else { return };
+        self.tickets.append(&mut command.tickets);
         // An event was never among the commands with data.
         self.bytes -= command.length;
         let data = if has_data { &command.data[..] } else { &[] };
