@@ -3,7 +3,7 @@
 use super::keys::check_chip;
 use base::units::format_size;
 use base::{Error, Result};
-use ssd::build::{sized, too_small};
+use ssd::build::{scaled, sized, too_small};
 use ssd::config::{Scale, Scaled, SsdConfig};
 
 /// Whole drive that a smaller one was made from.
@@ -22,7 +22,7 @@ impl Whole {
             return Ok((config, None));
         };
         let whole = config;
-        let Scaled { config, kept } = whole.scaled(scale)?;
+        let Scaled { config, kept } = scaled(&whole, scale)?;
         let checked = check_chip(&config).and_then(|()| sized(config, None));
         let config = checked.map_err(|error| too_small(&whole, scale).unwrap_or(error))?;
         Ok((config, Some(Self { config: whole, scale, kept })))
@@ -45,6 +45,10 @@ impl Whole {
             spare(now),
             spare(&self.config)
         );
+        let pages = |config: &SsdConfig| config.chip.geometry.pages_per_block;
+        if pages(now) < pages(&self.config) {
+            text += &format!(", {} of {} pages of a block", pages(now), pages(&self.config));
+        }
         let value = |(key, value): &(String, i64)| match key.ends_with("bytes") {
             true => format!("{key} = {}", format_size(*value as u64)),
             false => format!("{key} = {value}"),

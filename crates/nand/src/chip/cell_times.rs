@@ -67,6 +67,17 @@ pub fn tell(config: &TimingConfig, cell: &Cell, content: Option<&Content>) -> Re
     Ok(told)
 }
 
+/// Replaces `"cell"` of the erase alone in `config`, as [`tell`] does. The other times stay.
+pub fn tell_erase(config: &mut TimingConfig, cell: &Cell, content: Option<&Content>) -> Result<()> {
+    // The factors of wear of what is given stay as they are.
+    let given = || Source::Given(PerPageType::One(1.0));
+    let mut erase = config.clone();
+    (erase.t_read_us, erase.t_program_us) = (given(), given());
+    let told = tell(&erase, cell, content)?;
+    (config.t_erase_us, config.wear) = (told.t_erase_us, told.wear);
+    Ok(())
+}
+
 /// Refuses `wear` factors on times that come from the cell, which include wear already.
 fn check_wear(wear: &[WearPoint], asked: [bool; 3]) -> Result<()> {
     for row in wear {

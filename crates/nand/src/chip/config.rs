@@ -7,7 +7,7 @@ use super::fault::FaultConfig;
 use super::geometry::GeometryConfig;
 use super::reduced::ReducedConfig;
 use super::rules::PageRules;
-use super::timing::{Timing, TimingConfig};
+use super::timing::{Source, Timing, TimingConfig};
 use crate::array::{self, Array};
 use crate::block::wordline::PageOrder;
 use crate::cell::{Cell, CellConfig};
@@ -75,6 +75,27 @@ impl ChipConfig {
     /// Page rules of a block: its pages in each mode, and their program order.
     pub fn rules(&self) -> Result<PageRules> {
         PageRules::new(self.page_order, self.cell_bits, self.geometry.pages_per_block)
+    }
+
+    /// Wordlines of a block; those of even and odd bitlines count once.
+    pub fn wordlines_per_block(&self) -> u32 {
+        let parities = if self.page_order == PageOrder::EvenOdd { 2 } else { 1 };
+        self.geometry.pages_per_block / (self.cell_bits * parities).max(1)
+    }
+
+    /// Chip whose blocks have one part in `parts` of the wordlines, and are erased in the same part
+    /// of the time, so that an erase takes as long as before for each page.
+    pub fn with_shorter_blocks(&self, parts: u32) -> Result<Self> {
+        let mut chip = self.clone();
+        chip.geometry.pages_per_block /= parts;
+        if let Some(cell) = self.cell()?.filter(|_| self.timing.t_erase_us.is_cell()) {
+            let content = Content::of(self, Some(&cell))?;
+            cell_times::tell_erase(&mut chip.timing, &cell, content.as_ref())?;
+        }
+        if let Source::Given(us) = &mut chip.timing.t_erase_us {
+            *us /= f64::from(parts);
+        }
+        Ok(chip)
     }
 
     /// Times of operations. `cell` must be the chip's own, for times that are `"cell"`: it is

@@ -1,8 +1,8 @@
 //! Parts of a drive, built from its parameters: chips, FTL and codes.
 //!
 //! `drive::assemble` puts them together. `capacity` says how much the host sees, `kept` which blocks
-//! the drive keeps for itself, `memory` what its tables will take, `scale` refuses a drive that is
-//! scaled too far.
+//! the drive keeps for itself, `memory` what its tables will take, `scale` makes smaller drives, and
+//! refuses one that is scaled too far.
 
 mod capacity;
 mod codes;
@@ -16,7 +16,7 @@ pub(crate) use codes::{BuiltCode, build_codes, data_rber};
 pub(crate) use kept::{Kept, kept_blocks};
 pub use memory::memory_bytes;
 pub(crate) use memory::{buffer_slots, check_memory, most_row_units};
-pub use scale::too_small;
+pub use scale::{scaled, too_small};
 
 use crate::config::SsdConfig;
 use crate::conflicts::Seen;

@@ -6,6 +6,9 @@
 //! follow in the same ratio, so the share of spare blocks that collection can use, and with it
 //! write amplification, stays.
 //!
+//! Where too few blocks would be left, they become shorter (`build::scaled`), and their erases with
+//! them: whatever is counted by blocks then takes as many of them as before, of less room each.
+//!
 //! A key says that it follows by `#[schemars(extend("x-scale" = LEAST))]`: `LEAST` is the value
 //! that scaling goes down to; a smaller value stays.
 
@@ -13,6 +16,7 @@ use super::SsdConfig;
 use base::family::{self, schema};
 use base::params::{self, Table};
 use base::{Error, Result};
+use nand::chip::ChipConfig;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -31,6 +35,11 @@ const MOVE_STREAMS: &str = "x-move-streams";
 /// Measured on `tiny` at 1/6 under random writes: with 8 the 99th percentile is within 2 % of the
 /// whole drive's, with 2 it is 4 % above.
 const LEAST_PROGRAMS: u64 = 8;
+
+/// Mapping units of a block that is made shorter, at least. Measured on `modern_qlc`: with fewer,
+/// blocks differ more in their valid data, and write amplification falls: by 0.4 % with 3,072 units
+/// in place of 12,288, by 2 % with 768, by 6 % with 256.
+const LEAST_UNITS: u32 = 768;
 
 /// Scale of a drive: its share of the whole one, above 0 and at most 1.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
@@ -112,9 +121,9 @@ pub struct Scaled {
 }
 
 impl SsdConfig {
-    /// The drive at this scale. The configuration is complete, and its over-provisioning is that of
-    /// its capacity.
-    pub fn scaled(&self, scale: Scale) -> Result<Scaled> {
+    /// The drive at this scale, with blocks of one part in `shorter` of their pages. The
+    /// configuration is complete, and its over-provisioning is that of its capacity.
+    pub fn scaled(&self, scale: Scale, shorter: u32) -> Result<Scaled> {
         let mut config = self.clone();
         config.drive.scale = None;
         let busy = self.busy_blocks()?;
@@ -126,6 +135,9 @@ impl SsdConfig {
         let reserve = f64::from(self.ftl.common.gc_reserve_blocks);
         let chips = config.chips.values_mut().map(|kind| &mut kind.chip);
         for chip in std::iter::once(&mut config.chip).chain(chips) {
+            if shorter > 1 {
+                *chip = chip.with_shorter_blocks(shorter)?;
+            }
             let blocks = &mut chip.geometry.blocks_per_plane;
             let all = f64::from(*blocks);
             *blocks = match zones {
@@ -133,7 +145,7 @@ impl SsdConfig {
                 Some((all_zones, left)) => {
                     (reserve + (all - reserve) * left as f64 / all_zones as f64).ceil()
                 }
-                None => (busy + (all - busy) * scale.share()).round(),
+                None => (busy + (all - busy) * scale.share() * f64::from(shorter)).round(),
             } as u32;
         }
         let ratio = match zones {
@@ -171,24 +183,44 @@ impl SsdConfig {
     /// Blocks of a plane that hold no settled data while the host writes: the room that the pace of
     /// collection keeps (`space::pace`), or the reserve where the host is not paced.
     fn busy_blocks(&self) -> Result<f64> {
-        let member = family::find(crate::ftl::ROSTER, "ftl.name", &self.ftl.name)?;
         let recovers = self.recovery_policy()?.can_recover();
         let more = f64::from(u8::from(recovers));
         let reserve = f64::from(self.ftl.common.gc_reserve_blocks) + more;
-        let apart = self.ftl.params.get("separate_gc_stream").and_then(Value::as_bool);
-        let streams = match apart {
-            Some(apart) => f64::from(u8::from(apart)),
-            None => match (member.schema)()[MOVE_STREAMS].as_f64() {
-                Some(streams) => streams,
-                None => return Ok(reserve),
-            },
-        };
+        let Some(streams) = self.move_streams()? else { return Ok(reserve) };
         if !self.gc.common.paced {
             // Measured: 1.8 blocks with a reserve of 1, as the host stops in the middle of a block.
             return Ok(reserve + 0.8);
         }
         let start = f64::from(self.gc.common.start_free_blocks) + more;
         Ok((reserve + 1.0 + streams / 2.0).min(start))
+    }
+
+    /// Frontiers of moved data, of an FTL that maps each unit by itself. `None` where blocks have
+    /// another part in the map.
+    fn move_streams(&self) -> Result<Option<f64>> {
+        if let Some(apart) = self.ftl.params.get("separate_gc_stream").and_then(Value::as_bool) {
+            return Ok(Some(f64::from(u8::from(apart))));
+        }
+        let member = family::find(crate::ftl::ROSTER, "ftl.name", &self.ftl.name)?;
+        Ok((member.schema)()[MOVE_STREAMS].as_f64())
+    }
+
+    /// Parts of a block to which all kinds of chips can be shortened, smallest first: none where
+    /// the FTL works with blocks as wholes.
+    pub(crate) fn block_parts(&self) -> Result<Vec<u32>> {
+        if self.move_streams()?.is_none() {
+            return Ok(Vec::new());
+        }
+        let kinds = self.kinds();
+        let unit_bytes = self.drive_unit_bytes().max(1);
+        let is_whole = |chip: &ChipConfig, parts: u32| {
+            let page = chip.geometry.page_bytes / unit_bytes;
+            let units = chip.geometry.pages_per_block / parts * page;
+            chip.wordlines_per_block().is_multiple_of(parts) && units >= LEAST_UNITS
+        };
+        let most = self.chip.wordlines_per_block();
+        let divides = |parts: &u32| kinds.iter().all(|(_, chip)| is_whole(chip, *parts));
+        Ok((2..=most).filter(divides).collect())
     }
 
     /// Good blocks beyond `busy` ones of each plane, summed over the planes and weighted by the
@@ -221,7 +253,7 @@ impl SsdConfig {
     /// Share of the write buffer, or what its dies need to work side by side.
     fn scaled_buffer(&self, following: &mut Following) -> u64 {
         let dies = u64::from(self.drive.channels) * u64::from(self.drive.dies_per_channel);
-        let of_program = |(_, chip): &(String, &nand::chip::ChipConfig)| {
+        let of_program = |(_, chip): &(String, &ChipConfig)| {
             let planes = chip.geometry.planes_per_die;
             let pages = chip.page_order.pages_per_program(chip.cell_bits);
             u64::from(planes) * u64::from(pages) * u64::from(chip.geometry.page_bytes)

@@ -4,6 +4,7 @@ use crate::config::{Loaded, load, load_text, presets};
 use base::error::assert_carries;
 use base::rng::turn::few_or_all;
 use base::{Error, Result};
+use nand::chip::ChipConfig;
 use ssd::build::{FtlNeeds, memory_bytes};
 
 fn scaled(drive: &str, scale: &str, sets: &[&str]) -> Result<Loaded> {
@@ -149,13 +150,41 @@ fn zones_keep_their_size_and_are_fewer() {
 }
 
 #[test]
+fn blocks_are_shorter_where_too_few_would_be_left() {
+    let whole = load("modern_qlc", &[]).unwrap().config;
+    for (parts, pages) in [(16, 3072), (32, 1536), (64, 768), (256, 192)] {
+        let drive = scaled("modern_qlc", &format!("1/{parts}"), &[]).unwrap();
+        let chip = &drive.config.chip;
+        assert_eq!((chip.geometry.blocks_per_plane, chip.geometry.pages_per_block), (45, pages));
+        let share = capacity(&drive).unwrap() as f64 / 1e12 * f64::from(parts);
+        assert!((share - 1.0).abs() < 2e-3, "1/{parts}: {share}");
+        // An erase takes as long for each page as on the whole drive, worn too; programs stay.
+        let timing = |chip: &ChipConfig| chip.timing(chip.cell().unwrap().as_deref()).unwrap();
+        let (all, left) = (timing(&whole.chip), timing(chip));
+        for pe_cycles in [0, 700, 5000] {
+            let [all, left] = [&all, &left].map(|timing| timing.erase(pe_cycles).ns() as f64);
+            assert!((left / all * 3072.0 / f64::from(pages) - 1.0).abs() < 1e-5, "1/{parts}");
+        }
+        assert_eq!(left.program(0, 700), all.program(0, 700));
+        let said = drive.notices().concat();
+        assert_eq!(said.contains(&format!("{pages} of 3072 pages")), pages < 3072, "{said}");
+    }
+}
+
+#[test]
 fn shares_that_are_none_are_refused() {
     for bad in ["0", "2", "x", "1/0", "-1/2", "nan", "inf", "1/", "''", "true", "[1]"] {
         let error = scaled("tiny", bad, &[]).err().unwrap();
         assert_carries(&error, &["drive.scale", "1/64", "at most 1"]);
     }
-    let error = refused("modern_qlc", "1/64");
-    assert_carries(&error, &["--set drive.scale=1/64", "13 of 682 blocks", "at least 1/16"]);
+    let error = refused("modern_qlc", "1/2000");
+    let least = "blocks of 192 pages)";
+    assert_carries(&error, &["--set drive.scale=1/2000", "3 of 682 blocks", "at least 1/", least]);
+    // Blocks of zones, and of maps by block, are what they are.
+    for (drive, sets) in [("tiny", &["ftl.name=bast"][..]), ("modern_qlc", &["ftl.name=block"])] {
+        let error = scaled(drive, "1/2000", sets).and_then(|drive| capacity(&drive)).err().unwrap();
+        assert_carries(&error, &["keep their pages"]);
+    }
     // What is wrong at any scale is said as it is.
     let error = scaled("tiny", "1/4", &["ftl.host_streams=40"]).and_then(|drive| capacity(&drive));
     assert_carries(error.err().unwrap(), &["ftl.host_streams", "1 to 16"]);
