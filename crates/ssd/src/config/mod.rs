@@ -52,8 +52,8 @@ pub struct DriveConfig {
     #[schemars(extend("x-scale" = 1))]
     pub capacity: Option<u64>,
     /// Share of this drive that is simulated, as `"1/64"`: a smaller drive of the same kind, with
-    /// fewer blocks in a plane, and shorter ones where too few would be left. All other keys are those
-    /// of the whole drive.
+    /// fewer blocks in a plane, and shorter ones where too few would be left. All other keys are
+    /// those of the whole drive.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scale: Option<Scale>,
     /// All blocks hold one bit a cell, on the fast pages: fewer bytes, faster programs, fewer
