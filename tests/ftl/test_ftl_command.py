@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -31,6 +33,20 @@ def test_a_file_with_one_ftl(nandlab: Callable[..., Ended], folder: Path):
         config = report["nandlab"]["config"]["ftl"]
         assert config["name"] == "Plain"
         assert config["own"]["class"] == "mine.Plain"
+
+
+def test_the_file_of_now_is_run(
+    nandlab: Callable[..., Ended], folder: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """An edit that keeps length and time counts, and no bytecode stays beside the file."""
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    mine = folder / "mine.py"
+    for name in ("Plain", "Other"):
+        mine.write_text(FTL.replace("Plain", name))
+        os.utime(mine, (1e9, 1e9))
+        report = nandlab(*RUN, "--ftl", "mine.py").succeeded().json
+        assert report["nandlab"]["config"]["ftl"]["name"] == name
+    assert not (folder / "__pycache__").exists()
 
 
 def test_a_broken_promise_is_refused(nandlab: Callable[..., Ended], folder: Path):

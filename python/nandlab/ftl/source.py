@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
 import sys
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.machinery import ModuleSpec, SourceFileLoader
+from importlib.util import module_from_spec
 from pathlib import Path
 
 from nandlab._core import NandlabError
@@ -24,15 +25,15 @@ def ftl_in(place: str, given: str) -> type[Ftl | PageHooks]:
     path = Path(name)
     if path.suffix != ".py" or not path.is_file():
         raise refusal(place, f"`{given}`", "a Python file, as my.py or my.py:MyFtl")
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    if spec is None or spec.loader is None:
-        raise refusal(place, f"`{name}` cannot be loaded")
-    module = importlib.util.module_from_spec(spec)
+    loader = SourceFileLoader(path.stem, str(path))
+    module = module_from_spec(ModuleSpec(path.stem, loader, origin=str(path)))
+    module.__file__ = str(path)
     # Its neighbours can be imported, and the text of its classes is found.
     sys.path.insert(0, str(path.resolve().parent))
     sys.modules[path.stem] = module
     try:
-        spec.loader.exec_module(module)
+        # As it is now: a loader by itself would keep and use bytecode in a folder of the user.
+        exec(loader.source_to_code(path.read_bytes(), path), vars(module))
     except Exception as error:
         raise refusal(place, f"`{name}`: {type(error).__name__}: {error}") from error
     found = {
