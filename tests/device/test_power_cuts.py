@@ -16,7 +16,7 @@ import pytest
 
 import nandlab as lab
 from tests.conftest import carries, refused
-from tests.device.clients import CLIENTS, SMALL, client, needs
+from tests.device.clients import CLIENTS, SMALL, Client, client, needs
 from tests.device.mounts import needs_file_systems, root
 from tests.waiting import until
 
@@ -55,6 +55,19 @@ assert data[8192:12288] in (b'f' * 4096, b'h' * 4096)
     assert cut["ready_after_s"] > 0
     assert cut["forgotten_units"] == 0
     assert result.checks.ok
+
+
+def test_the_checks_hold_after_several_cuts(folder: Path) -> None:
+    """Each cut breaks off an operation of each die, and the times of the dies still add up."""
+    with lab.serve("tiny", set=DRIVE, clock="fast") as server:
+        for cut in range(4):
+            with Client(server.uri) as own:
+                for block in range(200):
+                    own.write(4096 * block, bytes([block + cut]) * 4096)
+            if cut < 3:
+                server.cut()
+                server.restore()
+        assert server.stop().checks.ok
 
 
 def test_a_clock_gives_the_time_to_ready(folder: Path) -> None:

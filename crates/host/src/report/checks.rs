@@ -26,7 +26,7 @@ pub struct Checks {
     /// Largest difference between the dies' time in reads, programs, erases and what as many
     /// operations take (exact where each has one time; where it depends on page type, wear or
     /// planes joined, between the shortest and the longest; one operation a die may be cut short by
-    /// the end), and what decoders, encoders, cores, the link or a channel were busy for longer
+    /// the end and by each power cut), and what decoders, encoders, cores, the link or a channel were busy for longer
     /// than the run, relative to it. `null` where no time passed. That busy and idle time make up
     /// the run's holds by the way they are booked, and is not looked at.
     pub busy_idle_error: Option<f64>,
@@ -150,7 +150,7 @@ impl Session {
     /// Relative error of the dies' busy times against the times of their operations. Each kind of
     /// operation is compared with counts x times: exactly where they have one time, with the
     /// shortest and the longest where it depends on page or wear. Operations that the end of the
-    /// run cuts short, one for each die, may be missing.
+    /// run or a power cut breaks off, one for each die, may be missing.
     fn busy_idle_error(&self) -> Result<Option<f64>> {
         let ssd = &self.run.ssd;
         if ssd.now() == Time::ZERO {
@@ -164,6 +164,9 @@ impl Session {
         let (counts, dies) = (ssd.flash_counts(), ssd.die_times());
         let spent =
             |of: fn(&DieTimes) -> u64| -> u128 { dies.iter().map(|die| u128::from(of(die))).sum() };
+        // The end of the run and each power cut break off one operation of a die.
+        let torn = dies.len() * self.run.cuts() as usize;
+        let broken_off = dies.len() + torn;
         let resumes = Spent::at(counts.suspends, (Time::ZERO, most_of(|timing| timing.resume)));
 
         let all_cache = kinds.iter().all(|(_, chip)| chip.features.cache_read);
@@ -183,7 +186,7 @@ impl Session {
             range.0 = least;
         }
         let reads = Spent::at(counts.reads - counts.joined_reads, range);
-        let reads = reads.cut_short(dies.len(), range.1);
+        let reads = reads.cut_short(broken_off, range.1);
 
         let mut programs = resumes;
         let (mut shortest, mut longest) = (Time::NEVER, Time::ZERO);
@@ -209,7 +212,7 @@ impl Session {
             programs.add(Spent::at(counts.summaries * summary, (shortest, longest)));
             longest = longest * (1 + summary);
         }
-        let programs = programs.cut_short(dies.len(), longest);
+        let programs = programs.cut_short(broken_off, longest);
 
         // An erase takes one block or one of each plane.
         let (least, most) = union(timings.iter().map(Timing::erase_range));
@@ -218,9 +221,10 @@ impl Session {
         let mut erases = resumes;
         erases.add(Spent {
             least: Spent::at(erased.div_ceil(planes), (least, least)).least,
-            most: Spent::at(erased, (most, most)).most,
+            // An erase that a power cut tears is not counted.
+            most: Spent::at(erased + torn as u64, (most, most)).most,
         });
-        let erases = erases.cut_short(dies.len(), most);
+        let erases = erases.cut_short(broken_off, most);
 
         // Busy and idle time add up to the run by definition: their sum checks nothing.
         let kinds = [

@@ -131,6 +131,7 @@ impl Run {
         if self.under_way > 0 {
             self.silence.end(now);
         }
+        self.cuts += 1;
         self.lost_requests += self.under_way - self.queued;
         (self.under_way, self.queued, self.reading) = (0, 0, 0);
         self.limits.wake = Time::NEVER;

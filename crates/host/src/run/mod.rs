@@ -123,6 +123,8 @@ pub struct Run {
     cut: Option<Cut>,
     /// Requests taken by the drive before its power was cut, and not answered.
     lost_requests: u64,
+    /// Power cuts of the drive.
+    cuts: u64,
     /// Exchange of a die, planned or under way, and earlier exchanges.
     service: Option<Box<Service>>,
     earlier: Vec<(Service, Exchanged)>,
@@ -187,6 +189,7 @@ impl Run {
             cut_at: None,
             cut: None,
             lost_requests: 0,
+            cuts: 0,
             service: None,
             earlier: Vec::new(),
             commands: Commands::default(),
@@ -243,6 +246,11 @@ impl Run {
     /// Losses of the power cut, if there was one.
     pub fn cut(&self) -> Option<&Cut> {
         self.cut.as_ref()
+    }
+
+    /// Power cuts of the drive in the run.
+    pub fn cuts(&self) -> u64 {
+        self.cuts
     }
 
     /// Requests taken by the drive before its power was cut, and not answered.
@@ -366,6 +374,7 @@ impl Run {
                 Step::Wake(CUT) => {
                     let cut = self.ssd.cut()?;
                     (self.cut, self.lost_requests) = (Some(cut), cut.requests);
+                    self.cuts += 1;
                     (self.is_stopped, self.finished) = (true, true);
                     let now = self.ssd.now();
                     self.runners.iter_mut().for_each(|runner| runner.stop(now));

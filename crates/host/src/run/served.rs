@@ -189,6 +189,7 @@ impl Run {
     /// its power back. Refuses a drive without recovery, and one that is off.
     pub fn cut_served(&mut self) -> Result<Cut> {
         let cut = self.ssd.cut()?;
+        self.cuts += 1;
         let (lost, now) = (self.under_way, self.ssd.now());
         // Lost requests are under way up to now.
         self.completions_ns += u128::from(now.0) * u128::from(lost);
