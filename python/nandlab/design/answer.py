@@ -6,6 +6,7 @@ import json
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import isfinite
 from typing import Any
 
 from nandlab.design.race import FAILED, HOLDS, UNDECIDED, Candidate
@@ -29,6 +30,8 @@ class Answer:
     """What the slowest requests of the cheapest wait for, where a percentile is limited."""
     drives: int
     """Drives of the space that can be built."""
+    refused: Sequence[str]
+    """Why the other drives of the space cannot be built."""
     runs: int
     """Runs that the verdicts rest on."""
     run_s: float
@@ -44,7 +47,7 @@ class Answer:
 
     @property
     def cheaper(self) -> list[Candidate]:
-        """Drives that were looked at and do not hold, the dearest first."""
+        """Drives of the winner's price or less that do not hold, the dearest first."""
         return [one for one in reversed(self.tried) if one.verdict != HOLDS]
 
     def without(self) -> dict[str, float]:
@@ -80,6 +83,7 @@ class Answer:
         """All of it as tables and lists."""
         return {
             "drives": self.drives,
+            "refused": list(self.refused),
             "tried": len(self.tried),
             "runs": self.runs,
             "run_s": self.run_s,
@@ -107,7 +111,7 @@ class Answer:
         figures = {
             name: {
                 **{key: getattr(each, key) for key in ("mean", "low", "high", "limit")},
-                "margin": each.margin,
+                "margin": each.margin if isfinite(each.margin) else None,
                 "verdict": each.verdict,
             }
             for name, each in one.figures.items()
@@ -127,7 +131,7 @@ class Answer:
             lines = [f"cheapest: {_axes(best)}", f"price {best.price:.2f}: {parts}; {looked}"]
             lines += [
                 f"  {name}: {one.mean:.4g} [{one.low:.4g}, {one.high:.4g}],"
-                f" limit {one.limit:.4g}, margin {one.margin:+.0%}"
+                f" limit {one.limit:.4g}" + (f", margin {one.margin:+.0%}" if one.limit else "")
                 for name, one in best.figures.items()
             ]
             lines += [f"bound by: {self.binding}"]
@@ -143,7 +147,13 @@ class Answer:
         if len(cheaper) > MOST_SHOWN:
             lines.append(f"{len(cheaper) - MOST_SHOWN:,} more do not hold; --json has them")
         for name, price in self.without().items():
-            lines.append(f"without {name}: price {price:.2f}")
+            unlived = ", its life not simulated" if self.target.life else ""
+            lines.append(f"without {name}: price {price:.2f}{unlived}")
+        if self.refused:
+            lines.append(f"{len(self.refused):,} drives cannot be built, as: {self.refused[0]}")
+        failed = sum(one.verdict == FAILED for one in cheaper)
+        if failed and self.best is not None:
+            lines.append(f"{failed:,} cheaper drives could not be measured")
         if self.target.assumed:
             lines.append(f"assumed prices: {', '.join(self.target.assumed)}")
         return lines

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import Executor
-from itertools import groupby
+from functools import partial
+from itertools import groupby, islice
 from os import PathLike
 from pathlib import Path
 
@@ -60,7 +61,8 @@ def design(
     folder = path_or_none("out", out) or file.with_suffix(".design")
     folder.mkdir(parents=True, exist_ok=True)
     race = Race(asked, Study.of(asked.given, folder), workers, executor, progress)
-    candidates, tasks = _priced(asked, folder)
+    candidates, tasks, refused = _priced(asked, folder)
+    answer = partial(Answer, asked, drives=len(candidates), refused=refused)
     tried: list[Candidate] = []
     for _, same in groupby(candidates, lambda one: round(one.price, 9)):
         group = list(same)
@@ -72,32 +74,36 @@ def design(
                 check_life(asked, best, tasks[id(best)], folder, progress)
             if best.verdict == HOLDS:
                 tail = tail_of(best, tasks[id(best)])
-                return Answer(asked, tried, best, tail, len(candidates), race.runs, race.run_s)
-    return Answer(asked, tried, None, None, len(candidates), race.runs, race.run_s)
+                return answer(tried, best, tail, runs=race.runs, run_s=race.run_s)
+    return answer(tried, None, None, runs=race.runs, run_s=race.run_s)
 
 
-def _priced(target: Target, folder: Path) -> tuple[list[Candidate], dict[int, Task]]:
-    """All candidates by their price, and the task of each; drives that are refused are failed."""
+def _priced(target: Target, folder: Path) -> tuple[list[Candidate], dict[int, Task], list[str]]:
+    """All candidates by their price, the task of each, and why the other drives are refused."""
     made = Tasks(target.given, str(folder.resolve()))
-    points = [one for group in target.given.design.groups() for one in group]
+    space = (one for group in target.given.design.groups() for one in group)
+    points = list(islice(space, MOST_CANDIDATES + 1))
     if not points:
         raise refusal(f"{target.path}: constraints", "they leave no drive", hint="loosen them")
     if len(points) > MOST_CANDIDATES:
-        problem = f"a space of {len(points):,} drives"
-        raise refusal(str(target.path), problem, f"{MOST_CANDIDATES:,} at most")
-    candidates, tasks, first = [], {}, ""
+        raise refusal(str(target.path), "a larger space", f"{MOST_CANDIDATES:,} drives at most")
+    candidates, tasks, refused = [], {}, []
     for point in points:
         task = made.task(point.combination, 0)
         if task.error:
-            first = first or task.error
+            refused.append(task.error)
             continue
-        parts = parts_of(load_config(task.drive, task.sets).config, target.prices)
+        loaded = load_config(task.drive, task.sets)
+        if any(one.startswith("drive.scale") for one in loaded.notices):
+            problem = "a share of a drive has neither the price nor the capacity of the whole one"
+            raise refusal("drive.scale", problem, hint="leave it out of the space")
+        parts = parts_of(loaded.config, target.prices)
         one = Candidate(point.combination, sum(parts.values()), parts)
         candidates.append(one)
         tasks[id(one)] = task
     if not candidates:
-        raise NandlabError(first)
-    return sorted(candidates, key=lambda one: one.price), tasks
+        raise NandlabError(refused[0])
+    return sorted(candidates, key=lambda one: one.price), tasks, refused
 
 
 def _has_capacity(target: Target, one: Candidate, tasks: dict[int, Task]) -> bool:

@@ -16,7 +16,6 @@ PRICES = {
     "mlc_gb": 0.09,
     "tlc_gb": 0.06,
     "qlc_gb": 0.045,
-    "plc_gb": 0.036,
     "die": 0.5,
     "channel": 1.0,
     "controller": 5.0,
@@ -26,7 +25,7 @@ PRICES = {
 controller without channels, and of 10^9 bytes of DRAM.
 """
 
-_CELLS = ("slc_gb", "mlc_gb", "tlc_gb", "qlc_gb", "plc_gb")
+_CELLS = ("slc_gb", "mlc_gb", "tlc_gb", "qlc_gb")
 
 _ENTRY_BYTES = 4
 """Bytes of an entry of the map; assumed."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field, replace
+from math import inf
 from typing import Any
 
 from nandlab.design.target import METRICS, Target
@@ -48,7 +49,8 @@ class Figure:
     def margin(self) -> float:
         """Share of the limit between it and the mean; negative beyond the limit."""
         if self.limit == 0:
-            return 0.0 if self.mean == 0 else -1.0
+            # None of it is allowed: where there is none, nothing comes near the limit.
+            return inf if self.mean == 0 else -inf
         return (self.mean / self.limit - 1.0) * (1.0 if self.is_least else -1.0)
 
 

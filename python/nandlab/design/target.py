@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +12,7 @@ from nandlab.design.price import PRICES
 from nandlab.drive.trust.figures import is_number
 from nandlab.given.refusal import refusal
 from nandlab.given.toml import read_toml
+from nandlab.life import result as life_result
 from nandlab.study.given import KEYS, Given, given_study
 from nandlab.study.points import LISTING
 
@@ -44,6 +46,14 @@ METRICS = {
 
 LIFE = ("years", "dwpd", "uber")
 """Keys of a target about the whole life."""
+
+_LIVED = tuple(
+    name for name in METRICS if name == "capacity_gb" or name in life_result.Window._fields
+)
+"""Figures that the timed runs of a life measure, and the capacity, which no age changes."""
+
+_END = re.compile(r"[1-9][0-9]*|[0-9.]+(us|ms|s|x)")
+"""End of a short run."""
 
 _REFUSED = ("objectives", "limits", "columns", "reports", "replicates", "ftl")
 """Keys of a study that a target has in another form or not at all."""
@@ -91,6 +101,10 @@ def target_of(path: Path) -> Target:
     given = given_study(rest, place, path.parent)
     if not isinstance(given.drive, str):
         raise refusal(f"{place}: drive", f"{given.drive!r}", "a preset's name, or a path")
+    unknown = [key for key in wanted if life and key not in _LIVED]
+    if unknown:
+        problem = f"no timed run of a life measures `{unknown[0]}`"
+        raise refusal(f"{place}: target", problem, _LIVED, hint="leave it out, or the life")
     if not given.axes:
         raise refusal(f"{place}: axis", "none", "one or more, with the values to choose from")
     if given.design.kind not in LISTING:
@@ -98,9 +112,13 @@ def target_of(path: Path) -> Target:
     for one in given.axes:
         if one.path.startswith(("job.", "run.")):
             raise refusal(f"{place}: axis", f"`{one.path}` is no key of a drive", "a drive's key")
+        if one.path == "drive.scale":
+            raise refusal(f"{place}: axis", "`drive.scale` is no choice: it simulates a share")
     short = tables.get("short_until")
-    if short is not None and not isinstance(short, str):
-        raise refusal(f"{place}: short_until", f"{short!r}", "as `until`: N, 2s or 1.5x, as text")
+    if short is not None and not (isinstance(short, str) and _END.fullmatch(short)):
+        raise refusal(f"{place}: short_until", f"{short!r}", "requests or a time, as 5000 or 2s")
+    if short is not None and not given.run:
+        raise refusal(f"{place}: short_until", "no `run` that it could end", "a table `run`")
     assumed = tuple(key for key in PRICES if key not in own)
     return Target(path, given, wanted, life, PRICES | own, assumed, short)
 
@@ -114,4 +132,6 @@ def _numbers(place: str, given: Any, names: Any) -> dict[str, float]:
             raise refusal(place, f"unknown key `{key}`", names, given=key)
         if not is_number(value) or isinstance(value, bool) or value < 0:
             raise refusal(f"{place}.{key}", f"{value!r}", "a number, 0 or more")
+        if value == 0 and key in METRICS and METRICS[key].is_least:
+            raise refusal(f"{place}.{key}", "0", "more than 0: every drive has that")
     return {key: float(value) for key, value in given.items()}

@@ -469,6 +469,17 @@ fn a_reset_ends_queues_and_a_shutdown_flushes() {
 }
 
 #[test]
+fn an_io_queue_asks_for_no_data_of_fabrics() {
+    let (mut disk, subsystem) = drive(&SMALL, Precondition::None, false);
+    let (_admin, mut host) = connected(&mut disk, &subsystem, Options::default());
+    // A Connect that announces 4 GiB.
+    let (cid, bytes) = host.capsule(connect_entry(1, 128, 0, 0), &[], u32::MAX as usize);
+    let got = host.send(&mut disk, &bytes).unwrap();
+    let refused = |got: &Got| matches!(got, Got::Done { cid: its, status, .. } if *its == cid && status >> 1 & 0x7ff == 0x001);
+    assert!(got.len() == 1 && refused(&got[0]), "{got:?}");
+}
+
+#[test]
 fn a_hot_drive_warns_at_the_threshold() {
     let heat = "power.thermal={capacity_j_per_k=20, resistance_k_per_w=5, ambient_c=40}";
     let sets = [SMALL[0], "power.controller_mw=1", heat];

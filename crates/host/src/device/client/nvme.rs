@@ -31,6 +31,8 @@ struct Host<'a> {
     shared: &'a Arc<Shared>,
     number: usize,
     cuts: u64,
+    /// Moment at which the host came.
+    since: Instant,
 }
 
 /// Serves a host until it leaves.
@@ -49,7 +51,7 @@ pub(super) fn talk(
     let patient = || Patient::new(socket, shared, cuts, None);
     let mut input = BufReader::with_capacity(1 << 18, patient()?);
     let output = patient()?;
-    let host = Host { shared, number, cuts };
+    let host = Host { shared, number, cuts, since: Instant::now() };
     if shared.is_paced() {
         let connection = Mutex::new(connection);
         let outcome = host.paced(&mut input, output, &connection);
@@ -67,15 +69,23 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// Limits the time for the next PDU: for the first command, or by the keep-alive timer.
-fn limit(input: &mut BufReader<Patient>, connection: &Connection) {
+///
+/// An I/O queue lives as long as its controller.
+fn limit(input: &mut BufReader<Patient>, connection: &Connection, since: Instant) {
     let limit = if connection.has_queue() {
         let ms = connection.keep_alive_ms();
-        ms.map(|ms| (Duration::from_millis(ms.into()), "no keep-alive in its time"))
+        let next = |ms: u32| Instant::now() + Duration::from_millis(ms.into());
+        ms.map(|ms| (next(ms), "no keep-alive in its time"))
     } else {
-        Some((HANDSHAKE, "no queue after 10 s"))
+        Some((since + HANDSHAKE, "no queue after 10 s"))
     };
-    let now = Instant::now();
-    input.get_mut().limit(limit.map(|(time, problem)| (now + time, problem)));
+    let input = input.get_mut();
+    input.limit(limit);
+    if !input.is_watched()
+        && let Some(gone) = connection.orphaned()
+    {
+        input.watch(gone);
+    }
 }
 
 /// Next PDU of the host; `None` if it has gone. An error of the protocol is told to it.
@@ -143,7 +153,7 @@ impl Host<'_> {
                 && (connection.out.is_empty() && connection.under_way() == 0
                     || has_come(input, connection)?)
             {
-                limit(input, connection);
+                limit(input, connection, self.since);
                 let taken = match next(input, connection.agreed()) {
                     Ok(Some(pdu)) => self.take(pdu, connection),
                     Ok(None) => Ok(false),
@@ -253,6 +263,7 @@ impl Host<'_> {
             while lock(connection).under_way() > 0
                 && !writer.is_finished()
                 && self.shared.cuts() == self.cuts
+                && self.shared.disk().is_some()
             {
                 thread::sleep(Duration::from_millis(1));
             }
@@ -272,7 +283,7 @@ impl Host<'_> {
         loop {
             let agreed = {
                 let connection = lock(connection);
-                limit(input, &connection);
+                limit(input, &connection, self.since);
                 connection.agreed().copied()
             };
             let taken = match next(input, agreed.as_ref()) {

@@ -22,6 +22,8 @@ pub(super) struct Patient {
     /// End of the time for what the client must send, and the problem where it does not come;
     /// `None` after the handshake.
     deadline: Option<(Instant, &'static str)>,
+    /// Tells whether the reason for the connection is gone; `None` where nothing does.
+    gone: Option<Box<dyn Fn() -> bool + Send>>,
     /// Whether reads poll before they sleep: only where no other thread uses the socket.
     polls: bool,
     /// Reads wait for data. Otherwise they take the bytes that are there, like a non-blocking
@@ -41,12 +43,22 @@ impl Patient {
         let polls = deadline.is_none() && !shared.is_paced();
         let deadline = deadline.map(|deadline| (deadline, "no agreement after 10 s"));
         let (socket, shared) = (socket.twin()?, shared.clone());
-        Ok(Self { socket, shared, cuts, deadline, polls, waits: true })
+        Ok(Self { socket, shared, cuts, deadline, gone: None, polls, waits: true })
     }
 
     /// Sets the end of the time for what the client must send, and the problem where it does not.
     pub(super) fn limit(&mut self, deadline: Option<(Instant, &'static str)>) {
         self.deadline = deadline;
+    }
+
+    /// Gives up waiting once `gone` says that the reason for the connection is gone.
+    pub(super) fn watch(&mut self, gone: Box<dyn Fn() -> bool + Send>) {
+        self.gone = Some(gone);
+    }
+
+    /// Whether `watch` was called.
+    pub(super) fn is_watched(&self) -> bool {
+        self.gone.is_some()
     }
 
     fn gives_up(&self, since: Instant) -> Option<io::Error> {
@@ -56,6 +68,8 @@ impl Patient {
             && Instant::now() >= deadline
         {
             problem
+        } else if self.gone.as_ref().is_some_and(|gone| gone()) {
+            "its controller is gone"
         } else if self.deadline.is_none() && since.elapsed() >= UNREAD {
             "its answers stay unread for 60 s"
         } else {

@@ -116,6 +116,11 @@ impl Subsystem {
         is_its.then(|| act(controller))
     }
 
+    /// Whether the controller of a queue is there, and has not ended the queue.
+    pub fn is_alive(&self, queue: &Queue) -> bool {
+        self.with(queue, |_| ()).is_some()
+    }
+
     /// Makes the queue that a Connect command asks for: an admin queue comes with a new controller.
     /// `address` is the one that the host has reached the drive at.
     pub fn connect(

@@ -171,11 +171,9 @@ fn descriptors(identity: &Identity) -> Vec<u8> {
 }
 
 /// Limits of commands of the NVM command set.
-fn limits(identity: &Identity) -> Vec<u8> {
+fn limits(_: &Identity) -> Vec<u8> {
     let mut page = vec![0; PAGE];
-    // Verify reads, so its limit is that of a read.
+    // Verify reads, so its limit is that of a read. Deallocation has none but that of its command.
     page[0] = MOST_PAGES_LOG2;
-    page[3] = (MOST_RANGES - 1) as u8;
-    put(&mut page, 8, &identity.blocks.to_le_bytes());
     page
 }

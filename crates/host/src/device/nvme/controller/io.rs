@@ -86,6 +86,16 @@ pub fn check(entry: &Entry, identity: &Identity) -> Result<usize, Status> {
     Ok(moved as usize)
 }
 
+/// Bytes that are held for a command that moves `moved` bytes: those of the host, and those that
+/// the drive has read.
+pub fn held(entry: &Entry, moved: usize) -> usize {
+    match entry.opcode() {
+        io::VERIFY => (usize::from(entry.half(48)) + 1) * BLOCK_BYTES as usize,
+        io::COMPARE => 2 * moved,
+        _ => moved,
+    }
+}
+
 /// Requests to the disk of a command that `check` has passed. None of them: nothing to do.
 pub fn requests(
     entry: &Entry,

@@ -43,6 +43,8 @@ struct Command {
     stage: Stage,
     /// Bytes of data that the command moves.
     length: usize,
+    /// Bytes of data that are held for it at most.
+    held: usize,
     /// Data from the host, or for it.
     data: Vec<u8>,
     /// Whether the host has sent the data.
@@ -211,8 +213,14 @@ impl Connection {
     }
 
     fn is_orphan(&self) -> bool {
-        let is_alive = |queue| self.subsystem.with(queue, |_| ()).is_some();
-        self.queue.as_ref().is_some_and(|queue| !is_alive(queue))
+        self.queue.as_ref().is_some_and(|queue| !self.subsystem.is_alive(queue))
+    }
+
+    /// Tells whether the controller of this I/O queue is gone; `None` for other connections.
+    pub fn orphaned(&self) -> Option<Box<dyn Fn() -> bool + Send>> {
+        let queue = self.queue.clone().filter(|queue| queue.number > 0)?;
+        let subsystem = self.subsystem.clone();
+        Some(Box::new(move || !subsystem.is_alive(&queue)))
     }
 
     /// Checks a command and its descriptor, before data are taken.
@@ -233,6 +241,8 @@ impl Connection {
                 }
                 io::check(entry, &self.subsystem.identity)?
             }
+            // I/O queues have no fabrics commands but the one that makes them.
+            Some(queue) if queue.number > 0 => return Err(Status::INVALID_OPCODE),
             Some(_) if entry.sends_data() => descriptor.length as usize,
             Some(_) => 0,
         };
@@ -254,19 +264,23 @@ impl Connection {
                 return Err(Status::SGL_LENGTH);
             }
         }
+        let held = match &self.queue {
+            Some(queue) if queue.number > 0 => io::held(entry, length),
+            _ => length,
+        };
         let (stage, status, tickets) = (Stage::Waiting, Status::SUCCESS, Vec::new());
-        Ok(Command { entry: *entry, stage, length, data, has_data, status, tickets })
+        Ok(Command { entry: *entry, stage, length, held, data, has_data, status, tickets })
     }
 
     /// Begins commands that wait, as long as their data fit the bound.
     pub fn go_on(&mut self, disk: &mut Disk) -> Result<()> {
         while let Some(&cid) = self.waiting.front() {
             let Some(command) = self.commands.get_mut(&cid) else { break };
-            if self.bytes > 0 && self.bytes + command.length > MOST_BYTES {
+            if self.bytes > 0 && self.bytes + command.held > MOST_BYTES {
                 break;
             }
             self.waiting.pop_front();
-            self.bytes += command.length;
+            self.bytes += command.held;
             if command.has_data {
                 self.carry_out(cid, disk)?;
                 continue;
@@ -334,7 +348,7 @@ impl Connection {
             return Ok(());
         };
         let identity = &self.subsystem.identity;
-        if queue.number > 0 && !entry.is_fabrics() {
+        if queue.number > 0 {
             let through = self.subsystem.with(&queue, |controller| controller.writes_through());
             // A queue whose controller is gone ends with its connection.
             let through = through.unwrap_or(false);
@@ -349,11 +363,6 @@ impl Connection {
                     Ok(())
                 }
             };
-        }
-        if queue.number > 0 {
-            // I/O queues have no fabrics commands but the one that makes them.
-            self.finish(cid, Status::INVALID_OPCODE, 0, false);
-            return Ok(());
         }
         let data = std::mem::take(&mut command.data);
         let mut context = Context { identity, disk };
@@ -463,7 +472,7 @@ impl Connection {
         let Some(mut command) = self.commands.remove(&cid) else { return };
         self.tickets.append(&mut command.tickets);
         // An event was never among the commands with data.
-        self.bytes -= command.length;
+        self.bytes -= command.held;
         let data = if has_data { &command.data[..] } else { &[] };
         if status == Status::SUCCESS {
             self.complete(&command.entry, status, result, data);
