@@ -18,6 +18,9 @@ PAGES = 7_018_904 // 8
 REQUESTS = 250_000
 ELEMENTS = 8
 
+#: Runs of each synthetic workload, with other arrivals and other addresses.
+REPLICATES = 3
+
 
 def arrivals(seed=42):
     """Arrival times in us: uniform in 0 to 1 ms."""
@@ -28,33 +31,33 @@ def arrivals(seed=42):
 
 
 @cache
-def mean_us(reads, in_order):
+def mean_us(reads, in_order, seed=1):
     """Mean response time of requests of a page, on a full drive."""
-    draw = random.Random(7)
+    draw = random.Random(6 + seed)
     with TemporaryDirectory() as folder:
         path = Path(folder) / "requests.txt"
         with path.open("w", encoding="utf-8") as lines:
-            for i, at in enumerate(arrivals()):
+            for i, at in enumerate(arrivals(41 + seed)):
                 page = i % PAGES if in_order else draw.randrange(PAGES)
                 lines.write(f"{round(1000 * at)} 0 {8 * page} 8 {int(reads)}\n")
-        drive = nandlab.Drive(DRIVE).precondition("fill")
+        drive = nandlab.Drive(DRIVE, seed=seed).precondition("fill")
         return drive.run(trace=path, format="ssdsim").latency.mean
 
 
-def sequential_read_us():
-    return mean_us(True, True)
+def sequential_read_us(seed=1):
+    return mean_us(True, True, seed)
 
 
-def sequential_write_us():
-    return mean_us(False, True)
+def sequential_write_us(seed=1):
+    return mean_us(False, True, seed)
 
 
-def random_read_us():
-    return mean_us(True, False)
+def random_read_us(seed=1):
+    return mean_us(True, False, seed)
 
 
-def random_write_us():
-    return mean_us(False, False)
+def random_write_us(seed=1):
+    return mean_us(False, False, seed)
 
 
 # --- Queues of fixed elements: a model of its own, no part of nandlab -----------------------------
@@ -64,11 +67,11 @@ READ_US, WRITE_US, SUMMARY_US = 132.5, 307.5, 305.6
 DATA_PAGES = 63
 
 
-def fixed_us(service_us, summary_us):
+def fixed_us(service_us, summary_us, seed=1):
     """Mean response time where each page has its element, which serves one request at a time."""
-    draw, free, total = random.Random(7), [0.0] * ELEMENTS, 0.0
+    draw, free, total = random.Random(6 + seed), [0.0] * ELEMENTS, 0.0
     written = [draw.randrange(DATA_PAGES) for _ in range(ELEMENTS)]
-    for at in arrivals():
+    for at in arrivals(41 + seed):
         element = draw.randrange(ELEMENTS)
         written[element] = (written[element] + 1) % DATA_PAGES
         busy = service_us + (summary_us if written[element] == 0 else 0.0)
@@ -77,12 +80,12 @@ def fixed_us(service_us, summary_us):
     return total / REQUESTS
 
 
-def fixed_random_read_us():
-    return fixed_us(READ_US, 0.0)
+def fixed_random_read_us(seed=1):
+    return fixed_us(READ_US, 0.0, seed)
 
 
-def fixed_random_write_us():
-    return fixed_us(WRITE_US, SUMMARY_US)
+def fixed_random_write_us(seed=1):
+    return fixed_us(WRITE_US, SUMMARY_US, seed)
 
 
 # --- The trace that comes with it -----------------------------------------------------------------

@@ -52,6 +52,7 @@ def reads_us(
     unit_bytes=4096,
     requests=200_000,
     data_first=False,
+    seed=1,
 ):
     """Mean latency of random reads of 4 KiB on a full drive; no map cache: all of it in memory."""
     given = {
@@ -67,31 +68,31 @@ def reads_us(
     if map_cache_bytes:
         given |= {"ftl.name": "dftl", "ftl.map_cache_bytes": map_cache_bytes}
     job = JOB.format(depth=depth, requests=requests)
-    return nandlab.run(DRIVE, job, set=given, precondition="fill").latency.mean
+    return nandlab.run(DRIVE, job, set=given, seed=seed, precondition="fill").latency.mean
 
 
-def shortest_us():
+def shortest_us(seed=1):
     """One read at a time."""
-    return reads_us(depth=1, requests=1000)
+    return reads_us(depth=1, requests=1000, seed=seed)
 
 
-def map_in_memory_us():
+def map_in_memory_us(seed=1):
     """As MQSim's channels do it: data before commands."""
-    return reads_us(data_first=True)
+    return reads_us(data_first=True, seed=seed)
 
 
-def map_in_memory_commands_first_us():
+def map_in_memory_commands_first_us(seed=1):
     """Against MQSim with one rule changed."""
-    return reads_us()
+    return reads_us(seed=seed)
 
 
-def two_chips_us():
+def two_chips_us(seed=1):
     """With two dies on each channel."""
-    return reads_us(2, data_first=True)
+    return reads_us(2, data_first=True, seed=seed)
 
 
 @cache
-def writes_us():
+def writes_us(seed=1):
     """Mean latency of random writes of 4 KiB, with two dies on each channel and no write buffer.
 
     MQSim maps pages of 8 KiB, so a write of 4 KiB reads the other half first, and programs planes
@@ -108,17 +109,17 @@ def writes_us():
         "gc.start_free_blocks": 13,
     }
     job = JOB.format(depth=DEPTH, requests=20_000).replace("randread", "randwrite")
-    return nandlab.run(DRIVE, job, set=given, precondition="fill").latency.mean
+    return nandlab.run(DRIVE, job, set=given, seed=seed, precondition="fill").latency.mean
 
 
-def nothing_cached_commands_first_us():
+def nothing_cached_commands_first_us(seed=1):
     """The least cache: 64 entries of millions."""
-    return reads_us(map_cache_bytes=512)
+    return reads_us(map_cache_bytes=512, seed=seed)
 
 
-def map_cache_us():
+def map_cache_us(seed=1):
     """On a full drive, in the long run."""
-    return reads_us(map_cache_bytes=MAP_CACHE_BYTES // SCALE)
+    return reads_us(map_cache_bytes=MAP_CACHE_BYTES // SCALE, seed=seed)
 
 
 # --- Queues --------------------------------------------------------------------------------------
@@ -291,44 +292,45 @@ class MapCache:
 
 
 @cache
-def queues_us(*, data_first, nothing_cached=False, map_page_us=None, requests=100_000):
+def queues_us(*, data_first, nothing_cached=False, map_page_us=None, seed=1):
     """Mean latency of the queues, with all of the map in memory or with nothing of it."""
     needs = NothingCached() if nothing_cached else None
-    queues = Queues(data_first=data_first, map_page_us=map_page_us, cache=needs)
-    return queues.mean_us(requests)
+    queues = Queues(data_first=data_first, map_page_us=map_page_us, cache=needs, seed=seed)
+    return queues.mean_us(100_000)
 
 
-def data_first_us():
-    return queues_us(data_first=True)
+def data_first_us(seed=1):
+    return queues_us(data_first=True, seed=seed)
 
 
-def nothing_cached_data_first_us():
-    return queues_us(data_first=True, nothing_cached=True, map_page_us=Timing().sector)
+def nothing_cached_data_first_us(seed=1):
+    sector_us = Timing().sector
+    return queues_us(data_first=True, nothing_cached=True, map_page_us=sector_us, seed=seed)
 
 
 @cache
-def with_map_cache():
+def with_map_cache(seed=1):
     """A tenth of a million reads: the mean, and the cache."""
     cache = MapCache()
-    queues = Queues(data_first=True, map_page_us=Timing().sector, cache=cache)
+    queues = Queues(data_first=True, map_page_us=Timing().sector, cache=cache, seed=seed)
     return queues.mean_us(100_000), cache
 
 
-def map_cache_data_first_us():
-    return with_map_cache()[0]
+def map_cache_data_first_us(seed=1):
+    return with_map_cache(seed)[0]
 
 
 # --- Counts --------------------------------------------------------------------------------------
 
 
-def map_reads():
+def map_reads(seed=1):
     """Of a million requests."""
-    cache = with_map_cache()[1]
+    cache = with_map_cache(seed)[1]
     return 10 * (cache.waits + cache.updates)
 
 
-def map_writes_queued():
-    return 10 * with_map_cache()[1].updates
+def map_writes_queued(seed=1):
+    return 10 * with_map_cache(seed)[1].updates
 
 
 def picture():

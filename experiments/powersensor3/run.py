@@ -43,44 +43,44 @@ WINDOW_S = 20.0
 
 
 @cache
-def reads(kib):
+def reads(kib, seed=1):
     """Random reads of a full drive, one at a time."""
     requests = max(300, min(4000, 400_000 // kib))
     job = READS.format(kib=kib, requests=requests)
-    return nandlab.run(DRIVE, job, set=SMALL, precondition="fill")
+    return nandlab.run(DRIVE, job, set=SMALL, seed=seed, precondition="fill")
 
 
 @cache
-def writes():
+def writes(seed=1):
     """Random writes to a drive that was filled in order, as columns over time."""
     job = WRITES.format(seconds=1220 / SCALE)
-    series = nandlab.run(DRIVE, job, set=SMALL, precondition="fill").series()
+    series = nandlab.run(DRIVE, job, set=SMALL, seed=seed, precondition="fill").series()
     return {name: series[name].to_numpy() for name in series.column_names}
 
 
-def at(seconds, column):
+def at(seconds, column, seed):
     """Mean of a column around this time of the measurement."""
-    of = writes()
+    of = writes(seed)
     begin, end = ((seconds + half) / SCALE for half in (-WINDOW_S / 2, WINDOW_S / 2))
     is_there = (of["time_s"] >= begin) & (of["time_s"] < end)
     weight = of["duration_s"][is_there]
     return float((of[column][is_there] * weight).sum() / weight.sum())
 
 
-def read_w(kib):
-    return reads(kib).drive_power_w
+def read_w(kib, seed=1):
+    return reads(kib, seed).drive_power_w
 
 
-def read_mib_s(kib):
-    return reads(kib).bandwidth_mb_s * 1e6 / 2**20
+def read_mib_s(kib, seed=1):
+    return reads(kib, seed).bandwidth_mb_s * 1e6 / 2**20
 
 
-def write_w(seconds):
-    return at(seconds, "drive_power_w")
+def write_w(seconds, seed=1):
+    return at(seconds, "drive_power_w", seed)
 
 
-def write_mib_s(seconds):
-    return at(seconds, "write_mb_s") * 1e6 / 2**20
+def write_mib_s(seconds, seed=1):
+    return at(seconds, "write_mb_s", seed) * 1e6 / 2**20
 
 
 def __getattr__(name):
@@ -88,7 +88,7 @@ def __getattr__(name):
     found = re.fullmatch(r"(read|write)_(\d+)_(w|mib_s)", name)
     if found is None:
         raise AttributeError(name)
-    return lambda: globals()[f"{found[1]}_{found[3]}"](int(found[2]))
+    return lambda seed=1: globals()[f"{found[1]}_{found[3]}"](int(found[2]), seed)
 
 
 def picture():
