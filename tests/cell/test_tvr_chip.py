@@ -137,6 +137,7 @@ def test_the_command_writes_what_python_has(nandlab: Callable[..., Ended], folde
     assert report["keep"] == made.keep
     assert (folder / "chip.toml").read_text() == made.text
     assert str(made) in nandlab(*given).succeeded().out
+    nandlab(*given, "--beside").refused("--beside", "--out")
 
 
 @pytest.mark.parametrize(

@@ -111,3 +111,4 @@ def test_command(nandlab: Callable[..., Ended]):
     assert rows["dftl"]["total_bytes"] < rows["page"]["total_bytes"] / 20
     assert "59.5 MiB map" in ended.err
     nandlab("ftl", "--set", "ftl.nmae=page").refused("nmae")
+    nandlab("ftl", "--drive", "modern_qlc", "--scale", "1/2000").refused("drive.scale", "3 of 682")

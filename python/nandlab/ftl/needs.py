@@ -63,7 +63,10 @@ def ftls(
     """
     given, sets = drive_of(drive), of_a_drive(set, scale)
     # Its own errors are told before those of single members.
-    load_config(given, sets)
+    own = load_config(given, sets)
+    if scale is not None:
+        # A scale that the drive refuses is no matter of single members.
+        own.native.ftl_needs(memory_limit_bytes())
     return [_needs(given, sets, member) for member in roster("ftl")]
 
 

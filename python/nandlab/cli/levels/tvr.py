@@ -12,6 +12,7 @@ from nandlab.cli.files import json_file, output
 from nandlab.cli.levels.answer import answer
 from nandlab.given.completion import preset_of
 from nandlab.given.outputs import check_outputs
+from nandlab.given.refusal import refusal
 
 
 def tvr(
@@ -58,6 +59,8 @@ def tvr(
 
     outputs = {"--out": out, "--json": json_file(json)}
     check_outputs(outputs, [chip, *parameter_files(chip)])
+    if beside and out is None:
+        raise refusal("--beside", "without --out, the file that it is for", hint="give --out FILE")
     made = tvr_chip(
         chip,
         keep=keep,
