@@ -171,9 +171,33 @@ def test_the_command_prints_the_answer_and_one_that_repeats_its_run(
         ('path = "drive.channels"', 'path = "run.iodepth"', ["run.iodepth"]),
         ('drive = "tiny"', 'drive = "tiny"\nlimits = []', ["limits"]),
         ('drive = "tiny"', 'drive = "tiny"\nshort_until = 5', ["short_until", "5"]),
+        ('drive = "tiny"', 'drive = "tiny"\nshort_until = "abc"', ["short_until", "abc", "2s"]),
+        (f"iops = {IOPS}", "iops = 0", ["target.iops", "more than 0"]),
+        (f"iops = {IOPS}", "read_iops = 1\nyears = 1\ndwpd = 1", ["read_iops", "life"]),
+        ('path = "drive.channels"', 'path = "drive.scale"', ["drive.scale", "share"]),
+        ("[set]", '[set]\n"drive.scale" = "1/2"', ["drive.scale", "whole"]),
     ],
 )
 def test_bad_targets_are_refused(tmp_path: Path, before: str, after: str, parts: list[str]) -> None:
     path = written(tmp_path, (before, after))
     with refused(*parts):
         nandlab.design(path)
+
+
+def test_refused_drives_are_counted(tmp_path: Path) -> None:
+    """A value that no drive can have leaves the others, and the page says how many and why."""
+    spare = "ftl.overprovisioning"
+    one = f'[[axis]]\npath = "{spare}"\nvalues = {SPARE}'
+    path = written(
+        tmp_path, (one, f'{one}\n[[axis]]\npath = "gc.name"\nvalues = ["greedy", "gredy"]')
+    )
+    answer = designed(path)
+    assert answer.drives == len(CHANNELS) * len(DIES) * len(SPARE) == len(answer.refused)
+    assert "gredy" in answer.refused[0]
+    assert "cannot be built" in str(answer)
+
+
+def test_none_allowed_is_no_margin() -> None:
+    """A drive without lost data is not bound by a limit of 0."""
+    assert Figure(0, 0, 0, 0, is_least=False).margin == float("inf")
+    assert Figure(2, 1, 3, 0, is_least=False).margin == -float("inf")
