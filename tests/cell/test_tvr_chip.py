@@ -105,8 +105,10 @@ def test_levels_beside_its_own_are_those_of_one_stream(tmp_path: Path):
     assert "at reduced levels" in result_html(ran)
     unused = run(drive, jobs.replace("short", "long"), set={**changes, "ftl.host_streams": 3})
     assert any("nothing was programmed at reduced levels" in said for said in unused.notices)
-    without = run(drive, jobs, set={"ftl.host_streams": 2}).to_dict()["nand"]
-    assert without["reduced_programs"] is None
+    without = run(drive, jobs, set={"ftl.host_streams": 2})
+    assert without.to_dict()["nand"]["reduced_programs"] is None
+    assert any("chip.reduced changes nothing" in said for said in without.report.nandlab.notices)
+    assert not any("chip.reduced" in said for said in ran.report.nandlab.notices)
     with refused("chip.reduced", "ftl.reduced_streams"):
         run("wang2014_mlc", jobs, set=changes)
 

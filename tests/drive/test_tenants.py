@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import carries, refused
+from conftest import Ended, carries, refused
 
 import nandlab
 
@@ -58,6 +60,17 @@ def test_weights_without_arbitration_are_noticed():
     carries(said, "host.weight_high", "host.jobs.low.weight", "round_robin")
 
 
+def test_weights_of_no_job_and_a_burst_without_limits_are_noticed():
+    idle = {"host.weight_medium": 7, "host.limit_burst_us": 5}
+    notices = run(set={**WEIGHTED, **idle}).report.nandlab.notices
+    weight, burst = notices
+    carries(weight, "host.weight_medium", "no job", "medium")
+    carries(burst, "host.limit_burst_us", "no job", "limit_iops")
+    used = {**idle, "host.jobs.low.priority": "medium", "host.jobs.low.limit_iops": 100000}
+    notices = run(set={**WEIGHTED, **used}).report.nandlab.notices
+    assert not [one for one in notices if "changes nothing" in one]
+
+
 def test_tenants_are_told_in_report_and_table():
     two = PRIORITIES.replace("prioclass", "; prioclass").replace("64", "32")
     result = run(two, tenants=True, set={"drive.queue_depth": 16})
@@ -82,3 +95,14 @@ def test_what_does_not_go_with_tenants_is_refused():
         run("[one]\nrw=randread\nnumber_ios=10\n", tenants=True)
     with refused("host.jobs", "nobody", "urgent"):
         run(set={"host.jobs.nobody.weight": 3})
+
+
+def test_tenants_of_a_file_are_switched_off_on_the_command_line(
+    folder: Path, nandlab: Callable[..., Ended]
+):
+    (folder / "two.fio").write_text(PRIORITIES)
+    table = '[run]\nworkload = "two.fio"\nprecondition = "fill"\ntenants = true\n'
+    (folder / "two.toml").write_text(f'drive_preset = "tiny"\n{table}')
+    given = ("run", "--drive", "two.toml", "--json", "-")
+    assert nandlab(*given).succeeded().json["tenants"] is not None
+    assert nandlab(*given, "--no-tenants").succeeded().json.get("tenants") is None

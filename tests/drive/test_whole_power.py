@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import Ended
+from conftest import Ended, carries
 
 import nandlab
 from nandlab.endurance import acceleration
@@ -148,6 +148,17 @@ def test_a_limit_takes_a_share_of_the_speed_and_cools_the_drive():
     assert hot.report.energy.temperature.throttled_s["hot"] == pytest.approx(0.5, rel=0.01)
     assert hot.iops == pytest.approx(0.5 * free.iops, rel=0.05)
     assert hot.report.energy.temperature.end_c < 120.0
+
+
+@pytest.mark.parametrize(
+    ("from_c", "until_c", "key"), [(25.0, 20.0, "from_c"), (60.0, 25.0, "until_c")]
+)
+def test_limits_that_the_surroundings_reach_are_noticed(from_c: float, until_c: float, key: str):
+    limit = {"from_c": from_c, "until_c": until_c, "speed": 0.5}
+    [said] = run(
+        one_read(0), POWER, HEAT, {"power.thermal.limits.hot": limit}
+    ).report.nandlab.notices
+    carries(said, f"power.thermal.limits.hot.{key} = 25", "power.thermal.ambient_c = 25")
 
 
 def test_data_age_at_the_temperature_that_the_drive_has():

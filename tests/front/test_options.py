@@ -156,7 +156,7 @@ def test_a_new_option_is_declared_in_one_place(monkeypatch: pytest.MonkeyPatch):
         "Years on a shelf before the run.",
     )
     command(["--shelf-years", "2", "--json", "x"], standalone_mode=False)
-    assert given == {"shelf_years": 2.0, "json": "x", "tenants": False}
+    assert given == {"shelf_years": 2.0, "json": "x"}
 
     monkeypatch.setitem(signatures.DOORS, "drive/simulate.py", {"run": OneMore})
     source = signatures.signed("drive/simulate.py")

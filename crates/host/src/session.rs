@@ -15,7 +15,7 @@ use crate::run::exchange::Plan;
 use crate::run::served::clients;
 use crate::run::settling::Goal;
 use crate::run::until::Until;
-use crate::tenants::{Measured, check_names};
+use crate::tenants::{Measured, check_names, idle_keys};
 use crate::{fio, trace};
 use base::{Error, Result, Time};
 use ssd::Started;
@@ -84,8 +84,10 @@ impl Opened {
     /// Opens a workload for a drive. Refuses files of other kinds, workloads that do not fit, and a
     /// drive with rules for jobs that the workload does not have.
     pub fn new(drive: &Drive, workload: &Workload) -> Result<Self> {
-        let opened = Self::of(drive, workload)?;
-        check_names(&drive.loaded.config.host, &opened.jobs)?;
+        let mut opened = Self::of(drive, workload)?;
+        let host = &drive.loaded.config.host;
+        check_names(host, &opened.jobs)?;
+        opened.notices.extend(idle_keys(host, &opened.jobs));
         Ok(opened)
     }
 

@@ -12,7 +12,7 @@ use crate::session::{Opened, Session, Workload};
 use base::{Error, Result, Time};
 use schemars::JsonSchema;
 use serde::Serialize;
-use ssd::config::HostConfig;
+use ssd::config::{Arbitration, HostConfig, Level, Priority};
 
 /// Runs of each tenant alone.
 pub struct Alone {
@@ -67,6 +67,36 @@ pub(crate) fn check_names(host: &HostConfig, jobs: &[Job]) -> Result<()> {
             .expected(names.join(", "))
             .suggest(name, names.iter().map(String::as_str))),
     }
+}
+
+/// Notices of weights of classes that no job has, and of a burst without a limit.
+pub(crate) fn idle_keys(host: &HostConfig, jobs: &[Job]) -> Vec<String> {
+    let usual = HostConfig::default();
+    let is_of = |class: Priority| {
+        let level = Level::Class(class);
+        jobs.iter().any(|job| host.level(&job.name, job.priority) == level)
+    };
+    let mut notices = Vec::new();
+    // Without `weighted_round_robin` all weights are idle, and are told together.
+    for (key, weight, default, class) in [
+        ("weight_high", host.weight_high, usual.weight_high, Priority::High),
+        ("weight_medium", host.weight_medium, usual.weight_medium, Priority::Medium),
+        ("weight_low", host.weight_low, usual.weight_low, Priority::Low),
+    ] {
+        let is_weighted = host.arbitration == Arbitration::WeightedRoundRobin;
+        if is_weighted && weight != default && !is_of(class) {
+            let class = class.name();
+            notices.push(format!("host.{key} changes nothing: no job is of class `{class}`"));
+        }
+    }
+    let is_limited = |job: &Job| host.limits(&job.name).iter().any(Option::is_some);
+    if host.limit_burst_us != usual.limit_burst_us && !jobs.iter().any(is_limited) {
+        notices.push(
+            "host.limit_burst_us changes nothing: no job has a limit (limit_iops, limit_mb_s)"
+                .to_owned(),
+        );
+    }
+    notices
 }
 
 /// Names of jobs in their order, each once.

@@ -59,15 +59,18 @@ def _parameter(one: Declared) -> Parameter:
         text, completes = f"{text} One of {names}.", member_of(option.family)
     if get_origin(one.line) is list:
         text = f"{text.rstrip('.')}; repeatable."
+    name = one.name.replace("_", "-")
+    # A key that is on in a file can be switched off.
+    both = f"/--no-{name}" if is_flag and option.is_key else ""
     info = typer.Option(
-        f"--{one.name.replace('_', '-')}",
+        f"--{name}{both}",
         metavar=one.form,
         help=" ".join(text.split()),
         show_default=option.unset or True,
         rich_help_panel=option.panel,
         autocompletion=completes,
     )
-    kind = one.line if is_flag or one.line_default is not None else one.line | None
+    kind = one.line if one.line_default is not None else one.line | None
     return Parameter(
         one.name, Parameter.KEYWORD_ONLY, default=one.line_default, annotation=Annotated[kind, info]
     )

@@ -343,7 +343,7 @@ class Drive:
         iodepth: int | None = None,
         skip: str | None = None,
         until: str | None = None,
-        tenants: bool = False,
+        tenants: bool | None = None,
         progress: Callable[[Progress], object] | None = None,
         outputs: Mapping[str, Path | None] | None = None,
         requests: bool | str | PathLike[str] = False,

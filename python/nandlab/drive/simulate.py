@@ -103,7 +103,7 @@ def run(
     iodepth: int | None = None,
     skip: str | None = None,
     until: str | None = None,
-    tenants: bool = False,
+    tenants: bool | None = None,
     precondition: str | None = None,
     set: Mapping[str, object] | Sequence[str] = (),
     seed: int | None = None,
@@ -154,8 +154,8 @@ def run(
             command line: ``["ftl.overprovisioning=0.28"]``.
         seed: Seed of every random stream; overrides the drive's.
         scale: Share of the drive that is simulated, as ``1/64``; overrides the drive's
-            ``drive.scale``. A smaller drive of the same kind, with fewer blocks in a plane. All
-            parameters are those of the whole drive.
+            ``drive.scale``. A smaller drive of the same kind, with fewer blocks in a plane, and
+            shorter ones where too few would be left. All parameters are those of the whole drive.
         ftl: Custom FTL in Python instead of the drive's. A subclass of `nandlab.ftl.Ftl` or
             `nandlab.ftl.PageHooks`, or an object of one. The report names it, with a hash of its
             source.

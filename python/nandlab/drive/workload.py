@@ -129,7 +129,8 @@ def plan(
             raise refusal(key, f"{source!r}", "a path, or the text of a fio job file")
     skip = _text("skip", given.get("skip"), table)
     until = _text("until", given.get("until"), table)
-    tenants = flag("tenants", given.get("tenants") or table.get("tenants", False))
+    alone = given.get("tenants")
+    tenants = flag("tenants", table.get("tenants", False) if alone is None else alone)
     options = given_options(given.get("trace_options"))
     format, iodepth = given.get("format"), given.get("iodepth")
     if trace is not None or is_of_table:

@@ -59,7 +59,7 @@ class MeasuredOptions(WorkloadOptions, total=False):
     or ``p99.9``. ``pts`` or ``pts=METRIC``: SNIA's rule. Requests as ``100000``, simulated time as
     ``2s``, drive writes as ``1.5x``. Only the jobs behind the last stonewall repeat.
     """
-    tenants: Annotated[bool, Option(default=False, is_key=True)]
+    tenants: Annotated[bool | None, Option(is_key=True)]
     """Runs each job alone too, from the same state of the drive: slowdowns and fairness.
 
     All jobs of one name, as the clones of `numjobs`, are one tenant. Report key ``tenants``: the
@@ -98,8 +98,8 @@ class SetOptions(TypedDict, total=False):
     scale: Annotated[str | float | None, Option(form="1/N")]
     """Share of the drive that is simulated, as ``1/64``; overrides the drive's ``drive.scale``.
 
-    A smaller drive of the same kind, with fewer blocks in a plane. All parameters are those of the
-    whole drive.
+    A smaller drive of the same kind, with fewer blocks in a plane, and shorter ones where too few
+    would be left. All parameters are those of the whole drive.
     """
 
 

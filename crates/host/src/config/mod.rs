@@ -33,6 +33,7 @@
 
 mod chain;
 mod fit_facts;
+mod idle;
 mod keys;
 mod layers;
 mod origins;
@@ -97,9 +98,11 @@ impl Loaded {
         })
     }
 
-    /// Notices about the drive: the size of a scaled one, and the keys that did not follow.
+    /// Notices about the drive: the size of a scaled one with the keys that did not follow, and
+    /// keys that change nothing or act all the time.
     pub fn notices(&self) -> Vec<String> {
-        self.whole.iter().map(|whole| whole.notice(&self.config)).collect()
+        let scaled = self.whole.iter().map(|whole| whole.notice(&self.config));
+        scaled.chain(idle::reduced(&self.config)).chain(idle::limits(&self.config)).collect()
     }
 }
 

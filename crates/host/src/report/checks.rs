@@ -27,8 +27,8 @@ pub struct Checks {
     /// operations take (exact where each has one time; where it depends on page type, wear or
     /// planes joined, between the shortest and the longest; one operation a die may be cut short by
     /// the end and by each power cut), and what decoders, encoders, cores, the link or a channel
-    /// were busy for longer than the run, relative to it. `null` where no time passed. That busy and idle time make up
-    /// the run's holds by the way they are booked, and is not looked at.
+    /// were busy for longer than the run, relative to it. `null` where no time passed. That busy
+    /// and idle time make up the run's holds by the way they are booked, and is not looked at.
     pub busy_idle_error: Option<f64>,
     /// Largest difference between a latency and the sum of its causes: 0; `null` without
     /// `--explain`.

@@ -53,6 +53,14 @@ impl ChipConfig {
     /// The chip as if all its blocks had reduced levels; `None` of a chip without such.
     fn with_reduced_levels(&self) -> Result<Option<Self>> {
         let Some(reduced) = &self.reduced else { return Ok(None) };
+        if let Source::Given(times) = &reduced.t_program_us {
+            let place = "chip.reduced.t_program_us";
+            if times.values(self.cell_bits, place)?.contains(&0.0) {
+                return Err(Error::new(place, "0: a program that takes no time")
+                    .expected("above 0 to 1e6")
+                    .hint("give microseconds, or \"cell\""));
+            }
+        }
         let mut chip = Self { reduced: None, ..self.clone() };
         chip.timing.t_program_us = reduced.t_program_us.clone();
         if reduced.cell.is_empty() {

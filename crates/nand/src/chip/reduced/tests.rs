@@ -136,6 +136,7 @@ fn refuses_levels_without_a_price_or_without_a_cell() {
         (LAW, "'cell'\nrber_factor = 2.0".to_owned(), &["chip.reduced.t_program_us", "levels"]),
         (LAW, format!("'cell'\ncell = {{ {LOWER} }}"), &["chip.reduced.cell", "chip.cell"]),
         (LAW, "-1.0\nrber_factor = 2.0".to_owned(), &["chip.reduced.t_program_us", "-1"]),
+        (LAW, "[300.0, 0.0]\nrber_factor = 2.0".to_owned(), &["chip.reduced.t_program_us", "0"]),
         (
             OF_CELLS,
             format!("300.0\nrber_factor = 2.0\ncell = {{ {LOWER} }}\n{CELL}"),
