@@ -14,7 +14,7 @@ PAGE_TYPES = {
 """Names of page types by bits of a cell, as the board has them."""
 
 MOST_PAGE_TYPES = 4
-"""Of cells that nothing says the bits of: a law has one rate for all page types."""
+"""Page types of cells whose bits nothing says, at most."""
 
 
 def page_number(place: str, given: object, bits: int) -> int:
