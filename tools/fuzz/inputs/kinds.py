@@ -10,6 +10,7 @@ from typing import NamedTuple
 from fuzz.case import Case, Command, Damage
 from fuzz.inputs import (
     actions,
+    answers,
     drives,
     jobs,
     measured,
@@ -613,4 +614,6 @@ KINDS: dict[str, Kind] = {
     "ecc": Kind(_ecc, 3),
     "speed": Kind(_speed, 0.5, is_same=False),
     "word": Kind(_word, 4),
+    "design": Kind(answers.design, 1, is_same=False),
+    "why": Kind(answers.why, 1),
 }

@@ -20,7 +20,7 @@ _LONGEST_LINE = 4000
 def ends(outcome: Outcome) -> Iterator[str]:
     """A command ends, with exit code 0, 2 or, where it was interrupted, 130.
 
-    A study of which points failed, and others did not, ends with 1.
+    A study of which points failed, and others did not, ends with 1, and a design without a drive.
     """
     if outcome.code is None:
         yield f"hang: it did not end, {outcome.seconds:.0f} s after its start"
@@ -28,7 +28,7 @@ def ends(outcome: Outcome) -> Iterator[str]:
         return
     elif outcome.code < 0:
         yield f"signal {-outcome.code}"
-    elif outcome.code == 1 and _has_failed_points(outcome):
+    elif outcome.code == 1 and (_has_failed_points(outcome) or _has_no_drive(outcome)):
         return
     elif outcome.code > 0 and outcome.code not in (2, 130):
         yield f"exit code {outcome.code}"
@@ -41,6 +41,12 @@ def _has_failed_points(outcome: Outcome) -> bool:
     rows = [data for name, data in outcome.after.items() if re.search(r"/rows/.*\.jsonl$", name)]
     is_of_study = outcome.command.arguments[:1] in (["sweep"], ["search"])
     return is_of_study and any(b'"error":' in data for data in rows)
+
+
+def _has_no_drive(outcome: Outcome) -> bool:
+    """Whether a design says that no drive of its space holds."""
+    answer = outcome.after.get("a.json", b"")
+    return outcome.command.arguments[:1] == ["design"] and b'"best": null' in answer
 
 
 def _is_before_python(outcome: Outcome) -> bool:
