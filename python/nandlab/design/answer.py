@@ -19,7 +19,7 @@ MOST_SHOWN = 5
 
 @dataclass(frozen=True)
 class Answer:
-    """What a design has found."""
+    """Result of a design."""
 
     target: Target
     tried: Sequence[Candidate]
@@ -27,7 +27,7 @@ class Answer:
     best: Candidate | None
     """The cheapest that holds; None where none of the space does."""
     tail: Tail | None
-    """What the slowest requests of the cheapest wait for, where a percentile is limited."""
+    """Cause of the slowest requests of the cheapest drive, where a percentile is limited."""
     drives: int
     """Drives of the space that can be built."""
     refused: Sequence[str]

@@ -66,7 +66,7 @@ class Candidate:
     figures: dict[str, Figure] = field(default_factory=dict)
     replicates: int = 0
     stage: str = ""
-    """What has decided: ``capacity``, ``short runs``, ``runs`` or ``life``."""
+    """Step that has decided: ``capacity``, ``short runs``, ``runs`` or ``life``."""
     why: str = ""
     """Reason of a verdict that no figure says."""
     doubts: str = ""

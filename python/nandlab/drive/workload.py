@@ -72,7 +72,7 @@ class Plan:
         return recording.commands_in(self.source) if self.kind == "trace" else []
 
     def notes(self, unrepeated: Mapping[recording.Command, str]) -> list[str]:
-        """What a user must know of a recording, of which a run has not repeated these commands."""
+        """Notes for the user on the commands of a recording that a run has not repeated."""
         return recording.notes(self.source, unrepeated) if self.kind == "trace" else []
 
     def facts(self) -> dict[str, Any]:

@@ -163,7 +163,7 @@ def from_counts(law: Law, observed: Column, trials: Column | None, level: float)
 def lack_of_fit(
     residuals: Column, conditions: Column, parameters: int
 ) -> tuple[float, float] | None:
-    """What a law misses, over the scatter of rows that repeat a condition.
+    """Lack of fit of a law over the scatter of rows that repeat a condition.
 
     The F test of lack of fit against pure error, as books on regression have it.
 

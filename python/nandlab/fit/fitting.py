@@ -284,7 +284,7 @@ class Fit(InNotebook):
         return "\n".join(lines)
 
     def lack_of_fit(self) -> tuple[float, float] | None:
-        """What the law misses over the scatter of rows that repeat a condition: F, and its p value.
+        """Lack of fit over the scatter of rows that repeat a condition: F, and its p value.
 
         None of tables and histograms, and if too few rows repeat.
         """

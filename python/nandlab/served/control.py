@@ -146,7 +146,7 @@ def _http(text: str | None) -> bytes:
 
 
 def _line(connection: socket.socket, longest: int = _LONGEST) -> bytes:
-    """What comes up to the end of a line; of a request by HTTP, its whole head."""
+    """Bytes up to the end of a line; the whole head of a request by HTTP."""
     data = b""
     while len(data) < longest:
         end = b"\r\n\r\n" if data.startswith(b"GET ") else b"\n"

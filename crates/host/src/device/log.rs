@@ -19,8 +19,8 @@ pub struct Rows {
     pub asked_ns: Vec<u64>,
     /// Moment at which the answer was due, in ns since 1970; 0 without a clock.
     pub due_ns: Vec<u64>,
-    /// Moment at which the answer had been written to its socket, in ns since 1970; 0 where it
-    /// never was.
+    /// Moment at which the answer had been written to its socket, in ns since 1970; 0 for a
+    /// request that was not answered.
     pub answered_ns: Vec<u64>,
 }
 

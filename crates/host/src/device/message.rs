@@ -76,6 +76,21 @@ pub struct Head {
 }
 
 impl Head {
+    /// Head of a request without flags, with the cookie 0.
+    pub fn plain(command: Command, offset: u64, length: u32) -> Self {
+        Self {
+            cookie: 0,
+            command,
+            fua: false,
+            no_hole: false,
+            whole: false,
+            one_extent: false,
+            fast_zero: false,
+            offset,
+            length,
+        }
+    }
+
     /// One past the last byte.
     pub fn end(&self) -> u64 {
         self.offset + u64::from(self.length)

@@ -6,8 +6,8 @@
 //! follow in the same ratio, so the share of spare blocks that collection can use, and with it
 //! write amplification, stays.
 //!
-//! Where too few blocks would be left, they become shorter (`build::scaled`), and their erases with
-//! them: whatever is counted by blocks then takes as many of them as before, of less room each.
+//! Blocks become shorter, and quicker to erase, where too few would be left (`build::scaled`):
+//! whatever is counted by blocks then takes as many of them as before, of less room each.
 //!
 //! A key says that it follows by `#[schemars(extend("x-scale" = LEAST))]`: `LEAST` is the value
 //! that scaling goes down to; a smaller value stays.

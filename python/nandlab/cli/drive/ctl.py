@@ -82,7 +82,7 @@ def ctl(
 
 
 def _told(status: dict[str, Any]) -> str:
-    """How a server is doing, in one line."""
+    """State of a server, in one line."""
     told = (
         f"power {status['power']}, {status['clients']} clients, "
         f"{status['completed']:,} requests complete, {status['failed']:,} failed, "

@@ -36,6 +36,17 @@ _LOOK_S = 0.05
 _LINE_S = 0.5
 """Between two live lines."""
 
+ReportFile = Annotated[Path | None, output("Report.", "FILE|-")]
+RunCommand = Annotated[
+    str | None,
+    typer.Option(
+        "--run",
+        metavar="COMMAND",
+        help="Runs this shell command and ends with its exit code; the command finds the "
+        "address in $uri.",
+    ),
+]
+
 
 @takes(ServeOptions, but=("timeline_spans",))
 def nbd(
@@ -49,21 +60,13 @@ def nbd(
             rich_help_panel=CLIENTS,
         ),
     ] = None,
-    json: Annotated[Path | None, output("Report.", "FILE|-")] = None,
+    json: ReportFile = None,
     series: Series = None,
     plot: Plot = None,
     style: Style = None,
     explain: Explain = None,
     explain_plot: ExplainPlot = None,
-    run: Annotated[
-        str | None,
-        typer.Option(
-            "--run",
-            metavar="COMMAND",
-            help="Runs this shell command and ends with its exit code; the command finds the "
-            "address in $uri.",
-        ),
-    ] = None,
+    run: RunCommand = None,
     quiet: Quiet = False,
     **given: Any,
 ) -> None:

@@ -9,8 +9,8 @@ import typer
 
 from nandlab.cli.drive.chosen import DriveName, SavedFile
 from nandlab.cli.drive.kept import Explain, ExplainPlot, Series
-from nandlab.cli.drive.nbd import nbd
-from nandlab.cli.files import Plot, Quiet, Style, output
+from nandlab.cli.drive.nbd import ReportFile, RunCommand, nbd
+from nandlab.cli.files import Plot, Quiet, Style
 from nandlab.cli.options import takes
 from nandlab.options.serve import CLIENTS, ServeOptions
 
@@ -27,21 +27,13 @@ def nvme(
             rich_help_panel=CLIENTS,
         ),
     ] = None,
-    json: Annotated[Path | None, output("Report.", "FILE|-")] = None,
+    json: ReportFile = None,
     series: Series = None,
     plot: Plot = None,
     style: Style = None,
     explain: Explain = None,
     explain_plot: ExplainPlot = None,
-    run: Annotated[
-        str | None,
-        typer.Option(
-            "--run",
-            metavar="COMMAND",
-            help="Runs this shell command and ends with its exit code; the command finds the "
-            "address in $uri.",
-        ),
-    ] = None,
+    run: RunCommand = None,
     quiet: Quiet = False,
     **given: Any,
 ) -> None:

@@ -37,17 +37,7 @@ fn disk(sets: &[&str], precondition: Precondition, pacing: Pacing) -> Disk {
 }
 
 pub(super) fn head(command: Command, offset: u64, length: u32) -> Head {
-    Head {
-        cookie: 0,
-        command,
-        fua: false,
-        no_hole: false,
-        whole: false,
-        one_extent: false,
-        fast_zero: false,
-        offset,
-        length,
-    }
+    Head::plain(command, offset, length)
 }
 
 pub(super) fn asked(head: Head, byte: u8) -> Asked {

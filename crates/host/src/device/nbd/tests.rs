@@ -306,17 +306,7 @@ fn refused(agreed: &Agreed, sent: &str) -> Failure {
 const COOKIE: &str = "0102030405060708";
 
 fn head(command: Command, offset: u64, length: u32) -> Head {
-    Head {
-        cookie: 0x0102_0304_0506_0708,
-        command,
-        fua: false,
-        no_hole: false,
-        whole: false,
-        one_extent: false,
-        fast_zero: false,
-        offset,
-        length,
-    }
+    Head { cookie: 0x0102_0304_0506_0708, ..Head::plain(command, offset, length) }
 }
 
 #[test]

@@ -41,7 +41,7 @@ pub mod io {
     /// Opcode of the Verify command.
     pub const VERIFY: u8 = 0x0c;
 
-    /// All I/O commands.
+    /// Opcodes of all I/O commands that are built.
     pub const ALL: [u8; 7] = [FLUSH, WRITE, READ, COMPARE, WRITE_ZEROES, DATASET, VERIFY];
 }
 

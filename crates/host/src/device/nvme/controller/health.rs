@@ -26,8 +26,8 @@ fn kelvin(disk: &mut Disk) -> u16 {
     celsius.map_or(0, |celsius| (celsius + 273.15).round().clamp(0.0, 65535.0) as u16)
 }
 
-/// Bad blocks of the drive, and all of its blocks. A look at each unit would take a second on a
-/// large drive.
+/// Bad blocks of the drive, and all of its blocks. Counting units instead would take a second on
+/// a large drive.
 fn bad_blocks(disk: &mut Disk) -> (u64, u64) {
     let ssd = &mut disk.session().run.ssd;
     let blocks = ssd.block_cycles().len() as u32;

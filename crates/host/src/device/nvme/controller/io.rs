@@ -1,6 +1,5 @@
 //! I/O commands: their checks, their requests to the disk, and the status of an answer.
 
-use super::head;
 use super::identify::MOST_RANGES;
 use crate::device::message::{Command, Failure, Head};
 use crate::device::nvme::entry::Entry;
@@ -44,8 +43,7 @@ impl Range {
     }
 }
 
-/// Bytes of data that a command moves, if it is one that the drive takes: checked before any of
-/// them is taken.
+/// Checks a command before any of its data is taken. Returns the bytes of data that it moves.
 pub fn check(entry: &Entry, identity: &Identity) -> Result<usize, Status> {
     let opcode = entry.opcode();
     if !io::ALL.contains(&opcode) {
@@ -105,7 +103,7 @@ pub fn requests(
 ) -> Result<Vec<Head>, Status> {
     let opcode = entry.opcode();
     match opcode {
-        io::FLUSH => return Ok(vec![head(Command::Flush, 0, 0)]),
+        io::FLUSH => return Ok(vec![Head::plain(Command::Flush, 0, 0)]),
         io::DATASET => return trims(entry, data, identity),
         _ => {}
     }
@@ -120,7 +118,7 @@ pub fn requests(
         fua: command.changes() && (fua || writes_through),
         // Without leave to deallocate, zeros take space as other data do.
         no_hole: command == Command::WriteZeroes && entry.word(12) & DEALLOCATE == 0,
-        ..head(command, offset, length as u32)
+        ..Head::plain(command, offset, length as u32)
     };
     Ok(vec![asked])
 }
@@ -155,7 +153,7 @@ fn trims(entry: &Entry, data: &[u8], identity: &Identity) -> Result<Vec<Head>, S
         while at < end {
             // Pieces end where units end, so that no unit is left out between two of them.
             let until = ((at / TRIM_BYTES + 1) * TRIM_BYTES).min(end);
-            heads.push(head(Command::Trim, at, (until - at) as u32));
+            heads.push(Head::plain(Command::Trim, at, (until - at) as u32));
             at = until;
         }
     }

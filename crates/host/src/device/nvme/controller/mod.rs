@@ -248,7 +248,7 @@ impl Controller {
             self.status |= SHUTDOWN_COMPLETE;
             if self.kind == Kind::Drive {
                 // The shutdown is complete when buffered data are on flash.
-                return Reply::Ask(head(Command::Flush, 0, 0));
+                return Reply::Ask(Head::plain(Command::Flush, 0, 0));
             }
         }
         Reply::Done(0, Vec::new())
@@ -262,21 +262,6 @@ impl Controller {
         self.features = Features::new(self.features.keep_alive_ms);
         (self.warnings, self.is_event_unread) = (0, false);
         self.event_requests.clear();
-    }
-}
-
-/// Request to the disk without flags.
-fn head(command: Command, offset: u64, length: u32) -> Head {
-    Head {
-        cookie: 0,
-        command,
-        fua: false,
-        no_hole: false,
-        whole: false,
-        one_extent: false,
-        fast_zero: false,
-        offset,
-        length,
     }
 }
 

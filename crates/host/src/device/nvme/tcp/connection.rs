@@ -8,7 +8,7 @@ use super::pdu::{Agreed, Fatal, Pdu, fatal, flag, kind, write};
 use super::{IN_CAPSULE_BYTES, MOST_DATA_BYTES};
 use crate::device::disk::{Answered, Disk};
 use crate::device::log::{Log, Ticket};
-use crate::device::message::{Answer, Request};
+use crate::device::message::{Answer, Command as Asked, Head, Request};
 use crate::device::nvme::controller::{Context, Reply, io};
 use crate::device::nvme::entry::{Completion, Descriptor, ENTRY_BYTES, Entry};
 use crate::device::nvme::numbers::{Status, admin, fabrics, io as opcode};
@@ -416,19 +416,14 @@ impl Connection {
     }
 
     /// Asks the disk for all requests of a command.
-    fn ask(
-        &mut self,
-        cid: u16,
-        heads: Vec<crate::device::message::Head>,
-        disk: &mut Disk,
-    ) -> Result<()> {
+    fn ask(&mut self, cid: u16, heads: Vec<Head>, disk: &mut Disk) -> Result<()> {
         let Some(command) = self.commands.get_mut(&cid) else { return Ok(()) };
         command.stage = Stage::Disk(heads.len() as u32);
         self.under_way += heads.len();
         for head in heads {
-            let is_write = head.command == crate::device::message::Command::Write;
+            let is_write = head.command == Asked::Write;
             let data = if is_write { std::mem::take(&mut command.data) } else { Vec::new() };
-            let head = crate::device::message::Head { cookie: cid.into(), ..head };
+            let head = Head { cookie: cid.into(), ..head };
             let ticket = self.log.as_ref().map(|log| log.ticket(self.client));
             disk.ask(self.client, Request { head, data }, &[], ticket)?;
         }
