@@ -1,4 +1,4 @@
-"""A flash cache on a drive over NVMe: small objects and a log of large ones, with one handle or two.
+"""A flash cache on a drive over NVMe: small objects, and a log of large ones under its own handle.
 
     python examples/device/flash_cache.py [--writes N]
 
@@ -127,11 +127,12 @@ def amplification(writes: int, handles: tuple[int | None, int | None]) -> tuple[
         admin = fill(server.uri, capacity, writes, handles)
         host, media = struct.unpack("<Q8xQ", admin.log(0x22, 64)[:24])
         [physical] = struct.unpack("<Q", admin.log(0xC0, 512)[:8])
-        report = server.stop().to_dict()["endurance_group"]["write_amplification"]
+        report = server.stop().report.endurance_group.write_amplification
     return media / host, physical / host, report
 
 
 def main() -> None:
+    """Print the table of both ways to write."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--writes", type=int, default=12, help="drive writes")
     writes = parser.parse_args().writes

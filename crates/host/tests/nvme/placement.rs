@@ -1,6 +1,6 @@
 //! Placement handles: Flexible Data Placement as a host sees it, and figures that are the drive's.
 
-use super::host::{Host, Options, Outcome, entry, number, ranged};
+use super::host::{Got, Host, Options, Outcome, entry, number, ranged};
 use super::{SMALL, drive};
 use ::host::device::disk::Disk;
 use ::host::device::nvme::subsystem::Subsystem;
@@ -183,6 +183,68 @@ fn writes_fill_the_unit_of_their_handle() {
             assert_eq!((read.status, read.data), (0, vec![byte; 4096]), "{unit}");
         }
     }
+}
+
+/// Updates among writes that are under way: each is done, or may be tried again, and none loses
+/// data. The drive is full, so its free blocks are few.
+#[test]
+fn updates_beside_writes_are_done_or_may_be_tried_again() {
+    let (mut done, mut again) = (0, 0);
+    for dies in ["ftl.superblock_dies=0", "ftl.superblock_dies=1"] {
+        let sets = [
+            SMALL[0],
+            "chip.geometry.blocks_per_plane=64",
+            "ftl.host_streams=4",
+            "ftl.overprovisioning=0.4",
+            dies,
+        ];
+        let mut at = At::new(&sets, Precondition::Fill);
+        let units = at.subsystem.identity.blocks / 8;
+        let mut model = vec![None; units as usize];
+        let mut rng = Rng::stream(6, "updates");
+        for round in 0..150u8 {
+            let mut sent = Vec::new();
+            let mut updates = Vec::new();
+            let mut written = std::collections::BTreeSet::new();
+            for place in 0..100 {
+                if place % 25 == 20 {
+                    let data = (rng.below(4) as u16).to_le_bytes();
+                    let (cid, bytes) = at.host.capsule(entry(0x1d, 1, &[(10, 1)]), &data, 0);
+                    updates.push(cid);
+                    sent.extend(bytes);
+                    continue;
+                }
+                let unit = rng.below(units);
+                // Two writes of one unit at a time may be done in any order.
+                if !written.insert(unit) {
+                    continue;
+                }
+                let mut write = ranged(0x01, 8 * unit, 8, 2 << 20);
+                write[54] = rng.below(4) as u8;
+                sent.extend(at.host.capsule(write, &[round; 4096], 0).1);
+                model[unit as usize] = Some(round);
+            }
+            for got in at.host.send(&mut at.disk, &sent).unwrap() {
+                let Got::Done { cid, status, .. } = got else { panic!("{got:?}") };
+                match status >> 1 & 0x7ff {
+                    0 => done += u32::from(updates.contains(&cid)),
+                    0x021 if updates.contains(&cid) => {
+                        // The host may try it again.
+                        assert_eq!(status >> 15, 0);
+                        again += 1;
+                    }
+                    other => panic!("status {other:#x} in round {round}"),
+                }
+            }
+        }
+        for (unit, byte) in (0..).zip(&model) {
+            if let Some(byte) = byte {
+                let read = at.io(ranged(0x02, 8 * unit, 8, 0), &[], 4096);
+                assert_eq!((read.status, read.data), (0, vec![*byte; 4096]), "{unit}");
+            }
+        }
+    }
+    assert!(done > 100 && again > 0, "{done} done, {again} to be tried again");
 }
 
 #[test]
@@ -373,5 +435,5 @@ fn handles_keep_data_apart() {
         number(&page, 16, 8) as f64 / number(&page, 0, 8) as f64
     };
     let (apart, mixed) = (amplification([0, 1]), amplification([0, 0]));
-    assert!(apart < 1.1 && mixed > 1.6, "{apart} and {mixed}");
+    assert!(apart < 1.3 && mixed > 1.6, "{apart} and {mixed}");
 }

@@ -1,4 +1,4 @@
-//! Placement handles of a disk: events of their reclaim units, and units that are changed on demand.
+//! Placement handles of a disk: events of their reclaim units, and units changed on demand.
 
 use super::Disk;
 use crate::device::message::Failure;

@@ -54,7 +54,7 @@ pub(super) struct OfBlock {
     /// Units in the block that are mapped.
     pub(super) mapped: u32,
     mode: BlockMode,
-    /// What is left of its pages stays unwritten until its erase.
+    /// The rest of its pages stays unwritten until its erase.
     pub(super) is_closed: bool,
     /// Groups of coded pages handed out again.
     again: u32,

@@ -109,8 +109,8 @@ pub trait Recycling {
     fn rewritten_groups(&self, block: Block) -> u32;
 }
 
-/// Placement handles of the host: the reclaim unit of each, a block of every plane of the drive that
-/// the data of its writes fill.
+/// Placement handles of the host: the reclaim unit of each, a block of every plane of the drive
+/// that the data of its writes fill.
 ///
 /// Promise: the open blocks of a handle take the host's data of no other handle, and after `renew`
 /// has left none of them open its next data go to new blocks.

@@ -119,7 +119,7 @@ impl Controller {
         Ok(part)
     }
 
-    /// Page of SMART.
+    /// Page of SMART for the whole drive.
     pub(super) fn smart(&self, disk: &mut Disk) -> Vec<u8> {
         health::smart(disk, &self.features.temperatures, self.errors.count)
     }
