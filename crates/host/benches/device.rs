@@ -209,8 +209,7 @@ fn serve(protocol: Protocol) -> Server {
     let mut session = Session::new(loaded, &Workload::Clients, fill, 1 << 33).unwrap();
     while !session.precondition().unwrap() {}
     let device = Device {
-        protocol,
-        address: Address::Port { port: 0, is_open: false },
+        addresses: vec![(protocol, Address::Port { port: 0, is_open: false })],
         store: Store::Memory,
         pacing: Pacing::Fast,
         integrity: Integrity::Model,
@@ -233,7 +232,7 @@ fn main() {
         return;
     }
     let servers = Protocol::ALL.map(serve);
-    let mut clients = [0, 1].map(|at| Client::new(servers[at].uri(), Protocol::ALL[at]));
+    let mut clients = [0, 1].map(|at| Client::new(&servers[at].uris()[0], Protocol::ALL[at]));
     println!("{:<24} {:>12} {:>12}   ratio, quartiles; goal {GOAL}", "requests/s", "NBD", "NVMe");
     for (name, is_write, bytes, depth) in JOBS {
         let mut rates = [Vec::new(), Vec::new()];
