@@ -344,7 +344,7 @@ impl Connection {
         let entry = command.entry;
         let Some(queue) = self.queue.clone() else {
             let data = std::mem::take(&mut command.data);
-            self.connect(&entry, &data);
+            self.connect(&entry, &data, disk);
             return Ok(());
         };
         let identity = &self.subsystem.identity;
@@ -412,10 +412,15 @@ impl Connection {
         Ok(())
     }
 
-    fn connect(&mut self, entry: &Entry, data: &[u8]) {
+    fn connect(&mut self, entry: &Entry, data: &[u8], disk: &mut Disk) {
         match self.subsystem.connect(entry, data, self.address) {
             Ok(queue) => {
                 let result = u64::from(queue.controller);
+                if queue.number > 0 {
+                    let class = |controller: &mut Controller| controller.class(entry);
+                    let class = self.subsystem.with(&queue, class).unwrap_or_default();
+                    disk.join(self.client, class);
+                }
                 self.queue = Some(queue);
                 self.finish(entry.cid(), Status::SUCCESS, result, false);
             }
