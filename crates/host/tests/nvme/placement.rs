@@ -377,7 +377,8 @@ fn statistics_and_events_have_the_figures_of_the_drive() {
     );
 }
 
-/// After a power cut a handle goes on in the blocks that were open, or an event tells.
+/// After a power cut a handle goes on in the blocks that were open, or an event tells. Flushed data
+/// are there, in units closed by updates too.
 #[test]
 fn a_power_cut_leaves_units_or_tells() {
     for dies in ["ftl.superblock_dies=0", "ftl.superblock_dies=1"] {
@@ -386,11 +387,17 @@ fn a_power_cut_leaves_units_or_tells() {
             let mut at = At::new(&[&PLACED[..], &[dies]].concat(), Precondition::Fill);
             assert_eq!(at.keep(1, &[2]), 0);
             let mut rng = Rng::stream(seed, "cut");
-            for _ in 0..300 {
+            let mut written = std::collections::BTreeSet::new();
+            for step in 0..300 {
                 let unit = rng.below(2000);
                 at.write(unit, 1);
+                written.insert(unit);
+                if seed % 3 > 0 && step % (40 * (seed + 1)) == 39 {
+                    assert_eq!(at.update(&[1]), 0);
+                }
             }
-            if seed % 2 == 0 {
+            let is_flushed = seed % 2 == 0;
+            if is_flushed {
                 at.flush();
             }
             let before = at.disk.session().run.ssd.open_blocks(1);
@@ -399,8 +406,13 @@ fn a_power_cut_leaves_units_or_tells() {
             let after = at.disk.session().run.ssd.open_blocks(1);
             let is_kept = before.iter().all(|block| after.contains(block));
             at.admin.connection.leave();
-            let (admin, _) = Host::admin(&at.subsystem, &mut at.disk, Options::default());
+            let (admin, id) = Host::admin(&at.subsystem, &mut at.disk, Options::default());
             at.admin = admin;
+            at.host = Host::queue(&at.subsystem, &mut at.disk, Options::default(), id, 1);
+            for unit in written.into_iter().filter(|_| is_flushed) {
+                let read = at.io(ranged(0x02, 8 * unit, 8, 0), &[], 4096);
+                assert_eq!((read.status, read.data), (0, vec![1; 4096]), "{dies} {seed} {unit}");
+            }
             let events = at.events(true);
             assert_eq!(events, if is_kept { vec![] } else { vec![(2, 0, 0, 0)] }, "{seed}");
             kept += u32::from(is_kept);
