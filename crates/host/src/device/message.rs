@@ -69,6 +69,8 @@ pub struct Head {
     pub one_extent: bool,
     /// Zeros must not take longer than a trim: they are refused otherwise.
     pub fast_zero: bool,
+    /// The written bytes are to read as lost until they are written again.
+    pub is_uncorrectable: bool,
     /// First byte of the range.
     pub offset: u64,
     /// Bytes of the range.
@@ -86,6 +88,7 @@ impl Head {
             whole: false,
             one_extent: false,
             fast_zero: false,
+            is_uncorrectable: false,
             offset,
             length,
         }

@@ -24,12 +24,14 @@ pub mod socket;
 use crate::session::Session;
 use base::{Error, Result};
 use clock::Pacing;
+use contents::SavedMarks;
 use disk::{Context, Disk, Integrity};
 use image::{Image, Store};
 use log::Log;
 use nbd::Export;
 use nvme::subsystem::{Identity, Subsystem};
 use record::Record;
+use saved::Beside;
 use server::Server;
 use socket::{Address, Listener};
 use ssd::conflicts::Feature;
@@ -96,6 +98,7 @@ pub struct Device {
 pub struct Opened {
     listener: Listener,
     image: Image,
+    marks: SavedMarks,
     record: Option<Record>,
     export: Export,
     subsystem: Option<Subsystem>,
@@ -122,6 +125,11 @@ impl Device {
             read_only: *read_only,
             contexts: Context::ALL.map(|context| context.name().to_owned()).to_vec(),
         };
+        if *protocol == Protocol::Nbd && !session.loaded.config.namespace.is_empty() {
+            let problem = "clients of a network block device see one disk";
+            return Err(Error::unsupported("namespace", problem)
+                .hint("serve the drive by NVMe, or describe it without namespaces"));
+        }
         if *protocol == Protocol::Nvme && matches!(address, Address::Path(_)) {
             let problem = "NVMe hosts connect to a TCP port";
             return Err(Error::new("--socket", problem).expected("--port"));
@@ -129,23 +137,29 @@ impl Device {
         // The socket before the files: one that is refused leaves none behind.
         let listener = Listener::new(address)?;
         let mut image = Image::open(store, ssd.capacity_bytes(), *memory_limit, *read_only)?;
-        if let Some(bytes) = &session.bytes {
-            bytes.restore(&mut image, store)?;
-        }
+        let beside = match &session.bytes {
+            Some(bytes) => bytes.restore(&mut image, store)?,
+            None => Beside::default(),
+        };
         let record = record.as_deref().map(Record::new).transpose()?;
         let subsystem = (*protocol == Protocol::Nvme)
             .then(|| Subsystem::new(Identity::of(session, listener.port(), *read_only)));
+        if let (Some(subsystem), Some(saved)) = (&subsystem, beside.namespaces) {
+            subsystem.take_over(saved);
+        }
+        let marks = beside.marks;
         let (pacing, integrity) = (*pacing, *integrity);
-        Ok(Opened { listener, image, record, export, subsystem, pacing, integrity })
+        Ok(Opened { listener, image, marks, record, export, subsystem, pacing, integrity })
     }
 }
 
 impl Opened {
     /// Begins to serve the drive of the session that it was opened for.
     pub fn serve(self, session: Session) -> Result<Server> {
-        let Self { listener, image, record, export, subsystem, pacing, integrity } = self;
+        let Self { listener, image, marks, record, export, subsystem, pacing, integrity } = self;
         let log = session.run.log.is_some().then(Log::new);
         let mut disk = Disk::new(session, image, pacing, integrity)?;
+        disk.take_over_marks(marks);
         record.into_iter().for_each(|record| disk.keep(record));
         Server::start(disk, listener, export, subsystem, log)
     }

@@ -1,11 +1,14 @@
 //! An NVMe drive and a host of our own: every command, both digests, broken sessions.
 //!
 //! `host` speaks the protocol from its own reading of the specifications, without the code of the
-//! drive; `structures` compares pages byte by byte, `commands` tries what a host can ask for, and
-//! `sessions` what it must not.
+//! drive; `structures` compares pages byte by byte, `commands`, `copies`, `erasures` and
+//! `namespaces` try what a host can ask for, and `sessions` what it must not.
 
 mod commands;
+mod copies;
+mod erasures;
 mod host;
+mod namespaces;
 mod sessions;
 mod structures;
 

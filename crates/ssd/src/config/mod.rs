@@ -4,6 +4,7 @@ mod codes;
 mod controller;
 mod front;
 mod kinds;
+mod namespace;
 mod power;
 mod scale;
 mod small;
@@ -22,6 +23,7 @@ pub use codes::{DriveCode, within_code};
 pub use controller::{CommandCost, ControllerConfig, TrimCost};
 pub use front::{Arbitration, HostConfig, Level, Priority, TenantConfig};
 pub use kinds::{ChipKind, within};
+pub use namespace::{BLOCK_BYTES, MOST_NAMESPACES, NamespaceConfig, NamespacePart};
 pub use power::{PowerConfig, PowerState, ThermalConfig, ThermalLimit};
 pub use scale::{Scale, Scaled};
 pub use small::{SMALL, small_config};
@@ -191,6 +193,10 @@ pub struct SsdConfig {
     /// decoders alone use energy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub power: Option<PowerConfig>,
+    /// Namespaces, in the order of their numbers, for hosts that connect over NVMe; default: one
+    /// with the whole drive. Jobs and traces of a run see no namespaces: they are refused.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub namespace: Vec<NamespaceConfig>,
 }
 
 fn no_recovery() -> Section<RecoveryConfig> {
@@ -229,6 +235,7 @@ impl SsdConfig {
             range("age.temperature_c", celsius, -100.0, 300.0)?;
         }
         self.refresh.check()?;
+        self.check_namespaces()?;
         self.power.as_ref().map_or(Ok(()), PowerConfig::check)?;
         for (section, chip) in self.kinds() {
             if let Some(dollars) = chip.cost_per_gb {
