@@ -4,16 +4,13 @@
 //! in which the drive takes writes. Where the power can be cut, older bytes of a unit stay until
 //! newer ones are on flash: after a cut the drive says which version is left.
 
-mod marks;
-
 use super::image::Image;
+use super::marks::{Marks, SavedMarks};
 use nand::geometry::Ppn;
 use ssd::medium::versions::Happened;
 use ssd::medium::words::Words;
 use std::collections::{HashMap, VecDeque};
 use std::io;
-pub use marks::SavedMarks;
-use marks::Marks;
 use std::ops::Range;
 
 /// Version that stands for a trimmed unit.

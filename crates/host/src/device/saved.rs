@@ -4,8 +4,8 @@
 //! drive, whether the rest reads as zeros, what else belongs to them ([`Beside`]), and each range
 //! that holds data.
 
-use super::contents::SavedMarks;
 use super::image::{CHUNK, Image, Store};
+use super::marks::SavedMarks;
 use super::nvme::namespaces::SavedNamespaces;
 use crate::saved::placed;
 use base::archive::Archive;

@@ -17,13 +17,7 @@ fn sources(ranges: &[(u64, u64)]) -> Vec<u8> {
     data
 }
 
-fn copy(
-    host: &mut Host,
-    disk: &mut Disk,
-    ranges: &[(u64, u64)],
-    to: u64,
-    flags: u32,
-) -> Outcome {
+fn copy(host: &mut Host, disk: &mut Disk, ranges: &[(u64, u64)], to: u64, flags: u32) -> Outcome {
     let (low, high) = (to as u32, (to >> 32) as u32);
     let words = [(10, low), (11, high), (12, ranges.len() as u32 - 1 | flags)];
     host.command(disk, entry(0x19, 1, &words), &sources(ranges), 0)
@@ -40,9 +34,8 @@ fn a_copy_reads_all_ranges_and_writes_them_in_order() {
     assert_eq!(host.command(&mut disk, all, &model, 0).status, 0);
     for step in 0..200 {
         let count = 1 + rng.below(6);
-        let ranges: Vec<(u64, u64)> = (0..count)
-            .map(|_| (rng.below(blocks as u64 - 40), 1 + rng.below(40)))
-            .collect();
+        let ranges: Vec<(u64, u64)> =
+            (0..count).map(|_| (rng.below(blocks as u64 - 40), 1 + rng.below(40))).collect();
         let copied: Vec<u8> = ranges
             .iter()
             .flat_map(|&(first, count)| {

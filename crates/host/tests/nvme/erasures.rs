@@ -140,7 +140,9 @@ fn at_once(host: &mut Host, disk: &mut Disk, commands: &[[u8; 64]]) -> Vec<(usiz
     let mut sent = Vec::new();
     let mut cids = Vec::new();
     for &command in commands {
-        let (cid, bytes) = host.capsule(command, &[], 512);
+        // Only a log has data.
+        let wanted = if command[0] == 0x02 { 512 } else { 0 };
+        let (cid, bytes) = host.capsule(command, &[], wanted);
         cids.push(cid);
         sent.extend(bytes);
     }

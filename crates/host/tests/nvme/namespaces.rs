@@ -2,9 +2,11 @@
 
 use super::commands::{connected, log, set};
 use super::host::{Got, Host, Options, entry, number, ranged};
-use super::{SMALL, drive};
+use super::{MEMORY, SMALL, drive};
+use ::host::config;
 use ::host::device::disk::Disk;
 use ::host::device::nvme::subsystem::Subsystem;
+use ::host::drive::Drive;
 use base::rng::Rng;
 use ssd::precondition::Precondition;
 use std::sync::Arc;
@@ -245,6 +247,44 @@ fn wrong_wishes_for_namespaces_have_their_status() {
     };
     // Two units for nine blocks.
     assert_eq!(place(&mut admin, &mut disk), (9, 8192));
+}
+
+#[test]
+fn namespaces_that_do_not_fit_are_refused() {
+    for (namespaces, problem) in [
+        ("[{}]", "no size"),
+        ("[{share=0.5, bytes=4096}]", "both"),
+        ("[{share=1.5}]", "1.5"),
+        ("[{share=0.5, block_bytes=1024}]", "1024"),
+        ("[{share=0.6}, {share=0.5}]", "namespace 2"),
+        ("[{bytes=\"4TiB\"}]", "namespace 1"),
+        ("[{bytes=512}]", "512 bytes"),
+    ] {
+        let sets = [format!("namespace={namespaces}")];
+        let built = config::load("tiny", &sets).and_then(|loaded| Drive::new(loaded, MEMORY));
+        let error = built.err().unwrap_or_else(|| panic!("{namespaces}"));
+        assert!(error.place.contains("namespace"), "{error}");
+        assert!(error.problem.contains(problem), "{error}");
+    }
+    let many = format!("namespace=[{}]", ["{share=0.01}"; 33].join(", "));
+    let error = config::load("tiny", &[many]).err().unwrap().to_string();
+    assert!(error.contains("33 namespaces"), "{error}");
+    // Jobs see the whole drive, where namespaces would mean nothing.
+    let refused = crate::running::refused(&["namespace=[{share=0.5}]"], "rw=read\nio_size=4k");
+    assert!(refused.contains("namespace"), "{refused}");
+}
+
+/// Namespaces of bytes are the same part of a drive that is scaled; those of a share anyway.
+#[test]
+fn a_scaled_drive_has_scaled_namespaces() {
+    let bytes = |scale: &str| {
+        let sets = [format!("drive.scale={scale}"), "namespace=[{bytes=\"30MiB\"}]".to_owned()];
+        let drive = Drive::new(config::load("tiny", &sets).unwrap(), MEMORY).unwrap();
+        let parts = drive.loaded.config.namespace_parts(drive.capacity_bytes(), 4096).unwrap();
+        parts[0].bytes.end as f64 / drive.capacity_bytes() as f64
+    };
+    let (whole, half) = (bytes("1"), bytes("1/2"));
+    assert!((whole / half - 1.0).abs() < 0.001, "{whole} {half}");
 }
 
 /// Each host that a change concerns is told once, until it has read the log.

@@ -193,8 +193,9 @@ pub struct SsdConfig {
     /// decoders alone use energy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub power: Option<PowerConfig>,
-    /// Namespaces, in the order of their numbers, for hosts that connect over NVMe; default: one
-    /// with the whole drive. Jobs and traces of a run see no namespaces: they are refused.
+    /// Namespaces for hosts that connect over NVMe, in the order of their numbers: each with a
+    /// `share` of the capacity or with `bytes`, and with `block_bytes` (512 or 4096). Default: one
+    /// with the whole drive. Runs and `nandlab nbd`, which see the whole drive, refuse the key.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub namespace: Vec<NamespaceConfig>,
 }

@@ -67,8 +67,8 @@ impl SsdConfig {
         Ok(())
     }
 
-    /// Parts of a drive of `capacity` bytes that its namespaces take, one after the other: the whole
-    /// drive where it names none. Refuses namespaces that do not fit.
+    /// Parts of a drive of `capacity` bytes that its namespaces take, one after the other: the
+    /// whole drive where it names none. Refuses namespaces that do not fit.
     pub fn namespace_parts(&self, capacity: u64, unit_bytes: u64) -> Result<Vec<NamespacePart>> {
         if self.namespace.is_empty() {
             return Ok(vec![NamespacePart { bytes: 0..capacity, block_bytes: small_block() }]);

@@ -4,9 +4,9 @@
 //! end, and buffered data go to flash, before the drive is saved and goes on.
 
 use super::{Disk, Power};
-use crate::device::saved::{self, Beside};
-use crate::device::contents::SavedMarks;
+use crate::device::marks::SavedMarks;
 use crate::device::nvme::namespaces::SavedNamespaces;
+use crate::device::saved::{self, Beside};
 use crate::drive::Drive;
 use base::{Error, Result, Time};
 use std::path::Path;

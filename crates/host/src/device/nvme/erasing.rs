@@ -1,6 +1,6 @@
 //! Erasures: data of namespaces, or of the whole drive, that are being made to go away.
 //!
-//! Format, Sanitize and the deletion of a namespace deallocate all mapping units of it, and end when
+//! Format, Sanitize and the deletion of a namespace deallocate all its mapping units, and end when
 //! the drive has made that durable. The drive erases the blocks behind them when it needs them.
 //! Meanwhile commands that would meet the data are refused.
 
@@ -15,13 +15,13 @@ use std::ops::Range;
 pub enum Purpose {
     /// Format: the namespaces get blocks of this size in bytes.
     Format(u64),
-    /// Deletion of namespaces.
+    /// Deletion of these namespaces.
     Delete,
     /// Sanitization of the whole drive.
     Sanitize,
 }
 
-/// Erasure under way.
+/// Erasure that is under way.
 #[derive(Debug)]
 struct Job {
     /// Controller and command that asked for it.
@@ -98,7 +98,13 @@ impl Erasing {
 
 impl Namespaces {
     /// Begins an erasure for a command of a controller: requests to the disk.
-    pub fn erase(&mut self, controller: u16, cid: u16, purpose: Purpose, ids: Vec<u32>) -> Vec<Head> {
+    pub fn erase(
+        &mut self,
+        controller: u16,
+        cid: u16,
+        purpose: Purpose,
+        ids: Vec<u32>,
+    ) -> Vec<Head> {
         let range = |id: &u32| self.get(*id).map(|namespace| namespace.range());
         let ranges: Vec<Range<u64>> = match purpose {
             Purpose::Sanitize => vec![0..self.capacity()],

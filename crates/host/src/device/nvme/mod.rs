@@ -9,8 +9,9 @@
 //! - `traffic`: counts and latencies of commands
 //! - `tcp`: the transport of queues over TCP
 //!
-//! It follows NVM Express Base 2.0, NVM Command Set 1.0 and NVMe/TCP Transport 1.0. Nothing here knows sockets, threads or the clock on the wall. What a host sends is
-//! never trusted: lengths are bounded before memory is taken. docs/nvme.md lists what is supported.
+//! It follows NVM Express Base 2.0, NVM Command Set 1.0 and NVMe/TCP Transport 1.0. Nothing here
+//! knows sockets, threads or the clock on the wall. What a host sends is never trusted: lengths are
+//! bounded before memory is taken. docs/nvme.md lists what is supported.
 
 pub mod controller;
 pub mod entry;

@@ -27,7 +27,7 @@ pub struct Space {
     pub block_bytes: u64,
 }
 
-/// A namespace.
+/// Namespace of a drive, attached or not.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Namespace {
     /// Place of the namespace, and its blocks.
@@ -165,7 +165,7 @@ impl Namespaces {
         let is_its = |namespace: &&Namespace| {
             let id = namespace.space.id;
             let is_free = namespace.is_shared || self.controllers_of(id).is_empty();
-            namespace.is_offered && is_free && !self.erasing.is_busy(id)
+            namespace.is_offered && is_free
         };
         let attached = self.all.values().filter(is_its).map(|it| it.space.id).collect();
         self.views.insert(controller, View { attached, changed: BTreeSet::new() });
@@ -178,7 +178,12 @@ impl Namespaces {
     }
 
     /// Makes a namespace. Refuses one without room in one piece.
-    pub fn create(&mut self, blocks: u64, block_bytes: u64, is_shared: bool) -> Result<u32, Status> {
+    pub fn create(
+        &mut self,
+        blocks: u64,
+        block_bytes: u64,
+        is_shared: bool,
+    ) -> Result<u32, Status> {
         let id = (1..=MOST_ID).find(|id| !self.all.contains_key(id));
         let id = id.ok_or(Status::ID_UNAVAILABLE)?;
         let asked = blocks.checked_mul(block_bytes).filter(|asked| *asked <= self.capacity);
@@ -231,8 +236,8 @@ impl Namespaces {
         }
     }
 
-    /// Attaches a namespace to controllers, all or none of them. Controllers that come later have it
-    /// attached as well.
+    /// Attaches a namespace to controllers, all or none of them. Controllers that come later have
+    /// it attached as well.
     pub fn attach(&mut self, id: u32, controllers: &[u16]) -> Result<(), Status> {
         let views = self.views_of(controllers)?;
         let namespace = self.all.get(&id).ok_or_else(|| Self::unknown(id))?;

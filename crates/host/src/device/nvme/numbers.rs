@@ -65,17 +65,8 @@ pub mod io {
     pub const COPY: u8 = 0x19;
 
     /// Opcodes of all I/O commands that are built.
-    pub const ALL: [u8; 9] = [
-        FLUSH,
-        WRITE,
-        READ,
-        COMPARE,
-        WRITE_ZEROES,
-        DATASET,
-        VERIFY,
-        WRITE_UNCORRECTABLE,
-        COPY,
-    ];
+    pub const ALL: [u8; 9] =
+        [FLUSH, WRITE, READ, COMPARE, WRITE_ZEROES, DATASET, VERIFY, WRITE_UNCORRECTABLE, COPY];
 
     /// Whether a command changes the data of its namespace.
     pub const fn changes(opcode: u8) -> bool {

@@ -2,7 +2,7 @@
 
 use super::controller::{Controller, Kind, io};
 use super::entry::Entry;
-use super::namespaces::{Namespaces, SavedNamespaces, Space};
+use super::namespaces::{MOST_ID, Namespaces, SavedNamespaces, Space};
 use super::numbers::{ANY_CONTROLLER, DISCOVERY_NQN, Status};
 use super::traffic::Traffic;
 use super::{BLOCK_BYTES, MOST_ENTRIES};
@@ -168,10 +168,11 @@ impl Subsystem {
     /// Counts a completed I/O command, which has moved so many bytes.
     pub fn note(&self, queue: u16, entry: &Entry, space: &Space, moved: usize, latency: Time) {
         let (flow, bytes) = io::flow(entry, space, moved);
-        self.lock().traffic.note(queue, space.id, flow, bytes, latency);
+        let id = (space.id <= MOST_ID).then_some(space.id);
+        self.lock().traffic.note(queue, id, flow, bytes, latency);
     }
 
-    /// Commands so far.
+    /// Commands that were completed so far.
     pub fn traffic(&self) -> Traffic {
         self.lock().traffic.clone()
     }

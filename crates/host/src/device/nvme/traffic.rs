@@ -40,10 +40,10 @@ pub struct Traffic {
 }
 
 impl Traffic {
-    /// Counts a completed command of a queue and a namespace.
-    pub fn note(&mut self, queue: u16, id: u32, flow: Flow, bytes: u64, latency: Time) {
-        let of_namespace = self.namespaces.entry(id).or_default();
-        for flows in [of_namespace, self.queues.entry(queue).or_default()] {
+    /// Counts a completed command of a queue and a namespace; `None` for a flush of all of them.
+    pub fn note(&mut self, queue: u16, id: Option<u32>, flow: Flow, bytes: u64, latency: Time) {
+        let of_namespace = id.map(|id| self.namespaces.entry(id).or_default());
+        for flows in of_namespace.into_iter().chain([self.queues.entry(queue).or_default()]) {
             let flown = &mut flows[flow as usize];
             flown.bytes += bytes;
             flown.latency.record(latency);

@@ -18,11 +18,7 @@ const NO_ESTIMATE: u32 = u32::MAX;
 
 impl Controller {
     /// Begins to format namespaces.
-    pub(super) fn format(
-        &self,
-        entry: &Entry,
-        context: &mut Context<'_>,
-    ) -> Result<Reply, Status> {
+    pub(super) fn format(&self, entry: &Entry, context: &mut Context<'_>) -> Result<Reply, Status> {
         context.namespaces.erasing.admit()?;
         let word = entry.word(10);
         let format = (word & 0xf | word >> 8 & 0x30) as usize;
@@ -66,8 +62,7 @@ impl Controller {
                     return Err(Status::WRITE_PROTECTED);
                 }
                 let ids = context.namespaces.all().map(|namespace| namespace.space.id).collect();
-                let heads =
-                    context.namespaces.erase(self.id, entry.cid(), Purpose::Sanitize, ids);
+                let heads = context.namespaces.erase(self.id, entry.cid(), Purpose::Sanitize, ids);
                 Ok(Reply::Ask(heads))
             }
             _ => Err(Status::INVALID_FIELD),

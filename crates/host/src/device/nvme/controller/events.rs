@@ -7,7 +7,7 @@ use crate::device::disk::Disk;
 use crate::device::nvme::namespaces::Namespaces;
 use crate::device::nvme::numbers::log;
 
-/// Types of events.
+/// Numbers of the types of events.
 pub(super) mod kind {
     /// Type of the SMART events.
     pub const SMART: u8 = 1;

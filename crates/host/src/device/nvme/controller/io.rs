@@ -3,11 +3,11 @@
 use super::copy;
 use super::identify::MOST_RANGES;
 use crate::device::message::{Command, Failure, Head};
+use crate::device::nvme::MOST_BYTES;
 use crate::device::nvme::entry::Entry;
 use crate::device::nvme::namespaces::Space;
 use crate::device::nvme::numbers::{Status, io};
 use crate::device::nvme::subsystem::Identity;
-use crate::device::nvme::MOST_BYTES;
 use crate::device::nvme::traffic::Flow;
 
 /// Bits of the dwords of commands.

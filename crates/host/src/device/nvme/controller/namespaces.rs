@@ -19,10 +19,7 @@ fn field(data: &[u8], at: usize, length: usize) -> u64 {
 }
 
 /// Page with a list of namespaces above the one that a command names.
-pub(super) fn list(
-    entry: &Entry,
-    ids: impl IntoIterator<Item = u32>,
-) -> Result<Vec<u8>, Status> {
+pub(super) fn list(entry: &Entry, ids: impl IntoIterator<Item = u32>) -> Result<Vec<u8>, Status> {
     if entry.nsid() >= ALL_NAMESPACES - 1 {
         return Err(Status::INVALID_NAMESPACE);
     }

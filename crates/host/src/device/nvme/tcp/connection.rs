@@ -9,9 +9,9 @@ use super::{IN_CAPSULE_BYTES, MOST_DATA_BYTES};
 use crate::device::disk::{Answered, Disk};
 use crate::device::log::{Log, Ticket};
 use crate::device::message::{Answer, Command as Asked, Head, Request};
-use crate::device::nvme::namespaces::Space;
 use crate::device::nvme::controller::{Context, Reply, copy, io};
 use crate::device::nvme::entry::{Completion, Descriptor, ENTRY_BYTES, Entry};
+use crate::device::nvme::namespaces::Space;
 use crate::device::nvme::numbers::{Status, admin, fabrics, io as opcode};
 use crate::device::nvme::subsystem::{Queue, Subsystem};
 use base::{Result, Time};
@@ -491,7 +491,15 @@ impl Connection {
         let through = self.subsystem.with(queue, |controller| controller.writes_through());
         let through = through.unwrap_or(false);
         command.parts.clear();
-        match copy::write(&command.entry, command.length as u64, &space, through) {
+        let entry = command.entry;
+        // Its namespace may be in an erasure by now, which no data must outlive.
+        let is_there = match self.subsystem.admit(queue, &entry) {
+            Ok(now) if now == space => Ok(()),
+            Ok(_) => Err(Status::INVALID_NAMESPACE),
+            Err(status) => Err(status),
+        };
+        let length = command.length as u64;
+        match is_there.and_then(|()| copy::write(&entry, length, &space, through)) {
             Ok(head) => self.ask(cid, vec![head], disk),
             Err(status) => {
                 self.finish(cid, status, 0, false);
