@@ -2,10 +2,12 @@
 //!
 //! `host` speaks the protocol from its own reading of the specifications, without the code of the
 //! drive; `structures` compares pages byte by byte, `commands`, `copies`, `erasures` and
-//! `namespaces` try what a host can ask for, and `sessions` what it must not.
+//! `namespaces` try what a host can ask for, `sessions` what it must not, and `cuts` what a power
+//! cut leaves.
 
 mod commands;
 mod copies;
+mod cuts;
 mod erasures;
 mod host;
 mod namespaces;
