@@ -79,7 +79,7 @@ def test_nvme_cli_makes_and_deletes_a_namespace(guest: Guest) -> None:
         guest.run(f"nvme attach-ns /dev/nvme0 --namespace-id=3 --controllers={controller}")
         guest.run(f"while [ ! -b {THIRD} ]; do sleep 0.1; done")
         assert listed(guest) == [1, 2, 3]
-        guest.run(f"yes | head -c 1M | dd of={THIRD} bs=64k oflag=direct conv=fsync")
+        guest.run(f"yes | head -c 1048576 | dd of={THIRD} bs=64k oflag=direct conv=fsync")
         guest.run("nvme delete-ns /dev/nvme0 --namespace-id=3")
         guest.run(f"while [ -b {THIRD} ]; do sleep 0.1; done")
         assert listed(guest, "--all") == [1, 2]
@@ -87,7 +87,7 @@ def test_nvme_cli_makes_and_deletes_a_namespace(guest: Guest) -> None:
         guest.run("nvme create-ns /dev/nvme0 --nsze=16384 --ncap=16384 --flbas=0 --nmic=1")
         guest.run(f"nvme attach-ns /dev/nvme0 --namespace-id=3 --controllers={controller}")
         guest.run(f"while [ ! -b {THIRD} ]; do sleep 0.1; done")
-        guest.run(f"head -c 1M {THIRD} | cmp -n 1048576 - /dev/zero")
+        guest.run(f"head -c 1048576 {THIRD} | cmp -n 1048576 - /dev/zero")
         guest.run(f"nvme detach-ns /dev/nvme0 --namespace-id=3 --controllers={controller}")
         guest.run(f"while [ -b {THIRD} ]; do sleep 0.1; done")
         output, status = guest.tried("nvme delete-ns /dev/nvme0 --namespace-id=9")
@@ -99,11 +99,11 @@ def test_nvme_cli_formats_and_sanitizes(guest: Guest) -> None:
     """A format changes the blocks of its namespace, and a sanitization empties all of them."""
     with served(guest):
         for disk in (DISK, SECOND):
-            guest.run(f"yes | head -c 1M | dd of={disk} bs=64k oflag=direct conv=fsync")
+            guest.run(f"yes | head -c 1048576 | dd of={disk} bs=64k oflag=direct conv=fsync")
         guest.run(f"nvme format {DISK} --lbaf=1 --ses=1 --force")
         guest.run(f"until [ $(blockdev --getss {DISK}) = 4096 ]; do sleep 0.1; done")
         assert told(guest, f"id-ns {DISK}")["flbas"] == 1
-        guest.run(f"head -c 1M {DISK} | cmp -n 1048576 - /dev/zero")
+        guest.run(f"head -c 1048576 {DISK} | cmp -n 1048576 - /dev/zero")
         assert guest.run(f"head -c 2 {SECOND}") == "y\n"
         guest.run("nvme sanitize /dev/nvme0 --sanact=2")
         guest.run("echo 3 > /proc/sys/vm/drop_caches")
@@ -111,7 +111,7 @@ def test_nvme_cli_formats_and_sanitizes(guest: Guest) -> None:
         assert log["sprog"] == 65535
         assert log["sstat"]["global_erased"] == 1
         assert log["sstat"]["status"].startswith("(1)")
-        guest.run(f"head -c 1M {SECOND} | cmp -n 1048576 - /dev/zero")
+        guest.run(f"head -c 1048576 {SECOND} | cmp -n 1048576 - /dev/zero")
         output, status = guest.tried("nvme sanitize /dev/nvme0 --sanact=3 --ovrpat=1")
         assert status != 0
         assert "Invalid Field" in output
@@ -120,7 +120,7 @@ def test_nvme_cli_formats_and_sanitizes(guest: Guest) -> None:
 def test_nvme_cli_copies_compares_and_spoils_blocks(guest: Guest) -> None:
     """Copy, Compare, Verify, and Write Uncorrectable, whose blocks fail until they are written."""
     with served(guest):
-        guest.run(f"yes | head -c 64k | dd of={DISK} bs=64k oflag=direct conv=fsync")
+        guest.run(f"yes | head -c 65536 | dd of={DISK} bs=64k oflag=direct conv=fsync")
         guest.run("yes | head -c 4096 > /tmp/expected")
         guest.run(f"nvme copy {DISK} --sdlba=1000 --slbs=0,64 --blocks=3,3")
         compare = f"nvme compare {DISK} --block-count=7 --data-size=4096 --data=/tmp/expected"
