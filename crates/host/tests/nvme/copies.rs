@@ -7,8 +7,11 @@ use ::host::device::disk::Disk;
 use base::rng::Rng;
 use ssd::precondition::Precondition;
 
+/// First block of a range, and its blocks.
+type Blocks = (u64, u64);
+
 /// Data of a Copy: ranges of blocks.
-fn sources(ranges: &[(u64, u64)]) -> Vec<u8> {
+fn sources(ranges: &[Blocks]) -> Vec<u8> {
     let mut data = vec![0; 32 * ranges.len()];
     for (range, (first, blocks)) in data.chunks_exact_mut(32).zip(ranges) {
         range[8..16].copy_from_slice(&first.to_le_bytes());
@@ -17,9 +20,9 @@ fn sources(ranges: &[(u64, u64)]) -> Vec<u8> {
     data
 }
 
-fn copy(host: &mut Host, disk: &mut Disk, ranges: &[(u64, u64)], to: u64, flags: u32) -> Outcome {
+fn copy(host: &mut Host, disk: &mut Disk, ranges: &[Blocks], to: u64, flags: u32) -> Outcome {
     let (low, high) = (to as u32, (to >> 32) as u32);
-    let words = [(10, low), (11, high), (12, ranges.len() as u32 - 1 | flags)];
+    let words = [(10, low), (11, high), (12, (ranges.len() as u32 - 1) | flags)];
     host.command(disk, entry(0x19, 1, &words), &sources(ranges), 0)
 }
 
@@ -34,7 +37,7 @@ fn a_copy_reads_all_ranges_and_writes_them_in_order() {
     assert_eq!(host.command(&mut disk, all, &model, 0).status, 0);
     for step in 0..200 {
         let count = 1 + rng.below(6);
-        let ranges: Vec<(u64, u64)> =
+        let ranges: Vec<Blocks> =
             (0..count).map(|_| (rng.below(blocks as u64 - 40), 1 + rng.below(40))).collect();
         let copied: Vec<u8> = ranges
             .iter()
@@ -63,7 +66,7 @@ fn copies_beyond_the_limits_are_refused() {
     let (_admin, mut host) = connected(&mut disk, &subsystem, Options::default());
     let end = subsystem.identity.blocks;
     let many = vec![(0, 1); 129];
-    let cases: [(&[(u64, u64)], u64, u32, u16); 8] = [
+    let cases: [(&[Blocks], u64, u32, u16); 8] = [
         (&many, 0, 0, 0x183),
         (&[(0, 2049)], 0, 0, 0x183),
         (&[(0, 1025), (0, 1024)], 0, 0, 0x183),

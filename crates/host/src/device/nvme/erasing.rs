@@ -5,10 +5,9 @@
 //! Meanwhile commands that would meet the data are refused.
 
 use super::controller::io;
-use super::namespaces::Namespaces;
+use super::namespaces::{Namespace, Namespaces};
 use super::numbers::Status;
 use crate::device::message::Head;
-use std::ops::Range;
 
 /// Purpose of an erasure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -105,16 +104,16 @@ impl Namespaces {
         purpose: Purpose,
         ids: Vec<u32>,
     ) -> Vec<Head> {
-        let range = |id: &u32| self.get(*id).map(|namespace| namespace.range());
-        let ranges: Vec<Range<u64>> = match purpose {
-            Purpose::Sanitize => vec![0..self.capacity()],
-            _ => ids.iter().filter_map(range).collect(),
+        let of_ids = || ids.iter().filter_map(|&id| self.get(id)).map(Namespace::range);
+        let trims = match purpose {
+            Purpose::Sanitize => io::trims_of(0..self.capacity(), true),
+            _ => of_ids().flat_map(|range| io::trims_of(range, true)).collect(),
         };
         if purpose == Purpose::Delete {
             ids.iter().for_each(|&id| self.withdraw(id));
         }
         self.erasing.jobs.push(Job { controller, cid, purpose, ids });
-        ranges.into_iter().flat_map(|range| io::trims_of(range, true)).collect()
+        trims
     }
 
     /// Ends the erasure that a command of a controller has asked for, if it has.
