@@ -3,8 +3,9 @@
 //! `host` speaks the protocol from its own reading of the specifications, without the code of the
 //! drive; `structures` compares pages byte by byte, `commands`, `copies`, `erasures` and
 //! `namespaces` try what a host can ask for, `sessions` what it must not, and `cuts` what a power
-//! cut leaves.
+//! cut leaves; `arbitration` has the order in which queues are served.
 
+mod arbitration;
 mod commands;
 mod copies;
 mod cuts;

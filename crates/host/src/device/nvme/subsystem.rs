@@ -8,7 +8,7 @@ use super::traffic::Traffic;
 use super::{BLOCK_BYTES, MOST_ENTRIES};
 use crate::session::Session;
 use base::Time;
-use ssd::config::NamespacePart;
+use ssd::config::{Arbitration, NamespacePart};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -35,6 +35,8 @@ pub struct Identity {
     pub has_write_cache: bool,
     /// Whether hosts may not write.
     pub read_only: bool,
+    /// Whether the arbitration of the drive has classes of queues.
+    pub is_weighted: bool,
 }
 
 impl Identity {
@@ -59,6 +61,7 @@ impl Identity {
             unit_blocks: ssd.unit_bytes() / BLOCK_BYTES,
             has_write_cache: config.buffer.bytes > 0,
             read_only,
+            is_weighted: config.host.arbitration == Arbitration::WeightedRoundRobin,
         }
     }
 
