@@ -71,6 +71,11 @@ pub struct Head {
     pub fast_zero: bool,
     /// The written bytes are to read as lost until they are written again.
     pub is_uncorrectable: bool,
+    /// Placement handle of a write, or of a flush that `renews`; 0 where the client names none.
+    pub handle: u8,
+    /// The flush is followed by a new reclaim unit for the handle: the next write under it goes to
+    /// an empty one.
+    pub renews: bool,
     /// First byte of the range.
     pub offset: u64,
     /// Bytes of the range.
@@ -89,6 +94,8 @@ impl Head {
             one_extent: false,
             fast_zero: false,
             is_uncorrectable: false,
+            handle: 0,
+            renews: false,
             offset,
             length,
         }
@@ -132,6 +139,8 @@ pub enum Failure {
     Overflow,
     /// The device cannot do the request in the way that is asked for.
     NotSupported,
+    /// The device has no room for it at the moment: it may be tried again.
+    Busy,
     /// The device is shutting down.
     Shutdown,
 }

@@ -2,8 +2,9 @@
 //!
 //! `host` speaks the protocol from its own reading of the specifications, without the code of the
 //! drive; `structures` compares pages byte by byte, `commands`, `copies`, `erasures` and
-//! `namespaces` try what a host can ask for, `sessions` what it must not, and `cuts` what a power
-//! cut leaves; `arbitration` has the order in which queues are served.
+//! `namespaces` try what a host can ask for, `placement` does both for placement handles,
+//! `sessions` tries what it must not, and `cuts` has what a power cut leaves; `arbitration` has the
+//! order in which queues are served.
 
 mod arbitration;
 mod commands;
@@ -12,6 +13,7 @@ mod cuts;
 mod erasures;
 mod host;
 mod namespaces;
+mod placement;
 mod sessions;
 mod structures;
 

@@ -116,6 +116,12 @@ impl Namespaces {
         self.all.values()
     }
 
+    /// Identifier of the only namespace; `None` where there is none, or several.
+    pub fn only(&self) -> Option<u32> {
+        let mut ids = self.all.keys().copied();
+        ids.next().filter(|_| ids.next().is_none())
+    }
+
     /// Namespace with an identifier; `None` where it is not allocated.
     pub fn get(&self, id: u32) -> Option<&Namespace> {
         self.all.get(&id)

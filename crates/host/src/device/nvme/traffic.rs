@@ -16,7 +16,7 @@ pub enum Flow {
     Read,
     /// Commands that write: Write, Write Zeroes, Write Uncorrectable, Copy.
     Write,
-    /// Flush and Dataset Management.
+    /// Flush, Dataset Management, I/O Management Send.
     Other,
 }
 
@@ -58,7 +58,7 @@ pub struct Commands {
     pub read: CommandsOfKind,
     /// Write, Write Zeroes, Write Uncorrectable and Copy.
     pub write: CommandsOfKind,
-    /// Flush and Dataset Management.
+    /// Flush, Dataset Management and I/O Management Send.
     pub other: CommandsOfKind,
 }
 

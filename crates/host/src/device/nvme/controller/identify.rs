@@ -1,7 +1,7 @@
 //! Identify: pages that describe controller and namespace.
 
 use super::namespaces::{controllers, list};
-use super::{Context, Controller, Kind, copy, erasing, events};
+use super::{Context, Controller, Kind, copy, erasing, events, placement};
 use crate::device::nvme::entry::Entry;
 use crate::device::nvme::namespaces::{MOST_ID, Namespace, Namespaces};
 use crate::device::nvme::numbers::{ALL_NAMESPACES, DISCOVERY_NQN, Status, VERSION};
@@ -29,6 +29,7 @@ mod cns {
     pub const ALLOCATED_NAMESPACE: u8 = 0x11;
     pub const CONTROLLERS_OF: u8 = 0x12;
     pub const CONTROLLERS: u8 = 0x13;
+    pub const ENDURANCE_GROUPS: u8 = 0x19;
     pub const COMMAND_SETS: u8 = 0x1c;
 }
 
@@ -80,6 +81,7 @@ impl Controller {
             cns::CONTROLLERS_OF if namespaces.get(id).is_none() => Err(Namespaces::unknown(id)),
             cns::CONTROLLERS_OF => Ok(controllers(entry, namespaces.controllers_of(id))),
             cns::CONTROLLERS => Ok(controllers(entry, namespaces.controllers())),
+            cns::ENDURANCE_GROUPS => placement::groups(entry, identity),
             cns::COMMAND_SETS => {
                 let mut page = vec![0; PAGE];
                 page[0] = 1;
@@ -144,6 +146,7 @@ impl Controller {
         page[534] = 1;
         // Flush takes the namespace and all namespaces.
         page[525] = 3 << 1 | u8::from(identity.has_write_cache);
+        placement::describe_controller(&mut page, identity);
         page
     }
 }
@@ -184,6 +187,7 @@ fn namespace(identity: &Identity, namespace: &Namespace) -> Vec<u8> {
     put(&mut page, 76, &(most as u32).to_le_bytes());
     page[80] = (copy::MOST_RANGES - 1) as u8;
     page[99] = u8::from(identity.read_only);
+    put(&mut page, 102, &placement::group(identity).to_le_bytes());
     put(&mut page, 104, &identity.uuid_of(namespace.number));
     page
 }
@@ -192,6 +196,7 @@ fn independent(identity: &Identity, namespace: &Namespace) -> Vec<u8> {
     let mut page = vec![0; PAGE];
     (page[0], page[1]) = (1 << 4, namespace.is_shared.into());
     page[8] = u8::from(identity.read_only);
+    put(&mut page, 12, &placement::group(identity).to_le_bytes());
     page[14] = 1;
     page
 }

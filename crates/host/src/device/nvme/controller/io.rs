@@ -2,6 +2,7 @@
 
 use super::copy;
 use super::identify::MOST_RANGES;
+use super::placement;
 use crate::device::message::{Command, Failure, Head};
 use crate::device::nvme::MOST_BYTES;
 use crate::device::nvme::entry::Entry;
@@ -53,7 +54,7 @@ pub fn check(
     space: Result<&Space, Status>,
 ) -> Result<usize, Status> {
     let opcode = entry.opcode();
-    if !io::ALL.contains(&opcode) {
+    if !io::ALL.contains(&opcode) && !placement::has_command(opcode, identity) {
         return Err(Status::INVALID_OPCODE);
     }
     if entry.is_fused() {
@@ -65,6 +66,7 @@ pub fn check(
     }
     let given = u64::from(entry.descriptor().length);
     let moved = match opcode {
+        io::MANAGEMENT_SEND | io::MANAGEMENT_RECEIVE => return placement::check(entry, identity),
         io::FLUSH => 0,
         io::DATASET => {
             let needed = ((entry.word(10) & 0xff) as usize + 1) * RANGE_BYTES;
@@ -80,7 +82,8 @@ pub fn check(
         _ => {
             let range = Range::of_entry(entry, space)?;
             let is_directed = opcode == io::WRITE && entry.word(12) & DIRECTIVE != 0;
-            if is_directed || range.length > MOST_BYTES {
+            let is_wrong = is_directed && !placement::is_placed(entry, identity);
+            if is_wrong || range.length > MOST_BYTES {
                 return Err(Status::INVALID_FIELD);
             }
             if opcode == io::VERIFY { 0 } else { range.length }
@@ -104,18 +107,20 @@ pub fn held(entry: &Entry, moved: usize, space: &Space) -> usize {
     }
 }
 
-/// Requests to the disk of a command that `check` has passed. None of them: nothing to do.
+/// Requests to the disk of a command that `check` has passed. None of them: nothing to do. A write
+/// goes to a placement handle, and is durable at once where the controller writes through.
 pub fn requests(
     entry: &Entry,
     data: &[u8],
-    space: &Space,
-    writes_through: bool,
+    (identity, space): (&Identity, &Space),
+    (writes_through, handle): (bool, u8),
 ) -> Result<Vec<Head>, Status> {
     let opcode = entry.opcode();
     match opcode {
         io::FLUSH => return Ok(vec![Head::plain(Command::Flush, 0, 0)]),
         io::DATASET => return trims(entry, data, space),
         io::COPY => return copy::reads(entry, data, space),
+        io::MANAGEMENT_SEND => return placement::updates(entry, data, identity),
         _ => {}
     }
     let Range { offset, length } = Range::of_entry(entry, space)?;
@@ -132,6 +137,7 @@ pub fn requests(
         // Without leave to deallocate, zeros take space as other data do.
         no_hole: command == Command::WriteZeroes && flags & DEALLOCATE == 0,
         is_uncorrectable,
+        handle,
         ..Head::plain(command, offset, length as u32)
     };
     Ok(vec![asked])
@@ -177,7 +183,7 @@ pub fn trims_of(bytes: std::ops::Range<u64>, fua: bool) -> Vec<Head> {
 /// Kind of a command in the counts of traffic, and the bytes that it names.
 pub fn flow(entry: &Entry, space: &Space, moved: usize) -> (Flow, u64) {
     let flow = match entry.opcode() {
-        io::FLUSH | io::DATASET => return (Flow::Other, 0),
+        io::FLUSH | io::DATASET | io::MANAGEMENT_SEND => return (Flow::Other, 0),
         io::COPY => return (Flow::Write, moved as u64),
         opcode if io::changes(opcode) => Flow::Write,
         _ => Flow::Read,
@@ -193,6 +199,7 @@ pub fn status_of(failure: Failure, command: Command) -> Status {
         Failure::InputOutput => Status::WRITE_FAULT,
         Failure::NoSpace => Status::OUT_OF_RANGE,
         Failure::Shutdown => Status::POWER_LOSS,
+        Failure::Busy => Status::INTERRUPTED,
         Failure::Invalid | Failure::Overflow | Failure::NotSupported => Status::INVALID_FIELD,
     }
 }

@@ -1,7 +1,8 @@
 //! Log pages of a controller.
 
 use super::events::kind as event;
-use super::{Context, Controller, Kind, erasing, health};
+use super::{Context, Controller, Kind, erasing, health, placement};
+use crate::device::disk::Disk;
 use crate::device::nvme::entry::Entry;
 use crate::device::nvme::namespaces::MOST_ID;
 use crate::device::nvme::numbers::{ANY_CONTROLLER, Status, admin, io, log};
@@ -74,7 +75,8 @@ impl Controller {
         context: &mut Context<'_>,
     ) -> Result<Vec<u8>, Status> {
         let id = entry.byte(40);
-        if !self.log_ids().contains(&id) {
+        let is_placed = self.is_placed(context) && placement::LOGS.contains(&id);
+        if !self.log_ids().contains(&id) && !is_placed {
             return Err(Status::INVALID_LOG);
         }
         let is_of_drive = matches!(entry.nsid(), 0 | 0xffff_ffff);
@@ -96,6 +98,9 @@ impl Controller {
             log::SUPPORTED => {
                 let mut page = vec![0; 1024];
                 self.log_ids().iter().for_each(|&id| page[4 * usize::from(id)] = 1);
+                if self.is_placed(context) {
+                    placement::LOGS.iter().for_each(|&id| page[4 * usize::from(id)] = 1);
+                }
                 page
             }
             log::ERRORS => self.errors.page(),
@@ -103,7 +108,7 @@ impl Controller {
                 if !retains {
                     self.has_read(event::SMART);
                 }
-                health::smart(context.disk, &self.features.temperatures, self.errors.count)
+                self.smart(context.disk)
             }
             log::FIRMWARE => {
                 let mut page = vec![0; 512];
@@ -125,8 +130,9 @@ impl Controller {
                 }
                 erasing::sanitize_log(&context.namespaces.erasing)
             }
-            log::COMMANDS => effects(),
+            log::COMMANDS => effects(self.is_placed(context)),
             log::OCP_SMART => health::ocp_smart(context.disk),
+            _ if is_placed => self.placement_log(entry, context)?,
             _ => self.discovery(&context.identity.nqn),
         };
         let from = usize::try_from(offset).unwrap_or(usize::MAX);
@@ -134,6 +140,11 @@ impl Controller {
         let mut part = rest[..rest.len().min(length as usize)].to_vec();
         part.resize(length as usize, 0);
         Ok(part)
+    }
+
+    /// Page of SMART for the whole drive.
+    pub(super) fn smart(&self, disk: &mut Disk) -> Vec<u8> {
+        health::smart(disk, &self.features.temperatures, self.errors.count)
     }
 
     /// Log of the discovery controller: the drive at the address of this very connection.
@@ -155,7 +166,7 @@ impl Controller {
 }
 
 /// Commands that are supported, and their effects.
-fn effects() -> Vec<u8> {
+fn effects(is_placed: bool) -> Vec<u8> {
     let mut page = vec![0; 4096];
     // Bits: supported; changes contents, capabilities of a namespace, the list of namespaces.
     for opcode in admin::ALL {
@@ -168,6 +179,9 @@ fn effects() -> Vec<u8> {
     }
     for opcode in io::ALL {
         page[1024 + 4 * usize::from(opcode)] = 1 | u8::from(io::changes(opcode)) << 1;
+    }
+    if is_placed {
+        placement::add_effects(&mut page);
     }
     page
 }

@@ -12,6 +12,7 @@ mod identify;
 pub mod io;
 mod logs;
 mod namespaces;
+pub mod placement;
 
 use super::MOST_QUEUES;
 use super::entry::Entry;
@@ -120,6 +121,8 @@ pub struct Controller {
     warnings: u8,
     /// Types of events that wait until their log is read, a bit each.
     unread: u8,
+    /// Whether the placement identifiers of writes count: the Data Placement directive is enabled.
+    is_placing: bool,
 }
 
 impl Controller {
@@ -146,6 +149,7 @@ impl Controller {
             event_requests: VecDeque::new(),
             warnings: 0,
             unread: 0,
+            is_placing: true,
         }
     }
 
@@ -230,6 +234,9 @@ impl Controller {
             admin::ASYNC_EVENT => {
                 self.event_requests.push_back(entry.cid());
                 return Reply::Waits;
+            }
+            admin::DIRECTIVE_SEND | admin::DIRECTIVE_RECEIVE if self.is_placed(context) => {
+                self.directive(entry, context).map(|page| (0, page))
             }
             _ => Err(Status::INVALID_OPCODE),
         };

@@ -9,7 +9,7 @@ use super::{IN_CAPSULE_BYTES, MOST_DATA_BYTES};
 use crate::device::disk::{Answered, Disk};
 use crate::device::log::{Log, Ticket};
 use crate::device::message::{Answer, Command as Asked, Head, Request};
-use crate::device::nvme::controller::{Context, Controller, Reply, copy, io};
+use crate::device::nvme::controller::{Context, Controller, Reply, copy, io, placement};
 use crate::device::nvme::entry::{Completion, Descriptor, ENTRY_BYTES, Entry};
 use crate::device::nvme::namespaces::Space;
 use crate::device::nvme::numbers::{Status, admin, fabrics, io as opcode};
@@ -376,6 +376,7 @@ impl Connection {
             self.connect(&entry, &data, disk);
             return Ok(());
         };
+        let identity = &self.subsystem.identity;
         if let Some(space) = command.space {
             // The namespace may have changed since the command came.
             let admitted = self.subsystem.admit(&queue, &entry);
@@ -384,10 +385,18 @@ impl Connection {
                 self.finish(cid, status, 0, false);
                 return Ok(());
             }
-            let through = self.subsystem.with(&queue, |controller| controller.writes_through());
+            if entry.opcode() == opcode::MANAGEMENT_RECEIVE {
+                let length = command.length;
+                command.data = placement::status(&entry, length, (identity, &space), disk);
+                self.finish(cid, Status::SUCCESS, 0, true);
+                return Ok(());
+            }
+            let of_controller = |controller: &mut Controller| {
+                (controller.writes_through(), controller.placing(&entry, identity, disk))
+            };
             // A queue whose controller is gone ends with its connection.
-            let through = through.unwrap_or(false);
-            return match io::requests(&entry, &command.data, &space, through) {
+            let how = self.subsystem.with(&queue, of_controller).unwrap_or((false, 0));
+            return match io::requests(&entry, &command.data, (identity, &space), how) {
                 Ok(heads) if heads.is_empty() => {
                     self.finish(cid, Status::SUCCESS, 0, false);
                     Ok(())
@@ -401,7 +410,6 @@ impl Connection {
             };
         }
         let data = std::mem::take(&mut command.data);
-        let identity = &self.subsystem.identity;
         let outcome = self.subsystem.with_namespaces(&queue, |controller, namespaces| {
             let mut context = Context { identity, disk, namespaces };
             let epoch = controller.epoch;
