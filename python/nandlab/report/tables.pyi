@@ -171,7 +171,7 @@ class Commands(Table):
     write: CommandsOfKind
     """Write, Write Zeroes, Write Uncorrectable and Copy."""
     other: CommandsOfKind
-    """Flush and Dataset Management."""
+    """Flush, Dataset Management and I/O Management Send."""
 
 class CommandsOfKind(Table):
     """Completed commands of one kind in the report."""
