@@ -102,7 +102,8 @@ fn what_the_drive_says_of_its_handles() {
     let mut at = At::new(&PLACED, Precondition::None);
     let controller = at.admin(entry(0x06, 0, &[(10, 1)]), &[], 4096).data;
     assert_eq!(number(&controller, 96, 4), 1 | 1 << 4 | 1 << 19);
-    assert_eq!((number(&controller, 256, 2), number(&controller, 340, 2)), (1 << 5, 1));
+    // Directives, beside Format and Namespace Management.
+    assert_eq!((number(&controller, 256, 2), number(&controller, 340, 2)), (1 << 5 | 0xa, 1));
     let namespace = at.admin(entry(0x06, 1, &[(10, 0)]), &[], 4096).data;
     assert_eq!((number(&namespace, 100, 2), number(&namespace, 102, 2)), (0, 1));
     let independent = at.admin(entry(0x06, 1, &[(10, 8)]), &[], 4096).data;
