@@ -162,3 +162,37 @@ fn a_discovery_controller_tells_the_address() {
     let smart = entry(0x02, 0, &[(10, 2 | 127 << 16)]);
     assert_eq!(host.command(&mut disk, smart, &[], 512).status, 0x109);
 }
+
+#[test]
+fn power_states_are_those_of_the_drive() {
+    let states = [
+        "power.states.light.power_mw=50",
+        "power.states.light.idle_ms=100",
+        "power.states.light.entry_us=800.5",
+        "power.states.light.exit_us=1500",
+        "power.states.deep.power_mw=8000",
+        "power.states.deep.idle_ms=2000",
+    ];
+    let (mut disk, subsystem) = drive(&states, Precondition::None, false);
+    let (mut admin, _) = Host::admin(&subsystem, &mut disk, Options::default());
+    let page = admin.command(&mut disk, identify(1), &[], 4096).data;
+    // Two states beside the awake one, entered by themselves.
+    assert_eq!((page[263], page[265]), (2, 1));
+    let state = |number: usize| &page[2048 + 32 * number..2080 + 32 * number];
+    // Units of 0.1 mW, and no commands in the state.
+    assert_eq!((number(state(1), 0, 2), state(1)[3]), (500, 3));
+    assert_eq!((number(state(1), 4, 4), number(state(1), 8, 4)), (801, 1500));
+    // Units of 10 mW.
+    assert_eq!((number(state(2), 0, 2), state(2)[3]), (800, 2));
+    let get = entry(0x0a, 0, &[(10, 0x0c)]);
+    let done = admin.command(&mut disk, get, &[], 256);
+    assert_eq!((done.status, done.result), (0, 1));
+    let expected = [1 << 3 | 100 << 8, 2 << 3 | 1900 << 8, 0];
+    assert_eq!([0, 8, 16].map(|at| number(&done.data, at, 8)), expected);
+    let set = entry(0x09, 0, &[(10, 0x0c), (11, 1)]);
+    assert_eq!(admin.command(&mut disk, set, &[0; 256], 0).status, 0x10e);
+    // A drive without states has no such feature.
+    let (mut disk, subsystem) = drive(&[], Precondition::None, false);
+    let (mut admin, _) = Host::admin(&subsystem, &mut disk, Options::default());
+    assert_eq!(admin.command(&mut disk, get, &[], 256).status, 2);
+}

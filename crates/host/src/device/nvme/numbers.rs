@@ -119,6 +119,8 @@ pub mod feature {
     pub const QUEUES: u8 = 0x07;
     /// Identifier of the Asynchronous Event Configuration feature.
     pub const EVENTS: u8 = 0x0b;
+    /// Identifier of the Autonomous Power State Transition feature.
+    pub const TRANSITIONS: u8 = 0x0c;
     /// Identifier of the Timestamp feature.
     pub const TIMESTAMP: u8 = 0x0e;
     /// Identifier of the Keep Alive Timer feature.

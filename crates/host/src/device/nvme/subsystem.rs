@@ -8,7 +8,7 @@ use super::traffic::Traffic;
 use super::{BLOCK_BYTES, MOST_ENTRIES};
 use crate::session::Session;
 use base::Time;
-use ssd::config::{Arbitration, NamespacePart};
+use ssd::config::{Arbitration, NamespacePart, PowerState};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -17,7 +17,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 pub const CONNECT_BYTES: usize = 1024;
 
 /// Names and size of the drive, as hosts see them.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Identity {
     /// Name of the subsystem (NQN).
     pub nqn: String,
@@ -37,6 +37,8 @@ pub struct Identity {
     pub handles: u16,
     /// Whether hosts may not write.
     pub read_only: bool,
+    /// States that the idle drive enters by itself, in their order.
+    pub power_states: Vec<PowerState>,
     /// Whether the arbitration of the drive has classes of queues.
     pub is_weighted: bool,
 }
@@ -48,6 +50,8 @@ impl Identity {
         let text = format!("{} {} {port}", session.loaded.summary, config.seed);
         let number = u128::from(fnv(text.bytes())) << 64 | u128::from(fnv(text.bytes().rev()));
         let uuid = uuid_of(number);
+        let ladder = config.power.as_ref().map(|power| power.ladder()).unwrap_or_default();
+        let power_states = ladder.into_iter().map(|(_, state)| state.clone()).collect();
         let hex = uuid.map(|byte| format!("{byte:02x}"));
         let part = |from: usize, to: usize| hex[from..to].concat();
         let name = [part(0, 4), part(4, 6), part(6, 8), part(8, 10), part(10, 16)].join("-");
@@ -64,6 +68,7 @@ impl Identity {
             has_write_cache: config.buffer.bytes > 0,
             handles: ssd.handles() as u16,
             read_only,
+            power_states,
             is_weighted: config.host.arbitration == Arbitration::WeightedRoundRobin,
         }
     }

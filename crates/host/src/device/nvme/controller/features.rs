@@ -1,6 +1,6 @@
 //! Features of a controller: Get Features and Set Features.
 
-use super::{Context, Controller, Kind, placement};
+use super::{Context, Controller, Kind, placement, power};
 use crate::device::nvme::MOST_QUEUES;
 use crate::device::nvme::entry::Entry;
 use crate::device::nvme::numbers::{Status, feature};
@@ -63,12 +63,13 @@ impl Controller {
     pub(super) fn feature_ids(&self) -> &'static [u8] {
         use feature::{
             ARBITRATION, EVENTS, HOST, KEEP_ALIVE, POWER, QUEUES, TEMPERATURE, TIMESTAMP,
-            WRITE_CACHE,
+            TRANSITIONS, WRITE_CACHE,
         };
         match self.kind {
             Kind::Drive => &[
                 ARBITRATION,
                 POWER,
+                TRANSITIONS,
                 TEMPERATURE,
                 WRITE_CACHE,
                 QUEUES,
@@ -84,7 +85,8 @@ impl Controller {
     fn check(&self, entry: &Entry, context: &Context<'_>) -> Result<u8, Status> {
         let id = entry.byte(40);
         let is_known = self.feature_ids().contains(&id)
-            && (id != feature::WRITE_CACHE || context.identity.has_write_cache);
+            && (id != feature::WRITE_CACHE || context.identity.has_write_cache)
+            && (id != feature::TRANSITIONS || !context.identity.power_states.is_empty());
         is_known.then_some(id).ok_or(Status::INVALID_FIELD)
     }
 
@@ -114,6 +116,10 @@ impl Controller {
             feature::QUEUES => queues(MOST_QUEUES - 1),
             feature::EVENTS => features.events,
             feature::KEEP_ALIVE => features.keep_alive_ms,
+            feature::TRANSITIONS => {
+                data = power::transitions(context.identity);
+                1
+            }
             feature::TIMESTAMP => {
                 let now = context.disk.now();
                 let (ms, origin) = match features.timestamp {
@@ -191,7 +197,8 @@ impl Controller {
                 let ms = u64::from_le_bytes(*data) & MOST_MS;
                 features.timestamp = Some((ms, context.disk.now()));
             }
-            // A host's identifier is that of its Connect command.
+            // A host's identifier is that of its Connect command; the transitions between power
+            // states are those of the drive's description.
             _ => return Err(Status::NOT_CHANGEABLE),
         }
         Ok(0)

@@ -1,7 +1,7 @@
 //! Identify: pages that describe controller and namespace.
 
 use super::namespaces::{controllers, list};
-use super::{Context, Controller, Kind, copy, erasing, events, placement};
+use super::{Context, Controller, Kind, copy, erasing, events, placement, power};
 use crate::device::nvme::entry::Entry;
 use crate::device::nvme::namespaces::{MOST_ID, Namespace, Namespaces};
 use crate::device::nvme::numbers::{ALL_NAMESPACES, DISCOVERY_NQN, Status, VERSION};
@@ -147,6 +147,7 @@ impl Controller {
         // Flush takes the namespace and all namespaces.
         page[525] = 3 << 1 | u8::from(identity.has_write_cache);
         placement::describe_controller(&mut page, identity);
+        power::describe(&mut page, identity);
         page
     }
 }

@@ -13,6 +13,7 @@ pub mod io;
 mod logs;
 mod namespaces;
 pub mod placement;
+mod power;
 
 use super::MOST_QUEUES;
 use super::entry::Entry;
