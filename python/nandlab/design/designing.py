@@ -10,7 +10,7 @@ from nandlab.design.answer import Answer
 from nandlab.design.assumed import findings_of
 from nandlab.design.life import check_life
 from nandlab.design.race import HOLDS, Candidate, Race
-from nandlab.design.space import Space
+from nandlab.design.space import ALIKE, Space
 from nandlab.design.tail import tail_of
 from nandlab.design.target import target_of
 from nandlab.display.progress import Progress
@@ -31,10 +31,11 @@ def design(
 
     Args:
         target: a target file; docs/design.md describes it.
-        out: folder of the rows, with which a design goes on; beside the file if left out.
-        workers: runs at the same time; one for each processor if left out.
-        executor: as for `nandlab.Study.run`.
-        progress: called about ten times a second.
+        out: Folder of rows and lives, with which the design goes on. Left out: TARGET.design beside
+            the file.
+        workers: Number of runs at the same time. Left out: one for each processor.
+        executor: Executor of the runs. As for `nandlab.Study.run`.
+        progress: As for `nandlab.run`.
 
     Raises:
         NandlabError: the target is refused, or no drive of the space can be built.
@@ -59,11 +60,19 @@ def design(
             break
         tried += group
         race.decide([one for one in group if not one.stage])
-        for one in sorted(group, key=lambda each: (each.price, -_least_margin(each))):
-            if one.verdict == HOLDS and (best is None or one.price < best.price):
-                if asked.life:
-                    check_life(asked, one, space.tasks[id(one)], folder, progress)
-                best = one if one.verdict == HOLDS else best
+        holding = [one for one in group if one.verdict == HOLDS]
+        while holding:
+            least = min(one.price for one in holding)
+            alike = [one for one in holding if one.price <= least * ALIKE]
+            one = max(alike, key=_least_margin)
+            if best is not None and one.price >= best.price:
+                break
+            if asked.life:
+                check_life(asked, one, space.tasks[id(one)], folder, progress)
+            if one.verdict == HOLDS:
+                best = one
+                break
+            holding.remove(one)
     tail = None if best is None else tail_of(best, space.tasks[id(best)])
     assumed = [] if best is None else findings_of(space.tasks[id(best)])
     tried.sort(key=lambda one: one.price)
@@ -71,4 +80,4 @@ def design(
 
 
 def _least_margin(one: Candidate) -> float:
-    return min((figure.margin for figure in one.figures.values()), default=0.0)
+    return min(figure.margin for figure in one.figures.values())

@@ -75,17 +75,18 @@ def _draw_drives(axes: Axes, answer: Answer, name: str) -> None:
     limit = answer.target.limits[name]
     axes.axhline(limit, color=GREY, linestyle=":", label=f"limit {limit:g}")
     looked = {id(one) for one in answer.tried}
-    unrun = [one for one in answer.tried if one.verdict == FAILED or name not in one.figures]
-    unrun += [one for one in answer.space.candidates if id(one) not in looked]
-    if unrun:
-        axes.plot(
-            [one.price for one in unrun],
-            [0.02] * len(unrun),
-            "|",
-            color=GREY,
-            transform=axes.get_xaxis_transform(),
-            label=f"{len(unrun):,} without this figure",
-        )
+    unrun = [one for one in answer.space.candidates if id(one) not in looked]
+    others = [one for one in answer.tried if one.verdict == FAILED or name not in one.figures]
+    for group, colour, said in ((others, _COLOURS[MISSES], "out before"), (unrun, GREY, "not run")):
+        if group:
+            axes.plot(
+                [one.price for one in group],
+                [0.02] * len(group),
+                "|",
+                color=colour,
+                transform=axes.get_xaxis_transform(),
+                label=f"{said}: {len(group):,}",
+            )
     if answer.best is not None and name in answer.best.figures:
         axes.scatter(
             [answer.best.price],
@@ -126,18 +127,19 @@ def _draw_steps(axes: Axes, answer: Answer) -> None:
     for colour, (name, found) in zip(_LINES * len(steps), steps.items(), strict=False):
         limit = answer.target.limits[name]
         changes = [100 * abs(step.limit / limit - 1) for step in found]
-        along = [0.0, *changes] if prices else changes
+        along = [*([0.0] if prices else []), *changes, 1.1 * changes[-1]]
         axes.step(
             along,
-            [*prices, *(step.price for step in found)],
+            [*prices, *(step.price for step in found), found[-1].price],
             where="post",
             marker=".",
             color=colour,
             label=name,
         )
-    axes.set_xlabel("limit given way by (%)")
+    axes.set_xlabel("limit relaxed by (%)")
     axes.set_ylabel("price of the cheapest drive")
     if steps:
+        axes.margins(y=0.3)
         axes.legend(fontsize=letters(8), frameon=False)
     else:
         said = "no cheaper drive misses one target alone"

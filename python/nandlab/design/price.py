@@ -58,14 +58,18 @@ class Prices:
 
 
 def parts_of(
-    config: Mapping[str, Any], prices: Prices, map_bytes: int | None = None
+    config: Mapping[str, Any],
+    prices: Prices,
+    map_bytes: int | None = None,
+    years: float | None = None,
 ) -> dict[str, float]:
-    """Price of each part of a drive: ``flash``, ``controller`` and ``dram``.
+    """Price of each part of a drive: ``flash``, ``controller``, ``dram``, and ``power``.
 
     Args:
         config: the whole configuration of the drive.
         prices: of the target.
         map_bytes: memory of the FTL; None where it is not known yet: then it has no price.
+        years: of its life, for the least price of its power, where it has an energy report.
 
     Raises:
         NandlabError: the drive has chips of several kinds.
@@ -77,11 +81,28 @@ def parts_of(
     dies = drive["channels"] * drive["dies_per_channel"]
     memory = config["buffer"]["bytes"] + (map_bytes or 0)
     of_gb, _ = prices.of_flash(config["chip"])
+    power_w = least_power_w(config)
+    known = years is not None and power_w is not None
+    power = {"power": price_of_power(power_w or 0.0, years or 0.0, prices)} if known else {}
     return {
         "flash": raw_bytes(config) / 1e9 * of_gb + dies * prices["die"],
         "controller": prices["controller"] + drive["channels"] * prices["channel"],
         "dram": memory / 1e9 * prices["dram_gb"],
+        **power,
     }
+
+
+def least_power_w(config: Mapping[str, Any]) -> float | None:
+    """Least power of a drive: of its deepest power state, or awake and idle, without its flash.
+
+    None of a drive without an energy report.
+    """
+    power = config.get("power")
+    if power is None:
+        return None
+    awake = sum(power[key] for key in ("controller_mw", "dram_mw", "link_mw"))
+    asleep = [state["power_mw"] for state in power.get("states", {}).values()]
+    return float(min([awake, *asleep])) / 1e3
 
 
 def price_of_power(power_w: float, years: float, prices: Prices) -> float:

@@ -66,7 +66,7 @@ class Candidate:
 
     axes: Combination
     parts: dict[str, float]
-    """Price of each part: ``flash``, ``controller``, ``dram``; with a run ``power``."""
+    """Price of each part: ``flash``, ``controller``, ``dram``, ``power``."""
     verdict: str = UNDECIDED
     figures: dict[str, Figure] = field(default_factory=dict)
     replicates: int = 0

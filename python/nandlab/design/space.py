@@ -32,6 +32,9 @@ from nandlab.trace.info import trace_info
 MOST_CANDIDATES = 100_000
 """Largest space whose drives are priced."""
 
+ALIKE = 1.001
+"""Factor up to which prices are alike: drives that differ by a little memory go together."""
+
 _NOT_OF_THE_MAP = ("ecc", "buffer", "retry", "scheduler", "host", "controller", "age")
 """Tables of a drive that leave the map and the capacity as they are."""
 
@@ -89,28 +92,30 @@ class Space:
         if any(said.startswith("drive.scale") for said in loaded.notices):
             problem = "a share of a drive has neither the price nor the capacity of the whole one"
             raise refusal("drive.scale", problem, hint="leave it out of the space")
-        one.parts = parts_of(loaded.config, self.target.prices)
+        one.parts = self._parts(loaded, None)
         self.candidates.append(one)
         self.tasks[id(one)] = task
 
+    def _parts(self, loaded: Config, map_bytes: int | None) -> dict[str, float]:
+        target = self.target
+        return parts_of(loaded.config, target.prices, map_bytes, target.life.get("years"))
+
     def groups(self) -> Iterator[list[Candidate]]:
-        """Drives of one price together, the cheapest first; those out by closed forms say so."""
-        waiting = [(_rounded(one), at, False) for at, one in enumerate(self.candidates)]
+        """Drives of like prices together, the cheapest first; those out by closed forms say so."""
+        waiting = [(one.price, at, False) for at, one in enumerate(self.candidates)]
         heapify(waiting)
         group: list[Candidate] = []
-        price = 0.0
         while waiting:
-            least, at, is_sized = heappop(waiting)
+            price, at, is_sized = heappop(waiting)
             one = self.candidates[at]
-            if group and least > price:
+            if group and price > group[0].price * ALIKE:
                 yield group
                 group = []
             if is_sized:
                 group.append(one)
-                price = least
             else:
                 self._screen(one)
-                heappush(waiting, (_rounded(one), at, True))
+                heappush(waiting, (one.price, at, True))
         yield group
 
     def _screen(self, one: Candidate) -> None:
@@ -122,7 +127,7 @@ class Space:
         except NandlabError as error:
             one.verdict, one.stage, one.why = FAILED, "capacity", str(error)
             return
-        one.parts = parts_of(loaded.config, self.target.prices, map_bytes)
+        one.parts = self._parts(loaded, map_bytes)
         limits = self.target.limits
         if (least := limits.get("capacity_gb")) is not None:
             size = capacity / 1e9
@@ -178,10 +183,6 @@ class Space:
 
 def _loaded(task: Task) -> Config:
     return load_config(task.drive, task.sets)
-
-
-def _rounded(one: Candidate) -> float:
-    return round(one.price, 9)
 
 
 def _check_life(plan: Plan) -> None:
