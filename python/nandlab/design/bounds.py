@@ -139,6 +139,11 @@ class _Bounds:
         for way, is_read in (("read", True), ("write", False)):
             own = [(cost, 1.0) for one, cost in costs if one.is_read is is_read]
             found[f"{way}_iops"] = self._rate(own)
+        latencies = self._latencies()
+        if latencies:
+            # Each read in flight is one at a time (Little).
+            most = self.load.read_depth * 1e6 / latencies["read_us_mean"]
+            found["read_iops"] = min(found["read_iops"], most)
         if share is not None:
             # All requests together take what the mix takes on average.
             shares = [share if one.is_read else 1.0 - share for one in kinds]
@@ -146,12 +151,13 @@ class _Bounds:
                 key: sum(part * cost[key] for part, (_, cost) in zip(shares, costs, strict=True))
                 for key in costs[0][1]
             }
-            found["iops"] = min(found["iops"], self._rate([(mixed, 1.0)]))
+            reads = found["read_iops"] / share if share else inf
+            found["iops"] = min(found["iops"], self._rate([(mixed, 1.0)]), reads)
             for way, part in (("read", share), ("write", 1.0 - share)):
                 found[f"{way}_iops"] = min(found[f"{way}_iops"], found["iops"] * part)
             size = sum(part * one.size / 1e6 for part, one in zip(shares, kinds, strict=True))
             found["bandwidth_mb_s"] = min(found["bandwidth_mb_s"], found["iops"] * size)
-        found |= self._latencies()
+        found |= latencies
         if self.moved:
             found["write_amplification"] = self.programmed + self.moved
         return {name: value for name, value in found.items() if value < inf}

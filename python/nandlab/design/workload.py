@@ -40,6 +40,8 @@ class Uniform:
     kinds: Sequence[Kind]
     read_share: float | None
     """Share of reads among the requests, where one job sends them all."""
+    read_depth: int
+    """Reads in flight, at most."""
     written: float | None
     """Bytes that the measured run writes, where the jobs say it."""
     is_independent: bool
@@ -79,6 +81,9 @@ def uniform_of(plan: Plan, capacity: int) -> Uniform | None:
     return None if not kinds else Uniform(
         kinds=kinds,
         read_share=_read_share(jobs[0]) if len(jobs) == 1 else None,
+        read_depth=sum(
+            job.number("iodepth", 1) * job.number("numjobs", 1) for job in jobs if job.reads
+        ),
         written=sum(known) if is_whole and len(known) == len(each) else None,
         is_independent=all(job.options.get("norandommap", "0") != "0" for job in writers),
     )
