@@ -31,7 +31,8 @@ def test_looks_share_their_error(has_short: bool) -> None:
 
 def test_all_looks_together_leave_out_a_mean_in_one_of_twenty_at_most() -> None:
     values = np.random.default_rng(1).normal(10.0, 3.0, (TRIALS, RUNGS[-1]))
-    shared = share_left_out(values, 10.0, [error_of(rung, has_short=False) for rung in RUNGS], False)
+    errors = [error_of(rung, has_short=False) for rung in RUNGS]
+    shared = share_left_out(values, 10.0, errors, False)
     # Three standard errors of 5 % in so many trials are 1 %.
     assert 0.025 < shared < ERROR + 0.01
     # Looks at 95 % each would be wrong twice as often: this test could see that.

@@ -104,7 +104,7 @@ EXAMPLES = {
     ),
     "design": (
         "nandlab design target.toml",
-        "nandlab design target.toml --workers 4 --json answer.json",
+        "nandlab design target.toml --workers 4 --json answer.json --plot answer.png",
     ),
     "calibrate": (
         "nandlab calibrate --drive my.toml --measured fio.json --fit gc.d=2:9",

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nandlab.catalogue import load_config
 from nandlab.design.race import FAILED, HOLDS, Candidate
-from nandlab.design.space import Space
+from nandlab.design.space import ALIKE, Space
 from nandlab.design.tail import Tail
 from nandlab.design.target import Target
 from nandlab.given.arguments import path_or_none
@@ -80,7 +80,9 @@ class Answer:
         found: dict[str, list[Step]] = {}
         for one in self.tried:
             missed = one.missed
-            if one.stage == "runs" and one.verdict not in (HOLDS, FAILED) and len(missed) == 1:
+            saves = self.best is None or one.price * ALIKE < self.best.price
+            is_measured = one.stage == "runs" and one.verdict not in (HOLDS, FAILED)
+            if saves and is_measured and len(missed) == 1:
                 figure = one.figures[missed[0]]
                 worst = figure.low if figure.is_least else figure.high
                 found.setdefault(missed[0], []).append(Step(worst, one.price))
@@ -138,7 +140,7 @@ class Answer:
         return json.dumps(self.to_dict(), indent=2) + "\n"
 
     def plot(self, path: str | PathLike[str] | None = None) -> Figure:
-        """Price against the figure that binds, and what each target costs, also into `path`."""
+        """Drives by price and dearest figure, and what each target costs, also into `path`."""
         from nandlab.design.plot import plot_answer
 
         return plot_answer(self, path_or_none("plot", path))
@@ -162,9 +164,10 @@ class Answer:
             }
             for name, each in one.figures.items()
         }
-        facts = ("axes", "price", "parts", "verdict", "stage", "why", "doubts", "replicates", "lived")
+        facts = ("axes", "price", "parts", "verdict", "stage", "why", "doubts", "replicates")
         return {key: getattr(one, key) for key in facts} | {
             "figures": figures,
+            "lived": one.lived,
             "command": self.command(one),
         }
 

@@ -1,7 +1,7 @@
 """Bounds of a drive's figures in closed form: what no run of it can exceed.
 
-They rule out, before any run, only what truly cannot hold. Each takes the best case: every plane busy
-all the time, the fastest page, no waiting, as much from the write buffer as it can hold.
+They rule out, before any run, only what truly cannot hold. Each takes the best case: every plane
+busy all the time, the fastest page, no waiting, as much from the write buffer as it can hold.
 """
 
 from __future__ import annotations
@@ -102,9 +102,7 @@ def _units(config: Mapping[str, Any], load: Uniform) -> int:
 class _Bounds:
     """Bounds of one drive under one workload."""
 
-    def __init__(
-        self, config: Mapping[str, Any], capacity: int, plan: Plan, load: Uniform
-    ) -> None:
+    def __init__(self, config: Mapping[str, Any], capacity: int, plan: Plan, load: Uniform) -> None:
         self.config, self.load = config, load
         chip = config["chip"]
         self.page = chip["geometry"]["page_bytes"]

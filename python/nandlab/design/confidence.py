@@ -1,8 +1,8 @@
-"""Confidence of a verdict: 95 % over all looks at a figure of a drive, and an interval for each look.
+"""Confidence of a verdict: 95 % over all looks at a figure of a drive, with an interval each.
 
-Each rung of replicates is a look that may end the race. Looks at 95 % each would be wrong more often
-than 5 % together, so they share an error of 5 %: the intervals of all looks together leave out the
-mean with a chance of 5 % at most, however the looks depend on each other (Bonferroni).
+Each rung of replicates is a look that may end the race. Looks at 95 % each would be wrong more
+often than 5 % together, so they share an error of 5 %: the intervals of all looks together leave
+out the mean with a chance of 5 % at most, however the looks depend on each other (Bonferroni).
 """
 
 from __future__ import annotations

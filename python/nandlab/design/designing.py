@@ -18,6 +18,7 @@ from nandlab.given.arguments import called, path_of, path_or_none, whole
 from nandlab.given.names import names_checked
 from nandlab.study.definition import Study
 
+
 @names_checked
 def design(
     target: str | PathLike[str],

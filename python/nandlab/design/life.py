@@ -81,9 +81,7 @@ def check_life(
     facts = ("years", "pe_cycles_mean", "pe_cycles_max", "uber", "failed_blocks")
     one.lived = {key: last[key] for key in facts}
     one.lived |= {key: lived[key] for key in ("write_amplification", "energy_kwh", "acceleration")}
-    one.lived["asked"] = {
-        key: lived[key] for key in ("uber", "retention_hours", "temperature_c")
-    }
+    one.lived["asked"] = {key: lived[key] for key in ("uber", "retention_hours", "temperature_c")}
     one.lived["notes"] = lived["notes"]
     if lived["end"] != "years":
         one.verdict = MISSES

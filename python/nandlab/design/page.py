@@ -26,10 +26,13 @@ def lines_of(answer: Answer) -> Iterator[str]:
         yield f"price {answer.best.price:.2f}: {parts}; {looked}"
         yield from _of_best(answer, answer.best)
     cheaper = answer.cheaper
-    for one in cheaper[:MOST_SHOWN]:
+    large = [one for one in cheaper if one.missed != ["capacity_gb"] or one.stage != "capacity"]
+    for one in large[:MOST_SHOWN]:
         yield f"price {one.price:.2f}: {axes_text(one)}: {_said(one)}"
-    if len(cheaper) > MOST_SHOWN:
-        yield f"{len(cheaper) - MOST_SHOWN:,} more do not hold; --json has them"
+    if len(large) > MOST_SHOWN:
+        yield f"{len(large) - MOST_SHOWN:,} more do not hold; --json has them"
+    if len(large) < len(cheaper):
+        yield f"{len(cheaper) - len(large):,} cheaper drives are too small"
     unlived = ", its life not simulated" if answer.target.life else ""
     for name, steps in answer.steps().items():
         for step in steps[:MOST_SHOWN]:

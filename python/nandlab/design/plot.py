@@ -1,4 +1,4 @@
-"""Picture of an answer: the figure that binds over the price of drives, and what each target costs."""
+"""Picture of an answer: the figure that costs most over the price of drives, and steps of price."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ _WIDE = 30.0
 
 
 def plot_answer(answer: Answer, path: Path | None = None) -> Figure:
-    """Two panels: drives by price and binding figure; price over a change of each limit."""
+    """Two panels: drives by price and dearest figure; price over a change of each limit."""
     figure, (drives, steps) = panels_of(2, (6.0, 4.2), 2)
-    name = answer.binding or _most_missed(answer)
+    name = _dearest(answer)
     _draw_drives(drives, answer, name)
     _draw_steps(steps, answer)
     for axes in (drives, steps):
@@ -47,10 +47,13 @@ def plot_answer(answer: Answer, path: Path | None = None) -> Figure:
     return figure
 
 
-def _most_missed(answer: Answer) -> str:
+def _dearest(answer: Answer) -> str:
+    """The target that costs most; where none does, the one that binds, or is missed most often."""
+    if without := answer.without():
+        return min(without, key=lambda name: without[name])
     counts = Counter(name for one in answer.tried for name in one.missed)
     known = [name for name, _ in counts.most_common() if name in answer.target.limits]
-    return known[0] if known else next(iter(answer.target.limits))
+    return answer.binding or next(iter([*known, *answer.target.limits]))
 
 
 def _draw_drives(axes: Axes, answer: Answer, name: str) -> None:

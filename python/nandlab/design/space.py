@@ -1,17 +1,17 @@
 """Space of a design: its drives with their prices, and what closed forms say of each.
 
-A drive is priced without its map first, which is quick. The map of a drive of terabytes takes seconds
-to size: drives that the walk does not come to are never sized.
+A drive is priced without its map first, which is quick. The map of a drive of terabytes takes
+seconds to size: drives that the walk does not come to are never sized.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
 from heapq import heapify, heappop, heappush
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 from nandlab._core import NandlabError
 from nandlab.catalogue import Config, load_config
@@ -23,8 +23,8 @@ from nandlab.design.target import METRICS, Target
 from nandlab.design.workload import uniform_of
 from nandlab.drive.workload import Plan
 from nandlab.given.refusal import refusal
-from nandlab.lint.jobs import jobs_of
 from nandlab.life.limit import Limit, demand, limit_of
+from nandlab.lint.jobs import jobs_of
 from nandlab.process.memory import memory_limit_bytes
 from nandlab.study.task import Task, Tasks, digest
 from nandlab.trace.info import trace_info
@@ -193,7 +193,7 @@ def _check_life(plan: Plan) -> None:
     """
     begin_of(plan)
     if plan.kind == "trace":
-        options = dict(plan.options) or None
+        options: Any = dict(plan.options) or None
         has_writes = trace_info(plan.source, format=plan.format, options=options)["by_op"]["write"]
         writes = has_writes["requests"] > 0
     else:

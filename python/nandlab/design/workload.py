@@ -78,14 +78,18 @@ def uniform_of(plan: Plan, capacity: int) -> Uniform | None:
     is_timed = any("runtime" in job.options for job in writers)
     is_whole = plan.until is None and plan.skip in (None, "0") and not is_timed
     known = [one for one in each if one is not None]
-    return None if not kinds else Uniform(
-        kinds=kinds,
-        read_share=_read_share(jobs[0]) if len(jobs) == 1 else None,
-        read_depth=sum(
-            job.number("iodepth", 1) * job.number("numjobs", 1) for job in jobs if job.reads
-        ),
-        written=sum(known) if is_whole and len(known) == len(each) else None,
-        is_independent=all(job.options.get("norandommap", "0") != "0" for job in writers),
+    return (
+        None
+        if not kinds
+        else Uniform(
+            kinds=kinds,
+            read_share=_read_share(jobs[0]) if len(jobs) == 1 else None,
+            read_depth=sum(
+                job.number("iodepth", 1) * job.number("numjobs", 1) for job in jobs if job.reads
+            ),
+            written=sum(known) if is_whole and len(known) == len(each) else None,
+            is_independent=all(job.options.get("norandommap", "0") != "0" for job in writers),
+        )
     )
 
 
