@@ -270,6 +270,14 @@ def test_no_life_begins_from_the_writes_of_a_trace(tmp_path: Path) -> None:
         nandlab.design(path)
 
 
+def test_a_trace_without_writes_is_no_life(tmp_path: Path) -> None:
+    (tmp_path / "reads.csv").write_text("128166372003061629,hm,1,Read,0,4096,10\n")
+    life = (f"iops = {IOPS}", "iops = 100\nyears = 1\ndwpd = 1")
+    trace = (f'workload = """\n{JOB}"""', 'trace = "reads.csv"')
+    with refused("run.trace", "writes nothing"):
+        nandlab.design(written(tmp_path, trace, life))
+
+
 def test_power_has_a_price_over_the_years(tmp_path: Path) -> None:
     mixed = ("rw=randread", "rw=randrw")
     few = (f"iops = {IOPS}", "iops = 100\nyears = 0.02\ndwpd = 1")
@@ -331,3 +339,15 @@ def test_runs_that_the_machine_has_failed_are_made_by_the_same_command(tmp_path:
     clean.mkdir()
     again, whole = designed(path), designed(written(clean))
     assert [one.verdict for one in again.tried] == [one.verdict for one in whole.tried]
+
+
+def test_none_seen_holds_where_none_is_allowed_and_tells_how_many_there_may_be(
+    tmp_path: Path,
+) -> None:
+    found = designed(written(tmp_path, (f"iops = {IOPS}", "uncorrectable = 0")))
+    assert found.best is not None
+    figure = found.best.figures["uncorrectable"]
+    assert figure.verdict == HOLDS
+    # Three runs: none seen leaves up to -ln(0.0125) / 3 a run.
+    assert (figure.mean, figure.low) == (0, 0)
+    assert figure.high == pytest.approx(4.382 / 3, abs=0.001)

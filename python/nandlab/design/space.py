@@ -199,5 +199,6 @@ def _check_life(plan: Plan) -> None:
     else:
         writes = any(job.writes or job.is_replay for job in jobs_of(plan.source))
     if not writes:
+        place = "run.trace" if plan.kind == "trace" else "run.workload"
         problem = "the workload writes nothing, and a life is of what it writes"
-        raise refusal("run.workload", problem, hint="use one that writes, or leave out the life")
+        raise refusal(place, problem, hint="use one that writes, or leave out the life")
