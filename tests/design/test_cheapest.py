@@ -227,6 +227,9 @@ def test_closed_forms_put_out_what_no_run_needs_to(tmp_path: Path) -> None:
     out = [one for one in found.tried if one.stage == "closed form"]
     assert out
     assert all(each.missed == ["iops"] for each in out)
+    for each in out:
+        sets = {**SET, "chip.timing.bus_mt_s": 100, **each.axes}
+        assert nandlab.run("tiny", JOB, precondition="fill", set=sets).iops < IOPS
     assert found.best is not None
     assert found.best.axes["drive.channels"] > 1
     assert "misses (closed form): iops" in str(found)
