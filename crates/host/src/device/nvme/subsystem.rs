@@ -5,6 +5,7 @@ use super::entry::Entry;
 use super::numbers::{ANY_CONTROLLER, DISCOVERY_NQN, Status};
 use super::{BLOCK_BYTES, MOST_ENTRIES};
 use crate::session::Session;
+use ssd::config::Arbitration;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -29,8 +30,12 @@ pub struct Identity {
     pub flash_bytes: u64,
     /// Whether written data may be lost in a power cut unless they are flushed.
     pub has_write_cache: bool,
+    /// Placement handles, all of which the namespace has; 0 without Flexible Data Placement.
+    pub handles: u16,
     /// Whether hosts may not write.
     pub read_only: bool,
+    /// Whether the arbitration of the drive has classes of queues.
+    pub is_weighted: bool,
 }
 
 impl Identity {
@@ -53,7 +58,9 @@ impl Identity {
             unit_blocks: ssd.unit_bytes() / BLOCK_BYTES,
             flash_bytes: config.flash_bytes(),
             has_write_cache: config.buffer.bytes > 0,
+            handles: ssd.handles() as u16,
             read_only,
+            is_weighted: config.host.arbitration == Arbitration::WeightedRoundRobin,
         }
     }
 }
