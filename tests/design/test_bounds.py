@@ -21,6 +21,7 @@ SMALL = {"chip.geometry.blocks_per_plane": 32}
 
 READS = "[r]\nrw=randread\niodepth=256\nnorandommap\nnumber_ios=4000\n"
 ONE = "[r]\nrw=randread\nnorandommap\nnumber_ios=500\n"
+SPREAD = ONE.replace("norandommap", "bs=128k\nnorandommap")
 WRITES = "[w]\nrw=randwrite\niodepth=64\nnorandommap\nnumber_ios=20000\n"
 LARGE = "[w]\nrw=randwrite\nbs=32k\niodepth=64\nnorandommap\nnumber_ios=9000\n"
 MIXED = "[m]\nrw=randrw\nrwmixread=70\niodepth=64\nnorandommap\nnumber_ios=20000\n"
@@ -36,7 +37,7 @@ def test_greedy_collection_is_the_least_of_the_policies() -> None:
     assert greedy_amplification(1.28, 1) == 1.0
 
 
-@pytest.mark.parametrize("job", [READS, ONE, WRITES, LARGE, MIXED, TWO])
+@pytest.mark.parametrize("job", [READS, ONE, SPREAD, WRITES, LARGE, MIXED, TWO])
 def test_no_run_exceeds_a_bound(job: str, tmp_path: Path) -> None:
     axes = {
         "drive.channels": [1, 2, 3],

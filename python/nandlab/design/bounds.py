@@ -107,7 +107,8 @@ class _Bounds:
         chip = config["chip"]
         self.page = chip["geometry"]["page_bytes"]
         timing = chip["timing"]
-        self.bus = timing["bus_mt_s"] * timing["bus_bits"] / 8 * 1e6
+        bus = timing["bus_mt_s"] * timing["bus_bits"] / 8 * 1e6
+        self.buses = bus * config["drive"]["channels"]
         self.times = _times(config)
         buffered = config["buffer"]["bytes"]
         # Addresses are uniform: so many requests find their data in the buffer, on average.
@@ -166,14 +167,13 @@ class _Bounds:
         flash = 1.0 - self.hits
         controller = self.config["controller"]
         cores = controller["command_us"] / 1e6 / controller["cores"]
-        buses = self.bus * self.config["drive"]["channels"]
         if kind.is_read:
             # Each request has a command of its own, also where several read one page.
             die = times.read * max(pages, 1.0) * flash if times else 0.0
-            bus = kind.size * flash / buses
+            bus = kind.size * flash / self.buses
         else:
             moves = 0.0 if self.config["gc"]["copyback"] != "off" else 2.0 * self.moved
-            bus = kind.size * (self.programmed + moves) / buses
+            bus = kind.size * (self.programmed + moves) / self.buses
             die = 0.0
             if times:
                 die = pages * times.program * (self.programmed + self.moved)
@@ -191,11 +191,11 @@ class _Bounds:
         return min(best)
 
     def _latencies(self) -> dict[str, float]:
-        """Latencies of reads: a page is sensed, and its data cross a bus."""
+        """Latencies of reads: a page is sensed, then all data cross the buses."""
         sizes = self.load.sizes(is_read=True)
         if not sizes or self.times is None:
             return {}
-        least_us = (self.times.sense + min(sizes) / self.bus) * 1e6
+        least_us = (self.times.sense + min(sizes) / self.buses) * 1e6
         found = {"read_us_mean": least_us * (1.0 - self.hits)}
         if self.hits < 0.25:
             # More than half of the reads come from the flash, whatever chance does.
