@@ -112,3 +112,9 @@ def test_an_unwritten_drive_has_no_bounds() -> None:
     config: Any = load_config("tiny").config
     plan = Plan("fio_text", READS, "none")
     assert bounds_of(config, 10**9, plan, uniform_of(plan, 10**9)) == {}
+
+
+def test_a_buffer_as_large_as_the_drive_leaves_no_bound_of_the_flash() -> None:
+    config: Any = load_config("tiny", ["buffer.bytes=2147483648"]).config
+    plan = Plan("fio_text", READS, "fill")
+    assert bounds_of(config, 10**9, plan, uniform_of(plan, 10**9)) == {}

@@ -193,7 +193,7 @@ class _Bounds:
     def _latencies(self) -> dict[str, float]:
         """Latencies of reads: a page is sensed, then all data cross the buses."""
         sizes = self.load.sizes(is_read=True)
-        if not sizes or self.times is None:
+        if not sizes or self.times is None or self.hits == 1.0:
             return {}
         least_us = (self.times.sense + min(sizes) / self.buses) * 1e6
         found = {"read_us_mean": least_us * (1.0 - self.hits)}
