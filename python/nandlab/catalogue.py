@@ -23,7 +23,7 @@ class Preset(NamedTuple):
     """A parameter file that comes with nandlab."""
 
     kind: str
-    """``drive``, ``chip``, ``cell``, ``code`` or ``host``."""
+    """``drive``, ``chip``, ``cell``, ``code``, ``host``, ``price`` or ``workload``."""
     name: str
     """Its name, as in ``nandlab.run(name, ...)`` for a drive."""
     summary: str

@@ -487,7 +487,7 @@ def test_report_is_a_copy_and_a_file(folder: Path):
 
 def test_presets_run_and_cite():
     kinds = {preset.kind for preset in nandlab.presets()}
-    assert kinds == {"cell", "chip", "code", "drive", "host", "workload"}
+    assert kinds == {"cell", "chip", "code", "drive", "host", "price", "workload"}
     for preset in nandlab.presets("drive"):
         assert preset.summary
         nandlab.bibliography(preset.name)

@@ -17,6 +17,7 @@ import nandlab
 from nandlab.cli.commands import app
 from nandlab.cli.options import takes
 from nandlab.drive.workload import RUN_KEYS
+from nandlab.options.design import DesignOptions
 from nandlab.options.life import LifeOptions
 from nandlab.options.option import Declared, Option, among, filled, options_of
 from nandlab.options.run import DriveRunOptions, RunOptions, SetOptions
@@ -44,6 +45,7 @@ COMMANDS: dict[str, tuple[list[type], set[str], set[str]]] = {
         | {"explain_plot", "run", "quiet"},
     ),
     "life": ([LifeOptions], {"iodepth"}, {"drive", "json", "parquet", "plot", "style", "quiet"}),
+    "design": ([DesignOptions], set(), {"target", "json", "plot", "style", "quiet"}),
     "save": ([SetOptions], set(), {"drive", "out", "precondition", "quiet"}),
     "ftl": ([SetOptions], {"seed"}, {"drive", "json"}),
     "trace info": ([FormatOptions, ReaderOptions], set(), {"file", "json"}),
@@ -53,6 +55,7 @@ COMMANDS: dict[str, tuple[list[type], set[str], set[str]]] = {
 FUNCTIONS: dict[Callable[..., Any], tuple[type, list[str]]] = {
     nandlab.run: (RunOptions, ["drive"]),
     nandlab.serve: (ServeOptions, ["drive"]),
+    nandlab.design: (DesignOptions, ["target"]),
     nandlab.life: (LifeOptions, ["drive"]),
     nandlab.Drive.run: (DriveRunOptions, ["self", "is_last"]),
     nandlab.Drive.serve: (DriveServeOptions, ["self"]),

@@ -70,7 +70,7 @@ def change(assignment: str) -> list[str]:
         ([*JOB, "--timeline", "t", "--timeline-spans", "0"], ["--timeline-spans: 0", "1 or more"]),
         ([*JOB, "--timeline-spans", "9"], ["--timeline-spans", "without --timeline"]),
         ([*RUN, "--workload", "no.fio"], ["no.fio"]),
-        (["presets", "cells"], ["chip, code, drive, host, workload", "`cell`"]),
+        (["presets", "cells"], ["chip, code, drive, host, price, workload", "`cell`"]),
         (["cell", "tlc_3d", "--set", "wear.widen_v=-1"], ["--set wear.widen_v=-1", "-1"]),
         (
             ["ecc", "curve", "--code=ldpc_1k_r90", "--rber=0.006", "--set=decoder.factor=0"],

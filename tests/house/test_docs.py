@@ -64,6 +64,7 @@ WITH_BLOCKS = [path for path in DOCS if {"bash", "python"} & {kind for kind, _ i
 #: Pages whose blocks take more than three seconds together: they run with `--full`.
 LONG_PAGES = {
     "docs/cells.md",
+    "docs/design.md",
     "docs/error_correction.md",
     "docs/exchange.md",
     "docs/formats/measured.md",

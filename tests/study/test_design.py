@@ -80,6 +80,7 @@ def test_ranges():
     assert log.values == (1, 2, 4, 8, 16, 32, 64)
     assert all(isinstance(value, int) for value in log.values)
     factor = axis("s", "job.rate_iops", {"from": 100, "to": 10_000, "step": 10, "scale": "log"})
+    assert axis("s", "job.rate_iops", {"from": 100, "to": 10_000, "factor": 10}) == factor
     assert factor.values == (100, 1000, 10_000)
     # The key decides whether values are whole; options of jobs go by the ends.
     assert axis("s", OP, {"from": 0, "to": 1, "points": 3}).values == (0.0, 0.5, 1.0)
@@ -160,6 +161,9 @@ LIST = {"axis": [{"path": OP, "values": [0.1]}]}
         ({"axis": {OP: {"from": 0, "to": 1, "points": 1}}}, ["points", "1"]),
         ({"axis": {OP: {"from": 0, "to": 1, "points": 2, "step": 1}}}, ["points", "step"]),
         ({"axis": {OP: {"from": 0, "to": 1, "step": 0}}}, ["step", "above 0"]),
+        ({"axis": {OP: {"from": 0.1, "to": 1, "factor": 1}}}, ["factor", "above 1"]),
+        ({"axis": {OP: {"from": 0.1, "to": 1, "factor": 2, "step": 2}}}, ["factor", "step"]),
+        ({"axis": {OP: {"from": 0, "to": 1, "factor": 2}}}, ["from above 0"]),
         ({"axis": {OP: {"from": 0, "to": 1, "step": 1e-9}}}, ["step", "at most 1000000"]),
         ({"axis": {OP: {"from": 0, "to": 1, "scale": "log", "points": 2}}}, ["logarithmic"]),
         ({"axis": {OP: {"from": 0, "to": 1, "scale": "lin"}}}, ["'lin'", "`linear`"]),

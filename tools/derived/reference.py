@@ -78,7 +78,7 @@ def reference() -> str:
         "procedure",
     )
     lines += [*excluded(), "## Keys of a drive file", "", *keys(schema), "## Presets", ""]
-    for of in ("drive", "chip", "cell", "code", "host", "workload"):
+    for of in ("drive", "chip", "cell", "code", "host", "workload", "price"):
         rows = [[code(p.name), p.summary] for p in nandlab.presets(of)]
         lines += [f"### {of.capitalize()}s", "", *table(["name", "what it is"], rows)]
     lines += [

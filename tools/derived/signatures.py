@@ -11,6 +11,7 @@ from textwrap import wrap
 from typing import Any, Literal, Union, get_args, get_origin
 
 from derived import ROOT
+from nandlab.options.design import DesignOptions
 from nandlab.options.life import LifeOptions
 from nandlab.options.option import Declared, options_of
 from nandlab.options.run import DriveRunOptions, RunOptions
@@ -19,6 +20,7 @@ from nandlab.options.serve import DriveServeOptions, ServeOptions
 DOORS: dict[str, dict[str, type]] = {
     "drive/simulate.py": {"run": RunOptions},
     "drive/device.py": {"Drive.run": DriveRunOptions, "Drive.serve": DriveServeOptions},
+    "design/designing.py": {"design": DesignOptions},
     "life/whole.py": {"life": LifeOptions},
     "served/serve.py": {"serve": ServeOptions},
 }

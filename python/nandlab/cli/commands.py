@@ -104,7 +104,7 @@ EXAMPLES = {
     ),
     "design": (
         "nandlab design target.toml",
-        "nandlab design target.toml --workers 4 --json answer.json",
+        "nandlab design target.toml --workers 4 --json answer.json --plot answer.png",
     ),
     "calibrate": (
         "nandlab calibrate --drive my.toml --measured fio.json --fit gc.d=2:9",
@@ -193,7 +193,7 @@ def _options(
 @guarded
 def presets(
     kind: Annotated[
-        str | None, typer.Argument(help="cell, chip, code, drive, host or workload.")
+        str | None, typer.Argument(help="cell, chip, code, drive, host, price or workload.")
     ] = None,
     json: Json = None,
 ) -> None:
@@ -212,7 +212,7 @@ def presets(
     tell(json, [preset._asdict() for preset in rows], lambda out: out.print(table))
 
 
-_SHOWN = ("drive", "chip", "host", "cell", "code", "workload")
+_SHOWN = ("drive", "chip", "host", "cell", "code", "workload", "price")
 """Kinds of presets in the order in which a name is looked for."""
 
 

@@ -1,4 +1,4 @@
-"""Answer of a design: the cheapest drive, what binds it, and what cheaper ones miss."""
+"""Answer of a design: the cheapest drive, what binds it, and what would change it."""
 
 from __future__ import annotations
 
@@ -7,14 +7,26 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isfinite
-from typing import Any
+from os import PathLike
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from nandlab.design.race import FAILED, HOLDS, UNDECIDED, Candidate
+from nandlab.catalogue import load_config
+from nandlab.design.race import FAILED, HOLDS, Candidate
+from nandlab.design.space import ALIKE, Space
 from nandlab.design.tail import Tail
 from nandlab.design.target import Target
+from nandlab.given.arguments import path_or_none
+from nandlab.lint.check import Finding
 
-MOST_SHOWN = 5
-"""Cheaper drives that the page shows, the dearest first."""
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+class Step(NamedTuple):
+    """A limit at which a cheaper drive would hold."""
+
+    limit: float
+    price: float
 
 
 @dataclass(frozen=True)
@@ -22,16 +34,15 @@ class Answer:
     """Result of a design."""
 
     target: Target
+    space: Space
     tried: Sequence[Candidate]
     """Drives that were looked at, cheapest first."""
     best: Candidate | None
     """The cheapest that holds; None where none of the space does."""
     tail: Tail | None
     """Cause of the slowest requests of the cheapest drive, where a percentile is limited."""
-    drives: int
-    """Drives of the space that can be built."""
-    refused: Sequence[str]
-    """Why the other drives of the space cannot be built."""
+    findings: Sequence[Finding]
+    """Assumptions of the cheapest drive and of its workload that may mislead."""
     runs: int
     """Runs that the verdicts rest on."""
     run_s: float
@@ -50,18 +61,43 @@ class Answer:
         """Drives of the winner's price or less that do not hold, the dearest first."""
         return [one for one in reversed(self.tried) if one.verdict != HOLDS]
 
-    def without(self) -> dict[str, float]:
-        """Price of the cheapest drive where one target alone is dropped, by that target.
+    @property
+    def assumed(self) -> dict[str, float]:
+        """Prices that the winner's price rests on and that the target does not give."""
+        if self.best is None:
+            return {}
+        task = self.space.tasks[id(self.best)]
+        config = load_config(task.drive, task.sets).config
+        return self.target.prices.assumed(config, self.best.parts)
 
-        Only drives that miss this target and no other count: a drive that short runs or its
-        capacity have put out was not measured further, and an undecided one is none that holds.
+    def steps(self) -> dict[str, list[Step]]:
+        """Sensitivity of the price to each target: limits at which cheaper drives would hold.
+
+        Only drives that miss this target and no other in whole runs count: one that its capacity,
+        a closed form or short runs have put out was not measured further. Such a drive would hold
+        at the worse end of its interval. The first step of a target is the smallest change.
         """
-        found: dict[str, float] = {}
+        found: dict[str, list[Step]] = {}
         for one in self.tried:
             missed = one.missed
-            if one.stage == "runs" and one.verdict not in (HOLDS, FAILED) and len(missed) == 1:
-                found.setdefault(missed[0], one.price)
+            saves = self.best is None or one.price * ALIKE < self.best.price
+            is_measured = one.stage == "runs" and one.verdict not in (HOLDS, FAILED)
+            if saves and is_measured and len(missed) == 1:
+                figure = one.figures[missed[0]]
+                worst = figure.low if figure.is_least else figure.high
+                found.setdefault(missed[0], []).append(Step(worst, one.price))
+        for name, steps in found.items():
+            limit = self.target.limits[name]
+            kept: list[Step] = []
+            for step in sorted(steps, key=lambda each: (abs(each.limit - limit), each.price)):
+                if not kept or step.price < kept[-1].price:
+                    kept.append(step)
+            found[name] = kept
         return found
+
+    def without(self) -> dict[str, float]:
+        """Price of the cheapest drive where one target alone is dropped, by that target."""
+        return {name: steps[-1].price for name, steps in self.steps().items()}
 
     def command(self, one: Candidate) -> str:
         """A command that runs a candidate again, on its own seed."""
@@ -82,25 +118,37 @@ class Answer:
     def to_dict(self) -> dict[str, Any]:
         """All of it as tables and lists."""
         return {
-            "drives": self.drives,
-            "refused": list(self.refused),
+            "drives": len(self.space.candidates),
+            "refused": self.space.refused,
             "tried": len(self.tried),
             "runs": self.runs,
             "run_s": self.run_s,
             "best": None if self.best is None else self._facts(self.best),
             "binding": self.binding,
             "tail": None if self.tail is None else self.tail._asdict(),
+            "steps": {
+                name: [one._asdict() for one in steps] for name, steps in self.steps().items()
+            },
             "without": self.without(),
             "cheaper": [self._facts(one) for one in self.cheaper],
-            "assumed_prices": {key: self.target.prices[key] for key in self.target.assumed},
+            "assumed_prices": self.assumed,
+            "findings": [one._asdict() for one in self.findings],
         }
 
     def to_json(self) -> str:
         """All of it as JSON."""
         return json.dumps(self.to_dict(), indent=2) + "\n"
 
+    def plot(self, path: str | PathLike[str] | None = None) -> Figure:
+        """Drives by price and dearest figure, and what each target costs, also into `path`."""
+        from nandlab.design.plot import plot_answer
+
+        return plot_answer(self, path_or_none("plot", path))
+
     def __str__(self) -> str:
-        return "\n".join(self._lines())
+        from nandlab.design.page import lines_of
+
+        return "\n".join(lines_of(self))
 
     def _placed(self, name: str) -> str:
         """A path of the target file as seen from here; a preset or the text of jobs as it is."""
@@ -119,61 +167,10 @@ class Answer:
         facts = ("axes", "price", "parts", "verdict", "stage", "why", "doubts", "replicates")
         return {key: getattr(one, key) for key in facts} | {
             "figures": figures,
+            "lived": one.lived,
             "command": self.command(one),
         }
-
-    def _lines(self) -> list[str]:
-        looked = f"{len(self.tried):,} of {self.drives:,} drives looked at, {self.runs:,} runs"
-        if (best := self.best) is None:
-            lines = [f"no drive of the space holds; {looked}"]
-        else:
-            parts = ", ".join(f"{name} {value:.2f}" for name, value in best.parts.items())
-            lines = [f"cheapest: {_axes(best)}", f"price {best.price:.2f}: {parts}; {looked}"]
-            lines += [
-                f"  {name}: {one.mean:.4g} [{one.low:.4g}, {one.high:.4g}],"
-                f" limit {one.limit:.4g}" + (f", margin {one.margin:+.0%}" if one.limit else "")
-                for name, one in best.figures.items()
-            ]
-            lines += [f"bound by: {self.binding}"]
-            if (tail := self.tail) is not None:
-                keys = ", ".join(f"{path}={value}" for path, value in tail.keys.items())
-                of = f"; keys: {keys}" if keys else ""
-                lines.append(f"{tail.target}: {tail.share:.0%} {tail.cause}{of}")
-            lines += [f"doubts: {best.doubts}"] if best.doubts else []
-            lines += [f"again: {self.command(best)}"]
-        cheaper = self.cheaper
-        for one in cheaper[:MOST_SHOWN]:
-            lines.append(f"price {one.price:.2f}: {_axes(one)}: {_said(one)}")
-        if len(cheaper) > MOST_SHOWN:
-            lines.append(f"{len(cheaper) - MOST_SHOWN:,} more do not hold; --json has them")
-        for name, price in self.without().items():
-            unlived = ", its life not simulated" if self.target.life else ""
-            lines.append(f"without {name}: price {price:.2f}{unlived}")
-        if self.refused:
-            lines.append(f"{len(self.refused):,} drives cannot be built, as: {self.refused[0]}")
-        failed = sum(one.verdict == FAILED for one in cheaper)
-        if failed and self.best is not None:
-            lines.append(f"{failed:,} cheaper drives could not be measured")
-        if self.target.assumed:
-            lines.append(f"assumed prices: {', '.join(self.target.assumed)}")
-        return lines
 
 
 def _word(value: object) -> str:
     return json.dumps(value) if isinstance(value, bool | list | dict) else str(value)
-
-
-def _axes(one: Candidate) -> str:
-    return ", ".join(f"{path}={value}" for path, value in one.axes.items())
-
-
-def _said(one: Candidate) -> str:
-    """Why a candidate does not hold."""
-    if one.why:
-        return f"{one.verdict} ({one.stage}): {one.why}"
-    missed = ", ".join(
-        f"{name} {one.figures[name].mean:.4g} for {one.figures[name].limit:.4g}"
-        for name in one.missed
-    )
-    sure = f" after {one.replicates} replicates" if one.verdict == UNDECIDED else ""
-    return f"{one.verdict}{sure} ({one.stage}): {missed}"

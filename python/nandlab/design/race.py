@@ -1,7 +1,8 @@
 """Race of candidates: replicates until the interval of each figure lies on one side of its limit.
 
 A candidate is out only where the whole interval of a figure is beyond the limit. An undecided one
-gets more replicates, up to the last rung; one that is undecided then stays so, and says so.
+gets more replicates, up to the last rung; one that is undecided then stays so, and says so. The
+looks at a figure share their error (`confidence`).
 """
 
 from __future__ import annotations
@@ -12,18 +13,18 @@ from dataclasses import dataclass, field, replace
 from math import inf
 from typing import Any
 
-from nandlab.design.target import METRICS, Target
+from nandlab.design.confidence import RUNGS, error_of, interval_of
+from nandlab.design.price import price_of_power
+from nandlab.design.target import METRICS, POWER, Target
 from nandlab.display.progress import Progress
 from nandlab.drive.trust.figures import is_number
 from nandlab.study.definition import Study
-from nandlab.study.findings.frame import interval
 from nandlab.study.points import LISTED, Combination
 from nandlab.study.task import canonical
 
-RUNGS = (3, 6, 12)
-"""Replicates of each rung; those of the one before count."""
-
 HOLDS, MISSES, UNDECIDED, FAILED = "holds", "misses", "undecided", "failed"
+
+_SHORT = "short runs"
 
 
 @dataclass
@@ -38,7 +39,12 @@ class Figure:
 
     @property
     def verdict(self) -> str:
-        """Whether the interval lies within the limit, beyond it, or on both sides."""
+        """Whether the interval lies within the limit, beyond it, or on both sides.
+
+        Where none is allowed, no number of runs shows that: what was seen decides.
+        """
+        if self.limit == 0 and not self.is_least:
+            return HOLDS if self.mean == 0 else MISSES
         worst, best = (self.low, self.high) if self.is_least else (self.high, self.low)
         sign = -1.0 if self.is_least else 1.0
         if sign * worst <= sign * self.limit:
@@ -59,18 +65,26 @@ class Candidate:
     """A drive of the space with what is known of it."""
 
     axes: Combination
-    price: float
     parts: dict[str, float]
-    """Price of each part."""
+    """Price of each part: ``flash``, ``controller``, ``dram``, ``power``."""
     verdict: str = UNDECIDED
     figures: dict[str, Figure] = field(default_factory=dict)
     replicates: int = 0
     stage: str = ""
-    """Step that has decided: ``capacity``, ``short runs``, ``runs`` or ``life``."""
+    """Step that has decided: ``capacity``, ``closed form``, ``short runs``, ``runs`` or ``life``;
+    empty of a drive that was not looked at."""
     why: str = ""
     """Reason of a verdict that no figure says."""
     doubts: str = ""
     """Doubts of its runs, by their names."""
+
+    lived: dict[str, Any] = field(default_factory=dict)
+    """Facts of its simulated life, by their names."""
+
+    @property
+    def price(self) -> float:
+        """Sum of its parts."""
+        return sum(self.parts.values())
 
     @property
     def missed(self) -> list[str]:
@@ -100,7 +114,7 @@ class Race:
             StudyUnfinished: Ctrl-C.
         """
         if self.target.short_until is not None:
-            self._rung(candidates, RUNGS[0], self.target.short_until, "short runs")
+            self._rung(candidates, RUNGS[0], self.target.short_until, _SHORT)
             for one in candidates:
                 # Only the whole run says that a drive holds.
                 one.verdict = UNDECIDED if one.verdict == HOLDS else one.verdict
@@ -147,18 +161,26 @@ class Race:
             return
         said = {name for row in rows for name in (row["doubts"] or "").split(", ") if name}
         one.doubts = ", ".join(sorted(said))
+        is_short = one.stage == _SHORT
+        has_short = self.target.short_until is not None
+        error_share = error_of(one.replicates, has_short=has_short, is_short=is_short)
         for name, limit in self.target.limits.items():
             values = [row[name] for row in rows]
             if not all(map(is_number, values)):
                 one.verdict, one.why = FAILED, f"its report has no {name}"
                 return
-            mean, low, high = interval(values)
-            # Every rung has several replicates, so there is an interval.
-            assert mean is not None
-            assert low is not None
-            assert high is not None
-            one.figures[name] = Figure(mean, low, high, limit, METRICS[name].is_least)
+            metric = METRICS[name]
+            ends = interval_of(values, error_share, is_count=metric.is_count)
+            one.figures[name] = Figure(*ends, limit, metric.is_least)
+        self._price_power(one, [row.get(POWER) for row in rows])
         verdicts = {figure.verdict for figure in one.figures.values()}
         one.verdict = next(each for each in (MISSES, UNDECIDED, HOLDS) if each in verdicts)
         if "checks" in said:
             one.verdict, one.why = FAILED, "a check of its run has failed"
+
+    def _price_power(self, one: Candidate, powers_w: Sequence[Any]) -> None:
+        """Adds the price of the power of a drive with an energy report, where years are asked."""
+        years = self.target.life.get("years")
+        if years is not None and all(map(is_number, powers_w)):
+            mean_w = sum(powers_w) / len(powers_w)
+            one.parts["power"] = price_of_power(mean_w, years, self.target.prices)

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from nandlab.design.price import PRICES
+from nandlab.design.price import Prices, assumed_prices
 from nandlab.drive.trust.figures import is_number
 from nandlab.given.refusal import refusal
 from nandlab.given.toml import read_toml
 from nandlab.life import result as life_result
 from nandlab.study.given import KEYS, Given, given_study
+from nandlab.study.own_ftl import PATH as OWN_FTL
 from nandlab.study.points import LISTING
 
 
@@ -23,6 +24,8 @@ class Metric(NamedTuple):
     expression: str
     is_least: bool
     """Whether the target is a minimum."""
+    is_count: bool = False
+    """Whether it counts rare events of a run."""
 
 
 _PERCENTILES = ("p50", "p90", "p99", "p99_9", "p99_99", "p99_999")
@@ -40,12 +43,17 @@ METRICS = {
     },
     "write_amplification": Metric("ftl.write_amplification", False),
     "power_w": Metric("energy.power_w", False),
-    "uncorrectable": Metric("ecc.uncorrectable", False),
+    "uncorrectable": Metric("ecc.uncorrectable", False, is_count=True),
 }
 """Figures of a run that a target can limit, by their keys."""
 
-LIFE = ("years", "dwpd", "uber")
+_PACES = ("dwpd", "writes_gb_per_day")
+"""Keys of a target about the host's writes in a day."""
+
+LIFE = ("years", *_PACES, "uber")
 """Keys of a target about the whole life."""
+
+POWER = "power_w"
 
 _LIVED = tuple(
     name for name in METRICS if name == "capacity_gb" or name in life_result.Window._fields
@@ -70,9 +78,7 @@ class Target:
     """Limit of each metric."""
     life: Mapping[str, float]
     """Demand of a life; empty where there is none."""
-    prices: Mapping[str, float]
-    assumed: tuple[str, ...]
-    """Prices that the file does not give."""
+    prices: Prices
     short_until: str | None
     """End of a short run; None without short runs."""
 
@@ -91,13 +97,16 @@ def target_of(path: Path) -> Target:
             raise refusal(place, f"unknown key `{key}`", names, given=key)
     wanted = _numbers(f"{place}: target", tables.get("target", {}), [*METRICS, *LIFE])
     life = {key: wanted.pop(key) for key in LIFE if key in wanted}
-    if life and not {"years", "dwpd"} <= life.keys():
-        raise refusal(f"{place}: target", "half of a life", "both `years` and `dwpd`")
+    if life and not ("years" in life and len(life.keys() & {*_PACES}) == 1):
+        expected = "`years`, and one of " + ", ".join(f"`{key}`" for key in _PACES)
+        raise refusal(f"{place}: target", "half of a life, or two", expected)
     if not wanted:
         raise refusal(f"{place}: target", "no limit", METRICS)
-    own = _numbers(f"{place}: price", tables.get("price", {}), PRICES)
+    own = _numbers(f"{place}: price", tables.get("price", {}), assumed_prices())
     rest = {key: tables[key] for key in tables if key in KEYS}
-    rest["columns"] = [f"{name} = {METRICS[name].expression}" for name in wanted]
+    # The power of a drive has a price over its years.
+    columns = dict.fromkeys([*wanted, *([POWER] if life else [])])
+    rest["columns"] = [f"{name} = {METRICS[name].expression}" for name in columns]
     given = given_study(rest, place, path.parent)
     if not isinstance(given.drive, str):
         raise refusal(f"{place}: drive", f"{given.drive!r}", "a preset's name, or a path")
@@ -114,13 +123,18 @@ def target_of(path: Path) -> Target:
             raise refusal(f"{place}: axis", f"`{one.path}` is no key of a drive", "a drive's key")
         if one.path == "drive.scale":
             raise refusal(f"{place}: axis", "`drive.scale` is no choice: it simulates a share")
+        if not one.values:
+            problem = "a range without steps has no list of drives"
+            raise refusal(f"{place}: axis {one.path}", problem, "step, factor or points")
+    if given.own_ftls:
+        problem = "not supported: an FTL in Python, whose memory has no price"
+        raise refusal(f"{place}: axis {OWN_FTL}", problem, hint="leave it out of the space")
     short = tables.get("short_until")
     if short is not None and not (isinstance(short, str) and _END.fullmatch(short)):
         raise refusal(f"{place}: short_until", f"{short!r}", "requests or a time, as 5000 or 2s")
     if short is not None and not given.run:
         raise refusal(f"{place}: short_until", "no `run` that it could end", "a table `run`")
-    assumed = tuple(key for key in PRICES if key not in own)
-    return Target(path, given, wanted, life, PRICES | own, assumed, short)
+    return Target(path, given, wanted, life, Prices(own), short)
 
 
 def _numbers(place: str, given: Any, names: Any) -> dict[str, float]:

@@ -1,4 +1,4 @@
-"""Options of run, serve, life and traces: each declared once, with type, default and text.
+"""Options of run, serve, life, design and traces: each declared once, with type, default and text.
 
 In comes the field of a typed dictionary with its `Option`. Out come the option of a command
 (`cli/options.py`), the argument of a function with its line in the docstring, the key of a

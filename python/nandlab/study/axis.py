@@ -25,7 +25,7 @@ MOST_VALUES = 1_000_000
 _DIGITS = 12
 """Of values between the ends of a range: 0.07 + 0.07 is 0.14."""
 
-_RANGE = ("from", "to", "points", "step", "scale", "whole")
+_RANGE = ("from", "to", "points", "step", "factor", "scale", "whole")
 _SCALES = ("linear", "log")
 
 
@@ -216,7 +216,13 @@ def _range(where: str, path: str, given: Mapping[Any, Any]) -> Range:
     scale = given.get("scale", "linear")
     if scale not in _SCALES:
         raise refusal(f"{where}.scale", f"{scale!r}", _SCALES, given=scale)
-    is_log = scale == "log"
+    if "factor" in given:
+        if "step" in given or "scale" in given:
+            other = "step" if "step" in given else "scale"
+            raise refusal(where, f"both factor and {other}", hint="give factor alone")
+        # A factor is the step of a logarithmic range.
+        given = {**given, "step": given["factor"]}
+    is_log = scale == "log" or "factor" in given
     if is_log and low <= 0:
         raise refusal(where, f"a logarithmic range from {low:g}", "from above 0")
     ends_are_whole = all(isinstance(given[key], int) for key in ("from", "to"))
@@ -233,20 +239,21 @@ def _steps(
     where: str, given: Mapping[Any, Any], low: float, high: float, is_log: bool, is_whole: bool
 ) -> tuple[float, ...] | None:
     """The values of a range in a grid."""
+    key = "factor" if "factor" in given else "step"
     if "points" in given and "step" in given:
-        raise refusal(where, "both points and step", hint="give one of them")
+        raise refusal(where, f"both points and {key}", hint="give one of them")
     if "points" in given:
         count = whole(f"{where}.points", given["points"], 2, MOST_VALUES)
         found = [_between(low, high, i / (count - 1), is_log) for i in range(count)]
     elif "step" in given:
-        step = number(f"{where}.step", given["step"])
+        step = number(f"{where}.{key}", given["step"])
         least = 1.0 if is_log else 0.0
         if not step > least:
             factor = "a factor" if is_log else "a number"
-            raise refusal(f"{where}.step", f"{step:g}", f"{factor} above {least:g}")
+            raise refusal(f"{where}.{key}", f"{step:g}", f"{factor} above {least:g}")
         ratio = math.log(high / low, step) if is_log else (high - low) / step
         if ratio > MOST_VALUES:
-            raise refusal(f"{where}.step", f"{ratio:.3g} values", f"at most {MOST_VALUES}")
+            raise refusal(f"{where}.{key}", f"{ratio:.3g} values", f"at most {MOST_VALUES}")
         count = math.floor(ratio + 1e-9) + 1
         found = [low * step**i if is_log else low + i * step for i in range(count)]
     else:

@@ -7,21 +7,39 @@ from fuzz.inputs import options
 from fuzz.inputs.damage import damaged
 from fuzz.inputs.dice import Dice
 
+_LIVES = ("", "", "years = 0.001\ndwpd = 1", "years = 0.001\nwrites_gb_per_day = 0.1")
+
+_PRICES = ("", "", "[price]\nkwh = 1\ndie = 0")
+
+_CHANNELS = ("values = [1, 2]", "from = 1\nto = 2\nstep = 1", "from = 1\nto = 4\nfactor = 2")
+
+_LIMITS = (
+    *("iops = 1000", "iops = 40000", "iops = 1e9", "bandwidth_mb_s = 200", "capacity_gb = 0.05"),
+    *("uncorrectable = 0", "uncorrectable = 2", "write_amplification = 4"),
+)
+
 
 def design(dice: Dice, case: Case) -> None:
     """A target for a small space, and the same again, which goes on with its rows."""
-    limit = dice.one(("iops", "read_us_p99", "capacity_gb", "write_amplification", dice.odd()))
-    value = dice.one(("1000", "0.001", "0", "1e9", '"many"'))
+    life = dice.one(_LIVES) if not dice.spoils(0.2) else f"years = {dice.odd()}\ndwpd = 1"
+    limit = dice.one(_LIMITS) if not dice.spoils(0.3) else f"{dice.odd()} = {dice.odd()}"
+    price = dice.one(_PRICES) if not dice.spoils(0.2) else f"[price]\ntlc_gb = {dice.odd()}"
+    axis = dice.one(_CHANNELS) if not dice.spoils(0.2) else f"from = 1\nfactor = {dice.odd()}"
+    way = dice.one(("randread", "randrw", "randwrite")) if not life else "randrw"
+    state = dice.one(("fill", "fill", "none", "steady")) if not dice.spoils(0.2) else "trace"
     text = (
-        'drive = "tiny"\n[run]\nworkload = "[r]\\nrw=randread\\nnumber_ios=200\\n"\n'
-        'precondition = "fill"\n[set]\n"chip.geometry.blocks_per_plane" = 32\n'
-        f"[target]\n{limit} = {value}\n"
-        '[[axis]]\npath = "drive.channels"\nvalues = [1, 2]\n'
-    ).encode()
+        f'drive = "tiny"\n[run]\nworkload = "[r]\\nrw={way}\\nnorandommap\\nnumber_ios=200\\n"\n'
+        f'precondition = "{state}"\n[set]\n"chip.geometry.blocks_per_plane" = 32\n'
+        f"[target]\n{limit}\n{life}\n{price}\n"
+        f'[[axis]]\npath = "drive.channels"\n{axis}\n'
+    ).encode(errors="replace")
     case.files["target.toml"] = damaged(text, dice) if dice.spoils(0.2) else text
-    given = {"--out": ["d"], "--json": ["a.json"], "--workers": ["1"]}
-    line = ["design", "target.toml", *(word for key in given for word in (key, *given[key]))]
-    case.steps = [Command([*line, "--quiet"]) for _ in range(dice.randint(1, 2))]
+    given = {"--out": ["d"], "--json": ["a.json"], "--workers": ["1"], "--quiet": []}
+    if dice.chance(0.3):
+        given["--plot"] = [dice.one(options.VALUES["--plot"])]
+    without = ("--executor", *(() if "--plot" in given else ("--style",)))
+    line = options.line(dice, "design", given, ("target.toml",), most=1, without=without)
+    case.steps = [Command(line) for _ in range(dice.randint(1, 2))]
 
 
 def why(dice: Dice, case: Case) -> None:

@@ -10,12 +10,13 @@ use std::path::{Path, PathBuf};
 static PARAMS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../params");
 
 /// Kinds of presets, and the folders of their files.
-const KINDS: [(&str, &str); 6] = [
+const KINDS: [(&str, &str); 7] = [
     ("cell", "cells"),
     ("chip", "chips"),
     ("code", "codes"),
     ("drive", "drives"),
     ("host", "hosts"),
+    ("price", "prices"),
     ("workload", "workloads"),
 ];
 
@@ -23,12 +24,12 @@ const KINDS: [(&str, &str); 6] = [
 const WORKLOAD: &str = "workload";
 
 /// Kinds in the order in which a name without a kind is looked for.
-const SEARCH: [&str; 6] = ["drive", "chip", "host", "cell", "code", "workload"];
+const SEARCH: [&str; 7] = ["drive", "chip", "host", "cell", "code", "workload", "price"];
 
 /// A parameter file that comes with nandlab.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Preset {
-    /// Kind of the preset: `drive`, `chip`, `cell`, `code`, `host` or `workload`.
+    /// Kind of the preset: `drive`, `chip`, `cell`, `code`, `host`, `price` or `workload`.
     pub kind: &'static str,
     /// Name for users: that of its file.
     pub name: String,

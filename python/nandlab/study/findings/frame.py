@@ -205,7 +205,9 @@ def mean_names(given: Given) -> list[str]:
     return [*axes, "replicates", "doubts", "few_beyond", *columns]
 
 
-def interval(seen: Sequence[float]) -> tuple[float | None, float | None, float | None]:
+def interval(
+    seen: Sequence[float], confidence: float = CONFIDENCE
+) -> tuple[float | None, float | None, float | None]:
     """The mean of values and Student's interval for it."""
     if not seen:
         return None, None, None
@@ -215,7 +217,7 @@ def interval(seen: Sequence[float]) -> tuple[float | None, float | None, float |
     from scipy.special import stdtrit
 
     variance = math.fsum((value - mean) ** 2 for value in seen) / (count - 1)
-    half = float(stdtrit(count - 1, (1 + CONFIDENCE) / 2)) * math.sqrt(variance / count)
+    half = float(stdtrit(count - 1, (1 + confidence) / 2)) * math.sqrt(variance / count)
     return mean, mean - half, mean + half
 
 
