@@ -21,6 +21,9 @@ ARRAY_KEYS = {"beta_1": "a", "beta_2": "b"}
 """Keys of an array model whose fitted parameters have other names."""
 
 
+WHOLE_CELL = "cell"
+"""Law of a fit of a whole cell."""
+
 AT_REFERENCE = "hours_at_reference"
 """Range of the hours at the reference temperature, if the data were kept at several."""
 
@@ -44,6 +47,11 @@ class FitFacts(NamedTuple):
     """Of the parameters in their order; empty if it is not known."""
     ranges: Mapping[str, Sequence[float]] = {}
     """Least and most of each stress in the data."""
+
+    @property
+    def title(self) -> str:
+        """Name of what was fitted, in a sentence."""
+        return "the fitted cell" if self.law == WHOLE_CELL else self.law
 
     @classmethod
     def of(cls, fitted: Fit) -> FitFacts:

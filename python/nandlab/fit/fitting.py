@@ -405,7 +405,7 @@ def fit(
     level = number("fit: level", level)
     if not 0.5 <= level < 1:
         raise refusal("fit", f"level = {level:g}: out of range", "0.5 to below 1")
-    terms = _terms(without)
+    terms = terms_of(without)
     if terms and law != "power_law":
         raise refusal("fit", f"not supported: terms to leave out with {law}", hint="use power_law")
     given = {"states": states, "page_bits": page_bits}
@@ -498,7 +498,7 @@ def _on(measured: Measurements, law: str, options: Options) -> Fitted:
     return Fitted(made, lambda values: _states_array(values, options.states), [])
 
 
-def _terms(without: object) -> list[str]:
+def terms_of(without: object) -> list[str]:
     """Omitted terms: one, several or none."""
     if isinstance(without, Collection) and len(without) == 0:
         return []
