@@ -41,6 +41,13 @@ a positive one, the distance of two levels of a voltage."""
 REFUSED = 1e3
 """Each residual of a cell that cannot be."""
 
+LOOSE, TIGHT = 1e-5, 1e-9
+"""Tolerances of the descent: while parameters are left out, and in the end."""
+
+FIRST_SPREAD = 0.1
+"""Deviation of the factors of rows before anything is known of it: rows with many errors, which
+chance leaves almost no scatter, do not lead the first descent astray."""
+
 STEP = 1e-4
 """Of a coordinate, for slopes."""
 
@@ -66,7 +73,7 @@ class Descent:
         self.held: dict[str, float] = {}
         """Parameters that the data bound from one side only."""
         self.notes: list[str] = []
-        self.weights = Weights()
+        self.weights = Weights(FIRST_SPREAD)
         data = model.data
         self.observed = [bins.cells for _, bins in data.histograms]
         self.size = len(data.counts.errors) + sum(map(len, self.observed))
@@ -138,7 +145,7 @@ class Descent:
         measured = np.concatenate([self.model.data.counts.errors, *self.observed])
         return (measured - np.concatenate([errors, *bins])) / self._deviations(errors, bins)
 
-    def least(self, u: Column) -> tuple[Column, float]:
+    def least(self, u: Column, tolerance: float = LOOSE) -> tuple[Column, float]:
         """The coordinates of the least deviance near some, and the deviance."""
         import numpy as np
         from scipy.optimize import least_squares
@@ -159,9 +166,9 @@ class Descent:
             x_scale="jac",
             diff_step=STEP,
             max_nfev=60,
-            xtol=1e-9,
-            ftol=1e-9,
-            gtol=1e-9,
+            xtol=tolerance,
+            ftol=tolerance,
+            gtol=tolerance,
         )
         return found.x, 2 * float(found.cost)
 
@@ -230,13 +237,7 @@ class Descent:
         while self.free:
             errors = np.sqrt(np.diag(self.covariance(u)))
             if errors.max() <= MOST_ERROR:
-                # Fewer parameters leave another scatter.
-                before, (u, deviance) = self.weights, self.weighed(u)
-                if self.weights == before:
-                    break
-                errors = np.sqrt(np.diag(self.covariance(u)))
-                if errors.max() <= MOST_ERROR:
-                    break
+                break
             # Of effects whose form is not known the form goes first.
             forms = np.array([one.name in FORMS for one in self.free])
             unknown = errors > MOST_ERROR
@@ -244,7 +245,8 @@ class Descent:
             u, deviance = self._left_out(int(np.argmax(np.where(among, errors, -1.0))), u, deviance)
         if not self.free:
             raise refusal("fit", "the data do not determine any key of the cell", hint=MORE)
-        return u
+        # Fewer parameters leave another scatter.
+        return self.least(self.weighed(u)[0], TIGHT)[0]
 
     def _left_out(self, worst: int, u: Column, deviance: float) -> tuple[Column, float]:
         """Without a parameter: at the chip's own value, or where the data have pushed it."""
