@@ -8,6 +8,8 @@ rates of the cell itself, at ages that fill the life evenly, each as likely as t
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from itertools import combinations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nandlab.cell.model import MOST_READS, Cell
@@ -37,7 +39,7 @@ FACTOR = 1000.0
 BEYOND = 1.25
 """Of the farthest best reference, how far shifts are tried."""
 
-MOST_TRIED = 400
+MOST_TRIED = 120
 """Shifts that are tried at most: with more volts their distance is larger."""
 
 
@@ -182,7 +184,9 @@ def life_of(cell: Cell, ecc: Ecc, cycles: tuple[int, int], hours: float, reads: 
     states = [(n, h, reads, 0) for n, h in ages]
     native, bits = cell.native, cell.cell_bits
     corners = [states[0], states[-1], (end, 0.0, reads, 0), (begin, hours, reads, 0)]
-    best = [v for state in corners for page in range(bits) for v in native.best_shifts_v(page, state)]
+    best = [
+        v for state in corners for page in range(bits) for v in native.best_shifts_v(page, state)
+    ]
     low, high = BEYOND * min(*best, 0.0), BEYOND * max(*best, 0.0)
     step = STEP_V * max(1, math.ceil((high - low) / STEP_V / MOST_TRIED))
     tried = range(math.floor(low / step) - 1, math.ceil(high / step) + 2)
@@ -203,7 +207,7 @@ def life_of(cell: Cell, ecc: Ecc, cycles: tuple[int, int], hours: float, reads: 
     return Life(ages, shifts, found[:, :, 1:], found[:, :, 0])
 
 
-def failed_with(life: Life, picked: tuple[int, ...] | list[int]) -> float:
+def failed_with(life: Life, picked: Sequence[int]) -> float:
     """Codewords of all ages and pages that a table does not correct: their mean share."""
     import numpy as np
 
@@ -214,47 +218,43 @@ def failed_with(life: Life, picked: tuple[int, ...] | list[int]) -> float:
 def best_of(life: Life, count: int) -> list[int]:
     """Numbers of the shifts that correct most codewords.
 
-    The next best shift is added until there are enough; then each in turn is exchanged for the one
-    that serves best beside the others, until none is.
+    Of one or two shifts all are tried. Of more, each two in turn are exchanged for the two that
+    serve best beside the others, until no two are.
     """
+    if count == 1:
+        every = range(len(life.shifts_v))
+        return [min(every, key=lambda i: failed_with(life, [i]))]
+    picked: list[int] = []
+    while len(picked) < count:
+        # Of an odd count one is left over, which the exchange places.
+        picked = [*picked, *_best_two(life, picked)][:count]
+    before = math.inf
+    while (now := failed_with(life, picked)) < before:
+        before = now
+        for two in combinations(range(count), 2):
+            others = [picked[i] for i in range(count) if i not in two]
+            picked = [*_best_two(life, others), *others]
+    return picked
+
+
+def _best_two(life: Life, others: list[int]) -> list[int]:
+    """The two shifts that correct most codewords beside some others."""
     import numpy as np
 
-    shares = life.failures.reshape(-1, len(life.shifts_v))
-    first = life.first.reshape(-1)
-
-    def best_beside(others: list[int]) -> int:
-        under = np.minimum(first, shares[:, others].min(axis=1)) if others else first
-        return int(np.argmin(np.minimum(under[:, None], shares).mean(axis=0)))
-
-    best: list[int] = []
-    for start in _starts(shares, count, best_beside):
-        picked, before = list(start), math.inf
-        while (now := failed_with(life, picked)) < before:
-            before = now
-            for i in range(count):
-                picked[i] = best_beside(picked[:i] + picked[i + 1 :])
-        if not best or failed_with(life, picked) < failed_with(life, best):
-            best = picked
-    return best
-
-
-def _starts(shares: Column, count: int, best_beside: Any) -> list[list[int]]:
-    """Tables to begin at: the best shift, then the best beside it, and so on; and even steps over
-    the shifts that are best at some age."""
-    import numpy as np
-
-    greedy: list[int] = []
-    for _ in range(count):
-        greedy.append(best_beside(greedy))
-    favourite = np.sort(shares.argmin(axis=1))
-    even = [int(favourite[round((i + 0.5) / count * (len(favourite) - 1))]) for i in range(count)]
-    span = [int(i) for i in np.linspace(favourite[0], favourite[-1], count)]
-    return [greedy, even, span]
+    under = life.first
+    if others:
+        under = np.minimum(under, life.failures[:, :, others].min(axis=2))
+    left = np.minimum(under[:, :, None], life.failures).reshape(-1, len(life.shifts_v))
+    means = np.array(
+        [np.minimum(left[:, i, None], left).mean(axis=0) for i in range(left.shape[1])]
+    )
+    return [int(i) for i in np.unravel_index(means.argmin(), means.shape)]
 
 
 def _ordered(life: Life, picked: list[int]) -> list[int]:
     """In the order in which most codewords are corrected early."""
-    left, order = sorted(set(picked)), []
+    left = sorted({*picked})
+    order: list[int] = []
     while left:
         following = min(left, key=lambda i: failed_with(life, [*order, i]))
         order.append(following)

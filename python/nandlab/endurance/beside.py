@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from nandlab.cell.pages import PAGE_TYPES
 from nandlab.cell.model import Cell
+from nandlab.cell.pages import PAGE_TYPES
 from nandlab.cell.source import is_of_the_cell, of_tables
 from nandlab.endurance.rates import Rates
 from nandlab.endurance.uncertain import is_unchanged

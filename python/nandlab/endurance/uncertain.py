@@ -30,7 +30,10 @@ SCALES = (1.0, 0.3, 0.1)
 class Uncertain(Protocol):
     """Other rates that the measurements allow."""
 
-    rates: Sequence[Rates]
+    @property
+    def rates(self) -> Sequence[Rates]:
+        """Each of them."""
+        ...
 
     def ends(
         self,
@@ -56,7 +59,12 @@ class Drawn:
     """Draws of a law."""
 
     def __init__(self, rates: Sequence[Rates]) -> None:
-        self.rates = rates
+        self._rates = rates
+
+    @property
+    def rates(self) -> Sequence[Rates]:
+        """Each draw."""
+        return self._rates
 
     def ends(
         self,
@@ -89,7 +97,12 @@ class AlongAxes:
 
     def __init__(self, sides: Sequence[_Sides]) -> None:
         self._scales = [one.scale for one in sides]
-        self.rates = [rates for one in sides for rates in (one.above, one.below)]
+        self._rates = [rates for one in sides for rates in (one.above, one.below)]
+
+    @property
+    def rates(self) -> Sequence[Rates]:
+        """Both sides of each axis."""
+        return self._rates
 
     def ends(
         self,
@@ -110,9 +123,7 @@ class AlongAxes:
         slope = rise / math.log(high / max(low, 1))
         if slope <= 0:
             return None, None
-        over = [
-            _excess(one, of, limit, cycles) for one, of in zip(self.rates, states, strict=True)
-        ]
+        over = [_excess(one, of, limit, cycles) for one, of in zip(self.rates, states, strict=True)]
         moved = [
             (above - below) / (2 * scale)
             for above, below, scale in zip(over[::2], over[1::2], self._scales, strict=True)
@@ -130,9 +141,7 @@ def _excess(rates: Rates, pages: Sequence[PageState], limit: RberLimit, pe_cycle
     )
 
 
-def cells_along_axes(
-    about: Source, facts: FitFacts, *, is_best: bool
-) -> AlongAxes:
+def cells_along_axes(about: Source, facts: FitFacts, *, is_best: bool) -> AlongAxes:
     """Cells on both sides of a fitted one.
 
     Args:
@@ -179,8 +188,10 @@ def is_unchanged(facts: FitFacts, tables: Mapping[str, Any]) -> bool:
     for key, value in own.items():
         table, _, name = key.partition(".")
         there = tables.get(table, {}).get(name)
-        pairs = zip(value, there, strict=True) if isinstance(value, list) else [(value, there)]
-        for mine, theirs in pairs:
-            if theirs is None or not math.isclose(float(mine), float(theirs), rel_tol=1e-9):
+        mine, theirs = (one if isinstance(one, list) else [one] for one in (value, there))
+        if len(mine) != len(theirs) or None in theirs:
+            return False
+        for one, other in zip(mine, theirs, strict=True):
+            if not math.isclose(float(one), float(other), rel_tol=1e-9):
                 return False
     return True

@@ -192,8 +192,7 @@ def lack_of_fit(
 
 
 def bent_of(size: Column, trials: Column | None, spread: float) -> Column:
-    """The bend of a variance of mean + bend mean^2: -1 / trials is the binomial one, about 0
-    Poisson's."""
+    """The bend of a variance of mean + bend mean^2: binomial -1 / trials, Poisson about 0."""
     import numpy as np
 
     bent: Column = np.full_like(size, spread**2) - (0.0 if trials is None else 1 / size)

@@ -33,6 +33,16 @@ def hours_text(hours: float) -> str:
     return f"{hours:,.0f}" if hours >= 1000 else f"{hours:.4g}"
 
 
+def life_in(ranges: Mapping[str, Sequence[float]]) -> dict[str, Any]:
+    """The life that the measurements of a fit reach over, as `Cell.retry_table` takes it.
+
+    Hours are those at the reference temperature; reads of the block are left out.
+    """
+    begin, end = ranges.get("pe_cycles", (0, 0))
+    kept = ranges.get(AT_REFERENCE, ranges.get("retention_hours", (0.0, 0.0)))
+    return {"pe_cycles": (round(begin), round(end)), "retention_hours": kept[1]}
+
+
 class FitFacts(NamedTuple):
     """What a fit of a law says of itself."""
 

@@ -14,10 +14,11 @@ from nandlab.given.refusal import refusal
 from nandlab.given.toml import parse_toml, toml_value
 
 if TYPE_CHECKING:
+    from nandlab.cell.retry import RetryTable
     from nandlab.fit.whole_cell.found import CellFit
 
 
-def chip_toml(found: CellFit) -> str:
+def chip_toml(found: CellFit, retry: RetryTable | None = None) -> str:
     """The text of the chip with the fitted cell, whose rates are those of its array.
 
     Raises:
@@ -47,6 +48,7 @@ def chip_toml(found: CellFit) -> str:
         f"# {found.chip} with its cell fitted to {found.data.name} by `nandlab fit`.",
         f"# {found.method}.",
         *(f"# {note}" for note in (*found.apart, *found.notes)),
+        *(f"# Of a drive with this chip: {key}" for key in (retry.keys() if retry else [])),
         "#",
         "# Comments of the chip's original file:",
     ]

@@ -51,6 +51,12 @@ chance leaves almost no scatter, do not lead the first descent astray."""
 STEP = 1e-4
 """Of a coordinate, for slopes."""
 
+NEAR = 0.03
+"""Of the root of a deviance, in which an end of an interval is found."""
+
+MOST_STEPS = 12
+"""On the way to an end."""
+
 SURE = 3.84
 """Rise of the deviance from which on a value is not that of the data: chi-squared, 1 in 20."""
 
@@ -143,7 +149,8 @@ class Descent:
 
         errors, bins = self.expected(u)
         measured = np.concatenate([self.model.data.counts.errors, *self.observed])
-        return (measured - np.concatenate([errors, *bins])) / self._deviations(errors, bins)
+        missed: Column = measured - np.concatenate([errors, *bins])
+        return missed / self._deviations(errors, bins)
 
     def least(self, u: Column, tolerance: float = LOOSE) -> tuple[Column, float]:
         """The coordinates of the least deviance near some, and the deviance."""
@@ -206,8 +213,10 @@ class Descent:
         return Weights(spread, wider)
 
     def overdispersion(self, u: Column) -> float:
-        """Pearson's chi-squared of the counts over its degrees of freedom, as if rows were alike;
-        nan without counts."""
+        """Pearson's chi-squared of the counts over its degrees of freedom, as if rows were alike.
+
+        It is nan without counts.
+        """
         errors, _ = self.expected(u)
         counts = self.model.data.counts
         told = errors >= LEAST_EXPECTED
@@ -226,7 +235,36 @@ class Descent:
         scale[scale == 0] = 1e-12
         _, singular, turned = np.linalg.svd(slopes / scale, full_matrices=False)
         root = turned.T / np.maximum(singular, 1e-9 * singular[0]) / scale[:, None]
-        return root @ root.T
+        found: Column = root @ root.T
+        return found
+
+    def ends(self, u: Column, covariance: Column, wide: float) -> list[tuple[float, float]]:
+        """Ends of the interval of each coordinate, as far as the likelihood reaches.
+
+        The others go along as the covariance says. The deviance rises by the square of `wide` at an
+        end, so that one to whose side the data say nothing is open.
+        """
+        least = float((self.residuals(u) ** 2).sum())
+        found = []
+        for i, one in enumerate(self.free):
+            error = math.sqrt(covariance[i, i])
+            along = covariance[:, i] / error
+            sides = []
+            for side, end in ((-1.0, one.low), (1.0, one.high)):
+                far = wide
+                for _ in range(MOST_STEPS):
+                    place = u + side * far * along
+                    if side * (place[i] - end) >= 0:
+                        far = math.inf
+                        break
+                    rise = float((self.residuals(place) ** 2).sum()) - least
+                    ratio = math.sqrt(max(rise, 0.01)) / wide
+                    if abs(ratio - 1) < NEAR:
+                        break
+                    far /= min(max(ratio, 0.4), 3.0)
+                sides.append(float(u[i] + side * far * error))
+            found.append((sides[0], sides[1]))
+        return found
 
     def run(self, start: Mapping[str, float]) -> Column:
         """The coordinates of the parameters that the data tell; the others are left out."""

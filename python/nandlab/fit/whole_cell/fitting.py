@@ -18,6 +18,7 @@ from nandlab.given.arguments import flag, named, number
 from nandlab.given.names import names_checked
 from nandlab.given.refusal import refusal
 
+
 @names_checked
 def fit_cell(
     data: Data | Sequence[Data],
@@ -100,5 +101,3 @@ def _start(model: Model, kept: Sequence[str]) -> dict[str, float]:
         square = width**2 + seen[f"sigma_{i}_v"].value ** 2 - sigma**2
         start[f"{LEVEL_WIDTH}[{i}]"] = max(square, 0.04 * width**2) ** 0.5
     return {key: value for key, value in start.items() if key.partition("[")[0] not in kept}
-
-

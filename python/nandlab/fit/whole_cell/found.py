@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from nandlab.cell.model import Cell
 from nandlab.display.notebook import InNotebook
-from nandlab.fit.facts import AT_REFERENCE, WHOLE_CELL, FitFacts
+from nandlab.fit.facts import AT_REFERENCE, WHOLE_CELL, FitFacts, life_in
 from nandlab.fit.fitting import Confidence, Parameter
 from nandlab.fit.whole_cell.descent import Descent
 from nandlab.fit.whole_cell.keys import sets
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
+    from nandlab.cell.retry import RetryTable
     from nandlab.cell.source import Source
 
     Column = NDArray[np.float64]
@@ -51,17 +52,18 @@ class CellFit(InNotebook):
         self.data: Observed = descent.model.data
         self.descent = descent
         self.at = u
-        self._source = source
+        # Error rates of the chip of a fit are those of its cell.
+        self._source = source._replace(chip={**source.chip, "array": {"name": "table"}})
         free = descent.free
         self._scale = np.array([1.0 if one.is_log else one.scale for one in free])
         self._covariance = descent.covariance(u)
         self.degrees = descent.size - len(free)
         wide = float(student.ppf(0.5 + confidence.of_one / 2, self.degrees))
-        errors = wide * np.sqrt(np.diag(self._covariance))
-        self.parameters = [
-            Parameter(one.name, *(_short(one.value(float(v))) for v in (at, at - e, at + e)))
-            for one, at, e in zip(free, u, errors, strict=True)
-        ]
+        ends = descent.ends(u, self._covariance, wide)
+        self.parameters = []
+        for one, at, (begin, end) in zip(free, u.tolist(), ends, strict=True):
+            value, low, high = (_short(one.value(v)) for v in (at, begin, end))
+            self.parameters.append(Parameter(one.name, value, low, high))
         self.before = {one.name: one.start for one in free}
         """Values of the chip before the fit."""
         self.values = {name: _short(value) for name, value in descent.values(u).items()}
@@ -160,8 +162,8 @@ class CellFit(InNotebook):
         if self.data.histograms:
             parts.append(f"bins that scatter {scatter.wider:.3g} times as much as counts")
         return (
-            "binomial likelihood of counts, Poisson likelihood of bins; Wald (Fisher, Student t), "
-            f"for {' and '.join(parts)}; {self.confidence.sentence}"
+            "binomial likelihood of counts, Poisson likelihood of bins; ends where it has fallen as "
+            f"far as Student t says, for {' and '.join(parts)}; {self.confidence.sentence}"
         )
 
     def _trials(self) -> str:
@@ -215,7 +217,10 @@ class CellFit(InNotebook):
             "rows_differ_by": scatter.spread,
             "bins_wider_by": scatter.wider,
             "degrees_of_freedom": self.degrees,
-            "parameters": {one.name: [one.value, one.low, one.high] for one in self.parameters},
+            "parameters": {
+                p.name: [p.value, *(end if math.isfinite(end) else None for end in (p.low, p.high))]
+                for p in self.parameters
+            },
             "before": self.before,
             "held": self.descent.held,
             "is_log": self.is_log(),
@@ -225,11 +230,24 @@ class CellFit(InNotebook):
             "notes": self.notes,
         }
 
-    def chip_toml(self) -> str:
-        """The text of a chip file: the chip with the fitted cell."""
+    def retry_table(self, count: int, **given: Any) -> RetryTable:
+        """Shifts of all references that correct most codewords over the life of the data.
+
+        Args:
+            count: shifts of the table.
+            given: as of `nandlab.cell.retry.retry_table`, such as ``t``.
+        """
+        return self.cell.retry_table(count, **(life_in(self.ranges()) | given))
+
+    def chip_toml(self, retry: RetryTable | None = None) -> str:
+        """The text of a chip file: the chip with the fitted cell.
+
+        Args:
+            retry: a retry table, which stands in it as a comment: it is a key of drives.
+        """
         from nandlab.fit.whole_cell.chip import chip_toml
 
-        return chip_toml(self)
+        return chip_toml(self, retry)
 
     def plot(self, path: str | PathLike[str] | None = None) -> Figure:
         """Measured against fitted rates and histograms, also written to `path`."""

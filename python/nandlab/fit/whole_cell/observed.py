@@ -60,8 +60,7 @@ class Observed(NamedTuple):
     """Stress of every row of all tables, of columns that any of them has."""
 
     def varies(self, name: str) -> bool:
-        """Whether the measurements differ in a stress; of temperatures those at which time
-        passed."""
+        """Whether the measurements differ in a stress; of temperatures where time has passed."""
         if name == "temperature_c":
             kept = {one.temperature_c for one in self.stresses if one.temperature_c is not None}
             return len(kept) > 1
@@ -101,9 +100,7 @@ def observed(
         if any(name in table.columns for table in each)
     }
     names = ", ".join(table.name for table in each)
-    return Observed(
-        names, sum(t.rows for t in each), every, joined, histograms, named
-    )
+    return Observed(names, sum(t.rows for t in each), every, joined, histograms, named)
 
 
 def _own(rename: Mapping[str, str] | None, table: Data) -> Mapping[str, str] | None:

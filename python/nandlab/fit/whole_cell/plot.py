@@ -102,4 +102,7 @@ def _colours(count: int) -> list[Any]:
     """Colours of a few curves, dark to light; that of measured rates first."""
     from matplotlib import colormaps
 
-    return [COLOURS["read"], *(colormaps["viridis"](0.85 * i / max(count - 1, 1)) for i in range(count))]
+    return [
+        COLOURS["read"],
+        *(colormaps["viridis"](0.85 * i / max(count - 1, 1)) for i in range(count)),
+    ]
