@@ -115,7 +115,9 @@ def fit(
 
     outputs = {"--toml": toml, "--plot": plot, "--json": json_file(json)}
     check_outputs(outputs, [*data, *([chip, *parameter_files(chip)] if chip else [])])
-    is_cell = law == ["cell"]
+    is_cell = "cell" in law
+    if is_cell and len(law) > 1:
+        raise refusal("--law", "cell beside other laws", hint="give the law cell alone")
     if (toml is None) != (chip is None) and not is_cell:
         given, lacking = ("--chip", "--toml") if toml is None else ("--toml", "--chip")
         raise refusal("fit", f"{given} without {lacking}", hint="give both or neither")
@@ -158,8 +160,6 @@ def fit(
             (plot, lambda path: drawn(style, found.plot, path)),
         )
         return
-    if "cell" in law:
-        raise refusal("--law", "cell beside other laws", hint="give the law cell alone")
     if len(data) > 1:
         raise refusal(
             "fit", f"{len(data)} files for the law {law[0]}", "one file", hint="or the law cell"

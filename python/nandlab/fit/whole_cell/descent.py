@@ -124,15 +124,22 @@ class Descent:
         errors, bins = self.expected(u)
         deviations = self._deviations(errors, bins)
 
-        def at(v: Column) -> Column:
-            moved, cells = self.expected(v)
-            return np.concatenate([moved, *cells]) / deviations
+        here = np.concatenate([errors, *bins]) / deviations
+
+        def at(v: Column) -> tuple[Column, float]:
+            """What is expected there, and how far it is; at `u` itself where no cell can be."""
+            try:
+                moved, cells = self.expected(v)
+            except NandlabError:
+                return here, 0.0
+            return np.concatenate([moved, *cells]) / deviations, STEP
 
         columns = []
         for i in range(len(u)):
             step = np.zeros_like(u)
             step[i] = STEP
-            columns.append((at(u + step) - at(u - step)) / (2 * STEP))
+            (above, far), (below, near) = at(u + step), at(u - step)
+            columns.append((above - below) / max(far + near, STEP))
         return np.stack(columns, axis=-1)
 
     def _deviations(self, errors: Column, bins: Sequence[Column]) -> Column:

@@ -61,8 +61,10 @@ def fit_cell(
     source = find(name if name.endswith(".toml") else f"chip/{name}")
     tables = source.effective
     measured = observed(data, source.cell_bits, rename)
-    if not len(measured.counts.errors) and not measured.histograms:
-        raise refusal("fit", "no measurements", "error counts or histograms")
+    if not measured.histograms and measured.counts.errors.sum() == 0:
+        raise refusal(
+            measured.name, "the column bit_errors has no errors", hint="use data with errors"
+        )
     free, notes = free_keys(tables, measured, kept)
     if not free:
         raise refusal("fit", "no key is left to fit", hint="name fewer keys in `without`")

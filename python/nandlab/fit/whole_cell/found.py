@@ -162,8 +162,8 @@ class CellFit(InNotebook):
         if self.data.histograms:
             parts.append(f"bins that scatter {scatter.wider:.3g} times as much as counts")
         return (
-            "binomial likelihood of counts, Poisson likelihood of bins; ends where it has fallen as "
-            f"far as Student t says, for {' and '.join(parts)}; {self.confidence.sentence}"
+            "binomial likelihood of counts, Poisson likelihood of bins; ends where it has fallen "
+            f"as far as Student t says, for {' and '.join(parts)}; {self.confidence.sentence}"
         )
 
     def _trials(self) -> str:

@@ -93,15 +93,22 @@ def free_keys(
     levels = tables["levels"]
     means, widths = levels["vth_mean_v"], levels["vth_sigma_v"]
     gap = (means[-1] - means[0]) / max(len(means) - 1, 1)
+    program = tables.get("program", {})
+    # A level is no narrower than a step of its program; room for slopes is left.
+    least = 1.001 * program.get("beta", 1.0) * program.get("step_v", 0.0) / math.sqrt(12)
     found, off, has_histograms = [], [], bool(data.histograms)
     if has_histograms:
         for i, mean in enumerate(means):
             ends = (mean / gap - 1.0, mean / gap + 1.0)
             found.append(Free(f"{LEVEL_MEAN}[{i}]", mean, False, gap, *ends))
-        found += [_positive(f"{LEVEL_WIDTH}[{i}]", one, math.inf) for i, one in enumerate(widths)]
+        found += [
+            _positive(f"{LEVEL_WIDTH}[{i}]", one, math.inf, least) for i, one in enumerate(widths)
+        ]
     else:
-        found.append(_positive(f"{LEVEL_WIDTH}[0]", widths[0], math.inf))
-        found.append(_positive(PROGRAMMED, widths[1], math.inf))
+        found.append(_positive(f"{LEVEL_WIDTH}[0]", widths[0], math.inf, least))
+        # The narrowest of them must not be too narrow.
+        ratio = widths[1] / min(widths[1:])
+        found.append(_positive(PROGRAMMED, widths[1], math.inf, ratio * least))
     for key in KEYS:
         if not all(map(data.varies, key.varies)) or (key.of_histograms and not has_histograms):
             continue
@@ -131,9 +138,10 @@ _DEFAULTS = {
 """Values of keys that a cell does not name and that are not 0 by default."""
 
 
-def _positive(name: str, value: float, most: float) -> Free:
+def _positive(name: str, value: float, most: float, least: float = 0.0) -> Free:
     middle = math.log(value)
-    return Free(name, value, True, 1.0, middle - WIDE, min(middle + WIDE, math.log(most)))
+    low = max(middle - WIDE, math.log(least)) if least > 0 else middle - WIDE
+    return Free(name, value, True, 1.0, low, min(middle + WIDE, math.log(most)))
 
 
 FORMS = tuple(key.name for key in KEYS if not key.is_first)
