@@ -212,6 +212,42 @@ def test_rows_without_page_types_are_means_of_all_pages() -> None:
     assert all(holds_truth(found))
 
 
+def pages_of(seed: int, spread: float) -> tuple[Data, dict[str, Any]]:
+    """Counts of single pages, whose widths differ by so much; each keeps its factor."""
+    own = {"wear.widen_v": 0.05, "variation.page_spread": spread, "variation.layer_spread": 0.0}
+    cell, rng = lab.cell("tlc_3d", set=own), np.random.default_rng(seed)
+    deviates, rows = rng.standard_normal((20, 3)), []
+    for n in (0, 1000, 3000):
+        for hours in (0.0, 1000.0):
+            for page, name in enumerate(TYPES):
+                rate = float(cell.rber(page, pe_cycles=n, retention_hours=hours))
+                by = cell.native.page_spread(page, [], (n, hours, 0, 0))
+                for wordline, deviate in enumerate(deviates[:, page]):
+                    errors = rng.binomial(2**19, rate * math.exp(by * deviate - by**2 / 2))
+                    rows.append((n, hours, wordline, name, 2**19, errors))
+    names = ("pe_cycles", "retention_hours", "wordline", "page_type", "bits_read", "bit_errors")
+    return dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)), own
+
+
+def test_rows_of_single_pages_tell_how_pages_differ(folder: Path) -> None:
+    """By the width of their wordlines, which an endurance knows then."""
+    text = lab.show("chip/tlc_3d").replace(
+        'preset = "tlc_3d"', 'preset = "tlc_3d"\nvariation.layer_spread = 0.0'
+    )
+    (folder / "base.toml").write_text(text)
+    data, own = pages_of(2, 0.045)
+    found = fit_cell(data, "base.toml", without=OPEN)
+    spread = found["variation.page_spread"]
+    assert 0.03 < spread.low < 0.045 < spread.high < 0.08
+    assert found["wear.widen_v"].low < own["wear.widen_v"] < found["wear.widen_v"].high
+    (folder / "mine.toml").write_text(found.chip_toml())
+    [point] = lab.endurance("mine.toml", retention_hours=1000, level=0.99).points
+    true = endures(lab.cell("tlc_3d", set=own), 1000.0)
+    assert point.pe_cycles_low <= true <= point.pe_cycles_high
+    kept = fit_cell(data, "base.toml", without=[*OPEN, "variation.page_spread"])
+    assert "variation.page_spread" not in [p.name for p in kept.parameters]
+
+
 # --- Its chip -------------------------------------------------------------------------------------
 
 

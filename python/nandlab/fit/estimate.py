@@ -191,11 +191,11 @@ def lack_of_fit(
     return ratio, float(fisher.sf(ratio, missed, repeated))
 
 
-def bent_of(size: Column, trials: Column | None, spread: float) -> Column:
+def bent_of(size: Column, trials: Column | None, spread: Column | float) -> Column:
     """The bend of a variance of mean + bend mean^2: binomial -1 / trials, Poisson about 0."""
     import numpy as np
 
-    bent: Column = np.full_like(size, spread**2) - (0.0 if trials is None else 1 / size)
+    bent: Column = np.zeros_like(size) + spread**2 - (0.0 if trials is None else 1 / size)
     # The deviance divides by it.
     return np.where(bent == 0, 1e-30, bent)
 
@@ -222,12 +222,22 @@ def deviance_roots(observed: Column, mean: Column, bent: Column) -> Column:
     return signed
 
 
-def spread_of_rows(observed: Column, mean: Column, trials: Column, spare: int) -> float:
-    """Deviation of the factors of rows: where Pearson's chi-squared is its degrees of freedom."""
+def spread_of_rows(
+    observed: Column, mean: Column, trials: Column, spare: float, form: Column | float = 1.0
+) -> float:
+    """Deviation of the factors of rows: where Pearson's chi-squared is its degrees of freedom.
+
+    Args:
+        observed: of each row.
+        mean: expected of each row.
+        trials: of each row.
+        spare: degrees of freedom.
+        form: by how much rows differ in units of what is returned.
+    """
     from scipy.optimize import brentq
 
     def excess(ln_spread: float) -> float:
-        bent = bent_of(trials, trials, math.exp(ln_spread))
+        bent = bent_of(trials, trials, math.exp(ln_spread) * form)
         return float((((observed - mean) / deviation_of(mean, bent)) ** 2).sum()) - spare
 
     least, most = -30.0, 30.0

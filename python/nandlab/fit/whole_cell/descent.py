@@ -21,8 +21,9 @@ from nandlab.fit.estimate import (
     deviation_of,
     spread_of_rows,
 )
-from nandlab.fit.whole_cell.keys import FORMS, Free
+from nandlab.fit.whole_cell.keys import FORMS, PAGE_SPREAD, Free
 from nandlab.fit.whole_cell.model import Model
+from nandlab.fit.whole_cell.pages import PageSpread
 from nandlab.given.refusal import refusal
 
 if TYPE_CHECKING:
@@ -73,13 +74,17 @@ class Weights(NamedTuple):
 class Descent:
     """The parameters that are free, and where they stand."""
 
-    def __init__(self, model: Model, free: Sequence[Free]) -> None:
+    def __init__(self, model: Model, free: Sequence[Free], pages: PageSpread | None = None) -> None:
         self.model = model
         self.free = list(free)
         self.held: dict[str, float] = {}
         """Parameters that the data bound from one side only."""
         self.notes: list[str] = []
         self.weights = Weights(FIRST_SPREAD)
+        self.pages = pages
+        """Where rows are of single pages, and so tell how pages differ."""
+        self.form: Column | float = 1.0
+        """By how much each row differs, over the root of the mean square of all."""
         data = model.data
         self.observed = [bins.cells for _, bins in data.histograms]
         self.size = len(data.counts.errors) + sum(map(len, self.observed))
@@ -87,7 +92,8 @@ class Descent:
     def values(self, u: Column) -> dict[str, float]:
         """The parameters at some coordinates."""
         free = {one.name: one.value(float(at)) for one, at in zip(self.free, u, strict=True)}
-        return {**self.held, **free}
+        own = {} if self.pages is None else {PAGE_SPREAD: self.pages.value}
+        return {**self.held, **own, **free}
 
     def expected(self, u: Column) -> tuple[Column, list[Column]]:
         """Errors of each row of counts, and cells of each bin.
@@ -110,7 +116,7 @@ class Descent:
         except NandlabError:
             return np.full(self.size, REFUSED)
         counts = self.model.data.counts
-        bent = bent_of(counts.bits, counts.bits, self.weights.spread)
+        bent = bent_of(counts.bits, counts.bits, self.weights.spread * self.form)
         parts = [deviance_roots(counts.errors, errors, bent)]
         for cells, mean in zip(self.observed, bins, strict=True):
             poisson = bent_of(cells, None, 0.0)
@@ -146,7 +152,7 @@ class Descent:
         import numpy as np
 
         bits = self.model.data.counts.bits
-        parts = [deviation_of(errors, bent_of(bits, bits, self.weights.spread))]
+        parts = [deviation_of(errors, bent_of(bits, bits, self.weights.spread * self.form))]
         parts += [self.weights.wider * np.sqrt(cells) for cells in bins]
         return np.concatenate(parts)
 
@@ -209,7 +215,14 @@ class Descent:
         share = len(self.free) / self.size
         spare = int(told.sum() * (1 - share))
         spread = 0.0
-        if spare > 0:
+        if spare > 0 and self.pages is not None:
+            forms = self.pages.forms(self.model.cell(self.values(u)))
+            usual = math.sqrt(float((forms**2).mean())) or 1.0
+            of_rows = (counts.errors[told], errors[told], counts.bits[told])
+            factor = spread_of_rows(*of_rows, spare, forms[told])
+            self.pages.moved(factor)
+            self.form, spread = forms / usual, factor * usual
+        elif spare > 0:
             spread = spread_of_rows(counts.errors[told], errors[told], counts.bits[told], spare)
         wider = 1.0
         if bins:
@@ -244,6 +257,14 @@ class Descent:
         root = turned.T / np.maximum(singular, 1e-9 * singular[0]) / scale[:, None]
         found: Column = root @ root.T
         return found
+
+    def page_ends(self, u: Column, level: float) -> tuple[float, float]:
+        """Ends of the interval of the spread of pages."""
+        assert self.pages is not None
+        errors, _ = self.expected(u)
+        forms = self.pages.forms(self.model.cell(self.values(u)))
+        spare = len(errors) * (1 - len(self.free) / self.size)
+        return self.pages.ends(errors, forms, spare, level)
 
     def ends(self, u: Column, covariance: Column, wide: float) -> list[tuple[float, float]]:
         """Ends of the interval of each coordinate, as far as the likelihood reaches.

@@ -11,9 +11,16 @@ from nandlab.fit.data import Data, Measurements
 from nandlab.fit.fitting import Confidence, fit, terms_of
 from nandlab.fit.whole_cell.descent import Descent
 from nandlab.fit.whole_cell.found import CellFit
-from nandlab.fit.whole_cell.keys import EVERY_NAME, LEVEL_MEAN, LEVEL_WIDTH, free_keys
+from nandlab.fit.whole_cell.keys import (
+    EVERY_NAME,
+    LEVEL_MEAN,
+    LEVEL_WIDTH,
+    PAGE_SPREAD,
+    free_keys,
+)
 from nandlab.fit.whole_cell.model import Model, state_of
 from nandlab.fit.whole_cell.observed import STRESSES, Observed, observed
+from nandlab.fit.whole_cell.pages import PageSpread
 from nandlab.given.arguments import flag, named, number
 from nandlab.given.names import names_checked
 from nandlab.given.refusal import refusal
@@ -74,10 +81,20 @@ def fit_cell(
         for stress in STRESSES
         if stress != "temperature_c" and not measured.varies(stress)
     ]
-    descent = Descent(model, free)
+    pages = _pages(model, kept)
+    descent = Descent(model, free, pages)
     u = descent.run(_start(model, kept))
-    confidence = Confidence(level, 1 if each else len(descent.free))
+    count = len(descent.free) + (pages is not None)
+    confidence = Confidence(level, 1 if each else count)
     return CellFit(name, source, descent, u, confidence, notes)
+
+
+def _pages(model: Model, kept: Sequence[str]) -> PageSpread | None:
+    """The spread of pages, where the rows are of single pages and the cell has one."""
+    start = float(model.tables.get("variation", {}).get("page_spread", 0.0))
+    if model.data.counts.pages < 3 or start <= 0 or PAGE_SPREAD in kept:
+        return None
+    return PageSpread(model, start)
 
 
 def _start(model: Model, kept: Sequence[str]) -> dict[str, float]:

@@ -12,7 +12,7 @@ from nandlab.display.notebook import InNotebook
 from nandlab.fit.facts import AT_REFERENCE, WHOLE_CELL, FitFacts, life_in
 from nandlab.fit.fitting import Confidence, Parameter
 from nandlab.fit.whole_cell.descent import Descent
-from nandlab.fit.whole_cell.keys import sets
+from nandlab.fit.whole_cell.keys import PAGE_SPREAD, sets
 from nandlab.fit.whole_cell.observed import Observed
 from nandlab.given.arguments import as_text, path_or_none
 from nandlab.given.refusal import refusal
@@ -65,6 +65,19 @@ class CellFit(InNotebook):
             value, low, high = (_short(one.value(v)) for v in (at, begin, end))
             self.parameters.append(Parameter(one.name, value, low, high))
         self.before = {one.name: one.start for one in free}
+        self._is_log = [one.is_log for one in free]
+        if descent.pages is not None:
+            pages = descent.pages
+            begin, end = descent.page_ends(u, confidence.of_one)
+            known = Parameter(PAGE_SPREAD, _short(pages.value), _short(begin), _short(end))
+            self.parameters.append(known)
+            self.before[PAGE_SPREAD] = pages.start
+            self._is_log.append(True)
+            # Of the other parameters, which are found at any spread, it is independent.
+            error = math.log(max(end, 1e-9) / max(begin, 1e-9)) / (2 * wide)
+            self._scale = np.append(self._scale, 1.0)
+            self._covariance = np.pad(self._covariance, ((0, 1), (0, 1)))
+            self._covariance[-1, -1] = error**2
         """Values of the chip before the fit."""
         self.values = {name: _short(value) for name, value in descent.values(u).items()}
         """All values that differ from those of the chip; those that are held among them."""
@@ -94,7 +107,7 @@ class CellFit(InNotebook):
 
     def is_log(self) -> list[bool]:
         """Which parameters `covariance` has as logarithms."""
-        return [one.is_log for one in self.descent.free]
+        return list(self._is_log)
 
     def covariance(self) -> list[list[float]]:
         """Of the parameters in their order; of positive ones that of their logarithms."""
@@ -135,8 +148,9 @@ class CellFit(InNotebook):
         import numpy as np
 
         free, found = self.descent.free, []
-        errors = np.sqrt(np.diag(self._covariance))
-        alike = self._covariance / np.outer(errors, errors)
+        covariance = self._covariance[: len(free), : len(free)]
+        errors = np.sqrt(np.diag(covariance))
+        alike = covariance / np.outer(errors, errors)
         for i, one in enumerate(free):
             for j in range(i):
                 if abs(alike[i, j]) > ALIKE:
@@ -144,12 +158,13 @@ class CellFit(InNotebook):
                         f"{free[j].name} and {one.name} cannot be told apart: their correlation is "
                         f"{alike[i, j]:.3f}"
                     )
-        for one, known in zip(free, self.parameters, strict=True):
-            # A voltage has no size of its own: it is known if it is against the levels' distance.
-            size = one.scale if one.name.endswith(("]", "_v")) and not one.is_log else known.value
-            if known.high - known.low > abs(size):
+        # A voltage has no size of its own: it is known if it is against the levels' distance.
+        volts = [one for one in free if one.name.endswith(("]", "_v")) and not one.is_log]
+        sizes = {one.name: one.scale for one in volts}
+        for known in self.parameters:
+            if known.high - known.low > abs(sizes.get(known.name, known.value)):
                 span = f"{known.low:.3g} to {known.high:.3g}"
-                found.append(f"{one.name} is hardly known: {known.value:.3g}, {span}")
+                found.append(f"{known.name} is hardly known: {known.value:.3g}, {span}")
         return found
 
     @property

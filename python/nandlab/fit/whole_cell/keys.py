@@ -55,6 +55,9 @@ the width of the erased level and one for all others."""
 
 LEVEL_MEAN, LEVEL_WIDTH = "levels.vth_mean_v", "levels.vth_sigma_v"
 
+PAGE_SPREAD = "variation.page_spread"
+"""Key that the scatter of rows tells: see `pages`."""
+
 PROGRAMMED = f"{LEVEL_WIDTH}[1:]"
 """Width of the first programmed level, of which the others keep the ratio that they have."""
 
@@ -147,7 +150,7 @@ def _positive(name: str, value: float, most: float, least: float = 0.0) -> Free:
 FORMS = tuple(key.name for key in KEYS if not key.is_first)
 """Keys that are the form of an effect."""
 
-EVERY_NAME = (LEVEL_MEAN, LEVEL_WIDTH, *(key.name for key in KEYS))
+EVERY_NAME = (LEVEL_MEAN, LEVEL_WIDTH, *(key.name for key in KEYS), PAGE_SPREAD)
 """Keys that a fit may leave as they are."""
 
 

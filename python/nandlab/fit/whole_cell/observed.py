@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from nandlab.cell.pages import PAGE_TYPES
 from nandlab.fit.data import Data, Measurements, read_measurements
 from nandlab.fit.mixture import Histogram, histogram
+from nandlab.fit.table import PAGE_LABELS
 from nandlab.given.refusal import refusal
 
 if TYPE_CHECKING:
@@ -44,6 +45,8 @@ class Counts(NamedTuple):
     page_type: Places
     errors: Column
     bits: Column
+    pages: int = 0
+    """How many pages there are, where each row is of one; else 0."""
 
 
 class Observed(NamedTuple):
@@ -93,7 +96,13 @@ def observed(
         else:
             parts.append(_counts(table, place, cell_bits))
     none = Counts(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0), np.empty(0))
-    joined = Counts(*(np.concatenate(column) for column in zip(none, *parts, strict=True)))
+    joined = Counts(
+        np.concatenate([one.place for one in (none, *parts)]),
+        np.concatenate([one.page_type for one in (none, *parts)]),
+        np.concatenate([one.errors for one in (none, *parts)]),
+        np.concatenate([one.bits for one in (none, *parts)]),
+        max((one.pages for one in parts), default=0) if all(one.pages for one in parts) else 0,
+    )
     named = {
         name: np.concatenate([table.columns.get(name, np.zeros(table.rows)) for table in each])
         for name in STRESSES
@@ -162,4 +171,12 @@ def _counts(table: Measurements, place: Places, cell_bits: int) -> Counts:
                 f"{', '.join(PAGE_TYPES[cell_bits])}, or no column page_type",
             )
         types = np.array(numbers)
-    return Counts(place, types, errors, bits)
+    return Counts(place, types, errors, bits, _pages(table))
+
+
+def _pages(table: Measurements) -> int:
+    """How many pages the rows are of; 0 where they do not name them."""
+    named = [table.labels[name] for name in PAGE_LABELS if name in table.labels]
+    if "page_type" not in table.labels or not {"page", "wordline"} & {*table.labels}:
+        return 0
+    return len({*zip(*named, table.labels["page_type"], strict=True)})
