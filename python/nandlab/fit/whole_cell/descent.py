@@ -58,6 +58,9 @@ NEAR = 0.03
 MOST_STEPS = 12
 """On the way to an end."""
 
+AT_END = 1e-3
+"""Of a coordinate from the end of its range."""
+
 SURE = 3.84
 """Rise of the deviance from which on a value is not that of the data: chi-squared, 1 in 20."""
 
@@ -298,12 +301,22 @@ class Descent:
         """The coordinates of the parameters that the data tell; the others are left out."""
         import numpy as np
 
-        u = np.array([one.coordinate(start.get(one.name, one.start)) for one in self.free])
+        begin = [start.get(one.name, one.start) for one in self.free]
+        self.free = [
+            one if one.is_log else one.begun_at(at)
+            for one, at in zip(self.free, begin, strict=True)
+        ]
+        u = np.array([one.coordinate(at) for one, at in zip(self.free, begin, strict=True)])
         u, deviance = self.weighed(u)
         while self.free:
             errors = np.sqrt(np.diag(self.covariance(u)))
             if errors.max() <= MOST_ERROR:
-                break
+                ends = zip(self.free, u, strict=True)
+                near = [min(at - one.low, one.high - at) < AT_END for one, at in ends]
+                if True not in near:
+                    break
+                u, deviance = self._held(near.index(True), u)
+                continue
             # Of effects whose form is not known the form goes first.
             forms = np.array([one.name in FORMS for one in self.free])
             unknown = errors > MOST_ERROR
@@ -313,6 +326,18 @@ class Descent:
             raise refusal("fit", "the data do not determine any key of the cell", hint=MORE)
         # Fewer parameters leave another scatter.
         return self.least(self.weighed(u)[0], TIGHT)[0]
+
+    def _held(self, which: int, u: Column) -> tuple[Column, float]:
+        """With a parameter held at the end of its range, to which the data have pushed it."""
+        import numpy as np
+
+        one = self.free.pop(which)
+        self.held[one.name] = one.value(float(u[which]))
+        self.notes.append(
+            f"{one.name} is held at {self.held[one.name]:.3g}, the end of its range, to which the "
+            "data push it: the cell may lack an effect that they show"
+        )
+        return self.least(np.delete(u, which))
 
     def _left_out(self, worst: int, u: Column, deviance: float) -> tuple[Column, float]:
         """Without a parameter: at the chip's own value, or where the data have pushed it."""

@@ -78,6 +78,11 @@ class Free(NamedTuple):
         """Where a value lies."""
         return math.log(value) if self.is_log else value / self.scale
 
+    def begun_at(self, value: float) -> Free:
+        """The same, looked for around another value."""
+        by = self.coordinate(value) - self.coordinate(self.start)
+        return self._replace(low=self.low + by, high=self.high + by)
+
     def value(self, coordinate: float) -> float:
         """What lies at a coordinate."""
         return math.exp(coordinate) if self.is_log else coordinate * self.scale
@@ -123,7 +128,7 @@ def free_keys(
             found.append(_positive(key.name, value, key.most))
         elif name == "neutral_v":
             # No cell may leak at all if this were above the highest level.
-            ends = (value / gap - 3.0, min(value / gap + 3.0, means[-1] / gap - 1.0))
+            ends = (value / gap - 3.0, means[-1] / gap - 1.0)
             found.append(Free(key.name, value, False, gap, *ends))
         else:
             found.append(Free(key.name, value, False, 1.0, 0.0, key.most))
