@@ -1,10 +1,13 @@
 //! An NVMe drive and a host of our own: every command, both digests, broken sessions.
 //!
 //! `host` speaks the protocol from its own reading of the specifications, without the code of the
-//! drive; `structures` compares pages byte by byte, `commands` tries what a host can ask for, and
-//! `sessions` what it must not.
+//! drive; `structures` compares pages byte by byte, `commands` tries what a host can ask for,
+//! `sessions` what it must not, and `cuts` what a power cut leaves; `arbitration` has the order
+//! in which queues are served.
 
+mod arbitration;
 mod commands;
+mod cuts;
 mod host;
 mod sessions;
 mod structures;

@@ -265,8 +265,7 @@ fn a_zoned_drive_is_refused() {
     let sets = ["ftl.name=zoned", "ftl.max_active_zones=4"];
     let session = session("tiny", &sets, Precondition::None).unwrap();
     let device = Device {
-        protocol: Protocol::Nbd,
-        address: Address::Port { port: 0, is_open: false },
+        addresses: vec![(Protocol::Nbd, Address::Port { port: 0, is_open: false })],
         store: Store::Memory,
         pacing: Pacing::Fast,
         integrity: Integrity::Model,

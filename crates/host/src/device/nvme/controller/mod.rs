@@ -17,6 +17,7 @@ use crate::device::disk::Disk;
 use crate::device::message::{Command, Head};
 use features::Features;
 use logs::ErrorLog;
+use ssd::config::Priority;
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 
@@ -25,6 +26,7 @@ const MOST_EVENT_REQUESTS: usize = 4;
 
 /// Bits of the controller's configuration and status.
 const ENABLE: u32 = 1;
+const WEIGHTED: u32 = 1 << 11;
 const SHUTDOWN: u32 = 3 << 14;
 const READY: u32 = 1;
 const SHUTDOWN_COMPLETE: u32 = 2 << 2;
@@ -126,6 +128,17 @@ impl Controller {
         !self.features.has_write_cache
     }
 
+    /// Class of the queue that a Connect command makes. Only hosts that have chosen weighted round
+    /// robin give their queues classes.
+    pub fn class(&self, entry: &Entry) -> Priority {
+        match (self.configuration & WEIGHTED != 0, entry.byte(46) & 3) {
+            (false, _) | (true, 2) => Priority::Medium,
+            (true, 0) => Priority::Urgent,
+            (true, 1) => Priority::High,
+            (true, _) => Priority::Low,
+        }
+    }
+
     /// Opens an I/O queue; false if it is open, or more than the host may have.
     pub fn open(&mut self, number: u16) -> bool {
         let bit = 1u64 << number.min(63);
@@ -152,7 +165,7 @@ impl Controller {
             return Reply::Failed(Status::INVALID_FIELD);
         }
         let outcome = match entry.opcode() {
-            admin::FABRICS => return self.fabrics(entry),
+            admin::FABRICS => return self.fabrics(entry, context.identity),
             _ if !self.is_ready() => Err(Status::SEQUENCE),
             admin::KEEP_ALIVE => Ok((0, Vec::new())),
             admin::IDENTIFY => self.identify(entry, context).map(|page| (0, page)),
@@ -209,13 +222,13 @@ impl Controller {
         self.event_requests.pop_front().map(|cid| (cid, result))
     }
 
-    fn fabrics(&mut self, entry: &Entry) -> Reply {
+    fn fabrics(&mut self, entry: &Entry, identity: &Identity) -> Reply {
         let (is_long, offset) = (entry.byte(40) & 7 == 1, entry.word(11));
         match entry.fabrics_type() {
             // The queue has been made already.
             fabrics::CONNECT => Reply::Failed(Status::SEQUENCE),
             fabrics::PROPERTY_GET => match (offset, is_long) {
-                (property::CAP, true) => Reply::Done(capabilities(), Vec::new()),
+                (property::CAP, true) => Reply::Done(capabilities(identity), Vec::new()),
                 (property::VERSION, false) => {
                     Reply::Done(super::numbers::VERSION.into(), Vec::new())
                 }
@@ -224,21 +237,22 @@ impl Controller {
                 _ => Reply::Failed(Status::INVALID_FIELD),
             },
             fabrics::PROPERTY_SET if offset == property::CC && !is_long => {
-                self.configure(entry.word(12))
+                self.configure(entry.word(12), identity)
             }
             fabrics::PROPERTY_SET => Reply::Failed(Status::INVALID_FIELD),
             _ => Reply::Failed(Status::INVALID_FIELD),
         }
     }
 
-    fn configure(&mut self, asked: u32) -> Reply {
+    fn configure(&mut self, asked: u32, identity: &Identity) -> Reply {
         let before = std::mem::replace(&mut self.configuration, asked);
         let rises = |bit: u32| asked & bit != 0 && before & bit == 0;
         if before & ENABLE != 0 && asked & ENABLE == 0 {
             self.reset();
         } else if rises(ENABLE) {
-            // Pages of 4 KiB, round robin, the NVM command set.
-            if asked & 0x3ff0 != 0 {
+            // Pages of 4 KiB, an arbitration of the drive, the NVM command set.
+            let arbitration = if identity.is_weighted { WEIGHTED } else { 0 };
+            if asked & 0x3ff0 & !arbitration != 0 {
                 self.configuration = before;
                 return Reply::Failed(Status::INVALID_FIELD);
             }
@@ -265,8 +279,9 @@ impl Controller {
     }
 }
 
-/// Capabilities: 128 entries, contiguous queues, 5 s to get ready, the NVM command set, pages of
-/// 4 KiB.
-fn capabilities() -> u64 {
-    u64::from(super::MOST_ENTRIES - 1) | 1 << 16 | 10 << 24 | 1 << 37
+/// Capabilities: 128 entries, contiguous queues, weighted round robin where the drive has it, 5 s
+/// to get ready, the NVM command set, pages of 4 KiB.
+fn capabilities(identity: &Identity) -> u64 {
+    let arbitration = u64::from(identity.is_weighted) << 17;
+    u64::from(super::MOST_ENTRIES - 1) | 1 << 16 | arbitration | 10 << 24 | 1 << 37
 }
