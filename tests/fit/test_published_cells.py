@@ -110,8 +110,8 @@ UNIT_V = 0.01
 def test_cai_2017() -> None:
     """Planar TLC: high levels fall as printed, also at ages that were not fitted.
 
-    Low ones do not rise. A cell loses charge alone: that the low levels gain some is an effect that it lacks, and the fit
-    says so.
+    Low ones do not rise. A cell loses charge alone: that the low levels gain some is an effect that
+    it lacks, and the fit says so.
     """
     edges = np.arange(-2.4, 5.0, 0.04)
     rows: list[tuple[int, int, float, float]] = []
