@@ -4,6 +4,7 @@ use super::host::{
     Got, Host, Options, connect_data, connect_entry, entry, feed, greeting, host_data, pdu,
     property, ranged, run,
 };
+use super::placement::PLACED;
 use super::{SMALL, drive};
 use ::host::device::disk::Disk;
 use ::host::device::nvme::subsystem::Subsystem;
@@ -61,11 +62,14 @@ fn drawn(rng: &mut Rng, subsystem: &Subsystem, controller: u16) -> Vec<u8> {
     for _ in 0..1 + rng.below(8) {
         let (first, blocks) = (rng.below(2000), 1 + rng.below(24) as u32);
         let bytes = 512 * blocks as usize;
-        let pick = rng.below(7);
+        let pick = rng.below(9);
         if is_admin {
-            let opcode = [0x02, 0x06, 0x08, 0x09, 0x0a, 0x0c, 0x18][pick as usize];
-            let id = [0, 1, 2, 3, 5, 6, 7, 0x0b, 0x0e, 0x70, 0xc0][rng.below(11) as usize];
-            let words = [(10, id | 127 << 16), (11, rng.below(256) as u32)];
+            let opcode = [0x02, 0x06, 0x08, 0x09, 0x0a, 0x0c, 0x18, 0x19, 0x1a][pick as usize];
+            let ids =
+                [0, 1, 2, 3, 5, 6, 7, 0x0b, 0x0e, 0x70, 0xc0, 0x1d, 0x1e, 0x20, 0x21, 0x22, 0x23];
+            let id = ids[rng.below(ids.len() as u64) as usize];
+            let group = (rng.below(2) as u32) << 16;
+            let words = [(10, id | 127 << 16), (11, rng.below(256) as u32 | group)];
             let data = if opcode == 0x09 { vec![1; 8] } else { Vec::new() };
             add(entry(opcode, 1, &words), &data, 4096, rng);
             continue;
@@ -80,6 +84,17 @@ fn drawn(rng: &mut Rng, subsystem: &Subsystem, controller: u16) -> Vec<u8> {
                 add(entry(0x09, 1, &[(10, 0), (11, 4)]), &range, 0, rng);
             }
             5 => add(entry(0x00, 1, &[]), &[], 0, rng),
+            // Writes under a handle, the state of handles, and new units for them.
+            6 => {
+                let mut placed = ranged(0x01, first, blocks, 2 << 20);
+                placed[54] = rng.below(5) as u8;
+                add(placed, &vec![1; bytes], 0, rng);
+            }
+            7 if rng.chance(0.5) => add(entry(0x12, 1, &[(10, 1), (11, 63)]), &[], 256, rng),
+            7 => {
+                let identifiers = [rng.below(5) as u8, 0, 1, 0];
+                add(entry(0x1d, 1, &[(10, 1 | 1 << 16)]), &identifiers, 0, rng);
+            }
             _ => add(ranged(0x02, first, blocks, 0), &[], bytes, rng),
         }
     }
@@ -121,7 +136,7 @@ struct Tally {
 }
 
 fn hold(seeds: Range<u64>) -> Tally {
-    let (mut disk, subsystem) = drive(&SMALL, Precondition::None, false);
+    let (mut disk, subsystem) = drive(&PLACED, Precondition::None, false);
     let mut tally = Tally::default();
     let (mut admin, mut id) = Host::admin(&subsystem, &mut disk, Options::default());
     for seed in seeds {

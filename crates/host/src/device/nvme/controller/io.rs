@@ -1,6 +1,7 @@
 //! I/O commands: their checks, their requests to the disk, and the status of an answer.
 
 use super::identify::MOST_RANGES;
+use super::placement;
 use crate::device::message::{Command, Failure, Head};
 use crate::device::nvme::entry::Entry;
 use crate::device::nvme::numbers::{ALL_NAMESPACES, Status, io};
@@ -46,7 +47,7 @@ impl Range {
 /// Checks a command before any of its data is taken. Returns the bytes of data that it moves.
 pub fn check(entry: &Entry, identity: &Identity) -> Result<usize, Status> {
     let opcode = entry.opcode();
-    if !io::ALL.contains(&opcode) {
+    if !io::ALL.contains(&opcode) && !placement::has_command(opcode, identity) {
         return Err(Status::INVALID_OPCODE);
     }
     if entry.is_fused() {
@@ -62,6 +63,7 @@ pub fn check(entry: &Entry, identity: &Identity) -> Result<usize, Status> {
     }
     let given = u64::from(entry.descriptor().length);
     let moved = match opcode {
+        io::MANAGEMENT_SEND | io::MANAGEMENT_RECEIVE => return placement::check(entry, identity),
         io::FLUSH => 0,
         io::DATASET => {
             let needed = ((entry.word(10) & 0xff) as usize + 1) * RANGE_BYTES;
@@ -72,7 +74,8 @@ pub fn check(entry: &Entry, identity: &Identity) -> Result<usize, Status> {
         _ => {
             let range = Range::of_entry(entry, identity)?;
             let is_directed = opcode == io::WRITE && entry.word(12) & DIRECTIVE != 0;
-            if is_directed || (opcode != io::WRITE_ZEROES && range.length > MOST_BYTES) {
+            let is_wrong = is_directed && !placement::is_placed(entry, identity);
+            if is_wrong || (opcode != io::WRITE_ZEROES && range.length > MOST_BYTES) {
                 return Err(Status::INVALID_FIELD);
             }
             if matches!(opcode, io::VERIFY | io::WRITE_ZEROES) { 0 } else { range.length }
@@ -94,16 +97,18 @@ pub fn held(entry: &Entry, moved: usize) -> usize {
     }
 }
 
-/// Requests to the disk of a command that `check` has passed. None of them: nothing to do.
+/// Requests to the disk of a command that `check` has passed. None of them: nothing to do. A write
+/// goes to a placement handle, and is durable at once where the controller writes through.
 pub fn requests(
     entry: &Entry,
     data: &[u8],
     identity: &Identity,
-    writes_through: bool,
+    (writes_through, handle): (bool, u8),
 ) -> Result<Vec<Head>, Status> {
     let opcode = entry.opcode();
     match opcode {
         io::FLUSH => return Ok(vec![Head::plain(Command::Flush, 0, 0)]),
+        io::MANAGEMENT_SEND => return placement::updates(entry, data, identity),
         io::DATASET => return trims(entry, data, identity),
         _ => {}
     }
@@ -118,6 +123,7 @@ pub fn requests(
         fua: command.changes() && (fua || writes_through),
         // Without leave to deallocate, zeros take space as other data do.
         no_hole: command == Command::WriteZeroes && entry.word(12) & DEALLOCATE == 0,
+        handle,
         ..Head::plain(command, offset, length as u32)
     };
     Ok(vec![asked])
@@ -168,6 +174,7 @@ pub fn status_of(failure: Failure, command: Command) -> Status {
         Failure::InputOutput => Status::WRITE_FAULT,
         Failure::NoSpace => Status::OUT_OF_RANGE,
         Failure::Shutdown => Status::POWER_LOSS,
+        Failure::Busy => Status::INTERRUPTED,
         Failure::Invalid | Failure::Overflow | Failure::NotSupported => Status::INVALID_FIELD,
     }
 }

@@ -1,6 +1,7 @@
 //! Log pages of a controller.
 
-use super::{Context, Controller, Kind, health};
+use super::{Context, Controller, Kind, health, placement};
+use crate::device::disk::Disk;
 use crate::device::nvme::entry::Entry;
 use crate::device::nvme::numbers::{ANY_CONTROLLER, Status, admin, io, log};
 use crate::device::nvme::{MOST_BYTES, put, put_text};
@@ -70,7 +71,8 @@ impl Controller {
         context: &mut Context<'_>,
     ) -> Result<Vec<u8>, Status> {
         let id = entry.byte(40);
-        if !self.log_ids().contains(&id) {
+        let is_placed = self.is_placed(context) && placement::LOGS.contains(&id);
+        if !self.log_ids().contains(&id) && !is_placed {
             return Err(Status::INVALID_LOG);
         }
         let is_of_drive = matches!(entry.nsid(), 0 | 0xffff_ffff);
@@ -89,12 +91,15 @@ impl Controller {
             log::SUPPORTED => {
                 let mut page = vec![0; 1024];
                 self.log_ids().iter().for_each(|&id| page[4 * usize::from(id)] = 1);
+                if self.is_placed(context) {
+                    placement::LOGS.iter().for_each(|&id| page[4 * usize::from(id)] = 1);
+                }
                 page
             }
             log::ERRORS => self.errors.page(),
             log::SMART => {
                 self.is_event_unread &= entry.word(10) & RETAIN != 0;
-                health::smart(context.disk, &self.features.temperatures, self.errors.count)
+                self.smart(context.disk)
             }
             log::FIRMWARE => {
                 let mut page = vec![0; 512];
@@ -102,8 +107,9 @@ impl Controller {
                 put_text(&mut page, 8, 8, env!("CARGO_PKG_VERSION"), b' ');
                 page
             }
-            log::COMMANDS => effects(),
+            log::COMMANDS => effects(self.is_placed(context)),
             log::OCP_SMART => health::ocp_smart(context.disk),
+            _ if is_placed => self.placement_log(entry, context)?,
             _ => self.discovery(&context.identity.nqn),
         };
         let from = usize::try_from(offset).unwrap_or(usize::MAX);
@@ -111,6 +117,11 @@ impl Controller {
         let mut part = rest[..rest.len().min(length as usize)].to_vec();
         part.resize(length as usize, 0);
         Ok(part)
+    }
+
+    /// Page of SMART for the whole drive.
+    pub(super) fn smart(&self, disk: &mut Disk) -> Vec<u8> {
+        health::smart(disk, &self.features.temperatures, self.errors.count)
     }
 
     /// Log of the discovery controller: the drive at the address of this very connection.
@@ -132,12 +143,15 @@ impl Controller {
 }
 
 /// Commands that are supported, and their effects.
-fn effects() -> Vec<u8> {
+fn effects(is_placed: bool) -> Vec<u8> {
     let mut page = vec![0; 4096];
     admin::ALL.iter().for_each(|&opcode| page[4 * usize::from(opcode)] = 1);
     for opcode in io::ALL {
         let changes = matches!(opcode, io::WRITE | io::WRITE_ZEROES | io::DATASET);
         page[1024 + 4 * usize::from(opcode)] = 1 | u8::from(changes) << 1;
+    }
+    if is_placed {
+        placement::add_effects(&mut page);
     }
     page
 }

@@ -8,6 +8,7 @@ pub mod health;
 mod identify;
 pub mod io;
 mod logs;
+pub mod placement;
 
 use super::MOST_QUEUES;
 use super::entry::Entry;
@@ -84,6 +85,8 @@ pub struct Controller {
     /// Warnings of SMART at the last look, and whether their event waits to be read.
     warnings: u8,
     is_event_unread: bool,
+    /// Whether the placement identifiers of writes count: the Data Placement directive is enabled.
+    is_placing: bool,
 }
 
 impl Controller {
@@ -110,6 +113,7 @@ impl Controller {
             event_requests: VecDeque::new(),
             warnings: 0,
             is_event_unread: false,
+            is_placing: true,
         }
     }
 
@@ -182,6 +186,9 @@ impl Controller {
             admin::ASYNC_EVENT => {
                 self.event_requests.push_back(entry.cid());
                 return Reply::Waits;
+            }
+            admin::DIRECTIVE_SEND | admin::DIRECTIVE_RECEIVE if self.is_placed(context) => {
+                self.directive(entry).map(|page| (0, page))
             }
             _ => Err(Status::INVALID_OPCODE),
         };
