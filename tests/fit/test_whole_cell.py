@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import Ended, carries, refused
+from conftest import ROOT, Ended, carries, refused
 
 import nandlab as lab
 from nandlab.cell.model import Cell
@@ -351,6 +351,7 @@ BAD: list[tuple[dict[str, Any], dict[str, Any], tuple[str, ...]]] = [
     ({"page_type": ["lower", "upper"] * 30}, {}, ("2 page types", "3 bits")),
     ({}, {"chip": "tlc_3e"}, ("tlc_3e", "tlc_3d")),
     ({}, {"chip": "zuolo2016_a_mlc"}, ("cell",)),
+    ({}, {"chip": str(ROOT / "params/cells/tlc_3d.toml")}, ("no chip",)),
     ({}, {"without": ["wear.widen"]}, ("wear.widen", "wear.widen_v")),
     ({}, {"level": 0.2}, ("level", "0.5")),
     ({"bit_errors": [0] * 60}, {}, ("bit_errors", "no errors")),

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from os import PathLike
 
 from nandlab._core import NandlabError
+from nandlab.catalogue import chip_text
 from nandlab.cell.source import find
 from nandlab.fit.data import Data, Measurements
 from nandlab.fit.fitting import Confidence, fit, terms_of
@@ -24,6 +25,7 @@ from nandlab.fit.whole_cell.pages import PageSpread
 from nandlab.given.arguments import flag, named, number
 from nandlab.given.names import names_checked
 from nandlab.given.refusal import refusal
+from nandlab.given.toml import parse_toml
 
 
 @names_checked
@@ -66,6 +68,8 @@ def fit_cell(
             raise refusal("fit", f"without {one}: not a key of a fit", EVERY_NAME, given=one)
     name = named("chip", chip)
     source = find(name if name.endswith(".toml") else f"chip/{name}")
+    if not isinstance(parse_toml(*chip_text(name)).get("cell"), Mapping):
+        raise refusal(name, "no chip with a table [cell]", "a chip with a cell, preset or file")
     tables = source.effective
     measured = observed(data, source.cell_bits, rename)
     if not measured.histograms and measured.counts.errors.sum() == 0:
