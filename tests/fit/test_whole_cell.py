@@ -273,7 +273,9 @@ def test_the_chip_has_the_cell_and_its_endurance(chip: str) -> None:
     assert tables["geometry"] == parse_toml(lab.show("chip/tlc_3d"), "")["geometry"]
     job = "[r]\nrw=randread\nbs=16k\nnumber_ios=4000\n"
     small = {"chip.geometry.blocks_per_plane": 64, "chip.geometry.pages_per_block": 96}
-    sets = {"chip.preset": chip, **small, "age.pe_cycles": 3000, "age.retention_hours": 100}
+    code = {"ecc.model": "threshold", "ecc.t": 400, "ecc.parity_bytes": 512}
+    sets = {"chip.preset": chip, **small, **code}
+    sets |= {"age.pe_cycles": 3000, "age.retention_hours": 100}
     ecc = lab.run("tiny", job, set=sets, precondition="fill").report["ecc"]
     rate = ecc["raw_bit_errors"] / ecc["codewords"] / (4096 + 512) / 8
     mean = sum(float(cell.rber(page, **state)) for page in range(3)) / 3
