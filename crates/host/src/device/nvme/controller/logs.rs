@@ -1,8 +1,10 @@
 //! Log pages of a controller.
 
-use super::{Context, Controller, Kind, health, placement};
+use super::events::kind as event;
+use super::{Context, Controller, Kind, erasing, health, placement};
 use crate::device::disk::Disk;
 use crate::device::nvme::entry::Entry;
+use crate::device::nvme::namespaces::MOST_ID;
 use crate::device::nvme::numbers::{ANY_CONTROLLER, Status, admin, io, log};
 use crate::device::nvme::{MOST_BYTES, put, put_text};
 use std::collections::VecDeque;
@@ -57,7 +59,9 @@ impl Controller {
                 log::ERRORS,
                 log::SMART,
                 log::FIRMWARE,
+                log::CHANGED,
                 log::COMMANDS,
+                log::SANITIZE,
                 log::OCP_SMART,
             ],
             Kind::Discovery => &[log::SUPPORTED, log::DISCOVERY],
@@ -76,8 +80,10 @@ impl Controller {
             return Err(Status::INVALID_LOG);
         }
         let is_of_drive = matches!(entry.nsid(), 0 | 0xffff_ffff);
-        if matches!(id, log::SMART | log::OCP_SMART) && !is_of_drive {
-            return Err(Status::INVALID_NAMESPACE);
+        if matches!(id, log::SMART | log::OCP_SMART | log::SANITIZE) && !is_of_drive {
+            // These are of the drive, and not of a namespace.
+            let is_valid = entry.nsid() <= MOST_ID;
+            return Err(if is_valid { Status::INVALID_FIELD } else { Status::INVALID_NAMESPACE });
         }
         let dwords = u64::from(entry.word(10) >> 16) | u64::from(entry.word(11) & 0xffff) << 16;
         let (offset, length) = (entry.long(12), 4 * (dwords + 1));
@@ -87,6 +93,7 @@ impl Controller {
         if u64::from(entry.descriptor().length) < length {
             return Err(Status::SGL_LENGTH);
         }
+        let retains = entry.word(10) & RETAIN != 0;
         let page = match id {
             log::SUPPORTED => {
                 let mut page = vec![0; 1024];
@@ -98,7 +105,9 @@ impl Controller {
             }
             log::ERRORS => self.errors.page(),
             log::SMART => {
-                self.is_event_unread &= entry.word(10) & RETAIN != 0;
+                if !retains {
+                    self.has_read(event::SMART);
+                }
                 self.smart(context.disk)
             }
             log::FIRMWARE => {
@@ -106,6 +115,20 @@ impl Controller {
                 page[0] = 1;
                 put_text(&mut page, 8, 8, env!("CARGO_PKG_VERSION"), b' ');
                 page
+            }
+            log::CHANGED => {
+                let page = self.changed_namespaces(context.namespaces);
+                if !retains {
+                    self.has_read(event::NOTICE);
+                    context.namespaces.forget_changes(self.id);
+                }
+                page
+            }
+            log::SANITIZE => {
+                if !retains {
+                    self.has_read(event::COMMAND_SET);
+                }
+                erasing::sanitize_log(&context.namespaces.erasing)
             }
             log::COMMANDS => effects(self.is_placed(context)),
             log::OCP_SMART => health::ocp_smart(context.disk),
@@ -145,10 +168,17 @@ impl Controller {
 /// Commands that are supported, and their effects.
 fn effects(is_placed: bool) -> Vec<u8> {
     let mut page = vec![0; 4096];
-    admin::ALL.iter().for_each(|&opcode| page[4 * usize::from(opcode)] = 1);
+    // Bits: supported; changes contents, capabilities of a namespace, the list of namespaces.
+    for opcode in admin::ALL {
+        page[4 * usize::from(opcode)] = match opcode {
+            admin::FORMAT => 1 | 1 << 1 | 1 << 2,
+            admin::SANITIZE => 1 | 1 << 1,
+            admin::NAMESPACE_MANAGEMENT | admin::NAMESPACE_ATTACHMENT => 1 | 1 << 3,
+            _ => 1,
+        };
+    }
     for opcode in io::ALL {
-        let changes = matches!(opcode, io::WRITE | io::WRITE_ZEROES | io::DATASET);
-        page[1024 + 4 * usize::from(opcode)] = 1 | u8::from(changes) << 1;
+        page[1024 + 4 * usize::from(opcode)] = 1 | u8::from(io::changes(opcode)) << 1;
     }
     if is_placed {
         placement::add_effects(&mut page);
