@@ -4,10 +4,11 @@ use crate::refuse;
 use base::{Error, params};
 use nand::cell::{self, CellConfig, Stress};
 use nand::chip::{Content, ContentConfig};
-use nand::sense::Condition;
+use nand::sense::{Condition, Worn};
 use nand::wordline::PageOrder;
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
+use std::rc::Rc;
 use std::sync::Arc;
 
 /// Column of numbers for Python.
@@ -171,6 +172,44 @@ impl Cell {
             states.into_iter().map(rber).collect()
         });
         Ok(rates.into_pyarray(py))
+    }
+
+    /// Bit error rates of all page types in each state, read with the references moved by each
+    /// shift of a retry table, of which the lowest reference moves by the share `lowest`: an array
+    /// of states x shifts x page types, row by row.
+    fn rber_by_shift<'py>(
+        &self,
+        py: Python<'py>,
+        states: Vec<State>,
+        shifts_v: Vec<f32>,
+        lowest: f32,
+    ) -> Column<'py> {
+        let cell = self.cell.clone();
+        let rates = py.detach(move || {
+            let gray = cell.levels.gray;
+            let bits = gray.cell_bits() as usize;
+            let mut rates = Vec::with_capacity(states.len() * shifts_v.len() * bits);
+            // Levels of one wear serve data of all ages.
+            let mut worn: Option<(u32, Rc<Worn>)> = None;
+            for state in states {
+                let stress = stress(state);
+                let levels = match &worn {
+                    Some((pe_cycles, levels)) if *pe_cycles == stress.pe_cycles => levels.clone(),
+                    _ => Worn::new(&cell, &cell.laws(&stress), &stress),
+                };
+                let condition = Condition::of_worn(&cell, &levels, &stress);
+                worn = Some((stress.pe_cycles, levels));
+                for &shift_v in &shifts_v {
+                    for page_type in 0..bits {
+                        let own = gray.shifts_v(page_type, shift_v, lowest).map(f64::from);
+                        let moved = &own[..cell.references_v(page_type).len()];
+                        rates.push(condition.rber(page_type, moved).min(0.5));
+                    }
+                }
+            }
+            rates
+        });
+        rates.into_pyarray(py)
     }
 
     /// Standard deviation, over pages, of the logarithm of a page type's bit error rate.

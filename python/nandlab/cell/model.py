@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from nandlab.cell.endurance import EnduranceMap
+    from nandlab.cell.retry import RetryTable
 
     Column = NDArray[np.float64]
 
@@ -335,6 +336,12 @@ class Cell:
         from nandlab.cell.endurance import cell_map
 
         return cell_map(self, **given)
+
+    def retry_table(self, count: int, **given: Any) -> RetryTable:
+        """Shifts that correct most codewords over a life; see `nandlab.cell.retry.retry_table`."""
+        from nandlab.cell.retry import retry_table
+
+        return retry_table(self, count, **given)
 
     def plot(
         self,

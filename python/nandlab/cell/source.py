@@ -12,7 +12,7 @@ from nandlab.catalogue import chip as chip_tables
 from nandlab.catalogue import load_config, presets
 from nandlab.given.inputs import input_text
 from nandlab.given.refusal import nearest, refusal
-from nandlab.given.tables import tables_json
+from nandlab.given.tables import merged, tables_json
 from nandlab.given.toml import parse_toml, toml_value
 
 KINDS = ("cell", "chip", "drive")
@@ -48,6 +48,16 @@ class Source(NamedTuple):
         if not isinstance(means, list):
             raise refusal(self.place, "no levels", "a table [levels] with a list `vth_mean_v`")
         return len(means)
+
+    @property
+    def effective(self) -> dict[str, Any]:
+        """Tables of the cell with what its chip changes, without facts."""
+        own = self.chip.get("cell", {}) if self.sets else {}
+        under, over = (
+            {key: value for key, value in tables.items() if key not in _FACTS}
+            for tables in (self.tables, own)
+        )
+        return merged(under, over)
 
     @property
     def summary(self) -> str:

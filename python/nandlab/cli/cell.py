@@ -51,6 +51,14 @@ def cell(
         int | None,
         typer.Option(metavar="N", help="Soft reads with N references for each reference, 1 to 7."),
     ] = None,
+    retry: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="Retry table of N shifts for a life up to --pe-cycles and --retention-hours, or"
+            " over the data of a fitted chip.",
+        ),
+    ] = None,
     set: Annotated[
         list[str] | None,
         typer.Option(
@@ -121,11 +129,14 @@ def cell(
         "is_best": best,
     }
     ecc = {name: value for name, value in ecc.items() if value is not None}
-    if ecc and picture != "endurance":
-        option = next(iter(ecc)).replace("_", "-")
-        if "is_best" in ecc:
+    code = {key: value for key, value in ecc.items() if key in ("t", "codeword_bits", "user_bits")}
+    idle = [key for key in ecc if key not in (code if retry is not None else ())]
+    if idle and picture != "endurance":
+        option = idle[0].replace("_", "-")
+        if idle[0] == "is_best":
             option = "best" if best else "fixed"
-        raise refusal(f"--{option}", "has no effect here", hint="use it with --picture endurance")
+        used = "--picture endurance or --retry" if idle[0] in code else "--picture endurance"
+        raise refusal(f"--{option}", "has no effect here", hint=f"use it with {used}")
     if frames is not None and animate is None:
         raise refusal("--frames", "has no effect here", hint="use it with --animate")
     if over is not None and animate is None and picture != "rber":
@@ -148,6 +159,10 @@ def cell(
     if picture == "endurance":
         endurance = made.endurance(**ecc, reads=reads)
         report["endurance"] = endurance.to_dict()
+    table = None
+    if retry is not None:
+        table = made.retry_table(retry, **_life(made, state), **code)
+        report["retry_table"] = table.to_dict()
     for note in report["notes"]:
         say(f"note: {note}")
     if (unknown := report["array_rber_unknown"]) is not None:
@@ -162,6 +177,27 @@ def cell(
             print(text)
         else:
             _print(made, state, report, endurance)
+            if table is not None:
+                print(f"\n{table}")
+
+
+def _life(cell: Cell, state: State) -> dict[str, Any]:
+    """The life that a retry table is for: up to a state, or that of the data of a fitted chip."""
+    from nandlab.fit.facts import life_in
+
+    ranges = cell.chip.get("fit", {}).get("ranges")
+    if state.pe_cycles == 0 and state.retention_hours == 0:
+        if ranges is None:
+            raise refusal(
+                "--retry", "no life is given", hint="add --pe-cycles and --retention-hours"
+            )
+        return {**life_in(ranges), "reads": state.reads}
+    return {
+        "pe_cycles": state.pe_cycles,
+        "retention_hours": state.retention_hours,
+        "reads": state.reads,
+        "temperature_c": state.temperature_c,
+    }
 
 
 def summary(cell: Cell, state: State, soft: int | None = None) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json as json_text
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -16,15 +16,23 @@ from nandlab.given.outputs import check_outputs
 from nandlab.given.refusal import refusal
 from nandlab.given.replacement import write_text
 
+if TYPE_CHECKING:
+    from nandlab.cell.retry import RetryTable
+    from nandlab.fit.whole_cell import CellFit
+
 
 def fit(
-    data: Annotated[Path, typer.Argument(help="Measurements: .csv or .parquet.")],
+    data: Annotated[
+        list[Path],
+        typer.Argument(help="Measurements: .csv or .parquet; several files with the law cell."),
+    ],
     law: Annotated[
         list[str],
         typer.Option(
             metavar="LAW",
             help="power_law, exponential, exponential_vth or retention_law; table (measured"
-            " rates); gaussian or student_t. Repeatable for error laws, which are then compared.",
+            " rates); gaussian or student_t (a histogram); cell (all keys of a chip's cell, of"
+            " counts and histograms). Repeatable for error laws, which are then compared.",
         ),
     ],
     level: Annotated[
@@ -62,7 +70,8 @@ def fit(
         list[str] | None,
         typer.Option(
             metavar="TERM",
-            help="Leaves a term out of power_law: epsilon, wear, retention, reads or page_type.",
+            help="Leaves a term out of power_law (epsilon, wear, retention, reads or page_type),"
+            " or a key of cell as the chip has it (retention.spread).",
         ),
     ] = None,
     page_type: Annotated[
@@ -76,7 +85,21 @@ def fit(
         list[str] | None,
         typer.Option(metavar="THEIRS=OURS", help="Renames a column of the data: PE=pe_cycles."),
     ] = None,
-    chip: Annotated[str | None, typer.Option(help="Preset or file of the measured chip.")] = None,
+    chip: Annotated[
+        str | None,
+        typer.Option(help="Preset or file of the measured chip; of cell where the fit starts."),
+    ] = None,
+    retry: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Retry table of N shifts for the fitted cell."),
+    ] = None,
+    t: Annotated[
+        int | None, typer.Option(help="Bit errors that a codeword may hold, with --retry (300).")
+    ] = None,
+    codeword_bits: Annotated[
+        int | None,
+        typer.Option(help="Bits of a codeword, with parity, with --retry (34560)."),
+    ] = None,
     toml: Annotated[
         Path | None, output("Chip file with the fitted law (needs --chip).", "FILE.toml")
     ] = None,
@@ -88,15 +111,60 @@ def fit(
     from nandlab.fit.compare import compare
     from nandlab.fit.fitting import fit as fitted_to
     from nandlab.fit.page_types import fit_page_types
+    from nandlab.fit.whole_cell import fit_cell
 
     outputs = {"--toml": toml, "--plot": plot, "--json": json_file(json)}
-    check_outputs(outputs, [data, *([chip, *parameter_files(chip)] if chip else [])])
-    if (toml is None) != (chip is None):
+    check_outputs(outputs, [*data, *([chip, *parameter_files(chip)] if chip else [])])
+    is_cell = "cell" in law
+    if is_cell and len(law) > 1:
+        raise refusal("--law", "cell beside other laws", hint="give the law cell alone")
+    if (toml is None) != (chip is None) and not is_cell:
         given, lacking = ("--chip", "--toml") if toml is None else ("--toml", "--chip")
         raise refusal("fit", f"{given} without {lacking}", hint="give both or neither")
     if toml is not None and toml.suffix != ".toml":
         raise refusal("--toml", f"{toml} is not a TOML file", "a name that ends with .toml")
     check_pictures(style, plot)
+    if is_cell:
+        _check_of_laws(
+            {
+                "--states": states,
+                "--page-bits": page_bits,
+                "--least-squares": least_squares or None,
+                "--reference-c": reference_c,
+                "--reference-v": reference_v,
+                "--page-type": page_type,
+            }
+        )
+    code = {"t": t, "codeword_bits": codeword_bits}
+    own = {"retry": retry, **code}
+    if idle := [name for name, value in own.items() if value is not None and not is_cell]:
+        option = f"--{idle[0].replace('_', '-')}"
+        raise refusal(option, "has no effect here", hint="use it with the law cell")
+    if is_cell:
+        found = fit_cell(
+            data,
+            _start(chip),
+            level=level,
+            each=each,
+            without=without or (),
+            rename=_names(rename or []),
+        )
+        table = _retries(found, retry, code)
+        report = found.to_dict() | ({"retry_table": table.to_dict()} if table else {})
+        file = found.chip_toml(table) if toml is not None else ""
+        _tell(
+            f"{found}\n\n{table}" if table else found,
+            report,
+            json,
+            (toml, lambda path: write_text(path, file)),
+            (plot, lambda path: drawn(style, found.plot, path)),
+        )
+        return
+    if len(data) > 1:
+        raise refusal(
+            "fit", f"{len(data)} files for the law {law[0]}", "one file", hint="or the law cell"
+        )
+    measured = data[0]
     options: dict[str, Any] = {
         "level": level,
         "each": each,
@@ -129,15 +197,15 @@ def fit(
             )
     if len(law) > 1:
         del options["level"], options["each"]
-        compared = compare(data, law, page_type=page_type, **options)
+        compared = compare(measured, law, page_type=page_type, **options)
         _tell(compared, compared.to_dict(), json)
         return
     if page_type == "each":
-        every = fit_page_types(data, law[0], **options)
+        every = fit_page_types(measured, law[0], **options)
         text = "\n\n".join(f"page type {name}: {found}" for name, found in every.items())
         _tell(text, {name: found.to_dict() for name, found in every.items()}, json)
         return
-    result = fitted_to(data, law[0], page_type=page_type, **options)
+    result = fitted_to(measured, law[0], page_type=page_type, **options)
     text = result.chip_toml(chip) if chip is not None else ""
     _tell(
         result,
@@ -166,6 +234,31 @@ def _tell(
             print(numbers)
         else:
             print(said)
+
+
+def _check_of_laws(given: dict[str, object]) -> None:
+    """Refuses options that a fit of a cell does not take."""
+    for name, value in given.items():
+        if value is not None:
+            raise refusal(name, "not supported with the law cell", hint="leave it out")
+
+
+def _start(chip: str | None) -> str:
+    """The chip that a fit of a cell begins with."""
+    if chip is None:
+        raise refusal("fit", "the law cell without --chip", hint="name the most similar chip")
+    return chip
+
+
+def _retries(found: CellFit, count: int | None, code: dict[str, int | None]) -> RetryTable | None:
+    """The retry table of a fitted cell, if one is asked for."""
+    given = {name: value for name, value in code.items() if value is not None}
+    if count is None:
+        if given:
+            option = f"--{next(iter(given)).replace('_', '-')}"
+            raise refusal(option, "has no effect here", hint="use it with --retry")
+        return None
+    return found.retry_table(count, **given)
 
 
 def _names(given: list[str]) -> dict[str, str]:

@@ -81,7 +81,7 @@ def mean_failure(failures: Failures, rber: float, spread: float) -> float:
         return 0.0
     if spread == 0:
         return float(failures(np.array([rber]))[0])
-    factors = np.exp(spread * _deviates() - spread**2 / 2)
+    factors = np.exp(spread * deviates() - spread**2 / 2)
     return float(failures(np.minimum(rber * factors, 0.5)).mean())
 
 
@@ -121,7 +121,7 @@ class PageLimit:
         return float(brentq(over, low, high, xtol=1e-10))
 
 
-def _deviates() -> Column:
+def deviates() -> Column:
     """Normal deviates of the kinds of pages, from the best to the worst."""
     import numpy as np
     from scipy.special import ndtri

@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from nandlab.cell.model import Cell
 from nandlab.cell.pages import PAGE_TYPES
-from nandlab.cell.source import is_of_the_cell
+from nandlab.cell.source import is_of_the_cell, of_tables
 from nandlab.endurance.rates import Rates
-from nandlab.fit.facts import FitFacts, hours_text
+from nandlab.endurance.uncertain import is_unchanged
+from nandlab.fit.facts import WHOLE_CELL, FitFacts, hours_text
 
 
 def rates_beside(
@@ -65,20 +67,29 @@ def beyond_fit(
         reads: of the block since then.
         temperature_c: of the hours; left out, the one that the rates hold for.
     """
-    if "fit" not in chip or is_of_the_cell(chip["array"]):
+    if "fit" not in chip:
         return []
     facts, hours = FitFacts.read(chip["fit"], "chip.fit"), retention_hours
-    # Rates of a table end with its points; those that were changed since are no longer of the fit.
-    if facts.law == "table" or not facts.is_of(chip["array"]):
-        return []
-    if temperature_c is not None:
-        hours = Rates("", chip["array"]).aging(None, None)(hours, temperature_c)
+    if is_of_the_cell(chip["array"]):
+        if facts.law != WHOLE_CELL:
+            return []
+        about = of_tables(chip)
+        if not is_unchanged(facts, about.effective):
+            return []
+        if temperature_c is not None:
+            hours = Cell(about).equivalent_hours(hours, temperature_c)
+    else:
+        # Rates of a table end with its points; those changed since are no longer of the fit.
+        if facts.law == "table" or not facts.is_of(chip["array"]):
+            return []
+        if temperature_c is not None:
+            hours = Rates("", chip["array"]).aging(None, None)(hours, temperature_c)
     if not facts.is_beyond(pe_cycles, hours, reads, temperature_c):
         return []
     of_reads = f", {reads:,.0f} reads" if reads else ""
     return [
         f"error rates at {pe_cycles:,.0f} cycles{of_reads} and {hours_text(hours)} h are"
-        f" extrapolations of {facts.law}: {facts.ends()}"
+        f" extrapolations of {facts.title}: {facts.ends()}"
     ]
 
 

@@ -37,11 +37,14 @@ from nandlab.ecc.pages import (
 from nandlab.ecc.uber import Ecc, T
 from nandlab.endurance.of_drive import drive_named, read_of
 from nandlab.endurance.rates import MOST_PE_CYCLES, PageState, Rates, RberLimit, check_celsius
-from nandlab.fit.facts import FitFacts
+from nandlab.endurance.uncertain import Drawn, Uncertain, cells_along_axes, is_unchanged
+from nandlab.fit.facts import WHOLE_CELL, FitFacts
 from nandlab.fit.fitting import Fit
+from nandlab.fit.whole_cell import CellFit
 from nandlab.given.arguments import flag, number, numbers, path_or_none, several, to_json, whole
 from nandlab.given.names import names_checked
 from nandlab.given.refusal import refusal
+from nandlab.given.toml import parse_toml
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -213,7 +216,7 @@ class Endurance(InNotebook):
 
 @names_checked
 def endurance(
-    chip: str | PathLike[str] | Mapping[str, Any] | Fit,
+    chip: str | PathLike[str] | Mapping[str, Any] | Fit | CellFit,
     *,
     retention_hours: ArrayLike | None = None,
     temperature_c: ArrayLike | None = None,
@@ -285,7 +288,7 @@ def endurance(
     sizes: dict[str, Any] = {"t": t, "codeword_bits": codeword_bits, "user_bits": user_bits}
     usual, name = PROFILES[PROFILE], ""
     kept_for: Sequence[float] = RETENTION_HOURS
-    if not isinstance(chip, Fit) and (drive := drive_named(chip)) is not None:
+    if not isinstance(chip, Fit | CellFit) and (drive := drive_named(chip)) is not None:
         name = "the drive" if isinstance(chip, Mapping) else fspath(chip)
         read = read_of(drive.config, f"endurance: {name}")
         chip, kept_for = drive.with_facts()["chip"], (usual.retention_hours,)
@@ -296,8 +299,10 @@ def endurance(
     kept_hours = _numbers("retention_hours", retention_hours, kept_for)
     at_c = _numbers("temperature_c", temperature_c, (usual.temperature_c,))
     targets = _numbers("uber", uber, (usual.uber,))
-    rates, drawn, fitted = _rates(chip, is_best)
-    rates.rest(rest_hours, rest_c)
+    rates, uncertain, fitted = _rates(chip, is_best)
+    drawn = uncertain.rates
+    for one in (rates, *drawn):
+        one.rest(rest_hours, rest_c)
     if level is not None and not drawn:
         raise refusal(
             "endurance",
@@ -334,12 +339,9 @@ def endurance(
                     raise refusal("endurance", problem, "0 or more")
                 # Each draw of a fit has an activation energy of its own.
                 states = [[(page, aged(hours, celsius), reads) for page in pages] for aged in ages]
-                cycles, *others = (
-                    one.last_cycle(limit.of, of)
-                    for one, of in zip((rates, *drawn), states, strict=True)
-                )
-                ends = _spread_of(others, level)
-                if (of_limits := limit.ends()) and not others:
+                cycles = rates.last_cycle(limit.of, states[0])
+                ends = uncertain.ends(limit.of, (rates, states[0]), states[1:], cycles, level)
+                if (of_limits := limit.ends()) and not drawn:
                     low, high = (rates.last_cycle(end, states[0]) for end in of_limits)
                     ends = (low, high)
                 new = rates.new(states[0])
@@ -375,12 +377,13 @@ def _beyond(
     if not beyond:
         return []
     return [
-        f"{beyond} of {len(points)} endurances are extrapolations of {fitted.law}: {fitted.ends()}"
+        f"{beyond} of {len(points)} endurances are extrapolations of {fitted.title}: "
+        f"{fitted.ends()}"
     ]
 
 
 def rates_of(
-    chip: str | PathLike[str] | Mapping[str, Any] | Fit, is_best: bool | None = None
+    chip: str | PathLike[str] | Mapping[str, Any] | Fit | CellFit, is_best: bool | None = None
 ) -> Rates:
     """Error rates of a chip, as `endurance` takes them.
 
@@ -480,18 +483,20 @@ def duration(hours: float) -> str:
 
 
 def _rates(
-    chip: str | PathLike[str] | Mapping[str, Any] | Fit, is_best: bool | None
-) -> tuple[Rates, list[Rates], FitFacts | None]:
-    """The error rates of a chip; more of them where it is of a fit, by its uncertainty."""
+    chip: str | PathLike[str] | Mapping[str, Any] | Fit | CellFit, is_best: bool | None
+) -> tuple[Rates, Uncertain, FitFacts | None]:
+    """The error rates of a chip, with their uncertainty where it is of a fit."""
     if is_best is not None:
         flag("is_best", is_best)
+    if isinstance(chip, CellFit):
+        chip = parse_toml(chip.chip_toml(), repr(chip))
     if isinstance(chip, Fit):
         _no_references(chip.law, is_best)
         name = f"{chip.law} of {Path(chip.data.name).name}"
         facts = FitFacts.of(chip)
         # A table has rates and no law: each is drawn for itself, as the fit knows them.
         drawn = _drawn(name, facts, chip.array) if facts.covariance else chip.draws(DRAWS)
-        return Rates(name, chip.array), [Rates(name, array) for array in drawn], facts
+        return Rates(name, chip.array), Drawn([Rates(name, array) for array in drawn]), facts
     bits, source = 0, ""
     chip = fspath(chip) if isinstance(chip, PathLike) else chip
     is_chip = isinstance(chip, str) or (
@@ -526,22 +531,39 @@ def _rates(
             bits, order = about.cell_bits, about.page_order
             cell = _core.Cell(about.text, about.place, about.sets, bits, order)
             is_best = is_best is not False
-            return Rates(name, array, cell, bits, source, is_best=is_best), [], None
+            rates = Rates(name, array, cell, bits, source, is_best=is_best)
+            return (rates, *_of_cell(rates, about, tables, is_best=is_best))
         if "cell" in tables:
             source = f"by array `{array['name']}` of {name}; its cell is not used"
     _no_references(str(array["name"]), is_best)
     rates = Rates(name, array, bits=bits, source=source)
     if "fit" not in tables:
-        return rates, [], None
+        return rates, Drawn([]), None
     facts = FitFacts.read(tables["fit"], f"{name}: fit")
     if not facts.covariance:
-        return rates, [], facts
+        return rates, Drawn([]), facts
     if not facts.is_of(array):
         changed = f"the array of {name} was changed since it was fitted: no intervals"
         rates.source = f"{source}; {changed}" if source else changed
-        return rates, [], None
+        return rates, Drawn([]), None
     drawn = _drawn(name, facts, array)
-    return rates, [Rates(name, array, bits=bits) for array in drawn], facts
+    return rates, Drawn([Rates(name, array, bits=bits) for array in drawn]), facts
+
+
+def _of_cell(
+    rates: Rates, about: Source, tables: Mapping[str, Any], *, is_best: bool
+) -> tuple[Uncertain, FitFacts | None]:
+    """The uncertainty of a chip's cell, and the facts of its fit, if it was fitted."""
+    if tables.get("fit", {}).get("law") != WHOLE_CELL:
+        return Drawn([]), None
+    facts = FitFacts.read(tables["fit"], f"{rates.name}: fit")
+    if not is_unchanged(facts, about.effective):
+        changed = f"the cell of {rates.name} was changed since it was fitted: no intervals"
+        rates.source = f"{rates.source}; {changed}" if rates.source else changed
+        return Drawn([]), None
+    if not facts.covariance:
+        return Drawn([]), facts
+    return cells_along_axes(about, facts, is_best=is_best), facts
 
 
 def _drawn(name: str, facts: FitFacts, array: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -569,15 +591,6 @@ def _no_references(array: str, is_best: bool | None) -> None:
             f"is_best = {is_best}: `{array}` has no references to move",
             hint="use a chip whose array is `cells`, or a `table` of its cell",
         )
-
-
-def _spread_of(cycles: list[int], level: float) -> tuple[int | None, int | None]:
-    """Ends of the interval over the draws of a fit."""
-    if not cycles:
-        return None, None
-    cycles = sorted(cycles)
-    out = round((1 - level) / 2 * (len(cycles) - 1))
-    return cycles[out], cycles[-1 - out]
 
 
 def _span(point: Point) -> str:

@@ -7,9 +7,11 @@ and a chip file.
 from nandlab.fit.compare import Comparison, Row, compare
 from nandlab.fit.fitting import EVERY_LAW, Confidence, Fit, Parameter, fit
 from nandlab.fit.page_types import fit_page_types
+from nandlab.fit.whole_cell import CellFit, fit_cell
 
 __all__ = [
     "EVERY_LAW",
+    "CellFit",
     "Comparison",
     "Confidence",
     "Fit",
@@ -17,5 +19,6 @@ __all__ = [
     "Row",
     "compare",
     "fit",
+    "fit_cell",
     "fit_page_types",
 ]

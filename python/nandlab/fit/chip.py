@@ -49,11 +49,11 @@ def chip_toml(fitted: Fit, chip: str) -> str:
         r"^summary\s*=.*$", lambda _: f"summary = {toml_value(summary)}", text, count=1, flags=re.M
     )
     own = [*_array(fitted, int(tables.get("cell_bits", 1)))]
-    kept = _without(_without(text, "fit", chip), "array", chip)
+    kept = without_table(without_table(text, "fit", chip), "array", chip)
     if fitted.bins is not None:
         # The cell that was measured takes the place of the chip's own.
         had = _own_cell(tables, chip)
-        kept = _without(_with_times(kept, had), "cell", chip)
+        kept = without_table(with_times(kept, had), "cell", chip)
         gray = None if had is None else had.gray
         own += ["", "[cell.levels]", *cell_levels(fitted, tables, chip, gray)]
     else:
@@ -98,7 +98,7 @@ def _own_cell(tables: Mapping[str, Any], chip: str) -> Cell | None:
     return cell(f"chip/{chip}" if is_preset else chip)
 
 
-def _with_times(text: str, had: Cell | None) -> str:
+def with_times(text: str, had: Cell | None) -> str:
     """A chip's text with times as numbers where they came from the cell that the fit replaces."""
     if had is None or not re.search(r'^t_\w+_us\s*=\s*"cell"', text, flags=re.M):
         return text
@@ -113,7 +113,7 @@ def _with_times(text: str, had: Cell | None) -> str:
     return text
 
 
-def _without(text: str, table: str, chip: str) -> str:
+def without_table(text: str, table: str, chip: str) -> str:
     """A chip's text without a table, the tables below it and arrays of them."""
     header = rf"^\[\[?{table}(\.[^\]]*)?\][^\n]*\n.*?(?=^\[|\Z)"
     kept = re.sub(header, "", text, flags=re.M | re.S)

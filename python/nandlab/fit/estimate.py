@@ -121,12 +121,12 @@ def from_counts(law: Law, observed: Column, trials: Column | None, level: float)
         return np.maximum(law.mean(u) * size, FLOOR)
 
     def roots(spread: float) -> Callable[[Column], Column]:
-        bent = _bent(size, trials, spread)
-        return lambda u: _deviance_roots(observed, expected(u), bent)
+        bent = bent_of(size, trials, spread)
+        return lambda u: deviance_roots(observed, expected(u), bent)
 
     u = _least(law, roots(0.0), len(observed))
     mean = expected(u)
-    pearson = (observed - mean) / _deviation(mean, _bent(size, trials, 0.0))
+    pearson = (observed - mean) / deviation_of(mean, bent_of(size, trials, 0.0))
     degrees = len(observed) - len(law.names)
     told = mean >= LEAST_EXPECTED
     spare = int(told.sum()) - len(law.names)
@@ -137,7 +137,7 @@ def from_counts(law: Law, observed: Column, trials: Column | None, level: float)
         wider = f"widened by {math.sqrt(dispersion):.3g}" if dispersion > 1 else "not widened"
     elif dispersion > 1:
         for _ in range(MOST_REFITS):
-            before, spread = spread, _spread(observed[told], mean[told], size[told], spare)
+            before, spread = spread, spread_of_rows(observed[told], mean[told], size[told], spare)
             # From the starts once more: without weights a term may have been lost in the scatter.
             starts = [u, *law.start] if before == 0 else [u]
             u = _least(law._replace(start=starts), roots(spread), len(observed))
@@ -147,7 +147,7 @@ def from_counts(law: Law, observed: Column, trials: Column | None, level: float)
         wider = f"widened for rows that differ by {100 * spread:.3g} %"
     else:
         wider = "not widened"
-    deviation = _deviation(mean, _bent(size, trials, spread))
+    deviation = deviation_of(mean, bent_of(size, trials, spread))
     jacobian = _jacobian(lambda v: expected(v) / deviation, u)
     estimate = _intervals(law, u, jacobian, widened, max(spare, 1), level)
     return estimate._replace(
@@ -191,23 +191,24 @@ def lack_of_fit(
     return ratio, float(fisher.sf(ratio, missed, repeated))
 
 
-def _bent(size: Column, trials: Column | None, spread: float) -> Column:
-    """Of a variance of mean + bent mean^2: -1 / trials is the binomial one, almost 0 Poisson's."""
+def bent_of(size: Column, trials: Column | None, spread: Column | float) -> Column:
+    """The bend of a variance of mean + bend mean^2: binomial -1 / trials, Poisson about 0."""
     import numpy as np
 
-    bent: Column = np.full_like(size, spread**2) - (0.0 if trials is None else 1 / size)
+    bent: Column = np.zeros_like(size) + spread**2 - (0.0 if trials is None else 1 / size)
     # The deviance divides by it.
     return np.where(bent == 0, 1e-30, bent)
 
 
-def _deviation(mean: Column, bent: Column) -> Column:
+def deviation_of(mean: Column, bent: Column) -> Column:
+    """The standard deviation of counts with this mean and bend."""
     import numpy as np
 
     deviation: Column = np.sqrt(np.maximum(mean + bent * mean**2, FLOOR))
     return deviation
 
 
-def _deviance_roots(observed: Column, mean: Column, bent: Column) -> Column:
+def deviance_roots(observed: Column, mean: Column, bent: Column) -> Column:
     """Signed roots of the (quasi-)deviance of counts: their squares add up to it."""
     import numpy as np
 
@@ -221,13 +222,23 @@ def _deviance_roots(observed: Column, mean: Column, bent: Column) -> Column:
     return signed
 
 
-def _spread(observed: Column, mean: Column, trials: Column, spare: int) -> float:
-    """Deviation of the factors of rows: where Pearson's chi-squared is its degrees of freedom."""
+def spread_of_rows(
+    observed: Column, mean: Column, trials: Column, spare: float, form: Column | float = 1.0
+) -> float:
+    """Deviation of the factors of rows: where Pearson's chi-squared is its degrees of freedom.
+
+    Args:
+        observed: of each row.
+        mean: expected of each row.
+        trials: of each row.
+        spare: degrees of freedom.
+        form: by how much rows differ in units of what is returned.
+    """
     from scipy.optimize import brentq
 
     def excess(ln_spread: float) -> float:
-        bent = _bent(trials, trials, math.exp(ln_spread))
-        return float((((observed - mean) / _deviation(mean, bent)) ** 2).sum()) - spare
+        bent = bent_of(trials, trials, math.exp(ln_spread) * form)
+        return float((((observed - mean) / deviation_of(mean, bent)) ** 2).sum()) - spare
 
     least, most = -30.0, 30.0
     return math.exp(brentq(excess, least, most)) if excess(least) > 0 else 0.0

@@ -21,6 +21,9 @@ ARRAY_KEYS = {"beta_1": "a", "beta_2": "b"}
 """Keys of an array model whose fitted parameters have other names."""
 
 
+WHOLE_CELL = "cell"
+"""Law of a fit of a whole cell."""
+
 AT_REFERENCE = "hours_at_reference"
 """Range of the hours at the reference temperature, if the data were kept at several."""
 
@@ -28,6 +31,16 @@ AT_REFERENCE = "hours_at_reference"
 def hours_text(hours: float) -> str:
     """Hours for people."""
     return f"{hours:,.0f}" if hours >= 1000 else f"{hours:.4g}"
+
+
+def life_in(ranges: Mapping[str, Sequence[float]]) -> dict[str, Any]:
+    """The life that the measurements of a fit reach over, as `Cell.retry_table` takes it.
+
+    Hours are those at the reference temperature; reads of the block are left out.
+    """
+    begin, end = ranges.get("pe_cycles", (0, 0))
+    kept = ranges.get(AT_REFERENCE, ranges.get("retention_hours", (0.0, 0.0)))
+    return {"pe_cycles": (round(begin), round(end)), "retention_hours": kept[1]}
 
 
 class FitFacts(NamedTuple):
@@ -44,6 +57,11 @@ class FitFacts(NamedTuple):
     """Of the parameters in their order; empty if it is not known."""
     ranges: Mapping[str, Sequence[float]] = {}
     """Least and most of each stress in the data."""
+
+    @property
+    def title(self) -> str:
+        """Name of what was fitted, in a sentence."""
+        return "the fitted cell" if self.law == WHOLE_CELL else self.law
 
     @classmethod
     def of(cls, fitted: Fit) -> FitFacts:

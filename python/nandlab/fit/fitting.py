@@ -17,7 +17,7 @@ from nandlab.display.notebook import InNotebook
 from nandlab.fit.cell import LEAST, MOST, is_beyond, mean_degrees
 from nandlab.fit.data import Data, Measurements, read_measurements
 from nandlab.fit.estimate import Estimate, from_counts, from_rates, lack_of_fit, unweighted
-from nandlab.fit.facts import AT_REFERENCE
+from nandlab.fit.facts import AT_REFERENCE, WHOLE_CELL
 from nandlab.fit.law import LAWS, PAGE_FACTOR, Fitted, Options
 from nandlab.fit.mixture import (
     CURE,
@@ -401,11 +401,12 @@ def fit(
             out of range, data that cannot tell the parameters.
     """
     if as_text("fit: law", law, ", ".join(EVERY_LAW)) not in EVERY_LAW:
-        raise refusal("fit", f"unknown law `{law}`", EVERY_LAW, given=law)
+        hint = "use nandlab.fit.fit_cell for a whole cell" if law == WHOLE_CELL else ""
+        raise refusal("fit", f"unknown law `{law}`", EVERY_LAW, hint=hint, given=law)
     level = number("fit: level", level)
     if not 0.5 <= level < 1:
         raise refusal("fit", f"level = {level:g}: out of range", "0.5 to below 1")
-    terms = _terms(without)
+    terms = terms_of(without)
     if terms and law != "power_law":
         raise refusal("fit", f"not supported: terms to leave out with {law}", hint="use power_law")
     given = {"states": states, "page_bits": page_bits}
@@ -498,7 +499,7 @@ def _on(measured: Measurements, law: str, options: Options) -> Fitted:
     return Fitted(made, lambda values: _states_array(values, options.states), [])
 
 
-def _terms(without: object) -> list[str]:
+def terms_of(without: object) -> list[str]:
     """Omitted terms: one, several or none."""
     if isinstance(without, Collection) and len(without) == 0:
         return []

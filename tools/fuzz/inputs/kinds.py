@@ -312,6 +312,15 @@ def _fit(dice: Dice, case: Case) -> None:
     name, case.files[name] = tables.file(dice, law)
     laws = [law] + ([dice.one(tuple(tables.LAWS))] if dice.chance(0.1) else [])
     given = {"--law": laws}
+    names = [name]
+    if law == "cell":
+        given["--chip"] = [dice.one(_CELLED)]
+        if dice.chance(0.4):
+            other, content = tables.file(dice, "gaussian")
+            names.append(f"levels.{other}")
+            case.files[names[-1]] = content
+        if dice.chance(0.4):
+            given["--retry"] = [dice.one(("1", "3", "0", "17") if dice.is_wild else ("1", "3"))]
     if dice.chance(0.3):
         given |= {"--chip": [dice.one(PRESETS["chip"])], "--toml": ["o.toml"]}
     if dice.chance(0.5):
@@ -319,7 +328,7 @@ def _fit(dice: Dice, case: Case) -> None:
     most = 3 if dice.is_wild else 0
     for option in dice.some(("--level", "--each", "--plot"), 2):
         given[option] = [] if option == "--each" else [dice.one(options.VALUES[option])]
-    case.steps = [Command(options.line(dice, "fit", given, (name,), most=most))]
+    case.steps = [Command(options.line(dice, "fit", given, (*names,), most=most))]
     if "--toml" in given and dice.chance(0.5):
         case.steps.append(Command(["cell", "o.toml", "--json", "cell.json"]))
 
@@ -379,6 +388,7 @@ _LOOKS: tuple[tuple[str, ...], ...] = (
     ("--plot", "--picture=program"),
     ("--plot", "--picture=endurance", "--t"),
     ("--plot", "--picture=endurance", "--t", "--codeword-bits", "--uber"),
+    ("--retry", "--t", "--codeword-bits"),
     ("--animate", "--frames", "--over"),
 )
 

@@ -73,7 +73,7 @@ VALUES: dict[str, tuple[str, ...]] = {
     "--label": ("a", "a b", "µs, 50 %", "x_1 & y", "$f$"),
     "--law": (
         *("power_law", "exponential", "exponential_vth", "retention_law", "table"),
-        *("gaussian", "student_t"),
+        *("gaussian", "student_t", "cell"),
     ),
     "--level": ("0.95", "0.5", "0.9", "0.999", "0.999999999"),
     "--levels": ("0", "2", "4", "6", "0,2"),
@@ -102,6 +102,7 @@ VALUES: dict[str, tuple[str, ...]] = {
     "--reprograms": ("0", "1", "5"),
     "--requests": ("q.parquet",),
     "--retention-hours": _HOURS,
+    "--retry": ("1", "2", "3", "16"),
     "--rows": ("1", "2", "3", "6", "all"),
     "--sector-bytes": ("64", "512", "4096"),
     "--seed": ("0", "1", "7", "9223372036854775807"),
@@ -127,7 +128,7 @@ VALUES: dict[str, tuple[str, ...]] = {
     "--urgent": ("none", "marked", "all"),
     "--user-bits": _BITS,
     "--weight": ("2", "3", "4"),
-    "--without": ("epsilon", "wear", "retention", "reads"),
+    "--without": ("epsilon", "wear", "retention", "reads", "wear.power", "retention.spread"),
     "--workers": ("1", "2"),
     "--z": ("1", "8", "64", "128", "256"),
 }

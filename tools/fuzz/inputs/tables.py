@@ -22,6 +22,7 @@ LAWS: dict[str, tuple[str, ...]] = {
     "table": ("retention_hours", "reads"),
     "gaussian": (),
     "student_t": (),
+    "cell": ("retention_hours", "reads"),
 }
 
 _OTHERS = ("temperature_c", "page_type", "block", "page", "chip", "note", "wordline")

@@ -14,6 +14,7 @@ mod retention;
 mod single_level;
 mod vth_sweep;
 mod wear;
+mod wordlines;
 
 pub use contract::{Axis, Picture, Procedure, Style};
 
@@ -39,6 +40,7 @@ pub const ROSTER: &[Member<Build>] = &[
     program_disturb::MEMBER,
     retention::MEMBER,
     single_level::MEMBER,
+    wordlines::MEMBER,
     energy::MEMBER,
 ];
 

@@ -299,3 +299,32 @@ fn a_rest_between_cycles_leaves_fewer_errors() {
     let (none, day, year) = (errors(None), errors(rest(24.0)), errors(rest(8760.0)));
     assert!(none > day && day > year && year > 0, "{none} {day} {year}");
 }
+
+/// A layer is wider at both ends of the block, and so are the wordlines there; all pages stand in
+/// the rows, each with its own bits.
+#[test]
+fn wordlines_of_outer_layers_err_more() {
+    let mut config = chip(3, PageOrder::OneShot);
+    config.geometry.pages_per_block = 96;
+    let cell = config.cell.as_mut().unwrap();
+    let varied = params::parse("layer_spread = 0.2", "test").unwrap();
+    cell.mechanisms.insert("variation".to_owned(), varied.into());
+    let rows = rows_of(session(&config, "wordlines", "cycles = 3000\nrepeats = 4", 3), 0);
+    assert_eq!(rows.len(), 96);
+    let errors = |is_wanted: &dyn Fn(f64) -> bool| -> f64 {
+        let of = |row: &&Row| is_wanted(row.number("wordline").unwrap());
+        rows.iter().filter(of).map(|row| row.number("bit_errors").unwrap()).sum()
+    };
+    let outer = errors(&|wordline| !(8.0..24.0).contains(&wordline));
+    let inner = errors(&|wordline| (8.0..24.0).contains(&wordline));
+    assert!(outer > 200.0 && outer > 1.5 * inner, "{outer} outside, {inner} inside");
+    let one = rows_of(session(&config, "wordlines", "cycles = 3000", 3), 0);
+    for (row, once) in rows.iter().zip(&one) {
+        assert_eq!(row.number("bits").unwrap(), 4.0 * once.number("bits").unwrap());
+    }
+    let baked = "cycles = 3000\nrepeats = 4\nretention_hours = 10000.0\ntemperature_c = 60.0";
+    let aged = rows_of(session(&config, "wordlines", baked, 3), 0);
+    let sum =
+        |rows: &[Row]| -> f64 { rows.iter().map(|row| row.number("bit_errors").unwrap()).sum() };
+    assert!(sum(&aged) > 1.2 * sum(&rows), "{} aged, {} fresh", sum(&aged), sum(&rows));
+}
