@@ -40,7 +40,7 @@ COMMANDS: dict[str, tuple[list[type], set[str], set[str]]] = {
     ),
     "nvme": (
         [ServeOptions],
-        {"timeline_spans", "socket"},
+        {"timeline_spans"},
         {"drive", "saved", "control", "json", "series", "plot", "style", "explain"}
         | {"explain_plot", "run", "quiet"},
     ),

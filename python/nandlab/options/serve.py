@@ -24,7 +24,7 @@ class ServerOptions(TypedDict, total=False):
     """Protocol of the clients: ``nbd`` (network block device) or ``nvme`` (NVMe over TCP)."""
     socket: Annotated[
         str | PathLike[str] | None,
-        Option(unset=SOCKET, line=Path, form="PATH", panel=CLIENTS),
+        Option(unset=f"{SOCKET}; NVMe: none", line=Path, form="PATH", panel=CLIENTS),
     ]
     """Path of the socket of NBD; only this user may connect to it.
 
