@@ -28,6 +28,7 @@ use disk::{Context, Disk, Integrity};
 use image::{Image, Store};
 use log::Log;
 use nbd::Export;
+use nvme::controller::zones::Zoning;
 use nvme::subsystem::{Identity, Subsystem};
 use record::Record;
 use server::Server;
@@ -104,13 +105,16 @@ pub struct Opened {
 }
 
 impl Device {
-    /// Opens socket, store and trace for the drive of a session. Refuses a zoned drive, which no
-    /// client of a block device knows how to write. The session stays as it is.
+    /// Opens socket, store and trace for the drive of a session. Refuses a zoned drive over NBD,
+    /// whose clients do not know how to write it. The session stays as it is.
     pub fn open(&self, session: &Session) -> Result<Opened> {
         let Self { protocol, address, store, pacing, integrity, record, read_only, memory_limit } =
             self;
         let ssd = &session.run.ssd;
-        ssd.check_asked(Feature::Served)?;
+        match protocol {
+            Protocol::Nbd => ssd.check_asked(Feature::Served)?,
+            Protocol::Nvme => Zoning::check(ssd)?,
+        }
         integrity.check(ssd)?;
         let export = Export {
             name: "nandlab".to_owned(),

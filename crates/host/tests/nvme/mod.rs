@@ -1,13 +1,14 @@
 //! An NVMe drive and a host of our own: every command, both digests, broken sessions.
 //!
 //! `host` speaks the protocol from its own reading of the specifications, without the code of the
-//! drive; `structures` compares pages byte by byte, `commands` tries what a host can ask for, and
-//! `sessions` what it must not.
+//! drive; `structures` compares pages byte by byte, `commands` tries what a host can ask for,
+//! `zones` what it can ask of zones, and `sessions` what it must not.
 
 mod commands;
 mod host;
 mod sessions;
 mod structures;
+mod zones;
 
 use ::host::device::clock::Pacing;
 use ::host::device::disk::{Disk, Integrity};
@@ -21,6 +22,15 @@ const MEMORY: u64 = 1 << 32;
 
 /// A small drive, with recovery after power cuts.
 const SMALL: [&str; 2] = ["chip.geometry.pages_per_block=8", "recovery.name=scan_blocks"];
+
+/// A small drive with zones of half a MiB, at distances of one MiB.
+const ZONED: [&str; 5] = [
+    "chip.geometry.pages_per_block=8",
+    "ftl.name=zoned",
+    "ftl.zone_bytes=1048576",
+    "ftl.max_active_zones=4",
+    "ftl.max_open_zones=3",
+];
 
 /// A drive that is served, with its bytes in memory.
 fn drive(sets: &[&str], precondition: Precondition, read_only: bool) -> (Disk, Arc<Subsystem>) {

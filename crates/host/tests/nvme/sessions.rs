@@ -1,10 +1,10 @@
 //! Broken sessions: a connection ends by itself, without panic, with bounded memory.
 
 use super::host::{
-    Got, Host, Options, connect_data, connect_entry, entry, feed, greeting, host_data, pdu,
-    property, ranged, run,
+    Got, Host, Options, connect_data, connect_entry, enabled, entry, feed, greeting, host_data,
+    pdu, property, ranged, run,
 };
-use super::{SMALL, drive};
+use super::{SMALL, ZONED, drive};
 use ::host::device::disk::Disk;
 use ::host::device::nvme::subsystem::Subsystem;
 use ::host::device::nvme::tcp::connection::Connection;
@@ -56,12 +56,23 @@ fn drawn(rng: &mut Rng, subsystem: &Subsystem, controller: u16) -> Vec<u8> {
     let data = connect_data(&subsystem.identity.nqn, asked);
     add(connect_entry(u16::from(!is_admin), 64, 0, 0), &data, 0, rng);
     if is_admin {
-        add(property(0x14, false, Some(0x46_0001)), &[], 0, rng);
+        add(property(0x14, false, Some(enabled(subsystem))), &[], 0, rng);
     }
     for _ in 0..1 + rng.below(8) {
         let (first, blocks) = (rng.below(2000), 1 + rng.below(24) as u32);
-        let bytes = 512 * blocks as usize;
+        let bytes = subsystem.identity.block_bytes as usize * blocks as usize;
         let pick = rng.below(7);
+        if !is_admin && subsystem.identity.zones.is_some() && rng.chance(0.6) {
+            // Commands on the first zones.
+            let zone = 256 * rng.below(4);
+            let words = [(10, zone as u32), (13, rng.below(6) as u32 | (rng.below(3) as u32) << 8)];
+            match pick {
+                0..=2 => add(ranged(0x7d, zone, blocks, 0), &vec![1; bytes], 0, rng),
+                3..=5 => add(entry(0x79, 1, &words), &[], 0, rng),
+                _ => add(entry(0x7a, 1, &[(10, zone as u32), (12, 255)]), &[], 1024, rng),
+            }
+            continue;
+        }
         if is_admin {
             let opcode = [0x02, 0x06, 0x08, 0x09, 0x0a, 0x0c, 0x18][pick as usize];
             let id = [0, 1, 2, 3, 5, 6, 7, 0x0b, 0x0e, 0x70, 0xc0][rng.below(11) as usize];
@@ -120,8 +131,8 @@ struct Tally {
     answers: usize,
 }
 
-fn hold(seeds: Range<u64>) -> Tally {
-    let (mut disk, subsystem) = drive(&SMALL, Precondition::None, false);
+fn hold(sets: &[&str], seeds: Range<u64>) -> Tally {
+    let (mut disk, subsystem) = drive(sets, Precondition::None, false);
     let mut tally = Tally::default();
     let (mut admin, mut id) = Host::admin(&subsystem, &mut disk, Options::default());
     for seed in seeds {
@@ -155,16 +166,21 @@ fn hold(seeds: Range<u64>) -> Tally {
 
 #[test]
 fn mutated_nvme_sessions() {
-    let tally = hold(0..10_000);
-    let least = tally.in_order.min(tally.cut_off).min(tally.broken);
-    assert!(least > 1000 && tally.answers > 5000, "{tally:?}");
+    for (sets, sessions) in [(&SMALL[..], 10_000), (&ZONED, 4_000)] {
+        let tally = hold(sets, 0..sessions);
+        let least = tally.in_order.min(tally.cut_off).min(tally.broken);
+        let (ends, answers) = (sessions as u32 / 10, sessions as usize / 2);
+        assert!(least > ends && tally.answers > answers, "{tally:?}");
+    }
 }
 
 #[test]
 #[ignore = "a long test: ./lab test --full runs it"]
 fn many_mutated_nvme_sessions() {
-    let tally = hold(turn::seeds(100_000, 100_000));
-    assert!(tally.answers > 50_000, "{tally:?}");
+    for sets in [&SMALL[..], &ZONED] {
+        let tally = hold(sets, turn::seeds(100_000, 100_000));
+        assert!(tally.answers > 50_000, "{tally:?}");
+    }
 }
 
 /// A host that dies at any byte leaves nothing behind, and others go on.

@@ -50,6 +50,7 @@ impl Disk {
             return Answer::Failed(Failure::InputOutput);
         }
         put(found, head, &mut bytes);
+        self.blank_unwritten(head, &mut bytes);
         let lost = lost_of(head, failed, unreadable);
         self.counts.lost_bytes +=
             lost.iter().map(|part| u64::from(part.end - part.start)).sum::<u64>();

@@ -260,19 +260,27 @@ fn with_a_clock_nothing_is_answered_early() {
     assert!(due <= Instant::now() && disk.now() > begin);
 }
 
+/// Clients of NBD know no zones; NVMe needs mapping units that can be logical blocks.
 #[test]
-fn a_zoned_drive_is_refused() {
-    let sets = ["ftl.name=zoned", "ftl.max_active_zones=4"];
-    let session = session("tiny", &sets, Precondition::None).unwrap();
-    let device = Device {
-        protocol: Protocol::Nbd,
-        address: Address::Port { port: 0, is_open: false },
-        store: Store::Memory,
-        pacing: Pacing::Fast,
-        integrity: Integrity::Model,
-        record: None,
-        read_only: false,
-        memory_limit: MEMORY,
+fn a_zoned_drive_is_served_over_nvme_alone() {
+    let opened = |protocol, unit: &str| {
+        let sets = ["ftl.name=zoned", "ftl.max_active_zones=4", unit];
+        let session = session("tiny", &sets, Precondition::None).unwrap();
+        let device = Device {
+            protocol,
+            address: Address::Port { port: 0, is_open: false },
+            store: Store::Memory,
+            pacing: Pacing::Fast,
+            integrity: Integrity::Model,
+            record: None,
+            read_only: false,
+            memory_limit: MEMORY,
+        };
+        device.open(&session).map(drop)
     };
-    assert!(device.open(&session).err().unwrap().to_string().contains("zone"));
+    let units = "ftl.unit_bytes=4096";
+    assert_carries(opened(Protocol::Nbd, units).unwrap_err(), &["zones", "nandlab nvme"]);
+    opened(Protocol::Nvme, units).unwrap();
+    let odd = opened(Protocol::Nvme, "ftl.unit_bytes=2560").unwrap_err();
+    assert_carries(odd, &["ftl.unit_bytes", "power of two"]);
 }

@@ -17,7 +17,7 @@ pub mod numbers;
 pub mod subsystem;
 pub mod tcp;
 
-/// Bytes of a logical block.
+/// Bytes of a logical block of a namespace without zones.
 pub const BLOCK_BYTES: u64 = 512;
 
 /// Most bytes that a command moves, as a power of two of [`PAGE_BYTES`].

@@ -1,5 +1,6 @@
 //! The subsystem: one drive, and the controllers that hosts have made by connecting to it.
 
+use super::controller::zones::Zoning;
 use super::controller::{Controller, Kind};
 use super::entry::Entry;
 use super::numbers::{ANY_CONTROLLER, DISCOVERY_NQN, Status};
@@ -23,6 +24,11 @@ pub struct Identity {
     pub serial: String,
     /// Logical blocks of the namespace.
     pub blocks: u64,
+    /// Bytes of a logical block: a mapping unit of a drive with zones, so that a write of any
+    /// number of blocks can begin at a write pointer.
+    pub block_bytes: u64,
+    /// Zones of the namespace; `None` without zones.
+    pub zones: Option<Zoning>,
     /// Logical blocks of a mapping unit: writes of whole ones are cheapest.
     pub unit_blocks: u64,
     /// Bytes of the flash.
@@ -44,13 +50,17 @@ impl Identity {
         (uuid[6], uuid[8]) = (uuid[6] & 0x0f | 0x80, uuid[8] & 0x3f | 0x80);
         let hex = uuid.map(|byte| format!("{byte:02x}"));
         let part = |from: usize, to: usize| hex[from..to].concat();
+        let zones = Zoning::of(ssd);
+        let block_bytes = if zones.is_some() { ssd.unit_bytes() } else { BLOCK_BYTES };
         let name = [part(0, 4), part(4, 6), part(6, 8), part(8, 10), part(10, 16)].join("-");
         Self {
             nqn: format!("nqn.2014-08.org.nvmexpress:uuid:{name}"),
             serial: part(0, 8),
             uuid,
-            blocks: ssd.capacity_bytes() / BLOCK_BYTES,
-            unit_blocks: ssd.unit_bytes() / BLOCK_BYTES,
+            blocks: ssd.capacity_bytes() / block_bytes,
+            block_bytes,
+            zones,
+            unit_blocks: ssd.unit_bytes() / block_bytes,
             flash_bytes: config.flash_bytes(),
             has_write_cache: config.buffer.bytes > 0,
             read_only,

@@ -1,11 +1,11 @@
 //! Identify: pages that describe controller and namespace.
 
-use super::{Context, Controller, Kind};
+use super::{Context, Controller, Kind, zones};
 use crate::device::nvme::entry::Entry;
 use crate::device::nvme::numbers::{ALL_NAMESPACES, DISCOVERY_NQN, Status, VERSION};
 use crate::device::nvme::subsystem::Identity;
 use crate::device::nvme::tcp::IN_CAPSULE_BYTES;
-use crate::device::nvme::{BLOCK_BYTES, MOST_ENTRIES, MOST_PAGES_LOG2, put, put_text};
+use crate::device::nvme::{MOST_ENTRIES, MOST_PAGES_LOG2, put, put_text};
 
 /// Bytes of a page.
 const PAGE: usize = 4096;
@@ -37,6 +37,9 @@ impl Controller {
         if self.kind == Kind::Discovery {
             let is_known = structure == cns::CONTROLLER;
             return is_known.then(|| self.controller(identity)).ok_or(Status::INVALID_FIELD);
+        }
+        if let Some(page) = zones::identify(entry, identity, self.sees_namespace(identity)) {
+            return page;
         }
         let of_namespace = |page: fn(&Identity) -> Vec<u8>| match entry.nsid() {
             1 => Ok(page(identity)),
@@ -107,12 +110,13 @@ impl Controller {
         put(&mut page, 520, &(1u16 | 1 << 2 | 1 << 3 | 1 << 6 | 1 << 7).to_le_bytes());
         // Flush takes the namespace and all namespaces.
         page[525] = 3 << 1 | u8::from(identity.has_write_cache);
+        zones::mark_controller(&mut page, identity);
         page
     }
 }
 
 /// Identifiers of the active namespaces above the one that is given.
-fn active(entry: &Entry) -> Result<Vec<u8>, Status> {
+pub(super) fn active(entry: &Entry) -> Result<Vec<u8>, Status> {
     if entry.nsid() >= ALL_NAMESPACES - 1 {
         return Err(Status::INVALID_NAMESPACE);
     }
@@ -122,10 +126,10 @@ fn active(entry: &Entry) -> Result<Vec<u8>, Status> {
 }
 
 /// Capabilities that all namespaces share: their format.
-fn common(_: &Identity) -> Vec<u8> {
+fn common(identity: &Identity) -> Vec<u8> {
     let mut page = vec![0; PAGE];
-    // Blocks of 2^9 bytes, without metadata.
-    page[130] = BLOCK_BYTES.ilog2() as u8;
+    // A power of two of bytes, without metadata.
+    page[130] = identity.block_bytes.ilog2() as u8;
     page
 }
 
@@ -138,9 +142,9 @@ fn namespace(identity: &Identity) -> Vec<u8> {
     page[24] = 1 << 4;
     // The namespace may be shared by controllers.
     page[30] = 1;
-    // Deallocated blocks read as zeros, and Write Zeroes may deallocate.
-    page[33] = 1 | 1 << 3;
-    put(&mut page, 48, &u128::from(identity.blocks * BLOCK_BYTES).to_le_bytes());
+    // Deallocated blocks read as zeros, and Write Zeroes may deallocate where there are no zones.
+    page[33] = 1 | u8::from(identity.zones.is_none()) << 3;
+    put(&mut page, 48, &u128::from(identity.blocks * identity.block_bytes).to_le_bytes());
     let unit = (identity.unit_blocks.clamp(1, 1 << 16) - 1) as u16;
     // Preferred granularity and alignment of writes and of deallocation.
     for at in [64, 66, 68, 70] {
@@ -167,6 +171,7 @@ fn descriptors(identity: &Identity) -> Vec<u8> {
     (page[20], page[21]) = (3, 16);
     put(&mut page, 24, &identity.uuid);
     (page[40], page[41]) = (4, 1);
+    page[44] = if identity.zones.is_some() { zones::COMMAND_SET } else { 0 };
     page
 }
 

@@ -1,11 +1,12 @@
 //! I/O commands: their checks, their requests to the disk, and the status of an answer.
 
 use super::identify::MOST_RANGES;
+use super::zones;
 use crate::device::message::{Command, Failure, Head};
+use crate::device::nvme::MOST_BYTES;
 use crate::device::nvme::entry::Entry;
 use crate::device::nvme::numbers::{ALL_NAMESPACES, Status, io};
 use crate::device::nvme::subsystem::Identity;
-use crate::device::nvme::{BLOCK_BYTES, MOST_BYTES};
 
 /// Bits of the dwords of commands.
 const FUA: u32 = 1 << 30;
@@ -29,7 +30,8 @@ struct Range {
 impl Range {
     fn of(first: u64, blocks: u64, identity: &Identity) -> Result<Self, Status> {
         let is_inside = first.checked_add(blocks).is_some_and(|end| end <= identity.blocks);
-        let range = Self { offset: first * BLOCK_BYTES, length: blocks * BLOCK_BYTES };
+        let bytes = identity.block_bytes;
+        let range = Self { offset: first * bytes, length: blocks * bytes };
         is_inside.then_some(range).ok_or(Status::OUT_OF_RANGE)
     }
 
@@ -43,10 +45,16 @@ impl Range {
     }
 }
 
+/// Whether a command changes data of the drive.
+pub fn changes(opcode: u8) -> bool {
+    let of_zones = matches!(opcode, io::ZONE_SEND | io::ZONE_APPEND);
+    of_zones || matches!(opcode, io::WRITE | io::WRITE_ZEROES | io::DATASET)
+}
+
 /// Checks a command before any of its data is taken. Returns the bytes of data that it moves.
 pub fn check(entry: &Entry, identity: &Identity) -> Result<usize, Status> {
     let opcode = entry.opcode();
-    if !io::ALL.contains(&opcode) {
+    if !zones::commands(identity).contains(&opcode) {
         return Err(Status::INVALID_OPCODE);
     }
     if entry.is_fused() {
@@ -56,8 +64,7 @@ pub fn check(entry: &Entry, identity: &Identity) -> Result<usize, Status> {
     if !is_its {
         return Err(Status::INVALID_NAMESPACE);
     }
-    let changes = matches!(opcode, io::WRITE | io::WRITE_ZEROES | io::DATASET);
-    if changes && identity.read_only {
+    if changes(opcode) && identity.read_only {
         return Err(Status::WRITE_PROTECTED);
     }
     let given = u64::from(entry.descriptor().length);
@@ -69,9 +76,11 @@ pub fn check(entry: &Entry, identity: &Identity) -> Result<usize, Status> {
             let fits = (needed as u64..=most).contains(&given);
             return fits.then_some(given as usize).ok_or(Status::SGL_LENGTH);
         }
+        _ if zones::manages(entry) => zones::moved(entry)?,
         _ => {
             let range = Range::of_entry(entry, identity)?;
-            let is_directed = opcode == io::WRITE && entry.word(12) & DIRECTIVE != 0;
+            let writes = matches!(opcode, io::WRITE | io::ZONE_APPEND);
+            let is_directed = writes && entry.word(12) & DIRECTIVE != 0;
             if is_directed || (opcode != io::WRITE_ZEROES && range.length > MOST_BYTES) {
                 return Err(Status::INVALID_FIELD);
             }
@@ -86,9 +95,9 @@ pub fn check(entry: &Entry, identity: &Identity) -> Result<usize, Status> {
 
 /// Bytes that are held for a command that moves `moved` bytes: those of the host, and those that
 /// the drive has read.
-pub fn held(entry: &Entry, moved: usize) -> usize {
+pub fn held(entry: &Entry, moved: usize, identity: &Identity) -> usize {
     match entry.opcode() {
-        io::VERIFY => (usize::from(entry.half(48)) + 1) * BLOCK_BYTES as usize,
+        io::VERIFY => (usize::from(entry.half(48)) + 1) * identity.block_bytes as usize,
         io::COMPARE => 2 * moved,
         _ => moved,
     }
@@ -111,7 +120,12 @@ pub fn requests(
     let fua = entry.word(12) & FUA != 0;
     let command = match opcode {
         io::WRITE => Command::Write,
-        io::WRITE_ZEROES => Command::WriteZeroes,
+        io::WRITE_ZEROES => {
+            let blocks = length / identity.block_bytes;
+            zones::check_zeroes(entry.long(10), blocks, identity)?;
+            Command::WriteZeroes
+        }
+        io::ZONE_APPEND => Command::ZoneAppend,
         _ => Command::Read,
     };
     let asked = Head {
@@ -168,6 +182,7 @@ pub fn status_of(failure: Failure, command: Command) -> Status {
         Failure::InputOutput => Status::WRITE_FAULT,
         Failure::NoSpace => Status::OUT_OF_RANGE,
         Failure::Shutdown => Status::POWER_LOSS,
+        Failure::Zone(status) => zones::status_of(status),
         Failure::Invalid | Failure::Overflow | Failure::NotSupported => Status::INVALID_FIELD,
     }
 }

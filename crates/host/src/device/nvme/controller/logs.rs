@@ -1,8 +1,10 @@
 //! Log pages of a controller.
 
-use super::{Context, Controller, Kind, health};
+use super::io::changes;
+use super::{Context, Controller, Kind, health, zones};
 use crate::device::nvme::entry::Entry;
 use crate::device::nvme::numbers::{ANY_CONTROLLER, Status, admin, io, log};
+use crate::device::nvme::subsystem::Identity;
 use crate::device::nvme::{MOST_BYTES, put, put_text};
 use std::collections::VecDeque;
 
@@ -70,7 +72,8 @@ impl Controller {
         context: &mut Context<'_>,
     ) -> Result<Vec<u8>, Status> {
         let id = entry.byte(40);
-        if !self.log_ids().contains(&id) {
+        let ids = [self.log_ids(), self.zone_logs(context.identity)].concat();
+        if !ids.contains(&id) {
             return Err(Status::INVALID_LOG);
         }
         let is_of_drive = matches!(entry.nsid(), 0 | 0xffff_ffff);
@@ -88,7 +91,7 @@ impl Controller {
         let page = match id {
             log::SUPPORTED => {
                 let mut page = vec![0; 1024];
-                self.log_ids().iter().for_each(|&id| page[4 * usize::from(id)] = 1);
+                ids.iter().for_each(|&id| page[4 * usize::from(id)] = 1);
                 page
             }
             log::ERRORS => self.errors.page(),
@@ -102,7 +105,8 @@ impl Controller {
                 put_text(&mut page, 8, 8, env!("CARGO_PKG_VERSION"), b' ');
                 page
             }
-            log::COMMANDS => effects(),
+            log::COMMANDS => effects(context.identity, entry.byte(59))?,
+            log::CHANGED_ZONES => self.zone_log(entry, context)?,
             log::OCP_SMART => health::ocp_smart(context.disk),
             _ => self.discovery(&context.identity.nqn),
         };
@@ -111,6 +115,16 @@ impl Controller {
         let mut part = rest[..rest.len().min(length as usize)].to_vec();
         part.resize(length as usize, 0);
         Ok(part)
+    }
+
+    fn zone_logs(&self, identity: &Identity) -> &'static [u8] {
+        if self.kind == Kind::Drive { zones::logs(identity) } else { &[] }
+    }
+
+    fn zone_log(&mut self, entry: &Entry, context: &Context<'_>) -> Result<Vec<u8>, Status> {
+        let zoning = context.identity.zones.as_ref().filter(|_| entry.nsid() == 1);
+        let zoning = zoning.ok_or(Status::INVALID_NAMESPACE)?;
+        Ok(self.changed_zones(zoning, entry.word(10) & RETAIN != 0, context.disk))
     }
 
     /// Log of the discovery controller: the drive at the address of this very connection.
@@ -131,13 +145,17 @@ impl Controller {
     }
 }
 
-/// Commands that are supported, and their effects.
-fn effects() -> Vec<u8> {
+/// Commands of a command set that are supported, and their effects.
+fn effects(identity: &Identity, set: u8) -> Result<Vec<u8>, Status> {
+    let commands = match set {
+        0 => &io::ALL[..],
+        zones::COMMAND_SET if identity.zones.is_some() => zones::commands(identity),
+        _ => return Err(Status::INVALID_FIELD),
+    };
     let mut page = vec![0; 4096];
     admin::ALL.iter().for_each(|&opcode| page[4 * usize::from(opcode)] = 1);
-    for opcode in io::ALL {
-        let changes = matches!(opcode, io::WRITE | io::WRITE_ZEROES | io::DATASET);
-        page[1024 + 4 * usize::from(opcode)] = 1 | u8::from(changes) << 1;
+    for &opcode in commands {
+        page[1024 + 4 * usize::from(opcode)] = 1 | u8::from(changes(opcode)) << 1;
     }
-    page
+    Ok(page)
 }

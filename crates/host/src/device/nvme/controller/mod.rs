@@ -8,6 +8,7 @@ pub mod health;
 mod identify;
 pub mod io;
 mod logs;
+pub mod zones;
 
 use super::MOST_QUEUES;
 use super::entry::Entry;
@@ -28,6 +29,10 @@ const ENABLE: u32 = 1;
 const SHUTDOWN: u32 = 3 << 14;
 const READY: u32 = 1;
 const SHUTDOWN_COMPLETE: u32 = 2 << 2;
+
+/// Bits of the chosen command sets: 0 is the NVM command set alone.
+const COMMAND_SETS: u32 = 7 << 4;
+const ALL_SETS: u32 = 6 << 4;
 
 /// Kind of a controller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -82,6 +87,8 @@ pub struct Controller {
     /// Warnings of SMART at the last look, and whether their event waits to be read.
     warnings: u8,
     is_event_unread: bool,
+    /// Zones that have failed.
+    zone_changes: zones::Changes,
 }
 
 impl Controller {
@@ -108,6 +115,7 @@ impl Controller {
             event_requests: VecDeque::new(),
             warnings: 0,
             is_event_unread: false,
+            zone_changes: zones::Changes::default(),
         }
     }
 
@@ -152,7 +160,7 @@ impl Controller {
             return Reply::Failed(Status::INVALID_FIELD);
         }
         let outcome = match entry.opcode() {
-            admin::FABRICS => return self.fabrics(entry),
+            admin::FABRICS => return self.fabrics(entry, context.identity),
             _ if !self.is_ready() => Err(Status::SEQUENCE),
             admin::KEEP_ALIVE => Ok((0, Vec::new())),
             admin::IDENTIFY => self.identify(entry, context).map(|page| (0, page)),
@@ -185,12 +193,16 @@ impl Controller {
         self.event_requests.remove(at)
     }
 
-    /// Event for a command that waits, if a warning of SMART has come up: its identifier and
-    /// result.
+    /// Event for a command that waits, if a warning of SMART has come up or a zone has failed: its
+    /// identifier and result.
     pub fn event(&mut self, disk: &mut Disk) -> Option<(u16, u64)> {
         if self.kind == Kind::Discovery || !self.is_ready() {
             return None;
         }
+        self.health_event(disk).or_else(|| self.zone_event(disk))
+    }
+
+    fn health_event(&mut self, disk: &mut Disk) -> Option<(u16, u64)> {
         let warnings = health::warnings(disk, &self.features.temperatures);
         let new = warnings & !self.warnings & self.features.events as u8;
         if new == 0 || self.is_event_unread || self.event_requests.is_empty() {
@@ -209,13 +221,13 @@ impl Controller {
         self.event_requests.pop_front().map(|cid| (cid, result))
     }
 
-    fn fabrics(&mut self, entry: &Entry) -> Reply {
+    fn fabrics(&mut self, entry: &Entry, identity: &Identity) -> Reply {
         let (is_long, offset) = (entry.byte(40) & 7 == 1, entry.word(11));
         match entry.fabrics_type() {
             // The queue has been made already.
             fabrics::CONNECT => Reply::Failed(Status::SEQUENCE),
             fabrics::PROPERTY_GET => match (offset, is_long) {
-                (property::CAP, true) => Reply::Done(capabilities(), Vec::new()),
+                (property::CAP, true) => Reply::Done(capabilities(identity), Vec::new()),
                 (property::VERSION, false) => {
                     Reply::Done(super::numbers::VERSION.into(), Vec::new())
                 }
@@ -224,21 +236,23 @@ impl Controller {
                 _ => Reply::Failed(Status::INVALID_FIELD),
             },
             fabrics::PROPERTY_SET if offset == property::CC && !is_long => {
-                self.configure(entry.word(12))
+                self.configure(entry.word(12), identity)
             }
             fabrics::PROPERTY_SET => Reply::Failed(Status::INVALID_FIELD),
             _ => Reply::Failed(Status::INVALID_FIELD),
         }
     }
 
-    fn configure(&mut self, asked: u32) -> Reply {
+    fn configure(&mut self, asked: u32, identity: &Identity) -> Reply {
         let before = std::mem::replace(&mut self.configuration, asked);
         let rises = |bit: u32| asked & bit != 0 && before & bit == 0;
         if before & ENABLE != 0 && asked & ENABLE == 0 {
             self.reset();
         } else if rises(ENABLE) {
-            // Pages of 4 KiB, round robin, the NVM command set.
-            if asked & 0x3ff0 != 0 {
+            // Pages of 4 KiB, round robin, the NVM command set, or all where there are zones.
+            let has_sets = identity.zones.is_some() && asked & COMMAND_SETS == ALL_SETS;
+            let refused = if has_sets { 0x3f80 } else { 0x3ff0 };
+            if asked & refused != 0 {
                 self.configuration = before;
                 return Reply::Failed(Status::INVALID_FIELD);
             }
@@ -261,12 +275,14 @@ impl Controller {
         self.queues = 0;
         self.features = Features::new(self.features.keep_alive_ms);
         (self.warnings, self.is_event_unread) = (0, false);
+        self.zone_changes = zones::Changes::default();
         self.event_requests.clear();
     }
 }
 
-/// Capabilities: 128 entries, contiguous queues, 5 s to get ready, the NVM command set, pages of
-/// 4 KiB.
-fn capabilities() -> u64 {
-    u64::from(super::MOST_ENTRIES - 1) | 1 << 16 | 10 << 24 | 1 << 37
+/// Capabilities: 128 entries, contiguous queues, 5 s to get ready, the NVM command set, further
+/// command sets where there are zones, pages of 4 KiB.
+fn capabilities(identity: &Identity) -> u64 {
+    let sets = u64::from(identity.zones.is_some());
+    u64::from(super::MOST_ENTRIES - 1) | 1 << 16 | 10 << 24 | 1 << 37 | sets << 43
 }

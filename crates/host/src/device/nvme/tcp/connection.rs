@@ -9,7 +9,7 @@ use super::{IN_CAPSULE_BYTES, MOST_DATA_BYTES};
 use crate::device::disk::{Answered, Disk};
 use crate::device::log::{Log, Ticket};
 use crate::device::message::{Answer, Command as Asked, Head, Request};
-use crate::device::nvme::controller::{Context, Reply, io};
+use crate::device::nvme::controller::{Context, Reply, io, zones};
 use crate::device::nvme::entry::{Completion, Descriptor, ENTRY_BYTES, Entry};
 use crate::device::nvme::numbers::{Status, admin, fabrics, io as opcode};
 use crate::device::nvme::subsystem::{Queue, Subsystem};
@@ -50,6 +50,8 @@ struct Command {
     /// Whether the host has sent the data.
     has_data: bool,
     status: Status,
+    /// First block of an append that is complete.
+    result: u64,
     /// Tickets of its answered requests, where requests are logged.
     tickets: Vec<Ticket>,
 }
@@ -235,11 +237,14 @@ impl Connection {
             }
             None => return Err(Status::SEQUENCE),
             Some(queue) if queue.number > 0 && !entry.is_fabrics() => {
-                let is_ready = self.subsystem.with(queue, |controller| controller.is_ready());
-                if is_ready != Some(true) {
-                    return Err(Status::SEQUENCE);
+                let identity = &self.subsystem.identity;
+                let sees = self.subsystem.with(queue, |controller| {
+                    controller.is_ready().then(|| controller.sees_namespace(identity))
+                });
+                if !sees.flatten().ok_or(Status::SEQUENCE)? {
+                    return Err(Status::INVALID_NAMESPACE);
                 }
-                io::check(entry, &self.subsystem.identity)?
+                io::check(entry, identity)?
             }
             // I/O queues have no fabrics commands but the one that makes them.
             Some(queue) if queue.number > 0 => return Err(Status::INVALID_OPCODE),
@@ -265,11 +270,12 @@ impl Connection {
             }
         }
         let held = match &self.queue {
-            Some(queue) if queue.number > 0 => io::held(entry, length),
+            Some(queue) if queue.number > 0 => io::held(entry, length, &self.subsystem.identity),
             _ => length,
         };
         let (stage, status, tickets) = (Stage::Waiting, Status::SUCCESS, Vec::new());
-        Ok(Command { entry: *entry, stage, length, held, data, has_data, status, tickets })
+        let result = 0;
+        Ok(Command { entry: *entry, stage, length, held, data, has_data, status, result, tickets })
     }
 
     /// Begins commands that wait, as long as their data fit the bound.
@@ -348,6 +354,9 @@ impl Connection {
             return Ok(());
         };
         let identity = &self.subsystem.identity;
+        if queue.number > 0 && zones::manages(&entry) {
+            return self.manage_zones(cid, &entry, disk);
+        }
         if queue.number > 0 {
             let through = self.subsystem.with(&queue, |controller| controller.writes_through());
             // A queue whose controller is gone ends with its connection.
@@ -404,6 +413,22 @@ impl Connection {
         Ok(())
     }
 
+    /// Carries out a command that reports or changes zones.
+    fn manage_zones(&mut self, cid: u16, entry: &Entry, disk: &mut Disk) -> Result<()> {
+        match zones::carry_out(entry, &self.subsystem.identity, disk) {
+            Ok(zones::Work::Ask(heads)) if !heads.is_empty() => self.ask(cid, heads, disk)?,
+            Ok(zones::Work::Ask(_)) => self.finish(cid, Status::SUCCESS, 0, false),
+            Ok(zones::Work::Page(page)) => {
+                if let Some(command) = self.commands.get_mut(&cid) {
+                    command.data = page;
+                }
+                self.finish(cid, Status::SUCCESS, 0, true);
+            }
+            Err(status) => self.finish(cid, status, 0, false),
+        }
+        Ok(())
+    }
+
     fn connect(&mut self, entry: &Entry, data: &[u8]) {
         match self.subsystem.connect(entry, data, self.address) {
             Ok(queue) => {
@@ -421,7 +446,7 @@ impl Connection {
         command.stage = Stage::Disk(heads.len() as u32);
         self.under_way += heads.len();
         for head in heads {
-            let is_write = head.command == Asked::Write;
+            let is_write = matches!(head.command, Asked::Write | Asked::ZoneAppend);
             let data = if is_write { std::mem::take(&mut command.data) } else { Vec::new() };
             let head = Head { cookie: cid.into(), ..head };
             let ticket = self.log.as_ref().map(|log| log.ticket(self.client));
@@ -441,7 +466,13 @@ impl Connection {
         command.tickets.extend(ticket.map(|ticket| *ticket));
         let status = match answer {
             Answer::Done | Answer::Status(_) => Status::SUCCESS,
-            Answer::Failed(failure) => io::status_of(failure, head.command),
+            Answer::Appended(byte) => {
+                command.result = byte / self.subsystem.identity.block_bytes;
+                Status::SUCCESS
+            }
+            Answer::Failed(failure) => {
+                zones::settled(&command.entry, io::status_of(failure, head.command))
+            }
             Answer::Data { lost, .. } if !lost.is_empty() => Status::READ_ERROR,
             Answer::Data { bytes, .. } => match command.entry.opcode() {
                 opcode::COMPARE if bytes != command.data => Status::COMPARE,
@@ -456,9 +487,9 @@ impl Connection {
             command.status = status;
         }
         if left == 1 {
-            let status = command.status;
+            let (status, result) = (command.status, command.result);
             let has_data = command.entry.opcode() == opcode::READ && status == Status::SUCCESS;
-            self.finish(cid, status, 0, has_data);
+            self.finish(cid, status, result, has_data);
         }
     }
 
