@@ -13,12 +13,8 @@ use ssd::ftl::contract::ZoneState;
 use ssd::precondition::Precondition;
 
 const UNIT: u64 = 4096;
-const ZONED: [&str; 4] = [
-    "chip.geometry.pages_per_block=8",
-    "ftl.name=zoned",
-    "ftl.max_active_zones=6",
-    "ftl.max_open_zones=3",
-];
+const ZONED: [&str; 3] =
+    ["chip.geometry.pages_per_block=8", "ftl.name=zoned", "ftl.max_active_zones=6"];
 
 fn zoned(more: &[&str], integrity: Integrity) -> Disk {
     let sets = [&ZONED[..], more].concat();
@@ -65,14 +61,12 @@ impl Model {
             8 => Command::ZoneOpen,
             _ => Command::ZoneClose,
         };
-        let fits = layout.most_active == 0
-            || disk.zones().filter(|zone| zone.state.is_active()).count()
-                < layout.most_active as usize
-            || view.state.is_active();
+        let active = disk.zones().filter(|zone| zone.state.is_active()).count() as u32;
+        let fits = active < layout.most_active || view.state.is_active();
         let takes = !view.state.takes_no_more() && fits;
         let (offset, length) = match command {
             Command::Write | Command::WriteZeroes => (pointer, length),
-            Command::Read => (start + UNIT * self.rng.below(64), length.min(32 * 4096)),
+            Command::Read => (start + UNIT * self.rng.below(u64::from(layout.stride) - 24), length),
             Command::ZoneAppend => (start, length),
             _ => (start, 0),
         };
