@@ -130,6 +130,10 @@ impl Device {
             let problem = "NVMe hosts connect to a TCP port";
             return Err(Error::new("--socket", problem).expected("--port"));
         }
+        if record.is_some() && ssd.zone_layout().is_some() {
+            let problem = "fio's I/O logs have no commands on zones";
+            return Err(Error::new("--record", problem).hint("use --requests, or a drive without"));
+        }
         // The socket before the files: one that is refused leaves none behind.
         let listener = Listener::new(address)?;
         let mut image = Image::open(store, ssd.capacity_bytes(), *memory_limit, *read_only)?;
