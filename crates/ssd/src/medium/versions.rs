@@ -31,7 +31,7 @@ pub enum Happened {
     },
     /// The units from this one on were emptied with their zone: no version of them comes back.
     Emptied {
-        /// Number of units.
+        /// Number of units of the zone that held data.
         units: u32,
     },
 }
