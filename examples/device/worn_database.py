@@ -2,8 +2,9 @@
 
     sudo python examples/device/worn_database.py [--picture FILE] [--small]
 
-Prints a table, and draws how long queries and commits take. Needs root, /dev/fuse, loop devices,
-e2fsprogs and nbdfuse (Debian: libnbd-bin, fuse3). Some minutes; `--small` takes seconds.
+Prints a table of how long queries and commits take, draws it, and says where the time of the
+slowest queries went: drive, server or host. Needs root, /dev/fuse, loop devices, e2fsprogs and
+nbdfuse (Debian: libnbd-bin, fuse3). Some minutes; `--small` takes seconds.
 """
 
 from __future__ import annotations
@@ -58,6 +59,8 @@ class Times:
     queries_ms: list[float] = field(default_factory=list)
     commits_ms: list[float] = field(default_factory=list)
     refused: int = 0
+    log: list[str] = field(default_factory=list)
+    """When each query began and ended, in seconds since 1970."""
 
     def row(self) -> str:
         """A row of the table."""
@@ -133,7 +136,9 @@ def use(database: Path, size: Size, times: Times, seed: int) -> None:
 
     for _ in range(size.queries):
         n = rng.randrange(size.rows)
+        begin = time.time()
         timed(times.queries_ms, "SELECT data FROM t WHERE n = ?", n)
+        times.log.append(f"{begin:.6f},{time.time():.6f},row {n}\n")
     for _ in range(size.commits):
         n, data = rng.randrange(size.rows), rng.randbytes(2000)
         timed(times.commits_ms, "UPDATE t SET data = ? WHERE n = ?", data, n)
@@ -143,8 +148,10 @@ def use(database: Path, size: Size, times: Times, seed: int) -> None:
 def lived(cycles: int, leaps: list[int], size: Size, folder: Path) -> Iterator[Times]:
     """The times in one life of the drive, after each leap of some years."""
     name = f"{cycles:,} cycles"
-    places = {"socket": "disk.sock", "store": f"bytes_{cycles}"}
-    how: dict[str, Any] = {option: folder / place for option, place in places.items()}
+    requests = folder / f"requests_{cycles}.parquet"
+    places = {"socket": folder / "disk.sock", "store": folder / f"bytes_{cycles}"}
+    how: dict[str, Any] = {**places, "requests": requests, "explain": True}
+    states = []
     changes = {**DRIVE, "age.pe_cycles": cycles}
     with nandlab.serve("modern_qlc", set=changes, integrity="exact", **how) as server:
         with mounted(server.uri, folder, make=True) as place:
@@ -162,6 +169,7 @@ def lived(cycles: int, leaps: list[int], size: Size, folder: Path) -> Iterator[T
                 # What the file system itself needs may be lost.
                 print(f"  {times.state}: {error.stderr.strip()}")
                 times.refused = size.queries + size.commits
+            states.append(times)
             yield times
         report = server.stop().report
     ecc, device = report.ecc, report.device
@@ -173,6 +181,11 @@ def lived(cycles: int, leaps: list[int], size: Size, folder: Path) -> Iterator[T
         f"{words.miscorrected} wrong words delivered",
         flush=True,
     )
+    for times in states:
+        log = folder / "queries.csv"
+        log.write_text("".join(times.log), encoding="utf-8")
+        if times.queries_ms:
+            print(f"  {times.state}: {nandlab.why(log, requests).answer(20)}", flush=True)
 
 
 def draw(lives: list[Times], picture: Path) -> None:

@@ -17,7 +17,7 @@ import pytest
 import nandlab as lab
 from nandlab.served.control import Control, ask
 from tests.conftest import Ended, refused, some
-from tests.device.clients import SMALL
+from tests.device.clients import SMALL, Client
 from tests.device.nvme_host import DISCOVERY, Queue, attached
 
 Run = Callable[..., Ended]
@@ -162,9 +162,27 @@ def test_a_command_serves_and_reports(folder: Path, nandlab: Run) -> None:
     assert json.loads((folder / "r.json").read_text())["device"]["requests"]["write"] == 1
 
 
+@pytest.mark.parametrize("clock", ["fast", "real"])
+def test_nbd_clients_use_the_same_drive(folder: Path, clock: str) -> None:
+    """What one protocol writes the other reads, and the report counts both."""
+    with lab.serve(
+        "tiny", set=SMALL, clock=clock, protocol="nvme", port=0, socket="s.sock"
+    ) as server:
+        assert server.uris == (server.uri, "nbd+unix:///?socket=s.sock")
+        with attached(server.uri) as (_admin, queue), Client(server.uris[1]) as client:
+            assert queue.write(8, b"n" * 4096) == 0
+            assert client.read(4096, 4096) == b"n" * 4096
+            client.write(8192, b"c" * 4096)
+            assert queue.read(16, 8) == b"c" * 4096
+            client.flush()
+        requests = server.stop().report.device.requests
+        assert (requests.read, requests.write, requests.flush) == (2, 2, 1)
+    assert not Path("s.sock").exists()
+
+
 def test_a_wrong_address_or_protocol_is_refused() -> None:
-    with refused("socket", "NVMe"):
-        lab.serve("tiny", protocol="nvme", socket="s.sock")
+    with refused("socket", "port"):
+        lab.serve("tiny", socket="s.sock", port=0)
     with refused("protocol", "iscsi", "nbd or nvme"):
         lab.serve("tiny", protocol="iscsi")
 

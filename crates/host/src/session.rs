@@ -349,7 +349,7 @@ impl Session {
     /// Begins a run of offered requests, once the drive is preconditioned.
     pub fn serve(&mut self) -> Result<()> {
         self.begin()?;
-        self.run.serve();
+        self.run.serve(&self.loaded.config.host);
         Ok(())
     }
 

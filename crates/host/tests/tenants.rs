@@ -151,7 +151,8 @@ fn limits_hold_for_clients() {
         Session::new(loaded, &Workload::Clients, Precondition::None, 1 << 32).unwrap();
     session.serve().unwrap();
     for owner in 0..10 {
-        session.run.offer(owner, Request { length: 4096, ..Request::new(Op::Read, 0, 0) }).unwrap();
+        let request = Request::new(Op::Read, 0, 4096);
+        session.run.offer(owner, 0, request).unwrap();
     }
     let mut ends = Vec::new();
     while ends.len() < 10 {

@@ -22,7 +22,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 #[pyclass(frozen)]
 pub struct Server {
     server: Mutex<Option<server::Server>>,
-    uri: String,
+    uris: Vec<String>,
     log: Option<Arc<Log>>,
 }
 
@@ -67,14 +67,12 @@ impl Server {
         read_only: bool,
         memory_limit: u64,
     ) -> PyResult<Self> {
-        let address = match (socket, port) {
-            (Some(path), None) => Address::Path(path),
-            (None, Some(port)) => Address::Port { port, is_open },
-            _ => return Err(refuse(Error::new("server", "a socket or a port").expected("one"))),
-        };
+        let protocol = Protocol::parse(protocol).map_err(refuse)?;
+        let at_port = port.map(|port| (protocol, Address::Port { port, is_open }));
+        // NVMe hosts connect to a port: a socket beside it is for NBD clients.
+        let at_path = socket.map(|path| (Protocol::Nbd, Address::Path(path)));
         let device = Device {
-            protocol: Protocol::parse(protocol).map_err(refuse)?,
-            address,
+            addresses: at_port.into_iter().chain(at_path).collect(),
             store: store.map_or(Store::Memory, Store::File),
             pacing: Pacing::parse(clock).map_err(refuse)?,
             integrity: Integrity::parse(integrity).map_err(refuse)?,
@@ -86,15 +84,15 @@ impl Server {
         let opened = device.open(simulation.session()?).map_err(refuse)?;
         let session = simulation.take()?;
         let server = py.detach(|| opened.serve(session)).map_err(refuse)?;
-        let uri = server.uri().to_owned();
+        let uris = server.uris().to_vec();
         let log = server.log();
-        Ok(Self { server: Mutex::new(Some(server)), uri, log })
+        Ok(Self { server: Mutex::new(Some(server)), uris, log })
     }
 
-    /// Address of the server, as clients name it.
+    /// Addresses of the server, as clients name them.
     #[getter]
-    fn uri(&self) -> &str {
-        &self.uri
+    fn uris(&self) -> Vec<String> {
+        self.uris.clone()
     }
 
     /// State of the server, by name.

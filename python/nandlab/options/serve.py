@@ -26,7 +26,10 @@ class ServerOptions(TypedDict, total=False):
         str | PathLike[str] | None,
         Option(unset=SOCKET, line=Path, form="PATH", panel=CLIENTS),
     ]
-    """Path of the socket; only this user may connect to it."""
+    """Path of the socket of NBD; only this user may connect to it.
+
+    Beside NVMe hosts at a port, NBD clients use the same drive.
+    """
     port: Annotated[int | None, Option(form="N", panel=CLIENTS)]
     """TCP port, only for this machine; 0 chooses a free port.
 

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Address:
-    """Where a server listens: at the path of a socket, or at a port."""
+    """Where a server listens: at the path of a socket, at a port, or at both."""
 
     socket: Path | None
     port: int | None
@@ -53,19 +53,18 @@ class Address:
     ) -> Address:
         """The checked address; where nothing is given, a socket in this folder or NVMe's port."""
         is_open = flag("listen_anywhere", listen_anywhere)
-        if is_nvme:
-            if socket is not None:
-                raise refusal("socket", "NVMe hosts connect to a port", hint="give a port")
-            port = NVME_PORT if port is None else port
-        if socket is not None and port is not None:
+        if is_nvme and port is None:
+            port = NVME_PORT
+        elif port is None and socket is None:
+            socket = SOCKET
+        if socket is not None and not isinstance(socket, str | PathLike):
+            raise refusal("socket", repr(socket), "the path of a socket")
+        if socket is not None and port is not None and not is_nvme:
             raise refusal("", "a socket and a port", hint="give only one of them")
-        if port is None:
-            if is_open:
-                raise refusal("", "listen_anywhere without port", hint="give a port too")
-            if socket is not None and not isinstance(socket, str | PathLike):
-                raise refusal("socket", repr(socket), "the path of a socket")
-            return cls(Path(fspath(socket) if socket is not None else SOCKET), None, False)
-        return cls(None, whole("port", port, 0, 65535), is_open)
+        if port is None and is_open:
+            raise refusal("", "listen_anywhere without port", hint="give a port too")
+        path = None if socket is None else Path(fspath(socket))
+        return cls(path, None if port is None else whole("port", port, 0, 65535), is_open)
 
 
 @dataclass(frozen=True)
@@ -229,7 +228,8 @@ def serve(
         scale: As for `nandlab.run`.
         protocol: Protocol of the clients: ``nbd`` (network block device) or ``nvme`` (NVMe over
             TCP).
-        socket: Path of the socket; only this user may connect to it. Left out: nandlab.sock.
+        socket: Path of the socket of NBD; only this user may connect to it. Beside NVMe hosts at a
+            port, NBD clients use the same drive. Left out: nandlab.sock.
         port: TCP port, only for this machine; 0 chooses a free port. Left out, NBD has a socket
             instead, and NVMe port 4420.
         listen_anywhere: Lets other machines connect too, without password or encryption.

@@ -97,7 +97,12 @@ class Server:
     @property
     def uri(self) -> str:
         """Its address, as clients name it: ``nbd+unix:///?socket=nandlab.sock``."""
-        return self._native.uri
+        return self.uris[0]
+
+    @property
+    def uris(self) -> tuple[str, ...]:
+        """All of its addresses: of a drive with NVMe hosts and NBD clients, that of NVMe first."""
+        return tuple(self._native.uris)
 
     def status(self) -> ServerStatus:
         """How it is doing.

@@ -1,12 +1,13 @@
 """A Linux guest in QEMU, by emulation alone, whose shell is driven over its serial port."""
 
+from __future__ import annotations
+
 import os
 import re
 import select
 import subprocess
 import time
 from pathlib import Path
-from typing import Self
 
 import pytest
 
@@ -56,7 +57,7 @@ class Guest:
             bufsize=0,
         )
 
-    def __enter__(self) -> Self:
+    def __enter__(self) -> Guest:
         try:
             self._until(re.compile("@@ready@@\n"), seconds=180)
         except AssertionError as error:

@@ -72,13 +72,11 @@ impl Protocol {
     }
 }
 
-/// Settings of a served drive: protocol, address, store, pace, trace.
+/// Settings of a served drive: addresses, store, pace, trace.
 #[derive(Debug, Clone)]
 pub struct Device {
-    /// Protocol of the clients.
-    pub protocol: Protocol,
-    /// Path or port to listen on.
-    pub address: Address,
+    /// Paths and ports to listen on, with the protocol of the clients of each.
+    pub addresses: Vec<(Protocol, Address)>,
     /// Place where the bytes are kept.
     pub store: Store,
     /// Pace of simulated time against the clock on the wall.
@@ -93,9 +91,9 @@ pub struct Device {
     pub memory_limit: u64,
 }
 
-/// Socket, store and trace of a drive that is to be served, opened and checked.
+/// Sockets, store and trace of a drive that is to be served, opened and checked.
 pub struct Opened {
-    listener: Listener,
+    listeners: Vec<(Protocol, Listener)>,
     image: Image,
     record: Option<Record>,
     export: Export,
@@ -105,15 +103,18 @@ pub struct Opened {
 }
 
 impl Device {
-    /// Opens socket, store and trace for the drive of a session. Refuses a zoned drive over NBD,
+    /// Opens sockets, store and trace for the drive of a session. Refuses a zoned drive over NBD,
     /// whose clients do not know how to write it. The session stays as it is.
     pub fn open(&self, session: &Session) -> Result<Opened> {
-        let Self { protocol, address, store, pacing, integrity, record, read_only, memory_limit } =
-            self;
+        let Self { addresses, store, pacing, integrity, record, read_only, memory_limit } = self;
         let ssd = &session.run.ssd;
-        match protocol {
-            Protocol::Nbd => ssd.check_asked(Feature::Served)?,
-            Protocol::Nvme => Zoning::check(ssd)?,
+        addresses.iter().try_for_each(|(protocol, _)| match protocol {
+            Protocol::Nbd => ssd.check_asked(Feature::Served),
+            Protocol::Nvme => Zoning::check(ssd),
+        })?;
+        if record.is_some() && ssd.zone_layout().is_some() {
+            let problem = "fio's I/O logs have no commands on zones";
+            return Err(Error::new("--record", problem).hint("use --requests, or a drive without"));
         }
         integrity.check(ssd)?;
         let export = Export {
@@ -126,36 +127,40 @@ impl Device {
             read_only: *read_only,
             contexts: Context::ALL.map(|context| context.name().to_owned()).to_vec(),
         };
-        if *protocol == Protocol::Nvme && matches!(address, Address::Path(_)) {
-            let problem = "NVMe hosts connect to a TCP port";
-            return Err(Error::new("--socket", problem).expected("--port"));
+        // The sockets before the files: one that is refused leaves none behind.
+        let mut listeners = Vec::with_capacity(addresses.len());
+        let mut nvme_port = None;
+        for (protocol, address) in addresses {
+            if *protocol == Protocol::Nvme && matches!(address, Address::Path(_)) {
+                let problem = "NVMe hosts connect to a TCP port";
+                return Err(Error::new("--socket", problem).expected("--port"));
+            }
+            let listener = Listener::new(address)?;
+            if *protocol == Protocol::Nvme {
+                nvme_port = Some(listener.port());
+            }
+            listeners.push((*protocol, listener));
         }
-        if record.is_some() && ssd.zone_layout().is_some() {
-            let problem = "fio's I/O logs have no commands on zones";
-            return Err(Error::new("--record", problem).hint("use --requests, or a drive without"));
-        }
-        // The socket before the files: one that is refused leaves none behind.
-        let listener = Listener::new(address)?;
         let mut image = Image::open(store, ssd.capacity_bytes(), *memory_limit, *read_only)?;
         if let Some(bytes) = &session.bytes {
             bytes.restore(&mut image, store)?;
         }
         let record = record.as_deref().map(Record::new).transpose()?;
-        let subsystem = (*protocol == Protocol::Nvme)
-            .then(|| Subsystem::new(Identity::of(session, listener.port(), *read_only)));
+        let subsystem =
+            nvme_port.map(|port| Subsystem::new(Identity::of(session, port, *read_only)));
         let (pacing, integrity) = (*pacing, *integrity);
-        Ok(Opened { listener, image, record, export, subsystem, pacing, integrity })
+        Ok(Opened { listeners, image, record, export, subsystem, pacing, integrity })
     }
 }
 
 impl Opened {
     /// Begins to serve the drive of the session that it was opened for.
     pub fn serve(self, session: Session) -> Result<Server> {
-        let Self { listener, image, record, export, subsystem, pacing, integrity } = self;
+        let Self { listeners, image, record, export, subsystem, pacing, integrity } = self;
         let log = session.run.log.is_some().then(Log::new);
         let mut disk = Disk::new(session, image, pacing, integrity)?;
         record.into_iter().for_each(|record| disk.keep(record));
-        Server::start(disk, listener, export, subsystem, log)
+        Server::start(disk, listeners, export, subsystem, log)
     }
 }
 

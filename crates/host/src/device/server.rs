@@ -4,6 +4,7 @@
 //! the clock's thread with one. Nobody writes to a socket while holding it, so that no client can
 //! keep others waiting.
 
+use super::Protocol;
 use super::client::{self, LATE, LOOK, Outgoing};
 use super::disk::{Answered, CutTold, Disk, DiskCounts, Power};
 use super::log::{Log, Ticket};
@@ -63,7 +64,7 @@ pub struct ServerCounts {
 /// State shared by the threads of a server.
 pub(super) struct Shared {
     pub(super) export: Export,
-    /// Subsystem of an NVMe drive; `None` for a block device.
+    /// Subsystem of an NVMe drive; `None` without NVMe hosts.
     pub(super) subsystem: Option<Arc<Subsystem>>,
     disk: Mutex<Option<Disk>>,
     is_paced: bool,
@@ -236,25 +237,26 @@ pub struct Status {
 /// A server under way.
 pub struct Server {
     shared: Arc<Shared>,
-    uri: String,
+    uris: Vec<String>,
     threads: Vec<JoinHandle<()>>,
 }
 
 impl Server {
-    /// Begins to serve `disk` at `listener`: by NVMe/TCP where it is a `subsystem`, else by NBD.
-    /// Requests go to `log`, if there is one.
+    /// Begins to serve `disk` at all `listeners`; NVMe hosts need a `subsystem`. Requests go to
+    /// `log`, if there is one.
     pub fn start(
         disk: Disk,
-        listener: Listener,
+        listeners: Vec<(Protocol, Listener)>,
         export: Export,
         subsystem: Option<Subsystem>,
         log: Option<Arc<Log>>,
     ) -> Result<Self> {
         let is_paced = disk.is_paced();
-        let uri = match &subsystem {
-            Some(subsystem) => listener.nvme_uri(&subsystem.identity.nqn),
-            None => listener.uri(),
+        let uri = |(protocol, listener): &(Protocol, Listener)| match (protocol, &subsystem) {
+            (Protocol::Nvme, Some(subsystem)) => listener.nvme_uri(&subsystem.identity.nqn),
+            _ => listener.uri(),
         };
+        let uris = listeners.iter().map(uri).collect();
         let shared = Arc::new(Shared {
             export,
             subsystem: subsystem.map(Arc::new),
@@ -272,10 +274,12 @@ impl Server {
             counts: Mutex::new(ServerCounts::default()),
             log,
         });
-        let mut server = Self { shared: shared.clone(), uri, threads: Vec::new() };
-        server.spawn("listener", move || accept(&shared, &listener))?;
+        let mut server = Self { shared: shared.clone(), uris, threads: Vec::new() };
+        for (protocol, listener) in listeners {
+            let shared = shared.clone();
+            server.spawn("listener", move || accept(&shared, protocol, &listener))?;
+        }
         if is_paced {
-            let shared = server.shared.clone();
             server.spawn("clock", move || keep_time(&shared))?;
         }
         Ok(server)
@@ -287,9 +291,9 @@ impl Server {
         Ok(())
     }
 
-    /// Address of the server, as clients name it.
-    pub fn uri(&self) -> &str {
-        &self.uri
+    /// Addresses of the server in the order of its listeners, as clients name them.
+    pub fn uris(&self) -> &[String] {
+        &self.uris
     }
 
     /// State of the server; `None` once it has ended.
@@ -452,7 +456,7 @@ impl Drop for Server {
 }
 
 /// Lets clients in until the server ends, and waits for them to leave.
-fn accept(shared: &Arc<Shared>, listener: &Listener) {
+fn accept(shared: &Arc<Shared>, protocol: Protocol, listener: &Listener) {
     let mut threads: Vec<Option<JoinHandle<()>>> = (0..MOST_CLIENTS).map(|_| None).collect();
     while !shared.is_stopping() {
         // Clients wait outside until the drive takes requests.
@@ -478,7 +482,7 @@ fn accept(shared: &Arc<Shared>, listener: &Listener) {
                 let serving = shared.clone();
                 let work = move || {
                     serving.connected.fetch_add(1, Ordering::Relaxed);
-                    if let Some(problem) = client::serve(&serving, number, socket) {
+                    if let Some(problem) = client::serve(&serving, protocol, number, socket) {
                         lock(&serving.counts).dropped += 1;
                         serving.note(format!("a client was dropped: {problem}"));
                     }

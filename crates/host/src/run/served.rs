@@ -3,11 +3,12 @@
 //! The job of a served run has no source, and sends nothing itself. The server offers each request
 //! when it comes, and goes on event by event: it alone knows how far time may go.
 
+use super::arbiter::Arbiter;
 use super::exchange::{Plan, Service};
 use super::{FETCH, MOST_JOBS, Run};
 use crate::request::{Arrival, Job, Pace, Source};
 use base::{Result, Time};
-use ssd::config::Priority;
+use ssd::config::{HostConfig, Priority};
 use ssd::drive::exchange::Exchange;
 use ssd::medium::words::Found;
 use ssd::request::Request;
@@ -52,13 +53,47 @@ pub fn clients() -> Job {
     }
 }
 
-/// Offered requests that are not complete.
-#[derive(Debug, Default)]
-pub(super) struct Offered {
-    /// Owner and request, for requests that the drive has no room for yet.
+/// Queue of clients: its requests that the drive has no room for yet.
+#[derive(Debug)]
+struct Lane {
+    priority: Priority,
+    is_open: bool,
+    /// Owners and requests, the oldest first.
     waiting: VecDeque<(u32, Arrival)>,
+}
+
+impl Lane {
+    const fn new(priority: Priority) -> Self {
+        Self { priority, is_open: true, waiting: VecDeque::new() }
+    }
+}
+
+/// Offered requests that are not complete.
+#[derive(Debug)]
+pub(super) struct Offered {
+    /// Queues of clients. The first is for all that have none of their own.
+    lanes: Vec<Lane>,
+    /// Order in which the drive takes requests from the queues, and its parameters.
+    arbiter: Arbiter,
+    host: HostConfig,
     /// Owner of the request in each slot of the drive.
     of_slot: Vec<u32>,
+}
+
+impl Offered {
+    fn new(host: HostConfig, slots: u32) -> Self {
+        let lanes = vec![Lane::new(Priority::default())];
+        let arbiter = Arbiter::new(&host, std::iter::empty());
+        let mut offered = Self { lanes, arbiter, host, of_slot: vec![NOBODY; slots as usize] };
+        offered.arbitrate();
+        offered
+    }
+
+    /// Begins the rounds of the queues anew.
+    fn arbitrate(&mut self) {
+        let queues = self.lanes.iter().map(|lane| (NAME, lane.priority));
+        self.arbiter = Arbiter::new(&self.host, queues);
+    }
 }
 
 /// A completed request that was offered.
@@ -77,14 +112,54 @@ pub struct Served {
 }
 
 impl Run {
-    /// Begins a run of offered requests.
-    pub fn serve(&mut self) {
+    /// Begins a run of offered requests, whose queues are arbitrated as `host` says.
+    pub fn serve(&mut self, host: &HostConfig) {
         debug_assert!(!self.started && self.runners.len() < MOST_JOBS);
         self.started = true;
         self.ssd.keep_unreadable();
         self.ssd.keep_history();
-        let of_slot = vec![NOBODY; self.ssd.queue_depth() as usize];
-        self.offered = Some(Box::new(Offered { waiting: VecDeque::new(), of_slot }));
+        self.offered = Some(Box::new(Offered::new(host.clone(), self.ssd.queue_depth())));
+    }
+
+    /// Opens a queue of a class for clients. Returns its number.
+    pub fn open_queue(&mut self, priority: Priority) -> usize {
+        let Some(offered) = &mut self.offered else { return 0 };
+        let lane = Lane::new(priority);
+        let free = offered.lanes.iter().position(|lane| !lane.is_open && lane.waiting.is_empty());
+        let at = match free {
+            Some(at) => {
+                offered.lanes[at] = lane;
+                at
+            }
+            None => {
+                offered.lanes.push(lane);
+                offered.lanes.len() - 1
+            }
+        };
+        offered.arbitrate();
+        at
+    }
+
+    /// Closes a queue. What waits in it is still taken.
+    pub fn close_queue(&mut self, queue: usize) {
+        let lane = self.offered.as_mut().and_then(|offered| offered.lanes.get_mut(queue));
+        if let Some(lane) = lane {
+            lane.is_open = false;
+        }
+    }
+
+    /// Parameters of the arbitration of the clients' queues; `None` where nothing is served.
+    pub fn arbitration(&self) -> Option<&HostConfig> {
+        self.offered.as_ref().map(|offered| &offered.host)
+    }
+
+    /// Sets the burst of a queue, and the weights of the classes high, medium and low.
+    pub fn set_arbitration(&mut self, burst: u32, weights: [u32; 3]) {
+        let Some(offered) = &mut self.offered else { return };
+        let host = &mut offered.host;
+        host.arbitration_burst = burst;
+        [host.weight_high, host.weight_medium, host.weight_low] = weights;
+        offered.arbitrate();
     }
 
     /// Requests that are under way.
@@ -92,9 +167,9 @@ impl Run {
         self.under_way
     }
 
-    /// Offers a request, which arrives now. It must be aligned to sectors, and end inside the
-    /// drive.
-    pub fn offer(&mut self, owner: u32, request: Request) -> Result<()> {
+    /// Offers a request of a queue, which arrives now. It must be aligned to sectors, and end inside
+    /// the drive.
+    pub fn offer(&mut self, owner: u32, queue: usize, request: Request) -> Result<()> {
         let now = self.ssd.now();
         self.runners[0].in_flight += 1;
         self.arrivals_ns += u128::from(now.0);
@@ -103,40 +178,41 @@ impl Run {
         }
         self.under_way += 1;
         if let Some(offered) = &mut self.offered {
-            offered.waiting.push_back((owner, Arrival { at: now, request }));
+            offered.lanes[queue].waiting.push_back((owner, Arrival { at: now, request }));
         }
         self.take_offered();
         self.ssd.fault()
     }
 
-    /// Gives the drive offered requests while it has room and the limits of their job allow it, the
-    /// oldest first.
+    /// Gives the drive offered requests while it has room and the limits of their job allow it: from
+    /// the queue that the arbiter says, the oldest first.
     fn take_offered(&mut self) {
-        let Some(offered) = &self.offered else { return };
-        let mut next = offered.waiting.front().copied();
-        while let Some((owner, Arrival { at, request })) = next
-            && self.ssd.has_room()
-        {
-            let reading = self.reading + self.touched(&request);
+        let Some(mut offered) = self.offered.take() else { return };
+        let Offered { lanes, arbiter, of_slot, .. } = &mut *offered;
+        while self.ssd.has_room() {
             // A read beyond the limit of all reads goes alone.
-            if reading > self.most_reading && self.reading > 0 {
-                return;
-            }
+            let fits = |(_, arrival): &(u32, Arrival)| {
+                let reading = self.reading + self.touched(&arrival.request);
+                reading <= self.most_reading || self.reading == 0
+            };
             let now = self.ssd.now();
             if !self.limits.is_open(0, now) {
-                self.wake_for_limit(self.limits.opens_at(0));
-                return;
+                if lanes.iter().any(|lane| !lane.waiting.is_empty()) {
+                    self.wake_for_limit(self.limits.opens_at(0));
+                }
+                break;
             }
-            self.reading = reading;
+            let next = arbiter.next(|lane| lanes[lane].waiting.front().is_some_and(fits));
+            let next = next.and_then(|lane| lanes[lane].waiting.pop_front());
+            let Some((owner, Arrival { at, request })) = next else { break };
+            self.reading += self.touched(&request);
             self.limits.take(0, now, &request);
             let slot = self.ssd.submit(request, 0, at);
             self.issued += 1;
             self.waited += u64::from(at < now);
-            let Some(offered) = &mut self.offered else { return };
-            offered.of_slot[slot as usize] = owner;
-            offered.waiting.pop_front();
-            next = offered.waiting.front().copied();
+            of_slot[slot as usize] = owner;
         }
+        self.offered = Some(offered);
     }
 
     /// Advances by one event of the drive. Returns the request that it completes, if any.
@@ -200,8 +276,9 @@ impl Run {
         self.limits.wake = Time::NEVER;
         self.runners[0].in_flight = 0;
         if let Some(offered) = &mut self.offered {
-            self.lost_requests += lost - offered.waiting.len() as u64;
-            offered.waiting.clear();
+            let waiting = offered.lanes.iter().map(|lane| lane.waiting.len() as u64).sum::<u64>();
+            self.lost_requests += lost - waiting;
+            offered.lanes.iter_mut().for_each(|lane| lane.waiting.clear());
         }
         Ok(cut)
     }

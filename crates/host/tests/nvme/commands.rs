@@ -238,7 +238,7 @@ fn features_are_kept() {
     let value = |value| (0, value, Vec::new());
     // Before and after a host has set them.
     for (feature, before, asked, after) in [
-        (0x01, 0, 0x0302_0104, 0x0302_0104),
+        (0x01, 0x0301_0000, 0x0302_0104, 0x0302_0104),
         (0x02, 0, 0, 0),
         (0x04, 0xffff, 353, 353),
         (0x06, 1, 0, 0),

@@ -188,8 +188,18 @@ pub struct Host {
 impl Host {
     /// Connection that has greeted the drive.
     pub fn greeted(subsystem: &Arc<Subsystem>, disk: &mut Disk, options: Options) -> Self {
+        Self::greeted_as(subsystem, disk, options, 1)
+    }
+
+    /// Connection of a client of the disk with this number.
+    pub fn greeted_as(
+        subsystem: &Arc<Subsystem>,
+        disk: &mut Disk,
+        options: Options,
+        client: usize,
+    ) -> Self {
         let address = "127.0.0.1:4420".parse().ok();
-        let connection = Connection::new(subsystem.clone(), 1, address, None);
+        let connection = Connection::new(subsystem.clone(), client, address, None);
         let mut host = Self { connection, options, next_cid: 9, capsule: 8192, piece: 4096 };
         let got = host.send(disk, &greeting(options)).unwrap();
         let digests = u8::from(options.header_digest) | u8::from(options.data_digest) << 1;

@@ -2,9 +2,12 @@
 //!
 //! `host` speaks the protocol from its own reading of the specifications, without the code of the
 //! drive; `structures` compares pages byte by byte, `commands` tries what a host can ask for,
-//! `zones` what it can ask of zones, and `sessions` what it must not.
+//! `zones` what it can ask of zones, `sessions` what it must not, and `cuts` what a power cut
+//! leaves; `arbitration` has the order in which queues are served.
 
+mod arbitration;
 mod commands;
+mod cuts;
 mod host;
 mod sessions;
 mod structures;

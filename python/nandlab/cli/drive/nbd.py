@@ -111,7 +111,7 @@ def nbd(
     if given["listen_anywhere"]:
         say("warning: whoever reaches this machine can read and write the drive")
     if not quiet:
-        say(f"serving {server.uri} ({given['clock']} clock; Ctrl-C ends)")
+        say(f"serving {' and '.join(server.uris)} ({given['clock']} clock; Ctrl-C ends)")
     # To the last file: a second Ctrl-C would take away what the first one asked to keep.
     code = 0
     with Stop(is_patient=True) as stop, _control(server, how, control):

@@ -15,7 +15,7 @@ from nandlab.cli.options import takes
 from nandlab.options.serve import CLIENTS, ServeOptions
 
 
-@takes(ServeOptions, but=("timeline_spans", "socket"))
+@takes(ServeOptions, but=("timeline_spans",))
 def nvme(
     drive: DriveName = None,
     saved: SavedFile = None,
@@ -37,7 +37,10 @@ def nvme(
     quiet: Quiet = False,
     **given: Any,
 ) -> None:
-    """Serves a drive over NVMe/TCP, until Ctrl-C: `nvme connect` makes it a disk of Linux."""
+    """Serves a drive over NVMe/TCP, until Ctrl-C: `nvme connect` makes it a disk of Linux.
+
+    With --socket NBD clients use the same drive.
+    """
     nbd(
         drive=drive,
         saved=saved,

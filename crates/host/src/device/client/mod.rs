@@ -10,6 +10,7 @@ mod nvme;
 mod paced;
 mod patient;
 
+use super::Protocol;
 use super::disk::Answered;
 use super::message::Failure;
 use super::nbd::{self, Broken};
@@ -48,9 +49,14 @@ pub(super) enum Outgoing {
 }
 
 /// Serves a client until it leaves. Returns its error against the protocol, if that ended it.
-pub(super) fn serve(shared: &Arc<Shared>, number: usize, socket: Socket) -> Option<String> {
+pub(super) fn serve(
+    shared: &Arc<Shared>,
+    protocol: Protocol,
+    number: usize,
+    socket: Socket,
+) -> Option<String> {
     let cuts = shared.cuts();
-    let outcome = talk(shared, number, &socket, cuts);
+    let outcome = talk(shared, protocol, number, &socket, cuts);
     socket.close();
     shared.forget(number);
     match outcome {
@@ -62,12 +68,15 @@ pub(super) fn serve(shared: &Arc<Shared>, number: usize, socket: Socket) -> Opti
 
 fn talk(
     shared: &Arc<Shared>,
+    protocol: Protocol,
     number: usize,
     socket: &Socket,
     cuts: u64,
 ) -> std::result::Result<(), Broken> {
     socket.set_patience(LOOK)?;
-    if let Some(subsystem) = &shared.subsystem {
+    if protocol == Protocol::Nvme
+        && let Some(subsystem) = &shared.subsystem
+    {
         return nvme::talk(shared, subsystem, number, socket, cuts);
     }
     let deadline = Some(Instant::now() + HANDSHAKE);

@@ -56,10 +56,12 @@ pub(super) fn talk(
         let connection = Mutex::new(connection);
         let outcome = host.paced(&mut input, output, &connection);
         lock(&connection).leave();
+        host.leave();
         outcome
     } else {
         let outcome = host.at_once(&mut input, output, &mut connection);
         connection.leave();
+        host.leave();
         outcome
     }
 }
@@ -114,6 +116,13 @@ fn protocol(fatal: &Fatal) -> Broken {
 }
 
 impl Host<'_> {
+    /// Closes the queue of the host in the drive.
+    fn leave(&self) {
+        if let Some(disk) = self.shared.disk().as_mut() {
+            disk.leave(self.number);
+        }
+    }
+
     /// Answers requests as fast as they come.
     fn at_once(
         &self,

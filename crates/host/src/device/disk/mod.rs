@@ -26,11 +26,12 @@ use crate::run::Run;
 use crate::run::served::Served;
 use crate::session::Session;
 use base::{Result, Time};
+use ssd::config::Priority;
 use ssd::drive::exchange::Exchange;
 use ssd::medium::versions::Happened;
 use ssd::medium::words::{Found, WordCounts};
 use ssd::request::{Op, Request, SECTOR_BYTES, Status};
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::io;
 use std::ops::Range;
 use std::time::Instant;
@@ -105,6 +106,8 @@ pub struct Disk {
     /// Working space: events of units.
     happened: Vec<(u32, Happened)>,
     clock: Option<Clock>,
+    /// Queues in the drive of the clients that have one of their own.
+    queues: HashMap<usize, usize>,
     pending: Vec<Pending>,
     free: Vec<u32>,
     answered: VecDeque<Answered>,
@@ -148,6 +151,7 @@ impl Disk {
             snapshots: Vec::new(),
             happened: Vec::new(),
             clock,
+            queues: HashMap::new(),
             pending: Vec::new(),
             free: Vec::new(),
             answered: VecDeque::new(),
@@ -182,6 +186,20 @@ impl Disk {
     /// exchange that the drive cannot carry out.
     pub fn exchange(&mut self, asked: Exchange) -> Result<()> {
         self.run().exchange_served(asked)
+    }
+
+    /// Gives a client a queue of its own, of a class, in the arbitration of the drive. Without one
+    /// it shares a queue with others.
+    pub fn join(&mut self, client: usize, priority: Priority) {
+        let queue = self.run().open_queue(priority);
+        self.queues.insert(client, queue);
+    }
+
+    /// Closes the queue of a client, if it has one.
+    pub fn leave(&mut self, client: usize) {
+        if let Some(queue) = self.queues.remove(&client) {
+            self.run().close_queue(queue);
+        }
     }
 
     /// Requests of clients that are under way.
@@ -370,7 +388,9 @@ impl Disk {
         if let Some(record) = &mut self.record {
             record.note(now, &request);
         }
-        self.run().offer(owner, request)
+        let client = self.pending[owner as usize].client;
+        let queue = self.queues.get(&client).copied().unwrap_or(0);
+        self.run().offer(owner, queue, request)
     }
 
     /// Books a completed request of the drive.

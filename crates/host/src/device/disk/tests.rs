@@ -268,8 +268,7 @@ fn a_zoned_drive_is_served_over_nvme_alone() {
         let sets = ["ftl.name=zoned", "ftl.max_active_zones=4", unit];
         let session = session("tiny", &sets, Precondition::None).unwrap();
         let device = Device {
-            protocol,
-            address: Address::Port { port: 0, is_open: false },
+            addresses: vec![(protocol, Address::Port { port: 0, is_open: false })],
             store: Store::Memory,
             pacing: Pacing::Fast,
             integrity: Integrity::Model,

@@ -6,6 +6,7 @@ use super::entry::Entry;
 use super::numbers::{ANY_CONTROLLER, DISCOVERY_NQN, Status};
 use super::{BLOCK_BYTES, MOST_ENTRIES};
 use crate::session::Session;
+use ssd::config::Arbitration;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -37,6 +38,8 @@ pub struct Identity {
     pub has_write_cache: bool,
     /// Whether hosts may not write.
     pub read_only: bool,
+    /// Whether the arbitration of the drive has classes of queues.
+    pub is_weighted: bool,
 }
 
 impl Identity {
@@ -64,6 +67,7 @@ impl Identity {
             flash_bytes: config.flash_bytes(),
             has_write_cache: config.buffer.bytes > 0,
             read_only,
+            is_weighted: config.host.arbitration == Arbitration::WeightedRoundRobin,
         }
     }
 }

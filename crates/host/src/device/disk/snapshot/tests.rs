@@ -55,8 +55,7 @@ fn whole(disk: &mut Disk) -> Vec<u8> {
 fn loaded(path: &Path, store: Store) -> Result<Disk> {
     let session = Session::on(Drive::load(path, MEMORY)?, &Workload::Clients)?;
     let device = Device {
-        protocol: Protocol::Nbd,
-        address: Address::Port { port: 0, is_open: false },
+        addresses: vec![(Protocol::Nbd, Address::Port { port: 0, is_open: false })],
         store,
         pacing: Pacing::Fast,
         integrity: Integrity::Model,

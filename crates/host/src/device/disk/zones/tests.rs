@@ -56,7 +56,7 @@ impl Model {
             3..=5 => Command::ZoneAppend,
             6 => Command::WriteZeroes,
             7 => Command::Read,
-            8 if self.step % 4 == 0 => Command::ZoneReset,
+            8 if self.step.is_multiple_of(4) => Command::ZoneReset,
             8 if self.step % 4 == 1 => Command::ZoneFinish,
             8 => Command::ZoneOpen,
             _ => Command::ZoneClose,

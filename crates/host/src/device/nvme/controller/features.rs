@@ -5,10 +5,14 @@ use crate::device::nvme::MOST_QUEUES;
 use crate::device::nvme::entry::Entry;
 use crate::device::nvme::numbers::{Status, feature};
 use base::Time;
+use ssd::config::HostConfig;
 
 /// Bits of Set Features and Get Features.
 const SAVE: u32 = 1 << 31;
 const SELECT: u32 = 7 << 8;
+
+/// Burst of the arbitration that has no limit.
+const NO_LIMIT: u8 = 7;
 
 /// Warnings of SMART that a host can have events for.
 const EVENTS: u32 = 0xff;
@@ -28,8 +32,6 @@ pub struct Temperatures {
 /// Features that a host can set.
 #[derive(Debug, Clone)]
 pub struct Features {
-    /// Burst and weights of the arbitration.
-    arbitration: u32,
     /// Limits of the temperature.
     pub temperatures: Temperatures,
     /// Whether a write may be answered before its data are durable.
@@ -46,7 +48,6 @@ impl Features {
     /// Features of a controller before a host has set them.
     pub fn new(keep_alive_ms: u32) -> Self {
         Self {
-            arbitration: 0,
             temperatures: Temperatures { over: u16::MAX, under: 0 },
             has_write_cache: true,
             events: 0,
@@ -101,7 +102,7 @@ impl Controller {
         let features = &self.features;
         let mut data = Vec::new();
         let value = match id {
-            feature::ARBITRATION => features.arbitration,
+            feature::ARBITRATION => context.disk.session().run.arbitration().map_or(0, arbitration),
             feature::TEMPERATURE => {
                 let is_under = is_under(entry)?;
                 let Temperatures { over, under } = features.temperatures;
@@ -151,7 +152,12 @@ impl Controller {
         let value = entry.word(11);
         let features = &mut self.features;
         match id {
-            feature::ARBITRATION => features.arbitration = value,
+            feature::ARBITRATION => {
+                let [burst, low, medium, high] = value.to_le_bytes();
+                let burst = if burst & 7 == NO_LIMIT { 0 } else { 1 << (burst & 7) };
+                let weights = [high, medium, low].map(|weight| u32::from(weight) + 1);
+                context.disk.session().run.set_arbitration(burst, weights);
+            }
             feature::POWER if value & 0x1f != 0 => return Err(Status::INVALID_FIELD),
             feature::POWER => {}
             feature::TEMPERATURE => {
@@ -191,6 +197,17 @@ impl Controller {
         }
         Ok(0)
     }
+}
+
+/// Value of the arbitration: burst as a power of two, and weights, 0's based.
+fn arbitration(host: &HostConfig) -> u32 {
+    let burst = match host.arbitration_burst {
+        0 => NO_LIMIT,
+        burst => burst.ilog2() as u8,
+    };
+    let weights = [host.weight_low, host.weight_medium, host.weight_high];
+    let [low, medium, high] = weights.map(|weight| (weight - 1) as u8);
+    u32::from_le_bytes([burst, low, medium, high])
 }
 
 /// Number of queues, 0's based, for both kinds.

@@ -18,6 +18,7 @@ use crate::device::disk::Disk;
 use crate::device::message::{Command, Head};
 use features::Features;
 use logs::ErrorLog;
+use ssd::config::Priority;
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 
@@ -26,6 +27,7 @@ const MOST_EVENT_REQUESTS: usize = 4;
 
 /// Bits of the controller's configuration and status.
 const ENABLE: u32 = 1;
+const WEIGHTED: u32 = 1 << 11;
 const SHUTDOWN: u32 = 3 << 14;
 const READY: u32 = 1;
 const SHUTDOWN_COMPLETE: u32 = 2 << 2;
@@ -132,6 +134,17 @@ impl Controller {
     /// Whether writes wait until their data are durable.
     pub fn writes_through(&self) -> bool {
         !self.features.has_write_cache
+    }
+
+    /// Class of the queue that a Connect command makes. Only hosts that have chosen weighted round
+    /// robin give their queues classes.
+    pub fn class(&self, entry: &Entry) -> Priority {
+        match (self.configuration & WEIGHTED != 0, entry.byte(46) & 3) {
+            (false, _) | (true, 2) => Priority::Medium,
+            (true, 0) => Priority::Urgent,
+            (true, 1) => Priority::High,
+            (true, _) => Priority::Low,
+        }
     }
 
     /// Opens an I/O queue; false if it is open, or more than the host may have.
@@ -249,10 +262,12 @@ impl Controller {
         if before & ENABLE != 0 && asked & ENABLE == 0 {
             self.reset();
         } else if rises(ENABLE) {
-            // Pages of 4 KiB, round robin, the NVM command set, or all where there are zones.
+            // Pages of 4 KiB, an arbitration of the drive, the NVM command set, or all where there
+            // are zones.
+            let arbitration = if identity.is_weighted { WEIGHTED } else { 0 };
             let has_sets = identity.zones.is_some() && asked & COMMAND_SETS == ALL_SETS;
-            let refused = if has_sets { 0x3f80 } else { 0x3ff0 };
-            if asked & refused != 0 {
+            let sets = if has_sets { ALL_SETS } else { 0 };
+            if asked & 0x3ff0 & !arbitration & !sets != 0 {
                 self.configuration = before;
                 return Reply::Failed(Status::INVALID_FIELD);
             }
@@ -280,9 +295,10 @@ impl Controller {
     }
 }
 
-/// Capabilities: 128 entries, contiguous queues, 5 s to get ready, the NVM command set, further
-/// command sets where there are zones, pages of 4 KiB.
+/// Capabilities: 128 entries, contiguous queues, weighted round robin where the drive has it, 5 s
+/// to get ready, the NVM command set, further command sets where there are zones, pages of 4 KiB.
 fn capabilities(identity: &Identity) -> u64 {
-    let sets = u64::from(identity.zones.is_some());
-    u64::from(super::MOST_ENTRIES - 1) | 1 << 16 | 10 << 24 | 1 << 37 | sets << 43
+    let arbitration = u64::from(identity.is_weighted) << 17;
+    let sets = 1 << 37 | u64::from(identity.zones.is_some()) << 43;
+    u64::from(super::MOST_ENTRIES - 1) | 1 << 16 | arbitration | 10 << 24 | sets
 }

@@ -190,7 +190,7 @@ fn send(
         if first >= identity.blocks {
             return Err(Status::OUT_OF_RANGE);
         }
-        if first % zoning.zone_blocks != 0 {
+        if !first.is_multiple_of(zoning.zone_blocks) {
             return Err(Status::INVALID_FIELD);
         }
         vec![(first / zoning.zone_blocks) as u32]

@@ -9,7 +9,7 @@ use super::{IN_CAPSULE_BYTES, MOST_DATA_BYTES};
 use crate::device::disk::{Answered, Disk};
 use crate::device::log::{Log, Ticket};
 use crate::device::message::{Answer, Command as Asked, Head, Request};
-use crate::device::nvme::controller::{Context, Reply, io, zones};
+use crate::device::nvme::controller::{Context, Controller, Reply, io, zones};
 use crate::device::nvme::entry::{Completion, Descriptor, ENTRY_BYTES, Entry};
 use crate::device::nvme::numbers::{Status, admin, fabrics, io as opcode};
 use crate::device::nvme::subsystem::{Queue, Subsystem};
@@ -350,7 +350,7 @@ impl Connection {
         let entry = command.entry;
         let Some(queue) = self.queue.clone() else {
             let data = std::mem::take(&mut command.data);
-            self.connect(&entry, &data);
+            self.connect(&entry, &data, disk);
             return Ok(());
         };
         let identity = &self.subsystem.identity;
@@ -429,10 +429,15 @@ impl Connection {
         Ok(())
     }
 
-    fn connect(&mut self, entry: &Entry, data: &[u8]) {
+    fn connect(&mut self, entry: &Entry, data: &[u8], disk: &mut Disk) {
         match self.subsystem.connect(entry, data, self.address) {
             Ok(queue) => {
                 let result = u64::from(queue.controller);
+                if queue.number > 0 {
+                    let class = |controller: &mut Controller| controller.class(entry);
+                    let class = self.subsystem.with(&queue, class).unwrap_or_default();
+                    disk.join(self.client, class);
+                }
                 self.queue = Some(queue);
                 self.finish(entry.cid(), Status::SUCCESS, result, false);
             }
