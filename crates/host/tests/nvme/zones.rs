@@ -287,6 +287,7 @@ fn limits_and_changes_of_all_zones() {
     assert_eq!(zoned.change(9, OPEN | ALL), 0);
     assert_eq!(states(&mut zoned), [1, 3, 3, 3, 1]);
     assert_eq!((zoned.change(0, OPEN), zoned.write(0, 1, 1)), (0x1be, 0x1be));
+    assert_eq!(zoned.change(3, CLOSE), 0);
     assert_eq!(zoned.change(0, FINISH | ALL), 0);
     assert_eq!(states(&mut zoned), [1, 0xe, 0xe, 0xe, 1]);
     assert_eq!(zoned.change(0, OFFLINE | ALL), 0);

@@ -222,3 +222,25 @@ fn a_reset_overtakes_what_is_under_way() {
     }
     assert!(emptied > 5, "{emptied}");
 }
+
+/// Bytes that an older drive has left in the file of the store are not those of empty zones.
+#[test]
+fn bytes_of_an_older_file_are_not_read() {
+    let session = session("tiny", &ZONED, Precondition::None).unwrap();
+    let capacity = session.run.ssd.capacity_bytes();
+    let path = std::env::temp_dir().join(format!("nandlab-zones-file-{}", std::process::id()));
+    std::fs::write(&path, vec![0xaa; capacity as usize]).unwrap();
+    let image = Image::open(&Store::File(path.clone()), capacity, MEMORY, false).unwrap();
+    let mut disk = Disk::new(session, image, Pacing::Fast, Integrity::Model).unwrap();
+    let read = asked(head(Command::Read, 0, 16384), 0);
+    let bytes = |disk: &mut Disk| match answer(disk, &read) {
+        Answer::Data { bytes, lost } if lost.is_empty() => bytes,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(bytes(&mut disk), vec![0; 16384]);
+    assert_eq!(answer(&mut disk, &asked(head(Command::Write, 0, 8192), 7)), Answer::Done);
+    assert_eq!(bytes(&mut disk), [vec![7; 8192], vec![0; 8192]].concat());
+    assert_eq!(answer(&mut disk, &asked(head(Command::ZoneReset, 0, 0), 0)), Answer::Done);
+    assert_eq!(bytes(&mut disk), vec![0; 16384]);
+    std::fs::remove_file(&path).unwrap();
+}

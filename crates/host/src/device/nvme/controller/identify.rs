@@ -14,7 +14,7 @@ const PAGE: usize = 4096;
 pub const MOST_RANGES: usize = 256;
 
 /// Structures of Identify (CNS).
-mod cns {
+pub(super) mod cns {
     pub const NAMESPACE: u8 = 0x00;
     pub const CONTROLLER: u8 = 0x01;
     pub const ACTIVE: u8 = 0x02;

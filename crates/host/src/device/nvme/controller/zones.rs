@@ -5,6 +5,7 @@
 //! that describe them, and the log of zones that have failed.
 
 use super::Controller;
+use super::identify::{active, cns};
 use crate::device::disk::Disk;
 use crate::device::message::{Command, Head};
 use crate::device::nvme::entry::Entry;
@@ -286,23 +287,25 @@ pub fn identify(
     let zoning = identity.zones.as_ref()?;
     let (structure, set) = (entry.byte(40), entry.byte(47));
     let empty = || vec![0; PAGE_BYTES as usize];
-    let is_listed = sees && structure == 0x07 && set == COMMAND_SET;
+    let is_listed = sees && structure == cns::ACTIVE_OF_SET && set == COMMAND_SET;
     Some(match (structure, set) {
-        (0x00 | 0x03 | 0x05 | 0x08, _) if entry.nsid() == 1 && !sees => {
+        (cns::NAMESPACE | cns::DESCRIPTORS | cns::NAMESPACE_OF_SET | cns::INDEPENDENT, _)
+            if entry.nsid() == 1 && !sees =>
+        {
             Err(Status::INVALID_NAMESPACE)
         }
-        (0x02, _) if !sees => Ok(empty()),
-        (0x05, COMMAND_SET) if entry.nsid() == 1 => Ok(namespace(zoning)),
-        (0x05, COMMAND_SET) => Err(Status::INVALID_NAMESPACE),
-        (0x06, COMMAND_SET) => {
+        (cns::ACTIVE, _) if !sees => Ok(empty()),
+        (cns::NAMESPACE_OF_SET, COMMAND_SET) if entry.nsid() == 1 => Ok(namespace(zoning)),
+        (cns::NAMESPACE_OF_SET, COMMAND_SET) => Err(Status::INVALID_NAMESPACE),
+        (cns::CONTROLLER_OF_SET, COMMAND_SET) => {
             let mut page = empty();
             // The limit of appends is that of all data.
             page[0] = MOST_PAGES_LOG2;
             Ok(page)
         }
-        (0x07, 0 | COMMAND_SET) if !is_listed => Ok(empty()),
-        (0x07, COMMAND_SET) => super::identify::active(entry),
-        (0x1c, _) => {
+        (cns::ACTIVE_OF_SET, 0 | COMMAND_SET) if !is_listed => Ok(empty()),
+        (cns::ACTIVE_OF_SET, COMMAND_SET) => active(entry),
+        (cns::COMMAND_SETS, _) => {
             let mut page = empty();
             // One combination: the NVM command set, and that of zones.
             page[0] = 1 | 1 << COMMAND_SET;
