@@ -332,7 +332,8 @@ fn reports_tell_zones_by_their_state() {
     assert_eq!(starts(zoned.report(0, 192, 1 << 16 | 1 << 8)), (2, vec![0, 5]));
     assert_eq!(starts(zoned.report(0, 192, 1 << 8)), (zones - 4, vec![0, 5]));
     assert_eq!(zoned.report(0, 64, 1 << 16), (0, Vec::new()));
-    let cases: [(&[(usize, u32)], usize, u16); 6] = [
+    type Case = (&'static [(usize, u32)], usize, u16);
+    let cases: [Case; 6] = [
         (&[(12, 63), (13, 1)], 256, 0x002),
         (&[(12, 63), (13, 8 << 8)], 256, 0x002),
         (&[(10, 0xffff_ffff), (11, 0xffff_ffff), (12, 63)], 256, 0x080),
