@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import runpy
 import signal
 import subprocess
 from collections.abc import Callable
@@ -13,7 +14,7 @@ import pytest
 
 import nandlab as lab
 from nandlab.trace.recording import commands_in
-from tests.conftest import COMMAND, Ended, carries, refused
+from tests.conftest import COMMAND, ROOT, Ended, carries, refused
 from tests.device.clients import SMALL, Client
 from tests.waiting import until
 
@@ -207,3 +208,27 @@ def test_a_killed_server_lets_go_of_its_store(folder: Path) -> None:
     lab.serve("tiny", set=SMALL, socket="b.sock", store="disk.img", clock="fast").stop()
     assert 0 < lab.trace_info("disk.iolog")["requests"] <= 1000
     assert lab.run("tiny", set=SMALL, trace="disk.iolog").checks.ok
+
+
+def test_a_recording_keeps_placement_handles(folder: Path) -> None:
+    """Writes of a host under two handles: a replay costs what they cost, and less than without."""
+    cache = runpy.run_path(str(ROOT / "examples/device/flash_cache.py"))
+    sets = {**cache["DRIVE"], "ftl.host_streams": 2}
+    capacity = lab.Drive("tiny", set=sets).capacity_bytes
+    how: dict[str, Any] = {"set": sets, "clock": "fast", "protocol": "nvme", "port": 0}
+    with lab.serve("tiny", record="cache.iolog", **how) as server:
+        cache["fill"](server.uri, capacity, 6, (1, 0))
+        served = server.stop().to_dict()["endurance_group"]
+    lines = Path("cache.iolog").read_text().splitlines()
+    # Handle 0 is the default, and has no mark.
+    written = {line.split(" write ")[1].count(" ") for line in lines if " write " in line}
+    assert written == {1, 2}
+    assert any(line.endswith(" 4096 1") for line in lines)
+    replayed = lab.run("tiny", set=sets, trace="cache.iolog").to_dict()["endurance_group"]
+    assert replayed["host_bytes"] == served["host_bytes"]
+    assert replayed["media_bytes"] == pytest.approx(served["media_bytes"], rel=0.02)
+    Path("plain.iolog").write_text(
+        "\n".join(line.removesuffix(" 1") if " write " in line else line for line in lines) + "\n"
+    )
+    plain = lab.run("tiny", set=sets, trace="plain.iolog").to_dict()["endurance_group"]
+    assert plain["media_bytes"] > 1.2 * served["media_bytes"]

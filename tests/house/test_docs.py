@@ -74,6 +74,7 @@ LONG_PAGES = {
     "docs/life.md",
     "docs/lint.md",
     "docs/tutorials/1-first-drive.md",
+    "docs/tutorials/10-a-flash-cache-under-placement-handles.md",
     "docs/tutorials/2-a-cell-to-an-error-rate.md",
     "docs/tutorials/3-fit-your-own-chip.md",
     "docs/tutorials/4-choose-a-code.md",

@@ -284,9 +284,9 @@ def papers() -> Iterator[str]:
         "they are *met*, *not met* or *undecided*. Rows of the other kinds *hold* or *do not "
         "hold*, and prove nothing.",
         "",
-        "Column *seeds*: how many seeds a random row was run with; 1 where more would take too "
-        "long. With several, ours is their mean with its 95 % interval (Student), and a row is met "
-        "or not met only where the whole interval is inside or outside of the tolerance; "
+        "Column *seeds*: how many seeds a random row was run with. Ours is their mean with its "
+        "95 % interval (Student), and a row is met or not met only where the whole interval is "
+        "inside or outside of the tolerance; "
         "otherwise it is undecided. The tolerance of a gain is half of the printed gain or one "
         "point, whichever is larger, or its own if that is stricter; beside a group of gains "
         "stands what a model that says 'nothing changes' would have. A reason for a difference "

@@ -440,17 +440,7 @@ fn many_mutated_sessions() {
 #[test]
 fn a_simple_read_is_answered_with_one_copy() {
     let agreed = Agreed::default();
-    let head = Head {
-        cookie: 1,
-        command: Command::Read,
-        fua: false,
-        no_hole: false,
-        whole: false,
-        one_extent: false,
-        fast_zero: false,
-        offset: 0,
-        length: 4096,
-    };
+    let head = Head { cookie: 1, ..Head::plain(Command::Read, 0, 4096) };
     let answer = Answer::Data { bytes: vec![1; 4096], lost: Vec::new() };
     for agreed in [agreed, Agreed { structured: true, contexts: Vec::new() }] {
         let mut out = Vec::with_capacity(5000);

@@ -37,7 +37,7 @@ pub mod terms;
 mod test_drive;
 
 pub use drive::{
-    CodeCounts, Completion, Cut, Losses, Parts, PowerCounts, Ssd, Started, Step, UnitPlace,
+    CodeCounts, Completion, Cut, Losses, Parts, PowerCounts, Renewed, Ssd, Started, Step, UnitPlace,
 };
 pub use failure::retry;
 pub use flash::{blame, doing, scheduler, timeline};

@@ -378,9 +378,16 @@ fn conformance_reaches_every_method() {
     let mut all = methods(core, "Ftl");
     assert!(all.len() <= 16, "a core of {} methods", all.len());
     all.extend(methods(account, "Account"));
-    for part in
-        ["MapOnFlash", "BlockService", "Relocation", "Recovery", "Calls", "CopyBack", "Recycling"]
-    {
+    for part in [
+        "MapOnFlash",
+        "BlockService",
+        "Relocation",
+        "Recovery",
+        "Calls",
+        "CopyBack",
+        "Recycling",
+        "Handles",
+    ] {
         all.extend(methods(parts, part));
     }
     all.extend(methods(zones, "Zones"));

@@ -102,6 +102,11 @@ pub struct Head {
     pub one_extent: bool,
     /// Zeros must not take longer than a trim: they are refused otherwise.
     pub fast_zero: bool,
+    /// Placement handle of a write, or of a flush that `renews`; 0 where the client names none.
+    pub handle: u8,
+    /// The flush is followed by a new reclaim unit for the handle: the next write under it goes to
+    /// an empty one.
+    pub renews: bool,
     /// First byte of the range.
     pub offset: u64,
     /// Bytes of the range.
@@ -119,6 +124,8 @@ impl Head {
             whole: false,
             one_extent: false,
             fast_zero: false,
+            handle: 0,
+            renews: false,
             offset,
             length,
         }
@@ -162,6 +169,8 @@ pub enum Failure {
     Overflow,
     /// The device cannot do the request in the way that is asked for.
     NotSupported,
+    /// The device has no room for it at the moment: it may be tried again.
+    Busy,
     /// The device is shutting down.
     Shutdown,
     /// The state of a zone does not allow the request.

@@ -1,7 +1,8 @@
 //! Record of the requests to a served drive: a trace that a run replays.
 //!
 //! The trace is one of fio's I/O logs, version 3, with simulated time. fio's logs know no forced
-//! unit access: such a write is followed by a flush.
+//! unit access: such a write is followed by a flush. A placement handle stands behind the length,
+//! where fio reads no further.
 
 use base::{Error, Result, Time};
 use flate2::Compression;
@@ -81,14 +82,17 @@ impl Record {
 
     fn write(&mut self, now: Time, request: &Request) -> io::Result<()> {
         let us = now.ns() / 1000;
-        let Request { op, fua, offset, length, .. } = *request;
+        let Request { op, fua, stream, offset, length, .. } = *request;
         let action = match op {
             Op::Read => "read",
             Op::Write => "write",
             Op::Trim => "trim",
             _ => return self.out.line(format_args!("{us} {NAME} datasync 0 0")),
         };
-        self.out.line(format_args!("{us} {NAME} {action} {offset} {length}"))?;
+        match stream {
+            0 => self.out.line(format_args!("{us} {NAME} {action} {offset} {length}"))?,
+            _ => self.out.line(format_args!("{us} {NAME} {action} {offset} {length} {stream}"))?,
+        }
         if fua {
             self.out.line(format_args!("{us} {NAME} datasync 0 0"))?;
         }

@@ -38,7 +38,7 @@ pub struct Cost {
 impl Session {
     /// Bytes of the endurance group. Bytes of the flash come from the chips' own counters, not from
     /// the FTL's account.
-    pub(super) fn endurance_group(&self, activity: &Activity) -> EnduranceGroup {
+    pub(crate) fn endurance_group(&self, activity: &Activity) -> EnduranceGroup {
         let counts = &activity.counted.flash.of_kind;
         let (mut media_bytes, mut erased_bytes) = (0, 0);
         for ((_, chip), counts) in self.loaded.config.kinds().into_iter().zip(counts) {

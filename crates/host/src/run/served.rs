@@ -167,8 +167,8 @@ impl Run {
         self.under_way
     }
 
-    /// Offers a request of a queue, which arrives now. It must be aligned to sectors, and end inside
-    /// the drive.
+    /// Offers a request of a queue, which arrives now. It must be aligned to sectors, and end
+    /// inside the drive.
     pub fn offer(&mut self, owner: u32, queue: usize, request: Request) -> Result<()> {
         let now = self.ssd.now();
         self.runners[0].in_flight += 1;
@@ -184,8 +184,8 @@ impl Run {
         self.ssd.fault()
     }
 
-    /// Gives the drive offered requests while it has room and the limits of their job allow it: from
-    /// the queue that the arbiter says, the oldest first.
+    /// Gives the drive offered requests while it has room and the limits of their job allow it:
+    /// from the queue that the arbiter says, the oldest first.
     fn take_offered(&mut self) {
         let Some(mut offered) = self.offered.take() else { return };
         let Offered { lanes, arbiter, of_slot, .. } = &mut *offered;

@@ -31,6 +31,8 @@ pub struct Raw {
     pub fua: bool,
     /// Whether this is a write that the format marks as one that somebody waits for.
     pub marked: bool,
+    /// Placement handle of a write; 0 where the trace names none.
+    pub handle: u8,
     /// First byte in the device's space.
     pub offset: u64,
     /// Length of the request in bytes.
@@ -102,9 +104,10 @@ impl Records {
                 continue;
             }
             let parsed = self.format.line(line).and_then(|parsed| checked(parsed, self.takes));
-            let (record, flush_first) = match parsed {
-                Ok(Parsed::Request(record)) => (record, false),
-                Ok(Parsed::FlushThen(record)) => (record, true),
+            let (record, flush_first, handle) = match parsed {
+                Ok(Parsed::Request(record)) => (record, false, 0),
+                Ok(Parsed::FlushThen(record)) => (record, true, 0),
+                Ok(Parsed::Placed(record, handle)) => (record, false, handle),
                 Ok(Parsed::Nothing) => continue,
                 Ok(Parsed::Skip(reason)) => {
                     *self.skipped.entry(reason).or_default() += 1;
@@ -119,7 +122,7 @@ impl Records {
             let Some(device) = self.devices.index(record.device, &*self.format) else { continue };
             let Record { at_ns, op, fua, waited, offset, length, .. } = record;
             let (line, marked) = (self.lines.count(), waited && op == Op::Write);
-            let mut raw = Raw { line, at_ns, device, op, fua, marked, offset, length };
+            let mut raw = Raw { line, at_ns, device, op, fua, marked, handle, offset, length };
             if op == Op::Flush {
                 (raw.fua, raw.offset, raw.length) = (false, 0, 0);
             }
@@ -203,7 +206,10 @@ impl Records {
 /// Checks the rules of every format for one request. `takes` are the options of this format.
 #[inline]
 fn checked<'a>(parsed: Parsed<'a>, takes: &[&str]) -> Parse<Parsed<'a>> {
-    let (Parsed::Request(record) | Parsed::FlushThen(record)) = &parsed else { return Ok(parsed) };
+    let (Parsed::Request(record) | Parsed::FlushThen(record) | Parsed::Placed(record, _)) = &parsed
+    else {
+        return Ok(parsed);
+    };
     let Record { op, offset, length, .. } = *record;
     if op == Op::Flush {
         return Ok(parsed);

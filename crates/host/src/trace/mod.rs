@@ -465,7 +465,8 @@ impl Source for Trace {
             UrgentWrites::Marked => raw.marked,
             UrgentWrites::All => raw.op == Op::Write,
         };
-        let request = Request { fua: raw.fua, is_urgent, ..Request::new(raw.op, offset, length) };
+        let (fua, stream) = (raw.fua, raw.handle);
+        let request = Request { fua, stream, is_urgent, ..Request::new(raw.op, offset, length) };
         Ok(Some(Arrival { at, request }))
     }
 

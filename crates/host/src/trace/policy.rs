@@ -438,7 +438,17 @@ mod tests {
     }
 
     fn raw(op: Op, offset: u64, length: u64) -> Raw {
-        Raw { line: 1, at_ns: 0, device: 0, op, fua: false, marked: false, offset, length }
+        Raw {
+            line: 1,
+            at_ns: 0,
+            device: 0,
+            op,
+            fua: false,
+            marked: false,
+            handle: 0,
+            offset,
+            length,
+        }
     }
 
     proptest! {

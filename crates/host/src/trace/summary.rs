@@ -415,7 +415,17 @@ mod tests {
 
     fn raw(op: Op, unit: u64, units: u64) -> Raw {
         let (offset, length) = (unit * UNIT_BYTES, units * UNIT_BYTES);
-        Raw { line: 1, at_ns: 0, device: 0, op, fua: false, marked: false, offset, length }
+        Raw {
+            line: 1,
+            at_ns: 0,
+            device: 0,
+            op,
+            fua: false,
+            marked: false,
+            handle: 0,
+            offset,
+            length,
+        }
     }
 
     #[test]

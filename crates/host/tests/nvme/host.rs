@@ -245,7 +245,7 @@ impl Host {
     pub fn capsule(&mut self, entry: [u8; 64], data: &[u8], wanted: usize) -> (u16, Vec<u8>) {
         let mut entry = entry;
         let cid = self.next_cid;
-        self.next_cid += 1;
+        self.next_cid = self.next_cid.wrapping_add(1);
         entry[2..4].copy_from_slice(&cid.to_le_bytes());
         let is_inside = !data.is_empty() && data.len() <= self.capsule;
         let length = if data.is_empty() { wanted } else { data.len() };

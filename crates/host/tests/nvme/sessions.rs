@@ -4,6 +4,7 @@ use super::host::{
     Got, Host, Options, connect_data, connect_entry, enabled, entry, feed, greeting, host_data,
     pdu, property, ranged, run,
 };
+use super::placement::PLACED;
 use super::{SMALL, ZONED, drive};
 use ::host::device::disk::Disk;
 use ::host::device::nvme::subsystem::Subsystem;
@@ -61,22 +62,25 @@ fn drawn(rng: &mut Rng, subsystem: &Subsystem, controller: u16) -> Vec<u8> {
     for _ in 0..1 + rng.below(8) {
         let (first, blocks) = (rng.below(2000), 1 + rng.below(24) as u32);
         let bytes = subsystem.identity.block_bytes as usize * blocks as usize;
-        let pick = rng.below(7);
+        let pick = rng.below(9);
         if !is_admin && subsystem.identity.zones.is_some() && rng.chance(0.6) {
             // Commands on the first zones.
             let zone = 256 * rng.below(4);
             let words = [(10, zone as u32), (13, rng.below(6) as u32 | (rng.below(3) as u32) << 8)];
             match pick {
-                0..=2 => add(ranged(0x7d, zone, blocks, 0), &vec![1; bytes], 0, rng),
-                3..=5 => add(entry(0x79, 1, &words), &[], 0, rng),
+                0..=3 => add(ranged(0x7d, zone, blocks, 0), &vec![1; bytes], 0, rng),
+                4..=6 => add(entry(0x79, 1, &words), &[], 0, rng),
                 _ => add(entry(0x7a, 1, &[(10, zone as u32), (12, 255)]), &[], 1024, rng),
             }
             continue;
         }
         if is_admin {
-            let opcode = [0x02, 0x06, 0x08, 0x09, 0x0a, 0x0c, 0x18][pick as usize];
-            let id = [0, 1, 2, 3, 5, 6, 7, 0x0b, 0x0e, 0x70, 0xc0][rng.below(11) as usize];
-            let words = [(10, id | 127 << 16), (11, rng.below(256) as u32)];
+            let opcode = [0x02, 0x06, 0x08, 0x09, 0x0a, 0x0c, 0x18, 0x19, 0x1a][pick as usize];
+            let ids =
+                [0, 1, 2, 3, 5, 6, 7, 0x0b, 0x0e, 0x70, 0xc0, 0x1d, 0x1e, 0x20, 0x21, 0x22, 0x23];
+            let id = ids[rng.below(ids.len() as u64) as usize];
+            let group = (rng.below(2) as u32) << 16;
+            let words = [(10, id | 127 << 16), (11, rng.below(256) as u32 | group)];
             let data = if opcode == 0x09 { vec![1; 8] } else { Vec::new() };
             add(entry(opcode, 1, &words), &data, 4096, rng);
             continue;
@@ -91,6 +95,17 @@ fn drawn(rng: &mut Rng, subsystem: &Subsystem, controller: u16) -> Vec<u8> {
                 add(entry(0x09, 1, &[(10, 0), (11, 4)]), &range, 0, rng);
             }
             5 => add(entry(0x00, 1, &[]), &[], 0, rng),
+            // Writes under a handle, the state of handles, and new units for them.
+            6 => {
+                let mut placed = ranged(0x01, first, blocks, 2 << 20);
+                placed[54] = rng.below(5) as u8;
+                add(placed, &vec![1; bytes], 0, rng);
+            }
+            7 if rng.chance(0.5) => add(entry(0x12, 1, &[(10, 1), (11, 63)]), &[], 256, rng),
+            7 => {
+                let identifiers = [rng.below(5) as u8, 0, 1, 0];
+                add(entry(0x1d, 1, &[(10, 1 | 1 << 16)]), &identifiers, 0, rng);
+            }
             _ => add(ranged(0x02, first, blocks, 0), &[], bytes, rng),
         }
     }
@@ -166,7 +181,7 @@ fn hold(sets: &[&str], seeds: Range<u64>) -> Tally {
 
 #[test]
 fn mutated_nvme_sessions() {
-    for (sets, sessions) in [(&SMALL[..], 10_000), (&ZONED, 4_000)] {
+    for (sets, sessions) in [(&PLACED[..], 10_000), (&ZONED, 4_000)] {
         let tally = hold(sets, 0..sessions);
         let least = tally.in_order.min(tally.cut_off).min(tally.broken);
         let (ends, answers) = (sessions as u32 / 10, sessions as usize / 2);
@@ -177,7 +192,7 @@ fn mutated_nvme_sessions() {
 #[test]
 #[ignore = "a long test: ./lab test --full runs it"]
 fn many_mutated_nvme_sessions() {
-    for sets in [&SMALL[..], &ZONED] {
+    for sets in [&PLACED[..], &ZONED] {
         let tally = hold(sets, turn::seeds(100_000, 100_000));
         assert!(tally.answers > 50_000, "{tally:?}");
     }

@@ -3,11 +3,13 @@
 //! A client's request is one request to the drive or several: zeros are a trim of whole units and
 //! writes around them. The bytes change when the drive takes them into its buffer, and are read
 //! when a read is complete: of two requests at a time either may be first. `answers` builds the
-//! answers with content, `integrity` decides whether codewords are real, `power` cuts and restores
-//! the power, `snapshot` saves the drive while clients use it, `zones` has what zoned drives add.
+//! answers with content, `integrity` decides whether codewords are real, `placement` has the events
+//! of placement handles, `power` cuts and restores the power, `snapshot` saves the drive while
+//! clients use it, `zones` has what zoned drives add.
 
 mod answers;
 mod integrity;
+pub mod placement;
 mod power;
 mod snapshot;
 mod zones;
@@ -26,6 +28,7 @@ use crate::run::Run;
 use crate::run::served::Served;
 use crate::session::Session;
 use base::{Result, Time};
+use placement::Placement;
 use ssd::config::Priority;
 use ssd::drive::exchange::Exchange;
 use ssd::medium::versions::Happened;
@@ -63,6 +66,8 @@ struct Pending {
     versions: Vec<u64>,
     /// Ticket of the request, where requests are logged.
     ticket: Option<Box<Ticket>>,
+    /// Times that the reclaim unit of the handle could not be changed.
+    tries: u32,
 }
 
 /// An answer on its way to a client.
@@ -120,6 +125,8 @@ pub struct Disk {
     has_lost_bytes: bool,
     /// Trace of the requests, if one is kept.
     record: Option<Record>,
+    /// Events of placement handles.
+    pub placement: Placement,
     /// Counts since the disk began to serve.
     pub counts: DiskCounts,
 }
@@ -159,6 +166,7 @@ impl Disk {
             failure: None,
             has_lost_bytes: false,
             record: None,
+            placement: Placement::default(),
             counts: DiskCounts::default(),
         })
     }
@@ -237,6 +245,7 @@ impl Disk {
     pub fn step(&mut self) -> Result<()> {
         let served = self.run().step_served()?;
         self.follow();
+        self.look_for_moves();
         if let Some(served) = served {
             self.served(served)?;
         }
@@ -273,6 +282,7 @@ impl Disk {
             trims: self.contents.trims(),
             versions: Vec::new(),
             ticket,
+            tries: 0,
         };
         let owner = match self.free.pop() {
             Some(owner) => {
@@ -313,7 +323,8 @@ impl Disk {
             Command::Read => self.offer(owner, Op::Read, bytes, false)?,
             Command::Write => {
                 let (offset, length) = (head.offset, head.length.into());
-                let write = Request { fua: head.fua, ..Request::new(Op::Write, offset, length) };
+                let (fua, stream) = (head.fua, head.handle);
+                let write = Request { fua, stream, ..Request::new(Op::Write, offset, length) };
                 self.send(owner, write, Some(data))?;
             }
             Command::Flush => self.send(owner, Request::FLUSH, None)?,
@@ -418,6 +429,9 @@ impl Disk {
         }
         if std::mem::take(&mut pending.is_flushed) && !pending.failed {
             return self.send(owner, Request::FLUSH, None);
+        }
+        if pending.head.renews && failure.is_none() && !pending.failed {
+            return self.renew(owner);
         }
         self.finish(owner, failure)
     }

@@ -52,6 +52,7 @@ impl Disk {
     /// Cuts the power: requests under way are not answered any more. Refuses a drive without
     /// recovery, and one that is off.
     pub fn cut(&mut self) -> Result<()> {
+        self.note_open_blocks();
         let Cut { losses, .. } = self.run().cut_served()?;
         self.follow();
         self.contents.cut();
@@ -87,6 +88,7 @@ impl Disk {
             (self.failure, self.has_lost_bytes) = (Some(error), true);
             Left::default()
         });
+        self.look_for_lost_units();
         let started = self.session.run.ssd.started().copied().unwrap_or_default();
         if let Some(told) = self.cuts.last_mut() {
             told.started = Some((started, left));

@@ -54,6 +54,8 @@ fn number(failure: Failure) -> u32 {
         Failure::NoSpace => error::ENOSPC,
         Failure::Overflow => error::EOVERFLOW,
         Failure::NotSupported => error::ENOTSUP,
+        // No client of this protocol names a handle.
+        Failure::Busy => error::ENOTSUP,
         Failure::Shutdown => error::ESHUTDOWN,
     }
 }

@@ -121,14 +121,12 @@ impl Fields {
         let has = |flag| self.flags & flag != 0;
         let head = Head {
             cookie: self.cookie,
-            command,
             fua: has(command_flag::FUA),
             no_hole: has(command_flag::NO_HOLE),
             whole: has(command_flag::DF),
             one_extent: has(command_flag::REQ_ONE),
             fast_zero: has(command_flag::FAST_ZERO),
-            offset: self.offset,
-            length: self.length,
+            ..Head::plain(command, self.offset, self.length)
         };
         self.fits(&head, export).map(|()| head)
     }

@@ -14,6 +14,10 @@ pub mod admin {
     pub const GET_FEATURES: u8 = 0x0a;
     /// Opcode of the Asynchronous Event Request command.
     pub const ASYNC_EVENT: u8 = 0x0c;
+    /// Opcode of the Directive Send command.
+    pub const DIRECTIVE_SEND: u8 = 0x19;
+    /// Opcode of the Directive Receive command.
+    pub const DIRECTIVE_RECEIVE: u8 = 0x1a;
     /// Opcode of the Keep Alive command.
     pub const KEEP_ALIVE: u8 = 0x18;
     /// Opcode of all fabrics commands.
@@ -46,6 +50,11 @@ pub mod io {
     pub const ZONE_RECEIVE: u8 = 0x7a;
     /// Opcode of the Zone Append command.
     pub const ZONE_APPEND: u8 = 0x7d;
+
+    /// Opcode of the I/O Management Receive command.
+    pub const MANAGEMENT_RECEIVE: u8 = 0x12;
+    /// Opcode of the I/O Management Send command.
+    pub const MANAGEMENT_SEND: u8 = 0x1d;
 
     /// Opcodes of all I/O commands that are built.
     pub const ALL: [u8; 7] = [FLUSH, WRITE, READ, COMPARE, WRITE_ZEROES, DATASET, VERIFY];
@@ -97,6 +106,10 @@ pub mod feature {
     pub const KEEP_ALIVE: u8 = 0x0f;
     /// Identifier of the I/O Command Set Profile feature.
     pub const PROFILE: u8 = 0x19;
+    /// Identifier of the Flexible Data Placement feature.
+    pub const PLACEMENT: u8 = 0x1d;
+    /// Identifier of the Flexible Data Placement Events feature.
+    pub const PLACEMENT_EVENTS: u8 = 0x1e;
     /// Identifier of the Host Identifier feature.
     pub const HOST: u8 = 0x81;
 }
@@ -113,6 +126,18 @@ pub mod log {
     pub const FIRMWARE: u8 = 0x03;
     /// Identifier of the Commands Supported and Effects log.
     pub const COMMANDS: u8 = 0x05;
+    /// Identifier of the Endurance Group Information log.
+    pub const ENDURANCE_GROUP: u8 = 0x09;
+    /// Identifier of the Feature Identifiers Supported and Effects log.
+    pub const FEATURES: u8 = 0x12;
+    /// Identifier of the FDP Configurations log.
+    pub const PLACEMENT_CONFIGURATIONS: u8 = 0x20;
+    /// Identifier of the Reclaim Unit Handle Usage log.
+    pub const HANDLE_USAGE: u8 = 0x21;
+    /// Identifier of the FDP Statistics log.
+    pub const PLACEMENT_STATISTICS: u8 = 0x22;
+    /// Identifier of the FDP Events log.
+    pub const PLACEMENT_EVENTS: u8 = 0x23;
     /// Identifier of the Discovery log.
     pub const DISCOVERY: u8 = 0x70;
     /// Identifier of the Changed Zone List log.
@@ -164,6 +189,8 @@ impl Status {
     pub const SGL_OFFSET: Self = Self(0x016);
     /// Status "Namespace is Write Protected" of a command.
     pub const WRITE_PROTECTED: Self = Self(0x020);
+    /// Status "Command Interrupted" of a command.
+    pub const INTERRUPTED: Self = Self(0x021);
     /// Status "Transient Transport Error" of a command.
     pub const TRANSPORT: Self = Self(0x022);
     /// Status "LBA Out of Range" of a command.
@@ -209,7 +236,10 @@ impl Status {
 
     /// Whether the command may succeed if it is sent again.
     const fn may_be_retried(self) -> bool {
-        matches!(self, Self::TRANSPORT | Self::POWER_LOSS | Self::ABORT_REQUESTED)
+        matches!(
+            self,
+            Self::TRANSPORT | Self::POWER_LOSS | Self::ABORT_REQUESTED | Self::INTERRUPTED
+        )
     }
 
     /// Field of a completion: the status, and whether a retry is of no use.

@@ -36,6 +36,8 @@ pub struct Identity {
     pub flash_bytes: u64,
     /// Whether written data may be lost in a power cut unless they are flushed.
     pub has_write_cache: bool,
+    /// Placement handles, all of which the namespace has; 0 without Flexible Data Placement.
+    pub handles: u16,
     /// Whether hosts may not write.
     pub read_only: bool,
     /// Whether the arbitration of the drive has classes of queues.
@@ -66,6 +68,7 @@ impl Identity {
             unit_blocks: ssd.unit_bytes() / block_bytes,
             flash_bytes: config.flash_bytes(),
             has_write_cache: config.buffer.bytes > 0,
+            handles: ssd.handles() as u16,
             read_only,
             is_weighted: config.host.arbitration == Arbitration::WeightedRoundRobin,
         }

@@ -88,6 +88,8 @@ pub enum Parsed<'a> {
     Request(Record<'a>),
     /// A flush, then this request: a write with a preflush.
     FlushThen(Record<'a>),
+    /// A write under a placement handle.
+    Placed(Record<'a>, u8),
     /// An event that the replay leaves out, counted by reason.
     Skip(Reason),
     /// A line without an event: a header, another action, a file opened.
@@ -264,6 +266,9 @@ pub mod trial {
             match reader.line(line.as_bytes())? {
                 Parsed::Request(record) => records.push(short(&record)),
                 Parsed::FlushThen(record) => records.push(format!("flush+{}", short(&record))),
+                Parsed::Placed(record, handle) => {
+                    records.push(format!("{} under {handle}", short(&record)));
+                }
                 Parsed::Skip(reason) => records.push(reason.name().to_owned()),
                 Parsed::Nothing => {}
             }

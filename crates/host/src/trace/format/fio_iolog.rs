@@ -5,12 +5,14 @@
 //! `filename wait us 0`, a pause: the next request is sent `us` after the end of the wait before.
 //! v3 puts a time in microseconds before every line and has no wait. Offsets and lengths are in
 //! bytes. fio passes over lines that it does not understand; here they are errors, as is I/O to a
-//! file that was not added and opened.
+//! file that was not added and opened. Recordings of a served drive have the placement handle of a
+//! write behind its length, which fio does not read.
 
 use super::contract::{Claim, Device, Entry, Fault, Format, Frame, Parse, Parsed, Reason, Record};
 use super::field::{each_word, in_units, miscounted, unknown_operation, unsigned};
 use crate::trace::Options;
 use base::family::{Member, check, schema};
+use ssd::ftl::MOST_STREAMS;
 use ssd::request::Op;
 use std::collections::HashMap;
 
@@ -38,7 +40,8 @@ pub const MEMBER: Member<Entry> = Member {
 const HEADER: &[u8] = b"fio version ";
 const VERSIONS: &str = "`fio version 2 iolog` or `fio version 3 iolog`";
 const FORM_2: &str = "filename add|open|close, or filename action offset length";
-const FORM_3: &str = "time filename add|open|close, or time filename action offset length";
+const FORM_3: &str = "time filename add|open|close, or time filename action offset length, with a \
+                      placement handle of a write behind";
 /// Longest file name that fits fio's buffers.
 const LONGEST_NAME: usize = 255;
 /// Shortest wait that fio obeys, in microseconds.
@@ -128,6 +131,9 @@ impl Format for FioIolog {
             return Err(Fault::new(Reason::Field, "filename", name, "too long", expected));
         }
         let (offset, length) = (words.next(), words.next());
+        // Only a write of a recording has a handle, where fio reads no further.
+        let may_have_handle = self.version == 3 && action == b"write";
+        let handle = if may_have_handle { words.next() } else { None };
         if words.next().is_some() || offset.is_some() && length.is_none() {
             return Err(short());
         }
@@ -171,7 +177,17 @@ impl Format for FioIolog {
                 return Err(unknown_operation("action", action, expected));
             }
         };
-        self.request(at_ns, name, op, offset, length)
+        let parsed = self.request(at_ns, name, op, offset, length)?;
+        let (Parsed::Request(record), Some(given)) = (parsed, handle) else { return Ok(parsed) };
+        let handle = unsigned("placement handle", given)?;
+        match u8::try_from(handle) {
+            Ok(handle) if u32::from(handle) < MOST_STREAMS => Ok(Parsed::Placed(record, handle)),
+            _ => {
+                let expected = "0 to 15";
+                let (field, problem) = ("placement handle", "no such handle");
+                Err(Fault::new(Reason::TooLarge, field, given, problem, expected))
+            }
+        }
     }
 
     fn timed(&self) -> bool {
@@ -228,6 +244,23 @@ mod tests {
             reader.line(line.as_bytes()).unwrap();
         }
         assert!(!reader.timed());
+    }
+
+    #[test]
+    fn recorded_writes_have_placement_handles() {
+        let head = "fio version 3 iolog\n1 a add\n1 a open\n";
+        let text = format!("{head}2 a write 0 4096 3\n3 a write 0 512 0\n4 a write 0 512\n");
+        assert_eq!(
+            read(&text),
+            ["2000 a write 0+4096 under 3", "3000 a write 0+512 under 0", "4000 a write 0+512"]
+        );
+        let wrong = [
+            ("2 a write 0 512 16", Reason::TooLarge, &["placement handle", "0 to 15"][..]),
+            ("2 a write 0 512 x", Reason::Field, &["placement handle", "`x`"]),
+            ("2 a write 0 512 1 1", Reason::FieldCount, &["placement handle"]),
+            ("2 a read 0 512 1", Reason::FieldCount, &["6 fields"]),
+        ];
+        trial::refuses(&MEMBER, head, &wrong);
     }
 
     #[test]

@@ -67,6 +67,9 @@ pub struct Interleaving {
     exchanging: (u64, Rng),
     withdrawn: Option<Die>,
     replaced: u64,
+    /// Share of the steps in which the host changes the reclaim unit of a handle, and the stream
+    /// that draws them.
+    renewing: (f64, Rng),
 }
 
 /// Draws one of several values.
@@ -83,6 +86,7 @@ impl Interleaving {
         let per_program = one(rng, &[1, 1, 2, 3]);
         let reserve = one(rng, &[1, 1, 2]);
         let layouts = &mut Rng::stream(seed, "layouts");
+        let renewals = &mut Rng::stream(seed, "renewals");
         let policies: Vec<&str> = crate::gc::ROSTER.iter().map(|member| member.name).collect();
         let (dies, planes) = (one(rng, &[1, 2, 3]), one(rng, &[1, 2, 3, 4]));
         let joins = one(rng, &[false, true, true]);
@@ -202,6 +206,7 @@ impl Interleaving {
             exchanging: (0, Rng::stream(seed, "exchanges")),
             withdrawn: None,
             replaced: 0,
+            renewing: (one(renewals, &[0.0, 0.001, 0.05]), renewals.clone()),
         }))
     }
 
@@ -472,6 +477,19 @@ impl Interleaving {
         }
     }
 
+    /// Changes the reclaim unit of a handle, of a drive that has handles.
+    fn renew(&mut self) {
+        let streams = u64::from(self.ftl.facts().streams);
+        let handle = self.renewing.1.below(streams) as u32;
+        let programs = self.dies.iter().flatten();
+        let busy: BTreeSet<u32> = programs
+            .flat_map(|(program, ..)| program.blocks().iter().map(|block| block.0))
+            .collect();
+        if let Some(part) = self.ftl.handles_mut() {
+            part.renew(handle, &|block| busy.contains(&block.0));
+        }
+    }
+
     /// Runs `steps` steps. Returns their outcome, and the FTL.
     pub fn run(mut self, steps: u32) -> Result<(Outcome, Tally)> {
         // How eager the host is, and how quick flash and collection are.
@@ -484,6 +502,9 @@ impl Interleaving {
             }
             if self.exchanging.0 > 0 && self.exchanging.1.below(self.exchanging.0) == 0 {
                 self.exchange();
+            }
+            if self.renewing.1.chance(self.renewing.0) {
+                self.renew();
             }
             let die = self.rng.below(self.dies.len() as u64) as usize;
             let drawn = self.rng.below(weights.iter().sum::<u64>() + 1);

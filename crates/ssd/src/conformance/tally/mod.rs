@@ -6,8 +6,8 @@ mod parts;
 use crate::build::{build_ftl, chips, context};
 use crate::config::SsdConfig;
 use crate::ftl::contract::{
-    BlockService, CacheCounts, CodeStageCounts, DenseCounts, Facts, Hint, MapCounts, MapOnFlash,
-    Merges, Occupancy, Wear, ZoneLayout, Zones,
+    BlockService, CacheCounts, CodeStageCounts, DenseCounts, Facts, Handles, Hint, MapCounts,
+    MapOnFlash, Merges, Occupancy, Wear, ZoneLayout, Zones,
 };
 use crate::ftl::{
     Carried, DieSet, Ftl, FtlCounts, Job, Key, Known, Lpn, Move, Place, Program, Step, Stream,
@@ -54,6 +54,8 @@ pub(super) struct OfBlock {
     /// Units in the block that are mapped.
     pub(super) mapped: u32,
     mode: BlockMode,
+    /// The rest of its pages stays unwritten until its erase.
+    pub(super) is_closed: bool,
     /// Groups of coded pages handed out again.
     again: u32,
     /// Times that the block was recycled.
@@ -174,6 +176,10 @@ impl Tally {
         self.ftl.zones().expect("zones are named among the parts")
     }
 
+    fn its_handles(&self) -> &dyn Handles {
+        self.ftl.handles().expect("handles are named among the parts")
+    }
+
     fn zone_layout(&self) -> Option<ZoneLayout> {
         self.ftl.zones().map(|zones| zones.layout())
     }
@@ -260,6 +266,7 @@ impl Tally {
             // The rest of an open block of a withdrawn die is not programmed any more.
             let used = match pages {
                 1.. if is_withdrawn => programmable,
+                _ if block.is_closed => programmable,
                 pages => page * u64::from(pages),
             };
             known.free += programmable - used;

@@ -3,9 +3,9 @@
 use super::{STALE, Tally, broken};
 use crate::ftl::contract::parts::parts;
 use crate::ftl::contract::{
-    Access, Account, BlockService, CacheState, Calls, CopyBack, Device, FtlCounts, Job, Key, Known,
-    Lpn, MapOnFlash, Occupancy, Program, Ram, Recovery, Recycling, Relocation, Status, Untimed,
-    Wear, ZoneCosts, ZoneEmptied, ZoneLayout, ZoneView, Zones,
+    Access, Account, BlockService, CacheState, Calls, CopyBack, Device, FtlCounts, Handles, Job,
+    Key, Known, Lpn, MapOnFlash, Occupancy, Program, Ram, Recovery, Recycling, Relocation, Status,
+    Untimed, Wear, ZoneCosts, ZoneEmptied, ZoneLayout, ZoneView, Zones,
 };
 use crate::recovery::Found;
 use crate::terms::request::Op;
@@ -96,7 +96,8 @@ impl Relocation for Tally {
     fn reclaim(&mut self, number: Block) -> bool {
         let is_new = self.ftl.reclaim(number);
         let block = &self.blocks[number.0 as usize];
-        let is_full = block.pages == self.pages(number)[block.mode.table()].0 && block.flying == 0;
+        let most = self.pages(number)[block.mode.table()].0;
+        let is_full = (block.pages == most || block.is_closed) && block.flying == 0;
         if is_new && (!is_full || block.is_bad) {
             self.note(Err(broken(format!("{number:?} is not full, and reclaimed"))));
         }
@@ -111,6 +112,32 @@ impl Relocation for Tally {
             self.note(Err(broken(format!("{number:?} is not open and at rest, and closed"))));
         }
         is_closed
+    }
+}
+
+impl Handles for Tally {
+    fn unit_units(&self) -> u64 {
+        self.its_handles().unit_units()
+    }
+
+    fn open_blocks(&self, handle: u32) -> Vec<Block> {
+        self.its_handles().open_blocks(handle)
+    }
+
+    fn left_units(&self, handle: u32) -> Option<u64> {
+        self.its_handles().left_units(handle)
+    }
+
+    fn renew(&mut self, handle: u32, is_busy: &dyn Fn(Block) -> bool) -> Vec<Block> {
+        let closed = self.of_part(|ftl| ftl.handles_mut(), |part| part.renew(handle, is_busy));
+        for number in &closed {
+            let block = &mut self.blocks[number.0 as usize];
+            block.is_closed = true;
+            if block.flying > 0 || is_busy(*number) {
+                self.note(Err(broken(format!("{number:?} is not at rest, and closed"))));
+            }
+        }
+        closed
     }
 }
 
@@ -268,6 +295,7 @@ parts!(Tally:
     calls if |me| me.ftl.calls().is_some(),
     copy_back if |me| me.ftl.copy_back().is_some(),
     recycling if |me| me.ftl.recycling().is_some(),
+    handles if |me| me.ftl.handles().is_some(),
     zones if |me| me.ftl.zones().is_some(),
     withdrawal if |me| me.ftl.withdrawal().is_some(),
 );

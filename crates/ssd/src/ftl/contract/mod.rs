@@ -21,7 +21,7 @@ pub use account::Account;
 pub use context::{Build, CodeStage, Context, DieKind, FtlConfig, overprovisioning_for};
 pub use facts::Facts;
 pub use parts::{
-    BlockService, Calls, CopyBack, MapOnFlash, Parts, Recovery, Recycling, Relocation,
+    BlockService, Calls, CopyBack, Handles, MapOnFlash, Parts, Recovery, Recycling, Relocation,
 };
 pub use withdrawal::Withdrawal;
 pub use zones::{ZoneCosts, ZoneEmptied, ZoneLayout, ZoneState, ZoneView, Zones, check_buffer};

@@ -109,6 +109,28 @@ pub trait Recycling {
     fn rewritten_groups(&self, block: Block) -> u32;
 }
 
+/// Placement handles of the host: the reclaim unit of each, a block of every plane of the drive
+/// that the data of its writes fill.
+///
+/// Promise: the open blocks of a handle take the host's data of no other handle, and after `renew`
+/// has left none of them open its next data go to new blocks.
+pub trait Handles {
+    /// Units of a whole reclaim unit.
+    fn unit_units(&self) -> u64;
+
+    /// Open blocks of a handle that hold data.
+    fn open_blocks(&self, handle: u32) -> Vec<Block>;
+
+    /// Units that the open blocks of a handle still take; `None` where it has none, and its next
+    /// data go to new ones.
+    fn left_units(&self, handle: u32) -> Option<u64>;
+
+    /// Closes open blocks of a handle before they are full: those where no program is under way, as
+    /// `is_busy` says, and that there is room to replace. Returns them; what is left of them is not
+    /// written before their erase.
+    fn renew(&mut self, handle: u32, is_busy: &dyn Fn(Block) -> bool) -> Vec<Block>;
+}
+
 /// Calls of parts that an FTL may be without, in which case nothing happens.
 impl<'a> dyn Ftl + 'a {
     /// Retires a block: whether it is being retired, or bad ([`BlockService::retire`]).
@@ -202,6 +224,8 @@ declare! {
     copy_back, copy_back_mut: CopyBack;
     /// Gives the reuse of blocks without an erase.
     recycling, recycling_mut: Recycling;
+    /// Gives the placement handles of the host.
+    handles, handles_mut: Handles;
     /// Gives the zones of the drive.
     zones, zones_mut: Zones;
     /// Gives the withdrawal of dies: a chip can be replaced while the drive is in use.
@@ -233,6 +257,9 @@ macro_rules! parts {
     };
     (@recycling $($when:tt)*) => {
         $crate::ftl::contract::parts::getters!(recycling recycling_mut Recycling $($when)*);
+    };
+    (@handles $($when:tt)*) => {
+        $crate::ftl::contract::parts::getters!(handles handles_mut Handles $($when)*);
     };
     (@zones $($when:tt)*) => {
         $crate::ftl::contract::parts::getters!(zones zones_mut Zones $($when)*);

@@ -1,7 +1,8 @@
-//! Open blocks that are closed before they are full, so that their data can be moved off.
+//! Open blocks that are closed before they are full: so that their data can be moved off, or that a
+//! placement handle of the host goes on in new ones.
 
 use super::PageFtl;
-use nand::geometry::Block;
+use nand::geometry::{Block, Die};
 
 impl PageFtl {
     /// Closes the frontier of an open block, if its die has room for another: its blocks become
@@ -20,6 +21,12 @@ impl PageFtl {
         if !self.is_roomy(die) {
             return false;
         }
+        self.close_frontier(die, index);
+        true
+    }
+
+    /// Closes an open frontier of a die, whose blocks no program is under way to.
+    fn close_frontier(&mut self, die: Die, index: usize) {
         let filling: Vec<(Block, u32)> = self.filling(&self.frontiers[index]).collect();
         self.frontiers[index].open = false;
         for (open, pages) in filling {
@@ -30,6 +37,66 @@ impl PageFtl {
                 self.candidates.closed(self.geometry.plane_of(open), open, self.clock);
             }
         }
-        true
+    }
+
+    /// Frontiers of a handle of the host on a die.
+    pub(super) fn frontiers_of_handle(
+        &self,
+        die: Die,
+        handle: u32,
+    ) -> impl Iterator<Item = usize> + use<> {
+        let first = self.frontier_index(die, handle, 0);
+        first..first + self.groups as usize
+    }
+
+    /// Blocks of a handle on a die that are open and hold data.
+    pub(super) fn begun_blocks(&self, die: Die, handle: u32) -> impl Iterator<Item = Block> {
+        let frontiers = self.frontiers_of_handle(die, handle).map(|index| &self.frontiers[index]);
+        let filling = frontiers.flat_map(|frontier| self.filling(frontier));
+        filling.filter(|&(_, pages)| pages > 0).map(|(block, _)| block)
+    }
+
+    /// Open blocks of a handle that hold data.
+    pub(in crate::ftl) fn open_blocks(&self, handle: u32) -> Vec<Block> {
+        let dies = (0..self.geometry.dies).map(Die);
+        dies.flat_map(|die| self.begun_blocks(die, handle)).collect()
+    }
+
+    /// Units that the open blocks of a handle still take ([`Handles::left_units`]).
+    ///
+    /// [`Handles::left_units`]: crate::ftl::contract::Handles::left_units
+    pub(in crate::ftl) fn left_units(&self, handle: u32) -> Option<u64> {
+        let dies = (0..self.geometry.dies).map(Die);
+        let indices = dies.flat_map(|die| self.frontiers_of_handle(die, handle));
+        let open = indices.map(|index| &self.frontiers[index]).filter(|frontier| frontier.open);
+        let left = open.map(|frontier| {
+            let pages = frontier.left_pages(self.pages_per_program, self.joined, &self.geometry);
+            u64::from(pages * self.geometry.units_per_page)
+        });
+        left.reduce(|sum, left| sum + left)
+    }
+
+    /// Closes the open blocks of a handle die by die, where there is room for others.
+    pub(super) fn renew_by_die(
+        &mut self,
+        handle: u32,
+        is_busy: &dyn Fn(Block) -> bool,
+    ) -> Vec<Block> {
+        let mut closed = Vec::new();
+        for die in (0..self.geometry.dies).map(Die) {
+            if self.evacuation.is_of(die) || !self.is_roomy(die) {
+                continue;
+            }
+            for index in self.frontiers_of_handle(die, handle) {
+                let filling: Vec<_> = self.filling(&self.frontiers[index]).collect();
+                if filling.iter().any(|&(_, pages)| pages > 0)
+                    && !filling.iter().any(|&(block, _)| is_busy(block))
+                {
+                    self.close_frontier(die, index);
+                    closed.extend(filling.into_iter().map(|(block, _)| block));
+                }
+            }
+        }
+        closed
     }
 }

@@ -199,6 +199,10 @@ impl Layout for PageFtl {
         self.close_early(block)
     }
 
+    fn renew(&mut self, handle: u32, is_busy: &dyn Fn(Block) -> bool) -> Vec<Block> {
+        self.renew_by_die(handle, is_busy)
+    }
+
     fn reclaim(&mut self, block: Block) -> bool {
         let die = self.geometry.die_of(block);
         if !self.can_be_roomy(die) {

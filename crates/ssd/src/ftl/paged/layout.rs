@@ -112,6 +112,14 @@ pub(in crate::ftl) trait Layout: Clone + Send + State + 'static {
         false
     }
 
+    /// Closes open blocks of a placement handle ([`Handles::renew`]). Without handles of the host
+    /// nobody asks.
+    ///
+    /// [`Handles::renew`]: crate::ftl::contract::Handles::renew
+    fn renew(&mut self, _handle: u32, _is_busy: &dyn Fn(Block) -> bool) -> Vec<Block> {
+        Vec::new()
+    }
+
     /// Gives the withdrawal of dies, if the layout has it.
     fn withdrawal(&self) -> Option<&dyn Withdrawal> {
         None

@@ -15,8 +15,8 @@ use super::contract::Context;
 use super::contract::parts::parts;
 use super::contract::{
     Access, Account, BlockService, CacheState, Carried, CopyBack, DieSet, Facts, Ftl, FtlCounts,
-    Hint, Job, Key, Known, Lpn, MapOnFlash, Move, Occupancy, Parts, Place, Program, Ram, Recovery,
-    Recycling, Relocation, Step, Stream, Urgency, Wear, Withdrawal, Work,
+    Handles, Hint, Job, Key, Known, Lpn, MapOnFlash, Move, Occupancy, Parts, Place, Program, Ram,
+    Recovery, Recycling, Relocation, Step, Stream, Urgency, Wear, Withdrawal, Work,
 };
 use super::page::{Own, PageFtl, PageParams, Spans};
 use crate::recovery::Found;
@@ -275,6 +275,7 @@ impl<M: Mapping, L: Layout, C: Choices> Parts for Paged<M, L, C> {
     parts!(@block_service);
     parts!(@relocation |_ftl| L::RELOCATES);
     parts!(@recovery |_ftl| L::RECOVERS);
+    parts!(@handles |ftl| ftl.facts.streams > 1 && ftl.choices.handles().is_none());
     parts!(@copy_back |_ftl| M::IS_IN_RAM && L::COPIES_BACK && C::IS_ASIDE);
 
     fn withdrawal(&self) -> Option<&dyn Withdrawal> {
@@ -333,6 +334,25 @@ impl<M: Mapping, L: Layout, C: Choices> Relocation for Paged<M, L, C> {
 
     fn close(&mut self, block: Block) -> bool {
         self.data.close(block)
+    }
+}
+
+impl<M: Mapping, L: Layout, C: Choices> Handles for Paged<M, L, C> {
+    fn unit_units(&self) -> u64 {
+        let geometry = &self.data.page().geometry;
+        u64::from(geometry.planes()) * u64::from(geometry.units_per_block())
+    }
+
+    fn open_blocks(&self, handle: u32) -> Vec<Block> {
+        self.data.page().open_blocks(handle)
+    }
+
+    fn left_units(&self, handle: u32) -> Option<u64> {
+        self.data.page().left_units(handle)
+    }
+
+    fn renew(&mut self, handle: u32, is_busy: &dyn Fn(Block) -> bool) -> Vec<Block> {
+        self.data.renew(handle, is_busy)
     }
 }
 

@@ -1,15 +1,16 @@
 //! Features of a controller: Get Features and Set Features.
 
-use super::{Context, Controller, Kind, zones};
+use super::{Context, Controller, Kind, placement, zones};
 use crate::device::nvme::MOST_QUEUES;
 use crate::device::nvme::entry::Entry;
 use crate::device::nvme::numbers::{Status, feature};
 use base::Time;
 use ssd::config::HostConfig;
 
-/// Bits of Set Features and Get Features.
-const SAVE: u32 = 1 << 31;
-const SELECT: u32 = 7 << 8;
+/// Bit of Set Features: the value stays after a reset.
+pub const SAVE: u32 = 1 << 31;
+/// Bits of Get Features: the value that is asked for, 0 = the current one.
+pub const SELECT: u32 = 7 << 8;
 
 /// Burst of the arbitration that has no limit.
 const NO_LIMIT: u8 = 7;
@@ -95,6 +96,9 @@ impl Controller {
         entry: &Entry,
         context: &mut Context<'_>,
     ) -> Result<(u64, Vec<u8>), Status> {
+        if placement::FEATURES.contains(&entry.byte(40)) {
+            return self.get_placement(entry, context);
+        }
         let id = self.check(entry, context)?;
         if entry.word(10) & SELECT != 0 {
             return Err(Status::INVALID_FIELD);
@@ -145,6 +149,9 @@ impl Controller {
         data: &[u8],
         context: &mut Context<'_>,
     ) -> Result<u64, Status> {
+        if placement::FEATURES.contains(&entry.byte(40)) {
+            return self.set_placement(entry, data, context);
+        }
         let id = self.check(entry, context)?;
         if entry.word(10) & SAVE != 0 {
             return Err(Status::NOT_SAVEABLE);

@@ -1,6 +1,6 @@
 //! Identify: pages that describe controller and namespace.
 
-use super::{Context, Controller, Kind, zones};
+use super::{Context, Controller, Kind, placement, zones};
 use crate::device::nvme::entry::Entry;
 use crate::device::nvme::numbers::{ALL_NAMESPACES, DISCOVERY_NQN, Status, VERSION};
 use crate::device::nvme::subsystem::Identity;
@@ -23,6 +23,7 @@ pub(super) mod cns {
     pub const CONTROLLER_OF_SET: u8 = 0x06;
     pub const ACTIVE_OF_SET: u8 = 0x07;
     pub const INDEPENDENT: u8 = 0x08;
+    pub const ENDURANCE_GROUPS: u8 = 0x19;
     pub const COMMAND_SETS: u8 = 0x1c;
 }
 
@@ -59,6 +60,7 @@ impl Controller {
             cns::CONTROLLER_OF_SET => Ok(limits(identity)),
             cns::ACTIVE_OF_SET => active(entry),
             cns::INDEPENDENT => of_namespace(independent),
+            cns::ENDURANCE_GROUPS => placement::groups(entry, identity),
             cns::COMMAND_SETS => {
                 let mut page = vec![0; PAGE];
                 page[0] = 1;
@@ -111,6 +113,7 @@ impl Controller {
         // Flush takes the namespace and all namespaces.
         page[525] = 3 << 1 | u8::from(identity.has_write_cache);
         zones::mark_controller(&mut page, identity);
+        placement::describe_controller(&mut page, identity);
         page
     }
 }
@@ -152,6 +155,7 @@ fn namespace(identity: &Identity) -> Vec<u8> {
     }
     page[99] = u8::from(identity.read_only);
     put(&mut page, 104, &identity.uuid);
+    put(&mut page, 102, &placement::group(identity).to_le_bytes());
     page
 }
 
@@ -159,6 +163,7 @@ fn independent(identity: &Identity) -> Vec<u8> {
     let mut page = vec![0; PAGE];
     (page[0], page[1]) = (1 << 4, 1);
     page[8] = u8::from(identity.read_only);
+    put(&mut page, 12, &placement::group(identity).to_le_bytes());
     page[14] = 1;
     page
 }

@@ -1,7 +1,7 @@
 //! I/O commands: their checks, their requests to the disk, and the status of an answer.
 
 use super::identify::MOST_RANGES;
-use super::zones;
+use super::{placement, zones};
 use crate::device::message::{Command, Failure, Head};
 use crate::device::nvme::MOST_BYTES;
 use crate::device::nvme::entry::Entry;
@@ -54,7 +54,7 @@ pub fn changes(opcode: u8) -> bool {
 /// Checks a command before any of its data is taken. Returns the bytes of data that it moves.
 pub fn check(entry: &Entry, identity: &Identity) -> Result<usize, Status> {
     let opcode = entry.opcode();
-    if !zones::commands(identity).contains(&opcode) {
+    if !zones::commands(identity).contains(&opcode) && !placement::has_command(opcode, identity) {
         return Err(Status::INVALID_OPCODE);
     }
     if entry.is_fused() {
@@ -69,6 +69,7 @@ pub fn check(entry: &Entry, identity: &Identity) -> Result<usize, Status> {
     }
     let given = u64::from(entry.descriptor().length);
     let moved = match opcode {
+        io::MANAGEMENT_SEND | io::MANAGEMENT_RECEIVE => return placement::check(entry, identity),
         io::FLUSH => 0,
         io::DATASET => {
             let needed = ((entry.word(10) & 0xff) as usize + 1) * RANGE_BYTES;
@@ -81,7 +82,8 @@ pub fn check(entry: &Entry, identity: &Identity) -> Result<usize, Status> {
             let range = Range::of_entry(entry, identity)?;
             let writes = matches!(opcode, io::WRITE | io::ZONE_APPEND);
             let is_directed = writes && entry.word(12) & DIRECTIVE != 0;
-            if is_directed || (opcode != io::WRITE_ZEROES && range.length > MOST_BYTES) {
+            let is_wrong = is_directed && !placement::is_placed(entry, identity);
+            if is_wrong || (opcode != io::WRITE_ZEROES && range.length > MOST_BYTES) {
                 return Err(Status::INVALID_FIELD);
             }
             if matches!(opcode, io::VERIFY | io::WRITE_ZEROES) { 0 } else { range.length }
@@ -103,16 +105,18 @@ pub fn held(entry: &Entry, moved: usize, identity: &Identity) -> usize {
     }
 }
 
-/// Requests to the disk of a command that `check` has passed. None of them: nothing to do.
+/// Requests to the disk of a command that `check` has passed. None of them: nothing to do. A write
+/// goes to a placement handle, and is durable at once where the controller writes through.
 pub fn requests(
     entry: &Entry,
     data: &[u8],
     identity: &Identity,
-    writes_through: bool,
+    (writes_through, handle): (bool, u8),
 ) -> Result<Vec<Head>, Status> {
     let opcode = entry.opcode();
     match opcode {
         io::FLUSH => return Ok(vec![Head::plain(Command::Flush, 0, 0)]),
+        io::MANAGEMENT_SEND => return placement::updates(entry, data, identity),
         io::DATASET => return trims(entry, data, identity),
         _ => {}
     }
@@ -132,6 +136,7 @@ pub fn requests(
         fua: command.changes() && (fua || writes_through),
         // Without leave to deallocate, zeros take space as other data do.
         no_hole: command == Command::WriteZeroes && entry.word(12) & DEALLOCATE == 0,
+        handle,
         ..Head::plain(command, offset, length as u32)
     };
     Ok(vec![asked])
@@ -183,6 +188,7 @@ pub fn status_of(failure: Failure, command: Command) -> Status {
         Failure::NoSpace => Status::OUT_OF_RANGE,
         Failure::Shutdown => Status::POWER_LOSS,
         Failure::Zone(status) => zones::status_of(status),
+        Failure::Busy => Status::INTERRUPTED,
         Failure::Invalid | Failure::Overflow | Failure::NotSupported => Status::INVALID_FIELD,
     }
 }

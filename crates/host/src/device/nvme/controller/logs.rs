@@ -1,7 +1,8 @@
 //! Log pages of a controller.
 
 use super::io::changes;
-use super::{Context, Controller, Kind, health, zones};
+use super::{Context, Controller, Kind, health, placement, zones};
+use crate::device::disk::Disk;
 use crate::device::nvme::entry::Entry;
 use crate::device::nvme::numbers::{ANY_CONTROLLER, Status, admin, io, log};
 use crate::device::nvme::subsystem::Identity;
@@ -72,8 +73,9 @@ impl Controller {
         context: &mut Context<'_>,
     ) -> Result<Vec<u8>, Status> {
         let id = entry.byte(40);
+        let is_placed = self.is_placed(context) && placement::LOGS.contains(&id);
         let ids = [self.log_ids(), self.zone_logs(context.identity)].concat();
-        if !ids.contains(&id) {
+        if !ids.contains(&id) && !is_placed {
             return Err(Status::INVALID_LOG);
         }
         let is_of_drive = matches!(entry.nsid(), 0 | 0xffff_ffff);
@@ -92,12 +94,15 @@ impl Controller {
             log::SUPPORTED => {
                 let mut page = vec![0; 1024];
                 ids.iter().for_each(|&id| page[4 * usize::from(id)] = 1);
+                if self.is_placed(context) {
+                    placement::LOGS.iter().for_each(|&id| page[4 * usize::from(id)] = 1);
+                }
                 page
             }
             log::ERRORS => self.errors.page(),
             log::SMART => {
                 self.is_event_unread &= entry.word(10) & RETAIN != 0;
-                health::smart(context.disk, &self.features.temperatures, self.errors.count)
+                self.smart(context.disk)
             }
             log::FIRMWARE => {
                 let mut page = vec![0; 512];
@@ -105,9 +110,10 @@ impl Controller {
                 put_text(&mut page, 8, 8, env!("CARGO_PKG_VERSION"), b' ');
                 page
             }
-            log::COMMANDS => effects(context.identity, entry.byte(59))?,
+            log::COMMANDS => self.effects(entry.byte(59), context)?,
             log::CHANGED_ZONES => self.zone_log(entry, context)?,
             log::OCP_SMART => health::ocp_smart(context.disk),
+            _ if is_placed => self.placement_log(entry, context)?,
             _ => self.discovery(&context.identity.nqn),
         };
         let from = usize::try_from(offset).unwrap_or(usize::MAX);
@@ -127,6 +133,29 @@ impl Controller {
         Ok(self.changed_zones(zoning, entry.word(10) & RETAIN != 0, context.disk))
     }
 
+    /// Commands of a command set that are supported, and their effects.
+    fn effects(&self, set: u8, context: &Context<'_>) -> Result<Vec<u8>, Status> {
+        let commands = match set {
+            0 => &io::ALL[..],
+            zones::COMMAND_SET if context.identity.zones.is_some() => &io::OF_ZONES,
+            _ => return Err(Status::INVALID_FIELD),
+        };
+        let mut page = vec![0; 4096];
+        admin::ALL.iter().for_each(|&opcode| page[4 * usize::from(opcode)] = 1);
+        for &opcode in commands {
+            page[1024 + 4 * usize::from(opcode)] = 1 | u8::from(changes(opcode)) << 1;
+        }
+        if self.is_placed(context) {
+            placement::add_effects(&mut page);
+        }
+        Ok(page)
+    }
+
+    /// Page of SMART for the whole drive.
+    pub(super) fn smart(&self, disk: &mut Disk) -> Vec<u8> {
+        health::smart(disk, &self.features.temperatures, self.errors.count)
+    }
+
     /// Log of the discovery controller: the drive at the address of this very connection.
     fn discovery(&self, nqn: &str) -> Vec<u8> {
         let Some(address) = self.address else { return vec![0; DISCOVERY_BYTES] };
@@ -143,19 +172,4 @@ impl Controller {
         put_text(entry, 512, 256, &address.ip().to_string(), b' ');
         page
     }
-}
-
-/// Commands of a command set that are supported, and their effects.
-fn effects(identity: &Identity, set: u8) -> Result<Vec<u8>, Status> {
-    let commands = match set {
-        0 => &io::ALL[..],
-        zones::COMMAND_SET if identity.zones.is_some() => zones::commands(identity),
-        _ => return Err(Status::INVALID_FIELD),
-    };
-    let mut page = vec![0; 4096];
-    admin::ALL.iter().for_each(|&opcode| page[4 * usize::from(opcode)] = 1);
-    for &opcode in commands {
-        page[1024 + 4 * usize::from(opcode)] = 1 | u8::from(changes(opcode)) << 1;
-    }
-    Ok(page)
 }

@@ -8,6 +8,7 @@ pub mod health;
 mod identify;
 pub mod io;
 mod logs;
+pub mod placement;
 pub mod zones;
 
 use super::MOST_QUEUES;
@@ -91,6 +92,8 @@ pub struct Controller {
     is_event_unread: bool,
     /// Zones that have failed.
     zone_changes: zones::Changes,
+    /// Whether the placement identifiers of writes count: the Data Placement directive is enabled.
+    is_placing: bool,
 }
 
 impl Controller {
@@ -118,6 +121,7 @@ impl Controller {
             warnings: 0,
             is_event_unread: false,
             zone_changes: zones::Changes::default(),
+            is_placing: true,
         }
     }
 
@@ -190,6 +194,9 @@ impl Controller {
             admin::ASYNC_EVENT => {
                 self.event_requests.push_back(entry.cid());
                 return Reply::Waits;
+            }
+            admin::DIRECTIVE_SEND | admin::DIRECTIVE_RECEIVE if self.is_placed(context) => {
+                self.directive(entry).map(|page| (0, page))
             }
             _ => Err(Status::INVALID_OPCODE),
         };

@@ -9,7 +9,7 @@ use super::{IN_CAPSULE_BYTES, MOST_DATA_BYTES};
 use crate::device::disk::{Answered, Disk};
 use crate::device::log::{Log, Ticket};
 use crate::device::message::{Answer, Command as Asked, Head, Request};
-use crate::device::nvme::controller::{Context, Controller, Reply, io, zones};
+use crate::device::nvme::controller::{Context, Controller, Reply, io, placement, zones};
 use crate::device::nvme::entry::{Completion, Descriptor, ENTRY_BYTES, Entry};
 use crate::device::nvme::numbers::{Status, admin, fabrics, io as opcode};
 use crate::device::nvme::subsystem::{Queue, Subsystem};
@@ -358,10 +358,18 @@ impl Connection {
             return self.manage_zones(cid, &entry, disk);
         }
         if queue.number > 0 {
-            let through = self.subsystem.with(&queue, |controller| controller.writes_through());
+            if entry.opcode() == opcode::MANAGEMENT_RECEIVE {
+                command.data = placement::status(&entry, command.length, identity, disk);
+                self.finish(cid, Status::SUCCESS, 0, true);
+                return Ok(());
+            }
+            let of_controller = |controller: &mut Controller| {
+                (controller.writes_through(), controller.placing(&entry, identity, disk))
+            };
             // A queue whose controller is gone ends with its connection.
-            let through = through.unwrap_or(false);
-            return match io::requests(&entry, &command.data, identity, through) {
+            let (through, handle) =
+                self.subsystem.with(&queue, of_controller).unwrap_or((false, 0));
+            return match io::requests(&entry, &command.data, identity, (through, handle)) {
                 Ok(heads) if heads.is_empty() => {
                     self.finish(cid, Status::SUCCESS, 0, false);
                     Ok(())

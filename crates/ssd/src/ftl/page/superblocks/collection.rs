@@ -44,7 +44,7 @@ impl Spans {
     }
 
     /// Whether there is room to move data out of a superblock that gives nothing back.
-    fn is_roomy(&self, span: usize) -> bool {
+    pub(super) fn is_roomy(&self, span: usize) -> bool {
         self.free(span) > self.page.reserve
     }
 

@@ -272,6 +272,10 @@ impl Layout for Spans {
         is_doomed
     }
 
+    fn renew(&mut self, handle: u32, is_busy: &dyn Fn(Block) -> bool) -> Vec<Block> {
+        self.renew_spans(handle, is_busy)
+    }
+
     fn reclaim(&mut self, block: Block) -> bool {
         let span = self.span_of(self.page.geometry.die_of(block));
         let Some(superblock) = self.members.of(block) else { return false };

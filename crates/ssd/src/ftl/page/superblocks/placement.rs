@@ -8,7 +8,7 @@
 use super::Spans;
 use crate::ftl::contract::{Job, Key, Move, Place, Stream, Until};
 use crate::ftl::{DieSet, Lpn};
-use nand::geometry::Die;
+use nand::geometry::{Block, Die};
 
 impl Spans {
     /// Place for data of the host on one of `dies`: on the first in turn that takes them, or, by
@@ -144,6 +144,35 @@ impl Spans {
         let joined = page.joined as usize;
         let blocks = indices.iter().flat_map(|&(_, index)| &page.frontiers[index].blocks[..joined]);
         self.members.form(stream, blocks.copied());
+    }
+
+    /// Closes the open superblocks of a handle, in each span that has room for another.
+    pub(super) fn renew_spans(
+        &mut self,
+        handle: u32,
+        is_busy: &dyn Fn(Block) -> bool,
+    ) -> Vec<Block> {
+        let mut closed = Vec::new();
+        for span in 0..self.spans.len() {
+            let dies = self.dies_in(span);
+            let begun: Vec<Block> =
+                dies.flat_map(|die| self.page.begun_blocks(die, handle)).collect();
+            if begun.is_empty() || begun.into_iter().any(is_busy) || !self.is_roomy(span) {
+                continue;
+            }
+            for die in self.dies_in(span) {
+                for index in self.page.frontiers_of_handle(die, handle) {
+                    let filling: Vec<_> = self.page.filling(&self.page.frontiers[index]).collect();
+                    self.page.frontiers[index].open = false;
+                    for (block, pages) in filling {
+                        self.page.note_short(block, pages);
+                        self.is_filled(block);
+                        closed.push(block);
+                    }
+                }
+            }
+        }
+        closed
     }
 
     /// A place for units that the job of a die moves, on any die of its span.

@@ -1,0 +1,65 @@
+//! Placement handles of the drive: room in the reclaim unit of each, and units that are changed
+//! before they are full.
+
+use super::Ssd;
+use crate::flash::command::{Command, Task};
+use crate::terms::Key;
+use nand::geometry::Block;
+
+/// Reclaim unit of a handle, after it was to be changed for an empty one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Renewed {
+    /// The unit was empty, and stays.
+    WasEmpty,
+    /// The unit was begun, and is closed: the next write goes to an empty one.
+    Closed,
+    /// Some blocks of the unit are open: programs are under way, or there is no room for others.
+    Stays,
+}
+
+impl Ssd {
+    /// Placement handles of the host; 0 of a drive without.
+    pub fn handles(&self) -> u32 {
+        self.ftl.handles().map_or(0, |_| self.ftl.facts().streams)
+    }
+
+    /// Units of a whole reclaim unit; 0 of a drive without handles.
+    pub fn reclaim_unit_units(&self) -> u64 {
+        self.ftl.handles().map_or(0, |part| part.unit_units())
+    }
+
+    /// Units that the host can still write to the reclaim unit of a handle. What the write buffer
+    /// holds has its place in it already.
+    pub fn left_units(&self, handle: u32) -> u64 {
+        let Some(part) = self.ftl.handles() else { return 0 };
+        let unit = part.unit_units().max(1);
+        let left = part.left_units(handle).unwrap_or(unit);
+        let buffered = u64::from(self.writer.buffer.rows.len(Key(handle)));
+        match buffered.checked_sub(left) {
+            None => left - buffered,
+            Some(beyond) => unit - beyond % unit,
+        }
+    }
+
+    /// Blocks of the reclaim unit of a handle that are open and hold data.
+    pub fn open_blocks(&self, handle: u32) -> Vec<Block> {
+        self.ftl.handles().map_or_else(Vec::new, |part| part.open_blocks(handle))
+    }
+
+    /// Closes the reclaim unit of a handle, so that its next write goes to an empty one.
+    pub fn renew(&mut self, handle: u32) -> Renewed {
+        let Some(part) = self.ftl.handles_mut() else { return Renewed::WasEmpty };
+        if part.open_blocks(handle).is_empty() {
+            return Renewed::WasEmpty;
+        }
+        let (commands, programs) = (&self.flash.commands, &self.flash.programs);
+        part.renew(handle, &|block| {
+            let is_written_to = |command: &Command| {
+                matches!(command.task, Task::Program { place, .. }
+                    if programs[place].blocks().contains(&block))
+            };
+            commands.taken().any(is_written_to)
+        });
+        if part.open_blocks(handle).is_empty() { Renewed::Closed } else { Renewed::Stays }
+    }
+}
