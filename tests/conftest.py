@@ -20,6 +20,8 @@ import pytest
 
 from nandlab import NandlabError
 from nandlab.cli import main
+from tests.device.guest.machine import Guest
+from tests.device.guest.packages import made
 
 ROOT = Path(__file__).resolve().parent.parent
 TRACES = Path(os.environ.get("NANDLAB_TRACES", ROOT.parent / "shared" / "traces"))
@@ -158,6 +160,17 @@ def nandlab(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Ende
         return Ended(ended.returncode, ended.stdout, ended.stderr)
 
     return call
+
+
+@pytest.fixture(scope="session")
+def guest() -> Iterator[Guest]:
+    """A Linux guest for all tests: it starts in ten seconds.
+
+    A test leaves it without connections and mounts.
+    """
+    kernel, image = made()
+    with Guest(kernel, image) as guest:
+        yield guest
 
 
 def called(arguments: list[str], monkeypatch: pytest.MonkeyPatch) -> Ended:

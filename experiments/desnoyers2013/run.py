@@ -272,10 +272,10 @@ DRIVES = {"page": "ssd_2010_page", "fast": "ssd_2010_fast"}
 
 
 @cache
-def prepared(drive, *given):
+def prepared(drive, *given, seed=1):
     """A drive with all of its space written in order."""
     small = {"chip.geometry.blocks_per_plane": 2048 // SCALE, "buffer.bytes": 32 * MIB // SCALE}
-    return nandlab.Drive(drive, set={**small, **dict(given)}).precondition("fill")
+    return nandlab.Drive(drive, set={**small, **dict(given)}, seed=seed).precondition("fill")
 
 
 def job(direction, block, area, amount):
@@ -284,9 +284,9 @@ def job(direction, block, area, amount):
 
 
 @cache
-def throughput(ftl, fraction):
+def throughput(ftl, fraction, seed=1):
     """Random writes of 32 KiB to a fraction of the drive: seconds of the whole drive, and MB/s."""
-    drive = prepared(DRIVES[ftl])
+    drive = prepared(DRIVES[ftl], seed=seed)
     area = drive.capacity_bytes // fraction // 32768 * 32768
     run = drive.clone().run(
         job("randwrite", "32k", area, f"time_based=1\nruntime={60 * MINUTES // SCALE}")
@@ -304,45 +304,47 @@ def throughput(ftl, fraction):
     ]
 
 
-def levels(ftl, fraction):
+def levels(ftl, fraction, seed=1):
     """MB/s in the first half minute, and in the last half of the run."""
-    found = throughput(ftl, fraction)
+    found = throughput(ftl, fraction, seed)
     first = [rate for time, rate in found if time < 30]
     last = [rate for time, rate in found if time >= 60 * MINUTES / 2]
     return sum(first) / len(first), sum(last) / len(last)
 
 
-def drop_s(ftl, fraction):
+def drop_s(ftl, fraction, seed=1):
     """When throughput falls below the middle of both; None where it hardly falls."""
-    before, after = levels(ftl, fraction)
+    before, after = levels(ftl, fraction, seed)
     if after > 0.8 * before:
         return None
-    return next(time for time, rate in throughput(ftl, fraction) if rate < (before + after) / 2)
+    rates = throughput(ftl, fraction, seed)
+    return next(time for time, rate in rates if rate < (before + after) / 2)
 
 
-def drop_spread(ftl):
+def drop_spread(ftl, seed=1):
     """The latest drop over the earliest."""
-    drops = [drop for drop in (drop_s(ftl, fraction) for fraction in FRACTIONS) if drop is not None]
-    return max(drops) / min(drops)
+    drops = (drop_s(ftl, fraction, seed) for fraction in FRACTIONS)
+    found = [drop for drop in drops if drop is not None]
+    return max(found) / min(found)
 
 
-def drop_spread_page():
-    return drop_spread("page")
+def drop_spread_page(seed=1):
+    return drop_spread("page", seed)
 
 
-def drop_spread_fast():
-    return drop_spread("fast")
+def drop_spread_fast(seed=1):
+    return drop_spread("fast", seed)
 
 
-def random_write_small_region():
+def random_write_small_region(seed=1):
     """In the end; the less of both drives."""
-    return min(levels(ftl, 32)[1] / levels(ftl, 1)[1] for ftl in DRIVES)
+    return min(levels(ftl, 32, seed)[1] / levels(ftl, 1, seed)[1] for ftl in DRIVES)
 
 
-def levels_that_rise():
+def levels_that_rise(seed=1):
     """Steps to the next smaller fraction that raise the level, of both drives."""
     return sum(
-        levels(ftl, half)[1] > levels(ftl, whole)[1]
+        levels(ftl, half, seed)[1] > levels(ftl, whole, seed)[1]
         for ftl in DRIVES
         for whole, half in pairwise(FRACTIONS)
     )
@@ -359,7 +361,7 @@ def bast_mb_s(direction, areas, seed=1):
         ("ftl.name", "bast"),
         ("ftl.stripe", 16),
         ("ftl.log_blocks", LOG_BLOCKS),
-        ("seed", seed),
+        seed=seed,
     )
     area = int(areas * LOG_BLOCKS) * 16 * 512 * 1024
     run = drive.clone().run(
@@ -373,15 +375,16 @@ def bast_slowdown(seed):
     return bast_mb_s("write", 1, seed) / bast_mb_s("randwrite", 1, seed)
 
 
-def bast_slowdown_beyond():
+def bast_slowdown_beyond(seed=1):
     """The same for an area twice as large."""
-    return bast_mb_s("write", 2) / bast_mb_s("randwrite", 2)
+    return bast_mb_s("write", 2, seed) / bast_mb_s("randwrite", 2, seed)
 
 
 @cache
-def aligned_amplification(channels, block_mib):
+def aligned_amplification(channels, block_mib, seed=1):
     """Write amplification of random writes of this size, aligned to it, on the FAST-like drive."""
-    drive = prepared("ssd_2010_fast", ("drive.channels", channels), ("ftl.stripe", 2 * channels))
+    given = (("drive.channels", channels), ("ftl.stripe", 2 * channels))
+    drive = prepared("ssd_2010_fast", *given, seed=seed)
     size = int(block_mib * MIB)
     blocks = drive.capacity_bytes // size
     amount = f"number_ios={2 * blocks}"
@@ -389,22 +392,22 @@ def aligned_amplification(channels, block_mib):
     return run.write_amplification
 
 
-def effective_block_8_channels():
+def effective_block_8_channels(seed=1):
     """Eight channels, two planes in each, blocks of 512 KiB."""
-    return aligned_amplification(8, 8)
+    return aligned_amplification(8, 8, seed)
 
 
-def erase_block_8_channels():
+def erase_block_8_channels(seed=1):
     """What a chip erases."""
-    return aligned_amplification(8, 0.5)
+    return aligned_amplification(8, 0.5, seed)
 
 
-def effective_block_10_channels():
-    return aligned_amplification(10, 10)
+def effective_block_10_channels(seed=1):
+    return aligned_amplification(10, 10, seed)
 
 
-def power_of_two_10_channels():
-    return aligned_amplification(10, 8)
+def power_of_two_10_channels(seed=1):
+    return aligned_amplification(10, 8, seed)
 
 
 @cache
@@ -441,7 +444,7 @@ TABLES = (
 
 
 @cache
-def table_writes_us(is_placed):
+def table_writes_us(is_placed, seed=1):
     """Mean latency of writes to the tables, with their region on fast pages or on any."""
     given = {
         "chip.timing.t_program_us": [460.0, 1118.0],
@@ -450,12 +453,12 @@ def table_writes_us(is_placed):
     }
     if is_placed:
         given["ftl.fast_region"] = [0, MIB]
-    run = nandlab.run("tiny", TABLES, set=given, seed=1)
+    run = nandlab.run("tiny", TABLES, set=given, seed=seed)
     return run.report.jobs[0].write.lat_ns.mean / 1e3
 
 
-def table_writes_on_fast_pages():
-    return table_writes_us(True) / table_writes_us(False)
+def table_writes_on_fast_pages(seed=1):
+    return table_writes_us(True, seed) / table_writes_us(False, seed)
 
 
 # --- Section 2, read and write speeds: by the board -----------------------------------------------

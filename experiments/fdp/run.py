@@ -96,7 +96,7 @@ def caches(drive_bytes, tenants, use, soc, handles, *, by_kind):
 
 
 @cache
-def of_caches(handles, soc=0.04, use=1.0, tenants=1, by_kind=False, skip="16x", until="2x"):
+def of_caches(handles, soc=0.04, use=1.0, tenants=1, by_kind=False, skip="16x", until="2x", seed=1):
     """Report of caches that fill an empty drive, after `skip` drive writes.
 
     Args:
@@ -107,9 +107,11 @@ def of_caches(handles, soc=0.04, use=1.0, tenants=1, by_kind=False, skip="16x", 
         by_kind: as in `caches`.
         skip: drive writes that are not measured; none with an empty text.
         until: drive writes that are.
+        seed: seed of the drive and of the addresses.
     """
     job = caches(capacity(handles), tenants, use, soc, handles, by_kind=by_kind)
-    return nandlab.run(DRIVE, job, set=shape(handles), skip=skip or None, until=until).report
+    given = shape(handles)
+    return nandlab.run(DRIVE, job, set=given, seed=seed, skip=skip or None, until=until).report
 
 
 def amplification(report):
@@ -120,9 +122,9 @@ def handles_of(placed):
     return {"mixed": 1, "apart": 2}[placed]
 
 
-def soc(placed, size):
+def soc(placed, size, seed=1):
     """One cache on the whole drive, so many per cent of it for small objects."""
-    return amplification(of_caches(handles_of(placed), size / 100))
+    return amplification(of_caches(handles_of(placed), size / 100, seed=seed))
 
 
 @cache
@@ -134,56 +136,58 @@ def ends_after():
     return {name: float(end[1]) for name, end in found.items() if end}
 
 
-def log(row, placed, size):
+def log(row, placed, size, seed=1):
     """As `soc`, but at the end of a log that is short: the last half of a drive write."""
     end = ends_after()[row]
     if end > LONG:
-        return soc(placed, size)
+        return soc(placed, size, seed)
     skip = f"{end - 0.5:g}x"
-    return amplification(of_caches(handles_of(placed), size / 100, skip=skip, until="0.5x"))
+    report = of_caches(handles_of(placed), size / 100, skip=skip, until="0.5x", seed=seed)
+    return amplification(report)
 
 
-def use(placed, share):
+def use(placed, share, seed=1):
     """One cache on so many per cent of the drive."""
-    return amplification(of_caches(handles_of(placed), use=share / 100))
+    return amplification(of_caches(handles_of(placed), use=share / 100, seed=seed))
 
 
-def full(placed):
+def full(placed, seed=1):
     """The drive 89 % full, and small objects on two fifths of that."""
-    return amplification(of_caches(handles_of(placed), 0.4, 0.89))
+    return amplification(of_caches(handles_of(placed), 0.4, 0.89, seed=seed))
 
 
-def random_wa():
+def random_wa(seed=1):
     """Random writes over the whole drive, each block once a pass."""
     job = "[w]\nrw=randwrite\nbs=4k\niodepth=4\nloops=9\n"
-    return amplification(nandlab.run(DRIVE, job, set=shape(1), skip="4x", until="3x").report)
+    ran = nandlab.run(DRIVE, job, set=shape(1), seed=seed, skip="4x", until="3x")
+    return amplification(ran.report)
 
 
-def least_mixed():
-    return min(soc("mixed", size) for size in (4, 20, 40, 64, 90, 96))
+def least_mixed(seed=1):
+    return min(soc("mixed", size, seed) for size in (4, 20, 40, 64, 90, 96))
 
 
-def gain_90():
+def gain_90(seed=1):
     """Write amplification with one handle over that with two."""
-    return soc("mixed", 90) / soc("apart", 90)
+    return soc("mixed", 90, seed) / soc("apart", 90, seed)
 
 
-def gain_96():
-    return soc("mixed", 96) / soc("apart", 96)
+def gain_96(seed=1):
+    return soc("mixed", 96, seed) / soc("apart", 96, seed)
 
 
-def gc_events():
+def gc_events(seed=1):
     """Blocks collected with one handle over those with two."""
-    mixed, apart = (of_caches(handles).ftl.gc_runs for handles in (1, 2))
+    mixed, apart = (of_caches(handles, seed=seed).ftl.gc_runs for handles in (1, 2))
     return mixed / apart
 
 
-def tenants_mixed():
-    return amplification(of_caches(1, tenants=2))
+def tenants_mixed(seed=1):
+    return amplification(of_caches(1, tenants=2, seed=seed))
 
 
-def tenants_apart():
-    return amplification(of_caches(4, tenants=2))
+def tenants_apart(seed=1):
+    return amplification(of_caches(4, tenants=2, seed=seed))
 
 
 # --- Sixteen streams ------------------------------------------------------------------------------
@@ -193,7 +197,7 @@ HANDLES = (1, 2, 4, 8, 16)
 
 
 @cache
-def sixteen(pattern, handles, more=()):
+def sixteen(pattern, handles, more=(), seed=1):
     """Write amplification of streams side by side, the k-th with k parts of the writes."""
     drive_bytes = capacity(handles, more)
     parts = STREAMS * (STREAMS + 1) / 2
@@ -203,7 +207,8 @@ def sixteen(pattern, handles, more=()):
         rate = RATE * (number + 1) / parts
         handle = None if handles == 1 else number * handles // STREAMS
         text += stream(f"stream{number}", pattern, start, end, rate, handle)
-    ran = nandlab.run(DRIVE, text, set=shape(handles, more), skip="6x", until="2x")
+    given = shape(handles, more)
+    ran = nandlab.run(DRIVE, text, set=given, seed=seed, skip="6x", until="2x")
     return amplification(ran.report)
 
 
@@ -217,42 +222,44 @@ def change(after, before):
     return 100 * (after / before - 1)
 
 
-def rings_by_16():
+def rings_by_16(seed=1):
     """Change of write amplification from one handle to sixteen."""
-    return change(sixteen("write", 16), sixteen("write", 1))
+    return change(sixteen("write", 16, seed=seed), sixteen("write", 1, seed=seed))
 
 
-def random_by_16():
-    return change(sixteen("randwrite", 16), sixteen("randwrite", 1))
+def random_by_16(seed=1):
+    after, before = (sixteen("randwrite", handles, seed=seed) for handles in (16, 1))
+    return change(after, before)
 
 
-def unit(blocks, pages):
+def unit(blocks, pages, seed=1):
     """Change of write amplification by other reclaim units, with sixteen handles."""
     more = (
         ("chip.geometry.blocks_per_plane", blocks),
         ("chip.geometry.pages_per_block", pages),
     )
-    return change(sixteen("randwrite", 16, more), sixteen("randwrite", 16))
+    after, before = (sixteen("randwrite", 16, given, seed) for given in (more, ()))
+    return change(after, before)
 
 
-def unit_half():
-    return unit(2 * BLOCKS, 128)
+def unit_half(seed=1):
+    return unit(2 * BLOCKS, 128, seed)
 
 
-def unit_double():
-    return unit(BLOCKS // 2, 512)
+def unit_double(seed=1):
+    return unit(BLOCKS // 2, 512, seed)
 
 
 def __getattr__(name):
     """The function of a row."""
     if found := re.fullmatch(r"soc_(\d+)_(mixed|apart)", name):
-        return lambda: soc(found[2], int(found[1]))
+        return lambda seed=1: soc(found[2], int(found[1]), seed)
     if found := re.fullmatch(r"soc_(\d+)_(mixed|apart)_kv\d+", name):
-        return lambda: log(name, found[2], int(found[1]))
+        return lambda seed=1: log(name, found[2], int(found[1]), seed)
     if found := re.fullmatch(r"use_(\d+)_(mixed|apart)", name):
-        return lambda: use(found[2], int(found[1]))
+        return lambda seed=1: use(found[2], int(found[1]), seed)
     if found := re.fullmatch(r"full_(mixed|apart)", name):
-        return lambda: full(found[1])
+        return lambda seed=1: full(found[1], seed)
     raise AttributeError(name)
 
 

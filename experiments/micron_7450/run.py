@@ -50,7 +50,7 @@ LASTED_S = {
 #: After a fill in order, by GiB in use: seconds of an interval of the series, and intervals.
 INTERVALS = {372: (22.597, 60), 745: (32.665, 60), 894: (64.966, 36)}
 
-#: Runs of uniform writes from one state. Skewed and zone-wise writes take most of the time: one.
+#: Runs of uniform writes from one state. Skewed and zone-wise writes begin anew with each seed.
 REPLICATES = 3
 
 #: Bytes of a request of zone-wise writes at this scale.
@@ -105,15 +105,15 @@ def at_random(used, dies=1):
 
 
 @cache
-def shuffled(more=(), used=745):
+def shuffled(more=(), used=745, seed=1):
     """A drive whose GiB in use were filled in random order: hot data lie anywhere in it."""
-    drive = nandlab.Drive(DRIVE, set=of_use(used) | dict(more))
+    drive = nandlab.Drive(DRIVE, set=of_use(used) | dict(more), seed=seed)
     drive.run("[fill]\nrw=randwrite\nbs=4k\niodepth=512\n")
     return drive
 
 
 @cache
-def skewed(distribution, lasted_s, more=(), used=745):
+def skewed(distribution, lasted_s, more=(), used=745, seed=1):
     """Skewed writes after the fill, for as long as the drive had them.
 
     Args:
@@ -121,11 +121,12 @@ def skewed(distribution, lasted_s, more=(), used=745):
         lasted_s: seconds of the drive; a 64th of it takes a 64th of them.
         more: parameters of the drive, as pairs.
         used: GiB in use.
+        seed: seed of the drive and of its fill.
     """
     seconds = lasted_s / SCALE
     job = random_job(f"random_distribution={distribution}")
     window = {"skip": f"{0.6 * seconds:.4f}s", "until": f"{0.39 * seconds:.4f}s"}
-    return figures(shuffled(more, used).clone().run(job, is_last=True, **window).report)
+    return figures(shuffled(more, used, seed).clone().run(job, is_last=True, **window).report)
 
 
 @cache
@@ -174,7 +175,7 @@ def step_at(used, rates):
     return written * seconds / (USED_GIB[used] * 1024)
 
 
-def zone_trace(units, zone, active, unit_bytes, *, discards=True):
+def zone_trace(units, zone, active, unit_bytes, *, discards=True, seed=1):
     """Lines of a trace that fills the space four times by zones, and the number of its writes.
 
     Args:
@@ -183,8 +184,9 @@ def zone_trace(units, zone, active, unit_bytes, *, discards=True):
         active: zones at a time, drawn at random; a write goes to any of them.
         unit_bytes: bytes of a request.
         discards: whether a zone is discarded when it is begun.
+        seed: seed of the zones that are drawn.
     """
-    draw = random.Random(1)
+    draw = random.Random(seed)
     count = int(units / zone)
     starts = [int(number * zone) for number in range(count + 1)]
     lines = ["fio version 2 iolog", "/dev/drive add", "/dev/drive open"]
@@ -211,7 +213,7 @@ def zone_trace(units, zone, active, unit_bytes, *, discards=True):
     return [*lines, "/dev/drive close"], written
 
 
-def replayed(drive, given, lines, written):
+def replayed(drive, given, lines, written, seed=1):
     """A run of such a trace on a drive that was filled in order, from 60 % on as the authors do."""
     with tempfile.TemporaryDirectory() as folder:
         trace = Path(folder) / "zones.iolog"
@@ -219,18 +221,25 @@ def replayed(drive, given, lines, written):
         skip = str(int(0.6 * written))
         return figures(
             nandlab.run(
-                drive, trace=trace, iodepth=8, set=given, precondition="fill", skip=skip
+                drive,
+                trace=trace,
+                iodepth=8,
+                set=given,
+                seed=seed,
+                precondition="fill",
+                skip=skip,
             ).report
         )
 
 
 @cache
-def by_zones(requests, active, *, dies=1, discards=True):
+def by_zones(requests, active, *, dies=1, discards=True, seed=1):
     """Zones of so many requests of 512 KiB, so many at a time, with superblocks of so many dies."""
     units = int(USED_GIB[745] / SCALE * 2**30 / REQUEST_BYTES)
     zone = requests * 512 * 1024 / SCALE / REQUEST_BYTES
-    lines, written = zone_trace(units, zone, active, REQUEST_BYTES, discards=discards)
-    return replayed(DRIVE, of_use(745) | {"ftl.superblock_dies": dies}, lines, written)
+    how = {"discards": discards, "seed": seed}
+    lines, written = zone_trace(units, zone, active, REQUEST_BYTES, **how)
+    return replayed(DRIVE, of_use(745) | {"ftl.superblock_dies": dies}, lines, written, seed)
 
 
 def fill_wa():
@@ -261,11 +270,12 @@ def distribution_of(kind, number):
     }[kind]
 
 
-def skewed_mib(kind, number, more=()):
+def skewed_mib(kind, number, more=(), seed=1):
     """The mean over runs."""
     distribution = distribution_of(kind.removeprefix("pro_"), number)
     used = 894 if kind.startswith("pro_") else 745
-    return fmean(skewed(distribution, run_s, more, used)[1] for run_s in LASTED_S[kind][number])
+    runs = (skewed(distribution, run_s, more, used, seed) for run_s in LASTED_S[kind][number])
+    return fmean(run[1] for run in runs)
 
 
 def step(used, seed=1):
@@ -276,12 +286,12 @@ def after(used, seconds, seed=1):
     return after_fill(used, seed)[int(seconds / INTERVALS[used][0])]
 
 
-def zns_wa(requests, active):
-    return by_zones(requests, active)[0]
+def zns_wa(requests, active, seed=1):
+    return by_zones(requests, active, seed=seed)[0]
 
 
-def zns_mib(requests, active):
-    return by_zones(requests, active)[1]
+def zns_mib(requests, active, seed=1):
+    return by_zones(requests, active, seed=seed)[1]
 
 
 def __getattr__(name):
@@ -289,13 +299,13 @@ def __getattr__(name):
     if found := re.fullmatch(r"(wa|mib)_(\d+)", name):
         return partial(globals()[found[1]], int(found[2]))
     if found := re.fullmatch(r"(zones|frozen|zipf|pro_zipf)_(\d+)_mib", name):
-        return lambda: skewed_mib(found[1], int(found[2]))
+        return lambda seed=1: skewed_mib(found[1], int(found[2]), seed=seed)
     if found := re.fullmatch(r"step_(\d+)", name):
         return partial(step, int(found[1]))
     if found := re.fullmatch(r"after_(\d+)_(\d+)", name):
         return partial(after, int(found[1]), int(found[2]))
     if found := re.fullmatch(r"zns_(\d+)_(\d+)_(wa|mib)", name):
-        return lambda: globals()[f"zns_{found[3]}"](int(found[1]), int(found[2]))
+        return partial(globals()[f"zns_{found[3]}"], int(found[1]), int(found[2]))
     raise AttributeError(name)
 
 

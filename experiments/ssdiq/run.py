@@ -52,9 +52,11 @@ PROBE = 10_000
 #: from the moment a request is sent; fio does so where arrivals are not drawn.
 WD_FALLS_BEHIND = 50
 
-#: Drives with three runs from one steady state, each of a second and three of measurement. The
-#: others take most of the time: one run of four seconds and ten.
-REPEATED = {"wd": 3, "pro": 3}
+#: Runs from one steady state.
+REPLICATES = 3
+
+#: Drives that measure three seconds after one second; the others measure ten after four.
+SHORT = ("wd", "pro")
 
 #: The sum of all writers is what is offered, less the reads of the probe: so the counts say.
 JOB = """[global]
@@ -117,7 +119,7 @@ def beside_writes(name, offered, scale=SCALE):
     each = (offered * 1000 - PROBE / 2) / 6
     falls_behind = name == "wd" and offered >= WD_FALLS_BEHIND
     # A probe that falls behind is later the longer it runs.
-    is_long = falls_behind or name not in REPEATED
+    is_long = falls_behind or name not in SHORT
     job = JOB.format(
         pace="linear" if falls_behind else "poisson",
         ramp_s=4 if is_long else 1,
@@ -126,8 +128,7 @@ def beside_writes(name, offered, scale=SCALE):
         reads=round(0.01 * each),
         writes=round(0.99 * each),
     )
-    replicates = REPEATED.get(name, 1)
-    found = steady(name, scale).clone().run(job, is_last=True, replicates=replicates)
+    found = steady(name, scale).clone().run(job, is_last=True, replicates=REPLICATES)
     return reports_of(found.report)
 
 
@@ -143,23 +144,25 @@ def knee(name, scale=SCALE, seed=1):
     return sum(job.write.iops for job in jobs)
 
 
-def mib_s(result):
+def mib_s(report):
     """MiB of the host a second."""
-    return result.bandwidth_mb_s * 1e6 / 2**20
+    return report.host.bandwidth_mb_s * 1e6 / 2**20
 
 
 def fill_mib(name):
     """A fill in order."""
     preset, given = drive(name)
     job = ALONE.format(pattern="write", size="512k", depth=64)
-    return mib_s(nandlab.run(preset, job, set=given, skip="0.2x", until="0.4x"))
+    return mib_s(nandlab.run(preset, job, set=given, skip="0.2x", until="0.4x").report)
 
 
 @cache
 def alone(name):
-    """Random writes in the steady state."""
+    """The reports of runs of random writes in the steady state."""
     job = ALONE.format(pattern="randwrite", size="4k", depth=512)
-    return steady(name).clone().run(job, skip="0.3x", until="0.5x")
+    window = {"skip": "0.3x", "until": "0.5x"}
+    found = steady(name).clone().run(job, is_last=True, replicates=REPLICATES, **window)
+    return reports_of(found.report)
 
 
 def __getattr__(name):
@@ -169,9 +172,9 @@ def __getattr__(name):
         if found := re.fullmatch(r"(\d+)_p(50|99)", figure):
             return partial(percentile, drive_name, int(found[1]), int(found[2]))
         if figure == "wa":
-            return lambda: alone(drive_name).report.ftl.write_amplification_flash
+            return lambda seed=1: alone(drive_name)[seed - 1].ftl.write_amplification_flash
         if figure == "mib":
-            return lambda: mib_s(alone(drive_name))
+            return lambda seed=1: mib_s(alone(drive_name)[seed - 1])
         if figure in ("knee", "fill_mib"):
             return partial(globals()[figure], drive_name)
     raise AttributeError(name)

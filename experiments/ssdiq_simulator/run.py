@@ -26,7 +26,7 @@ norandommap=1
 
 
 @cache
-def write_amplification(fill=FILL, distribution="", settling=4, measured=4, more=()):
+def write_amplification(fill=FILL, distribution="", settling=4, measured=4, more=(), seed=1):
     """Pages programmed for each page of the host.
 
     Before `settling`, the drive is filled and overwritten uniformly until it is steady.
@@ -37,6 +37,7 @@ def write_amplification(fill=FILL, distribution="", settling=4, measured=4, more
         settling: drive writes that are not measured.
         measured: drive writes that are.
         more: further parameters of the drive and their values, as pairs.
+        seed: seed of the drive.
     """
     given = {
         "ftl.overprovisioning": 1 / fill - 1,
@@ -48,6 +49,7 @@ def write_amplification(fill=FILL, distribution="", settling=4, measured=4, more
         DRIVE,
         job,
         set=given,
+        seed=seed,
         precondition="steady",
         skip=f"{settling}x",
         until=f"{measured}x",
@@ -55,21 +57,21 @@ def write_amplification(fill=FILL, distribution="", settling=4, measured=4, more
     return result.report.ftl.write_amplification_flash
 
 
-def uniform(fill):
+def uniform(fill, seed=1):
     """Uniform writes on a drive so full, in per cent."""
-    return write_amplification(fill / 100, settling=0.5, measured=3)
+    return write_amplification(fill / 100, settling=0.5, measured=3, seed=seed)
 
 
-def zones(writes):
+def zones(writes, seed=1):
     """So many per cent of the writes go to the other per cent of the addresses."""
     rest = 100 - writes
     shares = f"{writes}/{rest}:{rest}/{writes}"
-    return write_amplification(distribution=f"random_distribution=zoned:{shares}")
+    return write_amplification(distribution=f"random_distribution=zoned:{shares}", seed=seed)
 
 
-def zipf(exponent):
+def zipf(exponent, seed=1):
     """Zipf's law with a hundredth of this for its exponent."""
-    return write_amplification(distribution=f"random_distribution=zipf:{exponent / 100}")
+    return write_amplification(distribution=f"random_distribution=zipf:{exponent / 100}", seed=seed)
 
 
 def __getattr__(name):
@@ -77,7 +79,7 @@ def __getattr__(name):
     found = re.fullmatch(r"(uniform|zones|zipf)_(\d+)", name)
     if found is None:
         raise AttributeError(name)
-    return lambda: globals()[found[1]](int(found[2]))
+    return lambda seed=1: globals()[found[1]](int(found[2]), seed)
 
 
 def picture():

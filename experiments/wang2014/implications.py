@@ -84,21 +84,22 @@ COMMON = tuple(name for name in DATA if name != "zeros")
 
 
 @cache
-def content(name, coding):
-    """Levels that the data need."""
-    data = DATA[name](random.Random(1))[:BYTES]
+def content(name, coding, seed=1):
+    """Levels that the data need, by the seed of the data."""
+    data = DATA[name](random.Random(seed))[:BYTES]
     return nandlab.content(data, "wang2014_mlc", coding=coding, segment_bytes=SEGMENT_BYTES)
 
 
-def wordline_percent(name):
+def wordline_percent(name, seed=1):
     """Program time of a wordline of the code without the highest level, against scrambled data."""
-    coded, random_ = (sum(content(name, how).program_us) for how in ("top_free", "scrambled"))
+    coded, random_ = (sum(content(name, how, seed).program_us) for how in ("top_free", "scrambled"))
     return 100 * (coded / random_ - 1)
 
 
-def byte_percent(name):
+def byte_percent(name, seed=1):
     """Program time of a byte of data in that code, against scrambled data."""
-    return 100 * ((1 + wordline_percent(name) / 100) / content(name, "top_free").rate - 1)
+    rate = content(name, "top_free", seed).rate
+    return 100 * ((1 + wordline_percent(name, seed) / 100) / rate - 1)
 
 
 def capacity_percent(name):
@@ -106,9 +107,9 @@ def capacity_percent(name):
     return 100 * (content(name, "top_free").rate - 1)
 
 
-def life_percent(name, coding):
+def life_percent(name, coding, seed=1):
     """Against random data, by the cell: cycles until it is as worn."""
-    return 100 * (1 / content(name, coding).cycle_weight - 1)
+    return 100 * (1 / content(name, coding, seed).cycle_weight - 1)
 
 
 def printed_life_percent(name, coding):
@@ -132,18 +133,18 @@ def drive():
 
 
 @cache
-def response_us(name, coding):
+def response_us(name, coding, seed=1):
     """Mean response time of the made Financial1 on a drive that holds these data."""
-    path = drive()["folder"]() / f"{name.split()[0]}_{coding}.toml"
-    content(name, coding).write(path)
+    path = drive()["folder"]() / f"{name.split()[0]}_{coding}_{seed}.toml"
+    content(name, coding, seed).write(path)
     given = {"chip.preset": str(path), **drive()["MLC"]}
-    run = nandlab.Drive(drive()["DRIVE"], set=given).precondition("fill")
+    run = nandlab.Drive(drive()["DRIVE"], set=given, seed=seed).precondition("fill")
     return run.run(**drive()["workload"]("financial1 (made)")).latency.mean
 
 
-def gain_percent(name, coding):
+def gain_percent(name, coding, seed=1):
     """Of the mean response time, against scrambled data."""
-    return 100 * (1 - response_us(name, coding) / response_us(name, "scrambled"))
+    return 100 * (1 - response_us(name, coding, seed) / response_us(name, "scrambled", seed))
 
 
 # --- Order-aware placing -------------------------------------------------------------------------
@@ -169,7 +170,7 @@ RATE, WRITES = 2500, 60_000
 
 
 @cache
-def placed_us(share, is_placed):
+def placed_us(share, is_placed, seed=1):
     """Mean latency of writes that somebody waits for, of the others, and of all."""
     waits = round(RATE * share)
     job = PLACING.format(
@@ -179,14 +180,15 @@ def placed_us(share, is_placed):
         others_ios=round(WRITES * (1 - share)),
     )
     given = {**drive()["mlc"](), "ftl.fast_pages": is_placed}
-    run = nandlab.Drive(drive()["DRIVE"], set=given).precondition("fill").run(job)
+    run = nandlab.Drive(drive()["DRIVE"], set=given, seed=seed).precondition("fill").run(job)
     means = [each.write.lat_ns.mean / 1e3 for each in run.report.jobs]
     return *means, run.latency.mean
 
 
-def placing_percent(share, which):
+def placing_percent(share, which, seed=1):
     """What placing changes for 0: who waits, 1: the others, 2: all."""
-    return 100 * (placed_us(share, True)[which] / placed_us(share, False)[which] - 1)
+    after, before = (placed_us(share, is_placed, seed)[which] for is_placed in (True, False))
+    return 100 * (after / before - 1)
 
 
 def main():

@@ -476,11 +476,11 @@ def short_lived_against_all_percent(seed):
     return 100 * ((100 + alone) / (100 + everywhere) - 1)
 
 
-def packages_least_percent():
+def packages_least_percent(seed=1):
     """More packages: the reduction never makes a drive slower."""
     made = drive()
     return min(
-        made.gain_percent(name, packages=packages)
+        made.gain_percent(name, packages=packages, seed=seed)
         for name in made.BY_PACKAGES
         for packages in made.PACKAGES
     )
@@ -494,28 +494,28 @@ def implications():
     return SimpleNamespace(**run_path(str(HERE / "implications.py")))
 
 
-def placing_percent():
-    return implications().placing_percent(0.5, 0)
+def placing_percent(seed=1):
+    return implications().placing_percent(0.5, 0, seed)
 
 
-def content_percent():
+def content_percent(seed=1):
     made = implications()
-    return min(-made.gain_percent(name, "inverted") for name in made.COMMON)
+    return min(-made.gain_percent(name, "inverted", seed) for name in made.COMMON)
 
 
-def content_life_percent():
+def content_life_percent(seed=1):
     made = implications()
-    return max(made.life_percent(name, "inverted") for name in made.COMMON)
+    return max(made.life_percent(name, "inverted", seed) for name in made.COMMON)
 
 
-def content_code_wordline_percent():
+def content_code_wordline_percent(seed=1):
     made = implications()
-    return max(made.wordline_percent(name) for name in made.ORDINARY)
+    return max(made.wordline_percent(name, seed) for name in made.ORDINARY)
 
 
-def content_code_byte_percent():
+def content_code_byte_percent(seed=1):
     made = implications()
-    return min(made.byte_percent(name) for name in made.ORDINARY)
+    return min(made.byte_percent(name, seed) for name in made.ORDINARY)
 
 
 def erase_choice_percent(seed):

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 
 import nandlab as lab
-from tests.device.guest.machine import HOST, Guest
-from tests.device.guest.packages import made
+from tests.device.guest.connected import DISK, at, connected
+from tests.device.guest.machine import Guest
 
 #: 120 MiB of host bytes, with room for what a power cut costs.
 DRIVE = {
@@ -21,35 +19,7 @@ DRIVE = {
     "ftl.overprovisioning": 0.5,
     "recovery.name": "scan_blocks",
 }
-DISK = "/dev/nvme0n1"
-
 UNITS = ("data_units_written", "data_units_read")
-
-
-@pytest.fixture(scope="module")
-def guest() -> Iterator[Guest]:
-    """A Linux guest for all tests of this file: it starts in ten seconds."""
-    kernel, image = made()
-    with Guest(kernel, image) as guest:
-        yield guest
-
-
-def at(server: lab.Server) -> str:
-    """Options of nvme-cli that say where the drive is, as the guest sees it."""
-    address = urlsplit(server.uri)
-    return f"-t tcp -a {HOST} -s {address.port}"
-
-
-@contextmanager
-def connected(guest: Guest, server: lab.Server, options: str = "") -> Iterator[None]:
-    """The drive is a disk of the guest, until the end of the block."""
-    name = urlsplit(server.uri).path[1:]
-    guest.run(f"nvme connect {at(server)} -n {name} --reconnect-delay=1 {options}")
-    guest.run(f"while [ ! -b {DISK} ]; do sleep 0.1; done")
-    try:
-        yield
-    finally:
-        guest.run("nvme disconnect-all")
 
 
 def pages(guest: Guest) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -10,10 +10,9 @@ import pytest
 
 import nandlab as lab
 from tests.conftest import ROOT
+from tests.device.guest.connected import DISK, connected
 from tests.device.guest.machine import Guest
-from tests.device.test_guest import DISK, connected, guest, wide
-
-__all__ = ["guest"]
+from tests.device.test_guest import wide
 
 #: Superblocks over all dies are the reclaim units of four handles.
 DRIVE = {

@@ -63,8 +63,14 @@ RUNS: dict[str, dict[str, Any]] = {
     "tenants": {"workload": JOBS, "tenants": True},
 }
 
-#: Tables of served drives that need clients with a clock, exact data, or an exchange.
-ELSEWHERE = ("device.late_us.", "device.codewords.", "device.exchanges.")
+#: Tables of served drives that need clients with a clock, exact data, an exchange, or NVMe hosts.
+ELSEWHERE = (
+    "device.late_us.",
+    "device.codewords.",
+    "device.exchanges.",
+    "device.namespaces.",
+    "device.queues.",
+)
 
 #: Keys that share their table with others, and stand only there: in `nandlab trace info`, and at
 #: latencies other than those of submission.

@@ -265,6 +265,7 @@ def test_json(nandlab: Callable[..., Ended], own: Path):
         ),
         ("expected.toml", 'gain = { kind = "contradiction" }\n', ["contradiction", "arithmetic"]),
         ("expected.toml", 'gain = { kind = "predicted", seeds = 1.5 }\n', ["seeds", "1.5"]),
+        ("expected.toml", 'gain = { kind = "predicted", seeds = 1 }\n', ["seeds", "2 or more"]),
         ("reference.csv", HEADING + "gain,x,<=,2,%,1,\n", ["gain", "predicted", "bound"]),
         ("expected.toml", "gain = {\n", ["expected.toml:1"]),
         ("expected.toml", "contradictions = 1\n", ["tables", "printed", "why"]),

@@ -76,6 +76,9 @@ impl Drive {
     pub fn new(loaded: Loaded, memory_limit: u64) -> Result<Self> {
         let config = &loaded.config;
         let ssd = Ssd::new(config, memory_limit).map_err(|error| loaded.explain(error))?;
+        config
+            .namespace_parts(ssd.capacity_bytes(), ssd.unit_bytes())
+            .map_err(|error| loaded.explain(error))?;
         let preconditioning = Preconditioning::new(Precondition::None, ssd.dies(), config.seed);
         let life = Life { preconditioning, is_in_use: false, runs: 0 };
         Ok(Self { loaded, memory_limit, ssd, life, bytes: None })

@@ -99,6 +99,11 @@ impl Opened {
         let (capacity, seed) = (drive.capacity_bytes(), drive.seed_of_jobs());
         let (zoning, handles) = (drive.zoning(), drive.handles());
         let config = &drive.loaded.config;
+        if !config.namespace.is_empty() && !matches!(workload, Workload::Clients) {
+            let problem = "jobs and traces see the whole drive";
+            return Err(Error::unsupported("namespace", problem)
+                .hint("serve the drive by NVMe, or describe it without namespaces"));
+        }
         // An FTL of a user may look at urgent writes too.
         let has_fast_pages = drive.features().has(Feature::FastPages) || config.own_ftl.is_some();
         let host = config.host.clone();

@@ -12,12 +12,11 @@ A paper is a folder of `experiments/`, and nothing else has to know of it:
   kind, how far off is still met, and why a miss is one where that is known, with the range in which
   the reason holds (`explained_range`, in the unit of the row). `gain` names the group of a gain,
   whose tolerance is half of it or one point, if its own is not stricter. A row with `seeds` of 2
-  or more is random, and its function takes `seed`: 1, 2, ... `seeds = 1` is a random row that takes
-  too long to repeat; at the head of the file it is for all rows without a number of their own. A
-  key such as `"sd_latency_*"` is for all rows of the pattern that have no table of their own; the
-  longest that fits counts. Under `[[contradictions]]` stands where figures of the paper do not fit
-  each other: what we worked out of them is no row, because nobody printed it, and the figures
-  themselves are rows.
+  or more is random, and its function takes `seed`: 1, 2, ... At the head of the file `seeds` is for
+  all rows without a number of their own. A key such as `"sd_latency_*"` is for all rows of the
+  pattern that have no table of their own; the longest that fits counts. Under `[[contradictions]]`
+  stands where figures of the paper do not fit each other: what we worked out of them is no row,
+  because nobody printed it, and the figures themselves are rows.
 """
 
 from __future__ import annotations

@@ -151,8 +151,9 @@ def _is_range(given: object) -> bool:
 
 
 def _seeds(file: Path, key: str, given: object) -> int:
-    if not isinstance(given, int) or isinstance(given, bool) or given < 0:
-        raise refusal(file, f"{key} = {given}", "a whole number, 0 or more")
+    if not isinstance(given, int) or isinstance(given, bool) or given < 0 or given == 1:
+        # One seed is not a result.
+        raise refusal(file, f"{key} = {given}", "2 or more; 0 where nothing is random")
     return given
 
 

@@ -91,7 +91,7 @@ class Outcome(NamedTuple):
     row: Row
     expected: Expected
     figures: tuple[float, ...]
-    """Ours, by seed; one where nothing is random or one seed was run."""
+    """Ours, by seed; one where nothing is random."""
 
     @property
     def ours(self) -> float:

@@ -163,6 +163,24 @@ class Codewords(Table):
     miscorrected: int
     """Codewords that were taken for corrected, and are others than were written."""
 
+class Commands(Table):
+    """Commands of a namespace, or of a queue, in the report."""
+
+    read: CommandsOfKind
+    """Read, Compare and Verify."""
+    write: CommandsOfKind
+    """Write, Write Zeroes, Write Uncorrectable and Copy."""
+    other: CommandsOfKind
+    """Flush, Dataset Management and I/O Management Send."""
+
+class CommandsOfKind(Table):
+    """Completed commands of one kind in the report."""
+
+    bytes: int
+    """Bytes that the commands named; 0 for `other`."""
+    latency_us: LatencyUs
+    """Latencies in simulated time, without the transport."""
+
 class Conservation(Table):
     """Accounts of requests and units, and whether they agree."""
 
@@ -244,6 +262,14 @@ class Device(Table):
     """Requests that have failed in the drive."""
     lost_bytes: int
     """Bytes of reads that could not be corrected."""
+    namespaces: dict[str, Commands] | None
+    """Commands of NVMe hosts by the identifier of their namespace, over the whole time; `null` for
+    a block device.
+    """
+    queues: dict[str, Commands] | None
+    """Commands of NVMe hosts by the number of their queue, those of all hosts together; `null` for
+    a block device.
+    """
     codewords: Codewords | None
     """Codewords of a drive with `exact` integrity; else `null`."""
     late_us: LateUs | None

@@ -5,6 +5,7 @@
 //! newer ones are on flash: after a cut the drive says which version is left.
 
 use super::image::Image;
+use super::marks::{Marks, SavedMarks};
 use nand::geometry::Ppn;
 use ssd::medium::versions::Happened;
 use ssd::medium::words::Words;
@@ -22,8 +23,17 @@ struct Coming {
     length: u64,
     /// Bytes of the write; `None` writes zeros.
     data: Option<Vec<u8>>,
+    /// Whether the sectors are to read as lost.
+    is_uncorrectable: bool,
     /// Units that have not entered the buffer.
     left: u64,
+}
+
+/// Older version of a unit: its bytes, empty for zeros, and its sectors that read as lost.
+struct Older {
+    version: u64,
+    bytes: Vec<u8>,
+    marks: Vec<u32>,
 }
 
 /// Versions of units, for drives whose power can be cut or that keep codewords. Version 0 is the
@@ -34,7 +44,7 @@ struct History {
     newest: HashMap<u32, u64>,
     /// Older versions that a power cut may bring back, by unit, the oldest first. Empty bytes stand
     /// for zeros.
-    older: HashMap<u32, Vec<(u64, Vec<u8>)>>,
+    older: HashMap<u32, Vec<Older>>,
     /// Units whose trims are not durable yet, and the number of durable trims before them.
     trims: VecDeque<u32>,
     durable_trims: u64,
@@ -56,6 +66,7 @@ pub struct Contents {
     unit_bytes: u64,
     coming: HashMap<u64, Coming>,
     history: Option<History>,
+    marks: Marks,
     /// Working space: the bytes of one unit.
     unit: Vec<u8>,
 }
@@ -65,7 +76,8 @@ impl Contents {
     /// cuts and for the codewords of what is programmed.
     pub fn new(image: Image, unit_bytes: u64, has_history: bool) -> Self {
         let history = has_history.then(History::default);
-        Self { image, unit_bytes, coming: HashMap::new(), history, unit: Vec::new() }
+        let marks = Marks::new(unit_bytes);
+        Self { image, unit_bytes, coming: HashMap::new(), history, marks, unit: Vec::new() }
     }
 
     /// Whether a place that holds no data in the drive reads as zeros.
@@ -83,12 +95,29 @@ impl Contents {
         self.image.read(offset, length, bytes)
     }
 
+    /// Sectors that read as lost until they are written.
+    pub fn marks(&self) -> &Marks {
+        &self.marks
+    }
+
+    /// Takes over the sectors of a saved drive that read as lost.
+    pub fn take_over_marks(&mut self, saved: SavedMarks) {
+        self.marks.take_over(saved);
+    }
+
     /// Notes a write on its way to the drive under this version; without `data` it writes zeros.
-    /// An append, of whole units, has no `start` yet.
-    pub fn expect(&mut self, version: u64, start: Option<u64>, length: u64, data: Option<Vec<u8>>) {
+    /// The sectors of one that `is_uncorrectable` read as lost. An append, of whole units, has no
+    /// `start` yet.
+    pub fn expect(
+        &mut self,
+        version: u64,
+        (start, length): (Option<u64>, u64),
+        data: Option<Vec<u8>>,
+        is_uncorrectable: bool,
+    ) {
         let first = start.unwrap_or(0);
         let left = (first + length).div_ceil(self.unit_bytes) - first / self.unit_bytes;
-        self.coming.insert(version, Coming { start, length, data, left });
+        self.coming.insert(version, Coming { start, length, data, is_uncorrectable, left });
     }
 
     /// Drops a completed write: the bytes of one that was refused, or whose zone was emptied
@@ -150,6 +179,7 @@ impl Contents {
                 self.image.write(start, &data[from..from + (end - start) as usize])?;
             }
         }
+        self.marks.set(unit, start..end, coming.is_uncorrectable);
         coming.left -= 1;
         if coming.left == 0 {
             self.coming.remove(&version);
@@ -161,6 +191,7 @@ impl Contents {
         // Clients discard whole drives: zeros that stay zeros need no history.
         if let Some(History { newest, .. }) = &self.history
             && !newest.contains_key(&unit)
+            && !self.marks.has(unit)
             && self.image.holds_nothing(self.range_of(unit))
         {
             return Ok(());
@@ -169,6 +200,7 @@ impl Contents {
         if let Some(history) = &mut self.history {
             history.trims.push_back(unit);
         }
+        self.marks.clear(unit);
         self.image.zero(self.range_of(unit))
     }
 
@@ -197,7 +229,8 @@ impl Contents {
         if !self.image.holds_nothing(range.clone()) {
             self.image.read(range.start, range.end - range.start, &mut self.unit)?;
         }
-        history.older.entry(unit).or_default().push((before, self.unit.clone()));
+        let (bytes, marks) = (self.unit.clone(), self.marks.of(unit).to_vec());
+        history.older.entry(unit).or_default().push(Older { version: before, bytes, marks });
         Ok(())
     }
 
@@ -210,8 +243,8 @@ impl Contents {
             return self.image.read(range.start, self.unit_bytes, &mut self.unit);
         }
         let versions = older.get(&unit).map_or(&[][..], |versions| versions);
-        if let Some((_, bytes)) = versions.iter().find(|(older, _)| *older == version) {
-            self.unit.extend_from_slice(bytes);
+        if let Some(older) = versions.iter().find(|older| older.version == version) {
+            self.unit.extend_from_slice(&older.bytes);
         }
         // Empty bytes stand for zeros.
         self.unit.resize(self.unit_bytes as usize, 0);
@@ -224,7 +257,7 @@ impl Contents {
         let Some(versions) = older.get_mut(&unit) else { return };
         if newest.get(&unit) == Some(&version) {
             versions.clear();
-        } else if let Some(at) = versions.iter().position(|(older, _)| *older == version) {
+        } else if let Some(at) = versions.iter().position(|older| older.version == version) {
             versions.drain(..at);
         }
         if versions.is_empty() {
@@ -278,9 +311,15 @@ impl Contents {
             left.reverted_units += 1;
             let versions = older.remove(&unit).unwrap_or_default();
             let start = u64::from(unit) * self.unit_bytes;
-            match versions.into_iter().find(|(older, _)| *older == wanted) {
-                Some((_, bytes)) if !bytes.is_empty() => self.image.write(start, &bytes)?,
-                Some(_) => self.image.zero(start..start + self.unit_bytes)?,
+            self.marks.clear(unit);
+            match versions.into_iter().find(|older| older.version == wanted) {
+                Some(Older { bytes, marks, .. }) => {
+                    self.marks.put(unit, marks);
+                    match bytes.is_empty() {
+                        true => self.image.zero(start..start + self.unit_bytes)?,
+                        false => self.image.write(start, &bytes)?,
+                    }
+                }
                 None => {
                     left.forgotten_units += u64::from(version.is_some());
                     self.image.zero(start..start + self.unit_bytes)?;

@@ -102,6 +102,8 @@ pub struct Head {
     pub one_extent: bool,
     /// Zeros must not take longer than a trim: they are refused otherwise.
     pub fast_zero: bool,
+    /// The written bytes are to read as lost until they are written again.
+    pub is_uncorrectable: bool,
     /// Placement handle of a write, or of a flush that `renews`; 0 where the client names none.
     pub handle: u8,
     /// The flush is followed by a new reclaim unit for the handle: the next write under it goes to
@@ -124,6 +126,7 @@ impl Head {
             whole: false,
             one_extent: false,
             fast_zero: false,
+            is_uncorrectable: false,
             handle: 0,
             renews: false,
             offset,

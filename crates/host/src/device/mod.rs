@@ -11,6 +11,7 @@ pub mod contents;
 pub mod disk;
 pub mod image;
 pub mod log;
+pub mod marks;
 pub mod measures;
 pub mod message;
 pub mod nbd;
@@ -27,10 +28,12 @@ use clock::Pacing;
 use disk::{Context, Disk, Integrity};
 use image::{Image, Store};
 use log::Log;
+use marks::SavedMarks;
 use nbd::Export;
 use nvme::controller::zones::Zoning;
 use nvme::subsystem::{Identity, Subsystem};
 use record::Record;
+use saved::Beside;
 use server::Server;
 use socket::{Address, Listener};
 use ssd::conflicts::Feature;
@@ -95,6 +98,7 @@ pub struct Device {
 pub struct Opened {
     listeners: Vec<(Protocol, Listener)>,
     image: Image,
+    marks: SavedMarks,
     record: Option<Record>,
     export: Export,
     subsystem: Option<Subsystem>,
@@ -127,6 +131,12 @@ impl Device {
             read_only: *read_only,
             contexts: Context::ALL.map(|context| context.name().to_owned()).to_vec(),
         };
+        let is_of_blocks = addresses.iter().all(|(protocol, _)| *protocol == Protocol::Nbd);
+        if is_of_blocks && !session.loaded.config.namespace.is_empty() {
+            let problem = "clients of a network block device see one disk";
+            return Err(Error::unsupported("namespace", problem)
+                .hint("serve the drive by NVMe, or describe it without namespaces"));
+        }
         // The sockets before the files: one that is refused leaves none behind.
         let mut listeners = Vec::with_capacity(addresses.len());
         let mut nvme_port = None;
@@ -142,23 +152,29 @@ impl Device {
             listeners.push((*protocol, listener));
         }
         let mut image = Image::open(store, ssd.capacity_bytes(), *memory_limit, *read_only)?;
-        if let Some(bytes) = &session.bytes {
-            bytes.restore(&mut image, store)?;
-        }
+        let beside = match &session.bytes {
+            Some(bytes) => bytes.restore(&mut image, store)?,
+            None => Beside::default(),
+        };
         let record = record.as_deref().map(Record::new).transpose()?;
         let subsystem =
             nvme_port.map(|port| Subsystem::new(Identity::of(session, port, *read_only)));
+        if let (Some(subsystem), Some(saved)) = (&subsystem, beside.namespaces) {
+            subsystem.take_over(saved);
+        }
+        let marks = beside.marks;
         let (pacing, integrity) = (*pacing, *integrity);
-        Ok(Opened { listeners, image, record, export, subsystem, pacing, integrity })
+        Ok(Opened { listeners, image, marks, record, export, subsystem, pacing, integrity })
     }
 }
 
 impl Opened {
     /// Begins to serve the drive of the session that it was opened for.
     pub fn serve(self, session: Session) -> Result<Server> {
-        let Self { listeners, image, record, export, subsystem, pacing, integrity } = self;
+        let Self { listeners, image, marks, record, export, subsystem, pacing, integrity } = self;
         let log = session.run.log.is_some().then(Log::new);
         let mut disk = Disk::new(session, image, pacing, integrity)?;
+        disk.take_over_marks(marks);
         record.into_iter().for_each(|record| disk.keep(record));
         Server::start(disk, listeners, export, subsystem, log)
     }

@@ -2,6 +2,7 @@
 
 use super::disk::CutTold;
 use super::message::Command;
+use super::nvme::traffic::{Commands, Flows};
 use super::server::ServerCounts;
 use crate::report::{ByCaller, Exchange};
 use schemars::JsonSchema;
@@ -34,6 +35,12 @@ pub struct Device {
     pub failed_requests: u64,
     /// Bytes of reads that could not be corrected.
     pub lost_bytes: u64,
+    /// Commands of NVMe hosts by the identifier of their namespace, over the whole time; `null` for
+    /// a block device.
+    pub namespaces: Option<BTreeMap<String, Commands>>,
+    /// Commands of NVMe hosts by the number of their queue, those of all hosts together; `null` for
+    /// a block device.
+    pub queues: Option<BTreeMap<String, Commands>>,
     /// Codewords of a drive with `exact` integrity; else `null`.
     pub codewords: Option<Codewords>,
     /// Lateness of answers against their time; `null` without a clock.
@@ -117,6 +124,8 @@ impl ServerCounts {
             refused_requests: self.refused,
             failed_requests: self.disk.failed,
             lost_bytes: self.disk.lost_bytes,
+            namespaces: self.traffic.as_ref().map(|traffic| named(&traffic.namespaces)),
+            queues: self.traffic.as_ref().map(|traffic| named(&traffic.queues)),
             codewords: self.disk.words.map(|words| Codewords {
                 encoded: words.encoded,
                 decoded: words.decoded,
@@ -135,6 +144,11 @@ impl ServerCounts {
             snapshots: self.snapshots.iter().map(|at| Snapshot { at_s: at.s() }).collect(),
         }
     }
+}
+
+/// Commands by their namespace or queue, as the report has them.
+fn named<T: ToString>(counts: &BTreeMap<T, Flows>) -> BTreeMap<String, Commands> {
+    counts.iter().map(|(name, flows)| (name.to_string(), Commands::from(flows))).collect()
 }
 
 impl From<&CutTold> for DeviceCut {

@@ -1,12 +1,16 @@
 //! Bytes of a served drive in the file of a saved one, after the drive's tables.
 //!
 //! A line of text begins them. Frames with checksums follow (`base::archive`): the size of the
-//! drive, whether the rest reads as zeros, and each range that holds data.
+//! drive, whether the rest reads as zeros, what else belongs to them ([`Beside`]), and each range
+//! that holds data.
 
 use super::image::{CHUNK, Image, Store};
+use super::marks::SavedMarks;
+use super::nvme::namespaces::SavedNamespaces;
 use crate::saved::placed;
 use base::archive::Archive;
 use base::{Error, Result};
+use serde::{Deserialize, Serialize};
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, Write};
 use std::os::unix::fs::FileExt;
@@ -15,6 +19,15 @@ use std::sync::Arc;
 
 /// Line that begins the bytes.
 const NAME: &[u8] = b"nandlab bytes\n";
+
+/// State that belongs to the bytes of a served drive.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Beside {
+    /// Sectors that a host has made uncorrectable.
+    pub marks: SavedMarks,
+    /// Namespaces, of a drive that was served over NVMe.
+    pub namespaces: Option<SavedNamespaces>,
+}
 
 /// Bytes in a file, which stays open: its name may come to mean another file.
 #[derive(Debug, Clone)]
@@ -59,7 +72,7 @@ impl SavedBytes {
 
     /// Fills a new image with the saved bytes. Refuses an image that holds bytes of its own, and a
     /// file that was cut short or changed.
-    pub(super) fn restore(&self, image: &mut Image, store: &Store) -> Result<()> {
+    pub(super) fn restore(&self, image: &mut Image, store: &Store) -> Result<Beside> {
         let new = match store {
             Store::Memory => None,
             Store::File(path) if !image.is_fresh() => {
@@ -81,12 +94,14 @@ impl SavedBytes {
         filled
     }
 
-    fn fill(&self, image: &mut Image) -> Result<()> {
+    fn fill(&self, image: &mut Image) -> Result<Beside> {
         let mut from = Reading { file: &self.file, at: self.at };
         let mut archive = Archive::loading(&mut from);
         let (mut capacity, mut is_fresh) = (0u64, false);
         archive.value(&mut capacity)?;
         archive.value(&mut is_fresh)?;
+        let mut beside = Beside::default();
+        archive.value(&mut beside)?;
         let foreign = || Error::new("", "its bytes belong to another drive");
         if capacity != image.capacity() {
             return Err(foreign());
@@ -104,17 +119,18 @@ impl SavedBytes {
             image.write(start, &bytes).map_err(|error| Error::new("--store", error.to_string()))?;
         }
         image.take_over(is_fresh);
-        archive.end()
+        archive.end().map(|()| beside)
     }
 }
 
-/// Writes the bytes of an image after the drive's tables.
-pub(super) fn write(image: &Image, to: &mut File) -> Result<()> {
+/// Writes the bytes of an image, and what belongs to them, after the drive's tables.
+pub(super) fn write(image: &Image, mut beside: Beside, to: &mut File) -> Result<()> {
     let not_saved = |error: io::Error| Error::new("", format!("not saved: {error}"));
     to.write_all(NAME).map_err(not_saved)?;
     let mut archive = Archive::saving(to);
     archive.value(&mut image.capacity())?;
     archive.value(&mut image.is_fresh())?;
+    archive.value(&mut beside)?;
     let mut bytes = Vec::new();
     for held in image.held() {
         bytes.clear();

@@ -9,7 +9,9 @@ use super::client::{self, LATE, LOOK, Outgoing};
 use super::disk::{Answered, CutTold, Disk, DiskCounts, Power};
 use super::log::{Log, Ticket};
 use super::nbd::Export;
+use super::nvme::namespaces::SavedNamespaces;
 use super::nvme::subsystem::Subsystem;
+use super::nvme::traffic::Traffic;
 use super::socket::Listener;
 use crate::report;
 use crate::run::commands::MOST_HOURS;
@@ -51,6 +53,8 @@ pub struct ServerCounts {
     pub late: Latency,
     /// Answers later than 50 us.
     pub late_answers: u64,
+    /// Commands of NVMe hosts by namespace and by queue; `None` for a block device.
+    pub traffic: Option<Traffic>,
     /// Counts of the disk.
     pub disk: DiskCounts,
     /// Power cuts, the oldest first.
@@ -157,6 +161,10 @@ impl Shared {
         let mut counts = lock(&self.counts);
         counts.late_answers += u64::from(late > LATE);
         counts.late.record(Time(late.as_nanos() as u64));
+    }
+
+    fn saved_namespaces(&self) -> Option<SavedNamespaces> {
+        self.subsystem.as_ref().map(|subsystem| subsystem.saved())
     }
 
     /// Log of requests, where they are logged.
@@ -406,7 +414,7 @@ impl Server {
                 let rested = disk.rest();
                 shared.deliver(disk);
                 return match rested {
-                    Ok(drive) => disk.save(drive, path),
+                    Ok(drive) => disk.save(drive, shared.saved_namespaces(), path),
                     Err(error) => {
                         shared.fail(error.clone());
                         Err(error)
@@ -438,6 +446,7 @@ impl Server {
     pub fn stop(mut self) -> (Option<Session>, ServerCounts, Result<()>) {
         self.end();
         let mut counts = lock(&self.shared.counts).clone();
+        counts.traffic = self.shared.subsystem.as_ref().map(|subsystem| subsystem.traffic());
         let fault = lock(&self.shared.fault).take();
         let Some(disk) = self.shared.disk().take() else {
             return (None, counts, Err(Error::new("server", "it has already ended")));

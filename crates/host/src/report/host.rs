@@ -105,7 +105,7 @@ pub struct LatencyUs {
 
 impl LatencyUs {
     /// Latencies of a histogram, in microseconds.
-    pub(super) fn of(latency: &Latency) -> Self {
+    pub(crate) fn of(latency: &Latency) -> Self {
         let at = |percent: f64| latency.percentile_ns(percent) as f64 / 1e3;
         Self {
             count: latency.count(),

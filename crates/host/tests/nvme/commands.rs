@@ -16,20 +16,20 @@ const ALL_OPTIONS: [Options; 4] = [
     Options { header_digest: true, data_digest: true, alignment: 1 },
 ];
 
-fn log(id: u32, bytes: u32, offset: u32) -> [u8; 64] {
+pub fn log(id: u32, bytes: u32, offset: u32) -> [u8; 64] {
     entry(0x02, 0xffff_ffff, &[(10, id | (bytes / 4 - 1) << 16), (12, offset)])
 }
 
-fn get(id: u32, value: u32) -> [u8; 64] {
+pub fn get(id: u32, value: u32) -> [u8; 64] {
     entry(0x0a, 0, &[(10, id), (11, value)])
 }
 
-fn set(id: u32, value: u32) -> [u8; 64] {
+pub fn set(id: u32, value: u32) -> [u8; 64] {
     entry(0x09, 0, &[(10, id), (11, value)])
 }
 
 /// Admin queue and one I/O queue.
-fn connected(disk: &mut Disk, subsystem: &Arc<Subsystem>, options: Options) -> (Host, Host) {
+pub fn connected(disk: &mut Disk, subsystem: &Arc<Subsystem>, options: Options) -> (Host, Host) {
     let (admin, id) = Host::admin(subsystem, disk, options);
     (admin, Host::queue(subsystem, disk, options, id, 1))
 }
@@ -135,16 +135,23 @@ fn wrong_commands_have_their_status() {
     let (mut disk, subsystem) = drive(&SMALL, Precondition::None, false);
     let (mut admin, mut host) = connected(&mut disk, &subsystem, Options::default());
     let end = subsystem.identity.blocks;
+    // Data are described by SGLs alone.
+    for kind in [0, 2, 3] {
+        let mut other = ranged(0x02, 0, 1, 0);
+        other[1] = kind << 6;
+        assert_eq!(host.command(&mut disk, other, &[], 512).status, 0x002);
+    }
     let mut fused = ranged(0x02, 0, 1, 0);
     fused[1] |= 1;
     let mut elsewhere = ranged(0x02, 0, 1, 0);
     elsewhere[4] = 2;
     let page = vec![0; 512];
-    let cases: [([u8; 64], &[u8], usize, u16); 16] = [
-        (entry(0x04, 1, &[]), &[], 0, 0x001),
+    let cases: [([u8; 64], &[u8], usize, u16); 17] = [
+        (entry(0x0d, 1, &[]), &page, 0, 0x001),
         (entry(0x99, 1, &[]), &page, 0, 0x001),
         (fused, &[], 512, 0x002),
-        (elsewhere, &[], 512, 0x00b),
+        (elsewhere, &[], 512, 0x002),
+        (entry(0x00, 33, &[]), &[], 0, 0x00b),
         (entry(0x00, 0, &[]), &[], 0, 0x00b),
         (ranged(0x02, end, 1, 0), &[], 512, 0x080),
         (ranged(0x02, end - 1, 2, 0), &[], 1024, 0x080),
@@ -174,12 +181,13 @@ fn wrong_commands_have_their_status() {
         range[4..8].copy_from_slice(&(end as u32).to_le_bytes());
     }
     assert_eq!(host.command(&mut disk, trim, &ranges, 0).status, 0x183);
-    let cases: [([u8; 64], usize, u16); 14] = [
+    let cases: [([u8; 64], usize, u16); 15] = [
         (entry(0x01, 0, &[]), 0, 0x001),
-        (entry(0x80, 1, &[]), 0, 0x001),
+        (entry(0x10, 1, &[]), 0, 0x001),
+        (entry(0x02, 1, &[(10, 2 | 127 << 16)]), 512, 0x002),
         (entry(0x06, 1, &[(10, 0x44)]), 4096, 0x002),
         (entry(0x06, 1, &[(10, 5), (11, 2 << 24)]), 4096, 0x002),
-        (entry(0x06, 2, &[(10, 0)]), 4096, 0x00b),
+        (entry(0x06, 33, &[(10, 0)]), 4096, 0x00b),
         (entry(0x06, 1, &[(10, 1)]), 512, 0x00f),
         (log(0x55, 512, 0), 512, 0x109),
         (log(2, 512, 2), 512, 0x002),
@@ -319,12 +327,13 @@ fn logs_have_the_figures_of_the_drive() {
     // The other pages, and parts of them.
     let supported = admin.command(&mut disk, log(0, 1024, 0), &[], 1024).data;
     let ids: Vec<usize> = (0..256).filter(|id| supported[4 * id] == 1).collect();
-    assert_eq!(ids, [0, 1, 2, 3, 5, 0xc0]);
+    assert_eq!(ids, [0, 1, 2, 3, 4, 5, 0x81, 0xc0]);
     let firmware = admin.command(&mut disk, log(3, 512, 0), &[], 512).data;
     assert!(firmware[0] == 1 && firmware[8] != 0);
     let effects = admin.command(&mut disk, log(5, 4096, 0), &[], 4096).data;
     let of = |at: usize| number(&effects, 4 * at, 4);
-    assert_eq!((of(0x06), of(0x80), of(256 + 1), of(256 + 2), of(256 + 4)), (1, 0, 3, 1, 0));
+    assert_eq!((of(0x06), of(0x80), of(0x0d), of(0x10)), (1, 7, 9, 0));
+    assert_eq!((of(256 + 1), of(256 + 2), of(256 + 4), of(256 + 13)), (3, 1, 3, 0));
     let part = admin.command(&mut disk, log(2, 64, 32), &[], 64).data;
     assert_eq!(part, smart[32..96]);
 }
@@ -427,6 +436,23 @@ fn a_worn_out_drive_tells_its_host() {
     let (event, status, result) = got[1];
     // SMART, and the spare is used up.
     assert_eq!((event, status, result), (waiting[0], 0, 1 | 2 << 8 | 2 << 16));
+    // Another one of this type waits until the host has read the log, and left none unread.
+    let events = |admin: &mut Host, disk: &mut Disk, command| {
+        let (_, bytes) = admin.capsule(command, &[], 512);
+        let got = admin.send(disk, &bytes).unwrap();
+        let results = got.iter().filter_map(|one| match one {
+            Got::Done { cid, result, .. } => waiting[1..].contains(cid).then_some(*result),
+            _ => None,
+        });
+        results.collect::<Vec<u64>>()
+    };
+    let mut retaining = log(2, 512, 0);
+    retaining[41] |= 0x80;
+    assert_eq!(events(&mut admin, &mut disk, entry(0x18, 0, &[])), [0u64; 0]);
+    assert_eq!(events(&mut admin, &mut disk, retaining), [0u64; 0]);
+    // Its reliability is lost: it is read-only.
+    assert_eq!(events(&mut admin, &mut disk, log(2, 512, 0)), [1 | 2 << 16]);
+    assert_eq!(events(&mut admin, &mut disk, log(2, 512, 0)), [0u64; 0]);
     let smart = admin.command(&mut disk, log(2, 512, 0), &[], 512).data;
     assert_eq!((smart[0] & 8, smart[3]), (8, 0));
 }
@@ -456,8 +482,16 @@ fn a_reset_ends_queues_and_a_shutdown_flushes() {
     let (mut admin, mut host) = connected(&mut disk, &subsystem, Options::default());
     assert_eq!(host.command(&mut disk, ranged(0x01, 0, 8, 0), &[1; 4096], 0).status, 0);
     let flushes = disk.counts.requests[2];
-    let shutdown = property(0x14, false, Some(0x46_4001));
-    assert_eq!(admin.command(&mut disk, shutdown, &[], 0).status, 0);
+    // Both commands are sent at once: the status is told before the flush has ended.
+    let (cid, mut bytes) = admin.capsule(property(0x14, false, Some(0x46_4001)), &[], 0);
+    let (asking, more) = admin.capsule(property(0x1c, false, None), &[], 0);
+    bytes.extend(more);
+    let done = |one: &Got| match one {
+        Got::Done { cid, status, result, .. } => (*cid, status >> 1, *result),
+        other => panic!("{other:?}"),
+    };
+    let got: Vec<_> = admin.send(&mut disk, &bytes).unwrap().iter().map(done).collect();
+    assert_eq!(got, [(asking, 0, 1 | 1 << 2), (cid, 0, 0)]);
     assert_eq!(disk.counts.requests[2], flushes + 1);
     let status = admin.command(&mut disk, property(0x1c, false, None), &[], 0);
     assert_eq!(status.result, 1 | 2 << 2);

@@ -343,6 +343,14 @@ pub fn feed(connection: &mut Connection, disk: &mut Disk, mut bytes: &[u8]) -> R
     Ok(())
 }
 
+/// Feeds bytes to a connection, and lets the drive stand still.
+pub fn feed_only(connection: &mut Connection, disk: &mut Disk, mut bytes: &[u8]) {
+    let agreed = connection.agreed().copied();
+    while let Ok(Some(pdu)) = pdu::read(&mut bytes, agreed.as_ref()) {
+        connection.take(pdu, disk).unwrap().unwrap();
+    }
+}
+
 /// Runs the drive until the connection's requests are answered.
 pub fn run(connection: &mut Connection, disk: &mut Disk) {
     loop {

@@ -1,15 +1,18 @@
 //! An NVMe drive and a host of our own: every command, both digests, broken sessions.
 //!
 //! `host` speaks the protocol from its own reading of the specifications, without the code of the
-//! drive; `structures` compares pages byte by byte, `commands` tries what a host can ask for,
-//! `zones` what it can ask of zones, `placement` does both for placement handles, `sessions` tries
-//! what it must not, and `cuts` has what a power cut leaves; `arbitration` has the order in which
-//! queues are served.
+//! drive; `structures` compares pages byte by byte, `commands`, `copies`, `erasures` and
+//! `namespaces` try what a host can ask for, `zones` what it can ask of zones, `placement` does both
+//! for placement handles, `sessions` tries what it must not, and `cuts` has what a power cut leaves;
+//! `arbitration` has the order in which queues are served.
 
 mod arbitration;
 mod commands;
+mod copies;
 mod cuts;
+mod erasures;
 mod host;
+mod namespaces;
 mod placement;
 mod sessions;
 mod structures;

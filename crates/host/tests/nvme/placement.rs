@@ -102,7 +102,8 @@ fn what_the_drive_says_of_its_handles() {
     let mut at = At::new(&PLACED, Precondition::None);
     let controller = at.admin(entry(0x06, 0, &[(10, 1)]), &[], 4096).data;
     assert_eq!(number(&controller, 96, 4), 1 | 1 << 4 | 1 << 19);
-    assert_eq!((number(&controller, 256, 2), number(&controller, 340, 2)), (1 << 5, 1));
+    // Directives, beside Format and Namespace Management.
+    assert_eq!((number(&controller, 256, 2), number(&controller, 340, 2)), (1 << 5 | 0xa, 1));
     let namespace = at.admin(entry(0x06, 1, &[(10, 0)]), &[], 4096).data;
     assert_eq!((number(&namespace, 100, 2), number(&namespace, 102, 2)), (0, 1));
     let independent = at.admin(entry(0x06, 1, &[(10, 8)]), &[], 4096).data;
@@ -290,7 +291,7 @@ fn directive_and_features_follow_the_standard() {
         (entry(0x19, u32::MAX, &[(11, 1), (12, 0x201)]), &[], 0, 0x00b),
         (entry(0x1a, 1, &[(10, 1023), (11, 2)]), &[], 4096, 0x002),
         (entry(0x1a, 1, &[(10, 1023), (11, 0x201)]), &[], 4096, 0x002),
-        (entry(0x1a, 2, &[(10, 1023), (11, 1)]), &[], 4096, 0x00b),
+        (entry(0x1a, 2, &[(10, 1023), (11, 1)]), &[], 4096, 0x002),
         (entry(0x1a, 1, &[(10, u32::MAX), (11, 1)]), &[], 4096, 0x002),
         (entry(0x1a, 1, &[(10, 1023), (11, 1)]), &[], 512, 0x00f),
         (entry(0x0a, 0, &[(10, 0x1d), (11, 2)]), &[], 0, 0x002),
@@ -373,7 +374,7 @@ fn statistics_and_events_have_the_figures_of_the_drive() {
     assert_eq!(number(&group, 80, 8), figures[1].div_ceil(512_000));
     assert_eq!(
         (&group[96..128], number(&group, 160, 8)),
-        (&smart[64..96], { at.subsystem.identity.flash_bytes })
+        (&smart[64..96], 512 * at.subsystem.identity.blocks)
     );
 }
 

@@ -61,28 +61,45 @@ fn drawn(rng: &mut Rng, subsystem: &Subsystem, controller: u16) -> Vec<u8> {
     }
     for _ in 0..1 + rng.below(8) {
         let (first, blocks) = (rng.below(2000), 1 + rng.below(24) as u32);
-        let bytes = subsystem.identity.block_bytes as usize * blocks as usize;
-        let pick = rng.below(9);
+        let block_bytes = if subsystem.identity.zones.is_some() { 4096 } else { 512 };
+        let bytes = block_bytes * blocks as usize;
+        let pick = rng.below(11);
         if !is_admin && subsystem.identity.zones.is_some() && rng.chance(0.6) {
             // Commands on the first zones.
             let zone = 256 * rng.below(4);
             let words = [(10, zone as u32), (13, rng.below(6) as u32 | (rng.below(3) as u32) << 8)];
             match pick {
-                0..=3 => add(ranged(0x7d, zone, blocks, 0), &vec![1; bytes], 0, rng),
-                4..=6 => add(entry(0x79, 1, &words), &[], 0, rng),
+                0..=4 => add(ranged(0x7d, zone, blocks, 0), &vec![1; bytes], 0, rng),
+                5..=8 => add(entry(0x79, 1, &words), &[], 0, rng),
                 _ => add(entry(0x7a, 1, &[(10, zone as u32), (12, 255)]), &[], 1024, rng),
             }
             continue;
         }
         if is_admin {
-            let opcode = [0x02, 0x06, 0x08, 0x09, 0x0a, 0x0c, 0x18, 0x19, 0x1a][pick as usize];
-            let ids =
-                [0, 1, 2, 3, 5, 6, 7, 0x0b, 0x0e, 0x70, 0xc0, 0x1d, 0x1e, 0x20, 0x21, 0x22, 0x23];
+            let opcodes =
+                [0x02, 0x06, 0x08, 0x09, 0x0a, 0x0c, 0x0d, 0x15, 0x18, 0x19, 0x1a, 0x80, 0x84];
+            let opcode = opcodes[rng.below(opcodes.len() as u64) as usize];
+            let ids = [
+                0, 1, 2, 3, 4, 5, 6, 7, 0x0b, 0x0e, 0x10, 0x11, 0x12, 0x1d, 0x1e, 0x20, 0x21, 0x22,
+                0x23, 0x70, 0x81, 0xc0,
+            ];
             let id = ids[rng.below(ids.len() as u64) as usize];
             let group = (rng.below(2) as u32) << 16;
             let words = [(10, id | 127 << 16), (11, rng.below(256) as u32 | group)];
-            let data = if opcode == 0x09 { vec![1; 8] } else { Vec::new() };
-            add(entry(opcode, 1, &words), &data, 4096, rng);
+            let data = match opcode {
+                0x09 => vec![1; 8],
+                // A namespace of 16 blocks, or a list of one controller.
+                0x0d | 0x15 => {
+                    let mut data = vec![0; 4096];
+                    data[0] = if opcode == 0x15 { 1 } else { 16 };
+                    (data[2], data[8]) = (u8::from(opcode == 0x15), 16);
+                    data
+                }
+                _ => Vec::new(),
+            };
+            let wanted = if opcode >= 0x80 { 0 } else { 4096 };
+            let nsid = 1 + rng.below(3) as u32 / 2;
+            add(entry(opcode, nsid, &words), &data, wanted, rng);
             continue;
         }
         match pick {
@@ -105,6 +122,15 @@ fn drawn(rng: &mut Rng, subsystem: &Subsystem, controller: u16) -> Vec<u8> {
             7 => {
                 let identifiers = [rng.below(5) as u8, 0, 1, 0];
                 add(entry(0x1d, 1, &[(10, 1 | 1 << 16)]), &identifiers, 0, rng);
+            }
+            8 => add(ranged(0x04, first, blocks, 0), &[], 0, rng),
+            9 => {
+                let mut ranges = vec![0; 32 * (1 + rng.below(4) as usize)];
+                for range in ranges.chunks_exact_mut(32) {
+                    (range[8], range[16]) = (rng.bits() as u8, blocks as u8);
+                }
+                let words = [(10, first as u32), (12, ranges.len() as u32 / 32 - 1)];
+                add(entry(0x19, 1, &words), &ranges, 0, rng);
             }
             _ => add(ranged(0x02, first, blocks, 0), &[], bytes, rng),
         }
@@ -148,7 +174,7 @@ struct Tally {
 
 fn hold(sets: &[&str], seeds: Range<u64>) -> Tally {
     let (mut disk, subsystem) = drive(sets, Precondition::None, false);
-    let mut tally = Tally::default();
+    let (mut tally, whole) = (Tally::default(), subsystem.saved());
     let (mut admin, mut id) = Host::admin(&subsystem, &mut disk, Options::default());
     for seed in seeds {
         let mut rng = Rng::stream(seed, "nvme sessions");
@@ -169,8 +195,10 @@ fn hold(sets: &[&str], seeds: Range<u64>) -> Tally {
             Err(_) => tally.cut_off += 1,
         }
         connection.leave();
-        // The controller of the I/O queues lives on, whatever they have sent.
-        if seed % 1000 == 0 {
+        // The controller of the I/O queues lives on, whatever they have sent. Hosts may have
+        // deleted its namespace.
+        if seed % 100 == 0 {
+            subsystem.take_over(whole.clone());
             admin.connection.leave();
             (admin, id) = Host::admin(&subsystem, &mut disk, Options::default());
         }

@@ -37,21 +37,28 @@ fn pages_of_identify_have_their_fields() {
             (80, 4, 0x2_0000),           // VER
             (96, 4, 1),                  // CTRATT
             (111, 1, 1),                 // CNTRLTYPE: I/O
-            (256, 2, 0),                 // OACS
+            (92, 4, 1 << 8),             // OAES: namespace notices
+            (256, 2, 0xa),               // OACS: Format, namespaces
             (258, 1, 3),                 // ACL
             (259, 1, 3),                 // AERL
             (260, 1, 3),                 // FRMW
             (261, 1, 6),                 // LPA
             (262, 1, 63),                // ELPE
             (263, 1, 0),                 // NPSS
+            (280, 8, 512 * blocks),      // TNVMCAP
+            (296, 8, 0),                 // UNVMCAP
             (320, 2, 1),                 // KAS
+            (328, 4, 0x6000_0003),       // SANICAP: crypto and block erase
             (512, 1, 0x66),              // SQES
             (513, 1, 0x44),              // CQES
             (514, 2, 128),               // MAXCMD
-            (516, 4, 1),                 // NN
-            (520, 2, 0xcd),              // ONCS
+            (516, 4, 32),                // NN
+            (520, 2, 0x1cf),             // ONCS
+            (524, 1, 4),                 // FNA: crypto erase
             (525, 1, 7),                 // VWC
+            (534, 2, 1),                 // OCFS: format 0
             (536, 4, 0x30_0001),         // SGLS
+            (540, 4, 32),                // MNAN
             (1792, 4, (64 + 8192) / 16), // IOCCSZ
             (1796, 4, 1),                // IORCSZ
             (1800, 2, 0),                // ICDOFF
@@ -69,15 +76,19 @@ fn pages_of_identify_have_their_fields() {
             (8, 8, blocks),        // NCAP
             (16, 8, blocks),       // NUSE
             (24, 1, 0x10),         // NSFEAT
-            (25, 1, 0),            // NLBAF
+            (25, 1, 1),            // NLBAF
             (26, 1, 0),            // FLBAS
             (30, 1, 1),            // NMIC
             (33, 1, 9),            // DLFEAT
             (48, 8, 512 * blocks), // NVMCAP
             (64, 2, 7),            // NPWG: units of 4 KiB
             (68, 2, 7),            // NPDG
+            (74, 2, 2048),         // MSSRL
+            (76, 4, 2048),         // MCL
+            (80, 1, 127),          // MSRC
             (99, 1, 0),            // NSATTR
             (128, 4, 9 << 16),     // LBAF0: 512 bytes, no metadata
+            (132, 4, 12 << 16),    // LBAF1: 4,096 bytes, no metadata
         ],
     );
     assert_eq!(namespace[104..120], subsystem.identity.uuid);

@@ -98,9 +98,10 @@ fn identify(structure: u32, set: u32) -> [u8; 64] {
 #[test]
 fn pages_have_the_fields_of_zones() {
     let mut zoned = connected(&[]);
-    let (zones, blocks) = (zoned.zoning.zones, zoned.subsystem.identity.blocks);
+    let zones = zoned.zoning.zones;
+    let blocks = 256 * u64::from(zones);
     assert_eq!((zoned.zoning.zone_blocks, zoned.zoning.capacity_blocks), (256, 128));
-    assert_eq!(blocks, 256 * u64::from(zones));
+    assert_eq!(8 * blocks, zoned.subsystem.identity.blocks);
     let cap = zoned.ask(property(0, true, None), 0).result;
     assert_eq!(cap >> 37 & 0xff, 1 | 1 << 6, "CAP.CSS");
     let mut page = |structure, set| {
@@ -220,7 +221,7 @@ fn data_go_to_the_write_pointer() {
         assert_eq!(middle.status, 0x002);
         let long = zoned.io(ranged(0x7d, 256, 257, 0), &vec![1; 257 * BLOCK], 0);
         assert_eq!(long.status, 0x002);
-        let end = zoned.subsystem.identity.blocks;
+        let end = 256 * u64::from(zoned.zoning.zones);
         assert_eq!(zoned.io(ranged(0x7d, end, 1, 0), &[1; BLOCK], 0).status, 0x080);
         // A reset is the only way to forget data.
         let trim = entry(0x09, 1, &[(10, 0), (11, 4)]);
@@ -263,7 +264,7 @@ fn zones_change_as_the_standard_says() {
     let beyond = entry(0x79, 1, &[(11, 1), (13, RESET)]);
     let elsewhere = entry(0x79, 2, &[(13, RESET)]);
     let statuses = [odd, beyond, elsewhere].map(|command| zoned.io(command, &[], 0).status);
-    assert_eq!(statuses, [0x002, 0x080, 0x00b]);
+    assert_eq!(statuses, [0x002, 0x080, 0x002]);
     let mut sealed = Connected::to(&[], Options::default(), true);
     assert_eq!((sealed.change(0, RESET), sealed.append(0, 1, 1).0), (0x020, 0x020));
 }
@@ -386,4 +387,20 @@ fn failed_zones_are_told() {
     assert_eq!(zoned.change(0, OFFLINE | ALL), 0);
     assert_eq!((zoned.state(failed), zoned.change(failed, OFFLINE)), (0xf, 0));
     assert_eq!((zoned.read(start, 1).status, zoned.append(failed, 1, 1).0), (0x1bb, 0x1bb));
+}
+
+/// A drive with zones is one namespace of one format.
+#[test]
+fn namespaces_of_zones_do_not_change() {
+    let mut zoned = connected(&[]);
+    for opcode in [0x0d, 0x15, 0x80, 0x84] {
+        assert_eq!(zoned.ask(entry(opcode, 1, &[]), 0).status, 0x001, "{opcode:#x}");
+    }
+    let controller = zoned.ask(identify(0x01, 0), 4096).data;
+    // OACS, SANICAP, NN, FNA.
+    for (at, length, value) in [(256, 2, 0), (328, 4, 0), (516, 4, 1), (524, 1, 0)] {
+        assert_eq!(number(&controller, at, length), value, "{length} bytes at {at}");
+    }
+    let namespace = zoned.ask(identify(0x00, 0), 4096).data;
+    assert_eq!((namespace[25], namespace[26]), (0, 0), "one format");
 }

@@ -4,6 +4,7 @@ mod codes;
 mod controller;
 mod front;
 mod kinds;
+mod namespace;
 mod power;
 mod scale;
 mod small;
@@ -22,6 +23,7 @@ pub use codes::{DriveCode, within_code};
 pub use controller::{CommandCost, ControllerConfig, TrimCost};
 pub use front::{Arbitration, HostConfig, Level, Priority, TenantConfig};
 pub use kinds::{ChipKind, within};
+pub use namespace::{BLOCK_BYTES, MOST_NAMESPACES, NamespaceConfig, NamespacePart};
 pub use power::{PowerConfig, PowerState, ThermalConfig, ThermalLimit};
 pub use scale::{Scale, Scaled};
 pub use small::{SMALL, small_config};
@@ -191,6 +193,11 @@ pub struct SsdConfig {
     /// decoders alone use energy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub power: Option<PowerConfig>,
+    /// Namespaces for hosts that connect over NVMe, in the order of their numbers: each with a
+    /// `share` of the capacity or with `bytes`, and with `block_bytes` (512 or 4096). Default: one
+    /// with the whole drive. Runs and `nandlab nbd`, which see the whole drive, refuse the key.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub namespace: Vec<NamespaceConfig>,
 }
 
 fn no_recovery() -> Section<RecoveryConfig> {
@@ -229,6 +236,7 @@ impl SsdConfig {
             range("age.temperature_c", celsius, -100.0, 300.0)?;
         }
         self.refresh.check()?;
+        self.check_namespaces()?;
         self.power.as_ref().map_or(Ok(()), PowerConfig::check)?;
         for (section, chip) in self.kinds() {
             if let Some(dollars) = chip.cost_per_gb {

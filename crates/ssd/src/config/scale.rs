@@ -160,6 +160,9 @@ impl SsdConfig {
         let blocks = config.usable_blocks(0.0) / self.usable_blocks(0.0);
         config.ftl.common.overprovisioning = spare * blocks / ratio - 1.0;
         config.drive = following.of(&config.drive, "drive")?;
+        for namespace in &mut config.namespace {
+            *namespace = following.of(namespace, "namespace")?;
+        }
         config.gc.common = following.of(&config.gc.common, "gc")?;
         config.ftl.common = following.of(&config.ftl.common, "ftl")?;
         if config.ftl.params.contains_key("map_cache_bytes") {

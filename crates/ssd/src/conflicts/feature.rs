@@ -76,6 +76,8 @@ features! {
     CheckedCopyback: "copyback with a check", "gc.copyback",
         |seen| copyback(seen) == Copyback::Checked;
 
+    Namespaces: "namespaces", "namespace",
+        |seen| !seen.config.namespace.is_empty();
     ReuseOrder: "an order of free blocks", "gc.reuse",
         |seen| seen.config.gc.common.reuse != Reuse::LeastWorn;
 

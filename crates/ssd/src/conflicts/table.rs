@@ -390,6 +390,12 @@ pub const CONFLICTS: &[Conflict] = &[
         "use accelerate = 1, which is exact, or an FTL of the roster",
     ),
     row(
+        Namespaces,
+        Zones,
+        "zones are of the whole drive",
+        "describe the drive without namespaces, or use an FTL that writes anywhere",
+    ),
+    row(
         Served,
         Zones,
         "clients of a network block device know no zones",

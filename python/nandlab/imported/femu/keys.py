@@ -62,7 +62,13 @@ ROSTER = (
     ),
     Key("queues", Whole(1, 65535), "8", "drive.queue_depth", "times entries + 1"),
     Key("entries", Whole(1, 65535), "2047", "drive.queue_depth", "times queues"),
-    Key("namespaces", Whole(1, 256), "1", "", "a drive has one namespace"),
+    Key(
+        "namespaces",
+        Whole(1, 256),
+        "1",
+        "",
+        "jobs see the whole drive, NVMe hosts `namespace`",
+    ),
     *(
         Key(name, Text(), "", "", _NO_HEAD)
         for name in (

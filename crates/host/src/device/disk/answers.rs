@@ -51,7 +51,12 @@ impl Disk {
         }
         put(found, head, &mut bytes);
         self.blank_unwritten(head, &mut bytes);
-        let lost = lost_of(head, failed, unreadable);
+        let marked = self.contents.marks().inside(head.offset..head.end());
+        let mut unreadable = unreadable.to_vec();
+        if !failed || !unreadable.is_empty() {
+            unreadable.extend(marked);
+        }
+        let lost = lost_of(head, failed, &unreadable);
         self.counts.lost_bytes +=
             lost.iter().map(|part| u64::from(part.end - part.start)).sum::<u64>();
         Answer::Data { bytes, lost }

@@ -79,6 +79,8 @@ pub struct Answered {
     pub head: Head,
     /// Outcome, data or status.
     pub answer: Answer,
+    /// Simulated time of the answer.
+    pub at: Time,
     /// Earliest moment to send the answer; `None` = at once.
     pub due: Option<Instant>,
     /// Ticket of the request, where requests are logged.
@@ -393,7 +395,9 @@ impl Disk {
             pending.versions.push(self.version);
             // An append learns its place from the drive.
             let start = (request.op == Op::Write).then_some(request.offset);
-            self.contents.expect(self.version, start, request.length, data);
+            let is_uncorrectable = self.pending[owner as usize].head.is_uncorrectable;
+            let bytes = (start, request.length);
+            self.contents.expect(self.version, bytes, data, is_uncorrectable);
         }
         let now = self.now();
         if let Some(record) = &mut self.record {
@@ -466,7 +470,7 @@ impl Disk {
         let now = self.session.run.ssd.now();
         let due = self.clock.map(|clock| clock.wall_at(now));
         ticket.iter_mut().for_each(|ticket| ticket.due = due);
-        self.answered.push_back(Answered { client, head, answer, due, ticket });
+        self.answered.push_back(Answered { client, head, answer, at: now, due, ticket });
         Ok(())
     }
 

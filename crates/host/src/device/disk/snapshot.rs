@@ -4,7 +4,9 @@
 //! end, and buffered data go to flash, before the drive is saved and goes on.
 
 use super::{Disk, Power};
-use crate::device::saved;
+use crate::device::marks::SavedMarks;
+use crate::device::nvme::namespaces::SavedNamespaces;
+use crate::device::saved::{self, Beside};
 use crate::drive::Drive;
 use base::{Error, Result, Time};
 use std::path::Path;
@@ -36,11 +38,23 @@ impl Disk {
         Ok(drive)
     }
 
-    /// Saves a copy of the drive that has come to rest, with its bytes.
-    pub fn save(&mut self, mut drive: Drive, path: &Path) -> Result<()> {
-        drive.save_with(path, |file| saved::write(self.contents.image(), file))?;
+    /// Saves a copy of the drive that has come to rest, with its bytes and, for NVMe hosts, its
+    /// namespaces.
+    pub fn save(
+        &mut self,
+        mut drive: Drive,
+        namespaces: Option<SavedNamespaces>,
+        path: &Path,
+    ) -> Result<()> {
+        let beside = Beside { marks: self.contents.marks().saved(), namespaces };
+        drive.save_with(path, |file| saved::write(self.contents.image(), beside, file))?;
         self.snapshots.push(self.now());
         Ok(())
+    }
+
+    /// Takes over the sectors of a saved drive that read as lost.
+    pub fn take_over_marks(&mut self, marks: SavedMarks) {
+        self.contents.take_over_marks(marks);
     }
 
     /// Simulated times of the snapshots.

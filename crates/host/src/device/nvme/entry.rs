@@ -74,6 +74,11 @@ impl Entry {
         self.0[4]
     }
 
+    /// Whether the data are described by an SGL, as fabrics have them (PSDT).
+    pub fn has_sgl(&self) -> bool {
+        self.0[1] >> 6 == 1
+    }
+
     /// Whether the command is half of a fused one.
     pub fn is_fused(&self) -> bool {
         self.0[1] & 3 != 0

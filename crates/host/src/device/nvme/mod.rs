@@ -5,20 +5,28 @@
 //! - `entry`: entries of the queues, 64 and 16 bytes
 //! - `controller`: admin and I/O commands of a controller
 //! - `subsystem`: controllers that hosts have connected to, over queues
+//! - `namespaces`: parts of the drive that hosts see as disks; `erasing`: data of them that go away
+//! - `traffic`: counts and latencies of commands
 //! - `tcp`: the transport of queues over TCP
 //!
-//! It follows NVM Express Base 2.0, NVM Command Set 1.0 and NVMe/TCP Transport 1.0, with one
-//! namespace. Nothing here knows sockets, threads or the clock on the wall. What a host sends is
-//! never trusted: lengths are bounded before memory is taken. docs/nvme.md lists what is supported.
+//! It follows NVM Express Base 2.0, NVM Command Set 1.0 and NVMe/TCP Transport 1.0. Nothing here
+//! knows sockets, threads or the clock on the wall. What a host sends is never trusted: lengths are
+//! bounded before memory is taken. docs/nvme.md lists what is supported.
 
 pub mod controller;
 pub mod entry;
+pub mod erasing;
+pub mod namespaces;
 pub mod numbers;
 pub mod subsystem;
 pub mod tcp;
+pub mod traffic;
 
-/// Bytes of a logical block of a namespace without zones.
+/// Bytes of the smallest logical block.
 pub const BLOCK_BYTES: u64 = 512;
+
+/// Sizes of a logical block in bytes, by the number of the format.
+pub const FORMATS: [u64; 2] = [BLOCK_BYTES, 4096];
 
 /// Most bytes that a command moves, as a power of two of [`PAGE_BYTES`].
 pub const MOST_PAGES_LOG2: u8 = 8;

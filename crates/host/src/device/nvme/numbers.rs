@@ -14,18 +14,37 @@ pub mod admin {
     pub const GET_FEATURES: u8 = 0x0a;
     /// Opcode of the Asynchronous Event Request command.
     pub const ASYNC_EVENT: u8 = 0x0c;
+    /// Opcode of the Namespace Management command.
+    pub const NAMESPACE_MANAGEMENT: u8 = 0x0d;
+    /// Opcode of the Namespace Attachment command.
+    pub const NAMESPACE_ATTACHMENT: u8 = 0x15;
     /// Opcode of the Directive Send command.
     pub const DIRECTIVE_SEND: u8 = 0x19;
     /// Opcode of the Directive Receive command.
     pub const DIRECTIVE_RECEIVE: u8 = 0x1a;
     /// Opcode of the Keep Alive command.
     pub const KEEP_ALIVE: u8 = 0x18;
+    /// Opcode of the Format NVM command.
+    pub const FORMAT: u8 = 0x80;
+    /// Opcode of the Sanitize command.
+    pub const SANITIZE: u8 = 0x84;
     /// Opcode of all fabrics commands.
     pub const FABRICS: u8 = 0x7f;
 
     /// All admin commands of an I/O controller.
-    pub const ALL: [u8; 7] =
-        [GET_LOG_PAGE, IDENTIFY, ABORT, SET_FEATURES, GET_FEATURES, ASYNC_EVENT, KEEP_ALIVE];
+    pub const ALL: [u8; 11] = [
+        GET_LOG_PAGE,
+        IDENTIFY,
+        ABORT,
+        SET_FEATURES,
+        GET_FEATURES,
+        ASYNC_EVENT,
+        KEEP_ALIVE,
+        NAMESPACE_MANAGEMENT,
+        NAMESPACE_ATTACHMENT,
+        FORMAT,
+        SANITIZE,
+    ];
 }
 
 /// Opcodes of the I/O commands.
@@ -36,6 +55,8 @@ pub mod io {
     pub const WRITE: u8 = 0x01;
     /// Opcode of the Read command.
     pub const READ: u8 = 0x02;
+    /// Opcode of the Write Uncorrectable command.
+    pub const WRITE_UNCORRECTABLE: u8 = 0x04;
     /// Opcode of the Compare command.
     pub const COMPARE: u8 = 0x05;
     /// Opcode of the Write Zeroes command.
@@ -50,6 +71,8 @@ pub mod io {
     pub const ZONE_RECEIVE: u8 = 0x7a;
     /// Opcode of the Zone Append command.
     pub const ZONE_APPEND: u8 = 0x7d;
+    /// Opcode of the Copy command.
+    pub const COPY: u8 = 0x19;
 
     /// Opcode of the I/O Management Receive command.
     pub const MANAGEMENT_RECEIVE: u8 = 0x12;
@@ -57,11 +80,18 @@ pub mod io {
     pub const MANAGEMENT_SEND: u8 = 0x1d;
 
     /// Opcodes of all I/O commands that are built.
-    pub const ALL: [u8; 7] = [FLUSH, WRITE, READ, COMPARE, WRITE_ZEROES, DATASET, VERIFY];
+    pub const ALL: [u8; 9] =
+        [FLUSH, WRITE, READ, COMPARE, WRITE_ZEROES, DATASET, VERIFY, WRITE_UNCORRECTABLE, COPY];
 
     /// Opcodes of all I/O commands of a namespace with zones.
     pub const OF_ZONES: [u8; 9] =
         [FLUSH, WRITE, READ, COMPARE, WRITE_ZEROES, VERIFY, ZONE_SEND, ZONE_RECEIVE, ZONE_APPEND];
+
+    /// Whether a command changes the data of its namespace.
+    pub const fn changes(opcode: u8) -> bool {
+        matches!(opcode, WRITE | WRITE_ZEROES | DATASET | WRITE_UNCORRECTABLE | COPY)
+            || matches!(opcode, ZONE_SEND | ZONE_APPEND)
+    }
 }
 
 /// Types of the fabrics commands.
@@ -124,6 +154,8 @@ pub mod log {
     pub const SMART: u8 = 0x02;
     /// Identifier of the Firmware Slot Information log.
     pub const FIRMWARE: u8 = 0x03;
+    /// Identifier of the Changed Namespace List log.
+    pub const CHANGED: u8 = 0x04;
     /// Identifier of the Commands Supported and Effects log.
     pub const COMMANDS: u8 = 0x05;
     /// Identifier of the Endurance Group Information log.
@@ -142,6 +174,8 @@ pub mod log {
     pub const DISCOVERY: u8 = 0x70;
     /// Identifier of the Changed Zone List log.
     pub const CHANGED_ZONES: u8 = 0xbf;
+    /// Identifier of the Sanitize Status log.
+    pub const SANITIZE: u8 = 0x81;
     /// Identifier of the SMART log of the Open Compute Project.
     pub const OCP_SMART: u8 = 0xc0;
 }
@@ -187,6 +221,10 @@ impl Status {
     pub const SGL_TYPE: Self = Self(0x011);
     /// Status "SGL Offset Invalid" of a command.
     pub const SGL_OFFSET: Self = Self(0x016);
+    /// Status "Sanitize Failed" of a command.
+    pub const SANITIZE_FAILED: Self = Self(0x01c);
+    /// Status "Sanitize In Progress" of a command.
+    pub const SANITIZE_IN_PROGRESS: Self = Self(0x01d);
     /// Status "Namespace is Write Protected" of a command.
     pub const WRITE_PROTECTED: Self = Self(0x020);
     /// Status "Command Interrupted" of a command.
@@ -195,16 +233,36 @@ impl Status {
     pub const TRANSPORT: Self = Self(0x022);
     /// Status "LBA Out of Range" of a command.
     pub const OUT_OF_RANGE: Self = Self(0x080);
+    /// Status "Format In Progress" of a command.
+    pub const FORMAT_IN_PROGRESS: Self = Self(0x084);
     /// Status "Asynchronous Event Request Limit Exceeded" of a command.
     pub const MANY_EVENTS: Self = Self(0x105);
     /// Status "Invalid Log Page" of a command.
     pub const INVALID_LOG: Self = Self(0x109);
+    /// Status "Invalid Format" of a command.
+    pub const INVALID_FORMAT: Self = Self(0x10a);
     /// Status "Feature Identifier Not Saveable" of a command.
     pub const NOT_SAVEABLE: Self = Self(0x10d);
     /// Status "Feature Not Changeable" of a command.
     pub const NOT_CHANGEABLE: Self = Self(0x10e);
     /// Status "I/O Command Set Combination Rejected" of a command.
     pub const COMBINATION: Self = Self(0x12b);
+    /// Status "Namespace Insufficient Capacity" of a command.
+    pub const INSUFFICIENT_CAPACITY: Self = Self(0x115);
+    /// Status "Namespace Identifier Unavailable" of a command.
+    pub const ID_UNAVAILABLE: Self = Self(0x116);
+    /// Status "Namespace Already Attached" of a command.
+    pub const ALREADY_ATTACHED: Self = Self(0x118);
+    /// Status "Namespace Is Private" of a command.
+    pub const IS_PRIVATE: Self = Self(0x119);
+    /// Status "Namespace Not Attached" of a command.
+    pub const NOT_ATTACHED: Self = Self(0x11a);
+    /// Status "Thin Provisioning Not Supported" of a command.
+    pub const THIN_PROVISIONING: Self = Self(0x11b);
+    /// Status "Controller List Invalid" of a command.
+    pub const CONTROLLER_LIST: Self = Self(0x11c);
+    /// Status "I/O Command Set Not Supported" of a command.
+    pub const COMMAND_SET: Self = Self(0x129);
     /// Status "Connect Incompatible Format" of a command.
     pub const CONNECT_FORMAT: Self = Self(0x180);
     /// Status "Connect Invalid Parameters" of a command.
@@ -238,7 +296,12 @@ impl Status {
     const fn may_be_retried(self) -> bool {
         matches!(
             self,
-            Self::TRANSPORT | Self::POWER_LOSS | Self::ABORT_REQUESTED | Self::INTERRUPTED
+            Self::TRANSPORT
+                | Self::POWER_LOSS
+                | Self::ABORT_REQUESTED
+                | Self::FORMAT_IN_PROGRESS
+                | Self::SANITIZE_IN_PROGRESS
+                | Self::INTERRUPTED
         )
     }
 

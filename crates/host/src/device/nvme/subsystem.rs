@@ -1,12 +1,15 @@
 //! The subsystem: one drive, and the controllers that hosts have made by connecting to it.
 
 use super::controller::zones::Zoning;
-use super::controller::{Controller, Kind};
+use super::controller::{Controller, Kind, io};
 use super::entry::Entry;
+use super::namespaces::{MOST_ID, Namespaces, SavedNamespaces, Space};
 use super::numbers::{ANY_CONTROLLER, DISCOVERY_NQN, Status};
+use super::traffic::Traffic;
 use super::{BLOCK_BYTES, MOST_ENTRIES};
 use crate::session::Session;
-use ssd::config::Arbitration;
+use base::Time;
+use ssd::config::{Arbitration, NamespacePart};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -19,21 +22,21 @@ pub const CONNECT_BYTES: usize = 1024;
 pub struct Identity {
     /// Name of the subsystem (NQN).
     pub nqn: String,
-    /// Identifier of the namespace, unique among drives by their configuration and port.
+    /// Identifier of the first namespace, unique among drives by their configuration and port.
     pub uuid: [u8; 16],
     /// Serial number of the drive.
     pub serial: String,
-    /// Logical blocks of the namespace.
+    /// Blocks of 512 bytes of the drive.
     pub blocks: u64,
-    /// Bytes of a logical block: a mapping unit of a drive with zones, so that a write of any
-    /// number of blocks can begin at a write pointer.
+    /// Bytes of a logical block of a drive with zones: a mapping unit, so that a write of any number
+    /// of blocks can begin at a write pointer.
     pub block_bytes: u64,
     /// Zones of the namespace; `None` without zones.
     pub zones: Option<Zoning>,
+    /// Namespaces of the drive's description.
+    pub parts: Vec<NamespacePart>,
     /// Logical blocks of a mapping unit: writes of whole ones are cheapest.
     pub unit_blocks: u64,
-    /// Bytes of the flash.
-    pub flash_bytes: u64,
     /// Whether written data may be lost in a power cut unless they are flushed.
     pub has_write_cache: bool,
     /// Placement handles, all of which the namespace has; 0 without Flexible Data Placement.
@@ -50,29 +53,49 @@ impl Identity {
         let (ssd, config) = (&session.run.ssd, &session.loaded.config);
         let text = format!("{} {} {port}", session.loaded.summary, config.seed);
         let number = u128::from(fnv(text.bytes())) << 64 | u128::from(fnv(text.bytes().rev()));
-        let mut uuid = number.to_be_bytes();
-        // Version 8 (made by a rule of its own), in the variant of RFC 9562.
-        (uuid[6], uuid[8]) = (uuid[6] & 0x0f | 0x80, uuid[8] & 0x3f | 0x80);
+        let uuid = uuid_of(number);
         let hex = uuid.map(|byte| format!("{byte:02x}"));
         let part = |from: usize, to: usize| hex[from..to].concat();
         let zones = Zoning::of(ssd);
         let block_bytes = if zones.is_some() { ssd.unit_bytes() } else { BLOCK_BYTES };
+        let capacity = ssd.capacity_bytes();
+        // Parts that do not fit were refused when the drive was built.
+        let mut parts = config.namespace_parts(capacity, ssd.unit_bytes()).unwrap_or_default();
+        if zones.is_some() {
+            parts = vec![NamespacePart { bytes: 0..capacity, block_bytes: block_bytes as u32 }];
+        }
         let name = [part(0, 4), part(4, 6), part(6, 8), part(8, 10), part(10, 16)].join("-");
         Self {
             nqn: format!("nqn.2014-08.org.nvmexpress:uuid:{name}"),
             serial: part(0, 8),
             uuid,
-            blocks: ssd.capacity_bytes() / block_bytes,
+            blocks: ssd.capacity_bytes() / BLOCK_BYTES,
             block_bytes,
             zones,
-            unit_blocks: ssd.unit_bytes() / block_bytes,
-            flash_bytes: config.flash_bytes(),
+            parts,
+            unit_blocks: ssd.unit_bytes() / BLOCK_BYTES,
             has_write_cache: config.buffer.bytes > 0,
             handles: ssd.handles() as u16,
             read_only,
             is_weighted: config.host.arbitration == Arbitration::WeightedRoundRobin,
         }
     }
+
+    /// Identifier of a namespace by its number among all that were ever made.
+    pub fn uuid_of(&self, number: u64) -> [u8; 16] {
+        if number == 0 {
+            return self.uuid;
+        }
+        let bytes = || self.uuid.into_iter().chain(number.to_be_bytes());
+        uuid_of(u128::from(fnv(bytes())) << 64 | u128::from(fnv(bytes().rev())))
+    }
+}
+
+/// Identifier of version 8 (made by a rule of its own), in the variant of RFC 9562.
+fn uuid_of(number: u128) -> [u8; 16] {
+    let mut uuid = number.to_be_bytes();
+    (uuid[6], uuid[8]) = (uuid[6] & 0x0f | 0x80, uuid[8] & 0x3f | 0x80);
+    uuid
 }
 
 /// Hash of bytes that does not depend on the machine (FNV-1a).
@@ -107,9 +130,10 @@ pub struct Subsystem {
     state: Mutex<State>,
 }
 
-/// Controllers by their identifiers.
-#[derive(Default)]
+/// Controllers by their identifiers, and what they share.
 struct State {
+    namespaces: Namespaces,
+    traffic: Traffic,
     controllers: BTreeMap<u16, Controller>,
     /// Controllers made so far.
     made: u64,
@@ -118,7 +142,14 @@ struct State {
 impl Subsystem {
     /// Subsystem of a drive, without controllers.
     pub fn new(identity: Identity) -> Self {
-        Self { identity, state: Mutex::default() }
+        let (capacity, unit) = (identity.blocks * BLOCK_BYTES, identity.unit_blocks * BLOCK_BYTES);
+        let state = State {
+            namespaces: Namespaces::new(&identity.parts, capacity, unit),
+            traffic: Traffic::default(),
+            controllers: BTreeMap::new(),
+            made: 0,
+        };
+        Self { identity, state: Mutex::new(state) }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -127,10 +158,55 @@ impl Subsystem {
 
     /// Calls `act` on the controller of a queue; `None` if it is gone, or was reset since.
     pub fn with<T>(&self, queue: &Queue, act: impl FnOnce(&mut Controller) -> T) -> Option<T> {
+        self.with_namespaces(queue, |controller, _| act(controller))
+    }
+
+    /// Calls `act` on the controller of a queue and on all namespaces; `None` if the controller is
+    /// gone, or was reset since.
+    pub fn with_namespaces<T>(
+        &self,
+        queue: &Queue,
+        act: impl FnOnce(&mut Controller, &mut Namespaces) -> T,
+    ) -> Option<T> {
         let mut state = self.lock();
-        let controller = state.controllers.get_mut(&queue.controller)?;
+        let State { controllers, namespaces, .. } = &mut *state;
+        let controller = controllers.get_mut(&queue.controller)?;
         let is_its = queue.number == 0 || controller.epoch == queue.epoch;
-        is_its.then(|| act(controller))
+        is_its.then(|| act(controller, namespaces))
+    }
+
+    /// Lets an I/O command of a queue in: the namespace that it may use.
+    pub fn admit(&self, queue: &Queue, entry: &Entry) -> Result<Space, Status> {
+        let admitted = self.with_namespaces(queue, |controller, namespaces| {
+            let space = match controller.sees_namespace(&self.identity) {
+                true => namespaces.admit(controller.id, entry.nsid(), entry.opcode()),
+                false => Err(Status::INVALID_NAMESPACE),
+            };
+            controller.is_ready().then_some(space)
+        });
+        admitted.flatten().unwrap_or(Err(Status::SEQUENCE))
+    }
+
+    /// Counts a completed I/O command, which has moved so many bytes.
+    pub fn note(&self, queue: u16, entry: &Entry, space: &Space, moved: usize, latency: Time) {
+        let (flow, bytes) = io::flow(entry, space, moved);
+        let id = (space.id <= MOST_ID).then_some(space.id);
+        self.lock().traffic.note(queue, id, flow, bytes, latency);
+    }
+
+    /// Commands that were completed so far.
+    pub fn traffic(&self) -> Traffic {
+        self.lock().traffic.clone()
+    }
+
+    /// Namespaces for a saved drive.
+    pub fn saved(&self) -> SavedNamespaces {
+        self.lock().namespaces.saved()
+    }
+
+    /// Takes over the namespaces of a saved drive. No host has connected yet.
+    pub fn take_over(&self, saved: SavedNamespaces) {
+        self.lock().namespaces.take_over(saved);
     }
 
     /// Whether the controller of a queue is there, and has not ended the queue.
@@ -172,7 +248,7 @@ impl Subsystem {
         let host = [&data[..16], host].concat();
         let asked = u16::from_le_bytes([data[16], data[17]]);
         let mut state = self.lock();
-        let State { controllers, made } = &mut *state;
+        let State { controllers, made, namespaces, .. } = &mut *state;
         // The Connect command is the first entry of its queue.
         let head = (attributes & 4 == 0).then_some(1);
         if number == 0 {
@@ -186,6 +262,9 @@ impl Subsystem {
             let epoch = *made << 32;
             let controller = Controller::new(id, epoch, kind, host, entry.word(12), address);
             controllers.insert(id, controller);
+            if kind == Kind::Drive {
+                namespaces.join(id);
+            }
             return Ok(Queue { controller: id, epoch, number, size: size + 1, head });
         }
         let controller = controllers.get_mut(&asked).ok_or_else(|| in_data(16))?;
@@ -205,7 +284,9 @@ impl Subsystem {
     /// Ends a queue: the controller leaves with its admin queue.
     pub fn leave(&self, queue: &Queue) {
         if queue.number == 0 {
-            self.lock().controllers.remove(&queue.controller);
+            let mut state = self.lock();
+            state.controllers.remove(&queue.controller);
+            state.namespaces.leave(queue.controller);
         } else {
             self.with(queue, |controller| controller.close(queue.number));
         }

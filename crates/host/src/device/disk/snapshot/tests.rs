@@ -70,7 +70,7 @@ fn loaded(path: &Path, store: Store) -> Result<Disk> {
 fn snapshot(disk: &mut Disk, path: &Path) -> Result<()> {
     disk.check_snapshot()?;
     let drive = disk.rest()?;
-    disk.save(drive, path)
+    disk.save(drive, None, path)
 }
 
 const SETS: [&str; 3] = [

@@ -15,8 +15,8 @@ pub const SELECT: u32 = 7 << 8;
 /// Burst of the arbitration that has no limit.
 const NO_LIMIT: u8 = 7;
 
-/// Warnings of SMART that a host can have events for.
-const EVENTS: u32 = 0xff;
+/// Events that a host can ask for: warnings of SMART, notices.
+const EVENTS: u32 = 0xff | super::events::NAMESPACE_NOTICES;
 
 /// Most of a time stamp: 48 bits.
 const MOST_MS: u64 = (1 << 48) - 1;
@@ -37,7 +37,7 @@ pub struct Features {
     pub temperatures: Temperatures,
     /// Whether a write may be answered before its data are durable.
     pub has_write_cache: bool,
-    /// Warnings of SMART that complete an Asynchronous Event Request.
+    /// Warnings of SMART and notices that complete an Asynchronous Event Request.
     pub events: u32,
     /// Longest time between two commands in ms; 0 = no limit.
     pub keep_alive_ms: u32,

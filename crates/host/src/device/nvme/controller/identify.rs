@@ -1,11 +1,13 @@
 //! Identify: pages that describe controller and namespace.
 
-use super::{Context, Controller, Kind, placement, zones};
+use super::namespaces::{controllers, list};
+use super::{Context, Controller, Kind, copy, erasing, events, placement, zones};
 use crate::device::nvme::entry::Entry;
+use crate::device::nvme::namespaces::{MOST_ID, Namespace, Namespaces};
 use crate::device::nvme::numbers::{ALL_NAMESPACES, DISCOVERY_NQN, Status, VERSION};
 use crate::device::nvme::subsystem::Identity;
 use crate::device::nvme::tcp::IN_CAPSULE_BYTES;
-use crate::device::nvme::{MOST_ENTRIES, MOST_PAGES_LOG2, put, put_text};
+use crate::device::nvme::{BLOCK_BYTES, FORMATS, MOST_ENTRIES, MOST_PAGES_LOG2, put, put_text};
 
 /// Bytes of a page.
 const PAGE: usize = 4096;
@@ -23,6 +25,10 @@ pub(super) mod cns {
     pub const CONTROLLER_OF_SET: u8 = 0x06;
     pub const ACTIVE_OF_SET: u8 = 0x07;
     pub const INDEPENDENT: u8 = 0x08;
+    pub const ALLOCATED: u8 = 0x10;
+    pub const ALLOCATED_NAMESPACE: u8 = 0x11;
+    pub const CONTROLLERS_OF: u8 = 0x12;
+    pub const CONTROLLERS: u8 = 0x13;
     pub const ENDURANCE_GROUPS: u8 = 0x19;
     pub const COMMAND_SETS: u8 = 0x1c;
 }
@@ -37,29 +43,49 @@ impl Controller {
         let identity = context.identity;
         if self.kind == Kind::Discovery {
             let is_known = structure == cns::CONTROLLER;
-            return is_known.then(|| self.controller(identity)).ok_or(Status::INVALID_FIELD);
+            let page = is_known.then(|| self.controller(identity, context.namespaces));
+            return page.ok_or(Status::INVALID_FIELD);
         }
         if let Some(page) = zones::identify(entry, identity, self.sees_namespace(identity)) {
             return page;
         }
-        let of_namespace = |page: fn(&Identity) -> Vec<u8>| match entry.nsid() {
-            1 => Ok(page(identity)),
-            _ => Err(Status::INVALID_NAMESPACE),
+        let (id, namespaces) = (entry.nsid(), &*context.namespaces);
+        type Page = fn(&Identity, &Namespace) -> Vec<u8>;
+        let of = |namespace: Option<&Namespace>, page: Page| match namespace {
+            Some(namespace) => Ok(page(identity, namespace)),
+            // A page of a namespace that is not there is empty.
+            None if (1..=MOST_ID).contains(&id) => Ok(vec![0; PAGE]),
+            None => Err(Status::INVALID_NAMESPACE),
+        };
+        let of_namespace = |page| of(namespaces.attached(self.id, id), page);
+        let active = || {
+            let ids = namespaces.all().map(|namespace| namespace.space.id);
+            list(entry, ids.filter(|&id| namespaces.attached(self.id, id).is_some()))
         };
         match structure {
-            cns::NAMESPACE if entry.nsid() == ALL_NAMESPACES => Ok(common(identity)),
+            cns::NAMESPACE | cns::ALLOCATED_NAMESPACE if id == ALL_NAMESPACES => {
+                Ok(common(identity))
+            }
             cns::NAMESPACE => of_namespace(namespace),
-            cns::CONTROLLER => Ok(self.controller(identity)),
-            cns::ACTIVE => active(entry),
-            cns::DESCRIPTORS => of_namespace(descriptors),
+            cns::CONTROLLER => Ok(self.controller(identity, namespaces)),
+            cns::ACTIVE => active(),
+            cns::DESCRIPTORS => match namespaces.attached(self.id, id) {
+                Some(namespace) => Ok(descriptors(identity, namespace)),
+                None => Err(Namespaces::unknown(id)),
+            },
             // What follows is of the NVM command set.
             cns::NAMESPACE_OF_SET | cns::CONTROLLER_OF_SET | cns::ACTIVE_OF_SET if set != 0 => {
                 Err(Status::INVALID_FIELD)
             }
-            cns::NAMESPACE_OF_SET => of_namespace(|_| vec![0; PAGE]),
-            cns::CONTROLLER_OF_SET => Ok(limits(identity)),
-            cns::ACTIVE_OF_SET => active(entry),
+            cns::NAMESPACE_OF_SET => of_namespace(|_, _| vec![0; PAGE]),
+            cns::CONTROLLER_OF_SET => Ok(limits()),
+            cns::ACTIVE_OF_SET => active(),
             cns::INDEPENDENT => of_namespace(independent),
+            cns::ALLOCATED => list(entry, namespaces.all().map(|namespace| namespace.space.id)),
+            cns::ALLOCATED_NAMESPACE => of(namespaces.get(id), namespace),
+            cns::CONTROLLERS_OF if namespaces.get(id).is_none() => Err(Namespaces::unknown(id)),
+            cns::CONTROLLERS_OF => Ok(controllers(entry, namespaces.controllers_of(id))),
+            cns::CONTROLLERS => Ok(controllers(entry, namespaces.controllers())),
             cns::ENDURANCE_GROUPS => placement::groups(entry, identity),
             cns::COMMAND_SETS => {
                 let mut page = vec![0; PAGE];
@@ -70,7 +96,7 @@ impl Controller {
         }
     }
 
-    fn controller(&self, identity: &Identity) -> Vec<u8> {
+    fn controller(&self, identity: &Identity, namespaces: &Namespaces) -> Vec<u8> {
         let mut page = vec![0; PAGE];
         put_text(&mut page, 4, 20, &identity.serial, b' ');
         put_text(&mut page, 24, 40, "nandlab drive", b' ');
@@ -104,64 +130,85 @@ impl Controller {
         if self.kind == Kind::Discovery {
             return page;
         }
-        put(&mut page, 280, &u128::from(identity.flash_bytes).to_le_bytes());
+        put(&mut page, 92, &events::NAMESPACE_NOTICES.to_le_bytes());
+        // Format, Namespace Management and Attachment.
+        put(&mut page, 256, &(1u16 << 1 | 1 << 3).to_le_bytes());
+        put(&mut page, 280, &u128::from(namespaces.capacity()).to_le_bytes());
+        put(&mut page, 296, &u128::from(namespaces.free_bytes()).to_le_bytes());
+        put(&mut page, 328, &erasing::SANITIZATIONS.to_le_bytes());
         // Entries of 64 and of 16 bytes.
         (page[512], page[513]) = (6 << 4 | 6, 4 << 4 | 4);
-        put(&mut page, 516, &1u32.to_le_bytes());
+        for at in [516, 540] {
+            put(&mut page, at, &MOST_ID.to_le_bytes());
+        }
         // Compare, Dataset Management, Write Zeroes, Timestamp, Verify.
-        put(&mut page, 520, &(1u16 | 1 << 2 | 1 << 3 | 1 << 6 | 1 << 7).to_le_bytes());
+        let commands = 1u16 | 1 << 2 | 1 << 3 | 1 << 6 | 1 << 7;
+        // Write Uncorrectable, Copy.
+        put(&mut page, 520, &(commands | 1 << 1 | 1 << 8).to_le_bytes());
+        // Formats are of one namespace, and a crypto erase is one of their settings.
+        page[524] = 1 << 2;
+        // Ranges of Copy of format 0.
+        page[534] = 1;
         // Flush takes the namespace and all namespaces.
         page[525] = 3 << 1 | u8::from(identity.has_write_cache);
-        zones::mark_controller(&mut page, identity);
         placement::describe_controller(&mut page, identity);
+        zones::mark_controller(&mut page, identity);
         page
     }
 }
 
-/// Identifiers of the active namespaces above the one that is given.
-pub(super) fn active(entry: &Entry) -> Result<Vec<u8>, Status> {
-    if entry.nsid() >= ALL_NAMESPACES - 1 {
-        return Err(Status::INVALID_NAMESPACE);
-    }
-    let mut page = vec![0; PAGE];
-    page[0] = u8::from(entry.nsid() == 0);
-    Ok(page)
+/// Sizes of a logical block that a namespace can have, by the number of the format.
+fn formats(identity: &Identity) -> Vec<u64> {
+    // A zone is written in mapping units.
+    if identity.zones.is_some() { vec![identity.block_bytes] } else { FORMATS.to_vec() }
 }
 
-/// Capabilities that all namespaces share: their format.
+/// Capabilities that all namespaces share: their formats.
 fn common(identity: &Identity) -> Vec<u8> {
     let mut page = vec![0; PAGE];
-    // A power of two of bytes, without metadata.
-    page[130] = identity.block_bytes.ilog2() as u8;
+    let formats = formats(identity);
+    page[25] = formats.len() as u8 - 1;
+    // Blocks of a power of two of bytes, without metadata.
+    for (format, bytes) in formats.into_iter().enumerate() {
+        page[130 + 4 * format] = bytes.ilog2() as u8;
+    }
     page
 }
 
-fn namespace(identity: &Identity) -> Vec<u8> {
+fn namespace(identity: &Identity, namespace: &Namespace) -> Vec<u8> {
     let mut page = common(identity);
+    let space = namespace.space;
     for at in [0, 8, 16] {
-        put(&mut page, at, &identity.blocks.to_le_bytes());
+        put(&mut page, at, &space.blocks.to_le_bytes());
     }
+    page[26] =
+        formats(identity).iter().position(|&bytes| bytes == space.block_bytes).unwrap_or(0) as u8;
     // Thin provisioning is not reported; preferred sizes are.
     page[24] = 1 << 4;
-    // The namespace may be shared by controllers.
-    page[30] = 1;
+    page[30] = namespace.is_shared.into();
     // Deallocated blocks read as zeros, and Write Zeroes may deallocate where there are no zones.
     page[33] = 1 | u8::from(identity.zones.is_none()) << 3;
-    put(&mut page, 48, &u128::from(identity.blocks * identity.block_bytes).to_le_bytes());
-    let unit = (identity.unit_blocks.clamp(1, 1 << 16) - 1) as u16;
+    put(&mut page, 48, &u128::from(namespace.bytes).to_le_bytes());
+    let unit = identity.unit_blocks * BLOCK_BYTES / space.block_bytes;
+    let unit = (unit.clamp(1, 1 << 16) - 1) as u16;
     // Preferred granularity and alignment of writes and of deallocation.
     for at in [64, 66, 68, 70] {
         put(&mut page, at, &unit.to_le_bytes());
     }
+    // Most blocks of a range of Copy, of all its ranges, and most ranges.
+    let most = copy::most_blocks(&space);
+    put(&mut page, 74, &(most as u16).to_le_bytes());
+    put(&mut page, 76, &(most as u32).to_le_bytes());
+    page[80] = (copy::MOST_RANGES - 1) as u8;
     page[99] = u8::from(identity.read_only);
-    put(&mut page, 104, &identity.uuid);
     put(&mut page, 102, &placement::group(identity).to_le_bytes());
+    put(&mut page, 104, &identity.uuid_of(namespace.number));
     page
 }
 
-fn independent(identity: &Identity) -> Vec<u8> {
+fn independent(identity: &Identity, namespace: &Namespace) -> Vec<u8> {
     let mut page = vec![0; PAGE];
-    (page[0], page[1]) = (1 << 4, 1);
+    (page[0], page[1]) = (1 << 4, namespace.is_shared.into());
     page[8] = u8::from(identity.read_only);
     put(&mut page, 12, &placement::group(identity).to_le_bytes());
     page[14] = 1;
@@ -169,19 +216,20 @@ fn independent(identity: &Identity) -> Vec<u8> {
 }
 
 /// Identifiers of the namespace: NGUID, UUID, command set.
-fn descriptors(identity: &Identity) -> Vec<u8> {
+fn descriptors(identity: &Identity, namespace: &Namespace) -> Vec<u8> {
     let mut page = vec![0; PAGE];
+    let uuid = identity.uuid_of(namespace.number);
     (page[0], page[1]) = (2, 16);
-    put(&mut page, 4, &identity.uuid);
+    put(&mut page, 4, &uuid);
     (page[20], page[21]) = (3, 16);
-    put(&mut page, 24, &identity.uuid);
+    put(&mut page, 24, &uuid);
     (page[40], page[41]) = (4, 1);
     page[44] = if identity.zones.is_some() { zones::COMMAND_SET } else { 0 };
     page
 }
 
 /// Limits of commands of the NVM command set.
-fn limits(_: &Identity) -> Vec<u8> {
+fn limits() -> Vec<u8> {
     let mut page = vec![0; PAGE];
     // Verify reads, so its limit is that of a read. Deallocation has none but that of its command.
     page[0] = MOST_PAGES_LOG2;

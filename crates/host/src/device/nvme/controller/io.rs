@@ -1,15 +1,18 @@
 //! I/O commands: their checks, their requests to the disk, and the status of an answer.
 
+use super::copy;
 use super::identify::MOST_RANGES;
 use super::{placement, zones};
 use crate::device::message::{Command, Failure, Head};
 use crate::device::nvme::MOST_BYTES;
 use crate::device::nvme::entry::Entry;
-use crate::device::nvme::numbers::{ALL_NAMESPACES, Status, io};
+use crate::device::nvme::namespaces::Space;
+use crate::device::nvme::numbers::{Status, io};
 use crate::device::nvme::subsystem::Identity;
+use crate::device::nvme::traffic::Flow;
 
 /// Bits of the dwords of commands.
-const FUA: u32 = 1 << 30;
+pub(super) const FUA: u32 = 1 << 30;
 const DEALLOCATE: u32 = 1 << 25;
 const DIRECTIVE: u32 = 0xf << 20;
 const DEALLOCATE_RANGES: u32 = 1 << 2;
@@ -20,39 +23,36 @@ const RANGE_BYTES: usize = 16;
 /// Most bytes of one trim.
 const TRIM_BYTES: u64 = 1 << 30;
 
-/// Range of a command in bytes.
+/// Range of a command in bytes of the drive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Range {
-    offset: u64,
-    length: u64,
+pub(super) struct Range {
+    pub offset: u64,
+    pub length: u64,
 }
 
 impl Range {
-    fn of(first: u64, blocks: u64, identity: &Identity) -> Result<Self, Status> {
-        let is_inside = first.checked_add(blocks).is_some_and(|end| end <= identity.blocks);
-        let bytes = identity.block_bytes;
-        let range = Self { offset: first * bytes, length: blocks * bytes };
-        is_inside.then_some(range).ok_or(Status::OUT_OF_RANGE)
-    }
-
-    fn of_entry(entry: &Entry, identity: &Identity) -> Result<Self, Status> {
+    pub fn of(first: u64, blocks: u64, space: &Space) -> Result<Self, Status> {
         // A lie about the first block must not overflow.
-        let (first, blocks) = (entry.long(10), u64::from(entry.word(12) & 0xffff) + 1);
-        if first > identity.blocks {
+        let is_inside = first.checked_add(blocks).is_some_and(|end| end <= space.blocks);
+        if !is_inside {
             return Err(Status::OUT_OF_RANGE);
         }
-        Self::of(first, blocks, identity)
+        let offset = space.offset + first * space.block_bytes;
+        Ok(Self { offset, length: blocks * space.block_bytes })
+    }
+
+    fn of_entry(entry: &Entry, space: &Space) -> Result<Self, Status> {
+        Self::of(entry.long(10), u64::from(entry.word(12) & 0xffff) + 1, space)
     }
 }
 
-/// Whether a command changes data of the drive.
-pub fn changes(opcode: u8) -> bool {
-    let of_zones = matches!(opcode, io::ZONE_SEND | io::ZONE_APPEND);
-    of_zones || matches!(opcode, io::WRITE | io::WRITE_ZEROES | io::DATASET)
-}
-
-/// Checks a command before any of its data is taken. Returns the bytes of data that it moves.
-pub fn check(entry: &Entry, identity: &Identity) -> Result<usize, Status> {
+/// Checks a command before any of its data is taken. `space` is its namespace, or the reason why it
+/// may not use it. Returns the bytes of data that it moves.
+pub fn check(
+    entry: &Entry,
+    identity: &Identity,
+    space: Result<&Space, Status>,
+) -> Result<usize, Status> {
     let opcode = entry.opcode();
     if !zones::commands(identity).contains(&opcode) && !placement::has_command(opcode, identity) {
         return Err(Status::INVALID_OPCODE);
@@ -60,11 +60,8 @@ pub fn check(entry: &Entry, identity: &Identity) -> Result<usize, Status> {
     if entry.is_fused() {
         return Err(Status::INVALID_FIELD);
     }
-    let is_its = entry.nsid() == 1 || (opcode == io::FLUSH && entry.nsid() == ALL_NAMESPACES);
-    if !is_its {
-        return Err(Status::INVALID_NAMESPACE);
-    }
-    if changes(opcode) && identity.read_only {
+    let space = space?;
+    if io::changes(opcode) && identity.read_only {
         return Err(Status::WRITE_PROTECTED);
     }
     let given = u64::from(entry.descriptor().length);
@@ -77,16 +74,21 @@ pub fn check(entry: &Entry, identity: &Identity) -> Result<usize, Status> {
             let fits = (needed as u64..=most).contains(&given);
             return fits.then_some(given as usize).ok_or(Status::SGL_LENGTH);
         }
+        io::COPY => copy::check(entry)? as u64,
+        io::WRITE_ZEROES | io::WRITE_UNCORRECTABLE => {
+            Range::of_entry(entry, space)?;
+            0
+        }
         _ if zones::manages(entry) => zones::moved(entry)?,
         _ => {
-            let range = Range::of_entry(entry, identity)?;
+            let range = Range::of_entry(entry, space)?;
             let writes = matches!(opcode, io::WRITE | io::ZONE_APPEND);
             let is_directed = writes && entry.word(12) & DIRECTIVE != 0;
             let is_wrong = is_directed && !placement::is_placed(entry, identity);
-            if is_wrong || (opcode != io::WRITE_ZEROES && range.length > MOST_BYTES) {
+            if is_wrong || range.length > MOST_BYTES {
                 return Err(Status::INVALID_FIELD);
             }
-            if matches!(opcode, io::VERIFY | io::WRITE_ZEROES) { 0 } else { range.length }
+            if opcode == io::VERIFY { 0 } else { range.length }
         }
     };
     if moved > 0 && given != moved {
@@ -97,10 +99,12 @@ pub fn check(entry: &Entry, identity: &Identity) -> Result<usize, Status> {
 
 /// Bytes that are held for a command that moves `moved` bytes: those of the host, and those that
 /// the drive has read.
-pub fn held(entry: &Entry, moved: usize, identity: &Identity) -> usize {
+pub fn held(entry: &Entry, moved: usize, space: &Space) -> usize {
     match entry.opcode() {
-        io::VERIFY => (usize::from(entry.half(48)) + 1) * identity.block_bytes as usize,
+        io::VERIFY => (usize::from(entry.half(48)) + 1) * space.block_bytes as usize,
         io::COMPARE => 2 * moved,
+        // The blocks are not known before the ranges have come.
+        io::COPY => moved + MOST_BYTES as usize,
         _ => moved,
     }
 }
@@ -110,23 +114,25 @@ pub fn held(entry: &Entry, moved: usize, identity: &Identity) -> usize {
 pub fn requests(
     entry: &Entry,
     data: &[u8],
-    identity: &Identity,
+    (identity, space): (&Identity, &Space),
     (writes_through, handle): (bool, u8),
 ) -> Result<Vec<Head>, Status> {
     let opcode = entry.opcode();
     match opcode {
         io::FLUSH => return Ok(vec![Head::plain(Command::Flush, 0, 0)]),
+        io::DATASET => return trims(entry, data, space),
+        io::COPY => return copy::reads(entry, data, space),
         io::MANAGEMENT_SEND => return placement::updates(entry, data, identity),
-        io::DATASET => return trims(entry, data, identity),
         _ => {}
     }
-    let Range { offset, length } = Range::of_entry(entry, identity)?;
-    let fua = entry.word(12) & FUA != 0;
+    let Range { offset, length } = Range::of_entry(entry, space)?;
+    let is_uncorrectable = opcode == io::WRITE_UNCORRECTABLE;
+    let flags = if is_uncorrectable { 0 } else { entry.word(12) };
+    let fua = flags & FUA != 0;
     let command = match opcode {
         io::WRITE => Command::Write,
-        io::WRITE_ZEROES => {
-            let blocks = length / identity.block_bytes;
-            zones::check_zeroes(entry.long(10), blocks, identity)?;
+        io::WRITE_ZEROES | io::WRITE_UNCORRECTABLE => {
+            zones::check_zeroes(entry.long(10), length / space.block_bytes, identity)?;
             Command::WriteZeroes
         }
         io::ZONE_APPEND => Command::ZoneAppend,
@@ -135,14 +141,15 @@ pub fn requests(
     let asked = Head {
         fua: command.changes() && (fua || writes_through),
         // Without leave to deallocate, zeros take space as other data do.
-        no_hole: command == Command::WriteZeroes && entry.word(12) & DEALLOCATE == 0,
+        no_hole: command == Command::WriteZeroes && flags & DEALLOCATE == 0,
+        is_uncorrectable,
         handle,
         ..Head::plain(command, offset, length as u32)
     };
     Ok(vec![asked])
 }
 
-fn trims(entry: &Entry, data: &[u8], identity: &Identity) -> Result<Vec<Head>, Status> {
+fn trims(entry: &Entry, data: &[u8], space: &Space) -> Result<Vec<Head>, Status> {
     let count = (entry.word(10) & 0xff) as usize + 1;
     let mut ranges = Vec::with_capacity(count);
     let mut blocks = 0;
@@ -153,30 +160,41 @@ fn trims(entry: &Entry, data: &[u8], identity: &Identity) -> Result<Vec<Head>, S
         let first = u64::from(word(8)) | u64::from(word(12)) << 32;
         let length = u64::from(word(4));
         blocks += length;
-        if first > identity.blocks {
-            return Err(Status::OUT_OF_RANGE);
-        }
-        ranges.push(Range::of(first, length, identity)?);
+        ranges.push(Range::of(first, length, space)?);
     }
-    if blocks > identity.blocks {
+    if blocks > space.blocks {
         return Err(Status::SIZE_LIMIT);
     }
     // Other attributes are hints of how the data will be used.
     if entry.word(11) & DEALLOCATE_RANGES == 0 {
         return Ok(Vec::new());
     }
-    let mut heads = Vec::with_capacity(count);
-    for Range { offset, length } in ranges {
-        let end = offset + length;
-        let mut at = offset;
-        while at < end {
-            // Pieces end where units end, so that no unit is left out between two of them.
-            let until = ((at / TRIM_BYTES + 1) * TRIM_BYTES).min(end);
-            heads.push(Head::plain(Command::Trim, at, (until - at) as u32));
-            at = until;
-        }
+    let pieces = |Range { offset, length }| trims_of(offset..offset + length, false);
+    Ok(ranges.into_iter().flat_map(pieces).collect())
+}
+
+/// Requests that deallocate bytes of the drive, and make that durable where `fua` asks for it.
+pub fn trims_of(bytes: std::ops::Range<u64>, fua: bool) -> Vec<Head> {
+    let (mut at, end) = (bytes.start, bytes.end);
+    let mut heads = Vec::new();
+    while at < end {
+        // Pieces end where units end, so that no unit is left out between two of them.
+        let until = ((at / TRIM_BYTES + 1) * TRIM_BYTES).min(end);
+        heads.push(Head { fua, ..Head::plain(Command::Trim, at, (until - at) as u32) });
+        at = until;
     }
-    Ok(heads)
+    heads
+}
+
+/// Kind of a command in the counts of traffic, and the bytes that it names.
+pub fn flow(entry: &Entry, space: &Space, moved: usize) -> (Flow, u64) {
+    let flow = match entry.opcode() {
+        io::FLUSH | io::DATASET | io::MANAGEMENT_SEND => return (Flow::Other, 0),
+        io::COPY => return (Flow::Write, moved as u64),
+        opcode if io::changes(opcode) => Flow::Write,
+        _ => Flow::Read,
+    };
+    (flow, (u64::from(entry.half(48)) + 1) * space.block_bytes)
 }
 
 /// Status of a failed request of the disk.

@@ -1,9 +1,10 @@
 //! Log pages of a controller.
 
-use super::io::changes;
-use super::{Context, Controller, Kind, health, placement, zones};
+use super::events::kind as event;
+use super::{Context, Controller, Kind, erasing, health, placement, zones};
 use crate::device::disk::Disk;
 use crate::device::nvme::entry::Entry;
+use crate::device::nvme::namespaces::MOST_ID;
 use crate::device::nvme::numbers::{ANY_CONTROLLER, Status, admin, io, log};
 use crate::device::nvme::subsystem::Identity;
 use crate::device::nvme::{MOST_BYTES, put, put_text};
@@ -59,7 +60,9 @@ impl Controller {
                 log::ERRORS,
                 log::SMART,
                 log::FIRMWARE,
+                log::CHANGED,
                 log::COMMANDS,
+                log::SANITIZE,
                 log::OCP_SMART,
             ],
             Kind::Discovery => &[log::SUPPORTED, log::DISCOVERY],
@@ -79,8 +82,10 @@ impl Controller {
             return Err(Status::INVALID_LOG);
         }
         let is_of_drive = matches!(entry.nsid(), 0 | 0xffff_ffff);
-        if matches!(id, log::SMART | log::OCP_SMART) && !is_of_drive {
-            return Err(Status::INVALID_NAMESPACE);
+        if matches!(id, log::SMART | log::OCP_SMART | log::SANITIZE) && !is_of_drive {
+            // These are of the drive, and not of a namespace.
+            let is_valid = entry.nsid() <= MOST_ID;
+            return Err(if is_valid { Status::INVALID_FIELD } else { Status::INVALID_NAMESPACE });
         }
         let dwords = u64::from(entry.word(10) >> 16) | u64::from(entry.word(11) & 0xffff) << 16;
         let (offset, length) = (entry.long(12), 4 * (dwords + 1));
@@ -90,6 +95,7 @@ impl Controller {
         if u64::from(entry.descriptor().length) < length {
             return Err(Status::SGL_LENGTH);
         }
+        let retains = entry.word(10) & RETAIN != 0;
         let page = match id {
             log::SUPPORTED => {
                 let mut page = vec![0; 1024];
@@ -101,7 +107,9 @@ impl Controller {
             }
             log::ERRORS => self.errors.page(),
             log::SMART => {
-                self.is_event_unread &= entry.word(10) & RETAIN != 0;
+                if !retains {
+                    self.has_read(event::SMART);
+                }
                 self.smart(context.disk)
             }
             log::FIRMWARE => {
@@ -110,8 +118,22 @@ impl Controller {
                 put_text(&mut page, 8, 8, env!("CARGO_PKG_VERSION"), b' ');
                 page
             }
+            log::CHANGED => {
+                let page = self.changed_namespaces(context.namespaces);
+                if !retains {
+                    self.has_read(event::NOTICE);
+                    context.namespaces.forget_changes(self.id);
+                }
+                page
+            }
+            log::SANITIZE => {
+                if !retains {
+                    self.has_read(event::COMMAND_SET);
+                }
+                erasing::sanitize_log(&context.namespaces.erasing)
+            }
             log::COMMANDS => self.effects(entry.byte(59), context)?,
-            log::CHANGED_ZONES => self.zone_log(entry, context)?,
+            log::CHANGED_ZONES => self.zone_log(entry, retains, context)?,
             log::OCP_SMART => health::ocp_smart(context.disk),
             _ if is_placed => self.placement_log(entry, context)?,
             _ => self.discovery(&context.identity.nqn),
@@ -127,23 +149,41 @@ impl Controller {
         if self.kind == Kind::Drive { zones::logs(identity) } else { &[] }
     }
 
-    fn zone_log(&mut self, entry: &Entry, context: &Context<'_>) -> Result<Vec<u8>, Status> {
+    fn zone_log(
+        &mut self,
+        entry: &Entry,
+        retains: bool,
+        context: &Context<'_>,
+    ) -> Result<Vec<u8>, Status> {
         let zoning = context.identity.zones.as_ref().filter(|_| entry.nsid() == 1);
         let zoning = zoning.ok_or(Status::INVALID_NAMESPACE)?;
-        Ok(self.changed_zones(zoning, entry.word(10) & RETAIN != 0, context.disk))
+        if !retains {
+            self.has_read(event::NOTICE);
+        }
+        Ok(self.changed_zones(zoning, retains, context.disk))
     }
 
     /// Commands of a command set that are supported, and their effects.
     fn effects(&self, set: u8, context: &Context<'_>) -> Result<Vec<u8>, Status> {
+        let has_zones = context.identity.zones.is_some();
         let commands = match set {
             0 => &io::ALL[..],
-            zones::COMMAND_SET if context.identity.zones.is_some() => &io::OF_ZONES,
+            zones::COMMAND_SET if has_zones => &io::OF_ZONES,
             _ => return Err(Status::INVALID_FIELD),
         };
         let mut page = vec![0; 4096];
-        admin::ALL.iter().for_each(|&opcode| page[4 * usize::from(opcode)] = 1);
+        // Bits: supported; changes contents, capabilities of a namespace, the list of namespaces.
+        for opcode in admin::ALL {
+            page[4 * usize::from(opcode)] = match opcode {
+                _ if has_zones && zones::EXCLUDED.contains(&opcode) => 0,
+                admin::FORMAT => 1 | 1 << 1 | 1 << 2,
+                admin::SANITIZE => 1 | 1 << 1,
+                admin::NAMESPACE_MANAGEMENT | admin::NAMESPACE_ATTACHMENT => 1 | 1 << 3,
+                _ => 1,
+            };
+        }
         for &opcode in commands {
-            page[1024 + 4 * usize::from(opcode)] = 1 | u8::from(changes(opcode)) << 1;
+            page[1024 + 4 * usize::from(opcode)] = 1 | u8::from(io::changes(opcode)) << 1;
         }
         if self.is_placed(context) {
             placement::add_effects(&mut page);

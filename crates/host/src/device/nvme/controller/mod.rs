@@ -3,17 +3,22 @@
 //! A command comes in as an entry with its data; a reply goes out, or requests to the disk. The
 //! controller is a state machine: it has no sockets, no threads and no clock but the disk's.
 
+pub mod copy;
+mod erasing;
+mod events;
 mod features;
 pub mod health;
 mod identify;
 pub mod io;
 mod logs;
+mod namespaces;
 pub mod placement;
 pub mod zones;
 
 use super::MOST_QUEUES;
 use super::entry::Entry;
-use super::numbers::{Status, admin, fabrics, property};
+use super::namespaces::Namespaces;
+use super::numbers::{ALL_NAMESPACES, Status, admin, fabrics, property};
 use super::subsystem::Identity;
 use crate::device::disk::Disk;
 use crate::device::message::{Command, Head};
@@ -31,6 +36,8 @@ const ENABLE: u32 = 1;
 const WEIGHTED: u32 = 1 << 11;
 const SHUTDOWN: u32 = 3 << 14;
 const READY: u32 = 1;
+const SHUTDOWN_STATUS: u32 = 3 << 2;
+const SHUTTING_DOWN: u32 = 1 << 2;
 const SHUTDOWN_COMPLETE: u32 = 2 << 2;
 
 /// Bits of the chosen command sets: 0 is the NVM command set alone.
@@ -55,8 +62,14 @@ pub enum Reply {
     Failed(Status),
     /// The command waits for an event.
     Waits,
-    /// The command is complete when the disk has answered the request.
-    Ask(Head),
+    /// The command is complete when the disk has answered the requests.
+    Ask(Vec<Head>),
+}
+
+impl Reply {
+    fn of(outcome: Result<Self, Status>) -> Self {
+        outcome.unwrap_or_else(Self::Failed)
+    }
 }
 
 /// Drive and names that a command may look at.
@@ -65,6 +78,28 @@ pub struct Context<'a> {
     pub identity: &'a Identity,
     /// Drive that carries commands out.
     pub disk: &'a mut Disk,
+    /// Namespaces of the drive.
+    pub namespaces: &'a mut Namespaces,
+}
+
+impl Context<'_> {
+    /// Whether data can be changed by nobody.
+    fn is_read_only(&mut self) -> bool {
+        self.identity.read_only || self.disk.session().run.ssd.read_only_at().is_some()
+    }
+
+    /// Allocated namespaces that a command means whose data it changes: one, or all of them.
+    fn allocated(&self, id: u32) -> Result<Vec<u32>, Status> {
+        let all = self.namespaces.all().map(|namespace| namespace.space.id);
+        let ids: Vec<u32> = all.filter(|&one| id == ALL_NAMESPACES || one == id).collect();
+        if ids.is_empty() && id != ALL_NAMESPACES {
+            return Err(Namespaces::unknown(id));
+        }
+        if ids.iter().any(|&id| self.namespaces.erasing.is_busy(id)) {
+            return Err(Status::FORMAT_IN_PROGRESS);
+        }
+        Ok(ids)
+    }
 }
 
 /// Controller of one host.
@@ -87,9 +122,10 @@ pub struct Controller {
     queues: u64,
     /// Commands that wait for events, by their identifiers.
     event_requests: VecDeque<u16>,
-    /// Warnings of SMART at the last look, and whether their event waits to be read.
+    /// Warnings of SMART that the host was told of, of those at the last look.
     warnings: u8,
-    is_event_unread: bool,
+    /// Types of events that wait until their log is read, a bit each.
+    unread: u8,
     /// Zones that have failed.
     zone_changes: zones::Changes,
     /// Whether the placement identifiers of writes count: the Data Placement directive is enabled.
@@ -119,7 +155,7 @@ impl Controller {
             queues: 0,
             event_requests: VecDeque::new(),
             warnings: 0,
-            is_event_unread: false,
+            unread: 0,
             zone_changes: zones::Changes::default(),
             is_placing: true,
         }
@@ -179,6 +215,10 @@ impl Controller {
         let outcome = match entry.opcode() {
             admin::FABRICS => return self.fabrics(entry, context.identity),
             _ if !self.is_ready() => Err(Status::SEQUENCE),
+            // A drive with zones has one namespace, of one format.
+            opcode if context.identity.zones.is_some() && zones::EXCLUDED.contains(&opcode) => {
+                Err(Status::INVALID_OPCODE)
+            }
             admin::KEEP_ALIVE => Ok((0, Vec::new())),
             admin::IDENTIFY => self.identify(entry, context).map(|page| (0, page)),
             admin::GET_LOG_PAGE => self.log_page(entry, context).map(|page| (0, page)),
@@ -191,12 +231,24 @@ impl Controller {
             admin::ASYNC_EVENT if self.event_requests.len() >= MOST_EVENT_REQUESTS => {
                 Err(Status::MANY_EVENTS)
             }
+            admin::NAMESPACE_MANAGEMENT if self.kind == Kind::Drive => {
+                return Reply::of(self.manage(entry, data, context));
+            }
+            admin::NAMESPACE_ATTACHMENT if self.kind == Kind::Drive => {
+                return Reply::of(self.attach(entry, data, context));
+            }
+            admin::FORMAT if self.kind == Kind::Drive => {
+                return Reply::of(self.format(entry, context));
+            }
+            admin::SANITIZE if self.kind == Kind::Drive => {
+                return Reply::of(self.sanitize(entry, context));
+            }
             admin::ASYNC_EVENT => {
                 self.event_requests.push_back(entry.cid());
                 return Reply::Waits;
             }
             admin::DIRECTIVE_SEND | admin::DIRECTIVE_RECEIVE if self.is_placed(context) => {
-                self.directive(entry).map(|page| (0, page))
+                self.directive(entry, context).map(|page| (0, page))
             }
             _ => Err(Status::INVALID_OPCODE),
         };
@@ -213,32 +265,13 @@ impl Controller {
         self.event_requests.remove(at)
     }
 
-    /// Event for a command that waits, if a warning of SMART has come up or a zone has failed: its
-    /// identifier and result.
-    pub fn event(&mut self, disk: &mut Disk) -> Option<(u16, u64)> {
-        if self.kind == Kind::Discovery || !self.is_ready() {
-            return None;
+    /// Ends a command whose requests the disk has answered.
+    pub fn carried_out(&mut self, entry: &Entry, is_done: bool, namespaces: &mut Namespaces) {
+        if !entry.is_fabrics() {
+            namespaces.erased(self.id, entry.cid(), is_done);
+        } else if self.status & SHUTDOWN_STATUS == SHUTTING_DOWN {
+            self.status = self.status & !SHUTDOWN_STATUS | SHUTDOWN_COMPLETE;
         }
-        self.health_event(disk).or_else(|| self.zone_event(disk))
-    }
-
-    fn health_event(&mut self, disk: &mut Disk) -> Option<(u16, u64)> {
-        let warnings = health::warnings(disk, &self.features.temperatures);
-        let new = warnings & !self.warnings & self.features.events as u8;
-        if new == 0 || self.is_event_unread || self.event_requests.is_empty() {
-            self.warnings &= warnings;
-            return None;
-        }
-        self.warnings = warnings;
-        self.is_event_unread = true;
-        // Kind 1 is SMART; the information tells reliability, temperature and spare apart.
-        let information = match new {
-            new if new & health::SPARE != 0 => 2,
-            new if new & health::HOT != 0 => 1,
-            _ => 0,
-        };
-        let result = 1 | information << 8 | u64::from(super::numbers::log::SMART) << 16;
-        self.event_requests.pop_front().map(|cid| (cid, result))
     }
 
     fn fabrics(&mut self, entry: &Entry, identity: &Identity) -> Reply {
@@ -281,11 +314,12 @@ impl Controller {
             self.status = READY;
         }
         if asked & SHUTDOWN != 0 && before & SHUTDOWN == 0 {
-            self.status |= SHUTDOWN_COMPLETE;
             if self.kind == Kind::Drive {
                 // The shutdown is complete when buffered data are on flash.
-                return Reply::Ask(Head::plain(Command::Flush, 0, 0));
+                self.status |= SHUTTING_DOWN;
+                return Reply::Ask(vec![Head::plain(Command::Flush, 0, 0)]);
             }
+            self.status |= SHUTDOWN_COMPLETE;
         }
         Reply::Done(0, Vec::new())
     }
@@ -296,7 +330,7 @@ impl Controller {
         self.status = 0;
         self.queues = 0;
         self.features = Features::new(self.features.keep_alive_ms);
-        (self.warnings, self.is_event_unread) = (0, false);
+        (self.warnings, self.unread) = (0, 0);
         self.zone_changes = zones::Changes::default();
         self.event_requests.clear();
     }

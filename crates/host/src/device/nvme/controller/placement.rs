@@ -1,6 +1,6 @@
 //! Flexible Data Placement: the handles of the drive, their logs, features, directive and commands.
 //!
-//! The drive is one endurance group with one reclaim group. Its namespace has all handles of the
+//! The drive is one endurance group with one reclaim group. Each namespace has all handles of the
 //! drive, and a placement identifier is the number of one (RGIF is 0).
 
 use super::features::{SAVE, SELECT};
@@ -9,15 +9,13 @@ use crate::device::disk::Disk;
 use crate::device::disk::placement::Kind as Event;
 use crate::device::message::{Command, Head};
 use crate::device::nvme::entry::Entry;
+use crate::device::nvme::namespaces::{Namespaces, Space};
 use crate::device::nvme::numbers::{Status, admin, feature, io, log};
 use crate::device::nvme::subsystem::Identity;
 use crate::device::nvme::{MOST_BYTES, put};
 
 /// Endurance group of the drive.
 const GROUP: u16 = 1;
-
-/// Namespace of the drive.
-const NAMESPACE: u32 = 1;
 
 /// Type of the Data Placement directive.
 const DIRECTIVE: u32 = 2;
@@ -138,7 +136,12 @@ pub fn updates(entry: &Entry, data: &[u8], identity: &Identity) -> Result<Vec<He
 }
 
 /// Data of an I/O Management Receive command: the state of the unit of each handle.
-pub fn status(entry: &Entry, length: usize, identity: &Identity, disk: &mut Disk) -> Vec<u8> {
+pub fn status(
+    entry: &Entry,
+    length: usize,
+    (identity, space): (&Identity, &Space),
+    disk: &mut Disk,
+) -> Vec<u8> {
     let mut page = Vec::new();
     if entry.word(10) & 0xff == 1 {
         page.resize(16, 0);
@@ -148,7 +151,7 @@ pub fn status(entry: &Entry, length: usize, identity: &Identity, disk: &mut Disk
             let mut descriptor = [0; 32];
             put(&mut descriptor, 0, &handle.to_le_bytes());
             put(&mut descriptor, 2, &handle.to_le_bytes());
-            let blocks = ssd.left_units(handle.into()) * identity.unit_blocks;
+            let blocks = ssd.left_units(handle.into()) * ssd.unit_bytes() / space.block_bytes;
             put(&mut descriptor, 8, &blocks.to_le_bytes());
             page.extend(descriptor);
         }
@@ -161,6 +164,12 @@ impl Controller {
     /// Whether the controller is one of a drive with handles.
     pub(super) fn is_placed(&self, context: &Context<'_>) -> bool {
         self.kind == Kind::Drive && context.identity.handles > 0
+    }
+
+    /// Refuses a command for a namespace that the host has not attached.
+    fn check_attached(&self, entry: &Entry, context: &Context<'_>) -> Result<(), Status> {
+        let namespace = context.namespaces.attached(self.id, entry.nsid());
+        namespace.map(|_| ()).ok_or_else(|| Namespaces::unknown(entry.nsid()))
     }
 
     /// Handle that a command of an I/O queue writes under. An identifier without a handle stands
@@ -178,15 +187,17 @@ impl Controller {
     }
 
     /// Carries out a Directive command. Returns its data.
-    pub(super) fn directive(&mut self, entry: &Entry) -> Result<Vec<u8>, Status> {
+    pub(super) fn directive(
+        &mut self,
+        entry: &Entry,
+        context: &Context<'_>,
+    ) -> Result<Vec<u8>, Status> {
         let (operation, kind) = (entry.byte(44), entry.byte(45));
         // Data Placement has no operations of its own; both commands have one of Identify.
         if kind != 0 || operation != 1 {
             return Err(Status::INVALID_FIELD);
         }
-        if entry.nsid() != NAMESPACE {
-            return Err(Status::INVALID_NAMESPACE);
-        }
+        self.check_attached(entry, context)?;
         if entry.opcode() == admin::DIRECTIVE_SEND {
             if u32::from(entry.byte(49)) != DIRECTIVE {
                 return Err(Status::INVALID_FIELD);
@@ -225,6 +236,7 @@ impl Controller {
             let is_its = entry.half(44) == GROUP;
             return is_its.then(|| (1, Vec::new())).ok_or(Status::INVALID_FIELD);
         }
+        self.check_attached(entry, context)?;
         let handle = event_handle(entry, context.identity)?;
         let keeps = |kind| u8::from(context.disk.placement.keeps(kind, handle));
         let data: Vec<u8> =
@@ -253,6 +265,7 @@ impl Controller {
             // With a namespace in the group the value stays.
             return if value & 1 != 0 { Ok(0) } else { Err(Status::SEQUENCE) };
         }
+        self.check_attached(entry, context)?;
         let handle = event_handle(entry, context.identity)?;
         let count = usize::from(entry.byte(46));
         let kinds = data.get(..count).ok_or(Status::SGL_LENGTH)?;
@@ -302,7 +315,7 @@ impl Controller {
                 }
                 page
             }
-            _ => events(context.disk, entry.byte(41) & 1 != 0),
+            _ => events(context.disk, entry.byte(41) & 1 != 0, context.namespaces.only()),
         })
     }
 
@@ -321,9 +334,6 @@ impl Controller {
 
 /// Handle that the feature of events is asked for.
 fn event_handle(entry: &Entry, identity: &Identity) -> Result<u8, Status> {
-    if entry.nsid() != NAMESPACE {
-        return Err(Status::INVALID_NAMESPACE);
-    }
     let handle = entry.half(44);
     if handle < identity.handles { Ok(handle as u8) } else { Err(Status::INVALID_FIELD) }
 }
@@ -352,8 +362,9 @@ fn configurations(context: &mut Context<'_>) -> Vec<u8> {
     page
 }
 
-/// Log of the events of the host, or of those of the drive.
-fn events(disk: &Disk, is_of_host: bool) -> Vec<u8> {
+/// Log of the events of the host, or of those of the drive. `namespace` is the only one, if there
+/// is one alone.
+fn events(disk: &Disk, is_of_host: bool, namespace: Option<u32>) -> Vec<u8> {
     let events = disk.placement.events(is_of_host);
     let mut page = vec![0; 4096];
     put(&mut page, 0, &(events.len() as u32).to_le_bytes());
@@ -361,10 +372,10 @@ fn events(disk: &Disk, is_of_host: bool) -> Vec<u8> {
         bytes[0] = event.kind.number();
         put(bytes, 4, &(event.at.ns() / 1_000_000).to_le_bytes()[..6]);
         if let Some(identifier) = event.identifier {
-            // The identifier is valid, and so is the namespace.
-            bytes[1] |= 1 | 1 << 1;
+            // The identifier is valid, and so is a namespace that is known.
+            bytes[1] |= 1 | u8::from(namespace.is_some()) << 1;
             put(bytes, 2, &identifier.to_le_bytes());
-            put(bytes, 12, &NAMESPACE.to_le_bytes());
+            put(bytes, 12, &namespace.unwrap_or(0).to_le_bytes());
         }
         if let Some(handle) = event.handle {
             bytes[1] |= 1 << 2;
@@ -390,6 +401,6 @@ fn endurance_group(smart: &[u8], context: &mut Context<'_>) -> Vec<u8> {
     put(&mut page, 80, &units(group.media_bytes));
     put(&mut page, 96, &smart[64..96]);
     put(&mut page, 128, &smart[160..192]);
-    put(&mut page, 160, &u128::from(context.identity.flash_bytes).to_le_bytes());
+    put(&mut page, 160, &u128::from(context.namespaces.capacity()).to_le_bytes());
     page
 }

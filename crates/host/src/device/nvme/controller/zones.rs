@@ -5,11 +5,11 @@
 //! that describe them, and the log of zones that have failed.
 
 use super::Controller;
-use super::identify::{active, cns};
+use super::identify::cns;
 use crate::device::disk::Disk;
 use crate::device::message::{Command, Head};
 use crate::device::nvme::entry::Entry;
-use crate::device::nvme::numbers::{Status, feature, io, log};
+use crate::device::nvme::numbers::{ALL_NAMESPACES, Status, admin, feature, io, log};
 use crate::device::nvme::subsystem::Identity;
 use crate::device::nvme::{MOST_BYTES, MOST_PAGES_LOG2, PAGE_BYTES, put};
 use base::{Error, Result};
@@ -188,7 +188,7 @@ fn send(
     let action = Action::of(entry)?;
     let zones = if entry.word(13) & SELECT_ALL == 0 {
         let first = entry.long(10);
-        if first >= identity.blocks {
+        if first >= zoning.zone_blocks * u64::from(zoning.zones) {
             return Err(Status::OUT_OF_RANGE);
         }
         if !first.is_multiple_of(zoning.zone_blocks) {
@@ -304,7 +304,14 @@ pub fn identify(
             Ok(page)
         }
         (cns::ACTIVE_OF_SET, 0 | COMMAND_SET) if !is_listed => Ok(empty()),
-        (cns::ACTIVE_OF_SET, COMMAND_SET) => active(entry),
+        (cns::ACTIVE_OF_SET, COMMAND_SET) if entry.nsid() >= ALL_NAMESPACES - 1 => {
+            Err(Status::INVALID_NAMESPACE)
+        }
+        (cns::ACTIVE_OF_SET, COMMAND_SET) => {
+            let mut page = empty();
+            page[0] = u8::from(entry.nsid() == 0);
+            Ok(page)
+        }
         (cns::COMMAND_SETS, _) => {
             let mut page = empty();
             // One combination: the NVM command set, and that of zones.
@@ -324,13 +331,25 @@ fn namespace(zoning: &Zoning) -> Vec<u8> {
     page
 }
 
-/// Changes the page of a controller for a namespace with zones: its events, and no Dataset
-/// Management.
+/// Admin commands that a drive with zones does not have: it has one namespace, of one format.
+pub const EXCLUDED: [u8; 4] =
+    [admin::NAMESPACE_MANAGEMENT, admin::NAMESPACE_ATTACHMENT, admin::FORMAT, admin::SANITIZE];
+
+/// Changes the page of a controller for a namespace with zones.
 pub fn mark_controller(page: &mut [u8], identity: &Identity) {
-    if identity.zones.is_some() {
-        put(page, 92, &CHANGED_EVENTS.to_le_bytes());
-        page[520] &= !(1 << 2);
+    if identity.zones.is_none() {
+        return;
     }
+    put(page, 92, &CHANGED_EVENTS.to_le_bytes());
+    // No commands that change namespaces, no sanitization, one namespace.
+    put(page, 256, &0u16.to_le_bytes());
+    put(page, 328, &0u32.to_le_bytes());
+    for at in [516, 540] {
+        put(page, at, &1u32.to_le_bytes());
+    }
+    // Compare, Write Zeroes, Timestamp, Verify.
+    put(page, 520, &(1u16 | 1 << 3 | 1 << 6 | 1 << 7).to_le_bytes());
+    (page[524], page[534]) = (0, 0);
 }
 
 /// Logs that zones add.
@@ -349,11 +368,16 @@ pub struct Changes {
     /// Zones out of use that the host knows or has been told of; `None` before the first look.
     known: Option<BTreeSet<u32>>,
     changed: Vec<u32>,
-    is_event_unread: bool,
 }
 
 impl Changes {
-    fn look(&mut self, disk: &Disk) {
+    /// Whether zones have failed that no host was told of.
+    pub(super) fn any(&self) -> bool {
+        !self.changed.is_empty()
+    }
+
+    /// Looks for zones that have failed.
+    pub(super) fn look(&mut self, disk: &Disk) {
         let has_failed =
             |zone: &ZoneView| matches!(zone.state, ZoneState::ReadOnly | ZoneState::Offline);
         let failed = (0..).zip(disk.zones()).filter(|(_, zone)| has_failed(zone));
@@ -385,27 +409,12 @@ impl Controller {
         identity.zones.is_none() || self.configuration & super::COMMAND_SETS == super::ALL_SETS
     }
 
-    /// Event of a zone that has failed, for a command that waits: its identifier and result.
-    pub(super) fn zone_event(&mut self, disk: &Disk) -> Option<(u16, u64)> {
-        self.zone_changes.look(disk);
-        let changes = &mut self.zone_changes;
-        let is_wanted = self.features.events & CHANGED_EVENTS != 0;
-        if changes.changed.is_empty() || changes.is_event_unread || !is_wanted {
-            return None;
-        }
-        let cid = self.event_requests.pop_front()?;
-        changes.is_event_unread = true;
-        // Kind 2 is a notice. The upper half is the namespace.
-        Some((cid, 2 | 0xef << 8 | u64::from(log::CHANGED_ZONES) << 16 | 1 << 32))
-    }
-
     /// Log of changed zones, which a host reads once unless it `retains` the event.
     pub(super) fn changed_zones(&mut self, zoning: &Zoning, retains: bool, disk: &Disk) -> Vec<u8> {
         self.zone_changes.look(disk);
         let page = self.zone_changes.page(zoning);
         if !retains {
             self.zone_changes.changed.clear();
-            self.zone_changes.is_event_unread = false;
         }
         page
     }

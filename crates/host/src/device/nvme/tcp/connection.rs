@@ -9,11 +9,12 @@ use super::{IN_CAPSULE_BYTES, MOST_DATA_BYTES};
 use crate::device::disk::{Answered, Disk};
 use crate::device::log::{Log, Ticket};
 use crate::device::message::{Answer, Command as Asked, Head, Request};
-use crate::device::nvme::controller::{Context, Controller, Reply, io, placement, zones};
+use crate::device::nvme::controller::{Context, Controller, Reply, copy, io, placement, zones};
 use crate::device::nvme::entry::{Completion, Descriptor, ENTRY_BYTES, Entry};
+use crate::device::nvme::namespaces::Space;
 use crate::device::nvme::numbers::{Status, admin, fabrics, io as opcode};
 use crate::device::nvme::subsystem::{Queue, Subsystem};
-use base::Result;
+use base::{Result, Time};
 use std::collections::{HashMap, VecDeque};
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -49,9 +50,15 @@ struct Command {
     data: Vec<u8>,
     /// Whether the host has sent the data.
     has_data: bool,
+    /// Namespace of an I/O command.
+    space: Option<Space>,
+    /// Simulated time at which the disk was asked first.
+    since: Option<Time>,
     status: Status,
-    /// First block of an append that is complete.
+    /// Result of a failed command, or first block of an append that is complete.
     result: u64,
+    /// Places in the data of the ranges that a Copy reads.
+    parts: Vec<usize>,
     /// Tickets of its answered requests, where requests are logged.
     tickets: Vec<Ticket>,
 }
@@ -68,6 +75,8 @@ pub struct Connection {
     commands: HashMap<u16, Command>,
     /// Commands that wait until their data fit the bound, the oldest first.
     waiting: VecDeque<u16>,
+    /// Copies that have read all of their ranges, and are to write them.
+    copies: VecDeque<u16>,
     /// Bytes of data of the commands that have begun.
     bytes: usize,
     /// Requests that the disk has not answered.
@@ -97,6 +106,7 @@ impl Connection {
             queue: None,
             commands: HashMap::new(),
             waiting: VecDeque::new(),
+            copies: VecDeque::new(),
             bytes: 0,
             under_way: 0,
             out: Vec::new(),
@@ -121,9 +131,9 @@ impl Connection {
         self.has_ended
     }
 
-    /// Whether commands wait for others to end.
+    /// Whether commands wait for others to end, or for their second part.
     pub fn has_waiting(&self) -> bool {
-        !self.waiting.is_empty()
+        !self.waiting.is_empty() || !self.copies.is_empty()
     }
 
     /// Whether the host has made a queue.
@@ -206,7 +216,7 @@ impl Connection {
                 self.commands.insert(entry.cid(), command);
                 self.waiting.push_back(entry.cid());
             }
-            Err(status) => self.fail(&entry, status),
+            Err(status) => self.fail(&entry, status, 0),
         }
         // A dead controller takes no commands.
         self.has_ended |= self.is_orphan();
@@ -230,6 +240,10 @@ impl Connection {
         if !pdu.is_sound {
             return Err(Status::TRANSPORT);
         }
+        if !entry.has_sgl() {
+            return Err(Status::INVALID_FIELD);
+        }
+        let mut space = None;
         let descriptor = entry.descriptor();
         let length = match &self.queue {
             None if entry.is_fabrics() && entry.fabrics_type() == fabrics::CONNECT => {
@@ -237,14 +251,12 @@ impl Connection {
             }
             None => return Err(Status::SEQUENCE),
             Some(queue) if queue.number > 0 && !entry.is_fabrics() => {
-                let identity = &self.subsystem.identity;
-                let sees = self.subsystem.with(queue, |controller| {
-                    controller.is_ready().then(|| controller.sees_namespace(identity))
-                });
-                if !sees.flatten().ok_or(Status::SEQUENCE)? {
-                    return Err(Status::INVALID_NAMESPACE);
+                let admitted = self.subsystem.admit(queue, entry);
+                if admitted == Err(Status::SEQUENCE) {
+                    return Err(Status::SEQUENCE);
                 }
-                io::check(entry, identity)?
+                space = admitted.ok();
+                io::check(entry, &self.subsystem.identity, admitted.as_ref().map_err(|it| *it))?
             }
             // I/O queues have no fabrics commands but the one that makes them.
             Some(queue) if queue.number > 0 => return Err(Status::INVALID_OPCODE),
@@ -269,17 +281,28 @@ impl Connection {
                 return Err(Status::SGL_LENGTH);
             }
         }
-        let held = match &self.queue {
-            Some(queue) if queue.number > 0 => io::held(entry, length, &self.subsystem.identity),
-            _ => length,
-        };
-        let (stage, status, tickets) = (Stage::Waiting, Status::SUCCESS, Vec::new());
-        let result = 0;
-        Ok(Command { entry: *entry, stage, length, held, data, has_data, status, result, tickets })
+        let held = space.map_or(length, |space| io::held(entry, length, &space));
+        Ok(Command {
+            entry: *entry,
+            stage: Stage::Waiting,
+            length,
+            held,
+            data,
+            has_data,
+            space,
+            since: None,
+            status: Status::SUCCESS,
+            result: 0,
+            parts: Vec::new(),
+            tickets: Vec::new(),
+        })
     }
 
     /// Begins commands that wait, as long as their data fit the bound.
     pub fn go_on(&mut self, disk: &mut Disk) -> Result<()> {
+        while let Some(cid) = self.copies.pop_front() {
+            self.write_copy(cid, disk)?;
+        }
         while let Some(&cid) = self.waiting.front() {
             let Some(command) = self.commands.get_mut(&cid) else { break };
             if self.bytes > 0 && self.bytes + command.held > MOST_BYTES {
@@ -354,12 +377,20 @@ impl Connection {
             return Ok(());
         };
         let identity = &self.subsystem.identity;
-        if queue.number > 0 && zones::manages(&entry) {
-            return self.manage_zones(cid, &entry, disk);
-        }
-        if queue.number > 0 {
+        if let Some(space) = command.space {
+            // The namespace may have changed since the command came.
+            let admitted = self.subsystem.admit(&queue, &entry);
+            if admitted != Ok(space) {
+                let status = admitted.err().unwrap_or(Status::INVALID_NAMESPACE);
+                self.finish(cid, status, 0, false);
+                return Ok(());
+            }
+            if zones::manages(&entry) {
+                return self.manage_zones(cid, &entry, disk);
+            }
             if entry.opcode() == opcode::MANAGEMENT_RECEIVE {
-                command.data = placement::status(&entry, command.length, identity, disk);
+                let length = command.length;
+                command.data = placement::status(&entry, length, (identity, &space), disk);
                 self.finish(cid, Status::SUCCESS, 0, true);
                 return Ok(());
             }
@@ -367,13 +398,13 @@ impl Connection {
                 (controller.writes_through(), controller.placing(&entry, identity, disk))
             };
             // A queue whose controller is gone ends with its connection.
-            let (through, handle) =
-                self.subsystem.with(&queue, of_controller).unwrap_or((false, 0));
-            return match io::requests(&entry, &command.data, identity, (through, handle)) {
+            let how = self.subsystem.with(&queue, of_controller).unwrap_or((false, 0));
+            return match io::requests(&entry, &command.data, (identity, &space), how) {
                 Ok(heads) if heads.is_empty() => {
                     self.finish(cid, Status::SUCCESS, 0, false);
                     Ok(())
                 }
+                Ok(heads) if entry.opcode() == opcode::COPY => self.read_copy(cid, heads, disk),
                 Ok(heads) => self.ask(cid, heads, disk),
                 Err(status) => {
                     self.finish(cid, status, 0, false);
@@ -382,13 +413,14 @@ impl Connection {
             };
         }
         let data = std::mem::take(&mut command.data);
-        let mut context = Context { identity, disk };
-        let outcome = self.subsystem.with(&queue, |controller| {
+        let outcome = self.subsystem.with_namespaces(&queue, |controller, namespaces| {
+            let mut context = Context { identity, disk, namespaces };
             let epoch = controller.epoch;
             let reply = controller.admin(&entry, &data, &mut context);
             let is_abort = entry.opcode() == admin::ABORT && matches!(reply, Reply::Done(..));
             let aborted = if is_abort { controller.aborted(&entry) } else { None };
-            (reply, aborted, controller.event(context.disk), controller.epoch != epoch)
+            let event = controller.event(context.disk, context.namespaces);
+            (reply, aborted, event, controller.epoch != epoch)
         });
         let Some((reply, aborted, event, is_reset)) = outcome else { return Ok(()) };
         if is_reset {
@@ -413,7 +445,8 @@ impl Connection {
                     command.stage = Stage::Event;
                 }
             }
-            Reply::Ask(head) => self.ask(cid, vec![head], disk)?,
+            Reply::Ask(heads) if heads.is_empty() => self.carried_out(cid, Status::SUCCESS),
+            Reply::Ask(heads) => self.ask(cid, heads, disk)?,
         }
         if let Some((cid, result)) = event {
             self.finish(cid, Status::SUCCESS, result, false);
@@ -457,20 +490,59 @@ impl Connection {
     fn ask(&mut self, cid: u16, heads: Vec<Head>, disk: &mut Disk) -> Result<()> {
         let Some(command) = self.commands.get_mut(&cid) else { return Ok(()) };
         command.stage = Stage::Disk(heads.len() as u32);
+        command.since.get_or_insert(disk.now());
         self.under_way += heads.len();
         for head in heads {
             let is_write = matches!(head.command, Asked::Write | Asked::ZoneAppend);
             let data = if is_write { std::mem::take(&mut command.data) } else { Vec::new() };
-            let head = Head { cookie: cid.into(), ..head };
+            let head = Head { cookie: head.cookie | u64::from(cid), ..head };
             let ticket = self.log.as_ref().map(|log| log.ticket(self.client));
             disk.ask(self.client, Request { head, data }, &[], ticket)?;
         }
         Ok(())
     }
 
+    /// Asks the disk for all ranges of a Copy.
+    fn read_copy(&mut self, cid: u16, heads: Vec<Head>, disk: &mut Disk) -> Result<()> {
+        let Some(command) = self.commands.get_mut(&cid) else { return Ok(()) };
+        command.length = 0;
+        for head in &heads {
+            command.parts.push(command.length);
+            command.length += head.length as usize;
+        }
+        command.data = vec![0; command.length];
+        self.ask(cid, heads, disk)
+    }
+
+    /// Writes what a Copy has read.
+    fn write_copy(&mut self, cid: u16, disk: &mut Disk) -> Result<()> {
+        let (Some(queue), Some(command)) = (&self.queue, self.commands.get_mut(&cid)) else {
+            return Ok(());
+        };
+        let Some(space) = command.space else { return Ok(()) };
+        let through = self.subsystem.with(queue, |controller| controller.writes_through());
+        let through = through.unwrap_or(false);
+        command.parts.clear();
+        let entry = command.entry;
+        // Its namespace may be in an erasure by now, which no data must outlive.
+        let is_there = match self.subsystem.admit(queue, &entry) {
+            Ok(now) if now == space => Ok(()),
+            Ok(_) => Err(Status::INVALID_NAMESPACE),
+            Err(status) => Err(status),
+        };
+        let length = command.length as u64;
+        match is_there.and_then(|()| copy::write(&entry, length, &space, through)) {
+            Ok(head) => self.ask(cid, vec![head], disk),
+            Err(status) => {
+                self.finish(cid, status, 0, false);
+                Ok(())
+            }
+        }
+    }
+
     /// Takes an answer of the disk. Commands that wait may go on after it.
     pub fn answered(&mut self, answered: Answered) {
-        let Answered { head, answer, ticket, .. } = answered;
+        let Answered { head, answer, at, ticket, .. } = answered;
         let cid = head.cookie as u16;
         let Some(command) = self.commands.get_mut(&cid) else { return };
         let Stage::Disk(left) = command.stage else { return };
@@ -493,17 +565,56 @@ impl Connection {
                     command.data = bytes;
                     Status::SUCCESS
                 }
+                opcode::COPY => {
+                    let place = command.parts[(head.cookie >> 16) as usize];
+                    command.data[place..place + bytes.len()].copy_from_slice(&bytes);
+                    Status::SUCCESS
+                }
                 _ => Status::SUCCESS,
             },
         };
+        if status != Status::SUCCESS {
+            // A Copy tells the first of its ranges that has failed.
+            let range = head.cookie >> 16;
+            let is_first = command.status == Status::SUCCESS;
+            command.result = if is_first { range } else { command.result.min(range) };
+        }
         if command.status == Status::SUCCESS {
             command.status = status;
         }
         if left == 1 {
-            let (status, result) = (command.status, command.result);
-            let has_data = command.entry.opcode() == opcode::READ && status == Status::SUCCESS;
-            self.finish(cid, status, result, has_data);
+            self.answered_all(cid, at);
         }
+    }
+
+    /// Goes on with a command whose requests were all answered, the last one at simulated time
+    /// `at`.
+    fn answered_all(&mut self, cid: u16, at: Time) {
+        let Some(command) = self.commands.get(&cid) else { return };
+        let Command { entry, space, since, status, result, length, .. } = *command;
+        if !command.parts.is_empty() && status == Status::SUCCESS {
+            self.copies.push_back(cid);
+            return;
+        }
+        let (Some(queue), Some(space)) = (&self.queue, space) else {
+            return self.carried_out(cid, status);
+        };
+        if status == Status::SUCCESS {
+            let latency = at.since(since.unwrap_or(at));
+            self.subsystem.note(queue.number, &entry, &space, length, latency);
+        }
+        let has_data = entry.opcode() == opcode::READ && status == Status::SUCCESS;
+        self.finish(cid, status, result, has_data);
+    }
+
+    /// Ends an admin command that the disk has carried out.
+    fn carried_out(&mut self, cid: u16, status: Status) {
+        if let (Some(queue), Some(command)) = (&self.queue, self.commands.get(&cid)) {
+            self.subsystem.with_namespaces(queue, |controller, namespaces| {
+                controller.carried_out(&command.entry, status == Status::SUCCESS, namespaces);
+            });
+        }
+        self.finish(cid, status, 0, false);
     }
 
     /// Ends a command, with its data where it `has_data` for the host.
@@ -515,22 +626,20 @@ impl Connection {
         let data = if has_data { &command.data[..] } else { &[] };
         if status == Status::SUCCESS {
             self.complete(&command.entry, status, result, data);
-        } else if result > 0 {
-            self.complete(&command.entry, status, result, &[]);
         } else {
-            self.fail(&command.entry, status);
+            self.fail(&command.entry, status, result);
         }
     }
 
     /// Completes a failed command. Errors of the medium go to the error log.
-    fn fail(&mut self, entry: &Entry, status: Status) {
+    fn fail(&mut self, entry: &Entry, status: Status, result: u64) {
         let is_logged =
             status.0 >> 8 == 2 && status != Status::COMPARE || status == Status::INTERNAL;
         if is_logged && let Some(queue) = &self.queue {
             let number = queue.number;
             self.subsystem.with(queue, |controller| controller.note_error(number, entry, status));
         }
-        self.complete(entry, status, 0, &[]);
+        self.complete(entry, status, result, &[]);
     }
 
     fn complete(&mut self, entry: &Entry, status: Status, result: u64, data: &[u8]) {

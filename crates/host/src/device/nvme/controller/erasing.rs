@@ -1,0 +1,91 @@
+//! Format NVM and Sanitize, and the log of the latter.
+//!
+//! All settings do the same here: the data are deallocated, and the command ends when the drive has
+//! made that durable.
+
+use super::{Context, Controller, Reply};
+use crate::device::nvme::entry::Entry;
+use crate::device::nvme::erasing::{Erasing, Outcome, Purpose};
+use crate::device::nvme::numbers::Status;
+use crate::device::nvme::{FORMATS, put};
+
+/// Sanitizations that the drive can do: crypto erase, block erase. No-deallocate is inhibited, and
+/// the media are not changed afterwards.
+pub(super) const SANITIZATIONS: u32 = 1 | 1 << 1 | 1 << 29 | 1 << 30;
+
+/// Time that the log does not estimate.
+const NO_ESTIMATE: u32 = u32::MAX;
+
+impl Controller {
+    /// Begins to format namespaces.
+    pub(super) fn format(&self, entry: &Entry, context: &mut Context<'_>) -> Result<Reply, Status> {
+        context.namespaces.erasing.admit()?;
+        let word = entry.word(10);
+        let format = (word & 0xf | word >> 8 & 0x30) as usize;
+        let block_bytes = *FORMATS.get(format).ok_or(Status::INVALID_FORMAT)?;
+        // Metadata and protection information; erase settings above that of a crypto erase.
+        if word & 0x1f0 != 0 || word >> 9 & 7 > 2 {
+            return Err(Status::INVALID_FIELD);
+        }
+        if context.is_read_only() {
+            return Err(Status::WRITE_PROTECTED);
+        }
+        let ids = context.allocated(entry.nsid())?;
+        let purpose = Purpose::Format(block_bytes);
+        Ok(Reply::Ask(context.namespaces.erase(self.id, entry.cid(), purpose, ids)))
+    }
+
+    /// Begins to sanitize the drive, or leaves the failure of a sanitization.
+    pub(super) fn sanitize(
+        &self,
+        entry: &Entry,
+        context: &mut Context<'_>,
+    ) -> Result<Reply, Status> {
+        let erasing = &mut context.namespaces.erasing;
+        if erasing.is_sanitizing() {
+            return Err(Status::SANITIZE_IN_PROGRESS);
+        }
+        if erasing.is_erasing() {
+            return Err(Status::FORMAT_IN_PROGRESS);
+        }
+        const NO_DEALLOCATE: u32 = 1 << 9;
+        match entry.word(10) & 7 {
+            1 => {
+                if erasing.outcome == Outcome::Failed {
+                    erasing.outcome = Outcome::Never;
+                }
+                Ok(Reply::Done(0, Vec::new()))
+            }
+            2 | 4 if entry.word(10) & NO_DEALLOCATE == 0 => {
+                erasing.asked = entry.word(10);
+                if context.is_read_only() {
+                    return Err(Status::WRITE_PROTECTED);
+                }
+                let ids = context.namespaces.all().map(|namespace| namespace.space.id).collect();
+                let heads = context.namespaces.erase(self.id, entry.cid(), Purpose::Sanitize, ids);
+                Ok(Reply::Ask(heads))
+            }
+            _ => Err(Status::INVALID_FIELD),
+        }
+    }
+}
+
+/// Log of the last sanitization, or of the one that runs.
+pub(super) fn sanitize_log(erasing: &Erasing) -> Vec<u8> {
+    let mut page = vec![0; 512];
+    let runs = erasing.is_sanitizing();
+    // How far it has come is not known.
+    put(&mut page, 0, &if runs { 0 } else { u16::MAX }.to_le_bytes());
+    let status: u16 = match erasing.outcome {
+        _ if runs => 2,
+        Outcome::Never => 0,
+        Outcome::Done => 1,
+        Outcome::Failed => 3,
+    };
+    put(&mut page, 2, &(status | u16::from(erasing.is_clean) << 8).to_le_bytes());
+    put(&mut page, 4, &erasing.asked.to_le_bytes());
+    for time in 0..6 {
+        put(&mut page, 8 + 4 * time, &NO_ESTIMATE.to_le_bytes());
+    }
+    page
+}

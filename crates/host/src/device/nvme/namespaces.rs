@@ -1,0 +1,310 @@
+//! Namespaces: parts of a drive, each with blocks of its own size, that hosts see as disks.
+//!
+//! A namespace takes whole mapping units in one piece, so that what is deallocated in one never
+//! touches another. Controllers see the namespaces that are attached to them; each has a list of
+//! those that have changed.
+
+use super::erasing::Erasing;
+use super::numbers::{ALL_NAMESPACES, Status, io};
+use serde::{Deserialize, Serialize};
+use ssd::config::{MOST_NAMESPACES, NamespacePart};
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+/// Greatest identifier of a namespace.
+pub const MOST_ID: u32 = MOST_NAMESPACES as u32;
+
+/// Place of a namespace on the drive, and its blocks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Space {
+    /// Identifier of the namespace.
+    pub id: u32,
+    /// First byte of the namespace on the drive.
+    pub offset: u64,
+    /// Logical blocks of the namespace.
+    pub blocks: u64,
+    /// Bytes of a logical block.
+    pub block_bytes: u64,
+}
+
+/// Namespace of a drive, attached or not.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Namespace {
+    /// Place of the namespace, and its blocks.
+    pub space: Space,
+    /// Bytes of the drive that the namespace takes: whole mapping units.
+    pub bytes: u64,
+    /// Number of the namespace among all that were ever made: its identifiers never come again.
+    pub number: u64,
+    /// Whether several controllers may have the namespace attached.
+    pub is_shared: bool,
+    /// Whether controllers that come later have the namespace attached.
+    is_offered: bool,
+}
+
+impl Namespace {
+    /// Bytes of the drive that the namespace takes.
+    pub fn range(&self) -> Range<u64> {
+        self.space.offset..self.space.offset + self.bytes
+    }
+}
+
+/// Namespaces of a drive as a saved drive keeps them.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SavedNamespaces {
+    all: Vec<Namespace>,
+    made: u64,
+}
+
+/// Namespaces as a controller sees them.
+#[derive(Debug, Default)]
+struct View {
+    attached: BTreeSet<u32>,
+    changed: BTreeSet<u32>,
+}
+
+/// All namespaces of a drive, and the controllers that have them attached.
+pub struct Namespaces {
+    all: BTreeMap<u32, Namespace>,
+    views: BTreeMap<u16, View>,
+    capacity: u64,
+    unit_bytes: u64,
+    made: u64,
+    /// Erasures of data that are under way, and the last sanitization.
+    pub erasing: Erasing,
+}
+
+impl Namespaces {
+    /// Namespaces of a drive of `capacity` bytes as its description has them.
+    pub fn new(parts: &[NamespacePart], capacity: u64, unit_bytes: u64) -> Self {
+        let of = |(id, part): (u32, &NamespacePart)| {
+            let (bytes, block_bytes) = (part.bytes.end - part.bytes.start, part.block_bytes.into());
+            let blocks = bytes / block_bytes;
+            let space = Space { id, offset: part.bytes.start, blocks, block_bytes };
+            let number = u64::from(id) - 1;
+            (id, Namespace { space, bytes, number, is_shared: true, is_offered: true })
+        };
+        let all = (1..).zip(parts).map(of).collect();
+        let made = parts.len() as u64;
+        let erasing = Erasing::default();
+        Self { all, views: BTreeMap::new(), capacity, unit_bytes, made, erasing }
+    }
+
+    /// Namespaces for a saved drive.
+    pub fn saved(&self) -> SavedNamespaces {
+        SavedNamespaces { all: self.all.values().cloned().collect(), made: self.made }
+    }
+
+    /// Takes over the namespaces of a saved drive.
+    pub fn take_over(&mut self, saved: SavedNamespaces) {
+        self.all = saved.all.into_iter().map(|namespace| (namespace.space.id, namespace)).collect();
+        self.made = saved.made;
+    }
+
+    /// Bytes of the drive.
+    pub fn capacity(&self) -> u64 {
+        self.capacity
+    }
+
+    /// Bytes of the drive that no namespace takes.
+    pub fn free_bytes(&self) -> u64 {
+        self.capacity - self.all.values().map(|namespace| namespace.bytes).sum::<u64>()
+    }
+
+    /// Namespaces by their identifiers, attached ones and others.
+    pub fn all(&self) -> impl Iterator<Item = &Namespace> {
+        self.all.values()
+    }
+
+    /// Identifier of the only namespace; `None` where there is none, or several.
+    pub fn only(&self) -> Option<u32> {
+        let mut ids = self.all.keys().copied();
+        ids.next().filter(|_| ids.next().is_none())
+    }
+
+    /// Namespace with an identifier; `None` where it is not allocated.
+    pub fn get(&self, id: u32) -> Option<&Namespace> {
+        self.all.get(&id)
+    }
+
+    /// Namespace that a controller has attached; `None` for others.
+    pub fn attached(&self, controller: u16, id: u32) -> Option<&Namespace> {
+        let is_attached = self.views.get(&controller)?.attached.contains(&id);
+        self.all.get(&id).filter(|_| is_attached)
+    }
+
+    /// Controllers that have a namespace attached, in order.
+    pub fn controllers_of(&self, id: u32) -> Vec<u16> {
+        let has = |view: &View| view.attached.contains(&id);
+        self.views.iter().filter(|(_, view)| has(view)).map(|(&controller, _)| controller).collect()
+    }
+
+    /// Controllers of the drive, in order.
+    pub fn controllers(&self) -> impl Iterator<Item = u16> {
+        self.views.keys().copied()
+    }
+
+    /// Status of a command that names an identifier which its controller has not attached.
+    pub fn unknown(id: u32) -> Status {
+        // Identifiers up to the greatest one are valid, also where no namespace has them.
+        if (1..=MOST_ID).contains(&id) { Status::INVALID_FIELD } else { Status::INVALID_NAMESPACE }
+    }
+
+    /// Lets an I/O command of a controller in: the namespace that it may use.
+    pub fn admit(&mut self, controller: u16, id: u32, opcode: u8) -> Result<Space, Status> {
+        self.erasing.admit()?;
+        if id == ALL_NAMESPACES && opcode == io::FLUSH {
+            let (blocks, block_bytes) = (self.capacity / 512, 512);
+            return Ok(Space { id, offset: 0, blocks, block_bytes });
+        }
+        let namespace = self.attached(controller, id).ok_or_else(|| Self::unknown(id))?;
+        if self.erasing.is_busy(id) {
+            return Err(Status::FORMAT_IN_PROGRESS);
+        }
+        let space = namespace.space;
+        self.erasing.is_clean &= !io::changes(opcode);
+        Ok(space)
+    }
+
+    /// Takes in a new controller.
+    pub fn join(&mut self, controller: u16) {
+        let is_its = |namespace: &&Namespace| {
+            let id = namespace.space.id;
+            let is_free = namespace.is_shared || self.controllers_of(id).is_empty();
+            namespace.is_offered && is_free
+        };
+        let attached = self.all.values().filter(is_its).map(|it| it.space.id).collect();
+        self.views.insert(controller, View { attached, changed: BTreeSet::new() });
+    }
+
+    /// Forgets a controller that has gone: erasures that it asked for stay unfinished.
+    pub fn leave(&mut self, controller: u16) {
+        self.views.remove(&controller);
+        self.erasing.abandon(controller);
+    }
+
+    /// Makes a namespace. Refuses one without room in one piece.
+    pub fn create(
+        &mut self,
+        blocks: u64,
+        block_bytes: u64,
+        is_shared: bool,
+    ) -> Result<u32, Status> {
+        let id = (1..=MOST_ID).find(|id| !self.all.contains_key(id));
+        let id = id.ok_or(Status::ID_UNAVAILABLE)?;
+        let asked = blocks.checked_mul(block_bytes).filter(|asked| *asked <= self.capacity);
+        let asked = asked.ok_or(Status::INSUFFICIENT_CAPACITY)?;
+        if asked == 0 {
+            return Err(Status::INVALID_FIELD);
+        }
+        let bytes = asked.next_multiple_of(self.unit_bytes);
+        let mut taken: Vec<_> = self.all.values().map(Namespace::range).collect();
+        taken.sort_unstable_by_key(|range| range.start);
+        taken.push(self.capacity..self.capacity);
+        let mut offset = 0;
+        for range in taken {
+            if range.start - offset >= bytes {
+                let space = Space { id, offset, blocks, block_bytes };
+                let (number, is_offered) = (self.made, false);
+                self.made += 1;
+                self.all.insert(id, Namespace { space, bytes, number, is_shared, is_offered });
+                return Ok(id);
+            }
+            offset = range.end;
+        }
+        Err(Status::INSUFFICIENT_CAPACITY)
+    }
+
+    /// Takes a namespace from all controllers, for its deletion.
+    pub fn withdraw(&mut self, id: u32) {
+        for view in self.views.values_mut() {
+            if view.attached.remove(&id) {
+                view.changed.insert(id);
+            }
+        }
+        if let Some(namespace) = self.all.get_mut(&id) {
+            namespace.is_offered = false;
+        }
+    }
+
+    /// Removes a namespace whose data are gone.
+    pub fn remove(&mut self, id: u32) {
+        self.all.remove(&id);
+    }
+
+    /// Gives a namespace blocks of another size, once its data are gone.
+    pub fn reformat(&mut self, id: u32, block_bytes: u64) {
+        let Some(Namespace { space, .. }) = self.all.get_mut(&id) else { return };
+        space.blocks = space.blocks * space.block_bytes / block_bytes;
+        space.block_bytes = block_bytes;
+        for view in self.views.values_mut().filter(|view| view.attached.contains(&id)) {
+            view.changed.insert(id);
+        }
+    }
+
+    /// Attaches a namespace to controllers, all or none of them. Controllers that come later have
+    /// it attached as well.
+    pub fn attach(&mut self, id: u32, controllers: &[u16]) -> Result<(), Status> {
+        let views = self.views_of(controllers)?;
+        let namespace = self.all.get(&id).ok_or_else(|| Self::unknown(id))?;
+        if views.iter().any(|view| view.attached.contains(&id)) {
+            return Err(Status::ALREADY_ATTACHED);
+        }
+        let others = self.controllers_of(id).len();
+        if !namespace.is_shared && others + controllers.len() > 1 {
+            return Err(Status::IS_PRIVATE);
+        }
+        self.change(id, controllers, |view| view.attached.insert(id), true);
+        Ok(())
+    }
+
+    /// Detaches a namespace from controllers, all or none of them.
+    pub fn detach(&mut self, id: u32, controllers: &[u16]) -> Result<(), Status> {
+        let views = self.views_of(controllers)?;
+        if !self.all.contains_key(&id) {
+            return Err(Self::unknown(id));
+        }
+        if views.iter().any(|view| !view.attached.contains(&id)) {
+            return Err(Status::NOT_ATTACHED);
+        }
+        self.change(id, controllers, |view| view.attached.remove(&id), false);
+        Ok(())
+    }
+
+    fn views_of(&self, controllers: &[u16]) -> Result<Vec<&View>, Status> {
+        let views = controllers.iter().map(|controller| self.views.get(controller));
+        views.collect::<Option<_>>().ok_or(Status::CONTROLLER_LIST)
+    }
+
+    fn change(
+        &mut self,
+        id: u32,
+        controllers: &[u16],
+        act: impl Fn(&mut View) -> bool,
+        is_offered: bool,
+    ) {
+        for controller in controllers {
+            if let Some(view) = self.views.get_mut(controller) {
+                act(view);
+                view.changed.insert(id);
+            }
+        }
+        // What the last controller has given up is given to none.
+        let is_offered = is_offered || !self.controllers_of(id).is_empty();
+        if let Some(namespace) = self.all.get_mut(&id) {
+            namespace.is_offered = is_offered;
+        }
+    }
+
+    /// Namespaces that have changed for a controller since it last asked.
+    pub fn changed(&self, controller: u16) -> impl Iterator<Item = u32> {
+        self.views.get(&controller).into_iter().flat_map(|view| &view.changed).copied()
+    }
+
+    /// Forgets the changes that a controller has been told.
+    pub fn forget_changes(&mut self, controller: u16) {
+        if let Some(view) = self.views.get_mut(&controller) {
+            view.changed.clear();
+        }
+    }
+}
