@@ -148,7 +148,7 @@ fn codewords_of_zones_are_right() {
 fn saved(mut disk: Disk, integrity: Integrity, name: &str) -> (Disk, Vec<ZoneView>) {
     let path = std::env::temp_dir().join(format!("nandlab-zones-{name}-{}", std::process::id()));
     let drive = disk.rest().unwrap();
-    disk.save(drive, &path).unwrap();
+    disk.save(drive, None, &path).unwrap();
     let states = disk.zones().collect();
     let session = Session::on(Drive::load(&path, MEMORY).unwrap(), &Workload::Clients).unwrap();
     let capacity = session.run.ssd.capacity_bytes();
