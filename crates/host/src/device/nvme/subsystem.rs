@@ -28,8 +28,8 @@ pub struct Identity {
     pub serial: String,
     /// Blocks of 512 bytes of the drive.
     pub blocks: u64,
-    /// Bytes of a logical block of a drive with zones: a mapping unit, so that a write of any number
-    /// of blocks can begin at a write pointer.
+    /// Bytes of a logical block of a drive with zones: a mapping unit, so that a write of any
+    /// number of blocks can begin at a write pointer.
     pub block_bytes: u64,
     /// Zones of the namespace; `None` without zones.
     pub zones: Option<Zoning>,
