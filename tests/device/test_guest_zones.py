@@ -11,10 +11,8 @@ from contextlib import contextmanager
 from typing import Any
 
 import nandlab as lab
+from tests.device.guest.connected import DISK, connected
 from tests.device.guest.machine import Guest
-from tests.device.test_guest import DISK, connected, guest
-
-__all__ = ["guest"]
 
 #: 32 zones of 4 MiB: f2fs needs zones of whole segments of 2 MiB, and six that are open.
 ZONES = 32
