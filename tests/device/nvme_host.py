@@ -117,8 +117,10 @@ class Queue:
         return self.command(0x7F, 1, rest, data)
 
     def enable(self) -> None:
-        """Enables the controller of an admin queue."""
-        assert self.command(0x7F, 0, struct.pack("<IIQ8x", 0, 0x14, 0x460001)).status == 0
+        """Enables the controller of an admin queue, with all command sets that it has."""
+        capabilities = self.command(0x7F, 4, struct.pack("<II16x", 1, 0)).result
+        asked = 0x460061 if capabilities >> 43 & 1 else 0x460001
+        assert self.command(0x7F, 0, struct.pack("<IIQ8x", 0, 0x14, asked)).status == 0
         assert self.command(0x7F, 4, struct.pack("<II16x", 0, 0x1C)).result == 1
 
     def log(self, number: int, count: int) -> bytes:

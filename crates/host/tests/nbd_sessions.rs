@@ -102,6 +102,7 @@ impl Disk {
                 };
                 Answer::Status(agreed.contexts.iter().map(|id| (*id, extents.clone())).collect())
             }
+            of_zones => panic!("NBD knows no {of_zones:?}"),
         }
     }
 }

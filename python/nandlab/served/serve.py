@@ -259,8 +259,8 @@ def serve(
         The server, which is under way.
 
     Raises:
-        NandlabError: an input is refused; a zoned drive; a socket, a port or a store that
-            is taken.
+        NandlabError: an input is refused; a zoned drive over NBD; a socket, a port or a
+            store that is taken.
         KeyboardInterrupt: Ctrl-C while the drive is preconditioned.
     """
     how = service(**among(ServiceOptions, locals()))

@@ -13,8 +13,8 @@ from tests.device.guest import initramfs
 CACHE = Path(__file__).parents[3] / ".lab/guest"
 PATH = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
 
-#: Modules of the kernel: a network card, NVMe over TCP, and file systems.
-MODULES = ["e1000", "nvme_tcp", "ext4", "f2fs"]
+#: Modules of the kernel: a network card, NVMe over TCP, file systems, and files as disks.
+MODULES = ["e1000", "nvme_tcp", "ext4", "f2fs", "zonefs", "loop"]
 #: Programs that go into the guest, and their Debian packages.
 PROGRAMS = {
     "nvme": "nvme-cli",
@@ -22,6 +22,8 @@ PROGRAMS = {
     "mkfs.ext4": "e2fsprogs",
     "e2fsck": "e2fsprogs",
     "mkfs.f2fs": "f2fs-tools",
+    "blkzone": "util-linux",
+    "losetup": "util-linux",
 }
 TOOLS = {"qemu-system-x86_64": "qemu-system-x86", "busybox": "busybox-static"}
 

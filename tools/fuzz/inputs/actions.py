@@ -77,11 +77,11 @@ ACTIONS: dict[str, Action] = {
     "an accelerated life": Action(
         (*_LIFE, "--windows", "1", "--accelerate", "4"), implies="a whole life"
     ),
-    "a drive that is served as a block device": Action(_NBD),
+    "a drive that is served over NBD": Action(_NBD),
     "bytes that are really encoded": Action(
         (*_NBD, "--integrity", "exact"),
         features.WORDS,
-        implies="a drive that is served as a block device",
+        implies="a drive that is served over NBD",
     ),
 }
 

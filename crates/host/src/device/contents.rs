@@ -18,7 +18,9 @@ const TRIMMED: u64 = u64::MAX;
 
 /// A write of which some units are not in the drive's buffer yet.
 struct Coming {
-    bytes: Range<u64>,
+    /// First byte; `None` for an append, until its first unit has entered the buffer.
+    start: Option<u64>,
+    length: u64,
     /// Bytes of the write; `None` writes zeros.
     data: Option<Vec<u8>>,
     /// Whether the sectors are to read as lost.
@@ -104,19 +106,22 @@ impl Contents {
     }
 
     /// Notes a write on its way to the drive under this version; without `data` it writes zeros.
-    /// The sectors of one that `is_uncorrectable` read as lost.
+    /// The sectors of one that `is_uncorrectable` read as lost. An append, of whole units, has no
+    /// `start` yet.
     pub fn expect(
         &mut self,
         version: u64,
-        bytes: Range<u64>,
+        (start, length): (Option<u64>, u64),
         data: Option<Vec<u8>>,
         is_uncorrectable: bool,
     ) {
-        let units = bytes.end.div_ceil(self.unit_bytes) - bytes.start / self.unit_bytes;
-        self.coming.insert(version, Coming { bytes, data, is_uncorrectable, left: units });
+        let first = start.unwrap_or(0);
+        let left = (first + length).div_ceil(self.unit_bytes) - first / self.unit_bytes;
+        self.coming.insert(version, Coming { start, length, data, is_uncorrectable, left });
     }
 
-    /// Drops a completed write: where the drive refused it, its bytes never enter the buffer.
+    /// Drops a completed write: the bytes of one that was refused, or whose zone was emptied
+    /// meanwhile, never enter the buffer.
     pub fn forget(&mut self, version: u64) {
         self.coming.remove(&version);
     }
@@ -152,6 +157,7 @@ impl Contents {
                 Ok(())
             }
             Happened::Trimmed { drops } => self.trim(unit, drops),
+            Happened::Emptied { units } => self.empty(unit, units),
         })
     }
 
@@ -164,11 +170,12 @@ impl Contents {
         self.supersede(unit, version, replaces)?;
         let range = self.range_of(unit);
         let Some(coming) = self.coming.get_mut(&version) else { return Ok(()) };
-        let (start, end) = (range.start.max(coming.bytes.start), range.end.min(coming.bytes.end));
+        let first = *coming.start.get_or_insert(range.start);
+        let (start, end) = (range.start.max(first), range.end.min(first + coming.length));
         match &coming.data {
             None => self.image.zero(start..end)?,
             Some(data) => {
-                let from = (start - coming.bytes.start) as usize;
+                let from = (start - first) as usize;
                 self.image.write(start, &data[from..from + (end - start) as usize])?;
             }
         }
@@ -197,6 +204,18 @@ impl Contents {
         self.image.zero(self.range_of(unit))
     }
 
+    /// Drops the bytes of units that were emptied with their zone.
+    fn empty(&mut self, first: u32, units: u32) -> io::Result<()> {
+        if let Some(History { newest, older, .. }) = &mut self.history {
+            for unit in first..first + units {
+                newest.insert(unit, TRIMMED);
+                older.remove(&unit);
+            }
+        }
+        let start = self.range_of(first).start;
+        self.image.zero(start..start + u64::from(units) * self.unit_bytes)
+    }
+
     /// Keeps the present bytes of a unit before newer ones come, unless no cut can bring them back.
     fn supersede(&mut self, unit: u32, version: u64, never_comes_back: bool) -> io::Result<()> {
         let range = self.range_of(unit);
@@ -220,7 +239,7 @@ impl Contents {
         let range = self.range_of(unit);
         self.unit.clear();
         let Some(History { newest, older, .. }) = &self.history else { return Ok(()) };
-        if newest.get(&unit) == Some(&version) {
+        if newest.get(&unit).copied().unwrap_or(0) == version {
             return self.image.read(range.start, self.unit_bytes, &mut self.unit);
         }
         let versions = older.get(&unit).map_or(&[][..], |versions| versions);

@@ -1,5 +1,6 @@
 //! Requests to a block device and their answers, whatever the protocol.
 
+use ssd::request::{Op, Status as ZoneStatus};
 use std::ops::Range;
 
 /// Command of a client's request.
@@ -19,11 +20,21 @@ pub enum Command {
     Cache,
     /// Asks for the status of a range.
     BlockStatus,
+    /// Writes bytes from the request at the write pointer of the zone at the offset.
+    ZoneAppend,
+    /// Empties the zone at the offset.
+    ZoneReset,
+    /// Makes the zone at the offset full.
+    ZoneFinish,
+    /// Opens the zone at the offset, and keeps it open.
+    ZoneOpen,
+    /// Closes the zone at the offset.
+    ZoneClose,
 }
 
 impl Command {
     /// All commands, in the order of arrays by command.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 12] = [
         Self::Read,
         Self::Write,
         Self::Flush,
@@ -31,6 +42,11 @@ impl Command {
         Self::WriteZeroes,
         Self::Cache,
         Self::BlockStatus,
+        Self::ZoneAppend,
+        Self::ZoneReset,
+        Self::ZoneFinish,
+        Self::ZoneOpen,
+        Self::ZoneClose,
     ];
 
     /// Name of the command in the report.
@@ -43,12 +59,29 @@ impl Command {
             Self::WriteZeroes => "write_zeroes",
             Self::Cache => "cache",
             Self::BlockStatus => "block_status",
+            Self::ZoneAppend => "zone_append",
+            Self::ZoneReset => "zone_reset",
+            Self::ZoneFinish => "zone_finish",
+            Self::ZoneOpen => "zone_open",
+            Self::ZoneClose => "zone_close",
         }
     }
 
     /// Whether the command changes the device's data.
     pub const fn changes(self) -> bool {
-        matches!(self, Self::Write | Self::Trim | Self::WriteZeroes)
+        matches!(self, Self::Write | Self::Trim | Self::WriteZeroes) || self.of_zones().is_some()
+    }
+
+    /// Operation of the drive that a command on a zone is; `None` for other commands.
+    pub const fn of_zones(self) -> Option<Op> {
+        match self {
+            Self::ZoneAppend => Some(Op::ZoneAppend),
+            Self::ZoneReset => Some(Op::ZoneReset),
+            Self::ZoneFinish => Some(Op::ZoneFinish),
+            Self::ZoneOpen => Some(Op::ZoneOpen),
+            Self::ZoneClose => Some(Op::ZoneClose),
+            _ => None,
+        }
     }
 }
 
@@ -109,7 +142,7 @@ impl Head {
     /// Bytes of data that the request or its answer carries.
     pub fn moved_bytes(&self) -> usize {
         match self.command {
-            Command::Read | Command::Write => self.length as usize,
+            Command::Read | Command::Write | Command::ZoneAppend => self.length as usize,
             _ => 0,
         }
     }
@@ -120,7 +153,7 @@ impl Head {
 pub struct Request {
     /// The request without its data.
     pub head: Head,
-    /// Data of a write; empty for other commands.
+    /// Data of a write or an append; empty for other commands.
     pub data: Vec<u8>,
 }
 
@@ -143,6 +176,8 @@ pub enum Failure {
     Busy,
     /// The device is shutting down.
     Shutdown,
+    /// The state of a zone does not allow the request.
+    Zone(ZoneStatus),
 }
 
 /// Runs of bytes with the same status: length in bytes, and status.
@@ -160,6 +195,8 @@ pub enum Answer {
         /// Lost ranges, in bytes from the beginning of the read, in order.
         lost: Vec<Range<u32>>,
     },
+    /// The append is complete: its data begin at this byte.
+    Appended(u64),
     /// Extents by the number of their context.
     Status(Vec<(u32, Extents)>),
     /// The request was refused or has failed.

@@ -30,6 +30,7 @@ use image::{Image, Store};
 use log::Log;
 use marks::SavedMarks;
 use nbd::Export;
+use nvme::controller::zones::Zoning;
 use nvme::subsystem::{Identity, Subsystem};
 use record::Record;
 use saved::Beside;
@@ -106,12 +107,19 @@ pub struct Opened {
 }
 
 impl Device {
-    /// Opens sockets, store and trace for the drive of a session. Refuses a zoned drive, which no
-    /// client of a block device knows how to write. The session stays as it is.
+    /// Opens sockets, store and trace for the drive of a session. Refuses a zoned drive over NBD,
+    /// whose clients do not know how to write it. The session stays as it is.
     pub fn open(&self, session: &Session) -> Result<Opened> {
         let Self { addresses, store, pacing, integrity, record, read_only, memory_limit } = self;
         let ssd = &session.run.ssd;
-        ssd.check_asked(Feature::Served)?;
+        addresses.iter().try_for_each(|(protocol, _)| match protocol {
+            Protocol::Nbd => ssd.check_asked(Feature::Served),
+            Protocol::Nvme => Zoning::check(ssd),
+        })?;
+        if record.is_some() && ssd.zone_layout().is_some() {
+            let problem = "fio's I/O logs have no commands on zones";
+            return Err(Error::new("--record", problem).hint("use --requests, or a drive without"));
+        }
         integrity.check(ssd)?;
         let export = Export {
             name: "nandlab".to_owned(),

@@ -213,8 +213,7 @@ impl Host {
         let data = connect_data(&subsystem.identity.nqn, 0xffff);
         let done = host.command(disk, connect_entry(0, 32, 0, 0), &data, 0);
         assert_eq!(done.status, 0);
-        // Enabled, entries of 64 and of 16 bytes.
-        let enable = property(0x14, false, Some(1 | 6 << 16 | 4 << 20));
+        let enable = property(0x14, false, Some(enabled(subsystem)));
         assert_eq!(host.command(disk, enable, &[], 0).status, 0);
         assert_eq!(host.command(disk, property(0x1c, false, None), &[], 0).result, 1);
         (host, done.result as u16)
@@ -294,6 +293,13 @@ impl Host {
             }
         }
     }
+}
+
+/// Configuration of an enabled controller: entries of 64 and of 16 bytes, and all command sets of a
+/// drive with zones.
+pub fn enabled(subsystem: &Subsystem) -> u64 {
+    let sets = if subsystem.identity.zones.is_some() { 6 << 4 } else { 0 };
+    1 | sets | 6 << 16 | 4 << 20
 }
 
 /// PDU with data for a transfer.

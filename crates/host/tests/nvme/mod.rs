@@ -2,9 +2,9 @@
 //!
 //! `host` speaks the protocol from its own reading of the specifications, without the code of the
 //! drive; `structures` compares pages byte by byte, `commands`, `copies`, `erasures` and
-//! `namespaces` try what a host can ask for, `placement` does both for placement handles,
-//! `sessions` tries what it must not, and `cuts` has what a power cut leaves; `arbitration` has the
-//! order in which queues are served.
+//! `namespaces` try what a host can ask for, `zones` what it can ask of zones, `placement` does
+//! both for placement handles, `sessions` tries what it must not, and `cuts` has what a power cut
+//! leaves; `arbitration` has the order in which queues are served.
 
 mod arbitration;
 mod commands;
@@ -16,6 +16,7 @@ mod namespaces;
 mod placement;
 mod sessions;
 mod structures;
+mod zones;
 
 use ::host::device::clock::Pacing;
 use ::host::device::disk::{Disk, Integrity};
@@ -29,6 +30,15 @@ const MEMORY: u64 = 1 << 32;
 
 /// A small drive, with recovery after power cuts.
 const SMALL: [&str; 2] = ["chip.geometry.pages_per_block=8", "recovery.name=scan_blocks"];
+
+/// A small drive with zones of half a MiB, at distances of one MiB.
+const ZONED: [&str; 5] = [
+    "chip.geometry.pages_per_block=8",
+    "ftl.name=zoned",
+    "ftl.zone_bytes=1048576",
+    "ftl.max_active_zones=4",
+    "ftl.max_open_zones=3",
+];
 
 /// A drive that is served, with its bytes in memory.
 fn drive(sets: &[&str], precondition: Precondition, read_only: bool) -> (Disk, Arc<Subsystem>) {

@@ -1,11 +1,11 @@
 //! Broken sessions: a connection ends by itself, without panic, with bounded memory.
 
 use super::host::{
-    Got, Host, Options, connect_data, connect_entry, entry, feed, greeting, host_data, pdu,
-    property, ranged, run,
+    Got, Host, Options, connect_data, connect_entry, enabled, entry, feed, greeting, host_data,
+    pdu, property, ranged, run,
 };
 use super::placement::PLACED;
-use super::{SMALL, drive};
+use super::{SMALL, ZONED, drive};
 use ::host::device::disk::Disk;
 use ::host::device::nvme::subsystem::Subsystem;
 use ::host::device::nvme::tcp::connection::Connection;
@@ -57,12 +57,24 @@ fn drawn(rng: &mut Rng, subsystem: &Subsystem, controller: u16) -> Vec<u8> {
     let data = connect_data(&subsystem.identity.nqn, asked);
     add(connect_entry(u16::from(!is_admin), 64, 0, 0), &data, 0, rng);
     if is_admin {
-        add(property(0x14, false, Some(0x46_0001)), &[], 0, rng);
+        add(property(0x14, false, Some(enabled(subsystem))), &[], 0, rng);
     }
     for _ in 0..1 + rng.below(8) {
         let (first, blocks) = (rng.below(2000), 1 + rng.below(24) as u32);
-        let bytes = 512 * blocks as usize;
+        let block_bytes = if subsystem.identity.zones.is_some() { 4096 } else { 512 };
+        let bytes = block_bytes * blocks as usize;
         let pick = rng.below(11);
+        if !is_admin && subsystem.identity.zones.is_some() && rng.chance(0.6) {
+            // Commands on the first zones.
+            let zone = 256 * rng.below(4);
+            let words = [(10, zone as u32), (13, rng.below(6) as u32 | (rng.below(3) as u32) << 8)];
+            match pick {
+                0..=4 => add(ranged(0x7d, zone, blocks, 0), &vec![1; bytes], 0, rng),
+                5..=8 => add(entry(0x79, 1, &words), &[], 0, rng),
+                _ => add(entry(0x7a, 1, &[(10, zone as u32), (12, 255)]), &[], 1024, rng),
+            }
+            continue;
+        }
         if is_admin {
             let opcodes =
                 [0x02, 0x06, 0x08, 0x09, 0x0a, 0x0c, 0x0d, 0x15, 0x18, 0x19, 0x1a, 0x80, 0x84];
@@ -160,8 +172,8 @@ struct Tally {
     answers: usize,
 }
 
-fn hold(seeds: Range<u64>) -> Tally {
-    let (mut disk, subsystem) = drive(&PLACED, Precondition::None, false);
+fn hold(sets: &[&str], seeds: Range<u64>) -> Tally {
+    let (mut disk, subsystem) = drive(sets, Precondition::None, false);
     let (mut tally, whole) = (Tally::default(), subsystem.saved());
     let (mut admin, mut id) = Host::admin(&subsystem, &mut disk, Options::default());
     for seed in seeds {
@@ -197,16 +209,21 @@ fn hold(seeds: Range<u64>) -> Tally {
 
 #[test]
 fn mutated_nvme_sessions() {
-    let tally = hold(0..10_000);
-    let least = tally.in_order.min(tally.cut_off).min(tally.broken);
-    assert!(least > 1000 && tally.answers > 5000, "{tally:?}");
+    for (sets, sessions) in [(&PLACED[..], 10_000), (&ZONED, 4_000)] {
+        let tally = hold(sets, 0..sessions);
+        let least = tally.in_order.min(tally.cut_off).min(tally.broken);
+        let (ends, answers) = (sessions as u32 / 10, sessions as usize / 2);
+        assert!(least > ends && tally.answers > answers, "{tally:?}");
+    }
 }
 
 #[test]
 #[ignore = "a long test: ./lab test --full runs it"]
 fn many_mutated_nvme_sessions() {
-    let tally = hold(turn::seeds(100_000, 100_000));
-    assert!(tally.answers > 50_000, "{tally:?}");
+    for sets in [&PLACED[..], &ZONED] {
+        let tally = hold(sets, turn::seeds(100_000, 100_000));
+        assert!(tally.answers > 50_000, "{tally:?}");
+    }
 }
 
 /// A host that dies at any byte leaves nothing behind, and others go on.

@@ -175,7 +175,7 @@ features! {
     PowerCut: "a power cut", "cut_at", |_| false;
     Life: "a whole life", "life", |_| false;
     Leaps: "an accelerated life", "accelerate", |_| false;
-    Served: "a drive that is served as a block device", "serve", |_| false;
+    Served: "a drive that is served over NBD", "serve", |_| false;
     StoredWords: "bytes that are really encoded", "integrity", |_| false;
 }
 

@@ -399,7 +399,7 @@ pub const CONFLICTS: &[Conflict] = &[
         Served,
         Zones,
         "clients of a network block device know no zones",
-        "use an FTL that writes anywhere",
+        "serve it with `nandlab nvme`, or use an FTL that writes anywhere",
     ),
     row(
         StoredWords,

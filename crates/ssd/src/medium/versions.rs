@@ -29,6 +29,11 @@ pub enum Happened {
         /// Whether the newest version was in the buffer alone, and will never be on flash.
         drops: bool,
     },
+    /// The units from this one on were emptied with their zone: no version of them comes back.
+    Emptied {
+        /// Number of units of the zone that held data.
+        units: u32,
+    },
 }
 
 /// Versions of all units on flash and in the buffer; 0 is "never written, or trimmed".

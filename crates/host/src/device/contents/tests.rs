@@ -8,7 +8,7 @@ use crate::device::image::Store;
 fn zeros_that_become_zeros_are_not_remembered() {
     let image = Image::open(&Store::Memory, 1 << 24, 1 << 24, false).unwrap();
     let mut contents = Contents::new(image, 4096, true);
-    contents.expect(1, 8192..12288, Some(vec![7; 4096]), false);
+    contents.expect(1, (Some(8192), 4096), Some(vec![7; 4096]), false);
     let entered = Happened::Entered { version: 1, replaces: false };
     let trims = (0..4096).map(|unit| (unit, Happened::Trimmed { drops: false }));
     let mut log: Vec<_> = std::iter::once((2, entered)).chain(trims).collect();

@@ -50,6 +50,7 @@ impl Disk {
             return Answer::Failed(Failure::InputOutput);
         }
         put(found, head, &mut bytes);
+        self.blank_unwritten(head, &mut bytes);
         let marked = self.contents.marks().inside(head.offset..head.end());
         let mut unreadable = unreadable.to_vec();
         if !failed || !unreadable.is_empty() {

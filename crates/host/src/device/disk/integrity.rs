@@ -45,7 +45,8 @@ impl Integrity {
             return Ok(contents);
         }
         ssd.keep_words()?;
-        if !contents.is_fresh() {
+        // Bytes come from an older file, or with a drive that was saved.
+        if !contents.is_fresh() || contents.image().held().next().is_some() {
             let units = (ssd.capacity_bytes() / ssd.unit_bytes()) as u32;
             let places: Vec<_> = (0..units).map(|unit| ssd.place_on_flash(unit)).collect();
             let words = ssd.words().expect("they are kept from now on");

@@ -5,13 +5,14 @@
 //! when a read is complete: of two requests at a time either may be first. `answers` builds the
 //! answers with content, `integrity` decides whether codewords are real, `placement` has the events
 //! of placement handles, `power` cuts and restores the power, `snapshot` saves the drive while
-//! clients use it.
+//! clients use it, `zones` has what zoned drives add.
 
 mod answers;
 mod integrity;
 pub mod placement;
 mod power;
 mod snapshot;
+mod zones;
 
 pub use answers::Context;
 pub use integrity::Integrity;
@@ -32,7 +33,7 @@ use ssd::config::Priority;
 use ssd::drive::exchange::Exchange;
 use ssd::medium::versions::Happened;
 use ssd::medium::words::{Found, WordCounts};
-use ssd::request::{Op, Request, SECTOR_BYTES};
+use ssd::request::{Op, Request, SECTOR_BYTES, Status};
 use std::collections::{HashMap, VecDeque};
 use std::io;
 use std::ops::Range;
@@ -52,6 +53,10 @@ struct Pending {
     /// Whether a flush follows when all of them are complete.
     is_flushed: bool,
     failed: bool,
+    /// Reason for which a zone does not allow the request.
+    refused: Option<Status>,
+    /// Place that an append was told, in bytes.
+    place: u64,
     unreadable: Vec<Range<u64>>,
     /// Bytes that the reads have decoded, where codewords are kept.
     found: Vec<Found>,
@@ -272,6 +277,8 @@ impl Disk {
             left: 1,
             is_flushed: false,
             failed: false,
+            refused: None,
+            place: 0,
             unreadable: Vec::new(),
             found: Vec::new(),
             trims: self.contents.trims(),
@@ -323,6 +330,11 @@ impl Disk {
                 self.send(owner, write, Some(data))?;
             }
             Command::Flush => self.send(owner, Request::FLUSH, None)?,
+            Command::WriteZeroes if self.has_zones() => {
+                self.offer(owner, Op::Write, bytes, head.fua)?;
+            }
+            // A reset is the only way to forget data of a zone.
+            Command::Trim if self.has_zones() => return Ok(Some(Failure::NotSupported)),
             Command::Trim => {
                 self.pending[owner as usize].is_flushed = head.fua;
                 self.offer(owner, Op::Trim, bytes, false)?;
@@ -344,6 +356,11 @@ impl Disk {
             }
             // The drive has no faster place to cache data in.
             Command::Cache | Command::BlockStatus => {}
+            Command::ZoneAppend
+            | Command::ZoneReset
+            | Command::ZoneFinish
+            | Command::ZoneOpen
+            | Command::ZoneClose => return self.begin_on_zone(owner, head, data),
         }
         Ok(None)
     }
@@ -374,10 +391,12 @@ impl Disk {
         let pending = &mut self.pending[owner as usize];
         pending.left += 1;
         self.version += 1;
-        if request.op == Op::Write {
+        if request.op.writes() {
             pending.versions.push(self.version);
-            let bytes = request.offset..request.offset + request.length;
+            // An append learns its place from the drive.
+            let start = (request.op == Op::Write).then_some(request.offset);
             let is_uncorrectable = self.pending[owner as usize].head.is_uncorrectable;
+            let bytes = (start, request.length);
             self.contents.expect(self.version, bytes, data, is_uncorrectable);
         }
         let now = self.now();
@@ -394,6 +413,10 @@ impl Disk {
         let Served { owner, completion, unreadable, found, .. } = served;
         let pending = &mut self.pending[owner as usize];
         pending.failed |= completion.failed;
+        if completion.status != Status::Success {
+            pending.refused.get_or_insert(completion.status);
+        }
+        pending.place = completion.request.offset;
         pending.unreadable.extend(unreadable);
         pending.found.extend(found);
         if let (Some(ticket), Some(log)) = (&mut pending.ticket, &mut self.session.run.log) {
@@ -421,14 +444,15 @@ impl Disk {
     fn finish(&mut self, owner: u32, failure: Option<Failure>) -> Result<()> {
         let pending = &mut self.pending[owner as usize];
         let (client, head, failed) = (pending.client, pending.head, pending.failed);
+        let failure = failure.or(pending.refused.take().map(Failure::Zone));
+        let place = pending.place;
         let contexts = std::mem::take(&mut pending.contexts);
         let unreadable = std::mem::take(&mut pending.unreadable);
         let found = std::mem::take(&mut pending.found);
         let (trims, versions) = (pending.trims, std::mem::take(&mut pending.versions));
         let mut ticket = pending.ticket.take();
-        if failed {
-            versions.into_iter().for_each(|version| self.contents.forget(version));
-        } else if head.command == Command::Flush {
+        versions.into_iter().for_each(|version| self.contents.forget(version));
+        if !failed && head.command == Command::Flush {
             self.contents.trims_are_durable(trims);
         }
         self.free.push(owner);
@@ -438,6 +462,7 @@ impl Disk {
             (None, Command::Read) => self.data(head, failed, &unreadable, &found),
             (None, Command::BlockStatus) => Answer::Status(self.status(head, &contexts)),
             (None, _) if failed || self.has_lost_bytes => Answer::Failed(Failure::InputOutput),
+            (None, Command::ZoneAppend) => Answer::Appended(place),
             (None, _) => Answer::Done,
         };
         let is_lost = matches!(&answer, Answer::Data { lost, .. } if !lost.is_empty());

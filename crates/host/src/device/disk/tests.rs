@@ -11,6 +11,7 @@ use base::rng::Rng;
 use nand::geometry::Die;
 use ssd::drive::exchange::Way;
 use ssd::precondition::Precondition;
+use std::path::PathBuf;
 
 pub(super) const MEMORY: u64 = 1 << 32;
 
@@ -260,18 +261,28 @@ fn with_a_clock_nothing_is_answered_early() {
     assert!(due <= Instant::now() && disk.now() > begin);
 }
 
+/// Clients of NBD know no zones; NVMe needs mapping units that can be logical blocks.
 #[test]
-fn a_zoned_drive_is_refused() {
-    let sets = ["ftl.name=zoned", "ftl.max_active_zones=4"];
-    let session = session("tiny", &sets, Precondition::None).unwrap();
-    let device = Device {
-        addresses: vec![(Protocol::Nbd, Address::Port { port: 0, is_open: false })],
-        store: Store::Memory,
-        pacing: Pacing::Fast,
-        integrity: Integrity::Model,
-        record: None,
-        read_only: false,
-        memory_limit: MEMORY,
+fn a_zoned_drive_is_served_over_nvme_alone() {
+    let opened = |protocol, unit: &str, record: Option<PathBuf>| {
+        let sets = ["ftl.name=zoned", "ftl.max_active_zones=4", unit];
+        let session = session("tiny", &sets, Precondition::None).unwrap();
+        let device = Device {
+            addresses: vec![(protocol, Address::Port { port: 0, is_open: false })],
+            store: Store::Memory,
+            pacing: Pacing::Fast,
+            integrity: Integrity::Model,
+            record,
+            read_only: false,
+            memory_limit: MEMORY,
+        };
+        device.open(&session).map(drop)
     };
-    assert!(device.open(&session).err().unwrap().to_string().contains("zone"));
+    let units = "ftl.unit_bytes=4096";
+    assert_carries(opened(Protocol::Nbd, units, None).unwrap_err(), &["zones", "nandlab nvme"]);
+    opened(Protocol::Nvme, units, None).unwrap();
+    let recorded = opened(Protocol::Nvme, units, Some("zones.iolog".into())).unwrap_err();
+    assert_carries(recorded, &["--record", "zones"]);
+    let odd = opened(Protocol::Nvme, "ftl.unit_bytes=2560", None).unwrap_err();
+    assert_carries(odd, &["ftl.unit_bytes", "power of two"]);
 }

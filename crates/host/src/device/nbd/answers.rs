@@ -27,10 +27,10 @@ pub fn write_answer(out: &mut Vec<u8>, agreed: &Agreed, head: &Head, answer: &An
         }
         // A client that agreed on no status is refused one before it comes here.
         Answer::Status(_) => write_failure(out, agreed, head.cookie, Failure::Invalid),
-        Answer::Done if agreed.structured => {
+        Answer::Done | Answer::Appended(_) if agreed.structured => {
             begin(out, true, chunk::NONE, head.cookie, 0);
         }
-        Answer::Done => simple(out, 0, head.cookie),
+        Answer::Done | Answer::Appended(_) => simple(out, 0, head.cookie),
     }
 }
 
@@ -50,7 +50,7 @@ fn number(failure: Failure) -> u32 {
     match failure {
         Failure::NotPermitted => error::EPERM,
         Failure::InputOutput => error::EIO,
-        Failure::Invalid => error::EINVAL,
+        Failure::Invalid | Failure::Zone(_) => error::EINVAL,
         Failure::NoSpace => error::ENOSPC,
         Failure::Overflow => error::EOVERFLOW,
         Failure::NotSupported => error::ENOTSUP,

@@ -65,6 +65,12 @@ pub mod io {
     pub const DATASET: u8 = 0x09;
     /// Opcode of the Verify command.
     pub const VERIFY: u8 = 0x0c;
+    /// Opcode of the Zone Management Send command.
+    pub const ZONE_SEND: u8 = 0x79;
+    /// Opcode of the Zone Management Receive command.
+    pub const ZONE_RECEIVE: u8 = 0x7a;
+    /// Opcode of the Zone Append command.
+    pub const ZONE_APPEND: u8 = 0x7d;
     /// Opcode of the Copy command.
     pub const COPY: u8 = 0x19;
 
@@ -77,9 +83,14 @@ pub mod io {
     pub const ALL: [u8; 9] =
         [FLUSH, WRITE, READ, COMPARE, WRITE_ZEROES, DATASET, VERIFY, WRITE_UNCORRECTABLE, COPY];
 
+    /// Opcodes of all I/O commands of a namespace with zones.
+    pub const OF_ZONES: [u8; 9] =
+        [FLUSH, WRITE, READ, COMPARE, WRITE_ZEROES, VERIFY, ZONE_SEND, ZONE_RECEIVE, ZONE_APPEND];
+
     /// Whether a command changes the data of its namespace.
     pub const fn changes(opcode: u8) -> bool {
         matches!(opcode, WRITE | WRITE_ZEROES | DATASET | WRITE_UNCORRECTABLE | COPY)
+            || matches!(opcode, ZONE_SEND | ZONE_APPEND)
     }
 }
 
@@ -125,6 +136,8 @@ pub mod feature {
     pub const TIMESTAMP: u8 = 0x0e;
     /// Identifier of the Keep Alive Timer feature.
     pub const KEEP_ALIVE: u8 = 0x0f;
+    /// Identifier of the I/O Command Set Profile feature.
+    pub const PROFILE: u8 = 0x19;
     /// Identifier of the Flexible Data Placement feature.
     pub const PLACEMENT: u8 = 0x1d;
     /// Identifier of the Flexible Data Placement Events feature.
@@ -161,6 +174,8 @@ pub mod log {
     pub const PLACEMENT_EVENTS: u8 = 0x23;
     /// Identifier of the Discovery log.
     pub const DISCOVERY: u8 = 0x70;
+    /// Identifier of the Changed Zone List log.
+    pub const CHANGED_ZONES: u8 = 0xbf;
     /// Identifier of the Sanitize Status log.
     pub const SANITIZE: u8 = 0x81;
     /// Identifier of the SMART log of the Open Compute Project.
@@ -232,6 +247,8 @@ impl Status {
     pub const NOT_SAVEABLE: Self = Self(0x10d);
     /// Status "Feature Not Changeable" of a command.
     pub const NOT_CHANGEABLE: Self = Self(0x10e);
+    /// Status "I/O Command Set Combination Rejected" of a command.
+    pub const COMBINATION: Self = Self(0x12b);
     /// Status "Namespace Insufficient Capacity" of a command.
     pub const INSUFFICIENT_CAPACITY: Self = Self(0x115);
     /// Status "Namespace Identifier Unavailable" of a command.
@@ -254,6 +271,22 @@ impl Status {
     pub const CONNECT_PARAMETERS: Self = Self(0x182);
     /// Status "Command Size Limit Exceeded" of a command.
     pub const SIZE_LIMIT: Self = Self(0x183);
+    /// Status "Zone Boundary Error" of a command.
+    pub const ZONE_BOUNDARY: Self = Self(0x1b8);
+    /// Status "Zone Is Full" of a command.
+    pub const ZONE_FULL: Self = Self(0x1b9);
+    /// Status "Zone Is Read Only" of a command.
+    pub const ZONE_READ_ONLY: Self = Self(0x1ba);
+    /// Status "Zone Is Offline" of a command.
+    pub const ZONE_OFFLINE: Self = Self(0x1bb);
+    /// Status "Zone Invalid Write" of a command.
+    pub const ZONE_INVALID_WRITE: Self = Self(0x1bc);
+    /// Status "Too Many Active Zones" of a command.
+    pub const MANY_ACTIVE: Self = Self(0x1bd);
+    /// Status "Too Many Open Zones" of a command.
+    pub const MANY_OPEN: Self = Self(0x1be);
+    /// Status "Invalid Zone State Transition" of a command.
+    pub const ZONE_TRANSITION: Self = Self(0x1bf);
     /// Status "Write Fault" of a command.
     pub const WRITE_FAULT: Self = Self(0x280);
     /// Status "Unrecovered Read Error" of a command.

@@ -1,5 +1,6 @@
 //! The subsystem: one drive, and the controllers that hosts have made by connecting to it.
 
+use super::controller::zones::Zoning;
 use super::controller::{Controller, Kind, io};
 use super::entry::Entry;
 use super::namespaces::{MOST_ID, Namespaces, SavedNamespaces, Space};
@@ -27,6 +28,11 @@ pub struct Identity {
     pub serial: String,
     /// Blocks of 512 bytes of the drive.
     pub blocks: u64,
+    /// Bytes of a logical block of a drive with zones: a mapping unit, so that a write of any
+    /// number of blocks can begin at a write pointer.
+    pub block_bytes: u64,
+    /// Zones of the namespace; `None` without zones.
+    pub zones: Option<Zoning>,
     /// Namespaces of the drive's description.
     pub parts: Vec<NamespacePart>,
     /// Logical blocks of a mapping unit: writes of whole ones are cheapest.
@@ -54,16 +60,23 @@ impl Identity {
         let power_states = ladder.into_iter().map(|(_, state)| state.clone()).collect();
         let hex = uuid.map(|byte| format!("{byte:02x}"));
         let part = |from: usize, to: usize| hex[from..to].concat();
+        let zones = Zoning::of(ssd);
+        let block_bytes = if zones.is_some() { ssd.unit_bytes() } else { BLOCK_BYTES };
+        let capacity = ssd.capacity_bytes();
+        // Parts that do not fit were refused when the drive was built.
+        let mut parts = config.namespace_parts(capacity, ssd.unit_bytes()).unwrap_or_default();
+        if zones.is_some() {
+            parts = vec![NamespacePart { bytes: 0..capacity, block_bytes: block_bytes as u32 }];
+        }
         let name = [part(0, 4), part(4, 6), part(6, 8), part(8, 10), part(10, 16)].join("-");
         Self {
             nqn: format!("nqn.2014-08.org.nvmexpress:uuid:{name}"),
             serial: part(0, 8),
             uuid,
             blocks: ssd.capacity_bytes() / BLOCK_BYTES,
-            // Parts that do not fit were refused when the drive was built.
-            parts: config
-                .namespace_parts(ssd.capacity_bytes(), ssd.unit_bytes())
-                .unwrap_or_default(),
+            block_bytes,
+            zones,
+            parts,
             unit_blocks: ssd.unit_bytes() / BLOCK_BYTES,
             has_write_cache: config.buffer.bytes > 0,
             handles: ssd.handles() as u16,
@@ -170,7 +183,10 @@ impl Subsystem {
     /// Lets an I/O command of a queue in: the namespace that it may use.
     pub fn admit(&self, queue: &Queue, entry: &Entry) -> Result<Space, Status> {
         let admitted = self.with_namespaces(queue, |controller, namespaces| {
-            let space = namespaces.admit(controller.id, entry.nsid(), entry.opcode());
+            let space = match controller.sees_namespace(&self.identity) {
+                true => namespaces.admit(controller.id, entry.nsid(), entry.opcode()),
+                false => Err(Status::INVALID_NAMESPACE),
+            };
             controller.is_ready().then_some(space)
         });
         admitted.flatten().unwrap_or(Err(Status::SEQUENCE))

@@ -199,6 +199,10 @@ impl Zones for Tally {
         answer
     }
 
+    fn put_offline(&mut self, zone: u32) -> std::result::Result<(), Status> {
+        self.of_part(|ftl| ftl.zones_mut(), |part| part.put_offline(zone))
+    }
+
     fn layout(&self) -> ZoneLayout {
         self.its_zones().layout()
     }

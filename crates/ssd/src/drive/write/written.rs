@@ -55,6 +55,10 @@ impl Ssd {
         let Some(versions) = &mut self.versions else { return };
         let version = versions.held(held);
         versions.store(place, version);
+        if lpn == Lpn::HOLE {
+            // Its zone was emptied on the way.
+            return;
+        }
         versions.note(lpn.0, Happened::Stored { version, place });
     }
 

@@ -13,6 +13,7 @@ use crate::buffer::State;
 use crate::config::SsdConfig;
 use crate::ftl::contract::{ZoneCosts, ZoneEmptied, ZoneLayout, ZoneView, check_buffer, key_among};
 use crate::ftl::{Ftl, Hint, Lpn};
+use crate::medium::versions::Happened;
 use crate::terms::request::{Op, Request, Status};
 use base::{Result, Time, counts};
 use schemars::JsonSchema;
@@ -100,6 +101,11 @@ impl Ssd {
     /// State of a zone; `None` for a drive without zones.
     pub fn zone(&self, zone: u32) -> Option<ZoneView> {
         self.ftl.zones().map(|zones| zones.view(zone))
+    }
+
+    /// Puts a zone that takes no writes any more out of use, at once.
+    pub fn put_zone_offline(&mut self, zone: u32) -> std::result::Result<(), Status> {
+        self.ftl.zones_mut().map_or(Err(Status::InvalidOpcode), |zones| zones.put_offline(zone))
     }
 
     /// Counts of commands on zones since the start of the run; `None` for a drive without zones.
@@ -232,6 +238,9 @@ impl Ssd {
                     self.release(held);
                 }
             }
+        }
+        if let Some(versions) = &mut self.versions {
+            versions.note(first, Happened::Emptied { units: written });
         }
         if self.failures.lost.count() > 0 {
             (first..first + stride).for_each(|lpn| self.failures.lost.remove(Lpn(lpn)));

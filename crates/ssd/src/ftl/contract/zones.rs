@@ -57,6 +57,11 @@ impl ZoneState {
         matches!(self, Self::ImplicitlyOpen | Self::ExplicitlyOpen)
     }
 
+    /// Whether a zone in this state takes no data, or none before it is emptied.
+    pub const fn takes_no_more(self) -> bool {
+        matches!(self, Self::Full | Self::ReadOnly | Self::Offline)
+    }
+
     /// Whether a zone in this state counts as active.
     pub const fn is_active(self) -> bool {
         self.is_open() || matches!(self, Self::Closed)
@@ -149,6 +154,9 @@ pub trait Zones {
     /// acknowledged or enters the buffer. The zone has changed with the answer, if the request
     /// changes it.
     fn admit(&mut self, op: Op, first: Lpn, units: u32) -> std::result::Result<Lpn, Status>;
+
+    /// Puts a zone out of use that takes no writes any more. It gives up what it holds.
+    fn put_offline(&mut self, zone: u32) -> std::result::Result<(), Status>;
 
     /// Writes units without time, in order at the write pointers of their zones; passes over those
     /// beyond what zones take.

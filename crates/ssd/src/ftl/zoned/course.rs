@@ -7,7 +7,7 @@
 
 use super::{HOST, Zoned};
 use crate::ftl::block_sets::{NONE, SetId};
-use crate::ftl::contract::{Carried, DieSet, Move, Place, Program, Until, ZoneEmptied, ZoneState};
+use crate::ftl::contract::{Carried, DieSet, Move, Place, Program, Until, ZoneEmptied};
 use crate::ftl::{Job, Key, Lpn};
 use nand::chip::BlockMode;
 use nand::geometry::{Block, Die, MAX_PLANES, Ppn};
@@ -167,7 +167,7 @@ impl Zoned {
     /// Whether the data of the host in a zone end at `end`, and no more can come.
     fn is_tail(&self, zone: u32, end: u32) -> bool {
         let of = &self.machine.zones[zone as usize];
-        of.written == end && matches!(of.state, ZoneState::Full | ZoneState::ReadOnly)
+        of.written == end && of.state.takes_no_more()
     }
 
     /// Whether the next row of a lane of a zone goes to another set.

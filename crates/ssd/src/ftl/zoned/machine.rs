@@ -173,6 +173,18 @@ impl Machine {
         }
     }
 
+    /// Puts a read-only zone out of use; one that is out of use stays so.
+    pub(super) fn put_offline(&mut self, zone: u32) -> Result<(), Status> {
+        match self.zones[zone as usize].state {
+            ZoneState::Offline => Ok(()),
+            ZoneState::ReadOnly => {
+                self.set(zone, ZoneState::Offline);
+                Ok(())
+            }
+            _ => Err(Status::InvalidZoneStateTransition),
+        }
+    }
+
     /// Opens a zone, if the limits allow it.
     fn enter(&mut self, zone: u32, to: ZoneState) -> Result<(), Status> {
         let ZoneLayout { most_open, most_active, .. } = self.layout;

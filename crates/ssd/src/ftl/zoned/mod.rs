@@ -221,6 +221,10 @@ impl Zones for Zoned {
         Ok(answer)
     }
 
+    fn put_offline(&mut self, zone: u32) -> std::result::Result<(), Status> {
+        self.machine.put_offline(zone)
+    }
+
     fn write_zones(
         &mut self,
         lpns: &[Lpn],

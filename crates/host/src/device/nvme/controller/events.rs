@@ -2,7 +2,7 @@
 //!
 //! Events of a type that was told wait until the host has read the log of that type.
 
-use super::{Controller, Kind, health};
+use super::{Controller, Kind, health, zones};
 use crate::device::disk::Disk;
 use crate::device::nvme::namespaces::Namespaces;
 use crate::device::nvme::numbers::log;
@@ -29,15 +29,20 @@ impl Controller {
         let warnings = health::warnings(disk, &self.features.temperatures);
         // A warning that has gone may come again.
         self.warnings &= warnings;
+        self.zone_changes.look(disk);
         if self.event_requests.is_empty() {
             return None;
         }
         let (kind, information, page) = self
             .smart_event(warnings)
             .or_else(|| self.notice(namespaces))
+            .or_else(|| self.zone_notice())
             .or_else(|| self.sanitize_event(namespaces))?;
         self.unread |= 1 << kind;
+        // Zones are those of namespace 1.
+        let namespace = u64::from(page == log::CHANGED_ZONES) << 32;
         let result = u64::from(kind) | u64::from(information) << 8 | u64::from(page) << 16;
+        let result = result | namespace;
         self.event_requests.pop_front().map(|cid| (cid, result))
     }
 
@@ -67,6 +72,12 @@ impl Controller {
         let has_changed = namespaces.changed(self.id).next().is_some();
         let is_told = is_asked && has_changed && self.may_tell(kind::NOTICE);
         is_told.then_some((kind::NOTICE, 0, log::CHANGED))
+    }
+
+    fn zone_notice(&self) -> Option<(u8, u8, u8)> {
+        let is_asked = self.features.events & zones::CHANGED_EVENTS != 0;
+        let is_told = is_asked && self.zone_changes.any() && self.may_tell(kind::NOTICE);
+        is_told.then_some((kind::NOTICE, 0xef, log::CHANGED_ZONES))
     }
 
     fn sanitize_event(&self, namespaces: &mut Namespaces) -> Option<(u8, u8, u8)> {

@@ -1,6 +1,6 @@
 //! Features of a controller: Get Features and Set Features.
 
-use super::{Context, Controller, Kind, placement, power};
+use super::{Context, Controller, Kind, placement, power, zones};
 use crate::device::nvme::MOST_QUEUES;
 use crate::device::nvme::entry::Entry;
 use crate::device::nvme::numbers::{Status, feature};
@@ -84,9 +84,11 @@ impl Controller {
 
     fn check(&self, entry: &Entry, context: &Context<'_>) -> Result<u8, Status> {
         let id = entry.byte(40);
-        let is_known = self.feature_ids().contains(&id)
-            && (id != feature::WRITE_CACHE || context.identity.has_write_cache)
-            && (id != feature::TRANSITIONS || !context.identity.power_states.is_empty());
+        let is_of_zones = self.kind == Kind::Drive && zones::has_feature(context.identity, id);
+        let is_known = is_of_zones
+            || self.feature_ids().contains(&id)
+                && (id != feature::WRITE_CACHE || context.identity.has_write_cache)
+                && (id != feature::TRANSITIONS || !context.identity.power_states.is_empty());
         is_known.then_some(id).ok_or(Status::INVALID_FIELD)
     }
 
@@ -190,7 +192,13 @@ impl Controller {
                 // As many as there can be: a host takes no more than it has asked for.
                 return Ok(queues(MOST_QUEUES - 1).into());
             }
-            feature::EVENTS => features.events = value & EVENTS,
+            feature::EVENTS => {
+                let of_zones = context.identity.zones.map_or(0, |_| zones::CHANGED_EVENTS);
+                features.events = value & (EVENTS | of_zones);
+            }
+            // There is one combination of command sets, 0.
+            feature::PROFILE if value & 0x1ff != 0 => return Err(Status::COMBINATION),
+            feature::PROFILE => {}
             feature::KEEP_ALIVE => features.keep_alive_ms = value,
             feature::TIMESTAMP => {
                 let data = data.first_chunk::<8>().ok_or(Status::SGL_LENGTH)?;

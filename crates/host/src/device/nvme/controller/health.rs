@@ -88,7 +88,7 @@ pub fn smart(disk: &mut Disk, limits: &Temperatures, errors: u64) -> Vec<u8> {
         units(totals.of(Op::Read).bytes),
         units(session.run.tally().write_bytes),
         requests(Command::Read),
-        requests(Command::Write),
+        requests(Command::Write) + requests(Command::ZoneAppend),
         // Busy time in minutes is not counted.
         0,
         1 + restored,

@@ -1,7 +1,7 @@
 //! Identify: pages that describe controller and namespace.
 
 use super::namespaces::{controllers, list};
-use super::{Context, Controller, Kind, copy, erasing, events, placement, power};
+use super::{Context, Controller, Kind, copy, erasing, events, placement, power, zones};
 use crate::device::nvme::entry::Entry;
 use crate::device::nvme::namespaces::{MOST_ID, Namespace, Namespaces};
 use crate::device::nvme::numbers::{ALL_NAMESPACES, DISCOVERY_NQN, Status, VERSION};
@@ -16,7 +16,7 @@ const PAGE: usize = 4096;
 pub const MOST_RANGES: usize = 256;
 
 /// Structures of Identify (CNS).
-mod cns {
+pub(super) mod cns {
     pub const NAMESPACE: u8 = 0x00;
     pub const CONTROLLER: u8 = 0x01;
     pub const ACTIVE: u8 = 0x02;
@@ -46,6 +46,9 @@ impl Controller {
             let page = is_known.then(|| self.controller(identity, context.namespaces));
             return page.ok_or(Status::INVALID_FIELD);
         }
+        if let Some(page) = zones::identify(entry, identity, self.sees_namespace(identity)) {
+            return page;
+        }
         let (id, namespaces) = (entry.nsid(), &*context.namespaces);
         type Page = fn(&Identity, &Namespace) -> Vec<u8>;
         let of = |namespace: Option<&Namespace>, page: Page| match namespace {
@@ -60,7 +63,9 @@ impl Controller {
             list(entry, ids.filter(|&id| namespaces.attached(self.id, id).is_some()))
         };
         match structure {
-            cns::NAMESPACE | cns::ALLOCATED_NAMESPACE if id == ALL_NAMESPACES => Ok(common()),
+            cns::NAMESPACE | cns::ALLOCATED_NAMESPACE if id == ALL_NAMESPACES => {
+                Ok(common(identity))
+            }
             cns::NAMESPACE => of_namespace(namespace),
             cns::CONTROLLER => Ok(self.controller(identity, namespaces)),
             cns::ACTIVE => active(),
@@ -148,33 +153,42 @@ impl Controller {
         page[525] = 3 << 1 | u8::from(identity.has_write_cache);
         placement::describe_controller(&mut page, identity);
         power::describe(&mut page, identity);
+        zones::mark_controller(&mut page, identity);
         page
     }
 }
 
+/// Sizes of a logical block that a namespace can have, by the number of the format.
+fn formats(identity: &Identity) -> Vec<u64> {
+    // A zone is written in mapping units.
+    if identity.zones.is_some() { vec![identity.block_bytes] } else { FORMATS.to_vec() }
+}
+
 /// Capabilities that all namespaces share: their formats.
-fn common() -> Vec<u8> {
+fn common(identity: &Identity) -> Vec<u8> {
     let mut page = vec![0; PAGE];
-    page[25] = FORMATS.len() as u8 - 1;
+    let formats = formats(identity);
+    page[25] = formats.len() as u8 - 1;
     // Blocks of a power of two of bytes, without metadata.
-    for (format, bytes) in FORMATS.into_iter().enumerate() {
+    for (format, bytes) in formats.into_iter().enumerate() {
         page[130 + 4 * format] = bytes.ilog2() as u8;
     }
     page
 }
 
 fn namespace(identity: &Identity, namespace: &Namespace) -> Vec<u8> {
-    let mut page = common();
+    let mut page = common(identity);
     let space = namespace.space;
     for at in [0, 8, 16] {
         put(&mut page, at, &space.blocks.to_le_bytes());
     }
-    page[26] = FORMATS.iter().position(|&bytes| bytes == space.block_bytes).unwrap_or(0) as u8;
+    page[26] =
+        formats(identity).iter().position(|&bytes| bytes == space.block_bytes).unwrap_or(0) as u8;
     // Thin provisioning is not reported; preferred sizes are.
     page[24] = 1 << 4;
     page[30] = namespace.is_shared.into();
-    // Deallocated blocks read as zeros, and Write Zeroes may deallocate.
-    page[33] = 1 | 1 << 3;
+    // Deallocated blocks read as zeros, and Write Zeroes may deallocate where there are no zones.
+    page[33] = 1 | u8::from(identity.zones.is_none()) << 3;
     put(&mut page, 48, &u128::from(namespace.bytes).to_le_bytes());
     let unit = identity.unit_blocks * BLOCK_BYTES / space.block_bytes;
     let unit = (unit.clamp(1, 1 << 16) - 1) as u16;
@@ -211,6 +225,7 @@ fn descriptors(identity: &Identity, namespace: &Namespace) -> Vec<u8> {
     (page[20], page[21]) = (3, 16);
     put(&mut page, 24, &uuid);
     (page[40], page[41]) = (4, 1);
+    page[44] = if identity.zones.is_some() { zones::COMMAND_SET } else { 0 };
     page
 }
 

@@ -2,7 +2,7 @@
 
 use super::copy;
 use super::identify::MOST_RANGES;
-use super::placement;
+use super::{placement, zones};
 use crate::device::message::{Command, Failure, Head};
 use crate::device::nvme::MOST_BYTES;
 use crate::device::nvme::entry::Entry;
@@ -54,7 +54,7 @@ pub fn check(
     space: Result<&Space, Status>,
 ) -> Result<usize, Status> {
     let opcode = entry.opcode();
-    if !io::ALL.contains(&opcode) && !placement::has_command(opcode, identity) {
+    if !zones::commands(identity).contains(&opcode) && !placement::has_command(opcode, identity) {
         return Err(Status::INVALID_OPCODE);
     }
     if entry.is_fused() {
@@ -79,9 +79,11 @@ pub fn check(
             Range::of_entry(entry, space)?;
             0
         }
+        _ if zones::manages(entry) => zones::moved(entry)?,
         _ => {
             let range = Range::of_entry(entry, space)?;
-            let is_directed = opcode == io::WRITE && entry.word(12) & DIRECTIVE != 0;
+            let writes = matches!(opcode, io::WRITE | io::ZONE_APPEND);
+            let is_directed = writes && entry.word(12) & DIRECTIVE != 0;
             let is_wrong = is_directed && !placement::is_placed(entry, identity);
             if is_wrong || range.length > MOST_BYTES {
                 return Err(Status::INVALID_FIELD);
@@ -129,7 +131,11 @@ pub fn requests(
     let fua = flags & FUA != 0;
     let command = match opcode {
         io::WRITE => Command::Write,
-        io::WRITE_ZEROES | io::WRITE_UNCORRECTABLE => Command::WriteZeroes,
+        io::WRITE_ZEROES | io::WRITE_UNCORRECTABLE => {
+            zones::check_zeroes(entry.long(10), length / space.block_bytes, identity)?;
+            Command::WriteZeroes
+        }
+        io::ZONE_APPEND => Command::ZoneAppend,
         _ => Command::Read,
     };
     let asked = Head {
@@ -199,6 +205,7 @@ pub fn status_of(failure: Failure, command: Command) -> Status {
         Failure::InputOutput => Status::WRITE_FAULT,
         Failure::NoSpace => Status::OUT_OF_RANGE,
         Failure::Shutdown => Status::POWER_LOSS,
+        Failure::Zone(status) => zones::status_of(status),
         Failure::Busy => Status::INTERRUPTED,
         Failure::Invalid | Failure::Overflow | Failure::NotSupported => Status::INVALID_FIELD,
     }

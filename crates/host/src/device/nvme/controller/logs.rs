@@ -1,11 +1,12 @@
 //! Log pages of a controller.
 
 use super::events::kind as event;
-use super::{Context, Controller, Kind, erasing, health, placement};
+use super::{Context, Controller, Kind, erasing, health, placement, zones};
 use crate::device::disk::Disk;
 use crate::device::nvme::entry::Entry;
 use crate::device::nvme::namespaces::MOST_ID;
 use crate::device::nvme::numbers::{ANY_CONTROLLER, Status, admin, io, log};
+use crate::device::nvme::subsystem::Identity;
 use crate::device::nvme::{MOST_BYTES, put, put_text};
 use std::collections::VecDeque;
 
@@ -76,7 +77,8 @@ impl Controller {
     ) -> Result<Vec<u8>, Status> {
         let id = entry.byte(40);
         let is_placed = self.is_placed(context) && placement::LOGS.contains(&id);
-        if !self.log_ids().contains(&id) && !is_placed {
+        let ids = [self.log_ids(), self.zone_logs(context.identity)].concat();
+        if !ids.contains(&id) && !is_placed {
             return Err(Status::INVALID_LOG);
         }
         let is_of_drive = matches!(entry.nsid(), 0 | 0xffff_ffff);
@@ -97,7 +99,7 @@ impl Controller {
         let page = match id {
             log::SUPPORTED => {
                 let mut page = vec![0; 1024];
-                self.log_ids().iter().for_each(|&id| page[4 * usize::from(id)] = 1);
+                ids.iter().for_each(|&id| page[4 * usize::from(id)] = 1);
                 if self.is_placed(context) {
                     placement::LOGS.iter().for_each(|&id| page[4 * usize::from(id)] = 1);
                 }
@@ -130,7 +132,8 @@ impl Controller {
                 }
                 erasing::sanitize_log(&context.namespaces.erasing)
             }
-            log::COMMANDS => effects(self.is_placed(context)),
+            log::COMMANDS => self.effects(entry.byte(59), context)?,
+            log::CHANGED_ZONES => self.zone_log(entry, retains, context)?,
             log::OCP_SMART => health::ocp_smart(context.disk),
             _ if is_placed => self.placement_log(entry, context)?,
             _ => self.discovery(&context.identity.nqn),
@@ -140,6 +143,52 @@ impl Controller {
         let mut part = rest[..rest.len().min(length as usize)].to_vec();
         part.resize(length as usize, 0);
         Ok(part)
+    }
+
+    fn zone_logs(&self, identity: &Identity) -> &'static [u8] {
+        if self.kind == Kind::Drive { zones::logs(identity) } else { &[] }
+    }
+
+    fn zone_log(
+        &mut self,
+        entry: &Entry,
+        retains: bool,
+        context: &Context<'_>,
+    ) -> Result<Vec<u8>, Status> {
+        let zoning = context.identity.zones.as_ref().filter(|_| entry.nsid() == 1);
+        let zoning = zoning.ok_or(Status::INVALID_NAMESPACE)?;
+        if !retains {
+            self.has_read(event::NOTICE);
+        }
+        Ok(self.changed_zones(zoning, retains, context.disk))
+    }
+
+    /// Commands of a command set that are supported, and their effects.
+    fn effects(&self, set: u8, context: &Context<'_>) -> Result<Vec<u8>, Status> {
+        let has_zones = context.identity.zones.is_some();
+        let commands = match set {
+            0 => &io::ALL[..],
+            zones::COMMAND_SET if has_zones => &io::OF_ZONES,
+            _ => return Err(Status::INVALID_FIELD),
+        };
+        let mut page = vec![0; 4096];
+        // Bits: supported; changes contents, capabilities of a namespace, the list of namespaces.
+        for opcode in admin::ALL {
+            page[4 * usize::from(opcode)] = match opcode {
+                _ if has_zones && zones::EXCLUDED.contains(&opcode) => 0,
+                admin::FORMAT => 1 | 1 << 1 | 1 << 2,
+                admin::SANITIZE => 1 | 1 << 1,
+                admin::NAMESPACE_MANAGEMENT | admin::NAMESPACE_ATTACHMENT => 1 | 1 << 3,
+                _ => 1,
+            };
+        }
+        for &opcode in commands {
+            page[1024 + 4 * usize::from(opcode)] = 1 | u8::from(io::changes(opcode)) << 1;
+        }
+        if self.is_placed(context) {
+            placement::add_effects(&mut page);
+        }
+        Ok(page)
     }
 
     /// Page of SMART for the whole drive.
@@ -163,25 +212,4 @@ impl Controller {
         put_text(entry, 512, 256, &address.ip().to_string(), b' ');
         page
     }
-}
-
-/// Commands that are supported, and their effects.
-fn effects(is_placed: bool) -> Vec<u8> {
-    let mut page = vec![0; 4096];
-    // Bits: supported; changes contents, capabilities of a namespace, the list of namespaces.
-    for opcode in admin::ALL {
-        page[4 * usize::from(opcode)] = match opcode {
-            admin::FORMAT => 1 | 1 << 1 | 1 << 2,
-            admin::SANITIZE => 1 | 1 << 1,
-            admin::NAMESPACE_MANAGEMENT | admin::NAMESPACE_ATTACHMENT => 1 | 1 << 3,
-            _ => 1,
-        };
-    }
-    for opcode in io::ALL {
-        page[1024 + 4 * usize::from(opcode)] = 1 | u8::from(io::changes(opcode)) << 1;
-    }
-    if is_placed {
-        placement::add_effects(&mut page);
-    }
-    page
 }

@@ -14,6 +14,7 @@ mod logs;
 mod namespaces;
 pub mod placement;
 mod power;
+pub mod zones;
 
 use super::MOST_QUEUES;
 use super::entry::Entry;
@@ -39,6 +40,10 @@ const READY: u32 = 1;
 const SHUTDOWN_STATUS: u32 = 3 << 2;
 const SHUTTING_DOWN: u32 = 1 << 2;
 const SHUTDOWN_COMPLETE: u32 = 2 << 2;
+
+/// Bits of the chosen command sets: 0 is the NVM command set alone.
+const COMMAND_SETS: u32 = 7 << 4;
+const ALL_SETS: u32 = 6 << 4;
 
 /// Kind of a controller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -122,6 +127,8 @@ pub struct Controller {
     warnings: u8,
     /// Types of events that wait until their log is read, a bit each.
     unread: u8,
+    /// Zones that have failed.
+    zone_changes: zones::Changes,
     /// Whether the placement identifiers of writes count: the Data Placement directive is enabled.
     is_placing: bool,
 }
@@ -150,6 +157,7 @@ impl Controller {
             event_requests: VecDeque::new(),
             warnings: 0,
             unread: 0,
+            zone_changes: zones::Changes::default(),
             is_placing: true,
         }
     }
@@ -208,6 +216,10 @@ impl Controller {
         let outcome = match entry.opcode() {
             admin::FABRICS => return self.fabrics(entry, context.identity),
             _ if !self.is_ready() => Err(Status::SEQUENCE),
+            // A drive with zones has one namespace, of one format.
+            opcode if context.identity.zones.is_some() && zones::EXCLUDED.contains(&opcode) => {
+                Err(Status::INVALID_OPCODE)
+            }
             admin::KEEP_ALIVE => Ok((0, Vec::new())),
             admin::IDENTIFY => self.identify(entry, context).map(|page| (0, page)),
             admin::GET_LOG_PAGE => self.log_page(entry, context).map(|page| (0, page)),
@@ -291,9 +303,12 @@ impl Controller {
         if before & ENABLE != 0 && asked & ENABLE == 0 {
             self.reset();
         } else if rises(ENABLE) {
-            // Pages of 4 KiB, an arbitration of the drive, the NVM command set.
+            // Pages of 4 KiB, an arbitration of the drive, the NVM command set, or all where there
+            // are zones.
             let arbitration = if identity.is_weighted { WEIGHTED } else { 0 };
-            if asked & 0x3ff0 & !arbitration != 0 {
+            let has_sets = identity.zones.is_some() && asked & COMMAND_SETS == ALL_SETS;
+            let sets = if has_sets { ALL_SETS } else { 0 };
+            if asked & 0x3ff0 & !arbitration & !sets != 0 {
                 self.configuration = before;
                 return Reply::Failed(Status::INVALID_FIELD);
             }
@@ -317,13 +332,15 @@ impl Controller {
         self.queues = 0;
         self.features = Features::new(self.features.keep_alive_ms);
         (self.warnings, self.unread) = (0, 0);
+        self.zone_changes = zones::Changes::default();
         self.event_requests.clear();
     }
 }
 
 /// Capabilities: 128 entries, contiguous queues, weighted round robin where the drive has it, 5 s
-/// to get ready, the NVM command set, pages of 4 KiB.
+/// to get ready, the NVM command set, further command sets where there are zones, pages of 4 KiB.
 fn capabilities(identity: &Identity) -> u64 {
     let arbitration = u64::from(identity.is_weighted) << 17;
-    u64::from(super::MOST_ENTRIES - 1) | 1 << 16 | arbitration | 10 << 24 | 1 << 37
+    let sets = 1 << 37 | u64::from(identity.zones.is_some()) << 43;
+    u64::from(super::MOST_ENTRIES - 1) | 1 << 16 | arbitration | 10 << 24 | sets
 }

@@ -9,7 +9,7 @@ use super::{IN_CAPSULE_BYTES, MOST_DATA_BYTES};
 use crate::device::disk::{Answered, Disk};
 use crate::device::log::{Log, Ticket};
 use crate::device::message::{Answer, Command as Asked, Head, Request};
-use crate::device::nvme::controller::{Context, Controller, Reply, copy, io, placement};
+use crate::device::nvme::controller::{Context, Controller, Reply, copy, io, placement, zones};
 use crate::device::nvme::entry::{Completion, Descriptor, ENTRY_BYTES, Entry};
 use crate::device::nvme::namespaces::Space;
 use crate::device::nvme::numbers::{Status, admin, fabrics, io as opcode};
@@ -55,7 +55,7 @@ struct Command {
     /// Simulated time at which the disk was asked first.
     since: Option<Time>,
     status: Status,
-    /// Result of a failed command.
+    /// Result of a failed command, or first block of an append that is complete.
     result: u64,
     /// Places in the data of the ranges that a Copy reads.
     parts: Vec<usize>,
@@ -385,6 +385,9 @@ impl Connection {
                 self.finish(cid, status, 0, false);
                 return Ok(());
             }
+            if zones::manages(&entry) {
+                return self.manage_zones(cid, &entry, disk);
+            }
             if entry.opcode() == opcode::MANAGEMENT_RECEIVE {
                 let length = command.length;
                 command.data = placement::status(&entry, length, (identity, &space), disk);
@@ -451,6 +454,22 @@ impl Connection {
         Ok(())
     }
 
+    /// Carries out a command that reports or changes zones.
+    fn manage_zones(&mut self, cid: u16, entry: &Entry, disk: &mut Disk) -> Result<()> {
+        match zones::carry_out(entry, &self.subsystem.identity, disk) {
+            Ok(zones::Work::Ask(heads)) if !heads.is_empty() => self.ask(cid, heads, disk)?,
+            Ok(zones::Work::Ask(_)) => self.finish(cid, Status::SUCCESS, 0, false),
+            Ok(zones::Work::Page(page)) => {
+                if let Some(command) = self.commands.get_mut(&cid) {
+                    command.data = page;
+                }
+                self.finish(cid, Status::SUCCESS, 0, true);
+            }
+            Err(status) => self.finish(cid, status, 0, false),
+        }
+        Ok(())
+    }
+
     fn connect(&mut self, entry: &Entry, data: &[u8], disk: &mut Disk) {
         match self.subsystem.connect(entry, data, self.address) {
             Ok(queue) => {
@@ -474,7 +493,7 @@ impl Connection {
         command.since.get_or_insert(disk.now());
         self.under_way += heads.len();
         for head in heads {
-            let is_write = head.command == Asked::Write;
+            let is_write = matches!(head.command, Asked::Write | Asked::ZoneAppend);
             let data = if is_write { std::mem::take(&mut command.data) } else { Vec::new() };
             let head = Head { cookie: head.cookie | u64::from(cid), ..head };
             let ticket = self.log.as_ref().map(|log| log.ticket(self.client));
@@ -532,7 +551,13 @@ impl Connection {
         command.tickets.extend(ticket.map(|ticket| *ticket));
         let status = match answer {
             Answer::Done | Answer::Status(_) => Status::SUCCESS,
-            Answer::Failed(failure) => io::status_of(failure, head.command),
+            Answer::Appended(byte) => {
+                command.result = byte / self.subsystem.identity.block_bytes;
+                Status::SUCCESS
+            }
+            Answer::Failed(failure) => {
+                zones::settled(&command.entry, io::status_of(failure, head.command))
+            }
             Answer::Data { lost, .. } if !lost.is_empty() => Status::READ_ERROR,
             Answer::Data { bytes, .. } => match command.entry.opcode() {
                 opcode::COMPARE if bytes != command.data => Status::COMPARE,

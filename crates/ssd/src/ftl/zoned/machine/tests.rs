@@ -74,6 +74,20 @@ fn commands_do_what_the_standard_says() {
     }
 }
 
+/// The host can give up a zone that takes no writes any more, and no other.
+#[test]
+fn read_only_zones_go_offline() {
+    for state in ZoneState::ALL {
+        let mut machine = machine(state);
+        let told = machine.put_offline(1).map(|()| machine.zones[1].state);
+        let answer = match state {
+            ReadOnly | Offline => Ok(Offline),
+            _ => Err(Status::InvalidZoneStateTransition),
+        };
+        assert_eq!(told, answer, "{state:?}");
+    }
+}
+
 #[test]
 fn writes_stay_inside_what_a_zone_takes() {
     let mut machine = machine(ImplicitlyOpen);
