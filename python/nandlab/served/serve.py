@@ -229,7 +229,7 @@ def serve(
         protocol: Protocol of the clients: ``nbd`` (network block device) or ``nvme`` (NVMe over
             TCP).
         socket: Path of the socket of NBD; only this user may connect to it. Beside NVMe hosts at a
-            port, NBD clients use the same drive. Left out: nandlab.sock.
+            port, NBD clients use the same drive. Left out: nandlab.sock; NVMe: none.
         port: TCP port, only for this machine; 0 chooses a free port. Left out, NBD has a socket
             instead, and NVMe port 4420.
         listen_anywhere: Lets other machines connect too, without password or encryption.
