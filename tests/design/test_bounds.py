@@ -24,6 +24,8 @@ ONE = "[r]\nrw=randread\nnorandommap\nnumber_ios=500\n"
 SPREAD = ONE.replace("norandommap", "bs=128k\nnorandommap")
 WRITES = "[w]\nrw=randwrite\niodepth=64\nnorandommap\nnumber_ios=20000\n"
 LARGE = "[w]\nrw=randwrite\nbs=32k\niodepth=64\nnorandommap\nnumber_ios=9000\n"
+RATED = "[m]\nrw=randrw\nrate_iops=20000,400\niodepth=64\nnorandommap\nnumber_ios=8000\n"
+ENDED = f"{WRITES.replace('20000', '1000000')}io_size=1m\n"
 MIXED = "[m]\nrw=randrw\nrwmixread=70\niodepth=64\nnorandommap\nnumber_ios=20000\n"
 TWO = f"{READS.replace('4000', '8000')}[w]\nrw=randwrite\niodepth=8\nnorandommap\nnumber_ios=9000\n"
 
@@ -37,7 +39,7 @@ def test_greedy_collection_is_the_least_of_the_policies() -> None:
     assert greedy_amplification(1.28, 1) == 1.0
 
 
-@pytest.mark.parametrize("job", [READS, ONE, SPREAD, WRITES, LARGE, MIXED, TWO])
+@pytest.mark.parametrize("job", [READS, ONE, SPREAD, WRITES, LARGE, MIXED, TWO, RATED, ENDED])
 def test_no_run_exceeds_a_bound(job: str, tmp_path: Path) -> None:
     axes = {
         "drive.channels": [1, 2, 3],

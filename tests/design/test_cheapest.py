@@ -132,6 +132,16 @@ def test_short_runs_put_out_what_is_far_beyond(tmp_path: Path) -> None:
     assert found.best.stage == "runs"
 
 
+def test_a_short_run_without_a_figure_decides_nothing(tmp_path: Path) -> None:
+    """99.99 % of 500 requests is no percentile; that of the whole run is."""
+    short = ('drive = "tiny"', 'drive = "tiny"\nshort_until = "500"')
+    tail = (f"iops = {IOPS}", "read_us_p99_99 = 100000")
+    long = ("number_ios=", "number_ios=2")
+    found = designed(written(tmp_path, short, tail, long))
+    assert found.best is not None
+    assert found.best.stage == "runs"
+
+
 def test_a_winner_lives_its_years_or_is_none(tmp_path: Path) -> None:
     few = (f"iops = {IOPS}", "iops = 100\nyears = 0.02\ndwpd = 1")
     mixed = ("rw=randread", "rw=randrw")
@@ -188,6 +198,7 @@ def test_the_command_prints_the_answer_and_one_that_repeats_its_run(
         ('drive = "tiny"', 'drive = "tiny"\nshort_until = 5', ["short_until", "5"]),
         ('drive = "tiny"', 'drive = "tiny"\nshort_until = "abc"', ["short_until", "abc", "2s"]),
         (f"iops = {IOPS}", "iops = 0", ["target.iops", "more than 0"]),
+        (f"iops = {IOPS}", "iops = 1\nyears = 0\ndwpd = 1", ["target.years", "more than 0"]),
         (f"iops = {IOPS}", "read_iops = 1\nyears = 1\ndwpd = 1", ["read_iops", "life"]),
         ('path = "drive.channels"', 'path = "drive.scale"', ["drive.scale", "share"]),
         ("[set]", '[set]\n"drive.scale" = "1/2"', ["drive.scale", "whole"]),

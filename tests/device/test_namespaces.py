@@ -81,7 +81,10 @@ def test_namespaces_of_a_drive_file_are_used_at_once(clock: str, folder: Path) -
             assert not wrong
             for queue in queues:
                 queue.flush()
-        report = server.stop().to_dict()["device"]
+        result = server.stop()
+    report = result.to_dict()["device"]
+    table = result._repr_html_()
+    assert all(title in table for title in ("namespace 1", "namespace 2", "queue 2"))
     for part in ("namespaces", "queues"):
         assert list(report[part]) == ["1", "2"]
         for name, size in (("1", 4096), ("2", 8192)):

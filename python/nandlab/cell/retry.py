@@ -62,6 +62,8 @@ class RetryTable(NamedTuple):
 
     cell: str
     shifts_v: list[float]
+    asked: int
+    """Shifts that were asked for; fewer are of use where more correct nothing more."""
     t: int
     codeword_bits: int
     step_v: float
@@ -75,6 +77,7 @@ class RetryTable(NamedTuple):
         lines = [
             f"retry table of {self.cell}: {len(self.shifts_v)} shifts of all references, "
             f"{t} errors of {bits:,} bits",
+            *(["(more shifts correct nothing more)"] if len(self.shifts_v) < self.asked else []),
             "",
             *self.keys(),
             "",
@@ -156,9 +159,14 @@ def retry_table(
     bits = whole("cell: codeword_bits", codeword_bits, 0, most)
     own = whole("cell: user_bits", user_bits, 0, most)
     ecc = Ecc(whole("cell: t", t, -most, most), bits, own).check()
-    begin, end = pe_cycles if isinstance(pe_cycles, tuple) else (0, pe_cycles)
-    begin, end = (whole("cell: pe_cycles", one, 0, 10**8) for one in (begin, end))
+    ends = pe_cycles if isinstance(pe_cycles, tuple) else (0, pe_cycles)
+    found = [whole("cell: pe_cycles", one, 0, 10**8) for one in ends]
+    if len(found) != 2 or found[0] > found[1]:
+        raise refusal("cell: pe_cycles", f"{pe_cycles!r}", "the last cycle, or the first and last")
+    begin, end = found
     hours = number("cell: retention_hours", retention_hours)
+    if not hours >= 0:
+        raise refusal("cell: retention_hours", f"{hours:g}", "0 or more")
     if temperature_c is not None:
         hours = cell.equivalent_hours(hours, temperature_c)
     reads = whole("cell: reads", reads, 0, MOST_READS)
@@ -170,7 +178,7 @@ def retry_table(
         for i, age in enumerate(life.ages)
     ]
     step = round(life.shifts_v[1] - life.shifts_v[0], 6)
-    return RetryTable(cell.name, shifts, ecc.t, ecc.codeword_bits, step, ages)
+    return RetryTable(cell.name, shifts, count, ecc.t, ecc.codeword_bits, step, ages)
 
 
 def life_of(cell: Cell, ecc: Ecc, cycles: tuple[int, int], hours: float, reads: int) -> Life:

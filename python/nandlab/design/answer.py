@@ -6,7 +6,7 @@ import json
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import isfinite
+from math import inf, isfinite
 from os import PathLike
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -59,7 +59,8 @@ class Answer:
     @property
     def cheaper(self) -> list[Candidate]:
         """Drives of the winner's price or less that do not hold, the dearest first."""
-        return [one for one in reversed(self.tried) if one.verdict != HOLDS]
+        most = inf if self.best is None else self.best.price
+        return [one for one in reversed(self.tried) if one.verdict != HOLDS and one.price <= most]
 
     @property
     def assumed(self) -> dict[str, float]:
@@ -96,7 +97,7 @@ class Answer:
         return found
 
     def without(self) -> dict[str, float]:
-        """Price of the cheapest drive where one target alone is dropped, by that target."""
+        """Price of the cheapest measured drive that misses one target alone, by that target."""
         return {name: steps[-1].price for name, steps in self.steps().items()}
 
     def command(self, one: Candidate) -> str:

@@ -125,10 +125,12 @@ def _draw_measured(axes: Axes, ran: list[Candidate], name: str, verdict: str) ->
 
 
 def _draw_steps(axes: Axes, answer: Answer) -> None:
-    steps = answer.steps()
+    limits = answer.target.limits
+    # A limit of 0 cannot be relaxed by a share of it.
+    steps = {name: each for name, each in answer.steps().items() if limits[name]}
     prices = [one.price for one in (answer.best,) if one is not None]
     for colour, (name, found) in zip(_LINES * len(steps), steps.items(), strict=False):
-        limit = answer.target.limits[name]
+        limit = limits[name]
         changes = [100 * abs(step.limit / limit - 1) for step in found]
         along = [*([0.0] if prices else []), *changes, 1.1 * changes[-1]]
         axes.step(

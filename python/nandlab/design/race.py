@@ -116,8 +116,9 @@ class Race:
         if self.target.short_until is not None:
             self._rung(candidates, RUNGS[0], self.target.short_until, _SHORT)
             for one in candidates:
-                # Only the whole run says that a drive holds.
-                one.verdict = UNDECIDED if one.verdict == HOLDS else one.verdict
+                # A short run says that a drive misses; only the whole run says more.
+                if one.verdict != MISSES:
+                    one.verdict, one.why = UNDECIDED, ""
         before = 0
         for count in RUNGS:
             open_ = [one for one in candidates if one.verdict == UNDECIDED]
@@ -160,6 +161,8 @@ class Race:
             one.verdict, one.why = FAILED, error or "a run is missing"
             return
         said = {name for row in rows for name in (row["doubts"] or "").split(", ") if name}
+        few = {name for row in rows for name in (row["few_beyond"] or "").split(", ")}
+        said |= {f"few_beyond {name}" for name in few & self.target.limits.keys()}
         one.doubts = ", ".join(sorted(said))
         is_short = one.stage == _SHORT
         has_short = self.target.short_until is not None

@@ -100,6 +100,9 @@ def target_of(path: Path) -> Target:
     if life and not ("years" in life and len(life.keys() & {*_PACES}) == 1):
         expected = "`years`, and one of " + ", ".join(f"`{key}`" for key in _PACES)
         raise refusal(f"{place}: target", "half of a life, or two", expected)
+    for key, value in life.items():
+        if value == 0:
+            raise refusal(f"{place}: target.{key}", "0", "more than 0, or no life")
     if not wanted:
         raise refusal(f"{place}: target", "no limit", METRICS)
     own = _numbers(f"{place}: price", tables.get("price", {}), assumed_prices())
@@ -131,7 +134,9 @@ def target_of(path: Path) -> Target:
         raise refusal(f"{place}: axis {OWN_FTL}", problem, hint="leave it out of the space")
     short = tables.get("short_until")
     if short is not None and not (isinstance(short, str) and _END.fullmatch(short)):
-        raise refusal(f"{place}: short_until", f"{short!r}", "requests or a time, as 5000 or 2s")
+        raise refusal(
+            f"{place}: short_until", f"{short!r}", 'requests or a time in quotes, as "5000" or "2s"'
+        )
     if short is not None and not given.run:
         raise refusal(f"{place}: short_until", "no `run` that it could end", "a table `run`")
     return Target(path, given, wanted, life, Prices(own), short)

@@ -77,17 +77,24 @@ def uniform_of(plan: Plan, capacity: int) -> Uniform | None:
     # A time, or a beginning that is not measured, leaves open how much is written.
     is_timed = any("runtime" in job.options for job in writers)
     is_whole = plan.until is None and plan.skip in (None, "0") and not is_timed
+    # Of a count and an amount of data the one that is reached first ends a job.
+    is_doubly_ended = any({"number_ios", "io_size"} <= job.options.keys() for job in writers)
+    # Rates of both directions decide how many requests read, not their shares.
+    is_rated = any(
+        job.reads and job.writes and {"rate", "rate_iops"} & job.options.keys() for job in jobs
+    )
+    is_told = is_whole and not is_doubly_ended and not is_rated
     known = [one for one in each if one is not None]
     return (
         None
         if not kinds
         else Uniform(
             kinds=kinds,
-            read_share=_read_share(jobs[0]) if len(jobs) == 1 else None,
+            read_share=_read_share(jobs[0]) if len(jobs) == 1 and not is_rated else None,
             read_depth=sum(
                 job.number("iodepth", 1) * job.number("numjobs", 1) for job in jobs if job.reads
             ),
-            written=sum(known) if is_whole and len(known) == len(each) else None,
+            written=sum(known) if is_told and len(known) == len(each) else None,
             is_independent=all(job.options.get("norandommap", "0") != "0" for job in writers),
         )
     )

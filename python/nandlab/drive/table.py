@@ -73,6 +73,7 @@ def _parts(result: Result, *, is_narrow: bool) -> Iterator[RenderableType]:
     yield _latencies(result, report, is_narrow=is_narrow)
     yield from job_parts(report, is_narrow=is_narrow)
     yield from tenant_parts(report)
+    yield from served.traffic_parts(report)
     yield ""
     yield _facts(
         {

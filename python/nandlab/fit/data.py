@@ -168,7 +168,11 @@ class Measurements(NamedTuple):
 
 
 def read_measurements(
-    data: Data, reference_v: float | None = None, rename: Mapping[str, str] | None = None
+    data: Data,
+    reference_v: float | None = None,
+    rename: Mapping[str, str] | None = None,
+    *,
+    is_part: bool = False,
 ) -> Measurements:
     """Columns of a file (``.csv`` or ``.parquet``), of a mapping or of a table.
 
@@ -178,6 +182,7 @@ def read_measurements(
         reference_v: voltage of the reference that a board's sweep has moved; left out, that of the
             chip that the file names.
         rename: names of columns in the data, and their names here.
+        is_part: the data are one of several tables, and have some of the renamed columns.
 
     Raises:
         NandlabError: an unknown column, a value that is not a number or out of range: says the row
@@ -188,21 +193,26 @@ def read_measurements(
     if not isinstance(data, str | PathLike):
         name = data.procedure if isinstance(data, Measurement) else "data"
         table = data.table() if isinstance(data, Measurement) else data
-        return _of_table(name, table, reference_v, rename)
+        return _of_table(name, table, reference_v, rename, is_part=is_part)
     path = Path(data)
     kind = path.suffix.lower()
     if kind == ".parquet":
-        return _of_table(str(path), _parquet(path), reference_v, rename)
+        return _of_table(str(path), _parquet(path), reference_v, rename, is_part=is_part)
     if kind != ".csv":
         raise refusal(path, "unknown kind of file", ".csv, .parquet")
     columns, lines = _csv(path)
-    return _read(str(path), _renamed(str(path), columns, rename), lines, reference_v)
+    columns = _renamed(str(path), columns, rename, is_part=is_part)
+    return _read(str(path), columns, lines, reference_v)
 
 
-def _renamed(name: str, columns: Columns, names: Mapping[str, str] | None) -> Columns:
+def _renamed(
+    name: str, columns: Columns, names: Mapping[str, str] | None, *, is_part: bool
+) -> Columns:
     """The columns under their names here."""
     for old, new in (names or {}).items():
         if old not in columns:
+            if is_part:
+                continue
             raise refusal(name, f"rename: no column `{old}`", columns, given=old)
         if new in columns and new not in (names or {}):
             raise refusal(name, f"rename: `{old}` to `{new}`, which exists", "a new name")
@@ -212,7 +222,12 @@ def _renamed(name: str, columns: Columns, names: Mapping[str, str] | None) -> Co
 
 
 def _of_table(
-    name: str, table: Any, reference_v: float | None, rename: Mapping[str, str] | None
+    name: str,
+    table: Any,
+    reference_v: float | None,
+    rename: Mapping[str, str] | None,
+    *,
+    is_part: bool,
 ) -> Measurements:
     """Measurements of what has columns; a board's Arrow table says beside them what its chip is."""
     facts: Mapping[bytes, bytes] = {}
@@ -232,7 +247,7 @@ def _of_table(
             type(table).__name__,
             "the path of a .csv or .parquet file, a mapping of columns, or a table",
         )
-    columns = _renamed(name, columns, rename)
+    columns = _renamed(name, columns, rename, is_part=is_part)
     if reference_v is None and is_sweep(columns):
         reference_v = moved_reference_v(facts)
     return _read(name, columns, _rows(columns), reference_v)

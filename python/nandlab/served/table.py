@@ -5,9 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from nandlab.display import quantity
+from nandlab.drive.latency import is_exceeded
 
 if TYPE_CHECKING:
-    from nandlab.report.tables import Report
+    from rich.console import RenderableType
+
+    from nandlab.report.tables import CommandsOfKind, Report
 
 _COMMANDS = {
     "read": ("read", "reads"),
@@ -17,6 +20,11 @@ _COMMANDS = {
     "write_zeroes": ("write of zeros", "writes of zeros"),
     "cache": ("prefetch", "prefetches"),
     "block_status": ("block status", "block statuses"),
+    "zone_append": ("append", "appends"),
+    "zone_reset": ("reset of zones", "resets of zones"),
+    "zone_finish": ("finish of zones", "finishes of zones"),
+    "zone_open": ("open of zones", "opens of zones"),
+    "zone_close": ("close of zones", "closes of zones"),
 }
 """One and many of each command."""
 
@@ -60,6 +68,50 @@ def answers(report: Report) -> str:
     count = report.device.late_answers
     share = f"; {count:,} by more than 50 µs: the host was the limit" if count else ""
     return f"late by {', '.join(parts)}{share}"
+
+
+def traffic_parts(report: Report) -> list[RenderableType]:
+    """Rows by namespace and by queue of NVMe hosts; empty for one of each."""
+    from rich.table import Table
+
+    device = report.device if "device" in report else None
+    kinds = {
+        "namespace": (device and device.namespaces) or {},
+        "queue": (device and device.queues) or {},
+    }
+    told = {kind: each for kind, each in kinds.items() if len(each) > 1}
+    if not told:
+        return []
+    table = Table(box=None, pad_edge=False, padding=(0, 1), header_style="bright_black")
+    table.add_column("NVMe", style="bold")
+    table.add_column("")
+    for name in ("commands", "data", "mean", "p50", "p99", "p99.9", "max"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for kind, each in told.items():
+        for number, commands in each.items():
+            title = f"{kind} {number}"
+            for name in ("read", "write", "other"):
+                of: CommandsOfKind = commands[name]
+                if of.latency_us.count:
+                    table.add_row(title, name, *_cells(of))
+                    title = ""
+    return ["", table]
+
+
+def _cells(of: CommandsOfKind) -> list[str]:
+    """Commands, data, mean, percentiles, maximum; empty where too few say nothing."""
+    latency = of.latency_us
+    percents = {50: latency.p50, 99: latency.p99, 99.9: latency.p99_9}
+    return [
+        f"{latency.count:,}",
+        quantity.size(of.bytes) if of.bytes else "",
+        quantity.latency(latency.mean),
+        *(
+            quantity.latency(value) if is_exceeded(latency.count, percent) else ""
+            for percent, value in percents.items()
+        ),
+        quantity.latency(latency.max),
+    ]
 
 
 def cuts(report: Report) -> str:

@@ -28,7 +28,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// Most clients at a time: more are turned away.
+/// Most clients of an address at a time: more are turned away.
 const MOST_CLIENTS: usize = 64;
 
 /// Most messages kept until the user takes them.

@@ -135,6 +135,23 @@ fn a_format_erases_its_namespace_alone() {
     }
 }
 
+/// No data outlive a format: one that meets writes under way is refused.
+#[test]
+fn a_namespace_whose_data_change_is_not_erased() {
+    let (mut disk, subsystem) = drive(&TWO, Precondition::None, false);
+    let (mut admin, mut host) = connected(&mut disk, &subsystem, Options::default());
+    let (_, bytes) = host.capsule(ranged(0x01, 0, 8, 0), &[7; 4096], 0);
+    super::host::feed_only(&mut host.connection, &mut disk, &bytes);
+    let (sanitize, delete) = (entry(0x84, 0, &[(10, 2)]), entry(0x0d, 1, &[(10, 1)]));
+    for command in [format(1, 0, 0), sanitize, delete, format(0xffff_ffff, 0, 0)] {
+        assert_eq!(admin.command(&mut disk, command, &[], 0).status, 0x00c);
+    }
+    super::host::run(&mut host.connection, &mut disk);
+    host.connection.out.clear();
+    assert_eq!(admin.command(&mut disk, format(1, 0, 0), &[], 0).status, 0);
+    assert_eq!(read(&mut host, &mut disk, 0, 8), (0, vec![0; 4096]));
+}
+
 /// Sends commands at once; the outcomes by the order in which they end.
 fn at_once(host: &mut Host, disk: &mut Disk, commands: &[[u8; 64]]) -> Vec<(usize, u16)> {
     let mut sent = Vec::new();
@@ -213,13 +230,20 @@ fn a_sanitized_drive_has_lost_all_data() {
     }
 }
 
-/// A cut in the middle of a sanitization leaves a drive that refuses I/O until it is sanitized.
+/// A cut in the middle of a sanitization leaves a drive that refuses I/O until it is sanitized, or
+/// until a host gives up an unrestricted one.
 #[test]
 fn a_sanitization_that_is_cut_off_has_failed() {
+    cut_off(2, 0x01c);
+    cut_off(2 | 1 << 3, 0);
+}
+
+/// Cuts off a sanitization that was asked for so; leaving the failure then has this status.
+fn cut_off(asked: u32, left: u16) {
     let (mut disk, subsystem) = drive(&SMALL, Precondition::None, false);
     let (mut admin, mut host) = connected(&mut disk, &subsystem, Options::default());
     write(&mut host, &mut disk, 0, 8, 7);
-    let (_, bytes) = admin.capsule(entry(0x84, 0, &[(10, 2)]), &[], 0);
+    let (_, bytes) = admin.capsule(entry(0x84, 0, &[(10, asked)]), &[], 0);
     super::host::feed_only(&mut admin.connection, &mut disk, &bytes);
     assert_eq!(read(&mut host, &mut disk, 0, 1).0, 0x01d);
     disk.cut().unwrap();
@@ -232,8 +256,8 @@ fn a_sanitization_that_is_cut_off_has_failed() {
     assert_eq!(status(&mut admin, &mut disk), 3);
     assert_eq!(read(&mut host, &mut disk, 0, 1).0, 0x01c);
     let exit = entry(0x84, 0, &[(10, 1)]);
-    assert_eq!(admin.command(&mut disk, exit, &[], 0).status, 0);
-    assert_eq!(read(&mut host, &mut disk, 0, 1).0, 0);
+    assert_eq!(admin.command(&mut disk, exit, &[], 0).status, left);
+    assert_eq!(read(&mut host, &mut disk, 0, 1).0, left);
     let sanitize = entry(0x84, 0, &[(10, 2)]);
     assert_eq!(admin.command(&mut disk, sanitize, &[], 0).status, 0);
     assert_eq!(status(&mut admin, &mut disk), 1 | 1 << 8);

@@ -140,6 +140,21 @@ fn namespaces_of_a_drive_file_are_disks_of_their_own() {
     assert_eq!(traffic.queues.keys().copied().collect::<Vec<_>>(), [1]);
 }
 
+/// A format uses all the bytes that its namespace has taken.
+#[test]
+fn formats_back_and_forth_lose_no_blocks() {
+    let sets = [SMALL[0], "namespace=[{share=0.5}]"];
+    let (mut disk, subsystem) = drive(&sets, Precondition::None, false);
+    let (mut admin, _) = connected(&mut disk, &subsystem, Options::default());
+    assert_eq!(create(&mut admin, &mut disk, 15, 0, true), (0, 2));
+    for (format, blocks) in [(1, 2), (0, 16), (1, 2)] {
+        let command = entry(0x80, 2, &[(10, format)]);
+        assert_eq!(admin.command(&mut disk, command, &[], 0).status, 0);
+        let (_, page) = identify(&mut admin, &mut disk, 0x11, 2);
+        assert_eq!(number(&page, 0, 8), blocks);
+    }
+}
+
 #[test]
 fn a_namespace_is_made_attached_and_deleted() {
     let sets = [SMALL[0], SMALL[1], "namespace=[{share=0.5}]"];

@@ -96,7 +96,7 @@ fn pages_of_identify_have_their_fields() {
     compare(&descriptors, &[(0, 2, 0x1002), (20, 2, 0x1003), (40, 2, 0x0104), (44, 4, 0)]);
     assert_eq!(descriptors[24..40], subsystem.identity.uuid);
     compare(&page(6), &[(0, 1, 8), (3, 1, 0), (4, 4, 0), (8, 8, 0)]);
-    compare(&page(8), &[(0, 1, 0x10), (1, 1, 1), (8, 1, 0), (14, 1, 1)]);
+    compare(&page(8), &[(0, 1, 8), (1, 1, 1), (8, 1, 0), (14, 1, 1)]);
     compare(&page(0x1c), &[(0, 8, 1), (8, 8, 0)]);
     assert!(page(5).iter().all(|&byte| byte == 0));
     // The lists of namespaces begin above the one that is named.

@@ -65,6 +65,7 @@ class CellFit(InNotebook):
             value, low, high = (_short(one.value(v)) for v in (at, begin, end))
             self.parameters.append(Parameter(one.name, value, low, high))
         self.before = {one.name: one.start for one in free}
+        """Values of the chip before the fit."""
         self._is_log = [one.is_log for one in free]
         if descent.pages is not None:
             pages = descent.pages
@@ -78,7 +79,6 @@ class CellFit(InNotebook):
             self._scale = np.append(self._scale, 1.0)
             self._covariance = np.pad(self._covariance, ((0, 1), (0, 1)))
             self._covariance[-1, -1] = error**2
-        """Values of the chip before the fit."""
         self.values = {name: _short(value) for name, value in descent.values(u).items()}
         """All values that differ from those of the chip; those that are held among them."""
         self.overdispersion = descent.overdispersion(u)
@@ -121,7 +121,10 @@ class CellFit(InNotebook):
             name: (float(column.min()), float(column.max()))
             for name, column in self.data.columns.items()
         }
-        if "temperature_c" in found:
+        warm = [one.temperature_c for one in self.data.stresses if one.temperature_c is not None]
+        if warm:
+            # Tables without the column, and rows without hours, have no temperature.
+            found["temperature_c"] = min(warm), max(warm)
             aged = [
                 one.retention_hours
                 if one.temperature_c is None

@@ -84,7 +84,10 @@ def observed(
     tables = list(data) if isinstance(data, list | tuple) else [data]
     if not tables:
         raise refusal("fit", "no measurements", "a table of error counts or histograms")
-    each = [read_measurements(table, rename=_own(rename, table)) for table in tables]
+    each = [read_measurements(one, rename=rename, is_part=len(tables) > 1) for one in tables]
+    for old, new in (rename or {}).items():
+        if not any(new in {*one.columns, *one.labels} for one in each):
+            raise refusal("fit", f"rename: no column `{old}` in any table")
     rows = [(table, _stresses(table)) for table in each]
     every = sorted({one for _, of in rows for one in of}, key=_order)
     number = {one: i for i, one in enumerate(every)}
@@ -110,11 +113,6 @@ def observed(
     }
     names = ", ".join(table.name for table in each)
     return Observed(names, sum(t.rows for t in each), every, joined, histograms, named)
-
-
-def _own(rename: Mapping[str, str] | None, table: Data) -> Mapping[str, str] | None:
-    """New names of the columns that a table has: several tables share one list of them."""
-    return None if isinstance(table, Measurements) else rename
 
 
 def _stresses(table: Measurements) -> list[Stressed]:

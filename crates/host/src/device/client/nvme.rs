@@ -346,6 +346,7 @@ impl Host<'_> {
         answers: &Receiver<Outgoing>,
     ) -> Part {
         let mut dues = Vec::new();
+        let mut outcome = Ok(());
         while let Ok(first) = answers.recv() {
             let mut next = Some(first);
             while let Some(outgoing) = next {
@@ -362,7 +363,7 @@ impl Host<'_> {
                 // No command begins once the server ends: nobody would wait for it.
                 if self.shared.is_over(self.cuts) {
                     drop(guard);
-                    flush(output, connection)?;
+                    flush_unless(&mut outcome, output, connection);
                     continue;
                 }
                 let went = advanced(disk).and_then(|()| lock(connection).go_on(disk));
@@ -374,12 +375,23 @@ impl Host<'_> {
                 }
                 self.shared.wake();
             }
-            let written = flush(output, connection);
+            flush_unless(&mut outcome, output, connection);
             let now = Instant::now();
             dues.drain(..).for_each(|due| self.shared.was_late(now.saturating_duration_since(due)));
-            written?;
         }
-        Ok(())
+        outcome
+    }
+}
+
+/// Sends what the connection has for the host; nothing more once that has failed. The answers are
+/// still taken then, so that the connection lasts until the disk has done all that it was asked.
+fn flush_unless(outcome: &mut Part, output: &Mutex<Patient>, connection: &Mutex<Connection>) {
+    if outcome.is_ok() {
+        *outcome = flush(output, connection);
+    } else {
+        let mut connection = lock(connection);
+        connection.out.clear();
+        connection.tickets.clear();
     }
 }
 

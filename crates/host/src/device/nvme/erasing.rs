@@ -106,8 +106,8 @@ impl Namespaces {
     ) -> Vec<Head> {
         let of_ids = || ids.iter().filter_map(|&id| self.get(id)).map(Namespace::range);
         let trims = match purpose {
-            Purpose::Sanitize => io::trims_of(0..self.capacity(), true),
-            _ => of_ids().flat_map(|range| io::trims_of(range, true)).collect(),
+            Purpose::Sanitize => io::trims_of(0..self.capacity(), self.unit_bytes(), true),
+            _ => of_ids().flat_map(|range| io::trims_of(range, self.unit_bytes(), true)).collect(),
         };
         if purpose == Purpose::Delete {
             ids.iter().for_each(|&id| self.withdraw(id));

@@ -70,6 +70,8 @@ pub struct Namespaces {
     capacity: u64,
     unit_bytes: u64,
     made: u64,
+    /// Commands under way that change data, by namespace.
+    changing: BTreeMap<u32, u32>,
     /// Erasures of data that are under way, and the last sanitization.
     pub erasing: Erasing,
 }
@@ -87,7 +89,8 @@ impl Namespaces {
         let all = (1..).zip(parts).map(of).collect();
         let made = parts.len() as u64;
         let erasing = Erasing::default();
-        Self { all, views: BTreeMap::new(), capacity, unit_bytes, made, erasing }
+        let (views, changing) = (BTreeMap::new(), BTreeMap::new());
+        Self { all, views, capacity, unit_bytes, made, changing, erasing }
     }
 
     /// Namespaces for a saved drive.
@@ -104,6 +107,29 @@ impl Namespaces {
     /// Bytes of the drive.
     pub fn capacity(&self) -> u64 {
         self.capacity
+    }
+
+    /// Bytes of a mapping unit.
+    pub fn unit_bytes(&self) -> u64 {
+        self.unit_bytes
+    }
+
+    /// Notes that the disk is asked to change data of a namespace.
+    pub fn begin_change(&mut self, id: u32) {
+        *self.changing.entry(id).or_default() += 1;
+    }
+
+    /// Notes that a change of a namespace has ended.
+    pub fn end_change(&mut self, id: u32) {
+        if let Some(count) = self.changing.get_mut(&id) {
+            *count -= 1;
+        }
+    }
+
+    /// Refuses to erase namespaces while their data are being changed: no data may outlive that.
+    pub fn check_at_rest(&self, ids: &[u32]) -> Result<(), Status> {
+        let is_changing = |id| self.changing.get(id).is_some_and(|&count| count > 0);
+        if ids.iter().any(is_changing) { Err(Status::SEQUENCE) } else { Ok(()) }
     }
 
     /// Bytes of the drive that no namespace takes.
@@ -234,8 +260,8 @@ impl Namespaces {
 
     /// Gives a namespace blocks of another size, once its data are gone.
     pub fn reformat(&mut self, id: u32, block_bytes: u64) {
-        let Some(Namespace { space, .. }) = self.all.get_mut(&id) else { return };
-        space.blocks = space.blocks * space.block_bytes / block_bytes;
+        let Some(Namespace { space, bytes, .. }) = self.all.get_mut(&id) else { return };
+        space.blocks = *bytes / block_bytes;
         space.block_bytes = block_bytes;
         for view in self.views.values_mut().filter(|view| view.attached.contains(&id)) {
             view.changed.insert(id);

@@ -192,6 +192,16 @@ impl Subsystem {
         admitted.flatten().unwrap_or(Err(Status::SEQUENCE))
     }
 
+    /// Notes that the disk is asked to change data of a namespace.
+    pub fn begin_change(&self, id: u32) {
+        self.lock().namespaces.begin_change(id);
+    }
+
+    /// Notes that a change of a namespace has ended.
+    pub fn end_change(&self, id: u32) {
+        self.lock().namespaces.end_change(id);
+    }
+
     /// Counts a completed I/O command, which has moved so many bytes.
     pub fn note(&self, queue: u16, entry: &Entry, space: &Space, moved: usize, latency: Time) {
         let (flow, bytes) = io::flow(entry, space, moved);

@@ -31,6 +31,13 @@ impl Controller {
             return Err(Status::WRITE_PROTECTED);
         }
         let ids = context.allocated(entry.nsid())?;
+        let is_small = |id: &u32| {
+            context.namespaces.get(*id).is_some_and(|namespace| namespace.bytes < block_bytes)
+        };
+        if ids.iter().any(is_small) {
+            return Err(Status::INVALID_FORMAT);
+        }
+        context.namespaces.check_at_rest(&ids)?;
         let purpose = Purpose::Format(block_bytes);
         Ok(Reply::Ask(context.namespaces.erase(self.id, entry.cid(), purpose, ids)))
     }
@@ -48,8 +55,13 @@ impl Controller {
         if erasing.is_erasing() {
             return Err(Status::FORMAT_IN_PROGRESS);
         }
+        const UNRESTRICTED: u32 = 1 << 3;
         const NO_DEALLOCATE: u32 = 1 << 9;
         match entry.word(10) & 7 {
+            // A restricted sanitization has to be repeated.
+            1 if erasing.outcome == Outcome::Failed && erasing.asked & UNRESTRICTED == 0 => {
+                Err(Status::SANITIZE_FAILED)
+            }
             1 => {
                 if erasing.outcome == Outcome::Failed {
                     erasing.outcome = Outcome::Never;
@@ -57,11 +69,13 @@ impl Controller {
                 Ok(Reply::Done(0, Vec::new()))
             }
             2 | 4 if entry.word(10) & NO_DEALLOCATE == 0 => {
-                erasing.asked = entry.word(10);
                 if context.is_read_only() {
                     return Err(Status::WRITE_PROTECTED);
                 }
-                let ids = context.namespaces.all().map(|namespace| namespace.space.id).collect();
+                let namespaces = &mut context.namespaces;
+                let ids: Vec<u32> = namespaces.all().map(|namespace| namespace.space.id).collect();
+                namespaces.check_at_rest(&ids)?;
+                namespaces.erasing.asked = entry.word(10);
                 let heads = context.namespaces.erase(self.id, entry.cid(), Purpose::Sanitize, ids);
                 Ok(Reply::Ask(heads))
             }

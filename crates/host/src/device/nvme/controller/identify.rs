@@ -209,7 +209,8 @@ fn namespace(identity: &Identity, namespace: &Namespace) -> Vec<u8> {
 
 fn independent(identity: &Identity, namespace: &Namespace) -> Vec<u8> {
     let mut page = vec![0; PAGE];
-    (page[0], page[1]) = (1 << 4, namespace.is_shared.into());
+    // Identifiers do not come again.
+    (page[0], page[1]) = (1 << 3, namespace.is_shared.into());
     page[8] = u8::from(identity.read_only);
     put(&mut page, 12, &placement::group(identity).to_le_bytes());
     page[14] = 1;

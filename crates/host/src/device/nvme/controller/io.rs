@@ -4,12 +4,12 @@ use super::copy;
 use super::identify::MOST_RANGES;
 use super::{placement, zones};
 use crate::device::message::{Command, Failure, Head};
-use crate::device::nvme::MOST_BYTES;
 use crate::device::nvme::entry::Entry;
 use crate::device::nvme::namespaces::Space;
 use crate::device::nvme::numbers::{Status, io};
 use crate::device::nvme::subsystem::Identity;
 use crate::device::nvme::traffic::Flow;
+use crate::device::nvme::{BLOCK_BYTES, MOST_BYTES};
 
 /// Bits of the dwords of commands.
 pub(super) const FUA: u32 = 1 << 30;
@@ -61,7 +61,7 @@ pub fn check(
         return Err(Status::INVALID_FIELD);
     }
     let space = space?;
-    if io::changes(opcode) && identity.read_only {
+    if (io::changes(opcode) || opcode == io::MANAGEMENT_SEND) && identity.read_only {
         return Err(Status::WRITE_PROTECTED);
     }
     let given = u64::from(entry.descriptor().length);
@@ -103,6 +103,8 @@ pub fn held(entry: &Entry, moved: usize, space: &Space) -> usize {
     match entry.opcode() {
         io::VERIFY => (usize::from(entry.half(48)) + 1) * space.block_bytes as usize,
         io::COMPARE => 2 * moved,
+        // A request for each zone: none beside it.
+        io::ZONE_SEND if zones::is_of_all(entry) => 4 * MOST_BYTES as usize,
         // The blocks are not known before the ranges have come.
         io::COPY => moved + MOST_BYTES as usize,
         _ => moved,
@@ -120,7 +122,7 @@ pub fn requests(
     let opcode = entry.opcode();
     match opcode {
         io::FLUSH => return Ok(vec![Head::plain(Command::Flush, 0, 0)]),
-        io::DATASET => return trims(entry, data, space),
+        io::DATASET => return trims(entry, data, identity, space),
         io::COPY => return copy::reads(entry, data, space),
         io::MANAGEMENT_SEND => return placement::updates(entry, data, identity),
         _ => {}
@@ -138,18 +140,24 @@ pub fn requests(
         io::ZONE_APPEND => Command::ZoneAppend,
         _ => Command::Read,
     };
+    let length = u32::try_from(length).map_err(|_| Status::INVALID_FIELD)?;
     let asked = Head {
         fua: command.changes() && (fua || writes_through),
         // Without leave to deallocate, zeros take space as other data do.
         no_hole: command == Command::WriteZeroes && flags & DEALLOCATE == 0,
         is_uncorrectable,
         handle,
-        ..Head::plain(command, offset, length as u32)
+        ..Head::plain(command, offset, length)
     };
     Ok(vec![asked])
 }
 
-fn trims(entry: &Entry, data: &[u8], space: &Space) -> Result<Vec<Head>, Status> {
+fn trims(
+    entry: &Entry,
+    data: &[u8],
+    identity: &Identity,
+    space: &Space,
+) -> Result<Vec<Head>, Status> {
     let count = (entry.word(10) & 0xff) as usize + 1;
     let mut ranges = Vec::with_capacity(count);
     let mut blocks = 0;
@@ -169,17 +177,19 @@ fn trims(entry: &Entry, data: &[u8], space: &Space) -> Result<Vec<Head>, Status>
     if entry.word(11) & DEALLOCATE_RANGES == 0 {
         return Ok(Vec::new());
     }
-    let pieces = |Range { offset, length }| trims_of(offset..offset + length, false);
+    let unit_bytes = identity.unit_blocks * BLOCK_BYTES;
+    let pieces = |Range { offset, length }| trims_of(offset..offset + length, unit_bytes, false);
     Ok(ranges.into_iter().flat_map(pieces).collect())
 }
 
 /// Requests that deallocate bytes of the drive, and make that durable where `fua` asks for it.
-pub fn trims_of(bytes: std::ops::Range<u64>, fua: bool) -> Vec<Head> {
+pub fn trims_of(bytes: std::ops::Range<u64>, unit_bytes: u64, fua: bool) -> Vec<Head> {
     let (mut at, end) = (bytes.start, bytes.end);
+    let most = TRIM_BYTES / unit_bytes * unit_bytes;
     let mut heads = Vec::new();
     while at < end {
         // Pieces end where units end, so that no unit is left out between two of them.
-        let until = ((at / TRIM_BYTES + 1) * TRIM_BYTES).min(end);
+        let until = ((at / most + 1) * most).min(end);
         heads.push(Head { fua, ..Head::plain(Command::Trim, at, (until - at) as u32) });
         at = until;
     }
@@ -189,7 +199,7 @@ pub fn trims_of(bytes: std::ops::Range<u64>, fua: bool) -> Vec<Head> {
 /// Kind of a command in the counts of traffic, and the bytes that it names.
 pub fn flow(entry: &Entry, space: &Space, moved: usize) -> (Flow, u64) {
     let flow = match entry.opcode() {
-        io::FLUSH | io::DATASET | io::MANAGEMENT_SEND => return (Flow::Other, 0),
+        io::FLUSH | io::DATASET | io::MANAGEMENT_SEND | io::ZONE_SEND => return (Flow::Other, 0),
         io::COPY => return (Flow::Write, moved as u64),
         opcode if io::changes(opcode) => Flow::Write,
         _ => Flow::Read,

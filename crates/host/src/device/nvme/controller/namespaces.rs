@@ -1,6 +1,6 @@
 //! Namespace Management and Attachment, and the lists of Identify and of the log of changes.
 
-use super::{Context, Controller, Reply};
+use super::{Context, Controller, Reply, placement};
 use crate::device::nvme::entry::Entry;
 use crate::device::nvme::erasing::Purpose;
 use crate::device::nvme::namespaces::Namespaces;
@@ -68,6 +68,7 @@ impl Controller {
             1 => {
                 let ids = context.allocated(entry.nsid())?;
                 let (cid, namespaces) = (entry.cid(), &mut context.namespaces);
+                namespaces.check_at_rest(&ids)?;
                 Ok(Reply::Ask(namespaces.erase(self.id, cid, Purpose::Delete, ids)))
             }
             _ => Err(Status::INVALID_FIELD),
@@ -123,9 +124,12 @@ fn create(entry: &Entry, data: &[u8], context: &mut Context<'_>) -> Result<u32, 
     }
     let format = usize::from(data[26] & 0xf | data[26] >> 1 & 0x30);
     let block_bytes = *FORMATS.get(format).ok_or(Status::INVALID_FORMAT)?;
-    // No protection information, no metadata; no groups and sets of namespaces.
-    let of_others = [data[29].into(), field(data, 92, 4), field(data, 100, 2), field(data, 102, 2)];
-    if data[26] & 0x10 != 0 || of_others != [0; 4] || data[30] & !1 != 0 {
+    // No protection information, no metadata; no groups and sets of namespaces but the endurance
+    // group of the drive.
+    let of_others = [data[29].into(), field(data, 92, 4), field(data, 100, 2)];
+    let group = field(data, 102, 2);
+    let is_its = group == 0 || group == u64::from(placement::group(context.identity));
+    if data[26] & 0x10 != 0 || of_others != [0; 3] || !is_its || data[30] & !1 != 0 {
         return Err(Status::INVALID_FIELD);
     }
     context.namespaces.create(size, block_bytes, data[30] & 1 != 0)

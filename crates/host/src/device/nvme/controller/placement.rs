@@ -9,10 +9,11 @@ use crate::device::disk::Disk;
 use crate::device::disk::placement::Kind as Event;
 use crate::device::message::{Command, Head};
 use crate::device::nvme::entry::Entry;
-use crate::device::nvme::namespaces::{Namespaces, Space};
+use crate::device::nvme::namespaces::{MOST_ID, Namespaces, Space};
 use crate::device::nvme::numbers::{Status, admin, feature, io, log};
 use crate::device::nvme::subsystem::Identity;
 use crate::device::nvme::{MOST_BYTES, put};
+use ssd::request::Op;
 
 /// Endurance group of the drive.
 const GROUP: u16 = 1;
@@ -356,7 +357,7 @@ fn configurations(context: &mut Context<'_>) -> Vec<u8> {
     put(one, 8, &identity.handles.to_le_bytes());
     // Most identifiers of an update, 0's based.
     put(one, 10, &(identity.handles - 1).to_le_bytes());
-    put(one, 12, &1u32.to_le_bytes());
+    put(one, 12, &MOST_ID.to_le_bytes());
     put(one, 16, &unit_bytes.to_le_bytes());
     (0..handles).for_each(|handle| one[64 + 4 * handle] = 1);
     page
@@ -390,17 +391,20 @@ fn events(disk: &Disk, is_of_host: bool, namespace: Option<u32>) -> Vec<u8> {
 /// Log of the endurance group, which is the whole drive: figures of SMART and of the flash.
 fn endurance_group(smart: &[u8], context: &mut Context<'_>) -> Vec<u8> {
     let mut page = vec![0; 512];
-    let units = |bytes: u64| u128::from(bytes.div_ceil(512_000)).to_le_bytes();
+    // Units of 10^9 bytes, where those of SMART are thousands of blocks.
+    let units = |bytes: u64| u128::from(bytes.div_ceil(1_000_000_000)).to_le_bytes();
     let session = context.disk.session();
     let group = session.endurance_group(&session.run.activity());
+    let read_bytes = session.run.totals().of(Op::Read).bytes;
     // Only bits of the spare and of a read-only drive have a place here.
     page[0] = smart[0] & (health::SPARE | health::READ_ONLY);
     (page[3], page[4], page[5]) = (smart[3], smart[4], smart[5]);
-    put(&mut page, 48, &smart[32..48]);
-    put(&mut page, 64, &smart[48..64]);
+    put(&mut page, 48, &units(read_bytes));
+    put(&mut page, 64, &units(group.host_bytes));
     put(&mut page, 80, &units(group.media_bytes));
     put(&mut page, 96, &smart[64..96]);
     put(&mut page, 128, &smart[160..192]);
     put(&mut page, 160, &u128::from(context.namespaces.capacity()).to_le_bytes());
+    put(&mut page, 176, &u128::from(context.namespaces.free_bytes()).to_le_bytes());
     page
 }

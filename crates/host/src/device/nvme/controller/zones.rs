@@ -26,6 +26,11 @@ pub const CHANGED_EVENTS: u32 = 1 << 27;
 
 /// Bits of dword 13 of the commands.
 const SELECT_ALL: u32 = 1 << 8;
+
+/// Whether a Zone Management Send command selects all zones.
+pub fn is_of_all(entry: &Entry) -> bool {
+    entry.word(13) & SELECT_ALL != 0
+}
 const WITH_RANDOM_AREA: u32 = 1 << 9;
 const PARTIAL: u32 = 1 << 16;
 

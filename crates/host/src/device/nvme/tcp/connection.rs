@@ -57,6 +57,8 @@ struct Command {
     status: Status,
     /// Result of a failed command, or first block of an append that is complete.
     result: u64,
+    /// Whether the command is counted among those that change its namespace.
+    is_change: bool,
     /// Places in the data of the ranges that a Copy reads.
     parts: Vec<usize>,
     /// Tickets of its answered requests, where requests are logged.
@@ -293,6 +295,7 @@ impl Connection {
             since: None,
             status: Status::SUCCESS,
             result: 0,
+            is_change: false,
             parts: Vec::new(),
             tickets: Vec::new(),
         })
@@ -384,6 +387,10 @@ impl Connection {
                 let status = admitted.err().unwrap_or(Status::INVALID_NAMESPACE);
                 self.finish(cid, status, 0, false);
                 return Ok(());
+            }
+            if opcode::changes(entry.opcode()) {
+                command.is_change = true;
+                self.subsystem.begin_change(space.id);
             }
             if zones::manages(&entry) {
                 return self.manage_zones(cid, &entry, disk);
@@ -623,6 +630,7 @@ impl Connection {
         self.tickets.append(&mut command.tickets);
         // An event was never among the commands with data.
         self.bytes -= command.held;
+        self.end_change(&command);
         let data = if has_data { &command.data[..] } else { &[] };
         if status == Status::SUCCESS {
             self.complete(&command.entry, status, result, data);
@@ -655,8 +663,17 @@ impl Connection {
         self.write(kind::RESPONSE, 0, &completion.bytes(), None);
     }
 
+    /// Counts a command that changes its namespace no longer.
+    fn end_change(&self, command: &Command) {
+        if let Some(space) = command.space.filter(|_| command.is_change) {
+            self.subsystem.end_change(space.id);
+        }
+    }
+
     /// Ends the queue. The disk has answered, or will never answer, all requests.
     pub fn leave(&mut self) {
+        let left = std::mem::take(&mut self.commands);
+        left.values().for_each(|command| self.end_change(command));
         if let Some(queue) = self.queue.take() {
             self.subsystem.leave(&queue);
         }
