@@ -135,7 +135,8 @@ def draw(views: list[View], picture: Path) -> None:
     for axes, title in ((left, "in the simulated drive"), (right, "for the client")):
         axes.set_xlabel("time (µs)")
         finish(axes, title)
-    right.legend(frameon=False)
+    left.set_xlim(30, 1000)
+    left.legend(frameon=False, loc="upper right")
     save(figure, picture)
 
 
