@@ -134,6 +134,7 @@ def draw(views: list[View], picture: Path) -> None:
     left.set_ylabel("reads that took longer (%)")
     for axes, title in ((left, "in the simulated drive"), (right, "for the client")):
         axes.set_xlabel("time (µs)")
+        axes.xaxis.set_minor_formatter("")
         finish(axes, title)
     left.set_xlim(30, 1000)
     left.legend(frameon=False, loc="upper right")
