@@ -121,10 +121,7 @@ class CellFit(InNotebook):
             name: (float(column.min()), float(column.max()))
             for name, column in self.data.columns.items()
         }
-        warm = [one.temperature_c for one in self.data.stresses if one.temperature_c is not None]
-        if warm:
-            # Tables without the column, and rows without hours, have no temperature.
-            found["temperature_c"] = min(warm), max(warm)
+        if "temperature_c" in found:
             aged = [
                 one.retention_hours
                 if one.temperature_c is None

@@ -106,11 +106,14 @@ def observed(
         np.concatenate([one.bits for one in (none, *parts)]),
         max((one.pages for one in parts), default=0) if all(one.pages for one in parts) else 0,
     )
-    named = {
-        name: np.concatenate([table.columns.get(name, np.zeros(table.rows)) for table in each])
-        for name in STRESSES
-        if any(name in table.columns for table in each)
-    }
+    named = {}
+    for name in STRESSES:
+        told = [table.columns[name] for table in each if name in table.columns]
+        if told:
+            # A table without temperatures says nothing of them; of others it has none.
+            least = min(column.min() for column in told) if name == "temperature_c" else 0.0
+            columns = [table.columns.get(name, np.full(table.rows, least)) for table in each]
+            named[name] = np.concatenate(columns)
     names = ", ".join(table.name for table in each)
     return Observed(names, sum(t.rows for t in each), every, joined, histograms, named)
 
