@@ -34,10 +34,10 @@ AGES = 8
 """Counts of cycles, in even steps, and ages of data, at once and in even factors."""
 
 FACTOR = 1000.0
-"""Of the longest retention over the shortest that is not at once."""
+"""Longest retention over the shortest that is not at once."""
 
 BEYOND = 1.25
-"""Of the farthest best reference, how far shifts are tried."""
+"""Farthest shift that is tried, over the farthest best reference."""
 
 MOST_TRIED = 120
 """Shifts that are tried at most: with more volts their distance is larger."""

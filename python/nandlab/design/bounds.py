@@ -36,11 +36,11 @@ class _Times:
     """Shortest times of a die, in seconds, with what each moves."""
 
     read: float
-    """Of a page, its plane's share of the die where planes read together."""
+    """Time of a page, its plane's share of the die where planes read together."""
     sense: float
-    """Of a page alone."""
+    """Time of a page alone."""
     program: float
-    """Of a page, likewise a share."""
+    """Time of a page, likewise a share."""
 
 
 def bounds_of(

@@ -93,9 +93,15 @@ class _Sides(NamedTuple):
 
 
 class AlongAxes:
-    """Cells on both sides of the fitted one, along each axis of the covariance."""
+    """Cells on both sides of the fitted one, along each axis of the covariance.
 
-    def __init__(self, sides: Sequence[_Sides]) -> None:
+    Args:
+        sides: cells, axis by axis.
+        is_open: an axis has no cell on one of its sides: nothing bounds the endurance.
+    """
+
+    def __init__(self, sides: Sequence[_Sides], *, is_open: bool = False) -> None:
+        self._is_open = is_open
         self._scales = [one.scale for one in sides]
         self._rates = [rates for one in sides for rates in (one.above, one.below)]
 
@@ -115,7 +121,7 @@ class AlongAxes:
         """Ends by the delta method: normal in the logarithm of the cycles."""
         from scipy.stats import norm
 
-        if not 1 < cycles < MOST_PE_CYCLES:
+        if self._is_open or not 1 < cycles < MOST_PE_CYCLES:
             return None, None
         step = max(round(STEP * cycles), 1)
         low, high = cycles - step, cycles + step
@@ -165,6 +171,7 @@ def cells_along_axes(about: Source, facts: FitFacts, *, is_best: bool) -> AlongA
         return Rates(about.name, {}, cell, bits, is_best=is_best)
 
     sides = []
+    is_open = False
     for square, axis in zip(squares, axes.T, strict=True):
         if square <= 0:
             continue
@@ -176,7 +183,9 @@ def cells_along_axes(about: Source, facts: FitFacts, *, is_best: bool) -> AlongA
                 # A cell cannot be so far from the fitted one: nearer by then.
                 continue
             break
-    return AlongAxes(sides)
+        else:
+            is_open = True
+    return AlongAxes(sides, is_open=is_open)
 
 
 def is_unchanged(facts: FitFacts, tables: Mapping[str, Any]) -> bool:

@@ -35,8 +35,8 @@ MOST_REFITS = 20
 """Rounds of weights and fit; three or four are enough."""
 
 MOST_DECADES = 12.0
-"""Of a parameter that is positive, two standard errors to each side: of more, the data do not know
-it, whatever the level of the intervals and however few rows make them wide."""
+"""Most decades of a positive parameter, two standard errors to each side: with more, the data do
+not know it, whatever the level of the intervals and however few rows make them wide."""
 
 ERRORS_EACH_SIDE = 2.0
 
@@ -68,7 +68,7 @@ class Law(NamedTuple):
     cure: Callable[[Sequence[str]], str] = lambda _: MORE_ROWS
     """Advice where the data do not determine the parameters of these names."""
     most_decades: float = MOST_DECADES
-    """That the data must know a parameter to, of those that are positive."""
+    """Decades to which the data must know a positive parameter."""
     may_be_open: Mapping[str, tuple[float, float]] = {}
     """Parameters of which no more is asked, with the least and the most of what `natural` gives of
     each. The coordinate of the same place moves such a parameter, and it alone."""
@@ -98,7 +98,7 @@ class Estimate(NamedTuple):
     """Rows less parameters."""
     coordinates: Column
     covariance: Column
-    """Of the coordinates, over-dispersion included."""
+    """Covariance of the coordinates, over-dispersion included."""
     method: str
     """How the intervals were made."""
     trials: Sequence[str] = ()

@@ -54,7 +54,7 @@ class FitFacts(NamedTuple):
     is_log: Sequence[bool]
     """Which parameters the covariance has as natural logarithms."""
     covariance: Sequence[Sequence[float]] = ()
-    """Of the parameters in their order; empty if it is not known."""
+    """Covariance of the parameters in their order; empty if it is not known."""
     ranges: Mapping[str, Sequence[float]] = {}
     """Least and most of each stress in the data."""
 

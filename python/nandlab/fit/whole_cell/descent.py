@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     Column = NDArray[np.float64]
 
 ROUNDS = 6
-"""Of weights and descent; two or three are enough."""
+"""Rounds of weights and descent; two or three are enough."""
 
 MOST_ERROR = 1.0
 """Standard error of a coordinate from which on the data do not tell the parameter: a factor e of
@@ -50,16 +50,16 @@ FIRST_SPREAD = 0.1
 chance leaves almost no scatter, do not lead the first descent astray."""
 
 STEP = 1e-4
-"""Of a coordinate, for slopes."""
+"""Step of a coordinate, for slopes."""
 
 NEAR = 0.03
-"""Of the root of a deviance, in which an end of an interval is found."""
+"""Part of the root of a deviance in which an end of an interval is found."""
 
 MOST_STEPS = 12
 """On the way to an end."""
 
 AT_END = 1e-3
-"""Of a coordinate from the end of its range."""
+"""Distance of a coordinate from the end of its range."""
 
 SURE = 3.84
 """Rise of the deviance from which on a value is not that of the data: chi-squared, 1 in 20."""
@@ -196,7 +196,7 @@ class Descent:
         return found.x, 2 * float(found.cost)
 
     def weighed(self, u: Column) -> tuple[Column, float]:
-        """The same with weights that agree with the scatter."""
+        """Place of the least deviance with weights that agree with the scatter, and the deviance."""
         u, deviance = self.least(u)
         for _ in range(ROUNDS):
             before, self.weights = self.weights, self._scatter(u)
@@ -250,7 +250,7 @@ class Descent:
         return float((((counts.errors - errors) / deviations)[told] ** 2).sum() / spare)
 
     def covariance(self, u: Column) -> Column:
-        """Of the coordinates, scatter included; huge where the data say nothing."""
+        """Covariance of the coordinates, scatter included; huge where the data say nothing."""
         import numpy as np
 
         slopes = self.scaled(u)

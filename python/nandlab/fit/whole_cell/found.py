@@ -110,7 +110,7 @@ class CellFit(InNotebook):
         return list(self._is_log)
 
     def covariance(self) -> list[list[float]]:
-        """Of the parameters in their order; of positive ones that of their logarithms."""
+        """Covariance of the parameters in their order; of positive ones, of their logarithms."""
         scaled = self._covariance * self._scale[:, None] * self._scale
         found: list[list[float]] = scaled.tolist()
         return found

@@ -69,7 +69,7 @@ class Free(NamedTuple):
     start: float
     is_log: bool
     scale: float
-    """Of one step of a coordinate that is no logarithm."""
+    """Size of one step of a coordinate that is no logarithm."""
     low: float
     high: float
     """Ends of its coordinate."""
@@ -79,7 +79,7 @@ class Free(NamedTuple):
         return math.log(value) if self.is_log else value / self.scale
 
     def begun_at(self, value: float) -> Free:
-        """The same, looked for around another value."""
+        """Parameter like this one, looked for around another value."""
         by = self.coordinate(value) - self.coordinate(self.start)
         return self._replace(low=self.low + by, high=self.high + by)
 
@@ -183,5 +183,5 @@ def assignments(values: Mapping[str, float], tables: Mapping[str, Any]) -> dict[
 
 
 def sets(values: Mapping[str, float], tables: Mapping[str, Any]) -> list[str]:
-    """The same as assignments of text."""
+    """Assignments of the values as text."""
     return [f"{key}={toml_value(value)}" for key, value in assignments(values, tables).items()]

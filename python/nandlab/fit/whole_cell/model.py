@@ -24,7 +24,7 @@ class Model:
     def __init__(self, source: Source, tables: Mapping[str, Any], data: Observed) -> None:
         self._source = source
         self.tables = tables
-        """Of the cell as it is."""
+        """Tables of the cell as it is."""
         self.data = data
 
     def cell(self, values: Mapping[str, float]) -> _core.Cell:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     Column = NDArray[np.float64]
 
 LEAST, MOST = 1e-4, 1.0
-"""Of the spread: less is none, and more no cell takes."""
+"""Ends of the spread: less is none, and more no cell takes."""
 
 
 class PageSpread:
