@@ -196,7 +196,7 @@ class Descent:
         return found.x, 2 * float(found.cost)
 
     def weighed(self, u: Column) -> tuple[Column, float]:
-        """Place of the least deviance with weights that agree with the scatter, and the deviance."""
+        """Place of the least deviance with weights as the scatter says, and the deviance."""
         u, deviance = self.least(u)
         for _ in range(ROUNDS):
             before, self.weights = self.weights, self._scatter(u)
