@@ -7,6 +7,7 @@
 
 #![allow(clippy::print_stdout)]
 
+// The bench needs the PDUs of the tests' host, and no connection in memory.
 #[allow(dead_code)]
 #[path = "../tests/nvme/host.rs"]
 mod nvme_host;

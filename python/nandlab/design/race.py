@@ -41,7 +41,7 @@ class Figure:
     def verdict(self) -> str:
         """Whether the interval lies within the limit, beyond it, or on both sides.
 
-        Where none is allowed, no number of runs shows that: what was seen decides.
+        A limit of 0 is kept where no event was seen: no number of runs proves that there is none.
         """
         if self.limit == 0 and not self.is_least:
             return HOLDS if self.mean == 0 else MISSES

@@ -100,7 +100,7 @@ class Estimate(NamedTuple):
     covariance: Column
     """Covariance of the coordinates, over-dispersion included."""
     method: str
-    """How the intervals were made."""
+    """Method of the intervals, in words."""
     trials: Sequence[str] = ()
     """Trials of each value, if it depends on some of the rows only."""
     spread: float = 0.0

@@ -205,7 +205,7 @@ class Fit(InNotebook):
         return found
 
     def is_log(self) -> list[bool]:
-        """Which parameters `covariance` has as logarithms."""
+        """Whether `covariance` has each parameter as a logarithm."""
         if self.bins is not None:
             return []
         return list(_on(self.data, self.law, self._options).law.is_log)
@@ -247,7 +247,7 @@ class Fit(InNotebook):
 
     @property
     def method(self) -> str:
-        """How the intervals were made."""
+        """Method of the intervals, in words."""
         return f"{self.estimate.method}; {self.confidence.sentence}"
 
     def __repr__(self) -> str:

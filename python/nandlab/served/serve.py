@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Address:
-    """Where a server listens: at the path of a socket, at a port, or at both."""
+    """Address of a server: the path of a socket, a port, or both."""
 
     socket: Path | None
     port: int | None

@@ -1,10 +1,9 @@
 //! Arbitration of the queues of hosts: classes, weights and bursts.
 
 use super::drive;
-use super::host::{Host, Options, connect_data, connect_entry, entry, property, ranged};
+use super::host::{Host, Options, connect_data, connect_entry, entry, feed_only, property, ranged};
 use ::host::device::disk::Disk;
 use ::host::device::nvme::subsystem::Subsystem;
-use ::host::device::nvme::tcp::pdu;
 use ssd::precondition::Precondition;
 use std::sync::Arc;
 
@@ -55,9 +54,7 @@ fn order(sets: &[&str], is_weighted: bool, feature: Option<u32>, classes: &[u8])
     for queue in &mut queues {
         for block in 0..READS as u64 {
             let (_, bytes) = queue.capsule(ranged(0x02, 8 * block, 8, 0), &[], 4096);
-            let agreed = queue.connection.agreed().copied();
-            let pdu = pdu::read(&mut &bytes[..], agreed.as_ref()).unwrap().unwrap();
-            queue.connection.take(pdu, disk).unwrap().unwrap();
+            feed_only(&mut queue.connection, disk, &bytes);
         }
     }
     let mut order = String::new();

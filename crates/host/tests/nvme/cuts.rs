@@ -1,10 +1,9 @@
 //! Power cuts: whatever a host was told to be durable is there when it connects again.
 
-use super::host::{Host, Options, entry, ranged};
+use super::host::{Host, Options, entry, feed_only, ranged};
 use super::{SMALL, drive};
 use ::host::device::disk::Disk;
 use ::host::device::nvme::subsystem::Subsystem;
-use ::host::device::nvme::tcp::pdu;
 use ssd::precondition::Precondition;
 use std::sync::Arc;
 
@@ -94,9 +93,7 @@ impl Life {
             let (number, _, command, data) = self.change(at);
             self.pieces[at].later.push(number);
             let (_, bytes) = host.capsule(command, &data, 0);
-            let agreed = host.connection.agreed().copied();
-            let pdu = pdu::read(&mut &bytes[..], agreed.as_ref()).unwrap().unwrap();
-            host.connection.take(pdu, disk).unwrap().unwrap();
+            feed_only(&mut host.connection, disk, &bytes);
         }
         for _ in 0..self.draw.below(60) {
             // A drive that has done everything has no next event.

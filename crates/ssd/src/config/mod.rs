@@ -23,7 +23,7 @@ pub use codes::{DriveCode, within_code};
 pub use controller::{CommandCost, ControllerConfig, TrimCost};
 pub use front::{Arbitration, HostConfig, Level, Priority, TenantConfig};
 pub use kinds::{ChipKind, within};
-pub use namespace::{BLOCK_BYTES, MOST_NAMESPACES, NamespaceConfig, NamespacePart};
+pub use namespace::{BLOCK_SIZES, MOST_NAMESPACES, NamespaceConfig, NamespacePart};
 pub use power::{PowerConfig, PowerState, ThermalConfig, ThermalLimit};
 pub use scale::{Scale, Scaled};
 pub use small::{SMALL, small_config};

@@ -11,7 +11,7 @@ use std::ops::Range;
 pub const MOST_NAMESPACES: usize = 32;
 
 /// Sizes that a logical block can have in bytes.
-pub const BLOCK_BYTES: [u32; 2] = [512, 4096];
+pub const BLOCK_SIZES: [u32; 2] = [512, 4096];
 
 /// Namespace: a part of the drive with blocks of its own size, for hosts of `nandlab nvme`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -30,7 +30,7 @@ pub struct NamespaceConfig {
 }
 
 fn small_block() -> u32 {
-    BLOCK_BYTES[0]
+    BLOCK_SIZES[0]
 }
 
 /// Part of a drive that a namespace takes.
@@ -59,7 +59,7 @@ impl SsdConfig {
                 return Err(Error::new("namespace.share", format!("{share} is out of range"))
                     .expected("above 0 and at most 1"));
             }
-            if !BLOCK_BYTES.contains(block_bytes) {
+            if !BLOCK_SIZES.contains(block_bytes) {
                 return Err(Error::new("namespace.block_bytes", block_bytes.to_string())
                     .expected("512 or 4096"));
             }

@@ -61,7 +61,7 @@ def _files(found: CellFit) -> str:
 
 
 def _source(found: CellFit, key: str) -> str:
-    """Where a value comes from."""
+    """Origin of a value, for the comment behind its key."""
     own = [one for one in found.parameters if one.name.partition("[")[0] == key]
     spans = ", ".join(f"{one.low:.4g} to {one.high:.4g}" for one in own)
     if not own:

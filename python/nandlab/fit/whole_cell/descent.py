@@ -66,7 +66,7 @@ SURE = 3.84
 
 
 class Weights(NamedTuple):
-    """How much measurements scatter beyond chance."""
+    """Scatter of measurements beyond chance, which their weights follow."""
 
     spread: float = 0.0
     """Deviation of the factors by which rows of counts differ."""
@@ -85,7 +85,7 @@ class Descent:
         self.notes: list[str] = []
         self.weights = Weights(FIRST_SPREAD)
         self.pages = pages
-        """Where rows are of single pages, and so tell how pages differ."""
+        """Spread of pages, where rows are of single ones; else None."""
         self.form: Column | float = 1.0
         """By how much each row differs, over the root of the mean square of all."""
         data = model.data
@@ -136,7 +136,7 @@ class Descent:
         here = np.concatenate([errors, *bins]) / deviations
 
         def at(v: Column) -> tuple[Column, float]:
-            """What is expected there, and how far it is; at `u` itself where no cell can be."""
+            """Expected values at a coordinate, or at `u` where no cell can be; and the distance."""
             try:
                 moved, cells = self.expected(v)
             except NandlabError:
@@ -160,7 +160,7 @@ class Descent:
         return np.concatenate(parts)
 
     def pearson(self, u: Column) -> Column:
-        """What was measured, less what is expected, in deviations."""
+        """Measured less expected values, in standard deviations."""
         import numpy as np
 
         errors, bins = self.expected(u)

@@ -84,7 +84,7 @@ class CellFit(InNotebook):
         self.overdispersion = descent.overdispersion(u)
         self.notes = [*notes, *descent.notes]
         self.apart = self._apart()
-        """What the data hardly tell apart, or hardly know, in sentences."""
+        """Sentences on keys that the data hardly tell apart, or hardly know."""
 
     @property
     def cell(self) -> Cell:
@@ -106,7 +106,7 @@ class CellFit(InNotebook):
         raise refusal("fit", f"unknown parameter `{name}`", names, given=name)
 
     def is_log(self) -> list[bool]:
-        """Which parameters `covariance` has as logarithms."""
+        """Whether `covariance` has each parameter as a logarithm."""
         return list(self._is_log)
 
     def covariance(self) -> list[list[float]]:
@@ -132,7 +132,7 @@ class CellFit(InNotebook):
         return found
 
     def facts(self) -> FitFacts:
-        """What a chip file keeps of the fit."""
+        """Facts of the fit that a chip file keeps."""
         return FitFacts(
             WHOLE_CELL,
             self.data.name,
@@ -169,7 +169,7 @@ class CellFit(InNotebook):
 
     @property
     def method(self) -> str:
-        """How the intervals were made."""
+        """Method of the intervals, in words."""
         scatter = self.descent.weights
         parts = []
         if len(self.data.counts.errors):

@@ -75,7 +75,7 @@ class Free(NamedTuple):
     """Ends of its coordinate."""
 
     def coordinate(self, value: float) -> float:
-        """Where a value lies."""
+        """Coordinate of a value."""
         return math.log(value) if self.is_log else value / self.scale
 
     def begun_at(self, value: float) -> Free:
@@ -84,7 +84,7 @@ class Free(NamedTuple):
         return self._replace(low=self.low + by, high=self.high + by)
 
     def value(self, coordinate: float) -> float:
-        """What lies at a coordinate."""
+        """Value at a coordinate."""
         return math.exp(coordinate) if self.is_log else coordinate * self.scale
 
 

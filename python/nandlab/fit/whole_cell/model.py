@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Model:
-    """What a cell with other parameters would have shown."""
+    """Measurements that a cell with other parameters would have shown."""
 
     def __init__(self, source: Source, tables: Mapping[str, Any], data: Observed) -> None:
         self._source = source

@@ -46,7 +46,7 @@ class Counts(NamedTuple):
     errors: Column
     bits: Column
     pages: int = 0
-    """How many pages there are, where each row is of one; else 0."""
+    """Number of pages, where each row is of one; else 0."""
 
 
 class Observed(NamedTuple):
@@ -176,7 +176,7 @@ def _counts(table: Measurements, place: Places, cell_bits: int) -> Counts:
 
 
 def _pages(table: Measurements) -> int:
-    """How many pages the rows are of; 0 where they do not name them."""
+    """Number of pages that the rows are of; 0 where they do not name them."""
     named = [table.labels[name] for name in PAGE_LABELS if name in table.labels]
     if "page_type" not in table.labels or not {"page", "wordline"} & {*table.labels}:
         return 0

@@ -22,11 +22,13 @@ pub mod subsystem;
 pub mod tcp;
 pub mod traffic;
 
+use ssd::config::BLOCK_SIZES;
+
 /// Bytes of the smallest logical block.
 pub const BLOCK_BYTES: u64 = 512;
 
 /// Sizes of a logical block in bytes, by the number of the format.
-pub const FORMATS: [u64; 2] = [BLOCK_BYTES, 4096];
+pub const FORMATS: [u64; 2] = [BLOCK_SIZES[0] as u64, BLOCK_SIZES[1] as u64];
 
 /// Most bytes that a command moves, as a power of two of [`PAGE_BYTES`].
 pub const MOST_PAGES_LOG2: u8 = 8;
@@ -42,6 +44,14 @@ pub const MOST_ENTRIES: u16 = 128;
 
 /// Most I/O queues of a controller: three hosts with all of theirs can be connected at a time.
 pub const MOST_QUEUES: u16 = 16;
+
+/// Bytes of a page of Identify or of a log that takes one.
+pub const PAGE: usize = PAGE_BYTES as usize;
+
+/// Number of so many bytes, at most 8, in the data of a host.
+fn field(data: &[u8], at: usize, length: usize) -> u64 {
+    data[at..at + length].iter().rev().fold(0, |value, &byte| value << 8 | u64::from(byte))
+}
 
 /// Copies bytes into a page that is built.
 fn put(page: &mut [u8], at: usize, bytes: &[u8]) {

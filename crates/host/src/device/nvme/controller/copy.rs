@@ -4,10 +4,10 @@
 
 use super::io::{FUA, Range};
 use crate::device::message::{Command, Head};
-use crate::device::nvme::MOST_BYTES;
 use crate::device::nvme::entry::Entry;
 use crate::device::nvme::namespaces::Space;
 use crate::device::nvme::numbers::Status;
+use crate::device::nvme::{MOST_BYTES, field};
 
 /// Most ranges of a command (MSRC + 1).
 pub const MOST_RANGES: usize = 128;
@@ -42,16 +42,12 @@ pub fn reads(entry: &Entry, data: &[u8], space: &Space) -> Result<Vec<Head>, Sta
     let mut heads = Vec::with_capacity(ranges(entry));
     let mut blocks = 0;
     for (number, range) in (0..).zip(data.chunks_exact(RANGE_BYTES)) {
-        let field = |at: usize, length: usize| {
-            let bytes = range[at..at + length].iter().rev();
-            bytes.fold(0u64, |value, &byte| value << 8 | u64::from(byte))
-        };
-        let count = field(16, 2) + 1;
+        let count = field(range, 16, 2) + 1;
         blocks += count;
         if blocks > most_blocks(space) {
             return Err(Status::SIZE_LIMIT);
         }
-        let Range { offset, length } = Range::of(field(8, 8), count, space)?;
+        let Range { offset, length } = Range::of(field(range, 8, 8), count, space)?;
         let read = Head::plain(Command::Read, offset, length as u32);
         heads.push(Head { cookie: number << 16, ..read });
     }

@@ -4,6 +4,7 @@ use super::{Context, Controller, Kind, placement, power, zones};
 use crate::device::nvme::MOST_QUEUES;
 use crate::device::nvme::entry::Entry;
 use crate::device::nvme::numbers::{Status, feature};
+use crate::device::nvme::subsystem::Identity;
 use base::Time;
 use ssd::config::HostConfig;
 
@@ -59,8 +60,8 @@ impl Features {
 }
 
 impl Controller {
-    /// Features of this kind of controller, and whether a host can change each.
-    pub(super) fn feature_ids(&self) -> &'static [u8] {
+    /// Features of this kind of controller.
+    fn feature_ids(&self) -> &'static [u8] {
         use feature::{
             ARBITRATION, EVENTS, HOST, KEEP_ALIVE, POWER, QUEUES, TEMPERATURE, TIMESTAMP,
             TRANSITIONS, WRITE_CACHE,
@@ -82,13 +83,20 @@ impl Controller {
         }
     }
 
+    /// Features of this controller on a drive: not all drives have a write cache or power states.
+    pub(super) fn features_of(&self, identity: &Identity) -> impl Iterator<Item = u8> {
+        let (is_cached, has_states) = (identity.has_write_cache, !identity.power_states.is_empty());
+        self.feature_ids().iter().copied().filter(move |&id| match id {
+            feature::WRITE_CACHE => is_cached,
+            feature::TRANSITIONS => has_states,
+            _ => true,
+        })
+    }
+
     fn check(&self, entry: &Entry, context: &Context<'_>) -> Result<u8, Status> {
         let id = entry.byte(40);
         let is_of_zones = self.kind == Kind::Drive && zones::has_feature(context.identity, id);
-        let is_known = is_of_zones
-            || self.feature_ids().contains(&id)
-                && (id != feature::WRITE_CACHE || context.identity.has_write_cache)
-                && (id != feature::TRANSITIONS || !context.identity.power_states.is_empty());
+        let is_known = is_of_zones || self.features_of(context.identity).any(|known| known == id);
         is_known.then_some(id).ok_or(Status::INVALID_FIELD)
     }
 

@@ -7,13 +7,9 @@ use crate::device::nvme::namespaces::{MOST_ID, Namespace, Namespaces};
 use crate::device::nvme::numbers::{ALL_NAMESPACES, DISCOVERY_NQN, Status, VERSION};
 use crate::device::nvme::subsystem::Identity;
 use crate::device::nvme::tcp::IN_CAPSULE_BYTES;
-use crate::device::nvme::{BLOCK_BYTES, FORMATS, MOST_ENTRIES, MOST_PAGES_LOG2, put, put_text};
-
-/// Bytes of a page.
-const PAGE: usize = 4096;
-
-/// Ranges that one Dataset Management command may have.
-pub const MOST_RANGES: usize = 256;
+use crate::device::nvme::{
+    BLOCK_BYTES, FORMATS, MOST_ENTRIES, MOST_PAGES_LOG2, PAGE, put, put_text,
+};
 
 /// Structures of Identify (CNS).
 pub(super) mod cns {

@@ -1,7 +1,6 @@
 //! I/O commands: their checks, their requests to the disk, and the status of an answer.
 
 use super::copy;
-use super::identify::MOST_RANGES;
 use super::{placement, zones};
 use crate::device::message::{Command, Failure, Head};
 use crate::device::nvme::entry::Entry;
@@ -9,13 +8,16 @@ use crate::device::nvme::namespaces::Space;
 use crate::device::nvme::numbers::{Status, io};
 use crate::device::nvme::subsystem::Identity;
 use crate::device::nvme::traffic::Flow;
-use crate::device::nvme::{BLOCK_BYTES, MOST_BYTES};
+use crate::device::nvme::{BLOCK_BYTES, MOST_BYTES, field};
 
 /// Bits of the dwords of commands.
 pub(super) const FUA: u32 = 1 << 30;
 const DEALLOCATE: u32 = 1 << 25;
 const DIRECTIVE: u32 = 0xf << 20;
 const DEALLOCATE_RANGES: u32 = 1 << 2;
+
+/// Most ranges of a Dataset Management command.
+const MOST_RANGES: usize = 256;
 
 /// Bytes of a range of Dataset Management.
 const RANGE_BYTES: usize = 16;
@@ -162,11 +164,7 @@ fn trims(
     let mut ranges = Vec::with_capacity(count);
     let mut blocks = 0;
     for range in data.chunks_exact(RANGE_BYTES).take(count) {
-        let word = |at: usize| {
-            u32::from_le_bytes([range[at], range[at + 1], range[at + 2], range[at + 3]])
-        };
-        let first = u64::from(word(8)) | u64::from(word(12)) << 32;
-        let length = u64::from(word(4));
+        let (first, length) = (field(range, 8, 8), field(range, 4, 4));
         blocks += length;
         ranges.push(Range::of(first, length, space)?);
     }

@@ -5,7 +5,7 @@ use super::{Context, Controller, Kind, erasing, health, placement, zones};
 use crate::device::disk::Disk;
 use crate::device::nvme::entry::Entry;
 use crate::device::nvme::namespaces::MOST_ID;
-use crate::device::nvme::numbers::{ANY_CONTROLLER, Status, admin, io, log};
+use crate::device::nvme::numbers::{ALL_NAMESPACES, ANY_CONTROLLER, Status, admin, io, log};
 use crate::device::nvme::subsystem::Identity;
 use crate::device::nvme::{MOST_BYTES, put, put_text};
 use std::collections::VecDeque;
@@ -81,7 +81,7 @@ impl Controller {
         if !ids.contains(&id) && !is_placed {
             return Err(Status::INVALID_LOG);
         }
-        let is_of_drive = matches!(entry.nsid(), 0 | 0xffff_ffff);
+        let is_of_drive = matches!(entry.nsid(), 0 | ALL_NAMESPACES);
         if matches!(id, log::SMART | log::OCP_SMART | log::SANITIZE) && !is_of_drive {
             // These are of the drive, and not of a namespace.
             let is_valid = entry.nsid() <= MOST_ID;

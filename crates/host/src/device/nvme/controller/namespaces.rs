@@ -5,18 +5,10 @@ use crate::device::nvme::entry::Entry;
 use crate::device::nvme::erasing::Purpose;
 use crate::device::nvme::namespaces::Namespaces;
 use crate::device::nvme::numbers::{ALL_NAMESPACES, Status};
-use crate::device::nvme::{FORMATS, put};
-
-/// Bytes of a page, of a list, and of the data of these commands.
-const PAGE: usize = 4096;
+use crate::device::nvme::{FORMATS, PAGE, field, put};
 
 /// Most controllers of a list.
 const MOST_CONTROLLERS: usize = 2047;
-
-/// Number in the data of a command.
-fn field(data: &[u8], at: usize, length: usize) -> u64 {
-    data[at..at + length].iter().rev().fold(0, |value, &byte| value << 8 | u64::from(byte))
-}
 
 /// Page with a list of namespaces above the one that a command names.
 pub(super) fn list(entry: &Entry, ids: impl IntoIterator<Item = u32>) -> Result<Vec<u8>, Status> {

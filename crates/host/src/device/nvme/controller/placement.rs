@@ -12,7 +12,7 @@ use crate::device::nvme::entry::Entry;
 use crate::device::nvme::namespaces::{MOST_ID, Namespaces, Space};
 use crate::device::nvme::numbers::{Status, admin, feature, io, log};
 use crate::device::nvme::subsystem::Identity;
-use crate::device::nvme::{MOST_BYTES, put};
+use crate::device::nvme::{MOST_BYTES, PAGE, put};
 use ssd::request::Op;
 
 /// Endurance group of the drive.
@@ -20,9 +20,6 @@ const GROUP: u16 = 1;
 
 /// Type of the Data Placement directive.
 const DIRECTIVE: u32 = 2;
-
-/// Bytes of Directive Receive: Return Parameters, and of Identify.
-const PAGE: usize = 4096;
 
 /// Bytes of an event, and of the header before the first.
 const EVENT_BYTES: usize = 64;
@@ -287,7 +284,7 @@ impl Controller {
     ) -> Result<Vec<u8>, Status> {
         let id = entry.byte(40);
         if id == log::FEATURES {
-            return Ok(self.feature_effects());
+            return Ok(self.feature_effects(context.identity));
         }
         if entry.half(46) != GROUP {
             return Err(Status::INVALID_FIELD);
@@ -321,10 +318,10 @@ impl Controller {
     }
 
     /// Log of the features, and of what each belongs to.
-    fn feature_effects(&self) -> Vec<u8> {
+    fn feature_effects(&self, identity: &Identity) -> Vec<u8> {
         let mut page = vec![0; 1024];
         let (of_namespace, of_controller, of_group) = (1u32 << 20, 1u32 << 21, 1u32 << 23);
-        let own = self.feature_ids().iter().map(|&id| (id, of_controller));
+        let own = self.features_of(identity).map(|id| (id, of_controller));
         let placement = [(feature::PLACEMENT, of_group), (feature::PLACEMENT_EVENTS, of_namespace)];
         for (id, scope) in own.chain(placement) {
             put(&mut page, 4 * usize::from(id), &(1 | scope).to_le_bytes());

@@ -1,8 +1,10 @@
 //! NVMe/TCP: queues over connections, one each.
 //!
 //! - `pdu`: the messages of the transport (PDUs), read with their digests and written
-//! - `connection`: what a connection does with them
+//! - `connection`: a connection that takes and gives them
+//! - `commands`: its commands, carried out by controller and disk, answered and ended
 
+mod commands;
 pub mod connection;
 pub mod pdu;
 
