@@ -1,106 +1,21 @@
 // The link to a drive that is served: a WebSocket to the server that gave out this page.
-//
-// Text messages are `{id, method, ...}`, answered by `{id, ok | error}`; frames and saved drives are
-// binary: u32 number of the request, u32 (whether more pieces follow), bytes.
 
-import { Frame } from "./frame.js";
+import { MessageLink } from "./messages.js";
 
-const PIECE_BYTES = 1 << 20;
-
-export class SocketLink {
-  // Connects and sends the token. `link.hello` is the drive that there is, or null; `link.host` says
-  // what pages may do here: `{kind, refused: [methods]}`.
+export class SocketLink extends MessageLink {
+  // Connects, and sends the token first.
   static async open(token, url = `ws://${location.host}/window`) {
-    const link = new SocketLink(new WebSocket(url));
-    await link.opened;
-    link.socket.send(JSON.stringify({ token }));
-    const { host, hello } = await link.first;
-    return Object.assign(link, { host, hello });
-  }
-
-  constructor(socket) {
-    this.socket = socket;
-    this.waiting = new Map();
-    this.last = 0;
-    // Called with hello when another page has built a drive, and with a reason when it is over.
-    this.onhello = null;
-    this.onend = null;
+    const socket = new WebSocket(url);
     socket.binaryType = "arraybuffer";
-    this.opened = new Promise((resolve, reject) => {
-      socket.onopen = resolve;
-      socket.onerror = () => reject(new Error("the server of this page cannot be reached"));
-    });
-    this.first = this.answer(0);
-    this.first.catch(() => {});
-    socket.onmessage = ({ data }) => this.take(data);
-    socket.onclose = ({ reason }) => this.end(reason || "the server has ended");
-  }
-
-  call(method, params = {}) {
-    return this.ask((id) => JSON.stringify({ ...params, id, method }));
-  }
-
-  async frame(layers) {
-    return new Frame(await this.call("frame", { layers }), 8);
-  }
-
-  async save() {
-    return new Uint8Array(await this.call("save"), 8);
-  }
-
-  load(bytes) {
-    return this.ask((id) => {
-      let at = 0;
-      while (bytes.length - at > PIECE_BYTES) {
-        this.socket.send(piece(id, 1, bytes.subarray(at, at + PIECE_BYTES)));
-        at += PIECE_BYTES;
-      }
-      return piece(id, 0, bytes.subarray(at));
-    });
+    const link = new SocketLink((message) => socket.send(message));
+    link.socket = socket;
+    socket.onmessage = ({ data }) => link.take(data);
+    socket.onclose = ({ reason }) => link.end(reason || "the server has ended");
+    socket.onopen = () => link.send(JSON.stringify({ token }));
+    return link.greeted();
   }
 
   close() {
     this.socket.close();
   }
-
-  ask(message) {
-    if (this.reason) return Promise.reject(new Error(this.reason));
-    this.last += 1;
-    const answer = this.answer(this.last);
-    this.socket.send(message(this.last));
-    return answer;
-  }
-
-  answer(id) {
-    return new Promise((resolve, reject) => this.waiting.set(id, { resolve, reject }));
-  }
-
-  take(data) {
-    const message = typeof data === "string" ? JSON.parse(data) : { id: new DataView(data).getUint32(0, true), ok: data };
-    if (message.event === "hello") {
-      this.hello = message.hello;
-      this.onhello?.(message.hello);
-      return;
-    }
-    const asked = this.waiting.get(message.id);
-    this.waiting.delete(message.id);
-    if (message.error) asked?.reject(Object.assign(new Error(message.error.text), message.error));
-    else asked?.resolve(message.ok);
-  }
-
-  end(reason) {
-    this.reason = reason;
-    for (const { reject } of this.waiting.values()) reject(new Error(reason));
-    this.waiting.clear();
-    this.onend?.(reason);
-  }
-}
-
-function piece(id, more, bytes) {
-  const message = new Uint8Array(8 + bytes.length);
-  const head = new DataView(message.buffer);
-  head.setUint32(0, id, true);
-  head.setUint32(4, more, true);
-  message.set(bytes, 8);
-  return message;
 }
