@@ -12,7 +12,7 @@ HELLO = {
     "name": "tiny",
     "title": "a drive",
     "scalars": [{"name": "simulated_ns", "unit": "ns", "label": "time"}],
-    "layers": {"valid": {"bit": 1}},
+    "layers": {"valid": {"bit": 0}},
 }
 
 

@@ -127,7 +127,7 @@ def test_a_page_in_one_file_asks_nobody_and_runs_its_own_script_only() -> None:
 
 def recorded(frames: int, blocks: int = 1000, most: int = 16) -> tuple[Recording, list[bytes]]:
     """A recording of so many frames of a fake drive, and these."""
-    fake, recording, taken = Fake(blocks), Recording(most), []
+    fake, recording, taken = Fake(blocks), Recording(HELLO, most), []
     for i in range(frames):
         fake.now_ns = 1000 * i
         taken.append(fake.frame(1))
@@ -147,15 +147,27 @@ def test_a_recording_has_few_frames_and_all_requests() -> None:
         assert recording._moments[0].state == {"now_ns": 0}
 
 
-def test_shares_of_time_are_joined_in_the_mean() -> None:
-    recording = Recording(4)
-    for share in (0.0, 0.2, 0.4, 0.6, 0.8):
-        frame = frame_of(
-            rlat=np.ones(2, "<u4"), wlat=np.ones(2, "<u4"), chan=np.full(2, share, "<f4")
-        )
-        recording.add(frame, {"now_ns": 0})
-    shares = [float(sections(moment.frame)["chan"][0]) for moment in recording._moments]
-    assert shares == pytest.approx([0.0, 0.3, 0.7])
+def test_frames_are_joined_by_what_their_figures_mean() -> None:
+    names = ("simulated_ns", "nand_erases", "latency_max_us", "read_iops", "read_latency_mean_us")
+    hello = {"scalars": [{"name": name} for name in (*names, "queue_depth")]}
+    recording = Recording(hello, 4)
+    nan = float("nan")
+    for time_ns, share, reads, *figures in (
+        (0, nan, 0, 0, 0, nan, nan, 1),
+        (100, 0.2, 1, 2, 50, 10, 30, 2),
+        (400, 0.6, 3, 3, 40, 20, 10, 3),
+        (500, 0.1, 2, 1, 10, nan, 60, 4),
+        (600, 0.3, 0, 1, 20, 4, nan, 5),
+    ):
+        scalars = np.array([time_ns, *figures], "<f8")
+        shares, counts = np.full(2, share, "<f4"), np.array([reads, 0], "<u4")
+        recording.add(frame_of(scal=scalars, rlat=counts, chan=shares), {"now_ns": time_ns})
+    first, second, third = (sections(moment.frame) for moment in recording._moments)
+    assert first["scal"][0] == 0
+    assert second["chan"] == pytest.approx([0.5, 0.5])
+    assert second["rlat"].tolist() == [4, 0]
+    assert second["scal"].tolist() == pytest.approx([400, 5, 50, 17.5, 15, 3])
+    assert third["scal"].tolist() == pytest.approx([600, 2, 20, 4, 60, 5])
 
 
 def test_a_recording_of_a_large_drive_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -163,7 +175,7 @@ def test_a_recording_of_a_large_drive_is_bounded(monkeypatch: pytest.MonkeyPatch
     recording, _ = recorded(100, blocks=10_000, most=240)
     assert len(recording) <= 100_000 // 10_000
     monkeypatch.setattr("nandlab.window.record.MOST_PACKED_BYTES", 10)
-    packed = recording.packed(HELLO, {}, [])
+    packed = recording.packed({}, [])
     assert len(recording) == 2
     assert zlib.decompress(packed)
 
@@ -172,7 +184,7 @@ def test_a_recording_of_a_large_drive_is_bounded(monkeypatch: pytest.MonkeyPatch
 def test_a_page_reads_the_recording_as_it_was(tmp_path: Path) -> None:
     recording, taken = recorded(12)
     answers = {'["report",[]]': {"ok": {"a": 1}}, '["slow",[["percentile",99.9]]]': {"ok": 2}}
-    packed = base64.b64encode(recording.packed(HELLO, answers, ["build"])).decode()
+    packed = base64.b64encode(recording.packed(answers, ["build"])).decode()
     link = (ROOT / "web" / "engine" / "file.js").as_uri()
     shown = evaluated(
         f"""

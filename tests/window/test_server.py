@@ -17,7 +17,8 @@ from websockets.sync.client import ClientConnection, connect
 
 from nandlab.window import server as server_of
 from nandlab.window.desk import Desk
-from nandlab.window.server import MOST_BYTES, MOST_PAGES, MOST_REQUESTS, PageServer
+from nandlab.window.protocol import MOST_REQUESTS
+from nandlab.window.server import MOST_BYTES, MOST_PAGES, PageServer
 from tests.waiting import until
 from tests.window.faked import HELLO, Fake
 
@@ -245,7 +246,7 @@ def test_no_call_takes_all_the_time(served: Served) -> None:
     with served.page() as page:
         for given in (None, 0, -1, 10**9, "all", True):
             asked(page, "advance", simulated_ns=1, most_requests=given)
-            assert served.fake.calls[-1]["most_requests"] in (MOST_REQUESTS, True)
+            assert served.fake.calls[-1]["most_requests"] == MOST_REQUESTS
         asked(page, "advance", simulated_ns=1, most_requests=5)
         assert served.fake.calls[-1]["most_requests"] == 5
 
@@ -288,7 +289,7 @@ def test_messages_are_bounded(served: Served, monkeypatch: pytest.MonkeyPatch) -
             page.recv(10)
         assert closed.value.rcvd is not None
         assert closed.value.rcvd.code == 1009
-    monkeypatch.setattr(server_of, "MOST_LOADED_BYTES", 1000)
+    monkeypatch.setattr("nandlab.window.protocol.MOST_LOADED_BYTES", 1000)
     with served.page() as page:
         page.send((4).to_bytes(4, "little") + (1).to_bytes(4, "little") + bytes(2000))
         with pytest.raises(ConnectionClosed):
@@ -324,7 +325,7 @@ def test_a_drive_that_goes_on_by_itself_is_not_driven() -> None:
     refused = ("build", "advance", "save", "load")
     with Served(kind="run", refused=refused) as served, served.page() as page:
         for method in refused[:3]:
-            assert asked(page, method)["error"]["key"] == "method"  # type: ignore[index]
+            assert asked(page, method)["error"]["key"] == method  # type: ignore[index]
         page.send(bytes(8) + b"saved")
         assert "error" in json.loads(page.recv(10))
         assert [one["method"] for one in served.fake.calls] == ["hello"]

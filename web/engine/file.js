@@ -36,6 +36,7 @@ export class FileLink {
     if (method === "hello") return this.hello;
     if (method === "advance") return this.advance(params);
     if (method === "seek") return this.seek(params.now_ns);
+    if (method === "slowest") return this.slowest(params);
     const answer = this.answers.get(JSON.stringify([method, sorted(params)]));
     if (answer === undefined) throw unknown(method);
     if (answer.error) throw Object.assign(new Error(answer.error.text), answer.error);
@@ -52,6 +53,11 @@ export class FileLink {
     }
     this.now_ns = this.times[this.at];
     return this.states[this.at];
+  }
+
+  slowest({ count = 10, op }) {
+    const [, answer] = [...this.answers].find(([asked]) => asked.startsWith('["slowest"')) ?? [];
+    return (answer?.ok ?? []).filter((one) => !op || one.op === op).slice(0, count);
   }
 
   seek(now_ns) {

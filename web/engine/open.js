@@ -8,7 +8,7 @@ import { WasmLink } from "./wasm.js";
 export async function openLink() {
   const recorded = document.getElementById("recorded");
   if (recorded) return FileLink.open(recorded.textContent);
-  if (window.parent !== window) return PortLink.open();
+  if (document.querySelector('meta[name="nandlab-host"]')) return PortLink.open();
   const token = new URLSearchParams(location.hash.slice(1)).get("token");
   return token ? SocketLink.open(token) : WasmLink.open();
 }

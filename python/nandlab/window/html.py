@@ -32,10 +32,11 @@ def one_file(page: Assets, *, title: str = "", recorded: bytes | None = None) ->
     styles = "\n".join(page[name].decode() for name in _STYLE.findall(text))
     # A string or a pattern with these words is the same with a backslash.
     script = re.sub(r"<(?=/script|!--)", r"<\\", bundle(page, entry))
+    host = "" if recorded is not None else '<meta name="nandlab-host" content="notebook">\n'
     # It stands where the body is complete, as a module waits for that.
     body = "" if recorded is None else _data(recorded)
     text = _ELSEWHERE.sub("", _SCRIPT.sub("", _STYLE.sub("", text)))
-    head = f"{_policy(script, styles)}<style>{styles}</style>\n"
+    head = f"{_policy(script, styles)}{host}<style>{styles}</style>\n"
     text = _put(text, r"<meta\s+charset=[^>]*>\n?", head, behind=True)
     text = _put(text, r"</body>", f"{body}<script>{script}</script>\n", behind=False)
     if title:

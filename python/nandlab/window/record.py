@@ -24,6 +24,24 @@ FIRST_REQUESTS = 16
 _SUMMED, _SHARED = ("rlat", "wlat"), ("chan", "deco")
 """Sections since the last frame: counts, and shares of the time."""
 
+_TIME = "simulated_ns"
+_SUMS = ("nand_reads", "nand_programs", "nand_erases", "retries", "soft_reads")
+_LARGEST = ("latency_max_us",)
+_MEANS = {
+    "read_latency_mean_us": "rlat",
+    "write_latency_mean_us": "wlat",
+    "write_amplification_now": _TIME,
+    "read_iops": _TIME,
+    "write_iops": _TIME,
+    "read_mb_s": _TIME,
+    "write_mb_s": _TIME,
+    "gc_moved_mb_s": _TIME,
+    "gc_share": _TIME,
+    "power_w": _TIME,
+}
+"""Scalars since the last frame, with what their mean over two frames is weighted by: requests of a
+section, or time. The other scalars are of the moment."""
+
 _TYPES = tuple(np.dtype(one) for one in ("<u1", "<u2", "<u4", "<f4", "<f8"))
 
 
@@ -53,8 +71,10 @@ class Moment(NamedTuple):
 class Recording:
     """Frames of a run, as many as fit: of too many each pair becomes one, and steps are longer."""
 
-    def __init__(self, most_frames: int = MOST_FRAMES) -> None:
-        self._most = most_frames
+    def __init__(self, hello: Mapping[str, Any], most_frames: int = MOST_FRAMES) -> None:
+        """Keeps at most so many frames of the run that `hello` tells of."""
+        self._hello, self._most = hello, most_frames
+        self._places = {one["name"]: at for at, one in enumerate(hello["scalars"])}
         self._moments: list[Moment] = []
         self.requests = FIRST_REQUESTS
         """Requests from one frame to the next."""
@@ -71,16 +91,40 @@ class Recording:
 
     def _thin(self) -> None:
         """Joins each pair: the second one, with the counts of both. The first frame stays."""
-        first, *others = self._moments
-        pairs = zip(others[::2], others[1::2], strict=False)
-        rest = others[-1:] if len(others) % 2 else []
-        self._moments = [first, *(_joined(*pair) for pair in pairs), *rest]
+        kept = self._moments[:1]
+        for at in range(1, len(self._moments) - 1, 2):
+            one, other = self._moments[at : at + 2]
+            self._join(kept[-1], one, other)
+            kept.append(other)
+        self._moments = kept + self._moments[1 + 2 * (len(self._moments[1:]) // 2) :]
 
-    def packed(self, hello: object, answers: Mapping[str, object], refused: list[str]) -> bytes:
+    def _join(self, last: Moment, one: Moment, other: Moment) -> None:
+        """Makes a frame that of its own time and of the time of the one before."""
+        times = [sections(each.frame)["scal"][self._places[_TIME]] for each in (last, one, other)]
+        passed = {_TIME: (times[1] - times[0], times[2] - times[1])}
+        before, after = sections(one.frame), sections(other.frame)
+        for name in _SUMMED:
+            if name in after:
+                passed[name] = (before[name].sum(), after[name].sum())
+                after[name] += before[name]
+        for name in _SHARED:
+            if name in after:
+                after[name][:] = _mean(before[name], after[name], passed[_TIME])
+        for name, at in self._places.items():
+            first, second = before["scal"][at], after["scal"][at]
+            if name in _SUMS:
+                after["scal"][at] = first + second
+            elif name in _LARGEST:
+                after["scal"][at] = max(first, second)
+            elif name in _MEANS:
+                weights = passed.get(_MEANS[name], passed[_TIME])
+                after["scal"][at] = _mean(first, second, weights)
+
+    def packed(self, answers: Mapping[str, object], refused: list[str]) -> bytes:
         """All of it in zlib's format, as `web/engine/file.js` reads it; thinned until it fits."""
         while True:
             told = {
-                "hello": hello,
+                "hello": self._hello,
                 "refused": refused,
                 "answers": list(answers.items()),
                 "states": [moment.state for moment in self._moments],
@@ -91,17 +135,13 @@ class Recording:
             self._thin()
 
 
-def _joined(one: Moment, other: Moment) -> Moment:
-    """Two frames that follow each other as one."""
-    before, after = sections(one.frame), sections(other.frame)
-    for name in _SUMMED:
-        if name in after:
-            after[name] += before[name]
-    for name in _SHARED:
-        if name in after:
-            after[name] += before[name]
-            after[name] /= 2
-    return other
+def _mean(first: Any, second: Any, weights: tuple[Any, Any]) -> Any:
+    """The weighted mean of two numbers or arrays, without those that are not finite."""
+    both = np.array([first, second], np.float64)
+    weight = np.reshape(np.array(weights, np.float64), (2,) + (1,) * (both.ndim - 1))
+    known = np.where(np.isfinite(both), weight, 0.0)
+    with np.errstate(invalid="ignore"):
+        return np.where(known > 0, known * both, 0.0).sum(axis=0) / known.sum(axis=0)
 
 
 def _packed(told: dict[str, object], frames: list[bytes]) -> bytes:

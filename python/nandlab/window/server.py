@@ -9,13 +9,13 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import socket
 import threading
 from collections.abc import Collection
 from concurrent.futures import Future
 from email.utils import formatdate
 from http import HTTPStatus
 from types import TracebackType
-from typing import Any
 
 from websockets.asyncio.server import ServerConnection, broadcast, serve
 from websockets.datastructures import Headers
@@ -25,6 +25,16 @@ from websockets.http11 import Request, Response
 from nandlab.given.refusal import refusal
 from nandlab.window.assets import Assets, kind_of
 from nandlab.window.desk import Closed, Desk
+from nandlab.window.protocol import (
+    CHANGES,
+    Asked,
+    Requests,
+    binary,
+    done,
+    greeting,
+    parsed,
+    refusal_of,
+)
 from nandlab.window.security import Gate, headers, is_token, new_token
 
 PATH = "/window"
@@ -40,17 +50,8 @@ MOST_STRANGERS = 16
 MOST_BYTES = 4 << 20
 """Of one message of a page."""
 
-MOST_LOADED_BYTES = 1 << 30
-"""Of a saved drive that a page sends in pieces."""
-
-MOST_REQUESTS = 1 << 16
-"""Requests of one `advance`: a page asks again for more, and others get their turn."""
-
 PATIENCE_S = 5.0
 """How long a connection may take to ask, and to send the token."""
-
-CHANGES = frozenset({"build", "job"})
-"""Methods after which the other pages are told what there is now."""
 
 _quiet = logging.getLogger("nandlab.window")
 _quiet.addHandler(logging.NullHandler())
@@ -120,7 +121,8 @@ class PageServer:
     @property
     def url(self) -> str:
         """Address of the page, with the token in its fragment."""
-        return f"http://127.0.0.1:{self._port}/#token={self._token}"
+        name = socket.gethostname() if self._is_open else "127.0.0.1"
+        return f"http://{name}:{self._port}/#token={self._token}"
 
     @property
     def pages(self) -> int:
@@ -190,12 +192,12 @@ class PageServer:
             return
         finally:
             self._strangers -= 1
-        if not is_token(_parsed(first).get("token"), self._token):
+        if not is_token(parsed(first).get("token"), self._token):
             await connection.close(1008, "another token")
             return
         self._pages.add(connection)
         try:
-            await _Page(self, connection).talk()
+            await self._talk(connection)
         except Closed:
             await connection.close(1001, "it is over")
         except ConnectionClosed:
@@ -203,21 +205,21 @@ class PageServer:
         finally:
             self._pages.discard(connection)
 
-    async def call(self, request: dict[str, Any]) -> dict[str, Any]:
-        """The answer to a call of a page."""
-        method = request.get("method")
-        if method in self._refused:
-            return _refused(f"not supported: `{method}` of a drive that goes on by itself")
-        if method == "advance":
-            most = request.get("most_requests")
-            is_less = isinstance(most, int) and 0 < most < MOST_REQUESTS
-            request = {**request, "most_requests": most if is_less else MOST_REQUESTS}
-        text = json.dumps(request)
-        answer = await asyncio.wrap_future(self._desk.ask(lambda looked: looked.call(text)))
-        told: dict[str, Any] = json.loads(answer)
-        return told
+    async def _greeting(self) -> str:
+        """What a page is told first."""
+        refused = sorted(self._refused)
+        job = self._desk.ask(lambda looked: greeting(looked, self._kind, refused))
+        return await asyncio.wrap_future(job)
 
-    async def frame(self, layers: int) -> bytes:
+    async def _reply(self, asked: Asked) -> str | bytes:
+        """The answer to a request of a page."""
+        if asked.method in self._refused:
+            return refusal_of(asked)
+        if asked.method == "frame":
+            return binary(asked, await self._frame(asked.params["layers"]))
+        return await asyncio.wrap_future(self._desk.ask(lambda looked: done(looked, asked)))
+
+    async def _frame(self, layers: int) -> bytes:
         """A frame with at least these layers: one for all pages that wait for one."""
         self._layers |= layers
         if self._next is None:
@@ -232,110 +234,27 @@ class PageServer:
         self._last_s = clock()
         return frame
 
-    async def save(self) -> bytes | None:
-        """The bytes of the saved drive; None where pages may not have them."""
-        if "save" in self._refused:
-            return None
-        return await asyncio.wrap_future(self._desk.ask(lambda looked: looked.save()))
-
-    async def load(self, saved: bytes) -> dict[str, Any]:
-        """The answer to the bytes of a saved drive."""
-        if "load" in self._refused:
-            return _refused("not supported: `load` of a drive that goes on by itself")
-        answer = await asyncio.wrap_future(self._desk.ask(lambda looked: looked.load(saved)))
-        told: dict[str, Any] = json.loads(answer)
-        return told
-
-    def facts(self) -> dict[str, Any]:
-        """What pages may do here."""
-        return {"kind": self._kind, "refused": sorted(self._refused)}
-
-    def tell_others(self, page: ServerConnection, hello: object) -> None:
+    def _tell_others(self, page: ServerConnection, answer: str) -> None:
         """Tells the other pages that there is another drive or job now."""
-        others = [one for one in self._pages if one is not page]
-        broadcast(others, json.dumps({"event": "hello", "hello": hello}))
+        if (hello := parsed(answer).get("ok")) is not None:
+            others = [one for one in self._pages if one is not page]
+            broadcast(others, json.dumps({"event": "hello", "hello": hello}))
 
-
-class _Page:
-    """One page that has sent the token: one request of it after another."""
-
-    def __init__(self, server: PageServer, connection: ServerConnection) -> None:
-        self._server, self._connection = server, connection
-        self._pieces = bytearray()
-
-    async def talk(self) -> None:
-        """Answers until the page goes."""
-        hello = await self._server.call({"method": "hello"})
-        await self._tell({"id": 0, "ok": {"host": self._server.facts(), "hello": hello.get("ok")}})
-        async for message in self._connection:
-            if isinstance(message, bytes):
-                is_fine = await self._piece(message)
-            else:
-                is_fine = await self._request(_parsed(message))
-            if not is_fine:
-                await self._connection.close(1003, "not a request")
+    async def _talk(self, page: ServerConnection) -> None:
+        """Answers a page that has sent the token, one request after another, until it goes."""
+        requests = Requests()
+        await page.send(await self._greeting())
+        async for message in page:
+            try:
+                asked = requests.of(message)
+            except ValueError:
+                await page.close(1003, "not a request")
                 return
-
-    async def _request(self, request: dict[str, Any]) -> bool:
-        number, method = request.pop("id", None), request.get("method")
-        if not _is_number(number):
-            return False
-        if method == "frame":
-            layers = request.get("layers")
-            if not _is_number(layers):
-                return False
-            await self._bytes(number, await self._server.frame(layers))
-            return True
-        if method == "save":
-            saved = await self._server.save()
-            if saved is None:
-                await self._tell({"id": number, **_refused("not supported: `save`")})
-            else:
-                await self._bytes(number, saved)
-            return True
-        await self._tell_result(number, await self._server.call(request), method in CHANGES)
-        return True
-
-    async def _piece(self, message: bytes) -> bool:
-        """A piece of a saved drive: number of the request, whether more follow, bytes."""
-        number, more = (int.from_bytes(message[at : at + 4], "little") for at in (0, 4))
-        self._pieces += message[8:]
-        if len(message) < 8 or len(self._pieces) > MOST_LOADED_BYTES:
-            return False
-        if not more:
-            saved, self._pieces = bytes(self._pieces), bytearray()
-            await self._tell_result(number, await self._server.load(saved), is_change=True)
-        return True
-
-    async def _tell_result(self, number: int, answer: dict[str, Any], is_change: bool) -> None:
-        await self._tell({"id": number, **answer})
-        if is_change and "ok" in answer:
-            self._server.tell_others(self._connection, answer["ok"])
-
-    async def _tell(self, answer: dict[str, Any]) -> None:
-        await self._connection.send(json.dumps(answer))
-
-    async def _bytes(self, number: int, content: bytes) -> None:
-        await self._connection.send(number.to_bytes(4, "little") + bytes(4) + content)
-
-
-def _is_number(given: object) -> bool:
-    """Whether it is a number of 32 bits."""
-    return type(given) is int and 0 <= given < 1 << 32
-
-
-def _parsed(message: str | bytes) -> dict[str, Any]:
-    """The object of a message; an empty one where it is none."""
-    try:
-        told = json.loads(message)
-    except (ValueError, RecursionError):
-        return {}
-    return told if isinstance(told, dict) else {}
-
-
-def _refused(problem: str) -> dict[str, Any]:
-    error = {"key": "method", "problem": problem, "expected": "", "hint": "", "nearest": None}
-    return {"error": {**error, "text": problem}}
+            if asked is not None:
+                answer = await self._reply(asked)
+                await page.send(answer)
+                if asked.method in CHANGES and isinstance(answer, str):
+                    self._tell_others(page, answer)
 
 
 def _response(
