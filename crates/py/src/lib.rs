@@ -12,6 +12,7 @@ mod flash;
 mod life;
 mod memory;
 mod own;
+mod page;
 mod patience;
 mod rosters;
 mod server;
@@ -74,6 +75,8 @@ mod _core {
     use super::life::Life;
     #[pymodule_export]
     use super::own::{Flash, OwnFtl, check_ftl};
+    #[pymodule_export]
+    use super::page::web;
     #[pymodule_export]
     use super::rosters::{conflicts, families, roster};
     #[pymodule_export]
