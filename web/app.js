@@ -136,7 +136,7 @@ function tell(session, report) {
 
 function address() {
   const [first] = player.sessions;
-  if (first && first.experiment) history.replaceState(null, "", write(first.experiment, tabs.shown, given.token));
+  if (first && first.can("build")) history.replaceState(null, "", write(first.experiment, tabs.shown, given.token));
 }
 
 async function copyLink() {
@@ -201,9 +201,16 @@ async function begin() {
   status.textContent = "Starting the engine.";
   try {
     const session = await sessionOf("A");
-    const there = session.link.hello;
-    if (there && !given.isGiven) await session.greet();
+    const { link } = session;
+    link.onhello = () => player.alone(() => session.greet()).then(() => meet([session]));
+    link.onend = (reason) => fail(new Error(reason));
+    const canBuild = session.can("build");
+    if (link.hello && !(given.isGiven && canBuild)) await session.greet();
     else await session.build(given.experiment);
+    if (!canBuild) tabs.drop("build");
+    if (!session.can("act")) tabs.drop("break");
+    if (!session.can("cell")) tabs.drop("cell");
+    share.hidden = !canBuild;
     meet([session]);
     tabs.show(given.tab);
     if (!window.matchMedia("(prefers-reduced-motion: reduce)").matches) player.play().catch(fail);

@@ -3,7 +3,7 @@
 
 export const FIRST = {
   drive: "tiny",
-  set: {},
+  set: { "recovery.name": "checkpoint" },
   job: [
     "[global]",
     "bs=4k",
@@ -43,7 +43,7 @@ export function read(hash) {
     token: given.get("token"),
     experiment: {
       drive: or("drive", FIRST.drive),
-      set,
+      set: isGiven ? set : FIRST.set,
       job: or("job", isGiven ? null : FIRST.job),
       seed: Number(or("seed", FIRST.seed)),
       precondition: or("precondition", isGiven ? "none" : FIRST.precondition),

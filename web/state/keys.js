@@ -5,7 +5,7 @@ export const KEYS = [
   ["Geometry", ["drive.channels", "drive.dies_per_channel", "chip.geometry.planes_per_die", "chip.geometry.blocks_per_plane", "chip.geometry.pages_per_block", "chip.geometry.page_bytes"]],
   ["Translation and collection", ["ftl.name", "ftl.overprovisioning", "gc.name", "gc.start_free_blocks", "buffer.bytes"]],
   ["Errors and age", ["retry.name", "ecc.code", "age.pe_cycles", "age.retention_hours", "age.temperature_c"]],
-  ["Commands", ["drive.queue_depth", "scheduler.name", "scheduler.suspend"]],
+  ["Commands", ["drive.queue_depth", "scheduler.name", "scheduler.suspend", "recovery.name"]],
 ];
 
 // Labels in the field's terms.
@@ -29,6 +29,7 @@ export const LABELS = {
   "drive.queue_depth": "Queue depth of the drive",
   "scheduler.name": "Scheduler",
   "scheduler.suspend": "Reads suspend programs and erases",
+  "recovery.name": "Recovery after a power cut",
 };
 
 function resolved(schema, node) {

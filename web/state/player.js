@@ -72,7 +72,7 @@ export class Player {
     await Promise.all(
       running.map((one) => {
         const gap = first + simulated_ns - one.state.now_ns;
-        if (gap < 1 && one.state.phase !== "precondition") return null;
+        if (gap < 1 && one.state.phase !== "precondition" && !one.isWatched) return null;
         return one.advance({ simulated_ns: Math.max(gap, 1), most_requests: Math.round(this.most) });
       }),
     );

@@ -3,6 +3,9 @@
 import { History } from "./history.js";
 import { coarse, percentiles, regroup } from "./latency.js";
 
+// Acts that end the job, or begin another one.
+const JOBS = /^(wear|fill|trim)/;
+
 export class Session {
   // `layers` says which layers the page shows at the moment.
   constructor(link, name, layers) {
@@ -64,17 +67,35 @@ export class Session {
     this.isCut = false;
   }
 
+  // Whether the host of the link lets a page ask for a method.
+  can(method) {
+    const { host } = this.link;
+    return !(host && host.refused && host.refused.includes(method));
+  }
+
+  // A run that goes on by itself is only watched.
+  get isWatched() {
+    const { host } = this.link;
+    return Boolean(host) && (host.kind === "run" || host.kind === "clients");
+  }
+
+  get isRecorded() {
+    return Boolean(this.link.host) && this.link.host.kind === "file";
+  }
+
   get hasJob() {
     return Boolean(this.hello && this.hello.job);
   }
 
   get isOver() {
-    return this.state.finished || !this.hasJob;
+    return this.state.finished || (!this.hasJob && !this.isWatched);
   }
 
-  async advance(params) {
+  // Lengths are whole numbers of nanoseconds, or of events.
+  async advance({ simulated_ns, events, most_requests }) {
     if (this.isOver || this.isCut) return;
-    this.state = await this.call("advance", params);
+    const length = simulated_ns === undefined ? { events } : { simulated_ns: Math.ceil(simulated_ns), most_requests };
+    this.state = await this.call("advance", this.isWatched ? { events: 0 } : length);
     if (this.state.finished) await this.end();
   }
 
@@ -109,10 +130,11 @@ export class Session {
     this.acts.push({ at_ns, command });
     if (command === "cut") this.isCut = true;
     if (command === "recover") this.isCut = false;
-    this.tell("acted", { command, ...told });
     const hello = await this.call("hello");
-    if (hello.job !== this.hello.job) this.changeJob(hello);
+    if (JOBS.test(command)) this.changeJob(hello);
+    else this.hello = hello;
     await this.look();
+    this.tell("acted");
     return told;
   }
 
@@ -136,6 +158,12 @@ export class Session {
   }
 
   async back({ experiment, acts, now_ns }, progress) {
+    if (this.isRecorded) {
+      this.state = await this.call("seek", { now_ns });
+      this.history.back(this.state.now_ns);
+      await this.look();
+      return;
+    }
     await this.build(experiment);
     for (const { at_ns, command } of acts) {
       await this.until(at_ns, progress);

@@ -224,8 +224,22 @@ class Card {
     this.map.draw();
     if (cell < 0) return;
     const turn = (this.asked += 1);
-    const facts = await this.session.call("block", { index: cell * this.session.hello.blocks_per_cell });
-    if (turn === this.asked) this.words.textContent = facts.words || facts.sentence || facts.text;
+    let words;
+    try {
+      words = (await this.session.call("block", { index: cell * this.session.hello.blocks_per_cell })).told;
+    } catch {
+      words = this.seen(cell);
+    }
+    if (turn === this.asked) this.words.textContent = words;
+  }
+
+  // What the frame itself says of a block, for a run that answers no questions.
+  seen(cell) {
+    const { hello, frame } = this.session;
+    const parts = [namesOf(hello.block_states).get(frame.stat[cell])];
+    if (frame.vald) parts.push(`${percent(frame.vald[cell] / 255)} valid`);
+    if (frame.eras) parts.push(`${number(frame.eras[cell])} P/E cycles`);
+    return `Block ${number(cell * hello.blocks_per_cell, 12)}: ${parts.join(", ")}.`;
   }
 }
 

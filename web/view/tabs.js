@@ -39,10 +39,16 @@ export class Tabs {
     this.changed(this.shown);
   }
 
+  // Hides the tab of what this page cannot do.
+  drop(name) {
+    this.buttons.get(name).hidden = true;
+    if (this.shown === name) this.show(Object.keys(this.views)[0]);
+  }
+
   press(event) {
     const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
     if (!step) return;
-    const names = [...this.buttons.keys()];
+    const names = [...this.buttons.keys()].filter((name) => !this.buttons.get(name).hidden);
     const next = names[(names.indexOf(this.shown) + step + names.length) % names.length];
     this.show(next);
     this.buttons.get(next).focus();

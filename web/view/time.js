@@ -133,7 +133,8 @@ function linesOf(view, title, unit, lines) {
   });
   chart.refresh = () => {
     chart.set(joinedTimes(all.map(([session, , [name]]) => [session.history, session.history.column(name)])), true);
-    const latest = all.map(([session, , [name, label]]) => `${label} ${format(session.scalar(name))}`);
+    const who = (session) => (view.sessions.length > 1 ? `${session.name}: ` : "");
+    const latest = all.map(([session, , [name, label]]) => `${who(session)}${label} ${format(session.scalar(name))}`);
     chart.beside.textContent = latest.join(" · ");
     chart.tell(latest.join(", "));
   };

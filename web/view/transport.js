@@ -77,6 +77,8 @@ export class Transport {
     if (player.isPlaying) this.toggle.set("pause", "Pause (space)");
     else this.toggle.set("play", "Play (space)");
     for (const one of [this.toggle, this.event, this.toEnd]) one.disabled = !player.canPlay;
+    const isWatched = Boolean(first) && first.isWatched;
+    for (const one of [this.event, this.toEnd, this.mark, this.back, this.speed.parentNode]) one.hidden = isWatched;
     const words = `${time(player.speed, 2)} a second`;
     this.asked.textContent = words;
     this.speed.setAttribute("aria-valuetext", words);

@@ -10,7 +10,7 @@ const PERCENTILES = [50, 90, 99, 99.9, 99.99, 100];
 
 export class WhyView {
   constructor() {
-    this.op = choice({ id: "why-op" }, [["read", "reads"], ["write", "writes"], ["all", "all requests"]], "read");
+    this.op = choice({ id: "why-op" }, [["read", "reads"], ["write", "writes"]], "read");
     this.among = choice({ id: "why-among" }, [["recent", "the latest 4,096"], ["all", "the slowest of the job"]], "recent");
     this.asked = PERCENTILES.map((percentile) =>
       el("button", {
@@ -57,8 +57,8 @@ export class WhyView {
 
   async ask(session, what) {
     this.session = session;
-    const params = what.token !== undefined ? what : { ...what, among: this.among.value };
-    if (what.token === undefined && this.op.value !== "all") params.op = this.op.value;
+    const params = what.token === undefined ? { op: this.op.value, percentile: this.known(session, what.percentile) } : what;
+    if (what.token === undefined && this.among.value === "all") params.among = "all";
     try {
       const request = await session.call("slow", params);
       this.status.textContent = told(request, what.percentile);
@@ -67,6 +67,12 @@ export class WhyView {
       this.status.textContent = error.message;
     }
     await this.draw();
+  }
+
+  // A recorded run knows some percentiles only.
+  known(session, percentile) {
+    if (!session.isRecorded) return percentile;
+    return PERCENTILES.reduce((a, b) => (Math.abs(b - percentile) < Math.abs(a - percentile) ? b : a));
   }
 
   parts(request) {
@@ -88,8 +94,7 @@ export class WhyView {
     this.listedAt = performance.now();
     let rows = [];
     try {
-      const { requests = [] } = asObject(await this.session.call("slowest", { count: 12, among: "all" }));
-      rows = requests;
+      rows = await this.session.call("slowest", { count: 20, among: "all" });
     } catch {
       rows = [];
     }
@@ -111,8 +116,6 @@ export class WhyView {
     );
   }
 }
-
-const asObject = (answer) => (Array.isArray(answer) ? { requests: answer } : answer);
 
 function longest(parts) {
   if (!parts || !parts.length) return "";
