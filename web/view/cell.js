@@ -15,6 +15,7 @@ const SLIDERS = [
   ["reprograms", "Programs of neighbours", 20, false, (v) => number(v)],
 ];
 const STEPS = 200;
+const PAGES = ["lower", "middle", "upper", "top"];
 const START = { pe_cycles: 1000, retention_hours: 720, temperature_c: 40, reads: 0, reprograms: 0 };
 
 export class CellView {
@@ -94,7 +95,7 @@ export class CellView {
   draw() {
     if (!this.answer) return;
     const { levels, voltages_v: volts, curves, references_v: given, optimal_v: best } = this.answer;
-    const key = `${this.answer.chip} ${levels.length} ${this.isLog.checked}`;
+    const key = `${levels.map(({ word }) => word)} ${this.isLog.checked}`;
     if (this.drawn !== key) {
       this.drawn = key;
       this.plot = this.plotOf(levels);
@@ -111,7 +112,7 @@ export class CellView {
     this.lines = { given: given.flat(), best: best.flat() };
     const least = this.isLog.checked ? 1e-6 : 0;
     this.plot.set([volts, ...curves.map((curve) => curve.map((d) => (d > least ? d : this.isLog.checked ? null : 0)))], false);
-    this.plot.tell(levels.map(({ mean_v: mean, sigma_v: sigma, word }) => `level ${word}: ${number(mean)} V, sigma ${number(sigma)} V`).join("; "));
+    this.plot.tell(levels.map(({ mean_v: mean, sigma_v: sigma }, i) => `level ${i}: ${number(mean)} V, sigma ${number(sigma)} V`).join("; "));
     this.tellFigures();
   }
 
@@ -124,7 +125,7 @@ export class CellView {
         ? { format: (v) => number(v), log: true }
         : { format: (v) => `${number(v)} /V`, range: (_, low, high) => [0, (high || 1) * 1.05] },
       series: levels.map(({ word }, i) => ({
-        label: typeof word === "number" ? `level ${i}` : `${word}`,
+        label: word.toString(2).padStart(this.answer.cell_bits, "0"),
         stroke: CATEGORIES[i % CATEGORIES.length],
         fill: this.isLog.checked ? undefined : `${CATEGORIES[i % CATEGORIES.length]}33`,
         width: 1.5,
@@ -157,17 +158,18 @@ export class CellView {
   }
 
   tellFigures() {
-    const { page_types: pages, rber, rber_optimal: best, references_v: given, optimal_v: optimal, code, frame_failure: fails } = this.answer;
+    const { rber, rber_optimal: best, references_v: given, optimal_v: optimal, code, frame_failure: fails, frame_failure_optimal: failsBest } = this.answer;
+    const pages = rber.length > 1 ? PAGES.slice(0, rber.length) : ["page"];
     const volts = (list) => list.map((v) => number(v)).join(", ");
     const heads = ["Page", "RBER", "at optimal references", "References (V)", "Optimal (V)"];
-    if (fails) heads.push("Codeword fails");
+    heads.push("Codeword fails", "at optimal references");
     this.figures.replaceChildren(
       table(
         "Errors by page type",
         heads,
-        pages.map((page, i) => [page, number(rber[i]), number(best[i]), volts(given[i]), volts(optimal[i]), ...(fails ? [number(fails[i])] : [])]),
+        pages.map((page, i) => [page, number(rber[i]), number(best[i]), volts(given[i]), volts(optimal[i]), number(fails[i]), number(failsBest[i])]),
       ),
-      el("p", { class: "muted", text: code ? `Code: ${typeof code === "string" ? code : code.name}. A codeword that fails is read again, or with soft reads: its request waits for that.` : "The chip comes without a code." }),
+      el("p", { class: "muted", text: code.code ? `Code: ${code.code} (${code.model}). A codeword that fails is read again, or with soft reads: its request waits for that.` : `The drive has no code: its errors are corrected by the model ${code.model}.` }),
     );
   }
 }

@@ -37,8 +37,9 @@ export class DriveView {
 
   // Layers that frames must have: the shown one, and states.
   layersOf(hello) {
-    const bit = (name) => (hello.layers[name] ? hello.layers[name].bit : 0);
-    return bit("state") | bit(this.layer);
+    const layers = hello.sections.filter((one) => one.layer).map((one) => one.layer);
+    const wanted = ["state", this.layer];
+    return layers.reduce((sum, layer, at) => (wanted.includes(layer) ? sum | (1 << at) : sum), 0);
   }
 
   choose(layer) {

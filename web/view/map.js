@@ -74,22 +74,23 @@ export function squareOf(place, cell) {
 
 // Colours of states and kinds by what their names say; further names take the next category.
 const STATES = [
-  [/bad|retired|failed/, () => theme("--bad")],
-  [/eras(ing|e$)|being/, () => "#d55e00"],
-  [/erased|free|empty/, () => theme("--empty")],
-  [/open|active/, () => "#e69f00"],
-  [/collect|victim|drain/, () => "#cc79a7"],
-  [/full|closed|written|sealed/, () => "#0072b2"],
+  [/^bad$/, () => theme("--bad")],
+  [/^erasing$/, () => "#d55e00"],
+  [/^erased$/, () => theme("--empty")],
+  [/^open$/, () => "#e69f00"],
+  [/^full$/, () => "#0072b2"],
 ];
 const KINDS = [
-  [/none|erased|free|empty|nothing/, () => theme("--empty")],
-  [/collect|moved/, () => "#cc79a7"],
-  [/host|user/, () => "#0072b2"],
-  [/map/, () => "#f0e442"],
-  [/log|merge/, () => "#56b4e9"],
-  [/single|slc|cache/, () => "#009e73"],
-  [/level/, () => "#d55e00"],
-  [/bad|retired/, () => theme("--bad")],
+  [/^none$/, () => theme("--empty")],
+  [/^before$/, () => theme("--wait")],
+  [/^host$/, () => "#0072b2"],
+  [/^collection$/, () => "#cc79a7"],
+  [/^merge$/, () => "#e69f00"],
+  [/^refresh$/, () => "#d55e00"],
+  [/levelling/, () => "#8c510a"],
+  [/^fold$/, () => "#009e73"],
+  [/^map$/, () => "#f0e442"],
+  [/^log$/, () => "#56b4e9"],
 ];
 const SPARE = ["#56b4e9", "#009e73", "#f0e442", "#e69f00", "#d55e00"];
 
@@ -117,8 +118,8 @@ export function painted(hello, frame, layer) {
   const erased = new Uint8Array(256);
   const over = new Uint32Array(256);
   for (const { code, name, colour } of states) {
-    if (/erased|free|empty/.test(name)) erased[code] = 1;
-    if (/erased|free|empty|bad|retired|erasing|being|open/.test(name)) over[code] = packed(colour);
+    if (name === "erased") erased[code] = 1;
+    if (name !== "full") over[code] = packed(colour);
   }
   if (layer === "state") return byName(stat, states);
   if (layer === "kind") return byName(frame.kind, kindsOf(hello));

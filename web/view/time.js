@@ -18,12 +18,16 @@ const CHARTS = [
     "",
     [["write_amplification_now", "since the last frame", "--faint"], ["write_amplification", "so far", "--accent"]],
   ],
-  ["Free blocks", "share", [["free_blocks_share", "free", "--accent"]]],
-  ["Queue depth", "", [["queue_depth", "requests in the drive", "--accent"]]],
-  ["Collection", "share", [["collection_share", "of the dies' time", "--collect"]]],
+  ["Free blocks", "%", [["free_blocks", "erased", "--accent"]]],
+  ["Queue depth", "", [["queue_depth", "requests under way", "--accent"], ["in_drive", "in the drive", "--faint"]]],
+  ["Data moved by collection and other internal work", "MB/s", [["gc_moved_mb_s", "moved", "--collect"]]],
+  ["Write buffer", "%", [["buffer_share", "taken", "--accent"]]],
   ["Power", "W", [["power_w", "drive", "--accent"]]],
   ["Temperature", "°C", [["temperature_c", "drive", "--hot"]]],
 ];
+
+// Figures that some drives do not have.
+const MAY_LACK = ["temperature_c", "buffer_share"];
 
 export class TimeView {
   // `why(session, op, percentile)` opens the request at a percentile.
@@ -67,7 +71,7 @@ export class TimeView {
     }
     for (const [title, unit, lines] of CHARTS) {
       const shown = lines.filter(([name]) => sessions[0].hello.scalars.some((one) => one.name === name));
-      if (shown.length) panels.push(this.add(null, unit ? `${title} (${unit})` : title, linesOf(this, title, unit, shown)));
+      if (shown.length && shown.some(([name]) => sessions.some((one) => Number.isFinite(one.scalar(name)) || !MAY_LACK.includes(name)))) panels.push(this.add(null, unit ? `${title} (${unit})` : title, linesOf(this, title, unit, shown)));
     }
     this.place.replaceChildren(...panels);
   }
@@ -116,7 +120,7 @@ const x = (view) => ({ format: seconds, label: "time", range: () => view.range()
 
 // Lines of scalars, of one or both drives.
 function linesOf(view, title, unit, lines) {
-  const format = unit === "share" ? (v) => percent(v) : (v) => (unit ? `${number(v)} ${unit}` : number(v));
+  const format = unit === "%" ? (v) => percent(v) : (v) => (unit ? `${number(v)} ${unit}` : number(v));
   const all = view.sessions.flatMap((session, i) => lines.map((line) => [session, i, line]));
   const chart = plot({
     label: title,

@@ -81,7 +81,7 @@ export class WhyView {
       panel(
         "Its die around it",
         el("span", { class: "muted", text: "the request between the lines" }),
-        timeline(request),
+        timeline(request, this.session.hello),
       ),
     ];
   }
@@ -102,14 +102,14 @@ export class WhyView {
       rows.length
         ? table(
             "Slowest requests of the job so far",
-            ["Request", "Latency", "Arrived", "Offset", "Size", "Longest wait"],
+            ["Request", "Latency", "Arrived", "Offset", "Size", "Die"],
             rows.map((one) => [
-              el("button", { type: "button", class: "link", text: `${one.op} on ${one.die === null || one.die < 0 ? "the buffer" : `die ${one.die}`}`, on: { click: () => this.ask(this.session, { token: one.token }) } }),
+              el("button", { type: "button", class: "link", text: `${one.op} ${one.token}`, on: { click: () => this.ask(this.session, { token: one.token }) } }),
               time(one.latency_ns),
               clock(one.arrival_ns),
               number(one.offset, 15),
               bytes(one.bytes),
-              longest(one.parts),
+              one.die === null ? "–" : String(one.die),
             ]),
           )
         : el("p", { class: "muted", text: "No request yet." }),
@@ -117,17 +117,11 @@ export class WhyView {
   }
 }
 
-function longest(parts) {
-  if (!parts || !parts.length) return "";
-  const most = parts.reduce((a, b) => (b.ns > a.ns ? b : a));
-  return `${most.cause} ${time(most.ns)}`;
-}
-
 function told(request, percentile) {
   const { op, latency_ns: latency, arrival_ns: arrival, bytes: size, die, parts } = request;
   const which = percentile === undefined ? "This" : percentile === 100 ? "The slowest" : `At p${number(percentile, 5)}, this`;
   const most = parts.reduce((a, b) => (b.ns > a.ns ? b : a), parts[0]);
-  const place = die === null || die === undefined || die < 0 ? "" : ` on die ${die}`;
+  const place = die === null ? "" : ` on die ${die}`;
   const why = most ? ` ${percent(most.ns / latency, 2)} of that: ${lower(sentence(most.cause))}` : "";
   return `${which} ${op} of ${bytes(size)}${place} came at ${clock(arrival)} and took ${time(latency)}.${why}`;
 }
@@ -166,12 +160,15 @@ function partsTable({ parts, latency_ns: latency }) {
 }
 
 // Spans of the request's die, channel and decoders, a row each.
-function timeline(request) {
-  const { spans, arrival_ns: arrival, completion_ns: end } = request;
-  if (!spans || !spans.length) return el("p", { class: "muted", text: "The drive no longer knows what its dies did then: ask for a request among the latest." });
+function timeline(request, { tracks, span_names: kindNames }) {
+  const { arrival_ns: arrival, completion_ns: end } = request;
+  const spans = (request.spans || [])
+    .map((one) => ({ ...one, track: tracks[one.track], kind: kindNames[one.kind] }))
+    .filter(({ track }) => track !== "host");
+  if (!spans.length) return el("p", { class: "muted", text: "The drive no longer knows what its dies did then: ask for a request among the latest." });
   const rows = [...new Set(spans.map(({ track, index }) => `${track} ${index}`))].sort();
-  const from = Math.min(arrival, ...spans.map((one) => one.start_ns));
-  const to = Math.max(end, ...spans.map((one) => one.end_ns));
+  const margin = (end - arrival) / 4;
+  const [from, to] = [arrival - margin, end + margin];
   const [width, tall, label, top] = [1000, 26, 96, 20];
   const x = (ns) => label + ((ns - from) / (to - from || 1)) * (width - label);
   const height = top + rows.length * tall;
@@ -180,9 +177,9 @@ function timeline(request) {
     svg(
       "rect",
       {
-        x: x(start),
+        x: x(Math.max(start, from)),
         y: top + rows.indexOf(`${track} ${index}`) * tall + 4,
-        width: Math.max(x(stop) - x(start), 1),
+        width: Math.max(x(Math.min(stop, to)) - x(Math.max(start, from)), 1),
         height: tall - 8,
         fill: colourOfWork(kind),
       },

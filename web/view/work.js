@@ -3,19 +3,19 @@
 import { theme } from "../parts/colour.js";
 
 const RULES = [
-  [/^idle$|^none$/, () => theme("--empty")],
   [/closed/, () => theme("--closed")],
+  [/^idle/, () => theme("--empty")],
+  [/erase/, () => "#d55e00"],
   [/suspend/, () => "#f0e442"],
-  [/erase|erasing/, () => "#d55e00"],
-  [/collect|garbage/, () => "#cc79a7"],
-  [/level|refresh|patrol|fold|merge/, () => "#e69f00"],
-  [/map/, () => "#009e73"],
-  [/program|write/, () => "#0072b2"],
+  [/^gc/, () => "#cc79a7"],
+  [/levelling|refresh|patrol|fold|merge|exchange/, () => "#e69f00"],
+  [/map|decode|encode/, () => "#009e73"],
+  [/program/, () => "#0072b2"],
   [/read/, () => "#56b4e9"],
-  [/wait|held|transfer|bus/, () => theme("--wait")],
+  [/wait|data/, () => theme("--wait")],
 ];
 
 export function colourOfWork(name) {
-  const rule = RULES.find(([pattern]) => pattern.test(name.toLowerCase()));
+  const rule = RULES.find(([pattern]) => pattern.test(name));
   return rule ? rule[1]() : "#e69f00";
 }
