@@ -28,6 +28,7 @@ from nandlab.options.serve import ServiceOptions
 from nandlab.options.trace import TraceOptions
 from nandlab.process.interrupt import Stop
 from nandlab.process.memory import memory_limit_bytes
+from nandlab.process.onlooker import Onlooker
 from nandlab.report import tables
 from nandlab.trace.options import native_options
 
@@ -355,6 +356,7 @@ class Drive:
         replicates: int | None = None,
         workers: int | None = None,
         exchange: Exchange | str | None = None,
+        onlooker: Onlooker | None = None,
         is_last: bool = False,
     ) -> Result:
         """Runs a workload on this drive, and leaves it as the run has left it.

@@ -49,6 +49,7 @@ from nandlab.options.run import TIMELINE_SPANS, PlanOptions, SimulatedOptions
 from nandlab.options.trace import TraceOptions
 from nandlab.process.interrupt import Stop
 from nandlab.process.memory import memory_limit_bytes, peak_rss_mb
+from nandlab.process.onlooker import Onlooker
 from nandlab.process.processors import processors
 from nandlab.report import Report, read
 from nandlab.report.tables import Workload
@@ -120,6 +121,7 @@ def run(
     replicates: int | None = None,
     workers: int | None = None,
     exchange: Exchange | str | None = None,
+    onlooker: Onlooker | None = None,
 ) -> Result:
     """Runs a workload on a drive.
 
@@ -185,6 +187,8 @@ def run(
         exchange: Die whose chip is replaced in the run, and when; suspended: no requests meanwhile.
             A `nandlab.Exchange`, or text: ``"2@0.5"``, ``"2@0.5,suspended"``. Report key
             ``exchange``.
+        onlooker: Object that looks on at the run between its steps, as
+            `nandlab.window.live.Recorder`.
 
     Raises:
         NandlabError: an input is refused; the message says where, why and what is expected.
@@ -252,6 +256,7 @@ def simulate(
     loaded = source.loaded
     timeline_spans, timeline_from = given["timeline_spans"], given["timeline_from"]
     explain, progress = given["explain"], given["progress"]
+    onlooker = given["onlooker"]
     replicates, workers = _threads(given["replicates"], given["workers"])
     is_logged, requests_path = kept_in("requests", given["requests"])
     is_drawn, timeline_path = kept_in("timeline", given["timeline"])
@@ -315,7 +320,7 @@ def simulate(
         try:
             start = perf_counter()
             try:
-                begun = preconditioned(simulation, stop, progress)
+                begun = preconditioned(simulation, stop, progress, onlooker)
             finally:
                 precondition_wall_s = perf_counter() - start
             if begun and replicates > 1:
@@ -327,7 +332,7 @@ def simulate(
             if explain:
                 simulation.keep_blame()
             if begun and is_skipping:
-                begun = _advance(simulation, stop, None, Meter("skip", progress), step_s)
+                begun = _advance(simulation, stop, None, Meter("skip", progress), step_s, onlooker)
                 if begun:
                     simulation.measure()
             if is_logged:
@@ -337,7 +342,9 @@ def simulate(
             if begun:
                 start = perf_counter()
                 try:
-                    finished = _advance(simulation, stop, log, Meter("run", progress), step_s)
+                    finished = _advance(
+                        simulation, stop, log, Meter("run", progress), step_s, onlooker
+                    )
                 finally:
                     wall_s = perf_counter() - start
         except KeyboardInterrupt:
@@ -536,12 +543,17 @@ def metadata(facts: dict[str, Any]) -> dict[str, str]:
 
 
 def preconditioned(
-    simulation: _core.Simulation, stop: Stop, progress: Callable[[Progress], object] | None
+    simulation: _core.Simulation,
+    stop: Stop,
+    progress: Callable[[Progress], object] | None,
+    onlooker: Onlooker | None = None,
 ) -> bool:
     """Brings the drive into its state: False where it was interrupted."""
     meter = Meter("precondition", progress)
     while not (done := simulation.precondition()) and not stop.asked:
         meter.tell(*simulation.precondition_progress())
+        if onlooker is not None:
+            onlooker.look(simulation)
     written, least = simulation.precondition_progress()
     if written:
         meter.tell(written, least, last=True)
@@ -554,11 +566,15 @@ def _advance(
     log: RequestLog | None,
     meter: Meter,
     step_s: float,
+    onlooker: Onlooker | None,
 ) -> bool:
     """Runs to the end: False where it was interrupted. Every request done is in the log."""
     finished = False
     while not finished and not stop.asked:
-        finished = simulation.advance(_STEP_REQUESTS, step_s)
+        most = _STEP_REQUESTS if onlooker is None else min(onlooker.requests, _STEP_REQUESTS)
+        finished = simulation.advance(most, step_s)
+        if onlooker is not None:
+            onlooker.look(simulation)
         if log is not None:
             log.add(simulation.take_requests())
         completed, total, _ = simulation.progress()

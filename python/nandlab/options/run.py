@@ -11,6 +11,7 @@ from nandlab.ftl.bases import Ftl, PageHooks
 from nandlab.given.completion import key_of_a_drive
 from nandlab.options.option import OUTPUTS, Option
 from nandlab.options.trace import PANEL, FormatOptions, TraceOptions
+from nandlab.process.onlooker import Onlooker
 
 TIMELINE_SPANS = 200_000
 """Spans that a timeline holds by default; viewers are slow with more."""
@@ -187,6 +188,8 @@ class SimulatedOptions(CallerOptions, KeptOptions, total=False):
 
     A `nandlab.Exchange`, or text: ``"2@0.5"``, ``"2@0.5,suspended"``. Report key ``exchange``.
     """
+    onlooker: Annotated[Onlooker | None, Option(line=None)]
+    """Object that looks on at the run between its steps, as `nandlab.window.live.Recorder`."""
 
 
 class DriveRunOptions(MeasuredOptions, SimulatedOptions, total=False):

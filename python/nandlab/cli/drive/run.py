@@ -10,6 +10,7 @@ import typer
 
 from nandlab.cli.drive.chosen import RunDriveName, SavedFile, chosen_drive
 from nandlab.cli.drive.kept import Explain, ExplainPlot, Series, check_kinds, write_rows
+from nandlab.cli.drive.shown import Live, Shown
 from nandlab.cli.files import OUTPUTS, Files, Plot, Quiet, Style, check_pictures, json_file, output
 from nandlab.cli.options import takes
 from nandlab.display.terminal import FAULTY, INTERRUPTED, ProgressBar, console, say
@@ -55,6 +56,11 @@ def run(
             rich_help_panel=OUTPUTS,
         ),
     ] = None,
+    html: Annotated[
+        Path | None,
+        output("Page in one file: the drive over time, and why requests were slow; see --explain."),
+    ] = None,
+    live: Live = False,
     quiet: Quiet = False,
     **given: Any,
 ) -> None:
@@ -69,6 +75,7 @@ def run(
         "--timeline": timeline,
         "--plot": plot,
         "--explain-plot": explain_plot,
+        "--html": html,
     }
     inputs = (chosen, given.get("workload"), given.get("trace"))
     check_outputs(outputs, [name for name in inputs if name])
@@ -83,43 +90,47 @@ def run(
     what["trace_options"] = among(TraceOptions, given)
     what["timeline_from"] = begin
     what["requests"] = requests or kind == "heatmap"
-    what["explain"] = explain is not None or explain_plot is not None
+    what["explain"] = any(one is not None for one in (explain, explain_plot, html))
     # The files of the run are known to it.
-    own_files = ("--json", "--series", "--plot", "--explain-plot")
+    own_files = ("--json", "--series", "--plot", "--explain-plot", "--html")
     what["outputs"] = {name: outputs[name] for name in own_files}
 
-    code, failures = 0, list[OSError]()
-    with shown_causes(), ProgressBar(is_shown=not quiet) as bar:
-        what["progress"] = bar
-        what["ftl"] = None if "ftl" not in given else ftl_in("--ftl", given["ftl"])
-        try:
-            if saved is not None:
-                if "trace" in given:
-                    check_format(given["trace"], given.get("format"), what["trace_options"])
-                of_drive = among(DriveRunOptions, what)
-                result = Drive.load(saved, ftl=what["ftl"]).run(**of_drive, is_last=True)
-            else:
-                result = simulate(chosen, **what)
-        except Interrupted as stop:
-            result, code, failures = stop.result, INTERRUPTED, stop.failures
-        except Unwritten as stop:
-            result, failures = stop.result, stop.failures
-    # Files are whole or not there: a Ctrl-C here comes too late, or is the second one.
-    with Stop(is_patient=True), Files(failures) as files:
-        files.write(outputs["--json"], result.to_json)
-        files.write(series, lambda path: write_rows(result, path))
-        if result.has_begun:
-            files.draw(plot, lambda path: result.plot(path, kind=kind), style)
-            if explain_plot is not None:
-                files.draw(explain_plot, result.blame.plot, style)
-        elif plot is not None and not quiet:
-            say(f"note: no picture {plot}: nothing was run")
-        if not quiet:
-            _tell(result, to_stderr=to_stdout)
-            if explain is not None and result.has_begun:
-                print_blame(result, explain, console(stderr=to_stdout))
-        if to_stdout:
-            print(result.to_json(), end="", flush=True)
+    about = (Path(chosen).stem, str(given.get("workload", given.get("trace", ""))))
+    with Shown(about, is_live=live, html=html) as shown:
+        code, failures = 0, list[OSError]()
+        with shown_causes(), ProgressBar(is_shown=not quiet) as bar:
+            what["progress"], what["onlooker"] = bar, shown.onlooker
+            what["ftl"] = None if "ftl" not in given else ftl_in("--ftl", given["ftl"])
+            try:
+                if saved is not None:
+                    if "trace" in given:
+                        check_format(given["trace"], given.get("format"), what["trace_options"])
+                    of_drive = among(DriveRunOptions, what)
+                    result = Drive.load(saved, ftl=what["ftl"]).run(**of_drive, is_last=True)
+                else:
+                    result = simulate(chosen, **what)
+            except Interrupted as stop:
+                result, code, failures = stop.result, INTERRUPTED, stop.failures
+            except Unwritten as stop:
+                result, failures = stop.result, stop.failures
+        # Files are whole or not there: a Ctrl-C here comes too late, or is the second one.
+        with Stop(is_patient=True), Files(failures) as files:
+            files.write(outputs["--json"], result.to_json)
+            files.write(series, lambda path: write_rows(result, path))
+            if result.has_begun:
+                files.draw(plot, lambda path: result.plot(path, kind=kind), style)
+                if explain_plot is not None:
+                    files.draw(explain_plot, result.blame.plot, style)
+                shown.write(files, result.title)
+            elif (plot or html) is not None and not quiet:
+                say(f"note: no picture {plot or html}: nothing was run")
+            if not quiet:
+                _tell(result, to_stderr=to_stdout)
+                if explain is not None and result.has_begun:
+                    print_blame(result, explain, console(stderr=to_stdout))
+            if to_stdout:
+                print(result.to_json(), end="", flush=True)
+        shown.stay()
     raise typer.Exit(code if code or result.checks.ok else FAULTY)
 
 

@@ -1,0 +1,21 @@
+// The link to a drive that is served: a WebSocket to the server that gave out this page.
+
+import { MessageLink } from "./messages.js";
+
+export class SocketLink extends MessageLink {
+  // Connects, and sends the token first.
+  static async open(token, url = `ws://${location.host}/window`) {
+    const socket = new WebSocket(url);
+    socket.binaryType = "arraybuffer";
+    const link = new SocketLink((message) => socket.send(message));
+    link.socket = socket;
+    socket.onmessage = ({ data }) => link.take(data);
+    socket.onclose = ({ reason }) => link.end(reason || "the server has ended");
+    socket.onopen = () => link.send(JSON.stringify({ token }));
+    return link.greeted();
+  }
+
+  close() {
+    this.socket.close();
+  }
+}
