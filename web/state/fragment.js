@@ -1,0 +1,70 @@
+// The experiment in the page's address: drive, changed keys, job, seed, and the tab. Whoever opens the
+// link gets the same drive, the same requests and the same figures.
+
+export const FIRST = {
+  drive: "tiny",
+  set: { "recovery.name": "checkpoint" },
+  job: [
+    "[global]",
+    "bs=4k",
+    "size=100%",
+    "runtime=20",
+    "time_based",
+    "",
+    "[reads]",
+    "rw=randread",
+    "rate_iops=6000",
+    "rate_process=poisson",
+    "iodepth=32",
+    "",
+    "[writes]",
+    "rw=randwrite",
+    "random_distribution=zipf:0.9",
+    "rate_iops=5000",
+    "rate_process=poisson",
+    "iodepth=32",
+    "",
+  ].join("\n"),
+  seed: 1,
+  precondition: "steady",
+};
+
+// `#drive=tiny&set.gc.name=fifo&job=...&seed=1&precondition=steady&tab=drive`; a token of a served page
+// stays where it is.
+export function read(hash) {
+  const given = new URLSearchParams(hash.replace(/^#/, ""));
+  const set = {};
+  for (const [key, value] of given) if (key.startsWith("set.")) set[key.slice(4)] = typed(value);
+  const or = (key, other) => (given.has(key) ? given.get(key) : other);
+  const isGiven = given.has("drive");
+  return {
+    isGiven,
+    tab: given.get("tab"),
+    token: given.get("token"),
+    experiment: {
+      drive: or("drive", FIRST.drive),
+      set: isGiven ? set : FIRST.set,
+      job: or("job", isGiven ? null : FIRST.job),
+      seed: Number(or("seed", FIRST.seed)),
+      precondition: or("precondition", isGiven ? "none" : FIRST.precondition),
+    },
+  };
+}
+
+export function write({ drive, set, job, seed, precondition }, tab, token) {
+  const parts = new URLSearchParams();
+  if (token) parts.set("token", token);
+  if (tab) parts.set("tab", tab);
+  parts.set("drive", drive);
+  for (const [key, value] of Object.entries(set)) parts.set(`set.${key}`, String(value));
+  if (job) parts.set("job", job);
+  parts.set("seed", seed);
+  parts.set("precondition", precondition);
+  return `#${parts}`;
+}
+
+// A value as a drive file would read it: numbers and booleans are no text.
+export function typed(text) {
+  if (text === "true" || text === "false") return text === "true";
+  return text.trim() !== "" && Number.isFinite(Number(text)) ? Number(text) : text;
+}

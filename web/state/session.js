@@ -1,0 +1,184 @@
+// A drive that the page watches: its engine behind a link, its experiment, what it did so far.
+
+import { History } from "./history.js";
+import { coarse, percentiles, regroup } from "./latency.js";
+
+// Acts that end the job, or begin another one.
+const JOBS = /^(wear|fill|trim)/;
+
+export class Session {
+  // `layers` says which layers the page shows at the moment.
+  constructor(link, name, layers) {
+    this.link = link;
+    this.name = name;
+    this.layers = layers;
+    this.listeners = new Map();
+    this.hello = null;
+    this.experiment = null;
+  }
+
+  // Events: `built`, `frame`, `acted`, `over`, `began`.
+  on(event, act) {
+    this.listeners.set(event, [...(this.listeners.get(event) || []), act]);
+  }
+
+  tell(event, what) {
+    for (const act of this.listeners.get(event) || []) act(this, what);
+  }
+
+  // Asks the engine; a refusal is an error with the key that is refused.
+  call(method, params = {}) {
+    return this.link.call(method, params);
+  }
+
+  async build(experiment) {
+    const { drive, set, job, seed, precondition } = experiment;
+    const hello = await this.call("build", { config: { drive }, set, job: job || null, seed, precondition });
+    this.experiment = experiment;
+    await this.meet(hello);
+  }
+
+  // A drive that the host of the link has already.
+  async greet() {
+    const hello = await this.call("hello");
+    this.experiment = {
+      drive: hello.name,
+      set: {},
+      job: hello.job,
+      seed: hello.seed,
+      precondition: hello.precondition || "none",
+    };
+    await this.meet(hello);
+  }
+
+  async meet(hello) {
+    this.hello = hello;
+    this.groups = regroup(hello.latency_bounds_ns);
+    this.history = new History(hello.scalars.map((one) => one.name));
+    this.acts = [];
+    this.report = null;
+    this.begin(0);
+    this.tell("built");
+    await this.look();
+  }
+
+  begin(now_ns) {
+    this.state = { now_ns, events: 0, completed: 0, finished: false, phase: "run", done: 0, of: 0 };
+    this.isCut = false;
+  }
+
+  // Whether the host of the link lets a page ask for a method.
+  can(method) {
+    const { host } = this.link;
+    return !(host && host.refused && host.refused.includes(method));
+  }
+
+  // A run that goes on by itself is only watched.
+  get isWatched() {
+    const { host } = this.link;
+    return Boolean(host) && (host.kind === "run" || host.kind === "clients");
+  }
+
+  get isRecorded() {
+    return Boolean(this.link.host) && this.link.host.kind === "file";
+  }
+
+  get hasJob() {
+    return Boolean(this.hello && this.hello.job);
+  }
+
+  get isOver() {
+    return this.state.finished || (!this.hasJob && !this.isWatched);
+  }
+
+  // Lengths are whole numbers of nanoseconds, or of events.
+  async advance({ simulated_ns, events, most_requests }) {
+    if (this.isOver || this.isCut) return;
+    const length = simulated_ns === undefined ? { events } : { simulated_ns: Math.ceil(simulated_ns), most_requests };
+    this.state = await this.call("advance", this.isWatched ? { events: 0 } : length);
+    if (this.state.finished) await this.end();
+  }
+
+  async end() {
+    this.report = await this.call("report");
+    this.tell("over", this.report);
+  }
+
+  // Takes a frame: what the drive did since the last one.
+  async look() {
+    const frame = await this.link.frame(this.layers());
+    const { scal, rlat, wlat } = frame;
+    const bounds = this.hello.latency_bounds_ns;
+    const upper = (i) => bounds[Math.min(i, bounds.length - 1)];
+    this.frame = frame;
+    this.p99_ns = { read: percentiles(rlat, upper, [99])[0], write: percentiles(wlat, upper, [99])[0] };
+    if (this.state.phase !== "precondition") {
+      this.history.push(this.state.now_ns, scal, coarse(rlat, this.groups), coarse(wlat, this.groups));
+    }
+    this.tell("frame");
+  }
+
+  scalar(name) {
+    const at = this.hello.scalars.findIndex((one) => one.name === name);
+    return at < 0 || !this.frame ? NaN : this.frame.scal[at];
+  }
+
+  // What a user does to the drive; a job that it starts, or ends, begins or ends here too.
+  async act(command) {
+    const at_ns = this.state.now_ns;
+    const told = await this.call("act", { command });
+    this.acts.push({ at_ns, command });
+    if (command === "cut") this.isCut = true;
+    if (command === "recover") this.isCut = false;
+    const hello = await this.call("hello");
+    if (JOBS.test(command)) this.changeJob(hello);
+    else this.hello = hello;
+    await this.look();
+    this.tell("acted");
+    return told;
+  }
+
+  async startJob(job) {
+    this.changeJob(await this.call("job", { job }));
+    await this.look();
+  }
+
+  changeJob(hello) {
+    this.hello = hello;
+    this.history.clear();
+    this.acts = [];
+    this.report = null;
+    this.begin(0);
+    this.tell("began");
+  }
+
+  // A point to come back to: the run is a matter of its experiment and of what was done to it when.
+  mark() {
+    return { experiment: this.experiment, acts: [...this.acts], now_ns: this.state.now_ns };
+  }
+
+  async back({ experiment, acts, now_ns }, progress) {
+    if (this.isRecorded) {
+      this.state = await this.call("seek", { now_ns });
+      this.history.back(this.state.now_ns);
+      await this.look();
+      return;
+    }
+    await this.build(experiment);
+    for (const { at_ns, command } of acts) {
+      await this.until(at_ns, progress);
+      await this.act(command);
+    }
+    await this.until(now_ns, progress);
+  }
+
+  // Advances to a moment of the run, a second of simulated time or less at once.
+  async until(at_ns, progress) {
+    while (!this.isOver && !this.isCut && (this.state.phase === "precondition" || this.state.now_ns < at_ns)) {
+      const simulated_ns = Math.max(1, Math.min(at_ns - this.state.now_ns, 1e9));
+      await this.advance({ simulated_ns, most_requests: 50_000 });
+      await this.look();
+      progress(this.state);
+    }
+  }
+}
