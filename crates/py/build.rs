@@ -22,8 +22,8 @@ fn main() -> io::Result<()> {
 /// Files of a folder and the folders in it, in the order of their names.
 fn files(folder: &Path) -> io::Result<Vec<PathBuf>> {
     println!("cargo::rerun-if-changed={}", folder.display());
-    let mut entries: Vec<PathBuf> =
-        fs::read_dir(folder)?.map(|entry| entry.map(|entry| entry.path())).collect::<Result<_, _>>()?;
+    let entries = fs::read_dir(folder)?.map(|entry| Ok(entry?.path()));
+    let mut entries = entries.collect::<io::Result<Vec<PathBuf>>>()?;
     entries.sort();
     let mut found = Vec::new();
     for entry in entries {

@@ -12,7 +12,6 @@ mod flash;
 mod life;
 mod memory;
 mod own;
-mod page;
 mod patience;
 mod rosters;
 mod server;
@@ -55,7 +54,7 @@ mod _core {
     #[pymodule_export]
     use super::catalogue::{
         bibliography, check_fit_facts, presets, report_schema, schema, show, toml_to_json,
-        trace_info, vectors, version,
+        trace_info, vectors, version, web,
     };
     #[pymodule_export]
     use super::cell::Cell;
@@ -75,8 +74,6 @@ mod _core {
     use super::life::Life;
     #[pymodule_export]
     use super::own::{Flash, OwnFtl, check_ftl};
-    #[pymodule_export]
-    use super::page::web;
     #[pymodule_export]
     use super::rosters::{conflicts, families, roster};
     #[pymodule_export]

@@ -201,9 +201,9 @@ class PageServer:
             await connection.close(1008, "another token")
             return
         try:
-            shown = self._common
-            if given.get("own") is True and self._another is not None:
-                shown = _Shown(self._desk, await shown.do(lambda _: self._another()))
+            shown, another = self._common, self._another
+            if given.get("own") is True and another is not None:
+                shown = _Shown(self._desk, await shown.do(lambda _: another()))
             self._pages[connection] = shown
             await self._talk(connection, shown)
         except Closed:
@@ -225,9 +225,8 @@ class PageServer:
                 return
             if asked is None:
                 continue
-            answer = refusal_of(asked)
-            if asked.method not in self._refused:
-                answer = await shown.answer(asked)
+            is_refused = asked.method in self._refused
+            answer = refusal_of(asked) if is_refused else await shown.answer(asked)
             await page.send(answer)
             if asked.method in CHANGES and isinstance(answer, str):
                 self._tell_others(page, shown, answer)
