@@ -338,6 +338,11 @@ impl Session {
         self.life.preconditioning.goal()
     }
 
+    /// Whether preconditioning is finished.
+    pub(crate) fn is_preconditioned(&self) -> bool {
+        self.life.preconditioning.is_done() && self.rewriting.is_none()
+    }
+
     /// Units written by preconditioning, and the least that will be written.
     pub fn precondition_progress(&mut self) -> (u64, u64) {
         let (written, least) = self.life.preconditioning.progress(self.run.ssd.ftl_mut());

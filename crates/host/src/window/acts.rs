@@ -2,6 +2,7 @@
 
 use super::calls;
 use super::held::Held;
+use super::look::Look;
 use crate::report::as_json;
 use crate::run::commands::Act;
 use base::{Error, Result};
@@ -46,7 +47,7 @@ const OFFERS: [Offer; 7] = [
 /// Most cycles that are added at once.
 const MOST_CYCLES: u32 = 1_000_000;
 
-impl Held {
+impl Look<'_> {
     /// Acts that a page can offer, with the reason where the drive refuses one.
     pub fn offers(&self) -> Vec<Value> {
         let ssd = &self.session.run.ssd;
@@ -67,7 +68,9 @@ impl Held {
         };
         OFFERS.iter().map(offer).collect()
     }
+}
 
+impl Held {
     /// Carries out a command. The result is what the drive did.
     pub fn act(&mut self, call: calls::Act) -> Result<Value> {
         let (name, value) = call.command.split_once(' ').unwrap_or((&call.command, ""));

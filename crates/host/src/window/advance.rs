@@ -2,6 +2,7 @@
 
 use super::calls::Advance;
 use super::held::Held;
+use super::look::Look;
 use base::{Error, Result, Time};
 use serde_json::{Value, json};
 
@@ -22,7 +23,7 @@ impl Held {
         }
         if !self.session.precondition()? {
             let (done, of) = self.session.precondition_progress();
-            return Ok(self.progress("precondition", done, Some(of)));
+            return Ok(self.look().progress("precondition", done, Some(of)));
         }
         let (requests, events) = (most_requests.unwrap_or(u64::MAX), events.unwrap_or(u64::MAX));
         let session = &mut self.session;
@@ -45,10 +46,13 @@ impl Held {
         }
         let (done, of) = self.session.run.progress();
         let phase = if self.session.run.is_finished() { "over" } else { "run" };
-        Ok(self.progress(phase, done, of))
+        Ok(self.look().progress(phase, done, of))
     }
+}
 
-    fn progress(&self, phase: &str, done: u64, of: Option<u64>) -> Value {
+impl Look<'_> {
+    /// How far the session is.
+    pub fn progress(&self, phase: &str, done: u64, of: Option<u64>) -> Value {
         let run = &self.session.run;
         json!({
             "now_ns": self.now.ns(),

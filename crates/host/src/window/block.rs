@@ -1,13 +1,13 @@
 //! Facts of one block, and a sentence for whoever points at it.
 
 use super::calls;
-use super::held::Held;
+use super::look::Look;
 use base::{Error, Result};
 use nand::geometry::Block;
 use serde_json::{Value, json};
 use ssd::drive::blocks::BlockState;
 
-impl Held {
+impl Look<'_> {
     /// Facts of a block.
     pub fn block(&mut self, call: &calls::Block) -> Result<Value> {
         let ssd = &self.session.run.ssd;

@@ -1,7 +1,7 @@
 //! Frames: sections of numbers, each of one type, behind a list of them.
 
-use super::held::Held;
 use super::layers::{self, LAYERS};
+use super::look::Look;
 use super::scalars::{SCALARS, View};
 use base::Time;
 
@@ -176,12 +176,12 @@ impl<'a> Frame<'a> {
     }
 }
 
-impl Held {
+impl Look<'_> {
     /// Writes a frame with the layers of `wanted`, and begins to count anew.
     pub fn frame(&mut self, wanted: u32, out: &mut Vec<u8>) {
         let chosen = LAYERS.iter().enumerate().filter(|(bit, _)| wanted & 1 << bit != 0);
         let mut frame = Frame::begin(out, SECTIONS.len() + chosen.clone().count());
-        let mut seen = std::mem::take(&mut self.seen);
+        let mut seen = std::mem::take(&mut *self.seen);
         let view = View::of(self, &mut seen);
         for section in &SECTIONS {
             frame.section(section.id, section.element, |data| (section.write)(&view, data));
@@ -190,7 +190,7 @@ impl Held {
             frame.section(layer.id, layer.element, |data| layers::write(layer, &view, data));
         }
         seen = view.look();
-        self.seen = seen;
+        *self.seen = seen;
         if let Some(recent) = &mut self.session.run.recent {
             recent.look();
         }

@@ -1,6 +1,7 @@
 //! Session that a window holds: a drive, its job, and what was seen of them at the last frame.
 
 use super::calls::{self, Build};
+use super::look::Look;
 use super::scalars::Seen;
 use crate::config;
 use crate::drive::Drive;
@@ -75,6 +76,18 @@ impl Held {
         let precondition = session.goal();
         let (now, seen) = (Time::ZERO, Seen::of(&session));
         Self { session, name, job: None, precondition, keeps, now, seen }
+    }
+
+    /// The session as it is looked at.
+    pub fn look(&mut self) -> Look<'_> {
+        Look {
+            session: &mut self.session,
+            name: &self.name,
+            job: self.job.as_deref(),
+            precondition: self.precondition,
+            now: self.now,
+            seen: &mut self.seen,
+        }
     }
 
     /// Begins to keep what the window shows of a new session.

@@ -2,8 +2,8 @@
 
 use super::calls;
 use super::frame::SECTIONS;
-use super::held::Held;
 use super::layers::{LAYERS, blocks_per_cell};
+use super::look::Look;
 use super::scalars::SCALARS;
 use crate::config;
 use crate::report::config_hash;
@@ -20,7 +20,7 @@ use ssd::timeline::SPAN_NAMES;
 /// Names of the tracks of a timeline, by their numbers.
 const TRACKS: [&str; 6] = ["host", "channel", "die", "decoder", "encoder", "exchange"];
 
-impl Held {
+impl Look<'_> {
     /// Facts of the session: the drive, its job, and what a frame holds.
     pub fn hello(&mut self) -> Result<Value> {
         let session = &self.session;

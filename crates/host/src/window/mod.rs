@@ -7,7 +7,8 @@
 //!
 //! `calls` reads the parameters of a call, `hello` tells what there is to see, `frame` writes the
 //! sections of a frame, of which `scalars` and `layers` are two kinds; `held` is the session that
-//! the window holds, `advance` and `acts` let it go on and change it; `slow`, `block` and `cell`
+//! the window holds, `look` how it is looked at, `watch` a window on a session that somebody else
+//! advances; `advance` and `acts` let it go on and change it; `slow`, `block` and `cell`
 //! answer questions about single things.
 
 mod acts;
@@ -19,10 +20,12 @@ mod frame;
 mod held;
 mod hello;
 mod layers;
+mod look;
 mod scalars;
 mod slow;
 #[cfg(test)]
 mod tests;
+mod watch;
 
 use crate::config;
 use crate::drive::Drive;
@@ -33,6 +36,7 @@ use held::Held;
 use serde_json::{Value, json};
 
 pub use frame::{MAGIC, TYPES};
+pub use watch::Watch;
 
 /// A drive with its job, to be advanced in small steps and looked at between them.
 pub struct Window {
@@ -60,7 +64,7 @@ impl Window {
         match method.as_str() {
             "build" => {
                 let held = Held::build(parameters.read()?, self.memory_limit)?;
-                self.held.insert(held).hello()
+                self.held.insert(held).look().hello()
             }
             "check" => check(&parameters.read()?, self.memory_limit),
             "presets" => parameters.read().map(hello::presets),
@@ -73,7 +77,7 @@ impl Window {
                 let own = self.held.as_ref().map(|held| &held.session.loaded);
                 cell::cell(parameters.read()?, own)
             }
-            "hello" => parameters.read().and_then(|NoParameters {}| self.held()?.hello()),
+            "hello" => parameters.read().and_then(|NoParameters {}| self.held()?.look().hello()),
             "advance" => parameters.read().and_then(|call| self.held()?.advance(call)),
             "report" => parameters
                 .read()
@@ -81,13 +85,13 @@ impl Window {
             "job" => parameters.read().and_then(|call| {
                 let held = self.held()?;
                 held.begin_job(call)?;
-                held.hello()
+                held.look().hello()
             }),
             "act" => parameters.read().and_then(|call| self.held()?.act(call)),
-            "slow" => parameters.read().and_then(|call| self.held()?.slow(&call)),
-            "slowest" => parameters.read().and_then(|call| self.held()?.slowest(&call)),
-            "blame" => parameters.read().and_then(|call| self.held()?.blame(&call)),
-            "block" => parameters.read().and_then(|call| self.held()?.block(&call)),
+            "slow" => parameters.read().and_then(|call| self.held()?.look().slow(&call)),
+            "slowest" => parameters.read().and_then(|call| self.held()?.look().slowest(&call)),
+            "blame" => parameters.read().and_then(|call| self.held()?.look().blame(&call)),
+            "block" => parameters.read().and_then(|call| self.held()?.look().block(&call)),
             other => Err(Error::unknown("method", "method", other, METHODS)),
         }
     }
@@ -102,7 +106,7 @@ impl Window {
     /// there. A window without a drive has a frame without sections.
     pub fn frame(&mut self, layers: u32, out: &mut Vec<u8>) {
         match &mut self.held {
-            Some(held) => held.frame(layers, out),
+            Some(held) => held.look().frame(layers, out),
             None => frame::empty(out),
         }
     }

@@ -1,6 +1,6 @@
 //! Scalars of a frame: figures of the drive at the moment, and since the last frame.
 
-use super::held::Held;
+use super::look::Look;
 use crate::run::tails::recent::Recent;
 use crate::session::Session;
 use base::Time;
@@ -59,9 +59,9 @@ static NOTHING: std::sync::LazyLock<Recent> = std::sync::LazyLock::new(Recent::n
 
 impl<'a> View<'a> {
     /// A session, and what has happened in it since it was `seen`.
-    pub fn of(held: &'a Held, seen: &mut Seen) -> Self {
-        let run = &held.session.run;
-        let (ssd, now) = (&run.ssd, held.time());
+    pub fn of(look: &'a Look<'_>, seen: &mut Seen) -> Self {
+        let run = &look.session.run;
+        let (ssd, now) = (&run.ssd, look.time());
         let activity = ssd.activity();
         let since = match &seen.activity {
             Some(before) => activity.since(before),
@@ -78,7 +78,7 @@ impl<'a> View<'a> {
             states,
             completed: run.completed,
             under_way: run.under_way(),
-            buffer_bytes: held.session.loaded.config.buffer.bytes,
+            buffer_bytes: look.session.loaded.config.buffer.bytes,
             now,
             passed: now.since(seen.time),
             energy_uj,

@@ -1,7 +1,7 @@
 //! Slow requests: what each waited for, and what its die did meanwhile.
 
 use super::calls::{self, Among};
-use super::held::Held;
+use super::look::Look;
 use crate::run::tails::{Slow, Tails};
 use base::{Error, Result, Time};
 use serde_json::{Value, json};
@@ -15,7 +15,7 @@ const MARGIN: u64 = 4;
 /// Spans of a timeline at most: those that end last.
 const MOST_SPANS: usize = 4096;
 
-impl Held {
+impl Look<'_> {
     /// The request at a percentile, or the one that a token names.
     pub fn slow(&self, call: &calls::Slow) -> Result<Value> {
         if let Some(token) = call.token {
