@@ -1,6 +1,7 @@
 // A drive that the page watches: its engine behind a link, its experiment, what it did so far.
 
 import { History } from "./history.js";
+import { differences } from "./keys.js";
 import { coarse, percentiles, regroup } from "./latency.js";
 
 // Acts that end the job, or begin another one.
@@ -41,14 +42,23 @@ export class Session {
   // A drive that the host of the link has already.
   async greet() {
     const hello = await this.call("hello");
-    this.experiment = {
-      drive: hello.name,
-      set: {},
-      job: hello.job,
-      seed: hello.seed,
-      precondition: hello.precondition || "none",
-    };
+    this.experiment = await this.experimentOf(hello);
     await this.meet(hello);
+  }
+
+  // The experiment that makes this drive again: its preset with what differs. None where no preset does.
+  async experimentOf({ name, config, config_hash: hash, job, seed, precondition }) {
+    if (!this.can("build")) return null;
+    try {
+      const preset = { drive: name };
+      const base = await this.call("check", { config: preset });
+      const set = differences(base.config, config);
+      const made = await this.call("check", { config: preset, set });
+      delete set.seed;
+      return made.config_hash === hash ? { drive: name, set, job, seed, precondition: precondition || "none" } : null;
+    } catch {
+      return null;
+    }
   }
 
   async meet(hello) {
@@ -143,8 +153,29 @@ export class Session {
     await this.look();
   }
 
+  // Bytes of the drive; its job ends.
+  async save() {
+    const bytes = await this.link.save();
+    this.changeJob(await this.call("hello"));
+    await this.look();
+    return bytes;
+  }
+
+  async load(bytes) {
+    await this.link.load(bytes);
+    this.experiment = null;
+    await this.meet(await this.call("hello"));
+  }
+
+  // Whether the point of now can be come back to.
+  get canReturn() {
+    return this.isRecorded || this.experiment !== null;
+  }
+
+  // Another job on the drive as it is: no experiment makes this state again.
   changeJob(hello) {
     this.hello = hello;
+    this.experiment = null;
     this.history.clear();
     this.acts = [];
     this.report = null;
