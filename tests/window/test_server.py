@@ -82,10 +82,10 @@ class Served:
             yield page
 
     @contextmanager
-    def page(self) -> Iterator[ClientConnection]:
+    def page(self, **more: object) -> Iterator[ClientConnection]:
         """A page that has sent the token, and has been greeted."""
         with self.socket() as page:
-            page.send(json.dumps({"token": self.token}))
+            page.send(json.dumps({"token": self.token, **more}))
             greeted = json.loads(page.recv(10))
             assert greeted["id"] == 0
             assert greeted["ok"]["hello"] == HELLO
@@ -267,6 +267,22 @@ def test_another_page_hears_of_a_new_drive(served: Served) -> None:
     with served.page() as page, served.page() as other:
         asked(page, "build", config={"drive": "tiny"})
         assert json.loads(other.recv(10)) == {"event": "hello", "hello": HELLO}
+
+
+def test_a_page_has_a_second_drive_of_its_own() -> None:
+    others = [Fake()]
+    with Served(another=lambda: others[0]) as served:
+        with served.page() as page, served.page(own=True) as own:
+            asked(own, "advance", simulated_ns=7)
+            asked(page, "build", config={"drive": "tiny"})
+            assert asked(own, "advance", simulated_ns=1)["ok"]["now_ns"] == 8  # type: ignore[index]
+        assert (served.fake.now_ns, others[0].now_ns) == (0, 8)
+
+
+def test_a_run_has_no_second_drive(served: Served) -> None:
+    with served.page(own=True) as page:
+        asked(page, "advance", simulated_ns=7)
+    assert served.fake.now_ns == 7
 
 
 def test_a_saved_drive_comes_and_goes(served: Served) -> None:

@@ -2,8 +2,8 @@
 //! run after another. `saved` keeps it in a file.
 
 use crate::config::Loaded;
-use crate::device::saved::SavedBytes;
 use crate::fio::zbd::Zoning;
+use crate::saved::SavedBytes;
 use base::archive::{Archive, State};
 use base::rng::Rng;
 use base::units::Hours;

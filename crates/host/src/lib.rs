@@ -14,9 +14,11 @@
 //! - `session`: all of these joined, step by step
 //! - `replicates`: sessions from one state of a drive, each with a seed of its own, on threads
 //! - `tenants`: jobs that share a drive, each run alone too
+//! - `window`: a drive that a page advances and looks at
 //! - `report`: the JSON of a run, and the laws it is checked against
 
 pub mod config;
+#[cfg(feature = "device")]
 pub mod device;
 pub mod drive;
 pub mod fio;
@@ -30,4 +32,5 @@ mod saved;
 pub mod session;
 pub mod tenants;
 pub mod trace;
+pub mod window;
 pub mod workload;

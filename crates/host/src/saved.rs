@@ -6,7 +6,8 @@
 //! machine, so that a large drive is saved as fast as the disk takes it.
 
 use crate::config::Resolved;
-use crate::device::saved::SavedBytes;
+#[cfg(feature = "device")]
+pub(crate) use crate::device::saved::SavedBytes;
 use crate::drive::Drive;
 use crate::report::config_hash;
 use base::archive::{Archive, State as _};
@@ -25,6 +26,11 @@ const NAME: &[u8] = b"nandlab drive\n";
 /// Version of the layout. Raise it with any change of the data that `State` writes, or of their
 /// meaning.
 const LAYOUT: u32 = 15;
+
+/// Bytes of clients in the file of a drive: a build without served drives has none.
+#[cfg(not(feature = "device"))]
+#[derive(Debug, Clone)]
+pub(crate) enum SavedBytes {}
 
 /// Version in the file: a file is read only by the version that wrote it.
 fn version() -> String {
@@ -47,10 +53,7 @@ impl Drive {
         path: &Path,
         behind: impl FnOnce(&mut File) -> Result<()>,
     ) -> Result<()> {
-        if !self.is_preconditioned() {
-            let problem = "its preconditioning has not ended";
-            return Err(Error::new("drive", problem).hint("let the preconditioning end first"));
-        }
+        self.check_at_rest()?;
         let target = target(path).map_err(|error| placed(error, path))?;
         let part = part_of(&target);
         let written =
@@ -77,26 +80,70 @@ impl Drive {
         read.map_err(|error| placed(error, path))
     }
 
+    /// Bytes of the file that `save` would write.
+    pub fn to_bytes(&mut self) -> Result<Vec<u8>> {
+        self.check_at_rest()?;
+        let mut bytes = Vec::new();
+        self.write_to(&mut bytes)?;
+        Ok(bytes)
+    }
+
+    /// Reads a drive from the bytes of a saved one, within `memory_limit` bytes. Bytes of clients
+    /// behind it are left out.
+    pub fn of_bytes(mut bytes: &[u8], memory_limit: u64) -> Result<Self> {
+        let place = "saved drive";
+        Self::read_from(&mut bytes, place, memory_limit, None)
+            .map_err(|error| placed(error, Path::new(place)))
+    }
+
+    fn check_at_rest(&self) -> Result<()> {
+        if self.is_preconditioned() {
+            return Ok(());
+        }
+        let problem = "its preconditioning has not ended";
+        Err(Error::new("drive", problem).hint("let the preconditioning end first"))
+    }
+
     fn write(&mut self, path: &Path, behind: impl FnOnce(&mut File) -> Result<()>) -> Result<()> {
         let mut file = File::create_new(path).map_err(not_saved)?;
-        file.write_all(NAME).map_err(not_saved)?;
-        let mut archive = Archive::saving(&mut file);
-        archive.value(&mut version())?;
-        archive.value(&mut Resolved::of(&self.loaded)?)?;
-        archive.value(&mut config_hash(&self.loaded.config)?)?;
-        self.exchange(&mut archive)?;
-        archive.end()?;
+        self.write_to(&mut file)?;
         behind(&mut file)?;
         file.sync_all().map_err(not_saved)
     }
 
+    fn write_to(&mut self, to: &mut dyn Write) -> Result<()> {
+        to.write_all(NAME).map_err(not_saved)?;
+        let mut archive = Archive::saving(to);
+        archive.value(&mut version())?;
+        archive.value(&mut Resolved::of(&self.loaded)?)?;
+        archive.value(&mut config_hash(&self.loaded.config)?)?;
+        self.exchange(&mut archive)?;
+        archive.end()
+    }
+
+    #[allow(unused_mut, reason = "a build without served drives has no bytes to find")]
     fn read(file: &mut File, path: &Path, memory_limit: u64, own: Option<OwnFtl>) -> Result<Self> {
+        let place = path.display().to_string();
+        let mut drive = Self::read_from(file, &place, memory_limit, own)?;
+        #[cfg(feature = "device")]
+        {
+            drive.bytes = SavedBytes::behind(file, path)?;
+        }
+        Ok(drive)
+    }
+
+    fn read_from(
+        from: &mut dyn Read,
+        place: &str,
+        memory_limit: u64,
+        own: Option<OwnFtl>,
+    ) -> Result<Self> {
         let mut name = [0; NAME.len()];
-        if file.read_exact(&mut name).is_err() || name != NAME {
+        if from.read_exact(&mut name).is_err() || name != NAME {
             let problem = "this is not a saved drive";
             return Err(Error::new("", problem).expected("a file that `nandlab save` wrote"));
         }
-        let mut archive = Archive::loading(file);
+        let mut archive = Archive::loading(from);
         let mut saved_by = String::new();
         archive.value(&mut saved_by)?;
         if saved_by != version() {
@@ -108,7 +155,7 @@ impl Drive {
         let (mut resolved, mut hash) = (Resolved::default(), String::new());
         archive.value(&mut resolved)?;
         archive.value(&mut hash)?;
-        let mut loaded = resolved.load(&path.display().to_string())?;
+        let mut loaded = resolved.load(place)?;
         check_own(&loaded.config.ftl, own.as_ref())?;
         loaded.config.own_ftl = own;
         if config_hash(&loaded.config)? != hash {
@@ -118,7 +165,6 @@ impl Drive {
         let mut drive = Self::new(loaded, memory_limit)?;
         drive.exchange(&mut archive)?;
         archive.end_part()?;
-        drive.bytes = SavedBytes::behind(file, path)?;
         Ok(drive)
     }
 }

@@ -4,7 +4,6 @@
 //! stop.
 
 use crate::config::Loaded;
-use crate::device::saved::SavedBytes;
 use crate::drive::{Drive, Life};
 use crate::fio::Target;
 use crate::request::{Job, Pace, Source};
@@ -15,6 +14,8 @@ use crate::run::exchange::Plan;
 use crate::run::served::clients;
 use crate::run::settling::Goal;
 use crate::run::until::Until;
+#[cfg(feature = "device")]
+use crate::saved::SavedBytes;
 use crate::tenants::{Measured, check_names, idle_keys};
 use crate::{fio, trace};
 use base::{Error, Result, Time};
@@ -169,6 +170,7 @@ pub struct Session {
     /// Rest of a preconditioning by a trace.
     rewriting: Option<Rewriting>,
     /// Bytes of clients in the file that the drive was loaded from.
+    #[cfg(feature = "device")]
     pub(crate) bytes: Option<SavedBytes>,
     /// End of the measured part of the run, where its beginning is skipped.
     until: Option<Until>,
@@ -196,7 +198,9 @@ impl Session {
     }
 
     /// Session with a workload that is open already.
+    #[cfg_attr(not(feature = "device"), allow(unused_mut))]
     pub fn with(mut drive: Drive, opened: Opened) -> Result<Self> {
+        #[cfg(feature = "device")]
         let bytes = drive.bytes.take();
         let (loaded, memory_limit, ssd, life) = drive.into_parts();
         let files = loaded.files.iter().cloned().chain(opened.files).collect();
@@ -216,6 +220,7 @@ impl Session {
             until,
             alone: None,
             loaded,
+            #[cfg(feature = "device")]
             bytes,
         })
     }
@@ -328,6 +333,16 @@ impl Session {
         Ok(is_over)
     }
 
+    /// State that preconditioning brings the drive into.
+    pub(crate) fn goal(&self) -> ssd::precondition::Precondition {
+        self.life.preconditioning.goal()
+    }
+
+    /// Whether preconditioning is finished.
+    pub(crate) fn is_preconditioned(&self) -> bool {
+        self.life.preconditioning.is_done() && self.rewriting.is_none()
+    }
+
     /// Units written by preconditioning, and the least that will be written.
     pub fn precondition_progress(&mut self) -> (u64, u64) {
         let (written, least) = self.life.preconditioning.progress(self.run.ssd.ftl_mut());
@@ -359,7 +374,7 @@ impl Session {
     }
 
     /// Begins the run, once the drive is preconditioned.
-    fn begin(&mut self) -> Result<()> {
+    pub(crate) fn begin(&mut self) -> Result<()> {
         if !self.started {
             self.started = true;
             while !self.precondition()? {}
@@ -378,6 +393,12 @@ impl Session {
     pub fn advance_within(&mut self, completions: u64, events: u64) -> Result<bool> {
         self.begin()?;
         self.run.advance_within(completions, events)
+    }
+
+    /// Advances like `advance_within`, and not beyond the simulated time `time`.
+    pub fn advance_to(&mut self, time: Time, completions: u64, events: u64) -> Result<bool> {
+        self.begin()?;
+        self.run.advance_to(time, completions, events)
     }
 }
 

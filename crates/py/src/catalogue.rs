@@ -5,7 +5,17 @@ use crate::refuse;
 use base::params::{self, Table};
 use host::{config, report, trace};
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
 use std::path::PathBuf;
+
+/// Files of the window's page: path below the folder `web/`, content.
+const PAGE: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/page.rs"));
+
+/// Lists the files of the window's page, which the module carries.
+#[pyfunction]
+pub fn web(py: Python<'_>) -> Vec<(&'static str, Bound<'_, PyBytes>)> {
+    PAGE.iter().map(|(path, content)| (*path, PyBytes::new(py, content))).collect()
+}
 
 /// Version of the engine.
 #[pyfunction]

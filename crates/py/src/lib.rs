@@ -16,6 +16,7 @@ mod patience;
 mod rosters;
 mod server;
 mod simulation;
+mod window;
 
 use host::report::as_json;
 use pyo3::create_exception;
@@ -54,7 +55,7 @@ mod _core {
     #[pymodule_export]
     use super::catalogue::{
         bibliography, check_fit_facts, presets, report_schema, schema, show, toml_to_json,
-        trace_info, vectors, version,
+        trace_info, vectors, version, web,
     };
     #[pymodule_export]
     use super::cell::Cell;
@@ -80,6 +81,8 @@ mod _core {
     use super::server::Server;
     #[pymodule_export]
     use super::simulation::Simulation;
+    #[pymodule_export]
+    use super::window::Window;
 
     /// Adds two constants to the module: names of the operations, in the order of the numbers in
     /// the column `op`; and names of the causes of waiting, in the order of the columns of

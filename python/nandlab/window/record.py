@@ -123,7 +123,7 @@ class Recording:
     def packed(self, answers: Mapping[str, object], refused: list[str]) -> bytes:
         """All of it in zlib's format, as `web/engine/file.js` reads it; thinned until it fits."""
         while True:
-            told = {
+            told: dict[str, object] = {
                 "hello": self._hello,
                 "refused": refused,
                 "answers": list(answers.items()),
@@ -144,7 +144,7 @@ def _mean(first: Any, second: Any, weights: tuple[Any, Any]) -> Any:
         return np.where(known > 0, known * both, 0.0).sum(axis=0) / known.sum(axis=0)
 
 
-def _packed(told: dict[str, object], frames: list[bytes]) -> bytes:
+def _packed(told: Mapping[str, object], frames: list[bytes]) -> bytes:
     """Length of the JSON, JSON, and from a multiple of 8 each frame as it differs from the last."""
     size = max(map(len, frames), default=0)
     size += -size % 8

@@ -11,11 +11,12 @@ import json
 import logging
 import socket
 import threading
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from concurrent.futures import Future
 from email.utils import formatdate
 from http import HTTPStatus
 from types import TracebackType
+from typing import TypeVar
 
 from websockets.asyncio.server import ServerConnection, broadcast, serve
 from websockets.datastructures import Headers
@@ -24,7 +25,7 @@ from websockets.http11 import Request, Response
 
 from nandlab.given.refusal import refusal
 from nandlab.window.assets import Assets, kind_of
-from nandlab.window.desk import Closed, Desk
+from nandlab.window.desk import Closed, Desk, Looked
 from nandlab.window.protocol import (
     CHANGES,
     Asked,
@@ -53,6 +54,8 @@ MOST_BYTES = 4 << 20
 PATIENCE_S = 5.0
 """How long a connection may take to ask, and to send the token."""
 
+_T = TypeVar("_T")
+
 _quiet = logging.getLogger("nandlab.window")
 _quiet.addHandler(logging.NullHandler())
 _quiet.propagate = False
@@ -70,6 +73,7 @@ class PageServer:
         is_open: bool = False,
         kind: str = "drive",
         refused: Collection[str] = (),
+        another: Callable[[], Looked] | None = None,
     ) -> None:
         """Answers with what is done at the desk.
 
@@ -81,17 +85,17 @@ class PageServer:
             kind: ``drive``, which pages advance, or ``run`` or ``clients``, which go on by
                 themselves.
             refused: methods that pages may not call.
+            another: makes a session for a page that wants a drive of its own beside the common one.
         """
         self._desk, self._page = desk, page
         self._port, self._is_open = port, is_open
         self._kind, self._refused = kind, frozenset(refused)
+        self._another = another
         self._token = new_token()
         self._gate = Gate(port, is_open)
-        self._pages: set[ServerConnection] = set()
+        self._common = _Shown(desk)
+        self._pages: dict[ServerConnection, _Shown] = {}
         self._strangers = 0
-        self._layers = 0
-        self._next: asyncio.Task[bytes] | None = None
-        self._last_s = 0.0
         self._started: Future[int] = Future()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._ended: asyncio.Event
@@ -192,32 +196,67 @@ class PageServer:
             return
         finally:
             self._strangers -= 1
-        if not is_token(parsed(first).get("token"), self._token):
+        given = parsed(first)
+        if not is_token(given.get("token"), self._token):
             await connection.close(1008, "another token")
             return
-        self._pages.add(connection)
         try:
-            await self._talk(connection)
+            shown, another = self._common, self._another
+            if given.get("own") is True and another is not None:
+                shown = _Shown(self._desk, await shown.do(lambda _: another()))
+            self._pages[connection] = shown
+            await self._talk(connection, shown)
         except Closed:
             await connection.close(1001, "it is over")
         except ConnectionClosed:
             pass
         finally:
-            self._pages.discard(connection)
+            self._pages.pop(connection, None)
 
-    async def _greeting(self) -> str:
-        """What a page is told first."""
-        refused = sorted(self._refused)
-        job = self._desk.ask(lambda looked: greeting(looked, self._kind, refused))
-        return await asyncio.wrap_future(job)
+    async def _talk(self, page: ServerConnection, shown: _Shown) -> None:
+        """Answers a page that has sent the token, one request after another, until it goes."""
+        requests, refused = Requests(), sorted(self._refused)
+        await page.send(await shown.do(lambda looked: greeting(looked, self._kind, refused)))
+        async for message in page:
+            try:
+                asked = requests.of(message)
+            except ValueError:
+                await page.close(1003, "not a request")
+                return
+            if asked is None:
+                continue
+            is_refused = asked.method in self._refused
+            answer = refusal_of(asked) if is_refused else await shown.answer(asked)
+            await page.send(answer)
+            if asked.method in CHANGES and isinstance(answer, str):
+                self._tell_others(page, shown, answer)
 
-    async def _reply(self, asked: Asked) -> str | bytes:
+    def _tell_others(self, page: ServerConnection, shown: _Shown, answer: str) -> None:
+        """Tells the other pages of a drive that there is another one, or another job, now."""
+        if (hello := parsed(answer).get("ok")) is not None:
+            others = [one for one, seen in self._pages.items() if seen is shown and one is not page]
+            broadcast(others, json.dumps({"event": "hello", "hello": hello}))
+
+
+class _Shown:
+    """What some pages look at: the session of the desk, or one beside it."""
+
+    def __init__(self, desk: Desk, own: Looked | None = None) -> None:
+        self._desk, self._own = desk, own
+        self._layers = 0
+        self._next: asyncio.Task[bytes] | None = None
+        self._last_s = 0.0
+
+    async def do(self, job: Callable[[Looked], _T]) -> _T:
+        """Has something done at the desk."""
+        asked = self._desk.ask(lambda common: job(self._own or common))
+        return await asyncio.wrap_future(asked)
+
+    async def answer(self, asked: Asked) -> str | bytes:
         """The answer to a request of a page."""
-        if asked.method in self._refused:
-            return refusal_of(asked)
         if asked.method == "frame":
             return binary(asked, await self._frame(asked.params["layers"]))
-        return await asyncio.wrap_future(self._desk.ask(lambda looked: done(looked, asked)))
+        return await self.do(lambda looked: done(looked, asked))
 
     async def _frame(self, layers: int) -> bytes:
         """A frame with at least these layers: one for all pages that wait for one."""
@@ -230,31 +269,9 @@ class PageServer:
         clock = asyncio.get_running_loop().time
         await asyncio.sleep(max(0.0, self._last_s + 1 / FRAMES_PER_S - clock()))
         layers, self._layers, self._next = self._layers, 0, None
-        frame = await asyncio.wrap_future(self._desk.ask(lambda looked: looked.frame(layers)))
+        frame = await self.do(lambda looked: looked.frame(layers))
         self._last_s = clock()
         return frame
-
-    def _tell_others(self, page: ServerConnection, answer: str) -> None:
-        """Tells the other pages that there is another drive or job now."""
-        if (hello := parsed(answer).get("ok")) is not None:
-            others = [one for one in self._pages if one is not page]
-            broadcast(others, json.dumps({"event": "hello", "hello": hello}))
-
-    async def _talk(self, page: ServerConnection) -> None:
-        """Answers a page that has sent the token, one request after another, until it goes."""
-        requests = Requests()
-        await page.send(await self._greeting())
-        async for message in page:
-            try:
-                asked = requests.of(message)
-            except ValueError:
-                await page.close(1003, "not a request")
-                return
-            if asked is not None:
-                answer = await self._reply(asked)
-                await page.send(answer)
-                if asked.method in CHANGES and isinstance(answer, str):
-                    self._tell_others(page, answer)
 
 
 def _response(

@@ -11,6 +11,7 @@ use ssd::request::{Op, Request};
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
+#[cfg(feature = "zstd")]
 use zstd::stream::write::Encoder;
 
 /// Name of the device in the trace.
@@ -20,6 +21,7 @@ const NAME: &str = "nandlab";
 enum Out {
     Plain(BufWriter<File>),
     Gzip(GzEncoder<BufWriter<File>>),
+    #[cfg(feature = "zstd")]
     Zstd(Encoder<'static, BufWriter<File>>),
 }
 
@@ -27,7 +29,10 @@ impl Out {
     fn new(path: &Path) -> io::Result<Self> {
         let file = BufWriter::new(File::create(path)?);
         Ok(match path.extension().and_then(|extension| extension.to_str()) {
+            #[cfg(feature = "zstd")]
             Some("zst") => Self::Zstd(Encoder::new(file, 3)?),
+            #[cfg(not(feature = "zstd"))]
+            Some("zst") => return Err(io::Error::other("this build of nandlab writes no zstd")),
             Some("gz") => Self::Gzip(GzEncoder::new(file, Compression::default())),
             _ => Self::Plain(file),
         })
@@ -37,6 +42,7 @@ impl Out {
         let out: &mut dyn Write = match self {
             Self::Plain(file) => file,
             Self::Gzip(encoder) => encoder,
+            #[cfg(feature = "zstd")]
             Self::Zstd(encoder) => encoder,
         };
         out.write_fmt(line)?;
@@ -48,6 +54,7 @@ impl Out {
         let mut file = match self {
             Self::Plain(file) => file,
             Self::Gzip(encoder) => encoder.finish()?,
+            #[cfg(feature = "zstd")]
             Self::Zstd(encoder) => encoder.finish()?,
         };
         file.flush()

@@ -21,6 +21,7 @@ mod settled;
 mod stages;
 mod zones;
 
+#[cfg(feature = "device")]
 use crate::device::report::Device;
 use crate::session::Session;
 use base::{Result, Time};
@@ -145,6 +146,7 @@ pub struct Report {
     ///
     /// Only in the report of a drive that clients have used as a disk (`nandlab nbd`,
     /// [NBD](nbd.md)). `jobs` has one job, `clients`, which stands for all of them.
+    #[cfg(feature = "device")]
     #[serde(skip_serializing_if = "ByCaller::is_left_out")]
     pub device: ByCaller<Device>,
     /// Laws that every run is held to.
@@ -200,6 +202,7 @@ impl Session {
             exchange: self.last_exchange(),
             tenants: self.tenants(),
             replicates: None,
+            #[cfg(feature = "device")]
             device: ByCaller::LEFT_OUT,
             checks: self.checks()?,
             fio_version: format!("nandlab-{}", env!("CARGO_PKG_VERSION")),

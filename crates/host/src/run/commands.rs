@@ -9,6 +9,7 @@ use base::{Error, Result, Time};
 use ssd::config::SsdConfig;
 use ssd::conflicts::Feature;
 use ssd::drive::exchange::Exchange;
+use ssd::{Cut, Started};
 use std::collections::VecDeque;
 
 /// Most hours that may pass at once: 100 years.
@@ -125,7 +126,19 @@ impl Run {
     fn cut_and_start(&mut self) -> Result<()> {
         let restored = self.commands.list.iter().find(|(_, act)| matches!(act, Act::Restore));
         let restored = restored.map_or(Time::ZERO, |(at, _)| *at);
-        self.ssd.cut()?;
+        self.cut_now()?;
+        self.ssd.pass_until(self.ssd.now().max(restored));
+        if let Some(config) = &self.commands.config {
+            self.ssd.power_on(config)?;
+        }
+        self.start_up()?;
+        Ok(())
+    }
+
+    /// Cuts the power: requests that were sent are lost. Refuses a drive without recovery, or one
+    /// that is off.
+    pub fn cut_now(&mut self) -> Result<Cut> {
+        let cut = self.ssd.cut()?;
         let now = self.ssd.now();
         self.completions_ns += u128::from(now.0) * u128::from(self.under_way);
         if self.under_way > 0 {
@@ -136,14 +149,28 @@ impl Run {
         (self.under_way, self.queued, self.reading) = (0, 0, 0);
         self.limits.wake = Time::NEVER;
         self.runners.iter_mut().for_each(super::Runner::lose);
-        self.ssd.pass_until(now.max(restored));
-        if let Some(config) = &self.commands.config {
-            self.ssd.power_on(config)?;
-        }
-        while self.ssd.advance_start_up(u64::MAX)?.is_none() {}
+        Ok(cut)
+    }
+
+    /// Restores the power after `cut_now`. The drive starts up, and the jobs go on.
+    pub fn restore_now(&mut self, config: &SsdConfig) -> Result<Started> {
+        self.ssd.power_on(config)?;
+        let started = self.start_up()?;
+        self.finished = self.is_done();
+        Ok(started)
+    }
+
+    /// Starts the drive up, and lets the jobs go on.
+    fn start_up(&mut self) -> Result<Started> {
+        let started = loop {
+            if let Some(started) = self.ssd.advance_start_up(u64::MAX)? {
+                break started;
+            }
+        };
         self.wake_for_commands();
         (0..self.runners.len()).try_for_each(|job| self.send(job))?;
-        self.fetch()
+        self.fetch()?;
+        Ok(started)
     }
 }
 

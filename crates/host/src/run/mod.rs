@@ -46,6 +46,7 @@ use ssd::{Completion, Cut, Ssd, Step};
 use stats::{JobStats, RequestLog, Series};
 use sums::Sums;
 use tails::Tails;
+use tails::recent::Recent;
 use until::{End, Until};
 
 /// Most jobs of a run: a column of requests has 16 bits for them.
@@ -102,6 +103,8 @@ pub struct Run {
     most_reading: u64,
     /// Time of requests by cause, if asked for.
     pub tails: Option<Box<Tails>>,
+    /// Latest requests, if somebody watches.
+    pub recent: Option<Box<Recent>>,
     /// Parts of the run, and whether it has settled.
     pub settling: Settling,
     until: Option<Until>,
@@ -159,6 +162,7 @@ impl Run {
             reading: 0,
             most_reading: Ssd::MOST_READ_UNITS * ssd.unit_bytes(),
             tails: None,
+            recent: None,
             settling: Settling::new(ssd.capacity_bytes(), Mark::default()),
             until: None,
             end: End::NEVER,
@@ -344,7 +348,23 @@ impl Run {
 
     /// Advances the run by at most `completions` completions and `events` events of the drive: few
     /// events take little wall time, however long a request takes.
-    pub fn advance_within(&mut self, completions: u64, mut events: u64) -> Result<bool> {
+    pub fn advance_within(&mut self, completions: u64, events: u64) -> Result<bool> {
+        self.advance_bounded::<false>(completions, events, Time::NEVER)
+    }
+
+    /// Advances the run like `advance_within`, and not beyond `time`: what happens at that time is
+    /// done.
+    pub fn advance_to(&mut self, time: Time, completions: u64, events: u64) -> Result<bool> {
+        self.advance_bounded::<true>(completions, events, time)
+    }
+
+    #[inline(always)]
+    fn advance_bounded<const IN_TIME: bool>(
+        &mut self,
+        completions: u64,
+        mut events: u64,
+        time: Time,
+    ) -> Result<bool> {
         if !self.started {
             self.started = true;
             self.runners.iter_mut().for_each(|runner| runner.job.source.begin(&self.ssd));
@@ -359,6 +379,9 @@ impl Run {
         }
         let stop = self.completed.saturating_add(completions);
         while !self.finished && !self.is_paused && self.completed < stop && events > 0 {
+            if IN_TIME && self.ssd.next_time().is_some_and(|next| next > time) {
+                break;
+            }
             events -= 1;
             let Some(step) = self.ssd.step_event() else { continue };
             match step {
@@ -422,7 +445,16 @@ impl Run {
     #[cold]
     fn record_tail(&mut self, slot: u32, latency: Time) {
         if let (Some(tails), Some(blame)) = (&mut self.tails, self.ssd.blame()) {
-            tails.record(self.ssd.completed(slot), latency, blame.completed(slot));
+            let done = self.ssd.completed(slot);
+            tails.record(done, self.completed, latency, blame.completed(slot));
+        }
+    }
+
+    #[cold]
+    fn record_recent(&mut self, slot: u32, latency: Time) {
+        if let Some(recent) = &mut self.recent {
+            let account = self.ssd.blame().map(|blame| blame.completed(slot));
+            recent.record(self.ssd.completed(slot), self.completed, latency, account);
         }
     }
 
@@ -477,6 +509,9 @@ impl Run {
         }
         if measured && self.tails.is_some() {
             self.record_tail(slot, latency);
+        }
+        if self.recent.is_some() {
+            self.record_recent(slot, latency);
         }
         let kind = match op {
             Op::Read => SpanKind::HostRead,

@@ -12,6 +12,18 @@ use std::path::{Path, PathBuf};
 pub const LONGEST_LINE: usize = 64 << 10;
 const BUFFER: usize = 256 << 10;
 
+/// Bytes of a file that is compressed with zstd.
+#[cfg(feature = "zstd")]
+fn of_zstd(file: File) -> std::io::Result<Box<dyn Read + Send>> {
+    Ok(Box::new(zstd::stream::read::Decoder::new(file)?))
+}
+
+/// Refusal of a file that is compressed with zstd.
+#[cfg(not(feature = "zstd"))]
+fn of_zstd(_: File) -> std::io::Result<Box<dyn Read + Send>> {
+    Err(std::io::Error::other("compressed with zstd, which this build of nandlab cannot read"))
+}
+
 /// Bytes of a file, decompressed. One buffer holds them: nothing is allocated for a piece.
 struct Stream {
     path: String,
@@ -45,9 +57,7 @@ impl Stream {
         file.seek(SeekFrom::Start(0)).map_err(refuse)?;
         let bytes: Box<dyn Read + Send> = match magic {
             [0x1f, 0x8b, ..] => Box::new(flate2::read::MultiGzDecoder::new(file)),
-            [0x28, 0xb5, 0x2f, 0xfd] => {
-                Box::new(zstd::stream::read::Decoder::new(file).map_err(refuse)?)
-            }
+            [0x28, 0xb5, 0x2f, 0xfd] => of_zstd(file).map_err(refuse)?,
             _ => Box::new(file),
         };
         Ok(Self { path: place, bytes, buffer: vec![0; BUFFER], start: 0, end: 0 })

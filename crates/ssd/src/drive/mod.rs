@@ -46,6 +46,8 @@ mod write;
 mod zones;
 
 pub use account::UnitPlace;
+pub use account::blocks;
+use account::blocks::Origins;
 use activity::ControllerCounts;
 pub use codes::CodeCounts;
 use flow::event;
@@ -177,6 +179,8 @@ pub struct Ssd {
     pub(crate) versions: Option<Versions>,
     /// Bytes that reads could not get back, where the host wants to know.
     pub(crate) unreadable: Option<Unreadable>,
+    /// Origin of the data of each block, where somebody wants to know.
+    origins: Option<Box<Origins>>,
     /// State of recovery: power, log and copies. `None` for a drive without recovery.
     power: Option<Box<Power>>,
     /// Commands on zones, where the FTL has any.
@@ -215,6 +219,7 @@ impl Ssd {
             counts: ControllerCounts::default(),
             versions: None,
             unreadable: None,
+            origins: None,
             power: power.map(Box::new),
             zones,
             supply: Supply::of(config),

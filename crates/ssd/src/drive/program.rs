@@ -43,6 +43,9 @@ impl Ssd {
             Stream::MAP | Stream::LOG => Purpose::Map,
             _ => self.purpose_of_program(owner, from),
         };
+        if let Some(origins) = &mut self.origins {
+            origins.note(&program, owner, &command);
+        }
         let index = self.flash.hold(command);
         if self.power.is_some() && self.waits_to_begin(&program, index, pages.into()) {
             return;

@@ -55,6 +55,31 @@ pub(crate) enum Doing {
 
 pub(crate) const DOINGS: usize = 21;
 
+/// Names of the kinds of work of a die, by their numbers.
+pub const DOING_NAMES: [&str; DOINGS] = [
+    "idle",
+    "waits",
+    "read",
+    "program",
+    "gc read",
+    "gc program",
+    "map read",
+    "map program",
+    "merge read",
+    "merge program",
+    "refresh read",
+    "refresh program",
+    "patrol read",
+    "levelling read",
+    "levelling program",
+    "fold read",
+    "fold program",
+    "erase",
+    "erase, suspends used up",
+    "suspend",
+    "idle, closed to the host",
+];
+
 impl Doing {
     /// Work of a die for the array read or program of a command.
     #[inline]

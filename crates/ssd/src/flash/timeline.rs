@@ -123,13 +123,18 @@ pub struct Span {
     pub kind: SpanKind,
 }
 
-/// Recorded spans, up to a limit.
+/// Recorded spans, up to a limit: the first ones, or the latest.
 #[derive(Debug, Default)]
 pub struct Timeline {
     spans: Vec<Span>,
     limit: usize,
-    from: Time,
-    /// Spans that came after the limit.
+    /// Spans that begin earlier are left out.
+    begins_at: Time,
+    /// End of the last span that was replaced.
+    replaced: Time,
+    /// Place of the next span, where later ones replace earlier ones.
+    next: Option<usize>,
+    /// Spans that were left out, or were replaced.
     pub dropped: u64,
 }
 
@@ -141,7 +146,17 @@ impl Timeline {
 
     /// Creates a timeline that records the first `limit` spans that begin at `from` or later.
     pub fn new(limit: usize, from: Time) -> Self {
-        Self { spans: Vec::new(), limit, from, dropped: 0 }
+        Self { limit, begins_at: from, ..Self::default() }
+    }
+
+    /// Creates a timeline that keeps the latest `limit` spans.
+    pub fn latest(limit: usize) -> Self {
+        Self { limit, next: Some(0), ..Self::default() }
+    }
+
+    /// Time from which on every span that ends later is known.
+    pub fn known_from(&self) -> Time {
+        self.begins_at.max(self.replaced)
     }
 
     /// Whether anything is to be recorded.
@@ -153,13 +168,19 @@ impl Timeline {
     /// Records a span, if it is on and there is room.
     #[inline]
     pub fn record(&mut self, track: Track, index: u32, kind: SpanKind, start: Time, end: Time) {
-        if self.limit == 0 || end <= start || start < self.from {
+        if self.limit == 0 || end <= start || start < self.begins_at {
             return;
         }
         if self.spans.len() < self.limit {
             self.spans.push(Span { start, end, track, index, kind });
-        } else {
-            self.dropped += 1;
+            return;
+        }
+        self.dropped += 1;
+        if let Some(next) = &mut self.next {
+            let earlier = &mut self.spans[*next];
+            self.replaced = self.replaced.max(earlier.end);
+            *earlier = Span { start, end, track, index, kind };
+            *next = (*next + 1) % self.limit;
         }
     }
 

@@ -68,7 +68,8 @@ def dashboard(
         if saved is not None:
             session.load(input_bytes(saved, "a drive that `nandlab save` wrote"))
     desk = Desk()
-    with Stop() as stop, PageServer(desk, carried(), port=port, is_open=listen_anywhere) as server:
+    server = PageServer(desk, carried(), port=port, is_open=listen_anywhere, another=empty_session)
+    with Stop() as stop, server:
         if listen_anywhere:
             say("warning: whoever has this address and reaches this machine drives the drive")
         say(f"window at {server.url} (Ctrl-C ends)")

@@ -280,14 +280,19 @@ fn ask(cell: &Cell, grid: &Grid) -> (Vec<f64>, usize) {
     let mut all = vec![0.0; rows * row];
     let threads = std::thread::available_parallelism().map_or(1, usize::from).min(rows);
     let share = rows.div_ceil(threads);
-    std::thread::scope(|scope| {
-        for (thread, rows) in all.chunks_mut(share * row).enumerate() {
-            scope.spawn(move || {
-                for (wear, row) in (thread * share..).zip(rows.chunks_mut(row)) {
-                    ask_row(cell, grid, wear, width, row);
-                }
-            });
+    let work = |thread: usize, rows: &mut [f64]| {
+        for (wear, row) in (thread * share..).zip(rows.chunks_mut(row)) {
+            ask_row(cell, grid, wear, width, row);
         }
+    };
+    std::thread::scope(|scope| {
+        let mut parts = all.chunks_mut(share * row).enumerate();
+        let own = parts.next();
+        for (thread, rows) in parts {
+            scope.spawn(move || work(thread, rows));
+        }
+        // The first part is done here: a machine without threads spawns none.
+        own.into_iter().for_each(|(thread, rows)| work(thread, rows));
     });
     (all, width)
 }

@@ -50,6 +50,14 @@ impl Account for Tally {
         self.ftl.filled_pages(block)
     }
 
+    fn valid_units(&self, block: Block) -> Option<u32> {
+        self.ftl.valid_units(block)
+    }
+
+    fn group(&self, block: Block) -> Option<u32> {
+        self.ftl.group(block)
+    }
+
     fn mode(&self, block: Block) -> BlockMode {
         self.ftl.mode(block)
     }

@@ -105,6 +105,11 @@ impl DieState {
         Spent { doing, worked: spent - before, before }
     }
 
+    /// Kind of work at `now`.
+    pub(crate) fn doing_at(&self, now: Time) -> Doing {
+        if now < self.array_start { self.lead } else { self.spent_until(now).doing }
+    }
+
     /// Time by kind of work up to `now`.
     pub(crate) fn times_at(&self, now: Time) -> [u64; DOINGS] {
         let Spent { doing, worked, before } = self.spent_until(now);

@@ -143,11 +143,15 @@ impl PageFtl {
             let (filled, there) = if self.is_bad(block) { (0, 0) } else { pages(block) };
             occupancy.bad += units(pages_per_block - there);
             occupancy.free += units(there - filled);
-            let word = self.candidates.word(block);
-            let parity = if word.is_free() { 0 } else { self.code_stages.parity_units(block) };
-            occupancy.invalid += units(filled) - u64::from(word.valid() - parity);
+            occupancy.invalid += units(filled) - u64::from(self.valid_units(block));
         }
         occupancy
+    }
+
+    /// Units of a block that hold the newest data of a unit, or a map page in use.
+    pub(in crate::ftl) fn valid_units(&self, block: Block) -> u32 {
+        let word = self.candidates.word(block);
+        word.valid() - if word.is_free() { 0 } else { self.code_stages.parity_units(block) }
     }
 
     /// Wear of the good blocks (slow).

@@ -165,6 +165,11 @@ pub(in crate::ftl) trait Layout: Clone + Send + State + 'static {
         self.page().filled_pages(block)
     }
 
+    /// Superblock that a block belongs to, if any.
+    fn group(&self, _block: Block) -> Option<u32> {
+        None
+    }
+
     /// Adds the layout's counts to those of the page map.
     fn count(&self, _counts: &mut FtlCounts) {}
 

@@ -237,6 +237,14 @@ impl<M: Mapping, L: Layout, C: Choices> Account for Paged<M, L, C> {
         self.data.filled_pages(block)
     }
 
+    fn valid_units(&self, block: Block) -> Option<u32> {
+        Some(self.data.page().valid_units(block))
+    }
+
+    fn group(&self, block: Block) -> Option<u32> {
+        self.data.group(block)
+    }
+
     fn is_bad(&self, block: Block) -> bool {
         self.data.page().is_bad(block)
     }

@@ -347,6 +347,10 @@ impl Account for Zoned {
         self.sets.occupancy(self.mapped())
     }
 
+    fn group(&self, block: Block) -> Option<u32> {
+        self.sets.zone_of(block)
+    }
+
     fn wear(&self) -> Wear {
         self.sets.wear.spread()
     }

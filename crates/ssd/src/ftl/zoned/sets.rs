@@ -110,6 +110,16 @@ impl Sets {
         &self.all[set as usize]
     }
 
+    /// Zone that has the set of a block, if any.
+    pub(super) fn zone_of(&self, block: Block) -> Option<u32> {
+        let set = self.table.of(block);
+        if set == NONE {
+            return None;
+        }
+        let zone = self.get(set).zone;
+        (zone != NONE).then_some(zone)
+    }
+
     /// State of a set, to be changed.
     #[inline]
     pub(super) fn get_mut(&mut self, set: SetId) -> &mut Set {

@@ -1,5 +1,7 @@
 //! Tails: the time of requests by cause, in buckets of latency, and the slowest requests one by
-//! one.
+//! one. `recent` keeps the latest ones.
+
+pub mod recent;
 
 use base::Time;
 use ssd::Completion;
@@ -44,6 +46,8 @@ pub struct Slow {
     pub die: Option<u32>,
     /// Time by cause, in nanoseconds.
     pub causes: [u64; CAUSES],
+    /// Number of the request among the completed ones of its run, from 1.
+    pub number: u64,
 }
 
 /// Time of all requests by cause, with the slowest requests.
@@ -58,8 +62,8 @@ pub struct Tails {
 }
 
 impl Tails {
-    /// Adds one completed request.
-    pub fn record(&mut self, done: &Completion, latency: Time, account: &Account) {
+    /// Adds one completed request, the `number`th of its run.
+    pub fn record(&mut self, done: &Completion, number: u64, latency: Time, account: &Account) {
         let latency_ns = latency.ns();
         self.error_ns = self.error_ns.max(account.total().ns().abs_diff(latency_ns));
         let buckets = &mut self.buckets[done.request.op as usize];
@@ -78,6 +82,7 @@ impl Tails {
             bytes: done.request.length,
             die: account.die,
             causes: account.causes,
+            number,
         };
         self.keep(slow);
     }

@@ -1,8 +1,11 @@
-//! Counts and state of a drive for its callers: the start of a run, and what it has done.
+//! Counts and state of a drive for its callers: the start of a run, and what it has done. `blocks`
+//! is what each block and each die is at the moment, for a picture of the drive.
 
-use super::activity::ControllerCounts;
-use super::codes::CodeCounts;
-use super::{Ssd, Step};
+pub mod blocks;
+
+use crate::drive::activity::ControllerCounts;
+use crate::drive::codes::CodeCounts;
+use crate::drive::{Ssd, Step};
 use crate::flash::blame::Blame;
 use crate::flash::command::{EraseOwner, ProgramOwner, Task};
 use crate::flash::doing::DieTimes;
@@ -237,6 +240,11 @@ impl Ssd {
     /// Records the first `limit` spans that begin at `from` or later.
     pub fn keep_timeline(&mut self, limit: usize, from: Time) {
         self.flash.timeline = Timeline::new(limit, from);
+    }
+
+    /// Keeps the latest `limit` spans, from now on.
+    pub fn keep_latest_spans(&mut self, limit: usize) {
+        self.flash.timeline = Timeline::latest(limit);
     }
 
     /// Keeps account of what requests wait for, from now on.

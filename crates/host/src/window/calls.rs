@@ -1,0 +1,267 @@
+//! Calls: a method and its parameters, read from JSON and checked.
+
+use crate::config::{self, Loaded};
+use base::params::{self, Table};
+use base::{Error, Result};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+
+/// A call that was read: its method, and what stands beside it.
+pub(super) struct Call {
+    pub method: String,
+    pub parameters: Parameters,
+}
+
+/// Parameters of a call, not yet read.
+pub(super) struct Parameters(Table);
+
+impl Call {
+    /// Reads the JSON of a call. `id` is the caller's own.
+    pub fn parse(request: &str) -> Result<Self> {
+        let refuse = |problem: String| {
+            Error::new("call", problem).expected("a JSON object with the key `method`")
+        };
+        let json: Value =
+            serde_json::from_str(request).map_err(|error| refuse(error.to_string()))?;
+        let Value::Object(mut map) = json else { return Err(refuse("no object".into())) };
+        map.remove("id");
+        let Some(Value::String(method)) = map.remove("method") else {
+            return Err(refuse("it names no method".into()));
+        };
+        let parameters = Parameters(table(map)?);
+        Ok(Self { method, parameters })
+    }
+}
+
+impl Parameters {
+    /// Reads the parameters of a method.
+    pub fn read<T: DeserializeOwned>(self) -> Result<T> {
+        params::read(&self.0, "")
+    }
+}
+
+/// A table of the keys that are not null.
+fn table(mut map: Map<String, Value>) -> Result<Table> {
+    map.values_mut().for_each(drop_null);
+    map.retain(|_, value| !value.is_null());
+    Table::try_from(map).map_err(|error| Error::new("call", error.to_string()))
+}
+
+fn drop_null(value: &mut Value) {
+    match value {
+        Value::Object(map) => {
+            map.values_mut().for_each(drop_null);
+            map.retain(|_, value| !value.is_null());
+        }
+        Value::Array(list) => list.retain(|value| !value.is_null()),
+        _ => {}
+    }
+}
+
+/// Configuration of a drive: the text of its file, or the name of a preset.
+#[derive(Debug, Deserialize)]
+#[serde(untagged, expecting = "the text of a drive file, or {\"drive\": NAME}")]
+pub(super) enum Config {
+    /// Text of a drive file.
+    Text(String),
+    /// Drive preset with this name.
+    Preset(Named),
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Named {
+    drive: String,
+}
+
+/// Assignments to keys, by their paths.
+type Sets = BTreeMap<String, toml::Value>;
+
+impl Config {
+    /// Name of the drive: that of its preset.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Text(_) => "drive",
+            Self::Preset(named) => &named.drive,
+        }
+    }
+
+    /// Loads the drive with the assignments `set`, and a seed if one is given.
+    pub fn load(&self, set: &Sets, seed: Option<u64>) -> Result<Loaded> {
+        let seed = seed.map(|seed| format!("seed={seed}"));
+        let sets: Vec<String> =
+            set.iter().map(|(path, value)| format!("{path}={value}")).chain(seed).collect();
+        match self {
+            Self::Text(text) => config::load_text(text, "drive.toml", &sets),
+            Self::Preset(Named { drive }) => config::load(drive, &sets),
+        }
+    }
+}
+
+/// Parameters of a method that has none.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct NoParameters {}
+
+/// Parameters of `check`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Check {
+    config: Config,
+    #[serde(default)]
+    set: Sets,
+}
+
+impl Check {
+    /// Loads the drive.
+    pub fn load(&self) -> Result<Loaded> {
+        self.config.load(&self.set, None)
+    }
+}
+
+/// Parameters of `build`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Build {
+    pub config: Config,
+    #[serde(default)]
+    pub set: Sets,
+    pub job: Option<String>,
+    pub until: Option<String>,
+    pub seed: Option<u64>,
+    #[serde(default = "none")]
+    pub precondition: String,
+    #[serde(default = "yes")]
+    pub explain: bool,
+    #[serde(default = "spans")]
+    pub spans: usize,
+}
+
+fn none() -> String {
+    "none".to_owned()
+}
+
+fn yes() -> bool {
+    true
+}
+
+/// Spans of the timeline that a window keeps: 2 MiB of them.
+pub(super) fn spans() -> usize {
+    1 << 16
+}
+
+/// Parameters of `advance`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Advance {
+    pub simulated_ns: Option<u64>,
+    pub events: Option<u64>,
+    pub most_requests: Option<u64>,
+}
+
+/// Parameters of `job`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Job {
+    pub job: String,
+    pub until: Option<String>,
+}
+
+/// Parameters of `act`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Act {
+    pub command: String,
+}
+
+/// Requests among which a slow one is looked for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Among {
+    /// Latest requests.
+    #[default]
+    Recent,
+    /// Slowest requests of the job.
+    All,
+}
+
+/// Parameters of `slow`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Slow {
+    pub percentile: Option<f64>,
+    pub op: Option<String>,
+    #[serde(default)]
+    pub among: Among,
+    pub token: Option<u64>,
+}
+
+/// Parameters of `slowest`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Slowest {
+    #[serde(default = "ten")]
+    pub count: usize,
+    pub op: Option<String>,
+    #[serde(default)]
+    pub among: Among,
+}
+
+fn ten() -> usize {
+    10
+}
+
+/// Parameters of `blame`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Blame {
+    pub op: String,
+}
+
+/// Parameters of `block`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Block {
+    pub index: u32,
+}
+
+/// Parameters of `presets`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Presets {
+    pub kind: Option<String>,
+}
+
+/// Parameters of `show`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Show {
+    pub name: String,
+}
+
+/// Parameters of `cell`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Cell {
+    pub chip: Option<String>,
+    pub config: Option<Config>,
+    #[serde(default)]
+    pub set: Sets,
+    #[serde(default)]
+    pub pe_cycles: u32,
+    #[serde(default)]
+    pub retention_hours: f64,
+    pub temperature_c: Option<f64>,
+    #[serde(default)]
+    pub reads: u64,
+    #[serde(default)]
+    pub reprograms: u32,
+    #[serde(default = "points")]
+    pub points: usize,
+}
+
+fn points() -> usize {
+    400
+}

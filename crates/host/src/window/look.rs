@@ -1,0 +1,21 @@
+//! Look: a session as it is looked at, whoever advances it.
+
+use super::scalars::Seen;
+use crate::session::Session;
+use base::Time;
+use ssd::precondition::Precondition;
+
+/// A session as it is looked at.
+pub(super) struct Look<'a> {
+    pub session: &'a mut Session,
+    /// Name of the drive.
+    pub name: &'a str,
+    /// Text of the job; `None` without.
+    pub job: Option<&'a str>,
+    /// State that the drive was preconditioned to.
+    pub precondition: Precondition,
+    /// Simulated time up to which the session was advanced.
+    pub now: Time,
+    /// State at the last frame.
+    pub seen: &'a mut Seen,
+}

@@ -1,0 +1,158 @@
+//! The window: a drive that a page, a served page or a notebook advances and looks at.
+//!
+//! A [`Window`] is a drive with its job. [`Window::call`] takes JSON and answers JSON,
+//! [`Window::frame`] gives numbers without JSON, and `save` and `load` the bytes of a saved drive.
+//! It has no clock, no socket and no thread: its owner advances it. docs/window.md has the methods
+//! and the sections of a frame.
+//!
+//! `calls` reads the parameters of a call, `hello` tells what there is to see, `frame` writes the
+//! sections of a frame, of which `scalars` and `layers` are two kinds; `held` is the session that
+//! the window holds, `look` how it is looked at, `watch` a window on a session that somebody else
+//! advances; `advance` and `acts` let it go on and change it; `slow`, `block` and `cell`
+//! answer questions about single things.
+
+mod acts;
+mod advance;
+mod block;
+mod calls;
+mod cell;
+mod frame;
+mod held;
+mod hello;
+mod layers;
+mod look;
+mod scalars;
+mod slow;
+#[cfg(test)]
+mod tests;
+mod watch;
+
+use crate::config;
+use crate::drive::Drive;
+use crate::report::{Outside, config_hash};
+use base::{Error, Result};
+use calls::{Call, Check, NoParameters};
+use held::Held;
+use serde_json::{Value, json};
+
+pub use frame::{MAGIC, TYPES};
+pub use watch::Watch;
+
+/// A drive with its job, to be advanced in small steps and looked at between them.
+pub struct Window {
+    held: Option<Held>,
+    memory_limit: u64,
+}
+
+impl Window {
+    /// Creates a window without a drive; those to come may take `memory_limit` bytes.
+    pub fn new(memory_limit: u64) -> Self {
+        Self { held: None, memory_limit }
+    }
+
+    /// Answers a call in JSON: `{"ok": ..}`, or `{"error": ..}`.
+    pub fn call(&mut self, request: &str) -> String {
+        match self.answer(request) {
+            Ok(result) => json!({ "ok": result }),
+            Err(error) => json!({ "error": told(&error) }),
+        }
+        .to_string()
+    }
+
+    fn answer(&mut self, request: &str) -> Result<Value> {
+        let Call { method, parameters } = Call::parse(request)?;
+        match method.as_str() {
+            "build" => {
+                let held = Held::build(parameters.read()?, self.memory_limit)?;
+                self.held.insert(held).look().hello()
+            }
+            "check" => check(&parameters.read()?, self.memory_limit),
+            "presets" => parameters.read().map(hello::presets),
+            "show" => {
+                let calls::Show { name } = parameters.read()?;
+                config::show(&name).map(Value::from).map_err(|error| error.at("name"))
+            }
+            "schema" => parameters.read().map(|NoParameters {}| config::schema(true)),
+            "cell" => {
+                let own = self.held.as_ref().map(|held| &held.session.loaded);
+                cell::cell(parameters.read()?, own)
+            }
+            "hello" => parameters.read().and_then(|NoParameters {}| self.held()?.look().hello()),
+            "advance" => parameters.read().and_then(|call| self.held()?.advance(call)),
+            "report" => parameters
+                .read()
+                .and_then(|NoParameters {}| self.held()?.session.report(Outside::default())),
+            "job" => parameters.read().and_then(|call| {
+                let held = self.held()?;
+                held.begin_job(call)?;
+                held.look().hello()
+            }),
+            "act" => parameters.read().and_then(|call| self.held()?.act(call)),
+            "slow" => parameters.read().and_then(|call| self.held()?.look().slow(&call)),
+            "slowest" => parameters.read().and_then(|call| self.held()?.look().slowest(&call)),
+            "blame" => parameters.read().and_then(|call| self.held()?.look().blame(&call)),
+            "block" => parameters.read().and_then(|call| self.held()?.look().block(&call)),
+            other => Err(Error::unknown("method", "method", other, METHODS)),
+        }
+    }
+
+    fn held(&mut self) -> Result<&mut Held> {
+        self.held
+            .as_mut()
+            .ok_or_else(|| Error::new("method", "there is no drive yet").hint("`build` one first"))
+    }
+
+    /// Writes a frame with the layers whose bits are set in `layers` into `out`, in place of what is
+    /// there. A window without a drive has a frame without sections.
+    pub fn frame(&mut self, layers: u32, out: &mut Vec<u8>) {
+        match &mut self.held {
+            Some(held) => held.look().frame(layers, out),
+            None => frame::empty(out),
+        }
+    }
+
+    /// Bytes of the drive as `nandlab save` writes them. Requests under way are completed first, and
+    /// the job ends. Refuses a drive that is being preconditioned.
+    pub fn save(&mut self) -> Result<Vec<u8>> {
+        self.held()?.save()
+    }
+
+    /// Takes a saved drive in place of the present one.
+    pub fn load(&mut self, bytes: &[u8]) -> Result<()> {
+        let drive = Drive::of_bytes(bytes, self.memory_limit)?;
+        self.held = Some(Held::of(drive)?);
+        Ok(())
+    }
+}
+
+/// Methods of a call.
+const METHODS: [&str; 15] = [
+    "build", "hello", "advance", "report", "job", "act", "slow", "slowest", "blame", "block",
+    "cell", "presets", "show", "schema", "check",
+];
+
+/// Parts of an error, for a page.
+fn told(error: &Error) -> Value {
+    json!({
+        "key": error.place,
+        "problem": error.problem,
+        "expected": error.expected,
+        "hint": error.hint,
+        "nearest": error.nearest,
+        "text": error.to_string(),
+    })
+}
+
+/// Answer to `check`: what a drive would be.
+fn check(call: &Check, memory_limit: u64) -> Result<Value> {
+    let loaded = call.load()?;
+    let needs = ssd::build::FtlNeeds::of(&loaded.config, memory_limit)
+        .map_err(|error| loaded.explain(error))?;
+    Ok(json!({
+        "config": loaded.config,
+        "config_hash": config_hash(&loaded.config)?,
+        "summary": loaded.summary,
+        "notices": loaded.notices(),
+        "capacity_bytes": needs.capacity_bytes,
+    }))
+}

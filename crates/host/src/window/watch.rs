@@ -1,0 +1,86 @@
+//! Watch: a window on a session that somebody else advances, as a run or a served drive.
+//!
+//! It answers what can be answered without a change of the session. `advance` is no advance here:
+//! it tells how far the session is, so that a page shows it as any other.
+
+use super::calls::{self, Call, NoParameters};
+use super::look::Look;
+use super::scalars::Seen;
+use super::told;
+use crate::report::Outside;
+use crate::run::tails::recent::Recent;
+use crate::session::Session;
+use base::{Error, Result};
+use serde_json::{Value, json};
+
+/// A window on a session of somebody else.
+pub struct Watch {
+    name: String,
+    job: String,
+    seen: Seen,
+}
+
+impl Watch {
+    /// Begins to keep what is shown of a session, which pages call `name`, and its job `job`. A
+    /// timeline that is kept already stays.
+    pub fn new(session: &mut Session, name: String, job: String) -> Self {
+        session.run.recent = Some(Box::new(Recent::new()));
+        session.run.ssd.keep_origins();
+        if !session.run.ssd.timeline().is_on() {
+            session.run.ssd.keep_latest_spans(calls::spans());
+        }
+        Self { name, job, seen: Seen::of(session) }
+    }
+
+    /// Answers a call in JSON, as a window does.
+    pub fn call(&mut self, session: &mut Session, request: &str) -> String {
+        let answer = match self.answer(session, request) {
+            Ok(result) => json!({ "ok": result }),
+            Err(error) => json!({ "error": told(&error) }),
+        };
+        answer.to_string()
+    }
+
+    /// Writes a frame with the layers whose bits are set in `layers` into `out`.
+    pub fn frame(&mut self, session: &mut Session, layers: u32, out: &mut Vec<u8>) {
+        self.look(session).frame(layers, out);
+    }
+
+    fn look<'a>(&'a mut self, session: &'a mut Session) -> Look<'a> {
+        let (precondition, now) = (session.goal(), session.run.ssd.now());
+        let Self { name, job, seen } = self;
+        Look { session, name, job: Some(job), precondition, now, seen }
+    }
+
+    fn answer(&mut self, session: &mut Session, request: &str) -> Result<Value> {
+        let Call { method, parameters } = Call::parse(request)?;
+        let mut look = self.look(session);
+        match method.as_str() {
+            "hello" => parameters.read().and_then(|NoParameters {}| look.hello()),
+            "advance" => parameters.read().map(|calls::Advance { .. }| look.state()),
+            "report" => parameters
+                .read()
+                .and_then(|NoParameters {}| look.session.report(Outside::default())),
+            "slow" => parameters.read().and_then(|call| look.slow(&call)),
+            "slowest" => parameters.read().and_then(|call| look.slowest(&call)),
+            "blame" => parameters.read().and_then(|call| look.blame(&call)),
+            "block" => parameters.read().and_then(|call| look.block(&call)),
+            "cell" => super::cell::cell(parameters.read()?, Some(&look.session.loaded)),
+            _ => Err(Error::unsupported("method", format!("`{method}` here"))
+                .hint("this drive goes on by itself: build one in a dashboard")),
+        }
+    }
+}
+
+impl Look<'_> {
+    /// How far the session is.
+    fn state(&self) -> Value {
+        let run = &self.session.run;
+        let (done, of) = run.progress();
+        match self.session.is_preconditioned() {
+            false => self.progress("precondition", done, of),
+            true if run.is_finished() => self.progress("over", done, of),
+            true => self.progress("run", done, of),
+        }
+    }
+}
