@@ -27,7 +27,10 @@ export class BuildView {
   async open(session) {
     if (this.session) return;
     this.session = session;
-    this.canCompare = !session.link.host;
+    const { host } = session.link;
+    // A notebook's page has one port, and so one drive.
+    const isEmbedded = document.querySelector('meta[name="nandlab-host"]') !== null;
+    this.canCompare = !isEmbedded && (!host || host.kind === "drive");
     const [presets, schema] = await Promise.all([session.call("presets", { kind: "drive" }), session.call("schema")]);
     this.schema = schema;
     this.drives = presets.filter((one) => one.kind === "drive" || one.kind === "drives" || !one.kind);
