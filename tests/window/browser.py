@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ from nandlab.window.desk import Desk
 from nandlab.window.opened import empty_session
 from nandlab.window.server import PageServer
 from tests.conftest import ROOT
+from tests.waiting import until
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -65,7 +66,7 @@ class Window:
         self.page.on("console", self._hear)
         self.page.on("pageerror", lambda error: self.errors.append(str(error)))
         self.page.goto(url)
-        self.page.wait_for_function("document.querySelector('.clock').textContent.endsWith(' s')")
+        self.wait(lambda: self.page.inner_text(".clock").endswith(" s"), "drive that is ready")
 
     def _hear(self, message: Any) -> None:
         if message.type in ("error", "warning"):
@@ -81,6 +82,10 @@ class Window:
         """Simulated time that the page shows."""
         return float(self.page.inner_text(".clock").removesuffix(" s"))
 
+    def wait(self, condition: Callable[[], object], what: str, seconds: float = 60.0) -> None:
+        """Waits for the page: its policy lets nobody evaluate a condition in it."""
+        until(lambda: bool(condition()), seconds, f"{what}; the page says: {self.status}")
+
     def press(self, label: str) -> None:
         """Presses a button of the transport."""
         self.page.get_by_label(label).first.click()
@@ -92,7 +97,5 @@ class Window:
     def run_to_the_end(self) -> str:
         """The line about the job that is over."""
         self.press("Run to the end")
-        self.page.wait_for_function(
-            "document.querySelector('.status').textContent.startsWith('Job over')", timeout=60_000
-        )
+        self.wait(lambda: self.status.startswith("Job over"), "end of the job")
         return self.status

@@ -36,9 +36,7 @@ def window(browser: object, request: pytest.FixtureRequest) -> Iterator[Window]:
 def test_a_drive_is_at_work_within_ten_seconds(browser: object) -> None:
     with served() as url:
         window = Window(browser, url)  # type: ignore[arg-type]
-        window.page.wait_for_function(
-            "parseFloat(document.querySelector('.clock').textContent) > 0.01", timeout=10_000
-        )
+        window.wait(lambda: window.now_s > 0.01, "time that goes on", 10)
         reads = window.page.locator(".tile", has_text="Reads").locator(".big").first
         assert float(reads.inner_text()) > 0
         colours = window.page.evaluate(
@@ -102,10 +100,9 @@ def test_the_slowest_request_is_taken_apart(window: Window) -> None:
     assert window.page.locator(".timeline rect[fill]").count() > 0
     # Each row of the list leads to its request.
     window.page.locator("#panel-why .link").nth(3).click()
-    window.page.wait_for_function(
-        "told => document.querySelector('#panel-why > .words').textContent !== told", arg=told
-    )
-    assert "this" in window.page.inner_text("#panel-why > .words").lower()
+    words = window.page.locator("#panel-why > .words")
+    window.wait(lambda: words.inner_text() != told, "other request")
+    carries(words.inner_text(), "This", "took")
 
 
 def test_power_is_cut_and_comes_back(window: Window) -> None:
@@ -132,7 +129,7 @@ def test_a_kept_point_comes_back(window: Window) -> None:
     kept = window.now_s
     line = window.run_to_the_end()
     window.press("Back to the kept point")
-    window.page.wait_for_function("document.querySelector('.status').textContent.startsWith('Back')")
+    window.wait(lambda: window.status.startswith("Back"), "kept point")
     assert window.now_s == kept
     assert window.run_to_the_end() == line
 
@@ -140,7 +137,7 @@ def test_a_kept_point_comes_back(window: Window) -> None:
 def test_a_refusal_stands_beside_its_key(window: Window) -> None:
     window.show("build")
     channels = window.page.get_by_label("Channels").first
-    window.page.wait_for_function("document.querySelector('.drafts .refusal') !== null")
+    window.wait(lambda: channels.input_value() == "2", "preset")
     channels.fill("0")
     channels.press("Tab")
     window.page.wait_for_selector("[aria-invalid=true]")
@@ -150,9 +147,8 @@ def test_a_refusal_stands_beside_its_key(window: Window) -> None:
     channels.press("Tab")
     window.page.wait_for_selector("[aria-invalid=true]", state="detached")
     window.page.get_by_role("button", name="Build and run").click()
-    window.page.wait_for_function(
-        "document.querySelector('.panel .muted').textContent.includes('4 channels')"
-    )
+    about = window.page.locator(".card .panel .muted").first
+    window.wait(lambda: "4 channels" in about.inner_text(), "drive of 4 channels")
     carries(window.page.url, "set.drive.channels=4")
 
 
@@ -161,14 +157,10 @@ def test_blocks_are_told_in_words_by_keyboard(window: Window) -> None:
     window.page.locator(".map").focus()
     window.page.keyboard.press("ArrowRight")
     words = window.page.locator(".card .words").first
-    window.page.wait_for_function(
-        "document.querySelector('.card .words').textContent.startsWith('Block')"
-    )
+    window.wait(lambda: words.inner_text().startswith("Block"), "block in words")
     first = words.inner_text()
     window.page.keyboard.press("ArrowDown")
-    window.page.wait_for_function(
-        "told => document.querySelector('.card .words').textContent !== told", arg=first
-    )
+    window.wait(lambda: words.inner_text() != first, "other block")
     window.page.locator("#tab-drive").focus()
     window.page.keyboard.press("ArrowRight")
     assert window.page.locator("#tab-time").get_attribute("aria-selected") == "true"
@@ -207,7 +199,7 @@ def test_layers_have_a_legend_with_numbers(window: Window) -> None:
 
 def test_a_cell_wears(window: Window) -> None:
     window.show("cell")
-    rows = window.page.locator("#panel-cell table tbody tr")
+    rows = window.page.locator("#panel-cell table:not(.u-legend) tbody tr")
     rows.first.wait_for()
 
     def worst() -> float:
@@ -215,11 +207,7 @@ def test_a_cell_wears(window: Window) -> None:
 
     fresh = worst()
     window.page.locator("#cell-pe_cycles").fill("180")
-    window.page.wait_for_function(
-        "before => Math.max(...[...document.querySelectorAll('#panel-cell tbody tr')].map("
-        "row => parseFloat(row.cells[1].textContent))) > before",
-        arg=fresh,
-    )
+    window.wait(lambda: worst() > fresh, "more errors")
 
 
 @pytest.mark.long

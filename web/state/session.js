@@ -2,7 +2,7 @@
 
 import { History } from "./history.js";
 import { differences } from "./keys.js";
-import { coarse, percentiles, regroup } from "./latency.js";
+import { Buckets } from "./latency.js";
 
 // Acts that end the job, or begin another one.
 const JOBS = /^(wear|fill|trim)/;
@@ -63,8 +63,8 @@ export class Session {
 
   async meet(hello) {
     this.hello = hello;
-    this.groups = regroup(hello.latency_bounds_ns);
-    this.history = new History(hello.scalars.map((one) => one.name));
+    this.buckets = new Buckets(hello.latency_bounds_ns);
+    this.history = new History(hello.scalars.map((one) => one.name), this.buckets);
     this.acts = [];
     this.report = null;
     this.begin(0);
@@ -118,12 +118,10 @@ export class Session {
   async look() {
     const frame = await this.link.frame(this.layers());
     const { scal, rlat, wlat } = frame;
-    const bounds = this.hello.latency_bounds_ns;
-    const upper = (i) => bounds[Math.min(i, bounds.length - 1)];
     this.frame = frame;
-    this.p99_ns = { read: percentiles(rlat, upper, [99])[0], write: percentiles(wlat, upper, [99])[0] };
+    this.p99_ns = { read: this.buckets.percentiles(rlat, [99])[0], write: this.buckets.percentiles(wlat, [99])[0] };
     if (this.state.phase !== "precondition") {
-      this.history.push(this.state.now_ns, scal, coarse(rlat, this.groups), coarse(wlat, this.groups));
+      this.history.push(this.state.now_ns, scal, rlat, wlat);
     }
     this.tell("frame");
   }

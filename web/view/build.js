@@ -115,10 +115,13 @@ export class BuildView {
       this.status.classList.add("refusal");
       this.status.textContent = error.message;
       for (const draft of drafts) draft.refuse(error);
-      if (!drafts.some((draft) => draft.has(error.key))) this.job.field.refuse(error.message);
+      if (!drafts.some((draft) => draft.has(error))) this.job.field.refuse(error.message);
     }
   }
 }
+
+// The path of the key that is refused, of a place such as `--set drive.channels=0`.
+const keyOf = ({ key }) => (key || "").replace(/^--set /, "").split("=")[0];
 
 // One drive of the form.
 class Draft {
@@ -218,7 +221,8 @@ class Draft {
     }
   }
 
-  has(key) {
+  has(error) {
+    const key = keyOf(error);
     return Boolean(key) && (this.fields.has(key) || this.more.value.includes(key));
   }
 
@@ -228,9 +232,9 @@ class Draft {
     this.facts.classList.toggle("refusal", Boolean(error));
     if (!error) return;
     const words = [error.problem, error.expected && `expected: ${error.expected}`, error.hint].filter(Boolean).join("; ");
-    const made = this.fields.get(error.key);
+    const made = this.fields.get(keyOf(error));
     if (made) made.refuse(words);
-    else if (this.has(error.key)) this.rest.refuse(words);
+    else if (this.has(error)) this.rest.refuse(words);
     this.facts.textContent = error.message;
   }
 }

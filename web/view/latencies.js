@@ -3,11 +3,9 @@
 import { theme } from "../parts/colour.js";
 import { canvas, el } from "../parts/dom.js";
 import { time } from "../parts/format.js";
-import { BUCKETS, PERCENTS, lowerNs, percentiles } from "../state/latency.js";
+import { PERCENTS } from "../state/latency.js";
 
 const OPS = [["read", "--read"], ["write", "--write"]];
-// Neighbours are drawn as one bar.
-const EACH = 4;
 
 export class Latencies {
   constructor(session) {
@@ -19,15 +17,15 @@ export class Latencies {
   }
 
   draw() {
-    const { total, version } = this.session.history;
+    const { total, version, buckets } = this.session.history;
     if (this.drawn === version) return;
     this.drawn = version;
-    const used = [...Array(BUCKETS).keys()].filter((i) => total.read[i] || total.write[i]);
-    this.range = used.length ? [used[0] - (used[0] % EACH), used[used.length - 1] + EACH] : [0, BUCKETS];
+    const used = [...Array(buckets.count).keys()].filter((i) => total.read[i] || total.write[i]);
+    this.range = used.length ? [used[0], used[used.length - 1] + 1] : [0, buckets.count];
     this.picture.draw();
     const [low, high] = this.range;
-    this.ends.replaceChildren(...[low, (low + high) / 2, high].map((i) => el("span", { text: time(lowerNs(i), 2) })));
-    const cells = OPS.map(([op]) => percentiles(total[op], (i) => lowerNs(i + 1)));
+    this.ends.replaceChildren(...[low, Math.round((low + high) / 2), high].map((i) => el("span", { text: time(buckets.lower(i), 2) })));
+    const cells = OPS.map(([op]) => buckets.percentiles(total[op]));
     this.figures.replaceChildren(
       el("span", {}),
       ...PERCENTS.map((p) => el("span", { class: "muted", text: `p${p}` })),
@@ -42,20 +40,13 @@ export class Latencies {
     if (!this.range) return;
     const { total } = this.session.history;
     const [low, high] = this.range;
-    const bars = Math.ceil((high - low) / EACH);
-    const sums = OPS.map(([op]) =>
-      Array.from({ length: bars }, (_, bar) => {
-        let sum = 0;
-        for (let i = 0; i < EACH; i += 1) sum += total[op][low + bar * EACH + i] || 0;
-        return sum;
-      }),
-    );
+    const counts = OPS.map(([op]) => [...total[op].subarray(low, high)]);
     const half = height / 2;
-    const most = Math.log1p(Math.max(1, ...sums.flat()));
-    const step = width / bars;
+    const most = Math.log1p(Math.max(1, ...counts.flat()));
+    const step = width / (high - low);
     OPS.forEach(([, colour], row) => {
       context.fillStyle = theme(colour);
-      sums[row].forEach((count, bar) => {
+      counts[row].forEach((count, bar) => {
         const tall = (Math.log1p(count) / most) * (half - 1);
         context.fillRect(bar * step, row ? half + 0.5 : half - 0.5 - tall, Math.max(step - 1, 1), tall);
       });
