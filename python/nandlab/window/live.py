@@ -51,7 +51,7 @@ class Watched:
         """Refused: a run is under way in the drive."""
         raise refusal("save", "not supported: a run is under way")
 
-    def load(self, _saved: bytes, /) -> str:
+    def load(self, _saved: bytes, /) -> None:
         """Refused: a run is under way in the drive."""
         raise refusal("load", "not supported: a run is under way")
 

@@ -30,11 +30,12 @@ mod watch;
 use crate::config;
 use crate::drive::Drive;
 use crate::report::{Outside, config_hash};
-use base::{Error, Result};
+use base::Result;
 use calls::{Call, Check, NoParameters};
 use held::Held;
 use serde_json::{Value, json};
 
+pub use base::Error;
 pub use frame::{MAGIC, TYPES};
 pub use watch::Watch;
 
@@ -132,7 +133,7 @@ const METHODS: [&str; 15] = [
 ];
 
 /// Parts of an error, for a page.
-fn told(error: &Error) -> Value {
+pub fn told(error: &Error) -> Value {
     json!({
         "key": error.place,
         "problem": error.problem,
