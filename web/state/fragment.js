@@ -19,7 +19,7 @@ export const FIRST = {
     "",
     "[writes]",
     "rw=randwrite",
-    "random_distribution=zipf:0.9",
+    "random_distribution=zipf:1.1",
     "rate_iops=3500",
     "rate_process=poisson",
     "iodepth=32",

@@ -92,18 +92,16 @@ export class Session {
 
   // Whether the host of the link lets a page ask for a method.
   can(method) {
-    const { host } = this.link;
-    return !(host && host.refused && host.refused.includes(method));
+    return !this.link.host.refused.includes(method);
   }
 
   // A run that goes on by itself is only watched.
   get isWatched() {
-    const { host } = this.link;
-    return Boolean(host) && (host.kind === "run" || host.kind === "clients");
+    return ["run", "clients"].includes(this.link.host.kind);
   }
 
   get isRecorded() {
-    return Boolean(this.link.host) && this.link.host.kind === "file";
+    return this.link.host.kind === "file";
   }
 
   get hasJob() {

@@ -15,7 +15,7 @@ const WORDS = {
   kind: "kind of data",
   group: "zone or superblock",
 };
-const KEPT = 600;
+const KEPT = 300;
 
 export class DriveView {
   constructor() {
