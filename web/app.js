@@ -70,6 +70,7 @@ function fail(error) {
 
 async function sessionOf(name) {
   const session = new Session(spare.pop() || (await openLink()), name, () => drive.layersOf(session.hello));
+  session.link.onend = (reason) => fail(new Error(reason));
   session.on("frame", (one) => {
     drive.sample(one);
     strip.sample(one);
@@ -247,8 +248,7 @@ async function begin() {
   try {
     const session = await sessionOf("A");
     const { link } = session;
-    link.onhello = () => player.alone(() => session.greet()).then(() => meet([session]));
-    link.onend = (reason) => fail(new Error(reason));
+    link.onhello = () => player.alone(() => session.greet()).then(() => meet([session, ...player.sessions.slice(1)]));
     const canBuild = session.can("build");
     if (link.hello && !(given.isGiven && canBuild)) await session.greet();
     else await session.build(given.experiment);

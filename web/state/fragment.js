@@ -3,7 +3,7 @@
 
 export const FIRST = {
   drive: "tiny",
-  set: { "recovery.name": "checkpoint" },
+  set: { "recovery.name": "scan_pages" },
   job: [
     "[global]",
     "bs=4k",
@@ -13,14 +13,14 @@ export const FIRST = {
     "",
     "[reads]",
     "rw=randread",
-    "rate_iops=6000",
+    "rate_iops=5000",
     "rate_process=poisson",
     "iodepth=32",
     "",
     "[writes]",
     "rw=randwrite",
-    "random_distribution=zipf:0.9",
-    "rate_iops=5000",
+    "random_distribution=zipf:1.1",
+    "rate_iops=3500",
     "rate_process=poisson",
     "iodepth=32",
     "",

@@ -11,6 +11,7 @@ export class History {
   }
 
   clear() {
+    this.begin_ns = 0;
     this.points = [];
     this.version = (this.version || 0) + 1;
     this.forget();
@@ -23,7 +24,7 @@ export class History {
   // A point: from the end of the last one up to `at_ns`.
   push(at_ns, scalars, read, write) {
     const last = this.points[this.points.length - 1];
-    const from_ns = last ? last.at_ns : 0;
+    const from_ns = last ? last.at_ns : this.begin_ns;
     if (at_ns <= from_ns) return;
     // A frame is the link's own: what is kept of it is a copy.
     this.points.push(this.finished({ from_ns, at_ns, scalars: scalars.slice(), read: read.slice(), write: write.slice() }));

@@ -43,7 +43,7 @@ export class Session {
   async greet() {
     const hello = await this.call("hello");
     this.experiment = await this.experimentOf(hello);
-    await this.meet(hello);
+    await this.meet(hello, true);
   }
 
   // The experiment that makes this drive again: its preset with what differs. None where no preset does.
@@ -61,15 +61,28 @@ export class Session {
     }
   }
 
-  async meet(hello) {
+  // A drive that is new, or that was advanced before this page looked at it.
+  async meet(hello, isUsed = false) {
     this.hello = hello;
     this.buckets = new Buckets(hello.latency_bounds_ns);
     this.history = new History(hello.scalars.map((one) => one.name), this.buckets);
     this.acts = [];
     this.report = null;
     this.begin(0);
+    if (isUsed) await this.learn();
     this.tell("built");
     await this.look();
+  }
+
+  // Where a drive is that was advanced before. Its history begins here.
+  async learn() {
+    if (!this.hasJob && !this.isWatched) return;
+    try {
+      this.state = await this.call("advance", { events: 0 });
+      this.history.begin_ns = this.state.now_ns;
+    } catch {
+      this.isCut = true;
+    }
   }
 
   begin(now_ns) {
@@ -79,18 +92,16 @@ export class Session {
 
   // Whether the host of the link lets a page ask for a method.
   can(method) {
-    const { host } = this.link;
-    return !(host && host.refused && host.refused.includes(method));
+    return !this.link.host.refused.includes(method);
   }
 
   // A run that goes on by itself is only watched.
   get isWatched() {
-    const { host } = this.link;
-    return Boolean(host) && (host.kind === "run" || host.kind === "clients");
+    return ["run", "clients"].includes(this.link.host.kind);
   }
 
   get isRecorded() {
-    return Boolean(this.link.host) && this.link.host.kind === "file";
+    return this.link.host.kind === "file";
   }
 
   get hasJob() {

@@ -51,16 +51,17 @@ export class BreakView {
     acts.replaceChildren(
       ...session.hello.acts.map(({ command, form, label, refused }) => {
         const verb = command.split(" ")[0];
+        const isWrong = (verb === "cut" && session.isCut) || (verb === "recover" && !session.isCut);
         const needs = /[A-Z]{2,}/.exec(form || command);
         const input = needs ? el("input", { type: "text", inputmode: "decimal", value: FIRST[verb] || "", "aria-label": `${label}: ${needs[0].toLowerCase()}` }) : null;
         const button = el("button", {
           type: "button",
           text: label,
-          disabled: Boolean(refused),
+          disabled: isWrong || Boolean(refused),
           on: { click: () => this.run(session, log, input ? `${verb} ${input.value.trim()}` : verb) },
         });
         const words = refused || HELP[verb] || "";
-        return el("div", { class: "act" }, el("span", { class: "does" }, button, input, needs ? el("span", { class: "muted", text: needs[0].toLowerCase() }) : null), el("span", { class: refused ? "help refusal" : "help", text: words }));
+        return el("div", { class: "act" }, el("span", { class: "does" }, button, input, needs ? el("span", { class: "muted", text: needs[0].toLowerCase() }) : null), el("span", { class: "help", text: refused ? `Not with this drive: ${words}` : words }));
       }),
     );
   }

@@ -30,7 +30,7 @@ export class BuildView {
     const { host } = session.link;
     // A notebook's page has one port, and so one drive.
     const isEmbedded = document.querySelector('meta[name="nandlab-host"]') !== null;
-    this.canCompare = !isEmbedded && (!host || host.kind === "drive");
+    this.canCompare = !isEmbedded && (host.kind === "drive" || host.kind === "browser");
     const [presets, schema] = await Promise.all([session.call("presets", { kind: "drive" }), session.call("schema")]);
     this.schema = schema;
     this.drives = presets.filter((one) => one.kind === "drive" || one.kind === "drives" || !one.kind);

@@ -28,11 +28,13 @@ export class CellView {
   async open(session) {
     if (this.session) return;
     this.session = session;
+    this.node.replaceChildren(el("p", { class: "muted", text: "Reading the chips whose cells are known." }));
     const [chips, codes] = await Promise.all([session.call("presets", { kind: "chip" }), session.call("presets", { kind: "code" })]);
     // Of most chips in print the cell is not known.
-    const known = await Promise.all(chips.map(({ name }) => session.call("cell", { chip: name, points: 2 }).then(() => [name, name], () => null)));
+    const texts = await Promise.all(chips.map(({ name }) => session.call("show", { name: `chip/${name}` })));
+    const known = chips.filter((_, i) => /^(\[cell\b|cell[.\s=])/m.test(texts[i])).map(({ name }) => [name, name]);
     const hear = { on: { change: () => this.ask() } };
-    this.chip = choice(hear, known.filter(Boolean), "tlc_3d");
+    this.chip = choice(hear, known, "tlc_3d");
     this.code = choice(hear, [["", "none"], ...codes.map(({ name }) => [name, name])], "ldpc_4k_r90");
     this.status = el("p", { class: "words", role: "status" });
     this.picture = el("div", {});

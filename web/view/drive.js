@@ -15,7 +15,7 @@ const WORDS = {
   kind: "kind of data",
   group: "zone or superblock",
 };
-const KEPT = 400;
+const KEPT = 300;
 
 export class DriveView {
   constructor() {
@@ -90,24 +90,28 @@ class Card {
     this.strip = canvas({ class: "strip", role: "img", "aria-label": "Work of each die over the last frames" }, (...a) =>
       this.paintStrip(...a),
     );
-    this.works = el("div", { class: "legend" });
+    this.works = el("div", { class: "legend across" });
     this.busy = el("div", { class: "busy" });
     this.latencies = new Latencies(session);
     const title = isBeside ? `Blocks of ${session.name}: ${session.hello.name}` : "Blocks";
     this.node = el(
       "div",
       { class: "card" },
-      panel(title, el("span", { class: "muted", text: about(session.hello) }), this.map.node, this.words),
+      el(
+        "div",
+        { class: "rail" },
+        panel(title, el("span", { class: "muted", text: about(session.hello) }), this.map.node, this.words),
+        panel("Dies", el("span", { class: "muted", text: "what each does at each frame, the latest on the right" }), this.strip.node, this.works),
+      ),
       el(
         "div",
         { class: "rail" },
         panel("Legend", [], this.legend),
-        panel("Dies", el("span", { class: "muted", text: "at each frame, latest on the right" }), this.strip.node, this.works),
         panel("Busy", el("span", { class: "muted", text: "since the last frame" }), this.busy),
         panel("Latency", el("span", { class: "muted", text: "requests of the job so far" }), this.latencies.node),
       ),
     );
-    this.strip.node.style.setProperty("height", `${Math.min(Math.max(session.hello.geometry.dies * 9, 36), 150)}px`);
+    this.strip.node.style.setProperty("height", `${Math.min(Math.max(session.hello.geometry.dies * 12, 36), 160)}px`);
   }
 
   sample() {

@@ -19,7 +19,7 @@ const CHARTS = [
     [["write_amplification_now", "since the last frame", "--faint"], ["write_amplification", "so far", "--accent"]],
   ],
   ["Free blocks", "%", [["free_blocks", "erased", "--accent"]]],
-  ["Queue depth", "", [["queue_depth", "requests under way", "--accent"], ["in_drive", "in the drive", "--faint"]]],
+  ["Queue depth", "", [["in_drive", "in the drive", "--faint"], ["queue_depth", "under way", "--accent"]]],
   ["Data moved by collection and other internal work", "MB/s", [["gc_moved_mb_s", "moved", "--collect"]]],
   ["Write buffer", "%", [["buffer_share", "taken", "--accent"]]],
   ["Power", "W", [["power_w", "drive", "--accent"]]],
