@@ -130,7 +130,8 @@ def run(
                     print_blame(result, explain, console(stderr=to_stdout))
             if to_stdout:
                 print(result.to_json(), end="", flush=True)
-        shown.stay()
+        if code != INTERRUPTED:
+            shown.stay()
     raise typer.Exit(code if code or result.checks.ok else FAULTY)
 
 
