@@ -1,6 +1,6 @@
 """Engines for other machines: the module for browsers, and checks that the host compiles.
 
-    python tools/engines.py         makes web/wasm/nandlab.wasm
+python tools/engines.py         makes web/wasm/nandlab.wasm
 """
 
 from __future__ import annotations
@@ -52,7 +52,9 @@ def wasm(profile: str) -> Path:
 
 
 def _output(command: list[str]) -> str:
-    return subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout.strip()
+    return subprocess.run(
+        command, cwd=ROOT, check=True, capture_output=True, text=True
+    ).stdout.strip()
 
 
 def main() -> int:

@@ -32,7 +32,7 @@ const times = new TimeView((session, op, percentile) => {
   tabs.show("why");
   why.show(session, op, percentile);
 });
-const build = new BuildView((experiments) => make(experiments, true));
+const build = new BuildView({ build: (experiments) => make(experiments, true), run: runJob, save: saveDrive });
 const breaking = new BreakView((session, command) => player.alone(() => session.act(command)).finally(() => player.changed()));
 const cell = new CellView();
 const transport = new Transport(player, { mark, back });
@@ -79,6 +79,7 @@ async function sessionOf(name) {
   session.on("began", (one) => {
     breaking.refresh(one);
     title.textContent = named();
+    address();
   });
   return session;
 }
@@ -102,6 +103,48 @@ async function make(experiments, isPlayed) {
     player.play();
   }
 }
+
+// Another job, on the drives as they are.
+async function runJob(job) {
+  player.pause();
+  await player.alone(() => Promise.all(player.sessions.map((one) => one.startJob(job))));
+  tabs.show("drive");
+  player.play();
+}
+
+// The drive as a file of `nandlab save`.
+async function saveDrive() {
+  const [first] = player.sessions;
+  player.pause();
+  const bytes = await player.alone(() => first.save());
+  const link = URL.createObjectURL(new Blob([bytes]));
+  el("a", { href: link, download: `${first.hello.name}.nldrive` }).click();
+  URL.revokeObjectURL(link);
+  player.changed();
+}
+
+// A saved drive, or a job file, that was dropped on the page.
+async function take(file) {
+  const [first] = player.sessions;
+  if (/\.(fio|ini|job)$/.test(file.name)) {
+    await build.open(first);
+    build.take(await file.text());
+    tabs.show("build");
+    return;
+  }
+  const bytes = new Uint8Array(await file.arrayBuffer());
+  player.pause();
+  await player.alone(() => first.load(bytes));
+  meet([first]);
+  tabs.show("drive");
+}
+
+document.addEventListener("dragover", (event) => event.preventDefault());
+document.addEventListener("drop", (event) => {
+  event.preventDefault();
+  const [file] = event.dataTransfer.files;
+  if (file && player.sessions[0] && player.sessions[0].can("build")) take(file).catch(fail);
+});
 
 function meet(sessions) {
   player.sessions = sessions;
@@ -136,15 +179,17 @@ function tell(session, report) {
 
 function address() {
   const [first] = player.sessions;
-  if (first && first.can("build")) history.replaceState(null, "", write(first.experiment, tabs.shown, given.token));
+  share.disabled = !first || !first.experiment;
+  if (first && first.experiment) history.replaceState(null, "", write(first.experiment, tabs.shown, given.token));
 }
 
 async function copyLink() {
   const [first] = player.sessions;
   const link = `${location.origin}${location.pathname}${write(first.experiment, tabs.shown)}`;
+  const copied = first.acts.length ? "Copied, without acts" : "Copied";
   try {
     await navigator.clipboard.writeText(link);
-    share.textContent = "Copied";
+    share.textContent = copied;
   } catch {
     share.textContent = "Link in the address bar";
   }

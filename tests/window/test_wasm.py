@@ -7,9 +7,9 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import engines
 import pytest
 
-import engines
 from nandlab import _core
 
 ROOT = Path(__file__).parents[2]

@@ -72,6 +72,18 @@ function members(schema, family) {
     .map((node) => [node.properties.name.const, (node.description || "").replace(/\s+/g, " ")]);
 }
 
+// Assignments that turn one configuration into another.
+export function differences(from, to, path = "") {
+  const set = {};
+  for (const [key, value] of Object.entries(to)) {
+    const at = path ? `${path}.${key}` : key;
+    const before = from ? from[key] : undefined;
+    if (value !== null && typeof value === "object" && !Array.isArray(value)) Object.assign(set, differences(before, value, at));
+    else if (JSON.stringify(before) !== JSON.stringify(value) && value !== null) set[at] = value;
+  }
+  return set;
+}
+
 // The value of a path in a configuration.
 export function valueAt(config, path) {
   return path.split(".").reduce((at, part) => (at === null || at === undefined ? undefined : at[part]), config);

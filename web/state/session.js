@@ -1,7 +1,8 @@
 // A drive that the page watches: its engine behind a link, its experiment, what it did so far.
 
 import { History } from "./history.js";
-import { coarse, percentiles, regroup } from "./latency.js";
+import { differences } from "./keys.js";
+import { Buckets } from "./latency.js";
 
 // Acts that end the job, or begin another one.
 const JOBS = /^(wear|fill|trim)/;
@@ -41,20 +42,29 @@ export class Session {
   // A drive that the host of the link has already.
   async greet() {
     const hello = await this.call("hello");
-    this.experiment = {
-      drive: hello.name,
-      set: {},
-      job: hello.job,
-      seed: hello.seed,
-      precondition: hello.precondition || "none",
-    };
+    this.experiment = await this.experimentOf(hello);
     await this.meet(hello);
+  }
+
+  // The experiment that makes this drive again: its preset with what differs. None where no preset does.
+  async experimentOf({ name, config, config_hash: hash, job, seed, precondition }) {
+    if (!this.can("build")) return null;
+    try {
+      const preset = { drive: name };
+      const base = await this.call("check", { config: preset });
+      const set = differences(base.config, config);
+      const made = await this.call("check", { config: preset, set });
+      delete set.seed;
+      return made.config_hash === hash ? { drive: name, set, job, seed, precondition: precondition || "none" } : null;
+    } catch {
+      return null;
+    }
   }
 
   async meet(hello) {
     this.hello = hello;
-    this.groups = regroup(hello.latency_bounds_ns);
-    this.history = new History(hello.scalars.map((one) => one.name));
+    this.buckets = new Buckets(hello.latency_bounds_ns);
+    this.history = new History(hello.scalars.map((one) => one.name), this.buckets);
     this.acts = [];
     this.report = null;
     this.begin(0);
@@ -108,12 +118,10 @@ export class Session {
   async look() {
     const frame = await this.link.frame(this.layers());
     const { scal, rlat, wlat } = frame;
-    const bounds = this.hello.latency_bounds_ns;
-    const upper = (i) => bounds[Math.min(i, bounds.length - 1)];
     this.frame = frame;
-    this.p99_ns = { read: percentiles(rlat, upper, [99])[0], write: percentiles(wlat, upper, [99])[0] };
+    this.p99_ns = { read: this.buckets.percentiles(rlat, [99])[0], write: this.buckets.percentiles(wlat, [99])[0] };
     if (this.state.phase !== "precondition") {
-      this.history.push(this.state.now_ns, scal, coarse(rlat, this.groups), coarse(wlat, this.groups));
+      this.history.push(this.state.now_ns, scal, rlat, wlat);
     }
     this.tell("frame");
   }
@@ -143,8 +151,29 @@ export class Session {
     await this.look();
   }
 
+  // Bytes of the drive; its job ends.
+  async save() {
+    const bytes = await this.link.save();
+    this.changeJob(await this.call("hello"));
+    await this.look();
+    return bytes;
+  }
+
+  async load(bytes) {
+    await this.link.load(bytes);
+    this.experiment = null;
+    await this.meet(await this.call("hello"));
+  }
+
+  // Whether the point of now can be come back to.
+  get canReturn() {
+    return this.isRecorded || this.experiment !== null;
+  }
+
+  // Another job on the drive as it is: no experiment makes this state again.
   changeJob(hello) {
     this.hello = hello;
+    this.experiment = null;
     this.history.clear();
     this.acts = [];
     this.report = null;

@@ -2,7 +2,7 @@
 
 import { choice, el, field, panel } from "../parts/dom.js";
 import { bytes } from "../parts/format.js";
-import { typed } from "../state/fragment.js";
+import { FIRST, typed } from "../state/fragment.js";
 import { KEYS, LABELS, facts, valueAt } from "../state/keys.js";
 import { JobForm } from "./job.js";
 
@@ -14,9 +14,10 @@ const STATES = [
 ];
 
 export class BuildView {
-  // `build(experiments)` makes one drive, or two beside each other.
-  constructor(build) {
-    this.build = build;
+  // `build(experiments)` makes one drive, or two beside each other; `run(job)` runs a job on the drive
+  // as it is; `save()` writes the drive to a file.
+  constructor({ build, run, save }) {
+    Object.assign(this, { build, run, save });
     this.node = el("div", { class: "build" }, el("p", { class: "muted", text: "Reading the presets." }));
     this.status = el("p", { class: "words", role: "status" });
     this.turn = 0;
@@ -24,8 +25,12 @@ export class BuildView {
 
   // Presets and schema come once, from any drive's engine.
   async open(session) {
-    if (this.schema) return;
+    if (this.session) return;
     this.session = session;
+    const { host } = session.link;
+    // A notebook's page has one port, and so one drive.
+    const isEmbedded = document.querySelector('meta[name="nandlab-host"]') !== null;
+    this.canCompare = !isEmbedded && (!host || host.kind === "drive");
     const [presets, schema] = await Promise.all([session.call("presets", { kind: "drive" }), session.call("schema")]);
     this.schema = schema;
     this.drives = presets.filter((one) => one.kind === "drive" || one.kind === "drives" || !one.kind);
@@ -37,7 +42,15 @@ export class BuildView {
     const act = el("button", { type: "button", class: "primary", text: "Build and run", on: { click: () => this.start() } });
     this.second = el("div", { hidden: true }, this.drafts[1].node);
     this.node.replaceChildren(
-      el("div", { class: "bar" }, act, el("label", { class: "check", for: "beside" }, this.beside, "a second drive beside it, under the same job"), this.status),
+      el(
+        "div",
+        { class: "bar" },
+        act,
+        this.canCompare ? el("label", { class: "check", for: "beside" }, this.beside, "a second drive beside it, under the same job") : null,
+        el("button", { type: "button", text: "Run the job on the drive as it is", on: { click: () => this.tried(() => this.run(this.job.text.value)) } }),
+        el("button", { type: "button", text: "Save the drive", on: { click: () => this.tried(() => this.save()) } }),
+      ),
+      this.status,
       el("div", { class: "drafts" }, this.drafts[0].node, this.second),
       panel(
         "Job",
@@ -51,7 +64,7 @@ export class BuildView {
         ),
       ),
     );
-    this.adopt(session.experiment, 0);
+    this.adopt(session.experiment || FIRST, 0);
   }
 
   toggle() {
@@ -73,6 +86,23 @@ export class BuildView {
     this.toggle();
   }
 
+  // A job file that was dropped on the page.
+  take(text) {
+    this.job.set(text);
+    this.job.field.refuse("");
+  }
+
+  async tried(act) {
+    this.status.classList.remove("refusal");
+    this.status.textContent = "";
+    try {
+      await act();
+    } catch (error) {
+      this.status.classList.add("refusal");
+      this.status.textContent = error.message;
+    }
+  }
+
   async start() {
     const common = { job: this.job.text.value.trim() ? this.job.text.value : null, seed: Number(this.seed.value), precondition: this.precondition.value };
     const drafts = this.beside.checked ? this.drafts : this.drafts.slice(0, 1);
@@ -85,10 +115,13 @@ export class BuildView {
       this.status.classList.add("refusal");
       this.status.textContent = error.message;
       for (const draft of drafts) draft.refuse(error);
-      if (!drafts.some((draft) => draft.has(error.key))) this.job.field.refuse(error.message);
+      if (!drafts.some((draft) => draft.has(error))) this.job.field.refuse(error.message);
     }
   }
 }
+
+// The path of the key that is refused, of a place such as `--set drive.channels=0`.
+const keyOf = ({ key }) => (key || "").replace(/^--set /, "").split("=")[0];
 
 // One drive of the form.
 class Draft {
@@ -188,7 +221,8 @@ class Draft {
     }
   }
 
-  has(key) {
+  has(error) {
+    const key = keyOf(error);
     return Boolean(key) && (this.fields.has(key) || this.more.value.includes(key));
   }
 
@@ -198,9 +232,9 @@ class Draft {
     this.facts.classList.toggle("refusal", Boolean(error));
     if (!error) return;
     const words = [error.problem, error.expected && `expected: ${error.expected}`, error.hint].filter(Boolean).join("; ");
-    const made = this.fields.get(error.key);
+    const made = this.fields.get(keyOf(error));
     if (made) made.refuse(words);
-    else if (this.has(error.key)) this.rest.refuse(words);
+    else if (this.has(error)) this.rest.refuse(words);
     this.facts.textContent = error.message;
   }
 }

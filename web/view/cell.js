@@ -2,7 +2,7 @@
 // makes of them.
 
 import { CATEGORIES, theme } from "../parts/colour.js";
-import { choice, el, panel, table } from "../parts/dom.js";
+import { choice, el, field, panel, table } from "../parts/dom.js";
 import { number, time } from "../parts/format.js";
 import { plot } from "../parts/plot.js";
 
@@ -12,7 +12,7 @@ const SLIDERS = [
   ["retention_hours", "Retention", 1e5, true, (v) => (v ? time(v * 3.6e12) : "none")],
   ["temperature_c", "Temperature of retention", 85, false, (v) => `${number(v)} °C`],
   ["reads", "Reads of the block", 1e7, true, (v) => number(v)],
-  ["reprograms", "Programs of neighbours", 20, false, (v) => number(v)],
+  ["reprograms", "Extra programs of the wordline", 20, false, (v) => number(v)],
 ];
 const STEPS = 200;
 const PAGES = ["lower", "middle", "upper", "top"];
@@ -28,15 +28,18 @@ export class CellView {
   async open(session) {
     if (this.session) return;
     this.session = session;
-    const presets = (await session.call("presets", { kind: "chip" })).filter((one) => !one.kind || /^chips?$/.test(one.kind));
-    const names = presets.map((one) => one.name);
-    this.chip = choice({ on: { change: () => this.ask() } }, names.map((name) => [name, name]), names.includes("tlc_3d") ? "tlc_3d" : names[0]);
+    const [chips, codes] = await Promise.all([session.call("presets", { kind: "chip" }), session.call("presets", { kind: "code" })]);
+    // Of most chips in print the cell is not known.
+    const known = await Promise.all(chips.map(({ name }) => session.call("cell", { chip: name, points: 2 }).then(() => [name, name], () => null)));
+    const hear = { on: { change: () => this.ask() } };
+    this.chip = choice(hear, known.filter(Boolean), "tlc_3d");
+    this.code = choice(hear, [["", "none"], ...codes.map(({ name }) => [name, name])], "ldpc_4k_r90");
     this.status = el("p", { class: "words", role: "status" });
     this.picture = el("div", {});
     this.figures = el("div", {});
     this.isLog = el("input", { type: "checkbox", id: "cell-log", on: { change: () => this.draw() } });
     this.node.replaceChildren(
-      panel("Cell", [], field("Chip", this.chip), ...SLIDERS.map((slider) => this.slider(slider)), this.status),
+      panel("Cell", [], field("Chip", this.chip, "").node, field("Code", this.code, "").node, ...SLIDERS.map((slider) => this.slider(slider)), this.status),
       el(
         "div",
         { class: "shown" },
@@ -80,7 +83,7 @@ export class CellView {
     do {
       turn = this.turn;
       try {
-        this.answer = await this.session.call("cell", { chip: this.chip.value, ...this.values, points: 320 });
+        this.answer = await this.session.call("cell", { chip: this.chip.value, set: this.code.value ? { "ecc.code": this.code.value } : {}, ...this.values, points: 320 });
         this.status.textContent = this.answer.equivalent_hours === undefined ? "" : `Ages as in ${time(this.answer.equivalent_hours * 3.6e12)} at the temperature of reference.`;
         this.status.classList.remove("refusal");
         this.draw();
@@ -172,9 +175,4 @@ export class CellView {
       el("p", { class: "muted", text: code.code ? `Code: ${code.code} (${code.model}). A codeword that fails is read again, or with soft reads: its request waits for that.` : `The drive has no code: its errors are corrected by the model ${code.model}.` }),
     );
   }
-}
-
-function field(label, control) {
-  control.id = "cell-chip";
-  return el("div", { class: "field" }, el("label", { for: "cell-chip", text: label }), control);
 }

@@ -4,6 +4,7 @@ import { css, onTheme, scale, theme } from "../parts/colour.js";
 import { canvas, choice, el, panel } from "../parts/dom.js";
 import { bytes, number, percent, short, time } from "../parts/format.js";
 import { cellAt, layout, paint, painted, squareOf } from "./map.js";
+import { Latencies } from "./latencies.js";
 import { colourOfWork } from "./work.js";
 
 const WORDS = {
@@ -91,6 +92,7 @@ class Card {
     );
     this.works = el("div", { class: "legend" });
     this.busy = el("div", { class: "busy" });
+    this.latencies = new Latencies(session);
     const title = isBeside ? `Blocks of ${session.name}: ${session.hello.name}` : "Blocks";
     this.node = el(
       "div",
@@ -102,6 +104,7 @@ class Card {
         panel("Legend", [], this.legend),
         panel("Dies", el("span", { class: "muted", text: "at each frame, latest on the right" }), this.strip.node, this.works),
         panel("Busy", el("span", { class: "muted", text: "since the last frame" }), this.busy),
+        panel("Latency", el("span", { class: "muted", text: "requests of the job so far" }), this.latencies.node),
       ),
     );
     this.strip.node.style.setProperty("height", `${Math.min(Math.max(session.hello.geometry.dies * 9, 36), 150)}px`);
@@ -121,6 +124,7 @@ class Card {
     this.strip.draw();
     this.tellLegend();
     this.tellBusy();
+    this.latencies.draw();
   }
 
   paint(context, width, height) {

@@ -20,7 +20,16 @@ export function layout(geometry, perCell, width, height) {
   const columnsOf = (s) => Math.max(1, Math.floor(room / planes / s + 1e-6));
   while (side > 0.25 && Math.ceil(cells / columnsOf(side)) * side > panel.h) side -= side > 4 ? 0.25 : 0.05;
   if (side >= 2) side = Math.floor(side * 2) / 2;
-  const columns = Math.min(columnsOf(side), cells);
+  let columns = Math.min(columnsOf(side), cells);
+  // Rows that are all full look calmer: a little smaller or taller is no harm.
+  for (let other = Math.floor(columns * 0.85); other <= columns * 1.25; other += 1) {
+    const fits = Math.floor((2 * room) / planes / other) / 2;
+    if (other > 0 && cells % other === 0 && fits >= 2 && (cells / other) * fits <= 1.2 * panel.h) {
+      columns = other;
+      side = Math.min(fits, 22);
+      break;
+    }
+  }
   return {
     side,
     columns,

@@ -13,7 +13,7 @@ const TILES = [
   ["Read p99", (s) => s.p99_ns.read, timed, () => "since the last frame"],
   ["Write p99", (s) => s.p99_ns.write, timed, () => "since the last frame"],
   ["Write amplification", (s) => s.scalar("write_amplification"), (v) => [number(v), ""], () => "so far"],
-  ["Free blocks", (s) => s.scalar("free_blocks"), (v) => [number(v * 100), "%"], () => "erased, of the good ones"],
+  ["Free blocks", (s) => s.scalar("free_blocks"), (v) => [number(v * 100), "%"], () => "erased"],
   ["Queue depth", (s) => s.scalar("queue_depth"), (v) => [number(v), ""], (s) => `${number(s.scalar("in_drive"))} in the drive`],
   ["Power", (s) => s.scalar("power_w"), (v) => [number(v), "W"], (s) => warmth(s)],
 ];

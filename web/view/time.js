@@ -4,7 +4,7 @@ import { scale, theme } from "../parts/colour.js";
 import { choice, el, panel } from "../parts/dom.js";
 import { number, percent, quantity, time } from "../parts/format.js";
 import { plot } from "../parts/plot.js";
-import { BUCKETS, PERCENTS, bucketOf, lowerNs } from "../state/latency.js";
+import { PERCENTS } from "../state/latency.js";
 
 const SYNC = "time";
 const seconds = (s) => time(s * 1e9, 4);
@@ -237,11 +237,12 @@ function heatOf(view, session, title) {
 
 function heatRange(history, op) {
   const total = history.total[op];
-  let [low, high] = [0, BUCKETS - 1];
-  while (low < BUCKETS - 1 && !total[low]) low += 1;
+  const { buckets } = history;
+  let [low, high] = [0, buckets.count - 1];
+  while (low < high && !total[low]) low += 1;
   while (high > low && !total[high]) high -= 1;
   if (low === high && !total[low]) return [1, 1000];
-  return decadesAround(lowerNs(low) / 1e3, lowerNs(high + 1) / 1e3);
+  return [buckets.lower(low) / 1e3, buckets.upper(high) / 1e3];
 }
 
 function drawHeat(u, sheet, history, op) {
@@ -249,8 +250,9 @@ function drawHeat(u, sheet, history, op) {
   const [first, last] = [u.scales.x.min, u.scales.x.max];
   const { points } = history;
   if (!points.length || !(last > first) || width < 1) return;
+  const { buckets } = history;
   const { min, max } = u.scales.y;
-  const [low, high] = [bucketOf(min * 1e3), bucketOf(max * 1e3)];
+  const [low, high] = [buckets.of(min * 1e3 * 1.01), buckets.of(max * 1e3 * 0.99) + 1];
   const rows = Math.max(high - low, 1);
   const columns = Math.max(Math.floor(width), 1);
   if (sheet.width !== columns) sheet.width = columns;

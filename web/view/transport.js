@@ -77,6 +77,7 @@ export class Transport {
     if (player.isPlaying) this.toggle.set("pause", "Pause (space)");
     else this.toggle.set("play", "Play (space)");
     for (const one of [this.toggle, this.event, this.toEnd]) one.disabled = !player.canPlay;
+    this.mark.disabled = !player.sessions.every((one) => one.canReturn);
     const isWatched = Boolean(first) && first.isWatched;
     for (const one of [this.event, this.toEnd, this.mark, this.back, this.speed.parentNode]) one.hidden = isWatched;
     const words = `${time(player.speed, 2)} a second`;

@@ -10,10 +10,12 @@ use host::device::log::Log;
 use host::device::server;
 use host::device::socket::Address;
 use host::device::{Device, Protocol};
+use host::session::Session;
+use host::window::Watch;
 use nand::geometry::Die;
 use numpy::IntoPyArray;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyBytes, PyDict};
 use ssd::drive::exchange::{Exchange, Way};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -24,6 +26,8 @@ pub struct Server {
     server: Mutex<Option<server::Server>>,
     uris: Vec<String>,
     log: Option<Arc<Log>>,
+    /// Window on the served drive, if somebody looks.
+    watch: Mutex<Option<Watch>>,
 }
 
 fn over() -> PyErr {
@@ -33,6 +37,20 @@ fn over() -> PyErr {
 impl Server {
     fn lock(&self) -> MutexGuard<'_, Option<server::Server>> {
         self.server.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Looks at the session by its window, between two requests.
+    fn looked<T: Send>(
+        &self,
+        py: Python<'_>,
+        look: impl FnOnce(&mut Watch, &mut Session) -> T + Send,
+    ) -> PyResult<T> {
+        let looked = py.detach(|| {
+            let server = self.lock();
+            let mut watch = self.watch.lock().unwrap_or_else(PoisonError::into_inner);
+            server.as_ref()?.with(|session| Some(look(watch.as_mut()?, session))).flatten()
+        });
+        looked.ok_or_else(over)
     }
 
     fn command(
@@ -86,7 +104,7 @@ impl Server {
         let server = py.detach(|| opened.serve(session)).map_err(refuse)?;
         let uris = server.uris().to_vec();
         let log = server.log();
-        Ok(Self { server: Mutex::new(Some(server)), uris, log })
+        Ok(Self { server: Mutex::new(Some(server)), uris, log, watch: Mutex::new(None) })
     }
 
     /// Addresses of the server, as clients name them.
@@ -118,6 +136,31 @@ impl Server {
     fn measures(&self, py: Python<'_>) -> PyResult<String> {
         let measures = py.detach(|| self.lock().as_ref().and_then(server::Server::measures));
         json(&measures.ok_or_else(over)?.map_err(refuse)?)
+    }
+
+    /// Begins to keep what a window shows of the drive, which pages call `name`; `job` says who
+    /// asks for its data.
+    fn watch(&self, py: Python<'_>, name: String, job: String) -> PyResult<()> {
+        let begin = |session: &mut Session| Watch::new(session, name, job);
+        let begun = py.detach(|| self.lock().as_ref().and_then(|server| server.with(begin)));
+        let mut watch = self.watch.lock().unwrap_or_else(PoisonError::into_inner);
+        *watch = Some(begun.ok_or_else(over)?);
+        Ok(())
+    }
+
+    /// Answers a call of a window in JSON.
+    fn window_call(&self, py: Python<'_>, request: &str) -> PyResult<String> {
+        self.looked(py, |watch, session| watch.call(session, request))
+    }
+
+    /// One frame of a window with the layers whose bits are set.
+    fn window_frame<'py>(&self, py: Python<'py>, layers: u32) -> PyResult<Bound<'py, PyBytes>> {
+        let bytes = self.looked(py, |watch, session| {
+            let mut bytes = Vec::new();
+            watch.frame(session, layers, &mut bytes);
+            bytes
+        })?;
+        Ok(PyBytes::new(py, &bytes))
     }
 
     /// Cuts the power of the drive.

@@ -15,9 +15,10 @@ use host::run::tails::Slow;
 use host::run::until::Until;
 use host::session::{Opened, Session, Workload};
 use host::tenants::Alone;
+use host::window::Watch;
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyBytes, PyDict};
 use ssd::precondition::Precondition;
 use ssd::request::Op;
 use ssd::timeline::SPAN_NAMES;
@@ -38,6 +39,8 @@ pub struct Simulation {
     replicates: Mutex<Option<Replicates>>,
     /// Runs of each tenant alone, if they are asked for.
     alone: Mutex<Option<Alone>>,
+    /// Window on the run, if somebody looks.
+    watch: Mutex<Option<Watch>>,
 }
 
 /// Most events between two looks at the clock: slow ones may follow quick ones.
@@ -75,16 +78,28 @@ fn served() -> PyErr {
     refuse(Error::new("simulation", "a server has the drive"))
 }
 
+fn unwatched() -> PyErr {
+    refuse(Error::new("simulation", "nobody watches it"))
+}
+
 impl Simulation {
     fn of(session: Session, workload: Workload) -> Self {
         let session = Mutex::new(Some(session));
         let (replicates, alone) = (Mutex::new(None), Mutex::new(None));
-        Self { session, events: 1, workload, replicates, alone }
+        Self { session, events: 1, workload, replicates, alone, watch: Mutex::new(None) }
     }
 
     /// The session, unless a server has it.
     pub fn session(&mut self) -> PyResult<&mut Session> {
         self.held().as_mut().ok_or_else(served)
+    }
+
+    /// The session, and the window on it if there is one.
+    fn watched(&mut self) -> PyResult<(&mut Session, &mut Option<Watch>)> {
+        let Self { session, watch, .. } = self;
+        let session = session.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let watch = watch.get_mut().unwrap_or_else(PoisonError::into_inner);
+        Ok((session.as_mut().ok_or_else(served)?, watch))
     }
 
     fn held(&mut self) -> &mut Option<Session> {
@@ -227,6 +242,35 @@ impl Simulation {
         let session = self.session()?;
         let started = py.detach(|| session.start_up(events)).map_err(refuse)?;
         started.map(|started| json(&started)).transpose()
+    }
+
+    /// Begins to keep what a window shows of the run, which pages call `name`, and its job `job`,
+    /// unless it is kept already.
+    fn watch(&mut self, name: String, job: String) -> PyResult<()> {
+        if self.watched()?.1.is_none() {
+            let watch = Watch::new(self.session()?, name, job);
+            self.watch = Mutex::new(Some(watch));
+        }
+        Ok(())
+    }
+
+    /// Answers a call of a window in JSON.
+    fn window_call(&mut self, py: Python<'_>, request: &str) -> PyResult<String> {
+        let (session, watch) = self.watched()?;
+        let watch = watch.as_mut().ok_or_else(unwatched)?;
+        Ok(py.detach(|| watch.call(session, request)))
+    }
+
+    /// One frame of a window with the layers whose bits are set.
+    fn window_frame<'py>(&mut self, py: Python<'py>, layers: u32) -> PyResult<Bound<'py, PyBytes>> {
+        let (session, watch) = self.watched()?;
+        let watch = watch.as_mut().ok_or_else(unwatched)?;
+        let bytes = py.detach(|| {
+            let mut bytes = Vec::new();
+            watch.frame(session, layers, &mut bytes);
+            bytes
+        });
+        Ok(PyBytes::new(py, &bytes))
     }
 
     /// Begins to count, at the end of the skipped beginning.

@@ -25,6 +25,7 @@ from nandlab.cli.board import board
 from nandlab.cli.cell import cell
 from nandlab.cli.demo import demo
 from nandlab.cli.drive.ctl import ctl
+from nandlab.cli.drive.dashboard import dashboard
 from nandlab.cli.drive.ftl import ftl
 from nandlab.cli.drive.life import life
 from nandlab.cli.drive.nbd import nbd
@@ -65,6 +66,13 @@ EXAMPLES = {
         "nandlab run --drive modern_tlc --trace disk.csv.gz --json report.json",
         "nandlab run --drive my.toml --set gc.name=fifo --set drive.channels=4 --seed 7",
         "nandlab run --drive tiny --workload jobs.fio --ftl my_ftl.py",
+        "nandlab run --drive tiny --workload jobs.fio --html run.html",
+        "nandlab run --drive modern_tlc --workload jobs.fio --live",
+    ),
+    "dashboard": (
+        "nandlab dashboard",
+        "nandlab dashboard --drive tiny --workload jobs.fio --precondition steady",
+        "nandlab dashboard --from steady.nldrive --port 8000 --no-open",
     ),
     "save": (
         "nandlab save --drive tiny --precondition steady --out steady.nldrive",
@@ -143,6 +151,7 @@ EXAMPLES = {
 
 for command in (
     run,
+    dashboard,
     save,
     nbd,
     nvme,

@@ -128,6 +128,11 @@ class Server:
         told = {**asdict(self.status()), **json.loads(self._native.measures())}
         return {**told, "wall_s": perf_counter() - self._start}
 
+    @property
+    def native(self) -> _core.Server:
+        """The server of the engine, for who looks on."""
+        return self._native
+
     def notes(self) -> list[str]:
         """Lines for the user since the last call: clients that were dropped, and why."""
         return self._native.notes()

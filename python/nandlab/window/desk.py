@@ -22,8 +22,8 @@ class Looked(Protocol):
     def save(self, /) -> bytes:
         """The bytes of a saved drive."""
 
-    def load(self, saved: bytes, /) -> str:
-        """Goes on from the bytes of a saved drive: the answer as that of a call."""
+    def load(self, saved: bytes, /) -> None:
+        """Goes on from the bytes of a saved drive."""
 
 
 Job = Callable[[Looked], object]

@@ -6,14 +6,17 @@ import base64
 import hashlib
 import html
 import re
+from collections.abc import Mapping
 
 from nandlab.given.refusal import refusal
 from nandlab.window.assets import Assets
 from nandlab.window.bundle import bundle
+from nandlab.window.security import told
 
 _STYLE = re.compile(r"""<link\s+rel="stylesheet"\s+href="([^"]+)"\s*/?>\n?""")
 _SCRIPT = re.compile(r"""<script\s+type="module"\s+src="([^"]+)"\s*></script>\n?""")
 _ELSEWHERE = re.compile(r"""<link\s+(?!rel="stylesheet")[^>]*>\n?""")
+_CHARSET = r"<meta\s+charset=[^>]*>\n?"
 _TITLE = re.compile(r"<title>[^<]*</title>")
 
 
@@ -37,7 +40,7 @@ def one_file(page: Assets, *, title: str = "", recorded: bytes | None = None) ->
     body = "" if recorded is None else _data(recorded)
     text = _ELSEWHERE.sub("", _SCRIPT.sub("", _STYLE.sub("", text)))
     head = f"{_policy(script, styles)}{host}<style>{styles}</style>\n"
-    text = _put(text, r"<meta\s+charset=[^>]*>\n?", head, behind=True)
+    text = _put(text, _CHARSET, head, behind=True)
     text = _put(text, r"</body>", f"{body}<script>{script}</script>\n", behind=False)
     if title:
         text = _TITLE.sub(lambda _: f"<title>{html.escape(title)}</title>", text)
@@ -60,11 +63,20 @@ def _policy(script: str, style: str) -> str:
         "base-uri": "'none'",
         "form-action": "'none'",
     }
-    policy = "; ".join(f"{key} {value}" for key, value in parts.items())
+    return policy_element(parts)
+
+
+def policy_element(policy: Mapping[str, str]) -> str:
+    """Elements of a page that say what it may do, where no server does."""
     return (
-        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{told(policy)}">\n'
         '<meta name="referrer" content="no-referrer">\n'
     )
+
+
+def with_policy(text: str, policy: Mapping[str, str]) -> str:
+    """A page with a policy."""
+    return _put(text, _CHARSET, policy_element(policy), behind=True)
 
 
 def _hash(text: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from time import perf_counter
+from time import perf_counter, sleep
 from typing import Any, NamedTuple
 
 from nandlab import _core
@@ -18,6 +18,9 @@ SHARE = 0.04
 
 LOOK_S = 0.05
 """Between two looks at the pages that stay after a run."""
+
+_TURN_S = 0.005
+"""Between two looks at pages beside a served drive."""
 
 _OFTEN = 1 << 20
 
@@ -33,25 +36,25 @@ class About(NamedTuple):
 
 
 class Watched:
-    """A run under way as pages look at it: `advance` waits for nothing, and says how far it is."""
+    """A drive that goes on by itself, as pages look at it: `advance` only says how far it is."""
 
-    def __init__(self, simulation: _core.Simulation, about: About) -> None:
-        self._simulation = simulation
-        simulation.watch(*about)
+    def __init__(self, native: _core.Simulation | _core.Server, about: About) -> None:
+        self._native = native
+        native.watch(*about)
 
     def call(self, request: str, /) -> str:
         """The answer to a call."""
-        return self._simulation.window_call(request)
+        return self._native.window_call(request)
 
     def frame(self, layers: int, /) -> bytes:
         """A frame with these layers."""
-        return self._simulation.window_frame(layers)
+        return self._native.window_frame(layers)
 
     def save(self, /) -> bytes:
         """Refused: a run is under way in the drive."""
         raise refusal("save", "not supported: a run is under way")
 
-    def load(self, _saved: bytes, /) -> str:
+    def load(self, _saved: bytes, /) -> None:
         """Refused: a run is under way in the drive."""
         raise refusal("load", "not supported: a run is under way")
 
@@ -63,17 +66,28 @@ class Pages:
         self.requests = _OFTEN
         self._desk, self._about = desk, about
         self._not_before_s = 0.0
+        self._simulation: _core.Simulation | None = None
         self._watched: Watched | None = None
 
     def look(self, simulation: _core.Simulation) -> None:
         """Does what pages ask for, unless they have had their share."""
+        if self._watched is None or simulation is not self._simulation:
+            self._simulation, self._watched = simulation, Watched(simulation, self._about)
+        self._look(self._watched)
+
+    def _look(self, looked: Looked) -> None:
         begin = perf_counter()
-        if begin < self._not_before_s:
-            return
-        self._watched = Watched(simulation, self._about)
-        self._desk.work(self._watched)
-        end = perf_counter()
-        self._not_before_s = end + (end - begin) * (1 / SHARE - 1)
+        if begin >= self._not_before_s:
+            self._desk.work(looked)
+            end = perf_counter()
+            self._not_before_s = end + (end - begin) * (1 / SHARE - 1)
+
+    def wait(self, looked: Looked, wait_s: float) -> None:
+        """Waits beside a drive that others advance, and does meanwhile what pages ask for."""
+        end = perf_counter() + wait_s
+        while (left := min(end - perf_counter(), _TURN_S)) > 0:
+            self._look(looked)
+            sleep(left)
 
     def stay(self, is_over: Callable[[], bool]) -> None:
         """Answers pages after the run, until it is over for them too."""

@@ -15,6 +15,8 @@ MOST_REQUESTS = 1 << 16
 MOST_LOADED_BYTES = 1 << 30
 """Of a saved drive that a page sends in pieces."""
 
+HELLO = json.dumps({"method": "hello"})
+
 CHANGES = frozenset({"build", "job", "load"})
 """Methods after which the other pages are told what there is now."""
 
@@ -72,7 +74,8 @@ def done(looked: Looked, asked: Asked) -> str | bytes:
             case "save":
                 return binary(asked, looked.save())
             case "load":
-                return text(asked, looked.load(asked.content))
+                looked.load(asked.content)
+                return text(asked, looked.call(HELLO))
     except NandlabError as error:
         return _error(asked, str(error))
     params = asked.params
@@ -95,7 +98,7 @@ def binary(asked: Asked, content: bytes) -> bytes:
 
 def greeting(looked: Looked, kind: str, refused: list[str]) -> str:
     """What a page is told first: what it may do here, and the drive that there is."""
-    hello = json.loads(looked.call('{"method": "hello"}')).get("ok")
+    hello = json.loads(looked.call(HELLO)).get("ok")
     told = {"host": {"kind": kind, "refused": refused}, "hello": hello}
     return json.dumps({"id": 0, "ok": told})
 

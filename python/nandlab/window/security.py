@@ -65,25 +65,35 @@ class Gate:
         return values == [f"http://{host}"]
 
 
+POLICY = {
+    "default-src": "'none'",
+    "script-src": "'self' 'wasm-unsafe-eval'",
+    "style-src": "'self'",
+    "img-src": "'self' data: blob:",
+    "worker-src": "'self'",
+    "connect-src": "'self'",
+    "base-uri": "'none'",
+    "form-action": "'none'",
+}
+"""What a page of several files may do: scripts, styles and connections of its own server alone;
+nothing is evaluated but WebAssembly."""
+
+
+def told(policy: Mapping[str, str]) -> str:
+    """A policy as a header or a page has it."""
+    return "; ".join(f"{key} {value}" for key, value in policy.items())
+
+
 def headers(host: str) -> Mapping[str, str]:
     """Headers of every answer to a request for that host.
 
-    Scripts, styles and connections are ours alone; nothing is evaluated but WebAssembly, framed,
-    sniffed, or told to other sites.
+    Its connections are allowed by name too, as not every browser counts a WebSocket as its own; it
+    is not framed, sniffed, or told to other sites.
     """
-    policy = {
-        "default-src": "'none'",
-        "script-src": "'self' 'wasm-unsafe-eval'",
-        "style-src": "'self'",
-        "img-src": "'self' data: blob:",
-        "worker-src": "'self'",
-        "connect-src": f"'self' ws://{host}",
-        "base-uri": "'none'",
-        "form-action": "'none'",
-        "frame-ancestors": "'none'",
-    }
+    connected = f"'self' ws://{host}" if host else "'self'"
+    policy = {**POLICY, "connect-src": connected, "frame-ancestors": "'none'"}
     return {
-        "Content-Security-Policy": "; ".join(f"{key} {value}" for key, value in policy.items()),
+        "Content-Security-Policy": told(policy),
         "X-Content-Type-Options": "nosniff",
         "X-Frame-Options": "DENY",
         "Referrer-Policy": "no-referrer",

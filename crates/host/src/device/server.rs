@@ -329,8 +329,8 @@ impl Server {
         })
     }
 
-    /// Calls `act` on the session, between two requests.
-    pub(super) fn with<T>(&self, act: impl FnOnce(&mut Session) -> T) -> Option<T> {
+    /// Calls `act` on the session, between two requests. `None` once the server has ended.
+    pub fn with<T>(&self, act: impl FnOnce(&mut Session) -> T) -> Option<T> {
         self.shared.disk().as_mut().map(|disk| act(disk.session()))
     }
 

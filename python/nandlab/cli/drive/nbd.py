@@ -7,13 +7,14 @@ import subprocess
 import sys
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from time import perf_counter, sleep
+from time import perf_counter
 from typing import Annotated, Any
 
 import typer
 
 from nandlab.cli.drive.chosen import DriveName, SavedFile, chosen_drive
 from nandlab.cli.drive.kept import Explain, ExplainPlot, Series, check_kinds, write_rows
+from nandlab.cli.drive.shown import Live, Shown
 from nandlab.cli.files import Files, Plot, Quiet, Style, check_pictures, json_file, output
 from nandlab.cli.options import takes
 from nandlab.display.terminal import FAULTY, ProgressBar, console, say
@@ -67,6 +68,7 @@ def nbd(
     explain: Explain = None,
     explain_plot: ExplainPlot = None,
     run: RunCommand = None,
+    live: Live = False,
     quiet: Quiet = False,
     **given: Any,
 ) -> None:
@@ -114,9 +116,10 @@ def nbd(
         say(f"serving {' and '.join(server.uris)} ({given['clock']} clock; Ctrl-C ends)")
     # To the last file: a second Ctrl-C would take away what the first one asked to keep.
     code = 0
-    with Stop(is_patient=True) as stop, _control(server, how, control):
+    shown = Shown((Path(chosen).stem, server.uri), is_live=live, kind="clients")
+    with Stop(is_patient=True) as stop, _control(server, how, control), shown:
         command = None if run is None else _begun(run, server.uri)
-        _wait(server, stop, command, is_shown=not quiet and sys.stderr.isatty())
+        _wait(server, shown, stop, command, is_shown=not quiet and sys.stderr.isatty())
         if command is not None:
             code = _ended(command)
         result = server.stop()
@@ -162,7 +165,12 @@ def _ended(command: subprocess.Popen[bytes]) -> int:
 
 
 def _wait(
-    server: Server, stop: Stop, command: subprocess.Popen[bytes] | None, *, is_shown: bool
+    server: Server,
+    shown: Shown,
+    stop: Stop,
+    command: subprocess.Popen[bytes] | None,
+    *,
+    is_shown: bool,
 ) -> None:
     """Waits for Ctrl-C, the end of a command, or for the drive to fail; shows how it goes."""
     told, last, before = False, perf_counter(), 0
@@ -180,7 +188,7 @@ def _wait(
                 print(f"\r\x1b[2K{_line(status, rate)}", end="", file=sys.stderr, flush=True)
                 told = True
             before, last = status.completed, now
-        sleep(_LOOK_S)
+        shown.wait(server.native, _LOOK_S)
     for note in server.notes():
         say(f"note: {note}")
     if told:

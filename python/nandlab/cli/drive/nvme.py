@@ -10,6 +10,7 @@ import typer
 from nandlab.cli.drive.chosen import DriveName, SavedFile
 from nandlab.cli.drive.kept import Explain, ExplainPlot, Series
 from nandlab.cli.drive.nbd import ReportFile, RunCommand, nbd
+from nandlab.cli.drive.shown import Live
 from nandlab.cli.files import Plot, Quiet, Style
 from nandlab.cli.options import takes
 from nandlab.options.serve import CLIENTS, ServeOptions
@@ -34,6 +35,7 @@ def nvme(
     explain: Explain = None,
     explain_plot: ExplainPlot = None,
     run: RunCommand = None,
+    live: Live = False,
     quiet: Quiet = False,
     **given: Any,
 ) -> None:
@@ -52,6 +54,7 @@ def nvme(
         explain=explain,
         explain_plot=explain_plot,
         run=run,
+        live=live,
         quiet=quiet,
         protocol="nvme",
         **given,

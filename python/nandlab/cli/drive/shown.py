@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from pathlib import Path
+from time import sleep
 from types import TracebackType
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from nandlab import _core
 from nandlab.cli.files import Files
 from nandlab.display.terminal import say
 from nandlab.process.interrupt import Stop
 from nandlab.process.onlooker import Onlooker
 
 if TYPE_CHECKING:
-    from nandlab.window.live import Pages, Recorder
+    from nandlab.window.live import Pages, Recorder, Watched
     from nandlab.window.server import PageServer
 
 Live = Annotated[
@@ -26,12 +28,20 @@ Live = Annotated[
 class Shown:
     """Onlookers of a run, while it is entered."""
 
-    def __init__(self, about: tuple[str, str], *, is_live: bool, html: Path | None) -> None:
-        self._about, self._is_live, self._html = about, is_live, html
+    def __init__(
+        self,
+        about: tuple[str, str],
+        *,
+        is_live: bool,
+        html: Path | None = None,
+        kind: str = "run",
+    ) -> None:
+        self._about, self._is_live, self._html, self._kind = about, is_live, html, kind
         self._ends = ExitStack()
         self._pages: Pages | None = None
         self._recorder: Recorder | None = None
         self._server: PageServer | None = None
+        self._watched: Watched | None = None
 
     def __enter__(self) -> Shown:
         # The server and its library are imported by those who want them.
@@ -45,7 +55,7 @@ class Shown:
 
             desk = Desk()
             self._pages = Pages(desk, about)
-            server = PageServer(desk, carried(), kind="run", refused=REFUSED)
+            server = PageServer(desk, carried(), kind=self._kind, refused=REFUSED)
             self._server = self._ends.enter_context(server)
             say(f"window at {server.url}")
         if self._html is not None:
@@ -67,6 +77,17 @@ class Shown:
 
         both = [one for one in (self._pages, self._recorder) if one is not None]
         return All(*both) if both else None
+
+    def wait(self, native: _core.Server, wait_s: float) -> None:
+        """Waits beside a served drive; pages look at it meanwhile."""
+        if self._pages is None:
+            sleep(wait_s)
+            return
+        from nandlab.window.live import About, Watched
+
+        if self._watched is None:
+            self._watched = Watched(native, About(*self._about))
+        self._pages.wait(self._watched, wait_s)
 
     def write(self, files: Files, title: str) -> None:
         """Writes the recording."""
