@@ -162,8 +162,14 @@ function meet(sessions) {
 
 const named = () => player.sessions.map((one) => one.hello.name).join(" beside ");
 
-// The report of a job that is over, in a line.
-function tell(session, report) {
+// The reports of jobs that are over, a line for each drive.
+function tell() {
+  const ended = player.sessions.filter((one) => one.report);
+  status.classList.remove("refusal");
+  status.replaceChildren(...ended.map((one) => el("span", { class: "told", text: toldOf(one, one.report) })));
+}
+
+function toldOf(session, report) {
   const parts = ["read", "write"]
     .filter((op) => report.host[op].requests)
     .map((op) => {
@@ -173,9 +179,7 @@ function tell(session, report) {
   const amplification = report.ftl.write_amplification;
   if (Number.isFinite(amplification)) parts.push(`write amplification ${number(amplification, 4)}`);
   const who = player.sessions.length > 1 ? `${session.name}: ` : "";
-  const line = `${who}Job over after ${clock(session.state.now_ns)}, ${number(report.host.requests_completed, 15)} requests: ${parts.join("; ")}.`;
-  status.classList.remove("refusal");
-  status.textContent = player.sessions[1] === session ? `${status.textContent} ${line}` : line;
+  return `${who}Job over after ${clock(session.state.now_ns)}, ${number(report.host.requests_completed, 15)} requests: ${parts.join("; ")}.`;
 }
 
 function address() {

@@ -97,5 +97,5 @@ class Window:
     def run_to_the_end(self) -> str:
         """The line about the job that is over."""
         self.press("Run to the end")
-        self.wait(lambda: self.status.startswith("Job over"), "end of the job")
+        self.wait(lambda: self.status.startswith(("Job over", "A: Job over")), "end of the job")
         return self.status

@@ -20,7 +20,6 @@ export class BuildView {
     Object.assign(this, { build, run, save });
     this.node = el("div", { class: "build" }, el("p", { class: "muted", text: "Reading the presets." }));
     this.status = el("p", { class: "words", role: "status" });
-    this.turn = 0;
   }
 
   // Presets and schema come once, from any drive's engine.
@@ -127,6 +126,7 @@ const keyOf = ({ key }) => (key || "").replace(/^--set /, "").split("=")[0];
 class Draft {
   constructor(view, name) {
     this.view = view;
+    this.turn = 0;
     this.preset = choice({ on: { change: () => this.load() } }, view.drives.map((one) => [one.name, one.name]));
     this.summary = field("Preset", this.preset, "");
     this.facts = el("p", { class: "words", role: "status" });
@@ -205,19 +205,19 @@ class Draft {
 
   // The engine's refusal stands beside the key that it names.
   async check() {
-    const turn = (this.view.turn += 1);
+    const turn = (this.turn += 1);
     try {
       const { summary, capacity_bytes: capacity } = await this.view.session.call("check", {
         config: { drive: this.preset.value },
         set: this.changes(),
       });
-      if (turn !== this.view.turn) return;
+      if (turn !== this.turn) return;
       this.refuse(null);
       const changed = Object.keys(this.changes()).length;
-      this.facts.textContent = `${bytes(capacity)} for the host · ${changed ? `${changed} keys changed` : "as the preset"}`;
+      this.facts.textContent = `${bytes(capacity)} for the host · ${changed ? `changed keys: ${changed}` : "as the preset"}`;
       if (summary) this.summary.explain(summary);
     } catch (error) {
-      if (turn === this.view.turn) this.refuse(error);
+      if (turn === this.turn) this.refuse(error);
     }
   }
 

@@ -106,12 +106,16 @@ pub(super) fn write(layer: &Layer, view: &View<'_>, data: &mut Data<'_>) {
         Of::Valid => {
             let mut valid = Vec::with_capacity(geometry.blocks() as usize);
             view.ssd.valid_units(&mut valid);
-            let units = u64::from(geometry.units_per_block());
-            data.bytes.extend(valid.chunks(each).map(|cell| {
-                let sum: u64 = cell.iter().map(|&valid| u64::from(valid)).sum();
-                // Valid units are seen, however few.
-                (255 * sum).div_ceil(units * cell.len() as u64) as u8
-            }));
+            let units = geometry.units_per_block();
+            // Valid units are seen, however few.
+            let share = |valid: u32, of: u32| (255 * valid).div_ceil(of) as u8;
+            let cell = |cell: &[u32]| {
+                share(cell.iter().sum::<u32>().div_ceil(cell.len() as u32), units)
+            };
+            match each {
+                1 => data.bytes.extend(valid.iter().map(|&valid| share(valid, units))),
+                _ => data.bytes.extend(valid.chunks(each).map(cell)),
+            }
         }
         Of::Cycles => {
             let cycles: Vec<u32> = blocks().map(|block| view.ssd.cycles_of(block)).collect();
