@@ -30,19 +30,24 @@ COMMANDS: dict[str, tuple[list[type], set[str], set[str]]] = {
         [RunOptions, TraceOptions],
         set(),
         {"drive", "saved", "json", "series", "timeline_around", "plot", "style", "explain"}
-        | {"explain_plot", "picture", "quiet"},
+        | {"explain_plot", "picture", "html", "live", "quiet"},
+    ),
+    "dashboard": (
+        [SetOptions],
+        set(),
+        {"drive", "saved", "workload", "precondition", "port", "listen_anywhere", "no_open"},
     ),
     "nbd": (
         [ServeOptions],
         {"timeline_spans"},
         {"drive", "saved", "control", "json", "series", "plot", "style", "explain"}
-        | {"explain_plot", "run", "quiet"},
+        | {"explain_plot", "run", "live", "quiet"},
     ),
     "nvme": (
         [ServeOptions],
         {"timeline_spans"},
         {"drive", "saved", "control", "json", "series", "plot", "style", "explain"}
-        | {"explain_plot", "run", "quiet"},
+        | {"explain_plot", "run", "live", "quiet"},
     ),
     "life": ([LifeOptions], {"iodepth"}, {"drive", "json", "parquet", "plot", "style", "quiet"}),
     "design": ([DesignOptions], set(), {"target", "json", "plot", "style", "quiet"}),

@@ -264,6 +264,13 @@ def _nbd(dice: Dice, case: Case) -> None:
         case.steps.append(Command(options.line(dice, "ctl", {}, ("no.sock", *words), most=1)))
 
 
+def _dashboard(dice: Dice, case: Case) -> None:
+    """A window that cannot be served, whatever else is asked for: one that can would not end."""
+    name, sets = drives.small(dice)
+    given = {"--drive": [name], **_sets(sets), "--port": ["65536"], "--no-open": []}
+    case.steps = [Command(options.line(dice, "dashboard", given, most=3))]
+
+
 def _needs(dice: Dice, case: Case) -> None:
     """What each FTL needs of a drive."""
     name, sets = drives.small(dice)
@@ -607,6 +614,7 @@ KINDS: dict[str, Kind] = {
     "parts": Kind(_parts, 10),
     "saved": Kind(_saved, 5),
     "nbd": Kind(_nbd, 1, is_same=False),
+    "dashboard": Kind(_dashboard, 1),
     "needs": Kind(_needs, 2),
     "sweep": Kind(_sweep, 4, is_same=False),
     "compare": Kind(_compare, 2),
