@@ -35,7 +35,7 @@ const times = new TimeView((session, op, percentile) => {
 const build = new BuildView({ build: (experiments) => make(experiments, true), run: runJob, save: saveDrive });
 const breaking = new BreakView((session, command) => player.alone(() => session.act(command)).finally(() => player.changed()));
 const cell = new CellView();
-const transport = new Transport(player, { mark, back });
+const transport = new Transport(player, { mark, back, seek });
 const tabs = new Tabs(
   {
     drive: { label: "Drive", node: drive.node },
@@ -208,6 +208,13 @@ function mark() {
   status.textContent = `Kept the point at ${clock(player.sessions[0].state.now_ns)}.`;
 }
 
+// Goes to a frame of a recording.
+function seek(number) {
+  const [first] = player.sessions;
+  player.pause();
+  player.alone(() => first.seek(first.link.times[number])).then(() => player.changed(), fail);
+}
+
 async function back() {
   player.pause();
   const marks = kept;
@@ -263,6 +270,7 @@ async function begin() {
     share.hidden = !canBuild;
     meet([session]);
     tabs.show(given.tab);
+    if (session.isRecorded) await session.readAll().then(() => player.changed());
     if (!window.matchMedia("(prefers-reduced-motion: reduce)").matches) player.play().catch(fail);
   } catch (error) {
     fail(error);

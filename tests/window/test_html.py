@@ -68,7 +68,13 @@ export { said as again } from "./said.js";
 export default class Numbers {}
 """,
     "view/said.js": b"const word = 'said';\nexport { word as said };\n",
-    "vendor/plot.js": b"var plot = 1;\nexport { plot as default };\n",
+    "vendor/plot.js": b"""/* A licence. */
+/*
+export function off() {}
+*/
+var plot = 1;
+export { plot as default };
+""",
 }
 
 
@@ -119,6 +125,7 @@ def test_a_page_in_one_file_asks_nobody_and_runs_its_own_script_only() -> None:
         hashed = base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()
         assert parts[key] == f"'sha256-{hashed}'"
     assert text.count("<script") == 2
+    assert "A licence." in script
     assert "#123456" in style
     assert ".plot" in style
     assert not re.findall(r"\b(?:src|href)=", text)
@@ -183,7 +190,8 @@ def test_a_recording_of_a_large_drive_is_bounded(monkeypatch: pytest.MonkeyPatch
 @with_node
 def test_a_page_reads_the_recording_as_it_was(tmp_path: Path) -> None:
     recording, taken = recorded(12)
-    answers = {'["report",[]]': {"ok": {"a": 1}}, '["slow",[["percentile",99.9]]]': {"ok": 2}}
+    slow = '["slow",[["among","recent"],["op","read"],["percentile",99.9]]]'
+    answers = {'["report",[]]': {"ok": {"a": 1}}, slow: {"ok": {"token": 7}}}
     packed = base64.b64encode(recording.packed(answers, ["build"])).decode()
     link = (ROOT / "web" / "engine" / "file.js").as_uri()
     shown = evaluated(
@@ -197,7 +205,10 @@ def test_a_page_reads_the_recording_as_it_was(tmp_path: Path) -> None:
           await link.call("advance", {{ events: 1 }});
         }}
         told.report = await link.call("report");
-        told.slow = await link.call("slow", {{ percentile: 99.9 }});
+        told.slow = [
+          await link.call("slow", {{ percentile: 99.5, op: "read" }}),
+          await link.call("slow", {{ token: 7 }}),
+        ];
         told.refused = await link.call("build", {{}}).catch((error) => error.key);
         const time = async () => (await link.frame(1)).scal[0];
         told.back = [await link.call("seek", {{ now_ns: 3500 }}), await time()];
@@ -217,9 +228,13 @@ def test_a_page_reads_the_recording_as_it_was(tmp_path: Path) -> None:
     for shown_frame, frame in zip(told["frames"], taken, strict=True):
         parts = sections(frame)
         assert shown_frame == [parts["scal"][0], parts["rlat"].tolist(), parts["vald"][5]]
-    assert (told["report"], told["slow"], told["refused"]) == ({"a": 1}, 2, "build")
+    assert (told["report"], told["slow"], told["refused"]) == (
+        {"a": 1},
+        [{"token": 7}] * 2,
+        "build",
+    )
     assert told["back"] == [{"now_ns": 3000}, 3000]
-    assert told["on"] == [{"now_ns": 5600}, 5000]
+    assert told["on"] == [{"now_ns": 5000}, 5000]
     assert told["passed"] == 11
 
 

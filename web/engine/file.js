@@ -28,8 +28,10 @@ export class FileLink {
     const words = new Uint32Array(bytes, told.frames_from, (size / 4) * told.states.length);
     for (let i = size / 4; i < words.length; i += 1) words[i] ^= words[i - size / 4];
     this.frames = told.states.map((_, i) => new Frame(bytes, told.frames_from + i * size));
+    this.percentiles = told.percentiles;
     this.at = 0;
     this.seen = -1;
+    this.now_ns = this.times[0];
   }
 
   async call(method, params = {}) {
@@ -37,22 +39,31 @@ export class FileLink {
     if (method === "advance") return this.advance(params);
     if (method === "seek") return this.seek(params.now_ns);
     if (method === "slowest") return this.slowest(params);
-    const answer = this.answers.get(JSON.stringify([method, sorted(params)]));
+    const answer = method === "slow" ? this.slow(params) : this.answers.get(JSON.stringify([method, sorted(params)]));
     if (answer === undefined) throw unknown(method);
     if (answer.error) throw Object.assign(new Error(answer.error.text), answer.error);
     return answer.ok;
   }
 
   advance({ simulated_ns, events = 1 }) {
-    if (simulated_ns === undefined) this.at = Math.min(this.at + events, this.frames.length - 1);
-    else {
-      // Where frames are further apart than the step, time goes on between them.
-      this.now_ns = Math.min((this.now_ns ?? this.times[this.at]) + simulated_ns, this.times.at(-1));
+    if (simulated_ns === undefined) {
+      this.at = Math.min(this.at + events, this.frames.length - 1);
+      this.now_ns = this.times[this.at];
+    } else {
+      // Where frames are further apart than the step, time goes on between them, unseen.
+      this.now_ns = Math.min(this.now_ns + simulated_ns, this.times.at(-1));
       while (this.times[this.at + 1] <= this.now_ns) this.at += 1;
-      return { ...this.states[this.at], now_ns: this.now_ns };
     }
-    this.now_ns = this.times[this.at];
     return this.states[this.at];
+  }
+
+  // The recorded request that a token names, or that at the next recorded percentile.
+  slow({ token, percentile, op, among = "recent" }) {
+    const known = [...this.answers].filter(([asked]) => asked.startsWith('["slow"')).map(([, answer]) => answer);
+    if (token !== undefined) return known.find(({ ok }) => ok?.token === token);
+    const wanted = (at) => ["slow", sorted({ among, percentile: at, ...(op && op !== "all" ? { op } : {}) })];
+    const at = this.percentiles.find((one) => one >= percentile) ?? 100;
+    return this.answers.get(JSON.stringify(wanted(at)));
   }
 
   slowest({ count = 10, op }) {
@@ -68,7 +79,8 @@ export class FileLink {
   }
 
   async frame() {
-    const { at, seen, frames } = this;
+    const { at, frames } = this;
+    const seen = Math.min(this.seen, at - 1);
     this.seen = at;
     const counts = Object.fromEntries(
       SUMMED.filter((id) => id in frames[at]).map((id) => {

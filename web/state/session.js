@@ -125,6 +125,18 @@ export class Session {
     this.tell("over", this.report);
   }
 
+  // Goes to a moment of a recording.
+  async seek(now_ns) {
+    this.state = await this.call("seek", { now_ns });
+    await this.look();
+  }
+
+  // Reads a recording once, so that the whole run is in the history.
+  async readAll() {
+    for (const now_ns of this.link.times) await this.seek(now_ns);
+    if (this.state.finished) await this.end();
+  }
+
   // Takes a frame: what the drive did since the last one.
   async look() {
     const frame = await this.link.frame(this.layers());

@@ -26,7 +26,7 @@ function button(name, label, act) {
 }
 
 export class Transport {
-  constructor(player, { mark, back }) {
+  constructor(player, { mark, back, seek }) {
     this.player = player;
     this.toggle = button("play", "Play", () => (player.isPlaying ? player.pause() : player.play()));
     this.event = button("event", "One event", () => player.oneEvent());
@@ -48,6 +48,12 @@ export class Transport {
         },
       },
     });
+    this.moment = el("input", {
+      type: "range",
+      id: "moment",
+      min: 0,
+      on: { input: () => seek(Number(this.moment.value)) },
+    });
     this.asked = el("output", { class: "figure", for: "speed" });
     this.reached = el("span", { class: "muted reached" });
     this.now = el("span", { class: "clock", role: "timer", "aria-label": "Simulated time" });
@@ -56,6 +62,7 @@ export class Transport {
       { class: "transport", role: "toolbar", "aria-label": "Time" },
       el("span", { class: "buttons" }, this.toggle, this.event, this.toEnd, this.mark, this.back),
       this.now,
+      el("span", { class: "speed", hidden: true }, el("label", { for: "moment", text: "Moment" }), this.moment),
       el("span", { class: "speed" }, el("label", { for: "speed", text: "Speed" }), this.speed, this.asked, this.reached),
     );
     document.addEventListener("keydown", (event) => this.press(event));
@@ -80,6 +87,14 @@ export class Transport {
     this.mark.disabled = !player.sessions.every((one) => one.canReturn);
     const isWatched = Boolean(first) && first.isWatched;
     for (const one of [this.event, this.toEnd, this.mark, this.back, this.speed.parentNode]) one.hidden = isWatched;
+    const isRecorded = Boolean(first) && first.isRecorded;
+    this.moment.parentNode.hidden = !isRecorded;
+    if (isRecorded) {
+      const { times } = first.link;
+      this.moment.max = times.length - 1;
+      this.moment.value = times.findLastIndex((at) => at <= first.state.now_ns);
+      this.moment.setAttribute("aria-valuetext", clock(first.state.now_ns));
+    }
     const words = `${time(player.speed, 2)} a second`;
     this.asked.textContent = words;
     this.speed.setAttribute("aria-valuetext", words);

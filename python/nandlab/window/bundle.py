@@ -20,6 +20,8 @@ _LIST = re.compile(r"^export\s*\{([^}]*)\};?[ \t]*$", re.M)
 _DEFAULT = re.compile(r"^export\s+default\s+(?=(?:async\s+)?(?:function|class)\b|(\w+);)", re.M)
 _NAMED = re.compile(r"^export\s+((?:async\s+)?function\*?|class|const)\s+(\w+)", re.M)
 _DECLARED = re.compile(r"(?:(?:async\s+)?function\*?|class)\s+(\w+)")
+_COMMENT = re.compile(r"^/\*.*?\*/", re.M | re.S)
+_FORM = re.compile(r"^(?:import|export)\b", re.M)
 _LEFT = re.compile(r"^(?:import\b(?!\.meta)|export)\b.*|\bimport\s*\(", re.M)
 
 
@@ -43,7 +45,8 @@ def _add(page: Assets, path: str, done: dict[str, str], above: tuple[str, ...]) 
     content = page.get(path)
     if content is None:
         raise refusal(path, "no such file of the page", hint=f"{above[-1:]} imports it")
-    text = content.decode()
+    # What is switched off is no module; a licence stays.
+    text = _COMMENT.sub(lambda found: "" if _FORM.search(found[0]) else found[0], content.decode())
     imported = [_beside(path, found[2]) for found in _IMPORT.finditer(text)]
     imported += [_beside(path, found[2]) for found in _AGAIN.finditer(text)]
     for each in imported:

@@ -11,7 +11,7 @@ from nandlab import _core
 from nandlab.given.refusal import refusal
 from nandlab.process.onlooker import Onlooker
 from nandlab.window.desk import Desk, Looked
-from nandlab.window.record import FIRST_REQUESTS, Recording
+from nandlab.window.record import FIRST_REQUESTS, PERCENTILES, Recording
 
 SHARE = 0.04
 """Share of the time that pages may take from a run."""
@@ -147,7 +147,6 @@ class Recorder:
 
 
 OPERATIONS = ("read", "write")
-PERCENTILES = (50, 90, 99, 99.9, 99.99, 100)
 SLOWEST = 20
 """Slow requests whose waits a recording has."""
 

@@ -21,6 +21,9 @@ MOST_PACKED_BYTES = 12 << 20
 FIRST_REQUESTS = 16
 """Requests between the first frames; twice as many whenever there are too many frames."""
 
+PERCENTILES = (50, 90, 99, 99.9, 99.99, 100)
+"""Percentiles at which a recording has a slow request."""
+
 _SUMMED, _SHARED = ("rlat", "wlat"), ("chan", "deco")
 """Sections since the last frame: counts, and shares of the time."""
 
@@ -126,6 +129,7 @@ class Recording:
             told: dict[str, object] = {
                 "hello": self._hello,
                 "refused": refused,
+                "percentiles": PERCENTILES,
                 "answers": list(answers.items()),
                 "states": [moment.state for moment in self._moments],
             }
