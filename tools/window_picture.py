@@ -20,8 +20,8 @@ from nandlab.window.server import PageServer
 ROOT = Path(__file__).resolve().parent.parent
 PICTURE = ROOT / "docs" / "pictures" / "window.png"
 
-SIZE: ViewportSize = {"width": 1280, "height": 760}
-SECONDS = 14
+SIZE: ViewportSize = {"width": 1280, "height": 990}
+SECONDS = 16
 """Time from opening the page to the picture."""
 
 

@@ -72,6 +72,7 @@ async function sessionOf(name) {
   const session = new Session(spare.pop() || (await openLink()), name, () => drive.layersOf(session.hello));
   session.link.onend = (reason) => fail(new Error(reason));
   session.on("frame", (one) => {
+    if (one.state.phase === "precondition") return;
     drive.sample(one);
     strip.sample(one);
   });

@@ -79,8 +79,9 @@ class Window:
 
     @property
     def now_s(self) -> float:
-        """Simulated time that the page shows."""
-        return float(self.page.inner_text(".clock").removesuffix(" s"))
+        """Simulated time that the page shows; 0 while the drive is prepared."""
+        told = self.page.inner_text(".clock").removesuffix(" s")
+        return 0.0 if told.startswith("preparing") else float(told)
 
     def wait(self, condition: Callable[[], object], what: str, seconds: float = 60.0) -> None:
         """Waits for the page: its policy lets nobody evaluate a condition in it."""

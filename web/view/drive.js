@@ -69,6 +69,7 @@ class Card {
     this.session = session;
     this.layer = layer;
     this.samples = [];
+    this.seen = new Uint32Array(256);
     this.cursor = -1;
     this.asked = 0;
     this.map = canvas(
@@ -101,7 +102,7 @@ class Card {
         "div",
         { class: "rail" },
         panel(title, el("span", { class: "muted", text: about(session.hello) }), this.map.node, this.words),
-        panel("Dies", el("span", { class: "muted", text: "what each does at each frame, the latest on the right" }), this.strip.node, this.works),
+        panel("Dies", el("span", { class: "muted", text: `what each did at the last ${KEPT} frames, the latest on the right` }), this.strip.node, this.works),
       ),
       el(
         "div",
@@ -115,8 +116,10 @@ class Card {
   }
 
   sample() {
-    this.samples.push(this.session.frame.dies.slice());
-    if (this.samples.length > KEPT) this.samples.shift();
+    const now = this.session.frame.dies.slice();
+    for (const code of now) this.seen[code] += 1;
+    this.samples.push(now);
+    if (this.samples.length > KEPT) for (const code of this.samples.shift()) this.seen[code] -= 1;
   }
 
   draw() {
@@ -183,7 +186,7 @@ class Card {
   tellLegend() {
     const { shown } = this;
     const total = shown.colours.length;
-    const names = (shown.list || []).filter((one) => one.count).map((one) => item(one.colour, one.name, share(one.count, total)));
+    const names = (shown.list || []).filter((one) => one.count || shown.scale).map((one) => item(one.colour, one.name, share(one.count, total)));
     if (shown.groups !== undefined) {
       this.legend.replaceChildren(el("p", { class: "muted", text: `${number(shown.groups)} zones or superblocks hold data; neighbours in number differ in colour.` }));
       return;
@@ -204,12 +207,9 @@ class Card {
 
   tellBusy() {
     const { hello, frame } = this.session;
-    const names = namesOf(hello.die_states);
-    const now = new Map();
-    for (const code of frame.dies) now.set(code, (now.get(code) || 0) + 1);
-    this.works.replaceChildren(
-      ...[...now].sort((a, b) => b[1] - a[1]).map(([code, count]) => item(colourOfWork(names.get(code)), names.get(code), `${count} of ${frame.dies.length}`)),
-    );
+    const all = this.samples.length * frame.dies.length;
+    const shown = hello.die_states.filter(({ code }) => this.seen[code]);
+    this.works.replaceChildren(...shown.map(({ code, name }) => item(colourOfWork(name), name, percent(this.seen[code] / all, 2))));
     const rows = [...frame.chan].map((busy, i) => meter(`channel ${i}`, busy, percent(busy)));
     if (frame.deco.length && Number.isFinite(frame.deco[0])) rows.push(meter("decoders", frame.deco[0], percent(frame.deco[0])));
     const size = hello.config.buffer ? hello.config.buffer.bytes : 0;
@@ -237,13 +237,13 @@ class Card {
     try {
       words = (await this.session.call("block", { index: cell * this.session.hello.blocks_per_cell })).told;
     } catch {
-      words = this.seen(cell);
+      words = this.wordsOf(cell);
     }
     if (turn === this.asked) this.words.textContent = words;
   }
 
   // What the frame itself says of a block, for a run that answers no questions.
-  seen(cell) {
+  wordsOf(cell) {
     const { hello, frame } = this.session;
     const parts = [namesOf(hello.block_states).get(frame.stat[cell])];
     if (frame.vald) parts.push(`${percent(frame.vald[cell] / 255)} valid`);

@@ -39,16 +39,19 @@ export class Tabs {
     this.changed(this.shown);
   }
 
-  // Hides the tab of what this page cannot do.
+  // Takes away the tab of what this page cannot do.
   drop(name) {
-    this.buttons.get(name).hidden = true;
+    this.buttons.get(name).remove();
+    this.views[name].node.remove();
+    this.buttons.delete(name);
+    delete this.views[name];
     if (this.shown === name) this.show(Object.keys(this.views)[0]);
   }
 
   press(event) {
     const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
     if (!step) return;
-    const names = [...this.buttons.keys()].filter((name) => !this.buttons.get(name).hidden);
+    const names = [...this.buttons.keys()];
     const next = names[(names.indexOf(this.shown) + step + names.length) % names.length];
     this.show(next);
     this.buttons.get(next).focus();
