@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import gc
 import http.server
 import os
@@ -16,10 +17,12 @@ import pytest
 
 from nandlab.window.assets import carried, of_folder
 from nandlab.window.html import one_file
-from tests.conftest import ROOT, Ended
+from tests.conftest import MIXED, ROOT, Ended
 from tests.window.browser import DESKTOP, PHONE, Window, chromium, served
 
 Run = Callable[..., Ended]
+
+PAGE = of_folder(ROOT / "web")
 
 
 @pytest.fixture(scope="module")
@@ -29,14 +32,19 @@ def browser() -> Iterator[Any]:
 
 
 def test_the_engine_carries_the_page_of_this_checkout() -> None:
-    ours = {path: text for path, text in of_folder(ROOT / "web").items() if path[:5] != "wasm/"}
+    ours = {path: text for path, text in PAGE.items() if path[:5] != "wasm/"}
     assert {path: carried()[path] for path in ours} == ours
 
 
 @pytest.mark.parametrize("size", [DESKTOP, PHONE])
 def test_a_run_in_a_file_is_opened_from_a_disk(
-    browser: Any, folder: Path, nandlab: Run, size: tuple[int, int]
+    browser: Any,
+    folder: Path,
+    nandlab: Run,
+    monkeypatch: pytest.MonkeyPatch,
+    size: tuple[int, int],
 ) -> None:
+    monkeypatch.setattr("nandlab.window.assets.carried", lambda: PAGE)
     run = ("run", "--drive", "tiny", "--workload", "mixed.fio", "--precondition", "fill")
     nandlab(*run, "--html", "run.html").succeeded()
     page = browser.new_page(viewport={"width": size[0], "height": size[1]})
@@ -48,13 +56,61 @@ def test_a_run_in_a_file_is_opened_from_a_disk(
     page.wait_for_selector(".tile")
     window = Window.__new__(Window)
     window.page, window.errors = page, errors
-    window.wait(lambda: window.now_s > 0, "recorded time")
+    window.wait(lambda: window.status.startswith("Job over"), "whole run")
+    end_s = window.now_s
+    page.locator("#moment").fill("10")
+    window.wait(lambda: 0 < window.now_s < end_s, "earlier moment")
     window.show("why")
     page.get_by_text("slowest", exact=True).first.click()
     window.wait(lambda: page.locator(".why table").count() > 0, "parts of the slowest request")
-    assert not page.locator("#tab-build").count()
+    assert not page.locator("#tab-build").is_visible()
     assert not errors
     assert {url for url in asked if not url.startswith(("file:", "data:", "blob:"))} == set()
+    page.close()
+
+
+NOTEBOOK = """async ([esm, values]) => {
+  const listeners = [];
+  const packed = (buffer) => btoa(String.fromCharCode(...new Uint8Array(buffer)));
+  const bytes = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+  const unpacked = (text) => new DataView(bytes(text).buffer);
+  const model = {
+    get: (name) => values[name],
+    on: (_, act) => listeners.push(act),
+    off: () => {},
+    send: async (content, _, buffers = []) => {
+      for (const [told, sent] of await window.kernel(content, buffers.map(packed)))
+        for (const act of listeners) act(told, sent.map(unpacked));
+    },
+  };
+  const url = URL.createObjectURL(new Blob([esm], {type: "text/javascript"}));
+  (await import(url)).default.render({model, el: document.body});
+}"""
+
+
+def test_a_cell_of_a_notebook_shows_the_page(browser: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    of = pytest.importorskip("nandlab.window.widget", reason="anywidget is not installed")
+    monkeypatch.setattr(of, "carried", lambda: PAGE)
+    widget, sent = of.Window("tiny", MIXED, seed=3), list[Any]()
+    monkeypatch.setattr(widget, "send", lambda told, buffers=(): sent.append((told, buffers)))
+
+    def kernel(content: dict[str, str], buffers: list[str]) -> list[Any]:
+        sent.clear()
+        widget._take(widget, content, [memoryview(base64.b64decode(one)) for one in buffers])
+        return [[told, [base64.b64encode(one).decode() for one in bytes_]] for told, bytes_ in sent]
+
+    page, errors = browser.new_page(), list[str]()
+    page.on("console", lambda said: errors.append(said.text) if said.type == "error" else None)
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.expose_function("kernel", kernel)
+    page.goto("about:blank")
+    page.evaluate(NOTEBOOK, [of.Window._esm, {"page": widget.page, "height_px": 800}])
+    page.wait_for_selector("iframe")
+    inside = page.frame_locator("iframe")
+    inside.get_by_label("Run to the end").first.click(timeout=30_000)
+    inside.get_by_text("Job over").first.wait_for(timeout=60_000)
+    assert "5,000 requests" in inside.locator(".status").inner_text()
+    assert not errors
     page.close()
 
 
@@ -169,5 +225,5 @@ def test_a_long_run_leaves_nothing_behind(
 
 
 def test_the_page_of_a_notebook_is_one_file() -> None:
-    text = one_file(of_folder(ROOT / "web"))
+    text = one_file(PAGE)
     assert 'name="nandlab-host"' in text
