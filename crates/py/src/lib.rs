@@ -3,9 +3,7 @@
 mod board;
 mod catalogue;
 mod cell;
-mod code;
 mod configuration;
-mod curve;
 mod drive;
 mod ecc;
 mod flash;
@@ -60,13 +58,13 @@ mod _core {
     #[pymodule_export]
     use super::cell::Cell;
     #[pymodule_export]
-    use super::code::{code_facts, export_code, import_code, make_code};
-    #[pymodule_export]
     use super::configuration::Config;
     #[pymodule_export]
-    use super::curve::{Codec, Frames, Survey, clopper_pearson, ecc_point};
-    #[pymodule_export]
     use super::drive::{Ageing, Drive};
+    #[pymodule_export]
+    use super::ecc::code::{code_facts, export_code, import_code, make_code};
+    #[pymodule_export]
+    use super::ecc::curve::{Codec, Frames, Survey, clopper_pearson, ecc_point};
     #[pymodule_export]
     use super::ecc::{Coder, WomV, wom_data_rber, wom_decode, wom_encode};
     #[pymodule_export]

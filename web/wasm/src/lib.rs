@@ -1,8 +1,8 @@
 //! The window's session for browsers: a module without imports.
 //!
 //! JavaScript writes a request to `input`, calls a function, and finds the answer at `output`, of
-//! `length` bytes. The session is one of the whole module: a worker has a module of its own. After a
-//! panic, which ends the module, its message stands at `failure`.
+//! `length` bytes. The session is one of the whole module: a worker has a module of its own. After
+//! a panic, which ends the module, its message stands at `failure`.
 
 // The names of exports are unmangled, which the lint takes for unsafe.
 #![allow(unsafe_code)]

@@ -33,7 +33,7 @@ impl Look<'_> {
         let group = ssd.block_group(block);
         let group_is = if ssd.zone_layout().is_some() { "zone" } else { "superblock" };
         let mut told = format!(
-            "Block {in_plane} of plane {plane}, die {die}, channel {}: {state}, {cycles} P/E cycles",
+            "Block {in_plane} of plane {plane}, die {die}, channel {}: {state}, {cycles} cycles",
             die % channels
         );
         if pages > 0 {

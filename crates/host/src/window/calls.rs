@@ -105,7 +105,7 @@ impl Config {
 #[serde(deny_unknown_fields)]
 pub(super) struct NoParameters {}
 
-/// Parameters of `check`.
+/// Parameters of the method `check`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Check {
@@ -115,13 +115,13 @@ pub(super) struct Check {
 }
 
 impl Check {
-    /// Loads the drive.
+    /// Loads the drive that the call describes.
     pub fn load(&self) -> Result<Loaded> {
         self.config.load(&self.set, None)
     }
 }
 
-/// Parameters of `build`.
+/// Parameters of the method `build`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Build {
@@ -152,7 +152,7 @@ pub(super) fn spans() -> usize {
     1 << 16
 }
 
-/// Parameters of `advance`.
+/// Parameters of the method `advance`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Advance {
@@ -161,7 +161,7 @@ pub(super) struct Advance {
     pub most_requests: Option<u64>,
 }
 
-/// Parameters of `job`.
+/// Parameters of the method `job`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Job {
@@ -169,7 +169,7 @@ pub(super) struct Job {
     pub until: Option<String>,
 }
 
-/// Parameters of `act`.
+/// Parameters of the method `act`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Act {
@@ -180,14 +180,14 @@ pub(super) struct Act {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Among {
-    /// Latest requests.
+    /// Latest requests of the job.
     #[default]
     Recent,
     /// Slowest requests of the job.
     All,
 }
 
-/// Parameters of `slow`.
+/// Parameters of the method `slow`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Slow {
@@ -198,7 +198,7 @@ pub(super) struct Slow {
     pub token: Option<u64>,
 }
 
-/// Parameters of `slowest`.
+/// Parameters of the method `slowest`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Slowest {
@@ -213,35 +213,35 @@ fn ten() -> usize {
     10
 }
 
-/// Parameters of `blame`.
+/// Parameters of the method `blame`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Blame {
     pub op: String,
 }
 
-/// Parameters of `block`.
+/// Parameters of the method `block`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Block {
     pub index: u32,
 }
 
-/// Parameters of `presets`.
+/// Parameters of the method `presets`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Presets {
     pub kind: Option<String>,
 }
 
-/// Parameters of `show`.
+/// Parameters of the method `show`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Show {
     pub name: String,
 }
 
-/// Parameters of `cell`.
+/// Parameters of the method `cell`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Cell {

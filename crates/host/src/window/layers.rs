@@ -96,7 +96,7 @@ pub(super) fn blocks_per_cell(geometry: &Geometry) -> u32 {
     geometry.blocks().div_ceil(MOST_CELLS)
 }
 
-/// Writes a layer.
+/// Writes the data of a layer.
 pub(super) fn write(layer: &Layer, view: &View<'_>, data: &mut Data<'_>) {
     let geometry = view.ssd.geometry();
     let each = blocks_per_cell(geometry) as usize;
@@ -109,9 +109,8 @@ pub(super) fn write(layer: &Layer, view: &View<'_>, data: &mut Data<'_>) {
             let units = geometry.units_per_block();
             // Valid units are seen, however few.
             let share = |valid: u32, of: u32| (255 * valid).div_ceil(of) as u8;
-            let cell = |cell: &[u32]| {
-                share(cell.iter().sum::<u32>().div_ceil(cell.len() as u32), units)
-            };
+            let cell =
+                |cell: &[u32]| share(cell.iter().sum::<u32>().div_ceil(cell.len() as u32), units);
             match each {
                 1 => data.bytes.extend(valid.iter().map(|&valid| share(valid, units))),
                 _ => data.bytes.extend(valid.chunks(each).map(cell)),

@@ -103,7 +103,7 @@ impl Window {
             .ok_or_else(|| Error::new("method", "there is no drive yet").hint("`build` one first"))
     }
 
-    /// Writes a frame with the layers whose bits are set in `layers` into `out`, in place of what is
+    /// Writes a frame with the layers whose bits are set in `layers` to `out`, in place of what is
     /// there. A window without a drive has a frame without sections.
     pub fn frame(&mut self, layers: u32, out: &mut Vec<u8>) {
         match &mut self.held {
@@ -112,8 +112,8 @@ impl Window {
         }
     }
 
-    /// Bytes of the drive as `nandlab save` writes them. Requests under way are completed first, and
-    /// the job ends. Refuses a drive that is being preconditioned.
+    /// Bytes of the drive as `nandlab save` writes them. Requests under way are completed first,
+    /// and the job ends.
     pub fn save(&mut self) -> Result<Vec<u8>> {
         self.held()?.save()
     }

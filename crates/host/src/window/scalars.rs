@@ -87,7 +87,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// What was seen, for the next frame.
+    /// State that was seen, for the next frame.
     pub fn look(self) -> Seen {
         let Self { activity, now, energy_uj, states, .. } = self;
         Seen { activity: Some(activity), time: now, energy_uj, states }

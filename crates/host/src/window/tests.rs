@@ -31,7 +31,7 @@ fn built(set: &Value, precondition: &str) -> (Window, Value) {
 }
 
 fn run(window: &mut Window) {
-    while ok(window, &json!({"method": "advance", "events": 1 << 40}))["phase"] != "over" {}
+    while ok(window, &json!({"method": "advance", "events": 1_u64 << 40}))["phase"] != "over" {}
 }
 
 /// Sections of a frame: id, number of elements, bytes.
@@ -53,8 +53,9 @@ fn sections(frame: &[u8]) -> Vec<(String, usize, Vec<u8>)> {
     all
 }
 
-/// What hello lists is what a frame has, with as many elements; the states of blocks and dies are
-/// listed ones, and valid units add up to the mapped ones. FTLs that count no blocks are estimated.
+/// Sections that hello lists are those of a frame, with as many elements; the states of blocks and
+/// dies are listed ones, and valid units add up to the mapped ones, or nearly where the FTL does
+/// not count them by block.
 #[test]
 fn the_sections_of_a_frame_add_up() {
     for set in [
@@ -115,7 +116,8 @@ fn frames_count_every_request_once() {
     };
     let (mut counted, mut frame, mut phase) = (0, Vec::new(), Value::Null);
     while phase != "over" {
-        phase = ok(&mut window, &json!({"method": "advance", "simulated_ns": 3_000_000}))["phase"].clone();
+        let step = json!({"method": "advance", "simulated_ns": 3_000_000});
+        phase = ok(&mut window, &step)["phase"].clone();
         window.frame(0, &mut frame);
         for (id, _, bytes) in sections(&frame) {
             if id == "rlat" || id == "wlat" {
@@ -252,7 +254,8 @@ fn a_slow_request_is_explained() {
     let slowest = ok(&mut window, &json!({"method": "slowest", "count": 5, "op": "read"}));
     assert_eq!(slowest.as_array().unwrap().len(), 5);
     let blame = ok(&mut window, &json!({"method": "blame", "op": "read"}));
-    assert_eq!(blame["bounds_ns"].as_array().unwrap().len(), blame["requests"].as_array().unwrap().len());
+    let length = |key: &str| blame[key].as_array().unwrap().len();
+    assert_eq!(length("bounds_ns"), length("requests"));
 }
 
 /// Every level of a cell has all of its cells under its curve, and optimal references have no more
@@ -272,8 +275,7 @@ fn the_curves_of_a_cell_hold_all_cells() {
         assert!((sum - 1.0).abs() < 1e-3, "{sum}");
     }
     for (own, best) in [("rber", "rber_optimal"), ("frame_failure", "frame_failure_optimal")] {
-        for (own, best) in
-            cell[own].as_array().unwrap().iter().zip(cell[best].as_array().unwrap())
+        for (own, best) in cell[own].as_array().unwrap().iter().zip(cell[best].as_array().unwrap())
         {
             assert!(best.as_f64().unwrap() <= own.as_f64().unwrap(), "{best} of {own}");
         }
@@ -292,7 +294,7 @@ fn refusals_name_their_keys() {
         (json!({"method": "advance", "events": -1}), "events"),
         (json!({"method": "block", "index": 1 << 31}), "index"),
         (json!({"method": "build", "config": {"drive": "tinny"}}), "drive"),
-        (json!({"method": "build", "config": {"drive": "tiny"}, "precondition": "x"}), "precondition"),
+        (json!({"method": "build", "config": "", "precondition": "x"}), "precondition"),
         (json!({"method": "show", "name": "x"}), "name"),
         (json!({"method": "slow", "op": "jump"}), "op"),
         (json!([]), "call"),
@@ -307,7 +309,7 @@ fn refusals_name_their_keys() {
 fn damaged() -> impl Strategy<Value = String> {
     let valid = prop_oneof![
         Just(json!({"method": "build", "config": {"drive": "tiny"}, "job": JOB, "seed": 3})),
-        Just(json!({"method": "build", "config": "drive_preset = \"tiny\"\n[drive]\nchannels = 2"})),
+        Just(json!({"method": "build", "config": "drive_preset = \"tiny\"\n[drive]\ndies = 2"})),
         Just(json!({"method": "advance", "simulated_ns": 1000, "events": 7})),
         Just(json!({"method": "advance", "events": 50, "most_requests": 2})),
         Just(json!({"method": "job", "job": JOB, "until": "10"})),

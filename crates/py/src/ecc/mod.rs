@@ -1,10 +1,14 @@
-//! Codewords for Python: bytes, encoded and decoded by a codec.
+//! Codewords for Python: bytes, encoded and decoded by a codec. `code` has the files of codes,
+//! `curve` measures how often a codec fails.
 //!
 //! Bit i of a word is bit i % 8 of byte i / 8, from the least significant one.
 
-use crate::curve::Codec;
+pub mod code;
+pub mod curve;
+
 use crate::refuse;
 use base::Error;
+use curve::Codec;
 use ecc::bits::{self, crc};
 use ecc::codec;
 use ecc::decoder::{Decoded, Decoder, MOST_REGIONS, Received, Status};
