@@ -14,10 +14,6 @@ export class History {
     this.begin_ns = 0;
     this.points = [];
     this.version = (this.version || 0) + 1;
-    this.forget();
-  }
-
-  forget() {
     this.total = { read: new Float64Array(this.buckets.count), write: new Float64Array(this.buckets.count) };
   }
 
@@ -38,14 +34,6 @@ export class History {
     for (let i = 0; i + 1 < this.points.length; i += 2) merged.push(this.joined(this.points[i], this.points[i + 1]));
     if (this.points.length % 2) merged.push(this.points[this.points.length - 1]);
     this.points = merged;
-  }
-
-  // Forgets what came after a moment: the drive went back to it.
-  back(at_ns) {
-    this.points = this.points.filter((point) => point.at_ns <= at_ns);
-    this.forget();
-    for (const point of this.points) this.add(point);
-    this.version += 1;
   }
 
   add(point) {

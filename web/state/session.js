@@ -211,9 +211,7 @@ export class Session {
 
   async back({ experiment, acts, now_ns }, progress) {
     if (this.isRecorded) {
-      this.state = await this.call("seek", { now_ns });
-      this.history.back(this.state.now_ns);
-      await this.look();
+      await this.seek(now_ns);
       return;
     }
     await this.build(experiment);

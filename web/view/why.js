@@ -57,7 +57,7 @@ export class WhyView {
 
   async ask(session, what) {
     this.session = session;
-    const params = what.token === undefined ? { op: this.op.value, percentile: this.known(session, what.percentile) } : what;
+    const params = what.token === undefined ? { op: this.op.value, percentile: what.percentile } : what;
     if (what.token === undefined && this.among.value === "all") params.among = "all";
     try {
       const request = await session.call("slow", params);
@@ -67,12 +67,6 @@ export class WhyView {
       this.status.textContent = error.message;
     }
     await this.draw();
-  }
-
-  // A recorded run knows some percentiles only.
-  known(session, percentile) {
-    if (!session.isRecorded) return percentile;
-    return PERCENTILES.reduce((a, b) => (Math.abs(b - percentile) < Math.abs(a - percentile) ? b : a));
   }
 
   parts(request) {
