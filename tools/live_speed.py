@@ -11,9 +11,11 @@ import statistics
 import sys
 import threading
 import time
+from contextlib import suppress
 from typing import Any
 from urllib.parse import urlsplit
 
+from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
 import nandlab
@@ -21,7 +23,7 @@ from nandlab.window.desk import Desk
 from nandlab.window.live import REFUSED, About, Pages
 from nandlab.window.server import PageServer
 
-JOB = "[a]\nrw=randrw\nbs=4k\niodepth=32\nnumber_ios=200000\nnorandommap=1\nrandrepeat=0\n"
+JOB = "[a]\nrw=randrw\nbs=4k\niodepth=32\nnumber_ios=1000000\nnorandommap=1\nrandrepeat=0\n"
 
 ALL_LAYERS = '{"id": 1, "method": "frame", "layers": 63}'
 
@@ -40,10 +42,11 @@ class Watcher(threading.Thread):
         with connect(f"ws://{place}/window", origin=origin, max_size=None) as page:
             page.send(f'{{"token": "{self._url.fragment.removeprefix("token=")}"}}')
             page.recv()
-            while not self._is_over.is_set():
-                page.send(ALL_LAYERS)
-                page.recv()
-                self.frames += 1
+            with suppress(ConnectionClosed):
+                while not self._is_over.is_set():
+                    page.send(ALL_LAYERS)
+                    page.recv()
+                    self.frames += 1
 
     def end(self) -> None:
         """Tells it to end."""

@@ -162,6 +162,8 @@ def test_a_run_is_seen_while_it_goes_and_is_not_driven(folder: Path) -> None:
             frame = page.frame()
             assert frame["vald"].size == page.hello["geometry"]["blocks"]
             assert page.asked("report")["ok"]["host"]["requests_completed"] > 0
+            for among in ("recent", "all"):
+                assert page.asked("slow", among=among)["error"]["key"] == "explain"
         assert ended(process) == 130
     assert json.loads((folder / "r.json").read_text())["sim"]["interrupted"] is True
 

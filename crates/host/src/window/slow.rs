@@ -76,6 +76,7 @@ impl Look<'_> {
     fn among(&self, among: Among) -> Result<Vec<Slow>> {
         let run = &self.session.run;
         match among {
+            Among::Recent if run.ssd.blame().is_none() => Err(not_kept()),
             Among::Recent => {
                 Ok(run.recent.as_ref().map_or_else(Vec::new, |recent| recent.latest().to_vec()))
             }
@@ -155,5 +156,6 @@ fn operation(name: &str) -> Result<Op> {
 }
 
 fn not_kept() -> Error {
-    Error::new("explain", "the waits of requests are not kept").hint("build with `explain`: true")
+    Error::new("explain", "the waits of requests are not kept")
+        .hint("keep them from the beginning: `explain`")
 }

@@ -21,14 +21,10 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Begins to keep what is shown of a session, which pages call `name`, and its job `job`. A
-    /// timeline that is kept already stays.
+    /// Begins to keep what is shown of a session, which pages call `name`, and its job `job`.
     pub fn new(session: &mut Session, name: String, job: String) -> Self {
         session.run.recent = Some(Box::new(Recent::new()));
         session.run.ssd.keep_origins();
-        if !session.run.ssd.timeline().is_on() {
-            session.run.ssd.keep_latest_spans(calls::spans());
-        }
         Self { name, job, seen: Seen::of(session) }
     }
 
@@ -47,6 +43,12 @@ impl Watch {
     }
 
     fn look<'a>(&'a mut self, session: &'a mut Session) -> Look<'a> {
+        // Spans belong to the waits of requests: who does without these goes on faster. A timeline
+        // that is kept for somebody else stays.
+        let ssd = &mut session.run.ssd;
+        if ssd.blame().is_some() && !ssd.timeline().is_on() {
+            ssd.keep_latest_spans(calls::spans());
+        }
         let (precondition, now) = (session.goal(), session.run.ssd.now());
         let Self { name, job, seen } = self;
         Look { session, name, job: Some(job), precondition, now, seen }

@@ -4,7 +4,7 @@
 use super::Slow;
 use base::Time;
 use ssd::Completion;
-use ssd::blame::{Account, CAUSES};
+use ssd::blame::Account;
 use ssd::request::Op;
 
 /// Number of latest requests that are kept one by one.
@@ -66,8 +66,8 @@ impl Recent {
         Self { reads, writes, latest: Vec::new(), next: 0 }
     }
 
-    /// Adds a request that is complete, the `number`th of its run, with the account of its waits if
-    /// one is kept.
+    /// Adds a request that is complete, the `number`th of its run. Without an account of its waits
+    /// it is only counted: to keep more of it would slow the run.
     pub fn record(
         &mut self,
         done: &Completion,
@@ -82,14 +82,15 @@ impl Recent {
             Op::Write | Op::ZoneAppend => self.writes.record(done.request.length, latency_ns),
             _ => {}
         }
+        let Some(account) = account else { return };
         let slow = Slow {
             latency_ns,
             arrival_ns: done.arrival.ns(),
             op: op as u8,
             offset: done.request.offset,
             bytes: done.request.length,
-            die: account.and_then(|account| account.die),
-            causes: account.map_or([0; CAUSES], |account| account.causes),
+            die: account.die,
+            causes: account.causes,
             number,
         };
         if self.latest.len() < LATEST {
