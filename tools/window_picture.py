@@ -44,7 +44,10 @@ def draw(path: Path, fragment: str = "") -> None:
     worker = threading.Thread(target=work)
     worker.start()
     try:
-        with PageServer(desk, of_folder(ROOT / "web")) as server, sync_playwright() as playwright:
+        with (
+            PageServer(desk, of_folder(ROOT / "web"), another=empty_session) as server,
+            sync_playwright() as playwright,
+        ):
             browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
             page = browser.new_page(viewport=SIZE, device_scale_factor=2)
             page.goto(f"{server.url}{fragment}")

@@ -48,7 +48,9 @@ def served() -> Iterator[str]:
             desk.work(session, 0.01)
 
     with ExitStack() as stack:
-        server = stack.enter_context(PageServer(desk, of_folder(ROOT / "web")))
+        server = stack.enter_context(
+            PageServer(desk, of_folder(ROOT / "web"), another=empty_session)
+        )
         worker = threading.Thread(target=work)
         worker.start()
         stack.callback(worker.join)
