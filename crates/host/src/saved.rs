@@ -121,7 +121,7 @@ impl Drive {
         archive.end()
     }
 
-    #[allow(unused_mut, reason = "a build without served drives has no bytes to find")]
+    #[cfg_attr(not(feature = "device"), allow(unused_mut))]
     fn read(file: &mut File, path: &Path, memory_limit: u64, own: Option<OwnFtl>) -> Result<Self> {
         let place = path.display().to_string();
         let mut drive = Self::read_from(file, &place, memory_limit, own)?;
