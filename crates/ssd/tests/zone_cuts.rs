@@ -168,8 +168,7 @@ fn a_filled_drive_starts_up_with_all_of_its_data() {
         let started = restart(&mut ssd, &sets);
         assert_eq!(started.mapped_units, layout.writable_units(), "{recovery}");
         for zone in 0..layout.zones {
-            let reset =
-                Request::new(Op::ZoneReset, u64::from(zone * layout.stride) * UNIT, UNIT);
+            let reset = Request::new(Op::ZoneReset, u64::from(zone * layout.stride) * UNIT, UNIT);
             assert_eq!(send(&mut ssd, reset), Status::Success);
         }
         ssd.settle().unwrap();
