@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import struct
 from pathlib import Path
 
@@ -63,13 +64,11 @@ def test_a_replay_has_the_same_zones_and_the_same_tail(folder: Path) -> None:
             places = use(queue, 120)
         server.snapshot("z.nldrive")
         served = server.stop().to_dict()
-    import gzip
-
     lines = gzip.decompress(Path("z.iolog.gz").read_bytes()).decode().splitlines()
     appends = [line.split() for line in lines if " zone_append " in line]
     assert [int(words[5]) // 4096 for words in appends][:120] == places
     drive = lab.Drive("tiny", **how)
-    report = drive.run(trace="z.iolog.gz").report.to_dict()
+    report = drive.run(trace="z.iolog.gz").to_dict()
     assert states(drive) == states(lab.Drive.load("z.nldrive"))
     assert {state for state, _ in states(drive)} > {"full", "closed", "explicitly open", "empty"}
     for key in ("appends", "resets", "finishes", "opens", "closes", "reset_units", "refused"):

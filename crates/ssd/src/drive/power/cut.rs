@@ -60,6 +60,8 @@ impl Ssd {
         let requests = self.outstanding() as u64;
         let is_held_up = |power: &Power| power.has_capacitors || self.zones.is_some();
         if self.power.as_ref().is_some_and(|power| is_held_up(power) && power.is_on()) {
+            // The host is gone too, and wakes nobody.
+            self.events.retain(|payload| payload >> event::SHIFT != event::WAKE);
             self.pause_upkeep();
             self.settle()?;
             self.log_trims(false);

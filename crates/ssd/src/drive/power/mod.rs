@@ -44,7 +44,7 @@ pub struct PowerCounts {
     pub trim_pages: u64,
     /// Pages of the log that note opened blocks.
     pub opened_pages: u64,
-    /// Pages of the log with parts of tables (checkpoints).
+    /// Pages of the log with parts of tables (checkpoints), and with the dumps of zoned drives.
     pub table_pages: u64,
     /// Pages copied before a program of the same cells, which a cut could spoil.
     pub backup_pages: u64,

@@ -8,7 +8,8 @@
 
 use super::Zoned;
 use super::course::Segment;
-use crate::ftl::block_sets::SetId;
+use super::sets::Lane;
+use crate::ftl::block_sets::{NONE, SetId};
 use crate::ftl::contract::{Recovery, ZoneState};
 use crate::recovery::Found;
 use base::{Error, Result};
@@ -27,9 +28,8 @@ struct FoundSet {
     stamp: u64,
 }
 
-/// Words of a zone, and of a lane.
+/// Words of a zone: its state and written units, and its life.
 const OF_ZONE: usize = 2;
-const OF_LANE: usize = 1;
 
 impl Zoned {
     /// Whether a block is doomed and not yet retired, by bits of words.
@@ -51,7 +51,7 @@ impl Zoned {
                 .hint("this is a defect of nandlab; please report it"));
         }
         let (of_zones, rest) = words.split_at(OF_ZONE * zones);
-        let (of_lanes, doomed) = rest.split_at(OF_LANE * lanes);
+        let (of_lanes, doomed) = rest.split_at(lanes);
         let mut states = Vec::with_capacity(zones);
         for (zone, word) in of_zones.chunks_exact(OF_ZONE).enumerate() {
             self.lives[zone] = word[1] as u32;
@@ -151,7 +151,7 @@ impl Zoned {
 impl Recovery for Zoned {
     fn tag(&self, block: Block) -> u64 {
         let set = self.sets.table.of(block);
-        if set == crate::ftl::block_sets::NONE {
+        if set == NONE {
             return 0;
         }
         let zone = self.sets.get(set).zone;
@@ -163,7 +163,7 @@ impl Recovery for Zoned {
         let zones = self.machine.zones.iter().zip(&self.lives).flat_map(|(zone, &life)| {
             [u64::from(zone.written) << 8 | state(zone.state) as u64, life.into()]
         });
-        let lane = |lane: &super::sets::Lane| u64::from(lane.reserve) << 32 | u64::from(lane.spare);
+        let lane = |lane: &Lane| u64::from(lane.reserve) << 32 | u64::from(lane.spare);
         let lanes = self.sets.lanes.iter().map(lane);
         zones.chain(lanes).chain(self.doomed_words()).collect()
     }
