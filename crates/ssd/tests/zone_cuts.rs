@@ -28,7 +28,7 @@ const SHAPES: [&[&str]; 7] = [
     &["ftl.zone_dies=1", "chip.features.multi_plane_program=false"],
     &["ftl.zone_capacity_bytes=327680", "ftl.zone_bytes=331776", "ftl.max_open_zones=3"],
     &["chip.page_order=one_shot", "chip.geometry.pages_per_block=36", "ftl.max_active_zones=8"],
-    &["chip.fault.program_failure_chance=0.001", "ftl.overprovisioning=2.5"],
+    &["chip.fault.program_failure_chance=0.0002", "ftl.overprovisioning=2.5"],
     &["chip.geometry.bad_block_fraction=0.05", "drive.capacitors=true", "ftl.unit_bytes=8192"],
 ];
 

@@ -32,6 +32,10 @@ impl Ssd {
 
     /// Writes what the buffer of a drive with zones holds to the log. Nothing else is under way.
     pub(super) fn dump_buffer(&mut self) -> Result<()> {
+        if self.zones.is_some() && self.writer.buffer.held() != self.tail_units() {
+            // Whole rows that no block is left for.
+            self.stalled()?;
+        }
         let (true, Some(part)) = (self.zones.is_some(), self.ftl.recovery()) else {
             return Ok(());
         };
