@@ -132,8 +132,8 @@ impl Session {
     }
 
     /// Requests that must have completed, or were lost in a power cut: all requests of the jobs, if
-    /// their number is known, neither a `runtime` nor a refused write ends them earlier, and the run
-    /// was not interrupted.
+    /// their number is known, neither a `runtime` nor a refused write ends them earlier, and the
+    /// run was not interrupted.
     fn expected(&self) -> Option<u64> {
         let run = &self.run;
         let is_whole = run.is_finished()
