@@ -28,7 +28,7 @@ GOLDEN = [
     {"config": {"drive": "tiny"}, "precondition": "steady", "job": JOB, "explain": False},
     {
         "config": {"drive": "modern_tlc"},
-        "set": {"drive.scale": 1 / 256, "age.pe_cycles": 3000, "age.retention_hours": 2000},
+        "set": {"drive.scale": 1 / 128, "age.pe_cycles": 3000, "age.retention_hours": 2000},
         "precondition": "fill",
         "job": JOB,
     },

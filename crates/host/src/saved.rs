@@ -25,7 +25,7 @@ const NAME: &[u8] = b"nandlab drive\n";
 
 /// Version of the layout. Raise it with any change of the data that `State` writes, or of their
 /// meaning.
-const LAYOUT: u32 = 15;
+const LAYOUT: u32 = 16;
 
 /// Bytes of clients in the file of a drive: a build without served drives has none.
 #[cfg(not(feature = "device"))]
@@ -121,7 +121,7 @@ impl Drive {
         archive.end()
     }
 
-    #[allow(unused_mut, reason = "a build without served drives has no bytes to find")]
+    #[cfg_attr(not(feature = "device"), allow(unused_mut))]
     fn read(file: &mut File, path: &Path, memory_limit: u64, own: Option<OwnFtl>) -> Result<Self> {
         let place = path.display().to_string();
         let mut drive = Self::read_from(file, &place, memory_limit, own)?;

@@ -106,8 +106,9 @@ impl Session {
         let occupancy = run.ssd.occupancy();
         let physical = occupancy.mapped + occupancy.free + occupancy.invalid + occupancy.bad;
         let expected = self.expected();
-        let all_complete = expected.is_none_or(|requests| requests == run.completed)
-            && (!run.is_finished() || run.issued == run.completed + run.lost_requests());
+        let answered = run.completed + run.lost_requests();
+        let all_complete = expected.is_none_or(|requests| requests == answered)
+            && (!run.is_finished() || run.issued == answered);
         let counts_agree = run.ssd.counts_agree();
         Ok(Checks {
             little_law_error: self.little_law_error(),
@@ -130,8 +131,9 @@ impl Session {
         })
     }
 
-    /// Requests that must have completed: all requests of the jobs, if their number is known,
-    /// neither a `runtime` nor a refused write ends them earlier, and the run was not interrupted.
+    /// Requests that must have completed, or were lost in a power cut: all requests of the jobs, if
+    /// their number is known, neither a `runtime` nor a refused write ends them earlier, and the
+    /// run was not interrupted.
     fn expected(&self) -> Option<u64> {
         let run = &self.run;
         let is_whole = run.is_finished()

@@ -200,7 +200,7 @@ fn a_job_goes_on_after_a_power_cut() {
 /// Acts change the drive, and jobs follow each other on it.
 #[test]
 fn acts_and_jobs_follow_each_other() {
-    let (mut window, _) = built(&json!({}), "fill");
+    let (mut window, _) = built(&json!({"ftl.overprovisioning": 0.5}), "fill");
     let act = |command: &str| json!({"method": "act", "command": command});
     ok(&mut window, &act("age 100"));
     let block = ok(&mut window, &json!({"method": "block", "index": 0}));

@@ -24,7 +24,7 @@ pub const BUCKETS: usize = ((LAST_BITS - FIRST_BITS) as u64 * PARTS) as usize + 
 pub struct Direction {
     /// Number of requests by latency.
     pub buckets: [u32; BUCKETS],
-    /// Number of requests.
+    /// Number of completed requests.
     pub requests: u64,
     /// Bytes of the requests.
     pub bytes: u64,
@@ -50,9 +50,9 @@ impl Direction {
 /// Latest requests, and latencies since the last look.
 #[derive(Debug)]
 pub struct Recent {
-    /// Completed reads.
+    /// Reads that were completed.
     pub reads: Direction,
-    /// Completed writes and appends.
+    /// Writes and appends that were completed.
     pub writes: Direction,
     latest: Vec<Slow>,
     /// Place of the next request, once all places are taken.
@@ -60,7 +60,7 @@ pub struct Recent {
 }
 
 impl Recent {
-    /// Nothing yet.
+    /// Creates empty records of a run.
     pub fn new() -> Self {
         let (reads, writes) = (Direction::EMPTY, Direction::EMPTY);
         Self { reads, writes, latest: Vec::new(), next: 0 }

@@ -149,11 +149,14 @@ impl Ssd {
     pub fn states_of_blocks(&self, states: &mut Vec<u8>) {
         let from = states.len();
         let chips = &self.flash.chips;
+        let most = chips.geometry.pages_per_block;
         states.extend((0..chips.geometry.blocks()).map(Block).map(|block| {
             let pages = self.written_pages(block);
             let state = match pages {
                 _ if self.ftl.is_bad(block) => BlockState::Bad,
                 0 => BlockState::Erased,
+                // Only blocks with fewer pages ask for their mode.
+                _ if pages >= most => BlockState::Full,
                 _ if pages >= chips.pages(self.mode_of(block), block) => BlockState::Full,
                 _ => BlockState::Open,
             };
