@@ -9,11 +9,19 @@ onTheme(() => charts.forEach((chart) => chart.redraw(false)));
 
 const FONT = "11px system-ui, sans-serif";
 
-// Ticks of decades only, so that a logarithmic axis is read at a glance.
-const decades = (_, splits) => splits.map((v) => (Math.abs(Math.log10(v) % 1) < 1e-9 ? v : null));
+// Ticks of a logarithmic axis: decades, and where it has few of them 2 and 5 too.
+function logTicks(_, __, min, max) {
+  const ticks = [];
+  const steps = max / min > 300 ? [1] : [1, 2, 5];
+  for (let decade = Math.floor(Math.log10(min)); 10 ** decade <= max; decade += 1) {
+    for (const step of steps) ticks.push(Number((step * 10 ** decade).toPrecision(12)));
+  }
+  return ticks.filter((tick) => tick >= min * 0.999 && tick <= max * 1.001);
+}
 
 // A chart. `series`: {label, stroke, width, dash, fill, points}; strokes and fills are functions, so
-// that they follow the theme. `x` and `y`: {format, log, range, label}. `bands`: uPlot's.
+// that they follow the theme. `x` and `y`: {format, tick, log, range, label}; `tick`
+// is the format of the axis where it is another one. `bands`: uPlot's.
 export function plot({ label, series, x, y, height = 150, bands, sync, hooks = {}, cursor = {} }) {
   const place = el("div", { class: "chart", role: "img", "aria-label": label });
   const axis = (side, what, size) => ({
@@ -24,8 +32,8 @@ export function plot({ label, series, x, y, height = 150, bands, sync, hooks = {
     gap: 4,
     ticks: { show: false },
     grid: { stroke: () => theme("--grid"), width: 1 },
-    filter: what.log ? decades : undefined,
-    values: (_, values) => values.map((v) => (v === null ? "" : what.format(v))),
+    ...(what.log ? { splits: logTicks, filter: (_, splits) => splits } : {}),
+    values: (_, values) => values.map((v) => (v === null ? "" : (what.tick || what.format)(v))),
     space: side === 2 ? 80 : 28,
   });
   const options = {

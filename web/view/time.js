@@ -127,7 +127,8 @@ function linesOf(view, title, unit, lines) {
     sync: SYNC,
     hooks: view.hooks(),
     x: x(view),
-    y: { format, range: (_, low, high) => [0, Math.max(high || 0, 1e-9) * 1.08] },
+    // The title has the unit of the axis.
+    y: { format, tick: unit === "%" ? format : number, range: (_, low, high) => [0, high > 0 ? high * 1.08 : 1] },
     series: all.map(([session, i, [, label, colour]]) => ({
       label: view.sessions.length > 1 ? `${session.name}: ${label}` : label,
       stroke: () => theme(colour),
