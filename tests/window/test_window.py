@@ -37,6 +37,7 @@ def test_a_drive_is_at_work_within_ten_seconds(browser: object) -> None:
         window = Window(browser, url)  # type: ignore[arg-type]
         window.wait(lambda: window.now_s > 0.01, "time that goes on", 10)
         reads = window.page.locator(".tile", has_text="Reads").locator(".big").first
+        window.wait(lambda: reads.inner_text()[:1].isdigit(), "figure of the reads", 10)
         assert float(reads.inner_text()) > 0
         colours = window.page.evaluate(
             """() => {
@@ -232,8 +233,11 @@ def test_a_cell_wears(window: Window) -> None:
     rows.first.wait_for()
 
     def worst() -> float:
-        return max(float(text.split("\t")[1]) for text in rows.all_inner_texts())
+        # A table that is being drawn anew has rows without numbers.
+        texts = [text.split("\t") for text in rows.all_inner_texts()]
+        return max((float(cells[1]) for cells in texts if len(cells) > 1), default=0.0)
 
+    window.wait(worst, "errors of a fresh cell")
     fresh = worst()
     window.page.locator("#cell-pe_cycles").fill("180")
     window.wait(lambda: worst() > fresh, "more errors")
