@@ -84,18 +84,18 @@ def test_a_known_profile_comes_back() -> None:
 
 @pytest.mark.long
 def test_layers_come_back_beside_page_types_and_an_energy() -> None:
-    """Each parameter in its own interval: at least 50 of 60 seeds, 95 in 100 on average."""
+    """Each parameter in its own interval: at least 33 of 40 seeds, 95 in 100 on average."""
     hits: dict[str, int] = {}
     truth = truth_of(profile(LAYERS)) | TYPED
-    for seed in range(60):
+    for seed in range(40):
         data = measured(seed, BAKES, TYPES)
         found = lab.fit(data, "power_law", each=True)
         assert {one.name for one in found.parameters} == set(truth)
         for name, value in truth.items():
             held = found[name].low <= value <= found[name].high
             hits[name] = hits.get(name, 0) + held
-    assert min(hits.values()) >= 50, hits
-    assert sum(hits.values()) >= 0.93 * 60 * len(truth), hits
+    assert min(hits.values()) >= 33, hits
+    assert sum(hits.values()) >= 0.93 * 40 * len(truth), hits
 
 
 def test_factors_have_a_geometric_mean_of_one() -> None:
@@ -209,13 +209,13 @@ def test_a_drive_reads_the_layers_of_its_pages() -> None:
         "chip.array.name": "power_law",
         "chip.array.epsilon": 1e-4,
         "ecc.model": "threshold",
-        "ecc.t": 200,
-        "ecc.parity_bytes": 400,
+        "ecc.t": 60,
+        "ecc.parity_bytes": 200,
     }
 
     def errors(factors: list[float]) -> float:
         own = {"chip.array.layer_factors": factors}
-        return float(lab.run("tiny", job, set=sets | own, precondition="fill").ecc.raw_bit_errors)
+        return float(lab.run("tiny", job, set=sets | own, precondition="fill").report.ecc.raw_bit_errors)
 
     plain = errors([])
     assert errors([1.0, 1.0]) == plain
@@ -287,15 +287,15 @@ def test_a_picture_shows_the_profile(folder: Path) -> None:
     assert mean.get_ydata()[0] == 1
 
 
-def test_rows_of_a_board_are_fitted_by_wordline(nandlab: Run, folder: Path) -> None:
+def test_rows_of_a_board_are_fitted_by_wordline() -> None:
     """The wordlines of a cell whose outer layers are wider err more in the fit, too."""
-    sets = {"chip.geometry.pages_per_block": 96, "chip.cell.variation.layer_spread": 0.1}
+    sets = {"chip.geometry.pages_per_block": 96, "chip.geometry.page_bytes": 4096}
+    sets |= {"chip.cell.variation.layer_spread": 0.1}
     rows: Data = {}
     for cycles in (1000, 3000):
-        for seed in (1, 2):
-            found = lab.board("wordlines", "tlc_3d", cycles=cycles, seed=seed, set=sets).table()
-            for name, values in found.to_pydict().items():
-                rows.setdefault(name, []).extend(values)
+        found = lab.board("wordlines", "tlc_3d", cycles=cycles, set=sets).table()
+        for name, values in found.to_pydict().items():
+            rows.setdefault(name, []).extend(values)
     fitted = lab.fit(rows, "power_law", rename={"wordline": "layer"}, without=["epsilon"])
     factors = fitted.array["layer_factors"]
     assert len(factors) == 32

@@ -31,6 +31,13 @@ FACTORS = ("page_type", "layer")
 """Columns that have factors."""
 
 
+def differ(data: Measurements, label: str) -> bool:
+    """Whether rows differ in a column that has factors."""
+    if label not in data.labels:
+        return False
+    return len(set(data.layers() if label == "layer" else data.labels[label])) > 1
+
+
 def by_page_type(made: Fitted, data: Measurements) -> Fitted:
     """The law of the first page type, and factors of the others as the last coordinates."""
     import numpy as np

@@ -10,7 +10,7 @@ from nandlab import _core
 from nandlab.fit.estimate import MORE_ROWS, Law
 from nandlab.fit.law.columns import centred_logs, is_falling, least_and_most
 from nandlab.fit.law.contract import NOTHING, Fitted, Options
-from nandlab.fit.law.factors import FACTORS, by_layer, by_page_type
+from nandlab.fit.law.factors import FACTORS, by_layer, by_page_type, differ
 from nandlab.given.refusal import refusal
 
 if TYPE_CHECKING:
@@ -35,11 +35,7 @@ def power_law(data: Measurements, options: Options) -> Fitted:
     has its rate over it. Where they have several layers, the law is that of their geometric mean,
     and each layer has its rate over it.
     """
-    several = [
-        label
-        for label in FACTORS
-        if label not in options.without and len(set(data.labels.get(label, []))) > 1
-    ]
+    several = [label for label in FACTORS if label not in options.without and differ(data, label)]
     if options.layers is not None and "layer" not in several:
         problem = "layers: the data have no column layer that varies, or it is left out"
         raise refusal("fit", problem, hint="leave out layers, or give each row its layer")
