@@ -215,7 +215,9 @@ def test_a_drive_reads_the_layers_of_its_pages() -> None:
 
     def errors(factors: list[float]) -> float:
         own = {"chip.array.layer_factors": factors}
-        return float(lab.run("tiny", job, set=sets | own, precondition="fill").report.ecc.raw_bit_errors)
+        return float(
+            lab.run("tiny", job, set=sets | own, precondition="fill").report.ecc.raw_bit_errors
+        )
 
     plain = errors([])
     assert errors([1.0, 1.0]) == plain

@@ -140,6 +140,7 @@ def fit(
                 "--least-squares": least_squares or None,
                 "--reference-c": reference_c,
                 "--reference-v": reference_v,
+                "--layers": layers,
                 "--page-type": page_type,
             }
         )

@@ -181,8 +181,7 @@ def _starts(
     zero = np.zeros(len(found.coordinates))
     slopes = [law.natural(unit) - law.natural(zero) for unit in np.eye(len(zero))]
     target = pooled.natural(found.coordinates) - law.natural(zero)
-    start: Column = np.linalg.solve(np.stack(slopes, axis=-1), target)
-    return [start]
+    return [np.linalg.solve(np.stack(slopes, axis=-1), target).astype(float)]
 
 
 def _pooled(data: Measurements) -> Measurements:
