@@ -170,6 +170,8 @@ def check_free(name: str, path: Path) -> None:
     Raises:
         NandlabError: there is no such folder, another file, or a server.
     """
+    if not hasattr(socket, "AF_UNIX"):
+        raise refusal(name, "not supported: sockets of the file system on Windows")
     if not path.parent.is_dir():
         raise refusal(name, f"no folder {path.parent}", "an existing folder")
     if not os.path.lexists(path):
