@@ -16,6 +16,7 @@ mod namespaces;
 mod placement;
 mod sessions;
 mod structures;
+mod zone_cuts;
 mod zones;
 
 use ::host::device::clock::Pacing;

@@ -1,5 +1,6 @@
 //! Contents of the flash at start-up: the newest data of each unit, and the state of each block.
 
+use super::dump::Dump;
 use super::trims::Trims;
 use crate::terms::Lpn;
 use nand::chip::{Chips, Oob, Owned};
@@ -12,20 +13,22 @@ pub struct Found<'a> {
     is_ours: Vec<bool>,
     /// By unit: the number of its newest data; 0 without data.
     newest: Vec<u64>,
+    /// Words that the FTL had in protected memory.
+    words: &'a [u64],
 }
 
 impl<'a> Found<'a> {
-    /// Collects the contents of `chips` for a drive of `logical_units` units, with these trims.
-    /// `log` blocks are not the FTL's.
+    /// Collects the contents of `chips` for a drive of `logical_units` units, with these trims and
+    /// the dump of its buffer. `log` blocks are not the FTL's.
     pub(crate) fn new(
         chips: &'a Chips,
         logical_units: u32,
-        trims: &Trims,
+        (trims, dump): (&Trims, &'a Dump),
         log: impl Iterator<Item = Block>,
     ) -> Self {
         let mut is_ours = vec![true; chips.geometry.blocks() as usize];
         log.for_each(|block| is_ours[block.0 as usize] = false);
-        let mut found = Self { chips, is_ours, newest: Vec::new() };
+        let mut found = Self { chips, is_ours, newest: Vec::new(), words: &dump.words };
         let mut newest = vec![0; logical_units as usize];
         for block in found.blocks() {
             for (_, Oob { unit: Owned { owner, sequence, .. }, .. }) in found.units(block) {
@@ -41,6 +44,10 @@ impl<'a> Found<'a> {
                 *newest = 0;
             }
         }
+        for dumped in &dump.units {
+            // The buffer held the newest data.
+            newest[dumped.unit as usize] = dumped.sequence;
+        }
         found.newest = newest;
         found
     }
@@ -48,6 +55,12 @@ impl<'a> Found<'a> {
     /// Number of the newest data of a unit; 0 without data, or if they were trimmed.
     pub fn newest(&self, lpn: Lpn) -> u64 {
         self.newest.get(lpn.0 as usize).copied().unwrap_or(0)
+    }
+
+    /// Words of the FTL that the drive has dumped at the power cut
+    /// ([`protected`](crate::ftl::contract::Recovery::protected)).
+    pub fn words(&self) -> &'a [u64] {
+        self.words
     }
 
     /// Layout of the flash.
@@ -80,6 +93,11 @@ impl<'a> Found<'a> {
     /// Stamp of the last program of a block that can be read.
     pub fn last_stamp(&self, block: Block) -> Option<u64> {
         (0..self.pages(block)).rev().find_map(|page| self.chips.stamp(block, page))
+    }
+
+    /// Out-of-band data of a unit; `None` where it cannot be read.
+    pub fn oob(&self, ppn: Ppn) -> Option<Oob> {
+        self.chips.oob(ppn)
     }
 
     /// Units of a block that can be read and are no padding, in the order of their places.
