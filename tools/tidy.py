@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 #: Floors of the crates: a crate may use those on lower floors only.
-FLOORS = {"base": 1, "nand": 2, "ecc": 2, "ssd": 3, "host": 4, "py": 5}
+FLOORS = {"base": 1, "nand": 2, "ecc": 2, "ssd": 3, "host": 4, "c": 5, "py": 5}
 #: Lines of a file: noted above the first, an error above the second.
 SOFT_LINES, HARD_LINES = 500, 700
 COLUMNS = 100

@@ -296,6 +296,17 @@ def test_a_control_socket_has_a_place_of_its_own(
     assert not Path("s.sock").exists()
 
 
+def test_systems_without_such_sockets_say_so(
+    nandlab: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Windows: nothing is asked there, and no control socket begins."""
+    monkeypatch.delattr("socket.AF_UNIX")
+    nandlab("ctl", "d.sock", "status").refused("d.sock", "Windows")
+    begun = ("nbd", "--drive", "tiny", "--port", "0", "--control", "c.sock")
+    nandlab(*begun).refused("--control", "Windows")
+    assert not (folder / "c.sock").exists()
+
+
 def test_the_table_tells_of_clients(folder: Path) -> None:
     """Requests, how late answers were, and power cuts have a row each."""
     from rich.console import Console

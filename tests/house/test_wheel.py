@@ -1,6 +1,7 @@
 """The wheel: it installs where there is no Rust, and runs a drive and the demo from there."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -78,6 +79,20 @@ def holds(programs: Path, folder: Path) -> None:
 def test_wheel_is_of_the_stable_abi(wheel: Path):
     """One wheel for every Python from 3.10 on."""
     assert "-cp310-abi3-" in wheel.name
+
+
+def test_the_recipe_of_wheels_is_of_the_oldest_python():
+    """The stable ABI of that Python is the engine's, and what a wheel is tried with is there."""
+    tomllib = pytest.importorskip("tomllib")
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    engine = tomllib.loads((ROOT / "crates/py/Cargo.toml").read_text())
+    oldest = project["project"]["requires-python"].removeprefix(">=3.")
+    recipe = project["tool"]["cibuildwheel"]
+    assert recipe["build"] == f"cp3{oldest}-*"
+    assert f"abi3-py3{oldest}" in engine["dependencies"]["pyo3"]["features"]
+    [job] = re.findall(r"\{project\}/(\S+)", recipe["test-command"])
+    assert (ROOT / job).is_file()
+    assert "python -m cibuildwheel" in (ROOT / ".github/workflows/wheels.yml").read_text()
 
 
 def test_wheel_runs_where_there_is_no_rust(wheel: Path, tmp_path: Path):

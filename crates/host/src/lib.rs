@@ -11,6 +11,7 @@
 //! - `drive`: a drive between runs: preconditioned, aged, cloned
 //! - `device`: a drive as a block device that clients mount
 //! - `lifetime`: a drive that is aged by the writes of a workload, without time
+//! - `lockstep`: a drive whose requests and time come from another simulator
 //! - `session`: all of these joined, step by step
 //! - `replicates`: sessions from one state of a drive, each with a seed of its own, on threads
 //! - `tenants`: jobs that share a drive, each run alone too
@@ -23,6 +24,7 @@ pub mod device;
 pub mod drive;
 pub mod fio;
 pub mod lifetime;
+pub mod lockstep;
 pub mod replicates;
 pub mod report;
 pub mod request;

@@ -8,6 +8,7 @@ mod error_correction;
 mod extremes;
 mod found;
 mod lifetime;
+mod lockstep;
 mod nbd_sessions;
 mod nvme;
 mod pace;

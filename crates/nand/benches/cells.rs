@@ -84,6 +84,7 @@ fn table() {
                     pe_cycles: 3000,
                     retention: Hours(100.0),
                     reads: key as u32 % reads,
+                    ..PageState::default()
                 };
                 sum += table.rber_of_page(&page, key * 0x9e37_79b9);
             }

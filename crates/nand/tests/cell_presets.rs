@@ -283,7 +283,9 @@ fn default_tables_are_their_cells() {
             .flat_map(|pe| [0.0, 30.0, 720.0, 5000.0].map(|hours| (pe, hours)))
         {
             for page_type in 0..cell.levels.gray.cell_bits() as u8 {
-                let state = PageState { page_type, pe_cycles, retention: Hours(hours), reads: 500 };
+                let (retention, reads) = (Hours(hours), 500);
+                let state =
+                    PageState { page_type, pe_cycles, retention, reads, ..PageState::default() };
                 let exact = cell.rber(page_type.into(), &[], &stress(pe_cycles, hours, 500));
                 worst = worst.max((table.rber(&state) / exact - 1.0).abs());
             }
@@ -341,6 +343,7 @@ fn tables_play_back_blocks_of_every_cell() {
                     pe_cycles,
                     retention: Hours(hours),
                     reads: reads as u32 + block.pages() / 2,
+                    ..PageState::default()
                 };
                 let rate = table.rber(&state);
                 let (low, high) = wilson(errors, trials, 4.0);
@@ -362,8 +365,8 @@ fn tables_of_every_cell_are_rates() {
     for (name, cell) in all() {
         let grid = Grid::new([2e4, 1e5, 1e6], 4).unwrap();
         let table = RateTable::characterize(&cell, &grid);
-        let page =
-            PageState { page_type: 0, pe_cycles: 1000, retention: Hours(100.0), reads: 1000 };
+        let (retention, reads) = (Hours(100.0), 1000);
+        let page = PageState { pe_cycles: 1000, retention, reads, ..PageState::default() };
         let rate = table.rber(&page);
         assert!((0.0..0.1).contains(&rate), "{name}: {rate}");
     }
@@ -386,6 +389,7 @@ fn tables_are_their_cells_everywhere() {
                 pe_cycles: drawn(0.7 * most) as u32,
                 retention: Hours(drawn(9e4)),
                 reads: drawn(9e5) as u32,
+                ..PageState::default()
             };
             let exact = cell.rber(usize::from(state.page_type), &[], &state.stress());
             let error = (table.rber(&state) / exact - 1.0).abs();

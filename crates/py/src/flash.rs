@@ -8,8 +8,9 @@ use base::params::{Table, quantity};
 use base::units::Hours;
 use nand::array::{self, PageState};
 use nand::cell;
-use nand::wordline::{self, PageOrder};
+use nand::wordline::{self, Height, PageOrder};
 use pyo3::prelude::*;
+use std::iter::repeat;
 use std::sync::Arc;
 
 /// Sites of all pages of a block: wordline, bitline parity and page type.
@@ -69,11 +70,16 @@ impl Array {
     }
 
     /// Bit error rates of pages. The state of a page is its type, P/E cycles, hours since it was
-    /// programmed, and reads.
-    fn rber(&self, states: Vec<(u8, u32, f64, u32)>) -> Vec<f64> {
-        let rber = |(page_type, pe_cycles, hours, reads)| {
-            self.array.rber(&PageState { page_type, pe_cycles, retention: Hours(hours), reads })
+    /// programmed, and reads. Heights are the wordline of each page and the wordlines of its block;
+    /// rates without them are the mean over all heights.
+    #[pyo3(signature = (states, heights=None))]
+    fn rber(&self, states: Vec<(u8, u32, f64, u32)>, heights: Option<Vec<(u32, u32)>>) -> Vec<f64> {
+        let known = heights.unwrap_or_default().into_iter();
+        let heights = known.map(|(wordline, wordlines)| Height { wordline, wordlines });
+        let rber = |((page_type, pe_cycles, hours, reads), height)| {
+            let retention = Hours(hours);
+            self.array.rber(&PageState { page_type, pe_cycles, retention, reads, height })
         };
-        states.into_iter().map(rber).collect()
+        states.into_iter().zip(heights.chain(repeat(Height::default()))).map(rber).collect()
     }
 }

@@ -22,7 +22,8 @@ fn out_of_memory() -> ! {
     // SAFETY: both functions take plain values, and neither allocates.
     #[allow(unsafe_code)]
     unsafe {
-        libc::write(2, SAID.as_ptr().cast(), SAID.len());
+        // The number of bytes has another type on Windows.
+        libc::write(2, SAID.as_ptr().cast(), SAID.len() as _);
         libc::_exit(REFUSED)
     }
 }

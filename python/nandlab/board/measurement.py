@@ -252,7 +252,7 @@ def board(
 
 def _notes(name: str, chip: Mapping[str, Any], rows: pa.Table) -> list[str]:
     """The rates of drives where they are not those of the cell, in the state of the last row."""
-    from nandlab.endurance.beside import beyond_fit, in_words, rates_beside
+    from nandlab.endurance.beside import beyond_fit, by_layer, in_words, rates_beside
 
     array = chip["array"]
     if is_of_the_cell(array) or rows.num_rows == 0:
@@ -276,7 +276,7 @@ def _notes(name: str, chip: Mapping[str, Any], rows: pa.Table) -> list[str]:
     except NandlabError as error:
         return [f"{what}. They are not known at {at}: {error}"]
     said = f"{what}, which are {in_words(found or {})} at {at}"
-    return [said, *beyond_fit(chip, **state)]
+    return [said, *by_layer(array), *beyond_fit(chip, **state)]
 
 
 def _around(chip: Mapping[str, Any]) -> dict[str, Any]:

@@ -241,13 +241,14 @@ def _beside(cell: Cell, state: State) -> tuple[dict[str, float] | None, str | No
 
     Behind them what is to be said of them.
     """
-    from nandlab.endurance.beside import beyond_fit, rates_beside
+    from nandlab.endurance.beside import beyond_fit, by_layer, rates_beside
 
     given: dict[str, Any] = state._asdict()
     del given["reprograms"]
     try:
         found = rates_beside(cell.name, cell.chip, **given)
-        return found, None, beyond_fit(cell.chip, **given)
+        notes = [] if found is None else by_layer(cell.chip["array"])
+        return found, None, [*notes, *beyond_fit(cell.chip, **given)]
     except NandlabError as error:
         return None, str(error), []
 

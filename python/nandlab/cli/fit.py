@@ -70,8 +70,16 @@ def fit(
         list[str] | None,
         typer.Option(
             metavar="TERM",
-            help="Leaves a term out of power_law (epsilon, wear, retention, reads or page_type),"
-            " or a key of cell as the chip has it (retention.spread).",
+            help="Leaves a term out of power_law (epsilon, wear, retention, reads, page_type or"
+            " layer), or a key of cell as the chip has it (retention.spread).",
+        ),
+    ] = None,
+    layers: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="Layers of a block, for data with a column layer (default: up to the last one"
+            " of the data).",
         ),
     ] = None,
     page_type: Annotated[
@@ -132,6 +140,7 @@ def fit(
                 "--least-squares": least_squares or None,
                 "--reference-c": reference_c,
                 "--reference-v": reference_v,
+                "--layers": layers,
                 "--page-type": page_type,
             }
         )
@@ -174,6 +183,7 @@ def fit(
         "reference_c": reference_c,
         "reference_v": reference_v,
         "without": without or (),
+        "layers": layers,
         "rename": _names(rename or []),
     }
     if len(law) > 1 or page_type == "each":

@@ -15,6 +15,7 @@ from nandlab.cell.source import is_of_the_cell, of_tables
 from nandlab.endurance.rates import Rates
 from nandlab.endurance.uncertain import is_unchanged
 from nandlab.fit.facts import WHOLE_CELL, FitFacts, hours_text
+from nandlab.fit.law.layers import LAYER_FACTORS
 
 
 def rates_beside(
@@ -27,6 +28,8 @@ def rates_beside(
     temperature_c: float | None = None,
 ) -> dict[str, float] | None:
     """The rates of a chip's array by page type; None where they are those of its cell.
+
+    Where layers differ, they are the mean over all.
 
     Args:
         name: of the chip, for errors.
@@ -47,7 +50,12 @@ def rates_beside(
     if temperature_c is not None:
         hours = rates.aging(None, None)(hours, temperature_c)
     pages = [(page, hours, reads) for page in range(bits)]
-    return dict(zip(PAGE_TYPES[bits], rates.after(pages, pe_cycles), strict=True))
+    return dict(zip(PAGE_TYPES[bits], rates.mean(pages, pe_cycles), strict=True))
+
+
+def by_layer(array: Mapping[str, Any]) -> list[str]:
+    """A note about layers of a block whose rates differ by an array model."""
+    return Rates("", array).by_layer if LAYER_FACTORS in array else []
 
 
 def beyond_fit(
@@ -58,7 +66,7 @@ def beyond_fit(
     reads: float = 0,
     temperature_c: float | None = None,
 ) -> list[str]:
-    """A note where the rates of a fitted chip are asked for more than its data hold.
+    """Notes where the rates of a fitted chip are asked for more than its data hold.
 
     Args:
         chip: its tables, with ``array`` and the facts of its fit as ``fit``.
@@ -69,8 +77,9 @@ def beyond_fit(
     """
     if "fit" not in chip:
         return []
+    array, notes = chip["array"], list[str]()
     facts, hours = FitFacts.read(chip["fit"], "chip.fit"), retention_hours
-    if is_of_the_cell(chip["array"]):
+    if is_of_the_cell(array):
         if facts.law != WHOLE_CELL:
             return []
         about = of_tables(chip)
@@ -80,16 +89,18 @@ def beyond_fit(
             hours = Cell(about).equivalent_hours(hours, temperature_c)
     else:
         # Rates of a table end with its points; those changed since are no longer of the fit.
-        if facts.law == "table" or not facts.is_of(chip["array"]):
+        if facts.law == "table" or not facts.is_of(array):
             return []
+        notes += facts.layers_beyond(len(array.get(LAYER_FACTORS, ())))
         if temperature_c is not None:
-            hours = Rates("", chip["array"]).aging(None, None)(hours, temperature_c)
+            hours = Rates("", array).aging(None, None)(hours, temperature_c)
     if not facts.is_beyond(pe_cycles, hours, reads, temperature_c):
-        return []
+        return notes
     of_reads = f", {reads:,.0f} reads" if reads else ""
     return [
+        *notes,
         f"error rates at {pe_cycles:,.0f} cycles{of_reads} and {hours_text(hours)} h are"
-        f" extrapolations of {facts.title}: {facts.ends()}"
+        f" extrapolations of {facts.title}: {facts.ends()}",
     ]
 
 

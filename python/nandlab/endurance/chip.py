@@ -327,7 +327,7 @@ def endurance(
         ecc, limits = _by_errors(sizes, targets, spreads)
     else:
         ecc, limits = _by_code(code, levels, sizes, targets, spreads)
-    points, notes = [], [rates.source] if rates.source else []
+    points, notes = [], [*([rates.source] if rates.source else []), *rates.by_layer]
     for limit in limits:
         code_found = limit.found
         notes += [code_found.note] if code_found.note else []
@@ -354,6 +354,7 @@ def endurance(
                     )
                 )
     if fitted is not None:
+        notes += fitted.layers_beyond(rates.layers)
         notes += _beyond(fitted, points, reads, ages[0])
     return Endurance(name or rates.name, points, ecc, level, notes)
 

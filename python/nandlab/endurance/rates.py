@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from nandlab import _core
 from nandlab.cell.pages import MOST_PAGE_TYPES, page_number
 from nandlab.ecc.pages import Failures, mean_failure
+from nandlab.fit.law.layers import LAYER_FACTORS
 from nandlab.given.arguments import number
 from nandlab.given.refusal import refusal
 
@@ -105,6 +106,10 @@ class Rates:
         self._most_hours = max((point["hours"] for point in points), default=math.inf)
         # Pages of a cell differ by its wordlines, those of measured points as the table has it.
         self._page_spread = float(array.get("page_spread", 0.0))
+        # Data of the worst layer are lost first.
+        self._layers: Sequence[float] = array.get(LAYER_FACTORS, ())
+        worst = max(range(len(self._layers)), key=self._layers.__getitem__, default=0)
+        self._worst = (worst, len(self._layers)) if self._layers else None
         if cell is None:
             self._array = _core.Array(json.dumps(array))
         self._reference_c = float(array.get("reference_c", REFERENCE_C))
@@ -212,14 +217,36 @@ class Rates:
         """The rates of the pages in a block of so many cycles."""
         return self._rber([(page, pe_cycles, hours, reads) for page, hours, reads in pages])
 
+    def mean(self, pages: Sequence[PageState], pe_cycles: int) -> list[float]:
+        """The rates of the pages, as the mean over the layers of a block."""
+        states = [(page, pe_cycles, hours, reads) for page, hours, reads in pages]
+        return self._rber(states) if self._worst is None else self._array.rber(states)
+
+    @property
+    def layers(self) -> int:
+        """Number of layers with factors of their own; 0 where all are alike."""
+        return len(self._layers)
+
+    @property
+    def by_layer(self) -> list[str]:
+        """A note about layers that differ."""
+        if self._worst is None:
+            return []
+        most, least = max(self._layers), min(self._layers)
+        return [
+            f"error rates by layer: {least:.3g} (layer {self._layers.index(least)}) to {most:.3g}"
+            f" (layer {self._worst[0]}) times the geometric mean of all {len(self._layers)}"
+        ]
+
     def _rber(self, states: Sequence[tuple[int, int, float, int]]) -> list[float]:
-        """Rates of pages by type, cycles, hours and reads.
+        """Rates of pages by type, cycles, hours and reads, in the worst layer.
 
         A cell is asked itself: the array models that are made of it round cycles and hours, or end
         with their grid.
         """
         if self._cell is None:
-            return self._array.rber(list(states))
+            heights = None if self._worst is None else [self._worst] * len(states)
+            return self._array.rber(list(states), heights)
         rates = []
         for page, pe_cycles, hours, reads in states:
             state = (self._worn(pe_cycles), hours, reads, 0)

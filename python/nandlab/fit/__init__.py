@@ -5,8 +5,9 @@ and a chip file.
 """
 
 from nandlab.fit.compare import Comparison, Row, compare
-from nandlab.fit.fitting import EVERY_LAW, Confidence, Fit, Parameter, fit
+from nandlab.fit.fitting import EVERY_LAW, Fit, fit
 from nandlab.fit.page_types import fit_page_types
+from nandlab.fit.parameters import Confidence, Parameter
 from nandlab.fit.whole_cell import CellFit, fit_cell
 
 __all__ = [

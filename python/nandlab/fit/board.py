@@ -11,7 +11,7 @@ NAMES = {"bits": "bits_read", "hours": "retention_hours"}
 
 KEPT = (
     *("pe_cycles", "retention_hours", "reads", "temperature_c", "bits_read", "bit_errors"),
-    *("page_type", "page", "wordline"),
+    *("page_type", "page", "wordline", "layer"),
 )
 """What a fit reads of them."""
 

@@ -18,7 +18,8 @@ from nandlab.given.toml import toml_value
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from nandlab.fit.fitting import Fit, Parameter
+    from nandlab.fit.fitting import Fit
+    from nandlab.fit.parameters import Parameter
 
 LEAST, MOST = 3.0, 200.0
 """Of Student's t, as a cell takes them: it has one for all its levels."""

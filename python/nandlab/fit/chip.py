@@ -13,11 +13,13 @@ from nandlab.catalogue import chip_text, presets
 from nandlab.cell.model import Cell, cell
 from nandlab.fit.cell import cell_levels
 from nandlab.fit.facts import ARRAY_KEYS, FitFacts
+from nandlab.fit.law.layers import LAYER_FACTORS, group_named
 from nandlab.given.refusal import refusal
 from nandlab.given.toml import parse_toml, toml_value
 
 if TYPE_CHECKING:
-    from nandlab.fit.fitting import Fit, Parameter
+    from nandlab.fit.fitting import Fit
+    from nandlab.fit.parameters import Parameter
 
 
 def chip_toml(fitted: Fit, chip: str) -> str:
@@ -42,6 +44,7 @@ def chip_toml(fitted: Fit, chip: str) -> str:
             hint="use more data or fewer terms",
         )
     _as_many_page_types(fitted, int(tables.get("cell_bits", 0)), chip)
+    _no_more_layers(fitted, tables, chip)
     _core.Array(json.dumps(fitted.array))
     what = "error rates" if fitted.bins is None else "levels"
     summary = f"{tables.get('summary', chip)}; {what} fitted to {Path(fitted.data.name).name}"
@@ -87,6 +90,22 @@ def _as_many_page_types(fitted: Fit, cell_bits: int, chip: str) -> None:
             "fit",
             f"{types} page types for {chip}, whose cells have {cell_bits} bits",
             hint=f"use rows of {cell_bits} page types, no column page_type, or another chip",
+        )
+
+
+def _no_more_layers(fitted: Fit, tables: Mapping[str, Any], chip: str) -> None:
+    """Refuses factors of more layers than the blocks of a chip have wordlines."""
+    layers = len(fitted.array.get(LAYER_FACTORS, ()))
+    if not layers:
+        return
+    order, bits = str(tables["page_order"]), int(tables["cell_bits"])
+    sites = _core.page_sites(order, bits, int(tables["geometry"]["pages_per_block"]))
+    wordlines = 1 + max(wordline for wordline, _, _ in sites)
+    if layers > wordlines:
+        raise refusal(
+            "fit",
+            f"{layers} layers for {chip}, whose blocks have {wordlines} wordlines",
+            hint="use another chip, or count the layers and not the wordlines of all strings",
         )
 
 
@@ -137,6 +156,8 @@ def _array(fitted: Fit, cell_bits: int) -> list[str]:
         parameter = by_name.get(key) or by_name.get(ARRAY_KEYS.get(key, ""))
         if isinstance(value, str):
             lines.append(written)
+        elif key == LAYER_FACTORS:
+            lines += _layers(fitted, value)
         elif isinstance(value, list):
             lines += _points(fitted, value, cell_bits)
         elif parameter is not None:
@@ -144,6 +165,17 @@ def _array(fitted: Fit, cell_bits: int) -> list[str]:
         else:
             lines.append(f"{written:44} # assumed: not fitted; given, or without effect")
     return lines
+
+
+def _layers(fitted: Fit, factors: list[float]) -> list[str]:
+    """Factors of all layers; those of a group have the interval of the group."""
+    named = [(group_named(parameter.name), parameter) for parameter in fitted.parameters]
+    measured = {layer: parameter for layers, parameter in named for layer in layers or ()}
+    written = [
+        f"{f'    {factor},':44} # {_measured(fitted, measured[layer])}"
+        for layer, factor in enumerate(factors)
+    ]
+    return [f"{LAYER_FACTORS} = [", *written, "]"]
 
 
 def _points(fitted: Fit, points: list[dict[str, Any]], cell_bits: int) -> list[str]:

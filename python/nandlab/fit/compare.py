@@ -138,7 +138,7 @@ def compare(
             refused[law] = str(error)
             continue
         likelihood = float(_log_likelihood(found, measured, found.estimate.mean).sum())
-        parameters = len(found.parameters) + (found.estimate.spread > 0)
+        parameters = len(found.estimate.coordinates) + (found.estimate.spread > 0)
         aic = 2 * parameters - 2 * likelihood
         held = _held_out(measured, found, options)
         scatter = found.estimate.overdispersion if found.is_counted else None
@@ -175,7 +175,8 @@ def _held_out(measured: Measurements, whole: Fit, options: dict[str, Any]) -> fl
             # A term whose column does not vary among fewer rows is no law of all rows.
             if [p.name for p in found.parameters] != [p.name for p in whole.parameters]:
                 return None
-            mean = predict(found.array, measured.columns, measured.rows, whole.page_types())
+            types, heights = whole.page_types(), whole.heights()
+            mean = predict(found.array, measured.columns, measured.rows, types, heights)
         except NandlabError:
             return None
         total += float(_log_likelihood(found, measured, mean)[~seen].sum())

@@ -14,6 +14,7 @@ from nandlab.board.measurement import Measurement
 from nandlab.board.rows import column_names, values_of
 from nandlab.cell.pages import PAGE_TYPES
 from nandlab.fit.board import from_board, is_of_board
+from nandlab.fit.law.layers import MOST_LAYERS
 from nandlab.fit.sweep import Sweep, is_sweep, moved_reference_v, summed
 from nandlab.given.inputs import input_bytes, input_text, parquet_table
 from nandlab.given.refusal import nearest, refusal
@@ -78,8 +79,10 @@ Columnwise: TypeAlias = "Mapping[str, ArrayLike] | pa.Table | pa.RecordBatch | F
 Data: TypeAlias = "str | PathLike[str] | Measurement | Measurements | Columnwise"
 """What measurements are read from."""
 
-LABELS = ("chip", "block", "page", "wordline", "page_type", "note")
+LABELS = ("chip", "block", "page", "wordline", "layer", "page_type", "note")
 """Columns that may be there; a table reads those that tell pages apart, and their types."""
+
+_LAYER = Kind("layer of the block, from the one that is programmed first", 0, MOST_LAYERS - 1, True)
 
 
 class Measurements(NamedTuple):
@@ -154,6 +157,18 @@ class Measurements(NamedTuple):
         raise refusal(
             self.name, f"column page_type holds {shown}", f"all of {expected}, or numbers from 0"
         )
+
+    def layers(self) -> list[int]:
+        """The layer of each row.
+
+        Raises:
+            NandlabError: the column ``layer`` holds something else.
+        """
+        labels = zip(self.lines, self.labels["layer"], strict=True)
+        return [
+            int(_number(label, _LAYER, f"{self.name}: row {line}, column layer"))
+            for line, label in labels
+        ]
 
     def _has(self) -> str:
         return f"it has {', '.join(self.columns)}"

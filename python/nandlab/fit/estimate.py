@@ -72,6 +72,13 @@ class Law(NamedTuple):
     may_be_open: Mapping[str, tuple[float, float]] = {}
     """Parameters of which no more is asked, with the least and the most of what `natural` gives of
     each. The coordinate of the same place moves such a parameter, and it alone."""
+    dependent: int = 0
+    """Parameters, the last ones, that follow from the others: they have no coordinate."""
+
+    @property
+    def free(self) -> int:
+        """Coordinates of the law."""
+        return len(self.names) - self.dependent
 
     def refuse_open(self, names: Sequence[str]) -> NoReturn:
         """Says which parameters the data leave open.
@@ -127,9 +134,9 @@ def from_counts(law: Law, observed: Column, trials: Column | None, level: float)
     u = _least(law, roots(0.0), len(observed))
     mean = expected(u)
     pearson = (observed - mean) / deviation_of(mean, bent_of(size, trials, 0.0))
-    degrees = len(observed) - len(law.names)
+    degrees = len(observed) - law.free
     told = mean >= LEAST_EXPECTED
-    spare = int(told.sum()) - len(law.names)
+    spare = int(told.sum()) - law.free
     dispersion = float((pearson[told] ** 2).sum() / spare) if spare > 0 else 1.0
     kind, widened, spread = "binomial", 1.0, 0.0
     if trials is None:
@@ -281,7 +288,7 @@ def _even(
 ) -> tuple[Estimate, float]:
     """Least squares of residuals that weigh alike, and their standard deviation."""
     u = _least(law, residuals, rows)
-    degrees = rows - len(law.names)
+    degrees = rows - law.free
     rest = residuals(u)
     variance = float((rest**2).sum() / degrees)
     estimate = _intervals(law, u, _jacobian(residuals, u), variance, degrees, level)
@@ -297,10 +304,10 @@ def _least(law: Law, residuals: Callable[[Column], Column], rows: int) -> Column
     import numpy as np
     from scipy.optimize import least_squares
 
-    if rows <= len(law.names):
+    if rows <= law.free:
         raise refusal(
             "fit",
-            f"{rows} rows for {len(law.names)} parameters ({', '.join(law.names)})",
+            f"{rows} rows for {law.free} parameters ({', '.join(law.names)})",
             "more rows than parameters",
         )
     best, least = None, math.inf
@@ -358,7 +365,8 @@ def _intervals(
             for name, end in zip(law.names, natural, strict=True)
         ]
     )
-    jacobian = jacobian[:, ~at_most]
+    free = ~at_most[: law.free]
+    jacobian = jacobian[:, free]
     # Scaled, so that coordinates of different sizes do not look singular.
     scale = np.sqrt((jacobian**2).sum(axis=0))
     values = np.where(law.is_log, np.exp(np.where(law.is_log, natural, 0)), natural)
@@ -367,7 +375,7 @@ def _intervals(
     if not known.all() or singular[-1] < 1e-9 * singular[0]:
         # What moves when the coordinates go where the data say nothing.
         nowhere = np.zeros_like(u)
-        nowhere[~at_most] = turned[-1] / np.where(known, scale, 1.0)
+        nowhere[free] = turned[-1] / np.where(known, scale, 1.0)
         with np.errstate(divide="ignore", invalid="ignore"):
             moves = np.abs(_jacobian(law.natural, u) @ nowhere)
         # What has no finite logarithm left is the most open of all.
@@ -378,7 +386,7 @@ def _intervals(
         law.refuse_open(names)
     # A root of the covariance: products of it cannot turn negative by rounding.
     root = np.zeros((len(u), len(singular)))
-    root[~at_most] = math.sqrt(variance) * turned.T / singular / scale[:, None]
+    root[free] = math.sqrt(variance) * turned.T / singular / scale[:, None]
     covariance = root @ root.T
     error = np.sqrt(((_jacobian(law.natural, u) @ root) ** 2).sum(axis=1))
     wide = float(student.ppf(0.5 + level / 2, degrees)) * error

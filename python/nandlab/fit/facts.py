@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nandlab import _core
+from nandlab.fit.law.layers import value_in, with_values
 from nandlab.given.toml import toml_value
 
 if TYPE_CHECKING:
@@ -141,6 +142,17 @@ class FitFacts(NamedTuple):
             (least, most) if AT_REFERENCE in ranges else None,
         )
 
+    def layers_beyond(self, count: int) -> list[str]:
+        """A note where some of so many layers lie outside of the data."""
+        first, last = self.ranges.get("layer", (0, count - 1))
+        outside = [*range(round(first)), *range(round(last) + 1, count)]
+        if not outside:
+            return []
+        return [
+            f"error rates of {len(outside)} of {count} layers are extrapolations of {self.title}: "
+            f"its data have layers {first:g} to {last:g}"
+        ]
+
     def lines(self) -> list[str]:
         """The keys below `[fit]` of a chip file."""
         rows = [f"    {toml_value(row)}," for row in self.covariance]
@@ -156,10 +168,10 @@ class FitFacts(NamedTuple):
 
     def is_of(self, array: Mapping[str, Any]) -> bool:
         """Whether an array model has the fitted values still."""
-        keys = self._keys(array)
-        return len(keys) == len(self.values) and all(
-            math.isclose(float(array[key]), value, rel_tol=1e-9)
-            for key, value in zip(keys, self.values, strict=True)
+        there = [value_in(array, key) for key in self._keys(array)]
+        return len(there) == len(self.values) and all(
+            one is not None and math.isclose(one, value, rel_tol=1e-9)
+            for one, value in zip(there, self.values, strict=True)
         )
 
     def draws(self, array: Mapping[str, Any], count: int, seed: int = 0) -> list[dict[str, Any]]:
@@ -179,7 +191,7 @@ class FitFacts(NamedTuple):
             drawn = rng.multivariate_normal(middle, self.covariance, count, method="eigh")
             drawn = np.where(is_log, np.exp(np.where(is_log, drawn, 0.0)), drawn)
         for numbers in drawn.tolist():
-            model = {**array, **dict(zip(keys, numbers, strict=True))}
+            model = with_values(array, keys, numbers)
             try:
                 _core.Array(json.dumps(model))
             except _core.NandlabError:
@@ -191,4 +203,4 @@ class FitFacts(NamedTuple):
         """Keys of the parameters in an array model."""
         names = {name: key for key, name in ARRAY_KEYS.items()}
         keys = [name if name in array else names.get(name, name) for name in self.parameters]
-        return [key for key in keys if key in array]
+        return [key for key in keys if value_in(array, key) is not None]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping, Sequence
 from os import PathLike
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from nandlab import _core
 from nandlab._core import NandlabError
@@ -19,6 +19,7 @@ from nandlab.fit.data import Data, Measurements, read_measurements
 from nandlab.fit.estimate import Estimate, from_counts, from_rates, lack_of_fit, unweighted
 from nandlab.fit.facts import AT_REFERENCE, WHOLE_CELL
 from nandlab.fit.law import LAWS, PAGE_FACTOR, Fitted, Options
+from nandlab.fit.law.layers import LAYER_FACTORS, MOST_LAYERS, group_named
 from nandlab.fit.mixture import (
     CURE,
     LEAST_SHARE,
@@ -29,6 +30,7 @@ from nandlab.fit.mixture import (
     maxima,
     mixture,
 )
+from nandlab.fit.parameters import Confidence, Parameter, printed
 from nandlab.fit.table import table
 from nandlab.given.arguments import (
     as_text,
@@ -61,6 +63,7 @@ TAKEN_BY: dict[str, Sequence[str]] = {
     "reference_c": ("power_law", "retention_law"),
     "reference_v": MIXTURES,
     "least_squares": ("exponential", "exponential_vth"),
+    "layers": ("power_law",),
 }
 """Laws that options are for."""
 
@@ -79,46 +82,6 @@ SURE = 1e-3
 
 SUSPECT = 20.0
 """Over-dispersion from which on the law itself is in doubt."""
-
-
-class Parameter(NamedTuple):
-    """A fitted parameter with its interval."""
-
-    name: str
-    value: float
-    low: float
-    high: float
-    trials: str = ""
-    """Its trials, if not all of the data."""
-
-
-class Confidence(NamedTuple):
-    """How often intervals hold the truth."""
-
-    level: float
-    joint: int
-    """Parameters whose intervals all hold at once that often; 1 where each is for itself."""
-
-    @property
-    def of_one(self) -> float:
-        """The level of a single interval, by Sidak's inequality (JASA 62, 626, 1967).
-
-        It holds for normal and Student's t estimates whatever their correlations.
-        """
-        return float(self.level ** (1 / self.joint))
-
-    def __str__(self) -> str:
-        return f"{100 * self.level:g} %" + (" joint" if self.joint > 1 else "")
-
-    @property
-    def sentence(self) -> str:
-        """For people."""
-        if self.joint == 1:
-            return f"each holds the truth {100 * self.level:g} times in 100"
-        return (
-            f"all {self.joint} hold the truth jointly at least {100 * self.level:g} times in 100 "
-            f"(Sidak: each is a {100 * self.of_one:.4g} % interval)"
-        )
 
 
 class Fit(InNotebook):
@@ -223,6 +186,8 @@ class Fit(InNotebook):
             pairs = zip(hours, celsius, strict=True)
             aged = [h * _core.acceleration(*law, c) for h, c in pairs]
             found[AT_REFERENCE] = (float(min(aged)), float(max(aged)))
+        if (heights := self.heights()) is not None:
+            found["layer"] = (float(min(heights)[0]), float(max(heights)[0]))
         return found
 
     def page_types(self) -> list[int]:
@@ -230,6 +195,11 @@ class Fit(InNotebook):
         if not any(one.name.startswith(PAGE_FACTOR) for one in self.parameters):
             return [0] * self.data.rows
         return self.data.page_types()[1]
+
+    def heights(self) -> list[tuple[int, int]] | None:
+        """The layer of each row and the layers of its block; None if the law does not tell them."""
+        count = len(self.array.get(LAYER_FACTORS, ()))
+        return [(layer, count) for layer in self.data.layers()] if count else None
 
     def __getitem__(self, name: str) -> Parameter:
         """A parameter by its name."""
@@ -257,13 +227,7 @@ class Fit(InNotebook):
     def __str__(self) -> str:
         """A table for people."""
         lines = [f"{self.law} fitted to {self.data.name}: {self._trials()}", ""]
-        wide = max(14, *(len(one.name) for one in self.parameters))
-        interval = f"{self.confidence} interval"
-        lines.append(f"{'parameter':{wide}} {'value':>13}   {interval:>26}")
-        for one in self.parameters:
-            span = f"{one.low:.5g} .. {one.high:.5g}"
-            line = f"{one.name:{wide}} {one.value:>13.6g}   {span:>26}   {one.trials}"
-            lines.append(line.rstrip())
+        lines += printed(self.parameters, self.confidence, None)
         lines += ["", f"intervals: {self.method}"]
         if self.is_counted and not math.isnan(self.estimate.overdispersion):
             lines.append(
@@ -295,8 +259,11 @@ class Fit(InNotebook):
         # The columns of a measurement that are conditions and no counts.
         names = [name for name in CONDITIONS if name in self.data.columns]
         columns = [self.data.columns[name] for name in names]
-        conditions = np.stack([*columns, np.array(self.page_types(), float)], axis=-1)
-        return lack_of_fit(self.estimate.residuals, conditions, len(self.parameters))
+        columns.append(np.array(self.page_types(), float))
+        if (heights := self.heights()) is not None:
+            columns.append(np.array([layer for layer, _ in heights], float))
+        conditions = np.stack(columns, axis=-1)
+        return lack_of_fit(self.estimate.residuals, conditions, len(self.estimate.coordinates))
 
     def _cure(self) -> str:
         """Advice where the law does not fit its rows."""
@@ -369,6 +336,7 @@ def fit(
     reference_c: float | None = None,
     reference_v: float | None = None,
     without: str | Sequence[str] = (),
+    layers: int | None = None,
     page_type: str | int | None = None,
     rename: Mapping[str, str] | None = None,
 ) -> Fit:
@@ -392,7 +360,9 @@ def fit(
         reference_v: voltage of the reference that a board's sweep has moved; left out, that of the
             chip that its Parquet file names, or 0.
         without: terms of the power law that are left out: epsilon, wear, retention, reads,
-            page_type; one or several.
+            page_type, layer; one or several.
+        layers: of a block, where the data have a column ``layer``; left out, as many as the last
+            one of the data says.
         page_type: only the rows of this page type, as the data call it. `fit_page_types` fits each.
         rename: names of columns in the data, and their names here: ``{"PE": "pe_cycles"}``.
 
@@ -412,7 +382,9 @@ def fit(
     given = {"states": states, "page_bits": page_bits}
     least_squares = flag("fit: least_squares", least_squares)
     given["least_squares"] = least_squares or None
+    given |= {"layers": layers}
     _check_options(law, {**given, "reference_c": reference_c, "reference_v": reference_v})
+    layers = None if layers is None else whole("fit: layers", layers, 1, MOST_LAYERS)
     each = flag("fit: each", each)
     page_bits = whole("fit: page_bits", 16384 if page_bits is None else page_bits, 1, 2**32 - 1)
     if reference_c is not None:
@@ -438,15 +410,10 @@ def fit(
         states = whole("fit: states", states, 2, 16)
         return _fit_states(measured, law, states, level, each)
     _one_kind_of_rate(measured)
-    options = Options(page_bits, reference_c, terms, least_squares=least_squares)
+    options = Options(page_bits, reference_c, terms, layers=layers, least_squares=least_squares)
     fitted = _on(measured, law, options)
-    types = list(dict.fromkeys(measured.labels.get("page_type", [])))
-    by_type = any(name.startswith(PAGE_FACTOR) for name in fitted.law.names)
-    if law in LAWS and len(types) > 1 and not by_type:
-        fitted.notes.append(
-            f"one law for the rows of the page types {', '.join(types)}: only power_law has a "
-            f"factor for each; use page_type for the rows of one type"
-        )
+    if law in LAWS:
+        fitted.notes.extend(_pooled(measured, fitted.law.names))
     confidence = Confidence(level, 1 if each else len(fitted.law.names))
     if fitted.estimate is not None:
         estimate = fitted.estimate(confidence.of_one)
@@ -463,6 +430,23 @@ def fit(
     array = fitted.array({p.name: p.value for p in parameters})
     fitted.notes.extend(_of_no_cell(parameters))
     return Fit(law, measured, estimate, parameters, array, confidence, fitted.notes, options)
+
+
+def _pooled(measured: Measurements, names: Sequence[str]) -> list[str]:
+    """Notes about page types and layers that the law of these parameters does not tell apart."""
+    found = []
+    types = list(dict.fromkeys(measured.labels.get("page_type", [])))
+    if len(types) > 1 and not any(name.startswith(PAGE_FACTOR) for name in names):
+        found.append(
+            f"one law for the rows of the page types {', '.join(types)}: only power_law has a "
+            f"factor for each; use page_type for the rows of one type"
+        )
+    layers = set(measured.labels.get("layer", []))
+    if len(layers) > 1 and not any(map(group_named, names)):
+        found.append(
+            f"one law for the rows of {len(layers)} layers: only power_law has factors of layers"
+        )
+    return found
 
 
 def _of_no_cell(parameters: Sequence[Parameter]) -> list[str]:

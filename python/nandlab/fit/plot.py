@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from nandlab import _core
 from nandlab._core import NandlabError
 from nandlab.display.picture import COLOURS, GREY, finish, legend_below, new_figure, save
+from nandlab.fit.law.layers import group_named
 from nandlab.fit.predict import predict
 
 if TYPE_CHECKING:
@@ -38,6 +39,9 @@ MOST_NAMED = 9
 _PAGE_TYPE = "page type"
 """Condition of a fit that tells page types apart."""
 
+_LAYER = "layer"
+"""Condition of a fit that tells layers apart."""
+
 POINTS = 1000
 """Points of a curve."""
 
@@ -64,13 +68,19 @@ def plot_fit(fitted: Fit, path: Path | None = None) -> Figure:
         x, label = _axis(fitted)
         others, groups = _others(fitted, x), _groups(fitted, x)
     colours, key = _colours_of(groups, others)
-    panels = 1 + len(others)
+    axes_of = [(label, x), *((name, values) for name, values, _ in others)]
+    heights = None if fitted.bins is not None else fitted.heights()
+    if heights is not None:
+        axes_of.append((_LAYER, np.array([layer for layer, _ in heights], float)))
+    panels = len(axes_of)
     figure = new_figure(8.0 if panels < 4 else 2.6 * panels, 8.2)
     grid = figure.add_gridspec(2, panels, height_ratios=[1.35, 1.0])
-    above = figure.add_subplot(grid[0, :])
+    above = figure.add_subplot(grid[0, : panels - 1] if heights else grid[0, :])
     shared = above if panels == 1 else None
     below = [figure.add_subplot(grid[1, 0], sharex=shared)]
     below += [figure.add_subplot(grid[1, i], sharey=below[0]) for i in range(1, panels)]
+    if heights is not None:
+        _profile(fitted, figure.add_subplot(grid[0, panels - 1]))
     if fitted.bins is not None:
         _states(fitted, above)
     else:
@@ -78,7 +88,7 @@ def plot_fit(fitted: Fit, path: Path | None = None) -> Figure:
         legend_below(figure, _rates(fitted, above, x, groups, colours, key))
     residuals = fitted.estimate.residuals
     most = max(float(abs(residuals).max()) * 1.1, 3.0)
-    for axes, (name, values, _) in zip(below, [(label, x, []), *others], strict=True):
+    for axes, (name, values) in zip(below, axes_of, strict=True):
         axes.axhspan(-2, 2, color=GREY, alpha=0.2, linewidth=0)
         axes.axhline(0, color=GREY, linewidth=1.2)
         for rows, colour in zip(groups.values(), colours, strict=True):
@@ -88,7 +98,7 @@ def plot_fit(fitted: Fit, path: Path | None = None) -> Figure:
         if name == _PAGE_TYPE:
             types = fitted.data.page_types()[0]
             axes.set_xticks(range(len(types)), types)
-        elif panels > 1:
+        elif panels > 1 and name != _LAYER:
             _spaced(axes, values, from_zero=True)
         finish(axes, "")
     if panels > 1:
@@ -98,6 +108,28 @@ def plot_fit(fitted: Fit, path: Path | None = None) -> Figure:
     if path is not None:
         save(figure, path)
     return figure
+
+
+def _profile(fitted: Fit, axes: Axes) -> None:
+    """Factors of the layers with their intervals."""
+    named = [(group_named(one.name), one) for one in fitted.parameters]
+    layers = [layer for group, _ in named for layer in group or ()]
+    each = [one for group, one in named for _ in group or ()]
+    axes.axhline(1, color=GREY, linewidth=1.2)
+    axes.fill_between(
+        layers,
+        [one.low for one in each],
+        [one.high for one in each],
+        step="mid",
+        color=COLOURS["read"],
+        alpha=0.3,
+        linewidth=0,
+    )
+    factors = [one.value for one in each]
+    axes.step(layers, factors, where="mid", color=COLOURS["write"], linewidth=1.6)
+    axes.set_xlabel(_LAYER)
+    axes.set_ylabel(f"layer factor, {fitted.confidence}")
+    finish(axes, "")
 
 
 def _axis(fitted: Fit) -> tuple[Column, str]:

@@ -23,6 +23,7 @@ def predict(
     columns: Mapping[str, Column],
     rows: int,
     page_types: Sequence[int] | None = None,
+    heights: Sequence[tuple[int, int]] | None = None,
 ) -> Column:
     """The rate of each row by the table of an array model.
 
@@ -31,6 +32,7 @@ def predict(
         columns: of measurements; a column that is missing is 0 everywhere.
         rows: their length.
         page_types: the number of the page type of each row; left out, that of the lower page.
+        heights: layer of each row and layers of its block; left out, the mean of all layers.
 
     Raises:
         NandlabError: a law that no drive could have, because it heals with stress.
@@ -60,5 +62,6 @@ def predict(
             np.rint(reads[among]).astype(int).tolist(),
             strict=True,
         )
-        found[among] = _core.Array(json.dumps(law)).rber(list(lives))
+        of = None if heights is None else [heights[i] for i in np.flatnonzero(among).tolist()]
+        found[among] = _core.Array(json.dumps(law)).rber(list(lives), of)
     return found

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 AXES = {"pe_cycles": "cycles", "retention_hours": "h", "reads": "reads"}
 """Columns of a point, and their units in its name."""
 
-PAGE_LABELS = ("chip", "block", "page", "wordline")
+PAGE_LABELS = ("chip", "block", "page", "wordline", "layer")
 """What tells pages apart."""
 
 MOST_VARIANCE = 100.0

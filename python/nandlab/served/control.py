@@ -170,6 +170,7 @@ def check_free(name: str, path: Path) -> None:
     Raises:
         NandlabError: there is no such folder, another file, or a server.
     """
+    _check_system(name)
     if not path.parent.is_dir():
         raise refusal(name, f"no folder {path.parent}", "an existing folder")
     if not os.path.lexists(path):
@@ -185,6 +186,16 @@ def check_free(name: str, path: Path) -> None:
     raise refusal(name, f"a server listens at {path}", hint="name another path")
 
 
+def _check_system(name: str) -> None:
+    """Refuses a control socket where the system has none.
+
+    Raises:
+        NandlabError: so.
+    """
+    if not hasattr(socket, "AF_UNIX"):
+        raise refusal(name, "not supported: sockets of the file system on Windows")
+
+
 def ask(server_socket: Path, words: list[str]) -> dict[str, Any]:
     """Asks the server at a socket for something: how it is doing after that.
 
@@ -195,6 +206,7 @@ def ask(server_socket: Path, words: list[str]) -> dict[str, Any]:
     Raises:
         NandlabError: no server, or one that refuses.
     """
+    _check_system(str(server_socket))
     beside = path_of(server_socket)
     path = server_socket if server_socket.is_socket() and not beside.exists() else beside
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 from pathlib import Path
 
@@ -26,6 +25,11 @@ class Claim:
             NandlabError: another server has it.
         """
         if self._file is not None or not self._path.is_file():
+            return
+        try:
+            import fcntl
+        except ImportError:
+            # Windows, where the user must see to it.
             return
         file = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)
         try:

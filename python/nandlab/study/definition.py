@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
+from contextlib import nullcontext
 from os import PathLike, fspath
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -36,6 +37,7 @@ from nandlab.study.findings.frame import check_column, means, records, table, wr
 from nandlab.study.findings.paper import TABLES, write_means
 from nandlab.study.given import KEYS, Given, given_study, with_ftls
 from nandlab.study.rows import Rows, row_values
+from nandlab.study.share import Share, fingerprint, turn
 from nandlab.study.sweep import Tally, sweep
 from nandlab.study.task import Batch, Tasks
 
@@ -229,6 +231,7 @@ class Study:
         workers: int | None = None,
         executor: str | Executor = "local",
         retry: bool = False,
+        share: str | None = None,
         progress: Callable[[Progress], object] | None = None,
     ) -> Study:
         """Runs the points that have no row yet.
@@ -241,6 +244,8 @@ class Study:
             executor: ``local`` (processes of this machine), ``dask=ADDRESS``, ``MODULE:FACTORY`` (a
                 function that makes an executor from a number of workers), or an executor.
             retry: runs points again that were refused.
+            share: ``"2/8"`` runs only the second of eight shares of the points, while other
+                processes run the others into the same folder. All need the same study.
             progress: called about ten times a second and at the end.
 
         Returns:
@@ -258,6 +263,7 @@ class Study:
             workers = whole("workers", workers, 1, 4096)
         called("progress", progress)
         flag("retry", retry)
+        mine = None if share is None else Share.parse("share", share)
         total = len(self)
         if total == 0:
             place = f"{self._given.place}: constraints"
@@ -265,19 +271,28 @@ class Study:
         # Files may have changed since the last run.
         self._tasks = None
         self.out.mkdir(parents=True, exist_ok=True)
+        batches, study = self.batches, ""
+        if mine is not None:
+            batches = Tasks(self._given, str(mine.work_folder(self.out.resolve())), mine).batches
+            study = fingerprint(self._given.design, self._tables[0])
+            total = sum(1 for group in mine.groups(self._given.design) for _ in group)
         self.tally = sweep(
             self.out,
-            self.batches,
+            batches,
             total,
             self._given.wants,
-            lambda: workers_of("executor", executor, workers, total),
+            lambda: workers_of("executor", executor, workers, max(total, 1)),
             check=lambda: check_study(self._given, self.tasks()),
+            share=mine,
+            study=study,
             is_retried=retry,
             progress=progress,
         )
         if self.tally.interrupted:
             raise StudyUnfinished(self)
-        self.write(self.out / TABLE)
+        # The share that ends last writes the rows of all.
+        with nullcontext() if mine is None else turn(self.out):
+            self.write(self.out / TABLE)
         return self
 
     def search(

@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import islice, product
+from itertools import chain, islice, product
 from typing import Any, NamedTuple
 
 from nandlab.given.refusal import refusal
@@ -99,6 +99,17 @@ class Design:
         else:
             for combination in self.drawn():
                 yield self._replicated(partial(list, [combination]))
+
+    def filled(self) -> Iterator[Iterator[Point]]:
+        """The groups that have points: constraints may leave a group without any.
+
+        Raises:
+            NandlabError: as `groups`.
+        """
+        for group in self.groups():
+            first = next(group, None)
+            if first is not None:
+                yield chain((first,), group)
 
     def _replicated(self, combinations: Callable[[], Iterable[Combination]]) -> Iterator[Point]:
         """The replicates of combinations, one after another."""

@@ -17,6 +17,7 @@ from types import TracebackType
 from typing import Any, NamedTuple
 
 from nandlab.given.refusal import refusal
+from nandlab.study.share import Lock, Share
 from nandlab.study.work import Row, Values, unpacked, values
 
 ROWS = "rows"
@@ -149,11 +150,13 @@ def row_values(row: Mapping[str, Any], wants: tuple[str, ...]) -> Values | None:
 
 
 class Writer:
-    """While it is entered, the one process that adds rows to a study's folder."""
+    """While it is entered, the process that adds rows to a study's folder, or those of a share."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, share: Share | None = None, study: str = "") -> None:
+        """For one share of a `study`, by its fingerprint, or for all of it."""
         self._folder = folder
-        self._lock: int | None = None
+        self._is_alone = share is None
+        self._lock = Lock(folder, share, study)
         self._file: int | None = None
 
     def __enter__(self) -> Writer:
@@ -164,21 +167,10 @@ class Writer:
             OSError: the folder cannot be written.
         """
         (self._folder / ROWS).mkdir(parents=True, exist_ok=True)
-        self._lock = os.open(self._folder / "lock", os.O_RDWR | os.O_CREAT, 0o666)
-        try:
-            import fcntl
-
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except ImportError:
-            pass
-        except OSError:
-            os.close(self._lock)
-            self._lock = None
-            problem = f"another process works on the study in {self._folder}"
-            raise refusal("out", problem, hint="wait for it, or choose another folder") from None
+        lock = self._lock.take().fileno()
         with suppress(OSError):
-            os.ftruncate(self._lock, 0)
-            os.write(self._lock, f"process {os.getpid()} on {socket.gethostname()}\n".encode())
+            os.ftruncate(lock, 0)
+            os.write(lock, f"process {os.getpid()} on {socket.gethostname()}\n".encode())
         return self
 
     def add(self, row: Row) -> None:
@@ -207,11 +199,10 @@ class Writer:
             with suppress(OSError):
                 os.fsync(self._file)
             os.close(self._file)
-        else:
+        elif self._is_alone:
             # Nothing is left of a study that was refused.
             with suppress(OSError):
                 (self._folder / ROWS).rmdir()
                 (self._folder / "lock").unlink()
                 self._folder.rmdir()
-        if self._lock is not None:
-            os.close(self._lock)
+        self._lock.give_back()

@@ -21,6 +21,7 @@ from nandlab.process.interrupt import Stop
 from nandlab.study.executors import Workers
 from nandlab.study.own_ftl import check_sent
 from nandlab.study.rows import Rows, Writer
+from nandlab.study.share import Share
 from nandlab.study.task import Batch, Task
 from nandlab.study.work import STATES, STOP, Row, Stopped, failed, prepare, run_task
 
@@ -75,6 +76,7 @@ class Sweep:
     """One start of a study."""
 
     folder: Path
+    """Of preconditioned drives, and of the file that ends the points under way."""
     make: Callable[[], Workers]
     """Starts the workers, when the first point needs them."""
     is_known: Callable[[Task], bool]
@@ -300,6 +302,8 @@ def sweep(
     workers: Callable[[], Workers],
     *,
     check: Callable[[], object] | None = None,
+    share: Share | None = None,
+    study: str = "",
     is_retried: bool = False,
     progress: Callable[[Progress], object] | None = None,
 ) -> Tally:
@@ -312,6 +316,8 @@ def sweep(
         wants: the expressions that a row needs.
         workers: starts the workers; called where there is a point to run.
         check: raises where no point is to be run; called while the workers start.
+        share: whose points these are, where several processes do shares of the study.
+        study: fingerprint of the study, for a share.
         is_retried: whether points that were refused are run again.
         progress: called about ten times a second and at the end.
 
@@ -320,7 +326,7 @@ def sweep(
         OSError: the folder cannot be written.
     """
     tally = Tally(total)
-    with Writer(folder) as writer:
+    with Writer(folder, share, study) as writer:
         rows = Rows(folder)
 
         def is_known(task: Task) -> bool:
@@ -332,7 +338,9 @@ def sweep(
             row = next(rows.get([task.id]))
             return row is not None and set(wants) <= set(row["values"])
 
-        one = Sweep(folder, workers, is_known, tally, writer, Meter("sweep", progress))
+        own = folder if share is None else share.work_folder(folder)
+        own.mkdir(parents=True, exist_ok=True)
+        one = Sweep(own, workers, is_known, tally, writer, Meter("sweep", progress))
         every = (task for batch in batches() for task in batch.tasks)
         if check is not None and not all(map(is_known, every)):
             _ = one.workers
@@ -343,4 +351,9 @@ def sweep(
                 raise
         with Stop() as stop:
             one.run(batches(), stop)
+        if share is not None:
+            # The last of the shares leaves none of their folders.
+            with suppress(OSError):
+                own.rmdir()
+                own.parent.rmdir()
     return tally

@@ -26,6 +26,7 @@ from nandlab.study.given import Given
 from nandlab.study.jobs import changed, contents, job_text
 from nandlab.study.own_ftl import PATH, StudyFtl
 from nandlab.study.points import Combination, is_of_workload
+from nandlab.study.share import Share
 
 SHARED = ("fill", "steady", "rested")
 """States that points can share: a drive is brought there without its workload."""
@@ -57,7 +58,7 @@ class Task:
     error: str = ""
     """Why it cannot run, where that is known already."""
     folder: str = ""
-    """Of the study."""
+    """Of the study, or of its share, for preconditioned drives."""
     version: str = ""
     """Of nandlab."""
 
@@ -94,9 +95,10 @@ def digest(value: Any) -> str:
 class Tasks:
     """The tasks of a study. Drive files are read once: an object is of one moment."""
 
-    def __init__(self, given: Given, folder: str = "") -> None:
-        """Of a study whose rows lie in `folder`."""
+    def __init__(self, given: Given, folder: str = "", share: Share | None = None) -> None:
+        """Of a study, or of its `share`, whose preconditioned drives lie in `folder`."""
         self._given = given
+        self._share = share
         self._folder = folder
         self._known: dict[bytes, Known] = {}
         self._ftls: dict[StudyFtl, GivenFtl] = {}
@@ -109,7 +111,8 @@ class Tasks:
         Raises:
             NandlabError: the design has too few points.
         """
-        for group in self._given.design.groups():
+        design = self._given.design
+        for group in design.groups() if self._share is None else self._share.groups(design):
             tasks = (self.task(point.combination, point.replicate) for point in group)
             first = next(tasks, None)
             if first is not None:

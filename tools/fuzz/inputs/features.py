@@ -63,7 +63,10 @@ SETS: dict[str, tuple[str, ...]] = {
         "chip.timing.t_program_us=300",
     ),
     "all pages of a cell in one program": _ONE_SHOT,
-    "errors without references": ("chip.array.name=power_law",),
+    "errors without references": (
+        "chip.array.name=power_law",
+        "chip.array.layer_factors=[2.0, 0.5]",
+    ),
     "real cells under a decoder": (
         *WORDS,
         "chip.array.name=cells",

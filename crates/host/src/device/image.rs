@@ -4,11 +4,11 @@
 //! logical place, each at its newest. Chunks that hold nothing but zeros take no room, and are not
 //! written: clients discard whole drives.
 
+use super::place;
 use base::{Error, Result};
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::ops::Range;
-use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 /// Bytes of a chunk, which is kept or left out as a whole.
@@ -139,7 +139,7 @@ impl Image {
                 Kept::File { file, chunks, .. } => {
                     bytes.resize(before + count, 0);
                     if chunks[chunk] == Held::Bytes {
-                        file.read_exact_at(&mut bytes[before..], part.start)?;
+                        place::read_exact(file, &mut bytes[before..], part.start)?;
                     }
                 }
             }
@@ -163,7 +163,7 @@ impl Image {
                     if chunks[chunk] == Held::Stale {
                         clear(file, chunk, self.capacity)?;
                     }
-                    file.write_all_at(these, part.start)?;
+                    place::write_all(file, these, part.start)?;
                     chunks[chunk] = Held::Bytes;
                 }
             }
@@ -195,7 +195,7 @@ impl Image {
                 Kept::File { file, chunks, .. } => match chunks[chunk] {
                     Held::Zeros | Held::Stale => {}
                     Held::Bytes if is_whole => chunks[chunk] = Held::Stale,
-                    Held::Bytes => file.write_all_at(&ZEROS[..count], part.start)?,
+                    Held::Bytes => place::write_all(file, &ZEROS[..count], part.start)?,
                 },
             }
         }
@@ -226,7 +226,7 @@ fn whole(chunk: usize, capacity: u64) -> Range<u64> {
 /// Writes zeros over a chunk of a file.
 fn clear(file: &File, chunk: usize, capacity: u64) -> io::Result<()> {
     let Range { start, end } = whole(chunk, capacity);
-    file.write_all_at(&vec![0; (end - start) as usize], start)
+    place::write_all(file, &vec![0; (end - start) as usize], start)
 }
 
 /// Cuts a range at the borders of chunks.

@@ -16,6 +16,7 @@ pub mod measures;
 pub mod message;
 pub mod nbd;
 pub mod nvme;
+mod place;
 pub mod record;
 pub mod report;
 pub mod saved;

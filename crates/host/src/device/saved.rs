@@ -7,13 +7,13 @@
 use super::image::{CHUNK, Image, Store};
 use super::marks::SavedMarks;
 use super::nvme::namespaces::SavedNamespaces;
+use super::place;
 use crate::saved::placed;
 use base::archive::Archive;
 use base::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, Write};
-use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -46,7 +46,7 @@ struct Reading<'a> {
 
 impl Read for Reading<'_> {
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
-        let count = self.file.read_at(bytes, self.at)?;
+        let count = place::read(self.file, bytes, self.at)?;
         self.at += count as u64;
         Ok(count)
     }

@@ -1,14 +1,19 @@
-//! Sockets for clients: of the file system, or of this machine's network.
+//! Sockets for clients: of the file system, which Unix alone has, or of this machine's network.
 
 use base::{Error, Result};
-use std::fs::{self, DirBuilder, Permissions};
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
-use std::os::unix::fs::{DirBuilderExt, FileTypeExt, PermissionsExt};
-use std::os::unix::net::{UnixListener, UnixStream};
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::path::PathBuf;
 use std::time::Duration;
+
+#[cfg(unix)]
+use {
+    std::fs::{self, DirBuilder, Permissions},
+    std::os::unix::fs::{DirBuilderExt, FileTypeExt, PermissionsExt},
+    std::os::unix::net::{UnixListener, UnixStream},
+    std::path::Path,
+    std::sync::atomic::{AtomicU64, Ordering},
+};
 
 /// Address on which a server listens.
 #[derive(Debug, Clone)]
@@ -25,6 +30,7 @@ pub enum Address {
 }
 
 enum Kind {
+    #[cfg(unix)]
     Path(UnixListener, PathBuf),
     Port(TcpListener),
 }
@@ -38,6 +44,13 @@ impl Listener {
     /// Listens at an address. Replaces a socket that a server has left behind.
     pub fn new(address: &Address) -> Result<Self> {
         let kind = match address {
+            #[cfg(not(unix))]
+            Address::Path(path) => {
+                let place = format!("--socket {}", path.display());
+                return Err(Error::unsupported(place, "sockets of the file system on Windows")
+                    .hint("use --port"));
+            }
+            #[cfg(unix)]
             Address::Path(path) => {
                 let place = || format!("--socket {}", path.display());
                 check_free(path)?;
@@ -54,6 +67,7 @@ impl Listener {
         };
         let listener = Self { kind };
         let has_patience = match &listener.kind {
+            #[cfg(unix)]
             Kind::Path(listener, _) => listener.set_nonblocking(true),
             Kind::Port(listener) => listener.set_nonblocking(true),
         };
@@ -64,6 +78,7 @@ impl Listener {
     /// Address as clients name it.
     pub fn uri(&self) -> String {
         match &self.kind {
+            #[cfg(unix)]
             Kind::Path(_, path) => format!("nbd+unix:///?socket={}", path.display()),
             Kind::Port(_) => format!("nbd://127.0.0.1:{}", self.port()),
         }
@@ -77,6 +92,7 @@ impl Listener {
     /// Number of the TCP port; 0 for a Unix socket.
     pub fn port(&self) -> u16 {
         match &self.kind {
+            #[cfg(unix)]
             Kind::Path(..) => 0,
             Kind::Port(listener) => listener.local_addr().map_or(0, |address| address.port()),
         }
@@ -85,6 +101,7 @@ impl Listener {
     /// Accepts the next client; `None` if none waits.
     pub fn accept(&self) -> io::Result<Option<Socket>> {
         let accepted = match &self.kind {
+            #[cfg(unix)]
             Kind::Path(listener, _) => listener.accept().map(|(socket, _)| Socket::Path(socket)),
             Kind::Port(listener) => listener.accept().and_then(|(socket, _)| {
                 socket.set_nodelay(true)?;
@@ -102,6 +119,7 @@ impl Listener {
     }
 }
 
+#[cfg(unix)]
 impl Drop for Listener {
     fn drop(&mut self) {
         if let Kind::Path(_, path) = &self.kind {
@@ -112,6 +130,7 @@ impl Drop for Listener {
 }
 
 /// Refuses a path that holds anything but a socket left behind by a server.
+#[cfg(unix)]
 fn check_free(path: &Path) -> Result<()> {
     let place = || format!("--socket {}", path.display());
     let Ok(meta) = fs::symlink_metadata(path) else { return Ok(()) };
@@ -128,6 +147,7 @@ fn check_free(path: &Path) -> Result<()> {
 
 /// Binds a socket that no other user can connect to at any time: it is made in a folder of its own,
 /// and moved.
+#[cfg(unix)]
 fn bind(path: &Path) -> io::Result<UnixListener> {
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
     let parent = parent.unwrap_or(Path::new("."));
@@ -149,11 +169,13 @@ fn bind(path: &Path) -> io::Result<UnixListener> {
 }
 
 /// Folders made so far by this process for its sockets.
+#[cfg(unix)]
 static FOLDERS: AtomicU64 = AtomicU64::new(0);
 
 /// Socket of one client.
 pub enum Socket {
     /// Unix socket of the file system.
+    #[cfg(unix)]
     Path(UnixStream),
     /// TCP socket of the network.
     Port(TcpStream),
@@ -163,6 +185,7 @@ impl Socket {
     /// Clones the handle of the socket.
     pub fn twin(&self) -> io::Result<Self> {
         Ok(match self {
+            #[cfg(unix)]
             Self::Path(socket) => Self::Path(socket.try_clone()?),
             Self::Port(socket) => Self::Port(socket.try_clone()?),
         })
@@ -171,6 +194,7 @@ impl Socket {
     /// Sets the time after which reads and writes return, done or not.
     pub fn set_patience(&self, patience: Duration) -> io::Result<()> {
         match self {
+            #[cfg(unix)]
             Self::Path(socket) => {
                 socket.set_read_timeout(Some(patience))?;
                 socket.set_write_timeout(Some(patience))
@@ -186,6 +210,7 @@ impl Socket {
     pub fn close(&self) {
         // The connection may have ended already.
         let _ = match self {
+            #[cfg(unix)]
             Self::Path(socket) => socket.shutdown(Shutdown::Both),
             Self::Port(socket) => socket.shutdown(Shutdown::Both),
         };
@@ -194,6 +219,7 @@ impl Socket {
     /// Sets whether reads and writes return at once, on all handles of the socket.
     pub fn set_nonblocking(&self, is_it: bool) -> io::Result<()> {
         match self {
+            #[cfg(unix)]
             Self::Path(socket) => socket.set_nonblocking(is_it),
             Self::Port(socket) => socket.set_nonblocking(is_it),
         }
@@ -203,6 +229,7 @@ impl Socket {
 impl Read for Socket {
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
         match self {
+            #[cfg(unix)]
             Self::Path(socket) => socket.read(bytes),
             Self::Port(socket) => socket.read(bytes),
         }
@@ -212,6 +239,7 @@ impl Read for Socket {
 impl Write for Socket {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
+            #[cfg(unix)]
             Self::Path(socket) => socket.write(bytes),
             Self::Port(socket) => socket.write(bytes),
         }

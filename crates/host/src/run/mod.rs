@@ -64,6 +64,9 @@ const FETCH: u32 = EXCHANGE + 1;
 /// Number of the wake-up for a command between requests.
 const COMMAND: u32 = FETCH + 1;
 
+/// Number of the wake-up at which an offered request arrives.
+const ARRIVAL: u32 = COMMAND + 1;
+
 /// Completions between two looks at the run's time, parts and end.
 const BETWEEN_LOOKS: u64 = 1 << 6;
 

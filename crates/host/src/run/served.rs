@@ -5,7 +5,7 @@
 
 use super::arbiter::Arbiter;
 use super::exchange::{Plan, Service};
-use super::{FETCH, MOST_JOBS, Run};
+use super::{ARRIVAL, FETCH, MOST_JOBS, Run};
 use crate::request::{Arrival, Job, Pace, Source};
 use base::{Result, Time};
 use ssd::config::{HostConfig, Priority};
@@ -13,7 +13,7 @@ use ssd::drive::exchange::Exchange;
 use ssd::medium::words::Found;
 use ssd::request::Request;
 use ssd::{Completion, Cut, Step};
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 
 /// Name of the job that stands for all clients.
@@ -68,6 +68,18 @@ impl Lane {
     }
 }
 
+/// Requests that are offered before they arrive.
+#[derive(Debug)]
+struct Coming {
+    /// Owners, queues and requests, by the time of arrival and in the order of the offers.
+    requests: BTreeMap<(Time, u64), (u32, usize, Request)>,
+    offers: u64,
+    /// Time of the wake-up for the first of them.
+    wake: Time,
+    /// Whether the first of them arrives now, before the next event.
+    is_due: bool,
+}
+
 /// Offered requests that are not complete.
 #[derive(Debug)]
 pub(super) struct Offered {
@@ -78,13 +90,17 @@ pub(super) struct Offered {
     host: HostConfig,
     /// Owner of the request in each slot of the drive.
     of_slot: Vec<u32>,
+    coming: Coming,
 }
 
 impl Offered {
     fn new(host: HostConfig, slots: u32) -> Self {
         let lanes = vec![Lane::new(Priority::default())];
         let arbiter = Arbiter::new(&host, std::iter::empty());
-        let mut offered = Self { lanes, arbiter, host, of_slot: vec![NOBODY; slots as usize] };
+        let coming =
+            Coming { requests: BTreeMap::new(), offers: 0, wake: Time::NEVER, is_due: false };
+        let of_slot = vec![NOBODY; slots as usize];
+        let mut offered = Self { lanes, arbiter, host, of_slot, coming };
         offered.arbitrate();
         offered
     }
@@ -184,6 +200,48 @@ impl Run {
         self.ssd.fault()
     }
 
+    /// Offers a request of a queue that arrives at `at`, or now where `at` has passed: before the
+    /// next event. Requests of one time arrive in the order of their offers.
+    pub fn offer_at(&mut self, owner: u32, queue: usize, request: Request, at: Time) {
+        let now = self.ssd.now();
+        let Some(Offered { coming, .. }) = self.offered.as_deref_mut() else { return };
+        let at = at.max(now);
+        coming.requests.insert((at, coming.offers), (owner, queue, request));
+        coming.offers += 1;
+        if at == now {
+            coming.is_due = true;
+        } else if !coming.is_due && at < coming.wake {
+            coming.wake = at;
+            self.ssd.wake_at(at, ARRIVAL);
+        }
+    }
+
+    /// Whether requests arrive before the next event.
+    pub fn is_arrival_due(&self) -> bool {
+        self.offered.as_ref().is_some_and(|offered| offered.coming.is_due)
+    }
+
+    /// Offers the requests that have come, and asks for a wake-up for the next one: as the job of a
+    /// trace does, so that both have the same order among the events of a moment.
+    fn arrive(&mut self) -> Result<()> {
+        let now = self.ssd.now();
+        while let Some(Offered { coming, .. }) = self.offered.as_deref_mut() {
+            coming.is_due = false;
+            let Some(first) = coming.requests.first_entry() else { break };
+            let at = first.key().0;
+            if at > now {
+                if at < coming.wake {
+                    coming.wake = at;
+                    self.ssd.wake_at(at, ARRIVAL);
+                }
+                break;
+            }
+            let (owner, queue, request) = first.remove();
+            self.offer(owner, queue, request)?;
+        }
+        Ok(())
+    }
+
     /// Gives the drive offered requests while it has room and the limits of their job allow it:
     /// from the queue that the arbiter says, the oldest first.
     fn take_offered(&mut self) {
@@ -215,8 +273,12 @@ impl Run {
         self.offered = Some(offered);
     }
 
-    /// Advances by one event of the drive. Returns the request that it completes, if any.
+    /// Advances by one event of the drive, or takes the requests that arrive before it. Returns the
+    /// request that the event completes, if any.
     pub fn step_served(&mut self) -> Result<Option<Served>> {
+        if self.is_arrival_due() {
+            return self.arrive().map(|()| None);
+        }
         match self.ssd.step_event() {
             Some(Step::Completed(slot)) => {
                 let owner = self.offered.as_ref().map_or(NOBODY, |o| o.of_slot[slot as usize]);
@@ -244,6 +306,13 @@ impl Run {
             Some(Step::Wake(FETCH)) => {
                 self.limits.wake = Time::NEVER;
                 self.take_offered();
+                Ok(None)
+            }
+            Some(Step::Wake(ARRIVAL)) => {
+                if let Some(offered) = &mut self.offered {
+                    offered.coming.wake = Time::NEVER;
+                }
+                self.arrive()?;
                 Ok(None)
             }
             Some(Step::Wake(_)) | None => Ok(None),

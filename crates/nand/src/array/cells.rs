@@ -64,7 +64,7 @@ impl Array for Cells {
 
     fn rber_shifted(&self, page: &PageState, shifts_v: &[f64]) -> f64 {
         let page = page.rounded(6, 4, 4);
-        let PageState { page_type, pe_cycles, retention, reads } = page;
+        let PageState { page_type, pe_cycles, retention, reads, .. } = page;
         let shifts = shifts_v.iter().map(|shift_v| shift_v.to_bits()).collect();
         let key = (page_type, pe_cycles, retention.0.to_bits(), reads, shifts);
         if let Some(&rber) = self.known.read().unwrap_or_else(PoisonError::into_inner).get(&key) {

@@ -1,5 +1,6 @@
 //! Contract of an array model: the state of a page in, its bit error rate out.
 
+use crate::block::wordline::Height;
 use crate::cell::{Cell, Stress};
 use base::Result;
 use base::units::Hours;
@@ -16,6 +17,9 @@ pub struct PageState {
     pub retention: Hours,
     /// Reads of the block since the erase.
     pub reads: u32,
+    /// Height of the page's wordline in its block; where it is not known, rates are the mean over
+    /// the layers.
+    pub height: Height,
 }
 
 impl PageState {
@@ -28,6 +32,7 @@ impl PageState {
             pe_cycles: leading(self.pe_cycles, cycles),
             retention: Hours(f64::from_bits(self.retention.0.max(0.0).to_bits() >> rest << rest)),
             reads: leading(self.reads, reads),
+            height: self.height,
         }
     }
 

@@ -109,10 +109,9 @@ impl Array for Exponential {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use base::units::Hours;
 
     fn at(law: &Exponential, pe_cycles: u32) -> f64 {
-        law.rber(&PageState { page_type: 0, pe_cycles, retention: Hours(0.0), reads: 0 })
+        law.rber(&PageState { pe_cycles, ..PageState::default() })
     }
 
     /// Agreement with section 5.4: 4.5e-4 after 12.469e5 cycles; after 13.35e5 with reduced

@@ -144,10 +144,10 @@ mod tests {
             let params = (member.check)(&Table::new(), "chip.array").unwrap();
             let array = (member.build)(&params, Some(&cell())).unwrap();
             let state = |pe_cycles, hours, reads| PageState {
-                page_type: 0,
                 pe_cycles,
                 retention: Hours(hours),
                 reads,
+                ..PageState::default()
             };
             let rate = |state: PageState| {
                 let rber = array.rber(&state);

@@ -7,11 +7,13 @@
 //! the printed 3.73e-9 over 768^1.71, for 768 pages a block; the unit was not checked in the paper.
 //!
 //! Page types differ by a factor of the whole sum: the law is that of the lower page, and each
-//! other type of a chip that was fitted has its rate over it.
+//! other type of a chip that was fitted has its rate over it. Layers of a 3D block differ by a
+//! factor too: the law is that of their geometric mean.
 
 use super::{
     Array, Build, PageState, REFERENCE_C, check_activation, check_celsius, hours_at_reference,
 };
+use crate::block::wordline::Height;
 use base::family::{Member, check, schema};
 use base::{Error, Result, params};
 use schemars::JsonSchema;
@@ -66,7 +68,18 @@ struct PowerLaw {
     /// Rate of the fourth page type over that of the lower page; 1 if omitted.
     #[serde(skip_serializing_if = "Option::is_none")]
     page_factor_3: Option<f64>,
+    /// Rate of each layer of a block over their geometric mean, from the wordline that is
+    /// programmed first. Layers have one thickness: a wordline is in the layer of its middle. All
+    /// layers are alike if omitted.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    layer_factors: Vec<f64>,
 }
+
+/// Most layers with a factor.
+const MOST_LAYERS: usize = 4096;
+
+/// Distance of the mean logarithm of all factors from 0, for rounding.
+const ROUNDING: f64 = 1e-3;
 
 impl Default for PowerLaw {
     fn default() -> Self {
@@ -86,6 +99,7 @@ impl Default for PowerLaw {
             page_factor_1: None,
             page_factor_2: None,
             page_factor_3: None,
+            layer_factors: Vec::new(),
         }
     }
 }
@@ -116,8 +130,39 @@ impl PowerLaw {
                 return Err(Error::new(key, format!("{factor} {problem}")).expected("above 0"));
             }
         }
+        self.check_layers(&format!("{place}.layer_factors"))?;
         check_activation(place, self.activation_ev)?;
         check_celsius(place, "reference_c", self.reference_c)
+    }
+
+    /// Refuses factors of layers whose geometric mean is not 1.
+    fn check_layers(&self, place: &str) -> Result<()> {
+        let factors = &self.layer_factors;
+        if factors.len() > MOST_LAYERS {
+            return Err(Error::new(place, format!("{} layers", factors.len()))
+                .expected(format!("at most {MOST_LAYERS}")));
+        }
+        if let Some(factor) = factors.iter().find(|&&f| !(f > 0.0 && f.is_finite())) {
+            return Err(Error::new(place, format!("{factor} is out of range")).expected("above 0"));
+        }
+        let sum: f64 = factors.iter().map(|&factor| libm::log(factor)).sum();
+        let mean = sum / factors.len().max(1) as f64;
+        if mean.abs() > ROUNDING {
+            let problem = format!("a geometric mean of {:.4}", libm::exp(mean));
+            let hint = "divide the factors by it, and multiply epsilon, alpha, beta and gamma";
+            return Err(Error::new(place, problem).expected("1").hint(hint));
+        }
+        Ok(())
+    }
+
+    /// Factor of a layer; where the height is not known, the arithmetic mean of all.
+    fn layer_factor(&self, height: Height) -> f64 {
+        let factors = &self.layer_factors;
+        match height.layer(factors.len()) {
+            Some(layer) => factors[layer],
+            None if factors.is_empty() => 1.0,
+            None => factors.iter().sum::<f64>() / factors.len() as f64,
+        }
     }
 
     /// Factors of the page types after the lower page.
@@ -142,7 +187,7 @@ impl Array for PowerLaw {
             + self.alpha * libm::pow(cycles, self.k)
             + self.beta * libm::pow(cycles, self.m) * libm::pow(days, self.n)
             + self.gamma * libm::pow(cycles, self.p) * libm::pow(reads, self.q);
-        let rber = rber * self.page_factor(page.page_type);
+        let rber = rber * self.page_factor(page.page_type) * self.layer_factor(page.height);
         // Terms that overflow give 0 x infinity, which is not a number: then every bit is random.
         if rber.is_nan() { 0.5 } else { rber.clamp(0.0, 0.5) }
     }
@@ -198,14 +243,15 @@ mod tests {
     fn is_a_rate_whatever_the_powers() {
         let law = PowerLaw { k: 1e300, n: 1e300, ..PowerLaw::default() };
         let law = PowerLaw { alpha: 0.0, ..law };
-        let page = PageState { page_type: 0, pe_cycles: 9, retention: Hours(1e6), reads: 9 };
+        let retention = Hours(1e6);
+        let page = PageState { pe_cycles: 9, retention, reads: 9, ..PageState::default() };
         assert_eq!(law.rber(&page), 0.5);
     }
 
     #[test]
     fn page_types_differ_by_their_factors() {
         let law = PowerLaw { page_factor_2: Some(3.0), ..PowerLaw::default() };
-        let page = PageState { page_type: 0, pe_cycles: 500, retention: Hours(9.0), reads: 0 };
+        let page = PageState { pe_cycles: 500, retention: Hours(9.0), ..PageState::default() };
         let rate = |page_type| law.rber(&PageState { page_type, ..page });
         assert_eq!([rate(1), rate(2), rate(3)], [rate(0), 3.0 * rate(0), rate(0)]);
         assert!(law.reaches(&PageState { page_type: 2, ..page }).is_ok());
@@ -214,10 +260,47 @@ mod tests {
         assert!(error.problem.contains("3 of 2"), "{error}");
     }
 
+    /// A wordline has the factor of the layer of its middle, whatever the number of wordlines; a
+    /// page without a height the mean of all layers.
+    #[test]
+    fn layers_differ_by_their_factors() {
+        let layer_factors = vec![2.0, 1.0, 0.5];
+        let law = PowerLaw { layer_factors, ..PowerLaw::default() };
+        let page = PageState { pe_cycles: 500, ..PageState::default() };
+        let plain = PowerLaw::default().rber(&page);
+        let factors = |wordlines| -> Vec<f64> {
+            let of = |wordline| PageState { height: Height { wordline, wordlines }, ..page };
+            let factor = |wordline| law.rber(&of(wordline)) / plain;
+            (0..wordlines).map(|w| (factor(w) * 1e9).round() / 1e9).collect()
+        };
+        assert_eq!(factors(6), [2.0, 2.0, 1.0, 1.0, 0.5, 0.5]);
+        assert_eq!(factors(4), [2.0, 1.0, 1.0, 0.5]);
+        assert_eq!(factors(1), [1.0]);
+        assert!((law.rber(&page) / plain - 3.5 / 3.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn refuses_factors_of_layers_without_a_mean_of_one() {
+        let checked = |text: &str| (MEMBER.check)(&text.parse().unwrap(), "chip.array");
+        assert!(checked("layer_factors = [2.0, 1.0, 0.5]").is_ok());
+        assert!(checked("layer_factors = []").is_ok());
+        for (text, expected) in [
+            ("layer_factors = [2.0, 1.0]", "1"),
+            ("layer_factors = [-1.0, -1.0]", "above 0"),
+            ("layer_factors = [nan]", "above 0"),
+        ] {
+            let error = checked(text).unwrap_err();
+            assert_eq!(
+                (error.place.as_str(), &*error.expected),
+                ("chip.array.layer_factors", expected)
+            );
+        }
+    }
+
     #[test]
     fn adds_its_terms() {
         let law = PowerLaw::default();
-        let page = PageState { page_type: 0, pe_cycles: 3000, retention: Hours(24.0), reads: 0 };
+        let page = PageState { pe_cycles: 3000, retention: Hours(24.0), ..PageState::default() };
         let expected = 1.48e-3 + 3.90e-10 * 3000f64.powf(2.05) + 6.28e-5 * 3000f64.powf(0.14);
         assert!((law.rber(&page) - expected).abs() < 1e-12);
         // A page's share of the reads, in the printed law.

@@ -112,7 +112,7 @@ mod tests {
     use base::units::Hours;
 
     fn at(law: &RetentionLaw, pe_cycles: u32, hours: f64) -> f64 {
-        law.rber(&PageState { page_type: 0, pe_cycles, retention: Hours(hours), reads: 0 })
+        law.rber(&PageState { pe_cycles, retention: Hours(hours), ..PageState::default() })
     }
 
     /// Agreement with devices.md 5.3: the rate after 10,000 cycles and a day is 1.75e-4.

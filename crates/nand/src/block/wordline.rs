@@ -52,6 +52,31 @@ pub struct PageSite {
     pub page_type: u8,
 }
 
+/// Height of a wordline in its block: its number, and that of all wordlines. Default: not known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Height {
+    /// Wordline number, from the first programmed.
+    pub wordline: u32,
+    /// Wordlines of the block; 0 where they are not known.
+    pub wordlines: u32,
+}
+
+impl Height {
+    /// Relative height of the wordline's middle, from 0 to 1. Wordlines count along the layers.
+    pub fn relative(self) -> f64 {
+        (f64::from(self.wordline) + 0.5) / f64::from(self.wordlines.max(1))
+    }
+
+    /// Layer of the wordline's middle, where the block has this many layers of one thickness;
+    /// `None` without a height.
+    pub fn layer(self, layers: usize) -> Option<usize> {
+        let Self { wordline, wordlines } = self;
+        let middle = (2 * u64::from(wordline) + 1) * layers as u64;
+        let layer = middle.checked_div(2 * u64::from(wordlines))?;
+        Some((layer as usize).min(layers.checked_sub(1)?))
+    }
+}
+
 /// Sites of all pages of a block of `pages` pages with `cell_bits` bits a cell.
 pub fn page_sites(order: PageOrder, cell_bits: u32, pages: u32) -> Result<Vec<PageSite>> {
     if !(1..=4).contains(&cell_bits) {

@@ -6,6 +6,7 @@
 
 use super::contract::{Mechanism, Stress};
 use super::{Build, check_range};
+use crate::block::wordline::Height;
 use crate::level::State;
 use crate::level::distribution::Law;
 use base::family::{Member, check, schema};
@@ -56,7 +57,7 @@ impl Mechanism for Variation {
     }
 
     fn width_ln(&self, wordline: u32, wordlines: u32, deviate: f64) -> f64 {
-        let turn = (f64::from(wordline) + 0.5) / f64::from(wordlines.max(1));
+        let turn = Height { wordline, wordlines }.relative();
         let layer = libm::cos(2.0 * std::f64::consts::PI * turn) * std::f64::consts::SQRT_2;
         self.page_spread * deviate + self.layer_spread * layer
     }

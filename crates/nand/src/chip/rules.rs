@@ -7,7 +7,7 @@
 
 use super::command::PageAddress;
 use super::mode::BlockMode;
-use crate::block::wordline::{PageOrder, PageSite, page_sites};
+use crate::block::wordline::{Height, PageOrder, PageSite, page_sites};
 use base::{Error, Result};
 
 /// Mode of a block, and how far it is programmed.
@@ -77,6 +77,8 @@ pub struct PageRules {
     sites: Vec<PageSite>,
     /// Number of pages of a native block.
     pages: u32,
+    /// Number of wordlines of a block.
+    wordlines: u32,
     /// Number of pages of a native block that one command programs.
     per_program: u32,
     /// Native page numbers of the pages of a block in single-level mode.
@@ -94,8 +96,9 @@ impl PageRules {
         for &page in &fast {
             sites.push(sites[page as usize]);
         }
+        let wordlines = sites.iter().map(|site| site.wordline + 1).max().unwrap_or(0);
         let per_program = order.pages_per_program(cell_bits);
-        Ok(Self { sites, pages, per_program, fast, may_skip: false })
+        Ok(Self { sites, pages, wordlines, per_program, fast, may_skip: false })
     }
 
     /// Allows pages to be left empty: those that are programmed still come in order.
@@ -134,6 +137,12 @@ impl PageRules {
     pub fn site(&self, mode: BlockMode, page: u32) -> PageSite {
         let first = mode.table() as u32 * self.pages;
         self.sites[(first + page) as usize]
+    }
+
+    /// Height of a site in the block.
+    #[inline]
+    pub fn height(&self, site: PageSite) -> Height {
+        Height { wordline: site.wordline, wordlines: self.wordlines }
     }
 
     /// Number of a page in a native block.

@@ -139,7 +139,7 @@ impl CellMedium {
         } else {
             let level = word.level.min(nand::soft_read::MOST_LEVELS as u8);
             let state = page.state.rounded(6, 4, 0);
-            let PageState { page_type, pe_cycles, retention, reads } = state;
+            let PageState { page_type, pe_cycles, retention, reads, .. } = state;
             let hours = retention.0.to_bits();
             let key = (page_type, level, pe_cycles, hours, reads, shifts_v.map(f32::to_bits));
             let soft = self.soft.entry(key).or_insert_with(|| {

@@ -86,6 +86,13 @@ def sweep(
             help="Processes of this machine, a Dask cluster, or your executor.",
         ),
     ] = "local",
+    share: Annotated[
+        str | None,
+        typer.Option(
+            metavar="I/N",
+            help="Runs share I of N of the points; other processes run the others into DIR.",
+        ),
+    ] = None,
     ftl: Ftls = None,
     retry: Annotated[bool, typer.Option("--retry", help="Runs refused points again.")] = False,
     dry_run: Annotated[
@@ -129,13 +136,15 @@ def sweep(
         check_kind("--table", table, TABLES)
     most = rows_of(rows, quiet=quiet)
     if dry_run:
+        if share is not None:
+            raise refusal("", "--share with --dry-run", hint="leave one out")
         facts = found.facts()
         tell(json, facts, lambda shown: shown.print(_said(facts)))
         return
     code = 0
     with ProgressBar(is_shown=not quiet) as bar:
         try:
-            found.run(workers=workers, executor=executor, retry=retry, progress=bar)
+            found.run(workers=workers, executor=executor, retry=retry, share=share, progress=bar)
         except StudyUnfinished:
             code = INTERRUPTED
     means = found.means()
@@ -148,7 +157,8 @@ def sweep(
         if json is not None or not quiet:
             tell(json, means, lambda out: None if quiet else show_rows(out, found, means, most))
     tally = found.tally
-    if not code and tally is not None and not means:
+    # A share may have no point.
+    if not code and tally is not None and tally.total and not means:
         say(
             f"error: no point of the study has a result: {tally.first_error}"
             if tally.first_error

@@ -9,7 +9,8 @@ from nandlab._core import NandlabError
 from nandlab.catalogue import chip_text
 from nandlab.cell.source import find
 from nandlab.fit.data import Data, Measurements
-from nandlab.fit.fitting import Confidence, fit, terms_of
+from nandlab.fit.fitting import fit, terms_of
+from nandlab.fit.parameters import Confidence
 from nandlab.fit.whole_cell.descent import Descent
 from nandlab.fit.whole_cell.found import CellFit
 from nandlab.fit.whole_cell.keys import (

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from nandlab.cell.model import Cell
 from nandlab.display.notebook import InNotebook
 from nandlab.fit.facts import AT_REFERENCE, WHOLE_CELL, FitFacts, life_in
-from nandlab.fit.fitting import Confidence, Parameter
+from nandlab.fit.parameters import Confidence, Parameter, printed
 from nandlab.fit.whole_cell.descent import Descent
 from nandlab.fit.whole_cell.keys import PAGE_SPREAD, sets
 from nandlab.fit.whole_cell.observed import Observed
@@ -200,13 +200,7 @@ class CellFit(InNotebook):
     def __str__(self) -> str:
         """A table for people."""
         lines = [f"cell of {self.chip} fitted to {self.data.name}: {self._trials()}", ""]
-        wide = max(14, *(len(one.name) for one in self.parameters))
-        interval = f"{self.confidence} interval"
-        lines.append(f"{'parameter':{wide}} {'before':>11} {'value':>13}   {interval:>26}")
-        for one in self.parameters:
-            span = f"{one.low:.5g} .. {one.high:.5g}"
-            before = self.before[one.name]
-            lines.append(f"{one.name:{wide}} {before:>11.4g} {one.value:>13.6g}   {span:>26}")
+        lines += printed(self.parameters, self.confidence, self.before)
         lines += ["", f"intervals: {self.method}"]
         if not math.isnan(self.overdispersion):
             lines.append(

@@ -45,6 +45,7 @@ pub(super) fn talk(
 ) -> Part {
     let address = match socket {
         Socket::Port(socket) => socket.local_addr().ok(),
+        #[cfg(unix)]
         Socket::Path(_) => None,
     };
     let mut connection = Connection::new(subsystem.clone(), number, address, shared.log());

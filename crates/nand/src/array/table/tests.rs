@@ -20,7 +20,8 @@ fn cell() -> Arc<Cell> {
 }
 
 fn page(page_type: u8, pe_cycles: u32, hours: f64, reads: u32) -> PageState {
-    PageState { page_type, pe_cycles, retention: Hours(hours), reads }
+    let retention = Hours(hours);
+    PageState { page_type, pe_cycles, retention, reads, ..PageState::default() }
 }
 
 fn table(cell: &Arc<Cell>) -> RateTable {

@@ -35,7 +35,8 @@ fn errors(a: &[u8], b: &[u8]) -> u64 {
 }
 
 fn at(page: u32, page_type: u8, pe_cycles: u32, hours: f64, reads: u32) -> PageAt {
-    let state = PageState { page_type, pe_cycles, retention: Hours(hours), reads };
+    let retention = Hours(hours);
+    let state = PageState { page_type, pe_cycles, retention, reads, ..PageState::default() };
     PageAt { block: 3, page, state }
 }
 

@@ -89,7 +89,8 @@ impl Chips {
         let site = kind.rules.site(mode, page);
         let retention = Hours(f64::from(minutes) / 60.0 * kind.retention.pace);
         let BlockState { pe_cycles, reads, .. } = *state;
-        let page = PageState { page_type: site.page_type, pe_cycles, retention, reads };
+        let height = kind.rules.height(site);
+        let page = PageState { page_type: site.page_type, pe_cycles, retention, reads, height };
         let row = u64::from(site.wordline) << 1 | u64::from(site.parity);
         let key = self.row_key ^ (u64::from(self.identity(block)) << 32 | row);
         kind.arrays[mode.law()].rber_of_page(&page, key)

@@ -95,7 +95,8 @@ impl Chips {
             let before = Hours(kind.retention.before.0 / kind.retention.pace * pace);
             kind.retention = Retention { before, pace };
             let page_type = kind.cell_bits as u8 - 1;
-            let oldest = PageState { page_type, pe_cycles, retention: before, reads: 0 };
+            let retention = before;
+            let oldest = PageState { page_type, pe_cycles, retention, ..PageState::default() };
             array.reaches(&oldest)?;
         }
         Ok(())

@@ -74,7 +74,8 @@ impl Silicon {
         let cell = config.cell()?;
         let array = config.model_of_errors(cell.as_ref())?;
         let last = config.cell_bits as u8 - 1;
-        array.reaches(&PageState { page_type: last, pe_cycles, retention, reads: 0 })?;
+        let oldest = PageState { page_type: last, pe_cycles, retention, ..PageState::default() };
+        array.reaches(&oldest)?;
         let reduced = reduced::array(config)?.unwrap_or_else(|| array.clone());
         Ok(Self {
             timing: config.timing(cell.as_deref())?.drawn_from(seed),

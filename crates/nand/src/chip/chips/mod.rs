@@ -26,6 +26,7 @@ use super::geometry::{Block, Die, Geometry};
 use super::mode::BlockMode;
 use super::rules::{BlockFill, Illegal};
 use crate::array::PageState;
+use crate::block::wordline::PageSite;
 use base::archive::{Archive, State};
 use base::memory::prefetch;
 use base::units::Hours;
@@ -36,7 +37,7 @@ use std::collections::BTreeSet;
 use coded::Codes;
 pub use coded::DataRber;
 use copies::Copies;
-use kinds::{Kinds, Retention};
+use kinds::Kinds;
 use oob::OobStore;
 use rest::Rested;
 use state::BlockState;
@@ -301,7 +302,7 @@ impl Chips {
             return Ok((time, 0.0));
         }
         let number = page;
-        let page = page_state(page, page_type, state, kind.retention, self.age);
+        let page = page_state(page, site, kind, state, self.age);
         // Pages of one row of cells are alike.
         let row = u64::from(site.wordline) << 1 | u64::from(site.parity);
         let key = self.row_key ^ (u64::from(self.identity(block)) << 32 | row);
@@ -321,8 +322,8 @@ impl Chips {
     pub fn state(&self, block: Block, page: u32) -> PageState {
         let state = &self.blocks[block.0 as usize];
         let kind = self.kinds.of(block);
-        let page_type = kind.rules.site(state.fill().mode, page).page_type;
-        page_state(page, page_type, state, kind.retention, self.age)
+        let site = kind.rules.site(state.fill().mode, page);
+        page_state(page, site, kind, state, self.age)
     }
 
     /// Whether moved references never change the errors of a page: the model of errors has no
@@ -451,15 +452,16 @@ impl State for Chips {
 #[inline]
 fn page_state(
     page: u32,
-    page_type: u8,
+    site: PageSite,
+    kind: &Silicon,
     block: &BlockState,
-    retention: Retention,
     age: DeviceAge,
 ) -> PageState {
+    let retention = kind.retention;
     let before = if page < block.aged_pages() { retention.before } else { Hours(0.0) };
     let minutes = age.minutes().saturating_sub(block.born());
     PageState {
-        page_type,
+        page_type: site.page_type,
         pe_cycles: block.pe_cycles,
         // In most runs no minute passes: their reads are spared the division.
         retention: match minutes {
@@ -467,6 +469,7 @@ fn page_state(
             _ => Hours(before.0 + f64::from(minutes) / 60.0 * retention.pace),
         },
         reads: block.reads,
+        height: kind.rules.height(site),
     }
 }
 

@@ -30,6 +30,24 @@ fn chips(bits: u32, order: PageOrder, array: &str) -> Chips {
 const LAW: &str = "name = 'power_law'";
 const IDEAL: &str = "name = 'ideal'";
 
+/// A page errs as its layer does, in blocks of either mode, now and at another age.
+#[test]
+fn pages_err_by_the_layer_of_their_wordline() {
+    let law = "name = 'power_law'\ngamma = 0.0\nlayer_factors = [2.0, 0.5]";
+    let mut chips = chips(3, PageOrder::OneShot, law);
+    chips.load(Block(0), 12);
+    chips.load_in(BlockMode::SingleLevel, Block(1), 4);
+    for (block, pages) in [(Block(0), 12), (Block(1), 4)] {
+        let first = chips.read(block, 0, 0.0).unwrap().1;
+        let later = chips.rber_after(block, 0, 60);
+        for page in 0..pages {
+            let factor = if page < pages / 2 { 1.0 } else { 0.25 };
+            assert_eq!(chips.read(block, page, 0.0).unwrap().1, factor * first, "page {page}");
+            assert_eq!(chips.rber_after(block, page, 60), factor * later, "page {page}");
+        }
+    }
+}
+
 /// Without added hours, and within a minute, data are as old as the drive says or fresh. Otherwise
 /// the data of a block age from its first program.
 #[test]

@@ -77,8 +77,9 @@ fn a_word_that_no_page_holds_is_refused() {
 
 /// Reading of a word with this luck in page 4 of block 2, as sensed with `shift_v`.
 fn read(cells: &mut CellMedium, shift_v: f32, level: u8, luck: f64, reads: u32) -> Reading {
+    let retention = base::units::Hours(1000.0);
     let state =
-        PageState { page_type: 1, pe_cycles: 3000, retention: base::units::Hours(1000.0), reads };
+        PageState { page_type: 1, pe_cycles: 3000, retention, reads, ..PageState::default() };
     let page = PageAt { block: 2, page: 4, state };
     cells.now = Sensed { page, shifts_v: [shift_v; MOST_REFERENCES] };
     let mut sent = vec![0x0123_4567_89ab_cdef; bits::words(BITS)];
