@@ -95,7 +95,10 @@ pub struct Refresh {
 }
 
 /// Counts of an FTL without those of tables that only some drives have.
-fn of_every_drive<S: Serializer>(counts: &FtlCounts, serializer: S) -> Result<S::Ok, S::Error> {
+pub(super) fn of_every_drive<S: Serializer>(
+    counts: &FtlCounts,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
     let mut keys = serde_json::to_value(counts).map_err(S::Error::custom)?;
     if let Some(keys) = keys.as_object_mut() {
         keys.retain(|key, _| !["cache", "dense", "code_stages"].contains(&key.as_str()));
