@@ -10,6 +10,7 @@ mod found;
 mod lifetime;
 mod nbd_sessions;
 mod nvme;
+mod nvm_sets;
 mod pace;
 mod placement;
 mod power;
