@@ -292,6 +292,12 @@ fn a_set_takes_over_what_it_does_not_change() {
     let config: SsdConfig = drive::config(&sets);
     assert!(config.namespace[0].ftl.is_empty());
     assert!(config.namespace[1].ftl.contains_key("map_cache_bytes"));
+    // Numbers may have units, as elsewhere.
+    let units = "namespace=[{dies=2, ftl={overprovisioning='60%', name='dftl', \
+                 map_cache_bytes='1KiB'}}]";
+    let of_set = &drive::config(&[units]).namespace[0].ftl;
+    assert_eq!(of_set["overprovisioning"].as_float(), Some(0.6));
+    assert_eq!(of_set["map_cache_bytes"].as_integer(), Some(1024));
     let again = config.clone().complete().unwrap();
     assert_eq!(again, config);
     let mut ssd = Ssd::new(&config, 1 << 30).unwrap();

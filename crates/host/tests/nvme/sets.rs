@@ -7,11 +7,8 @@ use ::host::device::disk::Disk;
 use ssd::precondition::Precondition;
 
 /// Two sets of one and two dies, and the die that is left, half of which has a namespace.
-const SETS: [&str; 3] = [
-    SMALL[0],
-    SMALL[1],
-    "namespace=[{dies=1}, {dies=2, ftl={overprovisioning=0.8}}, {share=0.5}]",
-];
+const SETS: [&str; 3] =
+    [SMALL[0], SMALL[1], "namespace=[{dies=1}, {dies=2, ftl={overprovisioning=0.8}}, {share=0.5}]"];
 
 fn identify(host: &mut Host, disk: &mut Disk, id: u32, words: &[(usize, u32)]) -> (u16, Vec<u8>) {
     let done = host.command(disk, entry(0x06, id, words), &[], 4096);

@@ -2,8 +2,8 @@
 
 use super::SsdConfig;
 use crate::ftl::FtlConfig;
-use base::family::Section;
-use base::params::{self, Table};
+use base::family::{Section, schema};
+use base::params::{self, Table, quantity};
 use base::{Error, Result};
 use std::ops::Range;
 
@@ -24,7 +24,7 @@ impl DieSetConfig {
             (Some(number), None) => {
                 error.problem = format!("dies of namespace[{number}]: {}", error.problem);
             }
-            (None, _) => error.problem = format!("dies without a namespace: {}", error.problem),
+            (None, _) => error.problem = format!("dies that are left: {}", error.problem),
         }
         error
     }
@@ -129,10 +129,19 @@ impl SsdConfig {
                 .hint("the capacity of each set follows from its dies"));
         }
         debug_assert!(u64::from(last.dies.end) == dies);
+        let shared = schema::<FtlConfig>();
         for set in sets {
-            let of_set = self.of_set(&set).map_err(|error| set.explain(error))?;
             let Some(number) = set.namespace else { continue };
             let given = &mut self.namespace[number].ftl;
+            quantity::to_numbers(given, &shared, "ftl").map_err(|error| set.explain(error))?;
+            let of_set = self.of_set(&set).map_err(|error| set.explain(error))?;
+            let given = &mut self.namespace[number].ftl;
+            for (key, value) in given.iter_mut() {
+                if let Some(plain) = of_set.ftl.params.get(key) {
+                    // A number that was written with a unit is plain there.
+                    value.clone_from(plain);
+                }
+            }
             if of_set.ftl.name != self.ftl.name {
                 // What another FTL has is not told by [ftl].
                 given.extend(of_set.ftl.params);
