@@ -51,9 +51,7 @@ fn slowdown(namespaces: &str, bus: &str) -> [f64; 3] {
     let all: Vec<f64> = seeds.map(of_seed).collect();
     let mean = all.iter().sum::<f64>() / all.len() as f64;
     let (least, most) = (f64::min, f64::max);
-    let all =
-        [all.iter().copied().fold(f64::MAX, least), mean, all.iter().copied().fold(0.0, most)];
-    all
+    [all.iter().copied().fold(f64::MAX, least), mean, all.iter().copied().fold(0.0, most)]
 }
 
 /// With a bus that takes no time the sets share nothing that a read waits for.
