@@ -279,6 +279,7 @@ fn what_does_not_fit_is_refused() {
         &["overprovisioning"],
     );
     at(&[&of_ftl("ram_bytes=64")], "namespace[1].ftl.ram_bytes", &["64"]);
+    assert_carries(refused(&[&of_ftl("name='zoned'")]), &["namespaces", "zones"]);
     // Two features that exclude each other, one of them in a set.
     let sets = [of_ftl("superblock_dies=2"), "gc.copyback=unchecked".into()];
     let sets = [&*sets[0], &sets[1], "chip.features.copyback=true"];

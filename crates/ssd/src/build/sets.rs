@@ -2,6 +2,7 @@
 
 use super::{build_one, policy};
 use crate::config::{DieSetConfig, SsdConfig};
+use crate::conflicts::Seen;
 use crate::ftl::nvm_sets::NvmSets;
 use crate::ftl::{Context, Ftl};
 use crate::space::gc::contract::Shape;
@@ -16,9 +17,12 @@ pub(super) fn build(
 ) -> Result<Box<dyn Ftl>> {
     let mut members = Vec::new();
     for (number, set) in sets.iter().enumerate() {
-        let built = config
-            .of_set(set)
-            .and_then(|config| build_one(&config, of_set(&config, context, number, set)?));
+        let built = config.of_set(set).and_then(|of_dies| {
+            let ftl = build_one(&of_dies, of_set(&of_dies, context, number, set)?)?;
+            // What the drive as a whole cannot have, no set has.
+            Seen { ftl: Some(&*ftl), ..Seen::of(config) }.check()?;
+            Ok(ftl)
+        });
         members.push((set.dies.clone(), built.map_err(|error| set.explain(error))?));
     }
     let mut codes = members.iter().filter_map(|(_, ftl)| ftl.facts().coded_pages.as_ref());

@@ -17,6 +17,7 @@ use base::counts::Counts;
 use base::units::Hours;
 use base::{Result, Time};
 use nand::geometry::Block;
+use std::iter;
 use std::ops::Range;
 
 /// Place of a unit's data.
@@ -383,7 +384,7 @@ impl Ssd {
     pub fn bytes_of_sets(&self) -> Vec<Range<u64>> {
         let sets = &self.ftl.facts().sets;
         if sets.is_empty() {
-            return vec![0..self.capacity_bytes()];
+            return iter::once(0..self.capacity_bytes()).collect();
         }
         let unit = self.unit_bytes();
         let bytes =

@@ -11,6 +11,7 @@ use super::traffic::Flow;
 use serde::{Deserialize, Serialize};
 use ssd::config::{MOST_NAMESPACES, NamespacePart};
 use std::collections::{BTreeMap, BTreeSet};
+use std::iter;
 use std::ops::Range;
 
 /// Greatest identifier of a namespace.
@@ -106,7 +107,7 @@ impl Namespaces {
         let erasing = Erasing::default();
         let (views, changing) = (BTreeMap::new(), BTreeMap::new());
         let sets = match sets {
-            [] => vec![0..capacity],
+            [] => iter::once(0..capacity).collect(),
             sets => sets.iter().map(|set| set.bytes.clone()).collect(),
         };
         let flown = vec![Default::default(); sets.len()];
