@@ -1,6 +1,6 @@
-//! Sets of dies: FTLs of every two families side by side on one drive hold all promises, in batches,
-//! in any order of what is under way, in storms, and across power cuts; what one does stays on its
-//! dies.
+//! Sets of dies: FTLs of every two families side by side on one drive hold all promises, in
+//! batches, in any order of what is under way, in storms, and across power cuts; what one does
+//! stays on its dies.
 
 use crate::drive;
 

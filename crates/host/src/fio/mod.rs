@@ -3,7 +3,7 @@
 //! Input: a job file and the capacity of a drive; output: jobs for the run loop. Steps of a file:
 //! `text` (lines), `options` and `value` (values of options; `ignored` lists those without effect),
 //! `plan` (their meaning on this drive), then `synthetic` (the requests, with `block_size`, `rates`
-//! and `flushes`) or `replay` (a trace). `placement` chooses the handles of a job's writes, `namespaces` its part of the drive,
+//! and `flushes`) or `replay` (a trace). `placement` chooses the handles of a job's writes,
 //! `steady_state` ends it early, `zbd` and `zone_rules` place its requests in zones, `priorities`
 //! says where its priority changes nothing.
 
@@ -11,7 +11,6 @@ mod block_size;
 mod file;
 mod flushes;
 mod ignored;
-mod namespaces;
 mod options;
 mod placement;
 mod plan;

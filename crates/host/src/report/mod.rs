@@ -17,7 +17,6 @@ mod nand;
 mod power;
 mod schema;
 mod series;
-mod sets;
 mod settled;
 mod stages;
 mod zones;
@@ -40,12 +39,11 @@ pub use endurance::{Cost, EnduranceGroup};
 pub use energy::{DriveEnergy, StateUse, Temperature};
 pub use exchange::Exchange;
 pub use fio::{Direction, Flushes, Job, LatencyNs};
-pub use ftl::{Cache, Ftl, RamBytes, Refresh};
+pub use ftl::{Cache, Ftl, NvmSet, RamBytes, Refresh};
 pub use host::{Blame, Host, LatencyUs, Operation, Waits};
 pub use nand::{Kind, Nand};
 pub use power::Power;
 pub use schema::{ByCaller, schema};
-pub use sets::NvmSet;
 pub use settled::Settled;
 pub use stages::{Channels, Dies, Front};
 pub use zones::Zones;
@@ -132,8 +130,9 @@ pub struct Report {
     pub zones: Option<Zones>,
     /// Sets of dies, each with an FTL of its own.
     ///
-    /// `null` on a drive whose namespaces share its dies ([namespaces and sets](../tenants.md#namespaces-and-sets)).
-    /// The set of shared dies comes last. Latency by namespace is that of the jobs that name it.
+    /// `null` on a drive whose namespaces share its dies ([namespaces and
+    /// sets](../tenants.md#namespaces-and-sets)). The set of shared dies comes last. Latency by
+    /// namespace is that of the jobs that name it.
     pub sets: Option<Vec<NvmSet>>,
     /// Exchange of a die.
     ///

@@ -196,8 +196,8 @@ pub struct SsdConfig {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub power: Option<PowerConfig>,
     /// Namespaces for hosts that connect over NVMe, in the order of their numbers: each with a
-    /// `share` of the capacity, with `bytes`, or with `dies` of its own and `ftl` keys for them, and
-    /// with `block_bytes` (512 or 4096). Default: one with the whole drive. Jobs name them
+    /// `share` of the capacity, with `bytes`, or with `dies` of its own and `ftl` keys for them,
+    /// and with `block_bytes` (512 or 4096). Default: one with the whole drive. Jobs name them
     /// (`filename=/dev/nvme0n2`); `nandlab nbd`, which shows the whole drive, refuses the key.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub namespace: Vec<NamespaceConfig>,

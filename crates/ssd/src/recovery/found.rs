@@ -6,7 +6,7 @@ use nand::chip::{Chips, Oob, Owned};
 use nand::geometry::{Block, Geometry, Ppn};
 use std::ops::Range;
 
-/// Part of the flash that an FTL knows: its first block, and what its units are called by the drive.
+/// Part of the flash that an FTL knows: its first block, and the drive's numbers of its units.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Part {
     /// First block of the part.
@@ -75,8 +75,8 @@ impl<'a> Found<'a> {
         found
     }
 
-    /// The same of the dies that `geometry` has, from the first block of `part` on: with its own
-    /// numbers of blocks and units.
+    /// Contents of the dies that `geometry` has, from the first block of `part` on, by the part's
+    /// own numbers of blocks and units.
     pub(crate) fn of(&self, part: Part, geometry: &Geometry) -> Self {
         let first = part.first_block as usize;
         let is_ours = self.is_ours[first..first + geometry.blocks() as usize].to_vec();

@@ -69,7 +69,7 @@ struct View {
 /// Completed commands of a kind, and the bytes that they named.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Moved {
-    /// Number of commands.
+    /// Number of the completed commands.
     pub commands: u64,
     /// Bytes that the commands named.
     pub bytes: u64,
@@ -106,7 +106,7 @@ impl Namespaces {
         let made = parts.len() as u64;
         let erasing = Erasing::default();
         let (views, changing) = (BTreeMap::new(), BTreeMap::new());
-        let sets = match sets {
+        let sets: Vec<Range<u64>> = match sets {
             [] => iter::once(0..capacity).collect(),
             sets => sets.iter().map(|set| set.bytes.clone()).collect(),
         };

@@ -2,7 +2,7 @@
 //!
 //! What the drive does to the whole (retirement, relocation, recovery, copies on the chip,
 //! withdrawal) needs the part in every set. What it asks by unit, key or block (a map on flash,
-//! calls, recycled blocks) needs it in one: for the others the answer is that nothing is to be done.
+//! calls, recycled blocks) needs it in one: for the others nothing is to be done.
 
 use super::{NvmSets, Set};
 use crate::ftl::contract::parts::parts;

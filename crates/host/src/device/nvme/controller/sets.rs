@@ -1,8 +1,8 @@
 //! NVM sets and endurance groups of a drive whose namespaces have dies of their own.
 //!
-//! Each set of dies is an NVM set, and an endurance group of its own: no block of it ever holds data
-//! of another. Sets are numbered from 1, in the order of their dies; the group of a set has its
-//! number. What a drive without sets says of endurance groups stands in `placement`.
+//! Each set of dies is an NVM set, and an endurance group of its own: no block of it ever holds
+//! data of another. Sets are numbered from 1, in the order of their dies; the group of a set has
+//! its number. What a drive without sets says of endurance groups stands in `placement`.
 
 use super::{Context, health, placement};
 use crate::device::nvme::entry::Entry;

@@ -3,10 +3,12 @@
 //! After fio's HOWTO ("Job file format"): `[global]` sets defaults for the jobs below it, a job's
 //! own options override them. The file that fio would work on is the drive, from its first byte to
 //! its last. Steps of a file: `text` (lines), `options` (values of options), and `plan` (their
-//! meaning on this drive) with `synthetic` (the requests), or `replay`.
+//! meaning on this drive) with `synthetic` (the requests), or `replay`. `namespaces` finds the part
+//! of the drive that a job names.
+
+mod namespaces;
 
 use crate::config;
-use crate::fio::namespaces;
 use crate::fio::options::{Options, Taken};
 use crate::fio::plan::{Given, Setting};
 use crate::fio::priorities;

@@ -1,7 +1,7 @@
 //! Key `sets`: work and state of each set of dies.
 
-use super::ftl::of_every_drive;
-use super::stages::Dies;
+use super::of_every_drive;
+use crate::report::stages::Dies;
 use crate::session::Session;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -39,7 +39,7 @@ pub struct NvmSet {
 
 impl Session {
     /// Sets of dies; `None` for a drive without.
-    pub(super) fn sets(&self, activity: &Activity) -> Option<Vec<NvmSet>> {
+    pub(in crate::report) fn sets(&self, activity: &Activity) -> Option<Vec<NvmSet>> {
         let (config, ssd) = (&self.loaded.config, &self.run.ssd);
         let sets = config.sets();
         let bytes = ssd.bytes_of_sets();
