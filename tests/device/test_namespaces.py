@@ -157,7 +157,7 @@ def test_jobs_name_a_namespace_and_others_refuse_them(folder: Path, nandlab: Run
     nandlab(*run).refused("a.fio:1", "filename", "/dev/nvme0n1")
     (folder / "a.fio").write_text(job + "filename=/dev/nvme0n2\n")
     assert nandlab(*run).code == 0
-    (folder / "a.csv").write_text("0,host,0,Read,0,4096,0\n")
+    (folder / "a.csv").write_text("128166372003061629,hm,1,Read,0,4096,100\n")
     nandlab("run", "--drive", "two.toml", "--trace", "a.csv").refused("namespace")
     with refused("namespace", "NVMe"):
         lab.serve("two.toml", socket="s.sock")
