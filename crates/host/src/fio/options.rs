@@ -416,7 +416,9 @@ impl Options {
     pub fn take(&mut self, name: &str, value: Option<&str>) -> Result<Taken> {
         if let Some(known) = ROSTER.iter().find(|known| known.names.contains(&name)) {
             let value = value.unwrap_or_default();
-            if VARIABLES.iter().any(|variable| value.contains(variable)) {
+            // The name of a file or device may be any; most drives pass over it.
+            let is_name = known.names[0] == "filename";
+            if !is_name && VARIABLES.iter().any(|variable| value.contains(variable)) {
                 return Err(Error::new(
                     "",
                     format!("{name}: not supported: the variable in `{value}`"),
