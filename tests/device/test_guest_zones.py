@@ -26,6 +26,15 @@ DRIVE = {
 }
 
 
+#: The same with a recovery, which keeps blocks for itself.
+RECOVERING = {
+    **DRIVE,
+    "chip.geometry.blocks_per_plane": 96,
+    "ftl.zone_bytes": 4 << 20,
+    "recovery.name": "scan_pages",
+}
+
+
 @contextmanager
 def zoned(guest: Guest) -> Iterator[lab.Server]:
     """A drive with zones, connected to the guest."""
@@ -160,3 +169,36 @@ def test_f2fs_lives_on_zones(guest: Guest) -> None:
     device = result.to_dict()["device"]
     assert result.checks.ok
     assert (device["requests"]["zone_reset"] > 0, device["failed_requests"]) == (True, 0)
+
+
+def test_what_f2fs_has_synced_survives_a_power_cut(guest: Guest) -> None:
+    """The kernel waits for the drive; no zone is open then, and f2fs goes on.
+
+    Nothing is under way: Linux repeats writes that were carried out and not answered, which are
+    not at the write pointer any more.
+    """
+    with (
+        lab.serve("tiny", set=RECOVERING, clock="fast", protocol="nvme", port=0) as server,
+        connected(guest, server),
+    ):
+        guest.run("truncate -s 48M /tmp/meta && /usr/sbin/losetup -b 4096 /dev/loop0 /tmp/meta")
+        guest.run(f"mkfs.f2fs -q -f -m -c {DISK} /dev/loop0")
+        guest.run("mount -t f2fs /dev/loop0 /mnt")
+        guest.run("dd if=/dev/urandom of=/mnt/synced bs=1M count=6 conv=fsync")
+        written = guest.run("sha256sum /mnt/synced")
+        guest.run("dd if=/dev/zero of=/mnt/other bs=64k count=64; sync")
+        before = zones(guest, ZONES)
+        server.cut()
+        server.restore()
+        closed = {"IMP_OPENED": "CLOSED", "EXP_OPENED": "CLOSED"}
+        # A read waits until the kernel has connected again.
+        guest.run(f"dd if={DISK} of=/dev/null bs=4096 count=1 iflag=direct")
+        after = zones(guest, ZONES)
+        assert after == [(closed.get(state, state), blocks) for state, blocks in before]
+        assert any(state == "CLOSED" for state, _ in after)
+        guest.run("dd if=/dev/urandom of=/mnt/later bs=1M count=6 conv=fsync")
+        guest.run("umount /mnt && mount -t f2fs /dev/loop0 /mnt")
+        assert guest.run("sha256sum /mnt/synced") == written
+        guest.run("umount /mnt && losetup -d /dev/loop0")
+        result = server.stop()
+    assert result.checks.ok

@@ -76,15 +76,13 @@ def test_a_host_uses_zones(clock: str) -> None:
 
 
 def test_what_zones_exclude_is_refused(nandlab: Run) -> None:
-    """Clients of NBD, alone or beside NVMe hosts; recordings; power cuts."""
+    """Clients of NBD, alone or beside NVMe hosts; power cuts without a recovery."""
     sets = [f"{key}={value}" for key, value in ZONED.items()]
     line = ["--drive", "tiny", *(word for one in sets for word in ("--set", one))]
     for command in (["nbd", "--socket", "z.sock"], ["nvme", "--port", "0", "--socket", "z.sock"]):
         ended = nandlab(*command, *line)
         assert ended.code == 2
         carries(ended.err, "zones", "nandlab nvme")
-    with refused("--record", "zones"):
-        lab.serve("tiny", set=ZONED, protocol="nvme", port=0, record="z.iolog")
     with (
         lab.serve("tiny", set=ZONED, clock="fast", protocol="nvme", port=0) as server,
         refused("recovery.name"),

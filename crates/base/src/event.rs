@@ -149,22 +149,40 @@ impl EventQueue {
     /// Numbers the pending events anew, from zero, in their order: once in 2^32 events.
     #[cold]
     fn renumber(&mut self) {
-        let mut pending = std::mem::take(&mut self.heap);
-        for lane in &mut self.lanes {
-            pending.extend((0..lane.len).map(|index| lane.entries[lane.at(index)]));
-            (lane.len, lane.last) = (0, 0);
-        }
-        pending.sort_unstable();
+        let mut pending = self.take_pending();
         const SEQUENCE: u128 = ((1 << SEQUENCE_BITS) - 1) << PAYLOAD_BITS;
         for (i, entry) in pending.iter_mut().enumerate() {
             *entry = (*entry & !SEQUENCE) | (i as u128) << PAYLOAD_BITS;
         }
         self.renumbered += self.sequence - pending.len() as u64;
         self.sequence = pending.len() as u64;
+        self.put_pending(pending);
+    }
+
+    /// Takes out all pending events, in their order.
+    fn take_pending(&mut self) -> Vec<u128> {
+        let mut pending = std::mem::take(&mut self.heap);
+        for lane in &mut self.lanes {
+            pending.extend((0..lane.len).map(|index| lane.entries[lane.at(index)]));
+            (lane.len, lane.last) = (0, 0);
+        }
+        pending.sort_unstable();
+        pending
+    }
+
+    /// Puts pending events, in their order, into a queue without any.
+    fn put_pending(&mut self, pending: Vec<u128>) {
         // A sorted array is a heap.
         self.heap = pending;
         self.waiting = 0;
         self.set_front(LANES, self.heap.first().copied());
+    }
+
+    /// Drops the pending events whose payload is not to be kept.
+    pub fn retain(&mut self, is_kept: impl Fn(u32) -> bool) {
+        let mut pending = self.take_pending();
+        pending.retain(|&entry| is_kept((entry & ((1 << PAYLOAD_BITS) - 1)) as u32));
+        self.put_pending(pending);
     }
 
     #[inline]
@@ -355,6 +373,20 @@ mod tests {
         queue.push(Time(Time::LIMIT.0 - 1), 3);
         assert_eq!(queue.pop(), Some((Time(Time::LIMIT.0 - 1), 3)));
         assert_eq!((queue.pop(), queue.is_pending()), (None, true));
+    }
+
+    #[test]
+    fn keeps_what_is_wanted() {
+        let mut queue = EventQueue::new();
+        for (time, payload) in [(9, 1), (3, 2), (9, 3), (4, 4)] {
+            queue.push_lane(payload as usize % 2, Time(time), payload);
+            queue.push(Time(time + 1), payload + 10);
+        }
+        queue.retain(|payload| !payload.is_multiple_of(2));
+        let left = std::iter::from_fn(|| queue.pop()).map(|(time, payload)| (time.0, payload));
+        assert!(left.eq([(9, 1), (9, 3), (10, 11), (10, 13)]));
+        queue.push_lane(1, Time(10), 5);
+        assert_eq!(queue.pop(), Some((Time(10), 5)));
     }
 
     proptest! {

@@ -44,6 +44,7 @@ fn context(blocks: u32) -> Context {
         victims,
         policy,
         pe_cycles: 0,
+        is_start_up: false,
     }
 }
 

@@ -43,4 +43,5 @@ mod wear;
 mod wom;
 mod wom_v;
 mod write_amplification;
+mod zone_cuts;
 mod zoned;

@@ -90,6 +90,7 @@ fn drive_with(
         victims,
         policy,
         pe_cycles: 0,
+        is_start_up: false,
     };
     let member = page.resolve(ftl::ROSTER, "ftl").unwrap();
     (member.build)(context, &page.params).unwrap()

@@ -359,7 +359,6 @@ fn refusals_name_their_parameter() {
         ("ftl.reset_partial_us=-1", "ftl.reset_partial_us"),
         ("ftl.append_unit_us=-1", "ftl.append_unit_us"),
         ("ftl.append_delay_us=1e10", "ftl.append_delay_us"),
-        ("recovery.name=scan_pages", "recovery.name"),
         ("refresh.after_hours=10", "refresh.after_hours"),
     ] {
         let error = Ssd::new(&drive::config(&sets(&[set])), 1 << 30).err().expect(set);

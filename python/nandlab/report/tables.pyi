@@ -76,6 +76,8 @@ class ByOp(Table):
     """Trims of the trace."""
     flush: OpSummary
     """Flushes of the trace."""
+    zones: OpSummary
+    """Appends and commands on zones, in recordings of drives that have them."""
 
 class Cache(Table):
     """Cache of blocks in single-level mode: its work, and its room at the end."""
@@ -951,7 +953,7 @@ class Power(Table):
     opened_pages: int
     """Pages of the log that note opened blocks."""
     table_pages: int
-    """Pages of the log with parts of tables (checkpoints)."""
+    """Pages of the log with parts of tables (checkpoints), and with the dumps of zoned drives."""
     backup_pages: int
     """Pages copied before a program of the same cells, which a cut could spoil."""
     log_erases: int

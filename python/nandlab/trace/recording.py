@@ -52,7 +52,8 @@ class Command(NamedTuple):
     def line(self) -> str:
         """As it stands in a recording."""
         value = f"={self.value}" if self.value else ""
-        return f"{self.now_ns // 1000} nandlab.{self.name}{value} add\n"
+        # Not before the end of a request that was answered at this moment.
+        return f"{-(-self.now_ns // 1000)} nandlab.{self.name}{value} add\n"
 
     def __str__(self) -> str:
         """For people."""

@@ -153,7 +153,12 @@ def _zones(dice: Dice, case: Case) -> None:
     ):
         if dice.chance(0.2):
             sets.append(one)
+    is_cut = dice.chance(0.2)
+    if is_cut:
+        sets.append(f"recovery.name={dice.one(('scan_pages', 'scan_blocks', 'checkpoint'))}")
     given = {"--drive": ["tiny"], "--workload": ["job.fio"], **_sets(sets)}
+    if is_cut:
+        given["--cut-at"] = [dice.one(("0", "0.0005", "0.01"))]
     if dice.chance(0.6):
         given["--precondition"] = [dice.one(("none", "fill", "steady"))]
     given |= _outputs(dice, case)

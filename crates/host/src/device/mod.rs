@@ -116,10 +116,6 @@ impl Device {
             Protocol::Nbd => ssd.check_asked(Feature::Served),
             Protocol::Nvme => Zoning::check(ssd),
         })?;
-        if record.is_some() && ssd.zone_layout().is_some() {
-            let problem = "fio's I/O logs have no commands on zones";
-            return Err(Error::new("--record", problem).hint("use --requests, or a drive without"));
-        }
         integrity.check(ssd)?;
         let export = Export {
             name: "nandlab".to_owned(),

@@ -215,7 +215,7 @@ fn checked<'a>(parsed: Parsed<'a>, takes: &[&str]) -> Parse<Parsed<'a>> {
         return Ok(parsed);
     }
     let end = offset.checked_add(length);
-    let transfer = matches!(op, Op::Read | Op::Write);
+    let transfer = op == Op::Read || op.writes();
     if length == 0
         || (offset | length) % SECTOR_BYTES != 0
         || end.is_none_or(|end| end > END_OF_SPACE)

@@ -147,6 +147,9 @@ pub enum TimePolicy {
     SortWindow,
 }
 
+/// Beginning of the actions on zones in a recording of a served drive.
+pub const ZONE_ACTION: &str = "zone_";
+
 /// Largest sort window, in records.
 const LARGEST_WINDOW: usize = 1 << 22;
 /// Largest unit of an address or size, in bytes.

@@ -270,6 +270,11 @@ impl Layout {
                 }
                 Self::linear(capacity, records, tally, false)
             }
+            AddressPolicy::Compact if tally.has_zones() => {
+                let problem = "requests to zones, which keep their places";
+                Err(Error::new(records.path(), problem)
+                    .hint("use address = \"reject\", on a drive with the same zones"))
+            }
             AddressPolicy::Compact => Self::compact(capacity, records, tally),
         }
     }

@@ -81,6 +81,9 @@ pub struct ByOp {
     pub trim: OpSummary,
     /// Flushes of the trace.
     pub flush: OpSummary,
+    /// Appends and commands on zones, in recordings of drives that have them.
+    #[serde(skip_serializing_if = "OpSummary::is_none")]
+    pub zones: OpSummary,
 }
 
 /// Requests of one operation.
@@ -146,7 +149,7 @@ pub enum Depth {
 pub struct Tally {
     depth: Depth,
     requests: u64,
-    by_op: [(u64, u64); 4],
+    by_op: [(u64, u64); Op::ALL.len()],
     previous_ns: Option<u64>,
     earliest_ns: u64,
     latest_ns: u64,
@@ -180,13 +183,19 @@ pub struct DeviceTally {
     writes: HashMap<u64, u32, BuildHasherDefault<Mix>>,
 }
 
+impl OpSummary {
+    fn is_none(&self) -> bool {
+        self.requests == 0
+    }
+}
+
 impl Tally {
     /// Tally without records yet.
     pub fn new(depth: Depth) -> Self {
         Self {
             depth,
             requests: 0,
-            by_op: [(0, 0); 4],
+            by_op: [(0, 0); Op::ALL.len()],
             previous_ns: None,
             earliest_ns: u64::MAX,
             latest_ns: 0,
@@ -203,6 +212,11 @@ impl Tally {
     /// Nanoseconds from the earliest to the latest time.
     pub fn span_ns(&self) -> u64 {
         self.latest_ns.saturating_sub(self.earliest_ns)
+    }
+
+    /// Whether the trace has requests to zones.
+    pub fn has_zones(&self) -> bool {
+        Op::ALL.into_iter().any(|op| op.is_of_zones() && self.by_op[op as usize].0 > 0)
     }
 
     /// Counts one record of the trace.
@@ -236,10 +250,10 @@ impl Tally {
         if end > space.extent.0 {
             space.extent = (end, raw.line);
         }
-        if raw.op != Op::Trim && raw.length > self.largest.0 {
+        if (raw.op == Op::Read || raw.op.writes()) && raw.length > self.largest.0 {
             self.largest = (raw.length, raw.line);
         }
-        if self.depth != Depth::Light {
+        if self.depth != Depth::Light && !raw.op.manages() {
             space.touch(raw, self.depth == Depth::Full);
         }
     }
@@ -248,10 +262,13 @@ impl Tally {
     pub fn summary(&self, records: &Records, format: &'static str, time_scale: f64) -> Summary {
         let timed = records.timed();
         let share = |count: u64| count as f64 / self.requests.max(1) as f64;
-        let by_op = |op: Op| {
-            let (requests, bytes) = self.by_op[op as usize];
+        let of_all = |ops: &dyn Fn(Op) -> bool| {
+            let counts =
+                Op::ALL.into_iter().filter(|&op| ops(op)).map(|op| self.by_op[op as usize]);
+            let (requests, bytes) = counts.fold((0, 0), |all, of| (all.0 + of.0, all.1 + of.1));
             OpSummary { requests, bytes, mean_bytes: bytes as f64 / requests.max(1) as f64 }
         };
+        let by_op = |wanted: Op| of_all(&|op| op == wanted);
         let (lines, crlf_lines) = records.lines();
         let device = |&index: &usize| DeviceSummary {
             name: records.device_names()[index].clone(),
@@ -267,6 +284,7 @@ impl Tally {
                 write: by_op(Op::Write),
                 trim: by_op(Op::Trim),
                 flush: by_op(Op::Flush),
+                zones: of_all(&Op::is_of_zones),
             },
             origin_ns: 0,
             span_s: if timed { self.span_ns() as f64 / 1e9 * time_scale } else { 0.0 },

@@ -30,16 +30,16 @@ impl Piece {
 }
 
 /// Numbers that look random, the same in each run.
-struct Draw(u64);
+pub struct Draw(pub u64);
 
 impl Draw {
-    fn below(&mut self, bound: u64) -> u64 {
+    pub fn below(&mut self, bound: u64) -> u64 {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963);
         (self.0 >> 33) % bound
     }
 }
 
-fn data(number: u64) -> Vec<u8> {
+pub fn data(number: u64) -> Vec<u8> {
     number.to_le_bytes().repeat(PIECE_BYTES / 8)
 }
 
@@ -122,7 +122,7 @@ impl Life {
 }
 
 /// Admin and I/O queue of a new controller.
-fn connected(subsystem: &Arc<Subsystem>, disk: &mut Disk) -> (Host, Host) {
+pub fn connected(subsystem: &Arc<Subsystem>, disk: &mut Disk) -> (Host, Host) {
     let options = Options::default();
     let (admin, controller) = Host::admin(subsystem, disk, options);
     let queue = Host::queue(subsystem, disk, options, controller, 1);

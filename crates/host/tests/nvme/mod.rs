@@ -17,6 +17,7 @@ mod placement;
 mod sessions;
 mod sets;
 mod structures;
+mod zone_cuts;
 mod zones;
 
 use ::host::device::clock::Pacing;

@@ -1,12 +1,15 @@
 //! Blocks that a drive with recovery keeps for itself: its log, and copies of pages.
 
 use super::capacity::bad_blocks;
+use super::{buffer_slots, most_row_units};
 use crate::config::SsdConfig;
+use crate::ftl::ZONED;
 use crate::recovery::backup::Backup;
+use crate::recovery::dump::Dump;
 use crate::recovery::log::Log;
 use base::Result;
 use nand::chip::{BlockMode, Chips};
-use nand::geometry::Block;
+use nand::geometry::{Block, Geometry};
 
 /// Bytes that the tables of an FTL may take in a checkpoint: for each unit, and for each block.
 const CHECKPOINT_BYTES: (u64, u64) = (5, 64);
@@ -37,12 +40,28 @@ pub(crate) fn kept_blocks(config: &SsdConfig, chips: &Chips) -> Result<Kept> {
     let (of_unit, of_block) = CHECKPOINT_BYTES;
     let of_ftl = of_unit * units + of_block * u64::from(geometry.blocks());
     let tables = units.div_ceil(8) + if recovery.checkpoint_units() > 0 { of_ftl } else { 0 };
-    let per_die = Log::blocks_per_die(tables, chips);
+    let per_die = Log::blocks_per_die(tables + dump_bytes(config, geometry), chips);
     let bad = bad_blocks(config, geometry);
     let log = Log::choose(geometry, per_die, &bad);
     let can_spoil = (0..geometry.pages_per_block)
         .any(|page| !chips.pages_under(BlockMode::Native, page).is_empty());
-    let has_backup = config.recovery.common.backup && can_spoil;
+    // What zones are written with is not cut off: it ends on the power that is left.
+    let has_backup = config.recovery.common.backup && can_spoil && config.ftl.name != ZONED;
     let backup = if has_backup { Backup::choose(chips, &bad, &log) } else { Vec::new() };
     Ok(Kept { log, backup })
+}
+
+/// Most bytes that the dump of a protected buffer takes: a row of each zone that may be active, and
+/// the words of the FTL for each block and zone.
+fn dump_bytes(config: &SsdConfig, geometry: &Geometry) -> u64 {
+    if config.ftl.name != ZONED {
+        return 0;
+    }
+    let given = config.ftl.params.get("max_active_zones").and_then(|most| most.as_integer());
+    let held = buffer_slots(config, geometry);
+    let rows = given.filter(|&most| most > 0).map_or(held, |most| {
+        (most as u64).saturating_mul(most_row_units(config, geometry)).min(held)
+    });
+    let of_block = 32 * u64::from(geometry.blocks());
+    Dump::bytes(rows, geometry.unit_bytes, 0) + of_block
 }

@@ -120,6 +120,7 @@ pub fn context(config: &SsdConfig, chips: &Chips) -> Result<Context> {
         victims,
         policy,
         pe_cycles: config.age.pe_cycles,
+        is_start_up: false,
         geometry,
     })
 }

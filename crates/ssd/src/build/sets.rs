@@ -75,6 +75,7 @@ fn of_set(
         victims,
         policy,
         pe_cycles: whole.pe_cycles,
+        is_start_up: whole.is_start_up,
         geometry,
     })
 }

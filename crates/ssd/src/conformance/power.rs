@@ -60,6 +60,7 @@ impl Cuts {
 
     /// Cuts the power, starts up, and holds what is there against what was promised.
     fn cut(&mut self) -> Result<()> {
+        let before = self.storm.zone_views();
         let cut = self.storm.ssd.cut()?;
         self.cuts += 1;
         if self.config.drive.capacitors {
@@ -77,7 +78,8 @@ impl Cuts {
         }
         self.restored_units += self.storm.ssd.started().map_or(0, |started| started.restored_units);
         hold!(self.storm.ssd.has_room(), "a drive that is ready takes no requests");
-        for unit in 0..self.storm.units() {
+        let units = if before.is_empty() { self.storm.units() } else { 0 };
+        for unit in 0..units {
             let allowed = self.storm.allowed(unit);
             let found = stored(&self.storm.ssd, unit);
             hold!(
@@ -92,7 +94,10 @@ impl Cuts {
         hold!(all == units, "after a cut {occupancy:?} of {units}");
         hold!(self.storm.ssd.counts_agree(), "{:?} after a cut", self.storm.ssd.ftl_counts());
         self.check_levels()?;
-        self.storm.forget_requests(stored);
+        match before.is_empty() {
+            true => self.storm.forget_requests(stored),
+            false => self.storm.check_zones_after_cut(&before)?,
+        }
         Ok(())
     }
 

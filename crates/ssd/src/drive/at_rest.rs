@@ -22,6 +22,7 @@ impl Ssd {
             own.take_over(power);
             if !own.is_on() {
                 twin.front.cut(Time::ZERO);
+                twin.writer.forget();
             }
         }
         Ok(twin)

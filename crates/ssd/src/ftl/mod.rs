@@ -40,6 +40,9 @@ use base::family::Member;
 /// Name of the FTL whose decisions hooks change.
 pub(crate) const FOR_HOOKS: &str = page::MEMBER.name;
 
+/// Name of the FTL with zones, whose buffer is power-protected.
+pub(crate) const ZONED: &str = zoned::MEMBER.name;
+
 /// Roster of all FTLs.
 pub const ROSTER: &[Member<Build>] = &[
     page::MEMBER,

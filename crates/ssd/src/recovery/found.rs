@@ -1,5 +1,6 @@
 //! Contents of the flash at start-up: the newest data of each unit, and the state of each block.
 
+use super::dump::Dump;
 use super::trims::Trims;
 use crate::terms::Lpn;
 use nand::chip::{Chips, Oob, Owned};
@@ -40,22 +41,25 @@ pub struct Found<'a> {
     is_ours: Vec<bool>,
     /// By unit: the number of its newest data; 0 without data.
     newest: Vec<u64>,
+    /// Words that the FTL had in protected memory.
+    words: &'a [u64],
 }
 
 impl<'a> Found<'a> {
-    /// Collects the contents of `chips` for a drive of `logical_units` units, with these trims.
-    /// `log` blocks are not the FTL's.
+    /// Collects the contents of `chips` for a drive of `logical_units` units, with these trims and
+    /// the dump of its buffer. `log` blocks are not the FTL's.
     pub(crate) fn new(
         chips: &'a Chips,
         logical_units: u32,
-        trims: &Trims,
+        (trims, dump): (&Trims, &'a Dump),
         log: impl Iterator<Item = Block>,
     ) -> Self {
         let mut is_ours = vec![true; chips.geometry.blocks() as usize];
         log.for_each(|block| is_ours[block.0 as usize] = false);
         let geometry = chips.geometry.clone();
         let part = Part { first_block: 0, units: 0..u32::MAX, pages: 0..0 };
-        let mut found = Self { chips, geometry, part, is_ours, newest: Vec::new() };
+        let words = &dump.words;
+        let mut found = Self { chips, geometry, part, is_ours, newest: Vec::new(), words };
         let mut newest = vec![0; logical_units as usize];
         for block in found.blocks() {
             for (_, Oob { unit: Owned { owner, sequence, .. }, .. }) in found.units(block) {
@@ -71,6 +75,10 @@ impl<'a> Found<'a> {
                 *newest = 0;
             }
         }
+        for dumped in &dump.units {
+            // The buffer held the newest data.
+            newest[dumped.unit as usize] = dumped.sequence;
+        }
         found.newest = newest;
         found
     }
@@ -82,7 +90,8 @@ impl<'a> Found<'a> {
         let is_ours = self.is_ours[first..first + geometry.blocks() as usize].to_vec();
         let units = part.units.clone().chain(part.pages.clone());
         let newest = units.map(|unit| self.newest(Lpn(unit))).collect();
-        Self { chips: self.chips, geometry: geometry.clone(), part, is_ours, newest }
+        // No FTL with words in protected memory stands in a set.
+        Self { chips: self.chips, geometry: geometry.clone(), part, is_ours, newest, words: &[] }
     }
 
     /// The drive's name of a block.
@@ -101,6 +110,12 @@ impl<'a> Found<'a> {
     /// Number of the newest data of a unit; 0 without data, or if they were trimmed.
     pub fn newest(&self, lpn: Lpn) -> u64 {
         self.newest.get(lpn.0 as usize).copied().unwrap_or(0)
+    }
+
+    /// Words of the FTL that the drive has dumped at the power cut
+    /// ([`protected`](crate::ftl::contract::Recovery::protected)).
+    pub fn words(&self) -> &'a [u64] {
+        self.words
     }
 
     /// Layout of the flash.
@@ -145,8 +160,8 @@ impl<'a> Found<'a> {
         })
     }
 
-    /// The out-of-band data of a place.
-    fn oob(&self, ppn: Ppn) -> Option<Oob> {
+    /// Out-of-band data of a unit; `None` where it cannot be read.
+    pub fn oob(&self, ppn: Ppn) -> Option<Oob> {
         let first = self.geometry.ppn(Block(self.part.first_block), 0, 0).0;
         self.named(self.chips.oob(Ppn(first + ppn.0))?)
     }

@@ -196,12 +196,12 @@ impl Log {
         self.room / 8
     }
 
-    /// Begins a table of `programs` programs: with fresh blocks, if there were no room for another
-    /// one after a power cut.
-    pub(crate) fn begin_table(&mut self, programs: u64) {
+    /// Begins a table of `programs` programs: with fresh blocks, if there were no room for the
+    /// largest one, of `most` programs, after a power cut.
+    pub(crate) fn begin_table(&mut self, programs: u64, most: u64) {
         let left = |ring: &Ring| if ring.page == 0 { 0 } else { u64::from(self.pages - ring.page) };
         let skipped: u64 = self.rings.iter().map(left).sum();
-        let is_short = !self.has_room_beside(programs, programs);
+        let is_short = !self.has_room_beside(programs, most);
         if is_short && self.live + skipped + programs + self.spare() <= self.room {
             self.live += skipped;
             self.rings.iter_mut().filter(|ring| ring.page > 0).for_each(Ring::turn);

@@ -3,12 +3,14 @@
 //! In comes flash as a power cut has left it, out comes what it holds (`found`), from which an FTL
 //! rebuilds its tables. A member says which pages are read for that, and what a running drive
 //! writes so that they suffice. `log` is the space on flash that the drive itself writes to;
-//! `trims` keeps the trims that a flush has made durable, `backup` pages that a cut could spoil.
+//! `trims` keeps the trims that a flush has made durable, `backup` pages that a cut could spoil,
+//! `dump` what a power-protected buffer holds at a cut.
 //! `drive::power` cuts the power, `drive::start_up` runs a member on the dies.
 
 pub(crate) mod backup;
 mod checkpoint;
 pub mod contract;
+pub(crate) mod dump;
 pub mod found;
 pub(crate) mod log;
 mod none;

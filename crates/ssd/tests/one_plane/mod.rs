@@ -69,6 +69,7 @@ pub fn ftl_in<V: Into<Value> + Clone>(
         victims,
         policy,
         pe_cycles: 0,
+        is_start_up: false,
     };
     let mut choice = Choice::named(name);
     for (key, value) in params {

@@ -401,7 +401,7 @@ impl Disk {
         }
         let now = self.now();
         if let Some(record) = &mut self.record {
-            record.note(now, &request);
+            record.note(now, owner, &request);
         }
         let client = self.pending[owner as usize].client;
         let queue = self.queues.get(&client).copied().unwrap_or(0);
@@ -417,6 +417,9 @@ impl Disk {
             pending.refused.get_or_insert(completion.status);
         }
         pending.place = completion.request.offset;
+        if let Some(record) = &mut self.record {
+            record.placed(owner, (!completion.failed).then_some(completion.request.offset));
+        }
         pending.unreadable.extend(unreadable);
         pending.found.extend(found);
         if let (Some(ticket), Some(log)) = (&mut pending.ticket, &mut self.session.run.log) {

@@ -1,6 +1,7 @@
 //! Power of a disk: its cuts, and the state found after start-up.
 
 use super::Disk;
+use super::Record;
 use crate::device::contents::Left;
 use base::Result;
 use ssd::{Cut, Losses, Started};
@@ -56,6 +57,7 @@ impl Disk {
         let Cut { losses, .. } = self.run().cut_served()?;
         self.follow();
         self.contents.cut();
+        self.record.iter_mut().for_each(Record::cut);
         let requests = self.under_way as u64;
         self.cuts.push(CutTold { losses, requests, started: None });
         (self.power, self.under_way) = (Power::Off, 0);

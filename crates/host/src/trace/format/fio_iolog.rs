@@ -6,11 +6,11 @@
 //! v3 puts a time in microseconds before every line and has no wait. Offsets and lengths are in
 //! bytes. fio passes over lines that it does not understand; here they are errors, as is I/O to a
 //! file that was not added and opened. Recordings of a served drive have the placement handle of a
-//! write behind its length, which fio does not read.
+//! write behind its length, which fio does not read, and requests to zones, over which it passes.
 
 use super::contract::{Claim, Device, Entry, Fault, Format, Frame, Parse, Parsed, Reason, Record};
 use super::field::{each_word, in_units, miscounted, unknown_operation, unsigned};
-use crate::trace::Options;
+use crate::trace::{Options, ZONE_ACTION};
 use base::family::{Member, check, schema};
 use ssd::ftl::MOST_STREAMS;
 use ssd::request::Op;
@@ -61,6 +61,12 @@ struct FioIolog {
 
 fn claim(line: &[u8]) -> Claim {
     if line.starts_with(HEADER) { Claim::Certain } else { Claim::No }
+}
+
+/// Operation on zones that an action of a recording names.
+fn zone_op(action: &[u8]) -> Option<Op> {
+    let name = action.strip_prefix(ZONE_ACTION.as_bytes())?;
+    Op::ALL.into_iter().find(|op| op.is_of_zones() && op.name().as_bytes() == name)
 }
 
 impl FioIolog {
@@ -131,15 +137,17 @@ impl Format for FioIolog {
             return Err(Fault::new(Reason::Field, "filename", name, "too long", expected));
         }
         let (offset, length) = (words.next(), words.next());
-        // Only a write of a recording has a handle, where fio reads no further.
-        let may_have_handle = self.version == 3 && action == b"write";
-        let handle = if may_have_handle { words.next() } else { None };
+        // Only a write of a recording has a handle, where fio reads no further, and an append a
+        // place.
+        let zone_op = if self.version == 3 { zone_op(action) } else { None };
+        let has_more = self.version == 3 && action == b"write" || zone_op == Some(Op::ZoneAppend);
+        let handle = if has_more { words.next() } else { None };
         if words.next().is_some() || offset.is_some() && length.is_none() {
             return Err(short());
         }
         let (Some(offset), Some(length)) = (offset, length) else {
             if !matches!(action, b"sync" | b"datasync") {
-                if matches!(action, b"read" | b"write" | b"trim" | b"wait") {
+                if matches!(action, b"read" | b"write" | b"trim" | b"wait") || zone_op.is_some() {
                     return Err(short());
                 }
                 self.manage(name, action)?;
@@ -172,13 +180,20 @@ impl Format for FioIolog {
                 let problem = "a range after add, open or close";
                 return Err(Fault::new(Reason::FieldCount, "line", line, problem, form));
             }
-            _ => {
-                let expected = "read, write, trim, sync, datasync, wait, add, open, close";
-                return Err(unknown_operation("action", action, expected));
-            }
+            _ => match zone_op {
+                Some(op) => op,
+                None => {
+                    let expected = "read, write, trim, sync, datasync, wait, add, open, close";
+                    return Err(unknown_operation("action", action, expected));
+                }
+            },
         };
         let parsed = self.request(at_ns, name, op, offset, length)?;
         let (Parsed::Request(record), Some(given)) = (parsed, handle) else { return Ok(parsed) };
+        if op == Op::ZoneAppend {
+            // A replay appends again, and the drive chooses the place.
+            return unsigned("place", given).map(|_| parsed);
+        }
         let handle = unsigned("placement handle", given)?;
         match u8::try_from(handle) {
             Ok(handle) if u32::from(handle) < MOST_STREAMS => Ok(Parsed::Placed(record, handle)),
@@ -261,6 +276,30 @@ mod tests {
             ("2 a read 0 512 1", Reason::FieldCount, &["6 fields"]),
         ];
         trial::refuses(&MEMBER, head, &wrong);
+    }
+
+    #[test]
+    fn recorded_zones_have_their_commands() {
+        let head = "fio version 3 iolog\n1 a add\n1 a open\n";
+        let text = format!(
+            "{head}2 a zone_append 0 4096 8192\n3 a zone_append 0 512\n4 a zone_reset 0 1048576\n\
+             5 a zone_open 512 512\n6 a zone_close 512 512\n7 a zone_finish 512 512\n"
+        );
+        let read = read(&text);
+        assert_eq!(
+            read[..3],
+            ["2000 a append 0+4096", "3000 a append 0+512", "4000 a reset 0+1048576"]
+        );
+        assert_eq!(read.len(), 6);
+        let wrong = [
+            ("2 a zone_append 0 512 x", Reason::Field, &["place", "`x`"][..]),
+            ("2 a zone_reset 0 512 1", Reason::FieldCount, &["6 fields"]),
+            ("2 a zone_reset", Reason::FieldCount, &["3 fields"]),
+            ("2 a zone_write 0 512", Reason::Operation, &["zone_write"]),
+        ];
+        trial::refuses(&MEMBER, head, &wrong);
+        let of_2 = [("a zone_reset 0 512", Reason::Operation, &["zone_reset"][..])];
+        trial::refuses(&MEMBER, "fio version 2 iolog\na add\na open\n", &of_2);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Storm: random requests to a whole drive against a plain map; every read returns the newest
 //! version.
 
+mod zone_cuts;
 mod zones;
 
 use super::durable::Durable;
@@ -209,6 +210,11 @@ impl Storm {
 
     /// Goes on for `events` events of the drive, which always has requests to do.
     pub(super) fn run_events(&mut self, events: u64) -> Result<()> {
+        if let Some(mut zones) = self.zones.take() {
+            let ran = self.run_events_in(&mut zones, events);
+            self.zones = Some(zones);
+            return ran;
+        }
         for _ in 0..events {
             while self.ssd.has_room() {
                 self.submit();

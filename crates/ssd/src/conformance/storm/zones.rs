@@ -15,22 +15,22 @@ use std::collections::BTreeMap;
 
 /// State of a zone as the storm knows it.
 #[derive(Default, Clone)]
-struct Known {
+pub(super) struct Known {
     /// Versions of the units up to its pointer.
-    versions: Vec<u64>,
+    pub versions: Vec<u64>,
     /// Appends that have completed, and do not follow the pointer: first unit, units, version.
-    early: BTreeMap<u64, (u64, u64)>,
-    appends: u32,
-    others: u32,
-    reads: u32,
+    pub early: BTreeMap<u64, (u64, u64)>,
+    pub appends: u32,
+    pub others: u32,
+    pub reads: u32,
 }
 
 /// State of all zones, and the requests in flight.
 pub(super) struct ZoneStorm {
-    layout: ZoneLayout,
-    zones: Vec<Known>,
+    pub layout: ZoneLayout,
+    pub zones: Vec<Known>,
     /// By slot: version, request, and units that its zone had.
-    requests: BTreeMap<u32, (u64, Request, usize)>,
+    pub requests: BTreeMap<u32, (u64, Request, usize)>,
 }
 
 impl ZoneStorm {
@@ -76,7 +76,7 @@ impl Storm {
         Some((zone, Request { fua, ..request }))
     }
 
-    fn submit_in(&mut self, storm: &mut ZoneStorm) {
+    pub(super) fn submit_in(&mut self, storm: &mut ZoneStorm) {
         let Some((zone, request)) = self.draw_in(storm) else { return };
         self.submitted += 1;
         let (version, now) = (self.submitted, self.ssd.now());
@@ -118,7 +118,7 @@ impl Storm {
         Ok(())
     }
 
-    fn take_in(&mut self, storm: &mut ZoneStorm, slot: u32) -> Result<()> {
+    pub(super) fn take_in(&mut self, storm: &mut ZoneStorm, slot: u32) -> Result<()> {
         self.completed += 1;
         let Some((version, sent, before)) = storm.requests.remove(&slot) else {
             return Err(broken(format!("slot {slot} completed twice")));

@@ -269,6 +269,10 @@ impl Recovery for Tally {
         self.ftl.tag(block)
     }
 
+    fn protected(&self) -> Vec<u64> {
+        self.ftl.recovery().map(|part| part.protected()).unwrap_or_default()
+    }
+
     /// Takes over the places that the FTL names; tests of power cuts check that they are right.
     fn recover(&mut self, found: &Found) -> Result<()> {
         self.of_part(|ftl| ftl.recovery_mut(), |part| part.recover(found))?;

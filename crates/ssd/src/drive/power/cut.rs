@@ -1,6 +1,6 @@
 //! The cut of the power: what it takes, and what is left for the start-up.
 
-use super::Phase;
+use super::{Phase, Power};
 use crate::config::SsdConfig;
 use crate::conflicts::Feature;
 use crate::drive::flow::event;
@@ -48,7 +48,8 @@ pub struct Losses {
 
 impl Ssd {
     /// Cuts the power. Memory is gone, what was being programmed or erased is torn, and nobody is
-    /// answered any more. With capacitors the drive ends what it is at, and writes its buffer.
+    /// answered any more. With capacitors, and with zones, the drive ends what it is at, and writes
+    /// its buffer.
     /// Refuses a drive without recovery, and one that is off.
     pub fn cut(&mut self) -> Result<Cut> {
         self.check_asked(Feature::PowerCut)?;
@@ -57,11 +58,15 @@ impl Ssd {
         }
         let began = self.now();
         let requests = self.outstanding() as u64;
-        if self.power.as_ref().is_some_and(|power| power.has_capacitors && power.is_on()) {
+        let is_held_up = |power: &Power| power.has_capacitors || self.zones.is_some();
+        if self.power.as_ref().is_some_and(|power| is_held_up(power) && power.is_on()) {
+            // The host is gone too, and wakes nobody.
+            self.events.retain(|payload| payload >> event::SHIFT != event::WAKE);
             self.pause_upkeep();
             self.settle()?;
             self.log_trims(false);
             while !matches!(self.step(), Step::Idle) {}
+            self.dump_buffer()?;
         }
         let held_up = self.now().since(began);
         let buffered_units = self.writer.buffer.acknowledged();
@@ -73,6 +78,7 @@ impl Ssd {
         self.reader.cut();
         self.codes.stop(self.events.now());
         self.writer.forget();
+        self.zones.iter_mut().for_each(|zones| zones.cut());
         self.failures.lost = LostUnits::default();
         self.failures.refresh.cut();
         self.cut_supply();

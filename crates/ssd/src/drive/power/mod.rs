@@ -3,9 +3,10 @@
 //! Only a drive with a `recovery` has any of it. It numbers the data, keeps out-of-band areas, and
 //! writes `records` to its log: trims that a flush makes durable, blocks that are opened, and
 //! `tables` that take the place of older records. `oob` writes what stands beside the data. `cut`
-//! takes the power, and `start_up` is what follows.
+//! takes the power, `dump` writes what a protected buffer holds, and `start_up` is what follows.
 
 mod cut;
+mod dump;
 mod oob;
 mod records;
 mod start_up;
@@ -20,6 +21,7 @@ use crate::config::SsdConfig;
 use crate::ftl::FtlCounts;
 use crate::recovery::Recovery;
 use crate::recovery::backup::Backup;
+use crate::recovery::dump::Dump;
 use crate::recovery::log::Log;
 use crate::recovery::trims::Trims;
 use base::archive::{Archive, State};
@@ -42,7 +44,7 @@ pub struct PowerCounts {
     pub trim_pages: u64,
     /// Pages of the log that note opened blocks.
     pub opened_pages: u64,
-    /// Pages of the log with parts of tables (checkpoints).
+    /// Pages of the log with parts of tables (checkpoints), and with the dumps of zoned drives.
     pub table_pages: u64,
     /// Pages copied before a program of the same cells, which a cut could spoil.
     pub backup_pages: u64,
@@ -94,6 +96,8 @@ pub(super) struct Power {
     behind_table: Vec<u32>,
     next_record: u32,
     pub(super) trims: Trims,
+    /// Contents of a protected buffer at the last power cut.
+    dump: Dump,
     known: Known,
     table: Option<Table>,
     waiting: Vec<Waiting>,
@@ -131,6 +135,7 @@ impl Power {
             behind_table: Vec::new(),
             next_record: 0,
             trims: Trims::default(),
+            dump: Dump::default(),
             known: Known::default(),
             table: None,
             waiting: Vec::new(),
@@ -192,6 +197,7 @@ impl Power {
         self.log = other.log.clone();
         self.backup = other.backup.clone();
         self.trims = other.trims.clone();
+        self.dump = other.dump.clone();
         self.known = other.known.clone();
         (self.sequence, self.host_units, self.at_table) =
             (other.sequence, other.host_units, other.at_table);

@@ -14,14 +14,19 @@ impl Ssd {
         self.flash.chips.oob(ppn)
     }
 
-    /// The version of a unit on flash (with `keep_payload`); 0 without data.
+    /// The version of a unit on flash, or in a protected buffer (with `keep_payload`); 0 without
+    /// data.
     pub fn stored(&self, lpn: Lpn) -> u64 {
-        let place = self.ftl.lookup(lpn);
-        place.zip(self.versions.as_ref()).map_or(0, |(ppn, versions)| versions.stored(ppn))
+        self.stored_version(lpn.0).unwrap_or(0)
     }
 
-    /// The version of a unit on flash, `None` without data (with `keep_history`).
+    /// The version of a unit on flash, or in the buffer of a drive with zones, which is protected;
+    /// `None` without data (with `keep_history`).
     pub fn stored_version(&self, unit: u32) -> Option<u64> {
+        let held = self.zones.as_ref().and_then(|_| self.writer.buffer.find(Lpn(unit)));
+        if let Some(held) = held {
+            return self.versions.as_ref().map(|versions| versions.held(held));
+        }
         let place = self.ftl.lookup(Lpn(unit))?;
         self.versions.as_ref().map(|versions| versions.stored(place))
     }

@@ -286,6 +286,7 @@ impl Ssd {
         let blocks = (0..chips.geometry.blocks()).map(Block);
         let bad = |block: &Block| !context.bad[block.0 as usize] && self.ftl.is_bad(*block);
         context.failed = blocks.filter(bad).collect();
+        context.is_start_up = true;
         build_ftl(config, context)
     }
 
@@ -297,7 +298,8 @@ impl Ssd {
         let mut ftl = self.fresh_ftl(&config)?;
         let Some(power) = &self.power else { return Ok(()) };
         let chips = &self.flash.chips;
-        let found = Found::new(chips, ftl.facts().logical_units, &power.trims, power.kept_blocks());
+        let stored = (&power.trims, &power.dump);
+        let found = Found::new(chips, ftl.facts().logical_units, stored, power.kept_blocks());
         if let Some(part) = ftl.recovery_mut() {
             part.recover(&found)?;
         }
@@ -334,7 +336,7 @@ impl Ssd {
             start_up.copies = spoilt.into_values().collect();
         }
         self.writer.is_restoring = true;
-        Ok(())
+        self.take_dumped()
     }
 
     /// Writes copies of spoilt units, as many as the buffer has room for, ahead of all that the
@@ -356,7 +358,8 @@ impl Ssd {
         }
         self.wakes.wake(Wake::Rows);
         let now = self.now();
-        let held = self.writer.buffer.held();
+        // Short rows of zones stay in the buffer.
+        let held = self.writer.buffer.held().saturating_sub(self.tail_units());
         let Some(start_up) = self.start_up() else { return };
         if start_up.stage != Stage::Restore || held > 0 || !start_up.copies.is_empty() {
             return;

@@ -8,6 +8,7 @@ use crate::drive::Ssd;
 use crate::flash::command::Task;
 use crate::ftl::Lpn;
 use crate::ftl::contract::Ram;
+use crate::recovery::dump::Dump;
 use crate::recovery::trims::{Trims, Unmapped};
 use base::{Error, Result};
 use nand::geometry::Block;
@@ -29,8 +30,11 @@ pub(super) struct Known {
 pub(super) struct Table {
     unmapped: Unmapped,
     pub(super) known: Known,
-    /// Programs of the table, those of them that are not begun, and those that are not done.
-    programs: u64,
+    /// Contents of a protected buffer, after a power cut.
+    dump: Dump,
+    /// Programs of the largest table, those of this one that are not begun, and those that are not
+    /// done.
+    most: u64,
     unbegun: u64,
     undone: u64,
 }
@@ -39,7 +43,7 @@ impl Power {
     /// Whether a record is to wait until the table is written, which needs the room that is left.
     pub(super) fn waits_for_table(&self, number: u32) -> bool {
         let is_part = matches!(self.records.get(&number), Some(Record::Table));
-        let is_short = |table: &Table| !self.log.has_room_beside(table.unbegun, table.programs);
+        let is_short = |table: &Table| !self.log.has_room_beside(table.unbegun, table.most);
         !is_part && self.table.as_ref().is_some_and(is_short)
     }
 }
@@ -77,7 +81,7 @@ impl Ssd {
     /// Refuses a log that has no room for the tables of the FTL.
     pub(crate) fn check_log(&self) -> Result<()> {
         let Some(power) = &self.power else { return Ok(()) };
-        let programs = self.table_bytes().div_ceil(power.record_bytes);
+        let programs = power.programs_of(self.table_bytes() + self.most_dump_bytes());
         if power.log.has_room_for(programs) {
             return Ok(());
         }
@@ -85,21 +89,27 @@ impl Ssd {
         Err(Error::new("recovery.name", problem).hint("use a chip with more or larger blocks"))
     }
 
-    pub(super) fn begin_table(&mut self) {
+    fn begin_table(&mut self) {
+        self.begin_table_with(Dump::default());
+    }
+
+    /// Begins a table, and the dump of a protected buffer behind it.
+    pub(super) fn begin_table_with(&mut self, dump: Dump) {
         let held: BTreeSet<u32> = self.writer.buffer.held_units().collect();
         let ftl = &*self.ftl;
-        let programs = self.table_bytes();
+        let bytes = self.table_bytes();
+        let (dumped, most) = (self.dump_bytes(&dump), self.most_dump_bytes());
         let known = self.known_blocks();
         let Some(power) = &mut self.power else { return };
-        let programs = programs.div_ceil(power.record_bytes);
+        let (programs, most) = (power.programs_of(bytes + dumped), power.programs_of(bytes + most));
         let sequence = power.number();
         let has_data = |unit| ftl.lookup(Lpn(unit)).is_some();
         let unmapped = Unmapped::of(ftl.facts().logical_units, sequence, held, has_data);
         let known = Known { stamp: sequence, ..known };
         power.at_table = power.host_units;
-        power.log.begin_table(programs);
+        power.log.begin_table(programs, most);
         let (unbegun, undone) = (programs, programs);
-        power.table = Some(Table { unmapped, known, programs, unbegun, undone });
+        power.table = Some(Table { unmapped, known, dump, most, unbegun, undone });
         // One part on each die at a time.
         for _ in 0..programs.min(self.dies().into()) {
             self.log_table_part();
@@ -122,10 +132,10 @@ impl Ssd {
         table.undone -= 1;
         if table.undone > 0 {
             self.log_table_part();
-        } else if let Some(Table { unmapped, known, .. }) = power.table.take() {
+        } else if let Some(Table { unmapped, known, dump, .. }) = power.table.take() {
             power.counts.tables += 1;
             power.trims.replace(unmapped);
-            power.known = known;
+            (power.known, power.dump) = (known, dump);
             power.log.end_table();
             for number in std::mem::take(&mut power.behind_table) {
                 self.log_again(number);

@@ -77,7 +77,7 @@ impl Writer {
     pub(super) fn forget(&mut self) {
         self.buffer.clear();
         (self.flushes, self.durable_waits) = (Flushes::default(), 0);
-        self.is_restoring = false;
+        (self.is_restoring, self.sends_tails) = (false, false);
         self.stalled.clear();
     }
 

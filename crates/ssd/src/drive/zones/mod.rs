@@ -84,6 +84,11 @@ impl ZoneCommands {
         })))
     }
 
+    /// The power is gone: nobody waits for a finish any more.
+    pub(super) fn cut(&mut self) {
+        self.finishing.clear();
+    }
+
     /// Arrival time of a write's data that could be there at `arrived`: writes are admitted in the
     /// order of their commands, however long each is.
     pub(super) fn in_order(&mut self, arrived: Time) -> Time {
@@ -293,6 +298,9 @@ impl Ssd {
 
     fn tails(&self) -> Vec<Range<u32>> {
         let (Some(zones), Some(all)) = (&self.zones, self.ftl.zones()) else { return Vec::new() };
+        if self.power.as_ref().is_some_and(|power| !power.is_rebuilt) {
+            return Vec::new();
+        }
         let ZoneLayout { zones, stride, .. } = zones.layout;
         let of = |zone: u32| {
             let Range { start, end } = all.unplaced(zone);
@@ -301,11 +309,22 @@ impl Ssd {
         (0..zones).map(of).filter(|units| !units.is_empty()).collect()
     }
 
+    /// Units that the buffer keeps between runs, in their order.
+    pub(super) fn tail_lpns(&self) -> Vec<Lpn> {
+        self.tails().into_iter().flatten().map(Lpn).collect()
+    }
+
     /// Brings the buffer of a drive at rest up to date after work without time on its zones.
     pub(super) fn renew_tails(&mut self) {
         if self.zones.is_none() {
             return;
         }
+        self.release_all();
+        self.take_tails();
+    }
+
+    /// Drops all units of the buffer, which wait for their rows.
+    pub(super) fn release_all(&mut self) {
         let held: Vec<u32> = self.writer.buffer.held_units().collect();
         for lpn in held.into_iter().map(Lpn) {
             if let Some(slot) = self.writer.buffer.find(lpn) {
@@ -313,20 +332,25 @@ impl Ssd {
                 self.release(slot);
             }
         }
-        self.take_tails();
     }
 
     /// Puts the units that are kept between runs into the buffer of a drive that begins a run.
     pub(super) fn take_tails(&mut self) {
-        let keys = self.ftl.facts().keys;
-        for lpn in self.tails().into_iter().flatten().map(Lpn) {
+        for lpn in self.tail_lpns() {
             let Some(held) = self.writer.buffer.take(lpn, State::Filling) else { return };
-            let key = key_among(&mut *self.ftl, keys, lpn, Hint::default());
-            let entry = self.writer.buffer.slot(held);
-            entry.key = key;
-            entry.rest = crate::buffer::Rest::None;
-            entry.epoch = self.writer.flushes.hold();
-            self.writer.buffer.push_dirty(held);
+            self.take_tail(held);
         }
+    }
+
+    /// Has a unit of a short row, for which a slot was taken, wait for its row.
+    pub(super) fn take_tail(&mut self, held: u32) {
+        let (keys, lpn) = (self.ftl.facts().keys, self.lpn_held(held));
+        let key = key_among(&mut *self.ftl, keys, lpn, Hint::default());
+        let sequence = self.power.as_mut().map_or(0, |power| power.number());
+        let entry = self.writer.buffer.slot(held);
+        (entry.key, entry.sequence) = (key, sequence);
+        entry.rest = crate::buffer::Rest::None;
+        entry.epoch = self.writer.flushes.hold();
+        self.writer.buffer.push_dirty(held);
     }
 }

@@ -108,6 +108,9 @@ pub struct Context {
     pub failed: Vec<Block>,
     /// Program/erase cycles of every block at the start.
     pub pe_cycles: u32,
+    /// Whether the FTL is to take over what a start-up finds: space that failed blocks have used up
+    /// before is no reason to refuse it.
+    pub is_start_up: bool,
 }
 
 impl Context {

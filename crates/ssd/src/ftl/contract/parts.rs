@@ -74,6 +74,12 @@ pub trait Recovery {
     /// mark.
     fn tag(&self, block: Block) -> u64;
 
+    /// Words that no page on flash tells, of an FTL whose drive has a power-protected buffer: the
+    /// drive writes them when the power is cut, and `recover` finds them in [`Found::words`].
+    fn protected(&self) -> Vec<u64> {
+        Vec::new()
+    }
+
     /// Rebuilds the tables of the FTL from what a start-up has found on flash. Asked once, of an
     /// FTL that has done nothing yet. Afterwards `lookup` names, for each unit, one of the places
     /// that [`Found::current`] has, and nothing is under way.

@@ -205,6 +205,7 @@ impl Zoned {
             done: vec![0; bits.div_ceil(64) as usize],
             reported: vec![0; zones as usize],
             is_finishing: vec![false; zones as usize],
+            lives: vec![0; zones as usize],
             finishing: Vec::new(),
             parked: vec![false; (zones * lanes) as usize],
             calls: Vec::new(),
@@ -280,7 +281,7 @@ fn count(sets: &mut Sets, context: &Context, of: (u32, u32, u32)) -> Result<u32>
     };
     let need = of_group * each;
     for lane in &mut sets.lanes {
-        if lane.free < need + reserve {
+        if lane.free < need + reserve && !context.is_start_up {
             let problem =
                 format!("{} block sets of a plane group are left at this wear", lane.free);
             return Err(Error::new("age.pe_cycles", problem)
@@ -288,7 +289,7 @@ fn count(sets: &mut Sets, context: &Context, of: (u32, u32, u32)) -> Result<u32>
                 .hint("use fewer cycles, a larger ftl.overprovisioning, or a milder chip.fault"));
         }
         lane.reserve = reserve;
-        lane.spare = lane.free - need - reserve;
+        lane.spare = lane.free.saturating_sub(need + reserve);
     }
     Ok(of_group * groups)
 }

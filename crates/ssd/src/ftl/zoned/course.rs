@@ -16,18 +16,18 @@ use serde::{Deserialize, Serialize};
 /// A set of a lane, and the level of its first row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Segment {
-    level: u32,
-    set: SetId,
+    pub level: u32,
+    pub set: SetId,
 }
 
 /// Course of a zone in one of its lanes.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct Course {
-    segments: Vec<Segment>,
+    pub segments: Vec<Segment>,
     /// Level of the next row.
-    next: u32,
+    pub next: u32,
     /// A program of the last segment has failed: the next row goes to another set.
-    is_broken: bool,
+    pub is_broken: bool,
 }
 
 impl Course {
@@ -50,7 +50,7 @@ impl Zoned {
 
     /// Index, among the lanes of a zone, of a lane of its group of dies.
     #[inline]
-    fn index(&self, zone: u32, lane: u32) -> u32 {
+    pub(super) fn index(&self, zone: u32, lane: u32) -> u32 {
         let (die, plane) =
             (lane / self.sets.table.lanes_per_die, lane % self.sets.table.lanes_per_die);
         let turn = (die % self.zone_dies + self.zone_dies - self.first_die(zone)) % self.zone_dies;
@@ -81,7 +81,7 @@ impl Zoned {
     }
 
     #[inline]
-    fn course(&mut self, zone: u32, index: u32) -> &mut Course {
+    pub(super) fn course(&mut self, zone: u32, index: u32) -> &mut Course {
         &mut self.courses[(zone * self.lanes + index) as usize]
     }
 
@@ -96,7 +96,7 @@ impl Zoned {
         (rows + self.lanes - 1).saturating_sub(index) / self.lanes
     }
 
-    fn bit(&self, zone: u32, row: u32) -> (usize, u64) {
+    pub(super) fn bit(&self, zone: u32, row: u32) -> (usize, u64) {
         let bit = u64::from(zone) * u64::from(self.rows) + u64::from(row);
         ((bit / 64) as usize, 1 << (bit % 64))
     }
@@ -276,6 +276,7 @@ impl Zoned {
             self.done[word] &= !bit;
         }
         self.reported[zone as usize] = 0;
+        self.lives[zone as usize] = self.lives[zone as usize].wrapping_add(1);
         self.end_finish(zone);
         let unplaced = (first * self.row_units).min(written)..written;
         let is_partial = placed > 0 && placed < self.rows;

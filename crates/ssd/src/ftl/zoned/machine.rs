@@ -69,6 +69,22 @@ impl Machine {
         self.zones = zones;
     }
 
+    /// Takes over states and written units after a power cut: zones that were open are closed, or
+    /// empty where they hold no data.
+    pub(super) fn start_up(&mut self, found: &[(ZoneState, u32)]) {
+        let zone = |&(state, written): &(ZoneState, u32)| {
+            let state = match state {
+                state if !state.is_active() => state,
+                _ if written > 0 => ZoneState::Closed,
+                _ => ZoneState::Empty,
+            };
+            let is_full = state == ZoneState::Full;
+            let pointer = if is_full { self.layout.capacity } else { written };
+            Zone { state, pointer, written, ..Zone::EMPTY }
+        };
+        self.take_over(found.iter().map(zone).collect());
+    }
+
     /// Carries out a request for `units` units from `first` on. Returns where it begins, or why it
     /// is refused. All but reads change the zone.
     pub(super) fn admit(&mut self, op: Op, first: Lpn, units: u32) -> Result<Lpn, Status> {

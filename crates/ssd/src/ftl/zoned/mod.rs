@@ -3,7 +3,8 @@
 //! its state, its write pointer, and its sets of blocks. There is no garbage collection: write
 //! amplification is 1 and the padding of finishes. `machine` has the states, `course` the way of a
 //! zone's rows to the flash, `sets` the blocks and their erases, `failed` blocks that fail,
-//! `untimed` writes without time, `build` makes an empty drive.
+//! `untimed` writes without time, `recover` is what a power cut leaves, `build` makes an empty
+//! drive.
 //!
 //! A zone takes the least worn free sets when its first rows are written. A reset gives them back,
 //! and the jobs of their dies erase them. A row whose program fails goes to another set, and the
@@ -13,6 +14,7 @@ mod build;
 mod course;
 mod failed;
 mod machine;
+mod recover;
 mod sets;
 mod untimed;
 
@@ -83,6 +85,8 @@ struct Zoned {
     reported: Vec<u32>,
     /// By zone: padding is not all programmed.
     is_finishing: Vec<bool>,
+    /// By zone: its life, which a reset ends.
+    lives: Vec<u32>,
     /// Zones whose padding is not all programmed.
     finishing: Vec<u32>,
     /// By key: a short row waits.
@@ -167,6 +171,7 @@ impl State for Zoned {
             is_told: _,
             told: _,
             last_reset: _,
+            lives,
             overwriting,
             counts,
         } = self;
@@ -177,6 +182,7 @@ impl State for Zoned {
         archive.value(courses)?;
         archive.table(done)?;
         archive.table(reported)?;
+        archive.table(lives)?;
         archive.value(overwriting)?;
         archive.value(counts)
     }
@@ -393,4 +399,4 @@ impl Calls for Zoned {
     }
 }
 
-parts!(Zoned: block_service, calls, zones);
+parts!(Zoned: block_service, calls, recovery, zones);

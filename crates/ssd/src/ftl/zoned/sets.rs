@@ -164,6 +164,29 @@ impl Sets {
         }
     }
 
+    /// Takes over the state of a block that was found.
+    pub(super) fn found(&mut self, block: Block, pages: u32, pe_cycles: u32) {
+        self.filled[block.0 as usize] = pages;
+        if !self.wear.is_bad(block) {
+            self.wear.set_cycles(block, pe_cycles);
+        }
+    }
+
+    /// Gives a zone a set that was found, which is its own.
+    pub(super) fn adopt(&mut self, set: SetId, zone: u32) {
+        let lane = self.table.lane_of(set);
+        self.lanes[lane as usize].free -= 1;
+        let state = self.get_mut(set);
+        (state.is, state.zone) = (Is::Taken, zone);
+    }
+
+    /// Has a set that was found erased: no zone needs it.
+    pub(super) fn bury(&mut self, set: SetId) {
+        let lane = self.table.lane_of(set);
+        self.lanes[lane as usize].free -= 1;
+        self.give_back(set);
+    }
+
     fn queue(&mut self, set: SetId) {
         let die = self.table.die_of(self.table.lane_of(set));
         self.waiting[die.0 as usize].push_back(set);
