@@ -148,13 +148,16 @@ def test_a_saved_drive_keeps_its_namespaces(folder: Path) -> None:
         assert read(queue, 1, 4, 1, 512)[0] == 0
 
 
-def test_runs_and_network_block_devices_refuse_namespaces(folder: Path, nandlab: Run) -> None:
-    """They know the whole drive alone, so that the key would mean nothing."""
+def test_jobs_name_a_namespace_and_others_refuse_them(folder: Path, nandlab: Run) -> None:
+    """Traces and network block devices know the whole drive alone."""
     (folder / "two.toml").write_text(FILE)
     job = "[a]\nrw=read\nio_size=64k\n"
     (folder / "a.fio").write_text(job)
-    nandlab("run", "--drive", "two.toml", "--workload", "a.fio").refused("namespace", "NVMe")
-    with refused("namespace", "NVMe"):
-        lab.run("two.toml", job)
+    run = ("run", "--drive", "two.toml", "--workload", "a.fio")
+    nandlab(*run).refused("a.fio:1", "filename", "/dev/nvme0n1")
+    (folder / "a.fio").write_text(job + "filename=/dev/nvme0n2\n")
+    assert nandlab(*run).code == 0
+    (folder / "a.csv").write_text("128166372003061629,hm,1,Read,0,4096,100\n")
+    nandlab("run", "--drive", "two.toml", "--trace", "a.csv").refused("namespace")
     with refused("namespace", "NVMe"):
         lab.serve("two.toml", socket="s.sock")

@@ -44,6 +44,10 @@ RUNS: dict[str, dict[str, Any]] = {
         },
     },
     "zones": {"workload": ZONES, "set": {"ftl.name": "zoned", "ftl.max_active_zones": 8}},
+    "sets": {
+        "workload": "[a]\nrw=randrw\nnumber_ios=3000\nfilename=/dev/nvme0n1\n",
+        "set": {"namespace": [{"dies": 2}]},
+    },
     "cache": {"drive": "consumer_tlc", "workload": JOBS},
     "kinds": {"drive": "hachiya2013", "workload": JOBS},
     "codes": {

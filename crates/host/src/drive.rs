@@ -10,6 +10,7 @@ use base::units::Hours;
 use base::{Error, Result};
 use ssd::ageing::Ageing;
 use ssd::ageing::{Refreshed, refresh};
+use ssd::config::NamespacePart;
 use ssd::conflicts::Features;
 use ssd::ftl::contract::Wear;
 use ssd::precondition::{Precondition, Preconditioning};
@@ -77,7 +78,7 @@ impl Drive {
         let config = &loaded.config;
         let ssd = Ssd::new(config, memory_limit).map_err(|error| loaded.explain(error))?;
         config
-            .namespace_parts(ssd.capacity_bytes(), ssd.unit_bytes())
+            .namespace_parts(&ssd.bytes_of_sets(), ssd.unit_bytes())
             .map_err(|error| loaded.explain(error))?;
         let preconditioning = Preconditioning::new(Precondition::None, ssd.dies(), config.seed);
         let life = Life { preconditioning, is_in_use: false, runs: 0 };
@@ -246,6 +247,18 @@ impl Drive {
         match self.life.runs {
             0 => seed,
             runs => Rng::stream(seed, &format!("run {runs}")).bits(),
+        }
+    }
+
+    /// Namespaces of the drive's description; empty where it names none.
+    pub fn namespaces(&self) -> Vec<NamespacePart> {
+        let (config, ssd) = (&self.loaded.config, &self.ssd);
+        match config.namespace.is_empty() {
+            true => Vec::new(),
+            // Those that do not fit were refused when the drive was built.
+            false => {
+                config.namespace_parts(&ssd.bytes_of_sets(), ssd.unit_bytes()).unwrap_or_default()
+            }
         }
     }
 

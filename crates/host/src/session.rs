@@ -100,16 +100,23 @@ impl Opened {
         let (capacity, seed) = (drive.capacity_bytes(), drive.seed_of_jobs());
         let (zoning, handles) = (drive.zoning(), drive.handles());
         let config = &drive.loaded.config;
-        if !config.namespace.is_empty() && !matches!(workload, Workload::Clients) {
-            let problem = "jobs and traces see the whole drive";
+        if !config.namespace.is_empty() && matches!(workload, Workload::Trace { .. }) {
+            let problem = "a trace sees the whole drive";
             return Err(Error::unsupported("namespace", problem)
-                .hint("serve the drive by NVMe, or describe it without namespaces"));
+                .hint("use jobs, which name a namespace, or describe the drive without them"));
         }
         // An FTL of a user may look at urgent writes too.
         let has_fast_pages = drive.features().has(Feature::FastPages) || config.own_ftl.is_some();
         let host = config.host.clone();
-        let target =
-            Target { zoning, handles, host, has_fast_pages, ..Target::new(capacity, seed) };
+        let namespaces = drive.namespaces();
+        let target = Target {
+            namespaces,
+            zoning,
+            handles,
+            host,
+            has_fast_pages,
+            ..Target::new(capacity, seed)
+        };
         let of_file = |file: fio::Loaded| Self {
             jobs: file.jobs,
             notices: file.notices,

@@ -10,6 +10,7 @@ mod found;
 mod lifetime;
 mod lockstep;
 mod nbd_sessions;
+mod nvm_sets;
 mod nvme;
 mod pace;
 mod placement;

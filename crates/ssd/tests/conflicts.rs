@@ -79,6 +79,7 @@ fn sets(feature: Feature) -> &'static [&'static str] {
             "gc.start_free_blocks=4",
         ],
         Namespaces => &["namespace=[{share=0.5}, {bytes=65536, block_bytes=4096}]"],
+        DieSets => &["namespace=[{dies=2}, {share=1.0}]"],
         ReuseOrder => &["gc.reuse=lifo"],
         CheckedCopyback => &["gc.copyback=checked", "chip.features.copyback=true"],
         NoCopyback => &["chip.features.copyback=false"],

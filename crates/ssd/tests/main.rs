@@ -20,6 +20,7 @@ mod latency_parts;
 mod learned;
 mod log_group;
 mod lost_units;
+mod nvm_sets;
 mod one_plane;
 mod own_ftl;
 mod pacing;

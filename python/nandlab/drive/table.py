@@ -10,6 +10,7 @@ from nandlab._core import OPERATIONS
 from nandlab.display import quantity
 from nandlab.display.notebook import html_of
 from nandlab.drive import exchange
+from nandlab.drive.jobs.sets import set_parts
 from nandlab.drive.jobs.table import job_parts
 from nandlab.drive.jobs.tenants import tenant_parts
 from nandlab.drive.latency import is_exceeded
@@ -73,6 +74,7 @@ def _parts(result: Result, *, is_narrow: bool) -> Iterator[RenderableType]:
     yield _latencies(result, report, is_narrow=is_narrow)
     yield from job_parts(report, is_narrow=is_narrow)
     yield from tenant_parts(report)
+    yield from set_parts(report)
     yield from served.traffic_parts(report)
     yield ""
     yield _facts(

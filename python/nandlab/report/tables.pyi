@@ -867,6 +867,58 @@ class Nand(Table):
     shorter.
     """
 
+class NvmSet(Table):
+    """Set of dies with an FTL of its own, a row of the report's `sets`."""
+
+    namespace: int | None
+    """Number of the namespace that has the set to itself; `null` of the dies that others share."""
+    ftl: str
+    """Name of the set's FTL."""
+    first_die: int
+    """First die of the set; the others follow it. Die d is on channel d modulo `drive.channels`."""
+    dies: int
+    """Number of dies of the set."""
+    bytes: int
+    """Bytes of its logical units."""
+    write_amplification: float
+    """Units programmed / whole units that left the buffer for the set, as
+    `ftl.write_amplification_flash` of the whole drive.
+    """
+    host_units: int
+    """Units programmed for the host."""
+    gc_copies: int
+    """Units moved by garbage collection and other internal jobs, whatever the reason."""
+    levelled_units: int
+    """Units among `gc_copies` that were moved for static wear levelling."""
+    padding_units: int
+    """Unit slots programmed without data; the third page of each coded group of `wom` counts as
+    that.
+    """
+    gc_runs: int
+    """Blocks reclaimed: erased for further use. Retired ones are not among them."""
+    levelled_blocks: int
+    """Blocks among `gc_runs` that were reclaimed for static wear levelling."""
+    read_reclaims: int
+    """Blocks chosen for read reclaim, after many reads or many retry rounds (`gc.reclaim_reads`,
+    `gc.reclaim_rounds`). Refresh makes the same moves, and the report counts it apart.
+    """
+    retired_blocks: int
+    """Blocks retired after too many uncorrectable pages, or after a failed program or erase (under
+    load some time later, after the second failure).
+    """
+    merges: Merges
+    """Merges of log blocks by kind; of `superblock`: see its chapter."""
+    map: MapCounts
+    """Accesses to a map on flash, or to a learned map; all 0 where the map is in memory."""
+    free_units: int
+    """Units that can be programmed without an erase at the end."""
+    bad_units: int
+    """Units of bad blocks at the end."""
+    pe_cycles: Wear
+    """Program/erase cycles of the good blocks of the set at the end."""
+    busy: Dies
+    """Shares of the time of the set's dies, which add up to 1."""
+
 class OpSummary(Table):
     """Requests of one operation."""
 
@@ -1294,6 +1346,11 @@ class Report(Table):
     zones: Zones | None
     """Zones of the drive. `null` on a drive without zones (zones). `jobs` counts appends among the
     writes of a job. Resets and finishes are the trims of a job that writes nothing.
+    """
+    sets: list[NvmSet] | None
+    """Sets of dies, each with an FTL of its own. `null` on a drive whose namespaces share its dies
+    (namespaces and sets). The set of shared dies comes last. Latency by namespace is that of the
+    jobs that name it.
     """
     exchange: Exchange | None
     """Exchange of a die. `null` of a run in which no die was to be exchanged (exchange)."""

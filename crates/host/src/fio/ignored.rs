@@ -8,7 +8,7 @@
 #[rustfmt::skip]
 pub const IGNORED: &[&str] = &[
     // files
-    "filename", "directory", "filename_format", "unique_filename", "lockfile", "opendir", "nrfiles",
+    "directory", "filename_format", "unique_filename", "lockfile", "opendir", "nrfiles",
     "nr_files", "openfiles", "file_service_type", "fallocate", "fadvise_hint", "file_append",
     "create_serialize", "create_fsync", "create_on_open", "allow_file_create",
     "allow_mounted_write", "pre_read", "unlink", "unlink_each_loop", "overwrite", "invalidate",

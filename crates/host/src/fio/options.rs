@@ -28,6 +28,7 @@ pub enum Pattern {
 #[derive(Debug, Clone)]
 pub struct Options {
     pub name: Option<String>,
+    pub filename: Option<String>,
     pub pattern: Pattern,
     pub random: bool,
     /// Number after the colon of `rw`: requests of a burst, or bytes of a hole.
@@ -105,6 +106,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             name: None,
+            filename: None,
             pattern: Pattern::Only(Op::Read),
             random: false,
             rw_number: None,
@@ -238,6 +240,11 @@ const MOST_JOBS: u64 = 4096;
 pub const ROSTER: &[Known] = &[
     value(Obeyed, &["name"], set!(name, |text: &str| Ok::<_, Error>(Some(text.to_owned())))),
     value(Obeyed, &["description"], |_, _| Ok(())),
+    value(
+        Obeyed,
+        &["filename"],
+        set!(filename, |text: &str| Ok::<_, Error>(Some(text.to_owned()))),
+    ),
     value(PassedOver, &["rw", "readwrite"], pattern),
     value(
         PassedOver,
@@ -409,7 +416,9 @@ impl Options {
     pub fn take(&mut self, name: &str, value: Option<&str>) -> Result<Taken> {
         if let Some(known) = ROSTER.iter().find(|known| known.names.contains(&name)) {
             let value = value.unwrap_or_default();
-            if VARIABLES.iter().any(|variable| value.contains(variable)) {
+            // The name of a file or device may be any; most drives pass over it.
+            let is_name = known.names[0] == "filename";
+            if !is_name && VARIABLES.iter().any(|variable| value.contains(variable)) {
                 return Err(Error::new(
                     "",
                     format!("{name}: not supported: the variable in `{value}`"),

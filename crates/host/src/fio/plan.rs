@@ -136,8 +136,10 @@ pub struct Setting<'a> {
     pub place: &'a str,
     /// Folder of the traces.
     pub dir: &'a Path,
-    /// Capacity of the drive in bytes.
+    /// Capacity of the drive in bytes, or of the job's namespace.
     pub capacity_bytes: u64,
+    /// First byte of the job's namespace on the drive; 0 of the whole drive.
+    pub first_byte: u64,
     /// Zones of the drive; `None` without zones.
     pub zoning: Option<Zoning>,
     /// Placement handles of the drive.
@@ -207,7 +209,7 @@ impl Setting<'_> {
         });
         let by_time = options.time_based && options.runtime.is_some();
         Ok(Plan {
-            start,
+            start: self.first_byte + start,
             bytes,
             mix,
             random: options.random,

@@ -40,7 +40,7 @@ pub use endurance::{Cost, EnduranceGroup};
 pub use energy::{DriveEnergy, StateUse, Temperature};
 pub use exchange::Exchange;
 pub use fio::{Direction, Flushes, Job, LatencyNs};
-pub use ftl::{Cache, Ftl, RamBytes, Refresh};
+pub use ftl::{Cache, Ftl, NvmSet, RamBytes, Refresh};
 pub use host::{Blame, Host, LatencyUs, Operation, Waits};
 pub use nand::{Kind, Nand};
 pub use power::Power;
@@ -129,6 +129,12 @@ pub struct Report {
     /// `null` on a drive without zones ([zones](../zones.md)). `jobs` counts appends among the
     /// writes of a job. Resets and finishes are the trims of a job that writes nothing.
     pub zones: Option<Zones>,
+    /// Sets of dies, each with an FTL of its own.
+    ///
+    /// `null` on a drive whose namespaces share its dies ([namespaces and
+    /// sets](../tenants.md#namespaces-and-sets)). The set of shared dies comes last. Latency by
+    /// namespace is that of the jobs that name it.
+    pub sets: Option<Vec<NvmSet>>,
     /// Exchange of a die.
     ///
     /// `null` of a run in which no die was to be exchanged ([exchange](../exchange.md)).
@@ -189,7 +195,7 @@ impl Session {
             ftl: self.ftl(&activity),
             nand: self.nand(&activity),
             channels: Channels::of(&activity),
-            dies: Dies::of(&activity),
+            dies: Dies::of(&activity.dies),
             front: Front::of(&activity, self.run.ssd.cores()),
             ecc: self.ecc(&activity),
             buffer: activity.counted.controller.buffer,
@@ -199,6 +205,7 @@ impl Session {
             cost: self.cost(),
             power: self.power(&activity),
             zones: self.zones(&activity),
+            sets: self.sets(&activity),
             exchange: self.last_exchange(),
             tenants: self.tenants(),
             replicates: None,

@@ -1,6 +1,7 @@
 //! Counts over time: columns of the time series, by their keys in the report.
 
 use super::as_json;
+use super::ftl::of_every_drive;
 use crate::session::Session;
 use base::Result;
 use serde::Serialize;
@@ -10,6 +11,7 @@ use ssd::drive::{CodeCounts, PowerCounts, ZoneCounts};
 use ssd::failure::refresh::{PatrolCounts, RefreshCounts};
 use ssd::flash::FlashCounts;
 use ssd::ftl::contract::FtlCounts;
+use std::collections::BTreeMap;
 
 /// Counts as the report has them, at a point of the time series.
 #[derive(Serialize)]
@@ -22,7 +24,12 @@ struct Sections<'a> {
     refresh: &'a RefreshCounts,
     power: &'a Option<PowerCounts>,
     zones: &'a Option<ZoneCounts>,
+    sets: BTreeMap<String, OfSet<'a>>,
 }
+
+/// Counts of a set of dies.
+#[derive(Serialize)]
+struct OfSet<'a>(#[serde(serialize_with = "of_every_drive")] &'a FtlCounts);
 
 /// Counts of two parts of the drive in one section of the report.
 #[derive(Serialize)]
@@ -35,7 +42,7 @@ struct Both<'a, A, B> {
 
 impl<'a> From<&'a Counted> for Sections<'a> {
     fn from(counted: &'a Counted) -> Self {
-        let Counted { controller, ftl, flash, power, zones } = counted;
+        let Counted { controller, ftl, flash, power, zones, sets } = counted;
         Self {
             ftl: Both { first: ftl, second: &controller.trims },
             host: &controller.host,
@@ -45,6 +52,10 @@ impl<'a> From<&'a Counted> for Sections<'a> {
             refresh: &controller.refresh,
             power,
             zones,
+            sets: (0..)
+                .zip(sets)
+                .map(|(set, counts): (u32, _)| (set.to_string(), OfSet(counts)))
+                .collect(),
         }
     }
 }

@@ -41,9 +41,8 @@ pub struct Dies {
 }
 
 impl Dies {
-    pub(super) fn of(activity: &Activity) -> Self {
-        let sum =
-            |of: fn(&DieTimes) -> u64| activity.dies.iter().map(|die| u128::from(of(die))).sum();
+    pub(super) fn of(dies: &[DieTimes]) -> Self {
+        let sum = |of: fn(&DieTimes) -> u64| dies.iter().map(|die| u128::from(of(die))).sum();
         let total: u128 = sum(DieTimes::total_ns);
         let part = |of: fn(&DieTimes) -> u64| ratio(sum(of) as f64, total as f64);
         Self {

@@ -284,9 +284,9 @@ fn namespaces_that_do_not_fit_are_refused() {
     let many = format!("namespace=[{}]", ["{share=0.01}"; 33].join(", "));
     let error = config::load("tiny", &[many]).err().unwrap().to_string();
     assert!(error.contains("33 namespaces"), "{error}");
-    // Jobs see the whole drive, where namespaces would mean nothing.
+    // Of several namespaces a job names its own.
     let refused = crate::running::refused(&["namespace=[{share=0.5}]"], "rw=read\nio_size=4k");
-    assert!(refused.contains("namespace"), "{refused}");
+    assert!(refused.contains("filename") && refused.contains("/dev/nvme0n1"), "{refused}");
 }
 
 /// Namespaces of bytes are the same part of a drive that is scaled; those of a share anyway.
@@ -295,7 +295,7 @@ fn a_scaled_drive_has_scaled_namespaces() {
     let bytes = |scale: &str| {
         let sets = [format!("drive.scale={scale}"), "namespace=[{bytes=\"30MiB\"}]".to_owned()];
         let drive = Drive::new(config::load("tiny", &sets).unwrap(), MEMORY).unwrap();
-        let parts = drive.loaded.config.namespace_parts(drive.capacity_bytes(), 4096).unwrap();
+        let parts = drive.namespaces();
         parts[0].bytes.end as f64 / drive.capacity_bytes() as f64
     };
     let (whole, half) = (bytes("1"), bytes("1/2"));

@@ -47,7 +47,7 @@ pub struct Run {
 }
 
 /// Coded pages of a block, by the layout of its pages.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CodedPages {
     pages: u32,
     runs: Vec<Run>,

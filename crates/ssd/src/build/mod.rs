@@ -2,7 +2,7 @@
 //!
 //! `drive::assemble` puts them together. `capacity` says how much the host sees, `kept` which blocks
 //! the drive keeps for itself, `memory` what its tables will take, `scale` makes smaller drives, and
-//! refuses one that is scaled too far.
+//! refuses one that is scaled too far; `sets` builds an FTL for each set of dies.
 
 mod capacity;
 mod codes;
@@ -10,6 +10,7 @@ mod kept;
 mod memory;
 mod own;
 mod scale;
+mod sets;
 
 pub use capacity::sized;
 pub(crate) use codes::{BuiltCode, build_codes, data_rber};
@@ -69,7 +70,7 @@ pub fn chips(config: &SsdConfig) -> Result<Chips> {
 /// Context that the FTL of a completed configuration is built from, on these chips.
 pub fn context(config: &SsdConfig, chips: &Chips) -> Result<Context> {
     let geometry = chips.geometry.clone();
-    let (mut gc, mut choice) = (config.gc.common.clone(), config.gc.choice());
+    let mut gc = config.gc.common.clone();
     let mut common = config.ftl.common.clone();
     if config.recovery_policy()?.can_recover() {
         // A power cut may cost a row of each open block: one block more is kept for collection.
@@ -81,8 +82,7 @@ pub fn context(config: &SsdConfig, chips: &Chips) -> Result<Context> {
         blocks_per_plane: geometry.blocks_per_plane,
         units_per_block: geometry.units_per_block(),
     };
-    let member = choice.resolve(gc::ROSTER, "gc")?;
-    let policy = Policy::new(member.build, choice.params, Rng::stream(config.seed, "gc"));
+    let policy = policy(config, "gc")?;
     let victims = policy.victims(&shape)?;
     let joins = config.chip.features.multi_plane_program;
     let mut bad = bad_blocks(config, &geometry);
@@ -125,8 +125,27 @@ pub fn context(config: &SsdConfig, chips: &Chips) -> Result<Context> {
     })
 }
 
-/// Builds the FTL, and refuses one that the hardware has no room for.
+/// The victim policy of a completed configuration, with a random stream of this name.
+fn policy(config: &SsdConfig, stream: &str) -> Result<Policy> {
+    let mut choice = config.gc.choice();
+    let member = choice.resolve(gc::ROSTER, "gc")?;
+    Ok(Policy::new(member.build, choice.params, Rng::stream(config.seed, stream)))
+}
+
+/// Builds the FTL, and refuses one that the hardware has no room for. A drive with sets of dies has
+/// one for each set.
 pub fn build_ftl(config: &SsdConfig, context: Context) -> Result<Box<dyn Ftl>> {
+    let sets = config.sets();
+    if sets.is_empty() {
+        return build_one(config, context);
+    }
+    let ftl = sets::build(config, &sets, &context)?;
+    Seen { ftl: Some(&*ftl), ..Seen::of(config) }.check()?;
+    Ok(ftl)
+}
+
+/// Builds the FTL of a drive, or of the dies of a set.
+fn build_one(config: &SsdConfig, context: Context) -> Result<Box<dyn Ftl>> {
     let units_per_page = context.geometry.units_per_page;
     let (limit, mut choice) = (config.ftl.common.ram_bytes, config.ftl.choice());
     let ftl = match &config.own_ftl {

@@ -7,6 +7,7 @@ mod kinds;
 mod namespace;
 mod power;
 mod scale;
+mod sets;
 mod small;
 mod stages;
 
@@ -26,6 +27,7 @@ pub use kinds::{ChipKind, within};
 pub use namespace::{BLOCK_SIZES, MOST_NAMESPACES, NamespaceConfig, NamespacePart};
 pub use power::{PowerConfig, PowerState, ThermalConfig, ThermalLimit};
 pub use scale::{Scale, Scaled};
+pub use sets::DieSetConfig;
 pub use small::{SMALL, small_config};
 
 use crate::conflicts::Seen;
@@ -194,8 +196,9 @@ pub struct SsdConfig {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub power: Option<PowerConfig>,
     /// Namespaces for hosts that connect over NVMe, in the order of their numbers: each with a
-    /// `share` of the capacity or with `bytes`, and with `block_bytes` (512 or 4096). Default: one
-    /// with the whole drive. Runs and `nandlab nbd`, which see the whole drive, refuse the key.
+    /// `share` of the capacity, with `bytes`, or with `dies` of its own and `ftl` keys for them,
+    /// and with `block_bytes` (512 or 4096). Default: one with the whole drive. Jobs name them
+    /// (`filename=/dev/nvme0n2`); `nandlab nbd`, which shows the whole drive, refuses the key.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub namespace: Vec<NamespaceConfig>,
 }
@@ -258,6 +261,7 @@ impl SsdConfig {
             kind.chip.array.resolve(nand::array::ROSTER, &place)?;
         }
         self.ftl.resolve(crate::ftl::ROSTER, "ftl")?;
+        self.complete_sets()?;
         self.gc.resolve(crate::space::gc::ROSTER, "gc")?;
         range("gc.background_after_us", self.gc.common.background_after_us, 0.0, 1e12)?;
         self.scheduler.resolve(crate::flash::scheduler::ROSTER, "scheduler")?;
@@ -301,6 +305,9 @@ impl SsdConfig {
             let problem = format!("{} bytes are less than one program", self.buffer.bytes);
             return Err(Error::new("buffer.bytes", problem)
                 .expected(format!("at least {program}, or 0 for no write-back cache")));
+        }
+        for set in self.sets() {
+            self.of_set(&set)?.check_fit().map_err(|error| set.explain(error))?;
         }
         self.check_codewords()
     }

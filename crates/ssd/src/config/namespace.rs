@@ -1,6 +1,7 @@
 //! Namespaces of a drive: shares of its bytes that NVMe hosts see as disks of their own.
 
 use super::SsdConfig;
+use base::params::Table;
 use base::units::format_size;
 use base::{Error, Result};
 use schemars::JsonSchema;
@@ -27,6 +28,17 @@ pub struct NamespaceConfig {
     /// Size of a logical block: 512 or 4096.
     #[serde(default = "small_block")]
     pub block_bytes: u32,
+    /// Dies that the namespace has to itself, an NVM set with an FTL of its own, whose capacity it
+    /// has whole: the first dies that no namespace before it has. Die d is on channel d modulo
+    /// `drive.channels`, so that sets share channels. Without it the namespace shares the dies that
+    /// are left.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dies: Option<u32>,
+    /// Keys of `[ftl]` that are others in the set of these dies: `name`, `overprovisioning`,
+    /// `gc_reserve_blocks`, `ram_bytes`, and those of the FTL.
+    #[serde(default, skip_serializing_if = "Table::is_empty")]
+    #[schemars(with = "serde_json::Value")]
+    pub ftl: Table,
 }
 
 fn small_block() -> u32 {
@@ -50,8 +62,8 @@ impl SsdConfig {
             return Err(Error::new("namespace", format!("{count} namespaces"))
                 .expected(format!("at most {MOST_NAMESPACES}")));
         }
-        for NamespaceConfig { share, bytes, block_bytes } in &self.namespace {
-            if share.is_some() == bytes.is_some() {
+        for NamespaceConfig { share, bytes, block_bytes, dies, ftl: _ } in &self.namespace {
+            if share.is_some() == bytes.is_some() && dies.is_none() {
                 let problem = if share.is_some() { "both a share and bytes" } else { "no size" };
                 return Err(Error::new("namespace", problem).expected("`share` or `bytes`"));
             }
@@ -67,15 +79,29 @@ impl SsdConfig {
         Ok(())
     }
 
-    /// Parts of a drive of `capacity` bytes that its namespaces take, one after the other: the
-    /// whole drive where it names none. Refuses namespaces that do not fit.
-    pub fn namespace_parts(&self, capacity: u64, unit_bytes: u64) -> Result<Vec<NamespacePart>> {
+    /// Parts of a drive that its namespaces take: the whole drive where it names none. `sets` are
+    /// the bytes of the drive's sets, one for a drive without them; those that share a set take it
+    /// one after the other. Refuses namespaces that do not fit.
+    pub fn namespace_parts(
+        &self,
+        sets: &[Range<u64>],
+        unit_bytes: u64,
+    ) -> Result<Vec<NamespacePart>> {
+        let block_bytes = small_block();
+        let Some(shared) = sets.last().cloned() else { return Ok(Vec::new()) };
         if self.namespace.is_empty() {
-            return Ok(vec![NamespacePart { bytes: 0..capacity, block_bytes: small_block() }]);
+            return Ok(vec![NamespacePart { bytes: shared, block_bytes }]);
         }
         let mut parts = Vec::new();
-        let mut start = 0;
+        let (mut start, capacity) = (shared.start, shared.end - shared.start);
+        let mut own = sets.iter().cloned();
         for (number, namespace) in (1..).zip(&self.namespace) {
+            let block_bytes = namespace.block_bytes;
+            if namespace.dies.is_some() {
+                let bytes = own.next().unwrap_or_default();
+                parts.push(NamespacePart { bytes, block_bytes });
+                continue;
+            }
             let of_share = || (namespace.share.unwrap_or(0.0) * capacity as f64) as u64;
             let asked = namespace.bytes.unwrap_or_else(of_share);
             let bytes = asked / unit_bytes * unit_bytes;
@@ -86,16 +112,13 @@ impl SsdConfig {
                     unit_bytes.max(namespace.block_bytes.into())
                 )));
             }
-            if bytes > capacity - start {
-                let problem = format!(
-                    "namespace {number} has {bytes} bytes, and {} are left",
-                    capacity - start
-                );
+            if bytes > shared.end - start {
+                let left = shared.end - start;
+                let problem = format!("namespace {number} has {bytes} bytes, and {left} are left");
                 return Err(Error::new("namespace", problem)
                     .expected(format!("together at most {capacity} bytes"))
-                    .hint(format!("the drive has {}", format_size(capacity))));
+                    .hint(format!("they share {}", format_size(capacity))));
             }
-            let block_bytes = namespace.block_bytes;
             parts.push(NamespacePart { bytes: start..start + bytes, block_bytes });
             start += bytes;
         }

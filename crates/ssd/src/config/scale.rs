@@ -156,12 +156,21 @@ impl SsdConfig {
         if let Some((_, left)) = zones {
             config.ftl.params.insert("zones".to_owned(), Value::Integer(left));
         }
-        let spare = 1.0 + self.ftl.common.overprovisioning;
         let blocks = config.usable_blocks(0.0) / self.usable_blocks(0.0);
-        config.ftl.common.overprovisioning = spare * blocks / ratio - 1.0;
+        let spare = |whole: f64| (1.0 + whole) * blocks / ratio - 1.0;
+        config.ftl.common.overprovisioning = spare(self.ftl.common.overprovisioning);
         config.drive = following.of(&config.drive, "drive")?;
+        let drive = config.ftl.name.clone();
         for namespace in &mut config.namespace {
             *namespace = following.of(namespace, "namespace")?;
+            let given = &mut namespace.ftl;
+            let number = |value: &Value| value.as_float().or(value.as_integer().map(|n| n as f64));
+            if let Some(whole) = given.get("overprovisioning").and_then(number) {
+                given.insert("overprovisioning".to_owned(), spare(whole).into());
+            }
+            let name = given.get("name").and_then(Value::as_str).unwrap_or(&drive);
+            let member = family::find(crate::ftl::ROSTER, "namespace.ftl.name", name)?;
+            following.table(given, &(member.schema)(), "namespace.ftl");
         }
         config.gc.common = following.of(&config.gc.common, "gc")?;
         config.ftl.common = following.of(&config.ftl.common, "ftl")?;

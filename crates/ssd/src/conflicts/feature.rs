@@ -78,6 +78,8 @@ features! {
 
     Namespaces: "namespaces", "namespace",
         |seen| !seen.config.namespace.is_empty();
+    DieSets: "dies of a namespace's own", "namespace.dies",
+        |seen| !seen.config.sets().is_empty();
     ReuseOrder: "an order of free blocks", "gc.reuse",
         |seen| seen.config.gc.common.reuse != Reuse::LeastWorn;
 

@@ -52,17 +52,34 @@ impl<'a> Seen<'a> {
         Self { config, chips: None, ftl: None, codes: &[], retry: None, move_streams: 0 }
     }
 
-    /// Refuses two features that exclude each other.
+    /// Refuses two features that exclude each other, in the drive or in the dies of a set.
     pub(crate) fn check(&self) -> Result<()> {
         let is_on = |row: &&Conflict| row.one.is_on(self) && row.other.is_on(self);
-        match CONFLICTS.iter().find(is_on) {
-            Some(row) => Err(row.refusal(&self.features())),
-            None => Ok(()),
+        if let Some(row) = CONFLICTS.iter().find(is_on) {
+            return Err(row.refusal(&self.features()));
         }
+        for set in self.config.sets() {
+            let config = self.config.of_set(&set).map_err(|error| set.explain(error))?;
+            let of_set = Seen { config: &config, ..*self };
+            of_set.check().map_err(|error| set.explain(error))?;
+        }
+        Ok(())
     }
 
-    /// Features of the drive, with the values of their keys.
+    /// Features of the drive, those of its sets included, with the values of their keys.
     pub(crate) fn features(&self) -> Features {
+        let Features(mut all) = self.own_features();
+        for set in self.config.sets() {
+            let Ok(config) = self.config.of_set(&set) else { continue };
+            let Features(more) = Seen { config: &config, ..*self }.own_features();
+            let is_new = |new: &(Feature, String)| !all.iter().any(|(old, _)| *old == new.0);
+            let more: Vec<_> = more.into_iter().filter(is_new).collect();
+            all.extend(more);
+        }
+        Features(all)
+    }
+
+    fn own_features(&self) -> Features {
         let table = params::write(self.config).unwrap_or_default();
         let on = Feature::ALL.iter().filter(|feature| feature.is_on(self));
         let value = |key: &str| match key.starts_with("chip.") && !self.config.chips.is_empty() {

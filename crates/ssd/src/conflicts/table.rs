@@ -167,6 +167,12 @@ pub const CONFLICTS: &[Conflict] = &[
     ),
     row(Copyback, Hooks, "the hooks say where moved data go", "use gc.copyback = \"off\""),
     row(
+        DieSets,
+        SeveralKinds,
+        "the FTL for several kinds moves cold data to dies of another kind",
+        "use chips of one kind, or namespaces that share the dies",
+    ),
+    row(
         CodeStages,
         SeveralKinds,
         "each kind of chips has one code",

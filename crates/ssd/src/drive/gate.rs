@@ -4,9 +4,10 @@
 use super::Ssd;
 use super::wakes::Wake;
 use crate::ftl::Job;
-use crate::ftl::contract::MOST_STREAMS;
+use crate::ftl::contract::{Facts, MOST_STREAMS};
 use crate::terms::die_set::DieSet;
 use nand::geometry::Die;
+use std::ops::Range;
 
 /// Dies that may take host data.
 pub(super) struct Gate {
@@ -18,17 +19,37 @@ pub(super) struct Gate {
     /// the streams share one.
     writable: Vec<DieSet>,
     blocked: Vec<DieSet>,
+    /// Dies that take data of each stream: all, or those of its set.
+    dies: Vec<Range<u32>>,
+    /// Stream of each key, of a drive with sets; empty for others.
+    by_key: Vec<u32>,
 }
 
 impl Gate {
-    /// Creates a gate of `dies` dies, all free, for data of `keys` keys.
-    pub(super) fn new(dies: u32, keys: u32) -> Self {
-        let streams = if keys <= MOST_STREAMS { keys as usize } else { 1 };
+    /// Creates a gate of `dies` dies, all free, for data of an FTL with these facts.
+    pub(super) fn new(dies: u32, facts: &Facts) -> Self {
+        let streams = |keys: u32| if keys <= MOST_STREAMS { keys } else { 1 };
+        let (mut of_streams, mut by_key) = (Vec::new(), Vec::new());
+        if facts.sets.is_empty() {
+            of_streams.resize(streams(facts.keys) as usize, 0..dies);
+        }
+        for set in &facts.sets {
+            let (first, count) = (of_streams.len() as u32, streams(set.keys.len() as u32));
+            by_key.extend((0..set.keys.len() as u32).map(|key| first + key % count));
+            of_streams.resize((first + count) as usize, set.dies.clone());
+        }
+        let among = |range: &Range<u32>| {
+            let mut set = DieSet::none(dies);
+            range.clone().for_each(|die| set.insert(Die(die)));
+            set
+        };
         Self {
             occupied: DieSet::none(dies),
             held: DieSet::none(dies),
-            writable: vec![DieSet::all(dies); streams],
-            blocked: vec![DieSet::none(dies); streams],
+            writable: of_streams.iter().map(among).collect(),
+            blocked: vec![DieSet::none(dies); of_streams.len()],
+            dies: of_streams,
+            by_key,
         }
     }
 
@@ -40,7 +61,13 @@ impl Gate {
 
     #[inline]
     fn stream(&self, key: u32) -> usize {
-        if self.writable.len() == 1 { 0 } else { key as usize }
+        if self.writable.len() == 1 {
+            0
+        } else if self.by_key.is_empty() {
+            key as usize
+        } else {
+            self.by_key[key as usize] as usize
+        }
     }
 
     /// Dies that may take data of a key now.
@@ -68,8 +95,9 @@ impl Gate {
     fn open(&mut self, die: Die) {
         self.occupied.remove(die);
         self.held.remove(die);
-        for (writable, blocked) in self.writable.iter_mut().zip(&self.blocked) {
-            if !blocked.contains(die) {
+        let sets = self.writable.iter_mut().zip(&self.blocked).zip(&self.dies);
+        for ((writable, blocked), dies) in sets {
+            if !blocked.contains(die) && dies.contains(&die.0) {
                 writable.insert(die);
             }
         }

@@ -209,7 +209,7 @@ impl Ssd {
             front: Front::new(config),
             reader: Reader::new(config, retry),
             writer: Writer::new(config, &*ftl, dies),
-            gate: Gate::new(dies, ftl.facts().keys),
+            gate: Gate::new(dies, ftl.facts()),
             map: MapReads::new(ftl.map_on_flash().is_some()),
             jobs: Jobs::new(ftl.facts().jobs, on_chip),
             wakes: Wakes::default(),

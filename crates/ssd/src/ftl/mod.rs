@@ -4,7 +4,7 @@
 //! `untimed` its operation without time. Each member is a separate room or file, named only in
 //! `ROSTER`. `paged` composes page-mapped members; `blocks` and `log_blocks` are the base of
 //! members with a coarse map; `block_sets` has the sets of `frozen` and `zoned`. `own` is for FTLs
-//! that are not in the roster.
+//! that are not in the roster. `nvm_sets` puts FTLs side by side, each over dies of its own.
 
 pub mod account;
 mod bast;
@@ -18,6 +18,7 @@ mod frozen;
 mod learned;
 mod log_blocks;
 mod log_group;
+pub(crate) mod nvm_sets;
 pub mod own;
 mod page;
 mod paged;

@@ -5,10 +5,38 @@ use super::trims::Trims;
 use crate::terms::Lpn;
 use nand::chip::{Chips, Oob, Owned};
 use nand::geometry::{Block, Geometry, Ppn};
+use std::ops::Range;
+
+/// Part of the flash that an FTL knows: its first block, and the drive's numbers of its units.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Part {
+    /// First block of the part.
+    pub first_block: u32,
+    /// Logical units of the part.
+    pub units: Range<u32>,
+    /// Pages of its map, which the part counts behind its logical units.
+    pub pages: Range<u32>,
+}
+
+impl Part {
+    /// Number that the part gives a unit of the drive; `None` for a unit of another part.
+    pub fn inside(&self, lpn: u32) -> Option<u32> {
+        let Self { units, pages, .. } = self;
+        if units.contains(&lpn) {
+            Some(lpn - units.start)
+        } else if pages.contains(&lpn) {
+            Some(lpn - pages.start + units.len() as u32)
+        } else {
+            None
+        }
+    }
+}
 
 /// The flash, as the spare areas of its pages tell of it.
 pub struct Found<'a> {
     chips: &'a Chips,
+    geometry: Geometry,
+    part: Part,
     /// By block: whether it belongs to the FTL.
     is_ours: Vec<bool>,
     /// By unit: the number of its newest data; 0 without data.
@@ -28,7 +56,10 @@ impl<'a> Found<'a> {
     ) -> Self {
         let mut is_ours = vec![true; chips.geometry.blocks() as usize];
         log.for_each(|block| is_ours[block.0 as usize] = false);
-        let mut found = Self { chips, is_ours, newest: Vec::new(), words: &dump.words };
+        let geometry = chips.geometry.clone();
+        let part = Part { first_block: 0, units: 0..u32::MAX, pages: 0..0 };
+        let words = &dump.words;
+        let mut found = Self { chips, geometry, part, is_ours, newest: Vec::new(), words };
         let mut newest = vec![0; logical_units as usize];
         for block in found.blocks() {
             for (_, Oob { unit: Owned { owner, sequence, .. }, .. }) in found.units(block) {
@@ -52,6 +83,30 @@ impl<'a> Found<'a> {
         found
     }
 
+    /// Contents of the dies that `geometry` has, from the first block of `part` on, by the part's
+    /// own numbers of blocks and units.
+    pub(crate) fn of(&self, part: Part, geometry: &Geometry) -> Self {
+        let first = part.first_block as usize;
+        let is_ours = self.is_ours[first..first + geometry.blocks() as usize].to_vec();
+        let units = part.units.clone().chain(part.pages.clone());
+        let newest = units.map(|unit| self.newest(Lpn(unit))).collect();
+        // No FTL with words in protected memory stands in a set.
+        Self { chips: self.chips, geometry: geometry.clone(), part, is_ours, newest, words: &[] }
+    }
+
+    /// The drive's name of a block.
+    fn outside(&self, block: Block) -> Block {
+        Block(self.part.first_block + block.0)
+    }
+
+    /// The out-of-band data of a unit's place, with the part's name of the unit.
+    fn named(&self, mut oob: Oob) -> Option<Oob> {
+        if oob.unit.owner != Owned::PADDING.owner {
+            oob.unit.owner = self.part.inside(oob.unit.owner)?;
+        }
+        Some(oob)
+    }
+
     /// Number of the newest data of a unit; 0 without data, or if they were trimmed.
     pub fn newest(&self, lpn: Lpn) -> u64 {
         self.newest.get(lpn.0 as usize).copied().unwrap_or(0)
@@ -65,55 +120,55 @@ impl<'a> Found<'a> {
 
     /// Layout of the flash.
     pub fn geometry(&self) -> &Geometry {
-        &self.chips.geometry
+        &self.geometry
     }
 
     /// Blocks that an FTL may use, bad ones included.
     pub fn blocks(&self) -> impl Iterator<Item = Block> + use<'a> {
         let is_ours = self.is_ours.clone();
-        let blocks = (0..self.chips.geometry.blocks()).map(Block);
+        let blocks = (0..self.geometry.blocks()).map(Block);
         blocks.filter(move |block| is_ours[block.0 as usize])
     }
 
     /// Pages of a block that have been programmed since its erase.
     pub fn pages(&self, block: Block) -> u32 {
-        self.chips.programmed_pages(block)
+        self.chips.programmed_pages(self.outside(block))
     }
 
     /// Cycles of a block.
     pub fn pe_cycles(&self, block: Block) -> u32 {
-        self.chips.pe_cycles(block)
+        self.chips.pe_cycles(self.outside(block))
     }
 
     /// Tag that the FTL gave a block; 0 without a tag.
     pub fn tag(&self, block: Block) -> u64 {
-        self.chips.tag(block)
+        self.chips.tag(self.outside(block))
     }
 
     /// Stamp of the last program of a block that can be read.
     pub fn last_stamp(&self, block: Block) -> Option<u64> {
-        (0..self.pages(block)).rev().find_map(|page| self.chips.stamp(block, page))
-    }
-
-    /// Out-of-band data of a unit; `None` where it cannot be read.
-    pub fn oob(&self, ppn: Ppn) -> Option<Oob> {
-        self.chips.oob(ppn)
+        (0..self.pages(block)).rev().find_map(|page| self.chips.stamp(self.outside(block), page))
     }
 
     /// Units of a block that can be read and are no padding, in the order of their places.
-    pub fn units(&self, block: Block) -> impl Iterator<Item = (Ppn, Oob)> + use<'a> {
-        let chips = self.chips;
-        let first = chips.geometry.ppn(block, 0, 0).0;
-        let units = chips.programmed_pages(block) * chips.geometry.units_per_page;
+    pub fn units(&self, block: Block) -> impl Iterator<Item = (Ppn, Oob)> {
+        let first = self.geometry.ppn(block, 0, 0).0;
+        let units = self.pages(block) * self.geometry.units_per_page;
         (first..first + units).map(Ppn).filter_map(move |ppn| {
-            let oob = chips.oob(ppn)?;
+            let oob = self.oob(ppn)?;
             (oob.unit.owner != Owned::PADDING.owner).then_some((ppn, oob))
         })
     }
 
+    /// Out-of-band data of a unit; `None` where it cannot be read.
+    pub fn oob(&self, ppn: Ppn) -> Option<Oob> {
+        let first = self.geometry.ppn(Block(self.part.first_block), 0, 0).0;
+        self.named(self.chips.oob(Ppn(first + ppn.0))?)
+    }
+
     /// The unit whose newest data are at a place, if there are any.
     pub fn current_at(&self, ppn: Ppn) -> Option<(Lpn, Oob)> {
-        let oob = self.chips.oob(ppn)?;
+        let oob = self.oob(ppn)?;
         let Owned { owner, sequence, .. } = oob.unit;
         let newest = self.newest.get(owner as usize)?;
         (*newest == sequence).then_some((Lpn(owner), oob))

@@ -20,6 +20,7 @@ pub(crate) mod trims;
 
 pub use contract::{Build, Look, Recovery, RecoveryConfig, Seen};
 pub use found::Found;
+pub(crate) use found::Part;
 
 use base::family::Member;
 

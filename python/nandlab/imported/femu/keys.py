@@ -67,7 +67,7 @@ ROSTER = (
         Whole(1, 256),
         "1",
         "",
-        "jobs see the whole drive, NVMe hosts `namespace`",
+        "`namespace`: jobs and NVMe hosts name theirs",
     ),
     *(
         Key(name, Text(), "", "", _NO_HEAD)

@@ -4,11 +4,14 @@
 //! touches another. Controllers see the namespaces that are attached to them; each has a list of
 //! those that have changed.
 
+use super::controller::sets::NvmSet;
 use super::erasing::Erasing;
 use super::numbers::{ALL_NAMESPACES, Status, io};
+use super::traffic::Flow;
 use serde::{Deserialize, Serialize};
 use ssd::config::{MOST_NAMESPACES, NamespacePart};
 use std::collections::{BTreeMap, BTreeSet};
+use std::iter;
 use std::ops::Range;
 
 /// Greatest identifier of a namespace.
@@ -63,11 +66,24 @@ struct View {
     changed: BTreeSet<u32>,
 }
 
+/// Completed commands of a kind, and the bytes that they named.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Moved {
+    /// Number of the completed commands.
+    pub commands: u64,
+    /// Bytes that the commands named.
+    pub bytes: u64,
+}
+
 /// All namespaces of a drive, and the controllers that have them attached.
 pub struct Namespaces {
     all: BTreeMap<u32, Namespace>,
     views: BTreeMap<u16, View>,
     capacity: u64,
+    /// Bytes of the drive that each set has: one for a drive without sets.
+    sets: Vec<Range<u64>>,
+    /// Bytes and commands that hosts have read from each set, and written to it.
+    flown: Vec<[Moved; 2]>,
     unit_bytes: u64,
     made: u64,
     /// Commands under way that change data, by namespace.
@@ -78,7 +94,7 @@ pub struct Namespaces {
 
 impl Namespaces {
     /// Namespaces of a drive of `capacity` bytes as its description has them.
-    pub fn new(parts: &[NamespacePart], capacity: u64, unit_bytes: u64) -> Self {
+    pub fn new(parts: &[NamespacePart], sets: &[NvmSet], capacity: u64, unit_bytes: u64) -> Self {
         let of = |(id, part): (u32, &NamespacePart)| {
             let (bytes, block_bytes) = (part.bytes.end - part.bytes.start, part.block_bytes.into());
             let blocks = bytes / block_bytes;
@@ -90,7 +106,12 @@ impl Namespaces {
         let made = parts.len() as u64;
         let erasing = Erasing::default();
         let (views, changing) = (BTreeMap::new(), BTreeMap::new());
-        Self { all, views, capacity, unit_bytes, made, changing, erasing }
+        let sets: Vec<Range<u64>> = match sets {
+            [] => iter::once(0..capacity).collect(),
+            sets => sets.iter().map(|set| set.bytes.clone()).collect(),
+        };
+        let flown = vec![Default::default(); sets.len()];
+        Self { all, views, capacity, sets, flown, unit_bytes, made, changing, erasing }
     }
 
     /// Namespaces for a saved drive.
@@ -135,6 +156,38 @@ impl Namespaces {
     /// Bytes of the drive that no namespace takes.
     pub fn free_bytes(&self) -> u64 {
         self.capacity - self.all.values().map(|namespace| namespace.bytes).sum::<u64>()
+    }
+
+    /// Set that a namespace lies in, by its place among the sets.
+    pub fn set_of(&self, namespace: &Namespace) -> usize {
+        let offset = namespace.space.offset;
+        self.sets.iter().position(|set| set.contains(&offset)).unwrap_or(0)
+    }
+
+    /// Bytes of a set that no namespace takes.
+    pub fn free_bytes_of(&self, set: usize) -> u64 {
+        let taken = self.all.values().filter(|namespace| self.set_of(namespace) == set);
+        let bytes = &self.sets[set];
+        bytes.end - bytes.start - taken.map(|namespace| namespace.bytes).sum::<u64>()
+    }
+
+    /// Counts a completed command of a namespace; `None` for a flush of all of them.
+    pub fn note(&mut self, id: Option<u32>, flow: Flow, bytes: u64) {
+        let Some(namespace) = id.and_then(|id| self.all.get(&id)) else { return };
+        let set = self.set_of(namespace);
+        let [read, written] = &mut self.flown[set];
+        let moved = match flow {
+            Flow::Read => read,
+            Flow::Write => written,
+            Flow::Other => return,
+        };
+        moved.commands += 1;
+        moved.bytes += bytes;
+    }
+
+    /// Commands that hosts have read from a set, and written to it, since the drive began to serve.
+    pub fn flown(&self, set: usize) -> [Moved; 2] {
+        self.flown[set]
     }
 
     /// Namespaces by their identifiers, attached ones and others.
@@ -209,12 +262,13 @@ impl Namespaces {
         self.erasing.abandon(controller);
     }
 
-    /// Makes a namespace. Refuses one without room in one piece.
+    /// Makes a namespace in a set, or in the first set that has room. Refuses one without room in
+    /// one piece.
     pub fn create(
         &mut self,
-        blocks: u64,
-        block_bytes: u64,
+        (blocks, block_bytes): (u64, u64),
         is_shared: bool,
+        set: Option<usize>,
     ) -> Result<u32, Status> {
         let id = (1..=MOST_ID).find(|id| !self.all.contains_key(id));
         let id = id.ok_or(Status::ID_UNAVAILABLE)?;
@@ -224,21 +278,34 @@ impl Namespaces {
             return Err(Status::INVALID_FIELD);
         }
         let bytes = asked.next_multiple_of(self.unit_bytes);
-        let mut taken: Vec<_> = self.all.values().map(Namespace::range).collect();
+        let sets = match set {
+            Some(set) => set..set + 1,
+            None => 0..self.sets.len(),
+        };
+        let room = sets.filter_map(|set| self.room(set, bytes)).next();
+        let offset = room.ok_or(Status::INSUFFICIENT_CAPACITY)?;
+        let space = Space { id, offset, blocks, block_bytes };
+        let (number, is_offered) = (self.made, false);
+        self.made += 1;
+        self.all.insert(id, Namespace { space, bytes, number, is_shared, is_offered });
+        Ok(id)
+    }
+
+    /// First byte of the first piece of a set that has so many bytes free.
+    fn room(&self, set: usize, bytes: u64) -> Option<u64> {
+        let of_set = self.all.values().filter(|namespace| self.set_of(namespace) == set);
+        let mut taken: Vec<_> = of_set.map(Namespace::range).collect();
         taken.sort_unstable_by_key(|range| range.start);
-        taken.push(self.capacity..self.capacity);
-        let mut offset = 0;
+        let Range { start, end } = self.sets[set];
+        taken.push(end..end);
+        let mut offset = start;
         for range in taken {
             if range.start - offset >= bytes {
-                let space = Space { id, offset, blocks, block_bytes };
-                let (number, is_offered) = (self.made, false);
-                self.made += 1;
-                self.all.insert(id, Namespace { space, bytes, number, is_shared, is_offered });
-                return Ok(id);
+                return Some(offset);
             }
             offset = range.end;
         }
-        Err(Status::INSUFFICIENT_CAPACITY)
+        None
     }
 
     /// Takes a namespace from all controllers, for its deletion.

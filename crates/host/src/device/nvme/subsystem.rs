@@ -1,5 +1,6 @@
 //! The subsystem: one drive, and the controllers that hosts have made by connecting to it.
 
+use super::controller::sets::NvmSet;
 use super::controller::zones::Zoning;
 use super::controller::{Controller, Kind, io};
 use super::entry::Entry;
@@ -35,6 +36,8 @@ pub struct Identity {
     pub zones: Option<Zoning>,
     /// Namespaces of the drive's description.
     pub parts: Vec<NamespacePart>,
+    /// Dies and bytes of each NVM set; empty where the namespaces share all dies.
+    pub sets: Vec<NvmSet>,
     /// Logical blocks of a mapping unit: writes of whole ones are cheapest.
     pub unit_blocks: u64,
     /// Whether written data may be lost in a power cut unless they are flushed.
@@ -64,7 +67,8 @@ impl Identity {
         let block_bytes = if zones.is_some() { ssd.unit_bytes() } else { BLOCK_BYTES };
         let capacity = ssd.capacity_bytes();
         // Parts that do not fit were refused when the drive was built.
-        let mut parts = config.namespace_parts(capacity, ssd.unit_bytes()).unwrap_or_default();
+        let mut parts =
+            config.namespace_parts(&ssd.bytes_of_sets(), ssd.unit_bytes()).unwrap_or_default();
         if zones.is_some() {
             parts = vec![NamespacePart { bytes: 0..capacity, block_bytes: block_bytes as u32 }];
         }
@@ -77,6 +81,7 @@ impl Identity {
             block_bytes,
             zones,
             parts,
+            sets: NvmSet::of(config, &ssd.bytes_of_sets()),
             unit_blocks: ssd.unit_bytes() / BLOCK_BYTES,
             has_write_cache: config.buffer.bytes > 0,
             handles: ssd.handles() as u16,
@@ -149,7 +154,7 @@ impl Subsystem {
     pub fn new(identity: Identity) -> Self {
         let (capacity, unit) = (identity.blocks * BLOCK_BYTES, identity.unit_blocks * BLOCK_BYTES);
         let state = State {
-            namespaces: Namespaces::new(&identity.parts, capacity, unit),
+            namespaces: Namespaces::new(&identity.parts, &identity.sets, capacity, unit),
             traffic: Traffic::default(),
             controllers: BTreeMap::new(),
             made: 0,
@@ -206,7 +211,9 @@ impl Subsystem {
     pub fn note(&self, queue: u16, entry: &Entry, space: &Space, moved: usize, latency: Time) {
         let (flow, bytes) = io::flow(entry, space, moved);
         let id = (space.id <= MOST_ID).then_some(space.id);
-        self.lock().traffic.note(queue, id, flow, bytes, latency);
+        let mut state = self.lock();
+        state.traffic.note(queue, id, flow, bytes, latency);
+        state.namespaces.note(id, flow, bytes);
     }
 
     /// Commands that were completed so far.

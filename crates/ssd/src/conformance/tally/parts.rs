@@ -19,6 +19,10 @@ impl Account for Tally {
         self.ftl.counts()
     }
 
+    fn counts_of_sets(&self) -> Vec<FtlCounts> {
+        self.ftl.counts_of_sets()
+    }
+
     fn start_run(&mut self, pe_cycles: Option<u32>) {
         self.ftl.start_run(pe_cycles);
         if self.ftl.counts() != FtlCounts::default() {

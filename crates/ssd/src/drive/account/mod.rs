@@ -11,7 +11,7 @@ use crate::flash::command::{EraseOwner, ProgramOwner, Task};
 use crate::flash::doing::DieTimes;
 use crate::flash::timeline::{SpanKind, Timeline, Track};
 use crate::flash::{Flash, FlashCounts};
-use crate::ftl::contract::{CacheState, Occupancy, Ram, Wear};
+use crate::ftl::contract::{CacheState, Occupancy, Ram, SetFacts, Wear};
 use crate::ftl::{Ftl, FtlCounts, Lpn};
 use crate::medium::unreadable::Unreadable;
 use crate::medium::versions::{Happened, Versions};
@@ -20,6 +20,7 @@ use base::counts::Counts;
 use base::units::Hours;
 use base::{Result, Time};
 use nand::geometry::Block;
+use std::iter;
 use std::ops::Range;
 
 /// Place of a unit's data.
@@ -364,6 +365,39 @@ impl Ssd {
     /// Number of dies of the drive.
     pub fn dies(&self) -> u32 {
         self.flash.chips.geometry.dies
+    }
+
+    /// Counts of each set of dies since the start of the run, in their order; empty for a drive
+    /// without sets. What a power cut has ended is not among them.
+    pub fn counts_of_sets(&self) -> Vec<FtlCounts> {
+        self.ftl.counts_of_sets()
+    }
+
+    /// Physical units of each set of dies by state, in their order (slow).
+    pub fn occupancy_of_sets(&self) -> Vec<Occupancy> {
+        self.ftl.occupancy_of_sets()
+    }
+
+    /// Wear of the good blocks of some dies (slow).
+    pub fn wear_of_dies(&self, dies: Range<u32>) -> Wear {
+        let chips = &self.flash.chips;
+        let is_its = |&block: &Block| {
+            dies.contains(&chips.geometry.die_of(block).0) && !self.ftl.is_bad(block)
+        };
+        let blocks = (0..chips.geometry.blocks()).map(Block).filter(is_its);
+        Wear::of(blocks.map(|block| chips.pe_cycles(block)))
+    }
+
+    /// Bytes of each set of dies, in their order: the whole drive where it has no sets.
+    pub fn bytes_of_sets(&self) -> Vec<Range<u64>> {
+        let sets = &self.ftl.facts().sets;
+        if sets.is_empty() {
+            return iter::once(0..self.capacity_bytes()).collect();
+        }
+        let unit = self.unit_bytes();
+        let bytes =
+            |set: &SetFacts| u64::from(set.units.start) * unit..u64::from(set.units.end) * unit;
+        sets.iter().map(bytes).collect()
     }
 
     /// The FTL, for preconditioning.

@@ -79,9 +79,11 @@ pub struct Counted {
     pub power: Option<PowerCounts>,
     /// Counts of commands on zones, of a drive with zones.
     pub zones: Option<ZoneCounts>,
+    /// Counts of the FTL of each set of dies, of a drive with sets.
+    pub sets: Vec<FtlCounts>,
 }
 
-counts!(Counted { controller, ftl, flash, power, zones });
+counts!(Counted { controller, ftl, flash, power, zones, sets });
 
 impl Activity {
     /// Energy that all dies have used.
@@ -125,6 +127,7 @@ impl Ssd {
             flash: self.flash.counts.clone(),
             power: self.power_counts().copied(),
             zones: self.zone_counts(),
+            sets: self.counts_of_sets(),
         }
     }
 

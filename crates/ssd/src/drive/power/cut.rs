@@ -82,7 +82,7 @@ impl Ssd {
         self.failures.lost = LostUnits::default();
         self.failures.refresh.cut();
         self.cut_supply();
-        self.gate = Gate::new(self.dies(), self.ftl.facts().keys);
+        self.gate = Gate::new(self.dies(), self.ftl.facts());
         // Nothing is collected before the FTL knows what there is.
         self.jobs = Jobs::new(self.ftl.facts().jobs, self.jobs.on_chip.take());
         self.idle = Idle::new(false, Time::ZERO);

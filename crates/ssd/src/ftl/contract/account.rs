@@ -53,4 +53,14 @@ pub trait Account {
 
     /// Bytes of the simulator's own tables for each logical unit.
     fn bytes_per_unit(&self) -> f64;
+
+    /// Counts of each set of dies ([`Facts::sets`](super::Facts::sets)), in their order.
+    fn counts_of_sets(&self) -> Vec<FtlCounts> {
+        Vec::new()
+    }
+
+    /// State of every physical unit of each set of dies, in their order (slow).
+    fn occupancy_of_sets(&self) -> Vec<Occupancy> {
+        Vec::new()
+    }
 }

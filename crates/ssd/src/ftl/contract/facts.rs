@@ -2,6 +2,7 @@
 
 use crate::space::stationary::Stationary;
 use nand::chip::coded::CodedPages;
+use std::ops::Range;
 
 /// Constants of an FTL: they follow from its configuration and do not change in a run.
 #[derive(Debug, Clone)]
@@ -38,6 +39,20 @@ pub struct Facts {
     pub coded_pages: Option<CodedPages>,
     /// State that uniform writes end in, where it is known.
     pub stationary: Option<Stationary>,
+    /// Sets of dies that share no block, each with its units and keys: data of a key go to the dies
+    /// of its set alone. Empty where the FTL has all dies as one.
+    pub sets: Vec<SetFacts>,
+}
+
+/// Units, keys and dies of a set (NVM set) that an FTL keeps apart from others.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SetFacts {
+    /// Logical units of the set.
+    pub units: Range<u32>,
+    /// Keys of the set's rows.
+    pub keys: Range<u32>,
+    /// Dies of the set.
+    pub dies: Range<u32>,
 }
 
 impl Facts {
@@ -62,6 +77,7 @@ impl Facts {
             spare_bytes: 4 * units_per_page + 8,
             coded_pages: None,
             stationary: None,
+            sets: Vec::new(),
         }
     }
 }

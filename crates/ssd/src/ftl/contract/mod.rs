@@ -19,7 +19,7 @@ mod zones;
 
 pub use account::Account;
 pub use context::{Build, CodeStage, Context, DieKind, FtlConfig, overprovisioning_for};
-pub use facts::Facts;
+pub use facts::{Facts, SetFacts};
 pub use parts::{
     BlockService, Calls, CopyBack, Handles, MapOnFlash, Parts, Recovery, Recycling, Relocation,
 };

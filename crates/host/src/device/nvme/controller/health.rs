@@ -5,7 +5,9 @@ use crate::device::disk::Disk;
 use crate::device::message::Command;
 use crate::device::nvme::put;
 use nand::geometry::Block;
+use ssd::ftl::contract::Wear;
 use ssd::request::Op;
+use std::ops::Range;
 
 /// Warning: the spare blocks are nearly used up.
 pub const SPARE: u8 = 1;
@@ -15,7 +17,7 @@ pub const HOT: u8 = 1 << 1;
 pub const READ_ONLY: u8 = 1 << 3;
 
 /// Spare below which the drive warns, in percent. Assumed: that of most drives.
-const SPARE_THRESHOLD: u8 = 10;
+pub const SPARE_THRESHOLD: u8 = 10;
 
 /// Identifier of the page of the Open Compute Project, from its specification.
 const OCP_GUID: u128 = 0xafd5_14c9_7c6f_4f9c_a4f2_bfea_2810_afc5;
@@ -52,6 +54,37 @@ fn spare_percent(disk: &mut Disk) -> u8 {
     (100 * left).checked_div(whole).unwrap_or(0).min(100) as u8
 }
 
+/// Wear of some dies in percent.
+pub struct Wearing {
+    /// Spare that is left, as SMART has it for the drive.
+    pub spare: u8,
+    /// Mean cycles of the good blocks over the rated ones.
+    pub used: u8,
+}
+
+/// Wear of the dies of a set, whose capacity is `bytes`.
+pub fn of_dies(disk: &mut Disk, dies: Range<u32>, bytes: &Range<u64>) -> Wearing {
+    let session = disk.session();
+    let rated = session.loaded.config.chip.rated_pe_cycles;
+    let ssd = &mut session.run.ssd;
+    let used = used_percent(&ssd.wear_of_dies(dies.clone()), rated);
+    let per_die = ssd.block_cycles().len() as u32 / ssd.dies();
+    let units = ssd.physical_units() / u64::from(ssd.dies()) * dies.len() as u64;
+    let whole = units.saturating_sub((bytes.end - bytes.start) / ssd.unit_bytes());
+    let is_read_only = ssd.read_only_at().is_some();
+    let blocks = dies.start * per_die..dies.end * per_die;
+    let ftl = ssd.ftl_mut();
+    let bad = blocks.clone().filter(|&block| ftl.is_bad(Block(block))).count() as u64;
+    let left = whole.saturating_sub(units * bad / (blocks.len() as u64).max(1));
+    let spare = (100 * left).checked_div(whole).unwrap_or(0).min(100) as u8;
+    Wearing { spare: if is_read_only { 0 } else { spare }, used }
+}
+
+/// Mean cycles of blocks over the rated ones in percent, at most 255.
+fn used_percent(wear: &Wear, rated: u32) -> u8 {
+    (100.0 * wear.mean / f64::from(rated.max(1))).clamp(0.0, 255.0) as u8
+}
+
 /// Critical warnings of a drive.
 pub fn warnings(disk: &mut Disk, limits: &Temperatures) -> u8 {
     let mut warnings = 0;
@@ -80,7 +113,7 @@ pub fn smart(disk: &mut Disk, limits: &Temperatures, errors: u64) -> Vec<u8> {
     let restored = disk.cuts().iter().filter(|cut| cut.started.is_some()).count() as u128;
     let session = disk.session();
     let (rated, ssd) = (session.loaded.config.chip.rated_pe_cycles, &session.run.ssd);
-    page[5] = (100.0 * ssd.wear().mean / f64::from(rated.max(1))).clamp(0.0, 255.0) as u8;
+    page[5] = used_percent(&ssd.wear(), rated);
     let totals = session.run.totals();
     // Thousands of 512 bytes, begun ones included.
     let units = |bytes: u64| u128::from(bytes.div_ceil(512_000));

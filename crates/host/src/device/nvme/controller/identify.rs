@@ -1,7 +1,7 @@
 //! Identify: pages that describe controller and namespace.
 
 use super::namespaces::{controllers, list};
-use super::{Context, Controller, Kind, copy, erasing, events, placement, power, zones};
+use super::{Context, Controller, Kind, copy, erasing, events, placement, power, sets, zones};
 use crate::device::nvme::entry::Entry;
 use crate::device::nvme::namespaces::{MOST_ID, Namespace, Namespaces};
 use crate::device::nvme::numbers::{ALL_NAMESPACES, DISCOVERY_NQN, Status, VERSION};
@@ -17,6 +17,7 @@ pub(super) mod cns {
     pub const CONTROLLER: u8 = 0x01;
     pub const ACTIVE: u8 = 0x02;
     pub const DESCRIPTORS: u8 = 0x03;
+    pub const NVM_SETS: u8 = 0x04;
     pub const NAMESPACE_OF_SET: u8 = 0x05;
     pub const CONTROLLER_OF_SET: u8 = 0x06;
     pub const ACTIVE_OF_SET: u8 = 0x07;
@@ -69,6 +70,7 @@ impl Controller {
                 Some(namespace) => Ok(descriptors(identity, namespace)),
                 None => Err(Namespaces::unknown(id)),
             },
+            cns::NVM_SETS => sets::list(entry, identity, namespaces),
             // What follows is of the NVM command set.
             cns::NAMESPACE_OF_SET | cns::CONTROLLER_OF_SET | cns::ACTIVE_OF_SET if set != 0 => {
                 Err(Status::INVALID_FIELD)
@@ -82,6 +84,7 @@ impl Controller {
             cns::CONTROLLERS_OF if namespaces.get(id).is_none() => Err(Namespaces::unknown(id)),
             cns::CONTROLLERS_OF => Ok(controllers(entry, namespaces.controllers_of(id))),
             cns::CONTROLLERS => Ok(controllers(entry, namespaces.controllers())),
+            cns::ENDURANCE_GROUPS if !identity.sets.is_empty() => Ok(sets::groups(entry, identity)),
             cns::ENDURANCE_GROUPS => placement::groups(entry, identity),
             cns::COMMAND_SETS => {
                 let mut page = vec![0; PAGE];
@@ -148,6 +151,7 @@ impl Controller {
         // Flush takes the namespace and all namespaces.
         page[525] = 3 << 1 | u8::from(identity.has_write_cache);
         placement::describe_controller(&mut page, identity);
+        sets::describe_controller(&mut page, identity);
         power::describe(&mut page, identity);
         zones::mark_controller(&mut page, identity);
         page
@@ -198,7 +202,7 @@ fn namespace(identity: &Identity, namespace: &Namespace) -> Vec<u8> {
     put(&mut page, 76, &(most as u32).to_le_bytes());
     page[80] = (copy::MOST_RANGES - 1) as u8;
     page[99] = u8::from(identity.read_only);
-    put(&mut page, 102, &placement::group(identity).to_le_bytes());
+    put(&mut page, 100, &sets::of_namespace(identity, namespace));
     put(&mut page, 104, &identity.uuid_of(namespace.number));
     page
 }
@@ -208,7 +212,7 @@ fn independent(identity: &Identity, namespace: &Namespace) -> Vec<u8> {
     // Identifiers do not come again.
     (page[0], page[1]) = (1 << 3, namespace.is_shared.into());
     page[8] = u8::from(identity.read_only);
-    put(&mut page, 12, &placement::group(identity).to_le_bytes());
+    put(&mut page, 10, &sets::of_namespace(identity, namespace));
     page[14] = 1;
     page
 }

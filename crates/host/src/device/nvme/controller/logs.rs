@@ -1,7 +1,7 @@
 //! Log pages of a controller.
 
 use super::events::kind as event;
-use super::{Context, Controller, Kind, erasing, health, placement, zones};
+use super::{Context, Controller, Kind, erasing, health, placement, sets, zones};
 use crate::device::disk::Disk;
 use crate::device::nvme::entry::Entry;
 use crate::device::nvme::namespaces::MOST_ID;
@@ -77,7 +77,8 @@ impl Controller {
     ) -> Result<Vec<u8>, Status> {
         let id = entry.byte(40);
         let is_placed = self.is_placed(context) && placement::LOGS.contains(&id);
-        let ids = [self.log_ids(), self.zone_logs(context.identity)].concat();
+        let of_sets = if self.kind == Kind::Drive { sets::logs(context.identity) } else { &[] };
+        let ids = [self.log_ids(), self.zone_logs(context.identity), of_sets].concat();
         if !ids.contains(&id) && !is_placed {
             return Err(Status::INVALID_LOG);
         }
@@ -136,6 +137,7 @@ impl Controller {
             log::CHANGED_ZONES => self.zone_log(entry, retains, context)?,
             log::OCP_SMART => health::ocp_smart(context.disk),
             _ if is_placed => self.placement_log(entry, context)?,
+            log::ENDURANCE_GROUP => sets::endurance_log(entry, context)?,
             _ => self.discovery(&context.identity.nqn),
         };
         let from = usize::try_from(offset).unwrap_or(usize::MAX);

@@ -14,6 +14,7 @@ mod logs;
 mod namespaces;
 pub mod placement;
 mod power;
+pub mod sets;
 pub mod zones;
 
 use super::MOST_QUEUES;

@@ -1,6 +1,6 @@
 //! Namespace Management and Attachment, and the lists of Identify and of the log of changes.
 
-use super::{Context, Controller, Reply, placement};
+use super::{Context, Controller, Reply, sets};
 use crate::device::nvme::entry::Entry;
 use crate::device::nvme::erasing::Purpose;
 use crate::device::nvme::namespaces::Namespaces;
@@ -116,13 +116,12 @@ fn create(entry: &Entry, data: &[u8], context: &mut Context<'_>) -> Result<u32, 
     }
     let format = usize::from(data[26] & 0xf | data[26] >> 1 & 0x30);
     let block_bytes = *FORMATS.get(format).ok_or(Status::INVALID_FORMAT)?;
-    // No protection information, no metadata; no groups and sets of namespaces but the endurance
-    // group of the drive.
-    let of_others = [data[29].into(), field(data, 92, 4), field(data, 100, 2)];
-    let group = field(data, 102, 2);
-    let is_its = group == 0 || group == u64::from(placement::group(context.identity));
-    if data[26] & 0x10 != 0 || of_others != [0; 3] || !is_its || data[30] & !1 != 0 {
+    // No protection information, no metadata, no groups of namespaces.
+    let of_others = [data[29].into(), field(data, 92, 4)];
+    if data[26] & 0x10 != 0 || of_others != [0; 2] || data[30] & !1 != 0 {
         return Err(Status::INVALID_FIELD);
     }
-    context.namespaces.create(size, block_bytes, data[30] & 1 != 0)
+    let (set, group) = (field(data, 100, 2) as u16, field(data, 102, 2) as u16);
+    let set = sets::asked(context.identity, set, group)?;
+    context.namespaces.create((size, block_bytes), data[30] & 1 != 0, set)
 }

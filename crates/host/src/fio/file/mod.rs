@@ -3,7 +3,10 @@
 //! After fio's HOWTO ("Job file format"): `[global]` sets defaults for the jobs below it, a job's
 //! own options override them. The file that fio would work on is the drive, from its first byte to
 //! its last. Steps of a file: `text` (lines), `options` (values of options), and `plan` (their
-//! meaning on this drive) with `synthetic` (the requests), or `replay`.
+//! meaning on this drive) with `synthetic` (the requests), or `replay`. `namespaces` finds the part
+//! of the drive that a job names.
+
+mod namespaces;
 
 use crate::config;
 use crate::fio::options::{Options, Taken};
@@ -19,7 +22,7 @@ use crate::trace;
 use base::params::read_text;
 use base::rng::Rng;
 use base::{Error, Result, Time};
-use ssd::config::HostConfig;
+use ssd::config::{HostConfig, NamespacePart};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -45,6 +48,8 @@ pub struct Target {
     pub capacity_bytes: u64,
     /// Seed of the jobs that name none.
     pub seed: u64,
+    /// Namespaces of the drive, of which each job names one; empty where jobs see the whole drive.
+    pub namespaces: Vec<NamespacePart>,
     /// Zones of the drive; `None` without zones.
     pub zoning: Option<Zoning>,
     /// Placement handles of the drive, each a stream of its own.
@@ -63,6 +68,7 @@ impl Target {
         Self {
             capacity_bytes,
             seed,
+            namespaces: Vec::new(),
             zoning: None,
             handles: 1,
             host: HostConfig::default(),
@@ -94,8 +100,7 @@ pub fn load(path: &Path, target: &Target) -> Result<Loaded> {
 /// Jobs of the fio job file `text`; `place` names it in errors, `dir` is where the files of
 /// `read_iolog` are looked for.
 pub fn parse(text: &str, place: &str, dir: &Path, target: &Target) -> Result<Loaded> {
-    let &Target { capacity_bytes, seed, zoning, handles, ref host, has_fast_pages, ref traces } =
-        target;
+    let &Target { seed, zoning, handles, ref host, has_fast_pages, ref traces, .. } = target;
     let mut loaded = Loaded {
         jobs: Vec::new(),
         global_options: Vec::new(),
@@ -117,6 +122,10 @@ pub fn parse(text: &str, place: &str, dir: &Path, target: &Target) -> Result<Loa
             match given.options.take(line.name, line.value) {
                 Ok(Taken::Set(name)) => {
                     given.lines.insert(name, line.number);
+                    let is_idle = name == "filename" && target.namespaces.is_empty();
+                    if is_idle && noticed.insert(line.name) {
+                        loaded.notices.push(notice(&at(), line.name));
+                    }
                 }
                 Ok(Taken::Ignored) if noticed.insert(line.name) => {
                     loaded.notices.push(notice(&at(), line.name));
@@ -136,11 +145,13 @@ pub fn parse(text: &str, place: &str, dir: &Path, target: &Target) -> Result<Loa
         }
         let own: Vec<_> = pairs.collect();
         given.options.count_zones(zoning.as_ref());
+        let part = namespaces::part_of(&given, place, target)?;
         let setting = Setting {
             given: &given,
             place,
             dir,
-            capacity_bytes,
+            capacity_bytes: part.bytes.end - part.bytes.start,
+            first_byte: part.bytes.start,
             zoning,
             handles,
             host,

@@ -1,10 +1,13 @@
 //! Keys `ftl` and `refresh`: work of the FTL, and blocks rewritten before their data are lost.
 
+mod sets;
+
 use super::ratio;
 use crate::session::Session;
 use schemars::JsonSchema;
 use serde::ser::Error;
 use serde::{Serialize, Serializer};
+pub use sets::NvmSet;
 use ssd::drive::activity::{Activity, TrimCounts};
 use ssd::failure::refresh::RefreshCounts;
 use ssd::ftl::contract::{CacheCounts, CodeStageCounts, DenseCounts, FtlCounts};
@@ -95,7 +98,10 @@ pub struct Refresh {
 }
 
 /// Counts of an FTL without those of tables that only some drives have.
-fn of_every_drive<S: Serializer>(counts: &FtlCounts, serializer: S) -> Result<S::Ok, S::Error> {
+pub(in crate::report) fn of_every_drive<S: Serializer>(
+    counts: &FtlCounts,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
     let mut keys = serde_json::to_value(counts).map_err(S::Error::custom)?;
     if let Some(keys) = keys.as_object_mut() {
         keys.retain(|key, _| !["cache", "dense", "code_stages"].contains(&key.as_str()));

@@ -1,0 +1,55 @@
+"""nvme-cli of a Linux guest reads the NVM sets and endurance groups of a served drive."""
+
+from __future__ import annotations
+
+import nandlab as lab
+from tests.device.guest.connected import DISK, connected
+from tests.device.guest.machine import Guest
+from tests.device.test_guest_namespaces import told
+
+#: A set of a die, one of two dies with more spare, and half of the die that is left.
+DRIVE = {
+    "chip.geometry.pages_per_block": 16,
+    "namespace": [
+        {"dies": 1},
+        {"dies": 2, "ftl": {"overprovisioning": 0.6}},
+        {"share": 0.5},
+    ],
+}
+
+
+def test_nvme_cli_knows_sets_and_groups(guest: Guest) -> None:
+    """The list of sets, the log of each group, and a namespace that is made in a set."""
+    with (
+        lab.serve("tiny", set=DRIVE, clock="fast", protocol="nvme", port=0) as server,
+        connected(guest, server),
+    ):
+        guest.run("while [ ! -b /dev/nvme0n3 ]; do sleep 0.1; done")
+        controller = told(guest, "id-ctrl /dev/nvme0")
+        assert controller["ctratt"] & (1 << 2 | 1 << 4) == 1 << 2 | 1 << 4
+        assert (controller["nsetidmax"], controller["endgidmax"]) == (3, 3)
+        listed = told(guest, "id-nvmset /dev/nvme0")
+        sets = listed["NVMSet"]
+        assert [one["nvmset_id"] for one in sets] == [1, 2, 3]
+        assert [one["endurance_group_id"] for one in sets] == [1, 2, 3]
+        capacities = [int(one["total_nvmset_cap"]) for one in sets]
+        assert sum(capacities) == int(controller["tnvmcap"])
+        assert int(sets[2]["unalloc_nvmset_cap"]) == int(controller["unvmcap"]) > 0
+        names = ("/dev/nvme0n1", "/dev/nvme0n2", "/dev/nvme0n3")
+        namespaces = [told(guest, f"id-ns {name}") for name in names]
+        assert [one["nvmsetid"] for one in namespaces] == [1, 2, 3]
+        assert [one["endgid"] for one in namespaces] == [1, 2, 3]
+        guest.run(f"yes | head -c 1048576 | dd of={DISK} bs=64k oflag=direct conv=fsync")
+        logs = [told(guest, f"endurance-log /dev/nvme0 --group-id={group}") for group in (1, 2)]
+        assert [int(log["data_units_written"]) for log in logs] == [1, 0]
+        assert [int(log["media_units_written"]) for log in logs] == [1, 0]
+        assert int(logs[0]["host_write_cmds"]) > 0
+        made = guest.run(
+            "nvme create-ns /dev/nvme0 --nsze=2048 --ncap=2048 --flbas=0 --nmic=1 --nvmset-id=3"
+        )
+        assert "nsid:4" in made
+        output, status = guest.tried(
+            "nvme create-ns /dev/nvme0 --nsze=2048 --ncap=2048 --flbas=0 --nvmset-id=1"
+        )
+        assert status != 0
+        assert "Insufficient Capacity" in output
