@@ -29,7 +29,7 @@ fn zoned(more: &[&str]) -> Ssd {
 }
 
 /// Shapes of zones and of programs, policies of erases, limits, failures.
-const MODES: [&[&str]; 13] = [
+const MODES: [&[&str]; 18] = [
     &[],
     &["ftl.erase=before_open", "ftl.overprovisioning=0.2"],
     &["ftl.zone_dies=2", "ftl.max_active_zones=6", "ftl.max_open_zones=3"],
@@ -46,6 +46,11 @@ const MODES: [&[&str]; 13] = [
         "ftl.reset_partial_us=900",
         "controller.cores=2",
     ],
+    &["ftl.zrwa_bytes=65536", "ftl.max_active_zones=12"],
+    &["ftl.zrwa_bytes=16384", "ftl.zrwa_flush_bytes=8192", "ftl.zrwa_zones=2", "ftl.zone_dies=1"],
+    &["ftl.zrwa_bytes=131072", "ftl.max_active_zones=6", "ftl.max_open_zones=3", "ftl.commit_us=5"],
+    &["ftl.zrwa_bytes=65536", "ftl.max_active_zones=4", "buffer.bytes=393216"],
+    &["ftl.zrwa_bytes=65536", "ftl.zrwa_zones=6", "chip.fault.program_failure_chance=0.003"],
     &["chip.fault.program_failure_chance=0.002"],
     &["chip.fault.program_failure_chance=0.004", "ftl.overprovisioning=2.5"],
 ];
