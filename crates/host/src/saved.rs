@@ -24,7 +24,7 @@ const NAME: &[u8] = b"nandlab drive\n";
 
 /// Version of the layout. Raise it with any change of the data that `State` writes, or of their
 /// meaning.
-const LAYOUT: u32 = 15;
+const LAYOUT: u32 = 16;
 
 /// Version in the file: a file is read only by the version that wrote it.
 fn version() -> String {

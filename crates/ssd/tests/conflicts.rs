@@ -118,6 +118,12 @@ fn sets(feature: Feature) -> &'static [&'static str] {
         OneKind => &["ftl.name=page"],
         NoHoles | NoRebuild | NoReuseOrder => FROZEN,
         NoRelocation | Zones => ZONED,
+        RandomAreas => &[
+            "ftl.name=zoned",
+            "buffer.bytes=1048576",
+            "ftl.zrwa_bytes=32768",
+            "ftl.zrwa_zones=2",
+        ],
         SingleUnits => &["ftl.unit_bytes=8192", "chip.features.multi_plane_program=false"],
         NoReducedLevels | Hooks | MoveStreams | OwnWear | Exchange | PowerCut | Life | Leaps
         | Served => &[],
@@ -329,6 +335,7 @@ const CHOSEN: &[Feature] = &[
     MoveStreams,
     OwnWear,
     Zones,
+    RandomAreas,
 ];
 
 /// Features that are values of one thing, so that no drive is asked for both.

@@ -21,6 +21,8 @@ pub struct Zone {
     pub is_open: bool,
     /// Whether the zone takes no more commands.
     pub is_dead: bool,
+    /// Whether the zone has a random write area, since it was emptied last.
+    pub has_area: bool,
     /// Job that has opened the zone for writes, until the zone is full.
     opener: Option<u32>,
     /// Job whose writes are under way, and their number.
@@ -79,6 +81,7 @@ impl Book {
                 zone.pointer = u64::from(view.pointer) * unit;
                 zone.written = u64::from(view.written) * unit;
                 zone.is_open = view.state.is_open();
+                zone.has_area = view.has_area;
                 zone.is_dead = matches!(view.state, ZoneState::ReadOnly | ZoneState::Offline);
             }
         }

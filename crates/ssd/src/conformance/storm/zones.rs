@@ -78,6 +78,8 @@ impl Storm {
         let is_quiet = known.appends == 0 && known.others == 0;
         let is_alone = is_quiet && known.reads == 0;
         let length = unit * (1 + self.rng.below(12));
+        let most = known.area.as_ref().and(storm.layout.areas).map(|areas| 2 * areas.units);
+        let length = most.map_or(length, |most| length.min(unit * u64::from(most)));
         let room = u64::from(capacity).saturating_sub(pointer) * unit;
         if let Some(areas) = storm.layout.areas
             && self.rng.chance(0.5)

@@ -203,6 +203,14 @@ impl Ssd {
         }
     }
 
+    /// Whether a unit is in a random write area, with data of the host.
+    pub fn is_in_area(&self, unit: u32) -> bool {
+        let Some(zones) = self.zones.as_ref() else { return false };
+        let (zone, offset) = zones.split(Lpn(unit));
+        let from = zones.areas.from.get(&zone);
+        from.is_some_and(|&from| from <= offset) && self.is_in_buffer(unit)
+    }
+
     /// Units that random write areas hold.
     pub(super) fn units_in_areas(&self) -> Vec<Lpn> {
         let (Some(zones), Some(all)) = (&self.zones, self.ftl.zones()) else { return Vec::new() };
