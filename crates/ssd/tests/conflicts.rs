@@ -120,9 +120,9 @@ fn sets(feature: Feature) -> &'static [&'static str] {
         NoRelocation | Zones => ZONED,
         RandomAreas => &[
             "ftl.name=zoned",
-            "buffer.bytes=1048576",
-            "ftl.zrwa_bytes=32768",
-            "ftl.zrwa_zones=2",
+            "ftl.max_active_zones=2",
+            "ftl.zrwa_bytes=16384",
+            "ftl.zrwa_zones=1",
         ],
         SingleUnits => &["ftl.unit_bytes=8192", "chip.features.multi_plane_program=false"],
         NoReducedLevels | Hooks | MoveStreams | OwnWear | Exchange | PowerCut | Life | Leaps

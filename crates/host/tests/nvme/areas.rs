@@ -110,7 +110,10 @@ fn areas_are_resources() {
     assert_eq!((zoned.descriptor(2), zoned.descriptor(3).1), ((1, 0, 0), 8));
     // A zone with data gets none, nor do all closed zones; a zone without one commits nothing.
     assert_eq!(zoned.write(0, 1, 1), 0);
-    assert_eq!((zoned.change(0, OPEN | WITH_AREA), zoned.change(1, OPEN | WITH_AREA)), (0x1b6, 0x1bf));
+    assert_eq!(
+        (zoned.change(0, OPEN | WITH_AREA), zoned.change(1, OPEN | WITH_AREA)),
+        (0x1b6, 0x1bf)
+    );
     assert_eq!((zoned.change(0, OPEN | WITH_AREA | ALL), zoned.commit(3)), (0x002, 0x002));
     assert_eq!(zoned.commit(ZONE * 1000), 0x080);
     // An empty zone that is open may still get its area.

@@ -403,7 +403,8 @@ fn options_of_replays_are_noticed_or_refused() {
 /// Zones at a distance of 4 MiB with 3 MiB of capacity each.
 fn zoning(capacity: u64) -> Zoning {
     let (zones, stride, units) = ((capacity >> 22) as u32, 1024, 768);
-    let layout = ZoneLayout { zones, stride, capacity: units, most_open: 0, most_active: 8, areas: None };
+    let layout =
+        ZoneLayout { zones, stride, capacity: units, most_open: 0, most_active: 8, areas: None };
     Zoning { layout, unit: 4096 }
 }
 

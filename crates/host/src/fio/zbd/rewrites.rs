@@ -27,12 +27,7 @@ impl Zoned {
 
     /// The overwrite that a write to a zone becomes, if it is its turn: of the block that the drawn
     /// request names among those in the area.
-    pub(super) fn rewrite(
-        &mut self,
-        book: &Book,
-        zone: u32,
-        request: Request,
-    ) -> Option<Request> {
+    pub(super) fn rewrite(&mut self, book: &Book, zone: u32, request: Request) -> Option<Request> {
         let (areas, unit) = (self.zoning.layout.areas?, self.zoning.unit);
         let of = &book.zones[zone as usize];
         if self.rules.rewrites == 0.0 || !of.has_area {

@@ -229,6 +229,7 @@ impl Ssd {
     }
 
     pub(in crate::drive) fn retry_stalled(&mut self) {
+        self.settle_areas();
         while let Some(&slot) = self.writer.stalled.front() {
             if !self.fill_buffer(slot) {
                 return;

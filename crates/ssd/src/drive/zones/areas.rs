@@ -154,7 +154,7 @@ impl Ssd {
     /// A buffer slot for a unit that enters a random write area, or is in one; `None` for other
     /// units. The slot is `None` where there is no room.
     pub(in crate::drive) fn hold_in_area(&mut self, lpn: Lpn) -> Option<Option<u32>> {
-        let zones = self.zones.as_mut()?;
+        let zones = self.zones.as_mut().filter(|zones| !zones.areas.from.is_empty())?;
         let (zone, offset) = zones.split(lpn);
         let is_committed = *zones.areas.from.get(&zone)? > offset;
         let found = self.writer.buffer.find(lpn);
@@ -179,15 +179,19 @@ impl Ssd {
         Some(held)
     }
 
-    /// Commits the areas of zones that have become read only, behind the writes that wait for room.
+    /// Commits the areas of zones that have become read only, once no write to them waits for room.
     pub(in crate::drive) fn settle_areas(&mut self) {
         let (Some(zones), Some(all)) = (&self.zones, self.ftl.zones()) else { return };
-        if zones.areas.from.is_empty() || !self.writer.stalled.is_empty() {
+        if zones.areas.from.is_empty() {
             return;
         }
+        let stride = u64::from(zones.layout.stride);
+        let zone_of = |slot: &u32| self.units.at(self.front.request(*slot).offset) / stride;
         let over = |(&zone, &from): (&u32, &u32)| {
             let view = all.view(zone);
-            (!view.has_area).then_some((zone, from, view.written))
+            let is_over = !view.has_area
+                && !self.writer.stalled.iter().any(|slot| zone_of(slot) == u64::from(zone));
+            is_over.then_some((zone, from, view.written))
         };
         let over: Vec<(u32, u32, u32)> = zones.areas.from.iter().filter_map(over).collect();
         for (zone, from, end) in over {

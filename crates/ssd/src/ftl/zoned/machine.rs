@@ -10,8 +10,8 @@ mod area;
 use crate::ftl::Lpn;
 use crate::ftl::contract::{Status, ZoneLayout, ZoneState, ZoneView};
 use crate::terms::request::Op;
-use base::units::Divisor;
 use area::Area;
+use base::units::Divisor;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

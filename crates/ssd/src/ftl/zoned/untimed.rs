@@ -18,9 +18,8 @@ impl Zoned {
         let mut rest = lpns;
         while let Some(&first) = rest.first() {
             let (zone, offset) = self.machine.split(first);
-            let stays = |&(lpn, next): &(&Lpn, u32)| {
-                lpn.0 == next && self.machine.split(*lpn).0 == zone
-            };
+            let stays =
+                |&(lpn, next): &(&Lpn, u32)| lpn.0 == next && self.machine.split(*lpn).0 == zone;
             // A random write area takes as much as it is long.
             let areas = self.machine.layout.areas.filter(|_| self.machine.has_area(zone));
             let most = areas.map_or(usize::MAX, |areas| areas.units as usize);

@@ -98,10 +98,8 @@ impl Model {
             (Command::ZoneFinish | Command::ZoneOpen | Command::ZoneClose, Answer::Done) => {}
             (Command::ZoneOpen | Command::ZoneClose, Answer::Failed(Failure::Zone(_))) => {}
             (_, Answer::Failed(Failure::Zone(_))) if !takes => {}
-            (
-                Command::ZoneAppend,
-                Answer::Failed(Failure::Zone(Status::InvalidZoneOperation)),
-            ) if view.has_area => {}
+            (Command::ZoneAppend, Answer::Failed(Failure::Zone(Status::InvalidZoneOperation)))
+                if view.has_area => {}
             (command, told) => panic!("{command:?} of {view:?}: {told:?}"),
         }
     }

@@ -84,7 +84,9 @@ impl Machine {
         self.touch(zone);
         if let Some(area) = self.areas.get_mut(&zone) {
             area.held.resize(area.held.len().max(end as usize), false);
-            area.held.range_mut((offset - pointer) as usize..end as usize).for_each(|it| *it = true);
+            area.held
+                .range_mut((offset - pointer) as usize..end as usize)
+                .for_each(|it| *it = true);
         }
         let beyond = end.saturating_sub(layout.units);
         if beyond > 0 {
