@@ -87,7 +87,7 @@ pub struct ZoneView {
 pub struct AreaLayout {
     /// Units from the write pointer on that can be overwritten.
     pub units: u32,
-    /// Granularity of commits.
+    /// Granularity of commits, from the write pointer on.
     pub flush_units: u32,
     /// Zones that may have an area at a time.
     pub most: u32,
@@ -169,9 +169,10 @@ pub struct ZoneEmptied {
 /// Promises to the controller: the host's units of a zone are placed in rows of whole programs,
 /// those of each key in order; a short row waits until more comes or the zone is finished; an
 /// emptied zone holds nothing from the command on; what a random write area holds is placed when it
-/// is committed, and a unit that is committed without data is placed too. The controller promises: `admit` is asked once
-/// for each request, in the order in which their data enter the buffer; all that is admitted is
-/// written or dropped by a reset; and the buffer keeps what is not yet on flash without power.
+/// is committed, and a unit that is committed without data is placed too. The controller promises:
+/// `admit` is asked once for each request, in the order in which their data enter the buffer; all
+/// that is admitted is written or dropped by a reset; and the buffer keeps what is not yet on flash
+/// without power.
 pub trait Zones {
     /// Admits a request for `units` units from `first` on. Returns the unit that it begins with,
     /// which an append is told here, or the error that it ends with. Asked before anything is

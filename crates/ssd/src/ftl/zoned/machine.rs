@@ -2,15 +2,13 @@
 //!
 //! After the state machine of the NVM Express Zoned Namespace Command Set (1.1, section 2.1.1.3).
 //! A write to a zone that is not open opens it; where as many are open as may be, the implicitly
-//! open zone that was written to least recently is closed for it.
-//! `area` has what random write areas add.
+//! open zone that was written to least recently is closed for it. `area`, beside it, has what
+//! random write areas add.
 
-mod area;
-
+use super::area::Area;
 use crate::ftl::Lpn;
 use crate::ftl::contract::{Status, ZoneLayout, ZoneState, ZoneView};
 use crate::terms::request::Op;
-use area::Area;
 use base::units::Divisor;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -168,7 +166,7 @@ impl Machine {
         }
     }
 
-    fn open(&mut self, zone: u32) -> Result<(), Status> {
+    pub(super) fn open(&mut self, zone: u32) -> Result<(), Status> {
         match self.zones[zone as usize].state {
             ZoneState::ExplicitlyOpen => Ok(()),
             ZoneState::Empty | ZoneState::ImplicitlyOpen | ZoneState::Closed => {
@@ -204,7 +202,7 @@ impl Machine {
     }
 
     /// Opens a zone, if the limits allow it.
-    fn enter(&mut self, zone: u32, to: ZoneState) -> Result<(), Status> {
+    pub(super) fn enter(&mut self, zone: u32, to: ZoneState) -> Result<(), Status> {
         let ZoneLayout { most_open, most_active, .. } = self.layout;
         let state = self.zones[zone as usize].state;
         if !state.is_active() && most_active > 0 && self.active >= most_active {
@@ -222,7 +220,7 @@ impl Machine {
         Ok(())
     }
 
-    fn touch(&mut self, zone: u32) {
+    pub(super) fn touch(&mut self, zone: u32) {
         self.requests += 1;
         self.zones[zone as usize].used_at = self.requests;
     }

@@ -3,12 +3,13 @@
 //! its state, its write pointer, and its sets of blocks. There is no garbage collection: write
 //! amplification is 1 and the padding of finishes. `machine` has the states, `course` the way of a
 //! zone's rows to the flash, `sets` the blocks and their erases, `failed` blocks that fail,
-//! `untimed` writes without time, `build` makes an empty drive.
+//! `untimed` writes without time, `area` random write areas, `build` makes an empty drive.
 //!
 //! A zone takes the least worn free sets when its first rows are written. A reset gives them back,
 //! and the jobs of their dies erase them. A row whose program fails goes to another set, and the
 //! rest of its lane behind it.
 
+mod area;
 mod build;
 mod course;
 mod failed;

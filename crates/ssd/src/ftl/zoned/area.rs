@@ -6,14 +6,14 @@
 //! in steps of the granularity; it may reach as far beyond as the area is long. A zone that is
 //! full, finished or emptied gives its area back.
 
-use super::{Machine, Zone};
+use super::machine::{Machine, Zone};
 use crate::ftl::contract::{AreaLayout, Status, ZoneState};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 /// The random write area of a zone.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(in crate::ftl::zoned) struct Area {
+pub(super) struct Area {
     /// Whether each unit holds data, from the write pointer on.
     held: VecDeque<bool>,
 }
@@ -33,12 +33,12 @@ impl Area {
 
 impl Machine {
     /// Whether a zone has a random write area.
-    pub(in crate::ftl::zoned) fn has_area(&self, zone: u32) -> bool {
+    pub(super) fn has_area(&self, zone: u32) -> bool {
         self.areas.contains_key(&zone)
     }
 
     /// Units that the random write area of a zone holds, as offsets in the zone.
-    pub(in crate::ftl::zoned) fn in_area(&self, zone: u32) -> Vec<u32> {
+    pub(super) fn in_area(&self, zone: u32) -> Vec<u32> {
         let Some(area) = self.areas.get(&zone) else { return Vec::new() };
         let held = (self.zones[zone as usize].pointer..).zip(&area.held);
         held.filter_map(|(unit, &held)| held.then_some(unit)).collect()
@@ -139,7 +139,7 @@ impl Machine {
     }
 
     /// Makes a zone read only: it takes no more, and what its random write area holds is committed.
-    pub(in crate::ftl::zoned) fn make_read_only(&mut self, zone: u32) {
+    pub(super) fn make_read_only(&mut self, zone: u32) {
         self.end_area(zone);
         self.set(zone, ZoneState::ReadOnly);
     }
