@@ -97,6 +97,13 @@ impl Book {
         self.zones.iter().filter(|zone| zone.is_open).count() as u32
     }
 
+    /// Number of zones that have random write areas: not those that are written to their
+    /// `capacity`, once the command that makes them full is complete.
+    pub fn areas(&self, capacity: u64) -> usize {
+        let has_one = |of: &&Zone| of.has_area && (of.pointer < capacity || of.holder.is_some());
+        self.zones.iter().filter(has_one).count()
+    }
+
     /// Number of zones that are open for writes.
     pub fn written_zones(&self) -> usize {
         self.open.len()

@@ -8,17 +8,20 @@ use super::{Book, Zoned};
 use ssd::request::{Op, Request};
 
 impl Zoned {
-    /// Command that a zone needs before it is written, so that it has a random write area.
+    /// Command that a zone needs before it is written, so that it has a random write area. Where
+    /// others have all areas, the zone is written in order.
     pub(super) fn area_command(&self, book: &mut Book, zone: u32) -> Option<Op> {
-        let of = &mut book.zones[zone as usize];
         if self.rules.rewrites == 0.0 {
             return None;
         }
+        let most = self.zoning.layout.areas.map_or(0, |areas| areas.most as usize);
+        let is_left = book.areas(self.zoning.capacity()) < most;
+        let of = &mut book.zones[zone as usize];
         if of.pointer >= self.zoning.capacity() {
             (of.pointer, of.written, of.is_open, of.has_area) = (0, 0, false, false);
             return Some(Op::ZoneReset);
         }
-        if of.pointer > 0 || of.has_area {
+        if of.pointer > 0 || of.has_area || !is_left {
             return None;
         }
         (of.is_open, of.has_area) = (true, true);
