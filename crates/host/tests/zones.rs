@@ -109,7 +109,7 @@ fn appends_resets_and_finishes_are_jobs_too() {
 fn overwritten_data_take_no_room_on_flash() {
     for (share, flush) in [(25, 4096), (60, 4096), (60, 65536)] {
         let flush = format!("ftl.zrwa_flush_bytes={flush}");
-        let drive = zoned(&["ftl.zrwa_bytes=262144", "ftl.zrwa_zones=4", &flush]);
+        let drive = zoned(&["ftl.zrwa_bytes=131072", "ftl.zrwa_zones=4", &flush]);
         let job = format!(
             "zonemode=zbd\nrw=randwrite\nbs=4k\niodepth=8\nsize=8z\nio_size=40z\n\
              nandlab_rewrite={share}\n"
