@@ -48,9 +48,16 @@ const MODES: [&[&str]; 18] = [
     ],
     &["ftl.zrwa_bytes=65536", "ftl.max_active_zones=12"],
     &["ftl.zrwa_bytes=16384", "ftl.zrwa_flush_bytes=8192", "ftl.zrwa_zones=2", "ftl.zone_dies=1"],
-    &["ftl.zrwa_bytes=131072", "ftl.max_active_zones=6", "ftl.commit_us=5"],
-    &["ftl.zrwa_bytes=65536", "ftl.max_active_zones=4", "buffer.bytes=393216"],
-    &["ftl.zrwa_bytes=65536", "ftl.zrwa_zones=6", "chip.fault.program_failure_chance=0.003"],
+    &["ftl.zrwa_bytes=131072", "ftl.zrwa_zones=5", "ftl.max_active_zones=16", "ftl.commit_us=5"],
+    // A buffer that is as small as it may be.
+    &["ftl.zrwa_bytes=65536", "ftl.zrwa_zones=3", "ftl.max_active_zones=12", "buffer.bytes=393216"],
+    &[
+        "ftl.zrwa_bytes=65536",
+        "ftl.zrwa_zones=6",
+        "ftl.max_active_zones=12",
+        "chip.fault.program_failure_chance=0.002",
+        "ftl.overprovisioning=2.5",
+    ],
     &["chip.fault.program_failure_chance=0.002"],
     &["chip.fault.program_failure_chance=0.004", "ftl.overprovisioning=2.5"],
 ];
@@ -378,11 +385,22 @@ fn refusals_name_their_parameter() {
         ("ftl.reset_partial_us=-1", "ftl.reset_partial_us"),
         ("ftl.append_unit_us=-1", "ftl.append_unit_us"),
         ("ftl.append_delay_us=1e10", "ftl.append_delay_us"),
+        ("ftl.commit_us=-1", "ftl.commit_us"),
+        ("ftl.zrwa_bytes=5000", "ftl.zrwa_bytes"),
+        ("ftl.zrwa_bytes=1073741824", "ftl.zrwa_bytes"),
+        ("ftl.zrwa_bytes=524288", "buffer.bytes"),
+        ("ftl.zrwa_flush_bytes=4096", "ftl.zrwa_flush_bytes"),
+        ("ftl.zrwa_zones=2", "ftl.zrwa_zones"),
         ("recovery.name=scan_pages", "recovery.name"),
         ("refresh.after_hours=10", "refresh.after_hours"),
     ] {
         let error = Ssd::new(&drive::config(&sets(&[set])), 1 << 30).err().expect(set);
         assert_eq!(error.place, key, "{set}: {error}");
+    }
+    for set in ["ftl.zrwa_flush_bytes=12288", "ftl.zrwa_zones=9"] {
+        let areas = ["ftl.zrwa_bytes=65536", "ftl.max_active_zones=8", set];
+        let error = Ssd::new(&drive::config(&sets(&areas)), 1 << 30).err().expect(set);
+        assert_eq!(error.place, set.split_once('=').unwrap().0, "{error}");
     }
     let both = ["ftl.max_open_zones=5", "ftl.max_active_zones=4"];
     let error = Ssd::new(&drive::config(&sets(&both)), 1 << 30).err().unwrap();

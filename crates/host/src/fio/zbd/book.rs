@@ -97,10 +97,12 @@ impl Book {
         self.zones.iter().filter(|zone| zone.is_open).count() as u32
     }
 
-    /// Number of zones that have random write areas: not those that are written to their
-    /// `capacity`, once the command that makes them full is complete.
-    pub fn areas(&self, capacity: u64) -> usize {
-        let has_one = |of: &&Zone| of.has_area && (of.pointer < capacity || of.holder.is_some());
+    /// Number of zones that have random write areas when the next command of a job reaches the
+    /// drive: not those that are written to their `capacity`, but for writes of other jobs.
+    pub fn areas(&self, job: u32, capacity: u64) -> usize {
+        let has_one = |of: &&Zone| {
+            of.has_area && (of.pointer < capacity || of.holder.is_some_and(|by| by != job))
+        };
         self.zones.iter().filter(has_one).count()
     }
 

@@ -15,7 +15,7 @@ impl Zoned {
             return None;
         }
         let most = self.zoning.layout.areas.map_or(0, |areas| areas.most as usize);
-        let is_left = book.areas(self.zoning.capacity()) < most;
+        let is_left = book.areas(self.job, self.zoning.capacity()) < most;
         let of = &mut book.zones[zone as usize];
         if of.pointer >= self.zoning.capacity() {
             (of.pointer, of.written, of.is_open, of.has_area) = (0, 0, false, false);
