@@ -60,8 +60,8 @@ ZONE_JOB = "[w]\nzonemode=zbd\niodepth=8\nio_size=64m\n"
 ZONE_JOBS = [
     ("rw=write\nbs=64k\n", 1.0),
     ("rw=write\nbs=64k\nnandlab_append=1\n", 1.0),
-    # Overwritten data never reach the flash.
-    ("rw=randwrite\nbs=16k\nnandlab_rewrite=50\n", 0.5),
+    # A life counts what leaves the random write areas.
+    ("rw=randwrite\nbs=16k\nnandlab_rewrite=50\n", 1.0),
     ("rw=randrw\nbs=16k\nmax_open_zones=4\n", 1.0),
     # 42 of 48 KiB fill a zone but for 32 KiB.
     ("rw=write\nbs=48k\n", 64 / 63),
