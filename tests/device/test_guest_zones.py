@@ -127,10 +127,10 @@ def test_nvme_cli_uses_random_write_areas(guest: Guest) -> None:
         assert zones(guest, 1) == [("EXP_OPENED", 20)]
         guest.run(f"nvme zns open-zone {DISK} -s {ZONE_BLOCKS} --zrwaa")
         for command, name in (
-            (f"zns open-zone {DISK} -s {2 * ZONE_BLOCKS} --zrwaa", "0x1b7"),
-            (f"zns zone-append {DISK} -s 0 -z 4096 -d /tmp/b", "0x1b6"),
+            (f"zns open-zone {DISK} -s {2 * ZONE_BLOCKS} --zrwaa", "ZRWA Resources Unavailable"),
+            (f"zns zone-append {DISK} -s 0 -z 4096 -d /tmp/b", "0x41b6"),
             (f"write {DISK} -s 19 -c 0 -z 4096 -d /tmp/b", "Zone Invalid Write"),
-            (f"zns zrwa-flush-zone {DISK} -l 21", "0x2"),
+            (f"zns zrwa-flush-zone {DISK} -l 21", "0x4002"),
         ):
             output, status = guest.tried(f"nvme {command}")
             assert status != 0
