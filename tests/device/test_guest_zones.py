@@ -33,12 +33,15 @@ RECOVERING = {
     "ftl.zone_bytes": 4 << 20,
     "recovery.name": "scan_pages",
 }
+#: Random write areas of 16 blocks for two zones, with commits of 4 blocks.
+AREAS = {"ftl.zrwa_bytes": 65536, "ftl.zrwa_flush_bytes": 16384, "ftl.zrwa_zones": 2}
 
 
 @contextmanager
-def zoned(guest: Guest) -> Iterator[lab.Server]:
+def zoned(guest: Guest, more: dict[str, int] | None = None) -> Iterator[lab.Server]:
     """A drive with zones, connected to the guest."""
-    with lab.serve("tiny", set=DRIVE, clock="fast", protocol="nvme", port=0) as server:
+    given = DRIVE | (more or {})
+    with lab.serve("tiny", set=given, clock="fast", protocol="nvme", port=0) as server:
         with connected(guest, server):
             yield server
         assert server.stop().checks.ok
@@ -106,6 +109,39 @@ def test_the_kernel_and_nvme_cli_see_zones(guest: Guest) -> None:
         assert guest.run(f"blkzone report -c 4 {DISK}").count("start:") == 4
         guest.run(f"blkzone reset {DISK}")
         assert zones(guest, 5) == [("EMPTY", 0)] * 5
+
+
+def test_nvme_cli_uses_random_write_areas(guest: Guest) -> None:
+    """Its decoding of areas, blocks written in any order and anew, commits, and errors by name."""
+    with zoned(guest, AREAS):
+        namespace = told(guest, "id-ns")
+        fields = ("ozcs", "numzrwa", "zrwafg", "zrwasz", "zrwacap")
+        assert [namespace[name] for name in fields] == [2, 1, 4, 16, 1]
+        guest.run("head -c 8192 /dev/urandom > /tmp/a; head -c 4096 /dev/urandom > /tmp/b")
+        guest.run(f"nvme zns open-zone {DISK} -s 0 --zrwaa")
+        guest.run(f"nvme write {DISK} -s 8 -c 1 -z 8192 -d /tmp/a")
+        guest.run(f"nvme write {DISK} -s 3 -c 0 -z 4096 -d /tmp/a")
+        guest.run(f"nvme write {DISK} -s 9 -c 0 -z 4096 -d /tmp/b")
+        assert zones(guest, 1) == [("EXP_OPENED", 0)]
+        assert "attrs: 0x8" in guest.run(f"nvme zns report-zones {DISK} -d 1").lower()
+        guest.run(f"nvme zns zrwa-flush-zone {DISK} -l 11")
+        assert zones(guest, 1) == [("EXP_OPENED", 12)]
+        guest.run(f"dd if={DISK} bs=4096 skip=9 count=1 iflag=direct | cmp - /tmp/b")
+        guest.run(f"dd if={DISK} bs=4096 count=3 iflag=direct | cmp -n 12288 - /dev/zero")
+        # Seven blocks beyond the area commit two granules.
+        guest.run("dd if=/dev/zero of=/tmp/c bs=4096 count=16")
+        guest.run(f"nvme write {DISK} -s 19 -c 15 -z 65536 -d /tmp/c")
+        assert zones(guest, 1) == [("EXP_OPENED", 20)]
+        guest.run(f"nvme zns open-zone {DISK} -s {ZONE_BLOCKS} --zrwaa")
+        for command, name in (
+            (f"zns open-zone {DISK} -s {2 * ZONE_BLOCKS} --zrwaa", "ZRWA Resources Unavailable"),
+            (f"zns zone-append {DISK} -s 0 -z 4096 -d /tmp/b", "0x41b6"),
+            (f"write {DISK} -s 19 -c 0 -z 4096 -d /tmp/b", "Zone Invalid Write"),
+            (f"zns zrwa-flush-zone {DISK} -l 21", "0x4002"),
+        ):
+            output, status = guest.tried(f"nvme {command}")
+            assert status != 0
+            assert name.lower() in output.lower()
 
 
 def test_fio_writes_zones_and_finds_it_again(guest: Guest) -> None:

@@ -75,6 +75,34 @@ def test_a_host_uses_zones(clock: str) -> None:
     assert report["zones"]["append"]["requests"] == 2
 
 
+def test_a_host_overwrites_blocks_in_a_random_write_area() -> None:
+    """Blocks anew and in any order, a commit, and what the report says of them."""
+    areas = {"ftl.zrwa_bytes": 65536, "ftl.zrwa_zones": 2}
+    with lab.serve(
+        "tiny", set=ZONED | areas, clock="fast", protocol="nvme", port=0, requests=True
+    ) as server:
+        with attached(server.uri) as (_admin, queue):
+            # Open (3) with an area, and later a commit (0x11) up to block 4.
+            assert change(queue, 0, 3 | 1 << 9) == 0
+            for block, byte in ((4, b"a"), (2, b"b"), (4, b"c")):
+                rest = struct.pack("<QI12x", block, 0)
+                assert queue.command(0x01, 1, rest, byte * 4096).status == 0
+            assert state(queue, 0) == (3, 0)
+            assert queue.command(0x79, 1, struct.pack("<QII8x", 4, 0, 0x11)).status == 0
+            assert state(queue, 0) == (3, 5)
+            read = queue.command(0x02, 1, struct.pack("<QI12x", 0, 5), wanted=6 * 4096)
+            assert read.data == b"".join(
+                byte * 4096 for byte in (b"\0", b"\0", b"b", b"\0", b"c", b"\0")
+            )
+        result = server.stop()
+    report = result.to_dict()
+    assert result.checks.ok
+    assert result.requests()["op"].to_pylist() == ["open_area", *["write"] * 3, "commit", "read"]
+    requests, of = report["device"]["requests"], report["zones"]
+    assert (requests["zone_open_area"], requests["zone_commit"]) == (1, 1)
+    assert (of["commits"], of["overwritten_units"], of["blank_units"]) == (1, 1, 3)
+
+
 def test_what_zones_exclude_is_refused(nandlab: Run) -> None:
     """Clients of NBD, alone or beside NVMe hosts; power cuts without a recovery."""
     sets = [f"{key}={value}" for key, value in ZONED.items()]

@@ -46,8 +46,13 @@ def test_a_life_ends_when_the_spare_is_used_up():
     assert other.windows[-1].pe_cycles_max == last.pe_cycles_max
 
 
-ZONED = {**FAILING, "ftl.name": "zoned", "ftl.max_active_zones": 4}
-"""With zones of 2 MiB."""
+ZONED = {
+    **FAILING,
+    "ftl.name": "zoned",
+    "ftl.max_active_zones": 4,
+    "ftl.zrwa_bytes": 131072,
+}
+"""With zones of 2 MiB, and random write areas for those that ask for them."""
 
 ZONE_JOB = "[w]\nzonemode=zbd\niodepth=8\nio_size=64m\n"
 
@@ -55,6 +60,8 @@ ZONE_JOB = "[w]\nzonemode=zbd\niodepth=8\nio_size=64m\n"
 ZONE_JOBS = [
     ("rw=write\nbs=64k\n", 1.0),
     ("rw=write\nbs=64k\nnandlab_append=1\n", 1.0),
+    # A life counts what leaves the random write areas.
+    ("rw=randwrite\nbs=16k\nnandlab_rewrite=50\n", 1.0),
     ("rw=randrw\nbs=16k\nmax_open_zones=4\n", 1.0),
     # 42 of 48 KiB fill a zone but for 32 KiB.
     ("rw=write\nbs=48k\n", 64 / 63),

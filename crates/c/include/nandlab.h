@@ -45,6 +45,11 @@ typedef enum {
     NANDLAB_OPERATION_ZONE_OPEN = 7,
     // Closes the zone; the length is 0.
     NANDLAB_OPERATION_ZONE_CLOSE = 8,
+    // Opens the zone with a random write area; the length is 0.
+    NANDLAB_OPERATION_ZONE_OPEN_AREA = 9,
+    // Commits the random write area of the zone that begins at the offset up to the end of the
+    // request.
+    NANDLAB_OPERATION_ZONE_COMMIT = 10,
 } nandlab_operation;
 
 // End of a request by the names of NVM Express: a value of `status`.
@@ -71,6 +76,10 @@ typedef enum {
     NANDLAB_STATUS_TOO_MANY_OPEN_ZONES = 9,
     // Invalid Zone State Transition: the zone cannot go there from its state.
     NANDLAB_STATUS_INVALID_ZONE_STATE_TRANSITION = 10,
+    // Invalid Zone Operation Request: the zone has a random write area, or cannot have one.
+    NANDLAB_STATUS_INVALID_ZONE_OPERATION = 11,
+    // ZRWA Resources Unavailable: all random write areas are taken.
+    NANDLAB_STATUS_AREAS_UNAVAILABLE = 12,
 } nandlab_status;
 
 // A drive in lock-step with its caller. One thread at a time may use it.

@@ -27,6 +27,11 @@ pub enum Operation {
     ZoneOpen = 7,
     /// Closes the zone; the length is 0.
     ZoneClose = 8,
+    /// Opens the zone with a random write area; the length is 0.
+    ZoneOpenArea = 9,
+    /// Commits the random write area of the zone that begins at the offset up to the end of the
+    /// request.
+    ZoneCommit = 10,
 }
 
 /// End of a request by the names of NVM Express: a value of `status`.
@@ -55,6 +60,10 @@ pub enum Status {
     TooManyOpenZones = 9,
     /// Invalid Zone State Transition: the zone cannot go there from its state.
     InvalidZoneStateTransition = 10,
+    /// Invalid Zone Operation Request: the zone has a random write area, or cannot have one.
+    InvalidZoneOperation = 11,
+    /// ZRWA Resources Unavailable: all random write areas are taken.
+    AreasUnavailable = 12,
 }
 
 /// Request to a drive.
@@ -135,6 +144,8 @@ mod tests {
             (Operation::ZoneFinish, Op::ZoneFinish),
             (Operation::ZoneOpen, Op::ZoneOpen),
             (Operation::ZoneClose, Op::ZoneClose),
+            (Operation::ZoneOpenArea, Op::ZoneOpenArea),
+            (Operation::ZoneCommit, Op::ZoneCommit),
         ];
         assert_eq!(operations.map(|(_, op)| op), Op::ALL);
         for (number, (operation, _)) in (0..).zip(operations) {
@@ -152,6 +163,8 @@ mod tests {
             (Status::TooManyActiveZones, request::Status::TooManyActiveZones),
             (Status::TooManyOpenZones, request::Status::TooManyOpenZones),
             (Status::InvalidZoneStateTransition, request::Status::InvalidZoneStateTransition),
+            (Status::InvalidZoneOperation, request::Status::InvalidZoneOperation),
+            (Status::AreasUnavailable, request::Status::AreasUnavailable),
         ];
         assert_eq!(statuses.len(), request::Status::ERRORS.len() + 1);
         for (status, known) in statuses {

@@ -146,9 +146,11 @@ fn touch(request: &Request, unit_bytes: u64, into: &mut Vec<Touch>) {
         }
         // Each unit goes to the write pointer.
         Op::ZoneAppend => into.extend((first..end).map(|_| Touch::Zone(op, unit(first)))),
-        Op::ZoneReset | Op::ZoneFinish | Op::ZoneOpen | Op::ZoneClose => {
+        Op::ZoneReset | Op::ZoneFinish | Op::ZoneOpen | Op::ZoneClose | Op::ZoneOpenArea => {
             into.push(Touch::Zone(op, unit(first)));
         }
+        // Up to the last unit of it.
+        Op::ZoneCommit => into.push(Touch::Zone(op, unit(end - 1))),
         Op::Read | Op::Flush => {}
     }
 }

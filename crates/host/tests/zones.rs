@@ -103,6 +103,34 @@ fn appends_resets_and_finishes_are_jobs_too() {
     assert!(number(&mixed["zones"]["resets"]) > 10.0);
 }
 
+/// Overwrites in random write areas never reach the flash: write amplification is the share of the
+/// other writes, but for what the buffer holds at the end.
+#[test]
+fn overwritten_data_take_no_room_on_flash() {
+    for (share, flush) in [(25, 4096), (60, 4096), (60, 65536)] {
+        let flush = format!("ftl.zrwa_flush_bytes={flush}");
+        let drive = zoned(&["ftl.zrwa_bytes=131072", "ftl.zrwa_zones=4", &flush]);
+        let job = format!(
+            "zonemode=zbd\nrw=randwrite\nbs=4k\niodepth=8\nsize=8z\nio_size=40z\n\
+             nandlab_rewrite={share}\n"
+        );
+        let report = run(&drive, &job, Precondition::None).unwrap();
+        let (of, ftl) = (&report["zones"], &report["ftl"]);
+        assert_eq!(report["checks"]["conservation"]["ok"], true, "{report}");
+        assert!(of["refused"].as_object().unwrap().values().all(|count| *count == 0), "{of}");
+        let writes = number(&report["host"]["write"]["requests"]);
+        let overwritten = number(&of["overwritten_units"]) / writes;
+        assert!((overwritten - f64::from(share) / 100.0).abs() < 1e-3, "{overwritten}");
+        assert_eq!((number(&of["blank_units"]), number(&ftl["padding_units"])), (0.0, 0.0));
+        assert!(number(&of["area_opens"]) > 10.0 && number(&of["implicit_commits"]) > 100.0);
+        // At most the areas of four zones and their short rows are in the buffer.
+        let left = (writes * (1.0 - overwritten) - number(&ftl["host_units"])) / writes;
+        assert!((0.0..4.0 * (64.0 + 64.0) / writes).contains(&left), "{left}");
+        let amplification = number(&ftl["write_amplification"]);
+        assert!((amplification - (1.0 - overwritten)).abs() <= left + 1e-9, "{amplification}");
+    }
+}
+
 /// The report of a job file.
 fn jobs(text: &str) -> Value {
     let loaded = host::config::load("tiny", &zoned(&[]).map_owned()).unwrap();
@@ -219,6 +247,8 @@ fn jobs_that_do_not_fit_the_drive_are_refused() {
         ("zonemode=zbd\nrw=trimwrite\nbs=6m", &["rw", "trims", "reset"]),
         ("zonemode=zbd\nrw=read\nnandlab_append=1", &["nandlab_append", "rw=write"]),
         ("zonemode=zbd\nrw=write\nnandlab_finish=1", &["nandlab_finish", "rw=trim"]),
+        ("zonemode=zbd\nrw=write\nnandlab_rewrite=5", &["nandlab_rewrite", "ftl.zrwa_bytes"]),
+        ("zonemode=zbd\nrw=write\nnandlab_rewrite=100", &["nandlab_rewrite", "99"]),
         ("zonemode=zbd\nrw=randwrite\nnandlab_open=1", &["nandlab_open", "rw=trim"]),
         (
             "zonemode=zbd\nrw=trim\nbs=6m\nnandlab_open=1\nnandlab_close=1",

@@ -29,7 +29,7 @@ fn zoned(more: &[&str]) -> Ssd {
 }
 
 /// Shapes of zones and of programs, policies of erases, limits, failures.
-const MODES: [&[&str]; 13] = [
+const MODES: [&[&str]; 18] = [
     &[],
     &["ftl.erase=before_open", "ftl.overprovisioning=0.2"],
     &["ftl.zone_dies=2", "ftl.max_active_zones=6", "ftl.max_open_zones=3"],
@@ -46,6 +46,17 @@ const MODES: [&[&str]; 13] = [
         "ftl.reset_partial_us=900",
         "controller.cores=2",
     ],
+    &["ftl.zrwa_bytes=65536", "ftl.max_active_zones=12"],
+    &["ftl.zrwa_bytes=16384", "ftl.zrwa_flush_bytes=8192", "ftl.zrwa_zones=2", "ftl.zone_dies=1"],
+    &["ftl.zrwa_bytes=131072", "ftl.zrwa_zones=5", "ftl.max_active_zones=16", "ftl.commit_us=5"],
+    // A buffer that is as small as it may be.
+    &["ftl.zrwa_bytes=65536", "ftl.zrwa_zones=3", "ftl.max_active_zones=12", "buffer.bytes=393216"],
+    &[
+        "ftl.zrwa_bytes=65536",
+        "ftl.zrwa_zones=6",
+        "ftl.max_active_zones=12",
+        "chip.fault.program_failure_chance=0.001",
+    ],
     &["chip.fault.program_failure_chance=0.002"],
     &["chip.fault.program_failure_chance=0.004", "ftl.overprovisioning=2.5"],
 ];
@@ -59,9 +70,14 @@ fn reads_return_what_stands_in_the_zone() {
             storm.run(12_000).unwrap_or_else(|error| panic!("{mode:?}, seed {seed}: {error}"));
             let (counts, ftl) = (storm.ssd.zone_counts().unwrap(), storm.ssd.ftl_counts());
             assert!(ftl.reclaimed_blocks > 0 && counts.appends > 500, "{mode:?}: {counts:?}");
-            let ZoneCounts { resets, finishes, opens, closes, .. } = counts;
+            let ZoneCounts { resets, finishes, opens, closes, commits, .. } = counts;
             assert!(resets > 30 && finishes > 10, "{mode:?}: {counts:?}");
             assert_eq!(ftl.moved_units, 0, "zones are not collected");
+            if mode.iter().any(|set| set.contains("zrwa_bytes")) {
+                let moved = counts.implicit_commits.min(counts.blank_units);
+                let drawn = commits.min(moved).min(counts.overwritten_units);
+                assert!(drawn > 10, "{mode:?}: {counts:?}");
+            }
             opened += opens + closes;
         }
         // With two active zones most of these are refused.
@@ -84,9 +100,18 @@ fn any_order_of_what_is_under_way_is_safe() {
     let mut all = ssd::conformance::interleaving::Outcome::default();
     for seed in 0..300 {
         let build = |given: &[String]| {
-            let given: Vec<&str> = given.iter().map(String::as_str).collect();
             let member = ssd::ftl::ROSTER.iter().find(|member| member.name == "zoned").unwrap();
-            Tally::new(&small_config(&drive::of_ftl(member, &given))?)
+            let build = |more: &[&'static str]| {
+                let given = given.iter().map(String::as_str).chain(more.iter().copied());
+                let given: Vec<&str> = given.collect();
+                Tally::new(&small_config(&drive::of_ftl(member, &given))?)
+            };
+            // Half of them have random write areas, where a zone takes as much.
+            let areas: &[&str] = if seed % 2 == 0 { &["ftl.zrwa_bytes=8192"] } else { &[] };
+            build(areas).or_else(|error| match error.place.as_str() {
+                "ftl.zrwa_bytes" => build(&[]),
+                _ => Err(error),
+            })
         };
         let trial = Interleaving::new(seed, build).unwrap();
         let Some(trial) = trial else { continue };
@@ -359,10 +384,21 @@ fn refusals_name_their_parameter() {
         ("ftl.reset_partial_us=-1", "ftl.reset_partial_us"),
         ("ftl.append_unit_us=-1", "ftl.append_unit_us"),
         ("ftl.append_delay_us=1e10", "ftl.append_delay_us"),
+        ("ftl.commit_us=-1", "ftl.commit_us"),
+        ("ftl.zrwa_bytes=5000", "ftl.zrwa_bytes"),
+        ("ftl.zrwa_bytes=1073741824", "ftl.zrwa_bytes"),
+        ("ftl.zrwa_bytes=524288", "buffer.bytes"),
+        ("ftl.zrwa_flush_bytes=4096", "ftl.zrwa_flush_bytes"),
+        ("ftl.zrwa_zones=2", "ftl.zrwa_zones"),
         ("refresh.after_hours=10", "refresh.after_hours"),
     ] {
         let error = Ssd::new(&drive::config(&sets(&[set])), 1 << 30).err().expect(set);
         assert_eq!(error.place, key, "{set}: {error}");
+    }
+    for set in ["ftl.zrwa_flush_bytes=12288", "ftl.zrwa_zones=9"] {
+        let areas = ["ftl.zrwa_bytes=65536", "ftl.max_active_zones=8", set];
+        let error = Ssd::new(&drive::config(&sets(&areas)), 1 << 30).err().expect(set);
+        assert_eq!(error.place, set.split_once('=').unwrap().0, "{error}");
     }
     let both = ["ftl.max_open_zones=5", "ftl.max_active_zones=4"];
     let error = Ssd::new(&drive::config(&sets(&both)), 1 << 30).err().unwrap();

@@ -100,8 +100,8 @@ class Result:
         write: latency of writes.
         trim: latency of trims.
         flush: latency of flushes.
-        of_zones: latency of ``append``, ``reset``, ``finish``, ``open`` and ``close``, on a drive
-            with zones.
+        of_zones: latency of ``append``, ``reset``, ``finish``, ``open``, ``close``, ``open_area``
+            and ``commit``, on a drive with zones.
 
     Figures: `iops`, `bandwidth_mb_s`, `write_amplification`, `power_w`, `bottleneck`, `checks`.
     What was run: `title`, `config`, `notices`, `interrupted`. All numbers: `report`, `to_dict`,

@@ -151,8 +151,9 @@ _ZONED = {
     "chip.geometry.blocks_per_plane": 4096,
     "ftl.name": "zoned",
     "ftl.max_active_zones": 8,
+    "ftl.zrwa_bytes": 65536,
 }
-"""A drive with zones, for jobs that need one."""
+"""A drive with zones and random write areas, for jobs that need one."""
 
 
 def _checked_jobs(text: str, place: str) -> list[Job]:

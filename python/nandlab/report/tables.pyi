@@ -1264,6 +1264,12 @@ class Zones(Table):
     """Most zones that may be open, 0 is no limit."""
     max_active_zones: int
     """Most zones that may be active, 0 is no limit."""
+    zrwa_bytes: int
+    """Bytes of a random write area; 0 where zones have none."""
+    zrwa_flush_bytes: int
+    """Granularity of commits of random write areas, in bytes."""
+    zrwa_zones: int
+    """Most zones that may have a random write area at a time."""
     states: dict[str, int]
     """Zones by their state at the end."""
     appends: int
@@ -1278,6 +1284,18 @@ class Zones(Table):
     """Closes that were carried out."""
     reset_units: int
     """Units that resets have dropped."""
+    area_opens: int
+    """Opens that gave a zone a random write area, or kept it."""
+    commits: int
+    """Commits of random write areas that the host has asked for."""
+    implicit_commits: int
+    """Commits of random write areas by writes that ended beyond them."""
+    committed_units: int
+    """Units of random write areas that commits and finishes have sent on to flash."""
+    overwritten_units: int
+    """Units overwritten in random write areas: their older data never reach flash."""
+    blank_units: int
+    """Committed units that the host has not written: zeros are programmed for them."""
     refused: dict[str, int]
     """Requests that were refused, by the names of NVM Express."""
     append: Operation
@@ -1288,6 +1306,10 @@ class Zones(Table):
     """Finishes of zones, as operations in `host`."""
     open: Operation
     """Opens of zones, as operations in `host`."""
+    open_area: Operation
+    """Opens of zones with a random write area, as operations in `host`."""
+    commit: Operation
+    """Commits of random write areas, as operations in `host`."""
     close: Operation
     """Closes of zones, as operations in `host`."""
 

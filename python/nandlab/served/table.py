@@ -25,6 +25,8 @@ _COMMANDS = {
     "zone_finish": ("finish of zones", "finishes of zones"),
     "zone_open": ("open of zones", "opens of zones"),
     "zone_close": ("close of zones", "closes of zones"),
+    "zone_open_area": ("open with a random write area", "opens with random write areas"),
+    "zone_commit": ("commit of a random write area", "commits of random write areas"),
 }
 """One and many of each command."""
 

@@ -17,6 +17,7 @@ _OF_ZONES = {
     "zone_reset_frequency": ("0.01", "0.5"),
     "zonesize": ("4m", "1m"),
     "write_zone_remainder": ("1",),
+    "nandlab_rewrite": ("20", "90"),
     "rwmixread": ("30", "80"),
     "fsync": ("10",),
     "stonewall": ("1",),

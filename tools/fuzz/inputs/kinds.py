@@ -150,6 +150,7 @@ def _zones(dice: Dice, case: Case) -> None:
         *("ftl.erase=before_open", "ftl.zone_dies=2", "ftl.reset_us=500", "ftl.append_us=2"),
         *("ftl.max_open_zones=2", "chip.fault.program_failure_chance=0.0001", "ftl.zones=40"),
         *("ftl.reset_us_per_gib=10000", "ftl.finish_us=9", "buffer.bytes=4194304"),
+        *("ftl.zrwa_bytes=131072", "ftl.zrwa_bytes=65536", "ftl.commit_us=4"),
     ):
         if dice.chance(0.2):
             sets.append(one)

@@ -15,7 +15,7 @@ from nandlab.report.tables import Operation
 _OPS = ("read", "write", "trim", "flush")
 
 #: Those of a drive with zones beside them.
-_OF_ZONES = ("append", "reset", "finish", "open", "close")
+_OF_ZONES = ("append", "reset", "finish", "open", "close", "open_area", "commit")
 
 
 def by_op(report: Report) -> dict[str, Operation]:

@@ -30,11 +30,15 @@ pub enum Command {
     ZoneOpen,
     /// Closes the zone at the offset.
     ZoneClose,
+    /// Opens the zone at the offset with a random write area.
+    ZoneOpenArea,
+    /// Commits the random write area of the zone that the range is in, up to its end.
+    ZoneCommit,
 }
 
 impl Command {
     /// All commands, in the order of arrays by command.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 14] = [
         Self::Read,
         Self::Write,
         Self::Flush,
@@ -47,6 +51,8 @@ impl Command {
         Self::ZoneFinish,
         Self::ZoneOpen,
         Self::ZoneClose,
+        Self::ZoneOpenArea,
+        Self::ZoneCommit,
     ];
 
     /// Name of the command in the report.
@@ -64,6 +70,8 @@ impl Command {
             Self::ZoneFinish => "zone_finish",
             Self::ZoneOpen => "zone_open",
             Self::ZoneClose => "zone_close",
+            Self::ZoneOpenArea => "zone_open_area",
+            Self::ZoneCommit => "zone_commit",
         }
     }
 
@@ -80,6 +88,8 @@ impl Command {
             Self::ZoneFinish => Some(Op::ZoneFinish),
             Self::ZoneOpen => Some(Op::ZoneOpen),
             Self::ZoneClose => Some(Op::ZoneClose),
+            Self::ZoneOpenArea => Some(Op::ZoneOpenArea),
+            Self::ZoneCommit => Some(Op::ZoneCommit),
             _ => None,
         }
     }

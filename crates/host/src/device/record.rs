@@ -2,8 +2,8 @@
 //!
 //! The trace is one of fio's I/O logs, version 3, with simulated time. fio's logs know no forced
 //! unit access: such a write is followed by a flush. A placement handle stands behind the length,
-//! where fio reads no further. fio passes over lines of zones, `zone_append` and `zone_reset`,
-//! `zone_finish`, `zone_open`, `zone_close`; behind an append stands where the drive has put it.
+//! where fio reads no further. fio passes over lines of zones (`zone_append`, `zone_reset` and so
+//! on); behind an append stands where the drive has put it.
 
 use crate::trace::ZONE_ACTION;
 use base::{Error, Result, Time};
@@ -110,7 +110,12 @@ impl Record {
                     }
                 }
             }
-            Op::ZoneReset | Op::ZoneFinish | Op::ZoneOpen | Op::ZoneClose => {
+            Op::ZoneReset
+            | Op::ZoneFinish
+            | Op::ZoneOpen
+            | Op::ZoneClose
+            | Op::ZoneOpenArea
+            | Op::ZoneCommit => {
                 let action = op.name();
                 self.line(format_args!("{us} {NAME} {ZONE_ACTION}{action} {offset} {length}"))?;
             }

@@ -96,6 +96,8 @@ pub struct Options {
     pub finishes: bool,
     pub opens: bool,
     pub closes: bool,
+    /// Percent of the writes that overwrite data in random write areas, an option of nandlab.
+    pub rewrites: u64,
     pub steady_state: Option<Criterion>,
     pub ss_dur: Time,
     pub ss_ramp: Time,
@@ -167,6 +169,7 @@ impl Default for Options {
             finishes: false,
             opens: false,
             closes: false,
+            rewrites: 0,
             steady_state: None,
             ss_dur: Time::ZERO,
             ss_ramp: Time::ZERO,
@@ -370,6 +373,7 @@ pub const ROSTER: &[Known] = &[
     yes(PassedOver, &["nandlab_finish"], set!(finishes, flag)),
     yes(PassedOver, &["nandlab_open"], set!(opens, flag)),
     yes(PassedOver, &["nandlab_close"], set!(closes, flag)),
+    value(PassedOver, &["nandlab_rewrite"], set!(rewrites, |text| whole(text, 0, 99))),
 ];
 
 /// Streams of the kernel's write lifetime hints.

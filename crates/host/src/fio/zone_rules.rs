@@ -99,6 +99,9 @@ impl Setting<'_> {
             let problem = "this job writes nothing".to_owned();
             return self.refuse("nandlab_append", problem, "rw=write, randwrite or rw".to_owned());
         }
+        if options.rewrites > 0 {
+            self.check_rewrites(zoning)?;
+        }
         let mut commands = options.zone_commands();
         if let Some((name, _)) = commands.next() {
             if options.pattern != Pattern::Only(Op::Trim) {
@@ -113,6 +116,32 @@ impl Setting<'_> {
         if options.pattern == Pattern::Only(Op::Trim) && options.bs[2] != Some(zoning.stride()) {
             let expected = format!("{}, a zone: trims are resets", zoning.stride());
             return self.refuse("bs", "no whole zone".to_owned(), expected);
+        }
+        Ok(())
+    }
+
+    /// Refuses a job that overwrites data in random write areas, where it cannot.
+    fn check_rewrites(&self, zoning: &Zoning) -> Result<()> {
+        const NAME: &str = "nandlab_rewrite";
+        let options = &self.given.options;
+        let Some(area) = zoning.area() else {
+            let problem = "zones of this drive have no random write area".to_owned();
+            return self
+                .refuse(NAME, problem, "0".to_owned())
+                .map_err(|error| error.hint("a drive with ftl.zrwa_bytes has such areas"));
+        };
+        if options.only_reads() || options.pattern == Pattern::Only(Op::Trim) {
+            let problem = "this job writes nothing".to_owned();
+            return self.refuse(NAME, problem, "rw=write, randwrite or rw".to_owned());
+        }
+        if options.appends || options.zone_reset_threshold > 0.0 {
+            let other = if options.appends { "nandlab_append" } else { "zone_reset_threshold" };
+            let problem = format!("{other} beside it");
+            return self.refuse(NAME, problem, "one of them for a job".to_owned());
+        }
+        if let Some(longest) = options.bs[1].filter(|&longest| 2 * longest > area) {
+            let expected = format!("at most {}, half a random write area", area / 2);
+            return self.refuse("bs", format!("{longest} bytes of a write"), expected);
         }
         Ok(())
     }
@@ -145,10 +174,15 @@ impl Setting<'_> {
             (given, _) => given,
         };
         let most_active = zoning.layout.most_active;
+        let most_areas = zoning.layout.areas.filter(|_| options.rewrites > 0);
         let most_open = match (most, most_active) {
             (0, most_active) => most_active,
             (most, 0) => most,
             (most, most_active) => most.min(most_active),
+        };
+        let most_open = match most_areas.map(|areas| areas.most) {
+            Some(most) if most_open == 0 || most < most_open => most,
+            _ => most_open,
         };
         Ok(Some(Rules {
             first: first as u32,
@@ -161,6 +195,7 @@ impl Setting<'_> {
             reset_threshold: options.zone_reset_threshold,
             reset_frequency: options.zone_reset_frequency,
             appends: options.appends,
+            rewrites: options.rewrites as f64 / 100.0,
             least: plan.directions[Op::Write as usize].size.least(),
             writes_remainder: options.write_zone_remainder,
             counts_remainder: is_size && !options.random,

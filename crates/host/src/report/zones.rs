@@ -27,6 +27,12 @@ pub struct Zones {
     pub max_open_zones: u32,
     /// Most zones that may be active, 0 is no limit.
     pub max_active_zones: u32,
+    /// Bytes of a random write area; 0 where zones have none.
+    pub zrwa_bytes: u64,
+    /// Granularity of commits of random write areas, in bytes.
+    pub zrwa_flush_bytes: u64,
+    /// Most zones that may have a random write area at a time.
+    pub zrwa_zones: u32,
     /// Zones by their state at the end.
     #[schemars(extend("propertyNames" = {"enum": ZoneState::ALL.map(ZoneState::name)}))]
     pub states: BTreeMap<&'static str, u64>,
@@ -41,6 +47,10 @@ pub struct Zones {
     pub finish: Operation,
     /// Opens of zones, as operations in `host`.
     pub open: Operation,
+    /// Opens of zones with a random write area, as operations in `host`.
+    pub open_area: Operation,
+    /// Commits of random write areas, as operations in `host`.
+    pub commit: Operation,
     /// Closes of zones, as operations in `host`.
     pub close: Operation,
 }
@@ -63,12 +73,19 @@ impl Session {
             writable_bytes: layout.writable_units() * ssd.unit_bytes(),
             max_open_zones: layout.most_open,
             max_active_zones: layout.most_active,
+            zrwa_bytes: layout.areas.map_or(0, |areas| u64::from(areas.units) * ssd.unit_bytes()),
+            zrwa_flush_bytes: layout
+                .areas
+                .map_or(0, |areas| u64::from(areas.flush_units) * ssd.unit_bytes()),
+            zrwa_zones: layout.areas.map_or(0, |areas| areas.most),
             states: ZoneState::ALL.map(|state| (state.name(), count(state) as u64)).into(),
             counts,
             append: of(Op::ZoneAppend),
             reset: of(Op::ZoneReset),
             finish: of(Op::ZoneFinish),
             open: of(Op::ZoneOpen),
+            open_area: of(Op::ZoneOpenArea),
+            commit: of(Op::ZoneCommit),
             close: of(Op::ZoneClose),
         })
     }

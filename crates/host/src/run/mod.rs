@@ -519,7 +519,12 @@ impl Run {
         let kind = match op {
             Op::Read => SpanKind::HostRead,
             Op::Write | Op::ZoneAppend => SpanKind::HostWrite,
-            Op::ZoneReset | Op::ZoneFinish | Op::ZoneOpen | Op::ZoneClose => SpanKind::HostZone,
+            Op::ZoneReset
+            | Op::ZoneFinish
+            | Op::ZoneOpen
+            | Op::ZoneClose
+            | Op::ZoneOpenArea
+            | Op::ZoneCommit => SpanKind::HostZone,
             Op::Trim => SpanKind::HostTrim,
             Op::Flush => SpanKind::HostFlush,
         };

@@ -1,5 +1,6 @@
 //! Broken sessions: a connection ends by itself, without panic, with bounded memory.
 
+use super::areas::AREAS;
 use super::host::{
     Got, Host, Options, connect_data, connect_entry, enabled, entry, feed, greeting, host_data,
     pdu, property, ranged, run,
@@ -67,9 +68,18 @@ fn drawn(rng: &mut Rng, subsystem: &Subsystem, controller: u16) -> Vec<u8> {
         if !is_admin && subsystem.identity.zones.is_some() && rng.chance(0.6) {
             // Commands on the first zones.
             let zone = 256 * rng.below(4);
-            let words = [(10, zone as u32), (13, rng.below(6) as u32 | (rng.below(3) as u32) << 8)];
+            // Commits are named by their last block.
+            let (action, at) = match rng.below(8) {
+                6 | 7 => (0x11, zone + 4 * rng.below(8) + 3),
+                action => (action as u32, zone),
+            };
+            let words = [(10, at as u32), (13, action | (rng.below(5) as u32) << 8)];
             match pick {
-                0..=4 => add(ranged(0x7d, zone, blocks, 0), &vec![1; bytes], 0, rng),
+                0..=2 => add(ranged(0x7d, zone, blocks, 0), &vec![1; bytes], 0, rng),
+                3 | 4 => {
+                    let first = zone + rng.below(24);
+                    add(ranged(0x01, first, blocks, 0), &vec![1; bytes], 0, rng);
+                }
                 5..=8 => add(entry(0x79, 1, &words), &[], 0, rng),
                 _ => add(entry(0x7a, 1, &[(10, zone as u32), (12, 255)]), &[], 1024, rng),
             }
@@ -209,7 +219,8 @@ fn hold(sets: &[&str], seeds: Range<u64>) -> Tally {
 
 #[test]
 fn mutated_nvme_sessions() {
-    for (sets, sessions) in [(&PLACED[..], 10_000), (&ZONED, 4_000)] {
+    let zoned = [&ZONED[..], &AREAS].concat();
+    for (sets, sessions) in [(&PLACED[..], 10_000), (&zoned, 4_000)] {
         let tally = hold(sets, 0..sessions);
         let least = tally.in_order.min(tally.cut_off).min(tally.broken);
         let (ends, answers) = (sessions as u32 / 10, sessions as usize / 2);
@@ -220,7 +231,7 @@ fn mutated_nvme_sessions() {
 #[test]
 #[ignore = "a long test: ./lab test --full runs it"]
 fn many_mutated_nvme_sessions() {
-    for sets in [&PLACED[..], &ZONED] {
+    for sets in [&PLACED[..], &[&ZONED[..], &AREAS].concat()] {
         let tally = hold(sets, turn::seeds(100_000, 100_000));
         assert!(tally.answers > 50_000, "{tally:?}");
     }

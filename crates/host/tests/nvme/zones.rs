@@ -9,19 +9,19 @@ use ::host::device::nvme::subsystem::Subsystem;
 use ssd::precondition::Precondition;
 use std::sync::Arc;
 
-const BLOCK: usize = 4096;
+pub(super) const BLOCK: usize = 4096;
 
 /// Actions of Zone Management Send.
-const CLOSE: u32 = 1;
-const FINISH: u32 = 2;
-const OPEN: u32 = 3;
-const RESET: u32 = 4;
+pub(super) const CLOSE: u32 = 1;
+pub(super) const FINISH: u32 = 2;
+pub(super) const OPEN: u32 = 3;
+pub(super) const RESET: u32 = 4;
 const OFFLINE: u32 = 5;
-const ALL: u32 = 1 << 8;
+pub(super) const ALL: u32 = 1 << 8;
 
 /// A host that is connected to a drive with zones.
-struct Connected {
-    disk: Disk,
+pub(super) struct Connected {
+    pub(super) disk: Disk,
     subsystem: Arc<Subsystem>,
     admin: Host,
     host: Host,
@@ -38,30 +38,30 @@ impl Connected {
         Self { disk, subsystem, admin, host, zoning }
     }
 
-    fn io(&mut self, command: [u8; 64], data: &[u8], wanted: usize) -> Outcome {
+    pub(super) fn io(&mut self, command: [u8; 64], data: &[u8], wanted: usize) -> Outcome {
         self.host.command(&mut self.disk, command, data, wanted)
     }
 
-    fn ask(&mut self, command: [u8; 64], wanted: usize) -> Outcome {
+    pub(super) fn ask(&mut self, command: [u8; 64], wanted: usize) -> Outcome {
         self.admin.command(&mut self.disk, command, &[], wanted)
     }
 
-    fn write(&mut self, first: u64, byte: u8, blocks: usize) -> u16 {
+    pub(super) fn write(&mut self, first: u64, byte: u8, blocks: usize) -> u16 {
         self.io(ranged(0x01, first, blocks as u32, 0), &vec![byte; BLOCK * blocks], 0).status
     }
 
-    fn append(&mut self, zone: u64, byte: u8, blocks: usize) -> (u16, u64) {
+    pub(super) fn append(&mut self, zone: u64, byte: u8, blocks: usize) -> (u16, u64) {
         let command = ranged(0x7d, zone * self.zoning.zone_blocks, blocks as u32, 0);
         let done = self.io(command, &vec![byte; BLOCK * blocks], 0);
         (done.status, done.result)
     }
 
-    fn read(&mut self, first: u64, blocks: usize) -> Outcome {
+    pub(super) fn read(&mut self, first: u64, blocks: usize) -> Outcome {
         self.io(ranged(0x02, first, blocks as u32, 0), &[], BLOCK * blocks)
     }
 
     /// Status of a change of a zone, or of all with `ALL`.
-    fn change(&mut self, zone: u64, action: u32) -> u16 {
+    pub(super) fn change(&mut self, zone: u64, action: u32) -> u16 {
         let first = zone * self.zoning.zone_blocks;
         self.io(entry(0x79, 1, &[(10, first as u32), (13, action)]), &[], 0).status
     }
@@ -81,17 +81,17 @@ impl Connected {
     }
 
     /// State of a zone, by its number in the standard.
-    fn state(&mut self, zone: u64) -> u64 {
+    pub(super) fn state(&mut self, zone: u64) -> u64 {
         let first = zone * self.zoning.zone_blocks;
         self.report(first, 128, 0).1[0].0
     }
 }
 
-fn connected(more: &[&str]) -> Connected {
+pub(super) fn connected(more: &[&str]) -> Connected {
     Connected::to(more, Options::default(), false)
 }
 
-fn identify(structure: u32, set: u32) -> [u8; 64] {
+pub(super) fn identify(structure: u32, set: u32) -> [u8; 64] {
     entry(0x06, 1, &[(10, structure), (11, set << 24)])
 }
 
@@ -256,7 +256,7 @@ fn zones_change_as_the_standard_says() {
     }
     assert_eq!(zoned.write(blocks, 1, 1), 0);
     assert_eq!((zoned.state(1), zoned.change(1, OPEN), zoned.state(1)), (0x2, 0, 0x3));
-    // Descriptor extensions, a flush of a random write area, and such an area.
+    // Descriptor extensions; a flush of a random write area, and such an area, of a drive without.
     for action in [0, 6, 0x10, 0x11, OPEN | 1 << 9] {
         assert_eq!(zoned.change(2, action), 0x002, "action {action:#x}");
     }

@@ -26,6 +26,8 @@ pub enum State {
     Dirty,
     /// Waits for its predecessor to be programmed.
     Behind,
+    /// Can be overwritten until the random write area of its zone is committed.
+    Area,
     /// Part of a program under way.
     InFlight,
 }

@@ -359,7 +359,12 @@ impl Ssd {
             Op::Write if !request.fua => Cause::Buffer,
             Op::ZoneAppend => Cause::Buffer,
             Op::Write | Op::Flush | Op::ZoneFinish => Cause::Program,
-            Op::Trim | Op::ZoneReset | Op::ZoneOpen | Op::ZoneClose => Cause::Controller,
+            Op::Trim
+            | Op::ZoneReset
+            | Op::ZoneOpen
+            | Op::ZoneClose
+            | Op::ZoneOpenArea
+            | Op::ZoneCommit => Cause::Controller,
         };
         if let Some(blame) = &mut self.flash.blame {
             blame.request(slot).book(now, cause);
@@ -379,7 +384,12 @@ impl Ssd {
         match request.op {
             Op::Read => self.read_units(slot, &request),
             Op::Write | Op::ZoneAppend => unreachable!("a write goes on with its data"),
-            Op::ZoneReset | Op::ZoneFinish | Op::ZoneOpen | Op::ZoneClose => {
+            Op::ZoneReset
+            | Op::ZoneFinish
+            | Op::ZoneOpen
+            | Op::ZoneClose
+            | Op::ZoneOpenArea
+            | Op::ZoneCommit => {
                 self.zone_command(slot, &request);
             }
             Op::Trim => self.trim_units(slot, &request),

@@ -31,11 +31,15 @@ pub enum Status {
     TooManyOpenZones,
     /// The zone has no way from its state to the one that is asked for.
     InvalidZoneStateTransition,
+    /// The zone cannot have a random write area now, or its area does not allow the command.
+    InvalidZoneOperation,
+    /// All random write areas are in use.
+    AreasUnavailable,
 }
 
 impl Status {
     /// All errors, in the order in which arrays by error are laid out.
-    pub const ERRORS: [Self; 10] = [
+    pub const ERRORS: [Self; 12] = [
         Self::InvalidOpcode,
         Self::InvalidField,
         Self::ZoneBoundaryError,
@@ -46,6 +50,8 @@ impl Status {
         Self::TooManyActiveZones,
         Self::TooManyOpenZones,
         Self::InvalidZoneStateTransition,
+        Self::InvalidZoneOperation,
+        Self::AreasUnavailable,
     ];
 
     /// Name of the status in the standard.
@@ -62,6 +68,8 @@ impl Status {
             Self::TooManyActiveZones => "Too Many Active Zones",
             Self::TooManyOpenZones => "Too Many Open Zones",
             Self::InvalidZoneStateTransition => "Invalid Zone State Transition",
+            Self::InvalidZoneOperation => "Invalid Zone Operation Request",
+            Self::AreasUnavailable => "ZRWA Resources Unavailable",
         }
     }
 }
@@ -88,11 +96,16 @@ pub enum Op {
     ZoneOpen,
     /// Close the zone: it does not count as open any more.
     ZoneClose,
+    /// Open the zone with a random write area.
+    ZoneOpenArea,
+    /// Commit the random write area of the zone that begins at the offset up to the end of the
+    /// request: the data there can be overwritten no more.
+    ZoneCommit,
 }
 
 impl Op {
     /// All operations, in the order in which arrays by operation are laid out.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 11] = [
         Self::Read,
         Self::Write,
         Self::Trim,
@@ -102,6 +115,8 @@ impl Op {
         Self::ZoneFinish,
         Self::ZoneOpen,
         Self::ZoneClose,
+        Self::ZoneOpenArea,
+        Self::ZoneCommit,
     ];
 
     /// Whether the operation brings data.
@@ -132,6 +147,8 @@ impl Op {
             Self::ZoneFinish => "finish",
             Self::ZoneOpen => "open",
             Self::ZoneClose => "close",
+            Self::ZoneOpenArea => "open_area",
+            Self::ZoneCommit => "commit",
         }
     }
 }

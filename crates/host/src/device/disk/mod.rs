@@ -360,7 +360,9 @@ impl Disk {
             | Command::ZoneReset
             | Command::ZoneFinish
             | Command::ZoneOpen
-            | Command::ZoneClose => return self.begin_on_zone(owner, head, data),
+            | Command::ZoneClose
+            | Command::ZoneOpenArea
+            | Command::ZoneCommit => return self.begin_on_zone(owner, head, data),
         }
         Ok(None)
     }

@@ -43,8 +43,15 @@ impl Disk {
             return Ok(Some(Failure::NotSupported));
         };
         let is_append = head.command == Command::ZoneAppend;
-        let length = if is_append { head.length.into() } else { zone_bytes };
-        let request = Request { fua: head.fua, ..Request::new(op, head.offset, length) };
+        let (offset, length) = match head.command {
+            Command::ZoneAppend => (head.offset, head.length.into()),
+            Command::ZoneCommit => {
+                let start = head.offset / zone_bytes * zone_bytes;
+                (start, head.end() - start)
+            }
+            _ => (head.offset, zone_bytes),
+        };
+        let request = Request { fua: head.fua, ..Request::new(op, offset, length) };
         self.send(owner, request, is_append.then_some(data))?;
         Ok(None)
     }
@@ -54,10 +61,17 @@ impl Disk {
     pub(super) fn blank_unwritten(&self, head: Head, bytes: &mut [u8]) {
         let Some(zone_bytes) = self.zone_bytes() else { return };
         let (zone, ssd) = (head.offset / zone_bytes, &self.session.run.ssd);
+        let unit = ssd.unit_bytes();
         let written = ssd.zone(zone as u32).map_or(0, |zone| u64::from(zone.written));
-        let end = zone * zone_bytes + written * ssd.unit_bytes();
+        let end = zone * zone_bytes + written * unit;
         let from = (end.max(head.offset) - head.offset).min(bytes.len() as u64);
-        bytes[from as usize..].fill(0);
+        let first = (head.offset + from) / unit;
+        // Behind the write pointer stands what a random write area holds.
+        for (number, bytes) in (first..).zip(bytes[from as usize..].chunks_mut(unit as usize)) {
+            if !ssd.is_in_area(number as u32) {
+                bytes.fill(0);
+            }
+        }
     }
 }
 

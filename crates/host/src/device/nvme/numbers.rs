@@ -271,6 +271,10 @@ impl Status {
     pub const CONNECT_PARAMETERS: Self = Self(0x182);
     /// Status "Command Size Limit Exceeded" of a command.
     pub const SIZE_LIMIT: Self = Self(0x183);
+    /// Status "Invalid Zone Operation Request" of a command.
+    pub const ZONE_OPERATION: Self = Self(0x1b6);
+    /// Status "ZRWA Resources Unavailable" of a command.
+    pub const AREAS_UNAVAILABLE: Self = Self(0x1b7);
     /// Status "Zone Boundary Error" of a command.
     pub const ZONE_BOUNDARY: Self = Self(0x1b8);
     /// Status "Zone Is Full" of a command.

@@ -3,7 +3,7 @@
 use super::*;
 use base::error::assert_carries;
 use proptest::prelude::{any, prop_assert, proptest};
-use ssd::ftl::contract::ZoneLayout;
+use ssd::ftl::contract::{AreaLayout, ZoneLayout};
 use ssd::request::Request;
 
 const CAPACITY: u64 = 1 << 30;
@@ -403,7 +403,8 @@ fn options_of_replays_are_noticed_or_refused() {
 /// Zones at a distance of 4 MiB with 3 MiB of capacity each.
 fn zoning(capacity: u64) -> Zoning {
     let (zones, stride, units) = ((capacity >> 22) as u32, 1024, 768);
-    let layout = ZoneLayout { zones, stride, capacity: units, most_open: 0, most_active: 8 };
+    let areas = Some(AreaLayout { units: 32, flush_units: 1, most: 4 });
+    let layout = ZoneLayout { zones, stride, capacity: units, most_open: 0, most_active: 8, areas };
     Zoning { layout, unit: 4096 }
 }
 

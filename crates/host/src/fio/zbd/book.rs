@@ -21,6 +21,8 @@ pub struct Zone {
     pub is_open: bool,
     /// Whether the zone takes no more commands.
     pub is_dead: bool,
+    /// Whether the zone has a random write area, since it was emptied last.
+    pub has_area: bool,
     /// Job that has opened the zone for writes, until the zone is full.
     opener: Option<u32>,
     /// Job whose writes are under way, and their number.
@@ -79,6 +81,7 @@ impl Book {
                 zone.pointer = u64::from(view.pointer) * unit;
                 zone.written = u64::from(view.written) * unit;
                 zone.is_open = view.state.is_open();
+                zone.has_area = view.has_area;
                 zone.is_dead = matches!(view.state, ZoneState::ReadOnly | ZoneState::Offline);
             }
         }
@@ -92,6 +95,15 @@ impl Book {
     /// Number of zones that are open, by writes or by commands.
     pub fn open_zones(&self) -> u32 {
         self.zones.iter().filter(|zone| zone.is_open).count() as u32
+    }
+
+    /// Number of zones that have random write areas when the next command of a job reaches the
+    /// drive: not those that are written to their `capacity`, but for writes of other jobs.
+    pub fn areas(&self, job: u32, capacity: u64) -> usize {
+        let has_one = |of: &&Zone| {
+            of.has_area && (of.pointer < capacity || of.holder.is_some_and(|by| by != job))
+        };
+        self.zones.iter().filter(has_one).count()
     }
 
     /// Number of zones that are open for writes.

@@ -5,12 +5,13 @@
 //! zone. Random writes become writes at the pointers of open zones. A full zone that is chosen
 //! again is reset first. The reset stands alone: earlier requests of the job are completed before
 //! it, and later ones wait. Reads stay below the pointers. Trims are resets of zones that hold
-//! data, or finishes, opens or closes.
+//! data, or finishes, opens or closes. `rewrites` are writes inside random write areas.
 //!
 //! All jobs of a file share one book of the zones (`book`). A job for whose write there is no zone
 //! waits until another job has filled one.
 
 mod book;
+mod rewrites;
 
 pub use book::Book;
 
@@ -45,6 +46,11 @@ impl Zoning {
     pub fn capacity(&self) -> u64 {
         u64::from(self.layout.capacity) * self.unit
     }
+
+    /// Bytes of a random write area; `None` for a drive without.
+    pub fn area(&self) -> Option<u64> {
+        self.layout.areas.map(|areas| u64::from(areas.units) * self.unit)
+    }
 }
 
 /// Rules of one job for zones.
@@ -70,6 +76,8 @@ pub struct Rules {
     pub reset_frequency: f64,
     /// Whether writes are zone appends.
     pub appends: bool,
+    /// Share of the writes that overwrite data in the random write area of their zone.
+    pub rewrites: f64,
     /// Command that a trim stands for: reset, finish, open or close.
     pub command: Op,
     /// Length of the shortest write in bytes. A zone with a smaller rest is finished.
@@ -123,6 +131,8 @@ pub struct Zoned {
     waiting: Option<Arrival>,
     /// Writes since the last early reset of a zone.
     writes: f64,
+    /// Writes that are to overwrite data, in random write areas.
+    rewrites: f64,
     /// Why the job ended before its amount.
     shortfall: Option<String>,
 }
@@ -147,6 +157,7 @@ impl Zoned {
             next: VecDeque::with_capacity(2),
             waiting: None,
             writes: 0.0,
+            rewrites: 0.0,
             shortfall: None,
         }
     }
@@ -209,7 +220,13 @@ impl Zoned {
                 return Placed::Never("all its zones are read-only or offline".to_owned());
             }
         };
+        if let Some(op) = self.area_command(book, zone) {
+            return Placed::Before(self.command(op, zone));
+        }
         book.hold(self.job, zone);
+        if let Some(request) = self.rewrite(book, zone, request) {
+            return Placed::Request(request, None);
+        }
         let pointer = book.zones[zone as usize].pointer;
         let mut is_reset = pointer >= capacity;
         if !is_reset && capacity - pointer < least {
@@ -235,7 +252,7 @@ impl Zoned {
         (of.pointer, of.written) = (pointer + length, pointer + length);
         of.is_open = rest > 0;
         let mut after = None;
-        if rest == 0 {
+        if rest == 0 && !of.has_area {
             book.shut(zone);
         } else if rest < least {
             book.hold(self.job, zone);

@@ -2,7 +2,7 @@
 
 use super::{Interleaving, one};
 use crate::conformance::tally::hold;
-use crate::ftl::contract::{Parts, Status, ZoneLayout, key_among};
+use crate::ftl::contract::{AreaLayout, Parts, Status, ZoneLayout, key_among};
 use crate::ftl::{Ftl, Hint, Key, Lpn};
 use crate::terms::request::Op;
 use base::Result;
@@ -21,7 +21,14 @@ impl Interleaving {
             let units = 1 + self.rng.below(u64::from(room.min(most))) as u32;
             let lpn = Lpn(first + view.pointer);
             // Limits may refuse it: what was admitted before goes on.
-            let is_append = self.rng.chance(0.5);
+            if let Some(areas) = layout.areas
+                && self.change_area(zone, areas, layout)
+            {
+                return self.send_of(layout, zone);
+            }
+            let is_append = !view.has_area && self.rng.chance(0.5);
+            let most_of_area = layout.areas.filter(|_| view.has_area).map(|areas| areas.units);
+            let units = units.min(most_of_area.unwrap_or(units));
             let (op, at) = if is_append { (Op::ZoneAppend, Lpn(first)) } else { (Op::Write, lpn) };
             if let Ok(given) = self.admit(op, at, units) {
                 hold!(given == lpn, "{op:?} at {given:?}, and the pointer is at {lpn:?}");
@@ -29,6 +36,29 @@ impl Interleaving {
         } else if self.rng.chance(0.5) {
             self.reset_zone(layout, zone);
         }
+        self.send_of(layout, zone)
+    }
+
+    /// Opens a zone with a random write area, or writes into the area or commits it. Returns
+    /// whether the zone was asked for it.
+    fn change_area(&mut self, zone: u32, areas: AreaLayout, layout: ZoneLayout) -> bool {
+        let first = zone * layout.stride;
+        let Some(view) = self.ftl.zones().map(|zones| zones.view(zone)) else { return false };
+        if !view.has_area {
+            return view.pointer == 0 && self.admit(Op::ZoneOpenArea, Lpn(first), 0).is_ok();
+        }
+        let room = (layout.capacity - view.pointer).min(2 * areas.units);
+        let from = self.rng.below(room.into()) as u32;
+        let units = 1 + self.rng.below(u64::from(room - from)) as u32;
+        if self.rng.chance(0.7) {
+            return self.admit(Op::Write, Lpn(first + view.pointer + from), units).is_ok();
+        }
+        let end = view.pointer + units.next_multiple_of(areas.flush_units);
+        self.admit(Op::ZoneCommit, Lpn(first), end).is_ok()
+    }
+
+    /// Sends the next row of one of the keys of a zone, if that is whole or the last.
+    fn send_of(&mut self, layout: ZoneLayout, zone: u32) -> Result<bool> {
         let rows = self.rows_of(layout, zone);
         if rows.is_empty() {
             return Ok(true);

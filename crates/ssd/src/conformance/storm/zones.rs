@@ -1,6 +1,8 @@
 //! Storm on a drive with zones: writes at write pointers, appends, resets, finishes, opens and
 //! closes, many at a time; every read returns what stands there.
 //!
+//! Zones with a random write area are written and overwritten anywhere in it, and committed.
+//!
 //! What is admitted in which order is up to the drive. So a zone has one write, or appends, under
 //! way, and neither reads nor commands beside them; appends that complete have places that follow
 //! one another without gaps.
@@ -8,7 +10,7 @@
 use super::super::tally::{broken, hold};
 use super::Storm;
 use crate::Step;
-use crate::ftl::contract::{Status, ZoneLayout, ZoneState};
+use crate::ftl::contract::{AreaLayout, Status, ZoneLayout, ZoneState};
 use crate::request::{Op, Request};
 use base::Result;
 use std::collections::BTreeMap;
@@ -18,11 +20,35 @@ use std::collections::BTreeMap;
 pub(super) struct Known {
     /// Versions of the units up to its pointer.
     pub versions: Vec<u64>,
+    /// Versions of the units in its random write area; `None` without one.
+    area: Option<BTreeMap<u64, u64>>,
     /// Appends that have completed, and do not follow the pointer: first unit, units, version.
     pub early: BTreeMap<u64, (u64, u64)>,
     pub appends: u32,
     pub others: u32,
     pub reads: u32,
+}
+
+impl Known {
+    /// The version of a unit.
+    fn truth(&self, at: u64) -> u64 {
+        let in_area = self.area.as_ref().and_then(|area| area.get(&at));
+        self.versions.get(at as usize).or(in_area).copied().unwrap_or(0)
+    }
+
+    /// Moves units of the area up to `end` behind the pointer; those that nobody wrote hold zeros.
+    fn commit(&mut self, end: u64) {
+        let Some(area) = &mut self.area else { return };
+        let units = self.versions.len() as u64..end;
+        self.versions.extend(units.map(|unit| area.remove(&unit).unwrap_or(0)));
+    }
+
+    /// Ends the area: all that it holds is committed.
+    fn finish(&mut self) {
+        let last = self.area.as_ref().and_then(|area| area.keys().next_back().copied());
+        self.commit(last.map_or(0, |last| last + 1));
+        self.area = None;
+    }
 }
 
 /// State of all zones, and the requests in flight.
@@ -52,7 +78,15 @@ impl Storm {
         let is_quiet = known.appends == 0 && known.others == 0;
         let is_alone = is_quiet && known.reads == 0;
         let length = unit * (1 + self.rng.below(12));
+        let most = known.area.as_ref().and(storm.layout.areas).map(|areas| 2 * areas.units);
+        let length = most.map_or(length, |most| length.min(unit * u64::from(most)));
         let room = u64::from(capacity).saturating_sub(pointer) * unit;
+        if let Some(areas) = storm.layout.areas
+            && self.rng.chance(0.5)
+        {
+            let known = &storm.zones[zone as usize];
+            return Some((zone, self.draw_in_area(known, start, areas, storm.layout)?));
+        }
         let request = match self.rng.below(100) {
             0..35 if is_quiet && room > 0 => {
                 Request::new(Op::Write, start + pointer * unit, length.min(room))
@@ -74,6 +108,39 @@ impl Storm {
         };
         let fua = request.op == Op::Write && self.rng.chance(0.1);
         Some((zone, Request { fua, ..request }))
+    }
+
+    /// Draws a request that has to do with the random write area of a zone.
+    fn draw_in_area(
+        &mut self,
+        known: &Known,
+        start: u64,
+        areas: AreaLayout,
+        layout: ZoneLayout,
+    ) -> Option<Request> {
+        let unit = self.ssd.unit_bytes();
+        if known.appends > 0 || known.others > 0 {
+            return None;
+        }
+        let whole = u64::from(layout.stride) * unit;
+        if known.area.is_none() {
+            return (known.reads == 0).then(|| Request::new(Op::ZoneOpenArea, start, whole));
+        }
+        let pointer = known.versions.len() as u64;
+        let left = u64::from(layout.capacity).saturating_sub(pointer);
+        let (size, step) = (u64::from(areas.units), u64::from(areas.flush_units));
+        if self.rng.chance(0.15) {
+            let units = (step * (1 + self.rng.below(size / step))).min(left);
+            return Some(Request::new(Op::ZoneCommit, start, (pointer + units) * unit));
+        }
+        // Mostly inside the area, and sometimes beyond it.
+        let span = if self.rng.chance(0.8) { size } else { 2 * size }.min(left);
+        if span == 0 {
+            return None;
+        }
+        let from = self.rng.below(span);
+        let units = (1 + self.rng.below(12)).min(span - from);
+        Some(Request::new(Op::Write, start + (pointer + from) * unit, units * unit))
     }
 
     pub(super) fn submit_in(&mut self, storm: &mut ZoneStorm) {
@@ -155,6 +222,13 @@ impl Storm {
                             > u64::from(storm.layout.capacity)
                 }
                 Status::InvalidZoneStateTransition => sent.op.manages(),
+                Status::AreasUnavailable => sent.op == Op::ZoneOpenArea,
+                Status::InvalidZoneOperation => match sent.op {
+                    Op::ZoneOpenArea => !known.versions.is_empty(),
+                    op => op == Op::ZoneAppend && known.area.is_some(),
+                },
+                // The program of an earlier row has failed, and the zone is read only.
+                Status::InvalidField => is_over && sent.op == Op::ZoneCommit,
                 Status::ZoneIsReadOnly | Status::ZoneIsOffline => is_over,
                 _ => false,
             };
@@ -167,11 +241,22 @@ impl Storm {
                 hold!(found.len() as u64 == units, "every unit once: {sent:?}");
                 for &(lpn, seen) in found {
                     let at = (u64::from(lpn) - zone * stride) as usize;
-                    let truth = known.versions.get(at).copied().unwrap_or(0);
+                    let truth = known.truth(at as u64);
                     // What came to the zone meanwhile may be read or not.
                     let is_right = seen == truth || (at >= before && seen == 0);
                     hold!(is_right, "unit {at} of zone {zone} reads {seen}, not {truth}");
                 }
+            }
+            Op::Write if known.area.is_some() => {
+                let Some(areas) = storm.layout.areas else { return Ok(()) };
+                let pointer = known.versions.len() as u64;
+                let inside = pointer..pointer + 2 * u64::from(areas.units);
+                let is_inside = offset >= inside.start && offset + units <= inside.end;
+                hold!(is_inside, "a write at {offset} of zone {zone}, whose pointer is {pointer}");
+                let written = (offset..offset + units).map(|unit| (unit, version));
+                known.area.iter_mut().for_each(|area| area.extend(written.clone()));
+                let beyond = (offset + units).saturating_sub(pointer + u64::from(areas.units));
+                known.commit(pointer + beyond.next_multiple_of(areas.flush_units.into()));
             }
             Op::Write | Op::ZoneAppend => {
                 let is_new = known.early.insert(offset, (units, version)).is_none();
@@ -189,11 +274,22 @@ impl Storm {
                 let is_gap = known.appends == 0 && known.others == 0 && !known.early.is_empty();
                 hold!(!is_gap, "a gap in zone {zone}: {:?}", known.early);
             }
-            Op::ZoneReset => known.versions.clear(),
+            Op::ZoneReset => (known.versions, known.area) = (Vec::new(), None),
+            Op::ZoneOpenArea => _ = known.area.get_or_insert_default(),
+            Op::ZoneCommit => {
+                known.commit(offset + units);
+                if units == u64::from(storm.layout.capacity) {
+                    known.area = None;
+                }
+            }
+            Op::ZoneFinish => known.finish(),
             _ => {}
         }
         let view = self.ssd.zone(zone as u32);
         let written = view.map_or(0, |view| u64::from(view.written));
+        if is_over {
+            known.finish();
+        }
         if known.appends == 0 && known.others == 0 {
             let known = known.versions.len() as u64;
             hold!(written == known, "zone {zone} has {written} units, not {known}");

@@ -231,6 +231,10 @@ impl Zones for Tally {
         self.its_zones().unplaced(zone)
     }
 
+    fn in_area(&self, zone: u32) -> Vec<u32> {
+        self.its_zones().in_area(zone)
+    }
+
     fn last_reset(&self) -> ZoneEmptied {
         self.its_zones().last_reset()
     }

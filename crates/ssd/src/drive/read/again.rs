@@ -89,6 +89,10 @@ impl Ssd {
             self.failures.doomed.insert(block.0);
             self.wakes.collect(die);
             self.wakes.wake(Wake::Jobs);
+            if self.zones.is_some() {
+                // The block's zone may be read only now.
+                self.wakes.wake(Wake::Finishes);
+            }
         }
     }
 

@@ -29,23 +29,37 @@ impl Ssd {
         if (self.zones.is_some() || op.is_of_zones()) && !self.is_admitted(slot) {
             return;
         }
+        self.fill_or_stall(slot);
+        if self.writer.has_work() {
+            self.wakes.wake(Wake::Rows);
+        }
+    }
+
+    /// Puts the units of a write into the buffer, or lets it wait for room there.
+    pub(in crate::drive) fn fill_or_stall(&mut self, slot: u32) {
         if !self.writer.stalled.is_empty() || !self.fill_buffer(slot) {
             // First come, first served: no write overtakes a stalled one.
             self.counts.buffer.stalls += 1;
             self.writer.stalled.push_back(slot);
             if let Some(blame) = &mut self.flash.blame {
-                let doings = done_by_all(&self.flash.dies, now);
+                let doings = done_by_all(&self.flash.dies, self.events.now());
                 blame.found_full(slot, doings);
             }
-        }
-        if self.writer.has_work() {
-            self.wakes.wake(Wake::Rows);
         }
     }
 
     /// Puts the units of a write into the buffer; false when it must wait for room.
     pub(in crate::drive) fn fill_buffer(&mut self, slot: u32) -> bool {
         let request = self.front.slot(slot).done.request;
+        if self.zones.is_some() {
+            if !self.commit_area(slot) {
+                return false;
+            }
+            if request.op.manages() {
+                self.manage_zone(slot, &request);
+                return true;
+            }
+        }
         let last = self.units.at(request.offset + request.length - 1) as u32;
         let is_forced = request.fua && !self.writer.lies;
         let durable = (is_forced || !self.writer.is_write_back) && self.zones.is_none();
@@ -86,6 +100,11 @@ impl Ssd {
         let start = u64::from(lpn.0) * self.units.bytes;
         let whole =
             request.offset <= start && start + self.units.bytes <= request.offset + request.length;
+        if self.zones.is_some()
+            && let Some(held) = self.hold_in_area(lpn)
+        {
+            return held;
+        }
         let found = self.writer.buffer.find(lpn);
         let mut rest = Rest::None;
         if let Some(old) = found {
@@ -210,6 +229,7 @@ impl Ssd {
     }
 
     pub(in crate::drive) fn retry_stalled(&mut self) {
+        self.settle_areas();
         while let Some(&slot) = self.writer.stalled.front() {
             if !self.fill_buffer(slot) {
                 return;
@@ -219,6 +239,7 @@ impl Ssd {
                 self.blame_full(slot);
             }
         }
+        self.settle_areas();
     }
 
     /// Books the time that a write has waited for room in the buffer.

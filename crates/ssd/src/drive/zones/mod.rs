@@ -4,7 +4,10 @@
 //! or enters the buffer. Commands that change a zone take the time of the firmware on one
 //! processor of their own, one after the other. A reset drops what the buffer holds of the zone; a
 //! finish is complete when the flash has what was missing. The buffer of a drive with zones needs
-//! no power: writes and flushes are durable in it, and a row that is short stays there.
+//! no power: writes and flushes are durable in it, and a row that is short stays there. `areas` has
+//! the data of random write areas.
+
+mod areas;
 
 use super::flow::event;
 use super::wakes::Wake;
@@ -15,6 +18,7 @@ use crate::ftl::contract::{ZoneCosts, ZoneEmptied, ZoneLayout, ZoneView, check_b
 use crate::ftl::{Ftl, Hint, Lpn};
 use crate::medium::versions::Happened;
 use crate::terms::request::{Op, Request, Status};
+use areas::Areas;
 use base::{Result, Time, counts};
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
@@ -36,6 +40,18 @@ pub struct ZoneCounts {
     pub closes: u64,
     /// Units that resets have dropped.
     pub reset_units: u64,
+    /// Opens that gave a zone a random write area, or kept it.
+    pub area_opens: u64,
+    /// Commits of random write areas that the host has asked for.
+    pub commits: u64,
+    /// Commits of random write areas by writes that ended beyond them.
+    pub implicit_commits: u64,
+    /// Units of random write areas that commits and finishes have sent on to flash.
+    pub committed_units: u64,
+    /// Units overwritten in random write areas: their older data never reach flash.
+    pub overwritten_units: u64,
+    /// Committed units that the host has not written: zeros are programmed for them.
+    pub blank_units: u64,
     /// Requests that were refused, by the names of NVM Express.
     #[serde(serialize_with = "by_name")]
     #[schemars(with = "BTreeMap<String, u64>")]
@@ -43,7 +59,21 @@ pub struct ZoneCounts {
     pub refused: [u64; Status::ERRORS.len()],
 }
 
-counts!(ZoneCounts { appends, resets, finishes, opens, closes, reset_units, refused });
+counts!(ZoneCounts {
+    appends,
+    resets,
+    finishes,
+    opens,
+    closes,
+    reset_units,
+    area_opens,
+    commits,
+    implicit_commits,
+    committed_units,
+    overwritten_units,
+    blank_units,
+    refused,
+});
 
 /// Writes counts of errors by their names.
 fn by_name<S: Serializer>(
@@ -63,6 +93,7 @@ pub(super) struct ZoneCommands {
     last_in: Time,
     /// Zones that are being finished, and the requests that wait for it.
     finishing: Vec<(u32, u32)>,
+    areas: Areas,
     counts: ZoneCounts,
 }
 
@@ -80,6 +111,7 @@ impl ZoneCommands {
             firmware: Stage::new(1),
             last_in: Time::ZERO,
             finishing: Vec::new(),
+            areas: Areas::default(),
             counts: ZoneCounts::default(),
         })))
     }
@@ -141,7 +173,9 @@ impl Ssd {
         }
         let unit = self.units.bytes;
         let is_whole = offset.is_multiple_of(unit) && length.is_multiple_of(unit);
-        let answer = match self.units.lpn_at(offset) {
+        let lpn = self.units.lpn_at(offset);
+        let area = lpn.and_then(|first| self.area_before(first));
+        let answer = match lpn {
             Some(first) if is_whole => match self.ftl.zones_mut() {
                 Some(zones) => zones.admit(op, first, (length / unit) as u32),
                 None => Err(Status::InvalidOpcode),
@@ -150,6 +184,7 @@ impl Ssd {
         };
         match answer {
             Ok(first) => {
+                self.note_area(slot, area);
                 if op == Op::ZoneAppend {
                     let request = self.front.slot(slot);
                     request.done.request.offset = u64::from(first.0) * unit;
@@ -172,8 +207,19 @@ impl Ssd {
         }
     }
 
-    /// Carries out an admitted command that changes a zone.
+    /// Carries out an admitted command that changes a zone: one that commits data of a random write
+    /// area behind the writes that wait for room.
     pub(super) fn zone_command(&mut self, slot: u32, request: &Request) {
+        if self.commits(slot) {
+            self.fill_or_stall(slot);
+            self.wakes.wake(Wake::Rows);
+        } else {
+            self.manage_zone(slot, request);
+        }
+    }
+
+    /// Carries out a command that changes a zone, whose data are committed.
+    pub(super) fn manage_zone(&mut self, slot: u32, request: &Request) {
         let Some(zones) = &mut self.zones else { return };
         let zone = (self.units.at(request.offset) / u64::from(zones.layout.stride)) as u32;
         let costs = zones.costs;
@@ -182,6 +228,8 @@ impl Ssd {
             Op::ZoneReset => (&mut counts.resets, costs.reset_us),
             Op::ZoneFinish => (&mut counts.finishes, costs.finish_us),
             Op::ZoneOpen => (&mut counts.opens, costs.open_us),
+            Op::ZoneOpenArea => (&mut counts.area_opens, costs.open_us),
+            Op::ZoneCommit => (&mut counts.commits, costs.commit_us),
             _ => (&mut counts.closes, costs.close_us),
         };
         *count += 1;
@@ -219,6 +267,7 @@ impl Ssd {
         let ended = zones.finishing.iter().position(|&(other, _)| other == zone);
         let ended = ended.map(|at| zones.finishing.swap_remove(at).1);
         self.writer.sends_tails = !zones.finishing.is_empty();
+        zones.areas.forget(zone);
         let first = zone * stride;
         if let Some(slot) = ended {
             self.acknowledge(slot, self.now());
@@ -236,16 +285,14 @@ impl Ssd {
         self.writer.stalled = stalled;
         for lpn in (first + unplaced.start..first + unplaced.end).map(Lpn) {
             if let Some(held) = self.writer.buffer.find(lpn) {
-                if self.writer.buffer.slot(held).state == State::InFlight {
-                    self.writer.buffer.disown(held);
-                } else {
-                    self.writer.buffer.unlink_dirty(held);
-                    self.release(held);
+                match self.writer.buffer.slot(held).state {
+                    State::InFlight => self.writer.buffer.disown(held),
+                    _ => self.drop_waiting(held),
                 }
             }
         }
         if let Some(versions) = &mut self.versions {
-            versions.note(first, Happened::Emptied { units: written });
+            versions.note(first, Happened::Emptied { units: unplaced.end });
         }
         if self.failures.lost.count() > 0 {
             (first..first + stride).for_each(|lpn| self.failures.lost.remove(Lpn(lpn)));
@@ -257,6 +304,14 @@ impl Ssd {
         let gib = f64::from(written) * self.units.bytes as f64 / (1u64 << 30) as f64;
         let partial = if is_partial { costs.reset_partial_us } else { 0.0 };
         Time::from_us(costs.reset_us_per_gib * gib + partial)
+    }
+
+    /// Drops a unit of the buffer that is not in flight.
+    fn drop_waiting(&mut self, held: u32) {
+        if self.writer.buffer.slot(held).state != State::Area {
+            self.writer.buffer.unlink_dirty(held);
+        }
+        self.release(held);
     }
 
     /// Drops a failed row whose zone was reset while the row was on its way.
@@ -273,6 +328,7 @@ impl Ssd {
 
     /// Completes the finishes that have nothing left to program.
     pub(super) fn end_finishes(&mut self) {
+        self.settle_areas();
         let (Some(zones), Some(all)) = (&mut self.zones, self.ftl.zones()) else { return };
         if zones.finishing.is_empty() {
             return;
@@ -291,9 +347,11 @@ impl Ssd {
         self.writer.sends_tails = !zones.finishing.is_empty();
     }
 
-    /// Units that the buffer keeps between runs: those of zones whose rows are short.
+    /// Units that the buffer keeps between runs: those of zones whose rows are short, and those of
+    /// random write areas.
     pub(super) fn tail_units(&self) -> u32 {
-        self.tails().iter().map(|units| units.end - units.start).sum()
+        let tails: u32 = self.tails().iter().map(|units| units.end - units.start).sum();
+        tails + self.units_in_areas().len() as u32
     }
 
     fn tails(&self) -> Vec<Range<u32>> {
@@ -327,9 +385,8 @@ impl Ssd {
     pub(super) fn release_all(&mut self) {
         let held: Vec<u32> = self.writer.buffer.held_units().collect();
         for lpn in held.into_iter().map(Lpn) {
-            if let Some(slot) = self.writer.buffer.find(lpn) {
-                self.writer.buffer.unlink_dirty(slot);
-                self.release(slot);
+            if let Some(held) = self.writer.buffer.find(lpn) {
+                self.drop_waiting(held);
             }
         }
     }
@@ -340,6 +397,7 @@ impl Ssd {
             let Some(held) = self.writer.buffer.take(lpn, State::Filling) else { return };
             self.take_tail(held);
         }
+        self.take_areas();
     }
 
     /// Has a unit of a short row, for which a slot was taken, wait for its row.

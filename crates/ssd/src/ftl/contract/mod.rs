@@ -24,7 +24,9 @@ pub use parts::{
     BlockService, Calls, CopyBack, Handles, MapOnFlash, Parts, Recovery, Recycling, Relocation,
 };
 pub use withdrawal::Withdrawal;
-pub use zones::{ZoneCosts, ZoneEmptied, ZoneLayout, ZoneState, ZoneView, Zones, check_buffer};
+pub use zones::{
+    AreaLayout, ZoneCosts, ZoneEmptied, ZoneLayout, ZoneState, ZoneView, Zones, check_buffer,
+};
 
 pub use super::account::{
     CacheCounts, CacheState, CodeStageCounts, DenseCounts, FtlCounts, MapCounts, Merges, Occupancy,

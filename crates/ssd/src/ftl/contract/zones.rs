@@ -76,7 +76,21 @@ pub struct ZoneView {
     /// Write pointer, in units from the start of the zone.
     pub pointer: u32,
     /// Units that the host has written: fewer than `pointer` where a command has finished the zone.
+    /// Those that a random write area holds do not count before they are committed.
     pub written: u32,
+    /// Whether the zone has a random write area, which begins at the write pointer.
+    pub has_area: bool,
+}
+
+/// Random write areas of zones (ZRWA), in units, and how many there are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AreaLayout {
+    /// Units from the write pointer on that can be overwritten.
+    pub units: u32,
+    /// Granularity of commits, from the write pointer on.
+    pub flush_units: u32,
+    /// Zones that may have an area at a time.
+    pub most: u32,
 }
 
 /// Layout of the zones of a drive, in units, and the limits of what may be open.
@@ -92,6 +106,8 @@ pub struct ZoneLayout {
     pub most_open: u32,
     /// Limit of active zones; 0 is no limit.
     pub most_active: u32,
+    /// Random write areas; `None` without.
+    pub areas: Option<AreaLayout>,
 }
 
 impl ZoneLayout {
@@ -103,6 +119,11 @@ impl ZoneLayout {
     /// Units that all zones together take.
     pub fn writable_units(&self) -> u64 {
         u64::from(self.zones) * u64::from(self.capacity)
+    }
+
+    /// Units that all random write areas hold together.
+    fn area_units(&self) -> u64 {
+        self.areas.map_or(0, |areas| u64::from(areas.most) * u64::from(areas.units))
     }
 }
 
@@ -127,15 +148,17 @@ pub struct ZoneCosts {
     pub open_us: f64,
     /// Time of closing a zone.
     pub close_us: f64,
+    /// Time of committing a random write area, where the host asks for it.
+    pub commit_us: f64,
 }
 
 /// Contents of a zone at the moment it was emptied.
 #[derive(Debug, Clone, Default)]
 pub struct ZoneEmptied {
-    /// Units that the host had written to the zone.
+    /// Units that the host had written to the zone, those in its random write area included.
     pub written: u32,
     /// Offsets of units in the zone, between which lay all that were admitted and not reported
-    /// programmed.
+    /// programmed. None beyond its end held data.
     pub unplaced: std::ops::Range<u32>,
     /// Some blocks of the zone were partly programmed.
     pub is_partial: bool,
@@ -145,9 +168,11 @@ pub struct ZoneEmptied {
 ///
 /// Promises to the controller: the host's units of a zone are placed in rows of whole programs,
 /// those of each key in order; a short row waits until more comes or the zone is finished; an
-/// emptied zone holds nothing from the command on. The controller promises: `admit` is asked once
-/// for each request, in the order in which their data enter the buffer; all that is admitted is
-/// written or dropped by a reset; and the buffer keeps what is not yet on flash without power.
+/// emptied zone holds nothing from the command on; what a random write area holds is placed when it
+/// is committed, and a unit that is committed without data is placed too. The controller promises:
+/// `admit` is asked once for each request, in the order in which their data enter the buffer; all
+/// that is admitted is written or dropped by a reset; and the buffer keeps what is not yet on flash
+/// without power.
 pub trait Zones {
     /// Admits a request for `units` units from `first` on. Returns the unit that it begins with,
     /// which an append is told here, or the error that it ends with. Asked before anything is
@@ -200,6 +225,10 @@ pub trait Zones {
     /// them.
     fn unplaced(&self, zone: u32) -> std::ops::Range<u32>;
 
+    /// Units that the random write area of a zone holds, as offsets in the zone: the buffer keeps
+    /// them until they are committed. None for a zone without an area.
+    fn in_area(&self, zone: u32) -> Vec<u32>;
+
     /// Contents of the zone that was emptied last.
     fn last_reset(&self) -> ZoneEmptied;
 
@@ -207,20 +236,25 @@ pub trait Zones {
     fn is_finishing(&self, zone: u32) -> bool;
 }
 
-/// Refuses a buffer that cannot keep a row of each zone that may be written in part: writes would
-/// wait for room for ever.
+/// Refuses a buffer that cannot keep a row of each zone that may be written in part, and all random
+/// write areas: writes would wait for room for ever.
 pub fn check_buffer(
     layout: &ZoneLayout,
     row_units: u32,
     buffer_bytes: u64,
     unit: u64,
 ) -> Result<()> {
-    let least = u64::from(layout.active()) * u64::from(row_units) * unit;
+    let rows = u64::from(layout.active()) * u64::from(row_units);
+    let least = (rows + layout.area_units()) * unit;
     if buffer_bytes >= least {
         return Ok(());
     }
     let problem = format!("{buffer_bytes} bytes; {} zones may be active", layout.active());
+    let (areas, keys) = match layout.areas {
+        Some(_) => (", and all random write areas", " and ftl.zrwa_zones"),
+        None => ("", ""),
+    };
     Err(Error::new("buffer.bytes", problem)
-        .expected(format!("at least {least}: a row of programs of each of them"))
-        .hint("use a larger buffer.bytes, or set ftl.max_active_zones"))
+        .expected(format!("at least {least}: a row of programs of each of them{areas}"))
+        .hint(format!("use a larger buffer.bytes, or set ftl.max_active_zones{keys}")))
 }

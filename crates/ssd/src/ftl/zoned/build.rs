@@ -2,7 +2,9 @@
 
 use super::sets::Sets;
 use super::{Machine, Zoned};
-use crate::ftl::contract::{Context, Facts, FtlCounts, ZoneCosts, ZoneEmptied, ZoneLayout};
+use crate::ftl::contract::{
+    AreaLayout, Context, Facts, FtlCounts, ZoneCosts, ZoneEmptied, ZoneLayout,
+};
 use base::units::{Divisor, format_size};
 use base::{Error, Result};
 use schemars::JsonSchema;
@@ -37,6 +39,15 @@ pub(super) struct Params {
     /// Zones that may be active (open or closed) at a time; 0 is any number. The write buffer must
     /// hold a row of programs of each.
     max_active_zones: u32,
+    /// Bytes of a random write area (ZRWA): that far from the write pointer of a zone that has one,
+    /// data can be overwritten until they are committed. 0 is a drive without such areas. The write
+    /// buffer must hold all of them beside a row of each active zone.
+    zrwa_bytes: u64,
+    /// Granularity of commits of random write areas, which divides `zrwa_bytes` and the zone
+    /// capacity; 0 is a unit.
+    zrwa_flush_bytes: u64,
+    /// Zones that may have a random write area at a time; 0 is as many as may be active.
+    zrwa_zones: u32,
     /// Time at which the blocks of an emptied zone are erased: "at_reset", at once and beside other
     /// work, or "before_open", when a zone needs blocks and there are no erased ones.
     erase: Erase,
@@ -60,6 +71,8 @@ pub(super) struct Params {
     open_us: f64,
     /// Time of closing a zone in the firmware.
     close_us: f64,
+    /// Time of committing a random write area in the firmware, where the host asks for it.
+    commit_us: f64,
 }
 
 impl Default for Params {
@@ -71,6 +84,9 @@ impl Default for Params {
             zones: 0,
             max_open_zones: 0,
             max_active_zones: 0,
+            zrwa_bytes: 0,
+            zrwa_flush_bytes: 0,
+            zrwa_zones: 0,
             erase: Erase::AtReset,
             append_us: 0.0,
             append_unit_us: 0.0,
@@ -81,6 +97,7 @@ impl Default for Params {
             finish_us: 0.0,
             open_us: 0.0,
             close_us: 0.0,
+            commit_us: 0.0,
         }
     }
 }
@@ -98,6 +115,7 @@ impl Params {
             ("ftl.finish_us", self.finish_us),
             ("ftl.open_us", self.open_us),
             ("ftl.close_us", self.close_us),
+            ("ftl.commit_us", self.commit_us),
         ] {
             if !(0.0..=MOST_US).contains(&us) {
                 return Err(Error::new(key, format!("{us} us")).expected("0 to 1e9"));
@@ -113,7 +131,48 @@ impl Params {
             finish_us: self.finish_us,
             open_us: self.open_us,
             close_us: self.close_us,
+            commit_us: self.commit_us,
         })
+    }
+
+    /// Random write areas of zones of `capacity` units, of which `active` may be active; `None`
+    /// where the drive has none.
+    fn areas(&self, unit: u64, capacity: u32, active: u32) -> Result<Option<AreaLayout>> {
+        if self.zrwa_bytes == 0 {
+            let given = [
+                ("ftl.zrwa_flush_bytes", self.zrwa_flush_bytes > 0),
+                ("ftl.zrwa_zones", self.zrwa_zones > 0),
+            ];
+            return match given.into_iter().find(|(_, is_given)| *is_given) {
+                Some((key, _)) => Err(Error::new(key, "the drive has no random write areas")
+                    .expected("0, or ftl.zrwa_bytes beside it")),
+                None => Ok(None),
+            };
+        }
+        // The command set has 16 bits for both sizes.
+        const MOST: u32 = u16::MAX as u32;
+        let units = whole(("ftl.zrwa_bytes", self.zrwa_bytes), 0, unit, unit)?;
+        if units > capacity.min(MOST) {
+            let most = u64::from(capacity.min(MOST)) * unit;
+            let problem = format!("{} bytes", self.zrwa_bytes);
+            return Err(Error::new("ftl.zrwa_bytes", problem)
+                .expected(format!("at most {most}: what a zone takes, or {MOST} units")));
+        }
+        let flush_units = whole(("ftl.zrwa_flush_bytes", self.zrwa_flush_bytes), 1, unit, unit)?;
+        if !units.is_multiple_of(flush_units) || !capacity.is_multiple_of(flush_units) {
+            let problem = format!("{} bytes", self.zrwa_flush_bytes);
+            let (area, zone) = (self.zrwa_bytes, u64::from(capacity) * unit);
+            return Err(Error::new("ftl.zrwa_flush_bytes", problem).expected(format!(
+                "a divisor of ftl.zrwa_bytes, {area}, and of the zone capacity, {zone}"
+            )));
+        }
+        if self.zrwa_zones > active {
+            let problem = format!("{} zones", self.zrwa_zones);
+            return Err(Error::new("ftl.zrwa_zones", problem)
+                .expected(format!("at most {active}, the zones that may be active")));
+        }
+        let most = if self.zrwa_zones == 0 { active } else { self.zrwa_zones };
+        Ok(Some(AreaLayout { units, flush_units, most }))
     }
 }
 
@@ -166,13 +225,15 @@ impl Zoned {
                 .expected("fewer than 2^32 units in all")
                 .hint("use a larger ftl.unit_bytes, or zones that lie closer together"));
         }
-        let layout = ZoneLayout {
+        let mut layout = ZoneLayout {
             zones,
             stride: stride as u32,
             capacity,
             most_open: params.max_open_zones,
             most_active: params.max_active_zones,
+            areas: None,
         };
+        layout.areas = params.areas(unit, capacity, layout.active())?;
         if layout.most_active > 0 && layout.most_open > layout.most_active {
             let problem = format!("{} zones", layout.most_open);
             return Err(Error::new("ftl.max_open_zones", problem)

@@ -257,8 +257,9 @@ impl Zoned {
         self.tell_of_waiting(program.die);
     }
 
-    /// Empties a zone: its sets are to be erased.
-    pub(super) fn empty(&mut self, zone: u32, written: u32) {
+    /// Empties a zone: its sets are to be erased. Beside the units before its write pointer it held
+    /// those of its random write area.
+    pub(super) fn empty(&mut self, zone: u32, written: u32, in_area: &[u32]) {
         let rows = written.div_ceil(self.row_units);
         let first = (0..rows).find(|&row| !self.is_done(zone, row)).unwrap_or(rows);
         let mut placed = 0;
@@ -278,7 +279,9 @@ impl Zoned {
         self.reported[zone as usize] = 0;
         self.lives[zone as usize] = self.lives[zone as usize].wrapping_add(1);
         self.end_finish(zone);
-        let unplaced = (first * self.row_units).min(written)..written;
+        let end = in_area.last().map_or(written, |last| last + 1);
+        let unplaced = (first * self.row_units).min(written)..end;
+        let written = written + in_area.len() as u32;
         let is_partial = placed > 0 && placed < self.rows;
         self.last_reset = ZoneEmptied { written, unplaced, is_partial };
     }

@@ -31,7 +31,7 @@ impl Zoned {
         } else if zone != NONE && self.sets.lanes[lane].reserve > 0 {
             self.sets.lanes[lane].reserve -= 1;
             if !self.is_finishing[zone as usize] {
-                self.machine.set(zone, ZoneState::ReadOnly);
+                self.machine.make_read_only(zone);
             }
         } else if !self.put_out_of_use(lane as u32) {
             return false;

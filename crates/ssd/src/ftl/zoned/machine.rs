@@ -2,13 +2,16 @@
 //!
 //! After the state machine of the NVM Express Zoned Namespace Command Set (1.1, section 2.1.1.3).
 //! A write to a zone that is not open opens it; where as many are open as may be, the implicitly
-//! open zone that was written to least recently is closed for it.
+//! open zone that was written to least recently is closed for it. `area`, beside it, has what
+//! random write areas add.
 
+use super::area::Area;
 use crate::ftl::Lpn;
 use crate::ftl::contract::{Status, ZoneLayout, ZoneState, ZoneView};
 use crate::terms::request::Op;
 use base::units::Divisor;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// State of a zone, its write pointer, and its last use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,10 +27,6 @@ pub(super) struct Zone {
 
 impl Zone {
     const EMPTY: Self = Self { state: ZoneState::Empty, pointer: 0, written: 0, used_at: 0 };
-
-    pub(super) fn view(&self) -> ZoneView {
-        ZoneView { state: self.state, pointer: self.pointer, written: self.written }
-    }
 }
 
 /// States of all zones, and how many are open and active.
@@ -36,6 +35,8 @@ pub(super) struct Machine {
     pub layout: ZoneLayout,
     by_stride: Divisor,
     pub zones: Vec<Zone>,
+    /// Random write areas by zone.
+    pub areas: BTreeMap<u32, Area>,
     open: u32,
     active: u32,
     requests: u64,
@@ -48,10 +49,17 @@ impl Machine {
             layout,
             by_stride: Divisor::new(layout.stride),
             zones: vec![Zone::EMPTY; layout.zones as usize],
+            areas: BTreeMap::new(),
             open: 0,
             active: 0,
             requests: 0,
         }
+    }
+
+    /// State and write pointer of a zone.
+    pub(super) fn view(&self, zone: u32) -> ZoneView {
+        let Zone { state, pointer, written, .. } = self.zones[zone as usize];
+        ZoneView { state, pointer, written, has_area: self.has_area(zone) }
     }
 
     /// Zone of a unit, and the unit's offset in it.
@@ -93,6 +101,7 @@ impl Machine {
             Op::Read => self.read(zone, offset, units).map(|()| first),
             Op::Write => self.write(zone, offset, units).map(|()| first),
             _ if offset > 0 => Err(Status::InvalidField),
+            Op::ZoneAppend if self.has_area(zone) => Err(Status::InvalidZoneOperation),
             Op::ZoneAppend => {
                 let pointer = self.zones[zone as usize].pointer;
                 self.write(zone, pointer, units)?;
@@ -102,6 +111,8 @@ impl Machine {
             Op::ZoneFinish => self.finish(zone).map(|()| first),
             Op::ZoneOpen => self.open(zone).map(|()| first),
             Op::ZoneClose => self.close(zone).map(|()| first),
+            Op::ZoneOpenArea => self.open_area(zone).map(|()| first),
+            Op::ZoneCommit => self.commit_to(zone, units).map(|()| first),
             // There is nothing that a trim could forget but a zone, and a reset does that.
             Op::Trim | Op::Flush => Err(Status::InvalidField),
         }
@@ -129,6 +140,9 @@ impl Machine {
         if end > u64::from(self.layout.capacity) {
             return Err(Status::ZoneBoundaryError);
         }
+        if self.has_area(zone) {
+            return self.write_to_area(zone, offset, units);
+        }
         if offset != pointer {
             return Err(Status::ZoneInvalidWrite);
         }
@@ -149,6 +163,7 @@ impl Machine {
             ZoneState::ReadOnly | ZoneState::Offline => Err(Status::InvalidZoneStateTransition),
             _ => {
                 self.set(zone, ZoneState::Empty);
+                self.areas.remove(&zone);
                 self.zones[zone as usize] = Zone::EMPTY;
                 Ok(())
             }
@@ -159,6 +174,7 @@ impl Machine {
         match self.zones[zone as usize].state {
             ZoneState::ReadOnly | ZoneState::Offline => Err(Status::InvalidZoneStateTransition),
             _ => {
+                self.end_area(zone);
                 self.set(zone, ZoneState::Full);
                 self.zones[zone as usize].pointer = self.layout.capacity;
                 Ok(())
@@ -166,7 +182,7 @@ impl Machine {
         }
     }
 
-    fn open(&mut self, zone: u32) -> Result<(), Status> {
+    pub(super) fn open(&mut self, zone: u32) -> Result<(), Status> {
         match self.zones[zone as usize].state {
             ZoneState::ExplicitlyOpen => Ok(()),
             ZoneState::Empty | ZoneState::ImplicitlyOpen | ZoneState::Closed => {
@@ -202,7 +218,7 @@ impl Machine {
     }
 
     /// Opens a zone, if the limits allow it.
-    fn enter(&mut self, zone: u32, to: ZoneState) -> Result<(), Status> {
+    pub(super) fn enter(&mut self, zone: u32, to: ZoneState) -> Result<(), Status> {
         let ZoneLayout { most_open, most_active, .. } = self.layout;
         let state = self.zones[zone as usize].state;
         if !state.is_active() && most_active > 0 && self.active >= most_active {
@@ -220,7 +236,7 @@ impl Machine {
         Ok(())
     }
 
-    fn touch(&mut self, zone: u32) {
+    pub(super) fn touch(&mut self, zone: u32) {
         self.requests += 1;
         self.zones[zone as usize].used_at = self.requests;
     }

@@ -3,13 +3,14 @@
 //! its state, its write pointer, and its sets of blocks. There is no garbage collection: write
 //! amplification is 1 and the padding of finishes. `machine` has the states, `course` the way of a
 //! zone's rows to the flash, `sets` the blocks and their erases, `failed` blocks that fail,
-//! `untimed` writes without time, `recover` is what a power cut leaves, `build` makes an empty
-//! drive.
+//! `untimed` writes without time, `area` random write areas, `recover` is what a power cut leaves,
+//! `build` makes an empty drive.
 //!
 //! A zone takes the least worn free sets when its first rows are written. A reset gives them back,
 //! and the jobs of their dies erase them. A row whose program fails goes to another set, and the
 //! rest of its lane behind it.
 
+mod area;
 mod build;
 mod course;
 mod failed;
@@ -177,6 +178,7 @@ impl State for Zoned {
         } = self;
         let mut zones = std::mem::take(&mut machine.zones);
         archive.value(&mut zones)?;
+        archive.value(&mut machine.areas)?;
         machine.take_over(zones);
         sets.exchange(archive)?;
         archive.value(courses)?;
@@ -198,11 +200,15 @@ impl Zones for Zoned {
     }
 
     fn view(&self, zone: u32) -> ZoneView {
-        self.machine.zones[zone as usize].view()
+        self.machine.view(zone)
     }
 
     fn unplaced(&self, zone: u32) -> Range<u32> {
         self.unplaced_units(zone)
+    }
+
+    fn in_area(&self, zone: u32) -> Vec<u32> {
+        self.machine.in_area(zone)
     }
 
     fn last_reset(&self) -> ZoneEmptied {
@@ -216,10 +222,12 @@ impl Zones for Zoned {
     fn admit(&mut self, op: Op, first: Lpn, units: u32) -> std::result::Result<Lpn, Status> {
         let (zone, _) = self.machine.split(first);
         let before = self.machine.zones[zone as usize];
+        let in_area = if op == Op::ZoneReset { self.machine.in_area(zone) } else { Vec::new() };
         let answer = self.machine.admit(op, first, units)?;
+        let written = self.machine.zones[zone as usize].written;
         match op {
-            Op::ZoneReset => self.empty(zone, before.written),
-            Op::ZoneFinish if before.written > 0 && before.state != ZoneState::Full => {
+            Op::ZoneReset => self.empty(zone, before.written, &in_area),
+            Op::ZoneFinish if written > 0 && before.state != ZoneState::Full => {
                 self.begin_finish(zone);
             }
             _ => {}
@@ -365,11 +373,17 @@ impl Account for Zoned {
         // State and write pointer of a zone, and the number of each of its sets.
         let zones = u64::from(self.machine.layout.zones);
         let sets = u64::from(self.lanes * self.sets_each);
-        vec![
+        let mut ram = vec![
             Ram { name: "zones", bytes: 8 * zones },
             Ram { name: "zone_blocks", bytes: 4 * zones * sets },
             Ram { name: "blocks", bytes: self.sets.bytes() },
-        ]
+        ];
+        // Zone of an area, and the slot of the buffer of each of its units.
+        ram.extend(self.machine.layout.areas.map(|areas| Ram {
+            name: "zone_areas",
+            bytes: u64::from(areas.most) * (4 + 4 * u64::from(areas.units)),
+        }));
+        ram
     }
 
     fn bytes_per_unit(&self) -> f64 {

@@ -18,8 +18,13 @@ impl Zoned {
         let mut rest = lpns;
         while let Some(&first) = rest.first() {
             let (zone, offset) = self.machine.split(first);
-            let stays = |lpn: &&Lpn| self.machine.split(**lpn).0 == zone;
-            let (of_zone, behind) = rest.split_at(rest.iter().take_while(stays).count());
+            let stays =
+                |&(lpn, next): &(&Lpn, u32)| lpn.0 == next && self.machine.split(*lpn).0 == zone;
+            // A random write area takes as much as it is long.
+            let areas = self.machine.layout.areas.filter(|_| self.machine.has_area(zone));
+            let most = areas.map_or(usize::MAX, |areas| areas.units as usize);
+            let run = rest.iter().zip(first.0..).take_while(stays).take(most).count();
+            let (of_zone, behind) = rest.split_at(run);
             rest = behind;
             let room = self.machine.layout.capacity.saturating_sub(offset);
             let units = room.min(of_zone.len() as u32);
@@ -44,7 +49,8 @@ impl Zoned {
         if lpns.is_empty() { Ok(()) } else { write_key(self, Key(zone), &lpns, untimed, device) }
     }
 
-    /// Carries out an append of one unit, or a command on a zone, with the work that follows.
+    /// Carries out an append of one unit, or a command on a zone, with the work that follows. A
+    /// commit is named by the last unit of it, other commands by the first of the zone.
     pub(super) fn carry_out<D: Device + ?Sized>(
         &mut self,
         op: Op,
@@ -52,15 +58,19 @@ impl Zoned {
         untimed: &mut Untimed,
         device: &mut D,
     ) -> Result<()> {
-        let (zone, _) = self.machine.split(first);
-        let short_row = self.unplaced_units(zone);
-        if !self.admits(op, first, 1, device)? {
+        let (zone, offset) = self.machine.split(first);
+        let (first, units) = match op {
+            Op::ZoneCommit => (Lpn(first.0 - offset), offset + 1),
+            _ => (first, 1),
+        };
+        if !self.admits(op, first, units, device)? {
             return Ok(());
         }
         match op {
-            Op::ZoneAppend => self.send_rows(zone, untimed, device)?,
+            Op::ZoneAppend | Op::ZoneCommit => self.send_rows(zone, untimed, device)?,
             Op::ZoneFinish if self.is_finishing[zone as usize] => {
-                let lpns: Vec<Lpn> = short_row.map(|unit| Lpn(first.0 + unit)).collect();
+                let unplaced = self.unplaced_units(zone);
+                let lpns: Vec<Lpn> = unplaced.map(|unit| Lpn(first.0 + unit)).collect();
                 write_key(self, Key(zone), &lpns, untimed, device)?;
                 while self.is_finishing[zone as usize] {
                     if settle_all(self, untimed, device)? == 0 {

@@ -9,7 +9,7 @@ use crate::device::message::{Answer, Request as Asked};
 use crate::drive::Drive;
 use crate::session::{Session, Workload};
 use base::rng::Rng;
-use ssd::ftl::contract::ZoneState;
+use ssd::ftl::contract::{AreaLayout, ZoneState};
 use ssd::precondition::Precondition;
 
 const UNIT: u64 = 4096;
@@ -51,6 +51,11 @@ impl Model {
         let length = (UNIT * (1 + self.rng.below(24)).min(left)) as u32;
         let mut data = vec![0; length as usize];
         data.fill_with(|| self.rng.bits() as u8);
+        if let Some(areas) = layout.areas
+            && self.rng.chance(0.6)
+        {
+            return self.step_in_area(disk, (start, &view, data), areas);
+        }
         let command = match self.rng.below(10) {
             0..=2 => Command::Write,
             3..=5 => Command::ZoneAppend,
@@ -93,8 +98,44 @@ impl Model {
             (Command::ZoneFinish | Command::ZoneOpen | Command::ZoneClose, Answer::Done) => {}
             (Command::ZoneOpen | Command::ZoneClose, Answer::Failed(Failure::Zone(_))) => {}
             (_, Answer::Failed(Failure::Zone(_))) if !takes => {}
+            (Command::ZoneAppend, Answer::Failed(Failure::Zone(Status::InvalidZoneOperation)))
+                if view.has_area => {}
             (command, told) => panic!("{command:?} of {view:?}: {told:?}"),
         }
+    }
+
+    /// Opens the zone at `start` with a random write area, writes anywhere in the area, or commits
+    /// a part of it.
+    fn step_in_area(
+        &mut self,
+        disk: &mut Disk,
+        (start, view, data): (u64, &ZoneView, Vec<u8>),
+        areas: AreaLayout,
+    ) {
+        let pointer = start + UNIT * u64::from(view.pointer);
+        if !view.has_area {
+            let request = Asked { head: head(Command::ZoneOpenArea, start, 0), data: Vec::new() };
+            let told = answer(disk, &request);
+            let is_refused = matches!(told, Answer::Failed(Failure::Zone(_)));
+            assert!(told == Answer::Done || is_refused, "{view:?}: {told:?}");
+            return;
+        }
+        let left = u64::from(disk.zone_layout().unwrap().capacity - view.pointer);
+        let span = (2 * u64::from(areas.units)).min(left);
+        let from = self.rng.below(span);
+        let length = data.len().min((UNIT * (span - from)) as usize);
+        let offset = pointer + UNIT * from;
+        let (head, data) = if self.rng.chance(0.8) {
+            (head(Command::Write, offset, length as u32), data[..length].to_vec())
+        } else {
+            let units = u64::from(areas.flush_units);
+            let units = units * (1 + self.rng.below(u64::from(areas.units) / units));
+            let last = pointer + UNIT * (units.min(left) - 1);
+            (head(Command::ZoneCommit, last, UNIT as u32), Vec::new())
+        };
+        let written = data.clone();
+        assert_eq!(answer(disk, &Asked { head, data }), Answer::Done, "{head:?} of {view:?}");
+        self.bytes[head.offset as usize..][..written.len()].copy_from_slice(&written);
     }
 
     fn compare(&self, disk: &mut Disk) {
@@ -111,7 +152,8 @@ impl Model {
 
 #[test]
 fn zones_read_as_an_array() {
-    for more in [&[][..], &["ftl.zone_dies=1", "ftl.erase=before_open"]] {
+    let areas = ["ftl.zrwa_bytes=65536", "ftl.zrwa_flush_bytes=8192", "ftl.zrwa_zones=4"];
+    for more in [&[][..], &["ftl.zone_dies=1", "ftl.erase=before_open"], &areas] {
         let mut disk = zoned(more, Integrity::Model);
         let mut model = Model::of(&mut disk, 1);
         (0..4000).for_each(|_| model.step(&mut disk));
@@ -129,6 +171,7 @@ fn codewords_of_zones_are_right() {
         "chip.geometry.spare_bytes=2048",
         "ecc={model='exact', code='bch_1024_t72'}",
         "chip.array={name='power_law', epsilon=1e-3, alpha=0, beta=0, gamma=0}",
+        "ftl.zrwa_bytes=65536",
     ];
     let mut disk = zoned(&sets, Integrity::Exact);
     let mut model = Model::of(&mut disk, 2);
@@ -161,7 +204,7 @@ fn saved(mut disk: Disk, integrity: Integrity, name: &str) -> (Disk, Vec<ZoneVie
 /// States, pointers and bytes are those of the moment, rows that are not full included.
 #[test]
 fn a_snapshot_keeps_zones() {
-    let mut disk = zoned(&[], Integrity::Model);
+    let mut disk = zoned(&["ftl.zrwa_bytes=65536"], Integrity::Model);
     let mut model = Model::of(&mut disk, 3);
     (0..500).for_each(|_| model.step(&mut disk));
     let (mut disk, before) = saved(disk, Integrity::Model, "states");

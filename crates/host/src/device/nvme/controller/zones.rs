@@ -14,7 +14,7 @@ use crate::device::nvme::subsystem::Identity;
 use crate::device::nvme::{MOST_BYTES, MOST_PAGES_LOG2, PAGE_BYTES, put};
 use base::{Error, Result};
 use ssd::Ssd;
-use ssd::ftl::contract::{ZoneLayout, ZoneState, ZoneView};
+use ssd::ftl::contract::{AreaLayout, ZoneLayout, ZoneState, ZoneView};
 use ssd::request::Status as ZoneStatus;
 use std::collections::BTreeSet;
 
@@ -53,14 +53,17 @@ pub struct Zoning {
     pub most_open: u32,
     /// Limit of active zones; 0 is no limit.
     pub most_active: u32,
+    /// Random write areas (ZRWA), in logical blocks; `None` for zones without.
+    pub areas: Option<AreaLayout>,
 }
 
 impl Zoning {
     /// Zones of a drive, whose blocks are its mapping units; `None` for a drive without zones.
     pub fn of(ssd: &Ssd) -> Option<Self> {
-        let ZoneLayout { zones, stride, capacity, most_open, most_active } = ssd.zone_layout()?;
+        let ZoneLayout { zones, stride, capacity, most_open, most_active, areas } =
+            ssd.zone_layout()?;
         let (zone_blocks, capacity_blocks) = (stride.into(), capacity.into());
-        Some(Self { zones, zone_blocks, capacity_blocks, most_open, most_active })
+        Some(Self { zones, zone_blocks, capacity_blocks, most_open, most_active, areas })
     }
 
     /// Refuses zones of mapping units that cannot be logical blocks.
@@ -147,6 +150,8 @@ pub fn status_of(status: ZoneStatus) -> Status {
         ZoneStatus::TooManyActiveZones => Status::MANY_ACTIVE,
         ZoneStatus::TooManyOpenZones => Status::MANY_OPEN,
         ZoneStatus::InvalidZoneStateTransition => Status::ZONE_TRANSITION,
+        ZoneStatus::InvalidZoneOperation => Status::ZONE_OPERATION,
+        ZoneStatus::AreasUnavailable => Status::AREAS_UNAVAILABLE,
     }
 }
 
@@ -160,14 +165,21 @@ enum Action {
 }
 
 impl Action {
-    fn of(entry: &Entry) -> std::result::Result<Self, Status> {
+    fn of(entry: &Entry, zoning: &Zoning) -> std::result::Result<Self, Status> {
+        let with_area = entry.word(13) & WITH_RANDOM_AREA != 0;
         match entry.byte(52) {
             1 => Ok(Self::Ask(Command::ZoneClose)),
             2 => Ok(Self::Ask(Command::ZoneFinish)),
-            // Zones have no random write area.
-            3 if entry.word(13) & WITH_RANDOM_AREA == 0 => Ok(Self::Ask(Command::ZoneOpen)),
+            3 if !with_area => Ok(Self::Ask(Command::ZoneOpen)),
+            // Closed zones, which are all that a command for all zones opens, hold data.
+            3 if zoning.areas.is_some() && !is_of_all(entry) => {
+                Ok(Self::Ask(Command::ZoneOpenArea))
+            }
             4 => Ok(Self::Ask(Command::ZoneReset)),
             5 => Ok(Self::Offline),
+            0x11 if zoning.areas.is_some() && !is_of_all(entry) => {
+                Ok(Self::Ask(Command::ZoneCommit))
+            }
             _ => Err(Status::INVALID_FIELD),
         }
     }
@@ -190,11 +202,17 @@ fn send(
     zoning: &Zoning,
     disk: &mut Disk,
 ) -> std::result::Result<Vec<Head>, Status> {
-    let action = Action::of(entry)?;
+    let action = Action::of(entry, zoning)?;
     let zones = if entry.word(13) & SELECT_ALL == 0 {
         let first = entry.long(10);
         if first >= zoning.zone_blocks * u64::from(zoning.zones) {
             return Err(Status::OUT_OF_RANGE);
+        }
+        if action == Action::Ask(Command::ZoneCommit) {
+            // The last block that is committed.
+            let block = u32::try_from(identity.block_bytes).map_err(|_| Status::INVALID_FIELD)?;
+            let offset = first * identity.block_bytes;
+            return Ok(vec![Head::plain(Command::ZoneCommit, offset, block)]);
         }
         if !first.is_multiple_of(zoning.zone_blocks) {
             return Err(Status::INVALID_FIELD);
@@ -273,8 +291,8 @@ fn descriptor(zone: u64, view: &ZoneView, zoning: &Zoning) -> [u8; DESCRIPTOR] {
         ZoneState::Full => (0xe, false),
         ZoneState::Offline => (0xf, false),
     };
-    // Writes must be sequential.
-    (bytes[0], bytes[1]) = (2, code << 4);
+    // Writes must be sequential; a random write area is valid.
+    (bytes[0], bytes[1], bytes[2]) = (2, code << 4, u8::from(view.has_area) << 3);
     put(&mut bytes, 8, &zoning.capacity_blocks.to_le_bytes());
     put(&mut bytes, 16, &start.to_le_bytes());
     let pointer = if has_pointer { start + u64::from(view.pointer) } else { u64::MAX };
@@ -332,6 +350,14 @@ fn namespace(zoning: &Zoning) -> Vec<u8> {
     // Limits are 0's based, with all ones for none.
     put(&mut page, 4, &zoning.most_active.wrapping_sub(1).to_le_bytes());
     put(&mut page, 8, &zoning.most_open.wrapping_sub(1).to_le_bytes());
+    if let Some(AreaLayout { units, flush_units, most }) = zoning.areas {
+        // OZCS: areas are supported. Their number is 0's based; commits can be asked for.
+        put(&mut page, 2, &2u16.to_le_bytes());
+        put(&mut page, 44, &(most - 1).to_le_bytes());
+        put(&mut page, 48, &(flush_units as u16).to_le_bytes());
+        put(&mut page, 50, &(units as u16).to_le_bytes());
+        page[52] = 1;
+    }
     put(&mut page, 2816, &zoning.zone_blocks.to_le_bytes());
     page
 }
