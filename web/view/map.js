@@ -88,6 +88,7 @@ const STATES = [
   [/^erased$/, () => theme("--empty")],
   [/^open$/, () => "#e69f00"],
   [/^full$/, () => "#0072b2"],
+  [/^kept$/, () => theme("--wait")],
 ];
 const KINDS = [
   [/^none$/, () => theme("--empty")],

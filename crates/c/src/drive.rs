@@ -346,8 +346,8 @@ mod tests {
         };
         // SAFETY: the drive is open, and NULL is allowed.
         unsafe {
-            assert_eq!(nandlab_submit(drive, &Request { op: 9, ..request }), Outcome::Refused);
-            assert!(error().contains("op: 9; expected: 0 to 8"), "{}", error());
+            assert_eq!(nandlab_submit(drive, &Request { op: 11, ..request }), Outcome::Refused);
+            assert!(error().contains("op: 11; expected: 0 to 10"), "{}", error());
             assert_eq!(nandlab_submit(drive, &Request { offset: 7, ..request }), Outcome::Refused);
             assert_eq!(nandlab_submit(drive, null()), Outcome::Refused);
             assert_eq!(nandlab_submit(null_mut(), &request), Outcome::Refused);

@@ -167,7 +167,8 @@ scalars! {
         ftl.moved_units as f64 / ftl.programmed_units() as f64
     };
     "free_blocks", "1", "share of erased blocks among the good ones", |view| {
-        let good = view.states.len() as f64 - view.states(BlockState::Bad);
+        let others = view.states(BlockState::Bad) + view.states(BlockState::Kept);
+        let good = view.states.len() as f64 - others;
         view.states(BlockState::Erased) / good
     };
     "bad_blocks", "blocks", "blocks out of use", |view| view.states(BlockState::Bad);

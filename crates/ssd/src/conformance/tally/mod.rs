@@ -283,6 +283,16 @@ impl Tally {
         }
         let told = self.ftl.occupancy();
         hold!(told == known, "units are {known:?}, and {told:?} are told");
+        let of_sets = self.ftl.occupancy_of_sets();
+        if !of_sets.is_empty() {
+            let sum = of_sets.iter().fold(Occupancy::default(), |sum, set| Occupancy {
+                mapped: sum.mapped + set.mapped,
+                free: sum.free + set.free,
+                invalid: sum.invalid + set.invalid,
+                bad: sum.bad + set.bad,
+            });
+            hold!(sum == known, "units are {known:?}, and {sum:?} in all sets");
+        }
         let Wear { min, mean, max } = self.ftl.wear();
         let least = cycles.iter().copied().min().unwrap_or(0);
         let most = cycles.iter().copied().max().unwrap_or(0);

@@ -38,6 +38,10 @@ impl Account for Tally {
         self.ftl.occupancy()
     }
 
+    fn occupancy_of_sets(&self) -> Vec<Occupancy> {
+        self.ftl.occupancy_of_sets()
+    }
+
     fn wear(&self) -> Wear {
         self.ftl.wear()
     }

@@ -26,11 +26,14 @@ pub enum BlockState {
     Full,
     /// The block is given to erase: the erase waits for its die, or is under way.
     Erasing,
+    /// The drive keeps the block for itself: for the log or for copies of its recovery.
+    Kept,
 }
 
 impl BlockState {
     /// All states, by their numbers.
-    pub const ALL: [Self; 5] = [Self::Bad, Self::Erased, Self::Open, Self::Full, Self::Erasing];
+    pub const ALL: [Self; 6] =
+        [Self::Bad, Self::Erased, Self::Open, Self::Full, Self::Erasing, Self::Kept];
 
     /// Name of the state.
     pub const fn name(self) -> &'static str {
@@ -40,6 +43,7 @@ impl BlockState {
             Self::Open => "open",
             Self::Full => "full",
             Self::Erasing => "erasing",
+            Self::Kept => "kept",
         }
     }
 }
@@ -162,6 +166,9 @@ impl Ssd {
             };
             state as u8
         }));
+        for block in self.power.iter().flat_map(|power| power.kept_blocks()) {
+            states[from + block.0 as usize] = BlockState::Kept as u8;
+        }
         for command in self.flash.commands.taken() {
             if let Task::Erase { place, .. } = command.task {
                 for block in self.flash.programs[place].blocks() {

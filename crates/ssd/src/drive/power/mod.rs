@@ -162,7 +162,7 @@ impl Power {
     }
 
     /// Blocks that the drive keeps for itself.
-    pub(super) fn kept_blocks(&self) -> impl Iterator<Item = Block> {
+    pub(in crate::drive) fn kept_blocks(&self) -> impl Iterator<Item = Block> {
         self.log.blocks().chain(self.backup.blocks())
     }
 
