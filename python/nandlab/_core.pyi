@@ -27,6 +27,7 @@ __all__ = [
     "Server",
     "Simulation",
     "Survey",
+    "Window",
     "WomV",
     "acceleration",
     "array_with_numbers",
