@@ -16,6 +16,13 @@ from nandlab.explained.report import names, properties, report_paths, report_sch
 from nandlab.report import Table, read
 
 JOBS = "[a]\nrw=randtrim\nnumber_ios=100\n[b]\nrw=randrw\nnumber_ios=3000\nfsync=100\n"
+#: Recording of a drive with zones.
+ZONE_COMMANDS = """fio version 3 iolog
+0 d add
+0 d open
+10 d zone_append 0 16384 0
+9000 d zone_reset 0 512
+"""
 ZONES = "[a]\nzonemode=zbd\nrw=randwrite\nbs=16k\nio_size=4z\n"
 
 #: Unlike runs of `tiny`, which together have every table of the report.
@@ -89,6 +96,10 @@ NEVER = {
 def reports(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
     made = [lab.run(**{"drive": "tiny", **given}).to_dict() for given in RUNS.values()]
     folder = tmp_path_factory.mktemp("served")
+    recorded = folder / "zones.iolog"
+    recorded.write_text(ZONE_COMMANDS)
+    zoned = {"ftl.name": "zoned", "ftl.max_active_zones": 8}
+    made.append(lab.run("tiny", trace=recorded, set=zoned).to_dict())
     with lab.serve("tiny", set={"recovery.name": "scan_blocks"}, clock="fast", port=0) as server:
         server.cut()
         server.restore()

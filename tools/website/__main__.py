@@ -7,17 +7,18 @@ import subprocess
 import sys
 from pathlib import Path
 
-from website.stage import ROOT, stage
+import engines
+import window
 
-WINDOW = ROOT / "web"
-"""Static page of the window, where the tree has one: the site takes it along."""
+from website.stage import ROOT, stage
 
 
 def main() -> int:
     """Exit code: 0 where the site is built, without a warning."""
     out = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "build" / "site"
     work = out.parent / f"{out.name}-work"
-    has_window = (WINDOW / "index.html").is_file()
+    # The page of the window needs its engine: `./lab window` compiles it.
+    has_window = engines.MODULE.exists()
     stage(work / "pages", has_window=has_window)
     shutil.rmtree(out, ignore_errors=True)
     sphinx = [sys.executable, "-m", "sphinx", "--builder", "html", "--quiet", "--fail-on-warning"]
@@ -25,8 +26,7 @@ def main() -> int:
     command = [*sphinx, *folders, str(work / "pages"), str(out)]
     code = subprocess.run(command, check=False).returncode
     if code == 0 and has_window:
-        left_out = shutil.ignore_patterns("node_modules", "*.rs", "Cargo.*", "target", "tests")
-        shutil.copytree(WINDOW, out / "window", ignore=left_out)
+        window.write(out / "window")
     if code == 0:
         print(out / "index.html")
     return code

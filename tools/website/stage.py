@@ -103,10 +103,12 @@ def _tree(names: list[str], *, has_window: bool) -> str:
     guides = [name for name in below("docs") if name not in (*_FIRST, *_INSIDE)]
     others = [name for name in below("") if name != "README.md"]
     others += [name for name in names if name.startswith(("examples/", "tests/"))]
-    window = ["The window <window/index.html>"] if has_window else []
+    # The page of the window is none of Sphinx's: a link that it takes as it is.
+    link = '<a href="window/index.html">The window: a drive at work, in this browser</a>'
     return "".join(
         [
-            _toctree("Tutorials", [*window, *tutorials]),
+            f"\n{link}\n" if has_window else "",
+            _toctree("Tutorials", tutorials),
             _toctree("Guides", guides),
             _toctree("Reference", [*_FIRST, "api/index.md", *below("docs/formats")]),
             _toctree("Inside", [*_INSIDE, "experiments/index.md", *below("docs/decisions")]),
