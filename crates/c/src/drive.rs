@@ -103,7 +103,7 @@ unsafe fn with(drive: *mut Drive, act: impl FnOnce(&mut Lockstep) -> Result<()>)
 ///
 /// # Safety
 ///
-/// As for `with`.
+/// `drive` is NULL, or a drive that was opened and not closed.
 unsafe fn ask(drive: *mut Drive, otherwise: u64, question: impl FnOnce(&Lockstep) -> u64) -> u64 {
     let mut answer = otherwise;
     let act = |drive: &mut Lockstep| {

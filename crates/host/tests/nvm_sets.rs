@@ -1,29 +1,10 @@
 //! Tests of sets of dies under jobs: a writer in one set leaves the reads of another as they are
 //! alone, up to what sets share; the report's rows of sets add up to the drive.
 
-use base::Result;
-use host::config;
-use host::report::Outside;
-use host::session::{Session, Workload};
 use serde_json::Value;
 use ssd::precondition::Precondition;
-use std::path::PathBuf;
 
-use crate::running::number;
-
-/// Runs a job file on `tiny` with `sets` laid over it.
-fn run(sets: &[&str], text: &str, precondition: Precondition) -> Result<Value> {
-    let sets: Vec<String> = sets.iter().map(|&set| set.to_owned()).collect();
-    let workload = Workload::FioText {
-        text: text.into(),
-        place: "job.fio".into(),
-        dir: PathBuf::from("."),
-        traces: Box::default(),
-    };
-    let mut session = Session::new(config::load("tiny", &sets)?, &workload, precondition, 1 << 32)?;
-    while !session.advance(10_000)? {}
-    session.report(Outside::default())
-}
+use crate::running::{number, run_file};
 
 const READER: &str = "[reader]\nfilename=/dev/nvme0n1\nrw=randread\niodepth=2\n";
 const WRITER: &str = "[writer]\nfilename=/dev/nvme0n2\nrw=randwrite\niodepth=8\n";
@@ -36,7 +17,7 @@ fn p99(namespaces: &str, bus: &str, jobs: &[&str], seed: u64) -> f64 {
     let global = "[global]\nbs=4k\nnorandommap\ntime_based\nruntime=400ms\n";
     let text = [&[global], jobs].concat().concat();
     let seed = format!("seed={seed}");
-    let report = run(&[namespaces, bus, &seed], &text, Precondition::Steady).unwrap();
+    let report = run_file(&[namespaces, bus, &seed], &text, Precondition::Steady).unwrap();
     assert_eq!(report["checks"]["conservation"]["ok"], true);
     number(&report["jobs"][0]["read"]["clat_ns"]["percentile"]["99.000000"]) / 1e3
 }
@@ -70,7 +51,7 @@ fn sets_of_the_report_add_up_to_the_drive() {
     let own = "namespace=[{dies=1, ftl={name='dftl', map_cache_bytes=16384}}, {share=1.0}]";
     let jobs = "[global]\nrw=randwrite\nbs=4k\niodepth=8\nnumber_ios=30000\nnorandommap\n\
                 [a]\nfilename=/dev/nvme0n1\n[b]\nfilename=/dev/ng0n2\n";
-    let report = run(&[own], jobs, Precondition::Steady).unwrap();
+    let report = run_file(&[own], jobs, Precondition::Steady).unwrap();
     let sets = report["sets"].as_array().unwrap();
     assert_eq!((&sets[0]["ftl"], &sets[1]["ftl"]), (&"dftl".into(), &"page".into()));
     assert_eq!((&sets[0]["namespace"], &sets[1]["namespace"]), (&1.into(), &Value::Null));
@@ -90,7 +71,7 @@ fn sets_of_the_report_add_up_to_the_drive() {
     // A third of the writes of each die of the other set, and more spare.
     assert!(number(&sets[0]["pe_cycles"]["mean"]) > number(&sets[1]["pe_cycles"]["mean"]));
     assert_eq!(
-        run(&[], "[a]\nrw=read\nio_size=4k\n", Precondition::Fill).unwrap()["sets"],
+        run_file(&[], "[a]\nrw=read\nio_size=4k\n", Precondition::Fill).unwrap()["sets"],
         Value::Null
     );
 }

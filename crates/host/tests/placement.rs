@@ -3,32 +3,13 @@
 
 use crate::running;
 
-use base::Result;
 use base::error::assert_carries;
-use host::config;
-use host::report::Outside;
-use host::session::{Session, Workload};
-use running::number;
+use running::{number, run_file};
 use serde_json::Value;
 use ssd::precondition::Precondition;
-use std::path::PathBuf;
-
-/// Runs a job file on `tiny` with `sets` laid over it.
-fn run(sets: &[&str], text: &str, precondition: Precondition) -> Result<Value> {
-    let sets: Vec<String> = sets.iter().map(|&set| set.to_owned()).collect();
-    let workload = Workload::FioText {
-        text: text.into(),
-        place: "job.fio".into(),
-        dir: PathBuf::from("."),
-        traces: Box::default(),
-    };
-    let mut session = Session::new(config::load("tiny", &sets)?, &workload, precondition, 1 << 32)?;
-    while !session.advance(10_000)? {}
-    session.report(Outside::default())
-}
 
 fn refused(sets: &[&str], text: &str) -> String {
-    run(sets, text, Precondition::None).expect_err("it ran").to_string()
+    run_file(sets, text, Precondition::None).expect_err("it ran").to_string()
 }
 
 /// Bytes of the host and of the flash agree with the counts of the FTL: host data, copies, padding
@@ -67,7 +48,7 @@ fn two(more: &[&str]) -> Value {
     let text = TWO.replace("HANDLE0", APART[0]).replace("HANDLE1", APART[1]);
     let own = ["ftl.host_streams=2", "ftl.static_wear_delta=0"];
     let sets: Vec<&str> = more.iter().copied().chain(own).collect();
-    let report = run(&sets, &text, Precondition::Fill).unwrap();
+    let report = run_file(&sets, &text, Precondition::Fill).unwrap();
     assert_eq!(report["checks"]["conservation"]["ok"], true);
     assert_eq!(number(&report["endurance_group"]["handles"]), 2.0);
     report
@@ -91,7 +72,7 @@ fn counters_of_the_endurance_group_are_those_of_the_ftl() {
     }
     // A job under a handle that spans the drive in order: nothing is moved.
     let order = "[w]\nrw=write\nbs=64k\niodepth=8\nloops=3\nfdp=1\nplids=1\n";
-    let report = run(&["ftl.host_streams=2"], order, Precondition::None).unwrap();
+    let report = run_file(&["ftl.host_streams=2"], order, Precondition::None).unwrap();
     agree(&report);
     let host = number(&report["endurance_group"]["host_bytes"]);
     assert_eq!(host, 3.0 * number(&report["nandlab"]["capacity_bytes"]));
@@ -110,7 +91,7 @@ fn data_that_die_apart_are_kept_apart() {
             handles[0], handles[1]
         );
         let sets = ["ftl.host_streams=2", "ftl.static_wear_delta=0"];
-        let report = run(&sets, &text, Precondition::Fill).unwrap();
+        let report = run_file(&sets, &text, Precondition::Fill).unwrap();
         number(&report["ftl"]["gc_copies"])
     };
     let (apart, mixed) = (run(APART), run(["", ""]));
@@ -124,7 +105,7 @@ fn data_that_die_apart_are_kept_apart() {
 fn a_drive_has_the_handles_that_it_is_given() {
     let job = |plid: u32| format!("[w]\nrw=write\nbs=16k\nnumber_ios=100\nfdp\nplids={plid}\n");
     let sixteen = ["ftl.host_streams=16", "ftl.overprovisioning=0.6"];
-    assert!(run(&sixteen, &job(15), Precondition::None).is_ok());
+    assert!(run_file(&sixteen, &job(15), Precondition::None).is_ok());
     let error = refused(&["ftl.host_streams=4"], &job(4));
     assert_carries(error, &["plids", "handle 4", "0 to 3"]);
     let error = refused(&["ftl.name=slc_cache"], &job(1));

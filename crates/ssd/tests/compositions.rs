@@ -271,12 +271,6 @@ fn reads_return_the_newest_version_on_a_drive_that_wears_out() {
 /// Flushed data are there after a power cut, and hooks are told of the right data.
 #[test]
 fn what_was_flushed_is_there_after_a_cut() {
-    let small = [
-        "chip.geometry.blocks_per_plane=24",
-        "chip.geometry.pages_per_block=16",
-        "chip.fault.paired_page_loss=0",
-        "ftl.overprovisioning=2.5",
-    ];
     for (i, composition) in recovering().enumerate() {
         let members = recovery::ROSTER.iter().filter(|member| member.name != "none");
         for (j, member) in members.enumerate() {
@@ -285,7 +279,7 @@ fn what_was_flushed_is_there_after_a_cut() {
                     continue;
                 }
                 let recovery = format!("recovery.name={}", member.name);
-                let more = [&small[..], &[recovery.as_str()], shape].concat();
+                let more = [&drive::CUT_SHAPE[..], &[recovery.as_str()], shape].concat();
                 let mut cuts = Cuts::new(&config(composition, &more), 5).unwrap();
                 cuts.run(turn::few_or_all(25, 200)).unwrap_or_else(|error| {
                     panic!("{composition:?}, {}, {shape:?}: {error}", member.name)

@@ -174,14 +174,8 @@ fn a_set_of_many_keys_waits_alone() {
 
 #[test]
 fn what_was_flushed_is_there_after_a_cut() {
-    let small = [
-        "chip.geometry.blocks_per_plane=24",
-        "chip.geometry.pages_per_block=16",
-        "chip.fault.paired_page_loss=0",
-        "ftl.overprovisioning=2.5",
-    ];
     let recovers = |member: &Member<Build>| {
-        let sets = drive::of_ftl(member, &small);
+        let sets = drive::of_ftl(member, &drive::CUT_SHAPE);
         drive::small(&sets.iter().map(String::as_str).collect::<Vec<_>>())
             .ftl_mut()
             .recovery()
@@ -191,7 +185,7 @@ fn what_was_flushed_is_there_after_a_cut() {
         for (j, recovery) in ["scan_pages", "scan_blocks", "checkpoint"].iter().enumerate() {
             if turn::is_tried(i + j, 4) {
                 let recovery = format!("recovery.name={recovery}");
-                let sets = halves(members, &[&small[..], &[&recovery]].concat());
+                let sets = halves(members, &[&drive::CUT_SHAPE[..], &[&recovery]].concat());
                 let cuts = Cuts::new(&drive::config(&sets), 5);
                 let ran = cuts.and_then(|mut cuts| cuts.run(turn::few_or_all(20, 100)));
                 ran.unwrap_or_else(|error| panic!("{}, {recovery}: {error}", name(members)));

@@ -29,7 +29,7 @@ def rates_beside(
 ) -> dict[str, float] | None:
     """The rates of a chip's array by page type; None where they are those of its cell.
 
-    Where layers differ, they are the mean over all.
+    A rate is the mean over all layers of a block.
 
     Args:
         name: of the chip, for errors.

@@ -51,7 +51,7 @@ impl Held {
 }
 
 impl Look<'_> {
-    /// How far the session is.
+    /// Progress of the session: the answer of `advance`.
     pub fn progress(&self, phase: &str, done: u64, of: Option<u64>) -> Value {
         let run = &self.session.run;
         json!({

@@ -75,7 +75,7 @@ impl Watch {
 }
 
 impl Look<'_> {
-    /// How far the session is.
+    /// Phase and progress of the session that is watched.
     fn state(&self) -> Value {
         let run = &self.session.run;
         let (done, of) = run.progress();

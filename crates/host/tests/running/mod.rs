@@ -10,10 +10,14 @@ use std::path::PathBuf;
 
 /// A session of `job` (fio's options, one a line) on `tiny` with `sets` laid over it.
 pub fn session(sets: &[&str], job: &str, precondition: Precondition) -> Result<Session> {
+    session_of_file(sets, &format!("[test]\n{job}\n"), precondition)
+}
+
+fn session_of_file(sets: &[&str], file: &str, precondition: Precondition) -> Result<Session> {
     let sets: Vec<String> = sets.iter().map(|&set| set.to_owned()).collect();
     let loaded = config::load("tiny", &sets)?;
     let workload = Workload::FioText {
-        text: format!("[test]\n{job}\n"),
+        text: file.into(),
         place: "test".into(),
         dir: PathBuf::from("."),
         traces: Box::default(),
@@ -23,7 +27,15 @@ pub fn session(sets: &[&str], job: &str, precondition: Precondition) -> Result<S
 
 /// Runs a session to its end.
 pub fn run(sets: &[&str], job: &str, precondition: Precondition) -> Result<Value> {
-    let mut session = session(sets, job, precondition)?;
+    report(session(sets, job, precondition)?)
+}
+
+/// Runs a job file, with the sections that it has, to its end.
+pub fn run_file(sets: &[&str], file: &str, precondition: Precondition) -> Result<Value> {
+    report(session_of_file(sets, file, precondition)?)
+}
+
+fn report(mut session: Session) -> Result<Value> {
     while !session.advance(10_000)? {}
     session.report(Outside::default())
 }

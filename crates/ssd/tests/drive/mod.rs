@@ -61,6 +61,14 @@ pub fn members_that(
     })
 }
 
+/// Shape of drives for many power cuts: few blocks, and no pages that a cut takes with it.
+pub const CUT_SHAPE: [&str; 4] = [
+    "chip.geometry.blocks_per_plane=24",
+    "chip.geometry.pages_per_block=16",
+    "chip.fault.paired_page_loss=0",
+    "ftl.overprovisioning=2.5",
+];
+
 /// The small drive with `sets` laid over it.
 pub fn small(sets: &[&str]) -> Ssd {
     Ssd::new(&config(sets), 1 << 30).unwrap()

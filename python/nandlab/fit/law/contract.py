@@ -23,7 +23,7 @@ class Fitted(NamedTuple):
 
 
 class Options(NamedTuple):
-    """What a user may set."""
+    """Settings of a fit that a user may give."""
 
     page_bits: int = 16384
     reference_c: float | None = None

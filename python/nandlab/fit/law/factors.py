@@ -160,10 +160,10 @@ def by_layer(
 def _starts(
     of_mean: Callable[[Measurements], Fitted], law: Law, data: Measurements
 ) -> Sequence[Column]:
-    """Where a law with layers starts: at the law of the sums over all layers.
+    """Starting points of a law with layers: the law fitted to the sums over all layers.
 
-    It has as many rows as conditions and few local minima. If its rows do not determine it, those
-    of the law itself.
+    The sums have one row for each condition, and their fit has few local minima. If they do not
+    determine the law, its own starting points are returned.
     """
     import numpy as np
 

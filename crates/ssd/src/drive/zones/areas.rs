@@ -24,7 +24,7 @@ struct Commit {
     /// Next unit of the zone, and one past the last.
     next: u32,
     end: u32,
-    /// Where the area begins afterwards; `None` where the zone has none any more.
+    /// Beginning of the area after the commit; `None` if the zone then has no area.
     from: Option<u32>,
 }
 

@@ -76,7 +76,7 @@ pub struct ZoneView {
     /// Write pointer, in units from the start of the zone.
     pub pointer: u32,
     /// Units that the host has written: fewer than `pointer` where a command has finished the zone.
-    /// Those that a random write area holds do not count before they are committed.
+    /// Data in a random write area count once they are committed.
     pub written: u32,
     /// Whether the zone has a random write area, which begins at the write pointer.
     pub has_area: bool,
