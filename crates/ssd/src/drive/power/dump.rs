@@ -84,3 +84,6 @@ impl Ssd {
 fn lost(problem: &str) -> Error {
     Error::new("recovery", problem).hint("this is a defect of nandlab; please report it")
 }
+
+#[cfg(test)]
+mod tests;

@@ -226,17 +226,14 @@ impl Ssd {
         (0..zones.layout.zones).flat_map(of).map(Lpn).collect()
     }
 
-    /// Puts the data of random write areas into the buffer of a drive that begins a run.
-    pub(super) fn take_areas(&mut self) {
-        let (Some(zones), Some(all)) = (&mut self.zones, self.ftl.zones()) else { return };
+    /// Puts the data of random write areas into the buffer of a drive that begins a run. False if
+    /// it has no room for them.
+    pub(super) fn take_areas(&mut self) -> bool {
+        let (Some(zones), Some(all)) = (&mut self.zones, self.ftl.zones()) else { return true };
         let views = (0..zones.layout.zones).map(|zone| (zone, all.view(zone)));
         let areas = views.filter(|(_, view)| view.has_area);
         zones.areas.from = areas.map(|(zone, view)| (zone, view.written)).collect();
         zones.areas.commits.clear();
-        for lpn in self.units_in_areas() {
-            if self.take_in_area(lpn).is_none() {
-                return;
-            }
-        }
+        self.units_in_areas().into_iter().all(|lpn| self.take_in_area(lpn).is_some())
     }
 }

@@ -19,7 +19,7 @@ use crate::ftl::{Ftl, Hint, Lpn};
 use crate::medium::versions::Happened;
 use crate::terms::request::{Op, Request, Status};
 use areas::Areas;
-use base::{Result, Time, counts};
+use base::{Error, Result, Time, counts};
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
@@ -91,8 +91,9 @@ pub(super) struct ZoneCommands {
     firmware: Stage,
     /// Arrival time of the data of the last write.
     last_in: Time,
-    /// Zones that are being finished, and the requests that wait for it.
-    finishing: Vec<(u32, u32)>,
+    /// Zones that are being finished, each with the request that waits for it; without one where a
+    /// start-up goes on with a finish.
+    finishing: Vec<(u32, Option<u32>)>,
     areas: Areas,
     counts: ZoneCounts,
 }
@@ -236,11 +237,11 @@ impl Ssd {
         let mut time = Time::from_us(us);
         match request.op {
             Op::ZoneReset => time += self.reset_zone(zone),
+            // The firmware ends the finish when the flash has what was missing.
             Op::ZoneFinish if self.ftl.zones().is_some_and(|all| all.is_finishing(zone)) => {
                 self.writer.sends_tails = true;
                 if let Some(zones) = &mut self.zones {
-                    zones.finishing.push((zone, slot));
-                    zones.firmware.serve(self.events.now(), time);
+                    zones.finishing.push((zone, Some(slot)));
                 }
                 for wake in [Wake::Jobs, Wake::Rows, Wake::Finishes] {
                     self.wakes.wake(wake);
@@ -265,7 +266,7 @@ impl Ssd {
         zones.counts.reset_units += u64::from(written);
         // A finish that is under way has nothing to do any more.
         let ended = zones.finishing.iter().position(|&(other, _)| other == zone);
-        let ended = ended.map(|at| zones.finishing.swap_remove(at).1);
+        let ended = ended.and_then(|at| zones.finishing.remove(at).1);
         self.writer.sends_tails = !zones.finishing.is_empty();
         zones.areas.forget(zone);
         let first = zone * stride;
@@ -326,6 +327,14 @@ impl Ssd {
         self.wakes.wake(Wake::Room);
     }
 
+    /// Goes on with the finishes that a start-up has found half done: nobody waits for them.
+    pub(super) fn go_on_with_finishes(&mut self) {
+        let (Some(zones), Some(all)) = (&mut self.zones, self.ftl.zones()) else { return };
+        let half_done = (0..zones.layout.zones).filter(|&zone| all.is_finishing(zone));
+        zones.finishing = half_done.map(|zone| (zone, None)).collect();
+        self.writer.sends_tails = !zones.finishing.is_empty();
+    }
+
     /// Completes the finishes that have nothing left to program.
     pub(super) fn end_finishes(&mut self) {
         self.settle_areas();
@@ -340,9 +349,11 @@ impl Ssd {
                 at += 1;
                 continue;
             }
-            zones.finishing.swap_remove(at);
-            let end = self.events.now() + time;
-            self.events.push(end, event::of(event::COMPLETE, slot));
+            zones.finishing.remove(at);
+            if let Some(slot) = slot {
+                let (_, _, end) = zones.firmware.serve(self.events.now(), time);
+                self.events.push(end, event::of(event::COMPLETE, slot));
+            }
         }
         self.writer.sends_tails = !zones.finishing.is_empty();
     }
@@ -391,13 +402,19 @@ impl Ssd {
         }
     }
 
-    /// Puts the units that are kept between runs into the buffer of a drive that begins a run.
+    /// Puts the units that are kept between runs into the buffer of a drive that begins a run. A
+    /// buffer without room for them is a fault: the data of the host would be lost.
     pub(super) fn take_tails(&mut self) {
         for lpn in self.tail_lpns() {
-            let Some(held) = self.writer.buffer.take(lpn, State::Filling) else { return };
+            let Some(held) = self.writer.buffer.take(lpn, State::Filling) else {
+                self.flash.fault.get_or_insert_with(no_room);
+                return;
+            };
             self.take_tail(held);
         }
-        self.take_areas();
+        if !self.take_areas() {
+            self.flash.fault.get_or_insert_with(no_room);
+        }
     }
 
     /// Has a unit of a short row, for which a slot was taken, wait for its row.
@@ -411,4 +428,9 @@ impl Ssd {
         entry.epoch = self.writer.flushes.hold();
         self.writer.buffer.push_dirty(held);
     }
+}
+
+fn no_room() -> Error {
+    let problem = "the buffer has no room for the short rows of zones and their random write areas";
+    Error::new("buffer.bytes", problem).hint("use a larger buffer.bytes")
 }

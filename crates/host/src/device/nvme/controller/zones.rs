@@ -132,7 +132,7 @@ pub fn carry_out(
 /// Status of a command on zones by that of one of its requests. Where all zones of some states are
 /// changed, one that has left these states meanwhile is left out.
 pub fn settled(entry: &Entry, status: Status) -> Status {
-    let is_of_all = entry.opcode() == io::ZONE_SEND && entry.word(13) & SELECT_ALL != 0;
+    let is_of_all = entry.opcode() == io::ZONE_SEND && is_of_all(entry);
     if is_of_all && status == Status::ZONE_TRANSITION { Status::SUCCESS } else { status }
 }
 
@@ -203,7 +203,7 @@ fn send(
     disk: &mut Disk,
 ) -> std::result::Result<Vec<Head>, Status> {
     let action = Action::of(entry, zoning)?;
-    let zones = if entry.word(13) & SELECT_ALL == 0 {
+    let zones = if !is_of_all(entry) {
         let first = entry.long(10);
         if first >= zoning.zone_blocks * u64::from(zoning.zones) {
             return Err(Status::OUT_OF_RANGE);
