@@ -100,7 +100,7 @@ fn a_damaged_dump_is_refused() {
 fn short_rows_without_room_are_a_fault() {
     let mut ssd = cut_after(&[5]);
     start_up(&mut ssd).unwrap();
-    ssd.release_all();
+    ssd.release_tails();
     while ssd.writer.buffer.take(Lpn(64), State::Filling).is_some() {}
     ssd.take_tails();
     let error = ssd.fault().expect_err("a buffer without room");
