@@ -379,10 +379,8 @@ fn what_does_not_fit_is_refused() {
     at(&[&of_ftl("ram_bytes=64")], "namespace[1].ftl.ram_bytes", &["64"]);
     // Zones are of one namespace, and of one set.
     let zones = "{dies=2, ftl={name='zoned'}}";
-    assert_carries(
-        refused(&["ftl.name=zoned", "namespace=[{share=0.5}, {dies=2, ftl={name='page'}}]"]),
-        &["namespaces that share dies", "zones"],
-    );
+    let shared = "namespace=[{share=0.5}, {dies=2, ftl={name='page'}}]";
+    at(&["ftl.name=zoned", shared], "namespace", &["zones", "`dies`"]);
     let two = format!("namespace=[{zones}, {zones}]");
     at(&[&two], "namespace[1].ftl.name", &["second set", "one set"]);
     at(

@@ -157,8 +157,7 @@ impl Setting<'_> {
         let first = start.div_ceil(stride);
         let end = (start + plan.bytes) / stride;
         if end <= first {
-            let problem =
-                format!("{} bytes from offset {start} contain no zone", plan.bytes);
+            let problem = format!("{} bytes from offset {start} contain no zone", plan.bytes);
             return self.refuse("size", problem, format!("whole zones of {stride} bytes, as 1z"));
         }
         let of_trims = options.pattern == Pattern::Only(Op::Trim);

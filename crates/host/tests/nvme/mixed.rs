@@ -3,9 +3,9 @@
 
 use super::commands::connected as hosts;
 use super::cuts::{Draw, data};
+use super::drive;
 use super::host::{Host, Options, Outcome, connect_data, connect_entry, entry, number, property};
 use super::zones::{ALL, BLOCK, FINISH, RESET, identify};
-use super::drive;
 use ::host::device::disk::Disk;
 use ::host::device::nvme::subsystem::Subsystem;
 use ssd::precondition::Precondition;
@@ -166,7 +166,8 @@ fn namespaces_keep_their_bytes() {
             }
             6 => {
                 let which = draw.below(2) as usize;
-                let range = [vec![0; 4], 8u32.to_le_bytes().to_vec(), (8 * at).to_le_bytes().to_vec()];
+                let range =
+                    [vec![0; 4], 8u32.to_le_bytes().to_vec(), (8 * at).to_le_bytes().to_vec()];
                 let deallocate = entry(0x09, [1, 3][which], &[(11, 1 << 2)]);
                 assert_eq!(mixed.io(deallocate, &range.concat(), 0).status, 0);
                 flat[which][at as usize] = 0;

@@ -41,7 +41,8 @@ impl Disk {
         head: Head,
         data: Vec<u8>,
     ) -> Result<Option<Failure>> {
-        let (Some(op), Some((_, zone))) = (head.command.of_zones(), self.zone_at(head.offset)) else {
+        let (Some(op), Some((_, zone))) = (head.command.of_zones(), self.zone_at(head.offset))
+        else {
             return Ok(Some(Failure::NotSupported));
         };
         let is_append = head.command == Command::ZoneAppend;

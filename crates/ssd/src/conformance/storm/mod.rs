@@ -91,7 +91,9 @@ impl Storm {
 
     /// Sectors that are written anywhere: those beside zones.
     fn beside_zones(&self) -> Range<u64> {
-        let Some(layout) = self.ssd.zone_layout() else { return 0..self.ssd.capacity_bytes() / 512 };
+        let Some(layout) = self.ssd.zone_layout() else {
+            return 0..self.ssd.capacity_bytes() / 512;
+        };
         let Range { start, end } = layout.beside(self.units());
         let sectors = |unit: u32| u64::from(unit) * self.ssd.unit_bytes() / 512;
         sectors(start)..sectors(end)

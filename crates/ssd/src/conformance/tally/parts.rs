@@ -3,8 +3,9 @@
 use super::{STALE, Tally, broken};
 use crate::ftl::contract::parts::parts;
 use crate::ftl::contract::{
-    Access, Account, BlockService, CacheState, Calls, CopyBack, FtlCounts, Handles, Job, Key, Known,
-    Lpn, MapOnFlash, Occupancy, Program, Ram, Recovery, Recycling, Relocation, Status, Wear, ZoneCosts, ZoneEmptied, ZoneLayout, ZoneView, Zones,
+    Access, Account, BlockService, CacheState, Calls, CopyBack, FtlCounts, Handles, Job, Key,
+    Known, Lpn, MapOnFlash, Occupancy, Program, Ram, Recovery, Recycling, Relocation, Status, Wear,
+    ZoneCosts, ZoneEmptied, ZoneLayout, ZoneView, Zones,
 };
 use crate::recovery::Found;
 use crate::terms::request::Op;

@@ -129,8 +129,9 @@ impl ZoneCommands {
         first < u64::from(units.end) && last >= u64::from(units.start)
     }
 
-    /// Arrival time of a write's data that could be there at `arrived`: writes to zones are admitted
-    /// in the order of their commands, however long each is.
+    /// Arrival time of a write's data that could be there at `arrived`, for the unit that they
+    /// begin with: writes to zones are admitted in the order of their commands, however long each
+    /// is.
     pub(super) fn in_order(&mut self, arrived: Time, first: u64) -> Time {
         if !self.has(first) {
             return arrived;
@@ -202,8 +203,8 @@ impl Ssd {
         }
         let unit = self.units.bytes;
         let last = (offset + length.max(1) - 1) / unit;
-        let touches = |zones: &ZoneCommands| zones.touches(offset / unit, last);
-        if !self.zones.as_ref().is_some_and(|zones| touches(zones)) && !op.is_of_zones() {
+        let is_beside = |zones: &ZoneCommands| !zones.touches(offset / unit, last);
+        if self.zones.as_ref().is_some_and(is_beside) && !op.is_of_zones() {
             return true;
         }
         let is_whole = offset.is_multiple_of(unit) && length.is_multiple_of(unit);

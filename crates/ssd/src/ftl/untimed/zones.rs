@@ -40,10 +40,10 @@ fn write_in_order<F: Ftl + ?Sized, D: Device + ?Sized>(
 ) -> Result<()> {
     let layout = zones_of(ftl).layout();
     let mut rest = lpns;
-    while let Some((&first, (zone, offset))) = rest.first().zip(rest.first().and_then(|&first| layout.split(first))) {
-        let stays = |&(lpn, next): &(&Lpn, u32)| {
-            lpn.0 == next && layout.units_of(zone).contains(&next)
-        };
+    while let Some(&first) = rest.first() {
+        let Some((zone, offset)) = layout.split(first) else { return Ok(()) };
+        let stays =
+            |&(lpn, next): &(&Lpn, u32)| lpn.0 == next && layout.units_of(zone).contains(&next);
         // A random write area takes as much as it is long.
         let areas = layout.areas.filter(|_| zones_of(ftl).view(zone).has_area);
         let most = areas.map_or(usize::MAX, |areas| areas.units as usize);

@@ -20,8 +20,8 @@ mod sets;
 use super::contract::parts::parts;
 use super::contract::{
     Account, BlockService, Build, Calls, Carried, DieSet, Facts, Ftl, FtlCounts, Hint, Job, Key,
-    Lpn, Move, Occupancy, Place, Program, Ram, Status, Step, Stream, Urgency, Wear, Work, ZoneCosts,
-    ZoneEmptied, ZoneLayout, ZoneState, ZoneView, Zones,
+    Lpn, Move, Occupancy, Place, Program, Ram, Status, Step, Stream, Urgency, Wear, Work,
+    ZoneCosts, ZoneEmptied, ZoneLayout, ZoneState, ZoneView, Zones,
 };
 use crate::terms::request::Op;
 use base::archive::{Archive, State};

@@ -111,9 +111,12 @@ pub enum Work {
     Ask(Vec<Head>),
 }
 
-/// I/O commands of a namespace.
+/// I/O commands of a namespace; of one that is not there, those that zones have.
 pub fn commands(identity: &Identity, namespace: u32) -> &'static [u8] {
-    if identity.zones_of(namespace).is_some() { &io::OF_ZONES } else { &io::ALL }
+    let Some(zoning) = &identity.zones else { return &io::ALL };
+    let is_other =
+        zoning.namespace != namespace && (1..=identity.parts.len()).contains(&(namespace as usize));
+    if is_other { &io::ALL } else { &io::OF_ZONES }
 }
 
 /// Whether the command reports or changes zones.
@@ -222,11 +225,7 @@ impl Action {
     }
 }
 
-fn send(
-    entry: &Entry,
-    zoning: &Zoning,
-    disk: &mut Disk,
-) -> std::result::Result<Vec<Head>, Status> {
+fn send(entry: &Entry, zoning: &Zoning, disk: &mut Disk) -> std::result::Result<Vec<Head>, Status> {
     let action = Action::of(entry, zoning)?;
     let zones = if !is_of_all(entry) {
         let first = entry.long(10);
