@@ -328,6 +328,30 @@ fn each_set_has_its_own_rules() {
     assert!(after[1].padding_units > before[1].padding_units);
 }
 
+/// Zones on the first dies, with random write areas or with power cuts, and others behind them.
+#[test]
+fn zones_can_come_first() {
+    let zones = |more: &str| {
+        let own = format!("name='zoned', max_active_zones=6, overprovisioning=1.0{more}");
+        format!("namespace=[{{dies=2, ftl={{{own}}}}}, {{dies=2}}]")
+    };
+    let areas = zones(", zrwa_bytes=65536, zrwa_zones=4");
+    let ssd = drive::small(&["buffer.bytes=1048576", "ftl.overprovisioning=0.6", &areas]);
+    assert_eq!(ssd.zone_layout().map(|layout| layout.first), Some(0));
+    let mut storm = Storm::new(ssd, 3);
+    storm.run(turn::few_or_all(12_000, 40_000)).unwrap();
+    let counts = storm.ssd.zone_counts().unwrap();
+    assert!(counts.overwritten_units.min(counts.implicit_commits) > 10, "{counts:?}");
+    assert!(storm.ssd.counts_of_sets().iter().all(|set| set.reclaimed_blocks > 0));
+    for recovery in ["recovery.name=scan_blocks", "recovery.name=checkpoint"] {
+        let sets = [&drive::CUT_SHAPE[..], &["buffer.bytes=1048576", recovery]].concat();
+        let sets = [&sets[..], &[&*zones("")]].concat();
+        let mut cuts = Cuts::new(&drive::config(&sets), 5).unwrap();
+        cuts.run(turn::few_or_all(40, 300)).unwrap();
+        assert!(cuts.second_cuts > 0 && cuts.lost_units == 0, "{}", cuts.lost_units);
+    }
+}
+
 /// Zones are filled in order and overwritten whole, and the rest as ever; neither set writes more
 /// than it does alone.
 #[test]

@@ -203,8 +203,9 @@ impl Ssd {
         }
         let unit = self.units.bytes;
         let last = (offset + length.max(1) - 1) / unit;
-        let is_beside = |zones: &ZoneCommands| !zones.touches(offset / unit, last);
-        if self.zones.as_ref().is_some_and(is_beside) && !op.is_of_zones() {
+        let zones = self.zones.as_ref();
+        let is_beside = zones.is_some_and(|zones| !zones.touches(offset / unit, last));
+        if is_beside && !op.is_of_zones() {
             return true;
         }
         let is_whole = offset.is_multiple_of(unit) && length.is_multiple_of(unit);
