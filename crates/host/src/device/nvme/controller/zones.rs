@@ -66,14 +66,15 @@ pub struct Zoning {
 }
 
 impl Zoning {
-    /// Zones of a drive with these namespaces; `None` for a drive without zones.
+    /// Zones of a drive with these namespaces; `None` for a drive without zones, or where none of
+    /// its namespaces has them.
     pub fn of(ssd: &Ssd, parts: &[NamespacePart]) -> Option<Self> {
         let ZoneLayout { zones, first, stride, capacity, most_open, most_active, areas } =
             ssd.zone_layout()?;
         let (zone_blocks, capacity_blocks) = (stride.into(), capacity.into());
         let block_bytes = ssd.unit_bytes();
         let offset = u64::from(first) * block_bytes;
-        let at = parts.iter().position(|part| part.bytes.start == offset).unwrap_or(0);
+        let at = parts.iter().position(|part| part.bytes.start == offset)?;
         Some(Self {
             namespace: at as u32 + 1,
             offset,
@@ -325,8 +326,8 @@ fn descriptor(zone: u64, view: &ZoneView, zoning: &Zoning) -> [u8; DESCRIPTOR] {
     bytes
 }
 
-/// Page of Identify that zones change, if they do. Without the command set of zones, the host
-/// does not `see` their namespace.
+/// Page of Identify that zones change, if they do. `sees` says whether the host has the command set
+/// of zones, without which their namespace is hidden from it.
 pub fn identify(
     entry: &Entry,
     identity: &Identity,
