@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import struct
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -17,10 +16,6 @@ from tests.device.test_zones import ZONED, append, change
 
 #: What a zone of the drive takes, in blocks.
 CAPACITY = 512
-
-
-#: Zones on two dies, and a namespace on the others that is written anywhere.
-BESIDE = [{"dies": 2}, {"dies": 2, "ftl": {"name": "page"}}]
 
 
 def write(queue: Queue, first: int, blocks: int) -> int:
@@ -87,10 +82,9 @@ def test_a_replay_has_the_same_zones_and_the_same_tail(folder: Path) -> None:
     assert lab.trace_info("z.iolog.gz")["by_op"]["zones"]["requests"] > 120
 
 
-@pytest.mark.parametrize("namespaces", [[], BESIDE], ids=["alone", "beside another"])
-def test_a_replay_cuts_the_power_of_zones(folder: Path, namespaces: list[dict[str, Any]]) -> None:
+def test_a_replay_cuts_the_power_of_zones(folder: Path) -> None:
     """A cut and the return of power, after which open zones are closed."""
-    how = {"set": {**ZONED, "recovery.name": "scan_blocks", "namespace": namespaces}}
+    how = {"set": {**ZONED, "recovery.name": "scan_blocks"}}
     with lab.serve(
         "tiny", clock="fast", protocol="nvme", port=0, record="c.iolog", **how
     ) as server:
