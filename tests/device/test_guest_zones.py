@@ -33,6 +33,17 @@ RECOVERING = {
     "ftl.zone_bytes": 4 << 20,
     "recovery.name": "scan_pages",
 }
+#: The same zones on two dies, and a namespace on the others that is written anywhere.
+MIXED = {
+    "chip.geometry.pages_per_block": 64,
+    "namespace": [
+        {"dies": 2},
+        {
+            "dies": 2,
+            "ftl": {"name": "zoned", "zone_bytes": 4 << 20, "max_active_zones": 12},
+        },
+    ],
+}
 #: Random write areas of 16 blocks for two zones, with commits of 4 blocks.
 AREAS = {"ftl.zrwa_bytes": 65536, "ftl.zrwa_flush_bytes": 16384, "ftl.zrwa_zones": 2}
 
@@ -109,6 +120,32 @@ def test_the_kernel_and_nvme_cli_see_zones(guest: Guest) -> None:
         assert guest.run(f"blkzone report -c 4 {DISK}").count("start:") == 4
         guest.run(f"blkzone reset {DISK}")
         assert zones(guest, 5) == [("EMPTY", 0)] * 5
+
+
+def test_a_namespace_with_zones_stands_beside_one_with_a_file_system(guest: Guest) -> None:
+    """ext4 on the first namespace, fio on the zones of the second, at the same time."""
+    zoned_disk = "/dev/nvme0n2"
+    with lab.serve("tiny", set=MIXED, clock="fast", protocol="nvme", port=0) as server:
+        with connected(guest, server):
+            guest.run(f"while [ ! -b {zoned_disk} ]; do sleep 0.1; done")
+            listed = guest.run("nvme list")
+            assert DISK in listed
+            assert zoned_disk in listed
+            kinds = [guest.run(f"cat /sys/block/nvme0n{n}/queue/zoned").strip() for n in (1, 2)]
+            assert kinds == ["none", "host-managed"]
+            guest.run(f"mkfs.ext4 -q -F {DISK} && mount -t ext4 {DISK} /mnt")
+            guest.run("head -c 3M /dev/urandom > /mnt/a && cp /mnt/a /tmp/a && sync")
+            guest.run(
+                f"fio --name=a --filename={zoned_disk} --zonemode=zbd --rw=write --bs=64k"
+                " --size=16m --direct=1 --verify=crc32c --verify_fatal=1 --do_verify=1"
+            )
+            output, status = guest.tried(f"nvme zns report-zones {DISK}")
+            assert status != 0, output
+            guest.run(f"cp /mnt/a /mnt/b && sync && umount /mnt && e2fsck -f -n {DISK}")
+            guest.run(f"mount -t ext4 {DISK} /mnt")
+            guest.run("cmp /mnt/a /tmp/a && cmp /mnt/b /tmp/a && umount /mnt && rm /tmp/a")
+            guest.run(f"blkzone reset {zoned_disk}")
+        assert server.stop().checks.ok
 
 
 def test_nvme_cli_uses_random_write_areas(guest: Guest) -> None:

@@ -105,12 +105,14 @@ def test_a_host_overwrites_blocks_in_a_random_write_area() -> None:
 
 def test_what_zones_exclude_is_refused(nandlab: Run) -> None:
     """Clients of NBD, alone or beside NVMe hosts; power cuts without a recovery."""
-    sets = [f"{key}={value}" for key, value in ZONED.items()]
-    line = ["--drive", "tiny", *(word for one in sets for word in ("--set", one))]
-    for command in (["nbd", "--socket", "z.sock"], ["nvme", "--port", "0", "--socket", "z.sock"]):
-        ended = nandlab(*command, *line)
-        assert ended.code == 2
-        carries(ended.err, "zones", "nandlab nvme")
+    whole = [f"{key}={value}" for key, value in ZONED.items()]
+    beside = ["namespace=[{dies=2, ftl={name='page'}}, {dies=2}]"]
+    for sets in (whole, whole + beside):
+        line = ["--drive", "tiny", *(word for one in sets for word in ("--set", one))]
+        for command in ("nbd", "nvme --port 0"):
+            ended = nandlab(*command.split(), "--socket", "z.sock", *line)
+            assert ended.code == 2
+            carries(ended.err, "zones", "nandlab nvme")
     with (
         lab.serve("tiny", set=ZONED, clock="fast", protocol="nvme", port=0) as server,
         refused("recovery.name"),

@@ -6,7 +6,7 @@ use base::error::assert_carries;
 use host::drive::Drive;
 use host::report::Outside;
 use host::session::{Session, Workload};
-use running::{number, refused, run};
+use running::{number, refused, run, run_file};
 use serde_json::Value;
 use ssd::precondition::Precondition;
 
@@ -261,6 +261,32 @@ fn jobs_that_do_not_fit_the_drive_are_refused() {
     assert_carries(refused(&[], "rw=write\nzonemode=zbd"), &["zonemode", "no zones"]);
     assert_carries(refused(&[], "rw=write\nsize=2z"), &["size", "no zones"]);
     assert_carries(refused(&["ftl.name=zoned"], "rw=read"), &["buffer.bytes"]);
+}
+
+/// Zones of one namespace beside another that is written anywhere: each job keeps to its own.
+#[test]
+fn jobs_run_on_zones_beside_other_namespaces() {
+    let own = "namespace=[{dies=2, ftl={name='page'}}, {dies=2}]";
+    let sets: Vec<&str> = zoned(&[own]);
+    let text = "[global]\nbs=16k\niodepth=4\n[meta]\nfilename=/dev/nvme0n1\nrw=randwrite\n\
+                number_ios=20000\nnorandommap\n[log]\nfilename=/dev/nvme0n2\nzonemode=zbd\n\
+                rw=randwrite\nmax_open_zones=4\nio_size=20z\nsize=10z\n";
+    let report = run_file(&sets, text, Precondition::Steady).unwrap();
+    assert_eq!(report["checks"]["conservation"]["ok"], true, "{report}");
+    assert_eq!(report["host"]["requests_failed"], 0);
+    let of = &report["zones"];
+    assert_eq!(number(&report["jobs"][1]["write"]["io_bytes"]), 20.0 * 6.0 * MIB);
+    assert!(number(&of["resets"]) >= 20.0, "{of}");
+    let [meta, log] = [0, 1].map(|set| &report["sets"][set]);
+    assert_eq!((&meta["ftl"], &log["ftl"]), (&"page".into(), &"zoned".into()));
+    assert_eq!(number(&log["write_amplification"]), 1.0);
+    assert!(number(&meta["write_amplification"]) > 1.0);
+    // A job without zones is refused on the zones, and one with zones beside them.
+    let refused = |job: &str| run_file(&sets, job, Precondition::None).unwrap_err();
+    let job = "[a]\nfilename=/dev/nvme0n2\nrw=randwrite\n";
+    assert_carries(refused(job), &["rw", "zonemode=zbd"]);
+    let job = "[a]\nfilename=/dev/nvme0n1\nrw=randwrite\nzonemode=zbd\n";
+    assert_carries(refused(job), &["zonemode", "no zones"]);
 }
 
 /// A drive that was saved and loaded, or cloned, goes on where it was, short rows in its buffer

@@ -229,16 +229,17 @@ impl Drive {
     }
 
     /// Zones of the drive, None without zones. Each has its state, units up to the write pointer,
-    /// and units written. Then follow bytes from one zone to the next, bytes that a zone stores,
-    /// and bytes of a unit.
+    /// and units written. Then follow the first byte of the first zone, bytes from one zone to the
+    /// next, bytes that a zone stores, and bytes of a unit.
     #[allow(clippy::type_complexity)]
-    fn zones(&self) -> PyResult<Option<(Vec<(&'static str, u32, u32)>, u64, u64, u64)>> {
+    fn zones(&self) -> PyResult<Option<(Vec<(&'static str, u32, u32)>, u64, u64, u64, u64)>> {
         self.with(|drive| {
             let Some(zoning) = drive.zoning() else { return Ok(None) };
             let ssd = drive.ssd();
             let zones = (0..zoning.layout.zones).filter_map(|zone| ssd.zone(zone));
             let zones = zones.map(|zone| (zone.state.name(), zone.pointer, zone.written));
-            Ok(Some((zones.collect(), zoning.stride(), zoning.capacity(), zoning.unit)))
+            let (first, stride) = (zoning.bytes().start, zoning.stride());
+            Ok(Some((zones.collect(), first, stride, zoning.capacity(), zoning.unit)))
         })
     }
 

@@ -210,6 +210,36 @@ fn resets_and_finishes_take_the_time_that_they_should() {
     assert_eq!(ssd.ftl_counts().padding_units, padding);
 }
 
+/// The firmware ends one finish after the other, those of zones without data and those that wait
+/// for programs alike.
+#[test]
+fn finishes_queue_on_the_firmware() {
+    let finish_us = 40_000.0;
+    for units in [0, 1] {
+        let mut ssd = zoned(&["ftl.finish_us=40000"]);
+        ssd.start(0);
+        for zone in 0..3 {
+            let append = Request::new(Op::ZoneAppend, start(&ssd, zone), UNIT);
+            (0..units).for_each(|_| assert_eq!(send(&mut ssd, append).0, Status::Success));
+        }
+        let sent = ssd.now();
+        for zone in 0..3 {
+            let first = start(&ssd, zone);
+            ssd.submit(Request::new(Op::ZoneFinish, first, UNIT), zone, sent);
+        }
+        let mut ends = Vec::new();
+        while ends.len() < 3 {
+            if let Step::Completed(slot) = ssd.step() {
+                assert_eq!(ssd.completed(slot).status, Status::Success);
+                ends.push(ssd.now().since(sent).us());
+            }
+        }
+        assert!(ends[0] >= finish_us, "{ends:?}");
+        let each = ends.windows(2).map(|pair| pair[1] - pair[0]);
+        assert!(each.into_iter().all(|us| (us - finish_us).abs() < 1.0), "{ends:?}");
+    }
+}
+
 /// A zone that holds data on flash and is not full costs more to reset: not one whose only row is
 /// still short, nor one that is full or finished. A delay of appends keeps nobody waiting.
 #[test]

@@ -322,9 +322,9 @@ class Drive:
         known = self._native.zones()
         if known is None:
             return []
-        zones, stride, capacity, unit = known
+        zones, first, stride, capacity, unit = known
         return [
-            Zone(state, number * stride, pointer * unit, written * unit, capacity)
+            Zone(state, first + number * stride, pointer * unit, written * unit, capacity)
             for number, (state, pointer, written) in enumerate(zones)
         ]
 

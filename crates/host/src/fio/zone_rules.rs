@@ -151,12 +151,13 @@ impl Setting<'_> {
     pub fn zone_rules(&self, plan: &mut Plan) -> Result<Option<Rules>> {
         let options = &self.given.options;
         let Some(zoning) = self.zoning.filter(|_| options.is_zoned) else { return Ok(None) };
-        let stride = zoning.stride();
-        let first = plan.start.div_ceil(stride);
-        let end = (plan.start + plan.bytes) / stride;
+        let (stride, before) = (zoning.stride(), zoning.bytes().start);
+        // The job sees no more than the namespace that has the zones.
+        let start = plan.start - before;
+        let first = start.div_ceil(stride);
+        let end = (start + plan.bytes) / stride;
         if end <= first {
-            let problem =
-                format!("{} bytes from offset {} contain no zone", plan.bytes, plan.start);
+            let problem = format!("{} bytes from offset {start} contain no zone", plan.bytes);
             return self.refuse("size", problem, format!("whole zones of {stride} bytes, as 1z"));
         }
         let of_trims = options.pattern == Pattern::Only(Op::Trim);
@@ -164,7 +165,7 @@ impl Setting<'_> {
         let all = (end - first) * bytes_each;
         let is_size = plan.io_bytes.is_none_or(|bytes| bytes == plan.bytes);
         plan.io_bytes = if is_size { Some(all) } else { plan.io_bytes };
-        (plan.start, plan.bytes) = (first * stride, (end - first) * stride);
+        (plan.start, plan.bytes) = (before + first * stride, (end - first) * stride);
         // The amount ends a pass: lengths change where they meet the end of a zone.
         plan.wraps = true;
         // A place comes again when its zone was reset: fio has no map of places then either.

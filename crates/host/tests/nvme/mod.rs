@@ -3,9 +3,9 @@
 //! `host` speaks the protocol from its own reading of the specifications, without the code of the
 //! drive; `structures` compares pages byte by byte, `commands`, `copies`, `erasures` and
 //! `namespaces` try what a host can ask for, `zones` what it can ask of zones, `areas` what of
-//! their random write areas, `placement` does both for placement handles, `sets` for dies of their
-//! own, `sessions` tries what it must not, and `cuts` has what a power cut leaves; `arbitration`
-//! has the order in which queues are served.
+//! their random write areas, `mixed` has zones beside other namespaces, `placement` does both for
+//! placement handles, `sets` for dies of their own, `sessions` tries what it must not, and `cuts`
+//! has what a power cut leaves; `arbitration` has the order in which queues are served.
 
 mod arbitration;
 mod areas;
@@ -14,6 +14,7 @@ mod copies;
 mod cuts;
 mod erasures;
 mod host;
+mod mixed;
 mod namespaces;
 mod placement;
 mod sessions;

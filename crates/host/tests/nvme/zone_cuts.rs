@@ -176,6 +176,9 @@ fn zones_survive_power_cuts() {
         lives(20, &[&format!("recovery.name={recovery}")]);
     }
     lives(20, &["recovery.name=scan_blocks", "ftl.erase=before_open"]);
+    // Beside a namespace that is written anywhere.
+    let beside = "namespace=[{dies=2}, {dies=2, ftl={name='page'}}]";
+    lives(20, &["recovery.name=scan_blocks", "ftl.max_active_zones=8", beside]);
 }
 
 #[test]

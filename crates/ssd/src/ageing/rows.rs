@@ -7,6 +7,7 @@ use crate::ftl::contract::{Device, MOST_STREAMS, key_among};
 use crate::ftl::{AHEAD, Ftl, Hint, Key, Lpn, Untimed};
 use crate::terms::request::Op;
 use base::{Error, Result};
+use std::ops::Range;
 
 /// Units taken at a time; few, as a drive that has become read-only gets no more after them.
 const BATCH: usize = 4096;
@@ -87,10 +88,14 @@ impl Rows {
             }
         }
         let end = self.head + BATCH;
-        if ftl.zones().is_some() {
-            self.send_to_zones(end, ftl, device)?;
-        }
+        let zones = ftl.zones().map(|zones| zones.layout().units());
         while self.head < end {
+            if let Some(units) = &zones
+                && units.contains(&self.queue[self.head].lpn().0)
+            {
+                self.send_to_zones(end, units, ftl, device)?;
+                continue;
+            }
             if self.keys == 1 && self.rows[0].is_empty() {
                 let ahead = &self.queue[self.head..end];
                 let is_write = |touch: &&Touch| matches!(touch, Touch::Write(..));
@@ -103,7 +108,7 @@ impl Rows {
             }
             match self.queue[self.head] {
                 Touch::Write(lpn, hint) => self.write(lpn, hint, ftl, device)?,
-                // Sources send commands on zones to drives that have them alone.
+                // Sources send commands on zones to zones alone.
                 Touch::Zone(..) => {}
                 Touch::Trim(lpn) => {
                     self.rows.iter_mut().for_each(|row| row.retain(|&held| held != lpn));
@@ -117,16 +122,18 @@ impl Rows {
         Ok(BATCH as u64)
     }
 
-    /// Takes the touches before `end` to an FTL with zones, in order: rows gather in the zones.
-    /// There is nothing that a trim could forget.
+    /// Takes the touches before `end` up to the first that is none of these units of zones, in
+    /// order: rows gather in the zones. There is nothing that a trim could forget.
     fn send_to_zones(
         &mut self,
         end: usize,
+        units: &Range<u32>,
         ftl: &mut dyn Ftl,
         device: &mut dyn Device,
     ) -> Result<()> {
-        let is_write = |touch: &Touch| matches!(touch, Touch::Write(..));
-        while self.head < end {
+        let is_its = |touch: &Touch| units.contains(&touch.lpn().0);
+        let is_write = |touch: &Touch| matches!(touch, Touch::Write(..)) && is_its(touch);
+        while self.head < end && is_its(&self.queue[self.head]) {
             let left = &self.queue[self.head..end];
             let run = left.iter().take_while(|&touch| is_write(touch)).count();
             if run > 0 {
@@ -135,8 +142,8 @@ impl Rows {
                 self.head += run;
                 continue;
             }
-            if let (&Touch::Zone(op, first), Some(zones)) = (&left[0], ftl.zones_mut()) {
-                zones.command_zone(op, first, &mut self.untimed, device)?;
+            if let Touch::Zone(op, first) = left[0] {
+                ftl.command_zone(op, first, &mut self.untimed, device)?;
             }
             self.head += 1;
         }

@@ -60,6 +60,8 @@ pub struct Slot {
     pub waiter: u32,
     /// Flush epoch in which the slot was taken.
     pub epoch: u32,
+    /// Whether the data are durable in the buffer, so that no flush waits for them.
+    pub is_protected: bool,
     /// Slot with newer data of the unit, which wait for this one; `NONE` without.
     pub successor: u32,
     /// Next slot of the list that the slot is in.
@@ -96,6 +98,7 @@ impl Buffer {
             trimmed: false,
             waiter: NONE,
             epoch: 0,
+            is_protected: false,
             successor: NONE,
             next: NONE,
             previous: NONE,

@@ -40,28 +40,36 @@ pub(crate) fn kept_blocks(config: &SsdConfig, chips: &Chips) -> Result<Kept> {
     let (of_unit, of_block) = CHECKPOINT_BYTES;
     let of_ftl = of_unit * units + of_block * u64::from(geometry.blocks());
     let tables = units.div_ceil(8) + if recovery.checkpoint_units() > 0 { of_ftl } else { 0 };
-    let per_die = Log::blocks_per_die(tables + dump_bytes(config, geometry), chips);
+    let per_die = Log::blocks_per_die(tables + dump_bytes(config, geometry)?, chips);
     let bad = bad_blocks(config, geometry);
     let log = Log::choose(geometry, per_die, &bad);
     let can_spoil = (0..geometry.pages_per_block)
         .any(|page| !chips.pages_under(BlockMode::Native, page).is_empty());
-    // What zones are written with is not cut off: it ends on the power that is left.
-    let has_backup = config.recovery.common.backup && can_spoil && config.ftl.name != ZONED;
+    // A drive with zones is held up: no program is cut off.
+    let has_backup = config.recovery.common.backup && can_spoil && zoned(config)?.is_none();
     let backup = if has_backup { Backup::choose(chips, &bad, &log) } else { Vec::new() };
     Ok(Kept { log, backup })
 }
 
 /// Most bytes that the dump of a protected buffer takes: a row of each zone that may be active, and
 /// the words of the FTL for each block and zone.
-fn dump_bytes(config: &SsdConfig, geometry: &Geometry) -> u64 {
-    if config.ftl.name != ZONED {
-        return 0;
-    }
-    let given = config.ftl.params.get("max_active_zones").and_then(|most| most.as_integer());
+fn dump_bytes(config: &SsdConfig, geometry: &Geometry) -> Result<u64> {
+    let Some(zoned) = zoned(config)? else { return Ok(0) };
+    let given = zoned.ftl.params.get("max_active_zones").and_then(|most| most.as_integer());
     let held = buffer_slots(config, geometry);
     let rows = given.filter(|&most| most > 0).map_or(held, |most| {
         (most as u64).saturating_mul(most_row_units(config, geometry)).min(held)
     });
     let of_block = 32 * u64::from(geometry.blocks());
-    Dump::bytes(rows, geometry.unit_bytes, 0) + of_block
+    Ok(Dump::bytes(rows, geometry.unit_bytes, 0) + of_block)
+}
+
+/// Drive of the dies that have zones: the whole drive, or a set of it; `None` without.
+fn zoned(config: &SsdConfig) -> Result<Option<SsdConfig>> {
+    let sets = config.sets();
+    if sets.is_empty() {
+        return Ok((config.ftl.name == ZONED).then(|| config.clone()));
+    }
+    let zoned = sets.iter().find(|set| config.ftl_name_of_set(set) == ZONED);
+    zoned.map(|set| config.of_set(set)).transpose()
 }

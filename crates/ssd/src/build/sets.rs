@@ -1,13 +1,14 @@
 //! FTL of a drive with sets of dies: one for each set, built as if its dies were a drive.
 
 use super::{build_one, policy};
-use crate::config::{DieSetConfig, SsdConfig};
+use crate::config::{DieSetConfig, NamespaceConfig, SsdConfig};
 use crate::conflicts::Seen;
 use crate::ftl::nvm_sets::NvmSets;
 use crate::ftl::{Context, Ftl};
 use crate::space::gc::contract::Shape;
 use base::{Error, Result};
 use nand::geometry::Block;
+use std::ops::Range;
 
 /// Builds the FTLs of all sets, side by side.
 pub(super) fn build(
@@ -20,7 +21,7 @@ pub(super) fn build(
         let built = config.of_set(set).and_then(|of_dies| {
             let ftl = build_one(&of_dies, of_set(&of_dies, context, number, set)?)?;
             // What the drive as a whole cannot have, no set has.
-            Seen { ftl: Some(&*ftl), ..Seen::of(config) }.check()?;
+            Seen { ftl: Some(&*ftl), ..Seen::of(&with_its_namespaces(config, set)) }.check()?;
             Ok(ftl)
         });
         members.push((set.dies.clone(), built.map_err(|error| set.explain(error))?));
@@ -33,7 +34,42 @@ pub(super) fn build(
             .expected("one code for all sets that have one")
             .hint("the chips of a drive hold the pages of one code"));
     }
+    check_zones(sets, &members)?;
     Ok(Box::new(NvmSets::new(&context.geometry, members)))
+}
+
+/// The drive with the namespaces of a set alone.
+fn with_its_namespaces(config: &SsdConfig, set: &DieSetConfig) -> SsdConfig {
+    let mut config = config.clone();
+    let all = std::mem::take(&mut config.namespace);
+    let is_its = |number: usize, namespace: &NamespaceConfig| match set.namespace {
+        Some(own) => number == own,
+        None => namespace.dies.is_none(),
+    };
+    let its = (0..).zip(all).filter(|(number, namespace)| is_its(*number, namespace));
+    config.namespace = its.map(|(_, namespace)| namespace).collect();
+    config
+}
+
+/// Refuses zones in more than one set, and rows of zones that are shorter than those of the drive.
+fn check_zones(sets: &[DieSetConfig], members: &[(Range<u32>, Box<dyn Ftl>)]) -> Result<()> {
+    let has_zones = |at: &usize| members[*at].1.zones().is_some();
+    let mut zoned = (0..members.len()).filter(has_zones);
+    let Some(first) = zoned.next() else { return Ok(()) };
+    if let Some(second) = zoned.next() {
+        let error = Error::new("ftl.name", "zones in a second set of dies");
+        return Err(sets[second].explain(error.expected("zones in one set of the drive").hint(
+            "give the set with zones more dies; ftl.zone_dies says over how many a zone is striped",
+        )));
+    }
+    let row = |(_, ftl): &(Range<u32>, Box<dyn Ftl>)| ftl.facts().row_units;
+    let (own, most) = (row(&members[first]), members.iter().map(row).max().unwrap_or(0));
+    if own < most {
+        let problem = format!("rows of {own} units beside a set with rows of {most}");
+        let error = Error::new("ftl.name", problem).expected("rows of zones as long as any other");
+        return Err(sets[first].explain(error.hint("use another FTL in the other set")));
+    }
+    Ok(())
 }
 
 /// Context of a set, by its own numbers of dies and blocks.

@@ -76,8 +76,10 @@ features! {
     CheckedCopyback: "copyback with a check", "gc.copyback",
         |seen| copyback(seen) == Copyback::Checked;
 
-    Namespaces: "namespaces", "namespace",
-        |seen| !seen.config.namespace.is_empty();
+    SharedDies: "namespaces that share dies", "namespace",
+        |seen| seen.config.namespace.iter().any(|namespace| namespace.dies.is_none())
+            // The FTL is that of dies, not that of sets beside each other.
+            && seen.ftl.is_none_or(|ftl| ftl.facts().sets.is_empty());
     DieSets: "dies of a namespace's own", "namespace.dies",
         |seen| !seen.config.sets().is_empty();
     ReuseOrder: "an order of free blocks", "gc.reuse",

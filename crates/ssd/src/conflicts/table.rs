@@ -402,10 +402,10 @@ pub const CONFLICTS: &[Conflict] = &[
         "use accelerate = 1, which is exact, or an FTL of the roster",
     ),
     row(
-        Namespaces,
+        SharedDies,
         Zones,
-        "zones are of the whole drive",
-        "describe the drive without namespaces, or use an FTL that writes anywhere",
+        "zones are of one namespace",
+        "give the namespace `dies` of its own, or use an FTL that writes anywhere",
     ),
     row(
         Served,

@@ -63,7 +63,8 @@ impl Cuts {
         let before = self.storm.zone_views();
         let cut = self.storm.ssd.cut()?;
         self.cuts += 1;
-        if self.config.drive.capacitors {
+        // A drive with zones is held up, and all its sets of dies with it.
+        if self.config.drive.capacitors || !before.is_empty() {
             self.storm.durable.flush_all();
         }
         hold!(!self.storm.ssd.has_room(), "a drive without power takes requests: {cut:?}");
@@ -78,8 +79,10 @@ impl Cuts {
         }
         self.restored_units += self.storm.ssd.started().map_or(0, |started| started.restored_units);
         hold!(self.storm.ssd.has_room(), "a drive that is ready takes no requests");
-        let units = if before.is_empty() { self.storm.units() } else { 0 };
-        for unit in 0..units {
+        let units = 0..self.storm.units();
+        let layout = self.storm.ssd.zone_layout();
+        let is_of_zone = |unit: u32| layout.is_some_and(|layout| layout.contains(Lpn(unit)));
+        for unit in units.filter(|&unit| !is_of_zone(unit)) {
             let allowed = self.storm.allowed(unit);
             let found = stored(&self.storm.ssd, unit);
             hold!(
@@ -94,10 +97,8 @@ impl Cuts {
         hold!(all == units, "after a cut {occupancy:?} of {units}");
         hold!(self.storm.ssd.counts_agree(), "{:?} after a cut", self.storm.ssd.ftl_counts());
         self.check_levels()?;
-        match before.is_empty() {
-            true => self.storm.forget_requests(stored),
-            false => self.storm.check_zones_after_cut(&before)?,
-        }
+        self.storm.check_zones_after_cut(&before)?;
+        self.storm.forget_requests(stored);
         Ok(())
     }
 

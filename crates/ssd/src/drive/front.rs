@@ -234,7 +234,7 @@ impl Ssd {
         let (_, _, end) = self.front.link_in.serve(ready, crossing);
         let mut arrived = end + self.front.link_latency + delay;
         if let Some(zones) = &mut self.zones {
-            arrived = zones.in_order(arrived);
+            arrived = zones.in_order(arrived, self.units.at(offset));
         }
         if arrived == self.now() {
             self.data_in(slot);

@@ -398,9 +398,8 @@ impl Ssd {
                 if self.power.is_some() {
                     self.log_trims(true);
                 }
-                // The buffer of a zoned drive needs no power.
-                let is_empty = self.writer.buffer.held() == 0 && self.writer.flushes.is_idle();
-                if is_empty || self.zones.is_some() {
+                // Data of zones need no power in the buffer.
+                if self.writer.flushes.is_idle() || self.is_all_zones() {
                     self.acknowledge(slot, self.now());
                 } else {
                     self.writer.flushes.wait(slot);

@@ -84,14 +84,13 @@ impl<'a> Found<'a> {
     }
 
     /// Contents of the dies that `geometry` has, from the first block of `part` on, by the part's
-    /// own numbers of blocks and units.
-    pub(crate) fn of(&self, part: Part, geometry: &Geometry) -> Self {
+    /// own numbers of blocks and units. `words` are those of the part's FTL.
+    pub(crate) fn of(&self, part: Part, geometry: &Geometry, words: &'a [u64]) -> Self {
         let first = part.first_block as usize;
         let is_ours = self.is_ours[first..first + geometry.blocks() as usize].to_vec();
         let units = part.units.clone().chain(part.pages.clone());
         let newest = units.map(|unit| self.newest(Lpn(unit))).collect();
-        // No FTL with words in protected memory stands in a set.
-        Self { chips: self.chips, geometry: geometry.clone(), part, is_ours, newest, words: &[] }
+        Self { chips: self.chips, geometry: geometry.clone(), part, is_ours, newest, words }
     }
 
     /// The drive's name of a block.

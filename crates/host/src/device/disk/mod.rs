@@ -330,11 +330,13 @@ impl Disk {
                 self.send(owner, write, Some(data))?;
             }
             Command::Flush => self.send(owner, Request::FLUSH, None)?,
-            Command::WriteZeroes if self.has_zones() => {
+            Command::WriteZeroes if self.zone_at(head.offset).is_some() => {
                 self.offer(owner, Op::Write, bytes, head.fua)?;
             }
             // A reset is the only way to forget data of a zone.
-            Command::Trim if self.has_zones() => return Ok(Some(Failure::NotSupported)),
+            Command::Trim if self.zone_at(head.offset).is_some() => {
+                return Ok(Some(Failure::NotSupported));
+            }
             Command::Trim => {
                 self.pending[owner as usize].is_flushed = head.fua;
                 self.offer(owner, Op::Trim, bytes, false)?;

@@ -3,8 +3,10 @@
 use super::Disk;
 use crate::device::message::{Command, Failure, Head};
 use base::Result;
+use ssd::ftl::Lpn;
 use ssd::ftl::contract::{ZoneLayout, ZoneView};
 use ssd::request::{Request, Status};
+use std::ops::Range;
 
 impl Disk {
     /// Layout of the zones; `None` for a drive without zones.
@@ -23,13 +25,13 @@ impl Disk {
         self.session.run.ssd.put_zone_offline(zone)
     }
 
-    pub(super) fn has_zones(&self) -> bool {
-        self.zone_layout().is_some()
-    }
-
-    /// Bytes of a zone, from its start to the start of the next.
-    fn zone_bytes(&self) -> Option<u64> {
-        Some(u64::from(self.zone_layout()?.stride) * self.session.run.ssd.unit_bytes())
+    /// Bytes of the zone that a byte of the drive lies in, what the zone does not take included;
+    /// `None` for a byte beside the zones.
+    pub(super) fn zone_at(&self, byte: u64) -> Option<(u32, Range<u64>)> {
+        let (layout, unit) = (self.zone_layout()?, self.session.run.ssd.unit_bytes());
+        let (zone, _) = layout.split(Lpn(u32::try_from(byte / unit).ok()?))?;
+        let Range { start, end } = layout.units_of(zone);
+        Some((zone, u64::from(start) * unit..u64::from(end) * unit))
     }
 
     /// Sends the drive a command on the zone at the offset of `head`, or an append to it.
@@ -39,17 +41,15 @@ impl Disk {
         head: Head,
         data: Vec<u8>,
     ) -> Result<Option<Failure>> {
-        let (Some(op), Some(zone_bytes)) = (head.command.of_zones(), self.zone_bytes()) else {
+        let (Some(op), Some((_, zone))) = (head.command.of_zones(), self.zone_at(head.offset))
+        else {
             return Ok(Some(Failure::NotSupported));
         };
         let is_append = head.command == Command::ZoneAppend;
         let (offset, length) = match head.command {
             Command::ZoneAppend => (head.offset, head.length.into()),
-            Command::ZoneCommit => {
-                let start = head.offset / zone_bytes * zone_bytes;
-                (start, head.end() - start)
-            }
-            _ => (head.offset, zone_bytes),
+            Command::ZoneCommit => (zone.start, head.end() - zone.start),
+            _ => (head.offset, zone.end - zone.start),
         };
         let request = Request { fua: head.fua, ..Request::new(op, offset, length) };
         self.send(owner, request, is_append.then_some(data))?;
@@ -59,11 +59,11 @@ impl Disk {
     /// Fills with zeros what the host has not written of the bytes of a read inside one zone: the
     /// store may hold bytes there that were written before the zone was emptied.
     pub(super) fn blank_unwritten(&self, head: Head, bytes: &mut [u8]) {
-        let Some(zone_bytes) = self.zone_bytes() else { return };
-        let (zone, ssd) = (head.offset / zone_bytes, &self.session.run.ssd);
+        let Some((zone, of_zone)) = self.zone_at(head.offset) else { return };
+        let ssd = &self.session.run.ssd;
         let unit = ssd.unit_bytes();
-        let written = ssd.zone(zone as u32).map_or(0, |zone| u64::from(zone.written));
-        let end = zone * zone_bytes + written * unit;
+        let written = ssd.zone(zone).map_or(0, |zone| u64::from(zone.written));
+        let end = of_zone.start + written * unit;
         let from = (end.max(head.offset) - head.offset).min(bytes.len() as u64);
         let first = (head.offset + from) / unit;
         // Behind the write pointer stands what a random write area holds.

@@ -29,10 +29,7 @@ pub struct Identity {
     pub serial: String,
     /// Blocks of 512 bytes of the drive.
     pub blocks: u64,
-    /// Bytes of a logical block of a drive with zones: a mapping unit, so that a write of any
-    /// number of blocks can begin at a write pointer.
-    pub block_bytes: u64,
-    /// Zones of the namespace; `None` without zones.
+    /// Zones of the namespace that has them; `None` for a drive without zones.
     pub zones: Option<Zoning>,
     /// Namespaces of the drive's description.
     pub parts: Vec<NamespacePart>,
@@ -63,14 +60,14 @@ impl Identity {
         let power_states = ladder.into_iter().map(|(_, state)| state.clone()).collect();
         let hex = uuid.map(|byte| format!("{byte:02x}"));
         let part = |from: usize, to: usize| hex[from..to].concat();
-        let zones = Zoning::of(ssd);
-        let block_bytes = if zones.is_some() { ssd.unit_bytes() } else { BLOCK_BYTES };
-        let capacity = ssd.capacity_bytes();
         // Parts that do not fit were refused when the drive was built.
         let mut parts =
             config.namespace_parts(&ssd.bytes_of_sets(), ssd.unit_bytes()).unwrap_or_default();
-        if zones.is_some() {
-            parts = vec![NamespacePart { bytes: 0..capacity, block_bytes: block_bytes as u32 }];
+        let zones = Zoning::of(ssd, &parts);
+        if let Some(zoning) = &zones
+            && let Some(part) = parts.get_mut(zoning.namespace as usize - 1)
+        {
+            part.block_bytes = zoning.block_bytes as u32;
         }
         let name = [part(0, 4), part(4, 6), part(6, 8), part(8, 10), part(10, 16)].join("-");
         Self {
@@ -78,7 +75,6 @@ impl Identity {
             serial: part(0, 8),
             uuid,
             blocks: ssd.capacity_bytes() / BLOCK_BYTES,
-            block_bytes,
             zones,
             parts,
             sets: NvmSet::of(config, &ssd.bytes_of_sets()),
@@ -89,6 +85,11 @@ impl Identity {
             power_states,
             is_weighted: config.host.arbitration == Arbitration::WeightedRoundRobin,
         }
+    }
+
+    /// Zones of a namespace; `None` for one without.
+    pub fn zones_of(&self, namespace: u32) -> Option<&Zoning> {
+        self.zones.as_ref().filter(|zoning| zoning.namespace == namespace)
     }
 
     /// Identifier of a namespace by its number among all that were ever made.
@@ -188,7 +189,7 @@ impl Subsystem {
     /// Lets an I/O command of a queue in: the namespace that it may use.
     pub fn admit(&self, queue: &Queue, entry: &Entry) -> Result<Space, Status> {
         let admitted = self.with_namespaces(queue, |controller, namespaces| {
-            let space = match controller.sees_namespace(&self.identity) {
+            let space = match controller.sees_namespace(&self.identity, entry.nsid()) {
                 true => namespaces.admit(controller.id, entry.nsid(), entry.opcode()),
                 false => Err(Status::INVALID_NAMESPACE),
             };

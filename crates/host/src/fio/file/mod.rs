@@ -144,8 +144,9 @@ pub fn parse(text: &str, place: &str, dir: &Path, target: &Target) -> Result<Loa
             continue;
         }
         let own: Vec<_> = pairs.collect();
-        given.options.count_zones(zoning.as_ref());
         let part = namespaces::part_of(&given, place, target)?;
+        let zoning = zoning.filter(|zoning| part.bytes.contains(&zoning.bytes().start));
+        given.options.count_zones(zoning.as_ref());
         let setting = Setting {
             given: &given,
             place,

@@ -404,7 +404,9 @@ fn options_of_replays_are_noticed_or_refused() {
 fn zoning(capacity: u64) -> Zoning {
     let (zones, stride, units) = ((capacity >> 22) as u32, 1024, 768);
     let areas = Some(AreaLayout { units: 32, flush_units: 1, most: 4 });
-    let layout = ZoneLayout { zones, stride, capacity: units, most_open: 0, most_active: 8, areas };
+    let (first, most_open, most_active) = (0, 0, 8);
+    let layout =
+        ZoneLayout { zones, first, stride, capacity: units, most_open, most_active, areas };
     Zoning { layout, unit: 4096 }
 }
 

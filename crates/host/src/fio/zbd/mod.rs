@@ -22,6 +22,7 @@ use ssd::Ssd;
 use ssd::ftl::contract::ZoneLayout;
 use ssd::request::{Op, Request};
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Requests drawn without a place after which a job ends.
@@ -37,6 +38,12 @@ pub struct Zoning {
 }
 
 impl Zoning {
+    /// Bytes of the drive that the zones lie in.
+    pub fn bytes(&self) -> Range<u64> {
+        let Range { start, end } = self.layout.units();
+        u64::from(start) * self.unit..u64::from(end) * self.unit
+    }
+
     /// Bytes from the start of a zone to that of the next.
     pub fn stride(&self) -> u64 {
         u64::from(self.layout.stride) * self.unit
@@ -163,11 +170,11 @@ impl Zoned {
     }
 
     fn start(&self, zone: u32) -> u64 {
-        u64::from(zone) * self.zoning.stride()
+        self.zoning.bytes().start + u64::from(zone) * self.zoning.stride()
     }
 
     fn zone_of(&self, offset: u64) -> u32 {
-        let zone = (offset / self.zoning.stride()) as u32;
+        let zone = (offset.saturating_sub(self.start(0)) / self.zoning.stride()) as u32;
         zone.clamp(self.rules.first, self.rules.end - 1)
     }
 

@@ -30,23 +30,29 @@ impl Batches {
 
     /// A batch of any length, hot enough to hold the same unit twice, and some trims.
     fn round(&mut self) -> Result<()> {
-        if let Some(layout) = self.ftl.zones().map(|zones| zones.layout()) {
+        let logical = self.ftl.facts().logical_units;
+        let layout = self.ftl.zones().map(|zones| zones.layout());
+        if let Some(layout) = layout
+            && (layout.is_all(logical) || self.rng.chance(0.5))
+        {
             return self.zone_round(layout);
         }
+        let beside = layout.map_or(0..logical, |layout| layout.beside(logical));
         let Self { ftl, untimed, rng, written } = self;
-        let units = u64::from(ftl.facts().logical_units);
+        let units = beside.len() as u64;
         let length = 1 + rng.below(3 * u64::from(ftl.facts().row_units));
         let span = if rng.chance(0.5) { 1 + units / 50 } else { units };
-        let mut batch: Vec<Lpn> = (0..8 * length).map(|_| Lpn(rng.below(span) as u32)).collect();
+        let draw = |rng: &mut Rng, span: u64| beside.start + rng.below(span) as u32;
+        let mut batch: Vec<Lpn> = (0..8 * length).map(|_| Lpn(draw(rng, span))).collect();
         if rng.chance(0.2) {
             // In order, as files are written.
             let first = batch[0].0;
-            batch = (first..ftl.facts().logical_units).take(8 * length as usize).map(Lpn).collect();
+            batch = (first..beside.end).take(8 * length as usize).map(Lpn).collect();
         }
         ftl.write_untimed(&batch, untimed)?;
         written.extend(batch.iter().map(|lpn| lpn.0));
         for _ in 0..rng.below(20) {
-            let lpn = rng.below(units) as u32;
+            let lpn = draw(rng, units);
             ftl.trim_untimed(Lpn(lpn), untimed)?;
             written.remove(&lpn);
         }

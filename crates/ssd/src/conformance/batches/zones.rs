@@ -2,9 +2,9 @@
 
 use super::Batches;
 use crate::conformance::tally::{Tally, hold};
-use crate::ftl::contract::{Parts, Status, ZoneLayout};
+use crate::ftl::contract::{Hint, Parts, Status, ZoneLayout, key_among};
 use crate::ftl::untimed::{Flawless, settle, write_key};
-use crate::ftl::{Ftl, Job, Key, Lpn, Urgency};
+use crate::ftl::{Ftl, Job, Lpn, Urgency};
 use crate::terms::request::Op;
 use base::Result;
 
@@ -16,15 +16,16 @@ fn admit(ftl: &mut Tally, op: Op, first: Lpn, units: u32) -> std::result::Result
 impl Batches {
     pub(super) fn zone_round(&mut self, layout: ZoneLayout) -> Result<()> {
         let Self { ftl, untimed, rng, written } = self;
-        let ZoneLayout { zones, stride, capacity, .. } = layout;
+        let ZoneLayout { zones, capacity, .. } = layout;
         for _ in 0..4 {
             let zone = rng.below(zones.into()) as u32;
-            let first = zone * stride;
+            let of_zone = layout.units_of(zone);
+            let first = of_zone.start;
             let Some(view) = ftl.zones().map(|all| all.view(zone)) else { return Ok(()) };
             let room = capacity.saturating_sub(view.pointer);
             if room == 0 || rng.chance(0.1) {
                 if admit(ftl, Op::ZoneReset, Lpn(first), 0).is_ok() {
-                    written.retain(|unit| !(first..first + stride).contains(unit));
+                    written.retain(|unit| !of_zone.contains(unit));
                 }
                 continue;
             }
@@ -40,7 +41,9 @@ impl Batches {
             let end = if is_finished { waiting.end } else { whole };
             let lpns: Vec<Lpn> = (first + waiting.start..first + end).map(Lpn).collect();
             if !lpns.is_empty() {
-                write_key(&mut *ftl, Key(zone), &lpns, untimed, &mut Flawless)?;
+                let keys = ftl.facts().keys;
+                let key = key_among(&mut *ftl, keys, lpns[0], Hint::default());
+                write_key(&mut *ftl, key, &lpns, untimed, &mut Flawless)?;
                 written.extend(lpns.iter().map(|lpn| lpn.0));
             }
             for job in 0..ftl.facts().jobs {

@@ -223,18 +223,21 @@ impl Interleaving {
 
     /// Writes new data of the host; false if no die takes them.
     fn write(&mut self) -> Result<bool> {
-        if let Some(layout) = self.ftl.zones().map(|zones| zones.layout()) {
+        if let Some(layout) = self.zones_now() {
             return self.write_zone(layout);
         }
-        let units = u64::from(self.ftl.facts().logical_units);
+        let beside = self.beside_zones();
+        let units = beside.len() as u64;
         let row = u64::from(self.ftl.facts().row_units);
         let length = if self.single { 1 } else { 1 + self.rng.below(row) };
-        let span = if self.rng.chance(self.hot) { self.hot_units } else { units };
-        let mut lpns: Vec<Lpn> = (0..length).map(|_| Lpn(self.rng.below(span) as u32)).collect();
+        let span = if self.rng.chance(self.hot) { self.hot_units.min(units) } else { units };
+        let mut drawn = || Lpn(beside.start + self.rng.below(span) as u32);
+        let mut lpns: Vec<Lpn> = (0..length).map(|_| drawn()).collect();
         if self.in_order {
             // Each goes on where the last one ended.
             let first = self.next;
-            lpns = (first..first + length).map(|unit| Lpn((unit % units) as u32)).collect();
+            let unit = |unit: u64| Lpn(beside.start + (unit % units) as u32);
+            lpns = (first..first + length).map(unit).collect();
         }
         let (keys, stream) = (self.ftl.facts().keys, self.rng.below(2) as u8);
         let hint = Hint { stream, is_urgent: stream > 0 };
@@ -262,7 +265,9 @@ impl Interleaving {
         if open.is_empty() {
             return Ok(true);
         }
-        if let Some(layout) = self.ftl.zones().map(|zones| zones.layout()) {
+        if let Some(layout) = self.ftl.zones().map(|zones| zones.layout())
+            && self.row.1.first().is_none_or(|&first| layout.contains(first))
+        {
             // An earlier row of the zone may have failed since.
             match self.row_again(layout) {
                 Some(lpns) => self.row.1 = lpns,
@@ -537,11 +542,11 @@ impl Interleaving {
                     let block = program.blocks[0];
                     self.ftl.retire(block);
                 }
-            } else if let Some(layout) = self.ftl.zones().map(|zones| zones.layout()) {
+            } else if let Some(layout) = self.zones_now() {
                 self.manage_zone(layout);
             } else {
-                let units = u64::from(self.ftl.facts().logical_units);
-                let lpn = self.rng.below(units) as u32;
+                let beside = self.beside_zones();
+                let lpn = beside.start + self.rng.below(beside.len() as u64) as u32;
                 if !self.flying.contains(&lpn) && self.know(Lpn(lpn), Access::Trim) {
                     self.ftl.trim(Lpn(lpn));
                     self.written.remove(&lpn);

@@ -6,13 +6,27 @@ use crate::ftl::contract::{AreaLayout, Parts, Status, ZoneLayout, key_among};
 use crate::ftl::{Ftl, Hint, Key, Lpn};
 use crate::terms::request::Op;
 use base::Result;
+use std::ops::Range;
 
 impl Interleaving {
+    /// Layout of the zones, if the host turns to them now: always where there is nothing else.
+    pub(super) fn zones_now(&mut self) -> Option<ZoneLayout> {
+        let layout = self.ftl.zones().map(|zones| zones.layout())?;
+        let is_all = layout.is_all(self.ftl.facts().logical_units);
+        (is_all || self.rng.chance(0.5)).then_some(layout)
+    }
+
+    /// Units that are written anywhere: those beside zones.
+    pub(super) fn beside_zones(&self) -> Range<u32> {
+        let logical = self.ftl.facts().logical_units;
+        self.ftl.zones().map_or(0..logical, |zones| zones.layout().beside(logical))
+    }
+
     /// Admits data of the host to a zone, and sends the next row of one of its keys, if that is
     /// whole or the last.
     pub(super) fn write_zone(&mut self, layout: ZoneLayout) -> Result<bool> {
         let zone = self.drawn_zone(layout);
-        let first = zone * layout.stride;
+        let first = layout.units_of(zone).start;
         let Some(view) = self.ftl.zones().map(|zones| zones.view(zone)) else { return Ok(true) };
         let room = layout.capacity.saturating_sub(view.pointer);
         if room > 0 {
@@ -42,7 +56,7 @@ impl Interleaving {
     /// Opens a zone with a random write area, or writes into the area or commits it. Returns
     /// whether the zone was asked for it.
     fn change_area(&mut self, zone: u32, areas: AreaLayout, layout: ZoneLayout) -> bool {
-        let first = zone * layout.stride;
+        let first = layout.units_of(zone).start;
         let Some(view) = self.ftl.zones().map(|zones| zones.view(zone)) else { return false };
         if !view.has_area {
             return view.pointer == 0 && self.admit(Op::ZoneOpenArea, Lpn(first), 0).is_ok();
@@ -77,7 +91,7 @@ impl Interleaving {
         let Some(zones) = self.ftl.zones() else { return Vec::new() };
         let (row, units) = (self.ftl.facts().row_units, zones.unplaced(zone));
         let is_last = zones.is_finishing(zone);
-        let (keys, first) = (self.ftl.facts().keys, zone * layout.stride);
+        let (keys, first) = (self.ftl.facts().keys, layout.units_of(zone).start);
         let starts = units.clone().step_by(row as usize);
         let rows = starts.map(|start| first + start..first + units.end.min(start + row));
         let mut all = Vec::new();
@@ -96,7 +110,8 @@ impl Interleaving {
     /// The next row of the key that was drawn last.
     pub(super) fn row_again(&mut self, layout: ZoneLayout) -> Option<Vec<Lpn>> {
         let (key, first) = (self.row.0, *self.row.1.first()?);
-        let rows = self.rows_of(layout, first.0 / layout.stride);
+        let (zone, _) = layout.split(first)?;
+        let rows = self.rows_of(layout, zone);
         rows.into_iter().find(|row| row.0 == key).map(|(_, lpns)| lpns)
     }
 
@@ -114,7 +129,7 @@ impl Interleaving {
     pub(super) fn manage_zone(&mut self, layout: ZoneLayout) {
         let zone = self.drawn_zone(layout);
         if one(&mut self.rng, &[true, false, false]) {
-            let first = Lpn(zone * layout.stride);
+            let first = Lpn(layout.units_of(zone).start);
             // A finish reports nothing that could be compared here: its padding is in the counts.
             _ = self.admit(Op::ZoneFinish, first, 0);
         } else {
@@ -123,7 +138,7 @@ impl Interleaving {
     }
 
     fn reset_zone(&mut self, layout: ZoneLayout, zone: u32) {
-        let units = zone * layout.stride..(zone + 1) * layout.stride;
+        let units = layout.units_of(zone);
         if self.admit(Op::ZoneReset, Lpn(units.start), 0).is_err() {
             return;
         }

@@ -13,6 +13,7 @@ use base::Result;
 use base::rng::Rng;
 use nand::geometry::Die;
 use std::collections::BTreeMap;
+use std::ops::Range;
 use zones::ZoneStorm;
 
 /// Versions that a unit may read as: that of the last completed write, and those of writes and
@@ -88,8 +89,24 @@ impl Storm {
         Ok(())
     }
 
+    /// Sectors that are written anywhere: those beside zones.
+    fn beside_zones(&self) -> Range<u64> {
+        let Some(layout) = self.ssd.zone_layout() else {
+            return 0..self.ssd.capacity_bytes() / 512;
+        };
+        let Range { start, end } = layout.beside(self.units());
+        let sectors = |unit: u32| u64::from(unit) * self.ssd.unit_bytes() / 512;
+        sectors(start)..sectors(end)
+    }
+
+    /// Whether the drive has zones and other units beside them.
+    pub(super) fn is_mixed(&self) -> bool {
+        self.ssd.zone_layout().is_some_and(|layout| !layout.is_all(self.units()))
+    }
+
     fn draw(&mut self) -> Request {
-        let sectors = self.ssd.capacity_bytes() / 512;
+        let Range { start, end } = self.beside_zones();
+        let sectors = end - start;
         // A hot tenth and a few very hot units make rewrites, coalescing and reads of data in
         // flight frequent.
         let span = match self.rng.below(10) {
@@ -102,7 +119,7 @@ impl Storm {
             1 => 1 + self.rng.below(15),
             _ => 8 * (1 + self.rng.below(12)),
         };
-        let mut offset = self.rng.below(span - length);
+        let mut offset = start + self.rng.below(span - length);
         if self.rng.chance(0.7) {
             offset -= offset % 8;
         }
@@ -120,7 +137,7 @@ impl Storm {
     }
 
     /// Units that the request changes (or reads); a trim only those wholly inside.
-    fn touched(&self, request: &Request) -> std::ops::Range<u32> {
+    fn touched(&self, request: &Request) -> Range<u32> {
         let (end, unit) = (request.offset + request.length, self.ssd.unit_bytes());
         match request.op {
             Op::Flush => 0..0,

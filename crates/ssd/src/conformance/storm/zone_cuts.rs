@@ -40,8 +40,10 @@ impl Storm {
         let mut flying: BTreeMap<u32, Vec<(u64, Request)>> = BTreeMap::new();
         let unit = self.ssd.unit_bytes();
         for (version, request, _) in std::mem::take(&mut storm.requests).into_values() {
-            let zone = request.offset / unit / u64::from(storm.layout.stride);
-            flying.entry(zone as u32).or_default().push((version, request));
+            let Some((zone, _)) = storm.layout.split(Lpn((request.offset / unit) as u32)) else {
+                continue;
+            };
+            flying.entry(zone).or_default().push((version, request));
         }
         for (zone, before) in (0..).zip(before) {
             let flying = flying.remove(&zone).unwrap_or_default();
@@ -62,7 +64,7 @@ impl Storm {
     ) -> Result<()> {
         let Some(now) = self.ssd.zone(zone) else { return Ok(()) };
         let about = format!("zone {zone} after a cut: {now:?}, {before:?} before, {flying:?}");
-        let first = zone * storm.layout.stride;
+        let first = storm.layout.units_of(zone).start;
         let stored = |at: u32| self.ssd.stored(Lpn(first + at));
         let versions: Vec<u64> = (0..now.written).map(stored).collect();
         hold!(versions.iter().all(|&version| version > 0), "a gap in {about}");

@@ -10,6 +10,7 @@
 use super::super::tally::{broken, hold};
 use super::Storm;
 use crate::Step;
+use crate::ftl::Lpn;
 use crate::ftl::contract::{AreaLayout, Status, ZoneLayout, ZoneState};
 use crate::request::{Op, Request};
 use base::Result;
@@ -73,7 +74,7 @@ impl Storm {
         let span = if self.rng.chance(0.7) { zones.min(3) } else { zones };
         let zone = self.rng.below(span.into()) as u32;
         let known = &storm.zones[zone as usize];
-        let start = u64::from(zone) * u64::from(stride) * unit;
+        let start = u64::from(storm.layout.units_of(zone).start) * unit;
         let pointer = known.versions.len() as u64;
         let is_quiet = known.appends == 0 && known.others == 0;
         let is_alone = is_quiet && known.reads == 0;
@@ -143,7 +144,11 @@ impl Storm {
         Some(Request::new(Op::Write, start + (pointer + from) * unit, units * unit))
     }
 
+    /// Sends a request to a zone, or beside the zones where the drive has other units.
     pub(super) fn submit_in(&mut self, storm: &mut ZoneStorm) {
+        if self.is_mixed() && self.rng.chance(0.5) {
+            return self.submit();
+        }
         let Some((zone, request)) = self.draw_in(storm) else { return };
         self.submitted += 1;
         let (version, now) = (self.submitted, self.ssd.now());
@@ -186,6 +191,9 @@ impl Storm {
     }
 
     pub(super) fn take_in(&mut self, storm: &mut ZoneStorm, slot: u32) -> Result<()> {
+        if self.requests.contains_key(&slot) {
+            return self.take(&Step::Completed(slot));
+        }
         self.completed += 1;
         let Some((version, sent, before)) = storm.requests.remove(&slot) else {
             return Err(broken(format!("slot {slot} completed twice")));
@@ -198,8 +206,10 @@ impl Storm {
         }
         let unit = self.ssd.unit_bytes();
         let (first, units) = (done.request.offset / unit, sent.length / unit);
-        let stride = u64::from(storm.layout.stride);
-        let (zone, offset) = (first / stride, first % stride);
+        let Some((zone, offset)) = storm.layout.split(Lpn(first as u32)) else {
+            return Err(broken(format!("{done:?} is beside the zones")));
+        };
+        let (zone, offset) = (u64::from(zone), u64::from(offset));
         let state = self.ssd.zone(zone as u32).map(|view| view.state);
         let is_over = matches!(state, Some(ZoneState::ReadOnly | ZoneState::Offline));
         let known = &mut storm.zones[zone as usize];
@@ -240,7 +250,7 @@ impl Storm {
                 let found = self.ssd.found(slot);
                 hold!(found.len() as u64 == units, "every unit once: {sent:?}");
                 for &(lpn, seen) in found {
-                    let at = (u64::from(lpn) - zone * stride) as usize;
+                    let at = (lpn - storm.layout.units_of(zone as u32).start) as usize;
                     let truth = known.truth(at as u64);
                     // What came to the zone meanwhile may be read or not.
                     let is_right = seen == truth || (at >= before && seen == 0);

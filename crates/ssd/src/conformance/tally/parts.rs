@@ -3,9 +3,9 @@
 use super::{STALE, Tally, broken};
 use crate::ftl::contract::parts::parts;
 use crate::ftl::contract::{
-    Access, Account, BlockService, CacheState, Calls, CopyBack, Device, FtlCounts, Handles, Job,
-    Key, Known, Lpn, MapOnFlash, Occupancy, Program, Ram, Recovery, Recycling, Relocation, Status,
-    Untimed, Wear, ZoneCosts, ZoneEmptied, ZoneLayout, ZoneView, Zones,
+    Access, Account, BlockService, CacheState, Calls, CopyBack, FtlCounts, Handles, Job, Key,
+    Known, Lpn, MapOnFlash, Occupancy, Program, Ram, Recovery, Recycling, Relocation, Status, Wear,
+    ZoneCosts, ZoneEmptied, ZoneLayout, ZoneView, Zones,
 };
 use crate::recovery::Found;
 use crate::terms::request::Op;
@@ -247,36 +247,8 @@ impl Zones for Tally {
         self.its_zones().is_finishing(zone)
     }
 
-    fn write_zones(
-        &mut self,
-        lpns: &[Lpn],
-        untimed: &mut Untimed,
-        device: &mut dyn Device,
-    ) -> Result<()> {
-        self.of_part(|ftl| ftl.zones_mut(), |part| part.write_zones(lpns, untimed, device))
-    }
-
-    fn command_zone(
-        &mut self,
-        op: Op,
-        first: Lpn,
-        untimed: &mut Untimed,
-        device: &mut dyn Device,
-    ) -> Result<()> {
-        self.of_part(|ftl| ftl.zones_mut(), |part| part.command_zone(op, first, untimed, device))
-    }
-
-    fn overwrite_zones(
-        &mut self,
-        count: u64,
-        draw: &mut dyn FnMut() -> Lpn,
-        untimed: &mut Untimed,
-        device: &mut dyn Device,
-    ) -> Result<()> {
-        self.of_part(
-            |ftl| ftl.zones_mut(),
-            |part| part.overwrite_zones(count, draw, untimed, device),
-        )
+    fn overwriting(&mut self) -> &mut u64 {
+        self.of_part(|ftl| ftl.zones_mut(), |part| part.overwriting())
     }
 }
 

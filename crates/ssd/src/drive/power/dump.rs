@@ -32,7 +32,7 @@ impl Ssd {
 
     /// Writes what the buffer of a drive with zones holds to the log. Nothing else is under way.
     pub(super) fn dump_buffer(&mut self) -> Result<()> {
-        if self.zones.is_some() && self.writer.buffer.held() != self.tail_units() {
+        if self.held_of_zones().len() as u32 != self.tail_units() {
             // Whole rows that no block is left for.
             self.stalled()?;
         }
@@ -48,13 +48,13 @@ impl Ssd {
             let sequence = self.writer.buffer.slot(held).sequence;
             dump.units.push(DumpedUnit { unit: lpn.0, sequence, version });
         }
-        if dump.units.len() as u32 != self.writer.buffer.held() {
-            return Err(lost("the buffer holds more than short rows"));
+        if dump.units.len() != self.held_of_zones().len() {
+            return Err(lost("the buffer holds more of zones than short rows"));
         }
         self.begin_table_with(dump);
         while !matches!(self.step(), Step::Idle) {}
         self.fault()?;
-        self.release_all();
+        self.release_tails();
         Ok(())
     }
 
@@ -84,3 +84,6 @@ impl Ssd {
 fn lost(problem: &str) -> Error {
     Error::new("recovery", problem).hint("this is a defect of nandlab; please report it")
 }
+
+#[cfg(test)]
+mod tests;

@@ -14,16 +14,17 @@ impl Ssd {
         self.flash.chips.oob(ppn)
     }
 
-    /// The version of a unit on flash, or in a protected buffer (with `keep_payload`); 0 without
+    /// The version of a unit on flash, or of a zone in the buffer (with `keep_payload`); 0 without
     /// data.
     pub fn stored(&self, lpn: Lpn) -> u64 {
         self.stored_version(lpn.0).unwrap_or(0)
     }
 
-    /// The version of a unit on flash, or in the buffer of a drive with zones, which is protected;
-    /// `None` without data (with `keep_history`).
+    /// The version of a unit on flash, or in the buffer for units of zones, which are protected
+    /// there; `None` without data (with `keep_history`).
     pub fn stored_version(&self, unit: u32) -> Option<u64> {
-        let held = self.zones.as_ref().and_then(|_| self.writer.buffer.find(Lpn(unit)));
+        let is_protected = self.is_of_zone(Lpn(unit));
+        let held = if is_protected { self.writer.buffer.find(Lpn(unit)) } else { None };
         if let Some(held) = held {
             return self.versions.as_ref().map(|versions| versions.held(held));
         }

@@ -336,6 +336,7 @@ impl Ssd {
             start_up.copies = spoilt.into_values().collect();
         }
         self.writer.is_restoring = true;
+        self.go_on_with_finishes();
         self.take_dumped()
     }
 

@@ -59,7 +59,7 @@ impl Ssd {
         while in_vain < self.writer.buffer.rows.count(are_whole)
             && let Some(key) = self.writer.buffer.rows.first(are_whole)
         {
-            match self.send_row(key) {
+            match self.send_row(key, are_whole) {
                 Sent::Yes => {
                     self.writer.buffer.rows.turn(key);
                     return true;
@@ -77,9 +77,21 @@ impl Ssd {
         false
     }
 
+    /// Whether the rows of a key are those of a zone.
+    #[cold]
+    fn is_of_zones(&mut self, key: Key) -> bool {
+        let Writer { buffer, lpns, .. } = &mut self.writer;
+        buffer.peek_dirty(key, 1, lpns);
+        let first = lpns.first().copied();
+        first.is_some_and(|first| self.is_of_zone(first))
+    }
+
     /// Sends a row of a key, if a die takes it.
     #[inline]
-    fn send_row(&mut self, key: Key) -> Sent {
+    fn send_row(&mut self, key: Key, is_whole: bool) -> Sent {
+        if !is_whole && !self.writer.sends_any_short_row() && !self.is_of_zones(key) {
+            return Sent::No;
+        }
         let dies = self.gate.writable(key.0);
         if dies.is_empty() {
             self.set_aside(key.0);

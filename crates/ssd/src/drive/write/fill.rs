@@ -62,7 +62,8 @@ impl Ssd {
         }
         let last = self.units.at(request.offset + request.length - 1) as u32;
         let is_forced = request.fua && !self.writer.lies;
-        let durable = (is_forced || !self.writer.is_write_back) && self.zones.is_none();
+        let is_durable = is_forced || !self.writer.is_write_back;
+        let durable = is_durable && !self.is_of_zone(Lpn(self.units.at(request.offset) as u32));
         while self.front.slot(slot).cursor <= last {
             let unit = self.front.slot(slot).cursor;
             let coalesced = self.counts.buffer.coalesced;
@@ -131,7 +132,8 @@ impl Ssd {
         let key = key_among(&mut *self.ftl, self.writer.keys, lpn, request.hint());
         let entry = self.writer.buffer.slot(held);
         entry.key = key;
-        entry.epoch = self.writer.flushes.hold();
+        self.join_epoch(held);
+        let entry = self.writer.buffer.slot(held);
         match found {
             Some(old) => {
                 entry.rest = rest;
@@ -156,8 +158,18 @@ impl Ssd {
         let entry = self.writer.buffer.slot(held);
         entry.key = key;
         entry.rest = if is_lost { Rest::Lost } else { Rest::None };
-        entry.epoch = self.writer.flushes.hold();
+        self.join_epoch(held);
         Some(held)
+    }
+
+    /// Has flushes wait for a unit that is new in the buffer, unless it is durable there.
+    #[inline]
+    pub(in crate::drive) fn join_epoch(&mut self, held: u32) {
+        let lpn = self.lpn_held(held);
+        let is_protected = self.is_of_zone(lpn);
+        let epoch = if is_protected { None } else { Some(self.writer.flushes.hold()) };
+        let entry = self.writer.buffer.slot(held);
+        (entry.is_protected, entry.epoch) = (is_protected, epoch.unwrap_or(0));
     }
 
     /// The place of a unit that is new in the buffer is known: its unwritten part is read if it has

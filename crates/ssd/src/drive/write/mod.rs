@@ -100,11 +100,14 @@ impl Writer {
     }
 
     /// Whether rows that are not full are programmed too, because a request waits for their data or
-    /// for the room that they free.
+    /// for the room that they free. While zones are being finished, those of zones are.
     fn sends_short_rows(&self) -> bool {
-        self.is_awaited()
-            || self.sends_tails
-            || (!self.stalled.is_empty() && !self.buffer.rows.has_whole())
+        self.sends_tails || self.sends_any_short_row()
+    }
+
+    /// Whether short rows are programmed, whatever they belong to.
+    fn sends_any_short_row(&self) -> bool {
+        self.is_awaited() || (!self.stalled.is_empty() && !self.buffer.rows.has_whole())
     }
 }
 

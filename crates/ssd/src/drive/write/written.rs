@@ -99,7 +99,9 @@ impl Ssd {
             self.writer.durable_waits -= 1;
             self.write_part_done(entry.waiter);
         }
-        self.writer.flushes.release(entry.epoch);
+        if !entry.is_protected {
+            self.writer.flushes.release(entry.epoch);
+        }
         self.end_flushes();
     }
 

@@ -5,7 +5,6 @@
 //! programs as those of other writes do, and a unit that the host has not written gets zeros. Of
 //! a unit that is overwritten in its area only the newest data are left.
 
-use super::ZoneCommands;
 use crate::buffer::{Rest, State};
 use crate::drive::Ssd;
 use crate::drive::wakes::Wake;
@@ -45,17 +44,11 @@ impl Areas {
     }
 }
 
-impl ZoneCommands {
-    fn split(&self, lpn: Lpn) -> (u32, u32) {
-        (lpn.0 / self.layout.stride, lpn.0 % self.layout.stride)
-    }
-}
-
 impl Ssd {
     /// State of the zone of a unit, if that has a random write area.
     pub(super) fn area_before(&self, lpn: Lpn) -> Option<ZoneView> {
         let zones = self.zones.as_ref().filter(|zones| zones.layout.areas.is_some())?;
-        let view = self.ftl.zones()?.view(zones.split(lpn).0);
+        let view = self.ftl.zones()?.view(zones.layout.split(lpn)?.0);
         view.has_area.then_some(view)
     }
 
@@ -65,7 +58,7 @@ impl Ssd {
         let request = self.front.request(slot);
         let (Some(zones), Some(all)) = (&mut self.zones, self.ftl.zones()) else { return };
         let Some(lpn) = self.units.lpn_at(request.offset) else { return };
-        let (zone, offset) = zones.split(lpn);
+        let Some((zone, offset)) = zones.layout.split(lpn) else { return };
         if request.op == Op::ZoneOpenArea {
             zones.areas.from.entry(zone).or_insert(all.view(zone).written);
         }
@@ -117,9 +110,9 @@ impl Ssd {
     /// Sends units of a zone on to the flash, with zeros for those that the host has not written.
     /// Returns the unit that there is no room for, or the end.
     fn send_on(&mut self, zone: u32, first: u32, end: u32) -> u32 {
-        let stride = self.zones.as_ref().map_or(0, |zones| zones.layout.stride);
+        let Some(layout) = self.zone_layout() else { return end };
         for unit in first..end {
-            let lpn = Lpn(zone * stride + unit);
+            let lpn = Lpn(layout.units_of(zone).start + unit);
             match self.writer.buffer.find(lpn) {
                 Some(held) => self.push_committed(held, lpn),
                 None => match self.writer.buffer.take(lpn, State::Filling) {
@@ -141,8 +134,8 @@ impl Ssd {
 
     /// A unit that the host has not written is committed.
     fn push_blank(&mut self, held: u32, lpn: Lpn) {
-        let entry = self.writer.buffer.slot(held);
-        (entry.rest, entry.epoch) = (Rest::None, self.writer.flushes.hold());
+        self.writer.buffer.slot(held).rest = Rest::None;
+        self.join_epoch(held);
         if let Some(versions) = &mut self.versions {
             versions.hold(held, 0);
             versions.note(lpn.0, Happened::Emptied { units: 1 });
@@ -155,7 +148,7 @@ impl Ssd {
     /// units. The slot is `None` where there is no room.
     pub(in crate::drive) fn hold_in_area(&mut self, lpn: Lpn) -> Option<Option<u32>> {
         let zones = self.zones.as_mut().filter(|zones| !zones.areas.from.is_empty())?;
-        let (zone, offset) = zones.split(lpn);
+        let (zone, offset) = zones.layout.split(lpn)?;
         let is_committed = *zones.areas.from.get(&zone)? > offset;
         let found = self.writer.buffer.find(lpn);
         if let Some(old) = found.filter(|&old| self.writer.buffer.slot(old).state == State::Area) {
@@ -174,8 +167,8 @@ impl Ssd {
 
     fn take_in_area(&mut self, lpn: Lpn) -> Option<u32> {
         let held = self.writer.buffer.take(lpn, State::Area)?;
-        let entry = self.writer.buffer.slot(held);
-        (entry.rest, entry.epoch) = (Rest::None, self.writer.flushes.hold());
+        self.writer.buffer.slot(held).rest = Rest::None;
+        self.join_epoch(held);
         Some(held)
     }
 
@@ -185,12 +178,12 @@ impl Ssd {
         if zones.areas.from.is_empty() {
             return;
         }
-        let stride = u64::from(zones.layout.stride);
-        let zone_of = |slot: &u32| self.units.at(self.front.request(*slot).offset) / stride;
+        let units_of = |zone: u32| zones.layout.units_of(zone);
+        let first_of = |slot: &u32| self.units.at(self.front.request(*slot).offset) as u32;
         let over = |(&zone, &from): (&u32, &u32)| {
             let view = all.view(zone);
             let is_over = !view.has_area
-                && !self.writer.stalled.iter().any(|slot| zone_of(slot) == u64::from(zone));
+                && !self.writer.stalled.iter().any(|slot| units_of(zone).contains(&first_of(slot)));
             is_over.then_some((zone, from, view.written))
         };
         let over: Vec<(u32, u32, u32)> = zones.areas.from.iter().filter_map(over).collect();
@@ -210,7 +203,7 @@ impl Ssd {
     /// Whether a unit is in a random write area, with data of the host.
     pub fn is_in_area(&self, unit: u32) -> bool {
         let Some(zones) = self.zones.as_ref() else { return false };
-        let (zone, offset) = zones.split(Lpn(unit));
+        let Some((zone, offset)) = zones.layout.split(Lpn(unit)) else { return false };
         let from = zones.areas.from.get(&zone);
         from.is_some_and(|&from| from <= offset) && self.is_in_buffer(unit)
     }
@@ -221,22 +214,19 @@ impl Ssd {
         if zones.layout.areas.is_none() {
             return Vec::new();
         }
-        let stride = zones.layout.stride;
-        let of = |zone: u32| all.in_area(zone).into_iter().map(move |unit| zone * stride + unit);
+        let first_of = |zone: u32| zones.layout.units_of(zone).start;
+        let of = |zone| all.in_area(zone).into_iter().map(move |unit| first_of(zone) + unit);
         (0..zones.layout.zones).flat_map(of).map(Lpn).collect()
     }
 
-    /// Puts the data of random write areas into the buffer of a drive that begins a run.
-    pub(super) fn take_areas(&mut self) {
-        let (Some(zones), Some(all)) = (&mut self.zones, self.ftl.zones()) else { return };
+    /// Puts the data of random write areas into the buffer of a drive that begins a run. False if
+    /// it has no room for them.
+    pub(super) fn take_areas(&mut self) -> bool {
+        let (Some(zones), Some(all)) = (&mut self.zones, self.ftl.zones()) else { return true };
         let views = (0..zones.layout.zones).map(|zone| (zone, all.view(zone)));
         let areas = views.filter(|(_, view)| view.has_area);
         zones.areas.from = areas.map(|(zone, view)| (zone, view.written)).collect();
         zones.areas.commits.clear();
-        for lpn in self.units_in_areas() {
-            if self.take_in_area(lpn).is_none() {
-                return;
-            }
-        }
+        self.units_in_areas().into_iter().all(|lpn| self.take_in_area(lpn).is_some())
     }
 }

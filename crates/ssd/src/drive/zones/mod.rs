@@ -3,9 +3,9 @@
 //! The FTL answers whether a request is carried out (`Ftl::admit`) before anything is acknowledged
 //! or enters the buffer. Commands that change a zone take the time of the firmware on one
 //! processor of their own, one after the other. A reset drops what the buffer holds of the zone; a
-//! finish is complete when the flash has what was missing. The buffer of a drive with zones needs
-//! no power: writes and flushes are durable in it, and a row that is short stays there. `areas` has
-//! the data of random write areas.
+//! finish is complete when the flash has what was missing. Data of zones need no power in the
+//! buffer: they are durable there, and a row that is short stays. Other sets of dies of the drive
+//! know nothing of all this. `areas` has the data of random write areas.
 
 mod areas;
 
@@ -19,7 +19,7 @@ use crate::ftl::{Ftl, Hint, Lpn};
 use crate::medium::versions::Happened;
 use crate::terms::request::{Op, Request, Status};
 use areas::Areas;
-use base::{Result, Time, counts};
+use base::{Error, Result, Time, counts};
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
@@ -91,8 +91,9 @@ pub(super) struct ZoneCommands {
     firmware: Stage,
     /// Arrival time of the data of the last write.
     last_in: Time,
-    /// Zones that are being finished, and the requests that wait for it.
-    finishing: Vec<(u32, u32)>,
+    /// Zones that are being finished, each with the request that waits for it; without one where a
+    /// start-up goes on with a finish.
+    finishing: Vec<(u32, Option<u32>)>,
     areas: Areas,
     counts: ZoneCounts,
 }
@@ -104,7 +105,8 @@ impl ZoneCommands {
         let Some(zones) = ftl.zones() else { return Ok(None) };
         let (layout, costs) = (zones.layout(), zones.costs());
         let unit = u64::from(config.drive_unit_bytes());
-        check_buffer(&layout, ftl.facts().row_units, config.buffer.bytes, unit)?;
+        let (row, has_others) = (ftl.facts().row_units, !layout.is_all(ftl.facts().logical_units));
+        check_buffer(&layout, row, has_others, config.buffer.bytes, unit)?;
         Ok(Some(Box::new(Self {
             layout,
             costs,
@@ -121,11 +123,27 @@ impl ZoneCommands {
         self.finishing.clear();
     }
 
-    /// Arrival time of a write's data that could be there at `arrived`: writes are admitted in the
-    /// order of their commands, however long each is.
-    pub(super) fn in_order(&mut self, arrived: Time) -> Time {
+    /// Whether any of these units belongs to a zone.
+    fn touches(&self, first: u64, last: u64) -> bool {
+        let units = self.layout.units();
+        first < u64::from(units.end) && last >= u64::from(units.start)
+    }
+
+    /// Arrival time of a write's data that could be there at `arrived`, for the unit that they
+    /// begin with: writes to zones are admitted in the order of their commands, however long each
+    /// is.
+    pub(super) fn in_order(&mut self, arrived: Time, first: u64) -> Time {
+        if !self.has(first) {
+            return arrived;
+        }
         self.last_in = self.last_in.max(arrived);
         self.last_in
+    }
+
+    /// Whether a unit belongs to a zone.
+    #[inline]
+    fn has(&self, unit: u64) -> bool {
+        u32::try_from(unit).is_ok_and(|unit| self.layout.contains(Lpn(unit)))
     }
 }
 
@@ -150,6 +168,18 @@ impl Ssd {
         self.zones.as_ref().map(|zones| zones.counts)
     }
 
+    /// Whether the drive has a zone that a unit belongs to: its data are durable in the buffer.
+    #[inline]
+    pub(super) fn is_of_zone(&self, lpn: Lpn) -> bool {
+        self.zones.as_ref().is_some_and(|zones| zones.layout.contains(lpn))
+    }
+
+    /// Whether all of the drive is zones.
+    pub(super) fn is_all_zones(&self) -> bool {
+        let units = self.ftl.facts().logical_units;
+        self.zones.as_ref().is_some_and(|zones| zones.layout.is_all(units))
+    }
+
     /// Further time of an append on its core, and its further delay; 0 for other commands.
     #[cold]
     pub(super) fn append_costs(&self, request: &Request) -> (Time, Time) {
@@ -172,6 +202,12 @@ impl Ssd {
             return true;
         }
         let unit = self.units.bytes;
+        let last = (offset + length.max(1) - 1) / unit;
+        let zones = self.zones.as_ref();
+        let is_beside = zones.is_some_and(|zones| !zones.touches(offset / unit, last));
+        if is_beside && !op.is_of_zones() {
+            return true;
+        }
         let is_whole = offset.is_multiple_of(unit) && length.is_multiple_of(unit);
         let lpn = self.units.lpn_at(offset);
         let area = lpn.and_then(|first| self.area_before(first));
@@ -221,7 +257,8 @@ impl Ssd {
     /// Carries out a command that changes a zone, whose data are committed.
     pub(super) fn manage_zone(&mut self, slot: u32, request: &Request) {
         let Some(zones) = &mut self.zones else { return };
-        let zone = (self.units.at(request.offset) / u64::from(zones.layout.stride)) as u32;
+        let lpn = Lpn(self.units.at(request.offset) as u32);
+        let Some((zone, _)) = zones.layout.split(lpn) else { return };
         let costs = zones.costs;
         let counts = &mut zones.counts;
         let (count, us) = match request.op {
@@ -236,11 +273,11 @@ impl Ssd {
         let mut time = Time::from_us(us);
         match request.op {
             Op::ZoneReset => time += self.reset_zone(zone),
+            // The firmware ends the finish when the flash has what was missing.
             Op::ZoneFinish if self.ftl.zones().is_some_and(|all| all.is_finishing(zone)) => {
                 self.writer.sends_tails = true;
                 if let Some(zones) = &mut self.zones {
-                    zones.finishing.push((zone, slot));
-                    zones.firmware.serve(self.events.now(), time);
+                    zones.finishing.push((zone, Some(slot)));
                 }
                 for wake in [Wake::Jobs, Wake::Rows, Wake::Finishes] {
                     self.wakes.wake(wake);
@@ -259,21 +296,21 @@ impl Ssd {
     /// reset takes for its data.
     fn reset_zone(&mut self, zone: u32) -> Time {
         let Some(zones) = &mut self.zones else { return Time::ZERO };
-        let (costs, stride) = (zones.costs, zones.layout.stride);
+        let (costs, of_zone) = (zones.costs, zones.layout.units_of(zone));
         let all = self.ftl.zones().map(|all| all.last_reset());
         let Some(ZoneEmptied { written, unplaced, is_partial }) = all else { return Time::ZERO };
         zones.counts.reset_units += u64::from(written);
         // A finish that is under way has nothing to do any more.
         let ended = zones.finishing.iter().position(|&(other, _)| other == zone);
-        let ended = ended.map(|at| zones.finishing.swap_remove(at).1);
+        let ended = ended.and_then(|at| zones.finishing.remove(at).1);
         self.writer.sends_tails = !zones.finishing.is_empty();
         zones.areas.forget(zone);
-        let first = zone * stride;
+        let first = of_zone.start;
         if let Some(slot) = ended {
             self.acknowledge(slot, self.now());
         }
         // Writes that wait for room have nothing left to write.
-        let units = u64::from(first)..u64::from(first + stride);
+        let units = u64::from(first)..u64::from(of_zone.end);
         let mut stalled = std::mem::take(&mut self.writer.stalled);
         stalled.retain(|&slot| {
             let is_gone = units.contains(&self.units.at(self.front.request(slot).offset));
@@ -295,7 +332,7 @@ impl Ssd {
             versions.note(first, Happened::Emptied { units: unplaced.end });
         }
         if self.failures.lost.count() > 0 {
-            (first..first + stride).for_each(|lpn| self.failures.lost.remove(Lpn(lpn)));
+            of_zone.for_each(|lpn| self.failures.lost.remove(Lpn(lpn)));
         }
         self.counts.trims.trimmed_units += u64::from(written);
         for wake in [Wake::Jobs, Wake::Room, Wake::Rows] {
@@ -326,6 +363,14 @@ impl Ssd {
         self.wakes.wake(Wake::Room);
     }
 
+    /// Goes on with the finishes that a start-up has found half done: nobody waits for them.
+    pub(super) fn go_on_with_finishes(&mut self) {
+        let (Some(zones), Some(all)) = (&mut self.zones, self.ftl.zones()) else { return };
+        let half_done = (0..zones.layout.zones).filter(|&zone| all.is_finishing(zone));
+        zones.finishing = half_done.map(|zone| (zone, None)).collect();
+        self.writer.sends_tails = !zones.finishing.is_empty();
+    }
+
     /// Completes the finishes that have nothing left to program.
     pub(super) fn end_finishes(&mut self) {
         self.settle_areas();
@@ -340,9 +385,11 @@ impl Ssd {
                 at += 1;
                 continue;
             }
-            zones.finishing.swap_remove(at);
-            let end = self.events.now() + time;
-            self.events.push(end, event::of(event::COMPLETE, slot));
+            zones.finishing.remove(at);
+            if let Some(slot) = slot {
+                let (_, _, end) = zones.firmware.serve(self.events.now(), time);
+                self.events.push(end, event::of(event::COMPLETE, slot));
+            }
         }
         self.writer.sends_tails = !zones.finishing.is_empty();
     }
@@ -359,12 +406,12 @@ impl Ssd {
         if self.power.as_ref().is_some_and(|power| !power.is_rebuilt) {
             return Vec::new();
         }
-        let ZoneLayout { zones, stride, .. } = zones.layout;
+        let layout = zones.layout;
         let of = |zone: u32| {
-            let Range { start, end } = all.unplaced(zone);
-            zone * stride + start..zone * stride + end
+            let (Range { start, end }, first) = (all.unplaced(zone), layout.units_of(zone).start);
+            first + start..first + end
         };
-        (0..zones).map(of).filter(|units| !units.is_empty()).collect()
+        (0..layout.zones).map(of).filter(|units| !units.is_empty()).collect()
     }
 
     /// Units that the buffer keeps between runs, in their order.
@@ -377,27 +424,38 @@ impl Ssd {
         if self.zones.is_none() {
             return;
         }
-        self.release_all();
+        self.release_tails();
         self.take_tails();
     }
 
-    /// Drops all units of the buffer, which wait for their rows.
-    pub(super) fn release_all(&mut self) {
-        let held: Vec<u32> = self.writer.buffer.held_units().collect();
-        for lpn in held.into_iter().map(Lpn) {
+    /// Units of zones in the buffer.
+    pub(super) fn held_of_zones(&self) -> Vec<Lpn> {
+        let held = self.writer.buffer.held_units().map(Lpn);
+        held.filter(|&lpn| self.is_of_zone(lpn)).collect()
+    }
+
+    /// Drops the units of zones from the buffer, which wait for their rows.
+    pub(super) fn release_tails(&mut self) {
+        for lpn in self.held_of_zones() {
             if let Some(held) = self.writer.buffer.find(lpn) {
                 self.drop_waiting(held);
             }
         }
     }
 
-    /// Puts the units that are kept between runs into the buffer of a drive that begins a run.
+    /// Puts the units that are kept between runs into the buffer of a drive that begins a run. A
+    /// buffer without room for them is a fault: the data of the host would be lost.
     pub(super) fn take_tails(&mut self) {
         for lpn in self.tail_lpns() {
-            let Some(held) = self.writer.buffer.take(lpn, State::Filling) else { return };
+            let Some(held) = self.writer.buffer.take(lpn, State::Filling) else {
+                self.flash.fault.get_or_insert_with(no_room);
+                return;
+            };
             self.take_tail(held);
         }
-        self.take_areas();
+        if !self.take_areas() {
+            self.flash.fault.get_or_insert_with(no_room);
+        }
     }
 
     /// Has a unit of a short row, for which a slot was taken, wait for its row.
@@ -408,7 +466,12 @@ impl Ssd {
         let entry = self.writer.buffer.slot(held);
         (entry.key, entry.sequence) = (key, sequence);
         entry.rest = crate::buffer::Rest::None;
-        entry.epoch = self.writer.flushes.hold();
+        self.join_epoch(held);
         self.writer.buffer.push_dirty(held);
     }
+}
+
+fn no_room() -> Error {
+    let problem = "the buffer has no room for the short rows of zones and their random write areas";
+    Error::new("buffer.bytes", problem).hint("use a larger buffer.bytes")
 }

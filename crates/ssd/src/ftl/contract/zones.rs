@@ -3,10 +3,11 @@
 //! After the NVM Express Zoned Namespace Command Set (1.1): states of a zone, the commands on it,
 //! and the errors by their names there.
 
-use super::{Device, Lpn, Untimed};
+use super::Lpn;
 use crate::terms::request::{Op, Status};
 use base::{Error, Result};
 use serde::{Deserialize, Serialize};
+use std::ops::Range;
 
 /// State of a zone, as in the standard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -98,6 +99,8 @@ pub struct AreaLayout {
 pub struct ZoneLayout {
     /// Number of zones of the drive.
     pub zones: u32,
+    /// First unit of the first zone: 0, or that of the set of dies which has the zones.
+    pub first: u32,
     /// Distance from the start of a zone to the start of the next.
     pub stride: u32,
     /// Units that a zone takes, from its start on.
@@ -111,6 +114,41 @@ pub struct ZoneLayout {
 }
 
 impl ZoneLayout {
+    /// Units of all zones, what they do not take included.
+    pub fn units(&self) -> Range<u32> {
+        self.first..self.first + self.zones * self.stride
+    }
+
+    /// Units of a zone, what it does not take included.
+    pub fn units_of(&self, zone: u32) -> Range<u32> {
+        let first = self.first + zone * self.stride;
+        first..first + self.stride
+    }
+
+    /// Zone of a unit, and the unit's offset in it; `None` for a unit beside the zones.
+    #[inline]
+    pub fn split(&self, lpn: Lpn) -> Option<(u32, u32)> {
+        let within = lpn.0.checked_sub(self.first)?;
+        let zone = within / self.stride;
+        (zone < self.zones).then_some((zone, within % self.stride))
+    }
+
+    /// Whether a unit belongs to a zone.
+    #[inline]
+    pub fn contains(&self, lpn: Lpn) -> bool {
+        self.split(lpn).is_some()
+    }
+
+    /// Units of a drive of so many units that lie before the zones, or else those behind.
+    pub fn beside(&self, logical_units: u32) -> Range<u32> {
+        if self.first > 0 { 0..self.first } else { self.units().end..logical_units }
+    }
+
+    /// Whether a drive of so many units has nothing but zones.
+    pub fn is_all(&self, logical_units: u32) -> bool {
+        self.units().len() as u32 == logical_units
+    }
+
     /// Zones that may be written in part at a time.
     pub fn active(&self) -> u32 {
         if self.most_active == 0 { self.zones } else { self.most_active.min(self.zones) }
@@ -159,7 +197,7 @@ pub struct ZoneEmptied {
     pub written: u32,
     /// Offsets of units in the zone, between which lay all that were admitted and not reported
     /// programmed. None beyond its end held data.
-    pub unplaced: std::ops::Range<u32>,
+    pub unplaced: Range<u32>,
     /// Some blocks of the zone were partly programmed.
     pub is_partial: bool,
 }
@@ -183,34 +221,9 @@ pub trait Zones {
     /// Puts a zone out of use that takes no writes any more. It gives up what it holds.
     fn put_offline(&mut self, zone: u32) -> std::result::Result<(), Status>;
 
-    /// Writes units without time, in order at the write pointers of their zones; passes over those
-    /// beyond what zones take.
-    fn write_zones(
-        &mut self,
-        lpns: &[Lpn],
-        untimed: &mut Untimed,
-        device: &mut dyn Device,
-    ) -> Result<()>;
-
-    /// Overwrites `count` units in all without time: each time that there are enough for it, the
-    /// zone of a drawn unit is emptied and written anew.
-    fn overwrite_zones(
-        &mut self,
-        count: u64,
-        draw: &mut dyn FnMut() -> Lpn,
-        untimed: &mut Untimed,
-        device: &mut dyn Device,
-    ) -> Result<()>;
-
-    /// Carries out an append of one unit, or a command on a zone, without time: with the erases and
-    /// the padding that follow from it. Refuses what `admit` refuses.
-    fn command_zone(
-        &mut self,
-        op: Op,
-        first: Lpn,
-        untimed: &mut Untimed,
-        device: &mut dyn Device,
-    ) -> Result<()>;
+    /// Count of units that are still to be overwritten without time, fewer than a zone takes: work
+    /// without time overwrites zones as a whole.
+    fn overwriting(&mut self) -> &mut u64;
 
     /// Layout of the zones, and limits of open ones.
     fn layout(&self) -> ZoneLayout;
@@ -223,7 +236,7 @@ pub trait Zones {
 
     /// Units of a zone that are admitted, and not placed on flash: between runs the buffer keeps
     /// them.
-    fn unplaced(&self, zone: u32) -> std::ops::Range<u32>;
+    fn unplaced(&self, zone: u32) -> Range<u32>;
 
     /// Units that the random write area of a zone holds, as offsets in the zone: the buffer keeps
     /// them until they are committed. None for a zone without an area.
@@ -237,14 +250,15 @@ pub trait Zones {
 }
 
 /// Refuses a buffer that cannot keep a row of each zone that may be written in part, and all random
-/// write areas: writes would wait for room for ever.
+/// write areas: writes would wait for room for ever. Sets of dies without zones need a row beside.
 pub fn check_buffer(
     layout: &ZoneLayout,
     row_units: u32,
+    has_others: bool,
     buffer_bytes: u64,
     unit: u64,
 ) -> Result<()> {
-    let rows = u64::from(layout.active()) * u64::from(row_units);
+    let rows = (u64::from(layout.active()) + u64::from(has_others)) * u64::from(row_units);
     let least = (rows + layout.area_units()) * unit;
     if buffer_bytes >= least {
         return Ok(());
@@ -254,7 +268,8 @@ pub fn check_buffer(
         Some(_) => (", and all random write areas", " and ftl.zrwa_zones"),
         None => ("", ""),
     };
+    let others = if has_others { ", one of the other sets of dies" } else { "" };
     Err(Error::new("buffer.bytes", problem)
-        .expected(format!("at least {least}: a row of programs of each of them{areas}"))
+        .expected(format!("at least {least}: a row of programs of each of them{others}{areas}"))
         .hint(format!("use a larger buffer.bytes, or set ftl.max_active_zones{keys}")))
 }

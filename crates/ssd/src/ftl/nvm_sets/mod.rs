@@ -4,12 +4,13 @@
 //! Out comes one FTL for the whole drive, which hands each call to the set that it is about. A set
 //! has its own map, free blocks, frontiers and collection, and shares nothing with others here;
 //! what sets share lies in the drive: cores, link, write buffer, and the buses of the channels.
-//! `span` translates numbers between drive and set, `account` adds up what the sets report, and
-//! `parts` hands on the calls of parts.
+//! `span` translates numbers between drive and set, `account` adds up what the sets report,
+//! `parts` hands on the calls of parts, and `zones` those of zones.
 
 mod account;
 mod parts;
 mod span;
+mod zones;
 
 use super::contract::{
     Carried, DieSet, Facts, Ftl, Hint, Job, Key, Lpn, Move, Place, Program, SetFacts, Step, Until,

@@ -2,7 +2,8 @@
 //!
 //! What the drive does to the whole (retirement, relocation, recovery, copies on the chip,
 //! withdrawal) needs the part in every set. What it asks by unit, key or block (a map on flash,
-//! calls, recycled blocks) needs it in one: for the others nothing is to be done.
+//! calls, recycled blocks) needs it in one: for the others nothing is to be done. `zones` has those
+//! of the one set that has any.
 
 use super::{NvmSets, Set};
 use crate::ftl::contract::parts::parts;
@@ -32,6 +33,7 @@ parts!(NvmSets:
     calls if |sets| sets.any(|ftl| ftl.calls().is_some()),
     copy_back if |sets| sets.all(|ftl| ftl.copy_back().is_some()),
     recycling if |sets| sets.any(|ftl| ftl.recycling().is_some()),
+    zones if |sets| sets.any(|ftl| ftl.zones().is_some()),
     withdrawal if |sets| sets.all(|ftl| ftl.withdrawal().is_some()),
 );
 
@@ -112,14 +114,22 @@ impl Recovery for NvmSets {
         self.sets[set].ftl.tag(self.inside(set, block))
     }
 
+    fn protected(&self) -> Vec<u64> {
+        let of_set = |set: &Set| set.ftl.recovery().map(|part| part.protected());
+        self.sets.iter().filter_map(of_set).flatten().collect()
+    }
+
     fn recover(&mut self, found: &Found) -> Result<()> {
+        let mut words = found.words();
         for number in 0..self.sets.len() {
             let (first_block, _) = self.before(number);
             let Set { ftl, span, geometry, .. } = &mut self.sets[number];
             let (units, pages) = (span.units.clone(), span.pages.clone());
             let part = Part { first_block, units, pages };
             if let Some(recovery) = ftl.recovery_mut() {
-                recovery.recover(&found.of(part, geometry))?;
+                let (own, others) = words.split_at(recovery.protected().len().min(words.len()));
+                recovery.recover(&found.of(part, geometry, own))?;
+                words = others;
             }
         }
         Ok(())

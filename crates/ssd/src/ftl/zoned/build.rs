@@ -227,6 +227,7 @@ impl Zoned {
         }
         let mut layout = ZoneLayout {
             zones,
+            first: 0,
             stride: stride as u32,
             capacity,
             most_open: params.max_open_zones,

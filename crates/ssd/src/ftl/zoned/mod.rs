@@ -3,8 +3,7 @@
 //! its state, its write pointer, and its sets of blocks. There is no garbage collection: write
 //! amplification is 1 and the padding of finishes. `machine` has the states, `course` the way of a
 //! zone's rows to the flash, `sets` the blocks and their erases, `failed` blocks that fail,
-//! `untimed` writes without time, `area` random write areas, `recover` is what a power cut leaves,
-//! `build` makes an empty drive.
+//! `area` random write areas, `recover` is what a power cut leaves, `build` makes an empty drive.
 //!
 //! A zone takes the least worn free sets when its first rows are written. A reset gives them back,
 //! and the jobs of their dies erase them. A row whose program fails goes to another set, and the
@@ -17,13 +16,12 @@ mod failed;
 mod machine;
 mod recover;
 mod sets;
-mod untimed;
 
 use super::contract::parts::parts;
 use super::contract::{
-    Account, BlockService, Build, Calls, Carried, Device, DieSet, Facts, Ftl, FtlCounts, Hint, Job,
-    Key, Lpn, Move, Occupancy, Place, Program, Ram, Status, Step, Stream, Untimed, Urgency, Wear,
-    Work, ZoneCosts, ZoneEmptied, ZoneLayout, ZoneState, ZoneView, Zones,
+    Account, BlockService, Build, Calls, Carried, DieSet, Facts, Ftl, FtlCounts, Hint, Job, Key,
+    Lpn, Move, Occupancy, Place, Program, Ram, Status, Step, Stream, Urgency, Wear, Work,
+    ZoneCosts, ZoneEmptied, ZoneLayout, ZoneState, ZoneView, Zones,
 };
 use crate::terms::request::Op;
 use base::archive::{Archive, State};
@@ -239,33 +237,8 @@ impl Zones for Zoned {
         self.machine.put_offline(zone)
     }
 
-    fn write_zones(
-        &mut self,
-        lpns: &[Lpn],
-        untimed: &mut Untimed,
-        device: &mut dyn Device,
-    ) -> Result<()> {
-        self.write_in_order(lpns, untimed, device)
-    }
-
-    fn overwrite_zones(
-        &mut self,
-        count: u64,
-        draw: &mut dyn FnMut() -> Lpn,
-        untimed: &mut Untimed,
-        device: &mut dyn Device,
-    ) -> Result<()> {
-        self.overwrite_whole(count, draw, untimed, device)
-    }
-
-    fn command_zone(
-        &mut self,
-        op: Op,
-        first: Lpn,
-        untimed: &mut Untimed,
-        device: &mut dyn Device,
-    ) -> Result<()> {
-        self.carry_out(op, first, untimed, device)
+    fn overwriting(&mut self) -> &mut u64 {
+        &mut self.overwriting
     }
 }
 

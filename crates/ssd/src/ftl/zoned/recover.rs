@@ -46,16 +46,16 @@ impl Zoned {
         let (zones, lanes) = (self.machine.layout.zones as usize, self.sets.lanes.len());
         let words = found.words();
         if words.len() != self.protected().len() {
-            let problem = format!("{} words of zones were dumped", words.len());
-            return Err(Error::new("recovery", problem)
-                .hint("this is a defect of nandlab; please report it"));
+            return Err(not_of_these(format!("{} words of zones were dumped", words.len())));
         }
         let (of_zones, rest) = words.split_at(OF_ZONE * zones);
         let (of_lanes, doomed) = rest.split_at(lanes);
         let mut states = Vec::with_capacity(zones);
         for (zone, word) in of_zones.chunks_exact(OF_ZONE).enumerate() {
             self.lives[zone] = word[1] as u32;
-            states.push((ZoneState::ALL[(word[0] & 0xff) as usize], (word[0] >> 8) as u32));
+            states.push(self.state_of(word[0]).ok_or_else(|| {
+                not_of_these(format!("zone {zone} was dumped as {:#x}", word[0]))
+            })?);
         }
         self.machine.start_up(&states);
         for (lane, word) in self.sets.lanes.iter_mut().zip(of_lanes) {
@@ -76,7 +76,22 @@ impl Zoned {
         for ((zone, index), sets) in of_lane {
             self.line_up(zone, index, sets);
         }
+        for zone in 0..zones as u32 {
+            let of = &self.machine.zones[zone as usize];
+            if of.state == ZoneState::Full && of.written > 0 {
+                // A finish that had begun goes on: data wait for it, or rows of padding.
+                self.begin_finish(zone);
+            }
+        }
         Ok(())
+    }
+
+    /// State and written units that a dumped word tells of a zone; `None` of a word that no zone of
+    /// this drive can have.
+    fn state_of(&self, word: u64) -> Option<(ZoneState, u32)> {
+        let written = u32::try_from(word >> 8).ok()?;
+        let state = *ZoneState::ALL.get((word & 0xff) as usize)?;
+        (written <= self.machine.layout.capacity).then_some((state, written))
     }
 
     /// Takes over the state of a set. Returns the zone that has it, and the zone's lane.
@@ -121,7 +136,11 @@ impl Zoned {
             if oob.unit.owner == Owned::PADDING.owner {
                 continue;
             }
-            let (row, _) = self.by_row.split(oob.unit.owner - first);
+            let of_zone = oob.unit.owner.checked_sub(first);
+            let Some(offset) = of_zone.filter(|&at| at < self.machine.layout.capacity) else {
+                continue;
+            };
+            let (row, _) = self.by_row.split(offset);
             of.level.get_or_insert(row / self.lanes - at);
             let (word, bit) = self.bit(zone, row);
             self.done[word] |= bit;
@@ -171,4 +190,8 @@ impl Recovery for Zoned {
     fn recover(&mut self, found: &Found) -> Result<()> {
         self.rebuild(found)
     }
+}
+
+fn not_of_these(problem: String) -> Error {
+    Error::new("recovery", problem).hint("this is a defect of nandlab; please report it")
 }

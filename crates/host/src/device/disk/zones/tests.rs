@@ -39,13 +39,13 @@ impl Model {
     /// Draws a request to one of a few zones, and compares its answer with the array.
     fn step(&mut self, disk: &mut Disk) {
         self.step += 1;
-        let zone_bytes = disk.zone_bytes().unwrap();
         let layout = disk.zone_layout().unwrap();
+        let zone_bytes = u64::from(layout.stride) * UNIT;
         let zone = self.rng.below(8);
         let view = disk.zones().nth(zone as usize).unwrap();
         // A zone that takes no more is written at its start.
         let begin = if view.pointer < layout.capacity { view.pointer } else { 0 };
-        let start = zone * zone_bytes;
+        let start = u64::from(layout.first) * UNIT + zone * zone_bytes;
         let pointer = start + UNIT * u64::from(begin);
         let left = u64::from(layout.capacity - begin);
         let length = (UNIT * (1 + self.rng.below(24)).min(left)) as u32;
@@ -139,9 +139,12 @@ impl Model {
     }
 
     fn compare(&self, disk: &mut Disk) {
-        let zone_bytes = disk.zone_bytes().unwrap();
-        for (zone, bytes) in self.bytes.chunks(zone_bytes as usize).enumerate() {
-            let read = head(Command::Read, zone as u64 * zone_bytes, zone_bytes as u32);
+        let layout = disk.zone_layout().unwrap();
+        let (first, zone_bytes) = (UNIT * u64::from(layout.first), UNIT * u64::from(layout.stride));
+        let zones = self.bytes[first as usize..].chunks(zone_bytes as usize);
+        for (zone, bytes) in zones.take(layout.zones as usize).enumerate() {
+            let start = first + zone as u64 * zone_bytes;
+            let read = head(Command::Read, start, zone_bytes as u32);
             let Answer::Data { bytes: read, lost } = answer(disk, &asked(read, 0)) else {
                 panic!()
             };
@@ -153,7 +156,11 @@ impl Model {
 #[test]
 fn zones_read_as_an_array() {
     let areas = ["ftl.zrwa_bytes=65536", "ftl.zrwa_flush_bytes=8192", "ftl.zrwa_zones=4"];
-    for more in [&[][..], &["ftl.zone_dies=1", "ftl.erase=before_open"], &areas] {
+    // Blocks that are written anywhere, before the zones and behind them.
+    let before = ["namespace=[{dies=2, ftl={name='page'}}, {dies=2}]"];
+    let behind = ["namespace=[{dies=2}, {dies=2, ftl={name='page'}}]", areas[0]];
+    let striped = ["ftl.zone_dies=1", "ftl.erase=before_open"];
+    for more in [&[][..], &striped, &areas, &before, &behind] {
         let mut disk = zoned(more, Integrity::Model);
         let mut model = Model::of(&mut disk, 1);
         (0..4000).for_each(|_| model.step(&mut disk));

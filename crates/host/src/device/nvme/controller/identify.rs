@@ -43,7 +43,10 @@ impl Controller {
             let page = is_known.then(|| self.controller(identity, context.namespaces));
             return page.ok_or(Status::INVALID_FIELD);
         }
-        if let Some(page) = zones::identify(entry, identity, self.sees_namespace(identity)) {
+        let sees = |id: u32| self.sees_namespace(identity, id);
+        let zoning = identity.zones.as_ref();
+        let sees_zones = zoning.is_none_or(|zoning| sees(zoning.namespace));
+        if let Some(page) = zones::identify(entry, identity, sees_zones) {
             return page;
         }
         let (id, namespaces) = (entry.nsid(), &*context.namespaces);
@@ -55,17 +58,18 @@ impl Controller {
             None => Err(Status::INVALID_NAMESPACE),
         };
         let of_namespace = |page| of(namespaces.attached(self.id, id), page);
-        let active = || {
+        let active = |is_such: &dyn Fn(u32) -> bool| {
             let ids = namespaces.all().map(|namespace| namespace.space.id);
-            list(entry, ids.filter(|&id| namespaces.attached(self.id, id).is_some()))
+            let is_active = |&id: &u32| namespaces.attached(self.id, id).is_some() && sees(id);
+            list(entry, ids.filter(|id| is_active(id) && is_such(*id)))
         };
         match structure {
             cns::NAMESPACE | cns::ALLOCATED_NAMESPACE if id == ALL_NAMESPACES => {
-                Ok(common(identity))
+                Ok(common(&FORMATS))
             }
             cns::NAMESPACE => of_namespace(namespace),
             cns::CONTROLLER => Ok(self.controller(identity, namespaces)),
-            cns::ACTIVE => active(),
+            cns::ACTIVE => active(&|_| true),
             cns::DESCRIPTORS => match namespaces.attached(self.id, id) {
                 Some(namespace) => Ok(descriptors(identity, namespace)),
                 None => Err(Namespaces::unknown(id)),
@@ -77,7 +81,7 @@ impl Controller {
             }
             cns::NAMESPACE_OF_SET => of_namespace(|_, _| vec![0; PAGE]),
             cns::CONTROLLER_OF_SET => Ok(limits()),
-            cns::ACTIVE_OF_SET => active(),
+            cns::ACTIVE_OF_SET => active(&|id| identity.zones_of(id).is_none()),
             cns::INDEPENDENT => of_namespace(independent),
             cns::ALLOCATED => list(entry, namespaces.all().map(|namespace| namespace.space.id)),
             cns::ALLOCATED_NAMESPACE => of(namespaces.get(id), namespace),
@@ -158,37 +162,32 @@ impl Controller {
     }
 }
 
-/// Sizes of a logical block that a namespace can have, by the number of the format.
-fn formats(identity: &Identity) -> Vec<u64> {
-    // A zone is written in mapping units.
-    if identity.zones.is_some() { vec![identity.block_bytes] } else { FORMATS.to_vec() }
-}
-
-/// Capabilities that all namespaces share: their formats.
-fn common(identity: &Identity) -> Vec<u8> {
+/// Capabilities that namespaces with these sizes of a logical block share.
+fn common(formats: &[u64]) -> Vec<u8> {
     let mut page = vec![0; PAGE];
-    let formats = formats(identity);
     page[25] = formats.len() as u8 - 1;
     // Blocks of a power of two of bytes, without metadata.
-    for (format, bytes) in formats.into_iter().enumerate() {
+    for (format, bytes) in formats.iter().enumerate() {
         page[130 + 4 * format] = bytes.ilog2() as u8;
     }
     page
 }
 
 fn namespace(identity: &Identity, namespace: &Namespace) -> Vec<u8> {
-    let mut page = common(identity);
     let space = namespace.space;
+    let zoning = identity.zones_of(space.id);
+    // A zone is written in mapping units.
+    let formats = zoning.map_or(FORMATS.to_vec(), |zoning| vec![zoning.block_bytes]);
+    let mut page = common(&formats);
     for at in [0, 8, 16] {
         put(&mut page, at, &space.blocks.to_le_bytes());
     }
-    page[26] =
-        formats(identity).iter().position(|&bytes| bytes == space.block_bytes).unwrap_or(0) as u8;
+    page[26] = formats.iter().position(|&bytes| bytes == space.block_bytes).unwrap_or(0) as u8;
     // Thin provisioning is not reported; preferred sizes are.
     page[24] = 1 << 4;
     page[30] = namespace.is_shared.into();
     // Deallocated blocks read as zeros, and Write Zeroes may deallocate where there are no zones.
-    page[33] = 1 | u8::from(identity.zones.is_none()) << 3;
+    page[33] = 1 | u8::from(zoning.is_none()) << 3;
     put(&mut page, 48, &u128::from(namespace.bytes).to_le_bytes());
     let unit = identity.unit_blocks * BLOCK_BYTES / space.block_bytes;
     let unit = (unit.clamp(1, 1 << 16) - 1) as u16;
@@ -226,7 +225,8 @@ fn descriptors(identity: &Identity, namespace: &Namespace) -> Vec<u8> {
     (page[20], page[21]) = (3, 16);
     put(&mut page, 24, &uuid);
     (page[40], page[41]) = (4, 1);
-    page[44] = if identity.zones.is_some() { zones::COMMAND_SET } else { 0 };
+    let has_zones = identity.zones_of(namespace.space.id).is_some();
+    page[44] = if has_zones { zones::COMMAND_SET } else { 0 };
     page
 }
 

@@ -56,7 +56,8 @@ pub fn check(
     space: Result<&Space, Status>,
 ) -> Result<usize, Status> {
     let opcode = entry.opcode();
-    if !zones::commands(identity).contains(&opcode) && !placement::has_command(opcode, identity) {
+    let commands = zones::commands(identity, entry.nsid());
+    if !commands.contains(&opcode) && !placement::has_command(opcode, identity) {
         return Err(Status::INVALID_OPCODE);
     }
     if entry.is_fused() {
@@ -136,7 +137,8 @@ pub fn requests(
     let command = match opcode {
         io::WRITE => Command::Write,
         io::WRITE_ZEROES | io::WRITE_UNCORRECTABLE => {
-            zones::check_zeroes(entry.long(10), length / space.block_bytes, identity)?;
+            let zoning = identity.zones_of(entry.nsid());
+            zones::check_zeroes(entry.long(10), length / space.block_bytes, zoning)?;
             Command::WriteZeroes
         }
         io::ZONE_APPEND => Command::ZoneAppend,

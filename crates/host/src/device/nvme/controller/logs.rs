@@ -157,8 +157,7 @@ impl Controller {
         retains: bool,
         context: &Context<'_>,
     ) -> Result<Vec<u8>, Status> {
-        let zoning = context.identity.zones.as_ref().filter(|_| entry.nsid() == 1);
-        let zoning = zoning.ok_or(Status::INVALID_NAMESPACE)?;
+        let zoning = context.identity.zones_of(entry.nsid()).ok_or(Status::INVALID_NAMESPACE)?;
         if !retains {
             self.has_read(event::NOTICE);
         }

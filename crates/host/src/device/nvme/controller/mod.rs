@@ -217,7 +217,7 @@ impl Controller {
         let outcome = match entry.opcode() {
             admin::FABRICS => return self.fabrics(entry, context.identity),
             _ if !self.is_ready() => Err(Status::SEQUENCE),
-            // A drive with zones has one namespace, of one format.
+            // The namespaces of a drive with zones stay as they are.
             opcode if context.identity.zones.is_some() && zones::EXCLUDED.contains(&opcode) => {
                 Err(Status::INVALID_OPCODE)
             }

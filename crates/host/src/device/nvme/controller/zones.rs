@@ -14,6 +14,7 @@ use crate::device::nvme::subsystem::Identity;
 use crate::device::nvme::{MOST_BYTES, MOST_PAGES_LOG2, PAGE_BYTES, put};
 use base::{Error, Result};
 use ssd::Ssd;
+use ssd::config::NamespacePart;
 use ssd::ftl::contract::{AreaLayout, ZoneLayout, ZoneState, ZoneView};
 use ssd::request::Status as ZoneStatus;
 use std::collections::BTreeSet;
@@ -43,6 +44,13 @@ const MOST_CHANGED: usize = 511;
 /// Zones of a namespace, in logical blocks, and limits of what may be open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Zoning {
+    /// Identifier of the namespace.
+    pub namespace: u32,
+    /// First byte of the namespace on the drive.
+    pub offset: u64,
+    /// Bytes of a logical block: a mapping unit, so that a write of any number of blocks can begin
+    /// at a write pointer.
+    pub block_bytes: u64,
     /// Number of zones of the namespace.
     pub zones: u32,
     /// Blocks from the start of a zone to the start of the next.
@@ -58,12 +66,31 @@ pub struct Zoning {
 }
 
 impl Zoning {
-    /// Zones of a drive, whose blocks are its mapping units; `None` for a drive without zones.
-    pub fn of(ssd: &Ssd) -> Option<Self> {
-        let ZoneLayout { zones, stride, capacity, most_open, most_active, areas } =
+    /// Zones of a drive with these namespaces; `None` for a drive without zones, or where none of
+    /// its namespaces has them.
+    pub fn of(ssd: &Ssd, parts: &[NamespacePart]) -> Option<Self> {
+        let ZoneLayout { zones, first, stride, capacity, most_open, most_active, areas } =
             ssd.zone_layout()?;
         let (zone_blocks, capacity_blocks) = (stride.into(), capacity.into());
-        Some(Self { zones, zone_blocks, capacity_blocks, most_open, most_active, areas })
+        let block_bytes = ssd.unit_bytes();
+        let offset = u64::from(first) * block_bytes;
+        let at = parts.iter().position(|part| part.bytes.start == offset)?;
+        Some(Self {
+            namespace: at as u32 + 1,
+            offset,
+            block_bytes,
+            zones,
+            zone_blocks,
+            capacity_blocks,
+            most_open,
+            most_active,
+            areas,
+        })
+    }
+
+    /// Block of the namespace at a byte of the drive.
+    pub fn block_at(&self, byte: u64) -> u64 {
+        (byte - self.offset) / self.block_bytes
     }
 
     /// Refuses zones of mapping units that cannot be logical blocks.
@@ -85,9 +112,12 @@ pub enum Work {
     Ask(Vec<Head>),
 }
 
-/// I/O commands of a namespace.
-pub fn commands(identity: &Identity) -> &'static [u8] {
-    if identity.zones.is_some() { &io::OF_ZONES } else { &io::ALL }
+/// I/O commands of a namespace; of one that is not there, those that zones have.
+pub fn commands(identity: &Identity, namespace: u32) -> &'static [u8] {
+    let Some(zoning) = &identity.zones else { return &io::ALL };
+    let is_other =
+        zoning.namespace != namespace && (1..=identity.parts.len()).contains(&(namespace as usize));
+    if is_other { &io::ALL } else { &io::OF_ZONES }
 }
 
 /// Whether the command reports or changes zones.
@@ -109,9 +139,9 @@ pub fn moved(entry: &Entry) -> std::result::Result<u64, Status> {
 pub fn check_zeroes(
     first: u64,
     blocks: u64,
-    identity: &Identity,
+    zoning: Option<&Zoning>,
 ) -> std::result::Result<(), Status> {
-    let Some(zoning) = &identity.zones else { return Ok(()) };
+    let Some(zoning) = zoning else { return Ok(()) };
     let is_inside = first % zoning.zone_blocks + blocks <= zoning.capacity_blocks;
     if is_inside { Ok(()) } else { Err(Status::ZONE_BOUNDARY) }
 }
@@ -122,17 +152,17 @@ pub fn carry_out(
     identity: &Identity,
     disk: &mut Disk,
 ) -> std::result::Result<Work, Status> {
-    let zoning = identity.zones.as_ref().ok_or(Status::INVALID_OPCODE)?;
+    let zoning = identity.zones_of(entry.nsid()).ok_or(Status::INVALID_OPCODE)?;
     match entry.opcode() {
         io::ZONE_RECEIVE => report(entry, zoning, disk).map(Work::Page),
-        _ => send(entry, identity, zoning, disk).map(Work::Ask),
+        _ => send(entry, zoning, disk).map(Work::Ask),
     }
 }
 
 /// Status of a command on zones by that of one of its requests. Where all zones of some states are
 /// changed, one that has left these states meanwhile is left out.
 pub fn settled(entry: &Entry, status: Status) -> Status {
-    let is_of_all = entry.opcode() == io::ZONE_SEND && entry.word(13) & SELECT_ALL != 0;
+    let is_of_all = entry.opcode() == io::ZONE_SEND && is_of_all(entry);
     if is_of_all && status == Status::ZONE_TRANSITION { Status::SUCCESS } else { status }
 }
 
@@ -196,22 +226,17 @@ impl Action {
     }
 }
 
-fn send(
-    entry: &Entry,
-    identity: &Identity,
-    zoning: &Zoning,
-    disk: &mut Disk,
-) -> std::result::Result<Vec<Head>, Status> {
+fn send(entry: &Entry, zoning: &Zoning, disk: &mut Disk) -> std::result::Result<Vec<Head>, Status> {
     let action = Action::of(entry, zoning)?;
-    let zones = if entry.word(13) & SELECT_ALL == 0 {
+    let zones = if !is_of_all(entry) {
         let first = entry.long(10);
         if first >= zoning.zone_blocks * u64::from(zoning.zones) {
             return Err(Status::OUT_OF_RANGE);
         }
         if action == Action::Ask(Command::ZoneCommit) {
             // The last block that is committed.
-            let block = u32::try_from(identity.block_bytes).map_err(|_| Status::INVALID_FIELD)?;
-            let offset = first * identity.block_bytes;
+            let block = u32::try_from(zoning.block_bytes).map_err(|_| Status::INVALID_FIELD)?;
+            let offset = zoning.offset + first * zoning.block_bytes;
             return Ok(vec![Head::plain(Command::ZoneCommit, offset, block)]);
         }
         if !first.is_multiple_of(zoning.zone_blocks) {
@@ -238,8 +263,9 @@ fn send(
         zones.into_iter().try_for_each(|zone| disk.put_zone_offline(zone)).map_err(status_of)?;
         return Ok(Vec::new());
     };
-    let zone_bytes = zoning.zone_blocks * identity.block_bytes;
-    let head = |zone: u32| Head::plain(command, u64::from(zone) * zone_bytes, 0);
+    let zone_bytes = zoning.zone_blocks * zoning.block_bytes;
+    let offset = |zone: u32| zoning.offset + u64::from(zone) * zone_bytes;
+    let head = |zone: u32| Head::plain(command, offset(zone), 0);
     Ok(zones.into_iter().map(head).collect())
 }
 
@@ -300,8 +326,8 @@ fn descriptor(zone: u64, view: &ZoneView, zoning: &Zoning) -> [u8; DESCRIPTOR] {
     bytes
 }
 
-/// Page of Identify that zones change, if they do. Without the command set of zones, the host
-/// `sees` no namespace.
+/// Page of Identify that zones change, if they do. `sees` says whether the host has the command set
+/// of zones, without which their namespace is hidden from it.
 pub fn identify(
     entry: &Entry,
     identity: &Identity,
@@ -310,15 +336,14 @@ pub fn identify(
     let zoning = identity.zones.as_ref()?;
     let (structure, set) = (entry.byte(40), entry.byte(47));
     let empty = || vec![0; PAGE_BYTES as usize];
-    let is_listed = sees && structure == cns::ACTIVE_OF_SET && set == COMMAND_SET;
+    let is_its = entry.nsid() == zoning.namespace;
     Some(match (structure, set) {
         (cns::NAMESPACE | cns::DESCRIPTORS | cns::NAMESPACE_OF_SET | cns::INDEPENDENT, _)
-            if entry.nsid() == 1 && !sees =>
+            if is_its && !sees =>
         {
             Err(Status::INVALID_NAMESPACE)
         }
-        (cns::ACTIVE, _) if !sees => Ok(empty()),
-        (cns::NAMESPACE_OF_SET, COMMAND_SET) if entry.nsid() == 1 => Ok(namespace(zoning)),
+        (cns::NAMESPACE_OF_SET, COMMAND_SET) if is_its => Ok(namespace(zoning)),
         (cns::NAMESPACE_OF_SET, COMMAND_SET) => Err(Status::INVALID_NAMESPACE),
         (cns::CONTROLLER_OF_SET, COMMAND_SET) => {
             let mut page = empty();
@@ -326,13 +351,14 @@ pub fn identify(
             page[0] = MOST_PAGES_LOG2;
             Ok(page)
         }
-        (cns::ACTIVE_OF_SET, 0 | COMMAND_SET) if !is_listed => Ok(empty()),
+        (cns::ACTIVE_OF_SET, COMMAND_SET) if !sees => Ok(empty()),
         (cns::ACTIVE_OF_SET, COMMAND_SET) if entry.nsid() >= ALL_NAMESPACES - 1 => {
             Err(Status::INVALID_NAMESPACE)
         }
         (cns::ACTIVE_OF_SET, COMMAND_SET) => {
             let mut page = empty();
-            page[0] = u8::from(entry.nsid() == 0);
+            let listed = if entry.nsid() < zoning.namespace { zoning.namespace } else { 0 };
+            put(&mut page, 0, &listed.to_le_bytes());
             Ok(page)
         }
         (cns::COMMAND_SETS, _) => {
@@ -362,7 +388,7 @@ fn namespace(zoning: &Zoning) -> Vec<u8> {
     page
 }
 
-/// Admin commands that a drive with zones does not have: it has one namespace, of one format.
+/// Admin commands that a drive with zones does not have: its namespaces stay as they are.
 pub const EXCLUDED: [u8; 4] =
     [admin::NAMESPACE_MANAGEMENT, admin::NAMESPACE_ATTACHMENT, admin::FORMAT, admin::SANITIZE];
 
@@ -372,15 +398,19 @@ pub fn mark_controller(page: &mut [u8], identity: &Identity) {
         return;
     }
     put(page, 92, &CHANGED_EVENTS.to_le_bytes());
-    // No commands that change namespaces, no sanitization, one namespace.
+    // No commands that change namespaces, no sanitization, as many namespaces as there are.
     put(page, 256, &0u16.to_le_bytes());
     put(page, 328, &0u32.to_le_bytes());
     for at in [516, 540] {
-        put(page, at, &1u32.to_le_bytes());
+        put(page, at, &(identity.parts.len() as u32).to_le_bytes());
+    }
+    page[524] = 0;
+    if identity.parts.len() > 1 {
+        return;
     }
     // Compare, Write Zeroes, Timestamp, Verify.
     put(page, 520, &(1u16 | 1 << 3 | 1 << 6 | 1 << 7).to_le_bytes());
-    (page[524], page[534]) = (0, 0);
+    page[534] = 0;
 }
 
 /// Logs that zones add.
@@ -435,9 +465,10 @@ impl Changes {
 }
 
 impl Controller {
-    /// Whether the host has chosen the command sets that its namespace needs.
-    pub fn sees_namespace(&self, identity: &Identity) -> bool {
-        identity.zones.is_none() || self.configuration & super::COMMAND_SETS == super::ALL_SETS
+    /// Whether the host has chosen the command sets that a namespace needs.
+    pub fn sees_namespace(&self, identity: &Identity, namespace: u32) -> bool {
+        let has_all = self.configuration & super::COMMAND_SETS == super::ALL_SETS;
+        identity.zones_of(namespace).is_none() || has_all
     }
 
     /// Log of changed zones, which a host reads once unless it `retains` the event.

@@ -241,7 +241,8 @@ impl Connection {
         let status = match answer {
             Answer::Done | Answer::Status(_) => Status::SUCCESS,
             Answer::Appended(byte) => {
-                command.result = byte / self.subsystem.identity.block_bytes;
+                let zoning = self.subsystem.identity.zones.as_ref();
+                command.result = zoning.map_or(0, |zoning| zoning.block_at(byte));
                 Status::SUCCESS
             }
             Answer::Failed(failure) => {

@@ -3,8 +3,15 @@
 use super::*;
 use ZoneState::{Closed, Empty, ExplicitlyOpen, Full, ImplicitlyOpen, Offline, ReadOnly};
 
-const LAYOUT: ZoneLayout =
-    ZoneLayout { zones: 6, stride: 16, capacity: 12, most_open: 2, most_active: 3, areas: None };
+const LAYOUT: ZoneLayout = ZoneLayout {
+    zones: 6,
+    first: 0,
+    stride: 16,
+    capacity: 12,
+    most_open: 2,
+    most_active: 3,
+    areas: None,
+};
 
 /// A machine whose zone 1 is in this state, with 4 units written where the state allows any.
 fn machine(state: ZoneState) -> Machine {

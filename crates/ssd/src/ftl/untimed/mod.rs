@@ -1,12 +1,15 @@
 //! Untimed operation of an FTL: writes, and all internal work that they cause, as fast as memory
 //! allows. The calls are those that the controller makes, back to back. Each program and erase goes
 //! to a device: to chips that wear and fail, or to [`Flawless`] ones. [`Drive`] is written once,
-//! for every FTL.
+//! for every FTL; `zones` has what zones do instead.
+
+mod zones;
 
 use super::contract::{
     Access, BlockService, Carried, DieSet, Ftl, Hint, Job, Key, Known, Lpn, MOST_STREAMS, Place,
     Program, Step, Urgency, Work, key_among,
 };
+use crate::terms::request::Op;
 use base::{Error, Result, Time};
 use nand::geometry::Block;
 
@@ -106,6 +109,15 @@ pub trait Drive {
         device: &mut dyn Device,
     ) -> Result<()>;
 
+    /// Carries out an append of one unit, or a command on a zone, without time.
+    fn command_zone(
+        &mut self,
+        op: Op,
+        first: Lpn,
+        untimed: &mut Untimed,
+        device: &mut dyn Device,
+    ) -> Result<()>;
+
     /// Trims a unit without time, including reads of map pages.
     fn trim_untimed(&mut self, lpn: Lpn, untimed: &mut Untimed) -> Result<()>;
 
@@ -127,8 +139,8 @@ pub trait Drive {
 
 impl<F: Ftl> Drive for F {
     fn write_untimed(&mut self, lpns: &[Lpn], untimed: &mut Untimed) -> Result<()> {
-        match self.zones_mut() {
-            Some(zones) => zones.write_zones(lpns, untimed, &mut Flawless),
+        match self.zones() {
+            Some(_) => zones::write_beside(self, lpns, untimed, &mut Flawless),
             None => write(self, lpns, untimed, &mut Flawless),
         }
     }
@@ -140,8 +152,8 @@ impl<F: Ftl> Drive for F {
         untimed: &mut Untimed,
         device: &mut dyn Device,
     ) -> Result<()> {
-        match self.zones_mut() {
-            Some(zones) => zones.write_zones(lpns, untimed, device),
+        match self.zones() {
+            Some(_) => zones::write_beside(self, lpns, untimed, device),
             None => write_key(self, key, lpns, untimed, device),
         }
     }
@@ -152,8 +164,8 @@ impl<F: Ftl> Drive for F {
         draw: &mut dyn FnMut() -> Lpn,
         untimed: &mut Untimed,
     ) -> Result<()> {
-        match self.zones_mut() {
-            Some(zones) => zones.overwrite_zones(count, draw, untimed, &mut Flawless),
+        match self.zones() {
+            Some(_) => zones::overwrite_beside(self, count, draw, untimed, &mut Flawless),
             None => overwrite(self, count, draw, untimed, &mut Flawless),
         }
     }
@@ -165,10 +177,20 @@ impl<F: Ftl> Drive for F {
         untimed: &mut Untimed,
         device: &mut dyn Device,
     ) -> Result<()> {
-        match self.zones_mut() {
-            Some(zones) => zones.overwrite_zones(count, draw, untimed, device),
+        match self.zones() {
+            Some(_) => zones::overwrite_beside(self, count, draw, untimed, device),
             None => overwrite(self, count, draw, untimed, device),
         }
+    }
+
+    fn command_zone(
+        &mut self,
+        op: Op,
+        first: Lpn,
+        untimed: &mut Untimed,
+        device: &mut dyn Device,
+    ) -> Result<()> {
+        zones::command(self, op, first, untimed, device)
     }
 
     fn trim_untimed(&mut self, lpn: Lpn, untimed: &mut Untimed) -> Result<()> {
