@@ -259,6 +259,12 @@ fn what_does_not_fit_is_refused() {
     at(&["namespace=[{dies=5}]"], "namespace.dies", &["5 dies of 4", "at most 4"]);
     at(&["namespace=[{dies=4}, {share=0.5}]"], "namespace.dies", &["at most 3"]);
     at(&["namespace=[{dies=0}, {share=0.5}]"], "namespace.dies", &["1 or more"]);
+    // Together beyond 32 bits.
+    let most = "namespace=[{dies=4294967295}, {dies=1}, {dies=4294967295}]";
+    at(&[most], "namespace.dies", &["8589934591 dies of 4", "at most 4"]);
+    // A share of the largest memory is no more than that.
+    let most = ["ftl.ram_bytes=9223372036854775807", "namespace=[{dies=3}, {dies=1}]"];
+    assert!(drive::built(&most).is_ok());
     at(&["namespace=[{dies=2, share=0.5}]"], "namespace[0].dies", &["dies", "share"]);
     at(&["namespace=[{share=0.5, ftl={name='page'}}]"], "namespace[0].ftl", &["`dies`"]);
     let of_ftl = |ftl: &str| format!("namespace=[{{share=0.5}}, {{dies=2, ftl={{{ftl}}}}}]");

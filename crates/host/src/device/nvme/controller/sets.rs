@@ -4,6 +4,7 @@
 //! data of another. Sets are numbered from 1, in the order of their dies; the group of a set has
 //! its number. What a drive without sets says of endurance groups stands in `placement`.
 
+use super::namespaces::identifiers;
 use super::{Context, health, placement};
 use crate::device::nvme::entry::Entry;
 use crate::device::nvme::namespaces::{Moved, Namespace, Namespaces};
@@ -110,14 +111,7 @@ pub fn list(
 
 /// List of the endurance groups, from the one that a command names on.
 pub fn groups(entry: &Entry, identity: &Identity) -> Vec<u8> {
-    let mut page = vec![0; PAGE];
-    let listed: Vec<u16> =
-        (1..=identity.sets.len() as u16).filter(|&group| group >= entry.half(44)).collect();
-    put(&mut page, 0, &(listed.len() as u16).to_le_bytes());
-    for (slot, group) in (1..).zip(&listed) {
-        put(&mut page, 2 * slot, &group.to_le_bytes());
-    }
-    page
+    identifiers(entry.half(44), 1..=identity.sets.len() as u16)
 }
 
 /// Log of an endurance group: wear and figures of one set.
