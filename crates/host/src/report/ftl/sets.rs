@@ -3,6 +3,7 @@
 use super::of_every_drive;
 use crate::report::stages::Dies;
 use crate::session::Session;
+use nand::energy::EnergyUse;
 use schemars::JsonSchema;
 use serde::Serialize;
 use ssd::drive::activity::Activity;
@@ -33,6 +34,10 @@ pub struct NvmSet {
     pub bad_units: u64,
     /// Program/erase cycles of the good blocks of the set at the end.
     pub pe_cycles: Wear,
+    /// Energy of the set's dies; that of all sets is `nand.energy_uj`.
+    pub energy_uj: f64,
+    /// Energy of the set's dies by operation.
+    pub energy: EnergyUse,
     /// Shares of the time of the set's dies, which add up to 1.
     pub busy: Dies,
 }
@@ -46,6 +51,7 @@ impl Session {
         let states = ssd.occupancy_of_sets();
         let row = |(number, set): (usize, &ssd::config::DieSetConfig)| {
             let counts = activity.counted.sets.get(number).copied().unwrap_or_default();
+            let energy = activity.energy_of_sets.get(number).copied().unwrap_or_default();
             let dies = set.dies.start as usize..set.dies.end as usize;
             NvmSet {
                 namespace: set.namespace.map(|namespace| namespace as u64 + 1),
@@ -58,6 +64,8 @@ impl Session {
                 free_units: states[number].free,
                 bad_units: states[number].bad,
                 pe_cycles: ssd.wear_of_dies(set.dies.clone()),
+                energy_uj: energy.total_uj(),
+                energy,
                 busy: Dies::of(&activity.dies[dies]),
             }
         };
