@@ -28,6 +28,9 @@ pub struct NvmSet {
     /// Counts of the set's FTL.
     #[serde(flatten, serialize_with = "of_every_drive")]
     pub counts: FtlCounts,
+    /// Time at which a block of the set failed without a spare one: the set refused every later
+    /// write. `null` if this did not happen.
+    pub read_only_at_s: Option<f64>,
     /// Units that can be programmed without an erase at the end.
     pub free_units: u64,
     /// Units of bad blocks at the end.
@@ -61,6 +64,9 @@ impl Session {
                 bytes: bytes[number].end - bytes[number].start,
                 write_amplification: counts.write_amplification(),
                 counts,
+                read_only_at_s: ssd
+                    .read_only_at_of_set(number)
+                    .map(|at| at.since(self.run.counts_from()).s()),
                 free_units: states[number].free,
                 bad_units: states[number].bad,
                 pe_cycles: ssd.wear_of_dies(set.dies.clone()),

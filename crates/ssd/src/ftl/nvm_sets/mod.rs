@@ -234,7 +234,8 @@ fn facts(sets: &[Set], logical: u32, next: &Next) -> Facts {
 
 impl State for NvmSets {
     fn exchange(&mut self, archive: &mut Archive<'_>) -> Result<()> {
-        let Self { sets, of_dies: _, ends: _, facts: _, blocks_per_die: _, units_per_die: _ } = self;
+        let Self { sets, of_dies: _, ends: _, facts: _, blocks_per_die: _, units_per_die: _ } =
+            self;
         sets.iter_mut().try_for_each(|set| set.ftl.exchange(archive))
     }
 }

@@ -5,6 +5,7 @@ use crate::ftl::contract::{Device, Ftl, Key, Lpn, Untimed, ZoneState, Zones};
 use crate::ftl::untimed::{settle_all, settle_wanted, write_key};
 use crate::terms::request::Op;
 use base::{Error, Result};
+use nand::geometry::Block;
 
 impl Zoned {
     /// Writes units in order at the write pointers of their zones; passes over units beyond what
@@ -97,7 +98,8 @@ impl Zoned {
         let (zone, offset) = self.machine.split(first);
         let state = self.machine.zones[zone as usize].state;
         if matches!(state, ZoneState::ReadOnly | ZoneState::Offline) {
-            device.cannot_spare();
+            // Zones have all dies.
+            device.cannot_spare(Block(0));
             return Ok(false);
         }
         let problem = format!("{} at unit {offset} of zone {zone}: {}", op.name(), status.name());

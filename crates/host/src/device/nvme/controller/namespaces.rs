@@ -51,13 +51,12 @@ impl Controller {
         context: &mut Context<'_>,
     ) -> Result<Reply, Status> {
         context.namespaces.erasing.admit()?;
-        if context.is_read_only() {
-            return Err(Status::WRITE_PROTECTED);
-        }
+        context.check_writable(&[])?;
         match entry.word(10) & 0xf {
             0 => create(entry, data, context).map(|id| Reply::Done(id.into(), Vec::new())),
             1 => {
                 let ids = context.allocated(entry.nsid())?;
+                context.check_writable(&ids)?;
                 let (cid, namespaces) = (entry.cid(), &mut context.namespaces);
                 namespaces.check_at_rest(&ids)?;
                 Ok(Reply::Ask(namespaces.erase(self.id, cid, Purpose::Delete, ids)))

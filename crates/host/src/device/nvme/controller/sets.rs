@@ -118,20 +118,15 @@ pub fn groups(entry: &Entry, identity: &Identity) -> Vec<u8> {
 pub fn endurance_log(entry: &Entry, context: &mut Context<'_>) -> Result<Vec<u8>, Status> {
     let set = usize::from(entry.half(46)).checked_sub(1);
     let set = set.filter(|&set| set < context.identity.sets.len()).ok_or(Status::INVALID_FIELD)?;
-    let NvmSet { dies, bytes } = context.identity.sets[set].clone();
+    let of = context.identity.sets[set].clone();
     let mut page = vec![0; 512];
-    let health::Wearing { spare, used } = health::of_dies(context.disk, dies, &bytes);
+    let wearing = health::of_set(context.disk, set, &of);
+    let bytes = of.bytes;
     let session = context.disk.session();
     let counts = session.run.counted().sets.get(set).copied().unwrap_or_default();
     let media_bytes = counts.programmed_units() * session.run.ssd.unit_bytes();
-    let is_read_only = session.run.ssd.read_only_at().is_some();
-    if spare < health::SPARE_THRESHOLD {
-        page[0] |= health::SPARE;
-    }
-    if is_read_only {
-        page[0] |= health::READ_ONLY;
-    }
-    (page[3], page[4], page[5]) = (spare, health::SPARE_THRESHOLD, used);
+    page[0] = wearing.warnings();
+    (page[3], page[4], page[5]) = (wearing.spare, health::SPARE_THRESHOLD, wearing.used);
     let units = |bytes: u64| u128::from(bytes.div_ceil(1_000_000_000));
     let [read, written] = context.namespaces.flown(set);
     let figures = [units(read.bytes), units(written.bytes), units(media_bytes)];
