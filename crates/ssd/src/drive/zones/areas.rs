@@ -141,8 +141,10 @@ impl Ssd {
 
     /// A unit that the host has not written is committed.
     fn push_blank(&mut self, held: u32, lpn: Lpn) {
+        let sequence = self.power.as_mut().map_or(0, |power| power.number());
         let entry = self.writer.buffer.slot(held);
         (entry.rest, entry.epoch) = (Rest::None, self.writer.flushes.hold());
+        entry.sequence = sequence;
         if let Some(versions) = &mut self.versions {
             versions.hold(held, 0);
             versions.note(lpn.0, Happened::Emptied { units: 1 });
@@ -174,8 +176,10 @@ impl Ssd {
 
     fn take_in_area(&mut self, lpn: Lpn) -> Option<u32> {
         let held = self.writer.buffer.take(lpn, State::Area)?;
+        let sequence = self.power.as_mut().map_or(0, |power| power.number());
         let entry = self.writer.buffer.slot(held);
         (entry.rest, entry.epoch) = (Rest::None, self.writer.flushes.hold());
+        entry.sequence = sequence;
         Some(held)
     }
 
@@ -218,7 +222,8 @@ impl Ssd {
     /// Units that random write areas hold.
     pub(super) fn units_in_areas(&self) -> Vec<Lpn> {
         let (Some(zones), Some(all)) = (&self.zones, self.ftl.zones()) else { return Vec::new() };
-        if zones.layout.areas.is_none() {
+        let is_off = self.power.as_ref().is_some_and(|power| !power.is_rebuilt);
+        if zones.layout.areas.is_none() || is_off {
             return Vec::new();
         }
         let stride = zones.layout.stride;

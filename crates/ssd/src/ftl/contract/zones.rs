@@ -122,7 +122,7 @@ impl ZoneLayout {
     }
 
     /// Units that all random write areas hold together.
-    fn area_units(&self) -> u64 {
+    pub(crate) fn area_units(&self) -> u64 {
         self.areas.map_or(0, |areas| u64::from(areas.most) * u64::from(areas.units))
     }
 }
