@@ -59,9 +59,8 @@ impl SsdConfig {
     pub(crate) fn of_set(&self, set: &DieSetConfig) -> Result<Self> {
         let mut config = self.clone();
         let all = u64::from(self.drive.channels) * u64::from(self.drive.dies_per_channel);
-        let share = |bytes: u64| {
-            (u128::from(bytes) * set.dies.len() as u128 / u128::from(all)) as u64
-        };
+        let share =
+            |bytes: u64| (u128::from(bytes) * set.dies.len() as u128 / u128::from(all)) as u64;
         config.namespace.clear();
         (config.drive.channels, config.drive.dies_per_channel) = (set.dies.len() as u32, 1);
         config.ftl.common.ram_bytes = share(self.ftl.common.ram_bytes);

@@ -92,9 +92,7 @@ def unmeasured(at: Places, count: int) -> list[str]:
 
 
 def group_named(name: str) -> range | None:
-    """The layers of a factor by its name; None of another parameter, and of layers that no array
-    model has.
-    """
+    """The layers of a factor by its name; None of another one, and of layers beyond all models."""
     found = _NAME.fullmatch(name)
     if found is None:
         return None
