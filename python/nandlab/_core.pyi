@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 __all__ = [
     "CAUSES",
+    "MOST_LAYERS",
     "OPERATIONS",
     "Ageing",
     "Array",
@@ -60,6 +61,7 @@ __all__ = [
 ]
 
 CAUSES: tuple[str, ...]
+MOST_LAYERS: int
 OPERATIONS: tuple[str, ...]
 
 class NandlabError(ValueError): ...

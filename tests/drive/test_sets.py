@@ -39,6 +39,9 @@ def test_each_set_has_its_results() -> None:
     # Reads of the first set push entries of its map out, which have to be written.
     assert first.gc_runs + second.gc_runs == result.report.ftl.gc_runs
     assert second.gc_runs > 0
+    energy = result.report.nand.energy_uj
+    assert abs((first.energy_uj + second.energy_uj) / energy - 1) < 1e-12
+    assert (first.read_only_at_s, second.read_only_at_s) == (None, None)
     assert first.bytes + second.bytes == result.report.nandlab.capacity_bytes
     told = result_html(result)
     assert "namespace 1, 0-1" in told
@@ -67,7 +70,34 @@ def test_a_scaled_drive_has_scaled_sets() -> None:
     assert abs(half.capacity_bytes / whole.capacity_bytes - 0.5) < 0.02
 
 
+def test_a_trace_is_replayed_on_a_namespace(tmp_path: Path) -> None:
+    trace = tmp_path / "x.log"
+    lines = [f"f write {i * 7919 % 900 * 4096} 4096" for i in range(900)]
+    trace.write_text("\n".join(["fio version 2 iolog", "f add", "f open", *lines]) + "\n")
+    for namespace in (1, 2):
+        result = lab.run(
+            "tiny",
+            trace=trace,
+            trace_options={"namespace": namespace},
+            precondition="fill",
+            set=SETS,
+        )
+        units = [one.host_units > 0 for one in result.report.sets or []]
+        assert units == [namespace == 1, namespace == 2]
+    job = f"[a]\nfilename=/dev/nvme0n2\nread_iolog={trace}\n"
+    result = lab.run("tiny", job, precondition="fill", set=SETS)
+    assert [one.host_units > 0 for one in result.report.sets or []] == [False, True]
+    with refused("trace.namespace", "1 to 2"):
+        lab.run("tiny", trace=trace, set=SETS)
+    with refused("read_iolog", "filename=/dev/nvme0n1"):
+        lab.run("tiny", job, trace_options={"namespace": 1}, set=SETS)
+    with refused("trace.namespace", "no namespaces"):
+        lab.run("tiny", trace=trace, trace_options={"namespace": 1})
+
+
 def test_what_does_not_fit_is_refused() -> None:
+    with refused("namespace.dies", "4294967296 dies of 4"):
+        lab.Drive("tiny", set={"namespace": [{"dies": 2**32 - 1}, {"dies": 1}]})
     with refused("namespace.dies", "9 dies of 4"):
         lab.Drive("tiny", set={"namespace": [{"dies": 9}]})
     with refused("namespace[0].ftl.overprovisioning"):

@@ -10,7 +10,7 @@ use base::units::Hours;
 use base::{Error, Result};
 use ssd::ageing::Ageing;
 use ssd::ageing::{Refreshed, refresh};
-use ssd::config::NamespacePart;
+use ssd::config::{NamespacePart, SsdConfig};
 use ssd::conflicts::Features;
 use ssd::ftl::contract::Wear;
 use ssd::precondition::{Precondition, Preconditioning};
@@ -252,14 +252,7 @@ impl Drive {
 
     /// Namespaces of the drive's description; empty where it names none.
     pub fn namespaces(&self) -> Vec<NamespacePart> {
-        let (config, ssd) = (&self.loaded.config, &self.ssd);
-        match config.namespace.is_empty() {
-            true => Vec::new(),
-            // Those that do not fit were refused when the drive was built.
-            false => {
-                config.namespace_parts(&ssd.bytes_of_sets(), ssd.unit_bytes()).unwrap_or_default()
-            }
-        }
+        namespaces(&self.loaded.config, &self.ssd)
     }
 
     /// Zones of the drive; `None` without zones.
@@ -292,4 +285,13 @@ impl Drive {
         let ssd = ssd.twin(&loaded.config, memory_limit)?;
         Ok(Self { loaded, memory_limit, ssd, life, bytes: None })
     }
+}
+
+/// Namespaces that the description of a drive names; empty where it names none.
+pub(crate) fn namespaces(config: &SsdConfig, ssd: &Ssd) -> Vec<NamespacePart> {
+    if config.namespace.is_empty() {
+        return Vec::new();
+    }
+    // Those that do not fit were refused when the drive was built.
+    config.namespace_parts(&ssd.bytes_of_sets(), ssd.unit_bytes()).unwrap_or_default()
 }

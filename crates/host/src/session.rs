@@ -4,7 +4,7 @@
 //! stop.
 
 use crate::config::Loaded;
-use crate::drive::{Drive, Life};
+use crate::drive::{Drive, Life, namespaces};
 use crate::fio::Target;
 use crate::request::{Job, Pace, Source};
 use crate::rewriting::Rewriting;
@@ -20,7 +20,7 @@ use crate::tenants::{Measured, check_names, idle_keys};
 use crate::{fio, trace};
 use base::{Error, Result, Time};
 use ssd::Started;
-use ssd::config::Priority;
+use ssd::config::{NamespacePart, Priority};
 use ssd::conflicts::Feature;
 use ssd::precondition::Precondition;
 use std::path::{Path, PathBuf};
@@ -100,11 +100,6 @@ impl Opened {
         let (capacity, seed) = (drive.capacity_bytes(), drive.seed_of_jobs());
         let (zoning, handles) = (drive.zoning(), drive.handles());
         let config = &drive.loaded.config;
-        if !config.namespace.is_empty() && matches!(workload, Workload::Trace { .. }) {
-            let problem = "a trace sees the whole drive";
-            return Err(Error::unsupported("namespace", problem)
-                .hint("use jobs, which name a namespace, or describe the drive without them"));
-        }
         // An FTL of a user may look at urgent writes too.
         let has_fast_pages = drive.features().has(Feature::FastPages) || config.own_ftl.is_some();
         let host = config.host.clone();
@@ -143,7 +138,8 @@ impl Opened {
                 goal: None,
             }),
             Workload::Trace { path, options, depth } => {
-                let (job, summary) = replay(path, options, *depth, capacity)?;
+                let part = part_of(options, &target.namespaces, capacity)?;
+                let (job, summary) = replay(path, options, *depth, &part)?;
                 Ok(Self {
                     jobs: vec![job],
                     notices: Vec::new(),
@@ -320,7 +316,10 @@ impl Session {
                 Error::new("precondition", problem).expected("none, fill, steady or rested")
             );
         };
-        let mut source = trace::open(path, options, self.run.ssd.capacity_bytes())?;
+        let ssd = &self.run.ssd;
+        let namespaces = namespaces(&self.loaded.config, ssd);
+        let part = part_of(options, &namespaces, ssd.capacity_bytes())?;
+        let mut source = trace::open_in(path, options, &part)?;
         source.repeat(passes);
         self.rewriting = Some(Rewriting::new(Box::new(source), self.run.ssd.dies()));
         Ok(())
@@ -409,14 +408,41 @@ impl Session {
     }
 }
 
+/// Part of a drive that a trace sees: the whole of one without namespaces.
+fn part_of(
+    options: &trace::Options,
+    namespaces: &[NamespacePart],
+    capacity: u64,
+) -> Result<NamespacePart> {
+    let expected = || format!("1 to {}", namespaces.len());
+    match (options.namespace, namespaces.len()) {
+        (None, 0) => Ok(NamespacePart::whole(capacity)),
+        (None, _) => Err(Error::new("trace.namespace", "the trace names no namespace")
+            .expected(expected())
+            .hint("the drive has namespaces, and a trace is replayed on one of them")),
+        (Some(number), 0) => {
+            let problem = format!("{number}: the drive has no namespaces");
+            Err(Error::new("trace.namespace", problem)
+                .hint("leave it out, or describe namespaces in the drive file"))
+        }
+        (Some(number), _) => {
+            let part = (number as usize).checked_sub(1).and_then(|at| namespaces.get(at));
+            part.cloned().ok_or_else(|| {
+                let problem = format!("{number} is no namespace of the drive");
+                Error::new("trace.namespace", problem).expected(expected())
+            })
+        }
+    }
+}
+
 /// Job of a trace: at its times, or in a closed loop for one without times or with a given `depth`.
 fn replay(
     path: &Path,
     options: &trace::Options,
     depth: Option<u32>,
-    capacity: u64,
+    part: &NamespacePart,
 ) -> Result<(Job, trace::Summary)> {
-    let source = trace::open(path, options, capacity)?;
+    let source = trace::open_in(path, options, part)?;
     let closed = depth.filter(|_| source.timed());
     if closed.is_some() && options.time_scale != 1.0 {
         let problem = format!("{}: `iodepth` ignores the times of the trace", options.time_scale);

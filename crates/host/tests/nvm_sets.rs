@@ -61,6 +61,14 @@ fn sets_of_the_report_add_up_to_the_drive() {
         assert_eq!(sum, number(&report["ftl"][key]), "{key}");
         assert!(sum == 0.0 || number(&sets[0][key]) > 0.0, "{key}");
     }
+    for key in ["read_uj", "program_uj", "erase_uj", "bus_uj", "standby_uj"] {
+        let of = |value: &Value| number(&value["energy"][key]);
+        let (sum, whole) = (of(&sets[0]) + of(&sets[1]), of(&report["nand"]));
+        assert!((sum / whole - 1.0).abs() < 1e-12 && of(&sets[0]) > 0.0, "{key}: {sum}, {whole}");
+    }
+    let energy = |value: &Value| number(&value["energy_uj"]);
+    let sum = energy(&sets[0]) + energy(&sets[1]);
+    assert!((sum / energy(&report["nand"]) - 1.0).abs() < 1e-12);
     assert!(number(&sets[0]["map"]["writes"]) > 0.0 && number(&sets[1]["map"]["writes"]) == 0.0);
     for set in sets {
         let shares =

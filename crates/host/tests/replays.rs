@@ -7,7 +7,7 @@ use base::error::assert_carries;
 use host::config;
 use host::report::Outside;
 use host::session::{Session, Workload};
-use host::trace::{Options, TimePolicy};
+use host::trace::{AddressPolicy, Options, TimePolicy};
 use running::number;
 use serde_json::Value;
 use ssd::precondition::Precondition;
@@ -15,11 +15,23 @@ use std::path::PathBuf;
 
 /// Replays `text` on `tiny`, full. Returns the report; `name` tells the files of tests apart.
 fn replay(name: &str, text: &str, options: Options, depth: Option<u32>) -> Result<Value> {
+    replay_on(&[], name, text, options, depth)
+}
+
+/// Replays `text` on `tiny` with `sets`, full.
+fn replay_on(
+    sets: &[&str],
+    name: &str,
+    text: &str,
+    options: Options,
+    depth: Option<u32>,
+) -> Result<Value> {
+    let sets: Vec<String> = sets.iter().map(|&set| set.to_owned()).collect();
     let path = std::env::temp_dir().join(format!("nandlab-replays-{}-{name}", std::process::id()));
     std::fs::write(&path, text).unwrap();
     let run = |path: PathBuf| -> Result<Value> {
         let workload = Workload::Trace { path, options: Box::new(options), depth };
-        let loaded = config::load("tiny", &[])?;
+        let loaded = config::load("tiny", &sets)?;
         let mut session = Session::new(loaded, &workload, Precondition::Fill, 1 << 32)?;
         while !session.advance(10_000)? {}
         session.report(Outside::default())
@@ -132,4 +144,46 @@ fn options_without_a_use_are_refused() {
     }
     assert!(replay("scaled", timed, scaled(), None).is_ok());
     assert!(replay("depth", &untimed, Options::default(), Some(4)).is_ok());
+}
+
+/// A trace on a namespace sees its bytes as a drive: its writes go to the set of the namespace
+/// alone, and addresses beyond it follow the policy.
+#[test]
+fn a_trace_is_replayed_on_a_namespace() {
+    let sets = ["namespace=[{dies=1}, {dies=2, block_bytes=4096}, {share=1.0}]"];
+    let mut text = "fio version 2 iolog\nf add\nf open\n".to_owned();
+    for write in 0..4000u64 {
+        text += &format!("f write {} 4096\n", write * 7919 % 4000 * 4096);
+    }
+    let on = |text: &str, namespace, address| {
+        let options = Options { namespace, address, ..Options::default() };
+        replay_on(&sets, "namespace", text, options, Some(8))
+    };
+    for namespace in 1..=3 {
+        let report = on(&text, Some(namespace), AddressPolicy::Reject).unwrap();
+        let units = |set: usize| number(&report["sets"][set]["host_units"]);
+        let written: Vec<bool> = (0..3).map(|set| units(set) > 0.0).collect();
+        assert_eq!(written, (1..=3).map(|set| set == namespace).collect::<Vec<_>>());
+        assert_eq!(number(&report["host"]["write"]["requests_completed"]), 4000.0);
+    }
+    // Twice the bytes of the first namespace, and less than those of the drive.
+    let report = on(&text, Some(1), AddressPolicy::Reject).unwrap();
+    let beyond = number(&report["sets"][0]["bytes"]) as u64;
+    let far = format!("fio version 2 iolog\nf add\nf open\nf write {beyond} 4096\n");
+    let refused = on(&far, Some(1), AddressPolicy::Reject).unwrap_err();
+    assert_carries(refused, &[":4", &beyond.to_string(), "capacity"]);
+    let wrapped = on(&far, Some(1), AddressPolicy::Wrap).unwrap();
+    assert_eq!(number(&wrapped["host"]["write"]["requests_completed"]), 1.0);
+    let half = "fio version 2 iolog\nf add\nf open\nf write 512 4096\n";
+    assert!(on(half, Some(1), AddressPolicy::Reject).is_ok());
+    let refused = on(half, Some(2), AddressPolicy::Reject).unwrap_err();
+    assert_carries(refused, &[":4", "offset 512", "4096"]);
+    for (namespace, parts) in [(None, &["namespace"][..]), (Some(0), &["0"]), (Some(4), &["4"])] {
+        let error = on(&text, namespace, AddressPolicy::Reject).unwrap_err();
+        assert_eq!((&*error.place, &*error.expected), ("trace.namespace", "1 to 3"));
+        assert_carries(error, parts);
+    }
+    let options = Options { namespace: Some(1), ..Options::default() };
+    let error = replay("none", &text, options, Some(8)).unwrap_err();
+    assert_carries(error, &["trace.namespace", "no namespaces"]);
 }

@@ -82,13 +82,14 @@ mod _core {
     #[pymodule_export]
     use super::window::Window;
 
-    /// Adds two constants to the module: names of the operations, in the order of the numbers in
-    /// the column `op`; and names of the causes of waiting, in the order of the columns of
-    /// `Simulation.blame`.
+    /// Adds constants to the module: names of the operations, in the order of the numbers in the
+    /// column `op`; names of the causes of waiting, in the order of the columns of
+    /// `Simulation.blame`; and the most layers that an array model has factors of.
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         let names = Op::ALL.map(Op::name);
         module.add("OPERATIONS", PyTuple::new(module.py(), names)?)?;
-        module.add("CAUSES", PyTuple::new(module.py(), ssd::blame::CAUSE_NAMES)?)
+        module.add("CAUSES", PyTuple::new(module.py(), ssd::blame::CAUSE_NAMES)?)?;
+        module.add("MOST_LAYERS", nand::array::MOST_LAYERS)
     }
 }

@@ -3,6 +3,7 @@
 use crate::drive;
 
 use base::rng::Rng;
+use nand::geometry::Block;
 use ssd::Ssd;
 use ssd::Step;
 use ssd::conformance::batches::Batches;
@@ -73,7 +74,7 @@ fn worn_blocks_hold_less() {
     assert!(worn[1] > 1.03 * worn[0], "{worn:?}");
     assert!((worn[1] / smaller - 1.0).abs() < 0.04, "{worn:?}, and {smaller} on a smaller drive");
     assert!(two.ftl_mut().fault(true).is_none());
-    assert!(!two.ftl_mut().has_outgrown());
+    assert!(!two.ftl_mut().has_outgrown(Block(0)));
 }
 
 /// A drive without the space for the stronger code takes no more writes once its blocks need it.
@@ -82,9 +83,9 @@ fn a_drive_without_room_outgrows_its_blocks() {
     let strong = "ecc.stages=[{from_cycles=20, t=160, parity_bytes=1700}]";
     let mut ssd = drive::small(&sets(&[strong, "ftl.overprovisioning=0.35"]));
     overwrite(&mut ssd, 8, 1);
-    assert!(!ssd.ftl_mut().has_outgrown());
+    assert!(!ssd.ftl_mut().has_outgrown(Block(0)));
     overwrite(&mut ssd, 30, 2);
-    assert!(ssd.ftl_mut().has_outgrown());
+    assert!(ssd.ftl_mut().has_outgrown(Block(0)));
     assert!(ssd.blocks_by_code().iter().all(|&blocks| blocks > 0), "{:?}", ssd.blocks_by_code());
 }
 
@@ -149,7 +150,7 @@ fn reads_return_the_newest_version() {
             storm.run(12_000).unwrap_or_else(|error| panic!("{config:?}: {error}"));
             let by_code = storm.ssd.blocks_by_code();
             // The least spare space has no room for any stronger code, or for failed blocks.
-            let is_short = storm.ssd.ftl_mut().has_outgrown();
+            let is_short = storm.ssd.ftl_mut().has_outgrown(Block(0));
             let is_read_only = storm.ssd.read_only_at().is_some();
             assert!(by_code[1] + by_code[2] > 0 || is_read_only, "{by_code:?} {config:?}");
             assert!(is_read_only || !is_short, "{config:?}");

@@ -119,12 +119,6 @@ fn sets(feature: Feature) -> &'static [&'static str] {
         OneKind => &["ftl.name=page"],
         NoHoles | NoRebuild | NoReuseOrder => FROZEN,
         NoRelocation | Zones => ZONED,
-        RandomAreas => &[
-            "ftl.name=zoned",
-            "ftl.max_active_zones=2",
-            "ftl.zrwa_bytes=16384",
-            "ftl.zrwa_zones=1",
-        ],
         SingleUnits => &["ftl.unit_bytes=8192", "chip.features.multi_plane_program=false"],
         NoReducedLevels | Hooks | MoveStreams | OwnWear | Exchange | PowerCut | Life | Leaps
         | Served => &[],
@@ -336,7 +330,6 @@ const CHOSEN: &[Feature] = &[
     MoveStreams,
     OwnWear,
     Zones,
-    RandomAreas,
 ];
 
 /// Features that are values of one thing, so that no drive is asked for both.

@@ -20,6 +20,7 @@ fn sets<'a>(more: &[&'a str]) -> Vec<&'a str> {
     let base = [
         "chip.features.copyback=true",
         "ftl.unit_bytes=8192",
+        "chip.energy.icc_bus_ma=5.0",
         "ftl.overprovisioning=0.9",
         "chip.array={name='power_law',epsilon=1e-4}",
         "ecc={model='threshold',payload_bytes=1024,t=72}",
@@ -62,9 +63,9 @@ fn write(ssd: &mut Ssd, writes: u32) {
     send(ssd, Op::Write, drawn.into_iter());
 }
 
-/// Bus time in page transfers.
-fn transfers(ssd: &Ssd, page_us: f64) -> f64 {
-    ssd.flash_counts().of_kind[0].times.bus.us() / page_us
+/// Page transfers on the bus, by their energy.
+fn transfers(ssd: &Ssd, page_uj: f64) -> f64 {
+    ssd.energy().bus_uj / page_uj
 }
 
 /// Without copies each page that is moved crosses the bus twice, besides those of the host once.
@@ -77,9 +78,9 @@ fn the_bus_carries_what_does_not_stay() {
     write(&mut off, 6000);
     let counts = off.ftl_counts();
     let pages = (counts.host_units + 2 * counts.moved_units) as f64;
-    let page_us = off.flash_counts().of_kind[0].times.bus.us() / pages;
+    let page_uj = off.energy().bus_uj / pages;
     assert_eq!(off.flash_counts().copybacks, 0);
-    assert!(page_us > 20.0 && counts.moved_units > 2000, "{page_us} us, {counts:?}");
+    assert!(page_uj > 0.0 && counts.moved_units > 2000, "{page_uj} uJ, {counts:?}");
 
     let mut kept = steady(&[one_plane, "gc.copyback=unchecked", "gc.copyback_most=255"]);
     write(&mut kept, 6000);
@@ -89,7 +90,7 @@ fn the_bus_carries_what_does_not_stay() {
     let share = stay as f64 / counts.moved_units as f64;
     assert!(share > 0.9 && share < 1.0, "{share}");
     let expected = (counts.host_units + 2 * (counts.moved_units - stay)) as f64;
-    let found = transfers(&kept, page_us);
+    let found = transfers(&kept, page_uj);
     assert!((found / expected - 1.0).abs() < 0.001, "{found} transfers, not {expected}");
     assert_eq!(kept.counts().codes.codewords, 8 * (counts.moved_units - stay));
 
@@ -102,9 +103,9 @@ fn the_bus_carries_what_does_not_stay() {
     let dirty = 1.0 - (1.0 - RBER).powf(bits);
     let expected =
         (counts.host_units + 2 * counts.moved_units) as f64 - (1.0 - dirty) * stay as f64;
-    let found = transfers(&checked, page_us);
+    let found = transfers(&checked, page_uj);
     assert!((found / expected - 1.0).abs() < 0.01, "{found} transfers, not {expected}");
-    assert!(found < 0.95 * transfers(&off, page_us));
+    assert!(found < 0.95 * transfers(&off, page_uj));
 }
 
 /// Parity of a word of these drives: as the page transfer of the drive has it.

@@ -246,6 +246,75 @@ fn work_of_a_set_stays_on_its_dies() {
     assert_eq!(after.iter().map(|set| set.moved_units).sum::<u64>(), all.moved_units);
 }
 
+/// Sends requests of a unit each, one by one, and counts those that fail.
+fn failed(ssd: &mut Ssd, op: Op, units: impl Iterator<Item = u64>) -> u64 {
+    let mut failed = 0;
+    for unit in units {
+        ssd.submit(Request::new(op, 4096 * unit, 4096), 0, ssd.now());
+        let slot = loop {
+            match ssd.step() {
+                Step::Completed(slot) => break slot,
+                Step::Idle => panic!("{op:?} of unit {unit} is lost"),
+                _ => {}
+            }
+        };
+        failed += u64::from(ssd.completed(slot).failed);
+    }
+    failed
+}
+
+/// A set whose blocks are worn out takes no more writes, and keeps its data. The one beside it
+/// goes on, collects, and is worn out later.
+#[test]
+fn a_worn_set_leaves_the_others_as_they_are() {
+    let sets = [
+        "namespace=[{dies=1}, {dies=3, ftl={overprovisioning=0.6}}]",
+        "chip.rated_pe_cycles=30",
+        "ftl.static_wear_delta=2",
+        "chip.geometry.blocks_per_plane=64",
+        "chip.fault={median_ratings=1,spread=0.2}",
+    ];
+    let mut ssd = drive::small(&sets);
+    ssd.start(0);
+    let [small, large] = [0, 1].map(|set| ssd.bytes_of_sets()[set].clone());
+    let [small, large] = [small, large].map(|bytes| bytes.start / 4096..bytes.end / 4096);
+    assert_eq!(failed(&mut ssd, Op::Write, small.start..large.end), 0);
+    let mut rng = Rng::stream(3, "wear out");
+    let mut wear_out = |ssd: &mut Ssd, set: usize, units: &std::ops::Range<u64>| {
+        let mut sent = 0;
+        while ssd.read_only_at_of_set(set).is_none() {
+            let unit = units.start + rng.below(units.end - units.start);
+            failed(ssd, Op::Write, unit..unit + 1);
+            sent += 1;
+            assert!(sent < 200 * (units.end - units.start), "it lives for ever");
+        }
+    };
+    wear_out(&mut ssd, 0, &small);
+    assert_eq!((ssd.read_only_at(), ssd.read_only_at_of_set(1)), (None, None));
+    let refused = small.start..small.start + 50;
+    assert_eq!(failed(&mut ssd, Op::Write, refused.clone()), 50);
+    // The end of one set and the beginning of the other.
+    let both = 4096 * (large.start - 1)..4096 * (large.start + 1);
+    assert!(ssd.is_read_only_in(&both) && !ssd.is_read_only_in(&(both.end - 4096..both.end)));
+    let before = ssd.counts_of_sets();
+    let writes = (0..6000).map(|i| large.start + i * 7919 % (large.end - large.start));
+    assert_eq!(failed(&mut ssd, Op::Write, writes), 0);
+    let after = ssd.counts_of_sets();
+    assert!(after[1].moved_units > before[1].moved_units, "{after:?}");
+    assert_eq!(failed(&mut ssd, Op::Read, small.start..large.end), 0);
+    assert!(ssd.counts_agree());
+    // A copy of the drive has the set as it is.
+    ssd.settle().unwrap();
+    let mut twin = ssd.twin(&drive::config(&sets), 1 << 30).unwrap();
+    assert_eq!((twin.read_only_at(), twin.read_only_at_of_set(1)), (None, None));
+    assert_eq!(failed(&mut twin, Op::Write, refused), 50);
+    assert_eq!(failed(&mut twin, Op::Write, large.start..large.start + 50), 0);
+    wear_out(&mut ssd, 1, &large);
+    assert!(ssd.read_only_at().is_some());
+    assert_eq!(failed(&mut ssd, Op::Write, large.start..large.start + 50), 50);
+    assert_eq!(failed(&mut ssd, Op::Read, small.start..large.end), 0);
+}
+
 /// A clone of a drive with sets goes on as the drive does.
 #[test]
 fn a_twin_has_the_sets_of_its_drive() {
@@ -388,6 +457,12 @@ fn what_does_not_fit_is_refused() {
     at(&["namespace=[{dies=5}]"], "namespace.dies", &["5 dies of 4", "at most 4"]);
     at(&["namespace=[{dies=4}, {share=0.5}]"], "namespace.dies", &["at most 3"]);
     at(&["namespace=[{dies=0}, {share=0.5}]"], "namespace.dies", &["1 or more"]);
+    // Together beyond 32 bits.
+    let most = "namespace=[{dies=4294967295}, {dies=1}, {dies=4294967295}]";
+    at(&[most], "namespace.dies", &["8589934591 dies of 4", "at most 4"]);
+    // A share of the largest memory is no more than that.
+    let most = ["ftl.ram_bytes=9223372036854775807", "namespace=[{dies=3}, {dies=1}]"];
+    assert!(drive::built(&most).is_ok());
     at(&["namespace=[{dies=2, share=0.5}]"], "namespace[0].dies", &["dies", "share"]);
     at(&["namespace=[{share=0.5, ftl={name='page'}}]"], "namespace[0].ftl", &["`dies`"]);
     let of_ftl = |ftl: &str| format!("namespace=[{{share=0.5}}, {{dies=2, ftl={{{ftl}}}}}]");

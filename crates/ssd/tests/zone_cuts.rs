@@ -8,6 +8,7 @@ use ssd::ftl::contract::ZoneState;
 use ssd::precondition::Precondition;
 use ssd::recovery;
 use ssd::request::{Op, Request, Status};
+use ssd::terms::Lpn;
 use ssd::{Ssd, Step};
 
 const UNIT: u64 = 4096;
@@ -25,7 +26,7 @@ const SMALL: [&str; 5] = [
 const FAILING: &str = "chip.fault.program_failure_chance=0.001";
 
 /// Shapes of zones and programs, erases, limits, failures.
-const SHAPES: [&[&str]; 7] = [
+const SHAPES: [&[&str]; 10] = [
     &[],
     &["ftl.erase=before_open", "ftl.zone_dies=2", "ftl.max_active_zones=6"],
     &["ftl.zone_dies=1", "chip.features.multi_plane_program=false"],
@@ -33,7 +34,13 @@ const SHAPES: [&[&str]; 7] = [
     &["chip.page_order=one_shot", "chip.geometry.pages_per_block=36", "ftl.max_active_zones=8"],
     &[FAILING, "ftl.overprovisioning=2.5"],
     &["chip.geometry.bad_block_fraction=0.05", "drive.capacitors=true", "ftl.unit_bytes=8192"],
+    &[AREAS, "ftl.zrwa_flush_bytes=16384", "ftl.max_active_zones=6"],
+    &[AREAS, "ftl.zrwa_zones=2", "ftl.zone_dies=1", "ftl.max_active_zones=8"],
+    &[AREAS, "ftl.max_active_zones=4", FAILING, "ftl.overprovisioning=2.5"],
 ];
+
+/// Random write areas of twelve units.
+const AREAS: &str = "ftl.zrwa_bytes=49152";
 
 fn sets<'a>(recovery: &'a str, more: &[&'a str]) -> Vec<&'a str> {
     SMALL.iter().chain(more).copied().chain([recovery]).collect()
@@ -56,6 +63,11 @@ fn storms(count: u64, seed: u64, is_tried: fn(usize, usize) -> bool) {
             assert!(cuts.second_cuts * 30 > cuts.cuts, "{sets:?}: {}", cuts.second_cuts);
             let zones = cuts.storm.ssd.zone_counts().unwrap();
             assert!(zones.appends > 20 && zones.resets > 0, "{sets:?}: {zones:?}");
+            if shape.contains(&AREAS) {
+                let (commits, overwritten) = (zones.commits, zones.overwritten_units);
+                assert!(commits > 0 && overwritten > 0, "{sets:?}: {zones:?}");
+                assert!(cuts.storm.areas_kept() * 2 > cuts.cuts, "{sets:?}: {}", cuts.cuts);
+            }
         }
     }
 }
@@ -160,6 +172,77 @@ fn open_zones_are_closed_and_others_stay() {
         let mut twin = ssd.twin(&drive::config(&sets), 1 << 30).unwrap();
         restart(&mut twin, &sets);
         assert_eq!(twin.zone(0).map(|view| view.pointer), Some(35));
+    }
+}
+
+/// Data of an area are there after a cut, in the buffer: they can be overwritten and committed as
+/// before. An area without data in a zone without data is given back.
+#[test]
+fn areas_are_there_after_a_cut() {
+    for recovery in recoveries() {
+        let more = [AREAS, "ftl.zrwa_zones=3", "ftl.zrwa_flush_bytes=16384", "ftl.zone_dies=2"];
+        let sets = sets(&recovery, &[&more[..], &["ftl.max_active_zones=8"]].concat());
+        let mut ssd = drive::small(&sets);
+        ssd.keep_payload();
+        ssd.start(0);
+        let stride = u64::from(ssd.zone_layout().unwrap().stride);
+        let of = |op, zone: u64, first: u64, units: u64| {
+            Request::new(op, (zone * stride + first) * UNIT, units * UNIT)
+        };
+        let done = |ssd: &mut Ssd, asked: &[(Op, u64, u64, u64)]| {
+            for &(op, zone, first, units) in asked {
+                let status = send(ssd, of(op, zone, first, units));
+                assert_eq!(status, Status::Success, "{op:?} {zone} {first} {units}");
+            }
+        };
+        let asked = [
+            (Op::ZoneOpenArea, 0, 0, stride),
+            (Op::Write, 0, 3, 2),
+            (Op::Write, 0, 4, 4),
+            (Op::ZoneCommit, 0, 0, 4),
+            (Op::ZoneOpenArea, 1, 0, stride),
+            (Op::Write, 1, 9, 1),
+            (Op::ZoneOpenArea, 2, 0, stride),
+            (Op::Write, 3, 0, 5),
+        ];
+        done(&mut ssd, &asked);
+        let stored = |ssd: &Ssd, zone: u64| -> Vec<u64> {
+            (0..16).map(|unit| ssd.stored(Lpn((zone * stride + unit) as u32))).collect()
+        };
+        let before: Vec<Vec<u64>> = (0..4).map(|zone| stored(&ssd, zone)).collect();
+        assert_eq!(before[0][..9], [0, 0, 0, 2, 3, 3, 3, 3, 0], "{recovery}");
+        let cut = ssd.cut().unwrap();
+        assert_eq!((cut.losses.buffered_units, cut.losses.torn_programs), (0, 0));
+        restart(&mut ssd, &sets);
+        let views = [0, 1, 2, 3].map(|zone| ssd.zone(zone).unwrap());
+        let views = views.map(|view| (view.state, view.pointer, view.has_area));
+        let wanted = [
+            (ZoneState::Closed, 4, true),
+            (ZoneState::Closed, 0, true),
+            (ZoneState::Empty, 0, false),
+            (ZoneState::Closed, 5, false),
+        ];
+        assert_eq!(views, wanted, "{recovery}");
+        let after: Vec<Vec<u64>> = (0..4).map(|zone| stored(&ssd, zone)).collect();
+        assert_eq!(after, before, "{recovery}");
+        assert!(ssd.is_in_area(7) && !ssd.is_in_area(3) && !ssd.is_in_area(8));
+        // One area of three has come free; what is left of the others goes to the flash once.
+        let programmed = ssd.ftl_counts().host_units;
+        let asked = [
+            (Op::ZoneOpenArea, 4, 0, stride),
+            (Op::Write, 0, 4, 2),
+            (Op::ZoneCommit, 0, 0, 8),
+            (Op::ZoneFinish, 0, 0, stride),
+            (Op::ZoneReset, 1, 0, stride),
+        ];
+        done(&mut ssd, &asked);
+        ssd.settle().unwrap();
+        // The first row was whole before the cut.
+        assert_eq!(ssd.ftl_counts().host_units - programmed, 4, "{recovery}");
+        let found = stored(&ssd, 0);
+        assert!(found[4] == found[5] && found[4] > 3 && found[6..8] == [3, 3], "{found:?}");
+        assert!(stored(&ssd, 1).iter().all(|&version| version == 0));
+        assert!(ssd.counts_agree());
     }
 }
 

@@ -10,11 +10,11 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
+from nandlab._core import MOST_LAYERS
 from nandlab.board.measurement import Measurement
 from nandlab.board.rows import column_names, values_of
 from nandlab.cell.pages import PAGE_TYPES
 from nandlab.fit.board import from_board, is_of_board
-from nandlab.fit.law.layers import MOST_LAYERS
 from nandlab.fit.sweep import Sweep, is_sweep, moved_reference_v, summed
 from nandlab.given.inputs import input_bytes, input_text, parquet_table
 from nandlab.given.refusal import nearest, refusal

@@ -12,14 +12,14 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from nandlab import _core
-from nandlab._core import NandlabError
+from nandlab._core import MOST_LAYERS, NandlabError
 from nandlab.display.notebook import InNotebook
 from nandlab.fit.cell import LEAST, MOST, is_beyond, mean_degrees
 from nandlab.fit.data import Data, Measurements, read_measurements
 from nandlab.fit.estimate import Estimate, from_counts, from_rates, lack_of_fit, unweighted
 from nandlab.fit.facts import AT_REFERENCE, WHOLE_CELL
 from nandlab.fit.law import LAWS, PAGE_FACTOR, Fitted, Options
-from nandlab.fit.law.layers import LAYER_FACTORS, MOST_LAYERS, group_named
+from nandlab.fit.law.layers import LAYER_FACTORS, group_named
 from nandlab.fit.mixture import (
     CURE,
     LEAST_SHARE,

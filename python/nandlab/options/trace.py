@@ -47,6 +47,11 @@ class TraceOptions(ReaderOptions, total=False):
 
     ``ftl.fast_pages`` gives them fast pages. blkparse and blktrace mark the synchronous ones.
     """
+    namespace: Annotated[int, _option("the whole drive")]
+    """Namespace that the trace is replayed on, by its number from 1, of a drive that has some.
+
+    The trace sees its bytes as a drive.
+    """
     address: Annotated[Literal["reject", "wrap", "compact"], _option("reject")]
     """Addresses beyond the drive: an error, taken modulo its capacity, or packed without gaps."""
     time: Annotated[Literal["reject", "clamp", "sort-window"], _option("reject")]

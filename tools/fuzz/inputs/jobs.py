@@ -147,6 +147,23 @@ def of_tenants(dice: Dice) -> bytes:
     return ("\n".join(lines) + "\n").encode()
 
 
+def of_namespaces(dice: Dice, count: int) -> bytes:
+    """Jobs for a drive with this many namespaces, now and then for one that it has not."""
+    lines = ["[global]", "norandommap"]
+    for number in range(dice.one((1, 2, 3))):
+        named = count + 1 if dice.spoils(0.1) else 1 + dice.randrange(count)
+        lines += [f"[job{number}]", f"filename=/dev/{dice.one(('nvme0n', 'ng0n'))}{named}"]
+        lines += [
+            f"rw={dice.one(('randread', 'randwrite', 'randwrite', 'randrw', 'write', 'trim'))}"
+        ]
+        lines += [f"bs={dice.one(('4k', '4k', '64k', '512'))}", f"iodepth={dice.one((1, 8, 64))}"]
+        lines.append(f"number_ios={dice.one((30, 1000, 5000))}")
+        for option in ("fsync=7", "offset=25%", "write_hint=short", "size=50%", "rate_iops=5000"):
+            if dice.chance(0.1):
+                lines.append(option)
+    return ("\n".join(lines) + "\n").encode()
+
+
 def _end(dice: Dice) -> list[str]:
     """What makes a job end soon."""
     how = dice.random()

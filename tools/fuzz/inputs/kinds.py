@@ -130,6 +130,7 @@ def _run(dice: Dice, case: Case) -> None:
         "--format",
         "--action",
         "--device",
+        "--namespace",
         "--address",
         "--time",
         "--time-scale",
@@ -187,6 +188,56 @@ def _tenants(dice: Dice, case: Case) -> None:
     case.steps = [Command(options.line(dice, "run", given, most=0))]
 
 
+def _namespaces(dice: Dice, case: Case) -> None:
+    """Jobs, or a trace, on namespaces with dies and FTLs of their own."""
+    names = [member.name for member in catalogue.roster("ftl") if member.name != "zoned"]
+    parts, left = list[list[str]](), 4
+    for _ in range(dice.one((1, 2, 2, 3))):
+        dies = min(left, dice.one((1, 1, 2, 3)))
+        if dies == 0:
+            break
+        own, left = [f"dies={dies}"], left - dies
+        if dice.chance(0.8):
+            keys = [f"overprovisioning={dice.one((0.6, 1.5, 2.5))}"]
+            if dice.chance(0.8):
+                keys.append(f"name='{dice.one(names)}'")
+            own.append(f"ftl={{{', '.join(keys)}}}")
+        parts.append(own)
+    if left and dice.chance(0.8):
+        parts += [["share=0.5"] for _ in range(dice.one((1, 1, 2)))]
+    for own in parts:
+        if dice.chance(0.3):
+            own.append("block_bytes=4096")
+    if dice.spoils(0.15):
+        parts.append([f"dies={dice.odd_number()}"])
+    all_of_them = ", ".join(f"{{{', '.join(own)}}}" for own in parts)
+    sets = [f"namespace=[{all_of_them}]", "chip.geometry.blocks_per_plane=40"]
+    for one in (
+        *("ftl.overprovisioning=1.5", "buffer.bytes=0", "ftl.host_streams=3", "gc.name=fifo"),
+        *("refresh.after_hours=1", "gc.background_free_blocks=6", "ftl.ram_bytes=1MiB"),
+        *("chip.fault.program_failure_chance=0.001", "chip.rated_pe_cycles=2"),
+    ):
+        if dice.chance(0.15):
+            sets.append(one)
+    given = {"--drive": ["tiny"], **_sets(sets)}
+    is_trace = dice.chance(0.3)
+    if is_trace:
+        form, name, case.files[name] = traces.file(dice, span=64 << 20)
+        given |= {"--trace": [name], "--format": [form]}
+        given["--namespace"] = [dice.odd() if dice.spoils(0.2) else dice.one(("1", "2", "3"))]
+        given["--address"] = [dice.one(("reject", "wrap", "compact"))]
+    else:
+        case.files["job.fio"] = jobs.of_namespaces(dice, len(parts))
+        given["--workload"] = ["job.fio"]
+    if dice.chance(0.3):
+        sets.append(f"recovery.name={dice.one(('scan_pages', 'scan_blocks', 'checkpoint'))}")
+        given["--cut-at"] = [dice.one(("0", "0.0005", "0.01"))]
+    if dice.chance(0.6):
+        given["--precondition"] = [dice.one(("none", "fill", "steady"))]
+    given |= _outputs(dice, case)
+    case.steps = [Command(options.line(dice, "run", given, most=0))]
+
+
 def _replay(dice: Dice, case: Case) -> None:
     """A trace on a drive."""
     form, name, case.files[name] = traces.file(dice)
@@ -198,6 +249,7 @@ def _replay(dice: Dice, case: Case) -> None:
     if dice.chance(0.4):
         given["--address"] = [dice.one(("wrap", "compact"))]
     without = ("--workload", "--drive", "--timeline-spans", "--sort-window", "--action", "--device")
+    without += ("--namespace",)
     case.steps = [
         Command(options.line(dice, "run", given, tuple(arguments), most=1, without=without))
     ]
@@ -615,6 +667,7 @@ KINDS: dict[str, Kind] = {
     "run": Kind(_run, 36),
     "zones": Kind(_zones, 5),
     "tenants": Kind(_tenants, 4),
+    "namespaces": Kind(_namespaces, 5),
     "actions": Kind(actions.draw, 4, is_same=False),
     "replay": Kind(_replay, 12),
     "parts": Kind(_parts, 10),

@@ -57,6 +57,7 @@ VALUES: dict[str, tuple[str, ...]] = {
     "--crc-bytes": ("0", "4"),
     "--cycles": ("0", "1", "100", "1000", "3000", "20000"),
     "--decoder": tuple(member.name for member in catalogue.roster("decoder")),
+    "--namespace": ("1", "2", "3", "0", "4294967295"),
     "--device": ("0", "1", "host_0", "d0", "259,0"),
     "--draws": ("1", "5", "20"),
     "--drive": PRESETS["drive"],

@@ -140,6 +140,8 @@ pub struct Setting<'a> {
     pub capacity_bytes: u64,
     /// First byte of the job's namespace on the drive; 0 of the whole drive.
     pub first_byte: u64,
+    /// Bytes of a block of the drive, or of the job's namespace.
+    pub block_bytes: u32,
     /// Zones of the drive; `None` without zones.
     pub zoning: Option<Zoning>,
     /// Placement handles of the drive.

@@ -5,7 +5,8 @@ use crate::fio::options::{InReplay, Known, Options, ROSTER};
 use crate::fio::plan::{Given, Setting};
 use crate::request::{Pace, Source};
 use crate::trace::{self, UrgentWrites};
-use base::{Result, Time};
+use base::{Error, Result, Time};
+use ssd::config::NamespacePart;
 use std::path::{Path, PathBuf};
 
 /// Options given to a replay that have no effect, for notices.
@@ -79,7 +80,14 @@ impl Setting<'_> {
             urgent: if options.is_urgent() { UrgentWrites::All } else { self.traces.urgent },
             ..self.traces.clone()
         };
-        trace::open(path, &reader, self.capacity_bytes).map_err(|error| {
+        if self.traces.namespace.is_some() {
+            let problem = "namespace: a job names its namespace itself";
+            return Err(Error::new(self.at("read_iolog"), problem)
+                .hint("use filename=/dev/nvme0n1 in the job"));
+        }
+        let bytes = self.first_byte..self.first_byte + self.capacity_bytes;
+        let part = NamespacePart { bytes, block_bytes: self.block_bytes };
+        trace::open_in(path, &reader, &part).map_err(|error| {
             // Errors name the place in the trace after the place of the job.
             let (name, error) = match error.place.clone() {
                 key if key == "trace.time_scale" => ("replay_time_scale", error),

@@ -29,6 +29,7 @@ use lines::{Lines, head, place};
 use policy::{Layout, Replayed, Scale};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use ssd::config::NamespacePart;
 use ssd::request::{Op, Request};
 use std::path::{Path, PathBuf};
 use summary::{Depth, Tally};
@@ -59,6 +60,9 @@ pub struct Options {
     pub urgent: UrgentWrites,
     /// Action on a line that does not match the format exactly.
     pub on_bad_line: BadLine,
+    /// Namespace to replay on, by its number from 1, of a drive with namespaces: the trace sees its
+    /// bytes as a drive.
+    pub namespace: Option<u32>,
     /// Policy for addresses beyond the drive.
     pub address: AddressPolicy,
     /// Policy for times that go back.
@@ -82,6 +86,7 @@ impl Default for Options {
             time_scale: 1.0,
             urgent: UrgentWrites::None,
             on_bad_line: BadLine::Fail,
+            namespace: None,
             address: AddressPolicy::Reject,
             time: TimePolicy::Reject,
             sort_window: None,
@@ -305,6 +310,8 @@ pub struct Trace {
     pass_at: Time,
     pass_time: Time,
     layout: Layout,
+    /// First byte of the part of the drive that the trace sees.
+    first_byte: u64,
     scale: Scale,
     /// Time of the first request on the file's clock.
     origin_ns: u64,
@@ -322,13 +329,18 @@ struct Reopen {
     options: Options,
 }
 
-/// Opens a trace for a drive of `capacity_bytes`.
+/// Opens a trace for a drive of `capacity_bytes`, as [`open_in`] does for a part of one.
+pub fn open(path: &Path, options: &Options, capacity_bytes: u64) -> Result<Trace> {
+    open_in(path, options, &NamespacePart::whole(capacity_bytes))
+}
+
+/// Opens a trace for a part of a drive, which it sees as a drive.
 ///
 /// The file is read once to its end, so every error that can be known is known here. Times are
 /// given from the first request on; requests with equal stamps of a coarse clock (Tencent's
 /// seconds) are spread evenly over its step. Memory does not grow with the length of the trace,
 /// except for the map that [`AddressPolicy::Compact`] takes.
-pub fn open(path: &Path, options: &Options, capacity_bytes: u64) -> Result<Trace> {
+pub fn open_in(path: &Path, options: &Options, part: &NamespacePart) -> Result<Trace> {
     let member = options.member(path)?;
     let mut first = Replayed::open(path, member, options)?;
     let mut tally = Tally::new(match options.address {
@@ -337,9 +349,20 @@ pub fn open(path: &Path, options: &Options, capacity_bytes: u64) -> Result<Trace
     });
     let mut origin_ns = None;
     let mut last_ns = 0;
+    // A power of two.
+    let block_bytes = u64::from(part.block_bytes);
     while let Some(raw) = first.next()? {
         origin_ns.get_or_insert(raw.at_ns);
         last_ns = raw.at_ns;
+        if raw.op != Op::Flush && !(raw.offset | raw.length).is_multiple_of(block_bytes) {
+            let problem = format!(
+                "offset {} and length {} on a namespace with blocks of {block_bytes} bytes",
+                raw.offset, raw.length
+            );
+            let place = place(first.records().path(), raw.line);
+            let expected = format!("multiples of {block_bytes}");
+            return Err(Error::new(place, problem).expected(expected));
+        }
         tally.add(&raw);
     }
     let records = first.records();
@@ -357,7 +380,8 @@ pub fn open(path: &Path, options: &Options, capacity_bytes: u64) -> Result<Trace
     let summary = tally.summary(records, member.name, options.time_scale);
     let summary = Summary { origin_ns, ..summary };
     let has_waits = !summary.timed && tally.span_ns() > 0;
-    let layout = Layout::new(options.address, capacity_bytes, records, &mut tally)?;
+    let layout =
+        Layout::new(options.address, part.bytes.end - part.bytes.start, records, &mut tally)?;
     let records = Replayed::open(path, member, options)?;
     // Between the last request of a pass and the first of the next lies a mean interval.
     let span_ns = last_ns - origin_ns;
@@ -372,6 +396,7 @@ pub fn open(path: &Path, options: &Options, capacity_bytes: u64) -> Result<Trace
         pass_at: Time::ZERO,
         pass_time,
         layout,
+        first_byte: part.bytes.start,
         scale,
         origin_ns,
         has_waits,
@@ -458,7 +483,7 @@ impl Source for Trace {
         let at = at.map(|at| self.pass_at.saturating_add(at));
         let placed = match raw.op {
             Op::Flush => Some((0, 0)),
-            _ => self.layout.place(&raw),
+            _ => self.layout.place(&raw).map(|(at, length)| (self.first_byte + at, length)),
         };
         let (Some(at), Some((offset, length))) = (at, placed) else {
             return Err(self.changed(Some(&raw)));

@@ -4,6 +4,7 @@ use super::commands::{connected, log};
 use super::host::{Host, Options, entry, number, ranged};
 use super::{SMALL, drive};
 use ::host::device::disk::Disk;
+use base::rng::Rng;
 use ssd::precondition::Precondition;
 
 /// Two sets of one and two dies, and the die that is left, half of which has a namespace.
@@ -132,4 +133,56 @@ fn a_drive_without_sets_tells_of_none() {
     assert_eq!(identify(&mut admin, &mut disk, 0, &[(10, 0x04)]).0, 0x002);
     assert_eq!(endurance(&mut admin, &mut disk, 1).0, 0x109);
     assert_eq!(create(&mut admin, &mut disk, 64, 1, 0).0, 0x002);
+}
+
+/// A worn set: writes to its namespace are refused as write-protected, its endurance group and the
+/// summary of all groups warn, and the drive as a whole does not.
+#[test]
+fn a_worn_set_is_read_only_alone() {
+    let sets = [
+        "namespace=[{dies=1}, {share=1.0}]",
+        "chip.geometry.pages_per_block=8",
+        "chip.rated_pe_cycles=20",
+        "chip.fault={median_ratings=1.0, spread=0.05}",
+    ];
+    let (mut disk, subsystem) = drive(&sets, Precondition::Fill, false);
+    let (mut admin, mut host) = connected(&mut disk, &subsystem, Options::default());
+    let of = |namespace: u32, mut command: [u8; 64]| {
+        command[4..8].copy_from_slice(&namespace.to_le_bytes());
+        command
+    };
+    let (_, page) = identify(&mut admin, &mut disk, 1, &[(10, 0)]);
+    let blocks = number(&page, 0, 8);
+    let mut draw = Rng::stream(2, "wear");
+    let data = vec![3; 64 << 10];
+    let mut writes = 0;
+    let status = loop {
+        let first = 128 * draw.below(blocks / 128);
+        let done = host.command(&mut disk, of(1, ranged(0x01, first, 128, 0)), &data, 0);
+        writes += 1;
+        assert!(writes < 200_000);
+        if done.status != 0 {
+            break done.status;
+        }
+    };
+    assert!(status == 0x020 || status == 0x280, "{status:#x}");
+    let mut asked = |namespace, command: [u8; 64], bytes| {
+        let data = if command[0] & 3 == 1 { vec![1; 512] } else { Vec::new() };
+        host.command(&mut disk, of(namespace, command), &data, bytes).status
+    };
+    assert_eq!(asked(1, ranged(0x01, 0, 1, 0), 0), 0x020);
+    assert_eq!(asked(1, ranged(0x08, 0, 1, 0), 0), 0x020);
+    assert_eq!(asked(1, ranged(0x02, 0, 1, 0), 512), 0);
+    for block in 0..200 {
+        assert_eq!(asked(2, ranged(0x01, 8 * block, 1, 0), 0), 0);
+    }
+    let smart = admin.command(&mut disk, log(2, 512, 0), &[], 512).data;
+    assert_eq!((smart[0] & 8, smart[6]), (0, 1 | 8));
+    let groups = [1, 2].map(|group| endurance(&mut admin, &mut disk, group).1);
+    assert_eq!((groups[0][0], groups[0][3], groups[1][0]), (1 | 8, 0, 0));
+    let format = |namespace| entry(0x80, namespace, &[(10, 0)]);
+    assert_eq!(admin.command(&mut disk, format(1), &[], 0).status, 0x020);
+    assert_eq!(admin.command(&mut disk, format(2), &[], 0).status, 0);
+    let sanitize = entry(0x84, 0, &[(10, 2)]);
+    assert_eq!(admin.command(&mut disk, sanitize, &[], 0).status, 0x020);
 }

@@ -14,6 +14,7 @@ mod retention_law;
 mod table;
 
 pub use contract::{Array, PageState};
+pub use power_law::MOST_LAYERS;
 pub use table::{Grid, RateTable};
 
 use crate::cell::{Cell, acceleration};

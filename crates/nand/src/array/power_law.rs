@@ -29,7 +29,7 @@ pub const MEMBER: Member<Build> = Member {
         params::read::<PowerLaw>(table, place)?.check(place)?;
         check::<PowerLaw>(table, place)
     },
-    build: |table, _| Ok(Arc::new(params::read::<PowerLaw>(table, "chip.array")?)),
+    build: |table, _| Ok(Arc::new(Law::new(params::read::<PowerLaw>(table, "chip.array")?))),
 };
 
 /// Coefficients of the law.
@@ -75,8 +75,8 @@ struct PowerLaw {
     layer_factors: Vec<f64>,
 }
 
-/// Most layers with a factor.
-const MOST_LAYERS: usize = 4096;
+/// Most layers of a block with a factor each.
+pub const MOST_LAYERS: usize = 4096;
 
 /// Distance of the mean logarithm of all factors from 0, for rounding.
 const ROUNDING: f64 = 1e-3;
@@ -155,16 +155,6 @@ impl PowerLaw {
         Ok(())
     }
 
-    /// Factor of a layer; where the height is not known, the arithmetic mean of all.
-    fn layer_factor(&self, height: Height) -> f64 {
-        let factors = &self.layer_factors;
-        match height.layer(factors.len()) {
-            Some(layer) => factors[layer],
-            None if factors.is_empty() => 1.0,
-            None => factors.iter().sum::<f64>() / factors.len() as f64,
-        }
-    }
-
     /// Factors of the page types after the lower page.
     fn page_factors(&self) -> [Option<f64>; 3] {
         [self.page_factor_1, self.page_factor_2, self.page_factor_3]
@@ -178,23 +168,46 @@ impl PowerLaw {
     }
 }
 
-impl Array for PowerLaw {
+/// The law, ready for use.
+struct Law {
+    of: PowerLaw,
+    /// Arithmetic mean of the factors of all layers.
+    mean_layer_factor: f64,
+}
+
+impl Law {
+    fn new(of: PowerLaw) -> Self {
+        let factors = &of.layer_factors;
+        let mean = factors.iter().sum::<f64>() / factors.len() as f64;
+        let mean_layer_factor = if factors.is_empty() { 1.0 } else { mean };
+        Self { of, mean_layer_factor }
+    }
+
+    /// Factor of a layer; where the height is not known, the arithmetic mean of all.
+    fn layer_factor(&self, height: Height) -> f64 {
+        let factors = &self.of.layer_factors;
+        height.layer(factors.len()).map_or(self.mean_layer_factor, |layer| factors[layer])
+    }
+}
+
+impl Array for Law {
     fn rber(&self, page: &PageState) -> f64 {
         let cycles = f64::from(page.pe_cycles);
         let days = page.retention.0 / 24.0;
         let reads = f64::from(page.reads);
-        let rber = self.epsilon
-            + self.alpha * libm::pow(cycles, self.k)
-            + self.beta * libm::pow(cycles, self.m) * libm::pow(days, self.n)
-            + self.gamma * libm::pow(cycles, self.p) * libm::pow(reads, self.q);
-        let rber = rber * self.page_factor(page.page_type) * self.layer_factor(page.height);
+        let of = &self.of;
+        let rber = of.epsilon
+            + of.alpha * libm::pow(cycles, of.k)
+            + of.beta * libm::pow(cycles, of.m) * libm::pow(days, of.n)
+            + of.gamma * libm::pow(cycles, of.p) * libm::pow(reads, of.q);
+        let rber = rber * of.page_factor(page.page_type) * self.layer_factor(page.height);
         // Terms that overflow give 0 x infinity, which is not a number: then every bit is random.
         if rber.is_nan() { 0.5 } else { rber.clamp(0.0, 0.5) }
     }
 
     fn reaches(&self, last: &PageState) -> Result<()> {
         let page_types = usize::from(last.page_type) + 1;
-        let given = self.page_factors().iter().rposition(Option::is_some).map_or(0, |i| i + 2);
+        let given = self.of.page_factors().iter().rposition(Option::is_some).map_or(0, |i| i + 2);
         if given <= page_types {
             return Ok(());
         }
@@ -205,7 +218,7 @@ impl Array for PowerLaw {
     }
 
     fn equivalent_hours(&self, hours: f64, celsius: f64) -> Option<f64> {
-        hours_at_reference(hours, celsius, self.activation_ev, self.reference_c)
+        hours_at_reference(hours, celsius, self.of.activation_ev, self.of.reference_c)
     }
 }
 
@@ -242,7 +255,7 @@ mod tests {
     #[test]
     fn is_a_rate_whatever_the_powers() {
         let law = PowerLaw { k: 1e300, n: 1e300, ..PowerLaw::default() };
-        let law = PowerLaw { alpha: 0.0, ..law };
+        let law = Law::new(PowerLaw { alpha: 0.0, ..law });
         let retention = Hours(1e6);
         let page = PageState { pe_cycles: 9, retention, reads: 9, ..PageState::default() };
         assert_eq!(law.rber(&page), 0.5);
@@ -250,7 +263,7 @@ mod tests {
 
     #[test]
     fn page_types_differ_by_their_factors() {
-        let law = PowerLaw { page_factor_2: Some(3.0), ..PowerLaw::default() };
+        let law = Law::new(PowerLaw { page_factor_2: Some(3.0), ..PowerLaw::default() });
         let page = PageState { pe_cycles: 500, retention: Hours(9.0), ..PageState::default() };
         let rate = |page_type| law.rber(&PageState { page_type, ..page });
         assert_eq!([rate(1), rate(2), rate(3)], [rate(0), 3.0 * rate(0), rate(0)]);
@@ -265,9 +278,9 @@ mod tests {
     #[test]
     fn layers_differ_by_their_factors() {
         let layer_factors = vec![2.0, 1.0, 0.5];
-        let law = PowerLaw { layer_factors, ..PowerLaw::default() };
+        let law = Law::new(PowerLaw { layer_factors, ..PowerLaw::default() });
         let page = PageState { pe_cycles: 500, ..PageState::default() };
-        let plain = PowerLaw::default().rber(&page);
+        let plain = Law::new(PowerLaw::default()).rber(&page);
         let factors = |wordlines| -> Vec<f64> {
             let of = |wordline| PageState { height: Height { wordline, wordlines }, ..page };
             let factor = |wordline| law.rber(&of(wordline)) / plain;
@@ -299,7 +312,7 @@ mod tests {
 
     #[test]
     fn adds_its_terms() {
-        let law = PowerLaw::default();
+        let law = Law::new(PowerLaw::default());
         let page = PageState { pe_cycles: 3000, retention: Hours(24.0), ..PageState::default() };
         let expected = 1.48e-3 + 3.90e-10 * 3000f64.powf(2.05) + 6.28e-5 * 3000f64.powf(0.14);
         assert!((law.rber(&page) - expected).abs() < 1e-12);

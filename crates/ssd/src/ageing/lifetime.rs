@@ -175,7 +175,7 @@ impl Lifetime {
 
     fn is_done(&self, ssd: &Ssd, goal: &Goal) -> bool {
         self.is_worn
-            || ssd.failures.is_read_only()
+            || ssd.failures.read_only.is_any()
             || self.cycles() >= goal.cycles
             || self.totals.host_units >= goal.units
     }
@@ -183,13 +183,12 @@ impl Lifetime {
     /// Carries out a batch of units.
     fn write(&mut self, ssd: &mut Ssd, goal: &Goal, draw: Draw<'_>) -> Result<u64> {
         let (before, trimmed) = (ssd.ftl.counts(), self.rows.trimmed);
-        let worn = Worn { chips: &mut ssd.flash.chips, erases: 0, is_full: false };
+        let worn = Worn { chips: &mut ssd.flash.chips, erases: 0, kept: Vec::new() };
         let mut device = Noted { worn, blocks: &mut self.blocks };
         let written = self.rows.advance(&mut *ssd.ftl, &mut device, draw)?;
-        let Worn { erases, is_full, .. } = device.worn;
-        if is_full {
-            ssd.failures.set_read_only(ssd.now());
-        }
+        let Worn { erases, kept, .. } = device.worn;
+        let now = ssd.now();
+        kept.into_iter().for_each(|block| ssd.failures.read_only.set(block, now));
         let after = ssd.ftl.counts();
         let done = Totals {
             host_units: (after.host_units - before.host_units) as f64,

@@ -62,7 +62,7 @@ pub fn refresh(ssd: &mut Ssd, hours: Hours) -> Result<Refreshed> {
     let moved = passing.ftl.counts().moved_units;
     while let Some(&(at, _)) = passing.calendar.first()
         && at <= end
-        && !passing.failures.is_read_only()
+        && passing.failures.read_only.all_since().is_none()
     {
         let now = passing.chips.age_minutes();
         passing.chips.age_by_minutes(at.saturating_sub(now));
@@ -145,7 +145,8 @@ impl Passing<'_> {
                 let mut is_new = false;
                 for &block in &taken {
                     let ftl = &mut *self.ftl;
-                    let is_taken = ftl.reclaim(block) || (ftl.close(block) && ftl.reclaim(block));
+                    let is_taken = !self.failures.read_only.has_block(block)
+                        && (ftl.reclaim(block) || (ftl.close(block) && ftl.reclaim(block)));
                     self.done.blocks += u64::from(is_taken);
                     is_new |= is_taken;
                 }
@@ -171,17 +172,15 @@ impl Passing<'_> {
 
     /// Lets the jobs of the FTL do all that is due, on the flash.
     fn settle(&mut self, die: Die) -> Result<()> {
-        let worn = Worn { chips: &mut *self.chips, erases: 0, is_full: false };
+        let worn = Worn { chips: &mut *self.chips, erases: 0, kept: Vec::new() };
         let mut flash = Begun { worn, born: Vec::new() };
         self.ftl.settle_on(Job::of(die), Urgency::Due, &mut self.untimed, &mut flash)?;
         while let Some(job) = self.ftl.wanted() {
             self.ftl.settle_on(job, Urgency::Due, &mut self.untimed, &mut flash)?;
         }
-        let Begun { worn: Worn { erases, is_full, .. }, born } = flash;
+        let Begun { worn: Worn { erases, kept, .. }, born } = flash;
         self.done.erases += erases;
-        if is_full {
-            self.failures.set_read_only(self.now);
-        }
+        kept.into_iter().for_each(|block| self.failures.read_only.set(block, self.now));
         born.into_iter().for_each(|block| self.enter(block));
         self.ftl.fault(false).map_or(Ok(()), Err)
     }
@@ -222,7 +221,7 @@ impl Device for Begun<'_> {
         self.worn.erase(block)
     }
 
-    fn cannot_spare(&mut self) {
-        self.worn.cannot_spare();
+    fn cannot_spare(&mut self, block: Block) {
+        self.worn.cannot_spare(block);
     }
 }

@@ -46,7 +46,7 @@ impl Ageing {
             units,
             erases: 0,
             wanted: good * u64::from(cycles),
-            is_over: cycles == 0 || ssd.failures.is_read_only(),
+            is_over: cycles == 0 || ssd.failures.read_only.is_any(),
         })
     }
 
@@ -69,12 +69,11 @@ impl Ageing {
                 let at = rng.below(self.units);
                 Lpn(some.as_ref().map_or(at as u32, |some| some[at as usize]))
             };
-            let mut device = Worn { chips: &mut ssd.flash.chips, erases: 0, is_full: false };
+            let mut device = Worn { chips: &mut ssd.flash.chips, erases: 0, kept: Vec::new() };
             ssd.ftl.overwrite_on(BATCH, &mut draw, untimed, &mut device)?;
-            let Worn { erases, is_full, .. } = device;
-            if is_full {
-                ssd.failures.set_read_only(ssd.now());
-            }
+            let Worn { erases, kept, .. } = device;
+            let (now, is_full) = (ssd.now(), !kept.is_empty());
+            kept.into_iter().for_each(|block| ssd.failures.read_only.set(block, now));
             written += BATCH;
             self.erases += erases;
             self.is_over = is_full || self.erases >= self.wanted;

@@ -10,8 +10,8 @@ use nand::geometry::{Block, Plane};
 pub(crate) struct Worn<'a> {
     pub chips: &'a mut Chips,
     pub erases: u64,
-    /// A block that has failed must stay in use.
-    pub is_full: bool,
+    /// Blocks that must stay in use though they have failed, or need a code without room.
+    pub kept: Vec<Block>,
 }
 
 impl Device for Worn<'_> {
@@ -31,8 +31,8 @@ impl Device for Worn<'_> {
         !self.chips.has_failed(block)
     }
 
-    fn cannot_spare(&mut self) {
-        self.is_full = true;
+    fn cannot_spare(&mut self, block: Block) {
+        self.kept.push(block);
     }
 }
 
@@ -155,7 +155,7 @@ impl Device for Noted<'_> {
         is_sound
     }
 
-    fn cannot_spare(&mut self) {
-        self.worn.cannot_spare();
+    fn cannot_spare(&mut self, block: Block) {
+        self.worn.cannot_spare(block);
     }
 }

@@ -54,6 +54,13 @@ pub struct NamespacePart {
     pub block_bytes: u32,
 }
 
+impl NamespacePart {
+    /// Whole of a drive without namespaces.
+    pub fn whole(capacity_bytes: u64) -> Self {
+        Self { bytes: 0..capacity_bytes, block_bytes: small_block() }
+    }
+}
+
 impl SsdConfig {
     /// Refuses namespaces with values out of range.
     pub(super) fn check_namespaces(&self) -> Result<()> {

@@ -59,7 +59,8 @@ impl SsdConfig {
     pub(crate) fn of_set(&self, set: &DieSetConfig) -> Result<Self> {
         let mut config = self.clone();
         let all = u64::from(self.drive.channels) * u64::from(self.drive.dies_per_channel);
-        let share = |bytes: u64| bytes * set.dies.len() as u64 / all;
+        let share =
+            |bytes: u64| (u128::from(bytes) * set.dies.len() as u128 / u128::from(all)) as u64;
         config.namespace.clear();
         (config.drive.channels, config.drive.dies_per_channel) = (set.dies.len() as u32, 1);
         config.ftl.common.ram_bytes = share(self.ftl.common.ram_bytes);
@@ -111,12 +112,14 @@ impl SsdConfig {
                     .hint("ftl.overprovisioning of the namespace says what its dies leave"));
             }
         }
-        let sets = self.sets();
-        let Some(last) = sets.last() else { return Ok(()) };
+        let own = || self.namespace.iter().filter_map(|namespace| namespace.dies);
+        if own().next().is_none() {
+            return Ok(());
+        }
         let dies = u64::from(self.drive.channels) * u64::from(self.drive.dies_per_channel);
-        let asked: u64 = self.namespace.iter().filter_map(|it| it.dies).map(u64::from).sum();
+        let asked: u64 = own().map(u64::from).sum();
         let shares = self.namespace.iter().any(|namespace| namespace.dies.is_none());
-        if asked > dies || (shares && asked == dies) || sets.iter().any(|set| set.dies.is_empty()) {
+        if asked > dies || (shares && asked == dies) || own().any(|dies| dies == 0) {
             let problem = format!("{asked} dies of {dies}");
             let most = if shares { dies - 1 } else { dies };
             return Err(Error::new("namespace.dies", problem)
@@ -128,9 +131,8 @@ impl SsdConfig {
                 .expected("ftl.overprovisioning")
                 .hint("the capacity of each set follows from its dies"));
         }
-        debug_assert!(u64::from(last.dies.end) == dies);
         let shared = schema::<FtlConfig>();
-        for set in sets {
+        for set in self.sets() {
             let Some(number) = set.namespace else { continue };
             let given = &mut self.namespace[number].ftl;
             quantity::to_numbers(given, &shared, "ftl").map_err(|error| set.explain(error))?;

@@ -173,10 +173,6 @@ features! {
         |seen| !lacks(seen, |ftl| ftl.facts().coded_pages.is_some()) && seen.ftl.is_some();
     Zones: "zones", "ftl.name",
         |seen| !lacks(seen, |ftl| ftl.zones().is_some()) && seen.ftl.is_some();
-    RandomAreas: "random write areas of zones", "ftl.zrwa_bytes",
-        |seen| seen.ftl.is_some_and(|ftl| {
-            ftl.zones().is_some_and(|zones| zones.layout().areas.is_some())
-        });
 
     // Actions.
     Exchange: "exchange of a die", "exchange", |_| false;

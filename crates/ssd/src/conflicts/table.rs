@@ -253,12 +253,6 @@ pub const CONFLICTS: &[Conflict] = &[
         "use buffer.coalesces = true, or a smaller ftl.unit_bytes",
     ),
     row(
-        RandomAreas,
-        Recovery,
-        "a start-up knows the rows of zones, and not what is not committed",
-        "use ftl.zrwa_bytes = 0, or no recovery",
-    ),
-    row(
         Recovery,
         NoRebuild,
         "its tables are not on flash",

@@ -9,6 +9,7 @@ use crate::build::{
 use crate::config::SsdConfig;
 use crate::conflicts::{Feature, Features, Seen};
 use crate::failure::Failures;
+use crate::failure::read_only::ReadOnly;
 use crate::failure::read_reclaim::ReadReclaim;
 use crate::failure::refresh::Refresh;
 use crate::failure::retry;
@@ -80,8 +81,10 @@ impl Ssd {
         seen.check()?;
         let features = seen.features();
         let idle = Idle::of(gc, &*ftl)?;
-        let failures =
-            Failures::new(ReadReclaim::new(gc, &*retry)?, Refresh::new(&config.refresh, &chips));
+        let read_only = ReadOnly::new(ftl.facts(), &chips.geometry);
+        let (reclaim, refresh) =
+            (ReadReclaim::new(gc, &*retry)?, Refresh::new(&config.refresh, &chips));
+        let failures = Failures::new(reclaim, refresh, read_only);
         copyback::check(gc)?;
         let cells = CellMedium::of(&chips, &config.chip.geometry, config.seed, &*codes[0].model)?;
         let mut flash = Flash::new(chips, config.drive.channels, scheduler, FLASH_EVENTS);

@@ -3,6 +3,7 @@
 //! `failure` says which blocks and pages are due; this file carries it out through jobs and reads.
 
 use super::{Ssd, Step};
+use crate::failure::Failures;
 use crate::failure::refresh::{MINUTES, Reason};
 use crate::flash::command::{Command, Times};
 use crate::flash::scheduler::Class;
@@ -98,14 +99,15 @@ impl Ssd {
 
     /// Has blocks of the queue of refresh rewritten, as far as dies are free for that.
     pub(super) fn rewrite(&mut self) {
-        if self.failures.is_read_only() {
+        if self.failures.read_only.all_since().is_some() {
             return;
         }
         let Some(mut pass) = self.failures.refresh.begin_pass() else { return };
         loop {
             let Self { failures, flash, ftl, counts, .. } = self;
             let counts = &mut counts.refresh;
-            let next = failures.refresh.rewrite_next(&mut pass, flash, &mut **ftl, counts);
+            let Failures { refresh, read_only, .. } = failures;
+            let next = refresh.rewrite_next(&mut pass, flash, &mut **ftl, read_only, counts);
             let Some(die) = next else { break };
             self.collect_anew(die);
         }

@@ -1,8 +1,8 @@
 //! Failed programs and erases: the handling of their blocks and data.
 //!
-//! The block leaves service (`space::retirement`); if its plane has none to spare, the drive takes
-//! no more writes. The data of a failed program are still in the controller. Data of the host wait
-//! in the buffer again, ahead of all others; data of collection are placed again. A program of
+//! The block leaves service (`space::retirement`); if its plane has none to spare, its set of dies
+//! takes no more writes. The data of a failed program are still in the controller. Data of the host
+//! wait in the buffer again, ahead of all others; data of collection are placed again. A program of
 //! several planes fails as a whole, and only the blocks that failed leave.
 
 use super::Failures;
@@ -35,12 +35,12 @@ impl Failures {
         any
     }
 
-    /// Gives up a block: it leaves, or the drive takes no more writes. If the FTL cannot spare the
-    /// block, it stays in use for the data that the buffer still holds.
+    /// Gives up a block: it leaves, or the set of its dies takes no more writes. If the FTL cannot
+    /// spare the block, it stays in use for the data that the buffer still holds.
     pub(crate) fn give_up(&mut self, block: Block, ftl: &mut dyn Ftl, now: Time) {
         self.doomed.insert(block.0);
         if !ftl.retire(block) {
-            self.set_read_only(now);
+            self.read_only.set(block, now);
         }
     }
 }

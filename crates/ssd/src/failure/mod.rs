@@ -8,15 +8,17 @@ mod failed_blocks;
 pub mod failed_words;
 mod given_up;
 pub(crate) mod lost;
+pub(crate) mod read_only;
 pub(crate) mod read_reclaim;
 pub mod refresh;
 pub mod retry;
 
+use base::Result;
 use base::archive::{Archive, State};
-use base::{Result, Time};
 use given_up::GivenUp;
 use lost::LostUnits;
 use nand::geometry::Block;
+use read_only::ReadOnly;
 use read_reclaim::ReadReclaim;
 use refresh::Refresh;
 use std::collections::BTreeSet;
@@ -28,9 +30,8 @@ pub(crate) struct Failures {
     pub(crate) lost: LostUnits,
     /// Pages that could not be read, by block.
     pub(crate) given_up: GivenUp,
-    /// Time from which the drive takes no writes: a block has failed, and its plane had none to
-    /// spare. `NEVER` before that.
-    pub(crate) read_only_at: Time,
+    /// Sets of dies that take no writes.
+    pub(crate) read_only: ReadOnly,
     /// Blocks that are read too often.
     pub(crate) reclaim: ReadReclaim,
     /// Blocks with old data, or with many errors.
@@ -41,10 +42,10 @@ pub(crate) struct Failures {
 
 impl State for Failures {
     fn exchange(&mut self, archive: &mut Archive<'_>) -> Result<()> {
-        let Self { lost, given_up, read_only_at, reclaim, refresh, doomed } = self;
+        let Self { lost, given_up, read_only, reclaim, refresh, doomed } = self;
         archive.value(lost)?;
         archive.value(given_up)?;
-        archive.value(read_only_at)?;
+        read_only.exchange(archive)?;
         archive.value(doomed)?;
         reclaim.exchange(archive)?;
         refresh.exchange(archive)
@@ -53,10 +54,10 @@ impl State for Failures {
 
 impl Failures {
     /// Creates the failures of a drive that has none yet.
-    pub(crate) fn new(reclaim: ReadReclaim, refresh: Refresh) -> Self {
+    pub(crate) fn new(reclaim: ReadReclaim, refresh: Refresh, read_only: ReadOnly) -> Self {
         let (lost, given_up) = (LostUnits::default(), GivenUp::default());
         let doomed = BTreeSet::new();
-        Self { lost, given_up, read_only_at: Time::NEVER, reclaim, refresh, doomed }
+        Self { lost, given_up, read_only, reclaim, refresh, doomed }
     }
 
     /// Forgets the failures of a block that has a new one in its place.
@@ -67,22 +68,9 @@ impl Failures {
         self.doomed.remove(&block.0);
     }
 
-    /// Makes the drive read-only from `now` on, if it is not already.
-    pub(crate) fn set_read_only(&mut self, now: Time) {
-        self.read_only_at = self.read_only_at.min(now);
-    }
-
     /// Stops refresh and moves past times to zero, as the clock begins anew.
     pub(crate) fn restart_clock(&mut self) {
         self.refresh.stop();
-        if self.is_read_only() {
-            self.read_only_at = Time::ZERO;
-        }
-    }
-
-    /// Whether the drive takes no writes any more.
-    #[inline]
-    pub(crate) fn is_read_only(&self) -> bool {
-        self.read_only_at != Time::NEVER
+        self.read_only.restart_clock();
     }
 }

@@ -107,7 +107,7 @@ impl Flash {
         let command = &mut self.commands[index];
         let time = self.chips.of_die(Die(die)).timing.transfer(command.bytes);
         command.times.bus += time;
-        self.counts.of_kind[self.chips.kind(Die(die))].times.bus += time;
+        self.spent[die as usize].bus += time;
         self.counts.bus_bytes += u64::from(command.bytes);
         state.active = die;
         state.started = state.book(now, time);

@@ -183,7 +183,7 @@ impl Flash {
                 }
             }
             self.counts.reads += joined.len() as u64;
-            self.counts.of_kind[self.chips.kind(die)].times.read += sum;
+            self.spent[die.0 as usize].read += sum;
             let energy = &self.chips.of_die(die).energy;
             self.energy_curve.add(energy, Operation::Read, start + time, sum);
             if self.joins(die, joined) {

@@ -98,9 +98,6 @@ pub struct KindCounts {
     /// single-level mode, or type of the page at reduced levels.
     #[serde(skip)]
     pub program_time: [(u64, Time); 9],
-    /// Time of each operation.
-    #[serde(skip)]
-    pub times: OperationTimes,
 }
 
 counts!(FlashCounts {
@@ -120,7 +117,7 @@ counts!(FlashCounts {
     joined_reads,
     of_kind,
 });
-counts!(KindCounts { programs, program_time, erases, times });
+counts!(KindCounts { programs, program_time, erases });
 
 /// The kinds of events that flash asks for; the payload's index is a die or a channel.
 #[derive(Debug, Clone, Copy)]
@@ -160,6 +157,8 @@ pub struct Flash {
     pub(crate) copyback: Option<Box<Copyback>>,
     /// Counts of flash operations so far.
     pub counts: FlashCounts,
+    /// Time of each die's operations, planes one by one: what its energy follows from.
+    pub spent: Vec<OperationTimes>,
     /// Energy of the arrays over time.
     pub energy_curve: EnergyCurve,
     /// Spans for the timeline.
@@ -211,6 +210,7 @@ impl Flash {
         };
         Self {
             dies: (0..chips.geometry.dies).map(die).collect(),
+            spent: vec![OperationTimes::default(); chips.geometry.dies as usize],
             channels: (0..channels).map(|_| channel()).collect(),
             chips,
             cells: None,

@@ -49,6 +49,26 @@ impl DieSet {
         self.words[die.0 as usize / 64] & (1 << (die.0 % 64)) != 0
     }
 
+    /// Takes over the dies of `other` from `first` on, by numbers that begin at 0 there. Returns
+    /// whether there are any.
+    #[inline]
+    pub fn take_over(&mut self, other: &Self, first: Die) -> bool {
+        let (start, shift) = (first.0 as usize / 64, first.0 % 64);
+        let mut rest = self.dies;
+        let mut any = 0;
+        for (i, word) in self.words.iter_mut().enumerate() {
+            let above = other.words.get(start + i + 1).copied().unwrap_or(0);
+            // A shift by 64 in two steps.
+            *word = other.words[start + i] >> shift | above << 1 << (63 - shift);
+            if rest < 64 {
+                *word &= (1 << rest) - 1;
+            }
+            rest = rest.saturating_sub(64);
+            any |= *word;
+        }
+        any != 0
+    }
+
     /// Whether the set is empty.
     pub fn is_empty(&self) -> bool {
         self.words.iter().all(|&word| word == 0)
@@ -93,5 +113,26 @@ mod tests {
         set.remove(Die(129));
         assert_eq!(set.next_from(4), Some(Die(3)));
         assert_eq!(DieSet::all(130).next_from(129), Some(Die(129)));
+    }
+
+    /// The dies of a part of a set are those of the whole, wherever the part begins and ends.
+    #[test]
+    fn parts_of_a_set_have_its_dies() {
+        let mut rng = base::rng::Rng::stream(7, "dies");
+        for dies in [1, 63, 64, 65, 128, 200] {
+            let mut whole = DieSet::none(dies);
+            (0..dies).filter(|_| rng.below(3) == 0).for_each(|die| whole.insert(Die(die)));
+            for first in 0..dies {
+                for end in first + 1..=dies {
+                    // What was there before is gone.
+                    let mut part = DieSet::all(end - first);
+                    let any = part.take_over(&whole, Die(first));
+                    let has = |die: &u32| whole.contains(Die(*die));
+                    assert_eq!(any, (first..end).any(|die| has(&die)));
+                    assert!((first..end).all(|die| part.contains(Die(die - first)) == has(&die)));
+                    assert_eq!(part.is_empty(), !any);
+                }
+            }
+        }
     }
 }

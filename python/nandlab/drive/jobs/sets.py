@@ -21,7 +21,7 @@ def set_parts(report: Report) -> list[RenderableType]:
     table = Table(box=None, pad_edge=False, padding=(0, 1), header_style="bright_black")
     table.add_column("set of dies", style="bold")
     table.add_column("FTL")
-    for name in ("capacity", "WAF", "collected", "free units", "cycles", "idle"):
+    for name in ("capacity", "WAF", "collected", "free units", "cycles", "energy", "idle"):
         table.add_column(name, justify="right", no_wrap=True)
     for one in report.sets:
         owner = "shared" if one.namespace is None else f"namespace {one.namespace}"
@@ -35,6 +35,7 @@ def set_parts(report: Report) -> list[RenderableType]:
             f"{one.gc_runs:,}",
             f"{one.free_units:,}",
             f"{one.pe_cycles.mean:.3g}",
+            quantity.energy(one.energy_uj),
             f"{one.busy.idle:.1%}",
         )
     return ["", table]

@@ -13,6 +13,8 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from nandlab._core import MOST_LAYERS
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -23,10 +25,7 @@ if TYPE_CHECKING:
 LAYER_FACTORS = "layer_factors"
 """Key of an array model with the factors of all layers."""
 
-_NAME = re.compile(r"layer_factor_(\d+)(?:_(\d+))?")
-
-MOST_LAYERS = 4096
-"""Layers that an array model takes."""
+_NAME = re.compile(r"layer_factor_(\d{1,4})(?:_(\d{1,4}))?")
 
 LEAST_ROWS, LEAST_ERRORS = 4, 100
 """Rows and errors of a group."""
@@ -93,12 +92,12 @@ def unmeasured(at: Places, count: int) -> list[str]:
 
 
 def group_named(name: str) -> range | None:
-    """The layers of a factor by its name; None of another parameter."""
+    """The layers of a factor by its name; None of another one, and of layers beyond all models."""
     found = _NAME.fullmatch(name)
     if found is None:
         return None
     first, last = int(found[1]), int(found[2] or found[1])
-    return range(first, last + 1)
+    return range(first, last + 1) if first <= last < MOST_LAYERS else None
 
 
 def value_in(array: Mapping[str, Any], name: str) -> float | None:

@@ -299,7 +299,7 @@ impl Disk {
         if self.power != Power::On {
             return self.finish(owner, Some(Failure::Shutdown));
         }
-        if head.command.changes() && self.run().ssd.read_only_at().is_some() {
+        if head.command.changes() && self.run().ssd.is_read_only_in(&(head.offset..head.end())) {
             return self.finish(owner, Some(Failure::NotPermitted));
         }
         let failure = self.begin(owner, request)?;

@@ -153,6 +153,7 @@ pub fn parse(text: &str, place: &str, dir: &Path, target: &Target) -> Result<Loa
             dir,
             capacity_bytes: part.bytes.end - part.bytes.start,
             first_byte: part.bytes.start,
+            block_bytes: part.block_bytes,
             zoning,
             handles,
             host,

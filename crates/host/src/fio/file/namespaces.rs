@@ -19,7 +19,7 @@ fn number(filename: &str) -> Option<usize> {
 pub fn part_of(given: &Given, place: &str, target: &Target) -> Result<NamespacePart> {
     let parts = &target.namespaces;
     if parts.is_empty() {
-        return Ok(NamespacePart { bytes: 0..target.capacity_bytes, block_bytes: 512 });
+        return Ok(NamespacePart::whole(target.capacity_bytes));
     }
     let options = &given.options;
     let line = |name: &str| given.lines.get(name).or(given.lines.get("job")).copied().unwrap_or(1);
@@ -34,11 +34,6 @@ pub fn part_of(given: &Given, place: &str, target: &Target) -> Result<NamespaceP
         };
         return Err(Error::new(at("filename"), problem).expected(devices));
     };
-    if options.read_iolog.is_some() {
-        let problem = "read_iolog: not supported: a trace for a namespace";
-        return Err(Error::new(at("read_iolog"), problem)
-            .hint("use a drive without namespaces, or a job without a trace"));
-    }
     let block = u64::from(part.block_bytes);
     let sizes = options.bs.iter().flatten().chain(options.blockalign.iter().flatten());
     if let Some(bytes) = sizes.copied().find(|bytes| !bytes.is_multiple_of(block)) {
@@ -90,6 +85,5 @@ mod tests {
         refused("[a]\nfilename=/dev/nvme0n0", &["nvme0n0"]);
         refused("[a]\nfilename=nvme0n2\nbs=512", &["job.fio:3", "512", "4096"]);
         refused("[a]\nfilename=nvme0n1\nsize=2m", &["size", "1 MiB"]);
-        refused("[a]\nfilename=nvme0n1\nread_iolog=x", &["read_iolog"]);
     }
 }

@@ -28,7 +28,8 @@ pub struct Ftl {
     pub counts: FtlCounts,
     /// Time at which a block failed in a plane without spare blocks, or needed a code that its
     /// plane had no space for: the drive refused every later write, which ended its job as an error
-    /// does in fio (failed reads do not). `null` if this did not happen.
+    /// does in fio (failed reads do not). Of a drive with sets of dies the time of the last one.
+    /// `null` if this did not happen.
     pub read_only_at_s: Option<f64>,
     /// Counts of the host's trims.
     #[serde(flatten)]

@@ -3,6 +3,7 @@
 use super::of_every_drive;
 use crate::report::stages::Dies;
 use crate::session::Session;
+use nand::energy::EnergyUse;
 use schemars::JsonSchema;
 use serde::Serialize;
 use ssd::drive::activity::Activity;
@@ -27,12 +28,19 @@ pub struct NvmSet {
     /// Counts of the set's FTL.
     #[serde(flatten, serialize_with = "of_every_drive")]
     pub counts: FtlCounts,
+    /// Time at which a block of the set failed without a spare one: the set refused every later
+    /// write. `null` if this did not happen.
+    pub read_only_at_s: Option<f64>,
     /// Units that can be programmed without an erase at the end.
     pub free_units: u64,
     /// Units of bad blocks at the end.
     pub bad_units: u64,
     /// Program/erase cycles of the good blocks of the set at the end.
     pub pe_cycles: Wear,
+    /// Energy of the set's dies; that of all sets is `nand.energy_uj`.
+    pub energy_uj: f64,
+    /// Energy of the set's dies by operation.
+    pub energy: EnergyUse,
     /// Shares of the time of the set's dies, which add up to 1.
     pub busy: Dies,
 }
@@ -46,6 +54,7 @@ impl Session {
         let states = ssd.occupancy_of_sets();
         let row = |(number, set): (usize, &ssd::config::DieSetConfig)| {
             let counts = activity.counted.sets.get(number).copied().unwrap_or_default();
+            let energy = activity.energy_of_sets.get(number).copied().unwrap_or_default();
             let dies = set.dies.start as usize..set.dies.end as usize;
             NvmSet {
                 namespace: set.namespace.map(|namespace| namespace as u64 + 1),
@@ -55,9 +64,14 @@ impl Session {
                 bytes: bytes[number].end - bytes[number].start,
                 write_amplification: counts.write_amplification(),
                 counts,
+                read_only_at_s: ssd
+                    .read_only_at_of_set(number)
+                    .map(|at| at.since(self.run.counts_from()).s()),
                 free_units: states[number].free,
                 bad_units: states[number].bad,
                 pe_cycles: ssd.wear_of_dies(set.dies.clone()),
+                energy_uj: energy.total_uj(),
+                energy,
                 busy: Dies::of(&activity.dies[dies]),
             }
         };

@@ -274,8 +274,9 @@ impl Storm {
                     };
                     let done = self.ssd.completed(slot);
                     hold!(done.token == version as u32, "another request completed: {request:?}");
+                    let bytes = request.offset..request.offset + request.length;
                     let is_refused =
-                        done.failed && request.op == Op::Write && self.ssd.read_only_at().is_some();
+                        done.failed && request.op == Op::Write && self.ssd.is_read_only_in(&bytes);
                     let is_lost = done.failed && self.ssd.counts().codes.uncorrectable > 0;
                     hold!(is_refused || !done.failed || is_lost, "{request:?} failed");
                     if is_refused {

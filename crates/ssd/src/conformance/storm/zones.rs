@@ -17,12 +17,12 @@ use base::Result;
 use std::collections::BTreeMap;
 
 /// State of a zone as the storm knows it.
-#[derive(Default, Clone)]
+#[derive(Debug, Default, Clone)]
 pub(super) struct Known {
     /// Versions of the units up to its pointer.
     pub versions: Vec<u64>,
     /// Versions of the units in its random write area; `None` without one.
-    area: Option<BTreeMap<u64, u64>>,
+    pub area: Option<BTreeMap<u64, u64>>,
     /// Appends that have completed, and do not follow the pointer: first unit, units, version.
     pub early: BTreeMap<u64, (u64, u64)>,
     pub appends: u32,
@@ -32,7 +32,7 @@ pub(super) struct Known {
 
 impl Known {
     /// The version of a unit.
-    fn truth(&self, at: u64) -> u64 {
+    pub fn truth(&self, at: u64) -> u64 {
         let in_area = self.area.as_ref().and_then(|area| area.get(&at));
         self.versions.get(at as usize).or(in_area).copied().unwrap_or(0)
     }
@@ -45,10 +45,41 @@ impl Known {
     }
 
     /// Ends the area: all that it holds is committed.
-    fn finish(&mut self) {
+    pub fn finish(&mut self) {
         let last = self.area.as_ref().and_then(|area| area.keys().next_back().copied());
         self.commit(last.map_or(0, |last| last + 1));
         self.area = None;
+    }
+
+    /// A request has been carried out, other than a write or an append without an area. Its units
+    /// are told from `offset` on.
+    pub fn carried_out(&mut self, op: Op, offset: u64, units: u64, version: u64, all: &ZoneLayout) {
+        match op {
+            Op::Write => {
+                let Some(areas) = all.areas else { return };
+                let pointer = self.versions.len() as u64;
+                let written = (offset..offset + units).map(|unit| (unit, version));
+                self.area.iter_mut().for_each(|area| area.extend(written.clone()));
+                let beyond = (offset + units).saturating_sub(pointer + u64::from(areas.units));
+                self.commit(pointer + beyond.next_multiple_of(areas.flush_units.into()));
+                self.end_if_full(all);
+            }
+            Op::ZoneReset => (self.versions, self.area) = (Vec::new(), None),
+            Op::ZoneOpenArea => _ = self.area.get_or_insert_default(),
+            Op::ZoneCommit => {
+                self.commit(offset + units);
+                self.end_if_full(all);
+            }
+            Op::ZoneFinish => self.finish(),
+            _ => {}
+        }
+    }
+
+    /// A full zone gives its area back.
+    fn end_if_full(&mut self, all: &ZoneLayout) {
+        if self.versions.len() as u64 == u64::from(all.capacity) {
+            self.area = None;
+        }
     }
 }
 
@@ -58,12 +89,14 @@ pub(super) struct ZoneStorm {
     pub zones: Vec<Known>,
     /// By slot: version, request, and units that its zone had.
     pub requests: BTreeMap<u32, (u64, Request, usize)>,
+    /// Random write areas that held data after a cut.
+    pub areas_kept: u64,
 }
 
 impl ZoneStorm {
     pub(super) fn new(layout: ZoneLayout) -> Self {
         let zones = vec![Known::default(); layout.zones as usize];
-        Self { layout, zones, requests: BTreeMap::new() }
+        Self { layout, zones, requests: BTreeMap::new(), areas_kept: 0 }
     }
 }
 
@@ -221,7 +254,8 @@ impl Storm {
         if done.failed {
             // Limits, what the state allows, the end of a zone, and what has failed.
             let is_lost = sent.op == Op::Read && self.ssd.counts().codes.uncorrectable > 0;
-            let is_read_only = sent.op.writes() && self.ssd.read_only_at().is_some();
+            let bytes = sent.offset..sent.offset + sent.length;
+            let is_read_only = sent.op.writes() && self.ssd.is_read_only_in(&bytes);
             let allowed = match done.status {
                 Status::Success => is_lost || is_read_only,
                 Status::TooManyActiveZones | Status::TooManyOpenZones => sent.op != Op::Read,
@@ -252,8 +286,10 @@ impl Storm {
                 for &(lpn, seen) in found {
                     let at = (lpn - storm.layout.units_of(zone as u32).start) as usize;
                     let truth = known.truth(at as u64);
-                    // What came to the zone meanwhile may be read or not.
-                    let is_right = seen == truth || (at >= before && seen == 0);
+                    // Data that came to the zone meanwhile, or to its area, may be read or not.
+                    let is_right = seen == truth
+                        || (at >= before && seen == 0)
+                        || (truth > version && seen < version);
                     hold!(is_right, "unit {at} of zone {zone} reads {seen}, not {truth}");
                 }
             }
@@ -263,10 +299,7 @@ impl Storm {
                 let inside = pointer..pointer + 2 * u64::from(areas.units);
                 let is_inside = offset >= inside.start && offset + units <= inside.end;
                 hold!(is_inside, "a write at {offset} of zone {zone}, whose pointer is {pointer}");
-                let written = (offset..offset + units).map(|unit| (unit, version));
-                known.area.iter_mut().for_each(|area| area.extend(written.clone()));
-                let beyond = (offset + units).saturating_sub(pointer + u64::from(areas.units));
-                known.commit(pointer + beyond.next_multiple_of(areas.flush_units.into()));
+                known.carried_out(sent.op, offset, units, version, &storm.layout);
             }
             Op::Write | Op::ZoneAppend => {
                 let is_new = known.early.insert(offset, (units, version)).is_none();
@@ -284,16 +317,7 @@ impl Storm {
                 let is_gap = known.appends == 0 && known.others == 0 && !known.early.is_empty();
                 hold!(!is_gap, "a gap in zone {zone}: {:?}", known.early);
             }
-            Op::ZoneReset => (known.versions, known.area) = (Vec::new(), None),
-            Op::ZoneOpenArea => _ = known.area.get_or_insert_default(),
-            Op::ZoneCommit => {
-                known.commit(offset + units);
-                if units == u64::from(storm.layout.capacity) {
-                    known.area = None;
-                }
-            }
-            Op::ZoneFinish => known.finish(),
-            _ => {}
+            op => known.carried_out(op, offset, units, version, &storm.layout),
         }
         let view = self.ssd.zone(zone as u32);
         let written = view.map_or(0, |view| u64::from(view.written));

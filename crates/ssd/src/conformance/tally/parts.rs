@@ -103,8 +103,8 @@ impl BlockService for Tally {
         self.ftl.code_stage(number)
     }
 
-    fn has_outgrown(&self) -> bool {
-        self.ftl.has_outgrown()
+    fn has_outgrown(&self, block: Block) -> bool {
+        self.ftl.has_outgrown(block)
     }
 }
 

@@ -64,9 +64,12 @@ impl Ssd {
     /// the flash what a start-up needs.
     pub fn end_untimed(&mut self) {
         self.renew_tails();
-        if self.codes.are_stages() && self.ftl.has_outgrown() {
+        if self.codes.are_stages() {
             let now = self.now();
-            self.failures.set_read_only(now);
+            let blocks: Vec<Block> = self.failures.read_only.blocks().collect();
+            for block in blocks.into_iter().filter(|&block| self.ftl.has_outgrown(block)) {
+                self.failures.read_only.set(block, now);
+            }
         }
         self.note_stored();
     }
@@ -288,11 +291,22 @@ impl Ssd {
         self.failures.lost.count()
     }
 
-    /// Time from which all writes are refused: a block had failed, and its plane had none to spare,
-    /// or no space for the code that a block needs.
-    /// `None` while writes are taken.
+    /// Time from which all writes are refused: in every set of dies a block had failed, and its
+    /// plane had none to spare, or no space for the code that a block needs. `None` while writes
+    /// are taken.
     pub fn read_only_at(&self) -> Option<Time> {
-        (self.failures.read_only_at != Time::NEVER).then_some(self.failures.read_only_at)
+        self.failures.read_only.all_since()
+    }
+
+    /// Time from which writes to a set of dies are refused; `None` while they are taken.
+    pub fn read_only_at_of_set(&self, set: usize) -> Option<Time> {
+        self.failures.read_only.since(set)
+    }
+
+    /// Whether writes to any of these bytes, at least one, are refused.
+    pub fn is_read_only_in(&self, bytes: &Range<u64>) -> bool {
+        let last = bytes.end.saturating_sub(1).max(bytes.start);
+        self.failures.read_only.has_units(self.units.at(bytes.start), self.units.at(last))
     }
 
     /// Time that all decoders together were busy, and how many there are.

@@ -15,6 +15,7 @@ use crate::flash::doing::DieTimes;
 use crate::ftl::FtlCounts;
 use base::counts::Counts;
 use base::{Time, counts};
+use nand::chip::Silicon;
 use nand::energy::{EnergyUse, OperationTimes};
 use nand::geometry::Die;
 
@@ -43,6 +44,8 @@ pub struct Activity {
     pub codes: Vec<CodeCounts>,
     /// Energy that the dies of each kind of chips have used.
     pub energy: Vec<EnergyUse>,
+    /// Energy that each set of dies has used, of a drive with sets.
+    pub energy_of_sets: Vec<EnergyUse>,
     /// Energy that all decoders have used, in microjoules.
     pub ecc_energy_uj: f64,
     /// Energy that patrol reads have used, in the array and on the bus, in microjoules.
@@ -61,6 +64,7 @@ counts!(Activity {
     encoders_busy,
     codes,
     energy,
+    energy_of_sets,
     ecc_energy_uj,
     patrol_energy_uj,
     supply,
@@ -113,6 +117,7 @@ impl Ssd {
             encoders_busy: self.encoders_busy().0,
             codes: kinds.clone().map(|kind| self.code_counts_of_kind(kind)).collect(),
             energy: kinds.map(|kind| self.energy_of_kind(kind)).collect(),
+            energy_of_sets: self.energy_of_sets(),
             ecc_energy_uj: self.ecc_energy_uj(),
             patrol_energy_uj: self.patrol_energy_uj(),
             supply: self.supply_use(),
@@ -169,8 +174,25 @@ impl Ssd {
     pub fn energy_of_kind(&self, number: usize) -> EnergyUse {
         let chips = &self.flash.chips;
         let Some(kind) = chips.kinds().nth(number) else { return EnergyUse::default() };
-        let dies = (0..self.dies()).filter(|&die| chips.kind(Die(die)) == number).count();
-        let standby_uj = kind.energy.standby_uj(self.now()) * dies as f64;
-        EnergyUse { standby_uj, ..kind.energy.of(&self.flash.counts.of_kind[number].times) }
+        self.energy_of(kind, (0..self.dies()).filter(|&die| chips.kind(Die(die)) == number))
+    }
+
+    /// Energy that each set of dies has used, in their order; empty for a drive without sets.
+    fn energy_of_sets(&self) -> Vec<EnergyUse> {
+        // All dies of such a drive are of one kind.
+        let kind = self.flash.chips.first();
+        let sets = self.ftl.facts().sets.iter();
+        sets.map(|set| self.energy_of(kind, set.dies.clone())).collect()
+    }
+
+    /// Energy that dies of one kind have used.
+    fn energy_of(&self, kind: &Silicon, dies: impl Iterator<Item = u32>) -> EnergyUse {
+        let (mut spent, mut count) = (OperationTimes::default(), 0);
+        for die in dies {
+            spent = spent.plus(&self.flash.spent[die as usize]);
+            count += 1;
+        }
+        let standby_uj = kind.energy.standby_uj(self.now()) * f64::from(count);
+        EnergyUse { standby_uj, ..kind.energy.of(&spent) }
     }
 }

@@ -75,9 +75,10 @@ impl Ssd {
             self.failures.reclaim.erased(block);
             others_wait |= self.failures.refresh.erased(block);
         }
-        if self.codes.are_stages() && self.ftl.has_outgrown() {
+        let first = program.blocks()[0];
+        if self.codes.are_stages() && self.ftl.has_outgrown(first) {
             let now = self.now();
-            self.failures.set_read_only(now);
+            self.failures.read_only.set(first, now);
         }
         let state = self.jobs.state(job);
         state.pending -= 1;

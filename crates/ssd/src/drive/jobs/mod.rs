@@ -17,7 +17,7 @@ use crate::terms::{Job, Move, Reason, Step, Urgency, Work};
 pub(super) use copyback::OnChip;
 use copyback::Way;
 use nand::chip::Owned;
-use nand::geometry::Die;
+use nand::geometry::{Die, Plane};
 use std::ops::Range;
 
 /// A job that may be under way.
@@ -159,14 +159,17 @@ impl Ssd {
         (job.0 < self.flash.chips.geometry.dies).then_some(Die(job.0))
     }
 
-    /// Whether a job may run: a drive that accepts no writes collects only while a request waits
-    /// for space.
+    /// Whether a job may run: a set of dies that accepts no writes collects only while a request
+    /// waits for space.
     #[inline]
     fn may_run(&self, job: Job) -> bool {
-        !self.failures.is_read_only()
-            || self.writer.has_work()
-            || self.die_of(job).is_none()
-            || self.exchanges.is_on()
+        let read_only = &self.failures.read_only;
+        if !read_only.is_any() || self.writer.has_work() || self.exchanges.is_on() {
+            return true;
+        }
+        let geometry = &self.flash.chips.geometry;
+        let first = |die: Die| geometry.first_block(Plane(die.0 * geometry.planes_per_die));
+        self.die_of(job).is_none_or(|die| !read_only.has_block(first(die)))
     }
 
     /// Urgency of a job: `Idle` if internal work uses idle times and its die has time.

@@ -1,8 +1,8 @@
-//! Dump of a power-protected buffer: that of a drive with zones. At a cut its short rows go to the
-//! log, beside the FTL's words and a table of the units without data; a start-up takes them back.
+//! Dump of a power-protected buffer: that of a drive with zones. At a cut its short rows and random
+//! write areas go to the log, beside the FTL's words and a table of the units without data; a
+//! start-up takes them back.
 
 use super::Power;
-use crate::buffer::State;
 use crate::drive::{Ssd, Step};
 use crate::ftl::Lpn;
 use crate::recovery::dump::{Dump, DumpedUnit};
@@ -19,9 +19,11 @@ impl Ssd {
     /// Most bytes of a dump; 0 on drives whose buffer is not protected.
     pub(super) fn most_dump_bytes(&self) -> u64 {
         let (Some(zones), Some(part)) = (self.ftl.zones(), self.ftl.recovery()) else { return 0 };
-        let tails = u64::from(zones.layout().active()) * u64::from(self.ftl.facts().row_units - 1);
+        let layout = zones.layout();
+        let tails = u64::from(layout.active()) * u64::from(self.ftl.facts().row_units - 1);
+        let units = tails + layout.area_units();
         let unit_bytes = self.flash.chips.geometry.unit_bytes;
-        Dump::bytes(tails, unit_bytes, part.protected().len() as u64)
+        Dump::bytes(units, unit_bytes, part.protected().len() as u64)
     }
 
     /// Bytes of a dump.
@@ -40,16 +42,16 @@ impl Ssd {
             return Ok(());
         };
         let mut dump = Dump { units: Vec::new(), words: part.protected() };
-        for lpn in self.tail_lpns() {
+        for lpn in self.kept_lpns() {
             let Some(held) = self.writer.buffer.find(lpn) else {
-                return Err(lost(&format!("unit {} of a short row is not in the buffer", lpn.0)));
+                return Err(lost(&format!("unit {} of a zone is not in the buffer", lpn.0)));
             };
             let version = self.versions.as_ref().map_or(0, |versions| versions.held(held));
             let sequence = self.writer.buffer.slot(held).sequence;
             dump.units.push(DumpedUnit { unit: lpn.0, sequence, version });
         }
         if dump.units.len() != self.held_of_zones().len() {
-            return Err(lost("the buffer holds more of zones than short rows"));
+            return Err(lost("the buffer holds more of zones than short rows and areas"));
         }
         self.begin_table_with(dump);
         while !matches!(self.step(), Step::Idle) {}
@@ -64,14 +66,14 @@ impl Ssd {
             return Ok(());
         }
         let dumped = self.power.as_ref().map(|power| power.dump.units.clone()).unwrap_or_default();
-        if !self.tail_lpns().into_iter().eq(dumped.iter().map(|dumped| Lpn(dumped.unit))) {
-            return Err(lost("the short rows of the zones are not those of the dump"));
+        if !self.kept_lpns().into_iter().eq(dumped.iter().map(|dumped| Lpn(dumped.unit))) {
+            return Err(lost("short rows and areas of the zones are not those of the dump"));
         }
+        self.take_tails();
         for DumpedUnit { unit, sequence, version } in dumped {
-            let Some(held) = self.writer.buffer.take(Lpn(unit), State::Filling) else {
-                return Err(lost("the buffer has no room for the short rows"));
+            let Some(held) = self.writer.buffer.find(Lpn(unit)) else {
+                return Err(lost("the buffer has no room for short rows and areas"));
             };
-            self.take_tail(held);
             self.writer.buffer.slot(held).sequence = sequence;
             if let Some(versions) = &mut self.versions {
                 versions.hold(held, version);

@@ -19,9 +19,9 @@ impl Ssd {
         if let Some(blame) = &mut self.flash.blame {
             blame.request(slot).book(now, Cause::Link);
         }
-        let Request { op, is_urgent, .. } = self.front.slot(slot).done.request;
+        let Request { op, is_urgent, offset, length, .. } = self.front.slot(slot).done.request;
         self.counts.host.urgent_writes += u64::from(is_urgent);
-        if self.failures.is_read_only() {
+        if self.failures.read_only.is_any() && self.is_read_only_in(&(offset..offset + length)) {
             self.front.slot(slot).done.failed = true;
             self.acknowledge(slot, self.now());
             return;

@@ -134,7 +134,9 @@ impl Ssd {
 
     /// A unit that the host has not written is committed.
     fn push_blank(&mut self, held: u32, lpn: Lpn) {
-        self.writer.buffer.slot(held).rest = Rest::None;
+        let sequence = self.power.as_mut().map_or(0, |power| power.number());
+        let entry = self.writer.buffer.slot(held);
+        (entry.rest, entry.sequence) = (Rest::None, sequence);
         self.join_epoch(held);
         if let Some(versions) = &mut self.versions {
             versions.hold(held, 0);
@@ -167,7 +169,9 @@ impl Ssd {
 
     fn take_in_area(&mut self, lpn: Lpn) -> Option<u32> {
         let held = self.writer.buffer.take(lpn, State::Area)?;
-        self.writer.buffer.slot(held).rest = Rest::None;
+        let sequence = self.power.as_mut().map_or(0, |power| power.number());
+        let entry = self.writer.buffer.slot(held);
+        (entry.rest, entry.sequence) = (Rest::None, sequence);
         self.join_epoch(held);
         Some(held)
     }
@@ -211,7 +215,8 @@ impl Ssd {
     /// Units that random write areas hold.
     pub(super) fn units_in_areas(&self) -> Vec<Lpn> {
         let (Some(zones), Some(all)) = (&self.zones, self.ftl.zones()) else { return Vec::new() };
-        if zones.layout.areas.is_none() {
+        let is_off = self.power.as_ref().is_some_and(|power| !power.is_rebuilt);
+        if zones.layout.areas.is_none() || is_off {
             return Vec::new();
         }
         let first_of = |zone: u32| zones.layout.units_of(zone).start;

@@ -118,9 +118,11 @@ impl ZoneCommands {
         })))
     }
 
-    /// The power is gone: nobody waits for a finish any more.
+    /// The power is gone: nobody waits for a finish or a commit any more. The areas come back with
+    /// what the drive has dumped.
     pub(super) fn cut(&mut self) {
         self.finishing.clear();
+        self.areas = Areas::default();
     }
 
     /// Whether any of these units belongs to a zone.
@@ -414,9 +416,14 @@ impl Ssd {
         (0..layout.zones).map(of).filter(|units| !units.is_empty()).collect()
     }
 
-    /// Units that the buffer keeps between runs, in their order.
-    pub(super) fn tail_lpns(&self) -> Vec<Lpn> {
+    /// Units of short rows, in their order.
+    fn tail_lpns(&self) -> Vec<Lpn> {
         self.tails().into_iter().flatten().map(Lpn).collect()
+    }
+
+    /// Units that the buffer keeps between runs: those of short rows, then those of areas.
+    pub(super) fn kept_lpns(&self) -> Vec<Lpn> {
+        [self.tail_lpns(), self.units_in_areas()].concat()
     }
 
     /// Brings the buffer of a drive at rest up to date after work without time on its zones.
@@ -459,7 +466,7 @@ impl Ssd {
     }
 
     /// Has a unit of a short row, for which a slot was taken, wait for its row.
-    pub(super) fn take_tail(&mut self, held: u32) {
+    fn take_tail(&mut self, held: u32) {
         let (keys, lpn) = (self.ftl.facts().keys, self.lpn_held(held));
         let key = key_among(&mut *self.ftl, keys, lpn, Hint::default());
         let sequence = self.power.as_mut().map_or(0, |power| power.number());

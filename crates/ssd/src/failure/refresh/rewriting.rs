@@ -1,6 +1,7 @@
 //! Rewriting of blocks: which of the queue the FTL is asked to move next, and on how many dies.
 
 use super::{Reason, Refresh, RefreshCounts};
+use crate::failure::read_only::ReadOnly;
 use crate::flash::Flash;
 use crate::flash::command::{Command, Task};
 use crate::ftl::Ftl;
@@ -33,13 +34,15 @@ impl Refresh {
         pass: &mut Pass,
         flash: &Flash,
         ftl: &mut dyn Ftl,
+        read_only: &ReadOnly,
         counts: &mut RefreshCounts,
     ) -> Option<Die> {
         while pass.tries > 0 && self.dies_at_work() < self.at_once {
             let at = self.next_to_rewrite(flash)?;
             pass.tries -= 1;
             let Some((block, reason)) = self.take_waiting(at, flash) else { continue };
-            if self.begin_rewrite(block, reason, flash, ftl, counts) {
+            let may_move = !read_only.has_block(block);
+            if may_move && self.begin_rewrite(block, reason, flash, ftl, counts) {
                 self.rewrite_beside(block, flash, ftl, counts);
                 return Some(flash.chips.geometry.die_of(block));
             }

@@ -30,7 +30,7 @@ impl Flash {
                     self.fault.get_or_insert(error);
                     Time::ZERO
                 });
-            counts.times.program += time;
+            self.spent[die.0 as usize].program += time;
             let energy = &self.chips.of_die(die).energy;
             self.energy_curve.add(energy, Operation::Program, start, time);
             longest = longest.max(time);
@@ -88,7 +88,7 @@ impl Flash {
             self.counts.kept_erases += u64::from(!is_ftl);
             let counts = &mut self.counts.of_kind[self.chips.kind(die)];
             counts.erases += u64::from(is_ftl);
-            counts.times.erase += time;
+            self.spent[die.0 as usize].erase += time;
             let energy = &self.chips.of_die(die).energy;
             self.energy_curve.add(energy, Operation::Erase, start, time);
             longest = longest.max(time);

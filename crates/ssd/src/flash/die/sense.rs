@@ -199,7 +199,7 @@ impl Flash {
             self.dies[die.0 as usize].is_kept |= read.is_kept;
         }
         self.counts.reads += 1;
-        self.counts.of_kind[self.chips.kind(die)].times.read += time;
+        self.spent[die.0 as usize].read += time;
         let energy = &self.chips.of_die(die).energy;
         self.energy_curve.add(energy, Operation::Read, start, time);
         time

@@ -47,9 +47,9 @@ pub trait BlockService {
         0
     }
 
-    /// Whether a block needs a stronger code than the remaining space has room for: a drive then
-    /// accepts no more writes.
-    fn has_outgrown(&self) -> bool {
+    /// Whether a block of the set of dies that `_block` is in needs a stronger code than the
+    /// remaining space has room for: the set then accepts no more writes.
+    fn has_outgrown(&self, _block: Block) -> bool {
         false
     }
 }
@@ -150,8 +150,8 @@ impl<'a> dyn Ftl + 'a {
     }
 
     /// Whether a block needs a code that there is no room for ([`BlockService::has_outgrown`]).
-    pub fn has_outgrown(&self) -> bool {
-        self.block_service().is_some_and(BlockService::has_outgrown)
+    pub fn has_outgrown(&self, block: Block) -> bool {
+        self.block_service().is_some_and(|part| part.has_outgrown(block))
     }
 
     /// Moves the data of a full block elsewhere: whether that is new ([`Relocation::reclaim`]).

@@ -6,6 +6,7 @@
 use super::Lpn;
 use crate::terms::request::{Op, Status};
 use base::{Error, Result};
+use nand::geometry::Block;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
@@ -101,6 +102,8 @@ pub struct ZoneLayout {
     pub zones: u32,
     /// First unit of the first zone: 0, or that of the set of dies which has the zones.
     pub first: u32,
+    /// First block of the dies with zones: 0, or that of the set which has them.
+    pub first_block: Block,
     /// Distance from the start of a zone to the start of the next.
     pub stride: u32,
     /// Units that a zone takes, from its start on.
@@ -160,7 +163,7 @@ impl ZoneLayout {
     }
 
     /// Units that all random write areas hold together.
-    fn area_units(&self) -> u64 {
+    pub(crate) fn area_units(&self) -> u64 {
         self.areas.map_or(0, |areas| u64::from(areas.most) * u64::from(areas.units))
     }
 }

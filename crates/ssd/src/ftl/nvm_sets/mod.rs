@@ -19,13 +19,16 @@ use super::contract::{
 use base::archive::{Archive, State};
 use base::{Error, Result, Time};
 use nand::geometry::{Block, Die, Geometry, Ppn};
-use span::Span;
+use span::{Ends, Span};
 use std::ops::Range;
 
 /// FTLs side by side.
 #[derive(Clone)]
 pub(crate) struct NvmSets {
     sets: Vec<Set>,
+    /// Set of each die.
+    of_dies: Vec<u32>,
+    ends: Ends,
     facts: Facts,
     blocks_per_die: u32,
     units_per_die: u32,
@@ -60,20 +63,26 @@ impl NvmSets {
             sets.push(Set { ftl, span, geometry: own, dies, lpns: Vec::new(), moves: Vec::new() });
         }
         let facts = facts(&sets, logical, &next);
-        Self { sets, facts, blocks_per_die, units_per_die }
+        let ends = Ends::of(sets.iter().map(|set| &set.span));
+        let numbered = (0u32..).zip(&sets);
+        let of_dies = numbered.flat_map(|(number, set)| set.span.dies.clone().map(move |_| number));
+        let of_dies = of_dies.collect();
+        Self { sets, of_dies, ends, facts, blocks_per_die, units_per_die }
     }
 
+    #[inline]
     fn of_unit(&self, lpn: Lpn) -> usize {
-        let is_its = |set: &Set| set.span.units.contains(&lpn.0) || set.span.pages.contains(&lpn.0);
-        self.sets.iter().position(is_its).unwrap_or(0)
+        self.ends.of_unit(lpn)
     }
 
+    #[inline]
     fn of_key(&self, key: Key) -> usize {
-        self.sets.iter().position(|set| set.span.keys.contains(&key.0)).unwrap_or(0)
+        self.ends.of_key(key)
     }
 
+    #[inline]
     fn of_die(&self, die: Die) -> usize {
-        self.sets.iter().position(|set| set.span.dies.contains(&die.0)).unwrap_or(0)
+        self.of_dies[die.0 as usize] as usize
     }
 
     fn of_block(&self, block: Block) -> usize {
@@ -81,8 +90,8 @@ impl NvmSets {
     }
 
     fn of_job(&self, job: Job) -> usize {
-        let is_its = |set: &Set| set.span.dies.contains(&job.0) || set.span.jobs.contains(&job.0);
-        self.sets.iter().position(is_its).unwrap_or(0)
+        let of_die = self.of_dies.get(job.0 as usize);
+        of_die.map_or_else(|| self.ends.of_job(job), |&set| set as usize)
     }
 
     /// Blocks and units of the drive before the first die of a set.
@@ -226,7 +235,8 @@ fn facts(sets: &[Set], logical: u32, next: &Next) -> Facts {
 
 impl State for NvmSets {
     fn exchange(&mut self, archive: &mut Archive<'_>) -> Result<()> {
-        let Self { sets, facts: _, blocks_per_die: _, units_per_die: _ } = self;
+        let Self { sets, of_dies: _, ends: _, facts: _, blocks_per_die: _, units_per_die: _ } =
+            self;
         sets.iter_mut().try_for_each(|set| set.ftl.exchange(archive))
     }
 }
@@ -252,17 +262,7 @@ impl Ftl for NvmSets {
     fn place(&mut self, key: Key, lpns: &[Lpn], dies: &DieSet) -> Place {
         let number = self.of_key(key);
         let Set { ftl, span, dies: own, lpns: row, .. } = &mut self.sets[number];
-        let mut any = false;
-        for die in span.dies.clone().map(Die) {
-            let inside = Die(die.0 - span.dies.start);
-            if dies.contains(die) {
-                own.insert(inside);
-                any = true;
-            } else {
-                own.remove(inside);
-            }
-        }
-        if !any {
+        if !own.take_over(dies, Die(span.dies.start)) {
             return Place::NoRoom;
         }
         row.clear();

@@ -89,8 +89,9 @@ impl BlockService for NvmSets {
         self.sets[set].ftl.code_stage(self.inside(set, block))
     }
 
-    fn has_outgrown(&self) -> bool {
-        self.any(|ftl| ftl.has_outgrown())
+    fn has_outgrown(&self, block: Block) -> bool {
+        let set = self.of_block(block);
+        self.sets[set].ftl.has_outgrown(self.inside(set, block))
     }
 }
 

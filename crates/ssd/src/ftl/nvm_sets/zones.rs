@@ -4,6 +4,7 @@
 use super::{NvmSets, Set};
 use crate::ftl::contract::{Lpn, Status, ZoneCosts, ZoneEmptied, ZoneLayout, ZoneView, Zones};
 use crate::terms::request::Op;
+use nand::geometry::Block;
 use std::ops::Range;
 
 impl NvmSets {
@@ -46,8 +47,9 @@ impl Zones for NvmSets {
     }
 
     fn layout(&self) -> ZoneLayout {
-        let first = self.zoned().span.units.start;
-        ZoneLayout { first, ..self.its_zones().layout() }
+        let span = &self.zoned().span;
+        let first_block = Block(span.dies.start * self.blocks_per_die);
+        ZoneLayout { first: span.units.start, first_block, ..self.its_zones().layout() }
     }
 
     fn costs(&self) -> ZoneCosts {

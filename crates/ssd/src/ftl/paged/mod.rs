@@ -330,7 +330,7 @@ impl<M: Mapping, L: Layout, C: Choices> BlockService for Paged<M, L, C> {
         self.data.page().code_stage(block)
     }
 
-    fn has_outgrown(&self) -> bool {
+    fn has_outgrown(&self, _block: Block) -> bool {
         self.data.page().has_outgrown()
     }
 }

@@ -6,8 +6,8 @@
 mod zones;
 
 use super::contract::{
-    Access, BlockService, Carried, DieSet, Ftl, Hint, Job, Key, Known, Lpn, MOST_STREAMS, Place,
-    Program, Step, Urgency, Work, key_among,
+    Access, Carried, DieSet, Ftl, Hint, Job, Key, Known, Lpn, MOST_STREAMS, Place, Program, Step,
+    Urgency, Work, key_among,
 };
 use crate::terms::request::Op;
 use base::{Error, Result, Time};
@@ -25,8 +25,8 @@ pub trait Device {
     /// Erases a block: whether that went well.
     fn erase(&mut self, block: Block) -> bool;
 
-    /// Learns that a failed block must stay in use: the drive takes no more writes.
-    fn cannot_spare(&mut self);
+    /// Learns that a failed block must stay in use: its set of dies takes no more writes.
+    fn cannot_spare(&mut self, block: Block);
 }
 
 /// Flash that does not wear and never fails, as in preconditioning.
@@ -43,7 +43,7 @@ impl Device for Flawless {
         true
     }
 
-    fn cannot_spare(&mut self) {}
+    fn cannot_spare(&mut self, _block: Block) {}
 }
 
 /// Working space of untimed operation: buffers that are used again.
@@ -452,12 +452,14 @@ fn run<F: Ftl + ?Sized, D: Device + ?Sized>(
             Step::Erase => {
                 for &block in &work.blocks {
                     if !device.erase(block) && !retire(ftl, block) {
-                        device.cannot_spare();
+                        device.cannot_spare(block);
                     }
                     ftl.erased(block, Time::ZERO);
                 }
-                if ftl.block_service().is_some_and(BlockService::has_outgrown) {
-                    device.cannot_spare();
+                if let Some(&block) = work.blocks.first()
+                    && ftl.block_service().is_some_and(|part| part.has_outgrown(block))
+                {
+                    device.cannot_spare(block);
                 }
             }
             Step::Recycle => {
@@ -501,7 +503,7 @@ fn programs<F: Ftl + ?Sized, D: Device + ?Sized>(
     }
     for block in untimed.failed.drain(..) {
         if !retire(ftl, block) {
-            device.cannot_spare();
+            device.cannot_spare(block);
         }
     }
     ftl.not_programmed(program, carried);

@@ -137,7 +137,7 @@ fn admits<F: Ftl + ?Sized, D: Device + ?Sized>(
     let Err(status) = zones.admit(op, first, units) else { return Ok(true) };
     let Some((zone, offset)) = zones.layout().split(first) else { return Ok(false) };
     if matches!(zones.view(zone).state, ZoneState::ReadOnly | ZoneState::Offline) {
-        device.cannot_spare();
+        device.cannot_spare(zones.layout().first_block);
         return Ok(false);
     }
     let problem = format!("{} at unit {offset} of zone {zone}: {}", op.name(), status.name());

@@ -138,9 +138,46 @@ impl Machine {
         of.written = of.pointer;
     }
 
+    /// Areas as words for a start-up: for each that there may be its zone and one more, 0 for none,
+    /// and a bit for each unit that it holds.
+    pub(super) fn area_words(&self) -> Vec<u64> {
+        let Some(layout) = self.layout.areas else { return Vec::new() };
+        let each = words_of_area(&layout);
+        let mut words = vec![0; each * layout.most as usize];
+        for (words, (&zone, area)) in words.chunks_exact_mut(each).zip(&self.areas) {
+            words[0] = u64::from(zone) + 1;
+            for (unit, _) in area.held.iter().enumerate().filter(|(_, held)| **held) {
+                words[1 + unit / 64] |= 1 << (unit % 64);
+            }
+        }
+        words
+    }
+
+    /// Takes over areas after a power cut. A zone whose area holds data is closed; one without any
+    /// data is empty, and has no area.
+    pub(super) fn take_area_words(&mut self, words: &[u64]) {
+        let Some(layout) = self.layout.areas else { return };
+        for words in words.chunks_exact(words_of_area(&layout)) {
+            let Some(zone) = (words[0] as u32).checked_sub(1) else { continue };
+            let is_held = |unit: usize| words[1 + unit / 64] >> (unit % 64) & 1 != 0;
+            let held: VecDeque<bool> = (0..layout.units as usize).map(is_held).collect();
+            if held.contains(&true) {
+                self.set(zone, ZoneState::Closed);
+            }
+            if self.zones[zone as usize].state == ZoneState::Closed {
+                self.areas.insert(zone, Area { held });
+            }
+        }
+    }
+
     /// Makes a zone read only: it takes no more, and what its random write area holds is committed.
     pub(super) fn make_read_only(&mut self, zone: u32) {
         self.end_area(zone);
         self.set(zone, ZoneState::ReadOnly);
     }
+}
+
+/// Words of an area: its zone, and a bit for each unit.
+fn words_of_area(layout: &AreaLayout) -> usize {
+    1 + layout.units.div_ceil(64) as usize
 }

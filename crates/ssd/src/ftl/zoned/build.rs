@@ -7,6 +7,7 @@ use crate::ftl::contract::{
 };
 use base::units::{Divisor, format_size};
 use base::{Error, Result};
+use nand::geometry::Block;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -228,6 +229,7 @@ impl Zoned {
         let mut layout = ZoneLayout {
             zones,
             first: 0,
+            first_block: Block(0),
             stride: stride as u32,
             capacity,
             most_open: params.max_open_zones,

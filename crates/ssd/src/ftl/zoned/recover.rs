@@ -3,7 +3,8 @@
 //!
 //! The tag of a block names its zone and the zone's life, which a reset ends: blocks of an earlier
 //! life are dead, whatever they hold. A zone that was open is closed, or empty without data (NVM
-//! Express Zoned Namespace Command Set 1.1, section 2.1.1.3). A lane whose last program failed goes
+//! Express Zoned Namespace Command Set 1.1, section 2.1.1.3). It keeps its random write area, if
+//! that holds data or the zone does. A lane whose last program failed goes
 //! on in another set.
 
 use super::Zoned;
@@ -49,7 +50,8 @@ impl Zoned {
             return Err(not_of_these(format!("{} words of zones were dumped", words.len())));
         }
         let (of_zones, rest) = words.split_at(OF_ZONE * zones);
-        let (of_lanes, doomed) = rest.split_at(lanes);
+        let (of_lanes, rest) = rest.split_at(lanes);
+        let (doomed, areas) = rest.split_at(self.doomed_words().len());
         let mut states = Vec::with_capacity(zones);
         for (zone, word) in of_zones.chunks_exact(OF_ZONE).enumerate() {
             self.lives[zone] = word[1] as u32;
@@ -58,6 +60,7 @@ impl Zoned {
             })?);
         }
         self.machine.start_up(&states);
+        self.machine.take_area_words(areas);
         for (lane, word) in self.sets.lanes.iter_mut().zip(of_lanes) {
             (lane.spare, lane.reserve) = (*word as u32, (*word >> 32) as u32);
         }
@@ -184,7 +187,7 @@ impl Recovery for Zoned {
         });
         let lane = |lane: &Lane| u64::from(lane.reserve) << 32 | u64::from(lane.spare);
         let lanes = self.sets.lanes.iter().map(lane);
-        zones.chain(lanes).chain(self.doomed_words()).collect()
+        zones.chain(lanes).chain(self.doomed_words()).chain(self.machine.area_words()).collect()
     }
 
     fn recover(&mut self, found: &Found) -> Result<()> {

@@ -27,10 +27,9 @@ impl Controller {
         if word & 0x1f0 != 0 || word >> 9 & 7 > 2 {
             return Err(Status::INVALID_FIELD);
         }
-        if context.is_read_only() {
-            return Err(Status::WRITE_PROTECTED);
-        }
+        context.check_writable(&[])?;
         let ids = context.allocated(entry.nsid())?;
+        context.check_writable(&ids)?;
         let is_small = |id: &u32| {
             context.namespaces.get(*id).is_some_and(|namespace| namespace.bytes < block_bytes)
         };
@@ -69,11 +68,10 @@ impl Controller {
                 Ok(Reply::Done(0, Vec::new()))
             }
             2 | 4 if entry.word(10) & NO_DEALLOCATE == 0 => {
-                if context.is_read_only() {
-                    return Err(Status::WRITE_PROTECTED);
-                }
+                let all = context.namespaces.all();
+                let ids: Vec<u32> = all.map(|namespace| namespace.space.id).collect();
+                context.check_writable(&ids)?;
                 let namespaces = &mut context.namespaces;
-                let ids: Vec<u32> = namespaces.all().map(|namespace| namespace.space.id).collect();
                 namespaces.check_at_rest(&ids)?;
                 namespaces.erasing.asked = entry.word(10);
                 let heads = context.namespaces.erase(self.id, entry.cid(), Purpose::Sanitize, ids);

@@ -1,13 +1,13 @@
 //! Health of a drive: its warnings, and the pages of SMART and of the Open Compute Project.
 
 use super::features::Temperatures;
+use super::sets::NvmSet;
 use crate::device::disk::Disk;
 use crate::device::message::Command;
 use crate::device::nvme::put;
 use nand::geometry::Block;
 use ssd::ftl::contract::Wear;
 use ssd::request::Op;
-use std::ops::Range;
 
 /// Warning: the spare blocks are nearly used up.
 pub const SPARE: u8 = 1;
@@ -60,10 +60,21 @@ pub struct Wearing {
     pub spare: u8,
     /// Mean cycles of the good blocks over the rated ones.
     pub used: u8,
+    /// Whether the dies take no writes any more.
+    pub is_read_only: bool,
 }
 
-/// Wear of the dies of a set, whose capacity is `bytes`.
-pub fn of_dies(disk: &mut Disk, dies: Range<u32>, bytes: &Range<u64>) -> Wearing {
+impl Wearing {
+    /// Critical warnings of an endurance group with this wear.
+    pub fn warnings(&self) -> u8 {
+        let spare = if self.spare < SPARE_THRESHOLD { SPARE } else { 0 };
+        if self.is_read_only { spare | READ_ONLY } else { spare }
+    }
+}
+
+/// Wear of a set, with its dies and its capacity in bytes.
+pub fn of_set(disk: &mut Disk, set: usize, of: &NvmSet) -> Wearing {
+    let NvmSet { dies, bytes } = of;
     let session = disk.session();
     let rated = session.loaded.config.chip.rated_pe_cycles;
     let ssd = &mut session.run.ssd;
@@ -71,13 +82,13 @@ pub fn of_dies(disk: &mut Disk, dies: Range<u32>, bytes: &Range<u64>) -> Wearing
     let per_die = ssd.block_cycles().len() as u32 / ssd.dies();
     let units = ssd.physical_units() / u64::from(ssd.dies()) * dies.len() as u64;
     let whole = units.saturating_sub((bytes.end - bytes.start) / ssd.unit_bytes());
-    let is_read_only = ssd.read_only_at().is_some();
+    let is_read_only = ssd.read_only_at_of_set(set).is_some();
     let blocks = dies.start * per_die..dies.end * per_die;
     let ftl = ssd.ftl_mut();
     let bad = blocks.clone().filter(|&block| ftl.is_bad(Block(block))).count() as u64;
     let left = whole.saturating_sub(units * bad / (blocks.len() as u64).max(1));
     let spare = (100 * left).checked_div(whole).unwrap_or(0).min(100) as u8;
-    Wearing { spare: if is_read_only { 0 } else { spare }, used }
+    Wearing { spare: if is_read_only { 0 } else { spare }, used, is_read_only }
 }
 
 /// Mean cycles of blocks over the rated ones in percent, at most 255.
@@ -102,8 +113,11 @@ pub fn warnings(disk: &mut Disk, limits: &Temperatures) -> u8 {
 }
 
 /// Page of SMART for the whole drive.
-pub fn smart(disk: &mut Disk, limits: &Temperatures, errors: u64) -> Vec<u8> {
+pub fn smart(disk: &mut Disk, sets: &[NvmSet], limits: &Temperatures, errors: u64) -> Vec<u8> {
     let mut page = vec![0; 512];
+    // Warnings of all endurance groups together.
+    let groups = sets.iter().enumerate().map(|(set, of)| of_set(disk, set, of).warnings());
+    page[6] = groups.fold(0, |all, warnings| all | warnings);
     page[0] = warnings(disk, limits);
     put(&mut page, 1, &kelvin(disk).to_le_bytes());
     (page[3], page[4]) = (spare_percent(disk), SPARE_THRESHOLD);

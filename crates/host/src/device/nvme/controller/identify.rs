@@ -1,6 +1,6 @@
 //! Identify: pages that describe controller and namespace.
 
-use super::namespaces::{controllers, list};
+use super::namespaces::{identifiers, list};
 use super::{Context, Controller, Kind, copy, erasing, events, placement, power, sets, zones};
 use crate::device::nvme::entry::Entry;
 use crate::device::nvme::namespaces::{MOST_ID, Namespace, Namespaces};
@@ -86,8 +86,8 @@ impl Controller {
             cns::ALLOCATED => list(entry, namespaces.all().map(|namespace| namespace.space.id)),
             cns::ALLOCATED_NAMESPACE => of(namespaces.get(id), namespace),
             cns::CONTROLLERS_OF if namespaces.get(id).is_none() => Err(Namespaces::unknown(id)),
-            cns::CONTROLLERS_OF => Ok(controllers(entry, namespaces.controllers_of(id))),
-            cns::CONTROLLERS => Ok(controllers(entry, namespaces.controllers())),
+            cns::CONTROLLERS_OF => Ok(identifiers(entry.half(42), namespaces.controllers_of(id))),
+            cns::CONTROLLERS => Ok(identifiers(entry.half(42), namespaces.controllers())),
             cns::ENDURANCE_GROUPS if !identity.sets.is_empty() => Ok(sets::groups(entry, identity)),
             cns::ENDURANCE_GROUPS => placement::groups(entry, identity),
             cns::COMMAND_SETS => {

@@ -2,7 +2,6 @@
 
 use super::events::kind as event;
 use super::{Context, Controller, Kind, erasing, health, placement, sets, zones};
-use crate::device::disk::Disk;
 use crate::device::nvme::entry::Entry;
 use crate::device::nvme::namespaces::MOST_ID;
 use crate::device::nvme::numbers::{ALL_NAMESPACES, ANY_CONTROLLER, Status, admin, io, log};
@@ -111,7 +110,7 @@ impl Controller {
                 if !retains {
                     self.has_read(event::SMART);
                 }
-                self.smart(context.disk)
+                self.smart(context)
             }
             log::FIRMWARE => {
                 let mut page = vec![0; 512];
@@ -193,8 +192,9 @@ impl Controller {
     }
 
     /// Page of SMART for the whole drive.
-    pub(super) fn smart(&self, disk: &mut Disk) -> Vec<u8> {
-        health::smart(disk, &self.features.temperatures, self.errors.count)
+    pub(super) fn smart(&self, context: &mut Context<'_>) -> Vec<u8> {
+        let sets = &context.identity.sets;
+        health::smart(context.disk, sets, &self.features.temperatures, self.errors.count)
     }
 
     /// Log of the discovery controller: the drive at the address of this very connection.

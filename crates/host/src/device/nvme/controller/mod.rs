@@ -85,9 +85,15 @@ pub struct Context<'a> {
 }
 
 impl Context<'_> {
-    /// Whether data can be changed by nobody.
-    fn is_read_only(&mut self) -> bool {
-        self.identity.read_only || self.disk.session().run.ssd.read_only_at().is_some()
+    /// Refuses to change data that nobody can change: those of a drive, or of a set of dies with
+    /// one of these namespaces, that is read-only.
+    fn check_writable(&mut self, ids: &[u32]) -> Result<(), Status> {
+        let ssd = &self.disk.session().run.ssd;
+        let mut ranges = ids.iter().filter_map(|&id| Some(self.namespaces.get(id)?.range()));
+        let is_read_only = self.identity.read_only
+            || ssd.read_only_at().is_some()
+            || ranges.any(|bytes| ssd.is_read_only_in(&bytes));
+        if is_read_only { Err(Status::WRITE_PROTECTED) } else { Ok(()) }
     }
 
     /// Allocated namespaces that a command means whose data it changes: one, or all of them.

@@ -7,8 +7,8 @@ use crate::device::nvme::namespaces::Namespaces;
 use crate::device::nvme::numbers::{ALL_NAMESPACES, Status};
 use crate::device::nvme::{FORMATS, PAGE, field, put};
 
-/// Most controllers of a list.
-const MOST_CONTROLLERS: usize = 2047;
+/// Most identifiers of a list of 16 bits each: controllers, endurance groups.
+const MOST_IDENTIFIERS: usize = PAGE / 2 - 1;
 
 /// Page with a list of namespaces above the one that a command names.
 pub(super) fn list(entry: &Entry, ids: impl IntoIterator<Item = u32>) -> Result<Vec<u8>, Status> {
@@ -21,12 +21,11 @@ pub(super) fn list(entry: &Entry, ids: impl IntoIterator<Item = u32>) -> Result<
     Ok(page)
 }
 
-/// Page with a list of controllers from the one on that a command names.
-pub(super) fn controllers(entry: &Entry, ids: impl IntoIterator<Item = u16>) -> Vec<u8> {
+/// Page with a list of controllers or endurance groups, from the identifier `least` on.
+pub(super) fn identifiers(least: u16, ids: impl IntoIterator<Item = u16>) -> Vec<u8> {
     let mut page = vec![0; PAGE];
-    let least = entry.half(42);
     let listed: Vec<u16> =
-        ids.into_iter().filter(|&id| id >= least).take(MOST_CONTROLLERS).collect();
+        ids.into_iter().filter(|&id| id >= least).take(MOST_IDENTIFIERS).collect();
     put(&mut page, 0, &(listed.len() as u16).to_le_bytes());
     for (slot, id) in (1..).zip(&listed) {
         put(&mut page, 2 * slot, &id.to_le_bytes());
@@ -52,13 +51,12 @@ impl Controller {
         context: &mut Context<'_>,
     ) -> Result<Reply, Status> {
         context.namespaces.erasing.admit()?;
-        if context.is_read_only() {
-            return Err(Status::WRITE_PROTECTED);
-        }
+        context.check_writable(&[])?;
         match entry.word(10) & 0xf {
             0 => create(entry, data, context).map(|id| Reply::Done(id.into(), Vec::new())),
             1 => {
                 let ids = context.allocated(entry.nsid())?;
+                context.check_writable(&ids)?;
                 let (cid, namespaces) = (entry.cid(), &mut context.namespaces);
                 namespaces.check_at_rest(&ids)?;
                 Ok(Reply::Ask(namespaces.erase(self.id, cid, Purpose::Delete, ids)))
@@ -86,7 +84,7 @@ impl Controller {
             return Err(Status::SGL_LENGTH);
         }
         let count = field(data, 0, 2) as usize;
-        if !(1..=MOST_CONTROLLERS).contains(&count) {
+        if !(1..=MOST_IDENTIFIERS).contains(&count) {
             return Err(Status::CONTROLLER_LIST);
         }
         let listed: Vec<u16> = (1..=count).map(|slot| field(data, 2 * slot, 2) as u16).collect();

@@ -291,7 +291,7 @@ impl Controller {
         }
         Ok(match id {
             log::ENDURANCE_GROUP => {
-                let smart = self.smart(context.disk);
+                let smart = self.smart(context);
                 endurance_group(&smart, context)
             }
             log::PLACEMENT_CONFIGURATIONS => configurations(context),

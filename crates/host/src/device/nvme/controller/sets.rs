@@ -4,6 +4,7 @@
 //! data of another. Sets are numbered from 1, in the order of their dies; the group of a set has
 //! its number. What a drive without sets says of endurance groups stands in `placement`.
 
+use super::namespaces::identifiers;
 use super::{Context, health, placement};
 use crate::device::nvme::entry::Entry;
 use crate::device::nvme::namespaces::{Moved, Namespace, Namespaces};
@@ -110,34 +111,22 @@ pub fn list(
 
 /// List of the endurance groups, from the one that a command names on.
 pub fn groups(entry: &Entry, identity: &Identity) -> Vec<u8> {
-    let mut page = vec![0; PAGE];
-    let listed: Vec<u16> =
-        (1..=identity.sets.len() as u16).filter(|&group| group >= entry.half(44)).collect();
-    put(&mut page, 0, &(listed.len() as u16).to_le_bytes());
-    for (slot, group) in (1..).zip(&listed) {
-        put(&mut page, 2 * slot, &group.to_le_bytes());
-    }
-    page
+    identifiers(entry.half(44), 1..=identity.sets.len() as u16)
 }
 
 /// Log of an endurance group: wear and figures of one set.
 pub fn endurance_log(entry: &Entry, context: &mut Context<'_>) -> Result<Vec<u8>, Status> {
     let set = usize::from(entry.half(46)).checked_sub(1);
     let set = set.filter(|&set| set < context.identity.sets.len()).ok_or(Status::INVALID_FIELD)?;
-    let NvmSet { dies, bytes } = context.identity.sets[set].clone();
+    let of = context.identity.sets[set].clone();
     let mut page = vec![0; 512];
-    let health::Wearing { spare, used } = health::of_dies(context.disk, dies, &bytes);
+    let wearing = health::of_set(context.disk, set, &of);
+    let bytes = of.bytes;
     let session = context.disk.session();
     let counts = session.run.counted().sets.get(set).copied().unwrap_or_default();
     let media_bytes = counts.programmed_units() * session.run.ssd.unit_bytes();
-    let is_read_only = session.run.ssd.read_only_at().is_some();
-    if spare < health::SPARE_THRESHOLD {
-        page[0] |= health::SPARE;
-    }
-    if is_read_only {
-        page[0] |= health::READ_ONLY;
-    }
-    (page[3], page[4], page[5]) = (spare, health::SPARE_THRESHOLD, used);
+    page[0] = wearing.warnings();
+    (page[3], page[4], page[5]) = (wearing.spare, health::SPARE_THRESHOLD, wearing.used);
     let units = |bytes: u64| u128::from(bytes.div_ceil(1_000_000_000));
     let [read, written] = context.namespaces.flown(set);
     let figures = [units(read.bytes), units(written.bytes), units(media_bytes)];

@@ -1,5 +1,6 @@
 //! Dumps that a start-up meets: of a finish that was half done, and damaged ones.
 
+use crate::buffer::State;
 use super::*;
 use crate::Step;
 use crate::config::SsdConfig;

@@ -6,6 +6,7 @@ use ZoneState::{Closed, Empty, ExplicitlyOpen, Full, ImplicitlyOpen, Offline, Re
 const LAYOUT: ZoneLayout = ZoneLayout {
     zones: 6,
     first: 0,
+    first_block: nand::geometry::Block(0),
     stride: 16,
     capacity: 12,
     most_open: 2,
