@@ -134,7 +134,7 @@ def test_a_namespace_with_zones_stands_beside_one_with_a_file_system(guest: Gues
             kinds = [guest.run(f"cat /sys/block/nvme0n{n}/queue/zoned").strip() for n in (1, 2)]
             assert kinds == ["none", "host-managed"]
             guest.run(f"mkfs.ext4 -q -F {DISK} && mount -t ext4 {DISK} /mnt")
-            guest.run("head -c 3M /dev/urandom > /mnt/a && cp /mnt/a /tmp/a && sync")
+            guest.run("head -c 3145728 /dev/urandom > /mnt/a && cp /mnt/a /tmp/a && sync")
             guest.run(
                 f"fio --name=a --filename={zoned_disk} --zonemode=zbd --rw=write --bs=64k"
                 " --size=16m --direct=1 --verify=crc32c --verify_fatal=1 --do_verify=1"
