@@ -52,9 +52,8 @@ def shares(passes, seed):
     for at in passes:
         drive.age(read_passes=at - so_far)
         so_far = at
-        report = drive.clone().run(JOB).to_dict()
-        reads = report["host"]["requests_completed"]
-        found.append(1e6 * sum(report["ecc"]["soft_reads"]) / reads)
+        report = drive.clone().run(JOB).report
+        found.append(1e6 * sum(report.ecc.soft_reads) / report.host.requests_completed)
     return found
 
 

@@ -21,10 +21,18 @@ fn units(ssd: &Ssd) -> u64 {
     ssd.capacity_bytes() / ssd.unit_bytes()
 }
 
+/// Whether nearly all data were moved as often as expected: an open block of each of the eight
+/// planes is not moved until it is full.
+fn is_near(moved: f64, expected: f64, ssd: &Ssd) -> bool {
+    let open = f64::from(8 * UNITS) / units(ssd) as f64;
+    (1.0 - open - 0.01..=1.0).contains(&(moved / expected))
+}
+
 fn sound(ssd: &mut Ssd) {
     ssd.fault().unwrap();
-    assert!(ssd.counts_agree());
-    assert_eq!(ssd.occupancy().mapped, units(ssd));
+    let occupancy = ssd.occupancy();
+    let all = occupancy.mapped + occupancy.free + occupancy.invalid + occupancy.bad;
+    assert_eq!((all, occupancy.mapped), (ssd.physical_units(), units(ssd)), "{occupancy:?}");
 }
 
 /// Reads every unit once, one request at a time.
@@ -32,7 +40,7 @@ fn read_all(ssd: &mut Ssd) {
     let unit = ssd.unit_bytes();
     for at in 0..units(ssd) {
         let now = ssd.now();
-        ssd.submit(Request::new(Op::Read, unit * at, unit as u32), 0, now);
+        ssd.submit(Request::new(Op::Read, unit * at, unit), 0, now);
         let Step::Completed(slot) = ssd.step() else { panic!("lost") };
         assert!(!ssd.completed(slot).failed);
     }
@@ -54,12 +62,7 @@ fn blocks_are_moved_once_in_so_many_reads() {
     assert_eq!(work.page_reads, u64::from(passes) * units(&ssd));
     // Each move of a block is one of all of its units.
     let expected = work.page_reads as f64 / f64::from(limit) * f64::from(UNITS);
-    let ratio = work.units as f64 / expected;
-    println!(
-        "validation | units moved over those that reads at once call for | {ratio:.4} | 1 | 0.03 | \
-         reads / gc.reclaim_reads x units of a block"
-    );
-    assert!((ratio - 1.0).abs() < 0.03, "{ratio}");
+    assert!(is_near(work.units as f64, expected, &ssd), "{work:?} {expected}");
     sound(&mut ssd);
 
     let mut again = full(&[&format!("gc.reclaim_reads={limit}")]);
@@ -110,15 +113,12 @@ fn disturbed_blocks_are_moved_at_their_bit_error_rate() {
         "chip.array.q=1",
     ];
     // 1e-4 + 1e-9 R: the limits are reached after 1e5 and 2e5 reads of a block.
-    let moved = [2e-4, 3e-4].map(|rber| {
+    for (rber, reads) in [(2e-4, 1e5), (3e-4, 2e5)] {
         let set = format!("refresh.rber={rber}");
         let mut ssd = full(&[&law[..], &[&set]].concat());
         let work = read_passes(&mut ssd, 100_000, 1).unwrap();
+        let expected = work.page_reads as f64 / reads * f64::from(UNITS);
+        assert!(is_near(work.units as f64, expected, &ssd), "{work:?} {expected}");
         sound(&mut ssd);
-        work.units as f64 / (units(&ssd) as f64)
-    });
-    for (moved, reads) in moved.into_iter().zip([1e5, 2e5]) {
-        let expected = 100_000.0 * f64::from(UNITS) / reads;
-        assert!((moved / expected - 1.0).abs() < 0.05, "{moved} {expected}");
     }
 }
