@@ -116,7 +116,7 @@ fn disturbed_blocks_are_moved_at_their_bit_error_rate() {
     for (rber, reads) in [(2e-4, 1e5), (3e-4, 2e5)] {
         let set = format!("refresh.rber={rber}");
         let mut ssd = full(&[&law[..], &[&set]].concat());
-        let work = read_passes(&mut ssd, 100_000, 1).unwrap();
+        let work = read_passes(&mut ssd, 100_100, 1).unwrap();
         let expected = work.page_reads as f64 / reads * f64::from(UNITS);
         assert!(is_near(work.units as f64, expected, &ssd), "{work:?} {expected}");
         sound(&mut ssd);
