@@ -98,3 +98,29 @@ def test_the_flash_has_a_price() -> None:
     assert slc["flash_usd"] / slc["flash_bytes"] == pytest.approx(
         94 / 31 * mlc["flash_usd"] / mlc["flash_bytes"], rel=0.01
     )
+
+
+def test_reads_at_once_are_the_page_reads_of_a_run() -> None:
+    drive = nandlab.Drive("tiny").precondition("fill")
+    size = drive.capacity_bytes
+    run = counts(drive, f"[all]\nrw=read\nbs=16k\nsize={size}\n")
+    drive.age(read_passes=3)
+    assert drive.reclaimed.page_reads == 3 * run["nand"]["reads"]
+    assert drive.reclaimed[:3] == (0, 0, 0)
+    assert drive.clone().reclaimed == drive.reclaimed
+
+
+@pytest.mark.parametrize(
+    ("given", "names"),
+    [
+        ({"read_passes": -1}, ["read_passes"]),
+        ({"read_passes": 1, "request_bytes": 1000}, ["age.request_bytes", "4096"]),
+        ({"read_passes": 1, "hours": 2}, ["hours and read_passes"]),
+        ({}, ["nothing to age by"]),
+    ],
+)
+def test_reads_that_cannot_be_are_refused(given: dict[str, Any], names: list[str]) -> None:
+    drive = nandlab.Drive("tiny")
+    with pytest.raises(nandlab.NandlabError) as caught:
+        drive.age(**given)
+    assert all(name in str(caught.value) for name in names)

@@ -8,8 +8,7 @@ use base::archive::{Archive, State};
 use base::rng::Rng;
 use base::units::Hours;
 use base::{Error, Result};
-use ssd::ageing::Ageing;
-use ssd::ageing::{Refreshed, refresh};
+use ssd::ageing::{Ageing, Reclaimed, Refreshed, read_passes, refresh};
 use ssd::config::{NamespacePart, SsdConfig};
 use ssd::conflicts::Features;
 use ssd::ftl::contract::Wear;
@@ -139,6 +138,26 @@ impl Drive {
         }
         self.ssd.age(Hours(hours));
         Ok(Refreshed::default())
+    }
+
+    /// Has the host read all stored data `passes` times at once, in requests of `request_bytes`.
+    /// Returns the work of read reclaim. Refuses requests that are no whole units, or larger than
+    /// 1 MiB, and a drive without power.
+    pub fn age_by_reads(&mut self, passes: u32, request_bytes: u64) -> Result<Reclaimed> {
+        const MOST_BYTES: u64 = 1 << 20;
+        let unit = self.ssd.unit_bytes();
+        let units = request_bytes / unit;
+        if units == 0 || units * unit != request_bytes || request_bytes > MOST_BYTES {
+            let problem = format!("{request_bytes} bytes");
+            let expected = format!("a multiple of {unit}, up to {MOST_BYTES}");
+            return Err(Error::new("age.request_bytes", problem).expected(expected));
+        }
+        self.put_to_use();
+        if self.ssd.is_off() {
+            let problem = "the drive is off";
+            return Err(Error::new("age.read_passes", problem).hint("switch it on first"));
+        }
+        read_passes(&mut self.ssd, passes, units as u32)
     }
 
     /// Begins to overwrite the data of the drive at random until its blocks have `cycles` more P/E

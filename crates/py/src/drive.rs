@@ -7,7 +7,7 @@ use crate::{json, refuse};
 use base::Error;
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::prelude::*;
-use ssd::ageing::Refreshed;
+use ssd::ageing::{Reclaimed, Refreshed};
 use ssd::conflicts::Feature;
 use ssd::precondition::Precondition;
 use std::path::PathBuf;
@@ -154,6 +154,19 @@ impl Drive {
         let Refreshed { blocks, units, erases, patrol_reads } =
             py.detach(|| self.with(|drive| drive.age(hours, has_power)))?;
         Ok((blocks, units, erases, patrol_reads))
+    }
+
+    /// Has a host read all data a number of times at once. Returns blocks reclaimed, units moved,
+    /// blocks erased, and pages read by the host.
+    fn age_by_reads(
+        &self,
+        py: Python<'_>,
+        passes: u32,
+        request_bytes: u64,
+    ) -> PyResult<(u64, u64, u64, u64)> {
+        let Reclaimed { blocks, units, erases, page_reads } =
+            py.detach(|| self.with(|drive| drive.age_by_reads(passes, request_bytes)))?;
+        Ok((blocks, units, erases, page_reads))
     }
 
     /// Begins to overwrite the data of the drive until its blocks have `cycles` more P/E cycles on

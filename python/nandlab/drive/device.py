@@ -58,6 +58,19 @@ class Refreshed(NamedTuple):
     patrol_reads: int = 0
 
 
+class Reclaimed(NamedTuple):
+    """Work of read reclaim while a host read all data over and over."""
+
+    blocks: int = 0
+    units: int = 0
+    erases: int = 0
+    page_reads: int = 0
+
+
+#: Passes of reads between two looks at the keyboard.
+PASSES_AT_ONCE = 64
+
+
 class Zone(NamedTuple):
     """A zone of a zoned drive."""
 
@@ -117,7 +130,7 @@ class Drive:
 
     def _begin(self, source: Source, native: _core.Drive, state: str) -> None:
         self._source, self._native, self._state = source, native, state
-        self._refreshed = Refreshed()
+        self._refreshed, self._reclaimed = Refreshed(), Reclaimed()
         # Made from a name and not used since: so it can be made again.
         self._is_new = False
 
@@ -167,7 +180,8 @@ class Drive:
         """A copy of the drive with its data, wear and age."""
         drive = Drive.__new__(Drive)
         drive._begin(self._source, self._native.clone(), self._state)
-        drive._refreshed, drive._is_new = self._refreshed, self._is_new
+        drive._refreshed, drive._reclaimed = self._refreshed, self._reclaimed
+        drive._is_new = self._is_new
         return drive
 
     def save(self, path: str | PathLike[str]) -> Drive:
@@ -220,10 +234,12 @@ class Drive:
         *,
         hours: float | None = None,
         cycles: int | None = None,
+        read_passes: int | None = None,
+        request_bytes: int = 16384,
         powered: bool = True,
         progress: Callable[[Progress], object] | None = None,
     ) -> Drive:
-        """Ages the drive: by time that passes at once, or by writes.
+        """Ages the drive: by time that passes at once, by writes, or by reads.
 
         Args:
             hours: everything that is stored is older by these. Where the drive refreshes old data
@@ -236,19 +252,31 @@ class Drive:
                 and erases fail as in a run. It ends early where that leaves a drive that takes no
                 more writes (`is_read_only`). ``age.pe_cycles`` sets the cycles of a new drive
                 at once.
-            progress: called about ten times a second with the erases done and wanted.
+            read_passes: all that the drive holds is read this many times, without time. Reads
+                disturb their blocks; read reclaim (``gc.reclaim_reads``) and the limit of bit
+                errors (``refresh.rber``) move data as they do in a run. `reclaimed` tells how
+                much.
+            request_bytes: size of a request of these reads. Each page that a request touches
+                is one read of its block.
+            progress: called about ten times a second with the erases or passes done and wanted.
 
         Returns:
             The drive itself.
 
         Raises:
-            NandlabError: neither or both are given; hours below 0, or more than 100 years; cycles
-                for a drive without data.
-            KeyboardInterrupt: Ctrl-C; the drive has the cycles that it has got until then.
+            NandlabError: none or several of hours, cycles and read passes are given; hours below
+                0, or more than 100 years; cycles for a drive without data; a request that is no
+                whole units.
+            KeyboardInterrupt: Ctrl-C; the drive has the age that it has got until then.
         """
-        if (hours is None) == (cycles is None):
-            problem = "neither hours nor cycles" if hours is None else "hours and cycles"
-            raise refusal("age", problem, hint="give one of them")
+        given = {"hours": hours, "cycles": cycles, "read_passes": read_passes}
+        names = [name for name, value in given.items() if value is not None]
+        if len(names) != 1:
+            problem = " and ".join(names) or "nothing to age by"
+            raise refusal("age", problem, hint=f"give one of {', '.join(given)}")
+        if read_passes is not None:
+            passes = whole("read_passes", read_passes, 0, 10**6)
+            return self._read(passes, whole("request_bytes", request_bytes, 1, 2**20), progress)
         if cycles is not None:
             return self._wear(whole("cycles", cycles, 0, 10**6), progress)
         self._is_new = False
@@ -260,6 +288,30 @@ class Drive:
     def refreshed(self) -> Refreshed:
         """Work of refresh and patrol in all hours that have passed at once (`age`)."""
         return self._refreshed
+
+    @property
+    def reclaimed(self) -> Reclaimed:
+        """Work of read reclaim in all passes of reads that have gone by at once (`age`)."""
+        return self._reclaimed
+
+    def _read(
+        self, passes: int, request_bytes: int, progress: Callable[[Progress], object] | None
+    ) -> Drive:
+        called("progress", progress)
+        self._is_new = False
+        meter = Meter("age", progress)
+        done = 0
+        with Stop() as stop:
+            while done < passes:
+                if stop.asked:
+                    raise KeyboardInterrupt
+                step = min(PASSES_AT_ONCE, passes - done)
+                work = self._native.age_by_reads(step, request_bytes)
+                self._reclaimed = Reclaimed(*map(sum, zip(self._reclaimed, work, strict=True)))
+                done += step
+                meter.tell(done, passes)
+        meter.tell(done, passes, last=True)
+        return self
 
     def _wear(self, cycles: int, progress: Callable[[Progress], object] | None) -> Drive:
         called("progress", progress)

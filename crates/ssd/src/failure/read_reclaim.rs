@@ -63,6 +63,11 @@ impl ReadReclaim {
         self.reads < u32::MAX
     }
 
+    /// Page reads of a block since its erase from which on it is reclaimed; `u32::MAX` is never.
+    pub(crate) fn limit(&self) -> u32 {
+        self.reads
+    }
+
     /// Whether a page that was read in so many rounds has its block reclaimed.
     #[inline]
     pub(crate) fn is_long(&self, rounds: u8) -> bool {

@@ -405,8 +405,16 @@ fn zoning(capacity: u64) -> Zoning {
     let (zones, stride, units) = ((capacity >> 22) as u32, 1024, 768);
     let areas = Some(AreaLayout { units: 32, flush_units: 1, most: 4 });
     let (first, most_open, most_active) = (0, 0, 8);
-    let layout =
-        ZoneLayout { zones, first, stride, capacity: units, most_open, most_active, areas };
+    let layout = ZoneLayout {
+        zones,
+        first,
+        first_block: nand::geometry::Block(0),
+        stride,
+        capacity: units,
+        most_open,
+        most_active,
+        areas,
+    };
     Zoning { layout, unit: 4096 }
 }
 

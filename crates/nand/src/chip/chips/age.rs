@@ -1,7 +1,6 @@
 //! Ages of a device and its data, and the bit errors of a page at an age.
 
 use super::kinds::Retention;
-use super::state::BlockState;
 use super::{Chips, DeviceAge, MINUTE};
 use crate::array::PageState;
 use crate::chip::geometry::{Block, Die};
@@ -83,12 +82,21 @@ impl Chips {
     /// Bit error rate of a page at a data age of `minutes`, if it were programmed at the block's
     /// present cycles and reads.
     pub fn rber_after(&self, block: Block, page: u32, minutes: u32) -> f64 {
+        self.rber_at(block, page, minutes, self.reads(block))
+    }
+
+    /// Bit error rate of a page after so many reads of its block, at the present age of its data.
+    pub fn rber_read(&self, block: Block, page: u32, reads: u32) -> f64 {
+        self.rber_at(block, page, self.data_minutes(block).unwrap_or(0), reads)
+    }
+
+    fn rber_at(&self, block: Block, page: u32, minutes: u32, reads: u32) -> f64 {
         let state = &self.blocks[block.0 as usize];
         let mode = state.fill().mode;
         let kind = self.kinds.of(block);
         let site = kind.rules.site(mode, page);
         let retention = Hours(f64::from(minutes) / 60.0 * kind.retention.pace);
-        let BlockState { pe_cycles, reads, .. } = *state;
+        let pe_cycles = state.pe_cycles;
         let height = kind.rules.height(site);
         let page = PageState { page_type: site.page_type, pe_cycles, retention, reads, height };
         let row = u64::from(site.wordline) << 1 | u64::from(site.parity);

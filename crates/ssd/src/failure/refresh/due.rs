@@ -1,4 +1,4 @@
-//! When data are due to be rewritten, in hours that pass at once.
+//! When data are due to be rewritten, in hours or reads that pass at once.
 
 use super::Refresh;
 use nand::chip::Chips;
@@ -35,6 +35,25 @@ impl Refresh {
         let born = chips.age_minutes().saturating_sub(chips.data_minutes(block).unwrap_or(0));
         let found = born.saturating_add(poor).div_ceil(every).saturating_mul(every);
         found.saturating_sub(born)
+    }
+
+    /// Reads since its erase after which a host read finds one of the first `pages` pages of a
+    /// block poor, at the present age of its data; `u32::MAX` is never.
+    pub(crate) fn poor_reads(&self, chips: &Chips, block: Block, pages: u32) -> u32 {
+        if self.rber == f64::INFINITY {
+            return u32::MAX;
+        }
+        let is_poor =
+            |reads: u32| (0..pages).any(|page| chips.rber_read(block, page, reads) > self.rber);
+        let (mut good, mut poor) = (0, u32::MAX);
+        if !is_poor(poor) {
+            return u32::MAX;
+        }
+        while good + 1 < poor {
+            let middle = good.midpoint(poor);
+            *(if is_poor(middle) { &mut poor } else { &mut good }) = middle;
+        }
+        poor
     }
 
     /// Patrol reads of a block whose data have been there for so many minutes of a time.

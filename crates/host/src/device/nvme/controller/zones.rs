@@ -69,7 +69,7 @@ impl Zoning {
     /// Zones of a drive with these namespaces; `None` for a drive without zones, or where none of
     /// its namespaces has them.
     pub fn of(ssd: &Ssd, parts: &[NamespacePart]) -> Option<Self> {
-        let ZoneLayout { zones, first, stride, capacity, most_open, most_active, areas } =
+        let ZoneLayout { zones, first, stride, capacity, most_open, most_active, areas, .. } =
             ssd.zone_layout()?;
         let (zone_blocks, capacity_blocks) = (stride.into(), capacity.into());
         let block_bytes = ssd.unit_bytes();

@@ -1,8 +1,8 @@
 //! Dumps that a start-up meets: of a finish that was half done, and damaged ones.
 
-use crate::buffer::State;
 use super::*;
 use crate::Step;
+use crate::buffer::State;
 use crate::config::SsdConfig;
 use crate::ftl::contract::ZoneState;
 use crate::request::{Op, Request};
