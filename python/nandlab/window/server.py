@@ -26,10 +26,13 @@ from websockets.http11 import Request, Response
 from nandlab.given.refusal import refusal
 from nandlab.window.assets import Assets, kind_of
 from nandlab.window.desk import Closed, Desk, Looked
+from nandlab.window.opened import MOST_OWN
 from nandlab.window.protocol import (
     CHANGES,
+    HELLO,
     Asked,
     Requests,
+    Room,
     binary,
     done,
     greeting,
@@ -45,6 +48,7 @@ FRAMES_PER_S = 30
 """Most frames a second; pages that want one at the same time share it."""
 
 MOST_PAGES = 16
+
 MOST_STRANGERS = 16
 """Connections that have not sent the token yet."""
 
@@ -94,6 +98,7 @@ class PageServer:
         self._token = new_token()
         self._gate = Gate(port, is_open)
         self._common = _Shown(desk)
+        self._room = Room()
         self._pages: dict[ServerConnection, _Shown] = {}
         self._strangers = 0
         self._started: Future[int] = Future()
@@ -118,7 +123,7 @@ class PageServer:
         _trace: TracebackType | None,
     ) -> None:
         self._desk.close()
-        if self._loop is not None:
+        if self._loop is not None and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._ended.set)
         self._thread.join(PATIENCE_S)
 
@@ -200,11 +205,17 @@ class PageServer:
         if not is_token(given.get("token"), self._token):
             await connection.close(1008, "another token")
             return
+        # Strangers that connected at the same time may all have become pages meanwhile.
+        another = self._another if given.get("own") is True else None
+        own = sum(shown is not self._common for shown in self._pages.values())
+        if self.pages >= MOST_PAGES or (another is not None and own >= MOST_OWN):
+            await connection.close(1013, "too many pages or drives")
+            return
         try:
-            shown, another = self._common, self._another
-            if given.get("own") is True and another is not None:
-                shown = _Shown(self._desk, await shown.do(lambda _: another()))
+            shown = self._common if another is None else _Shown(self._desk)
             self._pages[connection] = shown
+            if another is not None:
+                shown.own = await shown.do(lambda _: another())
             await self._talk(connection, shown)
         except Closed:
             await connection.close(1001, "it is over")
@@ -215,41 +226,50 @@ class PageServer:
 
     async def _talk(self, page: ServerConnection, shown: _Shown) -> None:
         """Answers a page that has sent the token, one request after another, until it goes."""
-        requests, refused = Requests(), sorted(self._refused)
-        await page.send(await shown.do(lambda looked: greeting(looked, self._kind, refused)))
-        async for message in page:
-            try:
-                asked = requests.of(message)
-            except ValueError:
-                await page.close(1003, "not a request")
-                return
-            if asked is None:
-                continue
-            is_refused = asked.method in self._refused
-            answer = refusal_of(asked) if is_refused else await shown.answer(asked)
-            await page.send(answer)
-            if asked.method in CHANGES and isinstance(answer, str):
-                self._tell_others(page, shown, answer)
+        refused = sorted(self._refused)
+        requests = Requests(self._room, "load" not in self._refused)
+        try:
+            await page.send(await shown.do(lambda looked: greeting(looked, self._kind, refused)))
+            async for message in page:
+                try:
+                    asked = requests.of(message)
+                except ValueError:
+                    await page.close(1003, "not a request")
+                    return
+                if asked is None:
+                    continue
+                is_refused = asked.method in self._refused
+                answer = refusal_of(asked) if is_refused else await shown.answer(asked)
+                await page.send(answer)
+                if asked.method in CHANGES and not is_refused:
+                    await self._tell_others(page, shown, answer)
+        finally:
+            requests.drop()
 
-    def _tell_others(self, page: ServerConnection, shown: _Shown, answer: str) -> None:
-        """Tells the other pages of a drive that there is another one, or another job, now."""
-        if (hello := parsed(answer).get("ok")) is not None:
-            others = [one for one, seen in self._pages.items() if seen is shown and one is not page]
-            broadcast(others, json.dumps({"event": "hello", "hello": hello}))
+    async def _tell_others(
+        self, page: ServerConnection, shown: _Shown, answer: str | bytes
+    ) -> None:
+        """Tells the other pages of a drive what there is now, unless a change was refused."""
+        others = [one for one, seen in self._pages.items() if seen is shown and one is not page]
+        if not others or (isinstance(answer, str) and "ok" not in parsed(answer)):
+            return
+        hello = parsed(await shown.do(lambda looked: looked.call(HELLO))).get("ok")
+        broadcast(others, json.dumps({"event": "hello", "hello": hello}))
 
 
 class _Shown:
     """What some pages look at: the session of the desk, or one beside it."""
 
-    def __init__(self, desk: Desk, own: Looked | None = None) -> None:
-        self._desk, self._own = desk, own
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+        self.own: Looked | None = None
         self._layers = 0
         self._next: asyncio.Task[bytes] | None = None
         self._last_s = 0.0
 
     async def do(self, job: Callable[[Looked], _T]) -> _T:
         """Has something done at the desk."""
-        asked = self._desk.ask(lambda common: job(self._own or common))
+        asked = self._desk.ask(lambda common: job(self.own or common))
         return await asyncio.wrap_future(asked)
 
     async def answer(self, asked: Asked) -> str | bytes:
@@ -269,9 +289,9 @@ class _Shown:
         clock = asyncio.get_running_loop().time
         await asyncio.sleep(max(0.0, self._last_s + 1 / FRAMES_PER_S - clock()))
         layers, self._layers, self._next = self._layers, 0, None
-        frame = await self.do(lambda looked: looked.frame(layers))
+        # Who asks while this frame is taken waits from here on.
         self._last_s = clock()
-        return frame
+        return await self.do(lambda looked: looked.frame(layers))
 
 
 def _response(
