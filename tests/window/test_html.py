@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 
 from nandlab.window.bundle import bundle
+from nandlab.window.counts import sections
 from nandlab.window.html import one_file
-from nandlab.window.record import FIRST_REQUESTS, Recording, sections
+from nandlab.window.record import FIRST_REQUESTS, Recording
 from tests.conftest import ROOT, refused
 from tests.window.faked import HELLO, Fake, frame_of
 from tests.window.node import evaluated, with_node

@@ -9,7 +9,6 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from itertools import pairwise
 from urllib.parse import urlsplit
 
 import pytest
@@ -17,6 +16,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 
 from nandlab.window import server as server_of
+from nandlab.window.counts import sections
 from nandlab.window.desk import Closed, Desk
 from nandlab.window.opened import MOST_OWN
 from nandlab.window.protocol import MOST_REQUESTS, Requests, Room
@@ -260,9 +260,32 @@ def test_frames_are_bounded_and_shared(served: Served) -> None:
         for _ in range(10):
             for page in pages:
                 page.send(json.dumps({"id": 1, "method": "frame", "layers": 0}))
-            assert len({page.recv(10) for page in pages}) <= 2
+            for page in pages:
+                page.recv(10)
     took = time.monotonic() - begin
     assert served.fake.frames <= 1 + took * server_of.FRAMES_PER_S
+
+
+def test_a_page_that_looks_seldom_misses_no_count(served: Served) -> None:
+    def reads(page: ClientConnection) -> list[int]:
+        page.send(json.dumps({"id": 1, "method": "frame", "layers": 0}))
+        message = page.recv(10)
+        assert isinstance(message, bytes)
+        return sections(message[8:])["rlat"].tolist()
+
+    with served.page() as often, served.page() as seldom:
+        reads(seldom)
+        first = [reads(often) for _ in range(5)]
+        assert all(sum(one) == 2 for one in first[:1])
+        assert all(sum(one) == 1 for one in first[1:])
+        # Six frames since its last one, among them its own: each counts one read.
+        assert sum(reads(seldom)) == 6
+        assert sum(reads(seldom)) == 1
+        assert sum(reads(often)) == 3
+        # Another drive has nothing of the last one.
+        asked(often, "build", config={"drive": "tiny"})
+        assert json.loads(seldom.recv(10))["event"] == "hello"
+        assert sum(reads(seldom)) == 1
 
 
 def test_frames_that_take_long_are_no_more_often(
@@ -283,8 +306,8 @@ def test_frames_that_take_long_are_no_more_often(
             other.send(json.dumps({"id": 1, "method": "frame", "layers": 0}))
             page.recv(10)
             other.recv(10)
-    gaps = [after - before for before, after in pairwise(times)]
-    assert min(gaps) > 0.8 / server_of.FRAMES_PER_S
+    # A busy machine puts single frames off.
+    assert (times[-1] - times[0]) / (len(times) - 1) > 0.85 / server_of.FRAMES_PER_S
 
 
 def test_another_page_hears_of_a_new_drive(served: Served) -> None:
@@ -333,14 +356,13 @@ def test_strangers_that_come_together_are_not_too_many_pages() -> None:
         strangers = [stack.enter_context(served.socket()) for _ in range(6)]
         for one in strangers:
             one.send(json.dumps({"token": served.token}))
-        greeted = 0
+        ends = list[int]()
         for one in strangers:
             try:
-                greeted += json.loads(one.recv(10))["id"] == 0
+                ends.append(json.loads(one.recv(10))["id"])
             except ConnectionClosed as closed:
-                assert closed.rcvd is not None
-                assert closed.rcvd.code == 1013
-        assert greeted == 2
+                ends.append(closed.rcvd.code if closed.rcvd else -1)
+        assert sorted(ends) == [0] * 2 + [1013] * 4
         assert served.server.pages == MOST_PAGES
 
 

@@ -119,6 +119,15 @@ def binary(asked: Asked, content: bytes) -> bytes:
     return asked.number.to_bytes(4, "little") + bytes(4) + content
 
 
+def has_changed(asked: Asked, answer: str | bytes) -> bool:
+    """Whether a request has changed what there is; a wear has when its last part is done."""
+    if isinstance(answer, bytes):
+        return asked.method in CHANGES
+    told = parsed(answer).get("ok")
+    is_end = asked.method == "advance" and isinstance(told, dict) and "act" in told
+    return told is not None and (is_end or asked.method in CHANGES)
+
+
 def greeting(looked: Looked, kind: str, refused: list[str]) -> str:
     """What a page is told first: what it may do here, and the drive that there is."""
     hello = json.loads(looked.call(HELLO)).get("ok")

@@ -16,7 +16,7 @@ from concurrent.futures import Future
 from email.utils import formatdate
 from http import HTTPStatus
 from types import TracebackType
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from websockets.asyncio.server import ServerConnection, broadcast, serve
 from websockets.datastructures import Headers
@@ -25,10 +25,10 @@ from websockets.http11 import Request, Response
 
 from nandlab.given.refusal import refusal
 from nandlab.window.assets import Assets, kind_of
+from nandlab.window.counts import Sections, counted, join, places_of, sections, time_of
 from nandlab.window.desk import Closed, Desk, Looked
 from nandlab.window.opened import MOST_OWN
 from nandlab.window.protocol import (
-    CHANGES,
     HELLO,
     Asked,
     Requests,
@@ -36,6 +36,7 @@ from nandlab.window.protocol import (
     binary,
     done,
     greeting,
+    has_changed,
     parsed,
     refusal_of,
 )
@@ -214,6 +215,7 @@ class PageServer:
         try:
             shown = self._common if another is None else _Shown(self._desk)
             self._pages[connection] = shown
+            shown.unseen[connection] = None
             if another is not None:
                 shown.own = await shown.do(lambda _: another())
             await self._talk(connection, shown)
@@ -222,7 +224,8 @@ class PageServer:
         except ConnectionClosed:
             pass
         finally:
-            self._pages.pop(connection, None)
+            if (left := self._pages.pop(connection, None)) is not None:
+                left.unseen.pop(connection, None)
 
     async def _talk(self, page: ServerConnection, shown: _Shown) -> None:
         """Answers a page that has sent the token, one request after another, until it goes."""
@@ -239,19 +242,18 @@ class PageServer:
                 if asked is None:
                     continue
                 is_refused = asked.method in self._refused
-                answer = refusal_of(asked) if is_refused else await shown.answer(asked)
+                answer = refusal_of(asked) if is_refused else await shown.answer(page, asked)
                 await page.send(answer)
-                if asked.method in CHANGES and not is_refused:
-                    await self._tell_others(page, shown, answer)
+                if has_changed(asked, answer):
+                    await self._tell_others(page, shown)
         finally:
             requests.drop()
 
-    async def _tell_others(
-        self, page: ServerConnection, shown: _Shown, answer: str | bytes
-    ) -> None:
-        """Tells the other pages of a drive what there is now, unless a change was refused."""
+    async def _tell_others(self, page: ServerConnection, shown: _Shown) -> None:
+        """Tells the other pages of a drive what there is now."""
+        shown.begin()
         others = [one for one, seen in self._pages.items() if seen is shown and one is not page]
-        if not others or (isinstance(answer, str) and "ok" not in parsed(answer)):
+        if not others:
             return
         hello = parsed(await shown.do(lambda looked: looked.call(HELLO))).get("ok")
         broadcast(others, json.dumps({"event": "hello", "hello": hello}))
@@ -263,35 +265,82 @@ class _Shown:
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
         self.own: Looked | None = None
+        self.unseen: dict[ServerConnection, _Unseen | None] = {}
+        """What each page has not seen of the frames that others had."""
+
         self._layers = 0
-        self._next: asyncio.Task[bytes] | None = None
+        self._waiting: set[ServerConnection] = set()
+        self._next: asyncio.Task[dict[ServerConnection, bytes]] | None = None
         self._last_s = 0.0
+        self._places: dict[str, int] = {}
+        self._from_ns = 0.0
 
     async def do(self, job: Callable[[Looked], _T]) -> _T:
         """Has something done at the desk."""
         asked = self._desk.ask(lambda common: job(self.own or common))
         return await asyncio.wrap_future(asked)
 
-    async def answer(self, asked: Asked) -> str | bytes:
+    async def answer(self, page: ServerConnection, asked: Asked) -> str | bytes:
         """The answer to a request of a page."""
         if asked.method == "frame":
-            return binary(asked, await self._frame(asked.params["layers"]))
+            return binary(asked, await self._frame(page, asked.params["layers"]))
         return await self.do(lambda looked: done(looked, asked))
 
-    async def _frame(self, layers: int) -> bytes:
+    def begin(self) -> None:
+        """There is another drive or job: what was not seen of the last one is of no use."""
+        self.unseen = dict.fromkeys(self.unseen)
+        self._places = {}
+
+    async def _frame(self, page: ServerConnection, layers: int) -> bytes:
         """A frame with at least these layers: one for all pages that wait for one."""
         self._layers |= layers
+        self._waiting.add(page)
         if self._next is None:
             self._next = asyncio.create_task(self._take())
-        return await asyncio.shield(self._next)
+        return (await asyncio.shield(self._next))[page]
 
-    async def _take(self) -> bytes:
+    async def _take(self) -> dict[ServerConnection, bytes]:
         clock = asyncio.get_running_loop().time
         await asyncio.sleep(max(0.0, self._last_s + 1 / FRAMES_PER_S - clock()))
         layers, self._layers, self._next = self._layers, 0, None
+        waiting, self._waiting = self._waiting, set()
         # Who asks while this frame is taken waits from here on.
         self._last_s = clock()
-        return await self.do(lambda looked: looked.frame(layers))
+        if not self._places:
+            hello = parsed(await self.do(lambda looked: looked.call(HELLO))).get("ok")
+            self._places, self._from_ns = places_of(hello) if hello else {}, 0.0
+        return self._counted(await self.do(lambda looked: looked.frame(layers)), waiting)
+
+    def _counted(
+        self, frame: bytes, waiting: set[ServerConnection]
+    ) -> dict[ServerConnection, bytes]:
+        """The frame for each page that waits, with what that page has not seen; kept for others."""
+        told = dict.fromkeys(waiting, frame)
+        of = sections(frame)
+        if not self._places or "scal" not in of:
+            return told
+        for page, unseen in self.unseen.items():
+            if page in waiting:
+                if unseen is not None:
+                    whole = bytearray(frame)
+                    join(unseen.counts, sections(whole), self._places, unseen.from_ns)
+                    told[page] = bytes(whole)
+                self.unseen[page] = None
+                continue
+            counts, from_ns = counted(of), self._from_ns
+            if unseen is not None:
+                from_ns = unseen.from_ns
+                join(unseen.counts, counts, self._places, from_ns)
+            self.unseen[page] = _Unseen(counts, from_ns)
+        self._from_ns = time_of(of, self._places)
+        return told
+
+
+class _Unseen(NamedTuple):
+    """What a page has not seen: counts of frames, and the time at which they begin."""
+
+    counts: Sections
+    from_ns: float
 
 
 def _response(
