@@ -26,7 +26,7 @@ pub(super) struct Held {
     /// Simulated time up to which the session was advanced: no event may lie there.
     pub now: Time,
     pub seen: Seen,
-    /// Wear under way.
+    /// Wear of the blocks that is under way; `None` without one.
     pub wearing: Option<Wearing>,
     /// Whether anything was done to the drive that its drive file and its job do not tell of.
     pub is_used: bool,

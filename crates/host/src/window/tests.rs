@@ -242,11 +242,11 @@ fn acts_and_jobs_follow_each_other() {
     assert!(window.load(&saved[..saved.len() - 1]).is_err());
 }
 
-/// What takes long is done in parts, between which nothing else is begun.
+/// Long works are done in parts, and nothing else is begun between these.
 #[test]
 fn no_call_does_all_of_a_long_work() {
-    let (mut window, _) = built(&json!({"chip.geometry.blocks_per_plane": 1024}), "steady");
-    let advance = json!({"method": "advance", "events": u64::MAX});
+    let (mut window, _) = built(&json!({}), "steady");
+    let advance = json!({"method": "advance", "events": 1_u64 << 62});
     let others = [
         json!({"method": "act", "command": "age 1"}),
         json!({"method": "act", "command": "cut"}),
@@ -273,21 +273,22 @@ fn no_call_does_all_of_a_long_work() {
         }
         assert!(parts > begun + 1, "{phase} in {parts} parts");
         if phase == "precondition" {
-            ok(&mut window, &json!({"method": "act", "command": "wear 30"}));
+            ok(&mut window, &json!({"method": "act", "command": "wear 3"}));
         }
     }
     // A run ends its calls too, by events.
     let endless = "[j]\nrw=randread\nbs=4k\niodepth=8\nruntime=100000\ntime_based\n";
     ok(&mut window, &json!({"method": "job", "job": endless}));
     let from = ok(&mut window, &json!({"method": "advance", "events": 0}))["events"].clone();
-    for call in [advance, json!({"method": "advance", "simulated_ns": u64::MAX})] {
+    for call in [advance, json!({"method": "advance", "simulated_ns": 1_u64 << 62})] {
         let told = ok(&mut window, &call);
         assert_eq!(told["phase"], "run");
         assert!(told["events"].as_u64() > from.as_u64());
     }
 }
 
-/// A drive that does nothing uses its idle power, whatever part of the time a frame covers.
+/// A drive that does nothing uses its idle power, whatever part of the time a frame covers. Flash at
+/// rest takes a tenth of a milliwatt.
 #[test]
 fn power_is_that_of_the_time_between_frames() {
     let mut window = Window::new(1 << 32);
@@ -318,7 +319,7 @@ fn power_is_that_of_the_time_between_frames() {
         let (_, _, scalars) = sections(&frame).remove(0);
         let bytes = scalars[8 * place..8 * place + 8].try_into().unwrap();
         let power_w = f64::from_le_bytes(bytes);
-        assert!((power_w - 2.0).abs() < 1e-6, "{power_w} W in {simulated_ns} ns");
+        assert!((power_w - 2.0).abs() < 1e-3, "{power_w} W in {simulated_ns} ns");
     }
 }
 
