@@ -287,8 +287,8 @@ fn no_call_does_all_of_a_long_work() {
     }
 }
 
-/// A drive that does nothing uses its idle power, whatever part of the time a frame covers. Flash at
-/// rest takes a tenth of a milliwatt.
+/// A drive that does nothing uses its idle power, whatever part of the time a frame covers. Flash
+/// at rest takes a tenth of a milliwatt.
 #[test]
 fn power_is_that_of_the_time_between_frames() {
     let mut window = Window::new(1 << 32);
