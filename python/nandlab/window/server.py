@@ -308,7 +308,7 @@ class _Shown:
         self._last_s = clock()
         if not self._places:
             hello = parsed(await self.do(lambda looked: looked.call(HELLO))).get("ok")
-            self._places, self._from_ns = places_of(hello) if hello else {}, 0.0
+            self._places = places_of(hello) if hello else {}
         return self._counted(await self.do(lambda looked: looked.frame(layers)), waiting)
 
     def _counted(
@@ -319,6 +319,7 @@ class _Shown:
         of = sections(frame)
         if not self._places or "scal" not in of:
             return told
+        now_ns = time_of(of, self._places)
         for page, unseen in self.unseen.items():
             if page in waiting:
                 if unseen is not None:
@@ -327,12 +328,13 @@ class _Shown:
                     told[page] = bytes(whole)
                 self.unseen[page] = None
                 continue
-            counts, from_ns = counted(of), self._from_ns
+            # The time of another job begins anew.
+            counts, from_ns = counted(of), min(self._from_ns, now_ns)
             if unseen is not None:
                 from_ns = unseen.from_ns
                 join(unseen.counts, counts, self._places, from_ns)
             self.unseen[page] = _Unseen(counts, from_ns)
-        self._from_ns = time_of(of, self._places)
+        self._from_ns = now_ns
         return told
 
 
