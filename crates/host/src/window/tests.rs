@@ -249,7 +249,6 @@ fn no_call_does_all_of_a_long_work() {
     let advance = json!({"method": "advance", "events": 1_u64 << 62});
     let others = [
         json!({"method": "act", "command": "age 1"}),
-        json!({"method": "act", "command": "cut"}),
         json!({"method": "act", "command": "wear 1"}),
         json!({"method": "act", "command": "fill"}),
         json!({"method": "job", "job": JOB}),
