@@ -202,10 +202,13 @@ async function copyLink() {
   setTimeout(() => (share.textContent = "Copy link"), 2000);
 }
 
+// Keeps the point of now, once a step that is under way is done.
 function mark() {
-  kept = player.sessions.map((one) => one.mark());
-  transport.back.disabled = false;
-  status.textContent = `Kept the point at ${clock(player.sessions[0].state.now_ns)}.`;
+  return player.alone(() => {
+    kept = player.sessions.map((one) => one.mark());
+    transport.back.disabled = false;
+    status.textContent = `Kept the point at ${clock(player.sessions[0].state.now_ns)}.`;
+  });
 }
 
 // Goes to a frame of a recording.

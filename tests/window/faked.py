@@ -45,7 +45,7 @@ class Fake:
         asked = json.loads(request)
         self.calls.append(asked)
         match asked["method"]:
-            case "hello" | "build" | "job":
+            case "hello" | "build" | "job" | "act":
                 return json.dumps({"ok": HELLO})
             case "advance":
                 self.now_ns += asked.get("simulated_ns", 0)

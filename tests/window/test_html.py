@@ -6,8 +6,6 @@ import base64
 import hashlib
 import json
 import re
-import shutil
-import subprocess
 import zlib
 from pathlib import Path
 
@@ -15,25 +13,12 @@ import numpy as np
 import pytest
 
 from nandlab.window.bundle import bundle
+from nandlab.window.counts import sections
 from nandlab.window.html import one_file
-from nandlab.window.record import FIRST_REQUESTS, Recording, sections
+from nandlab.window.record import FIRST_REQUESTS, Recording
 from tests.conftest import ROOT, refused
 from tests.window.faked import HELLO, Fake, frame_of
-
-NODE = shutil.which("node")
-
-with_node = pytest.mark.skipif(NODE is None, reason="node is not installed")
-
-
-def evaluated(script: str, folder: Path) -> str:
-    """What a module prints, which lies in a folder."""
-    assert NODE is not None
-    file = folder / "asked.mjs"
-    file.write_text(script)
-    ended = subprocess.run([NODE, file], capture_output=True, text=True, check=False, timeout=60)
-    assert ended.returncode == 0, ended.stderr
-    return ended.stdout
-
+from tests.window.node import evaluated, with_node
 
 PAGE = {
     "index.html": b"""<!doctype html>

@@ -17,8 +17,8 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
 
 import nandlab as lab
+from nandlab.window.counts import sections
 from nandlab.window.live import About, Recorder, Watched
-from nandlab.window.record import sections
 from tests.conftest import COMMAND, ENDLESS, MIXED, Ended, carries
 from tests.device.clients import Client
 from tests.waiting import until

@@ -138,8 +138,8 @@ def test_a_kept_point_comes_back(window: Window) -> None:
     window.press("Pause")
     for _ in range(3):
         window.press("One event")
-    window.page.wait_for_timeout(100)
     window.press("Keep this point")
+    window.wait(lambda: window.status.startswith("Kept"), "kept point")
     kept = window.now_s
     line = window.run_to_the_end()
     window.press("Back to the kept point")

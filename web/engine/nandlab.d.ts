@@ -29,9 +29,11 @@ export interface Progress {
   events: number;
   completed: number;
   finished: boolean;
-  phase: "precondition" | "run" | "over";
+  phase: "precondition" | "wear" | "run" | "over";
   done: number;
   of: number | null;
+  /** Result of the act that ended with this call, as that of `wear`. */
+  act?: { command: string; told: string };
 }
 
 /** Sections of a frame by their ids. */

@@ -56,15 +56,28 @@ export function write({ drive, set, job, seed, precondition }, tab, token) {
   if (token) parts.set("token", token);
   if (tab) parts.set("tab", tab);
   parts.set("drive", drive);
-  for (const [key, value] of Object.entries(set)) parts.set(`set.${key}`, String(value));
+  for (const [key, value] of Object.entries(set)) parts.set(`set.${key}`, untyped(value));
   if (job) parts.set("job", job);
   parts.set("seed", seed);
   parts.set("precondition", precondition);
   return `#${parts}`;
 }
 
-// A value as a drive file would read it: numbers and booleans are no text.
+// A value as a drive file would read it: numbers, booleans, lists and tables are no text.
 export function typed(text) {
   if (text === "true" || text === "false") return text === "true";
+  if (/^\s*["[{]/.test(text)) {
+    try {
+      return JSON.parse(text);
+    } catch {
+      return text;
+    }
+  }
   return text.trim() !== "" && Number.isFinite(Number(text)) ? Number(text) : text;
+}
+
+// The text that is read as this value. Text that would be read as something else stands in quotes.
+export function untyped(value) {
+  if (typeof value !== "string") return JSON.stringify(value);
+  return typed(value) === value ? value : JSON.stringify(value);
 }

@@ -3,6 +3,10 @@
 
 const MOST = 2048;
 
+// Scalars since the last frame of which two points have the sum, or the larger one.
+const SUMS = new Set(["nand_reads", "nand_programs", "nand_erases", "retries", "soft_reads"]);
+const LARGEST = new Set(["latency_max_us"]);
+
 export class History {
   constructor(names, buckets) {
     this.names = names;
@@ -14,17 +18,21 @@ export class History {
     this.begin_ns = 0;
     this.points = [];
     this.version = (this.version || 0) + 1;
-    this.total = { read: new Float64Array(this.buckets.count), write: new Float64Array(this.buckets.count) };
+    // The last bucket holds what lies above all bounds.
+    this.total = { read: new Float64Array(this.buckets.count + 1), write: new Float64Array(this.buckets.count + 1) };
   }
 
   // A point: from the end of the last one up to `at_ns`.
   push(at_ns, scalars, read, write) {
     const last = this.points[this.points.length - 1];
     const from_ns = last ? last.at_ns : this.begin_ns;
-    if (at_ns <= from_ns) return;
     // A frame is the link's own: what is kept of it is a copy.
-    this.points.push(this.finished({ from_ns, at_ns, scalars: scalars.slice(), read: read.slice(), write: write.slice() }));
-    this.add(this.points[this.points.length - 1]);
+    const point = { from_ns, at_ns, scalars: scalars.slice(), read: read.slice(), write: write.slice() };
+    if (at_ns > from_ns) this.points.push(this.finished(point));
+    // A frame of the same moment, as after an act: what it counts belongs to the point there.
+    else if (last) this.points[this.points.length - 1] = this.joined(last, point);
+    else return;
+    this.add(point);
     if (this.points.length > MOST) this.merge();
     this.version += 1;
   }
@@ -45,17 +53,19 @@ export class History {
     return point;
   }
 
-  // Two points as one: scalars in the mean by their times, requests together.
+  // Two points as one: counts of scalars and requests together, other scalars in the mean by their times.
   joined(a, b) {
     const [first, second] = [a.at_ns - a.from_ns, b.at_ns - b.from_ns];
-    const mean = (x, y) => {
+    const both = (x, y, name) => {
       if (!Number.isFinite(x)) return y;
-      return Number.isFinite(y) ? (x * first + y * second) / (first + second) : x;
+      if (!Number.isFinite(y)) return x;
+      if (SUMS.has(name)) return x + y;
+      return LARGEST.has(name) ? Math.max(x, y) : (x * first + y * second) / (first + second);
     };
     return this.finished({
       from_ns: a.from_ns,
       at_ns: b.at_ns,
-      scalars: a.scalars.map((x, i) => mean(x, b.scalars[i])),
+      scalars: a.scalars.map((x, i) => both(x, b.scalars[i], this.names[i])),
       read: a.read.map((n, i) => n + b.read[i]),
       write: a.write.map((n, i) => n + b.write[i]),
     });

@@ -11,6 +11,8 @@ export class Player {
     this.sessions = [];
     this.speed = 1e8;
     this.isPlaying = false;
+    // Number of the play or run to the end that is on: one that was ended does not go on beside the next.
+    this.turn = 0;
     this.most = 2000;
     this.reached = 0;
     this.listeners = [];
@@ -42,13 +44,21 @@ export class Player {
     this.changed();
   }
 
-  async play() {
-    if (this.isPlaying || !this.canPlay) return;
+  // Begins to play. Returns whether that still is what is on.
+  begin() {
+    this.turn += 1;
     this.isPlaying = true;
     this.changed();
+    const { turn } = this;
+    return () => this.isPlaying && this.turn === turn;
+  }
+
+  async play() {
+    if (this.isPlaying || !this.canPlay) return;
+    const isOn = this.begin();
     let last = performance.now();
     try {
-      while (this.isPlaying && this.canPlay) {
+      while (isOn() && this.canPlay) {
         const begun = performance.now();
         const wall_s = Math.min(begun - last, 250) / 1e3;
         last = begun;
@@ -56,10 +66,10 @@ export class Player {
         const left = FRAME_MS - (performance.now() - begun);
         await new Promise((go) => setTimeout(go, Math.max(left, 0)));
         // A hidden page has nothing to show, and asks for no frames.
-        while (document.hidden && this.isPlaying) await new Promise((go) => setTimeout(go, 200));
+        while (document.hidden && isOn()) await new Promise((go) => setTimeout(go, 200));
       }
     } finally {
-      this.pause();
+      if (isOn()) this.pause();
     }
   }
 
@@ -97,15 +107,14 @@ export class Player {
   // Runs all jobs to their ends, as fast as the engine can.
   async toTheEnd() {
     this.pause();
-    this.isPlaying = true;
-    this.changed();
+    const isOn = this.begin();
     try {
-      while (this.isPlaying && this.canPlay) {
+      while (isOn() && this.canPlay) {
         await this.alone(() => this.step(1e8 + this.speed, 0));
         await new Promise((go) => setTimeout(go, 0));
       }
     } finally {
-      this.pause();
+      if (isOn()) this.pause();
     }
   }
 }

@@ -37,6 +37,7 @@ export class Session {
     const hello = await this.call("build", { config: { drive }, set, job: job || null, seed, precondition });
     this.experiment = experiment;
     await this.meet(hello);
+    if (!job) await this.prepared();
   }
 
   // A drive that the host of the link has already.
@@ -47,8 +48,8 @@ export class Session {
   }
 
   // The experiment that makes this drive again: its preset with what differs. None where no preset does.
-  async experimentOf({ name, config, config_hash: hash, job, seed, precondition }) {
-    if (!this.can("build")) return null;
+  async experimentOf({ name, config, config_hash: hash, job, seed, precondition, is_used: isUsed }) {
+    if (isUsed || !this.can("build")) return null;
     try {
       const preset = { drive: name };
       const base = await this.call("check", { config: preset });
@@ -68,7 +69,7 @@ export class Session {
     this.history = new History(hello.scalars.map((one) => one.name), this.buckets);
     this.acts = [];
     this.report = null;
-    this.begin(0);
+    this.begin(0, isUsed || hello.precondition === "none" ? "run" : "precondition");
     if (isUsed) await this.learn();
     this.tell("built");
     await this.look();
@@ -85,8 +86,8 @@ export class Session {
     }
   }
 
-  begin(now_ns) {
-    this.state = { now_ns, events: 0, completed: 0, finished: false, phase: "run", done: 0, of: 0 };
+  begin(now_ns, phase = "run") {
+    this.state = { now_ns, events: 0, completed: 0, finished: false, phase, done: 0, of: 0 };
     this.isCut = false;
   }
 
@@ -156,9 +157,12 @@ export class Session {
 
   // What a user does to the drive; a job that it starts, or ends, begins or ends here too.
   async act(command) {
-    const at_ns = this.state.now_ns;
-    const told = await this.call("act", { command });
-    this.acts.push({ at_ns, command });
+    await this.prepared();
+    const { now_ns, events } = this.state;
+    const begun = await this.call("act", { command });
+    const { act: ended } = (await this.prepared(/^wear/.test(command))) || {};
+    const told = ended || begun;
+    this.acts.push({ now_ns, events, command });
     if (command === "cut") this.isCut = true;
     if (command === "recover") this.isCut = false;
     const hello = await this.call("hello");
@@ -169,13 +173,29 @@ export class Session {
     return told;
   }
 
+  // Advances until the drive is ready for acts and other jobs: what takes long is done in parts. The
+  // answer to the last part; nothing where the drive is ready.
+  async prepared(isLong = this.state.phase === "precondition") {
+    if (!isLong || this.isWatched) return null;
+    let told;
+    do {
+      told = await this.call("advance", { events: 0 });
+      if (told.phase === "precondition") this.state = told;
+      await this.look();
+    } while (["precondition", "wear"].includes(told.phase));
+    if (!told.act) this.state = told;
+    return told;
+  }
+
   async startJob(job) {
+    await this.prepared();
     this.changeJob(await this.call("job", { job }));
     await this.look();
   }
 
   // Bytes of the drive; its job ends.
   async save() {
+    await this.prepared();
     const bytes = await this.link.save();
     this.changeJob(await this.call("hello"));
     await this.look();
@@ -185,7 +205,7 @@ export class Session {
   async load(bytes) {
     await this.link.load(bytes);
     this.experiment = null;
-    await this.meet(await this.call("hello"));
+    await this.meet(await this.call("hello"), true);
   }
 
   // Whether the point of now can be come back to.
@@ -206,29 +226,36 @@ export class Session {
 
   // A point to come back to: the run is a matter of its experiment and of what was done to it when.
   mark() {
-    return { experiment: this.experiment, acts: [...this.acts], now_ns: this.state.now_ns };
+    const { now_ns, events } = this.state;
+    return { experiment: this.experiment, acts: [...this.acts], now_ns, events };
   }
 
-  async back({ experiment, acts, now_ns }, progress) {
+  async back({ experiment, acts, now_ns, events }, progress) {
     if (this.isRecorded) {
       await this.seek(now_ns);
       return;
     }
     await this.build(experiment);
-    for (const { at_ns, command } of acts) {
-      await this.until(at_ns, progress);
-      await this.act(command);
+    for (const act of acts) {
+      await this.until(act, progress);
+      await this.act(act.command);
     }
-    await this.until(now_ns, progress);
+    await this.until({ now_ns, events }, progress);
   }
 
-  // Advances to a moment of the run, a second of simulated time or less at once.
-  async until(at_ns, progress) {
-    while (!this.isOver && !this.isCut && (this.state.phase === "precondition" || this.state.now_ns < at_ns)) {
-      const simulated_ns = Math.max(1, Math.min(at_ns - this.state.now_ns, 1e9));
-      await this.advance({ simulated_ns, most_requests: 50_000 });
+  // Advances to a moment of the run, a second of simulated time or less at once. Several events may lie
+  // at one time: the last ones are counted.
+  async until({ now_ns, events }, progress) {
+    const go = async (length) => {
+      await this.advance({ ...length, most_requests: 50_000 });
       await this.look();
       progress(this.state);
+    };
+    const canGo = () => !this.isOver && !this.isCut;
+    while (canGo() && (this.state.phase === "precondition" || this.state.now_ns < now_ns - 1)) {
+      await go({ simulated_ns: Math.max(1, Math.min(now_ns - 1 - this.state.now_ns, 1e9)) });
     }
+    while (canGo() && this.state.events < events) await go({ events: events - this.state.events });
+    if (canGo() && this.state.now_ns < now_ns) await go({ simulated_ns: now_ns - this.state.now_ns });
   }
 }

@@ -2,7 +2,7 @@
 
 import { choice, el, field, panel } from "../parts/dom.js";
 import { bytes } from "../parts/format.js";
-import { FIRST, typed } from "../state/fragment.js";
+import { FIRST, typed, untyped } from "../state/fragment.js";
 import { KEYS, LABELS, facts, valueAt } from "../state/keys.js";
 import { JobForm } from "./job.js";
 
@@ -160,7 +160,7 @@ class Draft {
   async set({ drive, set }) {
     this.preset.value = drive;
     const rest = Object.entries(set || {}).filter(([path]) => !this.fields.has(path));
-    this.more.value = rest.map(([path, value]) => `${path}=${value}`).join("\n");
+    this.more.value = rest.map(([path, value]) => `${path}=${untyped(value)}`).join("\n");
     this.given = Object.fromEntries(Object.entries(set || {}).filter(([path]) => this.fields.has(path)));
     await this.load(true);
   }

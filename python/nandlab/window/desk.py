@@ -61,7 +61,8 @@ class Desk:
                     try:
                         answer.set_result(job(looked))
                     except BaseException as error:
-                        answer.set_exception(error)
+                        # A loop that waits for the answer is not to end by Ctrl-C.
+                        answer.set_exception(error if isinstance(error, Exception) else Closed())
                         if not isinstance(error, Exception):
                             raise
                 job, answer = self._waiting.get(False)

@@ -15,6 +15,9 @@ from nandlab.given.inputs import input_text
 from nandlab.given.refusal import refusal
 from nandlab.process.memory import memory_limit_bytes
 
+MOST_OWN = 4
+"""Drives that pages of one server have beside the common one."""
+
 
 def session_of(
     drive: str | PathLike[str],
@@ -51,9 +54,18 @@ def session_of(
     return session
 
 
-def empty_session() -> _core.Window:
-    """A session without a drive: pages build one."""
-    return _core.Window(memory_limit_bytes())
+def empty_session(share: float = 1.0) -> _core.Window:
+    """A session without a drive: pages build one.
+
+    Args:
+        share: share of the memory that a drive may take.
+    """
+    return _core.Window(int(share * memory_limit_bytes()))
+
+
+def own_session() -> _core.Window:
+    """A session of one page, beside the common one: all such sessions share half of the memory."""
+    return empty_session(1 / (2 * MOST_OWN))
 
 
 def _job(workload: str) -> str:

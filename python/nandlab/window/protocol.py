@@ -13,11 +13,11 @@ MOST_REQUESTS = 1 << 16
 """Requests of one `advance`: a page asks again for more, and others get their turn."""
 
 MOST_LOADED_BYTES = 1 << 30
-"""Of a saved drive that a page sends in pieces."""
+"""Of the saved drives that pages send in pieces, all of them together."""
 
 HELLO = json.dumps({"method": "hello"})
 
-CHANGES = frozenset({"build", "job", "load"})
+CHANGES = frozenset({"build", "job", "act", "save", "load"})
 """Methods after which the other pages are told what there is now."""
 
 
@@ -32,8 +32,21 @@ class Asked(NamedTuple):
 
 
 @dataclass
+class Room:
+    """Room for the saved drives that pages send in pieces."""
+
+    left_bytes: int = MOST_LOADED_BYTES
+
+
+@dataclass
 class Requests:
     """Requests of one page, from its messages."""
+
+    room: Room = field(default_factory=Room)
+    """Where pieces have their place, beside those of other pages."""
+
+    keeps_pieces: bool = True
+    """Whether a saved drive is wanted: where `load` is refused, no piece is kept."""
 
     _pieces: bytearray = field(default_factory=bytearray)
 
@@ -55,14 +68,24 @@ class Requests:
 
     def _piece(self, message: bytes) -> Asked | None:
         """A piece of a saved drive: number of the request, whether more follow, bytes."""
-        if len(message) < 8 or len(self._pieces) + len(message) > MOST_LOADED_BYTES:
+        if len(message) < 8:
             raise ValueError
         number, more = (int.from_bytes(message[at : at + 4], "little") for at in (0, 4))
-        self._pieces += message[8:]
+        if self.keeps_pieces:
+            if len(message) > self.room.left_bytes:
+                raise ValueError
+            self.room.left_bytes -= len(message) - 8
+            self._pieces += message[8:]
         if more:
             return None
-        saved, self._pieces = bytes(self._pieces), bytearray()
+        saved = bytes(self._pieces)
+        self.drop()
         return Asked(number, "load", {}, saved)
+
+    def drop(self) -> None:
+        """Gives the room of all pieces back."""
+        self.room.left_bytes += len(self._pieces)
+        self._pieces = bytearray()
 
 
 def done(looked: Looked, asked: Asked) -> str | bytes:
@@ -94,6 +117,15 @@ def text(asked: Asked, answer: str) -> str:
 def binary(asked: Asked, content: bytes) -> bytes:
     """Bytes with the number of their request."""
     return asked.number.to_bytes(4, "little") + bytes(4) + content
+
+
+def has_changed(asked: Asked, answer: str | bytes) -> bool:
+    """Whether a request has changed what there is; a wear has when its last part is done."""
+    if isinstance(answer, bytes):
+        return asked.method in CHANGES
+    told = parsed(answer).get("ok")
+    is_end = asked.method == "advance" and isinstance(told, dict) and "act" in told
+    return told is not None and (is_end or asked.method in CHANGES)
 
 
 def greeting(looked: Looked, kind: str, refused: list[str]) -> str:

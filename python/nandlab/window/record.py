@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+
+from nandlab.window.counts import join, places_of, sections, time_of
 
 MOST_FRAMES = 240
 MOST_RAW_BYTES = 64 << 20
@@ -23,45 +24,6 @@ FIRST_REQUESTS = 16
 
 PERCENTILES = (50, 90, 99, 99.9, 99.99, 100)
 """Percentiles at which a recording has a slow request."""
-
-_SUMMED, _SHARED = ("rlat", "wlat"), ("chan", "deco")
-"""Sections since the last frame: counts, and shares of the time."""
-
-_TIME = "simulated_ns"
-_SUMS = ("nand_reads", "nand_programs", "nand_erases", "retries", "soft_reads")
-_LARGEST = ("latency_max_us",)
-_MEANS = {
-    "read_latency_mean_us": "rlat",
-    "write_latency_mean_us": "wlat",
-    "write_amplification_now": _TIME,
-    "read_iops": _TIME,
-    "write_iops": _TIME,
-    "read_mb_s": _TIME,
-    "write_mb_s": _TIME,
-    "gc_moved_mb_s": _TIME,
-    "gc_share": _TIME,
-    "power_w": _TIME,
-}
-"""Scalars since the last frame, with what their mean over two frames is weighted by: requests of a
-section, or time. The other scalars are of the moment."""
-
-_TYPES = tuple(np.dtype(one) for one in ("<u1", "<u2", "<u4", "<f4", "<f8"))
-
-
-def sections(frame: bytes | bytearray) -> dict[str, NDArray[Any]]:
-    """Arrays of a frame by the ids of its sections, without a copy.
-
-    Raises:
-        ValueError: bytes that are no frame.
-    """
-    magic, count = struct.unpack_from("<4sI", frame)
-    if magic != b"NLW1":
-        raise ValueError("no frame")
-    heads = (struct.unpack_from("<4sIII", frame, 8 + 16 * i) for i in range(count))
-    return {
-        name.decode(): np.frombuffer(frame, _TYPES[kind], length, offset)
-        for name, kind, length, offset in heads
-    }
 
 
 class Moment(NamedTuple):
@@ -77,7 +39,7 @@ class Recording:
     def __init__(self, hello: Mapping[str, Any], most_frames: int = MOST_FRAMES) -> None:
         """Keeps at most so many frames of the run that `hello` tells of."""
         self._hello, self._most = hello, most_frames
-        self._places = {one["name"]: at for at, one in enumerate(hello["scalars"])}
+        self._places = places_of(hello)
         self._moments: list[Moment] = []
         self.requests = FIRST_REQUESTS
         """Requests from one frame to the next."""
@@ -103,25 +65,8 @@ class Recording:
 
     def _join(self, last: Moment, one: Moment, other: Moment) -> None:
         """Makes a frame that of its own time and of the time of the one before."""
-        times = [sections(each.frame)["scal"][self._places[_TIME]] for each in (last, one, other)]
-        passed = {_TIME: (times[1] - times[0], times[2] - times[1])}
         before, after = sections(one.frame), sections(other.frame)
-        for name in _SUMMED:
-            if name in after:
-                passed[name] = (before[name].sum(), after[name].sum())
-                after[name] += before[name]
-        for name in _SHARED:
-            if name in after:
-                after[name][:] = _mean(before[name], after[name], passed[_TIME])
-        for name, at in self._places.items():
-            first, second = before["scal"][at], after["scal"][at]
-            if name in _SUMS:
-                after["scal"][at] = first + second
-            elif name in _LARGEST:
-                after["scal"][at] = max(first, second)
-            elif name in _MEANS:
-                weights = passed.get(_MEANS[name], passed[_TIME])
-                after["scal"][at] = _mean(first, second, weights)
+        join(before, after, self._places, time_of(sections(last.frame), self._places))
 
     def packed(self, answers: Mapping[str, object], refused: list[str]) -> bytes:
         """All of it in zlib's format, as `web/engine/file.js` reads it; thinned until it fits."""
@@ -137,15 +82,6 @@ class Recording:
             if len(packed) <= MOST_PACKED_BYTES or len(self._moments) <= 2:
                 return packed
             self._thin()
-
-
-def _mean(first: Any, second: Any, weights: tuple[Any, Any]) -> Any:
-    """The weighted mean of two numbers or arrays, without those that are not finite."""
-    both = np.array([first, second], np.float64)
-    weight = np.reshape(np.array(weights, np.float64), (2,) + (1,) * (both.ndim - 1))
-    known = np.where(np.isfinite(both), weight, 0.0)
-    with np.errstate(invalid="ignore"):
-        return np.where(known > 0, known * both, 0.0).sum(axis=0) / known.sum(axis=0)
 
 
 def _packed(told: Mapping[str, object], frames: list[bytes]) -> bytes:

@@ -16,7 +16,7 @@ from concurrent.futures import Future
 from email.utils import formatdate
 from http import HTTPStatus
 from types import TracebackType
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from websockets.asyncio.server import ServerConnection, broadcast, serve
 from websockets.datastructures import Headers
@@ -25,14 +25,18 @@ from websockets.http11 import Request, Response
 
 from nandlab.given.refusal import refusal
 from nandlab.window.assets import Assets, kind_of
+from nandlab.window.counts import Sections, counted, join, places_of, sections, time_of
 from nandlab.window.desk import Closed, Desk, Looked
+from nandlab.window.opened import MOST_OWN
 from nandlab.window.protocol import (
-    CHANGES,
+    HELLO,
     Asked,
     Requests,
+    Room,
     binary,
     done,
     greeting,
+    has_changed,
     parsed,
     refusal_of,
 )
@@ -45,6 +49,7 @@ FRAMES_PER_S = 30
 """Most frames a second; pages that want one at the same time share it."""
 
 MOST_PAGES = 16
+
 MOST_STRANGERS = 16
 """Connections that have not sent the token yet."""
 
@@ -94,6 +99,7 @@ class PageServer:
         self._token = new_token()
         self._gate = Gate(port, is_open)
         self._common = _Shown(desk)
+        self._room = Room()
         self._pages: dict[ServerConnection, _Shown] = {}
         self._strangers = 0
         self._started: Future[int] = Future()
@@ -118,7 +124,7 @@ class PageServer:
         _trace: TracebackType | None,
     ) -> None:
         self._desk.close()
-        if self._loop is not None:
+        if self._loop is not None and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._ended.set)
         self._thread.join(PATIENCE_S)
 
@@ -200,78 +206,143 @@ class PageServer:
         if not is_token(given.get("token"), self._token):
             await connection.close(1008, "another token")
             return
+        # Strangers that connected at the same time may all have become pages meanwhile.
+        another = self._another if given.get("own") is True else None
+        own = sum(shown is not self._common for shown in self._pages.values())
+        if self.pages >= MOST_PAGES or (another is not None and own >= MOST_OWN):
+            await connection.close(1013, "too many pages or drives")
+            return
         try:
-            shown, another = self._common, self._another
-            if given.get("own") is True and another is not None:
-                shown = _Shown(self._desk, await shown.do(lambda _: another()))
+            shown = self._common if another is None else _Shown(self._desk)
             self._pages[connection] = shown
+            shown.unseen[connection] = None
+            if another is not None:
+                shown.own = await shown.do(lambda _: another())
             await self._talk(connection, shown)
         except Closed:
             await connection.close(1001, "it is over")
         except ConnectionClosed:
             pass
         finally:
-            self._pages.pop(connection, None)
+            if (left := self._pages.pop(connection, None)) is not None:
+                left.unseen.pop(connection, None)
 
     async def _talk(self, page: ServerConnection, shown: _Shown) -> None:
         """Answers a page that has sent the token, one request after another, until it goes."""
-        requests, refused = Requests(), sorted(self._refused)
-        await page.send(await shown.do(lambda looked: greeting(looked, self._kind, refused)))
-        async for message in page:
-            try:
-                asked = requests.of(message)
-            except ValueError:
-                await page.close(1003, "not a request")
-                return
-            if asked is None:
-                continue
-            is_refused = asked.method in self._refused
-            answer = refusal_of(asked) if is_refused else await shown.answer(asked)
-            await page.send(answer)
-            if asked.method in CHANGES and isinstance(answer, str):
-                self._tell_others(page, shown, answer)
+        refused = sorted(self._refused)
+        requests = Requests(self._room, "load" not in self._refused)
+        try:
+            await page.send(await shown.do(lambda looked: greeting(looked, self._kind, refused)))
+            async for message in page:
+                try:
+                    asked = requests.of(message)
+                except ValueError:
+                    await page.close(1003, "not a request")
+                    return
+                if asked is None:
+                    continue
+                is_refused = asked.method in self._refused
+                answer = refusal_of(asked) if is_refused else await shown.answer(page, asked)
+                await page.send(answer)
+                if has_changed(asked, answer):
+                    await self._tell_others(page, shown)
+        finally:
+            requests.drop()
 
-    def _tell_others(self, page: ServerConnection, shown: _Shown, answer: str) -> None:
-        """Tells the other pages of a drive that there is another one, or another job, now."""
-        if (hello := parsed(answer).get("ok")) is not None:
-            others = [one for one, seen in self._pages.items() if seen is shown and one is not page]
-            broadcast(others, json.dumps({"event": "hello", "hello": hello}))
+    async def _tell_others(self, page: ServerConnection, shown: _Shown) -> None:
+        """Tells the other pages of a drive what there is now."""
+        shown.begin()
+        others = [one for one, seen in self._pages.items() if seen is shown and one is not page]
+        if not others:
+            return
+        hello = parsed(await shown.do(lambda looked: looked.call(HELLO))).get("ok")
+        broadcast(others, json.dumps({"event": "hello", "hello": hello}))
 
 
 class _Shown:
     """What some pages look at: the session of the desk, or one beside it."""
 
-    def __init__(self, desk: Desk, own: Looked | None = None) -> None:
-        self._desk, self._own = desk, own
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+        self.own: Looked | None = None
+        self.unseen: dict[ServerConnection, _Unseen | None] = {}
+        """What each page has not seen of the frames that others had."""
+
         self._layers = 0
-        self._next: asyncio.Task[bytes] | None = None
+        self._waiting: set[ServerConnection] = set()
+        self._next: asyncio.Task[dict[ServerConnection, bytes]] | None = None
         self._last_s = 0.0
+        self._places: dict[str, int] = {}
+        self._from_ns = 0.0
 
     async def do(self, job: Callable[[Looked], _T]) -> _T:
         """Has something done at the desk."""
-        asked = self._desk.ask(lambda common: job(self._own or common))
+        asked = self._desk.ask(lambda common: job(self.own or common))
         return await asyncio.wrap_future(asked)
 
-    async def answer(self, asked: Asked) -> str | bytes:
+    async def answer(self, page: ServerConnection, asked: Asked) -> str | bytes:
         """The answer to a request of a page."""
         if asked.method == "frame":
-            return binary(asked, await self._frame(asked.params["layers"]))
+            return binary(asked, await self._frame(page, asked.params["layers"]))
         return await self.do(lambda looked: done(looked, asked))
 
-    async def _frame(self, layers: int) -> bytes:
+    def begin(self) -> None:
+        """There is another drive or job: what was not seen of the last one is of no use."""
+        self.unseen = dict.fromkeys(self.unseen)
+        self._places = {}
+
+    async def _frame(self, page: ServerConnection, layers: int) -> bytes:
         """A frame with at least these layers: one for all pages that wait for one."""
         self._layers |= layers
+        self._waiting.add(page)
         if self._next is None:
             self._next = asyncio.create_task(self._take())
-        return await asyncio.shield(self._next)
+        return (await asyncio.shield(self._next))[page]
 
-    async def _take(self) -> bytes:
+    async def _take(self) -> dict[ServerConnection, bytes]:
         clock = asyncio.get_running_loop().time
         await asyncio.sleep(max(0.0, self._last_s + 1 / FRAMES_PER_S - clock()))
         layers, self._layers, self._next = self._layers, 0, None
-        frame = await self.do(lambda looked: looked.frame(layers))
+        waiting, self._waiting = self._waiting, set()
+        # Who asks while this frame is taken waits from here on.
         self._last_s = clock()
-        return frame
+        if not self._places:
+            hello = parsed(await self.do(lambda looked: looked.call(HELLO))).get("ok")
+            self._places = places_of(hello) if hello else {}
+        return self._counted(await self.do(lambda looked: looked.frame(layers)), waiting)
+
+    def _counted(
+        self, frame: bytes, waiting: set[ServerConnection]
+    ) -> dict[ServerConnection, bytes]:
+        """The frame for each page that waits, with what that page has not seen; kept for others."""
+        told = dict.fromkeys(waiting, frame)
+        of = sections(frame)
+        if not self._places or "scal" not in of:
+            return told
+        now_ns = time_of(of, self._places)
+        for page, unseen in self.unseen.items():
+            if page in waiting:
+                if unseen is not None:
+                    whole = bytearray(frame)
+                    join(unseen.counts, sections(whole), self._places, unseen.from_ns)
+                    told[page] = bytes(whole)
+                self.unseen[page] = None
+                continue
+            # The time of another job begins anew.
+            counts, from_ns = counted(of), min(self._from_ns, now_ns)
+            if unseen is not None:
+                from_ns = unseen.from_ns
+                join(unseen.counts, counts, self._places, from_ns)
+            self.unseen[page] = _Unseen(counts, from_ns)
+        self._from_ns = now_ns
+        return told
+
+
+class _Unseen(NamedTuple):
+    """What a page has not seen: counts of frames, and the time at which they begin."""
+
+    counts: Sections
+    from_ns: float
 
 
 def _response(

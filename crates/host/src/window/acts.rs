@@ -3,10 +3,12 @@
 use super::calls;
 use super::held::Held;
 use super::look::Look;
+use crate::drive::Drive;
 use crate::report::as_json;
 use crate::run::commands::Act;
 use base::{Error, Result};
 use serde_json::{Map, Value, json};
+use ssd::ageing::Ageing;
 use ssd::conflicts::Feature;
 
 /// An act, as a page offers it.
@@ -88,16 +90,13 @@ impl Held {
             "wear" => self.wear(value)?,
             _ => self.whole(name)?,
         };
-        let mut told = Map::new();
-        told.insert("command".into(), name.into());
-        told.insert("told".into(), done.told.into());
-        told.extend(done.figures);
-        Ok(Value::Object(told))
+        self.is_used = true;
+        Ok(done.of(name))
     }
 
     /// Begins the run, for what happens to the drive in it.
     fn begin_run(&mut self) -> Result<()> {
-        while !self.session.precondition()? {}
+        self.check_ready()?;
         self.session.begin()?;
         if self.job.is_some() {
             self.session.run.advance_within(0, 0)?;
@@ -152,7 +151,7 @@ impl Held {
         }
     }
 
-    /// Overwrites the data at random, without time. The job ends.
+    /// Begins to overwrite the data at random, without time. The job ends with the wear.
     fn wear(&mut self, value: &str) -> Result<Done> {
         let cycles = value.parse().ok().filter(|cycles| (1..=MOST_CYCLES).contains(cycles));
         let cycles = cycles.ok_or_else(|| {
@@ -160,21 +159,38 @@ impl Held {
                 .expected(format!("wear CYCLES, from 1 to {MOST_CYCLES}"))
         })?;
         let mut drive = self.leave()?;
-        let mut ageing = drive.age_by_writes(cycles)?;
-        while !drive.advance_ageing(&mut ageing)? {}
+        let ageing = drive.age_by_writes(cycles)?;
+        self.wearing = Some(Wearing { drive, ageing });
+        Done::new("The wear has begun.".to_owned(), &json!({ "cycles": cycles }))
+    }
+
+    /// Whether blocks are being worn.
+    pub fn is_wearing(&self) -> bool {
+        self.wearing.is_some()
+    }
+
+    /// Does a part of the wear. The answer to the last part tells what the drive has come to.
+    pub fn wear_on(&mut self) -> Result<Value> {
+        let Some(mut wearing) = self.wearing.take() else { return Ok(Value::Null) };
+        if !wearing.drive.advance_ageing(&mut wearing.ageing)? {
+            let (done, of) = wearing.ageing.progress();
+            self.wearing = Some(wearing);
+            return Ok(self.look().progress("wear", done, Some(of)));
+        }
+        let drive = wearing.drive;
         let (wear, read_only) = (drive.wear(), drive.is_read_only());
         self.take(drive, None, None)?;
         let end = if read_only { " It takes no more writes." } else { "" };
         let told = format!("Blocks have {:.0} P/E cycles on average.{end}", wear.mean);
-        Done::new(
-            told,
-            &json!({
-                "pe_cycles_min": wear.min,
-                "pe_cycles_mean": wear.mean,
-                "pe_cycles_max": wear.max,
-                "is_read_only": read_only,
-            }),
-        )
+        let figures = json!({
+            "pe_cycles_min": wear.min,
+            "pe_cycles_mean": wear.mean,
+            "pe_cycles_max": wear.max,
+            "is_read_only": read_only,
+        });
+        let mut progress = self.look().progress("over", 0, None);
+        progress["act"] = Done::new(told, &figures)?.of("wear");
+        Ok(progress)
     }
 
     /// Begins a job that writes or trims the whole drive.
@@ -191,6 +207,12 @@ impl Held {
     }
 }
 
+/// Wear of a drive, under way: the session has its state from before until it is over.
+pub(super) struct Wearing {
+    drive: Drive,
+    ageing: Ageing,
+}
+
 /// Result of an act: a sentence, and figures.
 struct Done {
     told: String,
@@ -204,5 +226,13 @@ impl Done {
             _ => Map::new(),
         };
         Ok(Self { told, figures })
+    }
+
+    /// Answer to the act `command`.
+    fn of(self, command: &str) -> Value {
+        let mut told = self.figures;
+        told.insert("command".into(), command.into());
+        told.insert("told".into(), self.told.into());
+        Value::Object(told)
     }
 }

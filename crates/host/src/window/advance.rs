@@ -6,26 +6,37 @@ use super::look::Look;
 use base::{Error, Result, Time};
 use serde_json::{Value, json};
 
+/// Most events of one call, so that it ends soon whatever it asks for.
+const MOST_EVENTS: u64 = 1 << 20;
+
 impl Held {
-    /// Advances the session: a part of its preconditioning, or the run.
+    /// Advances the session: a part of its preconditioning or of a wear, or the run.
     pub fn advance(&mut self, call: Advance) -> Result<Value> {
         let Advance { simulated_ns, events, most_requests } = call;
         if simulated_ns.is_none() && events.is_none() {
             return Err(Error::new("advance", "no length is given")
                 .expected("`simulated_ns`, `events`, or both"));
         }
-        if self.job.is_none() {
-            return Err(Error::new("advance", "the drive has no job").hint("begin one with `job`"));
-        }
         if self.session.run.ssd.is_off() {
             let problem = "the power of this drive has been cut";
             return Err(Error::new("advance", problem).hint("`act` with the command `recover`"));
         }
-        if !self.session.precondition()? {
-            let (done, of) = self.session.precondition_progress();
-            return Ok(self.look().progress("precondition", done, Some(of)));
+        if !self.session.is_preconditioned() {
+            let is_done = self.session.precondition()?;
+            if !is_done || self.job.is_none() {
+                let (done, of) = self.session.precondition_progress();
+                let phase = if is_done { "over" } else { "precondition" };
+                return Ok(self.look().progress(phase, done, Some(of)));
+            }
         }
-        let (requests, events) = (most_requests.unwrap_or(u64::MAX), events.unwrap_or(u64::MAX));
+        if self.is_wearing() {
+            return self.wear_on();
+        }
+        if self.job.is_none() {
+            return Err(Error::new("advance", "the drive has no job").hint("begin one with `job`"));
+        }
+        let requests = most_requests.unwrap_or(u64::MAX);
+        let events = events.unwrap_or(u64::MAX).min(MOST_EVENTS);
         let session = &mut self.session;
         if !session.run.is_finished() {
             match simulated_ns {

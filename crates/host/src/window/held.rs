@@ -1,5 +1,6 @@
 //! Session that a window holds: a drive, its job, and what was seen of them at the last frame.
 
+use super::acts::Wearing;
 use super::calls::{self, Build};
 use super::look::Look;
 use super::scalars::Seen;
@@ -25,6 +26,10 @@ pub(super) struct Held {
     /// Simulated time up to which the session was advanced: no event may lie there.
     pub now: Time,
     pub seen: Seen,
+    /// Wear of the blocks that is under way; `None` without one.
+    pub wearing: Option<Wearing>,
+    /// Whether anything was done to the drive that its drive file and its job do not tell of.
+    pub is_used: bool,
 }
 
 /// Records that are kept of a job.
@@ -68,6 +73,7 @@ impl Held {
         let keeps = Keeps { explain: true, spans: calls::spans() };
         let session = Session::on(drive, &Workload::Clients)?;
         let mut held = Self::holding(session, "saved drive".to_owned(), keeps);
+        held.is_used = true;
         held.begin(None)?;
         Ok(held)
     }
@@ -75,7 +81,8 @@ impl Held {
     fn holding(session: Session, name: String, keeps: Keeps) -> Self {
         let precondition = session.goal();
         let (now, seen) = (Time::ZERO, Seen::of(&session));
-        Self { session, name, job: None, precondition, keeps, now, seen }
+        let (wearing, is_used) = (None, false);
+        Self { session, name, job: None, precondition, keeps, now, seen, wearing, is_used }
     }
 
     /// The session as it is looked at.
@@ -86,6 +93,7 @@ impl Held {
             job: self.job.as_deref(),
             precondition: self.precondition,
             now: self.now,
+            is_used: self.is_used,
             seen: &mut self.seen,
         }
     }
@@ -107,9 +115,20 @@ impl Held {
         Ok(())
     }
 
+    /// Refuses a drive that is not ready for an act or another job: to end what it is at could
+    /// take minutes, and `advance` does it in parts.
+    pub fn check_ready(&self) -> Result<()> {
+        let problem = match (self.session.is_preconditioned(), self.is_wearing()) {
+            (true, false) => return Ok(()),
+            (false, _) => "the drive is still being brought to the state before its job",
+            (true, true) => "the blocks of the drive are still being worn",
+        };
+        Err(Error::new("drive", problem).hint("`advance` until that is done"))
+    }
+
     /// The drive as it is, once what is under way has ended, for another job.
     pub fn leave(&mut self) -> Result<Drive> {
-        while !self.session.precondition()? {}
+        self.check_ready()?;
         if self.session.run.ssd.is_off() {
             let problem = "the power of this drive has been cut";
             return Err(Error::new("drive", problem).hint("`recover` it first"));
@@ -123,7 +142,7 @@ impl Held {
         until.iter().try_for_each(|text| Until::parse("until", text).map(drop))?;
         let opened = Opened::new(&drive, &workload(job.as_deref())?)?;
         self.session = Session::with(drive, opened)?;
-        self.job = job;
+        (self.job, self.is_used) = (job, true);
         self.begin(until)
     }
 

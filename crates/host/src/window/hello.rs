@@ -47,6 +47,7 @@ impl Look<'_> {
             "capacity_bytes": ssd.capacity_bytes(),
             "config": config,
             "config_hash": config_hash(config)?,
+            "is_used": self.is_used,
             "job": self.job,
             "jobs": if self.job.is_some() { jobs.collect() } else { Vec::new() },
             "seed": config.seed,

@@ -16,6 +16,8 @@ pub(super) struct Look<'a> {
     pub precondition: Precondition,
     /// Simulated time up to which the session was advanced.
     pub now: Time,
+    /// Whether anything was done to the drive that its drive file and its job do not tell of.
+    pub is_used: bool,
     /// State at the last frame.
     pub seen: &'a mut Seen,
 }

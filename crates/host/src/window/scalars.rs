@@ -23,16 +23,15 @@ impl Seen {
     /// State of a session now.
     pub fn of(session: &Session) -> Self {
         let ssd = &session.run.ssd;
-        let (activity, energy_uj) = (Some(ssd.activity()), energy_uj(ssd));
-        Self { activity, time: ssd.now(), energy_uj, states: Vec::new() }
+        let (activity, time) = (Some(ssd.activity()), ssd.now());
+        Self { activity, time, energy_uj: energy_uj(ssd, time), states: Vec::new() }
     }
 }
 
-/// Energy of the drive so far, in microjoules: of the flash and the decoders, and with `[power]` of
-/// the rest.
-fn energy_uj(ssd: &Ssd) -> f64 {
-    let beside = ssd.supply_over_time([ssd.now()]).map_or(0.0, |course| course.used_uj[0]);
-    ssd.energy().total_uj() + ssd.ecc_energy_uj() + beside
+/// Energy of the drive up to `now`, which is no earlier than its last event, in microjoules: of the
+/// flash and the decoders, and with `[power]` of the rest.
+fn energy_uj(ssd: &Ssd, now: Time) -> f64 {
+    ssd.energy().total_uj() + ssd.ecc_energy_uj() + ssd.supply_uj(now)
 }
 
 /// A session as a frame shows it.
@@ -70,7 +69,7 @@ impl<'a> View<'a> {
         let mut states = std::mem::take(&mut seen.states);
         states.clear();
         ssd.states_of_blocks(&mut states);
-        let energy_uj = energy_uj(ssd);
+        let energy_uj = energy_uj(ssd, now);
         Self {
             ssd,
             recent: run.recent.as_deref().unwrap_or(&NOTHING),

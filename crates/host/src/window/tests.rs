@@ -30,6 +30,17 @@ fn built(set: &Value, precondition: &str) -> (Window, Value) {
     (window, hello)
 }
 
+/// Advances until the drive is ready for acts and other jobs. The last answer.
+fn prepare(window: &mut Window) -> Value {
+    loop {
+        let told = ok(window, &json!({"method": "advance", "events": 0}));
+        if told["phase"] != "precondition" && told["phase"] != "wear" {
+            return told;
+        }
+        assert!(told["done"].as_u64() > Some(0) && told["of"].as_u64() > Some(0), "{told}");
+    }
+}
+
 fn run(window: &mut Window) {
     while ok(window, &json!({"method": "advance", "events": 1_u64 << 40}))["phase"] != "over" {}
 }
@@ -202,12 +213,17 @@ fn a_job_goes_on_after_a_power_cut() {
 fn acts_and_jobs_follow_each_other() {
     let (mut window, _) = built(&json!({"ftl.overprovisioning": 0.5}), "fill");
     let act = |command: &str| json!({"method": "act", "command": command});
+    assert_eq!(ok(&mut window, &json!({"method": "hello"}))["is_used"], false);
+    prepare(&mut window);
     ok(&mut window, &act("age 100"));
+    assert_eq!(ok(&mut window, &json!({"method": "hello"}))["is_used"], true);
     let block = ok(&mut window, &json!({"method": "block", "index": 0}));
     assert_eq!((&block["state"], &block["age_hours"]), (&json!("full"), &json!(100.0)));
     ok(&mut window, &act("exchange 1"));
     run(&mut window);
-    assert!(ok(&mut window, &act("wear 2"))["pe_cycles_mean"].as_f64().unwrap() >= 2.0);
+    ok(&mut window, &act("wear 2"));
+    let worn = prepare(&mut window);
+    assert!(worn["act"]["pe_cycles_mean"].as_f64().unwrap() >= 2.0, "{worn}");
     for command in ["trim", "fill"] {
         ok(&mut window, &act(command));
         run(&mut window);
@@ -224,6 +240,86 @@ fn acts_and_jobs_follow_each_other() {
     ok(&mut window, &json!({"method": "job", "job": JOB}));
     run(&mut window);
     assert!(window.load(&saved[..saved.len() - 1]).is_err());
+}
+
+/// Long works are done in parts, and nothing else is begun between these.
+#[test]
+fn no_call_does_all_of_a_long_work() {
+    let (mut window, _) = built(&json!({}), "steady");
+    let advance = json!({"method": "advance", "events": 1_u64 << 62});
+    let others = [
+        json!({"method": "act", "command": "age 1"}),
+        json!({"method": "act", "command": "wear 1"}),
+        json!({"method": "act", "command": "fill"}),
+        json!({"method": "job", "job": JOB}),
+    ];
+    let mut parts = 0;
+    for phase in ["precondition", "wear"] {
+        let begun = parts;
+        loop {
+            let told = ok(&mut window, &advance);
+            if told["phase"] != phase {
+                break;
+            }
+            parts += 1;
+            if parts == begun + 1 {
+                for other in &others {
+                    assert_eq!(refused(&mut window, other)["key"], "drive", "{other}");
+                }
+                assert_eq!(window.save().unwrap_err().place, "drive");
+                window.frame(u32::MAX, &mut Vec::new());
+            }
+        }
+        assert!(parts > begun + 1, "{phase} in {parts} parts");
+        if phase == "precondition" {
+            ok(&mut window, &json!({"method": "act", "command": "wear 3"}));
+        }
+    }
+    // A run ends its calls too, by events.
+    let endless = "[j]\nrw=randread\nbs=4k\niodepth=8\nruntime=100000\ntime_based\n";
+    ok(&mut window, &json!({"method": "job", "job": endless}));
+    let from = ok(&mut window, &json!({"method": "advance", "events": 0}))["events"].clone();
+    for call in [advance, json!({"method": "advance", "simulated_ns": 1_u64 << 62})] {
+        let told = ok(&mut window, &call);
+        assert_eq!(told["phase"], "run");
+        assert!(told["events"].as_u64() > from.as_u64());
+    }
+}
+
+/// A drive that does nothing uses its idle power, whatever part of the time a frame covers. Flash
+/// at rest takes a tenth of a milliwatt.
+#[test]
+fn power_is_that_of_the_time_between_frames() {
+    let mut window = Window::new(1 << 32);
+    let job = "[j]\nrw=randread\nbs=4k\nthinktime=10s\nnumber_ios=2\n";
+    let parts = [
+        "command_uj",
+        "host_pj_per_byte",
+        "flash_pj_per_byte",
+        "dram_mw",
+        "dram_pj_per_byte",
+        "link_mw",
+        "link_pj_per_byte",
+    ];
+    let mut power: Value = parts.iter().map(|part| (format!("power.{part}"), json!(0.0))).collect();
+    power["power.controller_mw"] = json!(2000.0);
+    let build = json!({
+        "method": "build", "config": {"drive": "tiny"}, "set": power, "job": job,
+    });
+    let hello = ok(&mut window, &build);
+    let scalars = hello["scalars"].as_array().unwrap();
+    let place = scalars.iter().position(|one| one["name"] == "power_w").unwrap();
+    ok(&mut window, &json!({"method": "advance", "simulated_ns": 1_000_000_000}));
+    let mut frame = Vec::new();
+    window.frame(0, &mut frame);
+    for simulated_ns in [1_000_000_000, 50_000_000, 3_000_000_000_u64] {
+        ok(&mut window, &json!({"method": "advance", "simulated_ns": simulated_ns}));
+        window.frame(0, &mut frame);
+        let (_, _, scalars) = sections(&frame).remove(0);
+        let bytes = scalars[8 * place..8 * place + 8].try_into().unwrap();
+        let power_w = f64::from_le_bytes(bytes);
+        assert!((power_w - 2.0).abs() < 1e-3, "{power_w} W in {simulated_ns} ns");
+    }
 }
 
 /// Parts of a slow request add up to its latency, and its timeline lies around it.

@@ -51,7 +51,8 @@ impl Watch {
         }
         let (precondition, now) = (session.goal(), session.run.ssd.now());
         let Self { name, job, seen } = self;
-        Look { session, name, job: Some(job), precondition, now, seen }
+        // Nobody here knows what its owner has done to the drive.
+        Look { session, name, job: Some(job), precondition, now, is_used: true, seen }
     }
 
     fn answer(&mut self, session: &mut Session, request: &str) -> Result<Value> {
@@ -76,13 +77,13 @@ impl Watch {
 
 impl Look<'_> {
     /// Phase and progress of the session that is watched.
-    fn state(&self) -> Value {
+    fn state(&mut self) -> Value {
+        if !self.session.is_preconditioned() {
+            let (done, of) = self.session.precondition_progress();
+            return self.progress("precondition", done, Some(of));
+        }
         let run = &self.session.run;
         let (done, of) = run.progress();
-        match self.session.is_preconditioned() {
-            false => self.progress("precondition", done, of),
-            true if run.is_finished() => self.progress("over", done, of),
-            true => self.progress("run", done, of),
-        }
+        self.progress(if run.is_finished() { "over" } else { "run" }, done, of)
     }
 }

@@ -51,7 +51,7 @@ def dashboard(
     """Shows a drive in the browser, and lets its pages drive it, until Ctrl-C."""
     from nandlab.window.assets import carried
     from nandlab.window.desk import Desk
-    from nandlab.window.opened import empty_session, session_of
+    from nandlab.window.opened import empty_session, own_session, session_of
     from nandlab.window.server import PageServer
 
     of_drive = {"workload": workload, "precondition": precondition, **given}
@@ -68,7 +68,7 @@ def dashboard(
         if saved is not None:
             session.load(input_bytes(saved, "a drive that `nandlab save` wrote"))
     desk = Desk()
-    server = PageServer(desk, carried(), port=port, is_open=listen_anywhere, another=empty_session)
+    server = PageServer(desk, carried(), port=port, is_open=listen_anywhere, another=own_session)
     with Stop() as stop, server:
         if listen_anywhere:
             say("warning: whoever has this address and reaches this machine drives the drive")

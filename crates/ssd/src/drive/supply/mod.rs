@@ -180,7 +180,8 @@ impl Ssd {
 
     /// Looks at energy and temperature, where that is due. Data age faster in a warm drive.
     pub(super) fn look_at_supply(&mut self) {
-        let (now, used_uj) = (self.now(), self.supply_uj());
+        let now = self.now();
+        let used_uj = self.supply_uj(now);
         if self.supply.as_ref().is_none_or(|supply| supply.next_look() > now) {
             return;
         }
@@ -206,27 +207,33 @@ impl Ssd {
 
     /// Work of the supply since the run began; `None` of a drive without `[power]`.
     pub fn supply_use(&self) -> Option<SupplyUse> {
+        self.supply_use_until(self.now())
+    }
+
+    /// Work of the supply up to `now`, before which no event lies.
+    fn supply_use_until(&self, now: Time) -> Option<SupplyUse> {
         let supply = self.supply.as_ref()?;
-        let (asleep, entries) = supply.doze.times_at(self.now());
+        let (asleep, entries) = supply.doze.times_at(now);
         let (commands, link_bytes) = self.front.taken();
         let thermal = supply.thermal.as_ref();
-        let throttled = thermal.map_or_else(Vec::new, |thermal| thermal.throttled(self.now()));
+        let throttled = thermal.map_or_else(Vec::new, |thermal| thermal.throttled(now));
         let bus_bytes = self.flash.counts.bus_bytes;
         Some(SupplyUse { commands, link_bytes, bus_bytes, asleep, entries, throttled })
     }
 
-    /// Energy of the parts beside flash and decoders since the run began, in microjoules.
-    fn supply_uj(&self) -> f64 {
+    /// Energy of the parts beside flash and decoders from the beginning of the run up to `now`,
+    /// before which no event lies, in microjoules; 0 of a drive without `[power]`.
+    pub fn supply_uj(&self, now: Time) -> f64 {
         let config = self.supply.as_ref().map(|supply| &supply.config);
-        let used = config.zip(self.supply_use());
-        used.map_or(0.0, |(config, used)| config.energy(&used, self.now()).total_uj())
+        let used = config.zip(self.supply_use_until(now));
+        used.map_or(0.0, |(config, used)| config.energy(&used, now).total_uj())
     }
 
     /// Energy and temperature at each of these times, which lie before now; `None` of a drive
     /// without `[power]`.
     pub fn supply_over_time(&self, times: impl IntoIterator<Item = Time>) -> Option<SupplyCourse> {
         let supply = self.supply.as_ref()?;
-        Some(supply.curve.at(times, self.now(), (self.supply_uj(), self.celsius())))
+        Some(supply.curve.at(times, self.now(), (self.supply_uj(self.now()), self.celsius())))
     }
 
     /// Temperature of the drive in degrees Celsius, as it was last looked at; `None` of a drive
