@@ -48,6 +48,7 @@ impl Look<'_> {
             "config": config,
             "config_hash": config_hash(config)?,
             "job": self.job,
+            "trace": self.trace,
             "jobs": if self.job.is_some() { jobs.collect() } else { Vec::new() },
             "seed": config.seed,
             "precondition": goal.map(|(name, _)| *name),

@@ -51,7 +51,7 @@ impl Watch {
         }
         let (precondition, now) = (session.goal(), session.run.ssd.now());
         let Self { name, job, seen } = self;
-        Look { session, name, job: Some(job), precondition, now, seen }
+        Look { session, name, job: Some(job), trace: &Value::Null, precondition, now, seen }
     }
 
     fn answer(&mut self, session: &mut Session, request: &str) -> Result<Value> {
