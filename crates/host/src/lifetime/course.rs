@@ -33,9 +33,9 @@ pub struct Demand {
 /// Bounds of one step.
 #[derive(Debug, Clone, Copy)]
 pub struct Step {
-    /// Requests of a timed run.
+    /// Requests of a timed run in a step.
     pub requests: u64,
-    /// Units of ageing.
+    /// Units that ageing writes in a step.
     pub units: u64,
 }
 

@@ -25,7 +25,7 @@ const LEAST_BLOCKS: f64 = 64.0;
 pub struct Asked {
     /// Years that the life is to last; infinite where the drive is to die.
     pub years: f64,
-    /// Number of windows.
+    /// Number of windows after the first one.
     pub windows: u32,
     /// Bytes that the host writes in an hour of calendar time.
     pub bytes_per_hour: f64,

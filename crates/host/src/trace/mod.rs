@@ -259,8 +259,8 @@ fn find(name: &str) -> Result<&'static Member<Entry>> {
     })
 }
 
-/// Detects the format of a file, or of its `content`, from its first bytes, or from its first line, where only one format
-/// has such lines.
+/// Detects the format of a file, or of its `content`, from its first bytes, or from its first line,
+/// where only one format has such lines.
 pub fn guess(path: &Path, content: Option<&Content>) -> Result<&'static Member<Entry>> {
     let bytes = head(path, content)?;
     let is_binary = |member: &&Member<Entry>| matches!(member.build.frame, Frame::Binary(_));

@@ -316,9 +316,9 @@ pub(super) struct Show {
 pub(super) enum Neighbours {
     /// None: a cell alone.
     None,
-    /// Those on its own wordline.
+    /// Neighbours on the cell's own wordline.
     Wordline,
-    /// Those on its own wordline, and the cell on the next one.
+    /// Neighbours on the cell's own wordline and on the next one.
     #[default]
     All,
 }

@@ -9,7 +9,8 @@
 //! sections of a frame, of which `scalars` and `layers` are two kinds; `held` is the session that
 //! the window holds, `look` how it is looked at, `watch` a window on a session that somebody else
 //! advances; `advance` and `acts` let it go on and change it, `life` ages a drive beside it to its
-//! death, `trace` keeps a trace that a page has sent; `slow`, `block` and `cell` answer questions about single things.
+//! death, `trace` keeps a trace that a page has sent; `slow`, `block` and `cell` answer questions
+//! about single things.
 
 mod acts;
 mod advance;
@@ -193,7 +194,8 @@ const METHODS: [&str; 23] = [
     "slowest",
     "blame",
     "block",
-    "cell", "read_latency",
+    "cell",
+    "read_latency",
     "presets",
     "show",
     "schema",

@@ -307,8 +307,8 @@ fn refusals_name_their_keys() {
 
 const SHORT_LIVED: &str = "[w]\nrw=randrw\nbs=4k\niodepth=8\nnumber_ios=1000\nnorandommap=1\n";
 
-/// A life in bounded steps is the same life in steps of another size: it ends with its spare blocks,
-/// its windows grow older, and what it wrote is cycles times capacity over write amplification.
+/// A life in bounded steps is the same life in steps of another size: it ends with its spare
+/// blocks, its windows grow older, and it wrote cycles times capacity over write amplification.
 #[test]
 fn a_life_in_steps_adds_up() {
     let set = json!({
@@ -435,7 +435,7 @@ fn base64(bytes: &[u8]) -> String {
     bytes.chunks(3).map(digits).collect()
 }
 
-/// Each neighbour that is programmed raises the cells, an erased one most, and the rise of an erased
+/// Each neighbour that is programmed raises the cells, an erased one most: the rise of an erased
 /// cell by the next wordline is the coupling times the mean rise of that neighbour.
 #[test]
 fn programmed_neighbours_raise_a_cell() {

@@ -73,6 +73,8 @@ pub(in crate::window) fn latency(
         "drive.channels=1".to_owned(),
         "drive.dies_per_channel=1".to_owned(),
         format!("chip.geometry.blocks_per_plane={BLOCKS_PER_PLANE}"),
+        // Reads ask for no spare space, and so small a drive needs much.
+        "ftl.overprovisioning=0.6".to_owned(),
         format!("age.pe_cycles={}", call.pe_cycles),
         format!("age.retention_hours={hours:?}"),
     ];
