@@ -49,6 +49,12 @@ def drop(window: Window, name: str, content: bytes) -> None:
     )
 
 
+def over(window: Window) -> str:
+    """The line about the job of the trace, which runs to its end by itself."""
+    window.wait(lambda: "800 requests:" in window.status, "end of the replay")
+    return window.status
+
+
 def is_narrow(window: Window) -> bool:
     """Whether nothing makes the page wider than the screen."""
     return window.page.evaluate(
@@ -58,37 +64,35 @@ def is_narrow(window: Window) -> bool:
 
 @pytest.mark.parametrize("window", [DESKTOP, PHONE], indirect=True)
 def test_a_life_comes_to_its_end_point_by_point(window: Window) -> None:
-    window.press("Pause")
     window.show("life")
     page = window.page
-    page.get_by_label("Cycles that data are kept for").fill("60")
-    page.get_by_label("Points", exact=True).fill("3")
+    page.get_by_label("Cycles that data are kept for").fill("20")
+    page.get_by_role("spinbutton", name="Points").fill("3")
     begin = page.get_by_role("button", name="Begin the life")
     begin.focus()
     page.keyboard.press("Enter")
     words = page.locator("#panel-life .words")
     window.wait(lambda: "The life ended" in words.inner_text(), "end of the life")
     carries(words.inner_text(), "TB written", "most cycles")
-    rows = page.locator("#panel-life table tbody tr")
-    assert rows.count() == 5
-    heads = page.locator("#panel-life table thead th").all_inner_texts()
+    rows = page.locator("#panel-life table:not(.u-legend) tbody tr")
+    assert rows.count() == 4
+    heads = page.locator("#panel-life table:not(.u-legend) thead th").all_inner_texts()
     last = rows.last.inner_text().split("\t")
-    assert last[heads.index("Most cycles")] == "60"
+    assert int(last[heads.index("Most cycles")]) >= 20
     assert page.locator("#panel-life .chart canvas").count() >= 4
     assert is_narrow(window)
 
 
 def test_a_life_can_be_stopped_and_a_wrong_one_is_refused(window: Window) -> None:
-    window.press("Pause")
     window.show("life")
     page = window.page
-    page.get_by_label("Points", exact=True).fill("0")
+    page.get_by_role("spinbutton", name="Points").fill("0")
     begin = page.get_by_role("button", name="Begin the life")
     begin.click()
     refusal = page.locator("#panel-life .field .refusal", has_text="windows")
     refusal.wait_for()
     carries(refusal.inner_text(), "1 to 1000")
-    page.get_by_label("Points", exact=True).fill("1000")
+    page.get_by_role("spinbutton", name="Points").fill("1000")
     page.get_by_label("Acceleration").fill("1")
     begin.click()
     words = page.locator("#panel-life .words")
@@ -96,7 +100,8 @@ def test_a_life_can_be_stopped_and_a_wrong_one_is_refused(window: Window) -> Non
     page.get_by_role("button", name="Stop").click()
     window.wait(lambda: "it was stopped" in words.inner_text(), "life that is stopped")
     # The drive itself is as it was.
-    carries(window.run_to_the_end(), "1,000 requests")
+    window.wait(lambda: window.status.startswith("Job over"), "end of the job")
+    carries(window.status, "1,000 requests")
 
 
 def test_a_life_of_the_command_is_opened(window: Window) -> None:
@@ -105,7 +110,7 @@ def test_a_life_of_the_command_is_opened(window: Window) -> None:
     words = window.page.locator("#panel-life .words")
     window.wait(lambda: "life.json" in words.inner_text(), "opened life")
     carries(words.inner_text(), "tiny", "The life ended after")
-    assert window.page.locator("#panel-life table tbody tr").count() == len(life.windows)
+    assert window.page.locator("#panel-life table:not(.u-legend) tbody tr").count() == len(life.windows)
     drop(window, "other.json", b"[1, 2]")
     window.wait(lambda: "is no life" in words.inner_text(), "refusal")
 
@@ -122,7 +127,6 @@ def lines(count: int, offset: int = 0) -> str:
 @pytest.mark.parametrize("window", [DESKTOP, PHONE], indirect=True)
 def test_a_trace_is_dropped_and_replayed(browser: object, window: Window, folder: Path) -> None:
     page = window.page
-    window.press("Pause")
     drop(window, "a.csv", lines(800).encode())
     words = page.locator("section[aria-label='Trace'] .words")
     window.wait(lambda: "800 requests" in words.inner_text(), "summary of the trace")
@@ -130,7 +134,7 @@ def test_a_trace_is_dropped_and_replayed(browser: object, window: Window, folder
     assert is_narrow(window)
     page.get_by_role("button", name="Build and replay").click()
     window.wait(lambda: page.locator("#tab-drive[aria-selected=true]").count() > 0, "drive")
-    line = window.run_to_the_end()
+    line = over(window)
     (folder / "a.csv").write_text(lines(800))
     report = nandlab.run(
         "tiny", trace=folder / "a.csv", set=SHORT, seed=7, precondition="fill"
@@ -146,13 +150,12 @@ def test_a_trace_is_dropped_and_replayed(browser: object, window: Window, folder
         carries(other.status, "a.csv", "drop")
         drop(other, "a.csv", lines(800).encode())
         other.wait(lambda: "drop" not in other.status, "trace of the link")
-        assert other.run_to_the_end() == line
+        assert over(other) == line
         other.page.close()
         assert other.errors == []
 
 
 def test_a_wrong_trace_is_refused_with_its_line(window: Window) -> None:
-    window.press("Pause")
     drop(window, "b.csv", (lines(3) + "128166372003091629,host,0,Read,x,4096,1\n").encode())
     words = window.page.locator("section[aria-label='Trace'] .words")
     window.wait(lambda: "b.csv:4" in words.inner_text(), "refusal with its line")
@@ -164,7 +167,6 @@ def test_a_wrong_trace_is_refused_with_its_line(window: Window) -> None:
 
 
 def test_programmed_neighbours_shift_the_levels(window: Window) -> None:
-    window.press("Pause")
     window.show("cell")
     page = window.page
     page.wait_for_selector("#panel-cell .chart")
@@ -183,7 +185,6 @@ def test_programmed_neighbours_shift_the_levels(window: Window) -> None:
 
 
 def test_reads_of_a_cell_are_measured(window: Window) -> None:
-    window.press("Pause")
     window.show("cell")
     rows = window.page.locator(
         "#panel-cell section[aria-label='Latency of one page read without a queue'] td"

@@ -7,8 +7,8 @@ import { number, percent, time } from "../parts/format.js";
 import { plot } from "../parts/plot.js";
 
 // Work of one step, so that a page stays awake and others have their turn.
-const STEP_MS = 30;
-const LEAST_UNITS = 1024;
+const STEP_MS = 50;
+const LEAST_UNITS = 1 << 14;
 const MOST_UNITS = 1 << 18;
 const REQUESTS_PER_UNIT = 1 / 8;
 
