@@ -10,6 +10,7 @@ import { BreakView } from "./view/break.js";
 import { BuildView } from "./view/build.js";
 import { CellView } from "./view/cell.js";
 import { DriveView } from "./view/drive.js";
+import { LifeView } from "./view/life.js";
 import { Strip } from "./view/strip.js";
 import { Tabs } from "./view/tabs.js";
 import { TimeView } from "./view/time.js";
@@ -32,9 +33,10 @@ const times = new TimeView((session, op, percentile) => {
   tabs.show("why");
   why.show(session, op, percentile);
 });
-const build = new BuildView({ build: (experiments) => make(experiments, true), run: runJob, save: saveDrive });
+const build = new BuildView({ build: (experiments) => make(experiments, true), run: runJob, save: saveDrive, alone: (work) => player.alone(work) });
 const breaking = new BreakView((session, command) => player.alone(() => session.act(command)).finally(() => player.changed()));
 const cell = new CellView();
+const life = new LifeView((work) => player.alone(work));
 const transport = new Transport(player, { mark, back, seek });
 const tabs = new Tabs(
   {
@@ -44,12 +46,14 @@ const tabs = new Tabs(
     build: { label: "Build", node: build.node },
     cell: { label: "Cell", node: cell.node },
     break: { label: "Break", node: breaking.node },
+    life: { label: "Life", node: life.node },
   },
   (name) => {
     const [first] = player.sessions;
     if (!first) return;
     if (name === "build") build.open(first).catch(fail);
     if (name === "cell") cell.open(first).catch(fail);
+    if (name === "life") life.open(first);
     address();
     drawn.clear();
   },
@@ -107,9 +111,11 @@ async function make(experiments, isPlayed) {
 }
 
 // Another job, on the drives as they are.
-async function runJob(job) {
+async function runJob(job, trace) {
   player.pause();
-  await player.alone(() => Promise.all(player.sessions.map((one) => one.startJob(job))));
+  // A trace was sent to the first drive alone.
+  const sessions = trace ? player.sessions.slice(0, 1) : player.sessions;
+  await player.alone(() => Promise.all(sessions.map((one) => one.startJob(job, trace))));
   tabs.show("drive");
   player.play();
 }
@@ -125,13 +131,31 @@ async function saveDrive() {
   player.changed();
 }
 
-// A saved drive, or a job file, that was dropped on the page.
+// First line of a saved drive.
+const SAVED = "nandlab drive\n";
+
+// A file that was dropped on the page: a saved drive, a job file, a life, or a trace.
 async function take(file) {
   const [first] = player.sessions;
+  if (/\.json$/.test(file.name)) {
+    tabs.show("life");
+    await life.take(file);
+    return;
+  }
+  if (!first.can("build")) return;
   if (/\.(fio|ini|job)$/.test(file.name)) {
     await build.open(first);
     build.take(await file.text());
     tabs.show("build");
+    return;
+  }
+  if (!(await file.slice(0, SAVED.length).text()).startsWith(SAVED)) {
+    const { lacks } = first;
+    await build.open(first);
+    tabs.show("build");
+    const isRead = await build.trace.take(file);
+    // The trace of the link that was opened begins at once.
+    if (isRead && lacks && build.trace.found.hash === lacks.hash) await make([first.experiment], true);
     return;
   }
   const bytes = new Uint8Array(await file.arrayBuffer());
@@ -145,7 +169,7 @@ document.addEventListener("dragover", (event) => event.preventDefault());
 document.addEventListener("drop", (event) => {
   event.preventDefault();
   const [file] = event.dataTransfer.files;
-  if (file && player.sessions[0] && player.sessions[0].can("build")) take(file).catch(fail);
+  if (file && player.sessions[0]) take(file).catch(fail);
 });
 
 function meet(sessions) {
@@ -155,7 +179,8 @@ function meet(sessions) {
   transport.back.disabled = true;
   title.textContent = named();
   title.title = sessions[0].hello.title;
-  status.textContent = "";
+  const { lacks } = sessions[0];
+  status.textContent = lacks ? `This link replays the trace ${lacks.name} (${number(lacks.bytes, 15)} bytes, hash ${lacks.hash}), which is not in it: drop the file on the page again.` : "";
   status.classList.remove("refusal");
   address();
   player.changed();
@@ -237,7 +262,7 @@ function meetAgain(marks) {
 }
 
 // Views are drawn as often as they can be read.
-const EVERY_MS = { drive: 0, time: 120, why: 500, build: 1e9, cell: 1e9, break: 1e9 };
+const EVERY_MS = { drive: 0, time: 120, why: 500, build: 1e9, cell: 1e9, break: 1e9, life: 1e9 };
 const drawn = new Map();
 const views = { drive, time: times, why };
 

@@ -259,6 +259,17 @@ class Life:
         weights: list[float],
         acceleration: float,
     ) -> Life: ...
+    @staticmethod
+    def plan(
+        drive: Drive,
+        years: float,
+        windows: int,
+        bytes_per_hour: float,
+        write_amplification: float | None,
+        most_cycles: int | None,
+        acceleration: float | None,
+        exact_units: float,
+    ) -> tuple[float, float, float]: ...
     def advance(
         self,
         drive: Drive,

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 DESKTOP, PHONE = (1280, 860), (390, 844)
-TABS = ("drive", "time", "why", "build", "cell", "break")
+TABS = ("drive", "time", "why", "build", "cell", "break", "life")
 
 
 @contextmanager

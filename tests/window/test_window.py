@@ -229,7 +229,7 @@ def test_layers_have_a_legend_with_numbers(window: Window) -> None:
 
 def test_a_cell_wears(window: Window) -> None:
     window.show("cell")
-    rows = window.page.locator("#panel-cell table:not(.u-legend) tbody tr")
+    rows = window.page.locator("#panel-cell section[aria-label='Errors by page'] tbody tr")
     rows.first.wait_for()
 
     def worst() -> float:

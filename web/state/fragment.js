@@ -47,17 +47,33 @@ export function read(hash) {
       job: or("job", isGiven ? null : FIRST.job),
       seed: Number(or("seed", FIRST.seed)),
       precondition: or("precondition", isGiven ? "none" : FIRST.precondition),
+      trace: traceOf(given),
     },
   };
 }
 
-export function write({ drive, set, job, seed, precondition }, tab, token) {
+// The trace that an experiment replays: what tells it from others, and how it is read. A link has no
+// requests of it.
+function traceOf(given) {
+  if (!given.has("trace")) return null;
+  const options = {};
+  for (const [key, value] of given) if (key.startsWith("trace.")) options[key.slice(6)] = typed(value);
+  const { bytes, hash, depth = null, ...rest } = options;
+  return { name: given.get("trace"), bytes: Number(bytes), hash: String(given.get("trace.hash")), depth, options: rest };
+}
+
+export function write({ drive, set, job, seed, precondition, trace }, tab, token) {
   const parts = new URLSearchParams();
   if (token) parts.set("token", token);
   if (tab) parts.set("tab", tab);
   parts.set("drive", drive);
   for (const [key, value] of Object.entries(set)) parts.set(`set.${key}`, untyped(value));
   if (job) parts.set("job", job);
+  if (trace) {
+    parts.set("trace", trace.name);
+    const told = { bytes: trace.bytes, hash: trace.hash, depth: trace.depth, ...trace.options };
+    for (const [key, value] of Object.entries(told)) if (value !== null) parts.set(`trace.${key}`, String(value));
+  }
   parts.set("seed", seed);
   parts.set("precondition", precondition);
   return `#${parts}`;

@@ -32,12 +32,24 @@ export class Session {
     return this.link.call(method, params);
   }
 
+  // Builds the drive of an experiment. Its trace may be one that nobody has sent yet.
   async build(experiment) {
-    const { drive, set, job, seed, precondition } = experiment;
-    const hello = await this.call("build", { config: { drive }, set, job: job || null, seed, precondition });
+    const { drive, set, job, seed, precondition, trace } = experiment;
+    const replay = trace && (await this.has(trace)) ? { options: trace.options, depth: trace.depth } : null;
+    this.lacks = trace && !replay ? trace : null;
+    const hello = await this.call("build", { config: { drive }, set, job: (!trace && job) || null, trace: replay, seed, precondition });
     this.experiment = experiment;
     await this.meet(hello);
-    if (!job) await this.prepared();
+    if (!job && !replay) await this.prepared();
+  }
+
+  // Whether the engine has a trace.
+  async has({ hash }) {
+    try {
+      return (await this.call("trace_hash")) === hash;
+    } catch {
+      return false;
+    }
   }
 
   // A drive that the host of the link has already.
@@ -48,7 +60,7 @@ export class Session {
   }
 
   // The experiment that makes this drive again: its preset with what differs. None where no preset does.
-  async experimentOf({ name, config, config_hash: hash, job, seed, precondition, is_used: isUsed }) {
+  async experimentOf({ name, config, config_hash: hash, job, trace, seed, precondition, is_used: isUsed }) {
     if (isUsed || !this.can("build")) return null;
     try {
       const preset = { drive: name };
@@ -56,7 +68,7 @@ export class Session {
       const set = differences(base.config, config);
       const made = await this.call("check", { config: preset, set });
       delete set.seed;
-      return made.config_hash === hash ? { drive: name, set, job, seed, precondition: precondition || "none" } : null;
+      return made.config_hash === hash ? { drive: name, set, job: trace ? null : job, trace, seed, precondition: precondition || "none" } : null;
     } catch {
       return null;
     }
@@ -187,9 +199,10 @@ export class Session {
     return told;
   }
 
-  async startJob(job) {
+  // Begins a job of a text, or the replay of the trace that was sent, on the drive as it is.
+  async startJob(job, trace = null) {
     await this.prepared();
-    this.changeJob(await this.call("job", { job }));
+    this.changeJob(await this.call("job", { job, trace }));
     await this.look();
   }
 

@@ -5,6 +5,7 @@ import { bytes } from "../parts/format.js";
 import { FIRST, typed, untyped } from "../state/fragment.js";
 import { KEYS, LABELS, facts, valueAt } from "../state/keys.js";
 import { JobForm } from "./job.js";
+import { TraceForm } from "./trace.js";
 
 const STATES = [
   ["none", "new: nothing written"],
@@ -15,9 +16,9 @@ const STATES = [
 
 export class BuildView {
   // `build(experiments)` makes one drive, or two beside each other; `run(job)` runs a job on the drive
-  // as it is; `save()` writes the drive to a file.
-  constructor({ build, run, save }) {
-    Object.assign(this, { build, run, save });
+  // as it is; `save()` writes the drive to a file; `alone(work)` does it while nothing else is done.
+  constructor({ build, run, save, alone }) {
+    Object.assign(this, { build, run, save, alone });
     this.node = el("div", { class: "build" }, el("p", { class: "muted", text: "Reading the presets." }));
     this.status = el("p", { class: "words", role: "status" });
   }
@@ -30,11 +31,18 @@ export class BuildView {
     // A notebook's page has one port, and so one drive.
     const isEmbedded = document.querySelector('meta[name="nandlab-host"]') !== null;
     this.canCompare = !isEmbedded && (host.kind === "drive" || host.kind === "browser");
-    const [presets, schema] = await Promise.all([session.call("presets", { kind: "drive" }), session.call("schema")]);
+    const [presets, schema, options] = await Promise.all([session.call("presets", { kind: "drive" }), session.call("schema"), session.call("trace_options")]);
     this.schema = schema;
     this.drives = presets.filter((one) => one.kind === "drive" || one.kind === "drives" || !one.kind);
     this.drafts = [new Draft(this, "A"), new Draft(this, "B")];
     this.job = new JobForm(() => this.job.field.refuse(""));
+    this.trace = new TraceForm({
+      session,
+      schema: options,
+      alone: this.alone,
+      replay: (trace) => this.replay(trace),
+      run: (trace) => this.run(null, trace),
+    });
     this.seed = el("input", { type: "number", min: 0, value: 1 });
     this.precondition = choice({}, STATES, "steady");
     this.beside = el("input", { type: "checkbox", id: "beside", on: { change: () => this.toggle() } });
@@ -62,6 +70,7 @@ export class BuildView {
           field("Seed", this.seed, "Of every random stream: the same seed gives the same run.").node,
         ),
       ),
+      this.trace.node,
     );
     this.adopt(session.experiment || FIRST, 0);
   }
@@ -78,7 +87,8 @@ export class BuildView {
     this.drafts[at].set(experiment);
     if (at) this.beside.checked = true;
     else {
-      this.job.set(experiment.job);
+      this.job.set(experiment.trace ? "" : experiment.job);
+      if (experiment.trace && !this.trace.isSent) this.trace.lack(experiment.trace);
       this.seed.value = experiment.seed;
       this.precondition.value = experiment.precondition;
     }
@@ -100,6 +110,14 @@ export class BuildView {
       this.status.classList.add("refusal");
       this.status.textContent = error.message;
     }
+  }
+
+  // The drive of the form, under the trace that was sent.
+  async replay({ options, depth }) {
+    const { name, bytes: size, hash } = this.trace.found;
+    const trace = { name, bytes: size, hash, options, depth };
+    const common = { job: null, seed: Number(this.seed.value), precondition: this.precondition.value };
+    await this.build([{ ...this.drafts[0].experiment(), ...common, trace }]);
   }
 
   async start() {

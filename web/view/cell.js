@@ -3,8 +3,9 @@
 
 import { CATEGORIES, theme } from "../parts/colour.js";
 import { choice, el, field, panel, table } from "../parts/dom.js";
-import { number, time } from "../parts/format.js";
+import { number, percent, time } from "../parts/format.js";
 import { plot } from "../parts/plot.js";
+import { facts } from "../state/keys.js";
 
 // Sliders: key, label, largest value, whether it grows by decades, and how it is told.
 const SLIDERS = [
@@ -12,11 +13,31 @@ const SLIDERS = [
   ["retention_hours", "Retention", 1e5, true, (v) => (v ? time(v * 3.6e12) : "none")],
   ["temperature_c", "Temperature of retention", 85, false, (v) => `${number(v)} °C`],
   ["reads", "Reads of the block", 1e7, true, (v) => number(v)],
-  ["reprograms", "Extra programs of the wordline", 20, false, (v) => number(v)],
+  ["reprograms", "Programs of the wordline on top", 20, false, (v) => number(v)],
+];
+// Neighbours of a cell that were programmed after it.
+const NEIGHBOURS = [
+  ["none", "none"],
+  ["wordline", "those on its wordline"],
+  ["all", "those on its wordline and the next one"],
 ];
 const STEPS = 200;
 const PAGES = ["lower", "middle", "upper", "top"];
 const START = { pe_cycles: 1000, retention_hours: 720, temperature_c: 40, reads: 0, reprograms: 0 };
+
+// Rest of the sliders after which reads are measured.
+const SETTLED_MS = 400;
+
+// Chart of the rounds that reads take, by page type.
+function roundsOf() {
+  return plot({
+    label: "Share of the reads by their number of rounds",
+    height: 160,
+    x: { format: (v) => number(v), label: "rounds", range: (_, low, high) => [0.5, (high || 1) + 0.5] },
+    y: { format: (v) => percent(v), log: true, range: (_, low, high) => [Math.min(low || 1, 1e-3), 1] },
+    series: PAGES.map((label, i) => ({ label, stroke: CATEGORIES[i], points: { show: true, size: 6 } })),
+  });
+}
 
 export class CellView {
   constructor() {
@@ -29,24 +50,34 @@ export class CellView {
     if (this.session) return;
     this.session = session;
     this.node.replaceChildren(el("p", { class: "muted", text: "Reading the chips whose cells are known." }));
-    const [chips, codes] = await Promise.all([session.call("presets", { kind: "chip" }), session.call("presets", { kind: "code" })]);
+    const asked = [session.call("presets", { kind: "chip" }), session.call("presets", { kind: "code" }), session.call("schema")];
+    const [chips, codes, schema] = await Promise.all(asked);
+    const { choices } = facts(schema, "retry.name");
     // Of most chips in print the cell is not known.
     const texts = await Promise.all(chips.map(({ name }) => session.call("show", { name: `chip/${name}` })));
     const known = chips.filter((_, i) => /^(\[cell\b|cell[.\s=])/m.test(texts[i])).map(({ name }) => [name, name]);
     const hear = { on: { change: () => this.ask() } };
     this.chip = choice(hear, known, "tlc_3d");
     this.code = choice(hear, [["", "none"], ...codes.map(({ name }) => [name, name])], "ldpc_4k_r90");
+    this.retry = choice(hear, choices.map(([value]) => [value, value]), "read_retry");
+    const [, means] = choices.find(([value]) => value === this.retry.value) || ["", ""];
+    this.retried = field("Read retry", this.retry, means);
+    this.neighbours = choice(hear, NEIGHBOURS, "all");
     this.status = el("p", { class: "words", role: "status" });
+    this.coupled = field("Neighbours programmed since", this.neighbours, "");
     this.picture = el("div", {});
     this.figures = el("div", {});
+    this.reads = el("div", { "aria-live": "polite" });
+    this.rounds = roundsOf();
     this.isLog = el("input", { type: "checkbox", id: "cell-log", on: { change: () => this.draw() } });
     this.node.replaceChildren(
-      panel("Cell", [], field("Chip", this.chip, "").node, field("Code", this.code, "").node, ...SLIDERS.map((slider) => this.slider(slider)), this.status),
+      panel("Cell", [], field("Chip", this.chip, "").node, field("Code", this.code, "").node, this.retried.node, ...SLIDERS.map((slider) => this.slider(slider)), this.coupled.node, this.status),
       el(
         "div",
         { class: "shown" },
         panel("Threshold voltages", el("label", { class: "check", for: "cell-log" }, this.isLog, "logarithmic"), this.picture),
         panel("Errors by page", [], this.figures),
+        panel("Latency of one page read without a queue", [], this.rounds.node, this.reads),
       ),
     );
     await this.ask();
@@ -85,7 +116,10 @@ export class CellView {
     do {
       turn = this.turn;
       try {
-        this.answer = await this.session.call("cell", { chip: this.chip.value, set: this.code.value ? { "ecc.code": this.code.value } : {}, ...this.values, points: 320 });
+        this.answer = await this.session.call("cell", { chip: this.chip.value, set: this.code.value ? { "ecc.code": this.code.value } : {}, ...this.values, neighbours: this.neighbours.value, points: 320 });
+        const { wordline, bitline } = this.answer.coupling;
+        this.coupled.explain(wordline || bitline ? `A cell rises by ${percent(wordline)} of the rise of each neighbour on its wordline, and by ${percent(bitline)} of that of the next wordline.` : "The cells of this chip are not coupled: neighbours raise nothing.");
+        this.neighbours.disabled = !(wordline || bitline);
         this.status.textContent = this.answer.equivalent_hours === undefined ? "" : `Ages as in ${time(this.answer.equivalent_hours * 3.6e12)} at the temperature of reference.`;
         this.status.classList.remove("refusal");
         this.draw();
@@ -95,6 +129,46 @@ export class CellView {
       }
     } while (turn !== this.turn);
     this.isAsking = false;
+    clearTimeout(this.later);
+    this.later = setTimeout(() => this.read(), SETTLED_MS);
+  }
+
+  // Reads of a drive with these cells, this code and this policy: once the sliders rest.
+  async read() {
+    const turn = this.turn;
+    const set = { "retry.name": this.retry.value, ...(this.code.value ? { "ecc.code": this.code.value } : {}) };
+    const { pe_cycles, retention_hours, temperature_c } = this.values;
+    this.reads.setAttribute("aria-busy", "true");
+    let answer;
+    try {
+      answer = await this.session.call("read_latency", { chip: this.chip.value, set, pe_cycles, retention_hours, temperature_c });
+    } catch (error) {
+      this.reads.replaceChildren(el("p", { class: "refusal", text: error.message }));
+      this.rounds.set([[], ...PAGES.map(() => [])], false);
+      return;
+    } finally {
+      this.reads.removeAttribute("aria-busy");
+    }
+    if (turn === this.turn) this.tellReads(answer);
+  }
+
+  tellReads({ pages, retry, uncorrectable }) {
+    const names = pages.length > 1 ? PAGES : ["page"];
+    const most = Math.max(...pages.map(({ rounds }) => rounds.length));
+    const counts = Array.from({ length: most }, (_, i) => i + 1);
+    const share = (page, i) => (page && page.reads ? (page.rounds[i] || 0) / page.reads : null);
+    this.rounds.set([counts, ...PAGES.map((_, page) => counts.map((_, i) => share(pages[page], i) || null))], false);
+    this.rounds.tell(pages.map(({ rounds, reads }, i) => `${names[i]}: ${percent((rounds[0] || 0) / reads)} in one round`).join("; "));
+    const us = (v) => (v === null ? "–" : time(v * 1e3));
+    const mean = ({ rounds, reads }) => rounds.reduce((sum, count, i) => sum + count * (i + 1), 0) / reads;
+    this.reads.replaceChildren(
+      table(
+        "Latency of one page read by page type",
+        ["Page", "Reads", "in one round", "Mean rounds", "Mean", "p50", "p99", "p99.9", "Slowest"],
+        pages.map((one, i) => [names[i], number(one.reads, 15), percent((one.rounds[0] || 0) / one.reads), number(mean(one)), us(one.mean_us), us(one.p50_us), us(one.p99_us), us(one.p99_9_us), us(one.max_us)]),
+      ),
+      el("p", { class: "muted", text: `Measured on a drive of one die with this chip, code and retry policy (${retry}), one request at a time, at these cycles and this retention; without disturb by reads and programs. Uncorrectable pages: ${number(uncorrectable, 15)}.` }),
+    );
   }
 
   draw() {

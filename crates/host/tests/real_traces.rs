@@ -286,7 +286,7 @@ fn formats_are_guessed_where_certain() {
     for row in rows() {
         let Some(path) = trace(row.file) else { continue };
         let named = row.options.format.as_deref().unwrap_or("");
-        match host::trace::guess(&path) {
+        match host::trace::guess(&path, None) {
             Ok(member) => assert_eq!(member.name, named, "{}", row.file),
             Err(error) => {
                 assert!(["disksim", "ssdsim", "mqsim", "tencent"].contains(&named), "{error}");

@@ -2,6 +2,7 @@
 
 use crate::drive::Drive;
 use crate::simulation::workload_of;
+use host::lifetime::plan::{Asked, Plan};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use ssd::ageing::Goal;
@@ -42,6 +43,35 @@ impl Life {
             host::lifetime::Life::new(drive, &workload, &weights, acceleration)
         };
         Ok(Self(Mutex::new(py.detach(|| drive.with(new))?)))
+    }
+
+    /// Plan of a life: cycles until the end, acceleration, and the cycles that are carried out
+    /// before each leap.
+    #[staticmethod]
+    #[pyo3(signature = (drive, years, windows, bytes_per_hour, write_amplification, most_cycles,
+        acceleration, exact_units))]
+    #[allow(clippy::too_many_arguments)]
+    fn plan(
+        drive: &Drive,
+        years: f64,
+        windows: u32,
+        bytes_per_hour: f64,
+        write_amplification: Option<f64>,
+        most_cycles: Option<u32>,
+        acceleration: Option<f64>,
+        exact_units: f64,
+    ) -> PyResult<(f64, f64, f64)> {
+        let asked = Asked {
+            years,
+            windows,
+            bytes_per_hour,
+            write_amplification,
+            most_cycles,
+            acceleration,
+            exact_units,
+        };
+        let plan = drive.with(|drive| Ok(Plan::new(&drive.loaded.config, &asked)))?;
+        Ok((plan.cycles, plan.acceleration, plan.stretch_cycles))
     }
 
     /// Advances towards `cycles` mean P/E cycles of a block and `units` units of the host. True

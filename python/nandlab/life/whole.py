@@ -36,20 +36,11 @@ from nandlab.trace.options import native_options
 EXACT_UNITS = 5e8
 """Units programmed that are carried out where the acceleration is chosen: tens of seconds."""
 
-LEAST_ACCELERATION = 2.0
-"""A life that would be accelerated by less is carried out."""
-
 LEARNING_CYCLES = 8.0
 """Cycles before the first leap: they tell blocks in use from those with data that stay."""
 
 MOST_STILL = 0.05
 """Share of blocks with data that stay, above which an accelerated life is marked."""
-
-LEAPS = 2
-"""Leaps between two windows, at least."""
-
-LEAST_BLOCKS = 64
-"""Blocks that are erased in a stretch before a leap, at least."""
 
 MOST_YEARS = 500.0
 """A device counts no more."""
@@ -148,8 +139,7 @@ def life(
     found = Life(
         [], facts, "interrupted", made.capacity_bytes, [*source.loaded.notices, *limit.notes]
     )
-    has_own = ftl is not None
-    one = _Living(made, what, pace, limit, goal_years, windows, times, has_own, progress, found)
+    one = _Living(made, what, pace, limit, goal_years, windows, times, progress, found)
     try:
         made.precondition(precondition, progress=progress)
         one.live()
@@ -213,7 +203,6 @@ class _Living:
     years: float
     windows: int
     times: float | None
-    has_own_ftl: bool
     progress: Callable[[Progress], object] | None
     result: Life
     totals: dict[str, float] = field(
@@ -224,16 +213,24 @@ class _Living:
 
     def __post_init__(self) -> None:
         self.before = dict(self.totals)
-        self.config = self.drive._source.loaded.config
 
     def live(self) -> None:
         """Windows and ageing in turns, to the end."""
         report = self._run()
         per_hour = self.pace.bytes_per_hour(report)
         self._add_window(report)
-        cycles = self._expected_cycles(report, per_hour)
-        self._choose_acceleration(cycles)
         native = self.drive._native
+        cycles, self.times, stretch = _core.Life.plan(
+            native,
+            self.years,
+            self.windows,
+            per_hour,
+            report.settled.settled_value,
+            self.limit.pe_cycles,
+            self.times,
+            EXACT_UNITS,
+        )
+        self.result.facts.acceleration = self.times
         what = self.what
         options = native_options(what.format, what.options)
         one = _core.Life(
@@ -243,12 +240,9 @@ class _Living:
             options,
             what.iodepth,
             shares_of(report),
-            self.times or 1.0,
+            self.times,
         )
         step_cycles = cycles / self.windows
-        geometry = self.config["chip"]["geometry"]
-        least = LEAST_BLOCKS / self._blocks(geometry)
-        stretch = max(step_cycles / (self.times or 1.0) / LEAPS, least)
         number = 0
         while True:
             number += 1
@@ -366,45 +360,3 @@ class _Living:
                 capacity_bytes=self.result.capacity_bytes,
             )
         )
-
-    def _blocks(self, geometry: Mapping[str, Any]) -> int:
-        drive = self.config["drive"]
-        dies = int(drive["channels"]) * int(drive["dies_per_channel"])
-        return dies * int(geometry["planes_per_die"]) * int(geometry["blocks_per_plane"])
-
-    def _expected_cycles(self, report: Report, per_hour: float) -> float:
-        """Cycles of the blocks until the end: for the windows and the acceleration alone."""
-        chip, start = self.config["chip"], float(self.config["age"]["pe_cycles"])
-        fault = chip.get("fault", {})
-        rated = float(chip["rated_pe_cycles"])
-        median = rated * float(fault.get("median_ratings", 150.0))
-        borne = [median * math.exp(-1.5 * float(fault.get("spread", 0.1))) - start]
-        if self.limit.pe_cycles is not None:
-            borne.append(self.limit.pe_cycles - start)
-        chance = float(fault.get("program_failure_chance", 0.0))
-        geometry = chip["geometry"]
-        if chance > 0:
-            spare = 1 - 1 / (1 + float(self.config["ftl"]["overprovisioning"]))
-            borne.append(0.5 * spare / (chance * float(geometry["pages_per_block"])))
-        if not math.isinf(self.years):
-            amplification = max(report.settled.settled_value or 0.0, 1.5)
-            physical = self._physical_bytes(geometry)
-            written = self.years * HOURS_PER_YEAR * per_hour
-            borne.append(written * amplification / physical)
-        return max(min(borne), 1.0)
-
-    def _physical_bytes(self, geometry: Mapping[str, Any]) -> float:
-        page = float(geometry["pages_per_block"]) * float(geometry["page_bytes"])
-        return self._blocks(geometry) * page
-
-    def _choose_acceleration(self, cycles: float) -> None:
-        if self.times is None:
-            unit_bytes = float(self.config["ftl"]["unit_bytes"] or 0) or 4096.0
-            units = cycles * self._physical_bytes(self.config["chip"]["geometry"]) / unit_bytes
-            times = units / EXACT_UNITS
-            refresh = self.config.get("refresh", {})
-            limits = ("after_hours", "reduced_after_hours", "rber", "patrol_hours")
-            by_calendar = any(refresh.get(key) for key in limits)
-            is_exact = self.has_own_ftl or by_calendar or times < LEAST_ACCELERATION
-            self.times = 1.0 if is_exact else times
-        self.result.facts.acceleration = self.times

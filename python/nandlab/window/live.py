@@ -24,7 +24,7 @@ _TURN_S = 0.005
 
 _OFTEN = 1 << 20
 
-REFUSED = ("build", "job", "act", "save", "load")
+REFUSED = ("build", "job", "act", "life", "trace", "save", "load")
 """Methods of a session that pages of a run may not call."""
 
 

@@ -65,7 +65,7 @@ impl Records {
         {
             // The clock of the first event may be wrong: a reading ahead tells.
             let mut ahead = (member.build.new)(options)?;
-            let mut lines = Lines::open(path, member.build.frame)?;
+            let mut lines = Lines::open(path, options.content.as_ref(), member.build.frame)?;
             while let Some(line) = lines.next()? {
                 let _ = ahead.line(line);
             }
@@ -74,7 +74,7 @@ impl Records {
         Ok(Self {
             format,
             takes: member.build.takes,
-            lines: Lines::open(path, member.build.frame)?,
+            lines: Lines::open(path, options.content.as_ref(), member.build.frame)?,
             on_bad_line: options.on_bad_line,
             devices: Devices::new(options.device.clone()),
             skipped: BTreeMap::new(),

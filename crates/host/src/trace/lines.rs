@@ -5,22 +5,75 @@
 use crate::trace::format::contract::{Binary, Frame};
 use base::{Error, Result};
 use std::fs::File;
-use std::io::{ErrorKind, Read, Seek, SeekFrom};
+use std::io::{Cursor, ErrorKind, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Longest line that is read, in bytes: no format comes near it.
 pub const LONGEST_LINE: usize = 64 << 10;
 const BUFFER: usize = 256 << 10;
 
-/// Bytes of a file that is compressed with zstd.
-#[cfg(feature = "zstd")]
-fn of_zstd(file: File) -> std::io::Result<Box<dyn Read + Send>> {
-    Ok(Box::new(zstd::stream::read::Decoder::new(file)?))
+/// Trace in memory, not compressed: what a page has sent in place of a file.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Content(Arc<[u8]>);
+
+impl Content {
+    /// Content of a file `name` with the bytes `packed`, decompressed. Refuses one of more than
+    /// `most_bytes`.
+    pub fn unpacked(name: &str, packed: Vec<u8>, most_bytes: u64) -> Result<Self> {
+        let refuse = |error: std::io::Error| Error::new(name, error.to_string());
+        let mut bytes = Vec::new();
+        let magic = std::array::from_fn(|at| packed.get(at).copied().unwrap_or(0));
+        let stream = decompressed(magic, Cursor::new(packed)).map_err(refuse)?;
+        stream.take(most_bytes.saturating_add(1)).read_to_end(&mut bytes).map_err(refuse)?;
+        if bytes.len() as u64 > most_bytes {
+            let problem = "the trace is too long for a page";
+            return Err(Error::new(name, problem)
+                .expected(format!("at most {} MiB, decompressed", most_bytes >> 20))
+                .hint("replay it by `nandlab run --trace`, or take a part of it"));
+        }
+        Ok(Self(bytes.into()))
+    }
+
+    /// Bytes of the trace.
+    pub fn bytes(&self) -> &[u8] {
+        &self.0
+    }
 }
 
-/// Refusal of a file that is compressed with zstd.
+impl std::fmt::Debug for Content {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Content({} bytes)", self.0.len())
+    }
+}
+
+impl AsRef<[u8]> for Content {
+    fn as_ref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+/// Bytes of a stream that begins with `magic`, decompressed.
+fn decompressed<R: Read + Send + 'static>(
+    magic: [u8; 4],
+    stream: R,
+) -> std::io::Result<Box<dyn Read + Send>> {
+    Ok(match magic {
+        [0x1f, 0x8b, ..] => Box::new(flate2::read::MultiGzDecoder::new(stream)),
+        [0x28, 0xb5, 0x2f, 0xfd] => of_zstd(stream)?,
+        _ => Box::new(stream),
+    })
+}
+
+/// Bytes of a stream that is compressed with zstd.
+#[cfg(feature = "zstd")]
+fn of_zstd<R: Read + Send + 'static>(stream: R) -> std::io::Result<Box<dyn Read + Send>> {
+    Ok(Box::new(zstd::stream::read::Decoder::new(stream)?))
+}
+
+/// Refusal of a stream that is compressed with zstd.
 #[cfg(not(feature = "zstd"))]
-fn of_zstd(_: File) -> std::io::Result<Box<dyn Read + Send>> {
+fn of_zstd<R>(_: R) -> std::io::Result<Box<dyn Read + Send>> {
     Err(std::io::Error::other("compressed with zstd, which this build of nandlab cannot read"))
 }
 
@@ -55,12 +108,14 @@ impl Stream {
             }
         }
         file.seek(SeekFrom::Start(0)).map_err(refuse)?;
-        let bytes: Box<dyn Read + Send> = match magic {
-            [0x1f, 0x8b, ..] => Box::new(flate2::read::MultiGzDecoder::new(file)),
-            [0x28, 0xb5, 0x2f, 0xfd] => of_zstd(file).map_err(refuse)?,
-            _ => Box::new(file),
-        };
+        let bytes = decompressed(magic, file).map_err(refuse)?;
         Ok(Self { path: place, bytes, buffer: vec![0; BUFFER], start: 0, end: 0 })
+    }
+
+    /// Opens a trace in memory, called `path` in errors.
+    fn of(path: &Path, content: Content) -> Self {
+        let (path, bytes) = (path.display().to_string(), Box::new(Cursor::new(content)));
+        Self { path, bytes, buffer: vec![0; BUFFER], start: 0, end: 0 }
     }
 
     /// Bytes that are read and not given out.
@@ -131,13 +186,15 @@ pub struct Lines {
 }
 
 impl Lines {
-    /// Opens the file `path`, which is divided as `frame` says.
-    pub fn open(path: &Path, frame: Frame) -> Result<Self> {
-        let files = match frame {
-            Frame::Binary(Binary { at: Some(_), .. }) => of_each_cpu(path)?,
-            _ => vec![path.to_owned()],
+    /// Opens the file `path`, or its `content` in memory, which is divided as `frame` says.
+    pub fn open(path: &Path, content: Option<&Content>, frame: Frame) -> Result<Self> {
+        let streams = match (content, frame) {
+            (Some(content), _) => vec![Stream::of(path, content.clone())],
+            (None, Frame::Binary(Binary { at: Some(_), .. })) => {
+                of_each_cpu(path)?.iter().map(|file| Stream::open(file)).collect::<Result<_>>()?
+            }
+            (None, _) => vec![Stream::open(path)?],
         };
-        let streams = files.iter().map(|file| Stream::open(file)).collect::<Result<_>>()?;
         Ok(Self { frame, streams, number: 0, crlf: 0 })
     }
 
@@ -239,9 +296,13 @@ impl Lines {
     }
 }
 
-/// First bytes of a file, decompressed: as many as the longest line has, or all.
-pub fn head(path: &Path) -> Result<Vec<u8>> {
-    let mut stream = Stream::open(path)?;
+/// First bytes of a file, or of its `content`, decompressed: as many as the longest line has, or
+/// all.
+pub fn head(path: &Path, content: Option<&Content>) -> Result<Vec<u8>> {
+    let mut stream = match content {
+        Some(content) => Stream::of(path, content.clone()),
+        None => Stream::open(path)?,
+    };
     stream.fill_to(LONGEST_LINE, 1)?;
     Ok(stream.rest().to_vec())
 }
@@ -296,7 +357,7 @@ mod tests {
 
     fn lines(bytes: &[u8], name: &str) -> Result<Vec<String>> {
         let path = file(name, bytes);
-        let mut lines = Lines::open(&path, Frame::Line)?;
+        let mut lines = Lines::open(&path, None, Frame::Line)?;
         let mut all = Vec::new();
         while let Some(line) = lines.next()? {
             all.push(String::from_utf8(line.to_vec()).unwrap());
@@ -334,8 +395,8 @@ mod tests {
         assert_carries(lines(&long, "long").unwrap_err(), &["64 KiB"]);
         assert_eq!(lines(&long[1..], "longest").unwrap()[0].len(), LONGEST_LINE);
         assert!(lines(b"", "empty").unwrap().is_empty());
-        assert!(Lines::open(Path::new("/no/such/file"), Frame::Line).is_err());
-        assert!(Lines::open(&std::env::temp_dir(), Frame::Line).is_err());
+        assert!(Lines::open(Path::new("/no/such/file"), None, Frame::Line).is_err());
+        assert!(Lines::open(&std::env::temp_dir(), None, Frame::Line).is_err());
     }
 
     /// Records of several CPUs come in the order of their times; a record that is cut off is an
@@ -352,7 +413,7 @@ mod tests {
         put("disk.blktrace.10.zst", &zstd::encode_all(early, 3).unwrap());
         put("other.blktrace.1", early);
         let read = |name: &str| -> Result<Vec<usize>> {
-            let mut lines = Lines::open(&folder.join(name), frame)?;
+            let mut lines = Lines::open(&folder.join(name), None, frame)?;
             let mut lengths = Vec::new();
             while let Some(record) = lines.next()? {
                 lengths.push(record.len());

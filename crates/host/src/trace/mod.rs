@@ -18,6 +18,7 @@ mod policy;
 mod summary;
 
 pub use format::ROSTER;
+pub use lines::Content;
 pub use summary::{ByOp, DeviceSummary, Interarrival, OpSummary, Space, Summary, UNIT_BYTES};
 
 use crate::request::{Arrival, Pace, Source};
@@ -72,6 +73,10 @@ pub struct Options {
     /// Passes over the trace. The times of a pass follow those of the one before, a mean interval
     /// between them.
     pub loops: u64,
+    /// Content of the trace in memory, in place of that of its file.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub content: Option<Content>,
 }
 
 impl Default for Options {
@@ -91,6 +96,7 @@ impl Default for Options {
             time: TimePolicy::Reject,
             sort_window: None,
             loops: 1,
+            content: None,
         }
     }
 }
@@ -243,7 +249,7 @@ impl Options {
     fn member(&self, path: &Path) -> Result<&'static Member<Entry>> {
         let member = match &self.format {
             Some(name) => find(name)?,
-            None => guess(path)?,
+            None => guess(path, self.content.as_ref())?,
         };
         self.check(member)?;
         Ok(member)
@@ -258,16 +264,16 @@ fn find(name: &str) -> Result<&'static Member<Entry>> {
     })
 }
 
-/// Detects the format of a file from its first bytes, or from its first line, where only one format
-/// has such lines.
-pub fn guess(path: &Path) -> Result<&'static Member<Entry>> {
-    let bytes = head(path)?;
+/// Detects the format of a file, or of its `content`, from its first bytes, or from its first line,
+/// where only one format has such lines.
+pub fn guess(path: &Path, content: Option<&Content>) -> Result<&'static Member<Entry>> {
+    let bytes = head(path, content)?;
     let is_binary = |member: &&Member<Entry>| matches!(member.build.frame, Frame::Binary(_));
     let mut binary = ROSTER.iter().filter(is_binary);
     if let Some(member) = binary.find(|member| (member.build.claim)(&bytes) == Claim::Certain) {
         return Ok(member);
     }
-    let mut lines = Lines::open(path, Frame::Line)?;
+    let mut lines = Lines::open(path, content, Frame::Line)?;
     let first = loop {
         match lines.next()? {
             None => return Err(Error::new(path.display().to_string(), "empty file")),

@@ -143,7 +143,7 @@ fn a_format_is_guessed_only_where_it_is_certain() {
             .map(|other| other.name)
             .collect();
         let file = Scratch::new(member.build.sample);
-        match guess(&file.0) {
+        match guess(&file.0, None) {
             Ok(guessed) => {
                 assert_eq!(guessed.name, member.name);
                 assert_eq!(certain, [member.name]);
@@ -164,7 +164,7 @@ fn a_format_is_guessed_only_where_it_is_certain() {
         ("\u{0}\n", &["binary"]),
     ] {
         let file = Scratch::new(text.as_bytes());
-        assert_carries(guess(&file.0).err().unwrap(), parts);
+        assert_carries(guess(&file.0, None).err().unwrap(), parts);
     }
 }
 

@@ -1,6 +1,7 @@
 //! Calls: a method and its parameters, read from JSON and checked.
 
 use crate::config::{self, Loaded};
+use crate::trace;
 use base::params::{self, Table};
 use base::{Error, Result};
 use serde::Deserialize;
@@ -93,9 +94,14 @@ impl Config {
         let seed = seed.map(|seed| format!("seed={seed}"));
         let sets: Vec<String> =
             set.iter().map(|(path, value)| format!("{path}={value}")).chain(seed).collect();
+        self.load_with(&sets)
+    }
+
+    /// Loads the drive with assignments `PATH=VALUE`.
+    pub fn load_with(&self, sets: &[String]) -> Result<Loaded> {
         match self {
-            Self::Text(text) => config::load_text(text, "drive.toml", &sets),
-            Self::Preset(Named { drive }) => config::load(drive, &sets),
+            Self::Text(text) => config::load_text(text, "drive.toml", sets),
+            Self::Preset(Named { drive }) => config::load(drive, sets),
         }
     }
 }
@@ -129,6 +135,7 @@ pub(super) struct Build {
     #[serde(default)]
     pub set: Sets,
     pub job: Option<String>,
+    pub trace: Option<Replay>,
     pub until: Option<String>,
     pub seed: Option<u64>,
     #[serde(default = "none")]
@@ -165,8 +172,36 @@ pub(super) struct Advance {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Job {
-    pub job: String,
+    pub job: Option<String>,
+    pub trace: Option<Replay>,
     pub until: Option<String>,
+}
+
+/// Replay of the trace that was sent.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Replay {
+    #[serde(default)]
+    pub options: trace::Options,
+    pub depth: Option<u32>,
+}
+
+/// Parameters of the method `trace`: a piece of a trace.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct TracePiece {
+    pub name: String,
+    pub bytes: usize,
+    pub at: usize,
+    pub base64: String,
+}
+
+/// Parameters of the method `trace_info`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct TraceRead {
+    #[serde(default)]
+    pub options: trace::Options,
 }
 
 /// Parameters of the method `act`.
@@ -185,6 +220,40 @@ pub(super) enum Among {
     Recent,
     /// Slowest requests of the job.
     All,
+}
+
+/// Parameters of the method `life`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Life {
+    pub years: Option<f64>,
+    #[serde(default = "windows")]
+    pub windows: u32,
+    pub dwpd: Option<f64>,
+    pub most_cycles: Option<u32>,
+    pub accelerate: Option<f64>,
+}
+
+fn windows() -> u32 {
+    10
+}
+
+/// Parameters of the method `live`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Live {
+    pub life: u64,
+    pub requests: Option<u64>,
+    pub units: Option<u64>,
+    #[serde(default)]
+    pub since: usize,
+}
+
+/// Parameters of the method `end_life`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct EndLife {
+    pub life: u64,
 }
 
 /// Parameters of the method `slow`.
@@ -241,6 +310,19 @@ pub(super) struct Show {
     pub name: String,
 }
 
+/// Neighbours of a cell that have been programmed after it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Neighbours {
+    /// None: a cell alone.
+    None,
+    /// Neighbours on the cell's own wordline.
+    Wordline,
+    /// Neighbours on the cell's own wordline and on the next one.
+    #[default]
+    All,
+}
+
 /// Parameters of the method `cell`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -258,6 +340,8 @@ pub(super) struct Cell {
     pub reads: u64,
     #[serde(default)]
     pub reprograms: u32,
+    #[serde(default)]
+    pub neighbours: Neighbours,
     #[serde(default = "points")]
     pub points: usize,
 }

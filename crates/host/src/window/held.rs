@@ -4,12 +4,14 @@ use super::acts::Wearing;
 use super::calls::{self, Build};
 use super::look::Look;
 use super::scalars::Seen;
+use super::trace::{Replay, Sent};
 use crate::config;
 use crate::drive::Drive;
 use crate::run::tails::recent::Recent;
 use crate::run::until::Until;
 use crate::session::{Opened, Session, Workload};
 use base::{Error, Result, Time};
+use serde_json::Value;
 use ssd::precondition::Precondition;
 use std::path::PathBuf;
 
@@ -18,8 +20,12 @@ pub(super) struct Held {
     pub session: Session,
     /// Name of the drive: that of its preset.
     pub name: String,
-    /// Text of the job; `None` without.
+    /// Text of the job, or the name of the trace; `None` without.
     pub job: Option<String>,
+    /// Facts of the trace that is replayed; null for a job.
+    pub trace: Value,
+    /// Source of the requests.
+    pub workload: Workload,
     /// State that the drive was preconditioned to.
     pub precondition: Precondition,
     keeps: Keeps,
@@ -46,8 +52,8 @@ const MOST_SPANS: usize = 1 << 24;
 
 impl Held {
     /// Builds a drive, and opens its job if there is one.
-    pub fn build(call: Build, memory_limit: u64) -> Result<Self> {
-        let Build { config, set, job, until, seed, precondition, explain, spans } = call;
+    pub fn build(call: Build, sent: &Sent, memory_limit: u64) -> Result<Self> {
+        let Build { config, set, job, trace, until, seed, precondition, explain, spans } = call;
         if spans > MOST_SPANS {
             return Err(
                 Error::new("spans", spans.to_string()).expected(format!("0 to {MOST_SPANS}"))
@@ -60,10 +66,11 @@ impl Held {
         let name = config.name().to_owned();
         let mut drive = Drive::new(config.load(&set, seed)?, memory_limit)?;
         drive.precondition(goal.1)?;
-        let opened = Opened::new(&drive, &workload(job.as_deref())?)?;
+        let work = Work::of(job, trace, sent)?;
+        let opened = Opened::new(&drive, &work.workload)?;
         let session = Session::with(drive, opened)?;
         let mut held = Self::holding(session, name, Keeps { explain, spans });
-        held.job = job;
+        held.set_work(work);
         held.begin(until)?;
         Ok(held)
     }
@@ -81,8 +88,26 @@ impl Held {
     fn holding(session: Session, name: String, keeps: Keeps) -> Self {
         let precondition = session.goal();
         let (now, seen) = (Time::ZERO, Seen::of(&session));
+        let (trace, workload) = (Value::Null, Workload::Clients);
         let (wearing, is_used) = (None, false);
-        Self { session, name, job: None, precondition, keeps, now, seen, wearing, is_used }
+        Self {
+            session,
+            name,
+            job: None,
+            trace,
+            workload,
+            precondition,
+            keeps,
+            now,
+            seen,
+            wearing,
+            is_used,
+        }
+    }
+
+    fn set_work(&mut self, work: Work) {
+        let Work { job, trace, workload } = work;
+        (self.job, self.trace, self.workload) = (job, trace, workload);
     }
 
     /// The session as it is looked at.
@@ -91,6 +116,7 @@ impl Held {
             session: &mut self.session,
             name: &self.name,
             job: self.job.as_deref(),
+            trace: &self.trace,
             precondition: self.precondition,
             now: self.now,
             is_used: self.is_used,
@@ -138,18 +164,28 @@ impl Held {
 
     /// Goes on with a drive: under a job, or without.
     pub fn take(&mut self, drive: Drive, job: Option<String>, until: Option<String>) -> Result<()> {
+        self.take_work(drive, Work::of_job(job)?, until)
+    }
+
+    fn take_work(&mut self, drive: Drive, work: Work, until: Option<String>) -> Result<()> {
         // A job that is refused leaves the session as it is.
         until.iter().try_for_each(|text| Until::parse("until", text).map(drop))?;
-        let opened = Opened::new(&drive, &workload(job.as_deref())?)?;
+        let opened = Opened::new(&drive, &work.workload)?;
         self.session = Session::with(drive, opened)?;
-        (self.job, self.is_used) = (job, true);
+        self.set_work(work);
+        self.is_used = true;
         self.begin(until)
     }
 
-    /// Begins another job on the drive.
-    pub fn begin_job(&mut self, call: calls::Job) -> Result<()> {
+    /// Begins another job, or the replay of the trace that was sent, on the drive.
+    pub fn begin_job(&mut self, call: calls::Job, sent: &Sent) -> Result<()> {
+        let calls::Job { job, trace, until } = call;
+        if job.is_none() && trace.is_none() {
+            return Err(Error::new("job", "no job is given").expected("`job` or `trace`"));
+        }
+        let work = Work::of(job, trace, sent)?;
         let drive = self.leave()?;
-        self.take(drive, Some(call.job), call.until)
+        self.take_work(drive, work, until)
     }
 
     /// Bytes of the drive. The job ends.
@@ -158,6 +194,34 @@ impl Held {
         let bytes = drive.to_bytes()?;
         self.take(drive, None, None)?;
         Ok(bytes)
+    }
+}
+
+/// Source of the requests, and what a page is told of it.
+struct Work {
+    job: Option<String>,
+    trace: Value,
+    workload: Workload,
+}
+
+impl Work {
+    /// Work of a job, or of the trace that was sent; none of both is a drive without a job.
+    fn of(job: Option<String>, trace: Option<calls::Replay>, sent: &Sent) -> Result<Self> {
+        match (job, trace) {
+            (Some(_), Some(_)) => {
+                Err(Error::new("trace", "both `job` and `trace` are given").expected("one of them"))
+            }
+            (None, Some(call)) => {
+                let Replay { name, workload, facts } = sent.replay(call)?;
+                Ok(Self { job: Some(name), trace: facts, workload })
+            }
+            (job, None) => Self::of_job(job),
+        }
+    }
+
+    fn of_job(job: Option<String>) -> Result<Self> {
+        let workload = workload(job.as_deref())?;
+        Ok(Self { job, trace: Value::Null, workload })
     }
 }
 

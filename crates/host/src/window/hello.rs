@@ -49,6 +49,7 @@ impl Look<'_> {
             "config_hash": config_hash(config)?,
             "is_used": self.is_used,
             "job": self.job,
+            "trace": self.trace,
             "jobs": if self.job.is_some() { jobs.collect() } else { Vec::new() },
             "seed": config.seed,
             "precondition": goal.map(|(name, _)| *name),

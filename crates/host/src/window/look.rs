@@ -3,6 +3,7 @@
 use super::scalars::Seen;
 use crate::session::Session;
 use base::Time;
+use serde_json::Value;
 use ssd::precondition::Precondition;
 
 /// A session as it is looked at.
@@ -12,6 +13,8 @@ pub(super) struct Look<'a> {
     pub name: &'a str,
     /// Text of the job; `None` without.
     pub job: Option<&'a str>,
+    /// Facts of the trace that a page has sent, if it is replayed.
+    pub trace: &'a Value,
     /// State that the drive was preconditioned to.
     pub precondition: Precondition,
     /// Simulated time up to which the session was advanced.

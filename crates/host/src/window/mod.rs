@@ -8,8 +8,9 @@
 //! `calls` reads the parameters of a call, `hello` tells what there is to see, `frame` writes the
 //! sections of a frame, of which `scalars` and `layers` are two kinds; `held` is the session that
 //! the window holds, `look` how it is looked at, `watch` a window on a session that somebody else
-//! advances; `advance` and `acts` let it go on and change it; `slow`, `block` and `cell`
-//! answer questions about single things.
+//! advances; `advance` and `acts` let it go on and change it, `life` ages a drive beside it to its
+//! death, `trace` keeps a trace that a page has sent; `slow`, `block` and `cell` answer questions
+//! about single things.
 
 mod acts;
 mod advance;
@@ -20,20 +21,24 @@ mod frame;
 mod held;
 mod hello;
 mod layers;
+mod life;
 mod look;
 mod scalars;
 mod slow;
 #[cfg(test)]
 mod tests;
+mod trace;
 mod watch;
 
 use crate::config;
 use crate::drive::Drive;
+use crate::lifetime::course::Course;
 use crate::report::{Outside, config_hash};
 use base::Result;
 use calls::{Call, Check, NoParameters};
 use held::Held;
 use serde_json::{Value, json};
+use trace::Sent;
 
 pub use base::Error;
 pub use frame::{MAGIC, TYPES};
@@ -42,13 +47,19 @@ pub use watch::Watch;
 /// A drive with its job, to be advanced in small steps and looked at between them.
 pub struct Window {
     held: Option<Held>,
+    /// Trace that was sent to be replayed.
+    sent: Sent,
+    /// Life of a drive beside the one that is held.
+    life: Option<Course>,
+    /// Number of the last life: pages that share a window tell theirs by it.
+    lives: u64,
     memory_limit: u64,
 }
 
 impl Window {
     /// Creates a window without a drive; those to come may take `memory_limit` bytes.
     pub fn new(memory_limit: u64) -> Self {
-        Self { held: None, memory_limit }
+        Self { held: None, sent: Sent::default(), life: None, lives: 0, memory_limit }
     }
 
     /// Answers a call in JSON: `{"ok": ..}`, or `{"error": ..}`.
@@ -64,7 +75,7 @@ impl Window {
         let Call { method, parameters } = Call::parse(request)?;
         match method.as_str() {
             "build" => {
-                let held = Held::build(parameters.read()?, self.memory_limit)?;
+                let held = Held::build(parameters.read()?, &self.sent, self.memory_limit)?;
                 self.held.insert(held).look().hello()
             }
             "check" => check(&parameters.read()?, self.memory_limit),
@@ -78,17 +89,46 @@ impl Window {
                 let own = self.held.as_ref().map(|held| &held.session.loaded);
                 cell::cell(parameters.read()?, own)
             }
+            "read_latency" => {
+                let own = self.held.as_ref().map(|held| &held.session.loaded);
+                cell::latency(&parameters.read()?, own, self.memory_limit)
+            }
             "hello" => parameters.read().and_then(|NoParameters {}| self.held()?.look().hello()),
             "advance" => parameters.read().and_then(|call| self.held()?.advance(call)),
             "report" => parameters
                 .read()
                 .and_then(|NoParameters {}| self.held()?.session.report(Outside::default())),
-            "job" => parameters.read().and_then(|call| {
-                let held = self.held()?;
-                held.begin_job(call)?;
+            "job" => {
+                let call = parameters.read()?;
+                let held = self.held.as_mut().ok_or_else(no_drive)?;
+                held.begin_job(call, &self.sent)?;
                 held.look().hello()
-            }),
+            }
+            "trace" => parameters.read().and_then(|call| self.sent.take(call)),
+            "trace_info" => {
+                let held = self.held.as_ref();
+                let capacity = held.map(|held| held.session.run.ssd.capacity_bytes());
+                self.sent.facts(parameters.read()?, capacity)
+            }
+            "trace_hash" => parameters.read().map(|NoParameters {}| self.sent.hash()),
+            "trace_options" => parameters.read().map(|NoParameters {}| trace::options()),
             "act" => parameters.read().and_then(|call| self.held()?.act(call)),
+            "life" => {
+                let (call, limit) = (parameters.read()?, self.memory_limit);
+                self.life = Some(life::begin(call, self.held()?, limit)?);
+                self.lives += 1;
+                Ok(json!({ "life": self.lives }))
+            }
+            "live" => {
+                let call: calls::Live = parameters.read()?;
+                life::advance(&call, self.life(call.life)?)
+            }
+            "end_life" => {
+                let calls::EndLife { life } = parameters.read()?;
+                self.life(life)?;
+                self.life = None;
+                Ok(json!({}))
+            }
             "slow" => parameters.read().and_then(|call| self.held()?.look().slow(&call)),
             "slowest" => parameters.read().and_then(|call| self.held()?.look().slowest(&call)),
             "blame" => parameters.read().and_then(|call| self.held()?.look().blame(&call)),
@@ -98,9 +138,14 @@ impl Window {
     }
 
     fn held(&mut self) -> Result<&mut Held> {
-        self.held
-            .as_mut()
-            .ok_or_else(|| Error::new("method", "there is no drive yet").hint("`build` one first"))
+        self.held.as_mut().ok_or_else(no_drive)
+    }
+
+    fn life(&mut self, number: u64) -> Result<&mut Course> {
+        let course = self.life.as_mut().filter(|_| number == self.lives);
+        course.ok_or_else(|| {
+            Error::new("life", format!("life {number} is over")).hint("begin one with `life`")
+        })
     }
 
     /// Writes a frame with the layers whose bits are set in `layers` to `out`, in place of what is
@@ -126,10 +171,35 @@ impl Window {
     }
 }
 
+fn no_drive() -> Error {
+    Error::new("method", "there is no drive yet").hint("`build` one first")
+}
+
 /// Methods of a call.
-const METHODS: [&str; 15] = [
-    "build", "hello", "advance", "report", "job", "act", "slow", "slowest", "blame", "block",
-    "cell", "presets", "show", "schema", "check",
+const METHODS: [&str; 23] = [
+    "build",
+    "hello",
+    "advance",
+    "report",
+    "job",
+    "trace",
+    "trace_info",
+    "trace_hash",
+    "trace_options",
+    "act",
+    "life",
+    "live",
+    "end_life",
+    "slow",
+    "slowest",
+    "blame",
+    "block",
+    "cell",
+    "read_latency",
+    "presets",
+    "show",
+    "schema",
+    "check",
 ];
 
 /// Parts of an error, for a page.

@@ -401,6 +401,214 @@ fn refusals_name_their_keys() {
     run(&mut window);
 }
 
+const SHORT_LIVED: &str = "[w]\nrw=randrw\nbs=4k\niodepth=8\nnumber_ios=1000\nnorandommap=1\n";
+
+/// A life in bounded steps is the same life in steps of another size: it ends with its spare
+/// blocks, its windows grow older, and it wrote cycles times capacity over write amplification.
+#[test]
+fn a_life_in_steps_adds_up() {
+    let set = json!({
+        "chip.geometry.blocks_per_plane": 64, "chip.geometry.pages_per_block": 32,
+        "chip.fault.median_ratings": 0.01, "chip.fault.spread": 0.1,
+    });
+    let mut window = Window::new(1 << 32);
+    let build = json!({
+        "method": "build", "config": {"drive": "tiny"}, "set": set, "job": SHORT_LIVED,
+        "precondition": "fill", "seed": 1,
+    });
+    let hello = ok(&mut window, &build);
+    let mut lived = |units: u64| {
+        let begin = json!({"method": "life", "windows": 4, "dwpd": 2, "accelerate": 1});
+        let life = ok(&mut window, &begin)["life"].clone();
+        let mut windows: Vec<Value> = Vec::new();
+        loop {
+            let step = json!({
+                "method": "live", "life": life, "units": units, "requests": 300,
+                "since": windows.len(),
+            });
+            let told = ok(&mut window, &step);
+            windows.extend(told["windows"].as_array().unwrap().iter().cloned());
+            if told["phase"] == "over" {
+                assert_eq!(told["end"], "spare");
+                ok(&mut window, &json!({"method": "end_life", "life": life}));
+                assert_eq!(refused(&mut window, &step)["key"], "life");
+                return windows;
+            }
+        }
+    };
+    let (windows, others) = (lived(3000), lived(1 << 18));
+    let number = |window: &Value, key: &str| window[key].as_f64().unwrap();
+    for pair in windows.windows(2) {
+        for key in ["years", "tb_written", "pe_cycles_mean", "failed_blocks"] {
+            assert!(number(&pair[1], key) >= number(&pair[0], key), "{key}");
+        }
+    }
+    let last = windows.last().unwrap();
+    assert_eq!(others.last().unwrap()["pe_cycles_max"], last["pe_cycles_max"]);
+    assert!(number(last, "failed_blocks") > 0.0);
+    assert!(last.get("iops").is_none(), "a read-only drive has no timed run");
+    let (mut programmed, mut before) = (0.0, 0.0);
+    for window in &windows[1..] {
+        let written = number(window, "tb_written");
+        programmed += number(window, "write_amplification") * (written - before);
+        before = written;
+    }
+    let blocks = hello["geometry"]["blocks"].as_f64().unwrap();
+    let physical = blocks * 32.0 * hello["geometry"]["page_bytes"].as_f64().unwrap();
+    let cycles = 1e12 * programmed / physical;
+    let told = number(last, "pe_cycles_mean");
+    assert!((cycles / told - 1.0).abs() < 0.06, "{cycles} cycles, and {told} are told");
+    // Two drive writes a day.
+    let days = 365.0 * number(last, "years");
+    let dwpd = number(last, "drive_writes") / days;
+    assert!((dwpd - 2.0).abs() < 0.02, "{dwpd} DWPD");
+}
+
+/// A trace that is sent in pieces is replayed: its requests are those of the report, a damaged one
+/// is refused with its line, and one beyond the drive fits by another policy.
+#[test]
+fn a_trace_is_sent_and_replayed() {
+    let line = |i: u64, offset: u64| {
+        format!(
+            "{},host,0,{},{offset},4096,1\n",
+            128_166_372_003_061_629 + 10_000 * i,
+            ["Read", "Write"][i as usize % 2]
+        )
+    };
+    let text: String = (0..1000).map(|i| line(i, 4096 * (i % 500))).collect();
+    let (mut window, _) = built(&json!({}), "fill");
+    let send = |window: &mut Window, name: &str, bytes: &[u8]| {
+        for (number, piece) in bytes.chunks(30_000).enumerate() {
+            let call = json!({
+                "method": "trace", "name": name, "bytes": bytes.len(), "at": 30_000 * number,
+                "base64": base64(piece),
+            });
+            ok(window, &call);
+        }
+    };
+    let info = |options: Value| json!({"method": "trace_info", "options": options});
+    assert_eq!(refused(&mut window, &info(json!({})))["key"], "trace");
+    send(&mut window, "a.csv", text.as_bytes());
+    let told = ok(&mut window, &info(json!({})));
+    assert_eq!(
+        (&told["summary"]["format"], &told["summary"]["requests"]),
+        (&json!("msr"), &json!(1000))
+    );
+    assert_eq!(told["refused"], Value::Null);
+    let hello =
+        ok(&mut window, &json!({"method": "job", "trace": {"options": {"time_scale": 2.0}}}));
+    assert_eq!(hello["trace"]["hash"], told["hash"]);
+    run(&mut window);
+    let report = ok(&mut window, &json!({"method": "report"}));
+    assert_eq!(report["host"]["requests_completed"], 1000);
+    assert_eq!(report["host"]["read"]["requests"], told["summary"]["by_op"]["read"]["requests"]);
+    let seconds = report["sim"]["simulated_s"].as_f64().unwrap();
+    assert!((1.9..2.2).contains(&seconds), "1000 requests in 2 s, not {seconds}");
+
+    let damaged = format!("{}x\n", line(0, 0));
+    send(&mut window, "b.csv", damaged.as_bytes());
+    let error = refused(&mut window, &info(json!({})));
+    assert_eq!(error["key"], "b.csv:2");
+    send(&mut window, "c.csv", format!("{}{}", line(0, 0), line(1, 1 << 50)).as_bytes());
+    let beyond = ok(&mut window, &info(json!({})));
+    assert!(!beyond["refused"].is_null());
+    let compact = ok(&mut window, &info(json!({"address": "compact"})));
+    assert!(compact["refused"].is_null(), "{compact}");
+    let call = json!({"method": "trace", "name": "d", "bytes": 1_u64 << 40, "at": 0, "base64": ""});
+    assert_eq!(refused(&mut window, &call)["key"], "d");
+    let call = json!({"method": "trace", "name": "d", "bytes": 9, "at": 3, "base64": "Zm9v"});
+    assert_eq!(refused(&mut window, &call)["key"], "at");
+}
+
+fn base64(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let digits = |three: &[u8]| {
+        let word = three.iter().fold(0, |word, &byte| word << 8 | u32::from(byte));
+        let word = word << (8 * (3 - three.len()));
+        let digit = |at: usize| DIGITS[(word >> (18 - 6 * at) & 63) as usize] as char;
+        (0..4).map(|at| if at <= three.len() { digit(at) } else { '=' }).collect::<String>()
+    };
+    bytes.chunks(3).map(digits).collect()
+}
+
+/// Each neighbour that is programmed raises the cells, an erased one most: the rise of an erased
+/// cell by the next wordline is the coupling times the mean rise of that neighbour.
+#[test]
+fn programmed_neighbours_raise_a_cell() {
+    let mut window = Window::new(1 << 32);
+    let mut means = |neighbours: &str| -> Vec<f64> {
+        let call = json!({"method": "cell", "chip": "tlc_3d", "neighbours": neighbours,
+            "set": {"chip.cell.interference.bitline_ratio": 0.02,
+                    "chip.cell.interference.wordline_ratio": 0.01}});
+        let told = ok(&mut window, &call);
+        assert_eq!(told["coupling"], json!({"wordline": 0.01, "bitline": 0.02}));
+        let levels = told["levels"].as_array().unwrap();
+        levels.iter().map(|level| level["mean_v"].as_f64().unwrap()).collect()
+    };
+    let [none, wordline, all] = ["none", "wordline", "all"].map(|name| means(name));
+    for level in 0..none.len() {
+        assert!(wordline[level] >= none[level] && all[level] > wordline[level], "level {level}");
+    }
+    assert!(wordline[0] > none[0]);
+    // Neighbours hold any level equally often, and rise from the erased one.
+    let levels = none.len() as f64;
+    let rise = none.iter().sum::<f64>() / levels - none[0];
+    let erased = all[0] - wordline[0];
+    assert!((erased / (0.02 * rise) - 1.0).abs() < 0.05, "{erased} V of {rise} V");
+}
+
+/// A read takes one round where its codewords are decoded by a hard read, and those that fail take
+/// more: as many as the code's failure rate says, and longer.
+#[test]
+fn reads_of_worn_cells_take_more_rounds() {
+    let mut window = Window::new(1 << 32);
+    let set = json!({"ecc.code": "ldpc_4k_r90", "retry.name": "read_retry"});
+    let mut read = |pe_cycles: u32| {
+        let call = json!({"method": "read_latency", "chip": "tlc_3d", "set": set,
+            "pe_cycles": pe_cycles, "retention_hours": 2000.0, "temperature_c": 40.0});
+        let told = ok(&mut window, &call);
+        assert_eq!(told["retry"], "read_retry");
+        told["pages"].as_array().unwrap().clone()
+    };
+    let (fresh, worn) = (read(0), read(6000));
+    let number = |page: &Value, key: &str| page[key].as_f64().unwrap();
+    let first = |page: &Value| page["rounds"][0].as_f64().unwrap() / number(page, "reads");
+    for (fresh, worn) in fresh.iter().zip(&worn) {
+        let rounds = worn["rounds"].as_array().unwrap().iter().map(|n| n.as_u64().unwrap());
+        assert_eq!(rounds.sum::<u64>(), worn["reads"].as_u64().unwrap());
+        assert!(first(worn) <= first(fresh));
+        assert!(number(worn, "mean_us") >= number(fresh, "mean_us"));
+        assert!(number(worn, "p99_us") <= number(worn, "p99_9_us"));
+        assert!(number(worn, "p99_9_us") <= number(worn, "max_us"));
+    }
+    assert!(worn.iter().any(|page| first(page) < 0.9), "{worn:?}");
+    assert!(fresh.iter().all(|page| first(page) > 0.99), "{fresh:?}");
+}
+
+/// Written blocks of the FTL `superblock` are in superblocks, none in more than they may have.
+#[test]
+fn blocks_of_superblocks_have_groups() {
+    let set = json!({"ftl.name": "superblock", "ftl.overprovisioning": 0.5});
+    let (mut window, _) = built(&set, "fill");
+    run(&mut window);
+    let ssd = &window.held.as_ref().unwrap().session.run.ssd;
+    let blocks = (0..ssd.geometry().blocks()).map(nand::geometry::Block);
+    let (mut units, mut grouped) = (std::collections::BTreeMap::new(), 0);
+    for block in blocks.filter(|&block| ssd.written_pages(block) > 0) {
+        if let Some(group) = ssd.block_group(block) {
+            *units.entry(group).or_insert(0) += 1;
+            grouped += 1;
+        }
+    }
+    assert!(grouped > 0 && units.len() > 1, "{grouped} blocks in {} groups", units.len());
+    let mut valid = Vec::new();
+    ssd.valid_units(&mut valid);
+    for (block, &valid) in valid.iter().enumerate() {
+        let group = ssd.block_group(nand::geometry::Block(block as u32));
+        assert!(valid == 0 || group.is_some(), "block {block} with {valid} units is in no group");
+    }
+}
+
 /// Calls that are damaged in any way.
 fn damaged() -> impl Strategy<Value = String> {
     let valid = prop_oneof![
@@ -418,6 +626,11 @@ fn damaged() -> impl Strategy<Value = String> {
         Just(json!({"method": "blame", "op": "write"})),
         Just(json!({"method": "block", "index": 7})),
         Just(json!({"method": "report"})),
+        Just(json!({"method": "life", "years": 0.001, "windows": 1, "dwpd": 1})),
+        Just(json!({"method": "live", "life": 1, "units": 500, "requests": 50})),
+        Just(json!({"method": "trace", "name": "a", "bytes": 3, "at": 0, "base64": "Zm9v"})),
+        Just(json!({"method": "trace_info", "options": {"format": "msr"}})),
+        Just(json!({"method": "cell", "chip": "tlc_3d", "neighbours": "none", "points": 4})),
         Just(json!({"method": "hello", "id": 1})),
     ];
     (valid, any::<u16>(), any::<u8>(), 0..4u8).prop_map(|(call, at, byte, kind)| {

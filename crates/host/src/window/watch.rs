@@ -51,8 +51,9 @@ impl Watch {
         }
         let (precondition, now) = (session.goal(), session.run.ssd.now());
         let Self { name, job, seen } = self;
+        let (job, trace) = (Some(job.as_str()), &Value::Null);
         // Nobody here knows what its owner has done to the drive.
-        Look { session, name, job: Some(job), precondition, now, is_used: true, seen }
+        Look { session, name, job, trace, precondition, now, is_used: true, seen }
     }
 
     fn answer(&mut self, session: &mut Session, request: &str) -> Result<Value> {

@@ -242,6 +242,13 @@ impl Ssd {
         self.ftl.group(block)
     }
 
+    /// Page type of the page of a native block that holds a unit, if a page does.
+    pub fn page_type(&self, lpn: Lpn) -> Option<u8> {
+        let (block, page) = self.geometry().page_of(self.ftl.lookup(lpn)?);
+        let die = self.geometry().die_of(block);
+        Some(self.flash.chips.of_die(die).page_type(page))
+    }
+
     /// Layout of all dies, planes, blocks and pages.
     pub fn geometry(&self) -> &Geometry {
         &self.flash.chips.geometry

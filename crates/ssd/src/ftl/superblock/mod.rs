@@ -25,7 +25,7 @@ mod work;
 
 use super::blocks::demand::Demand;
 use super::blocks::places::Places;
-use super::blocks::pool::{Pool, Virtual};
+use super::blocks::pool::{Pool, Use, Virtual};
 use super::blocks::task::Task;
 use super::contract::parts::parts;
 use super::contract::{
@@ -301,6 +301,14 @@ impl Account for Superblocks {
 
     fn filled_pages(&self, block: Block) -> u32 {
         self.pool.filled(block)
+    }
+
+    fn group(&self, block: Block) -> Option<u32> {
+        let (of, _) = self.pool.home(block)?;
+        match self.pool.use_of(of) {
+            Use::Data(group) | Use::Copies(group) => Some(group),
+            Use::Nothing | Use::Log(_) => None,
+        }
     }
 
     fn is_bad(&self, block: Block) -> bool {

@@ -1,10 +1,15 @@
-//! Cells: threshold voltages of a chip, its references, and what follows for its pages and codes.
+//! Cells: threshold voltages of a chip, its references, and what follows for its pages and codes;
+//! `latency` has what follows for a read.
 
-use super::calls;
+mod latency;
+
+pub(super) use latency::latency;
+
+use super::calls::{self, Neighbours};
 use crate::config::{self, Loaded};
 use base::{Error, Result};
 use ecc::model::{Model, Word};
-use nand::cell::{Cell, Stress};
+use nand::cell::{Cell, CellConfig, Stress};
 use nand::sense::Condition;
 use serde_json::{Value, json};
 
@@ -21,22 +26,23 @@ pub(super) fn cell(call: calls::Cell, own: Option<&Loaded>) -> Result<Value> {
         return Err(Error::new("points", call.points.to_string())
             .expected(format!("{LEAST_POINTS} to {MOST_POINTS}")));
     }
+    check_state(&call)?;
     let hours = call.retention_hours;
-    if !(0.0..=876_600.0).contains(&hours) {
-        return Err(Error::new("retention_hours", hours.to_string()).expected("0 to 876600"));
-    }
-    if let Some(celsius) = call.temperature_c
-        && !(-273.0..=1000.0).contains(&celsius)
-    {
-        return Err(Error::new("temperature_c", celsius.to_string()).expected("-273 to 1000"));
-    }
-    let loaded = loaded(&call, own)?;
+    let loaded = loaded_with(&call, own, &[])?;
     let chip = &loaded.config.chip;
     let Some(config) = &chip.cell else {
         let problem = "the physics of this chip's cell is not known";
         return Err(Error::new("chip", problem).hint("choose a chip whose preset has a cell"));
     };
-    let cell = Cell::shared(config, chip.cell_bits, chip.page_order)?;
+    let whole = Cell::shared(config, chip.cell_bits, chip.page_order)?;
+    let cell = match call.neighbours {
+        Neighbours::All => whole.clone(),
+        few => {
+            let config = with_neighbours(config, few, &whole);
+            Cell::shared(&config, chip.cell_bits, chip.page_order)?
+        }
+    };
+    let coupling = whole.coupling();
     let equivalent = call.temperature_c.map_or(hours, |c| cell.equivalent_hours(hours, c));
     let stress = Stress {
         pe_cycles: call.pe_cycles,
@@ -80,24 +86,54 @@ pub(super) fn cell(call: calls::Cell, own: Option<&Loaded>) -> Result<Value> {
         "frame_failure": failure,
         "frame_failure_optimal": failure_optimal,
         "equivalent_hours": equivalent,
+        "coupling": { "wordline": coupling.wordline, "bitline": coupling.bitline },
     }))
 }
 
-/// Drive with the chip that a call asks for.
-fn loaded(call: &calls::Cell, own: Option<&Loaded>) -> Result<Loaded> {
+/// Cell whose further neighbours are not programmed: a neighbour that does not rise raises nothing.
+/// The references stay those of the `whole` cell.
+fn with_neighbours(config: &CellConfig, neighbours: Neighbours, whole: &Cell) -> CellConfig {
+    let mut config = config.clone();
+    config.levels.read_v = whole.levels.read_v.clone();
+    let interference = config.mechanisms.get_mut("interference");
+    if let Some(ratios) = interference.and_then(toml::Value::as_table_mut) {
+        ratios.insert("bitline_ratio".into(), 0.0.into());
+        if neighbours == Neighbours::None {
+            ratios.insert("wordline_ratio".into(), 0.0.into());
+        }
+    }
+    config
+}
+
+/// Refuses a state of the cells out of range.
+fn check_state(call: &calls::Cell) -> Result<()> {
+    let hours = call.retention_hours;
+    if !(0.0..=876_600.0).contains(&hours) {
+        return Err(Error::new("retention_hours", hours.to_string()).expected("0 to 876600"));
+    }
+    if let Some(celsius) = call.temperature_c
+        && !(-273.0..=1000.0).contains(&celsius)
+    {
+        return Err(Error::new("temperature_c", celsius.to_string()).expected("-273 to 1000"));
+    }
+    Ok(())
+}
+
+/// Drive with the chip that a call asks for, and with further assignments `sets`.
+fn loaded_with(call: &calls::Cell, own: Option<&Loaded>, sets: &[String]) -> Result<Loaded> {
+    let given = call.set.iter().map(|(path, value)| format!("{path}={value}"));
+    let all = given.chain(sets.iter().cloned());
     match (&call.chip, &call.config, own) {
         (Some(_), Some(_), _) => {
             Err(Error::new("chip", "both `chip` and `config` are given").expected("one of them"))
         }
         (Some(chip), None, _) => {
             config::show(&format!("chip/{chip}")).map_err(|error| error.at("chip"))?;
-            let sets = call.set.iter().map(|(path, value)| format!("{path}={value}"));
-            let sets: Vec<String> =
-                [format!("chip.preset=\"{chip}\"")].into_iter().chain(sets).collect();
-            config::load("tiny", &sets)
+            let chip = [format!("chip.preset=\"{chip}\"")];
+            config::load("tiny", &chip.into_iter().chain(all).collect::<Vec<_>>())
         }
-        (None, Some(config), _) => config.load(&call.set, None),
-        (None, None, Some(own)) if call.set.is_empty() => Ok(own.clone()),
+        (None, Some(config), _) => config.load_with(&all.collect::<Vec<_>>()),
+        (None, None, Some(own)) if all.size_hint().1 == Some(0) => Ok(own.clone()),
         (None, None, _) => {
             Err(Error::new("chip", "no chip is given").expected("`chip` or `config`"))
         }

@@ -3,6 +3,12 @@
 //! Jobs take turns so that each has its share of the writes, which an earlier run with time has
 //! measured. Jobs before the last stonewall come once, those after it again and again. Reads and
 //! flushes are left out, and a unit that a write touches is written whole.
+//!
+//! `plan` estimates a life before it begins, and `course` lives one: windows with a timed run, and
+//! ageing between them.
+
+pub mod course;
+pub mod plan;
 
 use crate::drive::Drive;
 use crate::request::{Arrival, Job, Source};
