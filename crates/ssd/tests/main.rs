@@ -19,6 +19,7 @@ mod ftl_interleaving;
 mod latency_parts;
 mod learned;
 mod log_group;
+mod handles;
 mod lost_units;
 mod nvm_sets;
 mod one_plane;

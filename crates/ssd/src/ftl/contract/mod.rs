@@ -29,7 +29,7 @@ pub use zones::{
 };
 
 pub use super::account::{
-    CacheCounts, CacheState, CodeStageCounts, DenseCounts, FtlCounts, MapCounts, Merges, Occupancy,
+    CacheCounts, CacheState, CodeStageCounts, DenseCounts, FtlCounts, HandleCounts, MapCounts, Merges, Occupancy,
     Ram,
 };
 pub use super::untimed::{Device, Drive, Flawless, Untimed};
