@@ -81,6 +81,7 @@ struct Params {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     reduced_streams: Vec<u8>,
     /// Isolation of the host's streams once collection moves their data, as with `page`.
+    #[serde(skip_serializing_if = "Isolation::is_initial")]
     isolation: Isolation,
     /// Static wear levelling of data blocks, as with `page`; 0 switches it off.
     static_wear_delta: u32,

@@ -25,6 +25,13 @@ pub(in crate::ftl) enum Isolation {
     Persistent,
 }
 
+impl Isolation {
+    /// Whether moved data of all streams share blocks.
+    pub(in crate::ftl) fn is_initial(&self) -> bool {
+        *self == Self::Initial
+    }
+}
+
 /// Mark of a block that belongs to no handle.
 const NOBODY: u8 = u8::MAX;
 

@@ -63,6 +63,7 @@ pub(super) struct PageParams {
     /// Isolation of the host's streams once collection moves their data: `initial` moves data of
     /// all streams to the same blocks, `persistent` keeps those of each stream in blocks of their
     /// own.
+    #[serde(skip_serializing_if = "Isolation::is_initial")]
     pub(super) isolation: Isolation,
     /// Static wear levelling: if the cycles of the blocks of a plane differ by more than this, the
     /// data of the least worn block move to the most worn free block. Checked once in 64
