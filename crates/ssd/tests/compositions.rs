@@ -40,6 +40,18 @@ const REDUCED_LEARNED: &[&str] =
 const REDUCED_CACHED: &[&str] =
     &[REDUCED[0], REDUCED[1], REDUCED[2], REDUCED[3], "ftl.name=dftl", "ftl.map_cache_bytes=512"];
 
+/// Collection keeps the data of each of two streams in blocks of their own.
+const KEPT: &[&str] = &[
+    "ftl.isolation=persistent",
+    "ftl.host_streams=2",
+    "ftl.separate_gc_stream=true",
+    "chip.geometry.blocks_per_plane=28",
+];
+const KEPT_IN_SUPERBLOCKS: &[&str] = &[KEPT[0], KEPT[1], KEPT[2], KEPT[3], "ftl.superblock_dies=2"];
+const KEPT_LEARNED: &[&str] = &[KEPT[0], KEPT[1], KEPT[2], KEPT[3], "ftl.name=learned"];
+const KEPT_CACHED: &[&str] =
+    &[KEPT[0], KEPT[1], KEPT[2], KEPT[3], "ftl.name=dftl", "ftl.map_cache_bytes=512"];
+
 /// Compositions that are not members of the roster by themselves: parameters, and the streams of
 /// moved data where hooks decide, else 0.
 const COMPOSED: &[(&[&str], u32)] = &[
@@ -64,6 +76,10 @@ const COMPOSED: &[(&[&str], u32)] = &[
     (REDUCED_IN_SUPERBLOCKS, 0),
     (REDUCED_LEARNED, 0),
     (REDUCED_CACHED, 0),
+    (KEPT, 0),
+    (KEPT_IN_SUPERBLOCKS, 0),
+    (KEPT_LEARNED, 0),
+    (KEPT_CACHED, 0),
 ];
 
 /// Compositions that can be rebuilt after a power cut.

@@ -16,6 +16,7 @@ mod fast_pages;
 mod frozen;
 mod ftl_conformance;
 mod ftl_interleaving;
+mod handles;
 mod latency_parts;
 mod learned;
 mod log_group;

@@ -84,6 +84,7 @@ SETS: dict[str, tuple[str, ...]] = {
         "gc.start_free_blocks=4",
     ),
     "several streams of the host": ("ftl.host_streams=4",),
+    "persistently isolated streams": ("ftl.host_streams=2", "ftl.isolation=persistent"),
     "streams at reduced levels": _REDUCED,
     "fast pages for urgent data": ("ftl.fast_pages=true",),
     "slow pages left empty": ("ftl.fast_pages=true", "ftl.skip_slow_pages=true"),

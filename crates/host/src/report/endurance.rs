@@ -8,6 +8,7 @@ use crate::session::Session;
 use schemars::JsonSchema;
 use serde::Serialize;
 use ssd::drive::activity::Activity;
+use ssd::ftl::contract::HandleCounts;
 
 /// Bytes of the endurance group, the report's `endurance_group`.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -22,6 +23,28 @@ pub struct EnduranceGroup {
     pub erased_bytes: u64,
     /// Quotient `media_bytes` / `host_bytes`; 0 where nothing was written.
     pub write_amplification: f64,
+    /// Work for each handle, from handle 0 on; empty of a drive without handles. With
+    /// `ftl.isolation = "initial"` moved data belong to no handle.
+    pub by_handle: Vec<OfHandle>,
+}
+
+/// Work for the data of one placement handle, a row of `endurance_group.by_handle`.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct OfHandle {
+    /// Counts of the handle.
+    #[serde(flatten)]
+    pub counts: HandleCounts,
+    /// Units programmed for the handle, moved ones included / units programmed for the host with
+    /// it; 0 where it wrote nothing.
+    pub write_amplification: f64,
+}
+
+impl From<HandleCounts> for OfHandle {
+    fn from(counts: HandleCounts) -> Self {
+        let programmed = counts.host_units + counts.moved_units;
+        let write_amplification = ratio(programmed as f64, counts.host_units as f64);
+        Self { counts, write_amplification }
+    }
 }
 
 /// Price of the flash, the report's `cost`.
@@ -46,13 +69,14 @@ impl Session {
             media_bytes += counts.programs * page;
             erased_bytes += counts.erases * u64::from(chip.geometry.pages_per_block) * page;
         }
-        let host_bytes = self.run.tally().write_bytes;
+        let (ssd, host_bytes) = (&self.run.ssd, self.run.tally().write_bytes);
         EnduranceGroup {
-            handles: self.run.ssd.streams(),
+            handles: ssd.streams(),
             host_bytes,
             media_bytes,
             erased_bytes,
             write_amplification: ratio(media_bytes as f64, host_bytes as f64),
+            by_handle: (0..ssd.handles()).map(|handle| ssd.handle_counts(handle).into()).collect(),
         }
     }
 

@@ -36,7 +36,7 @@ pub use crate::tenants::{Tenant, Tenants};
 pub use about::{About, Sim, Workload};
 pub use checks::{Checks, Conservation};
 pub use ecc::Ecc;
-pub use endurance::{Cost, EnduranceGroup};
+pub use endurance::{Cost, EnduranceGroup, OfHandle};
 pub use energy::{DriveEnergy, StateUse, Temperature};
 pub use exchange::Exchange;
 pub use fio::{Direction, Flushes, Job, LatencyNs};

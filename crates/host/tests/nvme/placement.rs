@@ -143,6 +143,14 @@ fn what_the_drive_says_of_its_handles() {
     }
 }
 
+/// The type of each handle is that of the FTL.
+#[test]
+fn handles_that_collection_keeps_apart_are_persistently_isolated() {
+    let more = ["ftl.isolation=persistent", "ftl.overprovisioning=4.0"];
+    let mut at = At::new(&[&PLACED[..], &more].concat(), Precondition::None);
+    assert_eq!(at.log(0x20, 96)[80..96], [2, 0, 0, 0].repeat(4));
+}
+
 #[test]
 fn a_drive_without_handles_has_none_of_it() {
     let mut at = At::new(&SMALL, Precondition::None);

@@ -119,6 +119,8 @@ features! {
         |seen| has_reduced_streams(seen);
     FullLevels: "no streams at reduced levels", "ftl.reduced_streams",
         |seen| !has_reduced_streams(seen);
+    KeptHandles: "persistently isolated streams", "ftl.isolation",
+        |seen| text(seen, "isolation") == Some("persistent");
     FastPages: "fast pages for urgent data", "ftl.fast_pages",
         |seen| flag(seen, "fast_pages") == Some(true);
     SkippedPages: "slow pages left empty", "ftl.skip_slow_pages",

@@ -94,6 +94,25 @@ pub const CONFLICTS: &[Conflict] = &[
         "use ftl.separate_gc_stream = true",
     ),
     row(
+        SharedBlocks,
+        KeptHandles,
+        "each stream of moved data has blocks of its own",
+        "use ftl.separate_gc_stream = true, or ftl.isolation = \"initial\"",
+    ),
+    row(
+        KeptHandles,
+        FastPages,
+        "the streams of the drive are those of urgent and of other data",
+        "use ftl.fast_pages = false, or ftl.isolation = \"initial\"",
+    ),
+    row(Hooks, KeptHandles, "the hooks say where moved data go", "use ftl.isolation = \"initial\""),
+    row(
+        Copyback,
+        KeptHandles,
+        "data of a superblock move from plane to plane",
+        "use gc.copyback = \"off\", or ftl.isolation = \"initial\"",
+    ),
+    row(
         Superblocks,
         MoveStreams,
         "units that wait for their stream keep their blocks, one by one",
@@ -183,6 +202,12 @@ pub const CONFLICTS: &[Conflict] = &[
         Superblocks,
         "blocks of a superblock change their code together",
         "use ftl.superblock_dies = 1, or one code",
+    ),
+    row(
+        CodeStages,
+        KeptHandles,
+        "blocks of a superblock change their code together",
+        "use ftl.isolation = \"initial\", or one code",
     ),
     row(
         CodeStages,
@@ -350,6 +375,12 @@ pub const CONFLICTS: &[Conflict] = &[
         Superblocks,
         "a superblock has a block of each of its dies",
         "use ftl.superblock_dies = 1",
+    ),
+    row(
+        Exchange,
+        KeptHandles,
+        "data that leave a die share the blocks of other dies",
+        "use ftl.isolation = \"initial\"",
     ),
     row(Exchange, Hooks, "the hooks say where moved data go", "use an FTL without hooks"),
     row(

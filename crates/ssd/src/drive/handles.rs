@@ -3,6 +3,7 @@
 
 use super::Ssd;
 use crate::flash::command::{Command, Task};
+use crate::ftl::contract::HandleCounts;
 use crate::terms::Key;
 use nand::geometry::Block;
 
@@ -21,6 +22,16 @@ impl Ssd {
     /// Placement handles of the host; 0 of a drive without.
     pub fn handles(&self) -> u32 {
         self.ftl.handles().map_or(0, |_| self.ftl.facts().streams)
+    }
+
+    /// Whether no block ever holds data of two handles: they are persistently isolated.
+    pub fn has_persistent_handles(&self) -> bool {
+        self.ftl.handles().is_some_and(|part| part.is_persistent())
+    }
+
+    /// Work for the data of a handle since the counts were reset; nothing of a drive without.
+    pub fn handle_counts(&self, handle: u32) -> HandleCounts {
+        self.ftl.handles().map_or_else(HandleCounts::default, |part| part.counts(handle))
     }
 
     /// Units of a whole reclaim unit; 0 of a drive without handles.

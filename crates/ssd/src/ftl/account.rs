@@ -58,6 +58,17 @@ pub struct CodeStageCounts {
     pub parity_units: u64,
 }
 
+/// Work for the data of one placement handle.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct HandleCounts {
+    /// Units programmed for writes of the host with this handle.
+    pub host_units: u64,
+    /// Units that collection has moved out of blocks of the handle.
+    pub moved_units: u64,
+    /// Blocks of the handle that were erased.
+    pub erased_blocks: u64,
+}
+
 /// Data on dense chips beside fast ones.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DenseCounts {

@@ -62,6 +62,8 @@ pub(super) struct OfBlock {
     recycled: u32,
     /// Label of the block's programs since its erase.
     label: Option<Stream>,
+    /// Placement handle of its data, where handles are kept apart.
+    handle: Option<u32>,
     /// Programs were placed for the host.
     of_host: bool,
     /// Programs were placed for collection.
@@ -367,6 +369,25 @@ impl Tally {
         Ok(())
     }
 
+    /// Handle of the data in the block that a unit is moved from.
+    fn handle_of(&self, unit: &Move) -> Option<u32> {
+        let block = (unit.from != Ppn::NONE).then(|| self.geometry.block_of(unit.from))?;
+        self.blocks[block.0 as usize].handle
+    }
+
+    /// Notes that the blocks of a program take data of a handle, and checks that they hold none of
+    /// another, where handles are kept apart for good.
+    fn takes(&mut self, program: &Program, handle: Option<u32>) -> Result<()> {
+        let (Some(part), Some(handle)) = (self.ftl.handles(), handle) else { return Ok(()) };
+        if part.is_persistent() {
+            for block in program.blocks() {
+                let held = *self.blocks[block.0 as usize].handle.get_or_insert(handle);
+                hold!(held == handle, "{program:?} of handle {handle} in a block of {held}");
+            }
+        }
+        Ok(())
+    }
+
     /// Pages that a program writes in each plane.
     fn taken(&self, program: &Program) -> u32 {
         match &self.coded {
@@ -464,7 +485,9 @@ impl Ftl for Tally {
         let place = self.ftl.place(key, lpns, dies);
         if let Place::At(program) = &place {
             let held = if dies.contains(program.die) {
-                self.placed(program, lpns.to_vec(), false)
+                let handle = key.0 % self.ftl.facts().streams;
+                let held = self.placed(program, lpns.to_vec(), false);
+                held.and_then(|()| self.takes(program, Some(handle)))
             } else {
                 Err(broken(format!("{program:?} to a die that takes none")))
             };
@@ -476,7 +499,10 @@ impl Ftl for Tally {
     fn place_moves(&mut self, job: Job, moves: &[Move]) -> Place {
         let place = self.ftl.place_moves(job, moves);
         if let Place::At(program) = &place {
-            let held = self.placed(program, moves.iter().map(|unit| unit.lpn).collect(), true);
+            let mut held = self.placed(program, moves.iter().map(|unit| unit.lpn).collect(), true);
+            for unit in moves.iter().take(program.units as usize) {
+                held = held.and_then(|()| self.takes(program, self.handle_of(unit)));
+            }
             self.note(held);
         }
         place

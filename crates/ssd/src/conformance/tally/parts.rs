@@ -3,9 +3,9 @@
 use super::{STALE, Tally, broken};
 use crate::ftl::contract::parts::parts;
 use crate::ftl::contract::{
-    Access, Account, BlockService, CacheState, Calls, CopyBack, FtlCounts, Handles, Job, Key,
-    Known, Lpn, MapOnFlash, Occupancy, Program, Ram, Recovery, Recycling, Relocation, Status, Wear,
-    ZoneCosts, ZoneEmptied, ZoneLayout, ZoneView, Zones,
+    Access, Account, BlockService, CacheState, Calls, CopyBack, FtlCounts, HandleCounts, Handles,
+    Job, Key, Known, Lpn, MapOnFlash, Occupancy, Program, Ram, Recovery, Recycling, Relocation,
+    Status, Wear, ZoneCosts, ZoneEmptied, ZoneLayout, ZoneView, Zones,
 };
 use crate::recovery::Found;
 use crate::terms::request::Op;
@@ -154,6 +154,14 @@ impl Handles for Tally {
             }
         }
         closed
+    }
+
+    fn is_persistent(&self) -> bool {
+        self.its_handles().is_persistent()
+    }
+
+    fn counts(&self, handle: u32) -> HandleCounts {
+        self.its_handles().counts(handle)
     }
 }
 

@@ -29,8 +29,8 @@ pub use zones::{
 };
 
 pub use super::account::{
-    CacheCounts, CacheState, CodeStageCounts, DenseCounts, FtlCounts, MapCounts, Merges, Occupancy,
-    Ram,
+    CacheCounts, CacheState, CodeStageCounts, DenseCounts, FtlCounts, HandleCounts, MapCounts,
+    Merges, Occupancy, Ram,
 };
 pub use super::untimed::{Device, Drive, Flawless, Untimed};
 pub use crate::space::wear::Wear;

@@ -3,7 +3,7 @@
 //! [`Parts`] answers whether an FTL has a part, and gives it. A member names its parts with
 //! [`parts!`](crate::ftl::contract::parts::parts), and the compiler asks for the code of each.
 
-use super::{Access, Ftl, Job, Key, Known, Lpn, Program, Withdrawal, Zones};
+use super::{Access, Ftl, HandleCounts, Job, Key, Known, Lpn, Program, Withdrawal, Zones};
 use crate::recovery::Found;
 use base::Result;
 use nand::geometry::{Block, Ppn};
@@ -119,7 +119,8 @@ pub trait Recycling {
 /// that the data of its writes fill.
 ///
 /// Promise: the open blocks of a handle take the host's data of no other handle, and after `renew`
-/// has left none of them open its next data go to new blocks.
+/// has left none of them open its next data go to new blocks. Where handles are persistent, no block
+/// ever holds data of two of them.
 pub trait Handles {
     /// Units of a whole reclaim unit.
     fn unit_units(&self) -> u64;
@@ -135,6 +136,14 @@ pub trait Handles {
     /// `is_busy` says, and that there is room to replace. Returns them; what is left of them is not
     /// written before their erase.
     fn renew(&mut self, handle: u32, is_busy: &dyn Fn(Block) -> bool) -> Vec<Block>;
+
+    /// Whether blocks hold data of one handle alone after collection as well: handles are
+    /// persistently isolated. Otherwise moved data of all handles share blocks.
+    fn is_persistent(&self) -> bool;
+
+    /// Work for the data of a handle since the counts were reset. Data that share blocks with those
+    /// of others belong to no handle.
+    fn counts(&self, handle: u32) -> HandleCounts;
 }
 
 /// Calls of parts that an FTL may be without, in which case nothing happens.

@@ -20,7 +20,7 @@ use super::contract::{
     Access, Build, Carried, Context, Ftl, FtlCounts, Job, Known, MapCounts, Move, Place, Program,
     Ram, Step, Stream, Until, Work,
 };
-use super::page::{Own, PageFtl, PageParams};
+use super::page::{Isolation, Own, PageFtl, PageParams};
 use super::paged::{self, Flat, Layout, Mapping, Ours};
 use crate::recovery::Found;
 use crate::space::free_blocks::Use;
@@ -80,6 +80,9 @@ struct Params {
     /// Host streams at reduced levels, as with `page`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     reduced_streams: Vec<u8>,
+    /// Isolation of the host's streams once collection moves their data, as with `page`.
+    #[serde(skip_serializing_if = "Isolation::is_initial")]
+    isolation: Isolation,
     /// Static wear levelling of data blocks, as with `page`; 0 switches it off.
     static_wear_delta: u32,
     /// Writes that somebody waits for go to fast pages, as with `page`.
@@ -98,6 +101,7 @@ impl Default for Params {
             separate_gc_stream,
             host_streams,
             reduced_streams,
+            isolation,
             static_wear_delta,
             fast_pages,
             fast_region,
@@ -111,6 +115,7 @@ impl Default for Params {
             separate_gc_stream,
             host_streams,
             reduced_streams,
+            isolation,
             static_wear_delta,
             fast_pages,
             fast_region,
@@ -126,6 +131,7 @@ impl Params {
             separate_gc_stream: self.separate_gc_stream,
             host_streams: self.host_streams,
             reduced_streams: self.reduced_streams.clone(),
+            isolation: self.isolation,
             static_wear_delta: self.static_wear_delta,
             fast_pages: self.fast_pages,
             skip_slow_pages: false,

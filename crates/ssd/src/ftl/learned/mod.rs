@@ -14,7 +14,7 @@ use super::contract::{
     Access, Build, Carried, Context, Ftl, FtlCounts, Job, Known, Lpn, MapCounts, Program, Ram,
     Step, Stream, Work,
 };
-use super::page::{Own, PageFtl, PageParams};
+use super::page::{Isolation, Own, PageFtl, PageParams};
 use super::paged::{self, Layout, Mapping, Ours};
 use crate::recovery::Found;
 use addresses::Addresses;
@@ -59,6 +59,9 @@ struct Params {
     /// Host streams at reduced levels, as with `page`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     reduced_streams: Vec<u8>,
+    /// Isolation of the host's streams once collection moves their data, as with `page`.
+    #[serde(skip_serializing_if = "Isolation::is_initial")]
+    isolation: Isolation,
     /// Static wear levelling of data blocks, as with `page`; 0 switches it off.
     static_wear_delta: u32,
     /// Writes that somebody waits for go to fast pages, as with `page`.
@@ -77,6 +80,7 @@ impl Default for Params {
             separate_gc_stream,
             host_streams,
             reduced_streams,
+            isolation,
             static_wear_delta,
             fast_pages,
             fast_region,
@@ -89,6 +93,7 @@ impl Default for Params {
             separate_gc_stream,
             host_streams,
             reduced_streams,
+            isolation,
             static_wear_delta,
             fast_pages,
             fast_region,
@@ -121,6 +126,7 @@ fn build(context: Context, params: &Params) -> Result<Box<dyn Ftl>> {
         separate_gc_stream: params.separate_gc_stream,
         host_streams: params.host_streams,
         reduced_streams: params.reduced_streams.clone(),
+        isolation: params.isolation,
         static_wear_delta: params.static_wear_delta,
         fast_pages: params.fast_pages,
         skip_slow_pages: false,

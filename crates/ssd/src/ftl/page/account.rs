@@ -116,6 +116,7 @@ impl PageFtl {
     /// Resets the counts, and sets the wear of every block if one is given.
     pub(in crate::ftl) fn start_run(&mut self, pe_cycles: Option<u32>) {
         self.counts = FtlCounts::default();
+        self.handles.start_run();
         if let Some(pe_cycles) = pe_cycles {
             self.wear.start_run(pe_cycles);
             self.free.sort(|_| pe_cycles);

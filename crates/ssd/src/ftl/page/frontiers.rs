@@ -38,7 +38,9 @@ impl PageFtl {
     #[inline]
     pub(super) fn is_opened(&mut self, block: Block, index: usize) {
         self.candidates.opened(block);
-        self.reduced.opened(block, self.stream_at(index));
+        let stream = self.stream_at(index);
+        self.reduced.opened(block, stream);
+        self.handles.opened(block, stream);
     }
 
     /// Stream of the frontier with this index; those of cold data and of the FTL's own units have

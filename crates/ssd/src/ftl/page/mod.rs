@@ -27,6 +27,8 @@ use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
 use code_stages::CodeStages;
+use handles::HandleTable;
+pub(super) use handles::Isolation;
 use metadata::Metadata;
 use sorting::Sorting;
 pub(super) use superblocks::Spans;
@@ -58,6 +60,11 @@ pub(super) struct PageParams {
     /// with full levels.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) reduced_streams: Vec<u8>,
+    /// Isolation of the host's streams once collection moves their data: `initial` moves data of
+    /// all streams to the same blocks, `persistent` keeps those of each stream in blocks of their
+    /// own.
+    #[serde(skip_serializing_if = "Isolation::is_initial")]
+    pub(super) isolation: Isolation,
     /// Static wear levelling: if the cycles of the blocks of a plane differ by more than this, the
     /// data of the least worn block move to the most worn free block. Checked once in 64
     /// collections, or once in this many if that is less: enough for data that stay, not to bound
@@ -90,6 +97,7 @@ impl Default for PageParams {
             separate_gc_stream: true,
             host_streams: 1,
             reduced_streams: Vec::new(),
+            isolation: Isolation::Initial,
             static_wear_delta: 100,
             fast_pages: false,
             skip_slow_pages: false,
@@ -101,11 +109,18 @@ impl Default for PageParams {
 }
 
 impl PageParams {
+    /// Whether collection keeps the data of several handles apart.
+    pub(super) fn keeps_handles(&self) -> bool {
+        self.isolation == Isolation::Persistent && self.host_streams > 1
+    }
+
     /// Streams of the host and of collection.
     fn streams(&self, context: &Context, own: Own) -> (u8, u32) {
         let is_by_speed = self.fast_pages && !context.fast_pages.is_empty();
         let host_streams = if is_by_speed { 2 } else { self.host_streams };
-        (host_streams, own.move_streams * u32::from(self.separate_gc_stream))
+        let move_streams =
+            if self.keeps_handles() { host_streams.into() } else { own.move_streams };
+        (host_streams, move_streams * u32::from(self.separate_gc_stream))
     }
 }
 
@@ -115,6 +130,7 @@ mod code_stages;
 mod evacuation;
 mod fast_pages;
 mod frontiers;
+mod handles;
 mod metadata;
 mod per_die;
 mod programs;
@@ -172,6 +188,7 @@ pub(super) struct PageFtl {
     /// Units whose writes count as urgent wherever they come from.
     fast_units: Range<u32>,
     reduced: reduced::Reduced,
+    handles: HandleTable,
     metadata: Metadata,
     /// Most units of metadata in a block.
     metadata_units: u32,
@@ -230,7 +247,17 @@ impl PageFtl {
         }
         let (host_streams, move_streams) = params.streams(&context, own);
         let rows = geometry.pages_per_block / pages_per_program;
+        let padded = match params.keeps_handles() {
+            false => 0,
+            // The last row of each superblock that collection empties.
+            true => {
+                let groups = geometry.planes_per_die / planes_per_program;
+                let dies = Spans::dies_of(params, geometry.dies)?;
+                1 + geometry.blocks_per_plane.div_ceil(dies * groups * rows)
+            }
+        };
         let held = gc.start_free_blocks.max(config.gc_reserve_blocks)
+            + padded
             + u32::from(host_streams)
             + move_streams
             + own.blocks
@@ -280,6 +307,9 @@ impl PageFtl {
             )));
         }
         let streams = u32::from(host_streams) + move_streams;
+        // By speed, the two keys are one stream of the host.
+        let handles = if params.fast_pages { 1 } else { host_streams };
+        let handles = HandleTable::new(params.isolation, handles, geometry.blocks());
         let metadata = Metadata::new(params.metadata_share)?;
         let rows = geometry.pages_per_block / pages_per_program;
         let groups = geometry.planes_per_die / planes_per_program;
@@ -296,6 +326,7 @@ impl PageFtl {
             skips_slow: params.skip_slow_pages,
             fast_units: fast_pages::units(params, geometry.unit_bytes, logical_units)?,
             reduced: reduced::Reduced::new(params, host_streams, geometry.blocks())?,
+            handles,
             metadata,
             code_stages: CodeStages::new(&code_stages, &geometry, rows),
             metadata_units: metadata.block_units(rows, geometry.units_per_block()),

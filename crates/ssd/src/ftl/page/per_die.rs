@@ -165,6 +165,7 @@ impl Layout for PageFtl {
             self.short.retain(|&(short, _)| short != block);
         }
         let pe_cycles = self.wear.erased(block);
+        self.handles.erased(block);
         let plane = self.geometry.plane_of(block);
         let die = self.geometry.die_of(block);
         // The reserve is there without it, also for a block that is being moved off.

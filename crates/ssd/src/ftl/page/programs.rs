@@ -139,6 +139,7 @@ impl PageFtl {
         carried: Carried,
         mut lost: impl FnMut(&Self, Block),
     ) -> Mapped {
+        self.count_for_handles(program, carried);
         let moves = carried.moves();
         let (mut left, mut mapped) = (program.units, Mapped { new: 0, stale: 0 });
         for page in program.page..program.page + pages {

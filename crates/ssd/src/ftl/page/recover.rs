@@ -75,7 +75,9 @@ impl PageFtl {
                 continue;
             }
             self.candidates.opened(block);
-            self.reduced.opened(block, frontier_of(found.tag(block)).unwrap_or(self.streams));
+            let stream = frontier_of(found.tag(block)).unwrap_or(self.streams);
+            self.reduced.opened(block, stream);
+            self.handles.opened(block, stream);
             let first = self.geometry.ppn(block, 0, 0).0;
             let units = (first..first + self.geometry.units_per_block())
                 .filter(|&ppn| self.map.get(self.owner[ppn as usize] as usize) == Some(&ppn));

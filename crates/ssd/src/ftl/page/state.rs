@@ -18,6 +18,7 @@ impl State for PageFtl {
             skips_slow: _,
             fast_units: _,
             reduced,
+            handles,
             metadata: _,
             code_stages,
             metadata_units: _,
@@ -65,6 +66,7 @@ impl State for PageFtl {
         if !reduced.blocks.is_empty() {
             archive.value(&mut reduced.blocks)?;
         }
+        handles.exchange(archive)?;
         archive.value(has_started_up)
     }
 }

@@ -15,8 +15,8 @@ use super::contract::Context;
 use super::contract::parts::parts;
 use super::contract::{
     Access, Account, BlockService, CacheState, Carried, CopyBack, DieSet, Facts, Ftl, FtlCounts,
-    Handles, Hint, Job, Key, Known, Lpn, MapOnFlash, Move, Occupancy, Parts, Place, Program, Ram,
-    Recovery, Recycling, Relocation, Step, Stream, Urgency, Wear, Withdrawal, Work,
+    HandleCounts, Handles, Hint, Job, Key, Known, Lpn, MapOnFlash, Move, Occupancy, Parts, Place,
+    Program, Ram, Recovery, Recycling, Relocation, Step, Stream, Urgency, Wear, Withdrawal, Work,
 };
 use super::page::{Own, PageFtl, PageParams, Spans};
 use crate::recovery::Found;
@@ -55,7 +55,8 @@ impl<M: Mapping, L: Layout, C: Choices> Paged<M, L, C> {
 }
 
 /// Builds an FTL with a mapping and choices over data that are laid out as `params` say: die by
-/// die, or in superblocks of several dies. `own` is the space that both need.
+/// die, or in superblocks of several dies, or of one where no block may hold data of two handles.
+/// `own` is the space that both need.
 pub(super) fn build<M: Mapping, C: Choices>(
     context: Context,
     params: &PageParams,
@@ -64,7 +65,7 @@ pub(super) fn build<M: Mapping, C: Choices>(
     map: impl FnOnce(&PageFtl, u64) -> M,
 ) -> Result<Box<dyn Ftl>> {
     Ok(match Spans::dies_of(params, context.geometry.dies)? {
-        1 => {
+        1 if !params.keeps_handles() => {
             let page = PageFtl::new(context, params, own)?;
             Box::new(Paged::new(map(&page, 0), page, choices)?)
         }
@@ -361,6 +362,14 @@ impl<M: Mapping, L: Layout, C: Choices> Handles for Paged<M, L, C> {
 
     fn renew(&mut self, handle: u32, is_busy: &dyn Fn(Block) -> bool) -> Vec<Block> {
         self.data.renew(handle, is_busy)
+    }
+
+    fn is_persistent(&self) -> bool {
+        self.data.page().has_persistent_handles()
+    }
+
+    fn counts(&self, handle: u32) -> HandleCounts {
+        self.data.page().counts_of_handle(handle)
     }
 }
 

@@ -18,7 +18,7 @@ use super::contract::{
     Occupancy, Place, Program, Ram, Reason, Step, Stream, Urgency, Work,
 };
 use super::dftl::{CacheParams, LEAST_CACHE_BYTES, MapCachePolicy, Plan};
-use super::page::{Own, PageFtl, PageParams};
+use super::page::{Isolation, Own, PageFtl, PageParams};
 use super::paged::{Flat, Layout, Ours, Paged};
 use crate::recovery::Found;
 use area::Area;
@@ -174,6 +174,7 @@ impl SlcCache {
             separate_gc_stream: params.separate_gc_stream,
             host_streams: 1,
             reduced_streams: Vec::new(),
+            isolation: Isolation::Initial,
             static_wear_delta: params.static_wear_delta,
             fast_pages: false,
             skip_slow_pages: false,

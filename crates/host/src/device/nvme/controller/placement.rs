@@ -336,11 +336,15 @@ fn event_handle(entry: &Entry, identity: &Identity) -> Result<u8, Status> {
     if handle < identity.handles { Ok(handle as u8) } else { Err(Status::INVALID_FIELD) }
 }
 
-/// Log of the only configuration: one reclaim group, handles that are initially isolated.
+/// Types of reclaim unit handles: initially isolated, persistently isolated.
+const HANDLE_TYPES: [u8; 2] = [1, 2];
+
+/// Log of the only configuration: one reclaim group, and handles of the type that the FTL has.
 fn configurations(context: &mut Context<'_>) -> Vec<u8> {
     let identity = context.identity;
     let ssd = &context.disk.session().run.ssd;
     let unit_bytes = ssd.reclaim_unit_units() * ssd.unit_bytes();
+    let is_persistent = ssd.has_persistent_handles();
     let handles = usize::from(identity.handles);
     let size = (64 + 4 * handles).next_multiple_of(8);
     let mut page = vec![0; 16 + size];
@@ -356,7 +360,8 @@ fn configurations(context: &mut Context<'_>) -> Vec<u8> {
     put(one, 10, &(identity.handles - 1).to_le_bytes());
     put(one, 12, &MOST_ID.to_le_bytes());
     put(one, 16, &unit_bytes.to_le_bytes());
-    (0..handles).for_each(|handle| one[64 + 4 * handle] = 1);
+    let kind = HANDLE_TYPES[usize::from(is_persistent)];
+    (0..handles).for_each(|handle| one[64 + 4 * handle] = kind);
     page
 }
 

@@ -39,8 +39,18 @@ impl Spans {
     /// Whether there are fewer free superblocks than there should be, and a victim is at hand or
     /// something is to be gained.
     fn is_short(&self, span: usize, urgency: Urgency, at_hand: bool) -> bool {
+        self.short_of_superblocks(span, urgency)
+            && (at_hand || self.gain(span) >= self.least_gain(span))
+    }
+
+    /// Dead units that make collection of a span worthwhile: more than its padding takes. That is
+    /// less than a row, or where data stay with their handle a row of each superblock.
+    fn least_gain(&self, span: usize) -> u64 {
         let row = u64::from(self.page.row_units);
-        self.short_of_superblocks(span, urgency) && (at_hand || self.gain(span) >= row)
+        match self.planes_of(span).next().filter(|_| self.page.has_persistent_handles()) {
+            Some(first) => row * u64::from(self.page.candidates.blocks(first)) + 1,
+            None => row,
+        }
     }
 
     /// Whether there is room to move data out of a superblock that gives nothing back.
@@ -102,7 +112,9 @@ impl Spans {
                 break;
             }
             self.gather(span, job, &mut work.moves);
-            if work.moves.len() == row {
+            // Units of the next victim may be of another handle.
+            let is_row = work.moves.len() == row || self.page.has_persistent_handles();
+            if is_row && !work.moves.is_empty() {
                 break;
             }
         }
@@ -185,6 +197,7 @@ impl Spans {
         page.candidates.erased(block);
         page.short.retain(|&(short, _)| short != block);
         let pe_cycles = page.wear.erased(block);
+        page.handles.erased(block);
         let plane = page.geometry.plane_of(block);
         // A block that was not moved off for that stays once more where the reserve needs it.
         let is_moved = at.moving.is_some() && at.moving == self.members.of(block);
@@ -231,9 +244,7 @@ impl Spans {
         let gain = self.gain(span);
         let is_wanted = match finish {
             true => gain > 0,
-            false => {
-                gain >= u64::from(self.page.row_units) && self.short_of_superblocks(span, urgency)
-            }
+            false => gain >= self.least_gain(span) && self.short_of_superblocks(span, urgency),
         };
         let Some(first) = self.planes_of(span).next().filter(|_| is_wanted) else { return false };
         self.spans[span].had_turn = false;

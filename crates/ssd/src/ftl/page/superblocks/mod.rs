@@ -116,7 +116,7 @@ impl Spans {
         let victims = OfSuperblocks::new(policy.victims(&shape)?, geometry, planes);
         page.candidates.ask(Box::new(victims));
         page.free.count_together(planes);
-        let move_streams = u32::from(params.separate_gc_stream);
+        let move_streams = page.streams - u32::from(page.host_streams);
         page.pace = Pace::new(&page.gc, page.reserve, move_streams, shape.units_per_block);
         Ok(Self {
             dies,

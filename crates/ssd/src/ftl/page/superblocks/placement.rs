@@ -180,14 +180,17 @@ impl Spans {
         let span = self.span_of(Die(job.0));
         let cold = self.page.streams;
         let is_levelling = self.page.collections[job.0 as usize].is_levelling;
-        // Other moves fill what cold data leave.
-        let is_cold = self.is_open(span, cold) || (is_levelling && self.free(span) > 0);
-        let stream = if is_cold { cold } else { self.page.gc_frontier };
+        let handle = moves.first().and_then(|unit| self.page.handle_of_move(unit));
+        // Other moves fill what cold data leave, unless data stay with their handle.
+        let is_cold =
+            handle.is_none() && (self.is_open(span, cold) || (is_levelling && self.free(span) > 0));
+        let own = self.page.gc_frontier + handle.unwrap_or(0);
+        let stream = if is_cold { cold } else { own };
         if !self.is_open(span, stream) {
             if self.free(span) == 0 {
                 return Place::NoRoom;
             }
-            self.open(span, stream, is_cold);
+            self.open(span, stream, is_levelling);
         }
         let (first, at) = (span as u32 * self.dies, &self.spans[span]);
         let geometry = &self.page.geometry;

@@ -87,7 +87,9 @@ impl Spans {
                 None => {
                     let block = page.free.pop(plane).expect("one is free");
                     page.candidates.opened(block);
-                    page.reduced.opened(block, frontier_of(mark).unwrap_or(page.streams));
+                    let stream = frontier_of(mark).unwrap_or(page.streams);
+                    page.reduced.opened(block, stream);
+                    page.handles.opened(block, stream);
                     block
                 }
             });

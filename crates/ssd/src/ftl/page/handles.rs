@@ -1,0 +1,164 @@
+//! Placement handles of the host, block by block: the handle whose data each block takes, and the
+//! units written, moved and erased for each handle.
+//!
+//! A drive whose handles are *initially isolated* (NVM Express, Flexible Data Placement) moves the
+//! data of all handles to the same blocks: these belong to no handle. With *persistently isolated*
+//! handles moved data stay in blocks of their handle: victims are superblocks, of one die or more,
+//! which hold data of one handle each.
+
+use super::PageFtl;
+use crate::ftl::contract::{Carried, HandleCounts, Move, Program};
+use base::Result;
+use base::archive::{Archive, State};
+use nand::geometry::Block;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Isolation of the host's streams from each other, once collection moves their data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(in crate::ftl) enum Isolation {
+    /// Moved data of all streams share blocks: handles are initially isolated.
+    #[default]
+    Initial,
+    /// Moved data of a stream have blocks of their own: handles are persistently isolated.
+    Persistent,
+}
+
+impl Isolation {
+    /// Whether moved data of all streams share blocks.
+    pub(in crate::ftl) fn is_initial(&self) -> bool {
+        *self == Self::Initial
+    }
+}
+
+/// Mark of a block that belongs to no handle.
+const NOBODY: u8 = u8::MAX;
+
+/// Handles of the host, where there are several.
+#[derive(Clone)]
+pub(super) struct HandleTable {
+    pub(super) isolation: Isolation,
+    /// Handle of each block; empty where the host has one stream.
+    of_block: Vec<u8>,
+    counts: Vec<HandleCounts>,
+}
+
+impl HandleTable {
+    /// Table of so many handles and blocks.
+    pub(super) fn new(isolation: Isolation, handles: u8, blocks: u32) -> Self {
+        let (handles, blocks) =
+            if handles > 1 { (handles.into(), blocks as usize) } else { (0, 0) };
+        Self {
+            isolation,
+            of_block: vec![NOBODY; blocks],
+            counts: vec![HandleCounts::default(); handles],
+        }
+    }
+
+    /// Whether moved data stay with their handle.
+    #[inline]
+    pub(super) fn is_persistent(&self) -> bool {
+        self.isolation == Isolation::Persistent && !self.counts.is_empty()
+    }
+
+    /// Handle whose data the blocks of a stream take; streams of moved data stand behind those of
+    /// the host.
+    #[inline]
+    fn of_stream(&self, stream: u32) -> u8 {
+        let handles = self.counts.len() as u32;
+        match stream.checked_sub(handles) {
+            None => stream as u8,
+            Some(moved) if self.is_persistent() && moved < handles => moved as u8,
+            Some(_) => NOBODY,
+        }
+    }
+
+    /// Notes that a block belongs to a stream from now on.
+    #[inline]
+    pub(super) fn opened(&mut self, block: Block, stream: u32) {
+        if !self.of_block.is_empty() {
+            self.of_block[block.0 as usize] = self.of_stream(stream);
+        }
+    }
+
+    /// Counts of the handle that a block belongs to. New data of the FTL come from no block.
+    #[inline]
+    fn of(&mut self, block: Block) -> Option<&mut HandleCounts> {
+        let handle = *self.of_block.get(block.0 as usize)?;
+        self.counts.get_mut(usize::from(handle))
+    }
+
+    /// Counts the erase of a block.
+    #[inline]
+    pub(super) fn erased(&mut self, block: Block) {
+        if let Some(counts) = self.of(block) {
+            counts.erased_blocks += 1;
+        }
+    }
+
+    /// Resets the counts.
+    pub(super) fn start_run(&mut self) {
+        self.counts.fill(HandleCounts::default());
+    }
+}
+
+impl State for HandleTable {
+    fn exchange(&mut self, archive: &mut Archive<'_>) -> Result<()> {
+        let Self { isolation: _, of_block, counts } = self;
+        if counts.is_empty() {
+            return Ok(());
+        }
+        archive.value(of_block)?;
+        archive.value(counts)
+    }
+}
+
+impl PageFtl {
+    /// Counts of a handle of the host ([`Handles::counts`]).
+    ///
+    /// [`Handles::counts`]: crate::ftl::contract::Handles::counts
+    pub(in crate::ftl) fn counts_of_handle(&self, handle: u32) -> HandleCounts {
+        self.handles.counts[handle as usize]
+    }
+
+    /// Whether collection keeps the data of the host's handles apart.
+    pub(in crate::ftl) fn has_persistent_handles(&self) -> bool {
+        self.handles.is_persistent()
+    }
+
+    /// Handle of a unit that is moved, counted from 0 as the streams of moved data are; `None`
+    /// where moved data lose their handle. Data without a handle go with the first.
+    #[inline]
+    pub(super) fn handle_of_move(&self, unit: &Move) -> Option<u32> {
+        if !self.handles.is_persistent() {
+            return None;
+        }
+        match self.handles.of_block[self.geometry.block_of(unit.from).0 as usize] {
+            NOBODY => Some(0),
+            handle => Some(handle.into()),
+        }
+    }
+
+    /// Counts the units of a program that is on flash, for the handles that they belong to.
+    #[inline]
+    pub(super) fn count_for_handles(&mut self, program: &Program, carried: Carried) {
+        if self.handles.counts.is_empty() {
+            return;
+        }
+        match carried {
+            Carried::Host => {
+                if let Some(counts) = self.handles.of(program.blocks()[0]) {
+                    counts.host_units += u64::from(program.units);
+                }
+            }
+            _ => {
+                for unit in &carried.moves()[..program.units as usize] {
+                    if let Some(counts) = self.handles.of(self.geometry.block_of(unit.from)) {
+                        counts.moved_units += 1;
+                    }
+                }
+            }
+        }
+    }
+}
