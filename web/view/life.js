@@ -99,8 +99,9 @@ export class LifeView {
     const form = canLive
       ? [
           el("p", { class: "muted", text: "A drive built as this one lives under the job of the page. The drive itself stays as it is." }),
-          ...Object.values(this.fields).map((one) => one.node),
+          // Above the fields, whose help unfolds and would move the buttons from under a pointer.
           el("div", { class: "bar" }, this.start, this.stop),
+          ...Object.values(this.fields).map((one) => one.node),
         ]
       : [el("p", { class: "muted", text: "This page looks at a run that goes on by itself. A life is begun in `nandlab dashboard`, or by `nandlab life`." })];
     this.charts = el("div", { class: "charts" });

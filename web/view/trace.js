@@ -34,8 +34,8 @@ export class TraceForm {
       "Trace",
       el("span", { class: "muted", text: "recorded requests, in place of a job" }),
       this.chosen.node,
-      el("div", { class: "fields" }, Object.values(this.fields).map((one) => one.node), depth.node),
       el("div", { class: "bar" }, this.buttons),
+      el("div", { class: "fields" }, Object.values(this.fields).map((one) => one.node), depth.node),
       this.status,
       this.facts,
     );
