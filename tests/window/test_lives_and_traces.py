@@ -110,7 +110,9 @@ def test_a_life_of_the_command_is_opened(window: Window) -> None:
     words = window.page.locator("#panel-life .words")
     window.wait(lambda: "life.json" in words.inner_text(), "opened life")
     carries(words.inner_text(), "tiny", "The life ended after")
-    assert window.page.locator("#panel-life table:not(.u-legend) tbody tr").count() == len(life.windows)
+    assert window.page.locator("#panel-life table:not(.u-legend) tbody tr").count() == len(
+        life.windows
+    )
     drop(window, "other.json", b"[1, 2]")
     window.wait(lambda: "is no life" in words.inner_text(), "refusal")
 

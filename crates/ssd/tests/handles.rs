@@ -56,7 +56,7 @@ fn a_log_pays_nothing_for_its_neighbour() {
     }
 }
 
-/// What a handle has written equals the bytes that its writes have sent.
+/// Each handle has the units that its writes have sent, whatever collection does with them.
 #[test]
 fn handles_share_the_work_of_the_drive() {
     for more in [&[][..], &["ftl.isolation=persistent"]] {

@@ -545,7 +545,7 @@ fn programmed_neighbours_raise_a_cell() {
         let levels = told["levels"].as_array().unwrap();
         levels.iter().map(|level| level["mean_v"].as_f64().unwrap()).collect()
     };
-    let [none, wordline, all] = ["none", "wordline", "all"].map(|name| means(name));
+    let [none, wordline, all] = ["none", "wordline", "all"].map(means);
     for level in 0..none.len() {
         assert!(wordline[level] >= none[level] && all[level] > wordline[level], "level {level}");
     }

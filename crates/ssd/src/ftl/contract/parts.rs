@@ -119,8 +119,8 @@ pub trait Recycling {
 /// that the data of its writes fill.
 ///
 /// Promise: the open blocks of a handle take the host's data of no other handle, and after `renew`
-/// has left none of them open its next data go to new blocks. Where handles are persistent, no block
-/// ever holds data of two of them.
+/// has left none of them open its next data go to new blocks. Where handles are persistent, no
+/// block ever holds data of two of them.
 pub trait Handles {
     /// Units of a whole reclaim unit.
     fn unit_units(&self) -> u64;

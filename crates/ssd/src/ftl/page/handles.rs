@@ -97,7 +97,7 @@ impl HandleTable {
         }
     }
 
-    /// Resets the counts.
+    /// Resets the counts of all handles.
     pub(super) fn start_run(&mut self) {
         self.counts.fill(HandleCounts::default());
     }
