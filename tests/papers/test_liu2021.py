@@ -8,4 +8,4 @@ from reproduced import Reproduced
 class TestLiu2021(Reproduced):
     name = "liu2021"
     witnesses = ("b_slow_passes", "e_passes")
-    least_met = 3 / 6
+    least_met = 1 / 3

@@ -223,6 +223,43 @@ fn overwrite(ssd: &mut Ssd, set: usize, requests: u64) {
     while !matches!(ssd.step(), Step::Idle) {}
 }
 
+/// The counts of all sets make those of the drive, before a power cut, without power and after.
+#[test]
+fn counts_of_sets_go_on_after_a_cut() {
+    let halves = "namespace=[{dies=2}, {share=1.0}]";
+    let sets = [&drive::CUT_SHAPE[..], &["recovery.name=scan_pages", halves]].concat();
+    let config = drive::config(&sets);
+    let mut ssd = Ssd::new(&config, 1 << 30).unwrap();
+    drive::prepare(&mut ssd, Precondition::Fill);
+    ssd.start(0);
+    let sum = |ssd: &Ssd| -> u64 {
+        let counts = ssd.counts_of_sets();
+        assert_eq!(counts.len(), 2);
+        let sum: u64 = counts.iter().map(|counts| counts.programmed_units()).sum();
+        assert_eq!(sum, ssd.ftl_counts().programmed_units());
+        sum
+    };
+    let mut before = 0;
+    for round in 0..3 {
+        // Requests are under way at the cut.
+        let bytes = ssd.bytes_of_sets()[round % 2].clone();
+        for number in 0..1000 {
+            while !ssd.has_room() {
+                ssd.step();
+            }
+            let request = Request::new(Op::Write, bytes.start + 4096 * (number % 256), 4096);
+            ssd.submit(request, 0, ssd.now());
+        }
+        ssd.cut().unwrap();
+        let off = sum(&ssd);
+        assert!(off > before, "{off} after {before}");
+        before = off;
+        ssd.power_on(&config).unwrap();
+        while ssd.advance_start_up(1 << 20).unwrap().is_none() {}
+        assert!(sum(&ssd) >= off);
+    }
+}
+
 #[test]
 fn work_of_a_set_stays_on_its_dies() {
     let sets = ["namespace=[{dies=1}, {dies=2, ftl={overprovisioning=0.9}}, {share=1.0}]"];

@@ -382,9 +382,17 @@ impl Ssd {
     }
 
     /// Counts of each set of dies since the start of the run, in their order; empty for a drive
-    /// without sets. What a power cut has ended is not among them.
+    /// without sets.
     pub fn counts_of_sets(&self) -> Vec<FtlCounts> {
-        self.ftl.counts_of_sets()
+        let Some(power) = &self.power else { return self.ftl.counts_of_sets() };
+        if !power.is_rebuilt {
+            return power.before_of_sets.clone();
+        }
+        let mut counts = self.ftl.counts_of_sets();
+        for (counts, before) in counts.iter_mut().zip(&power.before_of_sets) {
+            *counts = counts.plus(before);
+        }
+        counts
     }
 
     /// Physical units of each set of dies by state, in their order (slow).

@@ -11,9 +11,10 @@ use crate::drive::wakes::Wakes;
 use crate::drive::{Idle, Ssd, Step};
 use crate::failure::lost::LostUnits;
 use crate::flash::command::{ProgramOwner, Task};
-use crate::ftl::Carried;
+use crate::ftl::{Carried, FtlCounts};
 use base::counts::Counts;
 use base::{Error, Result, Time};
+use nand::geometry::Die;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -88,11 +89,21 @@ impl Ssd {
         self.idle = Idle::new(false, Time::ZERO);
         self.wakes = Wakes::default();
         self.map = MapReads::new(self.ftl.map_on_flash().is_some());
-        let told = self.ftl.counts();
+        let (told, of_sets) = (self.ftl.counts(), self.ftl.counts_of_sets());
+        let sets = &self.ftl.facts().sets;
         if let Some(power) = &mut self.power {
             if std::mem::take(&mut power.is_rebuilt) {
                 power.before = power.before.plus(&told);
-                power.before.padding_units -= unplaced;
+                power.before_of_sets.resize(of_sets.len(), FtlCounts::default());
+                for (before, told) in power.before_of_sets.iter_mut().zip(&of_sets) {
+                    *before = before.plus(told);
+                }
+                for (die, units) in unplaced {
+                    power.before.padding_units -= units;
+                    let set = sets.iter().position(|set| set.dies.contains(&die.0));
+                    let before = set.and_then(|set| power.before_of_sets.get_mut(set));
+                    before.into_iter().for_each(|before| before.padding_units -= units);
+                }
             }
             power.phase = Phase::Off;
             power.records.clear();
@@ -108,9 +119,9 @@ impl Ssd {
     }
 
     /// Reports programs that have not completed to the FTL as not programmed: they are padding in
-    /// its counts. Returns the units of those that have not begun.
-    pub(super) fn forget_programs(&mut self) -> u64 {
-        let mut unplaced = 0;
+    /// its counts. Returns the units of those that have not begun, with their dies.
+    pub(super) fn forget_programs(&mut self) -> Vec<(Die, u64)> {
+        let mut unplaced = Vec::new();
         if self.power.as_ref().is_none_or(|power| !power.is_rebuilt) {
             return unplaced;
         }
@@ -130,7 +141,8 @@ impl Ssd {
             if !self.flash.has_begun(index) {
                 let pages = u32::from(program.planes)
                     * self.flash.chips.pages_per_program_in(program.mode, program.die);
-                unplaced += u64::from(pages * self.flash.chips.geometry.units_per_page);
+                let units = pages * self.flash.chips.geometry.units_per_page;
+                unplaced.push((program.die, u64::from(units)));
             }
         }
         unplaced

@@ -110,6 +110,8 @@ pub(super) struct Power {
     pub(super) counts: PowerCounts,
     /// Counts of the FTL from before the last start-up.
     pub(super) before: FtlCounts,
+    /// Counts of each set of dies from before the last start-up.
+    pub(super) before_of_sets: Vec<FtlCounts>,
     pub(super) started: Option<Started>,
 }
 
@@ -145,6 +147,7 @@ impl Power {
             record_bytes: page_bytes.into(),
             counts: PowerCounts::default(),
             before: FtlCounts::default(),
+            before_of_sets: Vec::new(),
             started: None,
         }))
     }
@@ -208,6 +211,7 @@ impl Power {
     /// Begins a run: what has been done before does not count.
     pub(super) fn start_run(&mut self) {
         (self.counts, self.before) = (PowerCounts::default(), FtlCounts::default());
+        self.before_of_sets.clear();
     }
 
     /// Whether anything is on its way to the log.

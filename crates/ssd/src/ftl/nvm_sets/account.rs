@@ -52,6 +52,18 @@ impl Account for NvmSets {
         self.sets[set].ftl.filled_pages(self.inside(set, block))
     }
 
+    fn valid_units(&self, block: Block) -> Option<u32> {
+        let set = self.of_block(block);
+        self.sets[set].ftl.valid_units(self.inside(set, block))
+    }
+
+    /// Numbers of zones and superblocks count from 0 in each set: neighbours of two sets may share
+    /// one.
+    fn group(&self, block: Block) -> Option<u32> {
+        let set = self.of_block(block);
+        self.sets[set].ftl.group(self.inside(set, block))
+    }
+
     fn is_bad(&self, block: Block) -> bool {
         let set = self.of_block(block);
         self.sets[set].ftl.is_bad(self.inside(set, block))
