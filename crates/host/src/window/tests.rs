@@ -536,7 +536,7 @@ fn base64(bytes: &[u8]) -> String {
 #[test]
 fn programmed_neighbours_raise_a_cell() {
     let mut window = Window::new(1 << 32);
-    let mut means = |neighbours: &str| -> Vec<f64> {
+    let means = |neighbours: &str| -> Vec<f64> {
         let call = json!({"method": "cell", "chip": "tlc_3d", "neighbours": neighbours,
             "set": {"chip.cell.interference.bitline_ratio": 0.02,
                     "chip.cell.interference.wordline_ratio": 0.01}});
