@@ -164,7 +164,7 @@ fn a_trace_is_replayed_on_a_namespace() {
         let units = |set: usize| number(&report["sets"][set]["host_units"]);
         let written: Vec<bool> = (0..3).map(|set| units(set) > 0.0).collect();
         assert_eq!(written, (1..=3).map(|set| set == namespace).collect::<Vec<_>>());
-        assert_eq!(number(&report["host"]["write"]["requests_completed"]), 4000.0);
+        assert_eq!(number(&report["host"]["write"]["requests"]), 4000.0);
     }
     // Twice the bytes of the first namespace, and less than those of the drive.
     let report = on(&text, Some(1), AddressPolicy::Reject).unwrap();
@@ -173,7 +173,7 @@ fn a_trace_is_replayed_on_a_namespace() {
     let refused = on(&far, Some(1), AddressPolicy::Reject).unwrap_err();
     assert_carries(refused, &[":4", &beyond.to_string(), "capacity"]);
     let wrapped = on(&far, Some(1), AddressPolicy::Wrap).unwrap();
-    assert_eq!(number(&wrapped["host"]["write"]["requests_completed"]), 1.0);
+    assert_eq!(number(&wrapped["host"]["write"]["requests"]), 1.0);
     let half = "fio version 2 iolog\nf add\nf open\nf write 512 4096\n";
     assert!(on(half, Some(1), AddressPolicy::Reject).is_ok());
     let refused = on(half, Some(2), AddressPolicy::Reject).unwrap_err();

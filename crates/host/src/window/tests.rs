@@ -477,6 +477,7 @@ fn a_trace_is_sent_and_replayed() {
     };
     let text: String = (0..1000).map(|i| line(i, 4096 * (i % 500))).collect();
     let (mut window, _) = built(&json!({}), "fill");
+    prepare(&mut window);
     let send = |window: &mut Window, name: &str, bytes: &[u8]| {
         for (number, piece) in bytes.chunks(30_000).enumerate() {
             let call = json!({

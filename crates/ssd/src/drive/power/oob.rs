@@ -25,11 +25,13 @@ impl Ssd {
     pub fn stored_version(&self, unit: u32) -> Option<u64> {
         let is_protected = self.is_of_zone(Lpn(unit));
         let held = if is_protected { self.writer.buffer.find(Lpn(unit)) } else { None };
-        if let Some(held) = held {
-            return self.versions.as_ref().map(|versions| versions.held(held));
-        }
-        let place = self.ftl.lookup(Lpn(unit))?;
-        self.versions.as_ref().map(|versions| versions.stored(place))
+        let versions = self.versions.as_ref()?;
+        let version = match held {
+            Some(held) => versions.held(held),
+            None => versions.stored(self.ftl.lookup(Lpn(unit))?),
+        };
+        // A unit that was committed with a random write area, and never written.
+        (version > 0).then_some(version)
     }
 
     /// Place of the newest data of a unit, as the FTL has it.
