@@ -158,7 +158,10 @@ def of_namespaces(dice: Dice, count: int) -> bytes:
         ]
         lines += [f"bs={dice.one(('4k', '4k', '64k', '512'))}", f"iodepth={dice.one((1, 8, 64))}"]
         lines.append(f"number_ios={dice.one((30, 1000, 5000))}")
-        for option in ("fsync=7", "offset=25%", "write_hint=short", "size=50%", "rate_iops=5000"):
+        for option in (
+            *("fsync=7", "offset=25%", "write_hint=short", "size=50%", "rate_iops=5000"),
+            *("zonemode=zbd", "zonemode=zbd", "nandlab_rewrite=30"),
+        ):
             if dice.chance(0.1):
                 lines.append(option)
     return ("\n".join(lines) + "\n").encode()

@@ -189,7 +189,7 @@ def _tenants(dice: Dice, case: Case) -> None:
 
 
 def _namespaces(dice: Dice, case: Case) -> None:
-    """Jobs, or a trace, on namespaces with dies and FTLs of their own."""
+    """Jobs, or a trace, on namespaces with dies and FTLs of their own, zones among them."""
     names = [member.name for member in catalogue.roster("ftl") if member.name != "zoned"]
     parts, left = list[list[str]](), 4
     for _ in range(dice.one((1, 2, 2, 3))):
@@ -197,7 +197,10 @@ def _namespaces(dice: Dice, case: Case) -> None:
         if dies == 0:
             break
         own, left = [f"dies={dies}"], left - dies
-        if dice.chance(0.8):
+        if dice.chance(0.2):
+            zone_bytes = dice.one(("", ", zone_capacity_bytes=1048576", ", zrwa_bytes=65536"))
+            own.append(f"ftl={{name='zoned', max_active_zones=6{zone_bytes}}}")
+        elif dice.chance(0.8):
             keys = [f"overprovisioning={dice.one((0.6, 1.5, 2.5))}"]
             if dice.chance(0.8):
                 keys.append(f"name='{dice.one(names)}'")
