@@ -478,6 +478,10 @@ class EnduranceGroup(Table):
     """Bytes of the blocks erased (MBE)."""
     write_amplification: float
     """Quotient `media_bytes` / `host_bytes`; 0 where nothing was written."""
+    by_handle: list[OfHandle]
+    """Work for each handle, from handle 0 on; empty of a drive without handles. With `ftl.isolation
+    = "initial"` moved data belong to no handle.
+    """
 
 class EnergyUse(Table):
     """Energy used in a run, in microjoules."""
@@ -594,7 +598,8 @@ class Ftl(Table):
     read_only_at_s: float | None
     """Time at which a block failed in a plane without spare blocks, or needed a code that its plane
     had no space for: the drive refused every later write, which ended its job as an error does in
-    fio (failed reads do not). `null` if this did not happen.
+    fio (failed reads do not). Of a drive with sets of dies the time of the last one. `null` if this
+    did not happen.
     """
     trimmed_units: int
     """Units trimmed that held data, on the flash or in the buffer."""
@@ -910,14 +915,36 @@ class NvmSet(Table):
     """Merges of log blocks by kind; of `superblock`: see its chapter."""
     map: MapCounts
     """Accesses to a map on flash, or to a learned map; all 0 where the map is in memory."""
+    read_only_at_s: float | None
+    """Time at which a block of the set failed without a spare one: the set refused every later
+    write. `null` if this did not happen.
+    """
     free_units: int
     """Units that can be programmed without an erase at the end."""
     bad_units: int
     """Units of bad blocks at the end."""
     pe_cycles: Wear
     """Program/erase cycles of the good blocks of the set at the end."""
+    energy_uj: float
+    """Energy of the set's dies; that of all sets is `nand.energy_uj`."""
+    energy: EnergyUse
+    """Energy of the set's dies by operation."""
     busy: Dies
     """Shares of the time of the set's dies, which add up to 1."""
+
+class OfHandle(Table):
+    """Work for the data of one placement handle, a row of `endurance_group.by_handle`."""
+
+    host_units: int
+    """Units programmed for writes of the host with this handle."""
+    moved_units: int
+    """Units that collection has moved out of blocks of the handle."""
+    erased_blocks: int
+    """Blocks of the handle that were erased."""
+    write_amplification: float
+    """Units programmed for the handle, moved ones included / units programmed for the host with it;
+    0 where it wrote nothing.
+    """
 
 class OpSummary(Table):
     """Requests of one operation."""

@@ -251,8 +251,10 @@ def _replay(dice: Dice, case: Case) -> None:
         given["--precondition"] = [dice.one(options.VALUES["--precondition"])]
     if dice.chance(0.4):
         given["--address"] = [dice.one(("wrap", "compact"))]
-    without = ("--workload", "--drive", "--timeline-spans", "--sort-window", "--action", "--device")
-    without += ("--namespace",)
+    without = (
+        *("--workload", "--drive", "--timeline-spans", "--sort-window", "--action", "--device"),
+        "--namespace",
+    )
     case.steps = [
         Command(options.line(dice, "run", given, tuple(arguments), most=1, without=without))
     ]
