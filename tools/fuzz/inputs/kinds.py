@@ -251,10 +251,8 @@ def _replay(dice: Dice, case: Case) -> None:
         given["--precondition"] = [dice.one(options.VALUES["--precondition"])]
     if dice.chance(0.4):
         given["--address"] = [dice.one(("wrap", "compact"))]
-    without = (
-        *("--workload", "--drive", "--timeline-spans", "--sort-window", "--action", "--device"),
-        "--namespace",
-    )
+    of_runs = ("--workload", "--drive", "--timeline-spans", "--sort-window", "--action")
+    without = (*of_runs, "--device", "--namespace")
     case.steps = [
         Command(options.line(dice, "run", given, tuple(arguments), most=1, without=without))
     ]
