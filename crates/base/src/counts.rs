@@ -96,18 +96,25 @@ impl<T: Counts, const N: usize> Counts for [T; N] {
     }
 }
 
-impl<T: Counts> Counts for Vec<T> {
+/// Counts of several parts. Those that a list lacks are zero.
+impl<T: Counts + Clone + Default> Counts for Vec<T> {
     fn since(&self, before: &Self) -> Self {
-        self.iter().zip(before).map(|(now, before)| now.since(before)).collect()
+        pairs(self, before).map(|(now, before)| now.since(&before)).collect()
     }
 
     fn plus(&self, other: &Self) -> Self {
-        self.iter().zip(other).map(|(one, other)| one.plus(other)).collect()
+        pairs(self, other).map(|(one, other)| one.plus(&other)).collect()
     }
 
     fn toward(&self, to: &Self, parts: u64, of: u64) -> Self {
-        self.iter().zip(to).map(|(one, to)| one.toward(to, parts, of)).collect()
+        pairs(self, to).map(|(one, to)| one.toward(&to, parts, of)).collect()
     }
+}
+
+/// Counts of two lists side by side, as many as the longer one has.
+fn pairs<T: Clone + Default>(one: &[T], other: &[T]) -> impl Iterator<Item = (T, T)> {
+    let at = |list: &[T], i: usize| list.get(i).cloned().unwrap_or_default();
+    (0..one.len().max(other.len())).map(move |i| (at(one, i), at(other, i)))
 }
 
 impl<T: Counts + Clone> Counts for Option<T> {
@@ -203,5 +210,13 @@ mod tests {
         // On the way a count is between the two, also one that goes back.
         assert_eq!(before.toward(&now, 2, 5), kept(4));
         assert_eq!(now.toward(&before, 2, 5), kept(5));
+    }
+    /// A list that lacks counts, as that of a drive before its first run, has zeros in their place.
+    #[test]
+    fn counts_that_a_list_lacks_are_zero() {
+        let (none, some) = (Vec::<u64>::new(), vec![4, 6]);
+        assert_eq!((none.plus(&some), some.plus(&none)), (some.clone(), some.clone()));
+        assert_eq!((some.since(&none), none.since(&some)), (some.clone(), vec![0, 0]));
+        assert_eq!(none.toward(&some, 1, 2), [2, 3]);
     }
 }
