@@ -89,7 +89,7 @@ def test_a_trace_is_replayed_on_a_namespace(tmp_path: Path) -> None:
     assert [one.host_units > 0 for one in result.report.sets or []] == [False, True]
     with refused("trace.namespace", "1 to 2"):
         lab.run("tiny", trace=trace, set=SETS)
-    with refused("read_iolog", "filename=/dev/nvme0n1"):
+    with refused("namespace", "filename=/dev/nvme0n1"):
         lab.run("tiny", job, trace_options={"namespace": 1}, set=SETS)
     with refused("trace.namespace", "no namespaces"):
         lab.run("tiny", trace=trace, trace_options={"namespace": 1})
@@ -104,5 +104,5 @@ def test_what_does_not_fit_is_refused() -> None:
         lab.Drive("tiny", set={"namespace": [{"dies": 2, "ftl": {"overprovisioning": 0.0001}}]})
     with refused("filename", "/dev/nvme0n1 to /dev/nvme0n2"):
         lab.run("tiny", "[a]\nrw=read\nio_size=64k\n", set=SETS)
-    with refused("namespace", "zones"):
+    with refused("buffer.bytes", "zones"):
         lab.Drive("tiny", set={"namespace": [{"dies": 2, "ftl": {"name": "zoned"}}]})

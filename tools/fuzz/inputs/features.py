@@ -109,11 +109,6 @@ SETS: dict[str, tuple[str, ...]] = {
     ),
     "a cache of blocks in single-level mode": ("ftl.name=slc_cache",),
     "zones": ("ftl.name=zoned",),
-    "random write areas of zones": (
-        "ftl.name=zoned",
-        "ftl.zrwa_bytes=65536",
-        "ftl.zrwa_zones=4",
-    ),
 }
 
 
