@@ -14,7 +14,7 @@ with_node = pytest.mark.skipif(NODE is None, reason="node is not installed")
 
 
 def evaluated(script: str, folder: Path) -> str:
-    """What a module prints, which lies in a folder."""
+    """Output of a module that lies in a folder."""
     assert NODE is not None
     file = folder / "asked.mjs"
     file.write_text(script)

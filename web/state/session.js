@@ -257,7 +257,7 @@ export class Session {
   }
 
   // Advances to a moment of the run, a second of simulated time or less at once. Several events may lie
-  // at one time: the last ones are counted.
+  // at one time: the last ones are done one by one, as a step of the engine may count two of them or none.
   async until({ now_ns, events }, progress) {
     const go = async (length) => {
       await this.advance({ ...length, most_requests: 50_000 });
@@ -268,7 +268,7 @@ export class Session {
     while (canGo() && (this.state.phase === "precondition" || this.state.now_ns < now_ns - 1)) {
       await go({ simulated_ns: Math.max(1, Math.min(now_ns - 1 - this.state.now_ns, 1e9)) });
     }
-    while (canGo() && this.state.events < events) await go({ events: events - this.state.events });
+    while (canGo() && this.state.events < events) await go({ events: 1 });
     if (canGo() && this.state.now_ns < now_ns) await go({ simulated_ns: now_ns - this.state.now_ns });
   }
 }

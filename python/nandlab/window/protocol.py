@@ -43,7 +43,7 @@ class Requests:
     """Requests of one page, from its messages."""
 
     room: Room = field(default_factory=Room)
-    """Where pieces have their place, beside those of other pages."""
+    """Memory that the pieces of all pages share."""
 
     keeps_pieces: bool = True
     """Whether a saved drive is wanted: where `load` is refused, no piece is kept."""

@@ -266,7 +266,7 @@ class _Shown:
         self._desk = desk
         self.own: Looked | None = None
         self.unseen: dict[ServerConnection, _Unseen | None] = {}
-        """What each page has not seen of the frames that others had."""
+        """Counts of the frames that others had, for each page that has not seen them."""
 
         self._layers = 0
         self._waiting: set[ServerConnection] = set()
@@ -339,7 +339,7 @@ class _Shown:
 
 
 class _Unseen(NamedTuple):
-    """What a page has not seen: counts of frames, and the time at which they begin."""
+    """Counts of frames that a page has not seen, and the time at which they begin."""
 
     counts: Sections
     from_ns: float

@@ -87,8 +87,8 @@ impl Known {
 pub(super) struct ZoneStorm {
     pub layout: ZoneLayout,
     pub zones: Vec<Known>,
-    /// By slot: version, request, and units that its zone had.
-    pub requests: BTreeMap<u32, (u64, Request, usize)>,
+    /// By slot: version, request, and of a read the versions of its units when it was sent.
+    pub requests: BTreeMap<u32, (u64, Request, Vec<u64>)>,
     /// Random write areas that held data after a cut.
     pub areas_kept: u64,
 }
@@ -186,15 +186,21 @@ impl Storm {
         self.submitted += 1;
         let (version, now) = (self.submitted, self.ssd.now());
         let slot = self.ssd.submit(request, version as u32, now);
+        let first = u64::from(storm.layout.units_of(zone).start);
         let known = &mut storm.zones[zone as usize];
+        let mut then = Vec::new();
+        if request.op == Op::Read {
+            let unit = self.ssd.unit_bytes();
+            let at = request.offset / unit - first;
+            then.extend((at..at + request.length / unit).map(|at| known.truth(at)));
+        }
         match request.op {
             Op::ZoneAppend => known.appends += 1,
             Op::Read => known.reads += 1,
             Op::Flush => {}
             _ => known.others += 1,
         }
-        let units = known.versions.len();
-        storm.requests.insert(slot, (version, request, units));
+        storm.requests.insert(slot, (version, request, then));
     }
 
     /// Sends requests until `requests` are complete, and holds their results against the known
@@ -228,7 +234,7 @@ impl Storm {
             return self.take(&Step::Completed(slot));
         }
         self.completed += 1;
-        let Some((version, sent, before)) = storm.requests.remove(&slot) else {
+        let Some((version, sent, then)) = storm.requests.remove(&slot) else {
             return Err(broken(format!("slot {slot} completed twice")));
         };
         let done = *self.ssd.completed(slot);
@@ -286,11 +292,14 @@ impl Storm {
                 for &(lpn, seen) in found {
                     let at = (lpn - storm.layout.units_of(zone as u32).start) as usize;
                     let truth = known.truth(at as u64);
-                    // Data that came to the zone meanwhile, or to its area, may be read or not.
-                    let is_right = seen == truth
-                        || (at >= before && seen == 0)
-                        || (truth > version && seen < version);
-                    hold!(is_right, "unit {at} of zone {zone} reads {seen}, not {truth}");
+                    let before = then[at - offset as usize];
+                    // Data that came meanwhile may be read or not.
+                    let is_right =
+                        seen == truth || seen == before || (version < seen && seen < truth);
+                    hold!(
+                        is_right,
+                        "unit {at} of zone {zone} reads {seen}, not {before} or {truth}"
+                    );
                 }
             }
             Op::Write if known.area.is_some() => {

@@ -307,8 +307,9 @@ impl PageFtl {
             )));
         }
         let streams = u32::from(host_streams) + move_streams;
-        // By speed, the two keys are one stream of the host.
-        let handles = if params.fast_pages { 1 } else { host_streams };
+        // By speed, the two keys are one stream of the host; keys of sorted data are classes.
+        let has_handles = !params.fast_pages && own.move_streams == 1;
+        let handles = if has_handles { host_streams } else { 1 };
         let handles = HandleTable::new(params.isolation, handles, geometry.blocks());
         let metadata = Metadata::new(params.metadata_share)?;
         let rows = geometry.pages_per_block / pages_per_program;
