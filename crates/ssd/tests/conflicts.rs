@@ -23,6 +23,12 @@ const CELL: &str = include_str!("../../../params/cells/wang2014_mlc.toml");
 const CELL_OF_ONE_BIT: &str = include_str!("../../../params/cells/slc.toml");
 const CODE: &str = include_str!("../../../params/codes/bch_512_t40.toml");
 
+const PARITY: &[&str] = &[
+    "parity.pages=1",
+    "ftl.superblock_dies=4",
+    "ftl.overprovisioning=1",
+    "ftl.gc_reserve_blocks=2",
+];
 const ZONED: &[&str] = &["ftl.name=zoned", "buffer.bytes=1048576"];
 const WRITE_ONCE: &[&str] = &[
     "ftl.name=wom",
@@ -101,6 +107,8 @@ fn sets(feature: Feature) -> &'static [&'static str] {
         FastPages => &["ftl.fast_pages=true"],
         SkippedPages => &["ftl.fast_pages=true", "ftl.skip_slow_pages=true"],
         Superblocks => &["ftl.superblock_dies=2"],
+        SingleDies => &["ftl.superblock_dies=1"],
+        Parity => PARITY,
         SharedBlocks => &["ftl.separate_gc_stream=false"],
         ForesightCache => {
             &["ftl.name=dftl", "ftl.map_cache_bytes=512", "ftl.map_cache_policy=tpftl"]

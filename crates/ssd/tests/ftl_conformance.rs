@@ -18,7 +18,7 @@ use ssd::ftl::{
 
 #[test]
 fn reports_are_what_has_been_done() {
-    let shapes: [&[&str]; 18] = [
+    let shapes: [&[&str]; 20] = [
         &["age.pe_cycles=5"],
         &["chip.features.multi_plane_program=false"],
         &["chip.page_order=one_shot", "chip.geometry.pages_per_block=36"],
@@ -56,6 +56,22 @@ fn reports_are_what_has_been_done() {
             "ftl.superblock_dies=0",
             "chip.geometry.bad_block_fraction=0.1",
             "ftl.overprovisioning=1.5",
+        ],
+        &[
+            "parity.pages=1",
+            "ftl.superblock_dies=0",
+            "ftl.overprovisioning=1.8",
+            "ftl.gc_reserve_blocks=2",
+            "gc.start_free_blocks=3",
+        ],
+        &[
+            "parity.pages=1",
+            "ftl.superblock_dies=2",
+            "ftl.isolation=persistent",
+            "ftl.host_streams=2",
+            "ftl.overprovisioning=6",
+            "ftl.gc_reserve_blocks=2",
+            "gc.start_free_blocks=3",
         ],
         // One block in twenty has failed.
         &[

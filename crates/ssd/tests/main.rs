@@ -25,6 +25,7 @@ mod nvm_sets;
 mod one_plane;
 mod own_ftl;
 mod pacing;
+mod parity;
 mod power_loss;
 mod precondition;
 mod read_passes;

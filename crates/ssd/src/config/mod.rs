@@ -5,6 +5,7 @@ mod controller;
 mod front;
 mod kinds;
 mod namespace;
+mod parity;
 mod power;
 mod scale;
 mod sets;
@@ -25,6 +26,7 @@ pub use controller::{CommandCost, ControllerConfig, TrimCost};
 pub use front::{Arbitration, HostConfig, Level, Priority, TenantConfig};
 pub use kinds::{ChipKind, within};
 pub use namespace::{BLOCK_SIZES, MOST_NAMESPACES, NamespaceConfig, NamespacePart};
+pub use parity::{ParityConfig, ReadAround};
 pub use power::{PowerConfig, PowerState, ThermalConfig, ThermalLimit};
 pub use scale::{Scale, Scaled};
 pub use sets::DieSetConfig;
@@ -185,6 +187,9 @@ pub struct SsdConfig {
     /// DRAM write buffer: its size, its latency, and when it acknowledges a flush.
     #[serde(default)]
     pub buffer: BufferConfig,
+    /// Parity over the dies of superblocks, and the reads that it serves.
+    #[serde(default, skip_serializing_if = "ParityConfig::is_default")]
+    pub parity: ParityConfig,
     /// Refresh and patrol reads.
     #[serde(default, skip_serializing_if = "RefreshConfig::is_default")]
     pub refresh: RefreshConfig,
@@ -239,6 +244,7 @@ impl SsdConfig {
             range("age.temperature_c", celsius, -100.0, 300.0)?;
         }
         self.refresh.check()?;
+        self.parity.check()?;
         self.check_namespaces()?;
         self.power.as_ref().map_or(Ok(()), PowerConfig::check)?;
         for (section, chip) in self.kinds() {

@@ -59,6 +59,8 @@ features! {
         |seen| seen.config.refresh.after_hours > 0.0;
     RefreshByErrors: "refresh by errors", "refresh.rber",
         |seen| seen.config.refresh.rber > 0.0;
+    Parity: "parity over dies", "parity.pages",
+        |seen| seen.config.parity.pages > 0;
     Patrol: "patrol reads", "refresh.patrol_hours",
         |seen| seen.config.refresh.patrol_hours > 0.0;
     Temperature: "a temperature of the drive", "age.temperature_c",
@@ -126,10 +128,9 @@ features! {
     SkippedPages: "slow pages left empty", "ftl.skip_slow_pages",
         |seen| flag(seen, "skip_slow_pages") == Some(true);
     Superblocks: "superblocks of several dies", "ftl.superblock_dies",
-        |seen| match number(seen, "superblock_dies") {
-            Some(0) => seen.config.drive.channels * seen.config.drive.dies_per_channel > 1,
-            dies => dies.is_some_and(|dies| dies > 1),
-        };
+        |seen| has_superblocks(seen);
+    SingleDies: "data without superblocks of several dies", "ftl.superblock_dies",
+        |seen| !has_superblocks(seen);
     SharedBlocks: "moved data in the blocks of the host", "ftl.separate_gc_stream",
         |seen| flag(seen, "separate_gc_stream") == Some(false);
     ForesightCache: "a map cache that writes in batches", "ftl.map_cache_policy",
@@ -183,6 +184,13 @@ features! {
     Leaps: "an accelerated life", "accelerate", |_| false;
     Served: "a drive that is served over NBD", "serve", |_| false;
     StoredWords: "bytes that are really encoded", "integrity", |_| false;
+}
+
+fn has_superblocks(seen: &Seen<'_>) -> bool {
+    match number(seen, "superblock_dies") {
+        Some(0) => seen.config.drive.channels * seen.config.drive.dies_per_channel > 1,
+        dies => dies.is_some_and(|dies| dies > 1),
+    }
 }
 
 fn can_recover(seen: &Seen<'_>) -> bool {

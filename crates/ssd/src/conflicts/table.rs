@@ -119,6 +119,18 @@ pub const CONFLICTS: &[Conflict] = &[
         "use ftl.superblock_dies = 1",
     ),
     row(
+        Parity,
+        SingleDies,
+        "a stripe has a page on each die of a superblock",
+        "set ftl.superblock_dies to 0 or 2 and more, of an FTL that has it, or parity.pages = 0",
+    ),
+    row(
+        Parity,
+        FastPages,
+        "the next page of a die may be the parity of a stripe, whatever its speed",
+        "use ftl.fast_pages = false, or parity.pages = 0",
+    ),
+    row(
         SingleEntries,
         ForesightCache,
         "this cache cleans all entries of a page together",

@@ -47,6 +47,9 @@ pub struct FtlCounts {
     /// Codes by age, a table of its own in the report.
     #[schemars(skip)]
     pub code_stages: CodeStageCounts,
+    /// Parity over dies, a table of its own in the report.
+    #[schemars(skip)]
+    pub stripes: StripeCounts,
 }
 
 /// Work of codes by age (`ecc.stages`).
@@ -55,6 +58,13 @@ pub struct CodeStageCounts {
     /// Blocks that changed to a stronger code.
     pub changed_blocks: u64,
     /// Unit slots that parity takes from data; they are among `padding_units`.
+    pub parity_units: u64,
+}
+
+/// Work of parity over dies (`parity.pages`).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct StripeCounts {
+    /// Unit slots that hold the parity of a stripe; they are among `padding_units`.
     pub parity_units: u64,
 }
 
@@ -135,7 +145,9 @@ counts!(FtlCounts {
     cache,
     dense,
     code_stages,
+    stripes,
 });
+counts!(StripeCounts { parity_units });
 counts!(CodeStageCounts { changed_blocks, parity_units });
 counts!(DenseCounts { frozen_units, modified_sets });
 counts!(CacheCounts { host_units, folded_units, erased_blocks });

@@ -41,7 +41,11 @@ pub fn of_ftl(member: &Member<Build>, sets: &[&str]) -> Vec<String> {
 /// The choice of an FTL, and the assignments of `sets` that a drive with it has.
 pub fn those_of_ftl(member: &Member<Build>, sets: &[&str]) -> Vec<String> {
     let schemas = [(member.schema)(), schema::<FtlConfig>()];
+    let has_superblocks = schemas[0]["properties"]["superblock_dies"].is_object();
     let is_there = |set: &&&str| {
+        if set.starts_with("parity.") {
+            return has_superblocks;
+        }
         let key = set.strip_prefix("ftl.").and_then(|set| set.split('=').next());
         key.is_none_or(|key| {
             key != "name" && schemas.iter().any(|schema| schema["properties"][key].is_object())

@@ -229,6 +229,7 @@ impl Tally {
             cache: CacheCounts::default(),
             dense: DenseCounts::default(),
             code_stages: CodeStageCounts::default(),
+            stripes: Default::default(),
             ..told
         };
         let CacheCounts { host_units, folded_units, .. } = told.cache;

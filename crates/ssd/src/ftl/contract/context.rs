@@ -89,6 +89,8 @@ pub struct Context {
     pub fast_pages: Vec<bool>,
     /// Stronger codes of worn blocks, in order of cycles.
     pub code_stages: Vec<CodeStage>,
+    /// Stripes over the dies of superblocks have a page of parity.
+    pub has_parity: bool,
     /// Kinds of chips; the sizes above are those of the first kind.
     pub kinds: Vec<DieKind>,
     /// The kind of each die, by its place in `kinds`.

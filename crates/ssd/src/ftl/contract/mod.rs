@@ -30,7 +30,7 @@ pub use zones::{
 
 pub use super::account::{
     CacheCounts, CacheState, CodeStageCounts, DenseCounts, FtlCounts, HandleCounts, MapCounts,
-    Merges, Occupancy, Ram,
+    Merges, Occupancy, Ram, StripeCounts,
 };
 pub use super::untimed::{Device, Drive, Flawless, Untimed};
 pub use crate::space::wear::Wear;

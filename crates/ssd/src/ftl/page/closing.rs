@@ -73,7 +73,8 @@ impl PageFtl {
             let pages = frontier.left_pages(self.pages_per_program, self.joined, &self.geometry);
             u64::from(pages * self.geometry.units_per_page)
         });
-        left.reduce(|sum, left| sum + left)
+        let left = left.reduce(|sum, left| sum + left)?;
+        Some(left - self.parity_ahead(handle))
     }
 
     /// Closes the open blocks of a handle die by die, where there is room for others.

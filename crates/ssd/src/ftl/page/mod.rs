@@ -31,6 +31,7 @@ use handles::HandleTable;
 pub(super) use handles::Isolation;
 use metadata::Metadata;
 use sorting::Sorting;
+use stripes::Stripes;
 pub(super) use superblocks::Spans;
 
 pub const MEMBER: Member<Build> = Member {
@@ -138,6 +139,7 @@ mod recover;
 mod reduced;
 mod sorting;
 mod state;
+mod stripes;
 mod superblocks;
 mod victims;
 
@@ -190,6 +192,7 @@ pub(super) struct PageFtl {
     reduced: reduced::Reduced,
     handles: HandleTable,
     metadata: Metadata,
+    stripes: Stripes,
     /// Most units of metadata in a block.
     metadata_units: u32,
     /// Codes of blocks by their cycles.
@@ -247,13 +250,15 @@ impl PageFtl {
         }
         let (host_streams, move_streams) = params.streams(&context, own);
         let rows = geometry.pages_per_block / pages_per_program;
+        let dies = Spans::dies_of(params, geometry.dies)?;
+        let stripes = if context.has_parity { Stripes::over(dies) } else { Stripes::NONE };
         let padded = match params.keeps_handles() {
             false => 0,
-            // The last row of each superblock that collection empties.
+            // The last row of each superblock that collection empties, and its share of parity.
             true => {
                 let groups = geometry.planes_per_die / planes_per_program;
-                let dies = Spans::dies_of(params, geometry.dies)?;
-                1 + geometry.blocks_per_plane.div_ceil(dies * groups * rows)
+                let padded_rows = 1 + u32::from(stripes.are_on());
+                1 + (padded_rows * geometry.blocks_per_plane).div_ceil(dies * groups * rows)
             }
         };
         let held = gc.start_free_blocks.max(config.gc_reserve_blocks)
@@ -262,6 +267,7 @@ impl PageFtl {
             + move_streams
             + own.blocks
             + own.cache_blocks
+            + stripes.blocks(geometry.blocks_per_plane)
             + Metadata::new(params.metadata_share)?.blocks(geometry.blocks_per_plane, rows);
         let logical_units = logical_units(geometry, &context.bad, config.overprovisioning, held)?;
         let unusable = context.unusable();
@@ -287,15 +293,17 @@ impl PageFtl {
         let unusable = context.unusable();
         let Space { frame, logical_units, retirement } = space;
         let Context { geometry, planes_per_program, pages_per_program, config, gc, .. } = context;
-        let Context { victims, pe_cycles, fast_pages, code_stages, .. } = context;
-        let least = 1 + u32::from(params.metadata_share > 0.0 || !code_stages.is_empty());
+        let Context { victims, pe_cycles, fast_pages, code_stages, has_parity, .. } = context;
+        let writes_more =
+            params.metadata_share > 0.0 || !code_stages.is_empty() || has_parity;
+        let least = 1 + u32::from(writes_more);
         if config.gc_reserve_blocks < least {
             let problem = format!("{} blocks", config.gc_reserve_blocks);
             return Err(Error::new("ftl.gc_reserve_blocks", problem).expected(match least {
                 1 => "at least 1",
                 _ => {
-                    "at least 2 with ftl.metadata_share or ecc.stages, as collection writes more \
-                      than the data that it moves"
+                    "at least 2 with ftl.metadata_share, parity.pages or ecc.stages, as collection \
+                      writes more than the data that it moves"
                 }
             }));
         }
@@ -312,6 +320,10 @@ impl PageFtl {
         let handles = if has_handles { host_streams } else { 1 };
         let handles = HandleTable::new(params.isolation, handles, geometry.blocks());
         let metadata = Metadata::new(params.metadata_share)?;
+        let stripes = match has_parity {
+            true => Stripes::over(Spans::dies_of(params, geometry.dies)?),
+            false => Stripes::NONE,
+        };
         let rows = geometry.pages_per_block / pages_per_program;
         let groups = geometry.planes_per_die / planes_per_program;
         let set_units = planes_per_program * geometry.units_per_block();
@@ -329,6 +341,7 @@ impl PageFtl {
             reduced: reduced::Reduced::new(params, host_streams, geometry.blocks())?,
             handles,
             metadata,
+            stripes,
             code_stages: CodeStages::new(&code_stages, &geometry, rows),
             metadata_units: metadata.block_units(rows, geometry.units_per_block()),
             gc_frontier: if params.separate_gc_stream { host_streams.into() } else { 0 },

@@ -23,21 +23,29 @@ impl PageFtl {
         stream: Stream,
         lpns: impl ExactSizeIterator<Item = Lpn>,
     ) -> (Program, bool) {
-        let is_parity = self.is_parity_row(index);
-        let is_own = is_parity || self.is_metadata_row(index, die);
+        let (is_parity, of_stripe) =
+            (self.is_parity_row(index), self.is_stripe_parity(index, die));
+        let is_own = is_parity || of_stripe || self.is_metadata_row(index, die);
         let place = (die, stream, self.mode_at(index));
         let frontier = &mut self.frontiers[index];
         let plane_units = self.geometry.units_per_page * self.pages_per_program;
-        let program = if is_own {
+        let mut program = if is_own {
             frontier.empty_row(place, self.joined)
         } else {
             frontier.program(place, lpns.len() as u32, plane_units, self.joined)
         };
+        if self.stripes.are_on() {
+            // Stripes have whole rows.
+            program.planes = self.joined as u8;
+        }
         let planes = program.planes.into();
         let is_row = frontier.advance(planes, self.pages_per_program, self.joined, &self.geometry);
         self.own(&program, self.pages_per_program, lpns);
         if is_parity {
             self.counts.code_stages.parity_units += u64::from(self.row_units);
+        }
+        if of_stripe {
+            self.counts.stripes.parity_units += u64::from(self.row_units);
         }
         (program, is_row)
     }

@@ -20,6 +20,7 @@ impl State for PageFtl {
             reduced,
             handles,
             metadata: _,
+            stripes: _,
             code_stages,
             metadata_units: _,
             gc_frontier: _,

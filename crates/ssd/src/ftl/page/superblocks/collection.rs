@@ -23,7 +23,10 @@ impl Spans {
         let candidates = &self.page.candidates;
         let own = |plane| u64::from(candidates.blocks(plane) * self.page.metadata_units);
         let of_plane = |plane| candidates.dead_units(plane).saturating_sub(own(plane));
-        self.planes_of(span).map(of_plane).sum()
+        let dead: u64 = self.planes_of(span).map(of_plane).sum();
+        let first = self.planes_of(span).next().map_or(0, |first| candidates.blocks(first));
+        let parity = self.page.stripes.superblock_units(&self.page.geometry);
+        dead.saturating_sub(u64::from(first) * parity)
     }
 
     fn short_of_superblocks(&self, span: usize, urgency: Urgency) -> bool {
@@ -44,9 +47,11 @@ impl Spans {
     }
 
     /// Dead units that make collection of a span worthwhile: more than its padding takes. That is
-    /// less than a row, or where data stay with their handle a row of each superblock.
+    /// less than a row, or where data stay with their handle a row of each superblock. With parity
+    /// it is at most twice that: padding has its share of parity.
     fn least_gain(&self, span: usize) -> u64 {
-        let row = u64::from(self.page.row_units);
+        let rows = 1 + u64::from(self.page.stripes.are_on());
+        let row = rows * u64::from(self.page.row_units);
         match self.planes_of(span).next().filter(|_| self.page.has_persistent_handles()) {
             Some(first) => row * u64::from(self.page.candidates.blocks(first)) + 1,
             None => row,

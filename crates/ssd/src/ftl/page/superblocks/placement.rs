@@ -50,13 +50,15 @@ impl Spans {
             return Place::At(self.page.append(index, die, stream, lpns));
         }
         // What is left of the superblocks may be on dies that are at work.
-        let is_open = |&die: &Die| {
+        let takes_more = |&die: &Die| {
             let mut streams = streams.clone();
             streams.any(|stream| {
-                self.part(die, stream).is_some() && self.may_fill(self.span_of(die), stream)
+                self.ready_part(die, stream).is_some() && self.may_fill(self.span_of(die), stream)
             })
         };
-        if let Some(die) = (0..self.page.geometry.dies).map(Die).find(is_open) {
+        let dies = self.page.geometry.dies;
+        let mut in_turn = (0..dies).map(|i| Die((self.page.next_die + i) % dies));
+        if let Some(die) = in_turn.find(takes_more) {
             return Place::Later(Until::Die(die));
         }
         (0..self.spans.len()).for_each(|span| self.call_dies(span));
@@ -93,14 +95,14 @@ impl Spans {
     /// Frontier on a die that takes data of the host, in a superblock that is opened if need be.
     fn host_part(&mut self, die: Die, stream: u32) -> Option<usize> {
         let span = self.span_of(die);
-        if let Some(index) = self.part(die, stream) {
+        if let Some(index) = self.ready_part(die, stream) {
             return self.may_fill(span, stream).then_some(index);
         }
         if self.is_open(span, stream) || self.free(span) <= self.kept(span) {
             return None;
         }
         self.open(span, stream, false);
-        self.part(die, stream)
+        self.ready_part(die, stream)
     }
 
     /// Free superblocks that the host must leave.
@@ -116,13 +118,24 @@ impl Spans {
 
     /// Open frontier of a stream on a die that comes next.
     fn part(&self, die: Die, stream: u32) -> Option<usize> {
+        self.parts(die, stream).next()
+    }
+
+    /// Open frontier of a stream on a die that takes a row now: the next one that does not keep
+    /// back for the parity of its stripe.
+    fn ready_part(&self, die: Die, stream: u32) -> Option<usize> {
+        self.parts(die, stream).find(|&index| !self.page.keeps_back(index, die))
+    }
+
+    /// Open frontiers of a stream on a die, in turn.
+    fn parts(&self, die: Die, stream: u32) -> impl Iterator<Item = usize> + use<'_> {
         let page = &self.page;
         let first = match stream < page.streams {
             true => page.next_group[(die.0 * page.streams + stream) as usize],
             false => 0,
         };
-        let index = |i: u32| page.frontier_index(die, stream, (first + i) % page.groups);
-        (0..page.groups).map(index).find(|&index| page.frontiers[index].open)
+        let index = move |i: u32| page.frontier_index(die, stream, (first + i) % page.groups);
+        (0..page.groups).map(index).filter(|&index| page.frontiers[index].open)
     }
 
     /// Whether any die of a span has room left in the superblock of a stream.
@@ -196,7 +209,8 @@ impl Spans {
         let geometry = &self.page.geometry;
         let from = moves.first().map(|unit| geometry.die_of(geometry.block_of(unit.from)));
         let dies = (0..self.dies).map(|i| (at.next_die + i) % self.dies);
-        let parts = dies.filter_map(|die| Some((die, self.part(Die(first + die), stream)?)));
+        let parts =
+            dies.filter_map(|die| Some((die, self.ready_part(Die(first + die), stream)?)));
         // Two rows on one die would wait for each other, while another die has none. The die that
         // has been read is free, and data stay in their stripes.
         let rank =

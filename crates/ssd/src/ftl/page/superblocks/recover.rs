@@ -117,6 +117,11 @@ impl Spans {
                     full.for_each(|(&block, _)| self.is_filled(block));
                 }
                 _ => {
+                    if let Some(stream) = stream {
+                        // The parts that go on see how far this one has come.
+                        let index = self.page.frontier_index(die, stream, part % self.page.groups);
+                        self.page.frontiers[index].page = pages.iter().copied().min().unwrap_or(0);
+                    }
                     for (&block, pages) in blocks.iter().zip(pages) {
                         self.page.note_short(block, pages);
                         self.is_filled(block);

@@ -1,0 +1,158 @@
+//! Parity over the dies of superblocks (`parity.pages`): its place in stripes, its price, and storms
+//! on drives that have it.
+
+use crate::drive;
+
+use base::error::assert_carries;
+use nand::geometry::{Block, Geometry};
+use ssd::conformance::storm::Storm;
+use ssd::ftl::{Lpn, Untimed};
+
+/// Settings of a small drive with parity over all of its four dies.
+const PARITY: [&str; 4] = [
+    "parity.pages=1",
+    "ftl.superblock_dies=0",
+    "ftl.overprovisioning=1.2",
+    "ftl.gc_reserve_blocks=2",
+];
+
+/// Reads return the data written last, in every way the drive can work.
+#[test]
+fn reads_return_the_newest_version() {
+    let modes: [&[&str]; 12] = [
+        &[],
+        &["ftl.superblock_dies=2", "ftl.overprovisioning=3", "chip.geometry.blocks_per_plane=40"],
+        &["buffer.bytes=0"],
+        &["chip.features.multi_plane_program=false"],
+        &["ftl.separate_gc_stream=false", "scheduler.name=in_order"],
+        &["ftl.host_streams=3", "ftl.isolation=persistent", "ftl.overprovisioning=4"],
+        &["chip.page_order=one_shot", "chip.geometry.pages_per_block=36"],
+        &["chip.geometry.bad_block_fraction=0.05", "ftl.overprovisioning=1.9"],
+        &["gc.background_free_blocks=6", "ftl.static_wear_delta=2"],
+        &["ftl.metadata_share=0.1", "ftl.overprovisioning=1.9"],
+        &["chip.fault.program_failure_chance=0.0005", "ftl.overprovisioning=1.6"],
+        &["gc.name=cost_benefit", "buffer.bytes=65536", "gc.reclaim_reads=8"],
+    ];
+    for mode in modes {
+        for seed in 0..2 {
+            let sets = [&PARITY[..], mode].concat();
+            let mut storm = Storm::new(drive::small(&sets), seed);
+            storm.run(12_000).unwrap_or_else(|error| panic!("{sets:?}: {error}"));
+            let counts = storm.ssd.ftl_counts();
+            assert!(counts.reclaimed_blocks > 0, "{sets:?}: no collection");
+            assert!(counts.stripes.parity_units > 0, "{sets:?}: no parity");
+        }
+    }
+}
+
+fn geometry() -> Geometry {
+    ssd::build::chips(&drive::config(&[] as &[&str])).unwrap().geometry.clone()
+}
+
+/// One page of each stripe is parity: a drive of `dies` dies in a superblock that is written in
+/// order programs `dies / (dies - 1)` units for each one of the host, and no die holds more of them
+/// than another.
+#[test]
+fn parity_takes_its_share_and_is_spread_over_the_dies() {
+    for dies in [2u32, 4] {
+        let width = format!("ftl.superblock_dies={dies}");
+        let blocks = "chip.geometry.blocks_per_plane=40";
+        let sets = [&PARITY[..], &[width.as_str(), "ftl.overprovisioning=3", blocks]].concat();
+        let geometry = ssd::build::chips(&drive::config(&sets)).unwrap().geometry.clone();
+        let mut ssd = drive::small(&sets);
+        let per_superblock = dies * geometry.planes_per_die * geometry.units_per_block();
+        let data = per_superblock / dies * (dies - 1);
+        // Whole superblocks on all spans.
+        let spans = geometry.dies / dies;
+        let units = 2 * spans * data;
+        let lpns: Vec<Lpn> = (0..units).map(Lpn).collect();
+        let ftl = ssd.ftl_mut();
+        ftl.write_untimed(&lpns, &mut Untimed::new(geometry.dies)).unwrap();
+        let counts = ftl.counts();
+        let row = geometry.planes_per_die * geometry.units_per_page;
+        // The last parity of a span is in memory until the next row comes.
+        let due = u64::from(units / (dies - 1));
+        let waiting = due - counts.stripes.parity_units;
+        assert!(waiting <= u64::from(spans * row), "{due}: {counts:?}");
+        assert_eq!(counts.padding_units, counts.stripes.parity_units, "{counts:?}");
+        let mut of_die = vec![0; geometry.dies as usize];
+        for block in (0..geometry.blocks()).map(Block) {
+            let valid = ftl.valid_units(block).unwrap();
+            of_die[geometry.die_of(block).0 as usize] += valid;
+        }
+        let (least, most) = (of_die.iter().min().unwrap(), of_die.iter().max().unwrap());
+        // A block has 18 rows, which are no multiple of four dies.
+        assert!(most - least <= 4 * row, "{of_die:?}");
+    }
+}
+
+/// In every stripe that is whole one row is parity: at each page of a full superblock exactly one
+/// die holds no data.
+#[test]
+fn each_stripe_has_one_page_of_parity() {
+    let geometry = geometry();
+    let mut ssd = drive::small(&PARITY);
+    let per_superblock = geometry.planes() * geometry.units_per_block();
+    let units = per_superblock / 4 * 3;
+    let lpns: Vec<Lpn> = (0..units).map(Lpn).collect();
+    let ftl = ssd.ftl_mut();
+    ftl.write_untimed(&lpns, &mut Untimed::new(geometry.dies)).unwrap();
+    let mut dies_at = vec![std::collections::BTreeSet::new(); geometry.pages_per_block as usize];
+    for lpn in lpns {
+        let place = ftl.lookup(lpn).unwrap();
+        let (block, page) = geometry.page_of(place);
+        dies_at[page as usize].insert(geometry.die_of(block).0);
+    }
+    assert!(dies_at.iter().all(|dies| dies.len() == 3), "{dies_at:?}");
+}
+
+/// Random writes cost as much as on a drive without parity that has the space of its data, and the
+/// parity of that.
+#[test]
+fn write_amplification_is_that_of_the_data_with_their_parity() {
+    let amplification = |sets: &[&str], seed: u64| {
+        let mut ssd = drive::small(sets);
+        let units = ssd.ftl_mut().facts().logical_units;
+        let mut rng = base::rng::Rng::stream(seed, "addresses");
+        let mut draw = || Lpn(rng.below(u64::from(units)) as u32);
+        let mut untimed = Untimed::new(4);
+        let ftl = ssd.ftl_mut();
+        ftl.overwrite_untimed(4 * u64::from(units), &mut draw, &mut untimed).unwrap();
+        ftl.start_run(None);
+        ftl.overwrite_untimed(6 * u64::from(units), &mut draw, &mut untimed).unwrap();
+        ftl.counts().write_amplification()
+    };
+    // Three pages of four hold data: as many logical units on four thirds of the blocks. Of a
+    // superblock that is kept free three quarters are room for data.
+    let small = "chip.geometry.blocks_per_plane=";
+    for seed in 0..3 {
+        let base = ["ftl.superblock_dies=0", "ftl.gc_reserve_blocks=2", "ftl.static_wear_delta=0"];
+        let (with, without) = (format!("{small}160"), format!("{small}121"));
+        let with = amplification(
+            &[&base[..], &["parity.pages=1", &with, "ftl.overprovisioning=0.8"]].concat(),
+            seed,
+        );
+        let without =
+            amplification(&[&base[..], &[&without, "ftl.overprovisioning=0.36125"]].concat(), seed);
+        let ratio = with / without / (4.0 / 3.0);
+        assert!((ratio - 1.0).abs() < 0.05, "seed {seed}: {with} and {without}");
+    }
+}
+
+/// Settings that no stripe can have are refused by name.
+#[test]
+fn what_cannot_be_is_refused() {
+    let refused = |sets: &[&str]| match drive::built(sets) {
+        Ok(_) => panic!("{sets:?}: not refused"),
+        Err(error) => error,
+    };
+    let error = refused(&["parity.pages=2", "ftl.superblock_dies=0"]);
+    assert_eq!(error.place, "parity.pages");
+    assert_carries(&error.problem, &["2"]);
+    let error = refused(&["parity.pages=1"]);
+    assert_carries(error, &["parity.pages", "ftl.superblock_dies"]);
+    let error = refused(&["parity.pages=1", "ftl.superblock_dies=0", "ftl.overprovisioning=1.2"]);
+    assert_carries(error, &["ftl.gc_reserve_blocks", "at least 2"]);
+    let error = refused(&["parity.read_around=collection"]);
+    assert_carries(error, &["parity.read_around", "parity.pages"]);
+}
