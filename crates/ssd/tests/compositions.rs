@@ -52,6 +52,26 @@ const KEPT_LEARNED: &[&str] = &[KEPT[0], KEPT[1], KEPT[2], KEPT[3], "ftl.name=le
 const KEPT_CACHED: &[&str] =
     &[KEPT[0], KEPT[1], KEPT[2], KEPT[3], "ftl.name=dftl", "ftl.map_cache_bytes=512"];
 
+/// Parity over the dies of superblocks.
+const PARITY: &[&str] = &[
+    "parity.pages=1",
+    "ftl.superblock_dies=0",
+    "ftl.gc_reserve_blocks=2",
+    "gc.start_free_blocks=4",
+    "chip.geometry.blocks_per_plane=40",
+];
+const PARITY_LEARNED: &[&str] =
+    &[PARITY[0], PARITY[1], PARITY[2], PARITY[3], PARITY[4], "ftl.name=learned", "ftl.gamma=16"];
+const PARITY_CACHED: &[&str] = &[
+    PARITY[0],
+    PARITY[1],
+    PARITY[2],
+    PARITY[3],
+    PARITY[4],
+    "ftl.name=dftl",
+    "ftl.map_cache_bytes=512",
+];
+
 /// Compositions that are not members of the roster by themselves: parameters, and the streams of
 /// moved data where hooks decide, else 0.
 const COMPOSED: &[(&[&str], u32)] = &[
@@ -71,6 +91,10 @@ const COMPOSED: &[(&[&str], u32)] = &[
     (&["ftl.superblock_dies=0"], 1),
     (&[], 1),
     (&["ftl.separate_gc_stream=true"], 2),
+    (PARITY, 0),
+    (PARITY, 1),
+    (PARITY_LEARNED, 0),
+    (PARITY_CACHED, 0),
     (REDUCED, 0),
     (REDUCED, 1),
     (REDUCED_IN_SUPERBLOCKS, 0),
@@ -237,10 +261,11 @@ fn any_order_of_what_is_under_way_is_safe() {
                     sets.into_iter().chain(of.iter().map(String::as_str)).collect();
                 Tally::new(&composed(&all, composition.1)?)
             };
-            let is_whole =
-                |error: &Error| ["ftl.fast_pages", "ftl.fast_region"].contains(&&*error.place);
+            let is_whole = |error: &Error| {
+                ["ftl.fast_pages", "ftl.fast_region", "parity.pages"].contains(&&*error.place)
+            };
             let trial = match Interleaving::new(seed, build) {
-                // A chip whose pages are all alike, or a drive smaller than the region.
+                // A chip whose pages are all alike, a drive smaller than the region, or one die.
                 Err(error) if is_whole(&error) => Ok(None),
                 trial => trial,
             };

@@ -26,8 +26,8 @@ const CODE: &str = include_str!("../../../params/codes/bch_512_t40.toml");
 const PARITY: &[&str] = &[
     "parity.pages=1",
     "ftl.superblock_dies=4",
-    "ftl.overprovisioning=1",
     "ftl.gc_reserve_blocks=2",
+    "chip.geometry.blocks_per_plane=50",
 ];
 const ZONED: &[&str] = &["ftl.name=zoned", "buffer.bytes=1048576"];
 const WRITE_ONCE: &[&str] = &[
@@ -125,12 +125,19 @@ fn sets(feature: Feature) -> &'static [&'static str] {
         SafePageCode | CodedPages => WRITE_ONCE,
         SingleLevelCache => &["ftl.name=slc_cache"],
         NotHooked | NoCopies | NoWithdrawal | NoCodeStages => CACHED_MAP,
-        OneKind => &["ftl.name=page"],
+        OneKind | NoParity => &["ftl.name=page"],
+        MapOnFlash => &[
+            "ftl.name=dftl",
+            "ftl.map_cache_bytes=512",
+            "parity.pages=1",
+            "ftl.superblock_dies=4",
+            "ftl.gc_reserve_blocks=2",
+        ],
         NoHoles | NoRebuild | NoReuseOrder => FROZEN,
         NoRelocation | Zones => ZONED,
         SingleUnits => &["ftl.unit_bytes=8192", "chip.features.multi_plane_program=false"],
-        NoReducedLevels | Hooks | MoveStreams | OwnWear | Exchange | PowerCut | Life | Leaps
-        | Served => &[],
+        NoReducedLevels | Hooks | MoveStreams | OwnWear | Exchange | DieFailure | PowerCut
+        | Life | Leaps | Served => &[],
     }
 }
 
@@ -223,6 +230,7 @@ fn built_with(features: &[Feature], more: &[&str]) -> Result<Ssd> {
 fn act(ssd: &mut Ssd, action: Feature) -> Result<()> {
     match action {
         Exchange => ssd.check_exchange(Die(0)),
+        DieFailure => ssd.check_fail_die(Die(0)),
         PowerCut => ssd.cut().map(drop),
         Life | Leaps => {
             drive::prepare(ssd, Precondition::Fill);
@@ -233,7 +241,7 @@ fn act(ssd: &mut Ssd, action: Feature) -> Result<()> {
     }
 }
 
-const ACTIONS: [Feature; 6] = [Exchange, PowerCut, Life, Leaps, Served, StoredWords];
+const ACTIONS: [Feature; 7] = [Exchange, DieFailure, PowerCut, Life, Leaps, Served, StoredWords];
 
 fn refused(one: Feature, other: Feature) -> Option<Error> {
     // Assignments of the later one hold: of one of the two orders both features are left.
@@ -324,6 +332,7 @@ const CHOSEN: &[Feature] = &[
     CodeStages,
     IdealDecoder,
     RealCells,
+    Parity,
     HostStreams,
     ReducedStreams,
     FastPages,
@@ -357,6 +366,8 @@ const ALTERNATIVES: &[(Feature, Feature)] = &[
     (HostStreams, Feature::Hooks),
     (HostStreams, MoveStreams),
     (SafePageCode, LevelCode),
+    // Stripes need superblocks, which streams of moved data exclude.
+    (Parity, MoveStreams),
 ];
 
 /// Whether two features belong to two FTLs: each names one, or one has parameters that the other's

@@ -4,7 +4,7 @@
 use crate::drive;
 
 use base::error::assert_carries;
-use nand::geometry::{Block, Geometry};
+use nand::geometry::{Block, Die, Geometry};
 use ssd::conformance::storm::Storm;
 use ssd::ftl::{Lpn, Untimed};
 
@@ -137,6 +137,116 @@ fn write_amplification_is_that_of_the_data_with_their_parity() {
         let ratio = with / without / (4.0 / 3.0);
         assert!((ratio - 1.0).abs() < 0.05, "seed {seed}: {with} and {without}");
     }
+}
+
+/// Settings of a drive whose codewords cannot be corrected with a chance of one in `1 / lost`.
+fn losing(lost: f64) -> [String; 3] {
+    [
+        "ecc={model='shares', failures=[0.9, 0.3, LOST]}".replace("LOST", &lost.to_string()),
+        "retry.name=soft_decision".to_owned(),
+        "chip.array.name=power_law".to_owned(),
+    ]
+}
+
+/// What the code cannot correct is rebuilt from the rest of its stripe, for the host, for rewrites
+/// of parts of units, and for collection; what is read is the newest version.
+#[test]
+fn pages_that_cannot_be_read_are_rebuilt() {
+    let modes: [&[&str]; 5] = [
+        &[],
+        &["ftl.superblock_dies=2", "ftl.overprovisioning=3", "chip.geometry.blocks_per_plane=40"],
+        &["retry.retire_after=3", "ftl.overprovisioning=2"],
+        &["buffer.bytes=0", "retry.in_turn=true", "chip.features.cache_read=true"],
+        &["chip.fault.program_failure_chance=0.0005", "ftl.overprovisioning=1.6"],
+    ];
+    for mode in modes {
+        for seed in 0..2 {
+            let losing = losing(0.002);
+            let losing: Vec<&str> = losing.iter().map(String::as_str).collect();
+            let sets = [&PARITY[..], &losing, mode].concat();
+            let mut storm = Storm::new(drive::small(&sets), seed);
+            storm.run(12_000).unwrap_or_else(|error| panic!("{sets:?}: {error}"));
+            let parity = storm.ssd.counts().parity;
+            assert!(parity.rebuilt_reads > 20, "{sets:?}: {parity:?}");
+            assert!(parity.page_reads >= parity.rebuilt_reads, "{sets:?}: {parity:?}");
+            // A stripe with a failed program is not whole.
+            let is_whole = !mode.iter().any(|set| set.contains("program_failure"));
+            assert!(
+                !is_whole || parity.lost_reads * 8 < parity.rebuilt_reads,
+                "{sets:?}: {parity:?}"
+            );
+        }
+    }
+}
+
+/// A die fails under load: every read is answered, with the newest version, and its data come to
+/// the other dies. What is written later has stripes of the dies that are left.
+#[test]
+fn a_die_that_fails_loses_nothing() {
+    let modes: [&[&str]; 6] = [
+        &[],
+        &["buffer.bytes=0"],
+        &["ftl.superblock_dies=2", "ftl.overprovisioning=3", "chip.geometry.blocks_per_plane=40"],
+        &["ftl.separate_gc_stream=false", "chip.features.cache_read=true"],
+        &["ftl.host_streams=2", "ftl.isolation=persistent", "ftl.overprovisioning=4"],
+        &["chip.page_order=one_shot", "chip.geometry.pages_per_block=36"],
+    ];
+    for mode in modes {
+        for (seed, die) in [(0, 0), (1, 3), (2, 1)] {
+            let sets = [&PARITY[..], &["ftl.overprovisioning=2.2"], mode].concat();
+            let mut storm = Storm::new(drive::small(&sets), seed);
+            let fail = |storm: &mut Storm, from: u64| {
+                storm.run(from).unwrap_or_else(|error| panic!("{sets:?}: {error}"));
+            };
+            fail(&mut storm, 5_000);
+            storm.ssd.fail_die(Die(die)).unwrap();
+            fail(&mut storm, 14_000);
+            let failed = storm.ssd.failed_dies()[0];
+            assert!(failed.rebuilt_at.is_some(), "{sets:?}: {failed:?}");
+            let parity = storm.ssd.counts().parity;
+            assert!(parity.rebuilt_reads > 20 && parity.lost_reads == 0, "{sets:?}: {parity:?}");
+            let ftl = storm.ssd.ftl_mut();
+            assert!(!ftl.parity().unwrap().holds_data(Die(die)));
+            let written = ftl.counts().reclaimed_blocks;
+            fail(&mut storm, 18_000);
+            assert!(storm.ssd.ftl_counts().reclaimed_blocks > written, "{sets:?}: no collection");
+        }
+    }
+}
+
+/// Two dies of a superblock fail one after the other, as soon as the first is rebuilt. With the
+/// second gone too early, data are lost, and the reads of them fail.
+#[test]
+fn a_second_die_may_fail_after_the_first_is_rebuilt() {
+    let sets = [&PARITY[..], &["ftl.overprovisioning=5"]].concat();
+    let mut storm = Storm::new(drive::small(&sets), 3);
+    storm.run(4_000).unwrap();
+    storm.ssd.fail_die(Die(2)).unwrap();
+    storm.run(14_000).unwrap();
+    assert!(storm.ssd.failed_dies()[0].rebuilt_at.is_some());
+    storm.ssd.fail_die(Die(0)).unwrap();
+    storm.run(26_000).unwrap();
+    assert!(storm.ssd.failed_dies()[1].rebuilt_at.is_some());
+    assert_eq!(storm.ssd.counts().parity.lost_reads, 0);
+}
+
+/// A die whose failure the drive would not survive is kept.
+#[test]
+fn failures_that_lose_data_are_refused() {
+    let mut ssd = drive::small(&["ftl.superblock_dies=0"]);
+    let error = ssd.fail_die(Die(0)).unwrap_err();
+    assert_carries(error, &["fail_die", "parity.pages"]);
+    let mut ssd = drive::small(&PARITY);
+    let error = ssd.fail_die(Die(7)).unwrap_err();
+    assert_carries(error, &["die 7", "0 to 3"]);
+    // Three dies have not the room of four.
+    let tight = [&PARITY[..], &["ftl.overprovisioning=1.1"]].concat();
+    let error = drive::small(&tight).fail_die(Die(0)).unwrap_err();
+    assert_carries(error, &["die 0", "ftl.overprovisioning"]);
+    let mut ssd = drive::small(&[&PARITY[..], &["ftl.overprovisioning=3"]].concat());
+    ssd.fail_die(Die(1)).unwrap();
+    let error = ssd.fail_die(Die(1)).unwrap_err();
+    assert_carries(error, &["die 1", "already"]);
 }
 
 /// Settings that no stripe can have are refused by name.

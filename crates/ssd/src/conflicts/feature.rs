@@ -168,6 +168,10 @@ features! {
         |seen| lacks(seen, |ftl| ftl.relocation().is_some());
     NoRebuild: "an FTL that cannot be rebuilt", "ftl.name",
         |seen| lacks(seen, |ftl| ftl.recovery().is_some());
+    NoParity: "data without parity", "parity.pages",
+        |seen| lacks(seen, |ftl| ftl.parity().is_some());
+    MapOnFlash: "a map on flash", "ftl.name",
+        |seen| !lacks(seen, |ftl| ftl.map_on_flash().is_some()) && seen.ftl.is_some();
     NoWithdrawal: "an FTL that empties no die", "ftl.name",
         |seen| lacks(seen, |ftl| ftl.withdrawal().is_some());
     OwnWear: "an FTL that counts cycles itself", "ftl.name",
@@ -179,6 +183,7 @@ features! {
 
     // Actions.
     Exchange: "exchange of a die", "exchange", |_| false;
+    DieFailure: "the failure of a die", "fail_die", |_| false;
     PowerCut: "a power cut", "cut_at", |_| false;
     Life: "a whole life", "life", |_| false;
     Leaps: "an accelerated life", "accelerate", |_| false;

@@ -401,6 +401,24 @@ pub const CONFLICTS: &[Conflict] = &[
         "its data stay on the die",
         "use an FTL that moves them to other dies",
     ),
+    row(
+        DieFailure,
+        MapOnFlash,
+        "pages of the map are in no stripe",
+        "use an FTL with its map in memory",
+    ),
+    row(
+        DieFailure,
+        Recovery,
+        "a start-up scans every die for the owners of its data",
+        "use recovery.name = \"none\"",
+    ),
+    row(
+        DieFailure,
+        NoParity,
+        "the data of the die would be lost",
+        "set parity.pages = 1 and ftl.superblock_dies",
+    ),
     row(PowerCut, NoRecovery, "the drive would not start up again", "use a recovery"),
     row(
         SeveralKinds,

@@ -5,12 +5,14 @@
 //! through it without time, `interleaving` lets what is under way end in any order, and `storm`
 //! sends requests to a whole drive and compares each read with what was written; `power` cuts its
 //! power, and holds what is left against what flushes have promised (`durable`). A broken promise
-//! is an error. FTLs that can give dies back do so in between (`withdrawn`).
+//! is an error. FTLs that can give dies back do so in between (`withdrawn`); stripes with parity
+//! are looked at (`parity`).
 
 pub mod batches;
 mod drives;
 mod durable;
 pub mod interleaving;
+mod parity;
 pub mod power;
 pub mod storm;
 pub mod tally;

@@ -27,6 +27,7 @@ mod at_rest;
 pub(crate) mod codes;
 mod costs;
 pub mod exchange;
+pub mod failed_dies;
 mod flow;
 mod front;
 mod gate;
@@ -70,6 +71,7 @@ use base::event::EventQueue;
 use base::{Result, Time};
 use codes::Codes;
 use exchange::Exchanges;
+use failed_dies::FailedDies;
 use front::Front;
 use gate::Gate;
 pub use handles::Renewed;
@@ -172,6 +174,7 @@ pub struct Ssd {
     jobs: Jobs,
     wakes: Wakes,
     exchanges: Exchanges,
+    failed_dies: FailedDies,
     idle: Idle,
     pub(crate) failures: Failures,
     pub(crate) counts: ControllerCounts,
@@ -214,6 +217,7 @@ impl Ssd {
             jobs: Jobs::new(ftl.facts().jobs, on_chip),
             wakes: Wakes::default(),
             exchanges: Exchanges::new(config),
+            failed_dies: FailedDies::default(),
             idle,
             failures,
             counts: ControllerCounts::default(),

@@ -92,11 +92,13 @@ impl Ssd {
         let Command { task, times, .. } = self.flash.commands.remove(index);
         let Task::Program { place, owner, .. } = task else { unreachable!("a program") };
         let program = self.flash.programs.remove(place);
-        let has_failed = self.flash.chips.programs_fail() && {
-            let now = self.now();
-            let Self { failures, flash, ftl, .. } = self;
-            failures.give_up_failed(&program, flash, &mut **ftl, now)
-        };
+        let is_lost = self.failed_dies.has(program.die);
+        let has_failed = is_lost
+            || self.flash.chips.programs_fail() && {
+                let now = self.now();
+                let Self { failures, flash, ftl, .. } = self;
+                failures.give_up_failed(&program, flash, &mut **ftl, now)
+            };
         match (owner, has_failed) {
             (ProgramOwner::Slots(first), false) => self.rows_programmed(&program, first, &times),
             (ProgramOwner::Slots(first), true) => self.write_elsewhere(&program, first),

@@ -69,6 +69,8 @@ pub enum Cause {
     Decode,
     /// The page was read and decoded again after a decode had failed.
     Retry,
+    /// The page was rebuilt from the other pages of its stripe.
+    Rebuild,
     /// The buffer was full while dies read for the host, or suspended work to read.
     FullRead,
     /// The buffer was full while dies programmed data of the host.
@@ -96,7 +98,7 @@ pub enum Cause {
 }
 
 /// Number of causes in [`Cause`].
-pub const CAUSES: usize = 37;
+pub const CAUSES: usize = 38;
 
 /// Names of the causes, by their numbers.
 pub const CAUSE_NAMES: [&str; CAUSES] = [
@@ -125,6 +127,7 @@ pub const CAUSE_NAMES: [&str; CAUSES] = [
     "decoder wait",
     "decode",
     "retry",
+    "rebuild",
     "buffer full: host reads",
     "buffer full: host programs",
     "buffer full: garbage collection",
@@ -369,6 +372,12 @@ impl Blame {
         let Carried { account, .. } = self.carried(index);
         account.book(Time(end.0 - time.0), Cause::DecoderWait);
         account.book(end, if is_again { Cause::Retry } else { Cause::Decode });
+    }
+
+    /// The page of a command was rebuilt from the others of its stripe by now, or could not be.
+    #[cold]
+    pub(crate) fn rebuilt(&mut self, index: u32, now: Time) {
+        self.carried(index).account.book(now, Cause::Rebuild);
     }
 
     /// A command has ended: so far its request has waited for it.

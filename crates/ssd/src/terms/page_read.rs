@@ -18,6 +18,8 @@ pub enum ReadOwner {
     Scan,
     /// Patrol, which reads pages to find errors.
     Patrol,
+    /// A read that is rebuilt from other pages of its stripe, by the number of the rebuild.
+    Rebuild(u32),
     /// A read that this one is a further part of: a soft read has two.
     PartOf(u32),
 }

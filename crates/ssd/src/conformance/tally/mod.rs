@@ -7,7 +7,7 @@ use crate::build::{build_ftl, chips, context};
 use crate::config::SsdConfig;
 use crate::ftl::contract::{
     BlockService, CacheCounts, CodeStageCounts, DenseCounts, Facts, Handles, Hint, MapCounts,
-    MapOnFlash, Merges, Occupancy, Wear, ZoneLayout, Zones,
+    MapOnFlash, Merges, Occupancy, StripeCounts, Wear, ZoneLayout, Zones,
 };
 use crate::ftl::{
     Carried, DieSet, Ftl, FtlCounts, Job, Key, Known, Lpn, Move, Place, Program, Step, Stream,
@@ -48,7 +48,7 @@ pub(super) struct OfBlock {
     is_doomed: bool,
     cycles: u32,
     /// Pages handed out since the erase of the block.
-    pages: u32,
+    pub(super) pages: u32,
     /// Programs of the block that are not reported yet.
     pub(super) flying: u32,
     /// Units in the block that are mapped.
@@ -217,6 +217,9 @@ impl Tally {
         for (lpn, &place) in (0..).zip(&self.map) {
             let told = self.ftl.lookup(Lpn(lpn));
             hold!(told == place, "unit {lpn} is at {place:?}, and is said to be at {told:?}");
+            if let (Some(place), true) = (place, self.ftl.parity().is_some()) {
+                self.check_stripe(place)?;
+            }
         }
         let told = self.ftl.counts();
         // Of what jobs move, what is new of the map is known to the FTL alone.
@@ -229,7 +232,7 @@ impl Tally {
             cache: CacheCounts::default(),
             dense: DenseCounts::default(),
             code_stages: CodeStageCounts::default(),
-            stripes: Default::default(),
+            stripes: StripeCounts::default(),
             ..told
         };
         let CacheCounts { host_units, folded_units, .. } = told.cache;

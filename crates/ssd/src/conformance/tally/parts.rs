@@ -301,5 +301,6 @@ parts!(Tally:
     recycling if |me| me.ftl.recycling().is_some(),
     handles if |me| me.ftl.handles().is_some(),
     zones if |me| me.ftl.zones().is_some(),
+    parity if |me| me.ftl.parity().is_some(),
     withdrawal if |me| me.ftl.withdrawal().is_some(),
 );

@@ -27,9 +27,25 @@ pub struct ControllerCounts {
     pub further_reads: FurtherReads,
     /// Counts of refresh and patrol.
     pub refresh: RefreshCounts,
+    /// Counts of reads that were rebuilt.
+    pub parity: ParityCounts,
 }
 
-counts!(ControllerCounts { host, buffer, trims, codes, further_reads, refresh });
+counts!(ControllerCounts { host, buffer, trims, codes, further_reads, refresh, parity });
+
+/// Counts of reads that were rebuilt from the other pages of their stripe (`parity.pages`).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ParityCounts {
+    /// Reads of pages that were rebuilt from the other pages of their stripe.
+    pub rebuilt_reads: u64,
+    /// Reads of pages that could not be rebuilt either: a second page of the stripe failed, or the
+    /// stripe is not whole.
+    pub lost_reads: u64,
+    /// Pages that were read to rebuild others.
+    pub page_reads: u64,
+}
+
+counts!(ParityCounts { rebuilt_reads, lost_reads, page_reads });
 
 /// Counts of what the host asked for.
 #[derive(Debug, Clone, Copy, Default, Serialize, JsonSchema)]

@@ -20,7 +20,7 @@ use nand::energy::{EnergyUse, OperationTimes};
 use nand::geometry::Die;
 
 pub use controller::{
-    BufferCounts, ControllerCounts, FurtherReads, HostCounts, MOST_LEVELS, TrimCounts,
+    BufferCounts, ControllerCounts, FurtherReads, HostCounts, MOST_LEVELS, ParityCounts, TrimCounts,
 };
 
 /// Activity of a drive up to a moment, or between two.

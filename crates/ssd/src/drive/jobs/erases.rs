@@ -80,6 +80,9 @@ impl Ssd {
             let now = self.now();
             self.failures.read_only.set(first, now);
         }
+        if self.failed_dies.any_holds_data() {
+            self.look_at_failed_dies();
+        }
         let state = self.jobs.state(job);
         state.pending -= 1;
         if state.pending == 0 {

@@ -22,7 +22,7 @@ impl Ssd {
     ) -> Purpose {
         match owner {
             _ if !self.shows_purposes() => Purpose::Data,
-            ReadOwner::Patrol => Purpose::Data,
+            ReadOwner::Patrol | ReadOwner::Rebuild(_) => Purpose::Data,
             ReadOwner::Job(_) if self.is_refreshed(from) => Purpose::Refresh,
             ReadOwner::Map(_) => Purpose::Map,
             _ if !self.units.has(Lpn(lpn)) => Purpose::Map,

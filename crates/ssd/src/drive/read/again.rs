@@ -13,6 +13,9 @@ impl Ssd {
     pub(super) fn read_again(&mut self, index: u32) -> bool {
         let command = self.flash.commands[index];
         let PageRead { owner, ppn, failed, .. } = *command.read();
+        if self.failed_dies.has(command.die) {
+            return false;
+        }
         let block = self.flash.chips.geometry.block_of(ppn);
         let code = self.codes.number_of(&self.flash.chips, &*self.ftl, command.die, block);
         let reread = self.reader.retry.after_failure(command.read().attempt);
@@ -22,7 +25,6 @@ impl Ssd {
             if let Some(account) = self.codes.account(&self.flash.chips, command.die) {
                 account.uncorrectable += 1;
             }
-            self.note_found(index);
             if owner != ReadOwner::Scan {
                 self.note_given_up(command.die, ppn);
             }

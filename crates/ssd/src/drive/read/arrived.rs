@@ -30,6 +30,10 @@ impl Ssd {
         let code = self.codes.number_of(&self.flash.chips, &*self.ftl, die, block);
         let before = self.codes.count_apart().then_some(self.counts.codes);
         let mut end = (now, Time::ZERO);
+        if self.failed_dies.has(die) {
+            self.fail_words(index);
+            return self.decoded(index);
+        }
         if attempt == 0 {
             self.counts.codes.codewords += u64::from(words);
             let clean_decode = self.codes.at(code).clean_decode;
@@ -152,18 +156,32 @@ impl Ssd {
         }
     }
 
+    /// The last codeword of a read is decoded, as far as it can be.
     #[inline]
     pub(in crate::drive) fn decoded(&mut self, index: u32) {
-        let PageRead { owner, mut failed, .. } = *self.flash.read(index);
-        let corrected = self.reader.failed.count(failed) == 0;
-        if !corrected {
-            if self.read_again(index) {
-                return;
-            }
-            self.lose_moved(index);
-            self.note_unreadable(index);
-            self.reader.failed.release(&mut failed);
+        let PageRead { failed, .. } = *self.flash.read(index);
+        if self.reader.failed.count(failed) == 0 {
+            self.finish_read(index, true);
+        } else if !self.read_again(index) && !self.rebuild(index) {
+            self.give_up(index);
         }
+    }
+
+    /// Ends a read whose data nobody can get back.
+    #[cold]
+    pub(super) fn give_up(&mut self, index: u32) {
+        self.note_found(index);
+        self.lose_moved(index);
+        self.note_unreadable(index);
+        let PageRead { mut failed, .. } = *self.flash.read(index);
+        self.reader.failed.release(&mut failed);
+        self.finish_read(index, false);
+    }
+
+    /// Gives a read to its owner.
+    #[inline]
+    pub(super) fn finish_read(&mut self, index: u32, corrected: bool) {
+        let PageRead { owner, .. } = *self.flash.read(index);
         if self.flash.blame.is_some() {
             let command = self.flash.commands[index];
             self.blame_end(index, &command);
@@ -184,6 +202,7 @@ impl Ssd {
             ReadOwner::Map(fetch) => self.map_page_read(fetch, &command.times),
             ReadOwner::Scan => self.scanned(command.die),
             ReadOwner::Patrol => self.patrolled(&command),
+            ReadOwner::Rebuild(number) => self.stripe_read(number, corrected),
             ReadOwner::Request(_) => unreachable!("the host's are done with"),
             ReadOwner::PartOf(_) => unreachable!("only whole reads are decoded"),
         }

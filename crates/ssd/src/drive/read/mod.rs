@@ -1,11 +1,13 @@
 //! The path of a read: units, pages, dies, decoders, and retries after a failed decoding.
 //!
 //! This file asks for the pages that hold the units of a request. `arrived` decodes what has come
-//! from the flash, `codeword` one codeword of it; `again` reads pages again that do not decode.
+//! from the flash, `codeword` one codeword of it; `again` reads pages again that do not decode, and
+//! `rebuild` gets data from the rest of their stripe.
 
 mod again;
 mod arrived;
 mod codeword;
+mod rebuild;
 
 use super::flow::{event, lane};
 use super::{Parts, Ssd};
@@ -20,6 +22,7 @@ use crate::terms::request::Request;
 use crate::terms::{Lpn, PageRead, ReadOwner};
 use base::Time;
 use nand::geometry::Ppn;
+use rebuild::Rebuilds;
 
 /// Decoders, and reads that go round again.
 pub(crate) struct Reader {
@@ -27,6 +30,7 @@ pub(crate) struct Reader {
     /// Codewords of reads that go round again.
     failed: FailedWords,
     pub(crate) luck: Luck,
+    rebuilds: Rebuilds,
     /// Pages of the request that is being read, while it has several.
     pages: Vec<PageRun>,
 }
@@ -37,12 +41,13 @@ type PageRun = (u32, Ppn, u32);
 impl Reader {
     pub(super) fn new(config: &SsdConfig, retry: Box<dyn Retry>) -> Self {
         let luck = Luck::new(config.seed);
-        Self { failed: FailedWords::default(), luck, retry, pages: Vec::new() }
+        let failed = FailedWords::default();
+        Self { failed, luck, retry, rebuilds: Rebuilds::default(), pages: Vec::new() }
     }
 
     /// The power is gone: what was being decoded is forgotten.
     pub(super) fn cut(&mut self) {
-        self.failed = FailedWords::default();
+        (self.failed, self.rebuilds) = (FailedWords::default(), Rebuilds::default());
     }
 
     /// Codewords of a list that have failed.
@@ -127,7 +132,9 @@ impl Ssd {
         // All of them wait before a die starts: pages of other planes are read along.
         for &(lpn, from, units) in &pages {
             let index = self.hold_read(Class::Read, owner, from, lpn, units, earlier);
-            self.flash.queue(self.events.now(), index);
+            if !self.is_from_failed(index) {
+                self.flash.queue(self.events.now(), index);
+            }
         }
         for (_, from, _) in pages.drain(..) {
             let geometry = &self.flash.chips.geometry;
@@ -148,7 +155,20 @@ impl Ssd {
         earlier: Times,
     ) {
         let index = self.hold_read(class, owner, ppn, lpn, units, earlier);
-        self.flash.submit(&mut self.events, index);
+        if !self.is_from_failed(index) {
+            self.flash.submit(&mut self.events, index);
+        }
+    }
+
+    /// Whether a read is one of a die that has failed: it ends at once, without its data.
+    #[inline]
+    fn is_from_failed(&mut self, index: u32) -> bool {
+        let is_failed = self.failed_dies.has(self.flash.commands[index].die);
+        if is_failed {
+            self.fail_words(index);
+            self.events.push(self.events.now(), event::of(event::DECODED, index));
+        }
+        is_failed
     }
 
     /// Creates a read that is not sent to its die yet.

@@ -167,8 +167,8 @@ impl Flash {
         let (block, page) = self.chips.geometry.page_of(read.ppn);
         let sensed = self.chips.read(block, page, read.shift_v);
         let (time, rber) = sensed.unwrap_or_else(|error| {
-            // What a patrol was to read may have been erased since.
-            if matches!(read.owner, ReadOwner::Scan | ReadOwner::Patrol) {
+            // What a patrol or a rebuild was to read may have been erased since.
+            if matches!(read.owner, ReadOwner::Scan | ReadOwner::Patrol | ReadOwner::Rebuild(_)) {
                 return (self.chips.sense_erased(block, page), 0.0);
             }
             self.fault.get_or_insert(error);

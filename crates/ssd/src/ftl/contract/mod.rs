@@ -13,6 +13,7 @@
 mod account;
 mod context;
 mod facts;
+mod parity;
 pub mod parts;
 mod withdrawal;
 mod zones;
@@ -20,6 +21,7 @@ mod zones;
 pub use account::Account;
 pub use context::{Build, CodeStage, Context, DieKind, FtlConfig, overprovisioning_for};
 pub use facts::{Facts, SetFacts};
+pub use parity::Parity;
 pub use parts::{
     BlockService, Calls, CopyBack, Handles, MapOnFlash, Parts, Recovery, Recycling, Relocation,
 };

@@ -3,7 +3,7 @@
 //! [`Parts`] answers whether an FTL has a part, and gives it. A member names its parts with
 //! [`parts!`](crate::ftl::contract::parts::parts), and the compiler asks for the code of each.
 
-use super::{Access, Ftl, HandleCounts, Job, Key, Known, Lpn, Program, Withdrawal, Zones};
+use super::{Access, Ftl, HandleCounts, Job, Key, Known, Lpn, Parity, Program, Withdrawal, Zones};
 use crate::recovery::Found;
 use base::Result;
 use nand::geometry::{Block, Ppn};
@@ -243,6 +243,8 @@ declare! {
     handles, handles_mut: Handles;
     /// Gives the zones of the drive.
     zones, zones_mut: Zones;
+    /// Gives the parity over dies.
+    parity, parity_mut: Parity;
     /// Gives the withdrawal of dies: a chip can be replaced while the drive is in use.
     withdrawal, withdrawal_mut: Withdrawal;
 }
@@ -278,6 +280,9 @@ macro_rules! parts {
     };
     (@zones $($when:tt)*) => {
         $crate::ftl::contract::parts::getters!(zones zones_mut Zones $($when)*);
+    };
+    (@parity $($when:tt)*) => {
+        $crate::ftl::contract::parts::getters!(parity parity_mut Parity $($when)*);
     };
     (@withdrawal $($when:tt)*) => {
         $crate::ftl::contract::parts::getters!(withdrawal withdrawal_mut Withdrawal $($when)*);

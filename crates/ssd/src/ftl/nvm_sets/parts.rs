@@ -8,11 +8,11 @@
 use super::{NvmSets, Set};
 use crate::ftl::contract::parts::parts;
 use crate::ftl::contract::{
-    Access, BlockService, Calls, CopyBack, Ftl, Job, Key, Known, Lpn, MapOnFlash, Program,
+    Access, BlockService, Calls, CopyBack, Ftl, Job, Key, Known, Lpn, MapOnFlash, Parity, Program,
     Recovery, Recycling, Relocation, Withdrawal,
 };
 use crate::recovery::{Found, Part};
-use base::Result;
+use base::{Error, Result};
 use nand::geometry::{Block, Die, Ppn};
 
 impl NvmSets {
@@ -34,6 +34,7 @@ parts!(NvmSets:
     copy_back if |sets| sets.all(|ftl| ftl.copy_back().is_some()),
     recycling if |sets| sets.any(|ftl| ftl.recycling().is_some()),
     zones if |sets| sets.any(|ftl| ftl.zones().is_some()),
+    parity if |sets| sets.any(|ftl| ftl.parity().is_some()),
     withdrawal if |sets| sets.all(|ftl| ftl.withdrawal().is_some()),
 );
 
@@ -165,6 +166,41 @@ impl Recycling for NvmSets {
     fn rewritten_groups(&self, block: Block) -> u32 {
         let set = self.of_block(block);
         self.sets[set].ftl.rewritten_groups(self.inside(set, block))
+    }
+}
+
+impl Parity for NvmSets {
+    fn others(&self, place: Ppn, others: &mut Vec<Ppn>) -> bool {
+        let set = self.of_die(Die(place.0 / self.units_per_die));
+        let Some(part) = self.sets[set].ftl.parity() else { return false };
+        let (_, units) = self.before(set);
+        let first = others.len();
+        let is_whole = part.others(Ppn(place.0 - units), others);
+        others[first..].iter_mut().for_each(|other| other.0 += units);
+        is_whole
+    }
+
+    fn can_lose(&self, die: Die) -> Result<()> {
+        let set = &self.sets[self.of_die(die)];
+        match set.ftl.parity() {
+            Some(part) => part.can_lose(Die(die.0 - set.span.dies.start)),
+            None => Err(Error::new("fail_die", format!("die {}: no parity in its set", die.0))
+                .expected("a die of a set with parity.pages = 1")),
+        }
+    }
+
+    fn lose(&mut self, die: Die) {
+        let set = self.of_die(die);
+        let Set { ftl, span, .. } = &mut self.sets[set];
+        if let Some(part) = ftl.parity_mut() {
+            part.lose(Die(die.0 - span.dies.start));
+        }
+    }
+
+    fn holds_data(&self, die: Die) -> bool {
+        let set = &self.sets[self.of_die(die)];
+        let part = set.ftl.parity();
+        part.is_some_and(|part| part.holds_data(Die(die.0 - set.span.dies.start)))
     }
 }
 

@@ -294,8 +294,7 @@ impl PageFtl {
         let Space { frame, logical_units, retirement } = space;
         let Context { geometry, planes_per_program, pages_per_program, config, gc, .. } = context;
         let Context { victims, pe_cycles, fast_pages, code_stages, has_parity, .. } = context;
-        let writes_more =
-            params.metadata_share > 0.0 || !code_stages.is_empty() || has_parity;
+        let writes_more = params.metadata_share > 0.0 || !code_stages.is_empty() || has_parity;
         let least = 1 + u32::from(writes_more);
         if config.gc_reserve_blocks < least {
             let problem = format!("{} blocks", config.gc_reserve_blocks);

@@ -23,8 +23,10 @@ impl PageFtl {
         stream: Stream,
         lpns: impl ExactSizeIterator<Item = Lpn>,
     ) -> (Program, bool) {
-        let (is_parity, of_stripe) =
-            (self.is_parity_row(index), self.is_stripe_parity(index, die));
+        let is_parity = self.is_parity_row(index);
+        // Pages of the map stand in no stripe.
+        let in_stripe = self.stripes.are_on() && stream != Stream::MAP;
+        let of_stripe = in_stripe && self.is_stripe_parity(index, die);
         let is_own = is_parity || of_stripe || self.is_metadata_row(index, die);
         let place = (die, stream, self.mode_at(index));
         let frontier = &mut self.frontiers[index];
@@ -34,7 +36,7 @@ impl PageFtl {
         } else {
             frontier.program(place, lpns.len() as u32, plane_units, self.joined)
         };
-        if self.stripes.are_on() {
+        if in_stripe {
             // Stripes have whole rows.
             program.planes = self.joined as u8;
         }

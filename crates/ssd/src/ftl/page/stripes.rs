@@ -37,8 +37,8 @@ impl Stripes {
         if self.are_on() { blocks.div_ceil(self.dies) } else { 0 }
     }
 
-    /// Units of the parity of a whole superblock: those of one die of it.
-    pub(super) fn superblock_units(self, geometry: &Geometry) -> u64 {
+    /// Units of a superblock on one of its dies; 0 without parity. As many are parity in all.
+    pub(super) fn die_units(self, geometry: &Geometry) -> u64 {
         let of_die = u64::from(geometry.planes_per_die) * u64::from(geometry.units_per_block());
         if self.are_on() { of_die } else { 0 }
     }
@@ -65,7 +65,7 @@ impl PageFtl {
     /// Whether the next row of an open frontier is the parity of its stripe.
     #[inline]
     pub(super) fn is_stripe_parity(&self, index: usize, die: Die) -> bool {
-        self.stripes.are_on() && self.turn_of(index, die) == Turn::Parity
+        self.turn_of(index, die) == Turn::Parity
     }
 
     /// Whether an open frontier keeps back: its next row is to be the parity of data that other
@@ -107,7 +107,8 @@ impl PageFtl {
         for first in (0..self.geometry.dies).step_by(self.stripes.dies as usize).map(Die) {
             for group in 0..self.groups {
                 let of_dies = self.stripes.around(first);
-                let all = of_dies.map(|die| &self.frontiers[self.frontier_index(die, stream, group)]);
+                let all =
+                    of_dies.map(|die| &self.frontiers[self.frontier_index(die, stream, group)]);
                 let most = all.filter(|frontier| frontier.open).map(|frontier| rows(frontier.page));
                 ahead += u64::from(most.max().unwrap_or(0)) * u64::from(self.row_units);
             }

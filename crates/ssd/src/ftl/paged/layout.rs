@@ -1,8 +1,8 @@
 //! Layout: the blocks that data go to, and the blocks that collection empties.
 
 use crate::ftl::contract::{
-    CacheState, Carried, DieSet, Facts, FtlCounts, Job, Key, Lpn, Move, Occupancy, Place, Program,
-    Ram, Recycling, Step, Urgency, Withdrawal, Work,
+    CacheState, Carried, DieSet, Facts, FtlCounts, Job, Key, Lpn, Move, Occupancy, Parity, Place,
+    Program, Ram, Recycling, Step, Urgency, Withdrawal, Work,
 };
 use crate::ftl::page::PageFtl;
 use crate::recovery::Found;
@@ -127,6 +127,16 @@ pub(in crate::ftl) trait Layout: Clone + Send + State + 'static {
 
     /// Gives the withdrawal of dies for calls that change it.
     fn withdrawal_mut(&mut self) -> Option<&mut dyn Withdrawal> {
+        None
+    }
+
+    /// Gives the parity over dies, if the layout has it.
+    fn parity(&self) -> Option<&dyn Parity> {
+        None
+    }
+
+    /// Gives the parity over dies for calls that change it.
+    fn parity_mut(&mut self) -> Option<&mut dyn Parity> {
         None
     }
 

@@ -15,8 +15,9 @@ use super::contract::Context;
 use super::contract::parts::parts;
 use super::contract::{
     Access, Account, BlockService, CacheState, Carried, CopyBack, DieSet, Facts, Ftl, FtlCounts,
-    HandleCounts, Handles, Hint, Job, Key, Known, Lpn, MapOnFlash, Move, Occupancy, Parts, Place,
-    Program, Ram, Recovery, Recycling, Relocation, Step, Stream, Urgency, Wear, Withdrawal, Work,
+    HandleCounts, Handles, Hint, Job, Key, Known, Lpn, MapOnFlash, Move, Occupancy, Parity, Parts,
+    Place, Program, Ram, Recovery, Recycling, Relocation, Step, Stream, Urgency, Wear, Withdrawal,
+    Work,
 };
 use super::page::{Own, PageFtl, PageParams, Spans};
 use crate::recovery::Found;
@@ -293,6 +294,14 @@ impl<M: Mapping, L: Layout, C: Choices> Parts for Paged<M, L, C> {
 
     fn withdrawal_mut(&mut self) -> Option<&mut dyn Withdrawal> {
         if M::IS_IN_RAM && C::IS_ASIDE { self.data.withdrawal_mut() } else { None }
+    }
+
+    fn parity(&self) -> Option<&dyn Parity> {
+        self.data.parity()
+    }
+
+    fn parity_mut(&mut self) -> Option<&mut dyn Parity> {
+        self.data.parity_mut()
     }
 
     fn recycling(&self) -> Option<&dyn Recycling> {

@@ -222,6 +222,21 @@ impl Words {
         told.outcome
     }
 
+    /// Takes words of a read as they were stored: they follow from the other pages of the stripe,
+    /// all of which were decoded.
+    #[cold]
+    pub(crate) fn rebuilt(&mut self, read: &PageRead, numbers: impl Iterator<Item = u32>) {
+        let ReadOwner::Request(slot) = read.owner else { return };
+        let payload = self.code.payload_bytes();
+        for number in numbers {
+            let (place, at) = self.place_of(read.ppn, number);
+            let bits = self.unit(place)[at * self.length..][..self.length].to_vec();
+            let unit = u64::from(read.lpn + number / self.of_unit as u32);
+            let offset = (unit * self.of_unit as u64 + at as u64) * u64::from(payload);
+            self.found[slot as usize].push(Found::new(offset, bits, payload));
+        }
+    }
+
     fn decode_word(
         &mut self,
         index: u32,

@@ -25,8 +25,8 @@ impl Spans {
         let of_plane = |plane| candidates.dead_units(plane).saturating_sub(own(plane));
         let dead: u64 = self.planes_of(span).map(of_plane).sum();
         let first = self.planes_of(span).next().map_or(0, |first| candidates.blocks(first));
-        let parity = self.page.stripes.superblock_units(&self.page.geometry);
-        dead.saturating_sub(u64::from(first) * parity)
+        let without_data = self.units_without_data(self.lost_dies(span));
+        dead.saturating_sub(u64::from(first) * without_data)
     }
 
     fn short_of_superblocks(&self, span: usize, urgency: Urgency) -> bool {

@@ -10,13 +10,14 @@
 
 mod collection;
 mod members;
+mod parity;
 mod placement;
 mod policy;
 mod recover;
 
 use super::{Own, PageFtl, PageParams};
 use crate::ftl::contract::{
-    Carried, Context, DieSet, Job, Key, Lpn, Move, Place, Program, Ram, Step, Urgency, Work,
+    Carried, Context, DieSet, Job, Key, Lpn, Move, Parity, Place, Program, Ram, Step, Urgency, Work,
 };
 use crate::ftl::paged::Layout;
 use crate::recovery::Found;
@@ -80,6 +81,8 @@ pub(in crate::ftl) struct Spans {
     dies: u32,
     members: Members,
     spans: Vec<Span>,
+    /// Dies that have failed.
+    lost: Vec<u32>,
     /// Dies whose jobs are to be asked for work.
     calls: DieSet,
 }
@@ -122,6 +125,7 @@ impl Spans {
             dies,
             members: Members::new(&page.geometry, planes),
             spans: vec![Span::new(dies as usize); shape.planes as usize],
+            lost: Vec::new(),
             calls: DieSet::none(page.geometry.dies),
             page,
         })
@@ -157,7 +161,7 @@ impl Spans {
             page.candidates.closed(page.geometry.plane_of(member), member, page.clock);
             is_due |= page.retirement.is_doomed(member);
         }
-        if is_due {
+        if is_due || self.stands_on_lost(superblock) {
             self.mark(superblock);
         }
     }
@@ -165,8 +169,9 @@ impl Spans {
 
 impl State for Spans {
     fn exchange(&mut self, archive: &mut Archive<'_>) -> Result<()> {
-        let Self { page, dies: _, members, spans, calls: _ } = self;
+        let Self { page, dies: _, members, spans, lost, calls: _ } = self;
         page.exchange(archive)?;
+        archive.value(lost)?;
         members.exchange(archive)?;
         archive.value(spans)
     }
@@ -295,6 +300,14 @@ impl Layout for Spans {
     fn jobs_with(&self, job: Job) -> Range<u32> {
         let first = job.0 / self.dies * self.dies;
         first..first + self.dies
+    }
+
+    fn parity(&self) -> Option<&dyn Parity> {
+        if self.page.stripes.are_on() { Some(self) } else { None }
+    }
+
+    fn parity_mut(&mut self) -> Option<&mut dyn Parity> {
+        if self.page.stripes.are_on() { Some(self) } else { None }
     }
 
     fn ram(&self) -> Option<Ram> {

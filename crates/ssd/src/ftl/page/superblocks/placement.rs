@@ -157,6 +157,10 @@ impl Spans {
         let joined = page.joined as usize;
         let blocks = indices.iter().flat_map(|&(_, index)| &page.frontiers[index].blocks[..joined]);
         self.members.form(stream, blocks.copied());
+        if !self.lost.is_empty() {
+            let lost: Vec<Die> = self.dies_in(span).filter(|&die| self.is_lost(die)).collect();
+            lost.into_iter().for_each(|die| self.close_lost(die, stream));
+        }
     }
 
     /// Closes the open superblocks of a handle, in each span that has room for another.
@@ -209,8 +213,7 @@ impl Spans {
         let geometry = &self.page.geometry;
         let from = moves.first().map(|unit| geometry.die_of(geometry.block_of(unit.from)));
         let dies = (0..self.dies).map(|i| (at.next_die + i) % self.dies);
-        let parts =
-            dies.filter_map(|die| Some((die, self.ready_part(Die(first + die), stream)?)));
+        let parts = dies.filter_map(|die| Some((die, self.ready_part(Die(first + die), stream)?)));
         // Two rows on one die would wait for each other, while another die has none. The die that
         // has been read is free, and data stay in their stripes.
         let rank =

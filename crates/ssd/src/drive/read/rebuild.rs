@@ -1,0 +1,130 @@
+//! Rebuilding of pages that cannot be read, from the other pages of their stripe.
+//!
+//! The read that has failed waits, while the same place is read in all other pages of the stripe.
+//! When these are there, the read goes on as if it had been decoded. A page of the stripe that
+//! cannot be read either, or that was never written, gives the read up.
+
+use crate::drive::Ssd;
+use crate::failure::failed_words::FailedWord;
+use crate::flash::command::Times;
+use crate::terms::{Lpn, PageRead, ReadOwner};
+use base::pool::Pool;
+use nand::geometry::Ppn;
+
+/// Rebuilds of a drive that are under way.
+pub(super) struct Rebuilds {
+    under_way: Pool<Rebuild>,
+    /// Places of the rebuild that begins.
+    places: Vec<Ppn>,
+}
+
+impl Default for Rebuilds {
+    fn default() -> Self {
+        Self { under_way: Pool::with_capacity(0), places: Vec::new() }
+    }
+}
+
+/// Read that waits for the other pages of its stripe.
+#[derive(Clone, Copy)]
+struct Rebuild {
+    /// Command of the read.
+    read: u32,
+    /// Pages of the stripe that are still to come.
+    pending: u32,
+    /// A page of the stripe could not be read.
+    has_failed: bool,
+}
+
+impl Ssd {
+    /// Begins to rebuild the data of a read that was given up; false if that cannot be.
+    #[cold]
+    pub(super) fn rebuild(&mut self, index: u32) -> bool {
+        let command = self.flash.commands[index];
+        let PageRead { owner, ppn, units, .. } = *command.read();
+        let Some(parity) = self.ftl.parity() else { return false };
+        if !matches!(owner, ReadOwner::Request(_) | ReadOwner::Fill(_) | ReadOwner::Job(_)) {
+            return false;
+        }
+        let mut places = std::mem::take(&mut self.reader.rebuilds.places);
+        places.clear();
+        let is_whole = parity.others(ppn, &mut places);
+        let (chips, failed_dies) = (&self.flash.chips, &self.failed_dies);
+        let can_be_read = |&place: &Ppn| {
+            let (block, page) = chips.geometry.page_of(place);
+            let first = page - page % chips.first().pages_per_program;
+            !failed_dies.has(chips.geometry.die_of(block))
+                && !(chips.programs_fail() && chips.program_failed(block, first))
+        };
+        // What is on its way to the flash is in the controller's memory.
+        let is_on_flash = |place: &Ppn| {
+            let (block, page) = chips.geometry.page_of(*place);
+            page < chips.programmed_pages(block)
+        };
+        places.retain(is_on_flash);
+        if !is_whole || !places.iter().all(can_be_read) {
+            self.counts.parity.lost_reads += 1;
+            self.reader.rebuilds.places = places;
+            return false;
+        }
+        self.counts.parity.page_reads += places.len() as u64;
+        // One more than there is, so that it does not end before all are asked for.
+        let rebuild = Rebuild { read: index, pending: places.len() as u32 + 1, has_failed: false };
+        let number = self.reader.rebuilds.under_way.insert(rebuild);
+        let (owner, earlier) = (ReadOwner::Rebuild(number), Times::from(self.now()));
+        for &place in &places {
+            self.read_flash(command.class, owner, place, Lpn::HOLE.0, units, earlier);
+        }
+        self.reader.rebuilds.places = places;
+        self.stripe_read(number, true);
+        true
+    }
+
+    /// A page of the stripe of a rebuild was read. With the last one the read goes on that waits.
+    #[cold]
+    pub(super) fn stripe_read(&mut self, number: u32, corrected: bool) {
+        let rebuild = &mut self.reader.rebuilds.under_way[number];
+        rebuild.has_failed |= !corrected;
+        rebuild.pending -= 1;
+        if rebuild.pending > 0 {
+            return;
+        }
+        let Rebuild { read, has_failed, .. } = self.reader.rebuilds.under_way.remove(number);
+        // Data that have moved meanwhile may have been erased with all of their stripe.
+        if self.read_elsewhere(read) {
+            return;
+        }
+        let now = self.now();
+        if let Some(blame) = &mut self.flash.blame {
+            blame.rebuilt(read, now);
+        }
+        if has_failed {
+            self.counts.parity.lost_reads += 1;
+            self.give_up(read);
+            return;
+        }
+        self.counts.parity.rebuilt_reads += 1;
+        let PageRead { mut failed, .. } = *self.flash.read(read);
+        if let Some(words) = &mut self.flash.words {
+            let page_read = *self.flash.commands[read].read();
+            let rebuilt = self.reader.failed.words(failed).iter().map(|failed| failed.word);
+            words.rebuilt(&page_read, rebuilt);
+        }
+        self.reader.failed.release(&mut failed);
+        self.flash.commands[read].read_mut().failed = failed;
+        if self.versions.is_some() {
+            self.note_found(read);
+        }
+        self.finish_read(read, true);
+    }
+
+    /// Marks all codewords of a read from a die that has failed: none of them comes.
+    #[cold]
+    pub(super) fn fail_words(&mut self, index: u32) {
+        let PageRead { words, mut failed, .. } = *self.flash.read(index);
+        self.reader.failed.release(&mut failed);
+        for word in 0..words {
+            self.reader.failed.add(&mut failed, FailedWord { word, luck: 0.0 });
+        }
+        self.flash.commands[index].read_mut().failed = failed;
+    }
+}

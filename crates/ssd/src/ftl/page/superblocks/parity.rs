@@ -1,0 +1,135 @@
+//! Parity of superblocks: the other pages of a stripe, and superblocks without a die that failed.
+//!
+//! The blocks of a failed die stay what they are: members of the superblocks that they are in, and
+//! free blocks for others. In a superblock that is opened later they count as full from the start,
+//! so that its stripes have a page less. What was written before is moved off, superblock by
+//! superblock.
+
+use super::Spans;
+use crate::ftl::contract::Parity;
+use base::{Error, Result};
+use nand::geometry::{Block, Die, Ppn};
+
+impl Spans {
+    /// Failed dies of a span.
+    pub(super) fn lost_dies(&self, span: usize) -> u32 {
+        self.dies_in(span).filter(|&die| self.is_lost(die)).count() as u32
+    }
+
+    /// Whether a die has failed.
+    #[inline]
+    pub(super) fn is_lost(&self, die: Die) -> bool {
+        self.lost.contains(&die.0)
+    }
+
+    /// Whether a superblock has the newest data of units on a failed die.
+    pub(super) fn stands_on_lost(&self, superblock: u32) -> bool {
+        let geometry = &self.page.geometry;
+        let is_there = |block: Block| {
+            self.is_lost(geometry.die_of(block)) && self.page.candidates.word(block).valid() > 0
+        };
+        !self.lost.is_empty() && self.members.blocks(superblock).any(is_there)
+    }
+
+    /// Units of a superblock that hold no data where `lost` of its dies have failed: those of the
+    /// failed dies, and of one that is parity. Of a single die nothing is parity.
+    pub(super) fn units_without_data(&self, lost: u32) -> u64 {
+        let parity = u32::from(lost + 1 < self.dies);
+        u64::from(lost + parity) * self.page.stripes.die_units(&self.page.geometry)
+    }
+
+    /// Closes the frontiers of a failed die: what is left of their blocks stays empty.
+    pub(super) fn close_lost(&mut self, die: Die, stream: u32) {
+        for group in 0..self.page.groups {
+            let index = self.page.frontier_index(die, stream, group);
+            let filling: Vec<(Block, u32)> =
+                self.page.filling(&self.page.frontiers[index]).collect();
+            self.page.frontiers[index].open = false;
+            for (block, pages) in filling {
+                self.page.note_short(block, pages);
+                self.is_filled(block);
+            }
+        }
+    }
+
+    /// Units of data that a span has room for if `lost` of its dies have failed, beside what
+    /// collection keeps free.
+    fn room(&self, span: usize, lost: u32) -> u64 {
+        let page = &self.page;
+        let planes: Vec<_> = self.planes_of(span).collect();
+        let good = |plane: &nand::geometry::Plane| {
+            let first = page.geometry.first_block(*plane).0;
+            let blocks = (first..first + page.geometry.blocks_per_plane).map(Block);
+            blocks.filter(|&block| !page.wear.is_bad(block)).count() as u32
+        };
+        let superblocks = planes.iter().map(good).min().unwrap_or(0);
+        let held = page.gc.start_free_blocks.max(page.reserve) + page.streams + 1;
+        let all = u64::from(self.dies) * page.stripes.die_units(&page.geometry);
+        u64::from(superblocks.saturating_sub(held)) * (all - self.units_without_data(lost))
+    }
+}
+
+impl Parity for Spans {
+    fn others(&self, place: Ppn, others: &mut Vec<Ppn>) -> bool {
+        let (page, geometry) = (&self.page, &self.page.geometry);
+        let (block, number) = geometry.page_of(place);
+        let slot = place.0 - geometry.ppn(block, number, 0).0;
+        let Some(superblock) = self.members.of(block) else { return false };
+        let in_die = |block| geometry.plane_of(block).0 % geometry.planes_per_die;
+        let members = self.members.blocks(superblock).filter(|&other| other != block);
+        for member in members.filter(|&member| in_die(member) == in_die(block)) {
+            let pages = page.filled_pages(member);
+            let never_had_any = pages == 0 && self.is_lost(geometry.die_of(member));
+            if pages > number {
+                others.push(geometry.ppn(member, number, slot));
+            } else if !never_had_any && !page.is_open(member) {
+                return false;
+            }
+        }
+        true
+    }
+
+    fn can_lose(&self, die: Die) -> Result<()> {
+        let room = |span: usize| {
+            let more = u32::from(span == self.span_of(die) && !self.is_lost(die));
+            self.room(span, self.lost_dies(span) + more)
+        };
+        let room: u64 = (0..self.spans.len()).map(room).sum();
+        let needed = u64::from(self.page.logical_units);
+        if room < needed {
+            let problem = format!("die {}: {room} units are left for {needed}", die.0);
+            return Err(Error::new("fail_die", problem)
+                .expected("room for all data on the other dies")
+                .hint("use a larger ftl.overprovisioning, or more dies in a superblock"));
+        }
+        Ok(())
+    }
+
+    fn lose(&mut self, die: Die) {
+        if self.is_lost(die) {
+            return;
+        }
+        self.lost.push(die.0);
+        // Streams of data and the cold ones.
+        (0..=self.page.streams).for_each(|stream| self.close_lost(die, stream));
+        let span = self.span_of(die);
+        let first = span as u32 * self.page.geometry.blocks_per_plane;
+        for superblock in first..first + self.page.geometry.blocks_per_plane {
+            let is_in_use = |block| self.page.candidates.word(block).is_closed();
+            let is_formed = |block| self.members.of(block) == Some(superblock) && is_in_use(block);
+            if self.members.blocks_if_formed(superblock).any(is_formed)
+                && self.stands_on_lost(superblock)
+            {
+                self.mark(superblock);
+            }
+        }
+        self.call_dies(span);
+    }
+
+    fn holds_data(&self, die: Die) -> bool {
+        let geometry = &self.page.geometry;
+        let per_die = geometry.planes_per_die * geometry.blocks_per_plane;
+        let blocks = (die.0 * per_die..(die.0 + 1) * per_die).map(Block);
+        blocks.into_iter().any(|block| self.page.candidates.word(block).valid() > 0)
+    }
+}
