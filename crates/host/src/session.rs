@@ -10,7 +10,7 @@ use crate::request::{Job, Pace, Source};
 use crate::rewriting::Rewriting;
 use crate::run::Run;
 use crate::run::commands::Act;
-use crate::run::exchange::Plan;
+use crate::run::exchange::{Plan, parse_at};
 use crate::run::served::clients;
 use crate::run::settling::Goal;
 use crate::run::until::Until;
@@ -255,6 +255,16 @@ impl Session {
     /// that the drive cannot carry out. To be called before the run begins.
     pub fn exchange(&mut self, text: &str) -> Result<()> {
         self.run.exchange(Plan::parse(text)?)
+    }
+
+    /// Lets a die fail in the run, as `text` says (`3@0.5`). Refuses a failure that the drive would
+    /// not survive. To be called before the run begins.
+    pub fn fail_die(&mut self, text: &str) -> Result<()> {
+        let Some((die, at)) = parse_at(text) else {
+            return Err(Error::new("fail_die", format!("`{text}`"))
+                .expected("DIE@SECONDS, as 3@0.5"));
+        };
+        self.run.command(at, Act::FailDie(die), &self.loaded.config)
     }
 
     /// Repeats a command of a recording in its replay: at `at_ns` on the recording's clock, where a

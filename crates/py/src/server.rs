@@ -180,6 +180,11 @@ impl Server {
         self.command(py, |server| server.exchange(Exchange { die: Die(die), way, pe_cycles }))
     }
 
+    /// Lets a die fail now.
+    fn fail_die(&self, py: Python<'_>, die: u32) -> PyResult<()> {
+        self.command(py, |server| server.fail_die(Die(die)))
+    }
+
     /// Saves the drive with its bytes.
     fn snapshot(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         self.command(py, |server| server.snapshot(&path))

@@ -230,6 +230,11 @@ impl Simulation {
         self.session()?.exchange(text).map_err(refuse)
     }
 
+    /// Lets a die fail in the run, as `3@0.5`.
+    fn fail_die(&mut self, text: &str) -> PyResult<()> {
+        self.session()?.fail_die(text).map_err(refuse)
+    }
+
     /// Repeats a command of a recording in its replay, at `at_ns` on the recording's clock.
     fn repeat(&mut self, at_ns: u64, time_scale: f64, name: &str, value: &str) -> PyResult<()> {
         let act = Act::parse(name, value).map_err(refuse)?;

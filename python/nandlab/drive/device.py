@@ -408,6 +408,7 @@ class Drive:
         replicates: int | None = None,
         workers: int | None = None,
         exchange: Exchange | str | None = None,
+        fail_die: str | None = None,
         onlooker: Onlooker | None = None,
         is_last: bool = False,
     ) -> Result:

@@ -121,6 +121,7 @@ def run(
     replicates: int | None = None,
     workers: int | None = None,
     exchange: Exchange | str | None = None,
+    fail_die: str | None = None,
     onlooker: Onlooker | None = None,
 ) -> Result:
     """Runs a workload on a drive.
@@ -187,6 +188,8 @@ def run(
         exchange: Die whose chip is replaced in the run, and when; suspended: no requests meanwhile.
             A `nandlab.Exchange`, or text: ``"2@0.5"``, ``"2@0.5,suspended"``. Report key
             ``exchange``.
+        fail_die: Die that fails in the run, and when: a drive with `parity.pages` rebuilds what it
+            held. Text: ``"2@0.5"``. Report key ``ftl.parity``.
         onlooker: Object that looks on at the run between its steps, as
             `nandlab.window.live.Recorder`.
 
@@ -269,15 +272,21 @@ def simulate(
     flag("explain", explain)
     cut_ns = None if given["cut_at"] is None else _nanoseconds("cut_at", given["cut_at"])
     exchange_text = text_of(given["exchange"])
-    for name, event in {"exchange": exchange_text, "cut_at": cut_ns}.items():
+    fail_die = given["fail_die"]
+    if fail_die is not None and not isinstance(fail_die, str):
+        raise refusal("fail_die", repr(fail_die), 'text: "DIE@SECONDS"')
+    events = {"exchange": exchange_text, "fail_die": fail_die, "cut_at": cut_ns}
+    for name, event in events.items():
         if event is not None and what.skip is not None:
             raise refusal("", f"{name} with skip", hint="give only one of them")
-    if cut_ns is not None and replicates > 1:
-        raise refusal("", "cut_at with replicates", hint="give only one of them")
+    for name, event in {"fail_die": fail_die, "cut_at": cut_ns}.items():
+        if event is not None and replicates > 1:
+            raise refusal("", f"{name} with replicates", hint="give only one of them")
     for name, is_given in {
         "replicates": replicates > 1,
         "cut_at": cut_ns is not None,
         "exchange": exchange_text is not None,
+        "fail_die": fail_die is not None,
     }.items():
         if is_given and what.tenants:
             raise refusal("", f"tenants with {name}", hint="give only one of them")
@@ -301,6 +310,8 @@ def simulate(
         simulation.cut_at(cut_ns)
     if exchange_text is not None:
         simulation.exchange(exchange_text)
+    if fail_die is not None:
+        simulation.fail_die(fail_die)
     with_others = {
         "skip": is_skipping,
         "until": what.until is not None,
@@ -309,6 +320,7 @@ def simulate(
         "replicates": replicates > 1,
         "cut_at": cut_ns is not None,
         "exchange": exchange_text is not None,
+        "fail_die": fail_die is not None,
     }
     unrepeated = _repeat(simulation, what, [name for name, is_it in with_others.items() if is_it])
     log = RequestLog(requests_path, metadata(facts)) if is_logged else None

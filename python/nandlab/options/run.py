@@ -188,6 +188,11 @@ class SimulatedOptions(CallerOptions, KeptOptions, total=False):
 
     A `nandlab.Exchange`, or text: ``"2@0.5"``, ``"2@0.5,suspended"``. Report key ``exchange``.
     """
+    fail_die: Annotated[str | None, Option(form="DIE@SECONDS")]
+    """Die that fails in the run, and when: a drive with `parity.pages` rebuilds what it held.
+
+    Text: ``"2@0.5"``. Report key ``ftl.parity``.
+    """
     onlooker: Annotated[Onlooker | None, Option(line=None)]
     """Object that looks on at the run between its steps, as `nandlab.window.live.Recorder`."""
 

@@ -527,6 +527,18 @@ class Exchange(Table):
     dead_time_s: float
     """Time in which the drive took no requests: 0 in service."""
 
+class FailedDie(Table):
+    """Die that has failed in a run."""
+
+    die: int
+    """Number of the die."""
+    failed_s: float
+    """Time of its failure."""
+    rebuilt_s: float | None
+    """Time from which on the other dies had the newest data of all units; `null` where the run
+    ended before.
+    """
+
 class Figure(Table):
     """Figure over the replicates of a run."""
 
@@ -609,6 +621,8 @@ class Ftl(Table):
     """Data on dense chips (`frozen` on several kinds of chips); `null` elsewhere."""
     code_stages: CodeStages | None
     """Codes by age (`ecc.stages`); `null` elsewhere."""
+    parity: Parity | None
+    """Parity over dies (`parity.pages`); `null` elsewhere."""
     ram_bytes: RamBytes
     """RAM that the drive's firmware needs, in all and by use: `map`, `blocks`, `map_cache`,
     `map_directory`, `map_segments`, `block_names`, `block_map`, `log_maps`, `superblock_maps`,
@@ -969,6 +983,22 @@ class Operation(Table):
     """Bandwidth of the operation; 0 where it moves no data."""
     latency_us: LatencyUs
     """Latencies of the operation."""
+
+class Parity(Table):
+    """Parity over dies (`parity.pages`), the report's `ftl.parity`."""
+
+    units: int
+    """Unit slots that hold the parity of a stripe; they are among `padding_units`."""
+    rebuilt_reads: int
+    """Reads of pages that were rebuilt from the other pages of their stripe."""
+    lost_reads: int
+    """Reads of pages that could not be rebuilt either: a second page of the stripe failed, or the
+    stripe is not whole.
+    """
+    page_reads: int
+    """Pages that were read to rebuild others."""
+    failed_dies: list[FailedDie]
+    """Dies that have failed, in the order of their failures."""
 
 class Power(Table):
     """Recovery of a drive, the report's `power`."""

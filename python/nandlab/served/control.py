@@ -28,6 +28,7 @@ COMMANDS = (
     "restore",
     "age HOURS",
     "exchange DIE",
+    "fail_die DIE",
     "snapshot FILE",
 )
 """What can be asked for."""
@@ -109,6 +110,8 @@ class Control:
                 self._server.age(_hours(hours))
             case ["exchange", die, way, pe_cycles]:
                 self._server.exchange(_whole(die), way=way, pe_cycles=_whole(pe_cycles))
+            case ["fail_die", die]:
+                self._server.fail_die(_whole(die, "fail_die"))
             case ["snapshot", path]:
                 self._server.snapshot(path)
             case ["status"]:
@@ -127,11 +130,11 @@ def _hours(text: str) -> float:
         raise refusal("age", f"`{text}`", "a number of hours") from None
 
 
-def _whole(text: str) -> int:
+def _whole(text: str, place: str = "exchange") -> int:
     try:
         return int(text)
     except ValueError:
-        raise refusal("exchange", f"`{text}`", "a whole number") from None
+        raise refusal(place, f"`{text}`", "a whole number") from None
 
 
 def _http(text: str | None) -> bytes:

@@ -193,6 +193,19 @@ class Server:
         value += f",pe_cycles={cycles}" if cycles else ""
         self._command("exchange", lambda: begin(number_of, chosen, cycles), value)
 
+    def fail_die(self, die: int) -> None:
+        """Lets a die fail: what it held is rebuilt from the others (``parity.pages``).
+
+        Args:
+            die: its number: 0 is the first one of channel 0, 1 that of channel 1, and so on.
+
+        Raises:
+            NandlabError: no such die, one that has failed already, a drive without parity, or one
+                whose other dies have no room for its data.
+        """
+        number_of = whole("fail_die", die, 0, 2**32 - 1)
+        self._command("fail_die", lambda: self._native.fail_die(number_of), str(number_of))
+
     def _command(self, name: str, done: Callable[[], object], value: str = "") -> None:
         """Does something that is no request, which the recording is to have too."""
         before_ns = self._native.status()["now_ns"]

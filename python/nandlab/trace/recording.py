@@ -29,6 +29,7 @@ COMMANDS = {
     "cut": "a power cut",
     "restore": "the return of power",
     "exchange": "the exchange of die {}",
+    "fail_die": "the failure of die {}",
 }
 """Commands in a recording, in words."""
 

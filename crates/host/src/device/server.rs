@@ -19,6 +19,7 @@ use crate::session::Session;
 use base::stats::Latency;
 use base::units::Hours;
 use base::{Error, Result, Time};
+use nand::geometry::Die;
 use ssd::drive::exchange::Exchange;
 use std::collections::{HashMap, VecDeque};
 use std::path::Path;
@@ -373,6 +374,16 @@ impl Server {
         let disk = guard.as_mut().ok_or_else(over)?;
         disk.advance(Instant::now())?;
         disk.exchange(asked)?;
+        self.shared.wake();
+        Ok(())
+    }
+
+    /// Lets a die fail now. Refuses a failure that the drive would not survive.
+    pub fn fail_die(&self, die: Die) -> Result<()> {
+        let mut guard = self.shared.disk();
+        let disk = guard.as_mut().ok_or_else(over)?;
+        disk.advance(Instant::now())?;
+        disk.fail_die(die)?;
         self.shared.wake();
         Ok(())
     }

@@ -6,7 +6,7 @@ use crate::session::Session;
 use base::Result;
 use serde::Serialize;
 use serde_json::Value;
-use ssd::drive::activity::{BufferCounts, Counted, FurtherReads, HostCounts, TrimCounts};
+use ssd::drive::activity::{BufferCounts, Counted, FurtherReads, HostCounts, ParityCounts, TrimCounts};
 use ssd::drive::{CodeCounts, PowerCounts, ZoneCounts};
 use ssd::failure::refresh::{PatrolCounts, RefreshCounts};
 use ssd::flash::FlashCounts;
@@ -22,6 +22,7 @@ struct Sections<'a> {
     ecc: Both<'a, CodeCounts, FurtherReads>,
     nand: Both<'a, FlashCounts, PatrolCounts>,
     refresh: &'a RefreshCounts,
+    parity: &'a ParityCounts,
     power: &'a Option<PowerCounts>,
     zones: &'a Option<ZoneCounts>,
     sets: BTreeMap<String, OfSet<'a>>,
@@ -50,6 +51,7 @@ impl<'a> From<&'a Counted> for Sections<'a> {
             ecc: Both { first: &controller.codes, second: &controller.further_reads },
             nand: Both { first: flash, second: &controller.refresh.patrol },
             refresh: &controller.refresh,
+            parity: &controller.parity,
             power,
             zones,
             sets: (0..)
@@ -93,6 +95,7 @@ impl Session {
         let Self { run, loaded, .. } = self;
         !(name.starts_with("cache_") && run.ssd.cache().is_none()
             || name.starts_with("code_stages_") && !self.has_code_stages()
+            || name.starts_with("parity_") && !self.has_parity()
             || name.starts_with("dense_") && loaded.config.chips.is_empty()
             || name.starts_with("refresh_") && !loaded.config.refresh.is_on())
     }

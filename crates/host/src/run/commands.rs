@@ -1,4 +1,5 @@
-//! Commands to the drive between the requests of a run: ageing, power cuts, exchanges of dies.
+//! Commands to the drive between the requests of a run: ageing, power cuts, dies that are exchanged
+//! or fail.
 //!
 //! A recording of a served drive has them with their times, and its replay repeats them.
 
@@ -6,6 +7,7 @@ use super::exchange::Plan;
 use super::{COMMAND, Run};
 use base::units::Hours;
 use base::{Error, Result, Time};
+use nand::geometry::Die;
 use ssd::config::SsdConfig;
 use ssd::conflicts::Feature;
 use ssd::drive::exchange::Exchange;
@@ -22,6 +24,8 @@ pub enum Act {
     Age(Hours),
     /// A die is exchanged from now on.
     Exchange(Exchange),
+    /// A die fails.
+    FailDie(Die),
     /// The power is cut.
     Cut,
     /// The power comes back, and the drive starts up.
@@ -40,13 +44,14 @@ impl Act {
                 let (die, rest) = value.split_at(value.find(',').unwrap_or(value.len()));
                 Plan::parse(&format!("{die}@0{rest}")).ok().map(|plan| Self::Exchange(plan.asked))
             }
+            "fail_die" => value.parse().ok().map(|die| Self::FailDie(Die(die))),
             "cut" if value.is_empty() => Some(Self::Cut),
             "restore" if value.is_empty() => Some(Self::Restore),
             _ => None,
         }
         .ok_or_else(|| {
             Error::new("trace", format!("the command `{name}` with the value `{value}`"))
-                .expected("age=HOURS, exchange=DIE, cut or restore")
+                .expected("age=HOURS, exchange=DIE, fail_die=DIE, cut or restore")
         })
     }
 }
@@ -76,7 +81,7 @@ impl Commands {
 }
 
 impl Run {
-    /// Plans a command, later than all planned before. Refuses one that the drive cannot carry out.
+    /// Plans a command, behind those that are planned for the same time or earlier. Refuses one that the drive cannot carry out.
     /// To be called before the run begins.
     pub fn command(&mut self, at: Time, act: Act, config: &SsdConfig) -> Result<()> {
         let is_cut = self.commands.list.iter().rev().find_map(|(_, act)| match act {
@@ -87,6 +92,7 @@ impl Run {
         match act {
             Act::Age(_) => {}
             Act::Exchange(asked) => self.ssd.check_exchange(asked.die)?,
+            Act::FailDie(die) => self.ssd.check_fail_die(die)?,
             Act::Cut => {
                 self.ssd.check_asked(Feature::PowerCut)?;
                 self.commands.config = Some(Box::new(config.clone()));
@@ -94,7 +100,8 @@ impl Run {
             Act::Restore if is_cut == Some(true) => {}
             Act::Restore => return Err(Error::new("drive", "its power is not cut then")),
         }
-        self.commands.list.push_back((at, act));
+        let place = self.commands.list.partition_point(|(other, _)| *other <= at);
+        self.commands.list.insert(place, (at, act));
         Ok(())
     }
 
@@ -113,6 +120,7 @@ impl Run {
             match act {
                 Act::Age(hours) => self.ssd.age(hours),
                 Act::Exchange(asked) => self.exchange_served(asked)?,
+                Act::FailDie(die) => self.ssd.fail_die(die)?,
                 Act::Cut => self.cut_and_start()?,
                 // Its cut has come with it.
                 Act::Restore => {}
@@ -177,7 +185,6 @@ impl Run {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use nand::geometry::Die;
     use ssd::drive::exchange::Way;
 
     #[test]
@@ -185,6 +192,7 @@ mod tests {
         let of = |name, value| Act::parse(name, value).unwrap();
         assert!(matches!(of("age", "17520"), Act::Age(Hours(17520.0))));
         assert!(matches!(of("cut", ""), Act::Cut));
+        assert!(matches!(of("fail_die", "3"), Act::FailDie(Die(3))));
         assert!(matches!(of("restore", ""), Act::Restore));
         let Act::Exchange(asked) = of("exchange", "2,suspended,pe_cycles=5") else {
             panic!("another command")
@@ -195,6 +203,7 @@ mod tests {
             ("age", "1e99"),
             ("age", ""),
             ("exchange", "x"),
+            ("fail_die", "-1"),
             ("cut", "1"),
             ("x", ""),
         ] {

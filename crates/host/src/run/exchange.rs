@@ -6,6 +6,14 @@ use ssd::drive::exchange::{Exchange, Way};
 
 const EXPECTED: &str = "DIE@SECONDS as 3@0.5, then ,suspended and ,pe_cycles=N where wanted";
 
+/// Reads a die and the time at which something happens to it, as `3@0.5`.
+pub fn parse_at(text: &str) -> Option<(Die, Time)> {
+    let (die, at) = text.split_once('@')?;
+    let ns = at.parse::<f64>().ok()? * 1e9;
+    let at = (0.0..Time::LIMIT.ns() as f64).contains(&ns).then_some(Time(ns as u64))?;
+    Some((Die(die.parse().ok()?), at))
+}
+
 /// Planned exchange of a die.
 #[derive(Debug, Clone, Copy)]
 pub struct Plan {
@@ -20,14 +28,8 @@ impl Plan {
     pub fn parse(text: &str) -> Result<Self> {
         let refuse = || Error::new("exchange", format!("`{text}`")).expected(EXPECTED);
         let mut parts = text.split(',');
-        let (die, at) = parts.next().and_then(|part| part.split_once('@')).ok_or_else(refuse)?;
-        let die = die.parse().map_err(|_| refuse())?;
-        let seconds: f64 = at.parse().map_err(|_| refuse())?;
-        let ns = seconds * 1e9;
-        if !(0.0..Time::LIMIT.ns() as f64).contains(&ns) {
-            return Err(refuse());
-        }
-        let mut asked = Exchange { die: Die(die), way: Way::InService, pe_cycles: 0 };
+        let (die, at) = parts.next().and_then(parse_at).ok_or_else(refuse)?;
+        let mut asked = Exchange { die, way: Way::InService, pe_cycles: 0 };
         for part in parts {
             if let Some(way) = Way::ALL.into_iter().find(|way| way.name() == part) {
                 asked.way = way;
@@ -36,7 +38,7 @@ impl Plan {
                 asked.pe_cycles = cycles.ok_or_else(refuse)?;
             }
         }
-        Ok(Self { at: Time(ns as u64), asked })
+        Ok(Self { at, asked })
     }
 }
 

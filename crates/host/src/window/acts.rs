@@ -21,7 +21,7 @@ struct Offer {
     asks: Option<Feature>,
 }
 
-const OFFERS: [Offer; 7] = [
+const OFFERS: [Offer; 8] = [
     Offer { command: "cut", form: "cut", label: "Cut the power", asks: Some(Feature::PowerCut) },
     Offer {
         command: "recover",
@@ -35,6 +35,12 @@ const OFFERS: [Offer; 7] = [
         form: "exchange DIE[,suspended][,pe_cycles=N]",
         label: "Exchange the chip of a die",
         asks: Some(Feature::Exchange),
+    },
+    Offer {
+        command: "fail_die",
+        form: "fail_die DIE",
+        label: "Let a die fail",
+        asks: Some(Feature::DieFailure),
     },
     Offer {
         command: "wear",
@@ -86,7 +92,7 @@ impl Held {
         let done = match name {
             "cut" => self.cut()?,
             "recover" => self.recover()?,
-            "age" | "exchange" => self.act_in_run(name, value, offer)?,
+            "age" | "exchange" | "fail_die" => self.act_in_run(name, value, offer)?,
             "wear" => self.wear(value)?,
             _ => self.whole(name)?,
         };
@@ -127,12 +133,15 @@ impl Held {
         Done::new(format!("The drive was ready after {ms:.3} ms and {reads} reads."), &started)
     }
 
-    /// Lets hours pass, or exchanges a die.
+    /// Lets hours pass, exchanges a die, or lets one fail.
     fn act_in_run(&mut self, name: &str, value: &str, offer: &Offer) -> Result<Done> {
         let act = Act::parse(name, value)
             .map_err(|_| Error::new("command", format!("`{name} {value}`")).expected(offer.form))?;
         if let Act::Exchange(asked) = act {
             self.session.run.ssd.check_exchange(asked.die)?;
+        }
+        if let Act::FailDie(die) = act {
+            self.session.run.ssd.check_fail_die(die)?;
         }
         self.begin_run()?;
         let run = &mut self.session.run;
@@ -141,6 +150,11 @@ impl Held {
                 run.exchange_served(asked)?;
                 let told = format!("Die {} gives its data to others.", asked.die.0);
                 Done::new(told, &json!({ "die": asked.die.0 }))
+            }
+            Act::FailDie(die) => {
+                run.ssd.fail_die(die)?;
+                let told = format!("Die {} answers nothing. Its data are rebuilt.", die.0);
+                Done::new(told, &json!({ "die": die.0 }))
             }
             Act::Age(hours) => {
                 run.ssd.age(hours);

@@ -26,7 +26,7 @@ pub use controller::{CommandCost, ControllerConfig, TrimCost};
 pub use front::{Arbitration, HostConfig, Level, Priority, TenantConfig};
 pub use kinds::{ChipKind, within};
 pub use namespace::{BLOCK_SIZES, MOST_NAMESPACES, NamespaceConfig, NamespacePart};
-pub use parity::{ParityConfig, ReadAround};
+pub use parity::ParityConfig;
 pub use power::{PowerConfig, PowerState, ThermalConfig, ThermalLimit};
 pub use scale::{Scale, Scaled};
 pub use sets::DieSetConfig;
@@ -187,7 +187,7 @@ pub struct SsdConfig {
     /// DRAM write buffer: its size, its latency, and when it acknowledges a flush.
     #[serde(default)]
     pub buffer: BufferConfig,
-    /// Parity over the dies of superblocks, and the reads that it serves.
+    /// Parity over the dies of superblocks.
     #[serde(default, skip_serializing_if = "ParityConfig::is_default")]
     pub parity: ParityConfig,
     /// Refresh and patrol reads.

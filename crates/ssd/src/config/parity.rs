@@ -4,7 +4,7 @@ use base::{Error, Result};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Parity over the dies of superblocks (RAIN): its pages in a stripe, and the reads that it serves.
+/// Parity over the dies of superblocks (RAIN): its pages in a stripe.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ParityConfig {
@@ -12,27 +12,6 @@ pub struct ParityConfig {
     /// (`ftl.superblock_dies`): 1 gives back any page that cannot be read, and a die that fails. 0
     /// is no parity. It needs two `ftl.gc_reserve_blocks`.
     pub pages: u32,
-    /// Reads of the host that are served from the other pages of their stripe, as their die is at
-    /// work for the drive itself.
-    #[serde(skip_serializing_if = "ReadAround::is_off")]
-    pub read_around: ReadAround,
-}
-
-/// Reads of the host that go around a busy die.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum ReadAround {
-    /// All reads wait for their die.
-    #[default]
-    Off,
-    /// A read goes around a die that is collected, as long as no other die of the stripe is.
-    Collection,
-}
-
-impl ReadAround {
-    fn is_off(&self) -> bool {
-        *self == Self::Off
-    }
 }
 
 impl ParityConfig {
@@ -47,10 +26,6 @@ impl ParityConfig {
             let problem = format!("{} pages", self.pages);
             return Err(Error::new("parity.pages", problem)
                 .expected("0 or 1: stripes have a single page of parity"));
-        }
-        if self.pages == 0 && !self.read_around.is_off() {
-            return Err(Error::new("parity.read_around", "no stripes to read from")
-                .hint("use parity.pages = 1, or parity.read_around = \"off\""));
         }
         Ok(())
     }

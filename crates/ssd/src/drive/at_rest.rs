@@ -18,6 +18,8 @@ impl Ssd {
         twin.flash.chips.restart_clock();
         twin.failures = self.failures.clone();
         twin.failures.restart_clock();
+        twin.failed_dies = self.failed_dies.clone();
+        twin.failed_dies.restart_clock();
         if let (Some(power), Some(own)) = (&self.power, &mut twin.power) {
             own.take_over(power);
             if !own.is_on() {
@@ -65,6 +67,7 @@ impl State for Ssd {
         self.ftl.exchange(archive)?;
         self.flash.chips.exchange(archive)?;
         self.failures.exchange(archive)?;
+        self.failed_dies.exchange(archive)?;
         if let Some(power) = &mut self.power {
             power.exchange(archive)?;
         }

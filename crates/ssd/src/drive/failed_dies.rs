@@ -7,6 +7,7 @@
 use super::Ssd;
 use super::wakes::Wake;
 use crate::conflicts::Feature;
+use base::archive::{Archive, State};
 use base::{Error, Result, Time};
 use nand::geometry::Die;
 
@@ -22,7 +23,7 @@ pub struct FailedDie {
 }
 
 /// Dies of a drive that have failed.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct FailedDies(Vec<FailedDie>);
 
 impl FailedDies {
@@ -36,6 +37,33 @@ impl FailedDies {
     #[inline]
     pub(super) fn any_holds_data(&self) -> bool {
         self.0.iter().any(|failed| failed.rebuilt_at.is_none())
+    }
+}
+
+impl FailedDies {
+    /// Begins time anew: the dies have failed before.
+    pub(super) fn restart_clock(&mut self) {
+        for failed in &mut self.0 {
+            failed.failed_at = Time::ZERO;
+            failed.rebuilt_at = failed.rebuilt_at.map(|_| Time::ZERO);
+        }
+    }
+}
+
+impl State for FailedDies {
+    fn exchange(&mut self, archive: &mut Archive<'_>) -> Result<()> {
+        let mut all: Vec<(u32, bool)> =
+            self.0.iter().map(|failed| (failed.die.0, failed.rebuilt_at.is_some())).collect();
+        archive.value(&mut all)?;
+        if archive.is_loading() {
+            let failed_at = Time::ZERO;
+            let failed = |(die, is_rebuilt): (u32, bool)| {
+                let rebuilt_at = is_rebuilt.then_some(Time::ZERO);
+                FailedDie { die: Die(die), failed_at, rebuilt_at }
+            };
+            self.0 = all.into_iter().map(failed).collect();
+        }
+        Ok(())
     }
 }
 

@@ -48,6 +48,7 @@ pub struct FtlCounts {
     #[schemars(skip)]
     pub code_stages: CodeStageCounts,
     /// Parity over dies, a table of its own in the report.
+    #[serde(rename = "parity")]
     #[schemars(skip)]
     pub stripes: StripeCounts,
 }
@@ -65,7 +66,7 @@ pub struct CodeStageCounts {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StripeCounts {
     /// Unit slots that hold the parity of a stripe; they are among `padding_units`.
-    pub parity_units: u64,
+    pub units: u64,
 }
 
 /// Work for the data of one placement handle.
@@ -147,7 +148,7 @@ counts!(FtlCounts {
     code_stages,
     stripes,
 });
-counts!(StripeCounts { parity_units });
+counts!(StripeCounts { units });
 counts!(CodeStageCounts { changed_blocks, parity_units });
 counts!(DenseCounts { frozen_units, modified_sets });
 counts!(CacheCounts { host_units, folded_units, erased_blocks });

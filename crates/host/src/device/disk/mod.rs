@@ -30,6 +30,7 @@ use crate::session::Session;
 use base::{Result, Time};
 use placement::Placement;
 use ssd::config::Priority;
+use nand::geometry::Die;
 use ssd::drive::exchange::Exchange;
 use ssd::medium::versions::Happened;
 use ssd::medium::words::{Found, WordCounts};
@@ -196,6 +197,11 @@ impl Disk {
     /// exchange that the drive cannot carry out.
     pub fn exchange(&mut self, asked: Exchange) -> Result<()> {
         self.run().exchange_served(asked)
+    }
+
+    /// Lets a die fail now. Refuses a failure that the drive would not survive.
+    pub fn fail_die(&mut self, die: Die) -> Result<()> {
+        self.run().ssd.fail_die(die)
     }
 
     /// Gives a client a queue of its own, of a class, in the arbitration of the drive. Without one

@@ -1,5 +1,6 @@
 //! Keys `ftl` and `refresh`: work of the FTL, and blocks rewritten before their data are lost.
 
+mod parity;
 mod sets;
 
 use super::ratio;
@@ -7,6 +8,7 @@ use crate::session::Session;
 use schemars::JsonSchema;
 use serde::ser::Error;
 use serde::{Serialize, Serializer};
+pub use parity::Parity;
 pub use sets::NvmSet;
 use ssd::drive::activity::{Activity, TrimCounts};
 use ssd::failure::refresh::RefreshCounts;
@@ -40,6 +42,8 @@ pub struct Ftl {
     pub dense: Option<DenseCounts>,
     /// Codes by age (`ecc.stages`); `null` elsewhere.
     pub code_stages: Option<CodeStages>,
+    /// Parity over dies (`parity.pages`); `null` elsewhere.
+    pub parity: Option<Parity>,
     /// RAM that the drive's firmware needs, in all and by use: `map`, `blocks`, `map_cache`,
     /// `map_directory`, `map_segments`, `block_names`, `block_map`, `log_maps`, `superblock_maps`,
     /// `superblocks`, `zones`, `zone_blocks`, ...
@@ -105,7 +109,7 @@ pub(in crate::report) fn of_every_drive<S: Serializer>(
 ) -> Result<S::Ok, S::Error> {
     let mut keys = serde_json::to_value(counts).map_err(S::Error::custom)?;
     if let Some(keys) = keys.as_object_mut() {
-        keys.retain(|key, _| !["cache", "dense", "code_stages"].contains(&key.as_str()));
+        keys.retain(|key, _| !["cache", "dense", "code_stages", "parity"].contains(&key.as_str()));
     }
     keys.serialize(serializer)
 }
@@ -141,6 +145,7 @@ impl Session {
             code_stages: self
                 .has_code_stages()
                 .then(|| CodeStages { counts: counts.code_stages, blocks: ssd.blocks_by_code() }),
+            parity: self.parity(activity),
             ram_bytes: RamBytes {
                 total: ram.iter().map(|ram| ram.bytes).sum(),
                 tables: ram.iter().map(|ram| (ram.name, ram.bytes)).collect(),

@@ -47,7 +47,7 @@ impl PageFtl {
             self.counts.code_stages.parity_units += u64::from(self.row_units);
         }
         if of_stripe {
-            self.counts.stripes.parity_units += u64::from(self.row_units);
+            self.counts.stripes.units += u64::from(self.row_units);
         }
         (program, is_row)
     }
