@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-import sqlite3
 import subprocess
 import sys
 import time
@@ -17,7 +16,7 @@ import pytest
 import nandlab as lab
 from tests.conftest import carries, refused
 from tests.device.clients import CLIENTS, SMALL, Client, client, needs
-from tests.device.mounts import needs_file_systems, root
+from tests.device.mounts import WRITER, loop_device, needs_file_systems, root, rows
 from tests.waiting import until
 
 #: Room enough for ext4, and spare blocks for what a cut costs.
@@ -125,41 +124,6 @@ done
 # --- ext4 and SQLite -----------------------------------------------------------------------------
 
 
-@contextmanager
-def loop_device(uri: str, folder: Path) -> Iterator[str]:
-    """A block device of the kernel: a loop device on the file that nbdfuse shows."""
-    place = folder / "fuse"
-    place.mkdir(exist_ok=True)
-    with subprocess.Popen(
-        ["nbdfuse", str(place / "disk"), uri], env=CLIENTS, stderr=subprocess.DEVNULL
-    ) as fuse:
-        loop = ""
-        try:
-            until(lambda: (place / "disk").exists(), what="file of nbdfuse")
-            loop = root("losetup", "--find", "--show", place / "disk")
-            yield loop
-        finally:
-            if loop:
-                root("losetup", "--detach", loop, may=(0, 1))
-            root("umount", "--lazy", place, may=(0, 1, 32))
-            fuse.kill()
-
-
-#: With FULL, a rollback journal may come back whose deletion was the commit of the last row: SQLite
-#: promises that row with EXTRA alone.
-WRITER = """
-import sqlite3, sys
-connection = sqlite3.connect(sys.argv[1], isolation_level=None)
-connection.execute(f"PRAGMA journal_mode={sys.argv[2]}")
-connection.execute("PRAGMA synchronous=EXTRA")
-connection.execute("CREATE TABLE IF NOT EXISTS t (n INTEGER PRIMARY KEY, data BLOB)")
-last = connection.execute("SELECT COALESCE(MAX(n), 0) FROM t").fetchone()[0]
-for n in range(last + 1, last + 100_000):
-    connection.execute("INSERT INTO t VALUES (?, randomblob(700))", (n,))
-    print(n, flush=True)
-"""
-
-
 def committed_until_cut(database: Path, mode: str, server: lab.Server, seconds: float) -> int:
     """Writes rows, and cuts the power in the middle: the last row that was committed."""
     writer = [sys.executable, "-c", WRITER, str(database), mode]
@@ -176,19 +140,6 @@ def committed_until_cut(database: Path, mode: str, server: lab.Server, seconds: 
             process.kill()
         told = process.communicate()[0].split(b"\n")
     return max([first, *(int(line) for line in told[:-1])])
-
-
-def rows(database: Path) -> int:
-    """Rows of a database that is whole."""
-    connection = sqlite3.connect(database)
-    try:
-        [[told]] = connection.execute("PRAGMA integrity_check").fetchall()
-        assert told == "ok"
-        [[last, count]] = connection.execute("SELECT MAX(n), COUNT(n) FROM t").fetchall()
-        assert last == count
-        return int(count)
-    finally:
-        connection.close()
 
 
 def ext4_under_cuts(folder: Path, cuts: int, **sets: object) -> int:

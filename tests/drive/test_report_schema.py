@@ -34,6 +34,17 @@ RUNS: dict[str, dict[str, Any]] = {
     },
     "cut": {"workload": JOBS, "set": {"recovery.name": "checkpoint"}, "cut_at": 0.001},
     "exchange": {"workload": JOBS, "set": {"ftl.overprovisioning": 0.6}, "exchange": "1@0.001"},
+    "parity": {
+        "workload": JOBS,
+        "set": {
+            "parity.pages": 1,
+            "ftl.superblock_dies": 0,
+            "ftl.gc_reserve_blocks": 2,
+            "gc.start_free_blocks": 4,
+            "ftl.overprovisioning": 2.0,
+        },
+        "fail_die": "1@0.001",
+    },
     "refresh": {
         "workload": JOBS,
         "set": {"refresh.after_hours": 24, "chip.cost_per_gb": 0.1},

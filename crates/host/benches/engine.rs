@@ -60,6 +60,17 @@ const BIG_TPFTL: &[&str] =
 /// Large drive with learned segments.
 const BIG_LEARNED: &[&str] = &[BIG[0], BIG[1], "ftl.name=learned"];
 /// Small drive with each of the other FTLs; with `dftl` a tenth of its map is in memory.
+const SMALL_SUPERBLOCKS: &[&str] =
+    &[SMALL[0], SMALL[1], "ftl.superblock_dies=8", "ftl.gc_reserve_blocks=2"];
+/// An eighth of the space is parity: data have the spare space of the drive above.
+const SMALL_PARITY: &[&str] = &[
+    SMALL[0],
+    SMALL[1],
+    SMALL_SUPERBLOCKS[2],
+    SMALL_SUPERBLOCKS[3],
+    "parity.pages=1",
+    "ftl.overprovisioning=0.6",
+];
 const SMALL_DFTL: &[&str] = &[SMALL[0], SMALL[1], "ftl.name=dftl", "ftl.map_cache_bytes=1677722"];
 const SMALL_LEARNED: &[&str] = &[SMALL[0], SMALL[1], "ftl.name=learned"];
 const SMALL_BAST: &[&str] = &[SMALL[0], SMALL[1], "ftl.name=bast"];
@@ -368,6 +379,22 @@ const CASES: &[Case] = &[
         name: "steady random write QD64, 8 GiB",
         goal: (2.5e6, 1e6),
         drive: SMALL,
+        job: "rw=randwrite",
+        precondition: Precondition::Steady,
+        slow: false,
+    },
+    Case {
+        name: "the same in superblocks of 8 dies",
+        goal: (2.5e6, 1e6),
+        drive: SMALL_SUPERBLOCKS,
+        job: "rw=randwrite",
+        precondition: Precondition::Steady,
+        slow: false,
+    },
+    Case {
+        name: "the same with parity",
+        goal: (1.5e6, 0.6e6),
+        drive: SMALL_PARITY,
         job: "rw=randwrite",
         precondition: Precondition::Steady,
         slow: false,

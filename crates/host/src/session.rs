@@ -261,8 +261,9 @@ impl Session {
     /// not survive. To be called before the run begins.
     pub fn fail_die(&mut self, text: &str) -> Result<()> {
         let Some((die, at)) = parse_at(text) else {
-            return Err(Error::new("fail_die", format!("`{text}`"))
-                .expected("DIE@SECONDS, as 3@0.5"));
+            return Err(
+                Error::new("fail_die", format!("`{text}`")).expected("DIE@SECONDS, as 3@0.5")
+            );
         };
         self.run.command(at, Act::FailDie(die), &self.loaded.config)
     }

@@ -4,9 +4,13 @@
 use crate::drive;
 
 use base::error::assert_carries;
+use base::rng::turn;
 use nand::geometry::{Block, Die, Geometry};
+use ssd::Step;
 use ssd::conformance::storm::Storm;
 use ssd::ftl::{Lpn, Untimed};
+use ssd::precondition::Precondition;
+use ssd::request::{Op, Request};
 
 /// Settings of a small drive with parity over all of its four dies.
 const PARITY: [&str; 4] = [
@@ -176,6 +180,67 @@ fn pages_that_cannot_be_read_are_rebuilt() {
                 "{sets:?}: {parity:?}"
             );
         }
+    }
+}
+
+/// Every unit of a full drive is read once: pages that the code gives up, and those of them that
+/// parity cannot give back either. The last stripes, whose parity is in memory, are left out.
+fn read_all(sets: &[&str]) -> (u64, u64, u64) {
+    let mut ssd = drive::small(sets);
+    drive::prepare(&mut ssd, Precondition::Fill);
+    ssd.start(0);
+    let bytes = u64::from(ssd.unit_bytes() as u32);
+    let units = ssd.capacity_bytes() / bytes;
+    let (mut submitted, mut completed) = (0, 0);
+    while completed < units {
+        while ssd.has_room() && submitted < units {
+            let now = ssd.now();
+            ssd.submit(Request::new(Op::Read, submitted * bytes, bytes), 0, now);
+            submitted += 1;
+        }
+        if let Step::Completed(_) = ssd.step() {
+            completed += 1;
+        }
+    }
+    let parity = ssd.counts().parity;
+    (units, parity.rebuilt_reads + parity.lost_reads, parity.lost_reads)
+}
+
+/// The rate of lost reads is that of the closed form: a read is lost if its page fails, with
+/// probability q, and any of the k other pages of its stripe does too: q (1 - (1 - q)^k).
+#[test]
+fn lost_reads_are_as_many_as_the_closed_form_says() {
+    for (dies, blocks) in [(2, 40), (4, 30)] {
+        let (mut units, mut failed, mut lost) = (0, 0, 0);
+        for seed in 0..turn::few_or_all(12, 60) {
+            let losing = losing(0.03);
+            let more = [
+                format!("ftl.superblock_dies={dies}"),
+                format!("chip.geometry.blocks_per_plane={blocks}"),
+                format!("seed={seed}"),
+                "ftl.overprovisioning=3".to_owned(),
+                "retry.retire_after=0".to_owned(),
+            ];
+            let all: Vec<&str> = PARITY
+                .into_iter()
+                .chain(losing.iter().map(String::as_str))
+                .chain(more.iter().map(String::as_str))
+                .collect();
+            let read = read_all(&all);
+            units += read.0;
+            failed += read.1;
+            lost += read.2;
+        }
+        let q = failed as f64 / units as f64;
+        let expected = failed as f64 * (1.0 - (1.0 - q).powi(dies - 1));
+        // Without parity all of them are lost.
+        assert!(failed > 500 && lost < failed / 2, "{dies}: {failed} failed, {lost} lost");
+        // Failures of a stripe come in pairs: twice the spread of independent ones, at four sigma.
+        let spread = 4.0 * (2.0 * expected).sqrt();
+        assert!(
+            (lost as f64 - expected).abs() < spread,
+            "{dies} dies, {units} units: {failed} failed, {lost} lost, {expected:.0} expected"
+        );
     }
 }
 

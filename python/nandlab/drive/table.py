@@ -86,6 +86,7 @@ def _parts(result: Result, *, is_narrow: bool) -> Iterator[RenderableType]:
             "SLC cache": _cache(report),
             "FTL memory": _ftl_ram(report),
             "for the start-up": _recovery(report),
+            "parity": _parity(report),
             "exchange": exchange.told(report),
             "power cut": _power_cut(report),
             "start-up": _start_up(report),
@@ -316,6 +317,21 @@ def _cache(report: Report) -> str:
         f"{share:.1%} of the host's units, {cache.folded_units:,} folded,"
         f" {quantity.size(cache.used_bytes)} of {quantity.size(cache.room_bytes)} in use"
     )
+
+
+def _parity(report: Report) -> str:
+    parity = report.ftl.parity
+    if not parity:
+        return ""
+    told = f"{parity.units:,} units, {parity.rebuilt_reads:,} page reads rebuilt"
+    if parity.lost_reads:
+        told += f", {parity.lost_reads:,} lost"
+    for failed in parity.failed_dies:
+        state = "not rebuilt yet"
+        if failed.rebuilt_s is not None:
+            state = f"rebuilt after {quantity.mean(failed.rebuilt_s - failed.failed_s)} s"
+        told += f"; die {failed.die} failed at {quantity.mean(failed.failed_s)} s, {state}"
+    return told
 
 
 def _ftl_ram(report: Report) -> str:

@@ -40,6 +40,12 @@ SETS: dict[str, tuple[str, ...]] = {
     "refresh of reduced levels by age": ("refresh.reduced_after_hours=1", *_REDUCED),
     "refresh by errors": ("refresh.rber=0.01",),
     "patrol reads": ("refresh.patrol_hours=1",),
+    "parity over dies": (
+        "parity.pages=1",
+        "ftl.superblock_dies=0",
+        "ftl.gc_reserve_blocks=2",
+        "gc.start_free_blocks=4",
+    ),
     "a temperature of the drive": ("age.temperature_c=55",),
     "heat of the drive": (
         "power.controller_mw=2000",

@@ -6,7 +6,9 @@ use crate::session::Session;
 use base::Result;
 use serde::Serialize;
 use serde_json::Value;
-use ssd::drive::activity::{BufferCounts, Counted, FurtherReads, HostCounts, ParityCounts, TrimCounts};
+use ssd::drive::activity::{
+    BufferCounts, Counted, FurtherReads, HostCounts, ParityCounts, TrimCounts,
+};
 use ssd::drive::{CodeCounts, PowerCounts, ZoneCounts};
 use ssd::failure::refresh::{PatrolCounts, RefreshCounts};
 use ssd::flash::FlashCounts;

@@ -5,10 +5,10 @@ mod sets;
 
 use super::ratio;
 use crate::session::Session;
+pub use parity::Parity;
 use schemars::JsonSchema;
 use serde::ser::Error;
 use serde::{Serialize, Serializer};
-pub use parity::Parity;
 pub use sets::NvmSet;
 use ssd::drive::activity::{Activity, TrimCounts};
 use ssd::failure::refresh::RefreshCounts;

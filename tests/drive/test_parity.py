@@ -1,0 +1,85 @@
+"""Parity over dies from Python and the command line: report, table, failed dies, refusals."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import carries, refused
+
+import nandlab as lab
+
+JOB = "[a]\nrw=randrw\nbs=4k\niodepth=8\nrate_iops=1500,1500\ntime_based\nruntime={}\n"
+SET: dict[str, Any] = {
+    "parity.pages": 1,
+    "ftl.superblock_dies": 0,
+    "ftl.gc_reserve_blocks": 2,
+    "gc.start_free_blocks": 4,
+    "ftl.overprovisioning": 1.8,
+    "chip.geometry.blocks_per_plane": 64,
+}
+
+
+def test_a_die_fails_and_is_rebuilt() -> None:
+    told = lab.run("tiny", JOB.format(8), set=SET, precondition="steady", fail_die="2@1")
+    report = told.to_dict()
+    [failed] = report["ftl"]["parity"]["failed_dies"]
+    assert (failed["die"], failed["failed_s"]) == (2, 1.0)
+    assert 1.0 < failed["rebuilt_s"] < 8.0
+    parity = report["ftl"]["parity"]
+    # Three other pages at most; some for data that the host has rewritten meanwhile.
+    assert 0 < parity["page_reads"] <= 3.1 * parity["rebuilt_reads"]
+    assert parity["lost_reads"] == report["ecc"]["uncorrectable"] == 0
+    assert report["checks"]["conservation"]["ok"]
+
+
+def test_reads_of_a_failed_die_are_explained() -> None:
+    told = lab.run(
+        "tiny", JOB.format(3), set=SET, precondition="steady", fail_die="0@0", explain=True
+    )
+    causes = told.to_dict()["blame"]["read"][0]["causes_us"]
+    # One read in four is of that die, until its data have moved.
+    assert causes["rebuild"] > 20, causes
+
+
+def test_a_saved_drive_keeps_its_failed_die(tmp_path: Path) -> None:
+    drive = lab.Drive("tiny", set=SET).precondition("steady")
+    first = drive.run(JOB.format(1), fail_die="1@0.1").to_dict()["ftl"]["parity"]
+    assert first["failed_dies"][0]["die"] == 1
+    drive.save(tmp_path / "x.nldrive")
+    jobs = JOB.format(1)
+    again = lab.Drive.load(tmp_path / "x.nldrive").run(jobs).to_dict()
+    assert again["ftl"]["parity"]["failed_dies"][0]["die"] == 1
+    assert again["host"] == drive.clone().run(jobs).to_dict()["host"]
+    assert again["ecc"]["uncorrectable"] == 0
+
+
+@pytest.mark.parametrize(
+    ("given", "parts"),
+    [
+        ({"fail_die": "x"}, ["fail_die", "DIE@SECONDS"]),
+        ({"fail_die": "9@0"}, ["die 9", "0 to 3"]),
+        ({"fail_die": "0@0", "replicates": 2}, ["fail_die", "replicates"]),
+        ({"fail_die": "0@0", "set": {}}, ["fail_die", "parity.pages"]),
+        ({"fail_die": "0@0", "set": {**SET, "recovery.name": "scan_pages"}}, ["recovery"]),
+    ],
+)
+def test_what_cannot_be_is_refused(given: dict[str, Any], parts: list[str]) -> None:
+    with refused(*parts):
+        lab.run("tiny", JOB.format(1), **{"set": SET, **given})
+
+
+def test_parity_costs_its_share_of_the_writes() -> None:
+    """A drive that is written in order programs a page of parity for each three of data."""
+    jobs = "[a]\nrw=write\nbs=64k\niodepth=8\nio_size=16m\n"
+    report = lab.run("tiny", jobs, set=SET).to_dict()["ftl"]
+    assert report["parity"]["units"] == pytest.approx(report["host_units"] / 3, rel=0.01)
+    assert report["write_amplification_flash"] == pytest.approx(4 / 3, rel=0.01)
+
+
+def test_command_line(nandlab, folder) -> None:
+    (folder / "a.fio").write_text(JOB.format(8))
+    sets = [part for key, value in SET.items() for part in ("--set", f"{key}={value}")]
+    run = ("run", "--drive", "tiny", "--workload", "a.fio", "--precondition", "steady", *sets)
+    shown = nandlab(*run, "--fail-die", "2@1").succeeded().out
+    carries(" ".join(shown.split()), "parity", "die 2 failed at 1", "rebuilt after")
+    nandlab(*run, "--fail-die", "2").refused("DIE@SECONDS")
