@@ -36,7 +36,8 @@ fn main() {
     let of_each = layers.keys().map(|name| (format!("layer {name}"), bits(name)));
     let all = layers.keys().map(bits).sum();
     let mut frame = Vec::new();
-    for (name, wanted) in [("no layer".into(), 0), ("all layers".into(), all)].into_iter().chain(of_each)
+    for (name, wanted) in
+        [("no layer".into(), 0), ("all layers".into(), all)].into_iter().chain(of_each)
     {
         let best_ms = (0..100)
             .map(|_| {
