@@ -248,7 +248,8 @@ impl View {
 
     /// Valid units of a block.
     pub fn valid(&self, block: u32) -> u32 {
-        if block >= self.blocks() {
+        // A bad block has no members.
+        if self.status(block) == Status::Bad {
             return 0;
         }
         self.members(block).iter().map(|&member| self.valid_in(member)).sum()
