@@ -1,4 +1,4 @@
-//! Time of a frame of the window on a large drive, with the goal beside it: 2 ms for 100,000 blocks.
+//! Time of a frame of the window on a large drive; its goal is 2 ms for 100,000 blocks.
 //!
 //! `./lab bench` runs this: `modern_tlc`, 116,480 blocks, after a fill and 20,000 requests. A frame
 //! is the best of a hundred: its memory is that of the last one, as it is in a page.
@@ -47,7 +47,8 @@ fn main() {
             })
             .fold(f64::INFINITY, f64::min);
         println!(
-            "{:<34} {best_ms:>7.3} ms    goal {goal:.1} ms {:>+5.1} dB   [{blocks} blocks, {} bytes]",
+            "{:<34} {best_ms:>7.3} ms    goal {goal:.1} ms {:>+5.1} dB   \
+             [{blocks} blocks, {} bytes]",
             format!("frame of the window, {name}"),
             10.0 * (goal / best_ms).log10(),
             frame.len(),
