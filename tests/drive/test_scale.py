@@ -28,8 +28,8 @@ def steady(drive: str, drive_writes: float, **given: Any) -> tuple[float, float,
 def test_random_writes_take_as_long_as_on_the_whole_drive(spare: float, scatter: float):
     """Within 2 %, and two standard deviations of the 99th percentile over seeds."""
     given = {"set": {"ftl.overprovisioning": spare}, "seed": 1}
-    *whole, slow = steady("tiny", 1.5, **given)
-    for scale, writes in (("1/2", 3), ("1/6", 9)):
+    *whole, slow = steady("tiny", 3, **given)
+    for scale, writes in (("1/2", 6), ("1/6", 18)):
         *scaled, scaled_slow = steady("tiny", writes, scale=scale, **given)
         assert scaled == pytest.approx(whole, rel=0.02)
         assert scaled_slow == pytest.approx(slow, rel=0.02 + scatter)

@@ -92,7 +92,7 @@ NOTEBOOK = """async ([esm, values]) => {
 def test_a_cell_of_a_notebook_shows_the_page(browser: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     of = pytest.importorskip("nandlab.window.widget", reason="anywidget is not installed")
     monkeypatch.setattr(of, "carried", lambda: PAGE)
-    widget, sent = of.Window("tiny", MIXED, seed=3), list[Any]()
+    widget, sent = of.Window("tiny", MIXED), list[Any]()
     monkeypatch.setattr(widget, "send", lambda told, buffers=(): sent.append((told, buffers)))
 
     def kernel(content: dict[str, str], buffers: list[str]) -> list[Any]:
@@ -104,15 +104,18 @@ def test_a_cell_of_a_notebook_shows_the_page(browser: Any, monkeypatch: pytest.M
     page.on("console", lambda said: errors.append(said.text) if said.type == "error" else None)
     page.on("pageerror", lambda error: errors.append(str(error)))
     page.expose_function("kernel", kernel)
-    page.goto("about:blank")
-    page.evaluate(NOTEBOOK, [of.Window._esm, {"page": widget.page, "height_px": 800}])
-    page.wait_for_selector("iframe")
-    inside = page.frame_locator("iframe")
-    inside.get_by_label("Run to the end").first.click(timeout=30_000)
-    inside.get_by_text("Job over").first.wait_for(timeout=60_000)
-    assert "5,000 requests" in inside.locator(".status").inner_text()
-    assert not errors
-    page.close()
+    # A notebook has an address, and the page in its cell has none that could be changed or told.
+    with elsewhere("<!doctype html><title>notebook</title><body>") as notebook:
+        page.goto(notebook)
+        page.evaluate(NOTEBOOK, [of.Window._esm, {"page": widget.page, "height_px": 800}])
+        page.wait_for_selector("iframe")
+        inside = page.frame_locator("iframe")
+        inside.get_by_label("Run to the end").first.click(timeout=30_000)
+        inside.get_by_text("Job over").first.wait_for(timeout=60_000)
+        assert "5,000 requests" in inside.locator(".status").inner_text()
+        assert inside.get_by_role("button", name="Copy link").is_disabled()
+        assert not errors
+        page.close()
 
 
 HOSTILE = """<!doctype html><meta charset="utf-8"><body><script>
