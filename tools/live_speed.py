@@ -14,6 +14,7 @@ import statistics
 import sys
 import threading
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 from urllib.parse import urlsplit
@@ -93,7 +94,7 @@ def recorded(drive: str) -> tuple[float, float]:
     return took + time.thread_time() - begin, math.nan
 
 
-WAYS = {
+WAYS: dict[str, Callable[[str], tuple[float, float]]] = {
     "--live": live,
     "--live --explain": lambda drive: live(drive, explain=True),
     "--html": recorded,
