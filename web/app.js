@@ -210,8 +210,9 @@ function toldOf(session, report) {
 
 function address() {
   const [first] = player.sessions;
-  share.disabled = !first || !first.experiment;
-  if (first && first.experiment) history.replaceState(null, "", write(first.experiment, tabs.shown, given.token));
+  // A page in a cell of a notebook has no address of its own.
+  share.disabled = location.protocol === "about:" || !first || !first.experiment;
+  if (!share.disabled) history.replaceState(null, "", write(first.experiment, tabs.shown, given.token));
 }
 
 async function copyLink() {

@@ -18,13 +18,13 @@ JOBS = {
     "reads in order": "rw=read\nbs=128k\niodepth=16\nnumber_ios=2000\n",
 }
 
-#: One whose blocks change their mode comes first: it runs by default.
-PRESETS = sorted((one.name for one in presets("drive")), key=lambda name: name != "consumer_tlc")
+#: One whose blocks change their mode, an eighth of it, runs by default; with --full all do, whole.
+CASES = [("consumer_tlc", "1/8"), *((one.name, None) for one in presets("drive"))]
 
 
-@pytest.mark.parametrize("preset", some(PRESETS, 1))
-def test_checks_hold_under_the_plainest_jobs(preset: str):
-    drive = nandlab.Drive(preset)
+@pytest.mark.parametrize(("preset", "scale"), some(CASES, 1))
+def test_checks_hold_under_the_plainest_jobs(preset: str, scale: str | None):
+    drive = nandlab.Drive(preset, scale=scale)
     is_zoned = load_config(preset).config["ftl"]["name"] == "zoned"
     zoned = "zonemode=zbd\n" if is_zoned else ""
     for what, job in JOBS.items():

@@ -115,7 +115,7 @@ def test_a_board_and_a_life_say_it_too(chip: str) -> None:
     assert not any("extrapol" in n for n in lab.board("wear", chip, cycles=7000, set=other).notes)
     job = "[w]\nrw=randwrite\nbs=16k\nnumber_ios=100\n"
     sets = {"chip.preset": chip, "ecc.model": "threshold", "ecc.t": 400, **small}
-    lived = lab.life("tiny", job, set=sets, years=0.001, windows=1)
+    lived = lab.life("tiny", job, set=sets, years=0.001, windows=1, dwpd=10)
     assert any("extrapolations of power_law" in note for note in lived.notes)
 
 

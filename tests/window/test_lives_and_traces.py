@@ -118,22 +118,31 @@ def test_a_life_of_the_command_is_opened(window: Window) -> None:
 
 
 def lines(count: int, offset: int = 0) -> str:
-    """A trace of MSR."""
+    """A trace of MSR, a request every 0.1 ms."""
     first, ops = 128166372003061629, ("Write", "Read")
     return "".join(
-        f"{first + 10000 * i},host,0,{ops[i % 2]},{offset + 4096 * (i % 300)},4096,1\n"
+        f"{first + 1000 * i},host,0,{ops[i % 2]},{offset + 4096 * (i % 300)},4096,1\n"
         for i in range(count)
     )
 
 
-@pytest.mark.parametrize("window", [DESKTOP, PHONE], indirect=True)
-def test_a_trace_is_dropped_and_replayed(browser: object, window: Window, folder: Path) -> None:
-    page = window.page
+def summarised(window: Window) -> None:
+    """Drops a trace on the page, which tells of it."""
     drop(window, "a.csv", lines(800).encode())
-    words = page.locator("section[aria-label='Trace'] .words")
+    words = window.page.locator("section[aria-label='Trace'] .words")
     window.wait(lambda: "800 requests" in words.inner_text(), "summary of the trace")
     carries(words.inner_text(), "a.csv", "msr", "ms")
     assert is_narrow(window)
+
+
+@pytest.mark.parametrize("window", [PHONE], indirect=True)
+def test_a_trace_fits_a_phone(window: Window) -> None:
+    summarised(window)
+
+
+def test_a_trace_is_dropped_and_replayed(browser: object, window: Window, folder: Path) -> None:
+    page = window.page
+    summarised(window)
     page.get_by_role("button", name="Build and replay").click()
     window.wait(lambda: page.locator("#tab-drive[aria-selected=true]").count() > 0, "drive")
     line = over(window)

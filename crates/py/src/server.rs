@@ -1,6 +1,7 @@
 //! A server for Python: a drive that clients use as a block device.
 
 use crate::simulation::Simulation;
+use crate::window::framed;
 use crate::{json, refuse};
 use base::Error;
 use host::device::clock::Pacing;
@@ -155,12 +156,7 @@ impl Server {
 
     /// One frame of a window with the layers whose bits are set.
     fn window_frame<'py>(&self, py: Python<'py>, layers: u32) -> PyResult<Bound<'py, PyBytes>> {
-        let bytes = self.looked(py, |watch, session| {
-            let mut bytes = Vec::new();
-            watch.frame(session, layers, &mut bytes);
-            bytes
-        })?;
-        Ok(PyBytes::new(py, &bytes))
+        framed(py, |frame| self.looked(py, |watch, session| watch.frame(session, layers, frame)))
     }
 
     /// Cuts the power of the drive.

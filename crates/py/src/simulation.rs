@@ -4,6 +4,7 @@ use crate::catalogue::trace_options;
 use crate::configuration::Config;
 use crate::drive::{Drive, state};
 use crate::patience::begun;
+use crate::window::framed;
 use crate::{json, refuse};
 use base::Error;
 use base::Time;
@@ -270,12 +271,10 @@ impl Simulation {
     fn window_frame<'py>(&mut self, py: Python<'py>, layers: u32) -> PyResult<Bound<'py, PyBytes>> {
         let (session, watch) = self.watched()?;
         let watch = watch.as_mut().ok_or_else(unwatched)?;
-        let bytes = py.detach(|| {
-            let mut bytes = Vec::new();
-            watch.frame(session, layers, &mut bytes);
-            bytes
-        });
-        Ok(PyBytes::new(py, &bytes))
+        framed(py, |frame| {
+            py.detach(|| watch.frame(session, layers, frame));
+            Ok(())
+        })
     }
 
     /// Begins to count, at the end of the skipped beginning.

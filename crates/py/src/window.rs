@@ -3,7 +3,25 @@
 use crate::refuse;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
+use std::cell::RefCell;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+
+thread_local! {
+    /// Memory of the last frame, for the next one: fresh memory takes longer than what is written
+    /// to it.
+    static FRAME: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
+
+/// The bytes of a frame that a function writes.
+pub(crate) fn framed<'py>(
+    py: Python<'py>,
+    write: impl FnOnce(&mut Vec<u8>) -> PyResult<()>,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let mut frame = FRAME.take();
+    let bytes = write(&mut frame).map(|()| PyBytes::new(py, &frame));
+    FRAME.set(frame);
+    bytes
+}
 
 /// A drive with its job, in a window. Threads may share it: one waits for the other.
 #[pyclass(frozen)]
@@ -29,13 +47,11 @@ impl Window {
     }
 
     /// One frame with the layers whose bits are set.
-    fn frame<'py>(&self, py: Python<'py>, layers: u32) -> Bound<'py, PyBytes> {
-        let bytes = py.detach(|| {
-            let mut bytes = Vec::new();
-            self.held().frame(layers, &mut bytes);
-            bytes
-        });
-        PyBytes::new(py, &bytes)
+    fn frame<'py>(&self, py: Python<'py>, layers: u32) -> PyResult<Bound<'py, PyBytes>> {
+        framed(py, |frame| {
+            py.detach(|| self.held().frame(layers, frame));
+            Ok(())
+        })
     }
 
     /// Bytes of the drive, as `nandlab save` writes them; its job ends.

@@ -175,6 +175,9 @@ impl Account for Broken {
     fn filled_pages(&self, _: Block) -> u32 {
         0
     }
+    fn valid_units(&self, _: Block) -> u32 {
+        0
+    }
 }
 
 impl Parts for Broken {}

@@ -17,15 +17,13 @@ impl Look<'_> {
                 .expected(format!("0 to {}", geometry.blocks() - 1)));
         }
         let block = Block(call.index);
-        let (mut states, mut valid, mut ages) = (Vec::new(), Vec::new(), Vec::new());
+        let mut states = Vec::new();
         ssd.states_of_blocks(&mut states);
-        let is_counted = ssd.valid_units(&mut valid);
-        ssd.block_ages(&mut ages);
-        let at = call.index as usize;
-        let state = BlockState::ALL[usize::from(states[at])].name();
+        let state = BlockState::ALL[usize::from(states[call.index as usize])].name();
         let die = geometry.die_of(block).0;
         let channels = self.session.loaded.config.drive.channels;
-        let (units, valid, age) = (geometry.units_per_block(), valid[at], ages[at]);
+        let (units, valid) = (geometry.units_per_block(), ssd.valid_units(block));
+        let age_hours = ssd.block_age_hours(block);
         let in_plane = call.index % geometry.blocks_per_plane;
         let plane = call.index / geometry.blocks_per_plane % geometry.planes_per_die;
         let (pages, cycles) = (ssd.written_pages(block), ssd.cycles_of(block));
@@ -37,8 +35,8 @@ impl Look<'_> {
             die % channels
         );
         if pages > 0 {
-            let about = if is_counted { "" } else { "about " };
-            told += &format!(", {about}{valid} of {units} units valid, data {age:.1} hours old");
+            let age = age_hours.unwrap_or(0.0);
+            told += &format!(", {valid} of {units} units valid, data {age:.1} hours old");
         }
         if let Some(group) = group {
             told += &format!(", {group_is} {group}");
@@ -54,12 +52,11 @@ impl Look<'_> {
             "kind": kind,
             "units": units,
             "valid_units": valid,
-            "is_counted": is_counted,
             "pages": geometry.pages_per_block,
             "written_pages": pages,
             "pe_cycles": cycles,
             "reads": ssd.reads_of(block),
-            "age_hours": (age >= 0.0).then_some(age),
+            "age_hours": age_hours,
             "group": group,
             "group_is": group.map(|_| group_is),
             "told": told,

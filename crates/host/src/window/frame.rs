@@ -61,7 +61,7 @@ pub(super) const SECTIONS: [Section; 6] = [
         name: "read latencies",
         unit: "requests",
         meaning: "reads completed since the last frame, by latency",
-        write: |view, data| data.u32s(&view.recent.reads.buckets),
+        write: |view, data| data.u32s(view.recent.reads.buckets.iter().copied()),
     },
     Section {
         id: "wlat",
@@ -69,7 +69,7 @@ pub(super) const SECTIONS: [Section; 6] = [
         name: "write latencies",
         unit: "requests",
         meaning: "writes completed since the last frame, by latency",
-        write: |view, data| data.u32s(&view.recent.writes.buckets),
+        write: |view, data| data.u32s(view.recent.writes.buckets.iter().copied()),
     },
     Section {
         id: "dies",
@@ -113,21 +113,27 @@ impl Data<'_> {
         self.bytes.extend_from_slice(bytes);
     }
 
+    /// Adds numbers of a byte.
+    pub fn u8s(&mut self, numbers: impl ExactSizeIterator<Item = u8>) {
+        self.all(numbers.map(|number| [number]));
+    }
+
     /// Adds numbers of four bytes.
-    pub fn u32s(&mut self, numbers: &[u32]) {
-        let from = self.bytes.len();
-        self.bytes.resize(from + 4 * numbers.len(), 0);
-        for (place, number) in self.bytes[from..].chunks_exact_mut(4).zip(numbers) {
-            place.copy_from_slice(&number.to_le_bytes());
-        }
+    pub fn u32s(&mut self, numbers: impl ExactSizeIterator<Item = u32>) {
+        self.all(numbers.map(u32::to_le_bytes));
     }
 
     /// Adds floating-point numbers of four bytes.
-    pub fn f32s(&mut self, numbers: &[f32]) {
+    pub fn f32s(&mut self, numbers: impl ExactSizeIterator<Item = f32>) {
+        self.all(numbers.map(f32::to_le_bytes));
+    }
+
+    /// Adds numbers of `N` bytes, for which room is made at once.
+    fn all<const N: usize>(&mut self, numbers: impl ExactSizeIterator<Item = [u8; N]>) {
         let from = self.bytes.len();
-        self.bytes.resize(from + 4 * numbers.len(), 0);
-        for (place, number) in self.bytes[from..].chunks_exact_mut(4).zip(numbers) {
-            place.copy_from_slice(&number.to_le_bytes());
+        self.bytes.resize(from + N * numbers.len(), 0);
+        for (place, number) in self.bytes[from..].chunks_exact_mut(N).zip(numbers) {
+            place.copy_from_slice(&number);
         }
     }
 }

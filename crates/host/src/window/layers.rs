@@ -34,13 +34,18 @@ enum Of {
 /// Group of a block that belongs to none.
 const NO_GROUP: u32 = u32::MAX;
 
+/// Age of an erased block.
+const NO_AGE: f32 = -1.0;
+
+const ERASED: u8 = BlockState::Erased as u8;
+
 pub(super) const LAYERS: [Layer; 6] = [
     Layer {
         id: "stat",
         element: Element::U8,
         name: "state",
         unit: "",
-        range: [Some(0.0), Some(4.0)],
+        range: [Some(0.0), Some(BlockState::ALL.len() as f64 - 1.0)],
         meaning: "state of each block",
         of: Of::State,
     },
@@ -98,65 +103,80 @@ pub(super) fn blocks_per_cell(geometry: &Geometry) -> u32 {
 
 /// Writes the data of a layer.
 pub(super) fn write(layer: &Layer, view: &View<'_>, data: &mut Data<'_>) {
-    let geometry = view.ssd.geometry();
-    let each = blocks_per_cell(geometry) as usize;
-    let blocks = || (0..geometry.blocks()).map(Block);
+    let ssd = view.ssd;
+    let cells = Cells::of(ssd.geometry());
     match layer.of {
-        Of::State => data.bytes.extend(view.states.chunks(each).map(first_used)),
+        Of::State => {
+            let state = |block: Block| view.states[block.0 as usize];
+            data.u8s(cells.each(state, |cell| first(cell, |&state| state != ERASED)));
+        }
         Of::Valid => {
-            let mut valid = Vec::with_capacity(geometry.blocks() as usize);
-            view.ssd.valid_units(&mut valid);
-            let units = geometry.units_per_block();
+            let units = ssd.geometry().units_per_block();
             // Valid units are seen, however few.
-            let share = |valid: u32, of: u32| (255 * valid).div_ceil(of) as u8;
-            let cell =
-                |cell: &[u32]| share(cell.iter().sum::<u32>().div_ceil(cell.len() as u32), units);
-            match each {
-                1 => data.bytes.extend(valid.iter().map(|&valid| share(valid, units))),
-                _ => data.bytes.extend(valid.chunks(each).map(cell)),
-            }
+            let share = |valid: u32| (255 * valid).div_ceil(units) as u8;
+            let mean = |cell: &[u32]| cell.iter().sum::<u32>().div_ceil(cell.len() as u32);
+            data.u8s(cells.each(|block| ssd.valid_units(block), mean).map(share));
         }
         Of::Cycles => {
-            let cycles: Vec<u32> = blocks().map(|block| view.ssd.cycles_of(block)).collect();
-            data.u32s(&pooled(&cycles, each, |cell| {
-                (cell.iter().map(|&cycles| u64::from(cycles)).sum::<u64>() / cell.len() as u64)
-                    as u32
-            }));
+            let mean = |cell: &[u32]| {
+                let sum: u64 = cell.iter().map(|&cycles| u64::from(cycles)).sum();
+                (sum / cell.len() as u64) as u32
+            };
+            data.u32s(cells.each(|block| ssd.cycles_of(block), mean));
         }
         Of::Age => {
-            let mut ages = Vec::with_capacity(geometry.blocks() as usize);
-            view.ssd.block_ages(&mut ages);
-            data.f32s(&pooled(&ages, each, |cell| {
+            let mean = |cell: &[f32]| {
                 let known = cell.iter().filter(|&&age| age >= 0.0);
                 let (count, sum) = known.fold((0.0, 0.0), |(n, sum), age| (n + 1.0, sum + age));
-                if count > 0.0 { sum / count } else { -1.0 }
-            }));
+                if count > 0.0 { sum / count } else { NO_AGE }
+            };
+            let age = |block| ssd.block_age_hours(block).unwrap_or(NO_AGE);
+            data.f32s(cells.each(age, mean));
         }
         Of::Kind => {
-            let kinds: Vec<u8> = blocks().map(|block| view.ssd.block_origin(block) as u8).collect();
-            data.bytes.extend(kinds.chunks(each).map(|cell| first(cell, |&kind| kind > 0)));
+            let kind = |block| ssd.block_origin(block) as u8;
+            data.u8s(cells.each(kind, |cell| first(cell, |&kind| kind > 0)));
         }
         Of::Group => {
-            let group = |block| view.ssd.block_group(block).unwrap_or(NO_GROUP);
-            let groups: Vec<u32> = blocks().map(group).collect();
-            data.u32s(&pooled(&groups, each, |cell| first(cell, |&group| group != NO_GROUP)));
+            let group = |block| ssd.block_group(block).unwrap_or(NO_GROUP);
+            data.u32s(cells.each(group, |cell| first(cell, |&group| group != NO_GROUP)));
         }
     }
 }
 
-/// Numbers of cells, from those of their blocks.
-fn pooled<T: Copy>(of_blocks: &[T], each: usize, of_cell: impl Fn(&[T]) -> T) -> Vec<T> {
-    match each {
-        1 => of_blocks.to_vec(),
-        _ => of_blocks.chunks(each).map(of_cell).collect(),
+/// Cells of a drive: the blocks that an element of a layer stands for.
+#[derive(Clone, Copy)]
+struct Cells {
+    blocks: u32,
+    each: u32,
+}
+
+impl Cells {
+    fn of(geometry: &Geometry) -> Self {
+        Self { blocks: geometry.blocks(), each: blocks_per_cell(geometry) }
+    }
+
+    /// Number of each cell: that of its block, or one number of those of its blocks.
+    fn each<T>(
+        self,
+        of_block: impl Fn(Block) -> T,
+        of_blocks: impl Fn(&[T]) -> T,
+    ) -> impl ExactSizeIterator<Item = T> {
+        let Self { blocks, each } = self;
+        let mut cell = Vec::with_capacity(each as usize);
+        (0..blocks.div_ceil(each)).map(move |number| {
+            if each == 1 {
+                return of_block(Block(number));
+            }
+            let from = number * each;
+            cell.clear();
+            cell.extend((from..blocks.min(from + each)).map(|block| of_block(Block(block))));
+            of_blocks(&cell)
+        })
     }
 }
 
 /// First number of a cell that tells something, or the first one.
 fn first<T: Copy>(cell: &[T], tells: impl Fn(&T) -> bool) -> T {
     cell.iter().copied().find(|number| tells(number)).unwrap_or(cell[0])
-}
-
-fn first_used(cell: &[u8]) -> u8 {
-    first(cell, |&state| state != BlockState::Erased as u8)
 }

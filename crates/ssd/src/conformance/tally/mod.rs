@@ -281,9 +281,8 @@ impl Tally {
             known.invalid += page * u64::from(native.0) - programmable;
             // What blocks of this kind do not have.
             known.bad += whole - page * u64::from(native.0);
-            if let Some(told) = self.ftl.valid_units(number) {
-                hold!(told == block.mapped, "{told} valid units in {number:?}: {}", block.mapped);
-            }
+            let told = self.ftl.valid_units(number);
+            hold!(told == block.mapped, "{told} valid units in {number:?}, not {}", block.mapped);
             let told = self.ftl.mode(number);
             hold!(pages == 0 || told == block.mode, "{number:?} is {:?}, not {told:?}", block.mode);
         }

@@ -58,7 +58,7 @@ impl Account for Tally {
         self.ftl.filled_pages(block)
     }
 
-    fn valid_units(&self, block: Block) -> Option<u32> {
+    fn valid_units(&self, block: Block) -> u32 {
         self.ftl.valid_units(block)
     }
 

@@ -154,8 +154,12 @@ impl Ssd {
         let from = states.len();
         let chips = &self.flash.chips;
         let most = chips.geometry.pages_per_block;
+        let is_loaded = self.is_loaded();
         states.extend((0..chips.geometry.blocks()).map(Block).map(|block| {
-            let pages = self.written_pages(block);
+            let pages = match is_loaded {
+                true => chips.programmed_pages(block),
+                false => self.written_pages(block),
+            };
             let state = match pages {
                 _ if self.ftl.is_bad(block) => BlockState::Bad,
                 0 => BlockState::Erased,
@@ -178,13 +182,18 @@ impl Ssd {
         }
     }
 
-    /// Pages of a block that hold something. Chips learn what preconditioning has left when the
-    /// first run begins; until then the FTL tells.
+    /// Pages of a block that hold something. Until the chips know, the FTL tells.
     pub fn written_pages(&self, block: Block) -> u32 {
         match self.flash.chips.programmed_pages(block) {
-            0 if self.is_on() && self.now() == Time::ZERO => self.ftl.filled_pages(block),
+            0 if !self.is_loaded() => self.ftl.filled_pages(block),
             pages => pages,
         }
+    }
+
+    /// Whether the chips know what preconditioning has left: they learn it when the first run
+    /// begins.
+    fn is_loaded(&self) -> bool {
+        !self.is_on() || self.now() > Time::ZERO
     }
 
     fn mode_of(&self, block: Block) -> BlockMode {
@@ -194,37 +203,14 @@ impl Ssd {
         }
     }
 
-    /// Valid units of each block, added to `valid`, and whether they are counted. Where the FTL
-    /// does not count by block, they are estimated from every so many units of the map.
-    pub fn valid_units(&self, valid: &mut Vec<u32>) -> bool {
-        const LOOKS: u32 = 1 << 18;
-        let geometry = &self.flash.chips.geometry;
-        let (from, blocks) = (valid.len(), geometry.blocks());
-        if self.ftl.valid_units(Block(0)).is_some() {
-            valid.extend((0..blocks).map(|block| self.ftl.valid_units(Block(block)).unwrap_or(0)));
-            return true;
-        }
-        let facts = self.ftl.facts();
-        let units = facts.logical_units + facts.map_pages;
-        let every = units.div_ceil(LOOKS);
-        valid.resize(from + blocks as usize, 0);
-        for unit in (0..units).step_by(every as usize) {
-            if let Some(place) = self.ftl.lookup(Lpn(unit)) {
-                let count = &mut valid[from + geometry.block_of(place).0 as usize];
-                *count = (*count + every).min(geometry.units_per_block());
-            }
-        }
-        every == 1
+    /// Valid units of a block.
+    pub fn valid_units(&self, block: Block) -> u32 {
+        self.ftl.valid_units(block)
     }
 
-    /// Hours since the first program of each block after its erase, -1 of an erased block, added to
-    /// `ages`.
-    pub fn block_ages(&self, ages: &mut Vec<f32>) {
-        let blocks = (0..self.flash.chips.geometry.blocks()).map(Block);
-        ages.extend(blocks.map(|block| match self.flash.chips.data_minutes(block) {
-            Some(minutes) => minutes as f32 / 60.0,
-            None => -1.0,
-        }));
+    /// Hours since the first program of a block after its erase; `None` of an erased block.
+    pub fn block_age_hours(&self, block: Block) -> Option<f32> {
+        self.flash.chips.data_minutes(block).map(|minutes| minutes as f32 / 60.0)
     }
 
     /// Origin of the data of a block; [`Origin::Before`] of a written one where origins are not

@@ -88,6 +88,9 @@ impl Account for HotAndCold {
     fn filled_pages(&self, _: Block) -> u32 {
         0
     }
+    fn valid_units(&self, _: Block) -> u32 {
+        0
+    }
 }
 
 impl Parts for HotAndCold {}

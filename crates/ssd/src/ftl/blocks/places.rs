@@ -4,29 +4,33 @@
 use super::pool::{Pool, Virtual};
 use base::Result;
 use base::archive::{Archive, State};
-use nand::geometry::Ppn;
+use nand::geometry::{Block, Ppn};
 
-/// Page map of these units in one table, with the number of valid units in each virtual block.
+/// Page map of these units in one table, with the number of valid units in each physical block.
 #[derive(Clone)]
 pub struct Places {
     /// By logical unit: its place, [`Ppn::NONE`] without one.
     map: Vec<u32>,
-    /// By virtual block: valid units in it.
-    live: Vec<u32>,
+    /// By virtual block, and by the index of a block in it: valid units there.
+    valid: Vec<u32>,
+    /// Blocks of a virtual block.
+    stripe: usize,
 }
 
 impl State for Places {
     fn exchange(&mut self, archive: &mut Archive<'_>) -> Result<()> {
-        let Self { map, live } = self;
+        let Self { map, valid, stripe: _ } = self;
         archive.table(map)?;
-        archive.table(live)
+        archive.table(valid)
     }
 }
 
 impl Places {
-    /// Empty tables for a number of logical units and virtual blocks.
-    pub fn new(units: u32, blocks: u32) -> Self {
-        Self { map: vec![Ppn::NONE.0; units as usize], live: vec![0; blocks as usize] }
+    /// Empty tables for a number of logical units and the virtual blocks of a pool.
+    pub fn new(units: u32, pool: &Pool) -> Self {
+        let stripe = pool.layout.stripe as usize;
+        let blocks = pool.virtual_blocks() as usize * stripe;
+        Self { map: vec![Ppn::NONE.0; units as usize], valid: vec![0; blocks], stripe }
     }
 
     /// Place of a unit, if the table has one.
@@ -39,21 +43,32 @@ impl Places {
     /// Valid units of a virtual block.
     #[inline]
     pub fn live(&self, of: Virtual) -> u32 {
-        self.live[of as usize]
+        self.of_blocks(of).iter().sum()
+    }
+
+    /// Valid units of each block of a virtual block.
+    #[inline]
+    pub fn of_blocks(&self, of: Virtual) -> &[u32] {
+        &self.valid[of as usize * self.stripe..][..self.stripe]
+    }
+
+    /// Valid units of a physical block.
+    pub fn of_block(&self, pool: &Pool, block: Block) -> u32 {
+        pool.home(block).map_or(0, |(of, index)| self.of_blocks(of)[index as usize])
     }
 
     /// Units that the table has a place of.
     pub fn units(&self) -> u64 {
-        self.live.iter().map(|&units| u64::from(units)).sum()
+        self.valid.iter().map(|&units| u64::from(units)).sum()
     }
 
-    /// Puts a unit at a place in a virtual block. True if the virtual block that it has left holds
-    /// nothing valid any more.
+    /// Puts a unit at a place. True if the virtual block that it has left holds nothing valid any
+    /// more.
     #[inline]
-    pub fn set(&mut self, pool: &Pool, unit: u32, ppn: Ppn, of: Virtual) -> bool {
+    pub fn set(&mut self, pool: &Pool, unit: u32, ppn: Ppn) -> bool {
         let is_last = self.clear(pool, unit);
         self.map[unit as usize] = ppn.0;
-        self.live[of as usize] += 1;
+        self.valid[pool.place_of(ppn) as usize] += 1;
         is_last
     }
 
@@ -65,13 +80,14 @@ impl Places {
         if old == Ppn::NONE.0 {
             return false;
         }
-        let live = &mut self.live[pool.of(Ppn(old)) as usize];
-        *live -= 1;
-        *live == 0
+        let place = pool.place_of(Ppn(old));
+        let valid = &mut self.valid[place as usize];
+        *valid -= 1;
+        *valid == 0 && self.live(place / pool.layout.stripe) == 0
     }
 
     /// Bytes of both tables in memory.
     pub fn bytes(&self) -> usize {
-        4 * (self.map.len() + self.live.len())
+        4 * (self.map.len() + self.valid.len())
     }
 }

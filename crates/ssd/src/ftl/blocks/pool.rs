@@ -251,7 +251,13 @@ impl Pool {
     /// The virtual block that a unit lies in.
     #[inline]
     pub fn of(&self, ppn: Ppn) -> Virtual {
-        self.home[self.layout.geometry.block_of(ppn).0 as usize] / self.layout.stripe
+        self.place_of(ppn) / self.layout.stripe
+    }
+
+    /// Number of the block that a unit lies in, among the blocks of all virtual blocks.
+    #[inline]
+    pub fn place_of(&self, ppn: Ppn) -> u32 {
+        self.home[self.layout.geometry.block_of(ppn).0 as usize]
     }
 
     /// Virtual block that a program goes to, and the cursor where the program begins.

@@ -22,11 +22,8 @@ pub trait Account {
     /// Pages of `block` that have been handed out since its erase.
     fn filled_pages(&self, block: Block) -> u32;
 
-    /// Units of `block` that hold the newest data of a unit, or a map page in use, where the FTL
-    /// counts them by block.
-    fn valid_units(&self, _block: Block) -> Option<u32> {
-        None
-    }
+    /// Units of `block` that hold the newest data of a unit, or a map page in use.
+    fn valid_units(&self, block: Block) -> u32;
 
     /// Number of the zone or superblock that a block belongs to, if it belongs to one.
     fn group(&self, _block: Block) -> Option<u32> {

@@ -1,5 +1,6 @@
 //! Data blocks: the virtual block of each logical block, and the valid units in it.
 
+use crate::ftl::blocks::layout::Layout;
 use crate::ftl::blocks::pool::{NONE, Virtual};
 use base::Result;
 use base::archive::{Archive, State};
@@ -11,13 +12,16 @@ pub(super) struct Data {
     of: Vec<Virtual>,
     /// By logical unit: whether its newest data lie in the data block.
     is_newest: Vec<u64>,
-    /// By logical block: units whose newest data lie in its data block.
+    /// By logical block, and by the index of a block in its data block: units whose newest data
+    /// lie there.
     newest: Vec<u32>,
+    /// Blocks of a virtual block.
+    stripe: usize,
 }
 
 impl State for Data {
     fn exchange(&mut self, archive: &mut Archive<'_>) -> Result<()> {
-        let Self { of, is_newest, newest } = self;
+        let Self { of, is_newest, newest, stripe: _ } = self;
         archive.table(of)?;
         archive.table(is_newest)?;
         archive.table(newest)
@@ -26,11 +30,13 @@ impl State for Data {
 
 impl Data {
     /// Empty tables for a number of logical blocks and units.
-    pub(super) fn new(blocks: u32, units: u32) -> Self {
+    pub(super) fn new(blocks: u32, units: u32, layout: &Layout) -> Self {
+        let stripe = layout.stripe as usize;
         Self {
             of: vec![NONE; blocks as usize],
             is_newest: vec![0; units.div_ceil(64) as usize],
-            newest: vec![0; blocks as usize],
+            newest: vec![0; blocks as usize * stripe],
+            stripe,
         }
     }
 
@@ -43,7 +49,7 @@ impl Data {
     /// Gives a logical block another data block, in which no unit is the newest yet. Returns the
     /// old one.
     pub(super) fn replace(&mut self, block: u32, new: Virtual) -> Option<Virtual> {
-        debug_assert!(self.newest[block as usize] == 0);
+        debug_assert!(self.newest(block) == 0);
         let old = std::mem::replace(&mut self.of[block as usize], new);
         (old != NONE).then_some(old)
     }
@@ -51,7 +57,21 @@ impl Data {
     /// Units of a logical block whose newest data lie in its data block.
     #[inline]
     pub(super) fn newest(&self, block: u32) -> u32 {
-        self.newest[block as usize]
+        self.of_blocks(block).iter().sum()
+    }
+
+    /// Units of a logical block whose newest data lie in its data block, by the blocks of that.
+    #[inline]
+    pub(super) fn of_blocks(&self, block: u32) -> &[u32] {
+        &self.newest[block as usize * self.stripe..][..self.stripe]
+    }
+
+    /// Count of the block that a unit lies in, if it lies in its data block.
+    #[inline]
+    fn count_of(&mut self, layout: &Layout, unit: u32) -> &mut u32 {
+        let (block, offset) = layout.split(unit);
+        let (index, _, _) = layout.place(offset);
+        &mut self.newest[block as usize * self.stripe + index as usize]
     }
 
     /// Units whose newest data lie in data blocks.
@@ -65,17 +85,21 @@ impl Data {
         self.is_newest[unit as usize / 64] >> (unit % 64) & 1 != 0
     }
 
-    /// Notes that the newest data of a unit of a logical block lie in its data block from now on.
-    pub(super) fn add(&mut self, block: u32, unit: u32) {
-        self.newest[block as usize] += u32::from(!self.has(unit));
-        self.is_newest[unit as usize / 64] |= 1 << (unit % 64);
+    /// Notes that the newest data of a unit lie in its data block from now on.
+    pub(super) fn add(&mut self, layout: &Layout, unit: u32) {
+        if !self.has(unit) {
+            *self.count_of(layout, unit) += 1;
+            self.is_newest[unit as usize / 64] |= 1 << (unit % 64);
+        }
     }
 
-    /// Notes that the newest data of a unit of a logical block lie elsewhere from now on.
+    /// Notes that the newest data of a unit lie elsewhere from now on.
     #[inline]
-    pub(super) fn drop(&mut self, block: u32, unit: u32) {
-        self.newest[block as usize] -= u32::from(self.has(unit));
-        self.is_newest[unit as usize / 64] &= !(1 << (unit % 64));
+    pub(super) fn drop(&mut self, layout: &Layout, unit: u32) {
+        if self.has(unit) {
+            *self.count_of(layout, unit) -= 1;
+            self.is_newest[unit as usize / 64] &= !(1 << (unit % 64));
+        }
     }
 
     /// Bytes of the three tables.

@@ -312,17 +312,15 @@ impl LogBlocks {
 
     /// Takes in the report of a program of the host, whose data are on the flash or not.
     pub(super) fn host_reported(&mut self, program: &Program, is_there: bool) {
-        let (target, cursor) = self.pool.cursor(program);
+        let (_, cursor) = self.pool.cursor(program);
         let number = std::mem::replace(&mut self.flying_on[program.die.0 as usize], NONE);
         if is_there {
             for i in 0..program.units {
                 let position = self.pool.layout.position(cursor, program.planes.into(), i);
                 let unit = self.logs.owner(number, position);
                 let ppn = program.ppn(&self.pool.layout.geometry, i);
-                self.places.set(&self.pool, unit, ppn, target);
-                if self.data.has(unit) {
-                    self.data.drop(self.pool.layout.split(unit).0, unit);
-                }
+                self.places.set(&self.pool, unit, ppn);
+                self.data.drop(&self.pool.layout, unit);
             }
         } else {
             self.counts.host_units -= u64::from(program.units);

@@ -147,7 +147,7 @@ impl LogBlocks {
         for unit in first..first + self.size_of(block) {
             if self.places.at(unit).is_some_and(|ppn| self.pool.of(ppn) == target) {
                 self.places.clear(&self.pool, unit);
-                self.data.add(block, unit);
+                self.data.add(&self.pool.layout, unit);
             }
         }
     }
@@ -496,15 +496,15 @@ impl LogBlocks {
             self.counts.padding_units += units;
             return;
         }
-        let Some(index) = self.copying(job) else { return };
-        let block = self.merges[index].block;
-        let target = self.pool.cursor(program).0;
+        if self.copying(job).is_none() {
+            return;
+        }
         for (i, unit) in (0..program.units).zip(moves) {
             // What was trimmed or written on its way is not there now.
             if unit.lpn != Lpn::HOLE && self.find(unit.lpn.0) == Some(unit.from) {
                 let ppn = program.ppn(&self.pool.layout.geometry, i);
-                self.places.set(&self.pool, unit.lpn.0, ppn, target);
-                self.data.drop(block, unit.lpn.0);
+                self.places.set(&self.pool, unit.lpn.0, ppn);
+                self.data.drop(&self.pool.layout, unit.lpn.0);
             }
         }
     }

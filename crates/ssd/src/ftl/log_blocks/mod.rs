@@ -23,7 +23,7 @@ mod work;
 use super::blocks::demand::Demand;
 use super::blocks::layout::Layout;
 use super::blocks::places::Places;
-use super::blocks::pool::{NONE, Pool};
+use super::blocks::pool::{NONE, Pool, Use};
 use super::blocks::task::Task;
 use super::contract::parts::parts;
 use super::contract::{
@@ -208,8 +208,8 @@ impl LogBlocks {
             reserve,
             log_blocks,
             log_limit: log_blocks.min(pool.sound.total - beside),
-            data: Data::new(logical_blocks, logical_units),
-            places: Places::new(logical_units, pool.virtual_blocks()),
+            data: Data::new(logical_blocks, logical_units, &pool.layout),
+            places: Places::new(logical_units, &pool),
             // After a power cut there may be more, for a while.
             logs: Logs::new(log_blocks + sequential + jobs, units),
             logs_of: vec![NONE; (sets * rules.set_logs) as usize],
@@ -384,7 +384,7 @@ impl Ftl for LogBlocks {
 
     fn trim(&mut self, lpn: Lpn) {
         self.places.clear(&self.pool, lpn.0);
-        self.data.drop(self.pool.layout.split(lpn.0).0, lpn.0);
+        self.data.drop(&self.pool.layout, lpn.0);
     }
 
     fn wants(&self, job: Job, _urgency: Urgency) -> bool {
@@ -461,6 +461,17 @@ impl Account for LogBlocks {
 
     fn filled_pages(&self, block: Block) -> u32 {
         self.pool.filled(block)
+    }
+
+    fn valid_units(&self, block: Block) -> u32 {
+        let Some((of, index)) = self.pool.home(block) else { return 0 };
+        let in_data = match self.pool.use_of(of) {
+            Use::Data(owner) if self.data.of(owner) == of => {
+                self.data.of_blocks(owner)[index as usize]
+            }
+            _ => 0,
+        };
+        self.places.of_block(&self.pool, block) + in_data
     }
 
     fn is_bad(&self, block: Block) -> bool {

@@ -28,7 +28,7 @@ impl LogBlocks {
             self.data.replace(block, *of);
             self.pool.change_use(*of, Use::Data(block));
             for &(_, unit, _) in units {
-                self.data.add(block, unit);
+                self.data.add(&self.pool.layout, unit);
                 is_placed[unit as usize] = true;
             }
         }
@@ -42,7 +42,7 @@ impl LogBlocks {
             for &(position, unit, ppn) in &block.units {
                 self.logs.own(log, position, unit);
                 if !std::mem::replace(&mut is_placed[unit as usize], true) {
-                    self.places.set(&self.pool, unit, ppn, block.of);
+                    self.places.set(&self.pool, unit, ppn);
                 }
             }
             if self.logs.log(log).is_sequential {

@@ -52,7 +52,7 @@ impl Account for NvmSets {
         self.sets[set].ftl.filled_pages(self.inside(set, block))
     }
 
-    fn valid_units(&self, block: Block) -> Option<u32> {
+    fn valid_units(&self, block: Block) -> u32 {
         let set = self.of_block(block);
         self.sets[set].ftl.valid_units(self.inside(set, block))
     }

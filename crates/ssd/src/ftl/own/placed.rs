@@ -330,9 +330,8 @@ impl Ftl for Placed {
         let moves = carried.moves();
         let is_moved = matches!(carried, Carried::Moves(..));
         let view = Arc::make_mut(&mut self.view);
-        let set = view.set_of(program.blocks[0]).unwrap_or_default() as usize;
         // First all of them: a unit that comes twice in a row kills its first copy at once.
-        view.sets[set].valid += program.units;
+        (0..program.units).for_each(|i| view.came(program.ppn(&view.geometry, i).0));
         self.lpns.clear();
         for i in 0..program.units {
             let ppn = program.ppn(&view.geometry, i).0;
@@ -462,6 +461,10 @@ impl Account for Placed {
 
     fn filled_pages(&self, block: Block) -> u32 {
         self.pages_of(block)
+    }
+
+    fn valid_units(&self, block: Block) -> u32 {
+        self.view.valid_in(block)
     }
 }
 

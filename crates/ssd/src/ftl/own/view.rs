@@ -53,7 +53,6 @@ pub(super) struct Set {
     /// wait behind those of the host.
     pub(super) stream: Option<u32>,
     pub(super) frontier: Frontier,
-    pub(super) valid: u32,
     /// Physical pages whose programs have been reported.
     pub(super) reported: u32,
     /// Physical blocks that are still to be reported erased.
@@ -81,6 +80,8 @@ pub struct View {
     set_of: Vec<u32>,
     pub(super) map: Vec<u32>,
     pub(super) owner: Vec<u32>,
+    /// By physical block: valid units.
+    valid: Vec<u32>,
     /// By die: cycles and number of the free blocks.
     pub(super) free: Vec<BTreeSet<(u32, u32)>>,
     /// By die: open blocks with room.
@@ -136,6 +137,7 @@ impl View {
             set_of: vec![u32::MAX; geometry.blocks() as usize],
             map: table(logical as usize, Ppn::NONE.0),
             owner: table(geometry.units() as usize, PADDING),
+            valid: vec![0; geometry.blocks() as usize],
             free: vec![BTreeSet::new(); geometry.dies as usize],
             open: vec![Vec::new(); geometry.dies as usize],
             dead: vec![0; geometry.dies as usize],
@@ -165,7 +167,6 @@ impl View {
                     status: Status::Bad,
                     stream: None,
                     frontier: Frontier::CLOSED,
-                    valid: 0,
                     reported: 0,
                     erasing: 0,
                     filled_at: 0,
@@ -247,7 +248,17 @@ impl View {
 
     /// Valid units of a block.
     pub fn valid(&self, block: u32) -> u32 {
-        self.sets.get(block as usize).map_or(0, |set| set.valid)
+        // A bad block has no members.
+        if self.status(block) == Status::Bad {
+            return 0;
+        }
+        self.members(block).iter().map(|&member| self.valid_in(member)).sum()
+    }
+
+    /// Valid units of a physical block.
+    #[inline]
+    pub(super) fn valid_in(&self, member: Block) -> u32 {
+        self.valid[member.0 as usize]
     }
 
     /// Units that still go into an open block; 0 where it is not open.
@@ -371,7 +382,7 @@ impl View {
         self.free[die].remove(&(worn, block));
         self.open[die].push(block);
         let set = &mut self.sets[block as usize];
-        (set.status, set.stream, set.valid, set.reported) = (Status::Open, stream, 0, 0);
+        (set.status, set.stream, set.reported) = (Status::Open, stream, 0);
         set.frontier.open();
     }
 
@@ -390,15 +401,21 @@ impl View {
         Some(number)
     }
 
+    /// Counts the unit at `ppn` as the newest of its owner.
+    #[inline]
+    pub(super) fn came(&mut self, ppn: u32) {
+        self.valid[self.geometry.block_of(Ppn(ppn)).0 as usize] += 1;
+    }
+
     /// Counts the unit at `ppn` as dead: it is no longer the newest of its owner.
     #[inline]
     pub(super) fn died(&mut self, ppn: u32) {
-        let number = self.set_at(ppn);
-        let set = &mut self.sets[number as usize];
-        set.valid -= 1;
-        if set.status == Status::Full {
+        let member = self.geometry.block_of(Ppn(ppn)).0 as usize;
+        self.valid[member] -= 1;
+        let number = self.set_of[member];
+        if self.sets[number as usize].status == Status::Full {
             self.dead[(number / self.sets_per_die) as usize] += 1;
-            let is_whole = set.valid.is_multiple_of(self.joined);
+            let is_whole = self.valid(number).is_multiple_of(self.joined);
             if let Some(policy) = self.policy.as_mut().filter(|_| is_whole) {
                 let first = self.members[(number * self.joined) as usize];
                 policy.died(|| self.geometry.plane_of(first), first);
@@ -410,7 +427,7 @@ impl View {
     pub(super) fn filled(&mut self, block: u32) {
         let set = &mut self.sets[block as usize];
         (set.status, set.filled_at) = (Status::Full, self.clock);
-        let valid = set.valid;
+        let valid = self.valid(block);
         let (die, dead) = (self.die_of(block) as usize, self.block_units() - valid);
         self.dead[die] += u64::from(dead);
         let first = self.members(block)[0];
@@ -423,9 +440,8 @@ impl View {
 
     /// Takes a full block as a victim, to be emptied.
     pub(super) fn begin_victim(&mut self, block: u32) {
-        let set = &mut self.sets[block as usize];
-        set.status = Status::Victim;
-        let valid = set.valid;
+        self.sets[block as usize].status = Status::Victim;
+        let valid = self.valid(block);
         let (die, dead) = (self.die_of(block) as usize, self.block_units() - valid);
         self.dead[die] -= u64::from(dead);
     }
@@ -478,6 +494,7 @@ impl State for View {
             set_of: _,
             map,
             owner,
+            valid,
             free,
             open,
             dead,
@@ -490,6 +507,7 @@ impl State for View {
         archive.value(sets)?;
         archive.table(map)?;
         archive.table(owner)?;
+        archive.table(valid)?;
         archive.value(free)?;
         archive.value(open)?;
         archive.table(dead)?;

@@ -239,8 +239,8 @@ impl<M: Mapping, L: Layout, C: Choices> Account for Paged<M, L, C> {
         self.data.filled_pages(block)
     }
 
-    fn valid_units(&self, block: Block) -> Option<u32> {
-        Some(self.data.page().valid_units(block))
+    fn valid_units(&self, block: Block) -> u32 {
+        self.data.page().valid_units(block)
     }
 
     fn group(&self, block: Block) -> Option<u32> {

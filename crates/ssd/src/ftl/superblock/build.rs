@@ -110,7 +110,7 @@ impl Superblocks {
             reserve,
             log_blocks,
             log_limit: log_blocks.min(pool.sound.total - beside),
-            places: Places::new(logical_units, blocks),
+            places: Places::new(logical_units, &pool),
             owners: Owners::new(blocks, units),
             used: 0,
             order: 0,

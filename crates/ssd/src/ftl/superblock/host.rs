@@ -175,7 +175,7 @@ impl Superblocks {
                 let position = self.pool.layout.position(cursor, program.planes.into(), i);
                 let unit = self.owners.at(target, position);
                 let ppn = program.ppn(&self.pool.layout.geometry, i);
-                is_last |= self.places.set(&self.pool, unit, ppn, target);
+                is_last |= self.places.set(&self.pool, unit, ppn);
             }
         } else {
             self.counts.host_units -= u64::from(program.units);

@@ -303,6 +303,10 @@ impl Account for Superblocks {
         self.pool.filled(block)
     }
 
+    fn valid_units(&self, block: Block) -> u32 {
+        self.places.of_block(&self.pool, block)
+    }
+
     fn group(&self, block: Block) -> Option<u32> {
         let (of, _) = self.pool.home(block)?;
         match self.pool.use_of(of) {

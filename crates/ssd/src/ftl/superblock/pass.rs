@@ -253,12 +253,11 @@ impl Superblocks {
             self.counts.padding_units += u64::from(program.units);
             return;
         }
-        let target = self.pool.cursor(program).0;
         for (i, unit) in (0..program.units).zip(moves) {
             // What was trimmed or written on its way is not there now.
             if self.places.at(unit.lpn.0) == Some(unit.from) {
                 let ppn = program.ppn(&self.pool.layout.geometry, i);
-                self.places.set(&self.pool, unit.lpn.0, ppn, target);
+                self.places.set(&self.pool, unit.lpn.0, ppn);
             }
         }
     }

@@ -17,7 +17,7 @@ impl Superblocks {
             for (position, unit, ppn) in block.units {
                 self.owners.set(block.of, position, unit);
                 if self.places.at(unit).is_none() {
-                    self.places.set(&self.pool, unit, ppn, block.of);
+                    self.places.set(&self.pool, unit, ppn);
                 }
             }
             self.recount(group);

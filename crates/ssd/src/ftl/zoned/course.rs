@@ -108,6 +108,14 @@ impl Zoned {
         self.done[word] & bit != 0
     }
 
+    /// Level of a row of a zone, and the segment that it lies in.
+    #[inline]
+    fn row_at(&self, zone: u32, row: u32) -> Option<(u32, Segment)> {
+        let (level, index) = self.by_lanes.split(row);
+        let segment = self.courses[(zone * self.lanes + index) as usize].at(level)?;
+        Some((level, segment))
+    }
+
     /// The place of a unit of a zone.
     #[inline]
     pub(super) fn find(&self, zone: u32, offset: u32) -> Option<Ppn> {
@@ -118,8 +126,7 @@ impl Zoned {
         if !self.is_done(zone, row) {
             return None;
         }
-        let (level, index) = self.by_lanes.split(row);
-        let segment = self.courses[(zone * self.lanes + index) as usize].at(level)?;
+        let (level, segment) = self.row_at(zone, row)?;
         let page = (level - segment.level) * self.pages_per_program;
         let blocks = self.sets.table.blocks(segment.set);
         let upp = self.sets.table.geometry.units_per_page;
@@ -127,6 +134,24 @@ impl Zoned {
         let planes = self.sets.table.joined;
         let block = blocks[(page_of_row % planes) as usize];
         Some(self.sets.table.geometry.ppn(block, page + page_of_row / planes, slot))
+    }
+
+    /// Units of the host in a block.
+    pub(super) fn units_in(&self, block: Block) -> u32 {
+        let Some(zone) = self.sets.zone_of(block) else { return 0 };
+        let set = self.sets.table.of(block);
+        let upp = self.sets.table.geometry.units_per_page;
+        let of_row = self.pages_per_program * upp;
+        let whole = self.sets.rows(set) * of_row;
+        // All rows are whole, but for the last one of a zone that ends in it.
+        let (row, last) = self.by_row.split(self.machine.zones[zone as usize].written);
+        let is_in = |(_, segment): (u32, Segment)| segment.set == set;
+        if last == 0 || !self.is_done(zone, row) || !self.row_at(zone, row).is_some_and(is_in) {
+            return whole;
+        }
+        let blocks = self.sets.table.blocks(set);
+        let is_here = |unit: &u32| blocks[(unit / upp) as usize % blocks.len()] == block;
+        whole - of_row + (0..last).filter(is_here).count() as u32
     }
 
     /// Places a row of the host.
@@ -229,6 +254,7 @@ impl Zoned {
             if matches!(carried, Carried::Host) {
                 let (word, bit) = self.bit(zone, level * self.lanes + index);
                 self.done[word] |= bit;
+                self.sets.has_row(self.sets.table.of(program.blocks[0]));
             }
             self.reported[zone as usize] += 1;
             if self.is_finishing[zone as usize] {

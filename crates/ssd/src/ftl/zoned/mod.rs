@@ -369,6 +369,10 @@ impl Account for Zoned {
         self.sets.filled(block)
     }
 
+    fn valid_units(&self, block: Block) -> u32 {
+        self.units_in(block)
+    }
+
     fn is_bad(&self, block: Block) -> bool {
         self.sets.wear.is_bad(block)
     }

@@ -147,6 +147,7 @@ impl Zoned {
             of.level.get_or_insert(row / self.lanes - at);
             let (word, bit) = self.bit(zone, row);
             self.done[word] |= bit;
+            self.sets.has_row(set);
         }
         of
     }

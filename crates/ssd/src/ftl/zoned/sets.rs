@@ -60,6 +60,8 @@ pub(super) struct Sets {
     all: Vec<Set>,
     /// By block: pages handed out.
     filled: Vec<u32>,
+    /// By set: rows of its zone that the flash has there, those of padding left out.
+    rows: Vec<u32>,
     pub wear: BlockWear,
     doomed: Vec<bool>,
     /// By die: sets to be erased.
@@ -68,10 +70,11 @@ pub(super) struct Sets {
 
 impl State for Sets {
     fn exchange(&mut self, archive: &mut Archive<'_>) -> Result<()> {
-        let Self { table: _, lanes, all, filled, wear, doomed, waiting } = self;
+        let Self { table: _, lanes, all, filled, rows, wear, doomed, waiting } = self;
         archive.value(lanes)?;
         archive.value(all)?;
         archive.table(filled)?;
+        archive.table(rows)?;
         wear.exchange(archive)?;
         archive.value(doomed)?;
         archive.value(waiting)
@@ -97,6 +100,7 @@ impl Sets {
             lanes: (0..table.lanes()).map(lane).collect(),
             all: (0..table.count()).map(state).collect(),
             filled: vec![0; unusable.len()],
+            rows: vec![0; table.count() as usize],
             wear: BlockWear::new(&context.geometry, context.pe_cycles, unusable.clone(), 0),
             doomed: unusable,
             waiting: vec![VecDeque::new(); dies as usize],
@@ -154,6 +158,17 @@ impl Sets {
         self.get_mut(set).flying += 1;
     }
 
+    /// Counts a row of the host that the flash has in a set.
+    #[inline]
+    pub(super) fn has_row(&mut self, set: SetId) {
+        self.rows[set as usize] += 1;
+    }
+
+    /// Rows of the host that the flash has in a set.
+    pub(super) fn rows(&self, set: SetId) -> u32 {
+        self.rows[set as usize]
+    }
+
     /// Takes in the report of a program of a set.
     pub(super) fn reported(&mut self, set: SetId) {
         let state = self.get_mut(set);
@@ -167,6 +182,7 @@ impl Sets {
     pub(super) fn give_back(&mut self, set: SetId) {
         let lane = self.table.lane_of(set);
         self.lanes[lane as usize].dying += 1;
+        self.rows[set as usize] = 0;
         let state = self.get_mut(set);
         (state.is, state.zone) = (Is::Dead, NONE);
         if state.flying == 0 {
