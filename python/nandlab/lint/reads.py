@@ -96,7 +96,7 @@ _DISTURBED = {
     **AGED,
     "age.pe_cycles": 1000,
     "age.retention_hours": 0.0,
-    "age.read_passes": 4000,
+    "age.read_passes": 12000,
 }
 """Flash with the law of Kim 2019, read over and over."""
 
