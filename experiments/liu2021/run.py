@@ -1,107 +1,69 @@
 """Drives that are only read: the growth of their tail, and the writes of read reclaim.
 
-`nandlab papers liu2021` runs the rows of `reference.csv`. The law of the worn drive I is fitted to
-its first 1,136 passes, the first half of those that are published; a limit of reads is fitted to
-one figure each of B and E.
+`nandlab papers liu2021` runs the rows of `reference.csv`. A row's name says it: `DRIVE_PASS` and
+`DRIVE_tail_PASS` are shares of slow reads, `DRIVE_p50_PASS`, `p99` and `p99_9` percentiles of the
+latency after so many passes over the data; `DRIVE_passes` and its like are passes until read
+reclaim has moved all data once.
 """
 
-from functools import cache
+import re
+from functools import partial
+from pathlib import Path
+from runpy import run_path
+from types import SimpleNamespace
 
 import nandlab
 
-#: A drive with the code and the chips of the class; latencies are not compared.
-DRIVE = "modern_tlc"
+HERE = Path(__file__).resolve().parent
+OF = SimpleNamespace(**run_path(str(HERE / "drives.py")))
 
-#: Pages of a block of 64 layers, four strings and three bits (assumed): a pass reads each once.
-PAGES = 768
+#: Latency above which a read of drive B is slow, as published.
+B_SLOW_US = 400.0
 
-#: Two small dies: reads of a block in a pass do not depend on the number of blocks.
-SMALL = {
-    "drive.channels": 2,
-    "drive.dies_per_channel": 1,
-    "chip.geometry.pages_per_block": PAGES,
-    "chip.geometry.blocks_per_plane": 32,
-    "ftl.overprovisioning": 0.4,
-}
-
-#: Law of drive I: error rate of a mean page, its growth in a thousand passes, the power of the
-#: reads, and the standard deviation of the logarithm over pages.
-RATE, GROWTH, POWER, SPREAD = 0.00282, 0.189, 1.2, 0.3
-
-#: Passes at which the law is given; between them the rate is interpolated.
-GIVEN = (0, *range(25, 500, 25), *range(500, 3600, 100))
-
-JOB = """[reads]
-rw=randread
-bs=16k
-iodepth=1
-number_ios=200000
-"""
-
-
-def rate(passes):
-    """Raw bit error rate of a mean page of drive I."""
-    return RATE * (1 + GROWTH * (passes / 1000) ** POWER)
-
-
-def law():
-    """Its table: all page types are alike, as the tail alone does not tell them apart."""
-    points = [
-        {"pe_cycles": 0, "hours": 0, "reads": passes * PAGES, "rber": [rate(passes)] * 3}
-        for passes in GIVEN
-    ]
-    return {"chip.array.points": points, "chip.array.page_spread": SPREAD}
-
-
-@cache
-def shares(passes, seed):
-    """Share of reads beyond a hard decision, in ppm, after each number of passes."""
-    drive = nandlab.Drive(DRIVE, set=SMALL | law(), seed=seed).precondition("fill")
-    found, so_far = [], 0
-    for at in passes:
-        drive.age(read_passes=at - so_far)
-        so_far = at
-        report = drive.clone().run(JOB).report
-        found.append(1e6 * sum(report.ecc.soft_reads) / report.host.requests_completed)
-    return found
-
-
-#: Passes of the rows of drive I: the first three lie in the half that it was fitted to.
-PASSES = (240, 750, 1014, 1500, 1839, 2260)
+#: Passes of the picture, of drives I and B.
+PICTURE = {"i": (240, 750, 1014, 1500, 1839, 2260), "b": (0, 500, 900, 1200, 1500, 1800)}
 
 
 def passes_per_rewrite(limit_passes, passes, seed):
     """Passes until read reclaim has moved all data once, on average over `passes`."""
-    # Half of each plane is data, in whole blocks: none of it waits in an open block.
-    whole = {"chip.geometry.blocks_per_plane": 16, "ftl.overprovisioning": 1.0}
-    limit = {"gc.reclaim_reads": round(limit_passes * PAGES)}
-    drive = nandlab.Drive(DRIVE, set=SMALL | whole | limit, seed=seed).precondition("fill")
+    limit = {"gc.reclaim_reads": round(limit_passes * OF.PAGES)}
+    drive = nandlab.Drive(OF.DRIVE, set=OF.SMALL | limit, seed=seed).precondition("fill")
     drive.age(read_passes=passes)
     return passes * (drive.capacity_bytes / 4096) / drive.reclaimed.units
 
 
-def i_240(seed=1):
-    return shares(PASSES, seed)[0]
+def share(drive, passes, seed=1):
+    """Share of slow reads of a drive, in ppm."""
+    reads = OF.read_after(drive, passes, seed, reads=200_000)
+    return reads.over(B_SLOW_US) if drive == "b" else reads.retried_ppm
 
 
-def i_750(seed=1):
-    return shares(PASSES, seed)[1]
+def percentile(drive, percent, passes, seed=1):
+    """Percentile of the latency of a drive, in microseconds."""
+    return OF.read_after(drive, passes, seed).percentile(percent)
 
 
-def i_1014(seed=1):
-    return shares(PASSES, seed)[2]
+#: Names of rows about shares and percentiles.
+SHARE = re.compile(r"(i_first|[a-i])(?:_tail)?_(\d+)")
+PERCENTILE = re.compile(r"([a-i])_p(50|99_9|99)_(\d+)")
 
 
-def i_1500(seed=1):
-    return shares(PASSES, seed)[3]
+def __getattr__(name):
+    if found := SHARE.fullmatch(name):
+        return partial(share, found[1], int(found[2]))
+    if found := PERCENTILE.fullmatch(name):
+        return partial(percentile, found[1], float(found[2].replace("_", ".")), int(found[3]))
+    raise AttributeError(name)
 
 
-def i_1839(seed=1):
-    return shares(PASSES, seed)[4]
+def a_slow_passes(seed=1):
+    """Its limit is the distance of the first four marks in its latencies, 290 to 897."""
+    return passes_per_rewrite(202, 2020, seed)
 
 
-def i_2260(seed=1):
-    return shares(PASSES, seed)[5]
+def a_fast_passes(seed=1):
+    """Reads are counted, not days: the same limit at the fast pace."""
+    return passes_per_rewrite(202, 2020, seed)
 
 
 def b_slow_passes(seed=1):
@@ -121,29 +83,37 @@ def e_passes(seed=1):
 
 def f_passes(seed=1):
     """The limit of E in reads of a block; 72 layers of four strings make 864 pages of a block."""
-    return passes_per_rewrite(193, 1930, seed) * PAGES / 864
+    return passes_per_rewrite(193, 1930, seed) * OF.PAGES / 864
 
 
 def picture():
-    """Tail of drive I over its passes, measured and simulated."""
+    """Tails of drives I and B over their passes, measured and simulated."""
     import csv
-    from pathlib import Path
 
     from nandlab.display.picture import COLOURS, finish, new_figure
 
-    with (Path(__file__).parent / "reference.csv").open(encoding="utf-8", newline="") as lines:
+    with (HERE / "reference.csv").open(encoding="utf-8", newline="") as lines:
         printed = {row["row"]: float(row["paper"]) for row in csv.DictReader(lines)}
-    figure = new_figure(6.0, 4.0)
-    axes = figure.subplots()
-    real = [printed[f"i_{at}"] for at in PASSES]
-    axes.plot(PASSES, real, "o", color=COLOURS["read"], label="measured")
-    axes.plot(PASSES, shares(PASSES, 1), color=COLOURS["read"], label="nandlab")
-    axes.axvline(1136, color="grey", linestyle=":", label="end of the fitted half")
-    axes.set_yscale("log")
-    axes.set_xlabel("passes over the drive")
-    axes.set_ylabel("reads that need a retry (ppm)")
-    axes.legend(frameon=False)
-    finish(axes, "a worn drive without reclaim")
+    figure = new_figure(10.0, 4.0)
+    titles = {"i": "I: worn, no reclaim", "b": "B: worn by its reclaim"}
+    for axes, (drive, passes) in zip(figure.subplots(1, 2), PICTURE.items(), strict=True):
+        row = "i_{}" if drive == "i" else "b_tail_{}"
+        real = [printed[row.format(at)] for at in passes]
+        axes.plot(passes, real, "o", color=COLOURS["read"], label="measured")
+        ours = [share(drive, at) for at in passes]
+        axes.plot(passes, ours, color=COLOURS["read"], label="nandlab")
+        if drive == "i":
+            first = [share("i_first", at) for at in passes]
+            axes.plot(passes, first, "--", color=COLOURS["read"], label="best of the fitted half")
+            axes.set_yscale("log")
+        else:
+            axes.set_ylim(0, 3000)
+        half = {"i": 1136, "b": 936}[drive]
+        axes.axvline(half, color="grey", linestyle=":", label="end of the fitted half")
+        axes.set_xlabel("passes over the drive")
+        axes.set_ylabel("slow reads (ppm)")
+        axes.legend(frameon=False)
+        finish(axes, titles[drive])
     return figure
 
 

@@ -124,3 +124,35 @@ def test_reads_that_cannot_be_are_refused(given: dict[str, Any], names: list[str
     with pytest.raises(nandlab.NandlabError) as caught:
         drive.age(**given)
     assert all(name in str(caught.value) for name in names)
+
+
+def test_reads_before_a_run_are_those_of_a_drive_that_is_aged() -> None:
+    """By the configuration as by a drive: the same cycles, disturb and latencies."""
+    limit = {"gc.reclaim_reads": 6400}
+    passes = {"age.read_passes": 250}
+    run = nandlab.run("tiny", READS, set=limit | passes, precondition="fill").to_dict()
+    drive = nandlab.Drive("tiny", set=limit).precondition("fill").age(read_passes=250)
+    aged = drive.run(READS).to_dict()
+    assert drive.reclaimed.blocks > 0
+    assert [run[key] for key in ("host", "nand", "ftl")] == [
+        aged[key] for key in ("host", "nand", "ftl")
+    ]
+    # What is saved before its first run is read once, when that begins.
+    new = nandlab.Drive("tiny", set=limit | passes).precondition("fill")
+    assert new.run(READS).to_dict()["nand"] == run["nand"]
+    assert new.run(READS).report.nand.reads == run["nand"]["reads"]
+
+
+@pytest.mark.parametrize(
+    ("passes", "names"),
+    [(-1, ["age.read_passes"]), (2_000_000, ["age.read_passes", "1000000"])],
+)
+def test_reads_before_a_run_have_a_range(passes: int, names: list[str]) -> None:
+    with pytest.raises(nandlab.NandlabError) as caught:
+        nandlab.Drive("tiny", set={"age.read_passes": passes})
+    assert all(name in str(caught.value) for name in names)
+
+
+def test_reads_before_a_run_need_data() -> None:
+    with pytest.raises(nandlab.NandlabError, match="without data"):
+        nandlab.run("tiny", READS, set={"age.read_passes": 3})

@@ -252,6 +252,22 @@ CASES = [
         chip(LAW, more=f"{THRESHOLD % 13}"),
         "t",
     ),
+    # Ten passes over blocks of 66 pages, and a hundred.
+    Case(
+        "L023",
+        "soon.toml",
+        chip(more="[gc]\nreclaim_reads = 660\n"),
+        chip(more="[gc]\nreclaim_reads = 6600\n"),
+        "reclaim_reads",
+    ),
+    # At 3,000 cycles the law has 6.7e-3, and 0.29 after 6.6 million reads.
+    Case(
+        "L024",
+        "late.toml",
+        chip(LAW, more=f"{AGE}{THRESHOLD % 200}[gc]\nreclaim_reads = 6600000\n"),
+        chip(LAW, more=f"{AGE}{THRESHOLD % 200}[gc]\nreclaim_reads = 66000\n"),
+        "reclaim_reads",
+    ),
 ]
 
 

@@ -9,11 +9,14 @@ use base::rng::Rng;
 use base::units::Hours;
 use base::{Error, Result};
 use ssd::ageing::{Ageing, Reclaimed, Refreshed, read_passes, refresh};
-use ssd::config::{NamespacePart, SsdConfig};
+use ssd::config::{AgeConfig, NamespacePart, SsdConfig};
 use ssd::conflicts::Features;
 use ssd::ftl::contract::Wear;
 use ssd::precondition::{Precondition, Preconditioning};
 use ssd::{Cut, Ssd, Started};
+
+/// Size of a request of the reads of `age.read_passes`.
+const READ_BYTES: u64 = 16384;
 
 /// A drive between runs, with its configuration and history.
 pub struct Drive {
@@ -54,20 +57,36 @@ impl State for Life {
 
 impl Life {
     /// Begins a run on the drive.
-    pub(crate) fn start(&mut self, ssd: &mut Ssd, pe_cycles: u32) {
+    pub(crate) fn start(&mut self, ssd: &mut Ssd, age: &AgeConfig) -> Result<()> {
+        if age.read_passes > 0 {
+            self.put_to_use(ssd, age)?;
+        }
         self.runs += 1;
         if std::mem::replace(&mut self.is_in_use, true) {
             ssd.start_again();
         } else {
-            ssd.start(pe_cycles);
+            ssd.start(age.pe_cycles);
         }
+        Ok(())
     }
 
-    /// Begins the use of the drive without a run.
-    fn put_to_use(&mut self, ssd: &mut Ssd, pe_cycles: u32) {
-        if !std::mem::replace(&mut self.is_in_use, true) {
-            ssd.load_chips(pe_cycles);
+    /// Begins the use of the drive without a run, at its `age`.
+    fn put_to_use(&mut self, ssd: &mut Ssd, age: &AgeConfig) -> Result<()> {
+        if self.is_in_use {
+            return Ok(());
         }
+        if age.read_passes > 0 && ssd.occupancy().mapped == 0 {
+            let problem = format!("{} passes over a drive without data", age.read_passes);
+            return Err(Error::new("age.read_passes", problem)
+                .hint("fill the drive first: precondition `fill`"));
+        }
+        self.is_in_use = true;
+        ssd.load_chips(age.pe_cycles);
+        if age.read_passes > 0 {
+            let units = (READ_BYTES / ssd.unit_bytes()).max(1);
+            read_passes(ssd, age.read_passes, units as u32)?;
+        }
+        Ok(())
     }
 }
 
@@ -132,7 +151,7 @@ impl Drive {
             let problem = format!("{hours} hours");
             return Err(Error::new("age.hours", problem).expected(format!("0 to {MOST:.0}")));
         }
-        self.put_to_use();
+        self.put_to_use()?;
         if has_power && !self.ssd.is_off() {
             return refresh(&mut self.ssd, Hours(hours));
         }
@@ -152,7 +171,7 @@ impl Drive {
             let expected = format!("a multiple of {unit}, up to {MOST_BYTES}");
             return Err(Error::new("age.request_bytes", problem).expected(expected));
         }
-        self.put_to_use();
+        self.put_to_use()?;
         if self.ssd.is_off() {
             let problem = "the drive is off";
             return Err(Error::new("age.read_passes", problem).hint("switch it on first"));
@@ -163,7 +182,7 @@ impl Drive {
     /// Begins to overwrite the data of the drive at random until its blocks have `cycles` more P/E
     /// cycles on average, which `advance_ageing` performs. Refused for a drive without data.
     pub fn age_by_writes(&mut self, cycles: u32) -> Result<Ageing> {
-        self.put_to_use();
+        self.put_to_use()?;
         Ageing::new(&self.ssd, cycles, self.loaded.config.seed)
     }
 
@@ -202,20 +221,20 @@ impl Drive {
     }
 
     /// P/E cycles of each block, also of those out of use.
-    pub fn block_cycles(&mut self) -> Vec<u32> {
-        self.put_to_use();
-        self.ssd.block_cycles()
+    pub fn block_cycles(&mut self) -> Result<Vec<u32>> {
+        self.put_to_use()?;
+        Ok(self.ssd.block_cycles())
     }
 
     /// Begins the use of the drive, if no run has.
-    pub(crate) fn put_to_use(&mut self) {
-        self.life.put_to_use(&mut self.ssd, self.loaded.config.age.pe_cycles);
+    pub(crate) fn put_to_use(&mut self) -> Result<()> {
+        self.life.put_to_use(&mut self.ssd, &self.loaded.config.age)
     }
 
     /// Cuts the power of the drive: its memory is lost, and data on flash stay. Refuses a drive
     /// without recovery, or one that is off.
     pub fn cut(&mut self) -> Result<Cut> {
-        self.put_to_use();
+        self.put_to_use()?;
         self.ssd.cut()
     }
 

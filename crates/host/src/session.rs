@@ -395,7 +395,7 @@ impl Session {
         if !self.started {
             self.started = true;
             while !self.precondition()? {}
-            self.life.start(&mut self.run.ssd, self.loaded.config.age.pe_cycles);
+            self.life.start(&mut self.run.ssd, &self.loaded.config.age)?;
         }
         Ok(())
     }

@@ -92,7 +92,7 @@ fn sound_blocks_give_their_cycles_over_write_amplification() {
             let is_exact = end.totals.exact_units == end.totals.host_units;
             assert_eq!((end.failed, is_exact), (0, acceleration == 1.0), "{sets:?}");
             // The chips, the FTL and the account agree.
-            let chips = end.drive.block_cycles();
+            let chips = end.drive.block_cycles().unwrap();
             let sum = chips.iter().map(|&cycles| f64::from(cycles)).sum::<f64>();
             let mean = sum / chips.len() as f64;
             assert!((mean - end.cycles).abs() < 1e-9, "{mean} and {}", end.cycles);

@@ -207,7 +207,7 @@ impl Drive {
 
     /// P/E cycles of each block, by number.
     fn block_cycles<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u32>>> {
-        let cycles = self.with(|drive| Ok(drive.block_cycles()))?;
+        let cycles = self.with(|drive| drive.block_cycles())?;
         Ok(cycles.into_pyarray(py))
     }
 

@@ -46,6 +46,8 @@ def without_effect(config: dict[str, Any]) -> list[str]:
     changed = aged
     if refresh.get("after_hours", 0) > 0:
         changed = [key for key in changed if key != "age.retention_hours"]
+    if config["gc"]["reclaim_reads"]:
+        changed = [key for key in changed if key != "age.read_passes"]
     changed += ["retry.name"] if config["retry"]["name"] != "none" else []
     changed += ["refresh.rber"] if has_rber else []
     if not changed:

@@ -203,7 +203,7 @@ def _weak_code(subject: Subject) -> Iterator[Hit]:
 
 def _no_effect(subject: Subject) -> Iterator[Hit]:
     for said in without_effect(subject.config) if not subject.is_varied("chip.array") else []:
-        keys = ("age.pe_cycles", "age.retention_hours", "retry.name")
+        keys = ("age.pe_cycles", "age.retention_hours", "age.read_passes", "retry.name")
         key = next(
             (key for key in keys if key in said and subject.is_given(key)), "chip.array.name"
         )

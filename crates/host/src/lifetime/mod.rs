@@ -177,7 +177,7 @@ impl Life {
         acceleration: f64,
     ) -> Result<Self> {
         let opened = Opened::new(drive, workload)?;
-        drive.put_to_use();
+        drive.put_to_use()?;
         let seed = drive.loaded.config.seed;
         let ssd = drive.ssd();
         let turns = Turns::new(opened.into_jobs(), weights, ssd)?;

@@ -80,8 +80,8 @@ fn is_true(value: &bool) -> bool {
     *value
 }
 
-fn is_zero(value: &f64) -> bool {
-    *value == 0.0
+fn is_zero<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 /// The DRAM write buffer.
@@ -131,6 +131,10 @@ pub struct AgeConfig {
     /// reference temperature of the error law.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub temperature_c: Option<f64>,
+    /// Whole-drive reads before the first run: a host reads all stored data so many times, without
+    /// time and in requests of 16 KiB. Reads disturb their blocks, and read reclaim moves data.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub read_passes: u32,
 }
 
 /// Configuration of a whole drive: a section for each of its parts.
@@ -253,6 +257,7 @@ impl SsdConfig {
             }
         }
         self.kind_of_dies()?;
+        range("age.read_passes", self.age.read_passes.into(), 0.0, 1e6)?;
         range("age.pe_cycles", self.age.pe_cycles.into(), 0.0, 1e8)?;
         let dies = u64::from(self.drive.channels) * u64::from(self.drive.dies_per_channel);
         range("drive (dies in all)", dies as f64, 1.0, 65536.0)?;
