@@ -42,6 +42,7 @@ pub mod supply;
 pub(crate) mod units;
 mod upkeep;
 mod wakes;
+mod windows;
 mod write;
 mod zones;
 
@@ -82,6 +83,8 @@ use stage::Stage;
 use supply::Supply;
 use units::Units;
 use wakes::{Wake, Wakes};
+pub use windows::WindowCounts;
+use windows::Windows;
 use write::Writer;
 use zones::ZoneCommands;
 pub use zones::ZoneCounts;
@@ -173,6 +176,8 @@ pub struct Ssd {
     wakes: Wakes,
     exchanges: Exchanges,
     idle: Idle,
+    /// Windows of predictable latency, of a drive with `[windows]`.
+    windows: Option<Windows>,
     pub(crate) failures: Failures,
     pub(crate) counts: ControllerCounts,
     /// Versions of stored units, where tests want to know.
@@ -215,6 +220,10 @@ impl Ssd {
             wakes: Wakes::default(),
             exchanges: Exchanges::new(config),
             idle,
+            windows: config
+                .windows
+                .as_ref()
+                .map(|windows| Windows::new(windows, config.drive.queue_depth)),
             failures,
             counts: ControllerCounts::default(),
             versions: None,

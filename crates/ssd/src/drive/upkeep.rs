@@ -58,11 +58,12 @@ impl Ssd {
 
     pub(super) fn schedule_upkeep(&mut self) {
         let look = self.supply.as_ref().map_or(Time::LIMIT, |supply| supply.next_look());
-        self.upkeep_at = self.failures.refresh.next().min(look).max(self.now());
+        let turn = self.windows.as_ref().map_or(Time::LIMIT, |windows| windows.next());
+        self.upkeep_at = self.failures.refresh.next().min(look).min(turn).max(self.now());
     }
 
-    /// Does the upkeep, or the look at the supply, that is due before the next event. Returns
-    /// `Step::Idle` if there is no event.
+    /// Does the upkeep, the look at the supply, or the turn of windows that is due before the next
+    /// event. Returns `Step::Idle` if there is no event.
     #[cold]
     pub(super) fn keep_up(&mut self) -> Option<Step> {
         let due = self.upkeep_at;
@@ -73,7 +74,13 @@ impl Ssd {
         }
         self.events.advance_to(due);
         self.look_at_supply();
-        if self.supply.is_none() || self.failures.refresh.next() <= due {
+        if self.windows.as_ref().is_some_and(|windows| windows.next() <= due) {
+            self.turn_windows();
+            self.settle_wakes();
+            self.note_idleness();
+        }
+        let is_alone = self.supply.is_none() && self.windows.is_none();
+        if is_alone || self.failures.refresh.next() <= due {
             self.flash.chips.advance_to(due);
             self.failures.refresh.look_for_old(&self.flash.chips, due);
             self.rewrite();
@@ -88,7 +95,8 @@ impl Ssd {
     /// Does the looks at the supply that are due up to `time`, before which nothing else happens.
     pub(super) fn look_until(&mut self, time: Time) {
         while self.supply.is_some() && self.upkeep_at <= time {
-            if self.failures.refresh.next() <= self.upkeep_at {
+            let turn = self.windows.as_ref().map_or(Time::LIMIT, |windows| windows.next());
+            if self.failures.refresh.next().min(turn) <= self.upkeep_at {
                 break;
             }
             self.events.advance_to(self.upkeep_at.max(self.now()));

@@ -136,6 +136,7 @@ counts!(FtlCounts {
     dense,
     code_stages,
 });
+counts!(HandleCounts { host_units, moved_units, erased_blocks });
 counts!(CodeStageCounts { changed_blocks, parity_units });
 counts!(DenseCounts { frozen_units, modified_sets });
 counts!(CacheCounts { host_units, folded_units, erased_blocks });
