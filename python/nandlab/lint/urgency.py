@@ -38,8 +38,10 @@ def _for_nobody(subject: Subject) -> Iterator[Hit]:
 
 
 def _ahead(subject: Subject) -> tuple[float, float] | None:
-    """Bytes that a drive takes before it must collect, when collection has run ahead, and the
-    bytes that its dies program in a second; None where the times are those of a cell."""
+    """Bytes that a drive takes when collection has run ahead, and that its dies program a second.
+
+    None where the times are those of a cell.
+    """
     program_us = subject.value("chip.timing.t_program_us")
     if isinstance(program_us, str) or program_us is None:
         return None
