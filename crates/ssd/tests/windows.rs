@@ -1,4 +1,4 @@
-//! Windows of predictable latency: what rests in them, what reads gain by them, and when they break.
+//! Windows of predictable latency: what rests in them, what reads gain, and when they break.
 
 use crate::drive;
 

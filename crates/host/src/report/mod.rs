@@ -133,7 +133,8 @@ pub struct Report {
     pub zones: Option<Zones>,
     /// Windows of predictable latency.
     ///
-    /// `null` on a drive without `[windows]` ([windows](../tenants.md#windows-of-predictable-latency)).
+    /// `null` on a drive without `[windows]` ([predictable
+    /// latency](../tenants.md#windows-of-predictable-latency)).
     pub windows: Option<Windows>,
     /// Sets of dies, each with an FTL of its own.
     ///

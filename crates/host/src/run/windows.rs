@@ -14,7 +14,7 @@ pub struct ByWindow {
 }
 
 impl ByWindow {
-    /// Counts one request.
+    /// Counts one request of the run.
     pub fn record(&mut self, is_inside: bool, op: Op, bytes: u64, latency: Time) {
         let of = if is_inside { &mut self.inside } else { &mut self.outside };
         of.record(op, bytes, latency);

@@ -164,7 +164,7 @@ impl Ssd {
         (job.0 < self.flash.chips.geometry.dies).then_some(Die(job.0))
     }
 
-    /// Whether a job may run: none does in a deterministic window, and a set of dies that accepts no
+    /// Whether a job may run: none does in a deterministic window. A set of dies that accepts no
     /// writes collects only while a request waits for space.
     #[inline]
     fn may_run(&self, job: Job) -> bool {

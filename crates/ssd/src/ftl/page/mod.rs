@@ -141,7 +141,6 @@ mod handles;
 mod metadata;
 mod per_die;
 mod programs;
-mod quotas;
 mod recover;
 mod reduced;
 mod sorting;
@@ -253,7 +252,7 @@ impl PageFtl {
         if geometry.planes_per_die % planes_per_program != 0 {
             return Err(Error::new("chip.geometry.planes_per_die", "planes do not group evenly"));
         }
-        quotas::check(params)?;
+        superblocks::check_quotas(params)?;
         let (host_streams, move_streams) = params.streams(&context, own);
         let rows = geometry.pages_per_block / pages_per_program;
         let padded = match params.keeps_handles() {

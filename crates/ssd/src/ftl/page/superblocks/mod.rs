@@ -14,9 +14,9 @@ mod collection;
 mod members;
 mod placement;
 mod policy;
+mod quotas;
 mod recover;
 
-use super::quotas::Quotas;
 use super::{Own, PageFtl, PageParams};
 use crate::ftl::contract::{
     Carried, Context, DieSet, Job, Key, Lpn, Move, Place, Program, Ram, Step, Urgency, Work,
@@ -33,6 +33,8 @@ use by_handle::ByHandle;
 use members::Members;
 use nand::geometry::{Block, Die, Plane};
 use policy::OfSuperblocks;
+use quotas::Quotas;
+pub(super) use quotas::check as check_quotas;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::ops::Range;

@@ -3,10 +3,10 @@
 //!
 //! The spare is what remains of the superblocks beside those for the drive's data and those that
 //! are kept free or open. A handle whose full superblocks hold more dead units than its quota is
-//! collected whatever else is free, and opens no superblock before it is under it again. So a handle
-//! has the over-provisioning of a drive of its own, and none takes that of another.
+//! collected whatever else is free. It opens no superblock before it is under its quota again. So a
+//! handle has the over-provisioning of a drive of its own, and none takes that of another.
 
-use super::PageParams;
+use crate::ftl::page::PageParams;
 use base::{Error, Result};
 
 /// Most dead units that the full superblocks of each handle may hold in a span of dies.
@@ -15,7 +15,7 @@ pub(super) struct Quotas(Vec<u64>);
 
 /// Refuses shares that are not one for each stream, that exceed the spare, or that streams without
 /// blocks of their own would have.
-pub(super) fn check(params: &PageParams) -> Result<()> {
+pub(in crate::ftl::page) fn check(params: &PageParams) -> Result<()> {
     let PageParams { handle_quota: shares, host_streams, .. } = params;
     let refusal = |problem: String| Error::new("ftl.handle_quota", problem);
     if shares.is_empty() {
@@ -72,7 +72,7 @@ impl Quotas {
         Ok(Some(Self(params.handle_quota.iter().map(most_dead).collect::<Result<_>>()?)))
     }
 
-    /// Number of handles.
+    /// Number of handles that have quotas.
     pub(super) fn handles(&self) -> u32 {
         self.0.len() as u32
     }
