@@ -50,8 +50,6 @@ pub(super) struct Windows {
     /// Times at which the phase began, and at which it ends.
     since: Time,
     until: Time,
-    /// Refresh was at work before the window.
-    was_kept_up: bool,
     counts: WindowCounts,
     /// By queue slot of the drive: the window was open when the request was taken.
     were_open: Vec<bool>,
@@ -66,7 +64,6 @@ impl Windows {
             phase: Phase::Ahead,
             since: Time::ZERO,
             until: Time::LIMIT,
-            was_kept_up: false,
             counts: WindowCounts::default(),
             were_open: vec![false; depth as usize],
         }
@@ -74,7 +71,7 @@ impl Windows {
 
     /// Whether internal work rests, or is to come to rest.
     #[inline]
-    pub(super) fn rests(&self) -> bool {
+    fn rests(&self) -> bool {
         self.phase != Phase::Ahead
     }
 
@@ -82,12 +79,6 @@ impl Windows {
     #[inline]
     pub(super) fn taken(&mut self, slot: u32) {
         self.were_open[slot as usize] = self.phase == Phase::Open;
-    }
-
-    /// Time at which the phase ends by itself.
-    #[inline]
-    pub(super) fn next(&self) -> Time {
-        self.until
     }
 
     /// Ends the windows until a run begins again: the power is gone.
@@ -122,6 +113,17 @@ impl Ssd {
         self.windows.as_ref().is_some_and(|windows| windows.phase == Phase::Open)
     }
 
+    /// Whether internal work rests in a window, or is to come to rest for one.
+    #[inline]
+    pub(super) fn rests(&self) -> bool {
+        self.windows.as_ref().is_some_and(|windows| windows.rests())
+    }
+
+    /// Time at which the present window ends by itself.
+    pub(super) fn window_ends(&self) -> Time {
+        self.windows.as_ref().map_or(Time::LIMIT, |windows| windows.until)
+    }
+
     /// Counts of windows since the start of the run; `None` for a drive without.
     pub fn window_counts(&self) -> Option<WindowCounts> {
         let windows = self.windows.as_ref()?;
@@ -150,8 +152,6 @@ impl Ssd {
         match windows.phase {
             Phase::Ahead => {
                 windows.enter(Phase::Settling, now);
-                let was_on = self.pause_upkeep();
-                self.windows.iter_mut().for_each(|windows| windows.was_kept_up = was_on);
                 // Those that wait for each other would not come to rest by themselves.
                 self.wakes.wake(Wake::Parked);
                 self.open_window();
@@ -190,8 +190,7 @@ impl Ssd {
         let now = self.now();
         let Some(windows) = &mut self.windows else { return };
         windows.enter(Phase::Ahead, now);
-        let was_on = windows.was_kept_up;
-        self.resume_upkeep(was_on);
+        self.schedule_upkeep();
         self.run_ahead();
     }
 

@@ -168,9 +168,7 @@ impl Ssd {
     /// writes collects only while a request waits for space.
     #[inline]
     fn may_run(&self, job: Job) -> bool {
-        if self.windows.as_ref().is_some_and(|windows| windows.rests())
-            && !self.jobs.has_parked_moves()
-        {
+        if self.rests() && !self.jobs.has_parked_moves() {
             return false;
         }
         let read_only = &self.failures.read_only;
