@@ -17,6 +17,9 @@ use ssd::{Ssd, Step};
 const WINDOWS: [&str; 2] =
     ["windows={deterministic_ms=20, non_deterministic_ms=20}", "gc.background_free_blocks=6"];
 
+/// Blocks of a plane, enough for some to be free ahead.
+const SIZE: &str = "chip.geometry.blocks_per_plane=40";
+
 /// Tokens of reads and writes.
 const READ: u32 = 0;
 const WRITE: u32 = 1;
@@ -85,10 +88,10 @@ fn served(sets: &[&str], seed: u64) -> (Ssd, Served) {
 fn reads_in_windows_wait_for_no_collection() {
     let (mut gains, mut costs) = (Vec::new(), Vec::new());
     for seed in 0..5 {
-        let (_, without) = served(&[], seed);
-        let (ssd, with) = served(&WINDOWS, seed);
+        let (_, without) = served(&[SIZE], seed);
+        let (ssd, with) = served(&[WINDOWS[0], WINDOWS[1], SIZE], seed);
         let counts = ssd.window_counts().unwrap();
-        assert!(counts.kept > 80 && counts.broken == 0, "{counts:?}");
+        assert!(counts.kept > 80 && counts.broken < 5, "{counts:?}");
         // In erases that take 3 ms the longest read of a window is below one.
         let p = |latency: &Latency| latency.percentile_ns(99.9) as f64 / 1e3;
         gains.push(p(&with.inside) / p(&without.outside));
@@ -138,16 +141,18 @@ fn saturated(config: &SsdConfig, rounds: u64) -> (f64, ssd::drive::WindowCounts)
     (silence.us() / 1e3, ssd.window_counts().unwrap_or_default())
 }
 
+/// Time to move a victim full of valid data to a die of its own and to erase it, in ms: 18 rows of
+/// two planes, each read in 0.06 and programmed in 1.1, with their transfers, and 3 for the erase.
+const VICTIM_MS: f64 = 18.0 * 1.25 + 3.0;
+
 /// Nobody waits for the end of a window: where the free blocks do not last, it breaks, and writes
-/// wait no longer than without windows, but for a few erases.
+/// wait for the collection of a victim.
 #[test]
 fn a_window_breaks_rather_than_starve_the_host() {
     let long = ["windows={deterministic_ms=1e6, non_deterministic_ms=5}"];
-    let plain = small_config::<&str>(&[]).unwrap();
-    let (without, _) = saturated(&plain, 3);
     let (with, counts) = saturated(&small_config(&long).unwrap(), 3);
     assert!(counts.broken > 10 && counts.kept == 0, "{counts:?}");
-    assert!(with < without + 12.0, "{with} ms, {without} ms without windows");
+    assert!(with < VICTIM_MS, "{with} ms");
 }
 
 /// Every FTL that takes windows goes on under short ones, whose turns fall anywhere in its jobs.
@@ -161,8 +166,7 @@ fn turns_fall_anywhere() {
             for windows in ["0.3", "2.9"] {
                 let windows =
                     format!("windows={{deterministic_ms={windows}, non_deterministic_ms=0.7}}");
-                let base = ["ftl.overprovisioning=1.5"];
-                let mut sets = drive::of_ftl(member, &[&base[..], sets].concat());
+                let mut sets = drive::of_ftl(member, sets);
                 sets.push(windows);
                 let config = small_config(&sets).unwrap();
                 match Ssd::new(&config, 1 << 30) {

@@ -152,8 +152,11 @@ impl Ssd {
         match windows.phase {
             Phase::Ahead => {
                 windows.enter(Phase::Settling, now);
-                // Those that wait for each other would not come to rest by themselves.
-                self.wakes.wake(Wake::Parked);
+                // Jobs that wait for each other would not come to rest by themselves, and rows that
+                // wait for a job break the window.
+                self.writer.buffer.rows.wake_erase();
+                self.writer.buffer.rows.wake_job();
+                [Wake::Parked, Wake::Rows].into_iter().for_each(|wake| self.wakes.wake(wake));
                 self.open_window();
             }
             Phase::Settling => {}
@@ -164,8 +167,17 @@ impl Ssd {
         }
     }
 
+    /// A job has come to rest: its die is no longer closed for its sake, and the window opens if it
+    /// was the last.
+    pub(super) fn job_rests(&mut self, die: Option<Die>) {
+        if die.is_some_and(|die| self.catch_up(die)) {
+            self.wakes.wake(Wake::Rows);
+        }
+        self.open_window();
+    }
+
     /// Opens the window if all jobs have come to rest.
-    pub(super) fn open_window(&mut self) {
+    fn open_window(&mut self) {
         let (now, is_busy) = (self.now(), self.jobs.any_busy());
         let Some(windows) = &mut self.windows else { return };
         if windows.phase == Phase::Settling && !is_busy {

@@ -195,8 +195,8 @@ impl Ssd {
         if self.exchanges.is_served_by(job) {
             self.evacuation_rests();
         }
-        if self.windows.is_some() {
-            self.open_window();
+        if self.rests() {
+            self.job_rests(self.die_of(job));
         }
     }
 

@@ -95,6 +95,9 @@ impl Ssd {
         let dies = self.gate.writable(key.0);
         if dies.is_empty() {
             self.set_aside(key.0);
+            if self.gate.is_blocked(key.0) {
+                self.break_window();
+            }
             return Sent::No;
         }
         let Writer { buffer, lpns, row_units, .. } = &mut self.writer;
