@@ -667,9 +667,7 @@ class Host(Table):
     """
 
 class InWindows(Table):
-    """Requests of the host that the drive took in windows of one kind, a part of `windows`.
-    Requests of ramp times are left out.
-    """
+    """Requests of the host that the drive took in windows of one kind, a part of `windows`."""
 
     read: Operation
     """Reads, as in `host`."""

@@ -22,8 +22,7 @@ pub struct Windows {
     pub outside: InWindows,
 }
 
-/// Requests of the host that the drive took in windows of one kind, a part of `windows`. Requests
-/// of ramp times are left out.
+/// Requests of the host that the drive took in windows of one kind, a part of `windows`.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct InWindows {
     /// Reads, as in `host`.
