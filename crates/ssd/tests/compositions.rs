@@ -52,20 +52,6 @@ const KEPT_LEARNED: &[&str] = &[KEPT[0], KEPT[1], KEPT[2], KEPT[3], "ftl.name=le
 const KEPT_CACHED: &[&str] =
     &[KEPT[0], KEPT[1], KEPT[2], KEPT[3], "ftl.name=dftl", "ftl.map_cache_bytes=512"];
 
-/// Each of two streams has a part of the spare.
-const QUOTAS: &[&str] = &[
-    KEPT[0],
-    KEPT[1],
-    KEPT[2],
-    KEPT[3],
-    "ftl.overprovisioning=2.5",
-    "ftl.handle_quota=[0.6, 0.4]",
-];
-const QUOTAS_IN_SUPERBLOCKS: &[&str] =
-    &[KEPT[0], KEPT[1], KEPT[2], KEPT[3], QUOTAS[4], QUOTAS[5], "ftl.superblock_dies=2"];
-const QUOTAS_LEARNED: &[&str] =
-    &[KEPT[0], KEPT[1], KEPT[2], KEPT[3], QUOTAS[4], QUOTAS[5], "ftl.name=learned"];
-
 /// Compositions that are not members of the roster by themselves: parameters, and the streams of
 /// moved data where hooks decide, else 0.
 const COMPOSED: &[(&[&str], u32)] = &[
@@ -94,9 +80,6 @@ const COMPOSED: &[(&[&str], u32)] = &[
     (KEPT_IN_SUPERBLOCKS, 0),
     (KEPT_LEARNED, 0),
     (KEPT_CACHED, 0),
-    (QUOTAS, 0),
-    (QUOTAS_IN_SUPERBLOCKS, 0),
-    (QUOTAS_LEARNED, 0),
 ];
 
 /// Compositions that can be rebuilt after a power cut.
