@@ -63,6 +63,10 @@ RUNS: dict[str, dict[str, Any]] = {
     },
     "zones": {"workload": ZONES, "set": {"ftl.name": "zoned", "ftl.max_active_zones": 8}},
     "handles": {"workload": JOBS, "set": {"ftl.host_streams": 2}},
+    "windows": {
+        "workload": JOBS,
+        "set": {"windows": {"deterministic_ms": 1.0, "non_deterministic_ms": 1.0}},
+    },
     "sets": {
         "workload": "[a]\nrw=randrw\nnumber_ios=3000\nfilename=/dev/nvme0n1\n",
         "set": {"namespace": [{"dies": 2}]},

@@ -50,6 +50,16 @@ def study(*lines: str, more: str = "") -> str:
     return "".join([top, *(f"{line}\n" for line in lines), "[run]", rest, more])
 
 
+WINDOWS = "\n[windows]\ndeterministic_ms = 1000\nnon_deterministic_ms = 50\n"
+
+HANDLES = """
+[ftl]
+overprovisioning = 0.5
+host_streams = 2
+isolation = "persistent"
+"""
+
+
 class Case(NamedTuple):
     """A text with an assumption, one without it, and where it stands."""
 
@@ -268,6 +278,21 @@ CASES = [
         chip(LAW, more=f"{AGE}{THRESHOLD % 200}[gc]\nreclaim_reads = 66000\n"),
         "reclaim_reads",
     ),
+    # What the dies program in 100 ms is more than the free blocks of a plane take.
+    Case(
+        "L025",
+        "a.toml",
+        chip(more=f"{WINDOWS}{RUN % ('writes.fio', 'steady')}"),
+        chip(more=f"{WINDOWS}{RUN % ('paced.fio', 'steady')}"),
+        "rw",
+    ),
+    Case(
+        "L026",
+        "a.toml",
+        chip(more=f"{HANDLES}handle_quota = [0.5, 0.4]\n"),
+        chip(more=f"{HANDLES}handle_quota = [0.6, 0.4]\n"),
+        "handle_quota",
+    ),
 ]
 
 
@@ -280,6 +305,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "reads.fio": "[reads]\nrw=randread\n",
         "short.fio": f"{WRITES}number_ios=1000\n",
         "waits.fio": f"{WRITES}prio=0\n",
+        "paced.fio": f"{WRITES}rate_iops=500\n",
         "aligned.fio": f"{WRITES}bs=512k\nblockalign=1m\n",
         "odd.toml": ODD,
     }

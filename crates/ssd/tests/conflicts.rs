@@ -84,6 +84,8 @@ fn sets(feature: Feature) -> &'static [&'static str] {
             "ftl.gc_reserve_blocks=2",
             "gc.start_free_blocks=4",
         ],
+        Windows => &["windows={deterministic_ms=5, non_deterministic_ms=5}"],
+        IdleDelay => &["gc.background_free_blocks=4", "gc.background_after_us=100"],
         SharedDies => &["namespace=[{share=0.5}, {bytes=65536, block_bytes=4096}]"],
         DieSets => &["namespace=[{dies=2}, {share=1.0}]"],
         ReuseOrder => &["gc.reuse=lifo"],
@@ -134,7 +136,7 @@ fn sets(feature: Feature) -> &'static [&'static str] {
             "ftl.gc_reserve_blocks=2",
         ],
         NoHoles | NoRebuild | NoReuseOrder => FROZEN,
-        NoRelocation | Zones => ZONED,
+        NoRelocation | NoRest | Zones => ZONED,
         SingleUnits => &["ftl.unit_bytes=8192", "chip.features.multi_plane_program=false"],
         NoReducedLevels | Hooks | MoveStreams | OwnWear | Exchange | DieFailure | PowerCut
         | Life | Leaps | Served => &[],

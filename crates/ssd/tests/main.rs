@@ -43,6 +43,7 @@ mod streams;
 mod superblock;
 mod superblock_dies;
 mod wear;
+mod windows;
 mod wom;
 mod wom_v;
 mod write_amplification;

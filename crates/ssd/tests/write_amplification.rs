@@ -141,7 +141,7 @@ fn fifo_theory(alpha: f64) -> f64 {
 
 /// Greedy, exact mean field for b units a block (devices.md section 6): the integer k and
 /// g, m >= 0 with g (H_b - H_{k+1}) + m = 1, g (b-k-1) + (k+1) m = rho b, m <= g/(k+1); A = g/rho.
-fn greedy_theory(alpha: f64, b: u32) -> f64 {
+pub fn greedy_theory(alpha: f64, b: u32) -> f64 {
     let rho = 1.0 / alpha;
     let harmonic = |n: u32| (1..=n).map(|i| 1.0 / f64::from(i)).sum::<f64>();
     for k in 0..b {

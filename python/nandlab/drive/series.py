@@ -34,8 +34,10 @@ def series_table(
         (flash and decoders; an operation uses its energy while it lasts), of a drive with
         ``[power]`` ``drive_power_w`` (the whole drive), with ``power.thermal`` ``temperature_c``
         (at the end of the interval), and each count of the
-        report by its key: ``gc_copies`` of ``ftl``, ``nand_erases``. The mean is NaN where nothing
-        completed, write amplification where nothing of the host was programmed.
+        report by its key: ``gc_copies`` of ``ftl``, ``nand_erases``. A drive with placement handles
+        has ``handles_0_host_units`` and the like, and ``handles_0_write_amplification``, for each.
+        The mean is NaN where nothing completed, write amplification where nothing of the host was
+        programmed.
     """
     import numpy as np
     import pyarrow as pa
@@ -68,6 +70,7 @@ def series_table(
         "power_w": np.diff(columns["energy_uj"], prepend=0.0) / 1e6 / duration_s,
         **_of_drive(columns, duration_s),
         **gains,
+        **_of_handles(gains),
     }
     arrays = {name: _arrow(column) for name, column in table.items()}
     return pa.table(arrays).replace_schema_metadata(metadata)
@@ -83,6 +86,21 @@ def _of_drive(columns: dict[str, Any], duration_s: Any) -> dict[str, Any]:
     if "temperature_c" in columns:
         of_drive["temperature_c"] = columns["temperature_c"]
     return of_drive
+
+
+def _of_handles(gains: dict[str, Any]) -> dict[str, Any]:
+    """Write amplification of each placement handle, of a drive that has several."""
+    import numpy as np
+
+    of_handles = {}
+    for handle in range(len(gains)):
+        if (host := gains.get(f"handles_{handle}_host_units")) is None:
+            break
+        written = host.astype(np.float64)
+        written[written <= 0] = np.nan
+        amplification = 1 + gains[f"handles_{handle}_moved_units"] / written
+        of_handles[f"handles_{handle}_write_amplification"] = amplification
+    return of_handles
 
 
 def _arrow(column: Any) -> pa.Array:

@@ -81,6 +81,7 @@ def _parts(result: Result, *, is_narrow: bool) -> Iterator[RenderableType]:
         {
             "write amplification": _amplification(report),
             "garbage collection": _collection(report),
+            "windows": _windows(report),
             "merges": _merges(report),
             "map on flash": _map(report),
             "SLC cache": _cache(report),
@@ -244,6 +245,20 @@ def _collection(report: Report) -> str:
     blocks = f"{ftl.gc_runs:,} blocks" if ftl.gc_runs else "no block yet"
     levelled = f", {ftl.levelled_blocks:,} for wear levelling" if ftl.levelled_blocks else ""
     return f"{ftl.gc_copies:,} units moved ({size}), {blocks} reclaimed{levelled}"
+
+
+def _windows(report: Report) -> str:
+    windows = report.windows
+    if not windows:
+        return ""
+    text = f"{windows.kept:,} kept, {windows.broken:,} broken"
+    kinds = {"inside": windows.inside.read.latency_us, "outside": windows.outside.read.latency_us}
+    tails = [
+        f"{quantity.latency(latency.p99_9)} {name}"
+        for name, latency in kinds.items()
+        if is_exceeded(latency.count, 99.9)
+    ]
+    return f"{text}; p99.9 of reads {', '.join(tails)}" if tails else text
 
 
 def _recovery(report: Report) -> str:

@@ -218,6 +218,70 @@ def _percent(subject: Subject) -> Iterator[Hit]:
         yield Hit(subject.at("ftl.overprovisioning"), said)
 
 
+def _ahead(subject: Subject) -> tuple[float, float] | None:
+    """Bytes that a drive takes when collection has run ahead, and that its dies program a second.
+
+    None where the times are those of a cell.
+    """
+    program_us = subject.value("chip.timing.t_program_us")
+    if isinstance(program_us, str) or program_us is None:
+        return None
+    times = program_us if isinstance(program_us, list) else [program_us]
+    pages = 1
+    if subject.value("chip.page_order") == "one_shot":
+        times, pages = times[:1], int(subject.value("chip.cell_bits"))
+    dies = subject.value("drive.channels") * subject.value("drive.dies_per_channel")
+    planes = dies * subject.value("chip.geometry.planes_per_die")
+    joined = planes if subject.value("chip.features.multi_plane_program") else dies
+    page = subject.value("chip.geometry.page_bytes")
+    free = max(subject.value("gc.background_free_blocks"), subject.value("gc.start_free_blocks"))
+    blocks = (free - subject.value("ftl.gc_reserve_blocks")) * planes
+    speed = joined * pages * page / (sum(times) / len(times) / 1e6)
+    return blocks * subject.value("chip.geometry.pages_per_block") * page, speed
+
+
+def _window_too_long(subject: Subject) -> Iterator[Hit]:
+    if subject.report is not None:
+        windows = subject.report.windows
+        if windows and windows.broken > windows.kept:
+            yield Hit(
+                subject.place,
+                f"{windows.broken:,} deterministic windows broke and {windows.kept:,} were kept:"
+                " the free blocks do not last for a window",
+            )
+        return
+    window_ms = subject.value("windows.deterministic_ms")
+    varied = subject.is_varied("windows", "gc", "ftl", "drive", "chip", "job.rate", "job.think")
+    if not window_ms or varied:
+        return
+    writers = [job for job in subject.jobs if job.writes and job.is_closed]
+    if not writers or (ahead := _ahead(subject)) is None:
+        return
+    room, speed = ahead
+    if room / speed < window_ms / 1e3:
+        yield Hit(
+            subject.of_job(writers[0], "rw"),
+            f"job `{writers[0].name}` writes as fast as it can, and a deterministic window of"
+            f" {window_ms:g} ms can take {quantity.size(room)}: at the"
+            f" {quantity.size(speed)} a second that the dies program, the free blocks last"
+            f" {1e3 * room / speed:.3g} ms",
+        )
+
+
+LEAST_GIVEN = 0.99
+"""Sum of the quotas of handles below which a check speaks: the rest is rounding."""
+
+
+def _spare_of_nobody(subject: Subject) -> Iterator[Hit]:
+    shares = subject.value("ftl.handle_quota")
+    if not shares or subject.is_varied("ftl.handle_quota") or sum(shares) >= LEAST_GIVEN:
+        return
+    yield Hit(
+        subject.at("ftl.handle_quota"),
+        f"ftl.handle_quota = {shares}: {1 - sum(shares):.0%} of the spare is no handle's",
+    )
+
+
 CHECKS = (
     Check(
         code="L007",
@@ -380,6 +444,51 @@ CHECKS = (
             ("uncorrectable codewords",),
             {**SMALL, **_FLOOR},
             "fill",
+        ),
+    ),
+    Check(
+        code="L025",
+        title="windows longer than the free blocks last",
+        assumed="Reads in a deterministic window never wait for collection.",
+        why="Collection rests in a window as long as host writes find free blocks. At the speed of"
+        " the dies they run out sooner, the window breaks, and reads meet collection again.",
+        sources=(),
+        instead="a shorter `windows.deterministic_ms`, more `gc.background_free_blocks`, or a job"
+        " with a `rate`",
+        looks_at=("drive", "job", "study", "report"),
+        find=_window_too_long,
+        pair=Pair(
+            Setting("windows of 100 ms", {"windows.deterministic_ms": 100.0}),
+            Setting(
+                "of 5 ms, blocks ahead",
+                {"windows.deterministic_ms": 5.0, "gc.background_free_blocks": 6},
+            ),
+            "[mix]\nrw=randrw\nbs=4k\nnorandommap\nnumber_ios=20000\niodepth=4\n",
+            ("read p99.9 (us)", "write mean (us)"),
+            {**SMALL, "windows.non_deterministic_ms": 5.0},
+        ),
+    ),
+    Check(
+        code="L026",
+        title="spare flash that no handle may use",
+        assumed="Quotas of handles part the spare flash.",
+        why="What the quotas leave over stays free: collection begins as if the drive had less"
+        " over-provisioning, and writes more.",
+        sources=(),
+        instead="shares that add up to 1",
+        looks_at=("drive", "study"),
+        find=_spare_of_nobody,
+        pair=Pair(
+            Setting("0.3 and 0.2", {"ftl.handle_quota": [0.3, 0.2]}),
+            Setting("0.6 and 0.4", {"ftl.handle_quota": [0.6, 0.4]}),
+            RANDOM_WRITES,
+            ("write amplification",),
+            {
+                **SMALL,
+                "ftl.overprovisioning": 0.5,
+                "ftl.host_streams": 2,
+                "ftl.isolation": "persistent",
+            },
         ),
     ),
 )

@@ -680,6 +680,14 @@ class Host(Table):
     a drive that serves nobody. Ramp times count; a pause without requests does not.
     """
 
+class InWindows(Table):
+    """Requests of the host that the drive took in windows of one kind, a part of `windows`."""
+
+    read: Operation
+    """Reads, as in `host`."""
+    write: Operation
+    """Writes, as in `host`."""
+
 class Interarrival(Table):
     """The time between requests."""
 
@@ -955,6 +963,8 @@ class OfHandle(Table):
     """Units that collection has moved out of blocks of the handle."""
     erased_blocks: int
     """Blocks of the handle that were erased."""
+    blocks: int
+    """Blocks that hold data of the handle at the end, valid or dead."""
     write_amplification: float
     """Units programmed for the handle, moved ones included / units programmed for the host with it;
     0 where it wrote nothing.
@@ -1282,6 +1292,22 @@ class Wear(Table):
     max: int
     """Most program/erase cycles of a good block."""
 
+class Windows(Table):
+    """Windows of predictable latency, the report's `windows`."""
+
+    kept: int
+    """Deterministic windows that lasted for the whole of their time."""
+    broken: int
+    """Deterministic windows that ended early, or could not open: the host needed space that only
+    collection could make.
+    """
+    open_s: float
+    """Time in deterministic windows, those that were broken included."""
+    inside: InWindows
+    """Requests that the drive took in a deterministic window, whenever they were complete."""
+    outside: InWindows
+    """Requests that the drive took between deterministic windows."""
+
 class Workload(Table):
     """Workload of a run as its caller gave it."""
 
@@ -1425,6 +1451,9 @@ class Report(Table):
     zones: Zones | None
     """Zones of the drive. `null` on a drive without zones (zones). `jobs` counts appends among the
     writes of a job. Resets and finishes are the trims of a job that writes nothing.
+    """
+    windows: Windows | None
+    """Windows of predictable latency. `null` on a drive without `[windows]` (predictable latency).
     """
     sets: list[NvmSet] | None
     """Sets of dies, each with an FTL of its own. `null` on a drive whose namespaces share its dies

@@ -58,6 +58,10 @@ SETS: dict[str, tuple[str, ...]] = {
         "power.thermal={capacity_j_per_k=0.001, resistance_k_per_w=10, ambient_c=25}",
         "power.thermal.limits.hot={from_c=35, until_c=30, speed=0.5}",
     ),
+    "windows of predictable latency": (
+        "windows={deterministic_ms=2, non_deterministic_ms=1}",
+        "gc.background_free_blocks=6",
+    ),
     "recovery after a power cut": ("recovery.name=scan_blocks",),
     "retries at shifted references": ("retry.name=read_retry", "retry.max_levels=0"),
     "copyback": ("chip.features.copyback=true", "gc.copyback=unchecked"),
@@ -90,7 +94,11 @@ SETS: dict[str, tuple[str, ...]] = {
         "gc.start_free_blocks=4",
     ),
     "several streams of the host": ("ftl.host_streams=4",),
-    "persistently isolated streams": ("ftl.host_streams=2", "ftl.isolation=persistent"),
+    "persistently isolated streams": (
+        "ftl.host_streams=2",
+        "ftl.isolation=persistent",
+        "ftl.handle_quota=[0.6, 0.3]",
+    ),
     "streams at reduced levels": _REDUCED,
     "fast pages for urgent data": ("ftl.fast_pages=true",),
     "slow pages left empty": ("ftl.fast_pages=true", "ftl.skip_slow_pages=true"),

@@ -34,16 +34,19 @@ pub struct OfHandle {
     /// Counts of the handle.
     #[serde(flatten)]
     pub counts: HandleCounts,
+    /// Blocks that hold data of the handle at the end, valid or dead.
+    pub blocks: u64,
     /// Units programmed for the handle, moved ones included / units programmed for the host with
     /// it; 0 where it wrote nothing.
     pub write_amplification: f64,
 }
 
-impl From<HandleCounts> for OfHandle {
-    fn from(counts: HandleCounts) -> Self {
+impl OfHandle {
+    /// Row of a handle with these counts, which holds so many blocks.
+    fn new(counts: HandleCounts, blocks: u64) -> Self {
         let programmed = counts.host_units + counts.moved_units;
         let write_amplification = ratio(programmed as f64, counts.host_units as f64);
-        Self { counts, write_amplification }
+        Self { counts, blocks, write_amplification }
     }
 }
 
@@ -70,13 +73,16 @@ impl Session {
             erased_bytes += counts.erases * u64::from(chip.geometry.pages_per_block) * page;
         }
         let (ssd, host_bytes) = (&self.run.ssd, self.run.tally().write_bytes);
+        let handles = (0..).zip(&activity.counted.handles);
         EnduranceGroup {
             handles: ssd.streams(),
             host_bytes,
             media_bytes,
             erased_bytes,
             write_amplification: ratio(media_bytes as f64, host_bytes as f64),
-            by_handle: (0..ssd.handles()).map(|handle| ssd.handle_counts(handle).into()).collect(),
+            by_handle: handles
+                .map(|(handle, &counts)| OfHandle::new(counts, ssd.blocks_of_handle(handle)))
+                .collect(),
         }
     }
 

@@ -19,6 +19,7 @@ mod schema;
 mod series;
 mod settled;
 mod stages;
+mod windows;
 mod zones;
 
 #[cfg(feature = "device")]
@@ -47,6 +48,7 @@ pub use power::Power;
 pub use schema::{ByCaller, schema};
 pub use settled::Settled;
 pub use stages::{Channels, Dies, Front};
+pub use windows::{InWindows, Windows};
 pub use zones::Zones;
 
 /// Measurements of the caller, as the core reads no clock.
@@ -129,6 +131,11 @@ pub struct Report {
     /// `null` on a drive without zones ([zones](../zones.md)). `jobs` counts appends among the
     /// writes of a job. Resets and finishes are the trims of a job that writes nothing.
     pub zones: Option<Zones>,
+    /// Windows of predictable latency.
+    ///
+    /// `null` on a drive without `[windows]` ([predictable
+    /// latency](../tenants.md#windows-of-predictable-latency)).
+    pub windows: Option<Windows>,
     /// Sets of dies, each with an FTL of its own.
     ///
     /// `null` on a drive whose namespaces share its dies ([namespaces and
@@ -205,6 +212,7 @@ impl Session {
             cost: self.cost(),
             power: self.power(&activity),
             zones: self.zones(&activity),
+            windows: self.windows(&activity),
             sets: self.sets(&activity),
             exchange: self.last_exchange(),
             tenants: self.tenants(),

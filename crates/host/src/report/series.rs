@@ -9,10 +9,10 @@ use serde_json::Value;
 use ssd::drive::activity::{
     BufferCounts, Counted, FurtherReads, HostCounts, ParityCounts, TrimCounts,
 };
-use ssd::drive::{CodeCounts, PowerCounts, ZoneCounts};
+use ssd::drive::{CodeCounts, PowerCounts, WindowCounts, ZoneCounts};
 use ssd::failure::refresh::{PatrolCounts, RefreshCounts};
 use ssd::flash::FlashCounts;
-use ssd::ftl::contract::FtlCounts;
+use ssd::ftl::contract::{FtlCounts, HandleCounts};
 use std::collections::BTreeMap;
 
 /// Counts as the report has them, at a point of the time series.
@@ -27,7 +27,9 @@ struct Sections<'a> {
     parity: &'a ParityCounts,
     power: &'a Option<PowerCounts>,
     zones: &'a Option<ZoneCounts>,
+    windows: &'a Option<WindowCounts>,
     sets: BTreeMap<String, OfSet<'a>>,
+    handles: BTreeMap<String, &'a HandleCounts>,
 }
 
 /// Counts of a set of dies.
@@ -45,7 +47,7 @@ struct Both<'a, A, B> {
 
 impl<'a> From<&'a Counted> for Sections<'a> {
     fn from(counted: &'a Counted) -> Self {
-        let Counted { controller, ftl, flash, power, zones, sets } = counted;
+        let Counted { controller, ftl, flash, power, zones, windows, sets, handles } = counted;
         Self {
             ftl: Both { first: ftl, second: &controller.trims },
             host: &controller.host,
@@ -56,12 +58,16 @@ impl<'a> From<&'a Counted> for Sections<'a> {
             parity: &controller.parity,
             power,
             zones,
-            sets: (0..)
-                .zip(sets)
-                .map(|(set, counts): (u32, _)| (set.to_string(), OfSet(counts)))
-                .collect(),
+            windows,
+            sets: numbered(sets, OfSet),
+            handles: numbered(handles, |counts| counts),
         }
     }
+}
+
+/// Counts of parts of a drive by their numbers, from 0 on.
+fn numbered<'a, A, B>(parts: &'a [A], of: impl Fn(&'a A) -> B) -> BTreeMap<String, B> {
+    (0..).zip(parts).map(|(number, part): (u32, _)| (number.to_string(), of(part))).collect()
 }
 
 impl Session {

@@ -74,6 +74,7 @@ impl Run {
         self.silence.begin(now);
         self.settling = Settling::new(self.ssd.capacity_bytes(), self.mark());
         self.tails = self.tails.take().map(|_| Box::default());
+        self.by_window = self.by_window.take().map(|_| Box::default());
         (self.until, self.end) = (None, End::NEVER);
         until.into_iter().for_each(|until| self.end_at(until));
     }

@@ -22,9 +22,11 @@ pub mod stats;
 pub mod sums;
 pub mod tails;
 pub mod until;
+mod windows;
 
 pub use border::Tally;
 pub use runner::Depth;
+pub use windows::ByWindow;
 
 use crate::request::Job;
 use arbiter::Arbiter;
@@ -106,6 +108,8 @@ pub struct Run {
     most_reading: u64,
     /// Time of requests by cause, if asked for.
     pub tails: Option<Box<Tails>>,
+    /// Requests by the window that took them, of a drive with windows of predictable latency.
+    pub by_window: Option<Box<ByWindow>>,
     /// Latest requests, if somebody watches.
     pub recent: Option<Box<Recent>>,
     /// Parts of the run, and whether it has settled.
@@ -165,6 +169,7 @@ impl Run {
             reading: 0,
             most_reading: Ssd::MOST_READ_UNITS * ssd.unit_bytes(),
             tails: None,
+            by_window: ssd.window_counts().map(|_| Box::default()),
             recent: None,
             settling: Settling::new(ssd.capacity_bytes(), Mark::default()),
             until: None,
@@ -509,6 +514,12 @@ impl Run {
             {
                 log.causes.extend(blame.completed(slot).causes);
             }
+        }
+        if measured
+            && let Some(by) = &mut self.by_window
+            && let Some(is_inside) = self.ssd.was_in_window(slot)
+        {
+            by.record(is_inside, op, length, latency);
         }
         if measured && self.tails.is_some() {
             self.record_tail(slot, latency);

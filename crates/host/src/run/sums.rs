@@ -6,7 +6,7 @@
 
 use super::stats::JobStats;
 use super::tails::Tails;
-use super::{Run, Tally};
+use super::{ByWindow, Run, Tally};
 use base::counts::Counts;
 use base::{Error, Result, Time};
 use ssd::drive::activity::Activity;
@@ -22,6 +22,7 @@ pub struct Sums {
     /// Statistics of each job, and the time that they are over.
     jobs: Vec<(JobStats, Time)>,
     tails: Option<Box<Tails>>,
+    by_window: Option<Box<ByWindow>>,
 }
 
 impl Sums {
@@ -35,6 +36,7 @@ impl Sums {
             longest_silence: run.longest_silence(),
             events: run.events(),
             tails: run.tails,
+            by_window: run.by_window,
             jobs: run
                 .runners
                 .into_iter()
@@ -57,6 +59,9 @@ impl Sums {
         }
         if let (Some(tails), Some(more)) = (&mut self.tails, other.tails) {
             tails.merge(*more);
+        }
+        if let (Some(by), Some(more)) = (&mut self.by_window, &other.by_window) {
+            by.merge(more);
         }
         Ok(())
     }
@@ -84,7 +89,11 @@ impl Run {
         if let (Some(tails), Some(more)) = (&mut self.tails, sums.tails) {
             tails.merge(*more);
         }
-        self.others = Some(Box::new(Sums { jobs: Vec::new(), tails: None, ..sums }));
+        if let (Some(by), Some(more)) = (&mut self.by_window, &sums.by_window) {
+            by.merge(more);
+        }
+        self.others =
+            Some(Box::new(Sums { jobs: Vec::new(), tails: None, by_window: None, ..sums }));
         Ok(())
     }
 }

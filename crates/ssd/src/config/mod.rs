@@ -11,6 +11,7 @@ mod scale;
 mod sets;
 mod small;
 mod stages;
+mod windows;
 
 use base::family::{Choice, Section};
 use base::params::Table;
@@ -31,6 +32,7 @@ pub use power::{PowerConfig, PowerState, ThermalConfig, ThermalLimit};
 pub use scale::{Scale, Scaled};
 pub use sets::DieSetConfig;
 pub use small::{SMALL, small_config};
+pub use windows::WindowsConfig;
 
 use crate::conflicts::Seen;
 use crate::failure::refresh::RefreshConfig;
@@ -204,6 +206,9 @@ pub struct SsdConfig {
     /// decoders alone use energy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub power: Option<PowerConfig>,
+    /// Windows of predictable latency, in which internal work rests; default: it never does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub windows: Option<WindowsConfig>,
     /// Namespaces for hosts that connect over NVMe, in the order of their numbers: each with a
     /// `share` of the capacity, with `bytes`, or with `dies` of its own and `ftl` keys for them,
     /// and with `block_bytes` (512 or 4096). Default: one with the whole drive. Jobs name them
@@ -251,6 +256,7 @@ impl SsdConfig {
         self.parity.check()?;
         self.check_namespaces()?;
         self.power.as_ref().map_or(Ok(()), PowerConfig::check)?;
+        self.windows.as_ref().map_or(Ok(()), WindowsConfig::check)?;
         for (section, chip) in self.kinds() {
             if let Some(dollars) = chip.cost_per_gb {
                 range(&format!("{section}.cost_per_gb"), dollars, 0.0, 1e6)?;

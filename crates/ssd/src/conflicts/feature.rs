@@ -78,6 +78,10 @@ features! {
     CheckedCopyback: "copyback with a check", "gc.copyback",
         |seen| copyback(seen) == Copyback::Checked;
 
+    Windows: "windows of predictable latency", "windows",
+        |seen| seen.config.windows.is_some();
+    IdleDelay: "a rest before background collection", "gc.background_after_us",
+        |seen| seen.config.gc.common.background_after_us > 0.0;
     SharedDies: "namespaces that share dies", "namespace",
         |seen| seen.config.namespace.iter().any(|namespace| namespace.dies.is_none())
             // The FTL is that of dies, not that of sets beside each other.
@@ -164,6 +168,8 @@ features! {
         |seen| lacks(seen, |ftl| ftl.facts().row_units > 1);
     NoCopies: "an FTL that moves data from plane to plane", "ftl.name",
         |seen| lacks(seen, |ftl| ftl.copy_back().is_some());
+    NoRest: "an FTL whose work the host waits for", "ftl.name",
+        |seen| lacks(seen, |ftl| ftl.facts().jobs_can_wait);
     NoRelocation: "an FTL that empties no block on demand", "ftl.name",
         |seen| lacks(seen, |ftl| ftl.relocation().is_some());
     NoRebuild: "an FTL that cannot be rebuilt", "ftl.name",

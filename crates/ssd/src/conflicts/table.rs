@@ -369,7 +369,20 @@ pub const CONFLICTS: &[Conflict] = &[
         "the cells under a decoder hold data, not words of another code",
         "use another ecc.model, or an FTL without a code of its own",
     ),
+    row(
+        Windows,
+        IdleDelay,
+        "collection runs ahead of a window whether the drive is idle or not",
+        "use gc.background_after_us = 0",
+    ),
+    row(
+        Windows,
+        NoRest,
+        "its jobs are part of the way of a request, and cannot rest",
+        "use a page-mapped FTL whose map is in RAM",
+    ),
     // Actions.
+    row(Exchange, Windows, "a die is emptied without a rest", "use a drive without [windows]"),
     row(
         Exchange,
         Recovery,

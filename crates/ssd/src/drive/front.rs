@@ -179,6 +179,9 @@ impl Ssd {
         let now = self.now();
         self.front.slots[slot as usize] = Slot::new(request, token, arrival, now);
         self.front.commands += 1;
+        if let Some(windows) = &mut self.windows {
+            windows.taken(slot);
+        }
         if let Some(versions) = &mut self.versions {
             versions.submitted(slot);
         }

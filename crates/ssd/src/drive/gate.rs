@@ -76,6 +76,12 @@ impl Gate {
         &self.writable[self.stream(key)]
     }
 
+    /// Whether any die is set aside for data of a key until it has been collected.
+    #[inline]
+    pub(super) fn is_blocked(&self, key: u32) -> bool {
+        !self.blocked[self.stream(key)].is_empty()
+    }
+
     /// A host program goes to a die.
     #[inline]
     pub(super) fn occupy(&mut self, die: Die) {

@@ -34,6 +34,11 @@ impl Ssd {
         self.ftl.handles().map_or_else(HandleCounts::default, |part| part.counts(handle))
     }
 
+    /// Blocks that hold data of a handle, valid or dead (slow); 0 of a drive without.
+    pub fn blocks_of_handle(&self, handle: u32) -> u64 {
+        self.ftl.handles().map_or(0, |part| part.blocks(handle))
+    }
+
     /// Units of a whole reclaim unit; 0 of a drive without handles.
     pub fn reclaim_unit_units(&self) -> u64 {
         self.ftl.handles().map_or(0, |part| part.unit_units())

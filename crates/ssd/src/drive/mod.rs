@@ -43,6 +43,7 @@ pub mod supply;
 pub(crate) mod units;
 mod upkeep;
 mod wakes;
+mod windows;
 mod write;
 mod zones;
 
@@ -84,6 +85,8 @@ use stage::Stage;
 use supply::Supply;
 use units::Units;
 use wakes::{Wake, Wakes};
+pub use windows::WindowCounts;
+use windows::Windows;
 use write::Writer;
 use zones::ZoneCommands;
 pub use zones::ZoneCounts;
@@ -176,6 +179,8 @@ pub struct Ssd {
     exchanges: Exchanges,
     failed_dies: FailedDies,
     idle: Idle,
+    /// Windows of predictable latency, of a drive with `[windows]`.
+    windows: Option<Windows>,
     pub(crate) failures: Failures,
     pub(crate) counts: ControllerCounts,
     /// Versions of stored units, where tests want to know.
@@ -219,6 +224,10 @@ impl Ssd {
             exchanges: Exchanges::new(config),
             failed_dies: FailedDies::default(),
             idle,
+            windows: config
+                .windows
+                .as_ref()
+                .map(|windows| Windows::new(windows, config.drive.queue_depth)),
             failures,
             counts: ControllerCounts::default(),
             versions: None,

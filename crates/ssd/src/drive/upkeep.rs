@@ -56,13 +56,18 @@ impl Ssd {
         self.schedule_upkeep();
     }
 
-    pub(super) fn schedule_upkeep(&mut self) {
-        let look = self.supply.as_ref().map_or(Time::LIMIT, |supply| supply.next_look());
-        self.upkeep_at = self.failures.refresh.next().min(look).max(self.now());
+    /// Time at which refresh or patrol has something to do; they rest in deterministic windows.
+    fn refresh_due(&self) -> Time {
+        if self.rests() { Time::LIMIT } else { self.failures.refresh.next() }
     }
 
-    /// Does the upkeep, or the look at the supply, that is due before the next event. Returns
-    /// `Step::Idle` if there is no event.
+    pub(super) fn schedule_upkeep(&mut self) {
+        let look = self.supply.as_ref().map_or(Time::LIMIT, |supply| supply.next_look());
+        self.upkeep_at = self.refresh_due().min(look).min(self.window_ends()).max(self.now());
+    }
+
+    /// Does the upkeep, the look at the supply, or the turn of windows that is due before the next
+    /// event. Returns `Step::Idle` if there is no event.
     #[cold]
     pub(super) fn keep_up(&mut self) -> Option<Step> {
         let due = self.upkeep_at;
@@ -73,7 +78,13 @@ impl Ssd {
         }
         self.events.advance_to(due);
         self.look_at_supply();
-        if self.supply.is_none() || self.failures.refresh.next() <= due {
+        if self.window_ends() <= due {
+            self.turn_windows();
+            self.settle_wakes();
+            self.note_idleness();
+        }
+        let is_alone = self.supply.is_none() && self.windows.is_none();
+        if is_alone || self.refresh_due() <= due {
             self.flash.chips.advance_to(due);
             self.failures.refresh.look_for_old(&self.flash.chips, due);
             self.rewrite();
@@ -88,7 +99,7 @@ impl Ssd {
     /// Does the looks at the supply that are due up to `time`, before which nothing else happens.
     pub(super) fn look_until(&mut self, time: Time) {
         while self.supply.is_some() && self.upkeep_at <= time {
-            if self.failures.refresh.next() <= self.upkeep_at {
+            if self.refresh_due().min(self.window_ends()) <= self.upkeep_at {
                 break;
             }
             self.events.advance_to(self.upkeep_at.max(self.now()));
@@ -99,7 +110,7 @@ impl Ssd {
 
     /// Has blocks of the queue of refresh rewritten, as far as dies are free for that.
     pub(super) fn rewrite(&mut self) {
-        if self.failures.read_only.all_since().is_some() {
+        if self.failures.read_only.all_since().is_some() || self.rests() {
             return;
         }
         let Some(mut pass) = self.failures.refresh.begin_pass() else { return };

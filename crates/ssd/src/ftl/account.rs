@@ -149,6 +149,7 @@ counts!(FtlCounts {
     stripes,
 });
 counts!(StripeCounts { units });
+counts!(HandleCounts { host_units, moved_units, erased_blocks });
 counts!(CodeStageCounts { changed_blocks, parity_units });
 counts!(DenseCounts { frozen_units, modified_sets });
 counts!(CacheCounts { host_units, folded_units, erased_blocks });

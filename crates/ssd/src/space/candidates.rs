@@ -4,7 +4,7 @@
 //! a plane's candidates are counted as they change. Some candidates are marked: their data must be
 //! moved regardless of the policy. Until then the policy may take them too.
 
-use crate::space::gc::{BlockWord, Victims};
+use crate::space::gc::{Among, BlockWord, Victims};
 use crate::space::stationary::Law;
 use base::archive::{Archive, State};
 use base::memory::{prefetch, table};
@@ -126,6 +126,16 @@ impl Candidates {
         tally.blocks += 1;
         tally.dead_units += u64::from(self.units_per_block - word.valid());
         self.victims.closed(plane.0, block.0, word.valid(), clock);
+    }
+
+    /// Turns to a group of blocks, where the policy keeps groups apart.
+    pub fn turn_to(&mut self, group: u32) {
+        self.victims.turn_to(group);
+    }
+
+    /// Candidates of a group in a plane, where the policy keeps groups apart.
+    pub fn among(&self, plane: Plane, group: u32) -> Among {
+        self.victims.among(plane.0, group)
     }
 
     /// Takes the victim of a plane that the policy picks; it is no candidate any more.

@@ -163,6 +163,10 @@ impl Handles for Tally {
     fn counts(&self, handle: u32) -> HandleCounts {
         self.its_handles().counts(handle)
     }
+
+    fn blocks(&self, handle: u32) -> u64 {
+        self.its_handles().blocks(handle)
+    }
 }
 
 impl Recycling for Tally {

@@ -45,6 +45,7 @@ impl Ssd {
         self.load_chips(pe_cycles);
         self.use_idle_time();
         self.begin_upkeep();
+        self.begin_windows();
     }
 
     /// Tells the chips what preconditioning has left, and sets every block's wear: once, before
@@ -82,6 +83,7 @@ impl Ssd {
         }
         self.use_idle_time();
         self.begin_upkeep();
+        self.begin_windows();
     }
 
     /// Lets `hours` pass at once: all stored data become older by them.

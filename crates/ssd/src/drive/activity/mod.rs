@@ -8,11 +8,12 @@ mod controller;
 use super::front::FrontTimes;
 use super::supply::SupplyUse;
 use super::zones::ZoneCounts;
-use super::{CodeCounts, PowerCounts, Ssd};
+use super::{CodeCounts, PowerCounts, Ssd, WindowCounts};
 use crate::failure::refresh::PatrolCounts;
 use crate::flash::FlashCounts;
 use crate::flash::doing::DieTimes;
 use crate::ftl::FtlCounts;
+use crate::ftl::contract::HandleCounts;
 use base::counts::Counts;
 use base::{Time, counts};
 use nand::chip::Silicon;
@@ -83,11 +84,15 @@ pub struct Counted {
     pub power: Option<PowerCounts>,
     /// Counts of commands on zones, of a drive with zones.
     pub zones: Option<ZoneCounts>,
+    /// Counts of windows, of a drive with windows of predictable latency.
+    pub windows: Option<WindowCounts>,
     /// Counts of the FTL of each set of dies, of a drive with sets.
     pub sets: Vec<FtlCounts>,
+    /// Counts of the placement handles, of a drive with several.
+    pub handles: Vec<HandleCounts>,
 }
 
-counts!(Counted { controller, ftl, flash, power, zones, sets });
+counts!(Counted { controller, ftl, flash, power, zones, windows, sets, handles });
 
 impl Activity {
     /// Energy that all dies have used.
@@ -132,7 +137,9 @@ impl Ssd {
             flash: self.flash.counts.clone(),
             power: self.power_counts().copied(),
             zones: self.zone_counts(),
+            windows: self.window_counts(),
             sets: self.counts_of_sets(),
+            handles: (0..self.handles()).map(|handle| self.handle_counts(handle)).collect(),
         }
     }
 

@@ -96,6 +96,11 @@ impl Jobs {
         self.state(Job::of(die)).effort = 0;
     }
 
+    /// Whether moves of a step wait for a place: other jobs make it, in a window too.
+    fn has_parked_moves(&self) -> bool {
+        self.parked.iter().any(|parked| matches!(parked, Parked::Moves(..)))
+    }
+
     /// A job waits no longer for what it depends on to be noted.
     pub(super) fn noted(&mut self, job: Job) {
         self.state(job).pending -= 1;
@@ -159,10 +164,13 @@ impl Ssd {
         (job.0 < self.flash.chips.geometry.dies).then_some(Die(job.0))
     }
 
-    /// Whether a job may run: a set of dies that accepts no writes collects only while a request
-    /// waits for space.
+    /// Whether a job may run: none does in a deterministic window. A set of dies that accepts no
+    /// writes collects only while a request waits for space.
     #[inline]
     fn may_run(&self, job: Job) -> bool {
+        if self.rests() && !self.jobs.has_parked_moves() {
+            return false;
+        }
         let read_only = &self.failures.read_only;
         if !read_only.is_any() || self.writer.has_work() || self.exchanges.is_on() {
             return true;
@@ -172,14 +180,12 @@ impl Ssd {
         self.die_of(job).is_none_or(|die| !read_only.has_block(first(die)))
     }
 
-    /// Urgency of a job: `Idle` if internal work uses idle times and its die has time.
+    /// Urgency of a job: `Idle` if internal work uses idle times and its die has time, or if it
+    /// runs ahead of a window.
     #[inline]
     fn urgency(&self, job: Job) -> Urgency {
-        if self.die_of(job).is_some_and(|die| self.has_time(die)) {
-            Urgency::Idle
-        } else {
-            Urgency::Due
-        }
+        let has_time = |die| self.windows.is_some() || self.has_time(die);
+        if self.die_of(job).is_some_and(has_time) { Urgency::Idle } else { Urgency::Due }
     }
 
     fn stop_job(&mut self, job: Job) {
@@ -188,6 +194,9 @@ impl Ssd {
         self.jobs.busy -= 1;
         if self.exchanges.is_served_by(job) {
             self.evacuation_rests();
+        }
+        if self.rests() {
+            self.job_rests(self.die_of(job));
         }
     }
 

@@ -83,6 +83,8 @@ impl Ssd {
         self.failures.lost = LostUnits::default();
         self.failures.refresh.cut();
         self.cut_supply();
+        let now = self.now();
+        self.windows.iter_mut().for_each(|windows| windows.cut(now));
         self.gate = Gate::new(self.dies(), self.ftl.facts());
         // Nothing is collected before the FTL knows what there is.
         self.jobs = Jobs::new(self.ftl.facts().jobs, self.jobs.on_chip.take());
@@ -165,6 +167,7 @@ impl Ssd {
     pub(in crate::drive) fn tell_ready(&mut self) {
         let now = self.now();
         self.begin_upkeep();
+        self.begin_windows();
         self.events.push(now, event::of(event::READY_AGAIN, 0));
     }
 }

@@ -4,7 +4,7 @@ use super::Writer;
 use crate::drive::Ssd;
 use crate::drive::wakes::Wake;
 use crate::flash::command::ProgramOwner;
-use crate::terms::{Key, Place, Program};
+use crate::terms::{Key, Place, Program, Until};
 use nand::geometry::Ppn;
 
 /// Outcome of sending a row.
@@ -95,6 +95,9 @@ impl Ssd {
         let dies = self.gate.writable(key.0);
         if dies.is_empty() {
             self.set_aside(key.0);
+            if self.gate.is_blocked(key.0) {
+                self.break_window();
+            }
             return Sent::No;
         }
         let Writer { buffer, lpns, row_units, .. } = &mut self.writer;
@@ -110,11 +113,15 @@ impl Ssd {
             Place::At(program) => program,
             Place::NoRoom => {
                 self.set_aside(key.0);
+                self.break_window();
                 return Sent::No;
             }
             Place::Later(until) => {
                 buffer.rows.wait(key, until);
                 self.wakes.wake(Wake::Jobs);
+                if matches!(until, Until::Job | Until::Erase) {
+                    self.break_window();
+                }
                 return Sent::Waits;
             }
         };

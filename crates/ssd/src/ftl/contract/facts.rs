@@ -27,6 +27,8 @@ pub struct Facts {
     pub skips_pages: bool,
     /// Jobs have work in idle times beyond the room that `gc` asks for.
     pub works_when_idle: bool,
+    /// Jobs make room alone: they can wait until a row of the host finds none.
+    pub jobs_can_wait: bool,
     /// Dies may be of several kinds of chips.
     pub knows_kinds: bool,
     /// Free blocks are used in the order of `gc.reuse`.
@@ -71,6 +73,7 @@ impl Facts {
             takes_holes: false,
             skips_pages: false,
             works_when_idle: false,
+            jobs_can_wait: false,
             knows_kinds: false,
             has_reuse: false,
             wear_delta: 0,

@@ -144,6 +144,10 @@ pub trait Handles {
     /// Work for the data of a handle since the counts were reset. Data that share blocks with those
     /// of others belong to no handle.
     fn counts(&self, handle: u32) -> HandleCounts;
+
+    /// Blocks that hold data of a handle, valid or dead (slow). Those that data share with others
+    /// belong to no handle.
+    fn blocks(&self, handle: u32) -> u64;
 }
 
 /// Calls of parts that an FTL may be without, in which case nothing happens.

@@ -83,6 +83,9 @@ struct Params {
     /// Isolation of the host's streams once collection moves their data, as with `page`.
     #[serde(skip_serializing_if = "Isolation::is_initial")]
     isolation: Isolation,
+    /// Shares of the spare for the host's streams, as with `page`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    handle_quota: Vec<f64>,
     /// Static wear levelling of data blocks, as with `page`; 0 switches it off.
     static_wear_delta: u32,
     /// Writes that somebody waits for go to fast pages, as with `page`.
@@ -102,6 +105,7 @@ impl Default for Params {
             host_streams,
             reduced_streams,
             isolation,
+            handle_quota,
             static_wear_delta,
             fast_pages,
             fast_region,
@@ -116,6 +120,7 @@ impl Default for Params {
             host_streams,
             reduced_streams,
             isolation,
+            handle_quota,
             static_wear_delta,
             fast_pages,
             fast_region,
@@ -132,6 +137,7 @@ impl Params {
             host_streams: self.host_streams,
             reduced_streams: self.reduced_streams.clone(),
             isolation: self.isolation,
+            handle_quota: self.handle_quota.clone(),
             static_wear_delta: self.static_wear_delta,
             fast_pages: self.fast_pages,
             skip_slow_pages: false,

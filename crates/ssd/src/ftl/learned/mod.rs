@@ -62,6 +62,9 @@ struct Params {
     /// Isolation of the host's streams once collection moves their data, as with `page`.
     #[serde(skip_serializing_if = "Isolation::is_initial")]
     isolation: Isolation,
+    /// Shares of the spare for the host's streams, as with `page`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    handle_quota: Vec<f64>,
     /// Static wear levelling of data blocks, as with `page`; 0 switches it off.
     static_wear_delta: u32,
     /// Writes that somebody waits for go to fast pages, as with `page`.
@@ -81,6 +84,7 @@ impl Default for Params {
             host_streams,
             reduced_streams,
             isolation,
+            handle_quota,
             static_wear_delta,
             fast_pages,
             fast_region,
@@ -94,6 +98,7 @@ impl Default for Params {
             host_streams,
             reduced_streams,
             isolation,
+            handle_quota,
             static_wear_delta,
             fast_pages,
             fast_region,
@@ -127,6 +132,7 @@ fn build(context: Context, params: &Params) -> Result<Box<dyn Ftl>> {
         host_streams: params.host_streams,
         reduced_streams: params.reduced_streams.clone(),
         isolation: params.isolation,
+        handle_quota: params.handle_quota.clone(),
         static_wear_delta: params.static_wear_delta,
         fast_pages: params.fast_pages,
         skip_slow_pages: false,

@@ -223,6 +223,7 @@ fn facts(sets: &[Set], logical: u32, next: &Next) -> Facts {
         takes_holes: all().all(|facts| facts.takes_holes),
         skips_pages: all().any(|facts| facts.skips_pages),
         works_when_idle: all().any(|facts| facts.works_when_idle),
+        jobs_can_wait: all().all(|facts| facts.jobs_can_wait),
         knows_kinds: false,
         has_reuse: all().all(|facts| facts.has_reuse),
         wear_delta: if is_same { delta } else { 0 },

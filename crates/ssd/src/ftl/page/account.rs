@@ -64,6 +64,7 @@ impl PageFtl {
             streams: if takes_holes { keys } else { 1 },
             takes_holes,
             has_reuse: true,
+            jobs_can_wait: true,
             skips_pages: self.skips_slow,
             wear_delta: self.wear.static_delta(),
             ..Facts::new(self.logical_units, self.row_units, dies, units_per_page)

@@ -128,16 +128,30 @@ impl PageFtl {
     }
 
     /// Handle of a unit that is moved, counted from 0 as the streams of moved data are; `None`
-    /// where moved data lose their handle. Data without a handle go with the first.
+    /// where moved data lose their handle.
     #[inline]
     pub(super) fn handle_of_move(&self, unit: &Move) -> Option<u32> {
         if !self.handles.is_persistent() {
             return None;
         }
-        match self.handles.of_block[self.geometry.block_of(unit.from).0 as usize] {
-            NOBODY => Some(0),
-            handle => Some(handle.into()),
+        Some(self.handle_of_block(self.geometry.block_of(unit.from)))
+    }
+
+    /// Handle that the data of a block belong to. Data without a handle go with the first.
+    pub(super) fn handle_of_block(&self, block: Block) -> u32 {
+        match self.handles.of_block[block.0 as usize] {
+            NOBODY => 0,
+            handle => handle.into(),
         }
+    }
+
+    /// Blocks that belong to a handle and are not erased (slow).
+    pub(in crate::ftl) fn blocks_of_handle(&self, handle: u32) -> u64 {
+        let of_blocks = (0..).map(Block).zip(&self.handles.of_block);
+        let is_held = |&(block, &of): &(Block, &u8)| {
+            u32::from(of) == handle && !self.candidates.word(block).is_free()
+        };
+        of_blocks.filter(is_held).count() as u64
     }
 
     /// Counts the units of a program that is on flash, for the handles that they belong to.

@@ -66,6 +66,12 @@ pub(super) struct PageParams {
     /// own.
     #[serde(skip_serializing_if = "Isolation::is_initial")]
     pub(super) isolation: Isolation,
+    /// Shares of the spare superblocks for the host's streams, one for each, with `ftl.isolation =
+    /// "persistent"`: the dead data of a stream take no more, and its write amplification is that
+    /// of a drive with so much over-provisioning. All together at most 1. Default: streams share
+    /// the spare.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) handle_quota: Vec<f64>,
     /// Static wear levelling: if the cycles of the blocks of a plane differ by more than this, the
     /// data of the least worn block move to the most worn free block. Checked once in 64
     /// collections, or once in this many if that is less: enough for data that stay, not to bound
@@ -99,6 +105,7 @@ impl Default for PageParams {
             host_streams: 1,
             reduced_streams: Vec::new(),
             isolation: Isolation::Initial,
+            handle_quota: Vec::new(),
             static_wear_delta: 100,
             fast_pages: false,
             skip_slow_pages: false,
@@ -248,6 +255,7 @@ impl PageFtl {
         if geometry.planes_per_die % planes_per_program != 0 {
             return Err(Error::new("chip.geometry.planes_per_die", "planes do not group evenly"));
         }
+        superblocks::check_quotas(params)?;
         let (host_streams, move_streams) = params.streams(&context, own);
         let rows = geometry.pages_per_block / pages_per_program;
         let dies = Spans::dies_of(params, geometry.dies)?;

@@ -47,6 +47,7 @@ impl<M: Mapping, L: Layout, C: Choices> Paged<M, L, C> {
             keys: keys.unwrap_or(facts.keys),
             streams: choices.handles().unwrap_or(facts.streams),
             sorts_rows: M::SORTS_ROWS,
+            jobs_can_wait: facts.jobs_can_wait && map.own_pages() == 0,
             takes_holes: facts.takes_holes && M::IS_IN_RAM && keys.is_none(),
             stationary: facts.stationary.filter(|_| M::IS_IN_RAM && C::LEAVE_THE_POLICY),
             ..facts
@@ -379,6 +380,10 @@ impl<M: Mapping, L: Layout, C: Choices> Handles for Paged<M, L, C> {
 
     fn counts(&self, handle: u32) -> HandleCounts {
         self.data.page().counts_of_handle(handle)
+    }
+
+    fn blocks(&self, handle: u32) -> u64 {
+        self.data.page().blocks_of_handle(handle)
     }
 }
 

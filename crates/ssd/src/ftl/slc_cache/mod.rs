@@ -175,6 +175,7 @@ impl SlcCache {
             host_streams: 1,
             reduced_streams: Vec::new(),
             isolation: Isolation::Initial,
+            handle_quota: Vec::new(),
             static_wear_delta: params.static_wear_delta,
             fast_pages: false,
             skip_slow_pages: false,

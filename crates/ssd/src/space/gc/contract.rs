@@ -183,6 +183,15 @@ impl Policy {
     }
 }
 
+/// Candidates of a group of blocks that has a policy of its own.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Among {
+    /// Number of these candidates, in blocks.
+    pub blocks: u32,
+    /// Dead units in them.
+    pub dead_units: u64,
+}
+
 /// Policy that picks the block to reclaim next.
 ///
 /// The caller promises: a block is a candidate from `closed` until `pick` returns it or
@@ -210,6 +219,15 @@ pub trait Victims: Send + Sync + DynClone + State {
 
     /// The next victim of `plane`. `blocks` is indexed by block.
     fn pick(&mut self, plane: u32, blocks: &[BlockWord], clock: u64) -> Option<u32>;
+
+    /// Turns to a group of blocks: those that become full from now on are of it, and victims are
+    /// picked among them. Nothing where groups share their policy.
+    fn turn_to(&mut self, _group: u32) {}
+
+    /// Candidates of a group in a plane; none where groups share their policy.
+    fn among(&self, _plane: u32, _group: u32) -> Among {
+        Among::default()
+    }
 
     /// Law by which the valid units of blocks are known under uniform writes.
     fn law(&self) -> Option<Law> {

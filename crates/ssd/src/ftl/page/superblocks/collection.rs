@@ -4,6 +4,7 @@ use super::Spans;
 use crate::ftl::contract::{Job, Move, Reason, Step, Urgency, Work};
 use crate::ftl::paged::Layout;
 use crate::space::draining::Draining;
+use crate::space::gc::Among;
 use nand::geometry::{Block, Die, Plane};
 
 impl Spans {
@@ -13,7 +14,7 @@ impl Spans {
     }
 
     /// The planes of a span.
-    pub(super) fn planes_of(&self, span: usize) -> impl Iterator<Item = Plane> + use<> {
+    pub(super) fn planes_of(&self, span: usize) -> impl ExactSizeIterator<Item = Plane> + use<> {
         let planes = self.dies * self.page.geometry.planes_per_die;
         (span as u32 * planes..(span as u32 + 1) * planes).map(Plane)
     }
@@ -56,6 +57,41 @@ impl Spans {
             Some(first) => row * u64::from(self.page.candidates.blocks(first)) + 1,
             None => row,
         }
+    }
+
+    /// Whether the full superblocks of a handle hold more dead units than its quota in a span.
+    pub(super) fn is_over_quota(&self, span: usize, handle: u32) -> bool {
+        self.quotas.is_some() && self.beyond_quota(span, handle) > 0
+    }
+
+    /// Dead units of a handle in a span beyond its quota; negative below it.
+    fn beyond_quota(&self, span: usize, handle: u32) -> i64 {
+        let most = self.quotas.as_ref().map_or(0, |quotas| quotas.most_dead(handle));
+        self.among(span, handle).dead_units as i64 - most as i64
+    }
+
+    /// Candidates of a handle in a span, where handles have quotas.
+    fn among(&self, span: usize, handle: u32) -> Among {
+        let first = self.planes_of(span).next();
+        first.map_or_else(Among::default, |first| self.page.candidates.among(first, handle))
+    }
+
+    /// Handle that is furthest beyond its quota in a span, of those with something to gain, and how
+    /// far; `None` where handles have no quotas.
+    fn most_beyond(&self, span: usize) -> Option<(i64, u32)> {
+        let planes = self.planes_of(span).len() as u64;
+        let gains = |&handle: &u32| {
+            let Among { blocks, dead_units } = self.among(span, handle);
+            dead_units * planes > u64::from(self.page.row_units) * u64::from(blocks)
+        };
+        let handles = (0..self.quotas.as_ref()?.handles()).filter(gains);
+        let beyond = |handle| (self.beyond_quota(span, handle), handle);
+        handles.map(beyond).max_by_key(|&(beyond, handle)| (beyond, std::cmp::Reverse(handle)))
+    }
+
+    /// Whether a handle is beyond its quota in a span.
+    fn is_any_over(&self, span: usize) -> bool {
+        self.quotas.is_some() && self.most_beyond(span).is_some_and(|(beyond, _)| beyond > 0)
     }
 
     /// Whether there is room to move data out of a superblock that gives nothing back.
@@ -101,6 +137,7 @@ impl Spans {
         (at.is_due && has_victim)
             || (!at.due.is_empty() && self.is_roomy(span))
             || self.is_short(span, urgency, has_victim)
+            || self.is_any_over(span)
     }
 
     /// The next step of the job of a die.
@@ -249,7 +286,10 @@ impl Spans {
         let gain = self.gain(span);
         let is_wanted = match finish {
             true => gain > 0,
-            false => gain >= self.least_gain(span) && self.short_of_superblocks(span, urgency),
+            false => {
+                (gain >= self.least_gain(span) && self.short_of_superblocks(span, urgency))
+                    || self.is_any_over(span)
+            }
         };
         let Some(first) = self.planes_of(span).next().filter(|_| is_wanted) else { return false };
         self.spans[span].had_turn = false;
@@ -265,6 +305,9 @@ impl Spans {
                 self.emptiest(span)
             }
             None => {
+                if let Some((_, handle)) = self.most_beyond(span) {
+                    self.page.candidates.turn_to(handle);
+                }
                 let block = self.page.candidates.pick(first, self.page.clock);
                 block.and_then(|block| self.members.of(block))
             }

@@ -5,14 +5,17 @@
 //! free block of a plane may take its place, so a bad block is stood in for by another one of its
 //! plane, and the poorest plane says how many superblocks there can be. Map, programs and counts
 //! are those of `page`; its free blocks and its victims are counted by superblocks here. `members`
-//! knows which blocks belong together, `policy` asks the policy of `gc` about them, `placement`
-//! opens and fills them, `collection` empties and erases them.
+//! knows which blocks belong together, `policy` asks the policy of `gc` about them, `by_handle`
+//! asks one for each placement handle that has a quota. `placement` opens and fills them,
+//! `collection` empties and erases them.
 
+mod by_handle;
 mod collection;
 mod members;
 mod parity;
 mod placement;
 mod policy;
+mod quotas;
 mod recover;
 
 use super::{Own, PageFtl, PageParams};
@@ -27,9 +30,12 @@ use crate::space::gc::contract::Shape;
 use crate::space::pace::Pace;
 use base::archive::{Archive, State};
 use base::{Error, Result};
+use by_handle::ByHandle;
 use members::Members;
-use nand::geometry::{Block, Die};
+use nand::geometry::{Block, Die, Plane};
 use policy::OfSuperblocks;
+use quotas::Quotas;
+pub(super) use quotas::check as check_quotas;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -85,6 +91,8 @@ pub(in crate::ftl) struct Spans {
     lost: Vec<u32>,
     /// Dies whose jobs are to be asked for work.
     calls: DieSet,
+    /// Parts of the spare that handles may use, where each has one.
+    quotas: Option<Quotas>,
 }
 
 impl Spans {
@@ -116,8 +124,22 @@ impl Spans {
             blocks_per_plane: geometry.blocks_per_plane,
             units_per_block: planes * geometry.units_per_block(),
         };
-        let victims = OfSuperblocks::new(policy.victims(&shape)?, geometry, planes);
-        page.candidates.ask(Box::new(victims));
+        let spare = (0..geometry.planes()).map(|plane| page.retirement.spare(Plane(plane)));
+        // One block more than these is dead when collection begins.
+        let spare = 1 + spare.min().unwrap_or(0);
+        let (sets, set_units) = (shape.blocks_per_plane, shape.units_per_block);
+        let quotas = Quotas::new(params, spare, sets, set_units, page.row_units)?;
+        let of_all = || -> Result<OfSuperblocks> {
+            Ok(OfSuperblocks::new(policy.victims(&shape)?, geometry, planes))
+        };
+        let victims: Box<dyn Victims> = match &quotas {
+            None => Box::new(of_all()?),
+            Some(quotas) => {
+                let of = (0..quotas.handles()).map(|_| of_all()).collect::<Result<_>>()?;
+                Box::new(ByHandle::new(of, geometry, planes))
+            }
+        };
+        page.candidates.ask(victims);
         page.free.count_together(planes);
         let move_streams = page.streams - u32::from(page.host_streams);
         page.pace = Pace::new(&page.gc, page.reserve, move_streams, shape.units_per_block);
@@ -127,6 +149,7 @@ impl Spans {
             spans: vec![Span::new(dies as usize); shape.planes as usize],
             lost: Vec::new(),
             calls: DieSet::none(page.geometry.dies),
+            quotas,
             page,
         })
     }
@@ -157,6 +180,10 @@ impl Spans {
     fn is_filled(&mut self, block: Block) {
         let Some(superblock) = self.members.filled(block) else { return };
         let (page, mut is_due) = (&mut self.page, false);
+        if self.quotas.is_some() {
+            let handle = page.handle_of_block(block);
+            page.candidates.turn_to(handle);
+        }
         for member in self.members.blocks(superblock) {
             page.candidates.closed(page.geometry.plane_of(member), member, page.clock);
             is_due |= page.retirement.is_doomed(member);
@@ -169,7 +196,7 @@ impl Spans {
 
 impl State for Spans {
     fn exchange(&mut self, archive: &mut Archive<'_>) -> Result<()> {
-        let Self { page, dies: _, members, spans, lost, calls: _ } = self;
+        let Self { page, dies: _, members, spans, lost, calls: _, quotas: _ } = self;
         page.exchange(archive)?;
         archive.value(lost)?;
         members.exchange(archive)?;

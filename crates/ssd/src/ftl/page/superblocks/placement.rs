@@ -98,7 +98,10 @@ impl Spans {
         if let Some(index) = self.ready_part(die, stream) {
             return self.may_fill(span, stream).then_some(index);
         }
-        if self.is_open(span, stream) || self.free(span) <= self.kept(span) {
+        if self.is_open(span, stream)
+            || self.free(span) <= self.kept(span)
+            || self.is_over_quota(span, stream)
+        {
             return None;
         }
         self.open(span, stream, false);
