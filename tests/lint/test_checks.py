@@ -75,6 +75,7 @@ CARD = (
 )
 SSD = ("geometry.blocks_per_plane = 16384", "geometry.page_bytes = 16384")
 RUN = '\n[run]\nworkload = "%s"\nprecondition = "%s"\n'
+CACHE = '\n[read_cache]\nbytes = "%s"\n' + RUN
 POLICY = '[[axis]]\npath = "gc.name"\nvalues = ["greedy", "fifo"]\n'
 
 CASES = [
@@ -251,6 +252,20 @@ CASES = [
         chip(LAW, more=f"{THRESHOLD % 12}"),
         chip(LAW, more=f"{THRESHOLD % 13}"),
         "t",
+    ),
+    Case(
+        "L023",
+        "a.toml",
+        chip(more=CACHE % ("8GiB", "reads.fio", "fill")),
+        chip(more=CACHE % ("64MiB", "reads.fio", "fill")),
+        "[reads]",
+    ),
+    Case(
+        "L024",
+        "a.toml",
+        chip(more=CACHE % ("1MiB", "reads.fio", "fill")),
+        chip(more=CACHE % ("64MiB", "reads.fio", "fill")),
+        "bytes",
     ),
 ]
 

@@ -27,6 +27,7 @@ mod own_ftl;
 mod pacing;
 mod power_loss;
 mod precondition;
+mod read_cache;
 mod read_passes;
 mod read_reclaim;
 mod reduced_levels;

@@ -100,6 +100,7 @@ def _parts(result: Result, *, is_narrow: bool) -> Iterator[RenderableType]:
             "blocks": _blocks(report),
             "refresh": _refresh(report),
             "buffer": _buffer(report),
+            "read cache": _read_cache(report),
             "bottleneck": str(result.bottleneck),
             "cost": _cost(report.cost),
             "channels": _channels(report.channels.busy_fraction),
@@ -435,6 +436,21 @@ def _buffer(report: Report) -> str:
         "stalls": report.buffer.stalls,
     }
     return ", ".join(f"{count:,} {name}" for name, count in named.items() if count)
+
+
+def _read_cache(report: Report) -> str:
+    cache = report.read_cache
+    if not cache:
+        return ""
+    text = f"{_share(cache.hits, cache.hits + cache.misses)} hits"
+    if cache.ahead_units:
+        text += f"; {_share(cache.ahead_used, cache.ahead_units)} read ahead were used"
+    return f"{text}; holds {cache.held_units:,} of {cache.room_units:,} units"
+
+
+def _share(part: int, whole: int) -> str:
+    """A share of units, with their number."""
+    return f"{part / whole:.2%} of {whole:,} units" if whole else "none of 0 units"
 
 
 def _channels(busy: list[float]) -> Text:

@@ -6,6 +6,7 @@ use crate::session::Session;
 use base::Result;
 use serde::Serialize;
 use serde_json::Value;
+use ssd::cache::ReadCacheCounts;
 use ssd::drive::activity::{BufferCounts, Counted, FurtherReads, HostCounts, TrimCounts};
 use ssd::drive::{CodeCounts, PowerCounts, ZoneCounts};
 use ssd::failure::refresh::{PatrolCounts, RefreshCounts};
@@ -23,6 +24,7 @@ struct Sections<'a> {
     nand: Both<'a, FlashCounts, PatrolCounts>,
     refresh: &'a RefreshCounts,
     power: &'a Option<PowerCounts>,
+    read_cache: &'a Option<ReadCacheCounts>,
     zones: &'a Option<ZoneCounts>,
     sets: BTreeMap<String, OfSet<'a>>,
 }
@@ -42,7 +44,7 @@ struct Both<'a, A, B> {
 
 impl<'a> From<&'a Counted> for Sections<'a> {
     fn from(counted: &'a Counted) -> Self {
-        let Counted { controller, ftl, flash, power, zones, sets } = counted;
+        let Counted { controller, ftl, flash, power, read_cache, zones, sets } = counted;
         Self {
             ftl: Both { first: ftl, second: &controller.trims },
             host: &controller.host,
@@ -51,6 +53,7 @@ impl<'a> From<&'a Counted> for Sections<'a> {
             nand: Both { first: flash, second: &controller.refresh.patrol },
             refresh: &controller.refresh,
             power,
+            read_cache,
             zones,
             sets: (0..)
                 .zip(sets)

@@ -18,6 +18,8 @@ pub enum ReadOwner {
     Scan,
     /// Patrol, which reads pages to find errors.
     Patrol,
+    /// The read cache, which reads ahead of a sequence.
+    Ahead,
     /// A read that this one is a further part of: a soft read has two.
     PartOf(u32),
 }

@@ -9,6 +9,7 @@ use super::front::FrontTimes;
 use super::supply::SupplyUse;
 use super::zones::ZoneCounts;
 use super::{CodeCounts, PowerCounts, Ssd};
+use crate::cache::ReadCacheCounts;
 use crate::failure::refresh::PatrolCounts;
 use crate::flash::FlashCounts;
 use crate::flash::doing::DieTimes;
@@ -81,13 +82,15 @@ pub struct Counted {
     pub flash: FlashCounts,
     /// Counts of what was written for a start-up, of a drive with recovery.
     pub power: Option<PowerCounts>,
+    /// Counts of the read cache, of a drive with one.
+    pub read_cache: Option<ReadCacheCounts>,
     /// Counts of commands on zones, of a drive with zones.
     pub zones: Option<ZoneCounts>,
     /// Counts of the FTL of each set of dies, of a drive with sets.
     pub sets: Vec<FtlCounts>,
 }
 
-counts!(Counted { controller, ftl, flash, power, zones, sets });
+counts!(Counted { controller, ftl, flash, power, read_cache, zones, sets });
 
 impl Activity {
     /// Energy that all dies have used.
@@ -131,6 +134,7 @@ impl Ssd {
             ftl: self.ftl_counts(),
             flash: self.flash.counts.clone(),
             power: self.power_counts().copied(),
+            read_cache: self.read_cache_counts(),
             zones: self.zone_counts(),
             sets: self.counts_of_sets(),
         }

@@ -65,9 +65,12 @@ fn weak_code() -> (Folder, String) {
 /// corrects every word gives back what was written.
 #[test]
 fn what_is_corrected_is_what_was_written() {
-    for (code, rate) in [("bch_1024_t72", "1e-3"), ("ldpc_2k_r90", "1e-3")] {
+    for (code, rate, cache) in [
+        ("bch_1024_t72", "1e-3", "read_cache={bytes=262144, policy='arc', prefetch_units=4}"),
+        ("ldpc_2k_r90", "1e-3", "read_cache.bytes=0"),
+    ] {
         let code = format!("ecc={{model='exact', code='{code}'}}");
-        let sets = [ROOM, BLOCKS, PAGES, "buffer.bytes=65536", &code, &errors(rate)];
+        let sets = [ROOM, BLOCKS, PAGES, "buffer.bytes=65536", &code, &errors(rate), cache];
         let counts = reads_as_an_array(exact(&sets));
         let words = counts.words.unwrap();
         assert!(words.encoded > 1000 && words.decoded > 1000, "{words:?}");
@@ -124,6 +127,30 @@ fn a_decoder_that_is_misled_delivers_wrong_bytes() {
     // A word may be wrong in its parity alone.
     assert!(wrong > 20 && wrong <= counted && wrong >= counted * 9 / 10, "{wrong} {counted}");
     assert_eq!(read(), (words, counted));
+}
+
+/// A read cache delivers what the decoder has made of a word, wrong bytes too, and decodes nothing.
+#[test]
+fn a_cache_delivers_what_was_decoded() {
+    let (_folder, code) = weak_code();
+    let cache = "read_cache={bytes=4194304, prefetch_units=16}";
+    let mut disk = exact(&[&code, &errors("5e-4"), "buffer.bytes=0", cache]);
+    let units = 200;
+    (0..units).for_each(|unit| write(&mut disk, unit, unit as u8 | 1));
+    let read = |disk: &mut Disk| -> Vec<Word> {
+        (0..units).flat_map(|unit| words_of(disk, unit, unit as u8 | 1)).collect()
+    };
+    let first = read(&mut disk);
+    assert!(count(&first, Word::Wrong) > 20 && count(&first, Word::Lost) > 0);
+    let decoded = |disk: &mut Disk| disk.session().run.ssd.words().unwrap().counts.decoded;
+    let before = decoded(&mut disk);
+    assert_eq!(read(&mut disk), first);
+    // Only units with a word that is lost are read again.
+    let lost = first.chunks(8).filter(|words| words.contains(&Word::Lost)).count() as u64;
+    let again = decoded(&mut disk) - before;
+    assert!(again >= 8 * lost && again <= 8 * 4 * lost, "{again} words for {lost} units");
+    write(&mut disk, 7, 0x55);
+    assert!(count(&words_of(&mut disk, 7, 0x55), Word::Right) > 0, "old data");
 }
 
 /// Collection writes the data it has read: a word that was wrong stays wrong, or is lost.
