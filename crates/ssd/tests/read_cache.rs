@@ -1,5 +1,5 @@
-//! The read cache in a drive: its times, what it holds after writes, trims, cuts and collection, and
-//! what is read ahead.
+//! The read cache in a drive: its times, what it holds after writes, trims, cuts and collection,
+//! and what is read ahead.
 
 use crate::drive;
 
@@ -75,7 +75,7 @@ fn a_hit_costs_the_dram_and_the_link() {
     assert_eq!((counts(&with).hits, counts(&with).misses), (8 + 2, 8 + 2));
 }
 
-/// What the cache holds is the newest data: writes, trims and partial writes take units out, and a
+/// Units in the cache have the newest data: writes, trims and partial writes take units out, and a
 /// partial write of a unit that is there reads no flash.
 #[test]
 fn what_changes_leaves_the_cache() {

@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 from nandlab.given.refusal import refusal
-from nandlab.lint import cache, controller, flash, urgency, workload
+from nandlab.lint import controller, flash, urgency, workload
 from nandlab.lint.check import Check
 
 ROSTER: tuple[Check, ...] = tuple(
     sorted(
-        (
-            *flash.CHECKS,
-            *controller.CHECKS,
-            *workload.CHECKS,
-            *urgency.CHECKS,
-            *cache.CHECKS,
-        ),
+        (*flash.CHECKS, *controller.CHECKS, *workload.CHECKS, *urgency.CHECKS),
         key=lambda check: check.code,
     )
 )

@@ -1,4 +1,4 @@
-"""Checks of runs: the state of the drive, their length, where they write, how latency is read."""
+"""Checks of runs: state of the drive, length, where they write and read, how latency is read."""
 
 from __future__ import annotations
 
@@ -10,13 +10,16 @@ from nandlab.drive.jobs.rates import job_options
 from nandlab.drive.latency import is_exceeded
 from nandlab.drive.notices import unsettled, unwritten
 from nandlab.lint.check import Check, Hit, Pair, Setting
-from nandlab.lint.jobs import in_bytes, job_of
+from nandlab.lint.jobs import Job, in_bytes, job_of
 from nandlab.lint.settings import RANDOM_WRITES, READS, SMALL
 from nandlab.lint.subject import PAGE_MAPPED, Subject
 from nandlab.report import Report
 
 STALL = 10.0
 """Percentile 99.9 over the mean above which a closed loop hides requests that would have come."""
+
+LEAST_HITS = 0.01
+"""Share of hits below which a cache changes no figure of a run."""
 
 _POLICIES = ("gc.name", "gc.d", "gc.w", "ftl.name", "ftl.separate_gc_stream", "ftl.log_blocks")
 
@@ -200,9 +203,49 @@ def _stalled(subject: Subject, report: Report) -> Iterator[Hit]:
         )
 
 
+def _readers(subject: Subject) -> list[tuple[Job, float]]:
+    """Jobs that read, each with the bytes that it reads from; empty where a study varies them."""
+    spans = ("job.size", "job.offset", "job.rw", "job.random_distribution", "read_cache", "drive")
+    if subject.drive is None or subject.is_varied(*spans, "run.workload", "run.trace"):
+        return []
+    if not subject.value("read_cache.bytes"):
+        return []
+    capacity = round(subject.capacity_bytes)
+    return [(job, job.span_bytes(capacity)) for job in subject.jobs if job.reads]
+
+
+def _all_in_cache(subject: Subject) -> Iterator[Hit]:
+    readers = _readers(subject)
+    cache = subject.value("read_cache.bytes") if readers else 0
+    # Jobs may share their bytes: no more than all together are read.
+    if readers and sum(span for _, span in readers) <= cache:
+        job, _ = readers[0]
+        yield Hit(
+            subject.of_job(job, "size"),
+            f"the jobs read {quantity.size(sum(span for _, span in readers))}, which the read cache"
+            f" of {quantity.size(cache)} holds: after the first pass no read needs the flash",
+        )
+
+
+def _no_hits(subject: Subject) -> Iterator[Hit]:
+    readers = _readers(subject)
+    if not readers or not all(job.is_uniform for job, _ in readers):
+        return
+    cache, least = subject.value("read_cache.bytes"), min(span for _, span in readers)
+    if cache < LEAST_HITS * least:
+        yield Hit(
+            subject.at("read_cache.bytes"),
+            f"uniform reads of {quantity.size(least)} hit a cache of {quantity.size(cache)} in"
+            f" {cache / least:.2g} of all cases: the run shows what the cache costs, not its use",
+        )
+
+
 _HALF = RANDOM_WRITES.replace("number_ios=40000", "number_ios=10000")
 
 _MIX = "[mix]\nrw=randrw\nrwmixread=90\nbs=4k\nnorandommap\nnumber_ios=40000\n"
+
+_SKEWED = READS + "random_distribution=zipf:1.2\n"
+_CACHE = {**SMALL, "read_cache.bytes": 1 << 18}
 
 CHECKS = (
     Check(
@@ -327,6 +370,47 @@ CHECKS = (
             _MIX,
             ("IOPS", "read p99 (us)", "read p99.9 (us)"),
             SMALL,
+        ),
+    ),
+    Check(
+        code="L023",
+        title="a read cache that holds all that is read",
+        assumed="Reads of a small file show the speed of the flash.",
+        why="What the DRAM of the controller holds is read from there: a benchmark of fewer bytes"
+        " than that measures the DRAM and the link. An application with more data does not see it.",
+        sources=(),
+        instead="jobs that read more than the cache holds (`size`), or `read_cache.bytes = 0` where"
+        " the flash is meant",
+        looks_at=("drive", "job", "study"),
+        find=_all_in_cache,
+        pair=Pair(
+            Setting("1 MiB is read", {}, {"workload": f"{READS}size=1m\n"}),
+            Setting("all is read", {}, {"workload": READS}),
+            READS,
+            ("read mean (us)", "IOPS"),
+            {**SMALL, "read_cache.bytes": 1 << 21},
+            "fill",
+        ),
+    ),
+    Check(
+        code="L024",
+        title="a read cache under uniform reads",
+        assumed="Uniform random reads show the use of a read cache.",
+        why="A cache holds what is read again. Under uniform reads its share of hits is its share"
+        " of the bytes, whatever its policy: next to nothing on a drive. Under the skewed reads of"
+        " applications a cache of the same size has many hits (Che 2002 says how many).",
+        sources=("che2002",),
+        instead="`random_distribution=zipf:0.9` or a trace, or a cache that is large for the bytes"
+        " that are read",
+        looks_at=("drive", "job", "study"),
+        find=_no_hits,
+        pair=Pair(
+            Setting("uniform reads", {}, {"workload": READS}),
+            Setting("skewed reads", {}, {"workload": _SKEWED}),
+            READS,
+            ("read mean (us)", "IOPS"),
+            _CACHE,
+            "fill",
         ),
     ),
 )

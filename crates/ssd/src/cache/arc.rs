@@ -5,9 +5,9 @@
 //! says that its list was too short, and moves the aim between the two. A scan fills the first list
 //! only.
 
-use super::contract::Policy;
 use super::index::Index;
 use super::list::Lists;
+use super::policy::Policy;
 
 /// List of units that were read once, or of those that have left it.
 const ONCE: usize = 0;

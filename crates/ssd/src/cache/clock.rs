@@ -3,7 +3,7 @@
 //!
 //! The read that brings a unit in sets no mark: a unit that is read once goes with the next round.
 
-use super::contract::Policy;
+use super::policy::Policy;
 
 /// Slots on a ring, with the marks of those that were read again.
 pub(super) struct Clock {

@@ -79,7 +79,7 @@ impl Index {
         Some(number)
     }
 
-    /// Forgets all units.
+    /// Forgets all units and their numbers.
     pub(crate) fn clear(&mut self) {
         self.cells.fill((EMPTY, 0));
     }

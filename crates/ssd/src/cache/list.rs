@@ -92,7 +92,7 @@ impl<const N: usize> Lists<N> {
         Some(slot)
     }
 
-    /// Empties all lists.
+    /// Empties all of the lists.
     pub(super) fn clear(&mut self) {
         self.links.fill(UNLISTED);
         self.ends = [EMPTY; N];

@@ -1,7 +1,7 @@
 //! `lru`: the unit that was read longest ago makes room.
 
-use super::contract::Policy;
 use super::list::Lists;
+use super::policy::Policy;
 
 /// Slots in the order of their last reads.
 pub(super) struct Lru(Lists<1>);

@@ -1,7 +1,7 @@
 //! The read cache: units of flash that stay in the controller's memory for further reads.
 //!
 //! A unit comes in once a read has decoded it, and leaves when its data change or when another one
-//! takes its slot. `contract` says what a policy decides, `lru`, `clock` and `arc` are policies;
+//! takes its slot. `policy` says what a policy decides, `lru`, `clock` and `arc` are policies;
 //! `index` finds the slot of a unit, `list` keeps slots in order, `changes` tells whether data have
 //! changed while they were read, `sequences` finds reads that follow one another. Nothing here
 //! knows the drive, and nothing is allocated after the start. The cache holds no bytes: the drive
@@ -10,21 +10,22 @@
 mod arc;
 mod changes;
 mod clock;
-pub mod contract;
+
 pub(crate) mod index;
 mod list;
 mod lru;
+pub mod policy;
 mod sequences;
 
-pub use contract::{CachePolicy, ReadCacheConfig};
+pub use policy::{CachePolicy, ReadCacheConfig};
 pub use sequences::MOST_SEQUENCES;
 pub(crate) use sequences::Sequences;
 
 use crate::terms::Lpn;
 use base::{Time, counts};
 use changes::Changes;
-use contract::Policy;
 use index::Index;
+use policy::Policy;
 use schemars::JsonSchema;
 use serde::Serialize;
 

@@ -67,7 +67,7 @@ impl Sequences {
         }
     }
 
-    /// Forgets all sequences.
+    /// Forgets the sequences that are followed.
     pub(crate) fn clear(&mut self) {
         self.followed.clear();
     }

@@ -1,7 +1,7 @@
 //! Tests of the read cache: every policy against a plain model, hit rates of independent reads
 //! against closed forms, and what a scan does to each policy.
 
-use super::contract::Policy;
+use super::policy::Policy;
 use super::*;
 use base::rng::Rng;
 use proptest::prelude::*;
@@ -269,14 +269,14 @@ impl Zipf {
     }
 }
 
-/// Share of the time in which LRU holds a unit (Che, Tung and Wang, 2002): that of a read within the
-/// last `t`.
+/// Share of the time in which LRU holds a unit (Che, Tung and Wang, 2002): that of a read within
+/// the last `t`.
 fn held_by_lru(reads: f64) -> f64 {
     1.0 - (-reads).exp()
 }
 
-/// Share of the time in which CLOCK holds a unit, in the manner of Che: the hand comes by every `t`,
-/// and the unit stays for as many rounds in a row as have a read of it.
+/// Share of the time in which CLOCK holds a unit, in the manner of Che: the hand comes by every
+/// `t`, and the unit stays for as many rounds in a row as have a read of it.
 fn held_by_clock(reads: f64) -> f64 {
     let stays = reads * reads.exp();
     if stays.is_finite() { stays / (1.0 + stays) } else { 1.0 }

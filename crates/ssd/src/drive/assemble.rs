@@ -21,8 +21,8 @@ use base::{Error, Result};
 use nand::geometry::Geometry;
 
 /// Refuses a drive whose flash commands could be too many to be numbered in an event: a fill for
-/// each buffer slot, what collection moves, what is read ahead, and the reads that [`Ssd::MOST_READ_UNITS`] leaves to
-/// the host.
+/// each buffer slot, what collection moves, what is read ahead, and the reads that
+/// [`Ssd::MOST_READ_UNITS`] leaves to the host.
 fn check_commands(config: &SsdConfig, geometry: &Geometry) -> Result<()> {
     let collection = u64::from(geometry.dies) * (2 * most_row_units(config, geometry) + 2);
     let ahead = u64::from(most_ahead(config));

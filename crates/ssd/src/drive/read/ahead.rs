@@ -1,8 +1,8 @@
 //! Reads ahead of sequences: units that are read before the host asks for them.
 //!
 //! A read that goes on a sequence asks for the units behind it (`cache::sequences`), page by page,
-//! their pages of the map first. A request for a unit that is on its way waits for it, and then asks
-//! the cache: if the unit could not be taken in, the request reads it itself.
+//! their pages of the map first. A request for a unit that is on its way waits for it, and then
+//! asks the cache: if the unit could not be taken in, the request reads it itself.
 
 use crate::cache::index::Index;
 use crate::drive::Ssd;

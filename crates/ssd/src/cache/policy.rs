@@ -1,4 +1,5 @@
-//! The contract of a cache policy: reads of slots go in, the slot that makes room comes out.
+//! Policies of a read cache, its parameters, and what a policy is asked: reads of slots go in, the
+//! slot that makes room comes out.
 
 use super::arc::Arc;
 use super::clock::Clock;
@@ -120,7 +121,7 @@ pub enum CachePolicy {
 }
 
 impl CachePolicy {
-    /// All policies.
+    /// All policies of a read cache.
     pub const ALL: [Self; 3] = [Self::Lru, Self::Clock, Self::Arc];
 
     /// Source of the policy: a key of `params/CITATIONS.bib`, or empty for folklore.
