@@ -442,15 +442,12 @@ def _read_cache(report: Report) -> str:
     cache = report.read_cache
     if not cache:
         return ""
-    text = f"{_share(cache.hits, cache.hits + cache.misses)} hits"
+    asked = cache.hits + cache.misses
+    text = f"{cache.hits / asked:.2%} of {asked:,} units hits" if asked else "not asked"
     if cache.ahead_units:
-        text += f"; {_share(cache.ahead_used, cache.ahead_units)} read ahead were used"
+        used = cache.ahead_used / cache.ahead_units
+        text += f"; {used:.2%} of {cache.ahead_units:,} units read ahead were used"
     return f"{text}; holds {cache.held_units:,} of {cache.room_units:,} units"
-
-
-def _share(part: int, whole: int) -> str:
-    """A share of units, with their number."""
-    return f"{part / whole:.2%} of {whole:,} units" if whole else "none of 0 units"
 
 
 def _channels(busy: list[float]) -> Text:
