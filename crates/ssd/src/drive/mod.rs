@@ -17,8 +17,8 @@
 //! through the same dies, buses and decoders as everybody's (`jobs`).
 //!
 //! Each part owns its state, and the file of its name is where that changes: `front` the host's
-//! side, `read` read cache, decoders and retries, `write` buffer and encoders, `gate` which dies may
-//! take host data, `map` the pages of the map that are being read, `jobs` internal work,
+//! side, `read` read cache, decoders and retries, `write` buffer and encoders, `gate` which dies
+//! may take host data, `map` the pages of the map that are being read, `jobs` internal work,
 //! `exchange` dies whose chip is replaced. This file wires them together.
 
 mod account;
