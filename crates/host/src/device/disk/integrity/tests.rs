@@ -49,9 +49,10 @@ fn exact(sets: &[&str]) -> Disk {
     served_with(session, Pacing::Fast, Integrity::Exact)
 }
 
-/// A BCH code of 512 bytes that corrects two errors, without a checksum, for a drive.
-fn weak_code() -> (Folder, String) {
-    let folder = Folder::new("weak");
+/// A BCH code of 512 bytes that corrects two errors, without a checksum, for a drive; its file is
+/// that of one test.
+fn weak_code(test: &str) -> (Folder, String) {
+    let folder = Folder::new(test);
     let path = folder.0.join("weak.toml");
     let text = "summary = \"two errors in 512 bytes\"\ncite = [\"bose1960\"]\npayload_bytes = 512\n\
                 metadata_bytes = 0\ncrc_bytes = 0\n[code]\nname = \"bch\"\nm = 13\nt = 2\n\
@@ -112,7 +113,7 @@ fn count(words: &[Word], of: Word) -> usize {
 /// the same ones at every read.
 #[test]
 fn a_decoder_that_is_misled_delivers_wrong_bytes() {
-    let (_folder, code) = weak_code();
+    let (_folder, code) = weak_code("misled");
     let mut disk = exact(&[&code, &errors("5e-4"), "buffer.bytes=0"]);
     let units = 200;
     (0..units).for_each(|unit| write(&mut disk, unit, unit as u8 | 1));
@@ -132,7 +133,7 @@ fn a_decoder_that_is_misled_delivers_wrong_bytes() {
 /// A read cache delivers what the decoder has made of a word, wrong bytes too, and decodes nothing.
 #[test]
 fn a_cache_delivers_what_was_decoded() {
-    let (_folder, code) = weak_code();
+    let (_folder, code) = weak_code("cached");
     let cache = "read_cache={bytes=4194304, prefetch_units=16}";
     let mut disk = exact(&[&code, &errors("5e-4"), "buffer.bytes=0", cache]);
     let units = 200;
@@ -156,7 +157,7 @@ fn a_cache_delivers_what_was_decoded() {
 /// Collection writes the data it has read: a word that was wrong stays wrong, or is lost.
 #[test]
 fn collection_moves_what_the_decoder_made() {
-    let (_folder, code) = weak_code();
+    let (_folder, code) = weak_code("moved");
     let mut disk = exact(&[BLOCKS, PAGES, &code, &errors("1e-4"), "buffer.bytes=0"]);
     let units = disk.session().run.ssd.capacity_bytes() / 4096;
     // Every second unit is rewritten again and again: its neighbours are moved.
