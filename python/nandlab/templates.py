@@ -25,6 +25,7 @@ _SECTIONS = (
     "recovery",
     "refresh",
     "buffer",
+    "read_cache",
     "controller",
     "host",
     "age",

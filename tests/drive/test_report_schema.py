@@ -61,6 +61,7 @@ RUNS: dict[str, dict[str, Any]] = {
             },
         },
     },
+    "read cache": {"workload": JOBS, "set": {"read_cache.bytes": 1 << 20}},
     "zones": {"workload": ZONES, "set": {"ftl.name": "zoned", "ftl.max_active_zones": 8}},
     "handles": {"workload": JOBS, "set": {"ftl.host_streams": 2}},
     "windows": {

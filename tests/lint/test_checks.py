@@ -85,6 +85,7 @@ CARD = (
 )
 SSD = ("geometry.blocks_per_plane = 16384", "geometry.page_bytes = 16384")
 RUN = '\n[run]\nworkload = "%s"\nprecondition = "%s"\n'
+CACHE = '\n[read_cache]\nbytes = "%s"\n' + RUN
 POLICY = '[[axis]]\npath = "gc.name"\nvalues = ["greedy", "fifo"]\n'
 
 CASES = [
@@ -292,6 +293,20 @@ CASES = [
         chip(more=f"{HANDLES}handle_quota = [0.5, 0.4]\n"),
         chip(more=f"{HANDLES}handle_quota = [0.6, 0.4]\n"),
         "handle_quota",
+    ),
+    Case(
+        "L027",
+        "a.toml",
+        chip(more=CACHE % ("8GiB", "reads.fio", "fill")),
+        chip(more=CACHE % ("64MiB", "reads.fio", "fill")),
+        "[reads]",
+    ),
+    Case(
+        "L028",
+        "a.toml",
+        chip(more=CACHE % ("1MiB", "reads.fio", "fill")),
+        chip(more=CACHE % ("64MiB", "reads.fio", "fill")),
+        "bytes",
     ),
 ]
 

@@ -213,6 +213,16 @@ SECTIONS: list[tuple[tuple[str, str], Callable[[Row], bool]]] = [
     ),
     (
         (
+            "Read cache",
+            "Independent reads of 10,000 units, the i-th as often as i^-a (Zipf): hit rates of a"
+            " cache of C units, the mean of five seeds of 100,000 reads with its 95 % interval, and"
+            " the approximation of Che for LRU; for CLOCK the same with a hand that comes by every"
+            " t. Test: `crates/ssd/src/cache/tests.rs`.",
+        ),
+        _is("hit rate of"),
+    ),
+    (
+        (
             "Times and rates of the whole drive",
             "A small drive with round numbers; the references follow from its parameters alone."
             " Test: `crates/host/tests/closed_forms.rs`.",

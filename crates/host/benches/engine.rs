@@ -57,6 +57,9 @@ const BIG_SEGMENTED_LRU: &[&str] =
     &[BIG[0], BIG[1], BIG_DFTL[2], BIG_DFTL[3], "ftl.map_cache_policy=segmented_lru"];
 const BIG_TPFTL: &[&str] =
     &[BIG[0], BIG[1], BIG_DFTL[2], BIG_DFTL[3], "ftl.map_cache_policy=tpftl"];
+/// Large drive with a read cache of 1 GiB.
+const BIG_READ_CACHE: &[&str] =
+    &[BIG[0], BIG[1], "read_cache.bytes=1073741824", "read_cache.policy=arc"];
 /// Large drive with learned segments.
 const BIG_LEARNED: &[&str] = &[BIG[0], BIG[1], "ftl.name=learned"];
 /// Small drive with each of the other FTLs; with `dftl` a tenth of its map is in memory.
@@ -372,6 +375,14 @@ const CASES: &[Case] = &[
         goal: (5e6, 2e6),
         drive: BIG_WITH_PROFILE,
         job: "rw=randread",
+        precondition: Precondition::Fill,
+        slow: false,
+    },
+    Case {
+        name: "random read QD64 in the read cache",
+        goal: (5e6, 2e6),
+        drive: BIG_READ_CACHE,
+        job: "rw=randread\nsize=256m",
         precondition: Precondition::Fill,
         slow: false,
     },

@@ -5,7 +5,7 @@
 //!
 //! 1. `terms`: requests, logical units, programs and jobs, the terms that all rooms share
 //! 2. `space`: parts of FTLs; `recovery`: what flash holds after a power cut; `medium`: stored
-//!    data; `buffer`: host data that are not yet on flash
+//!    data; `buffer`: host data that are not yet on flash; `cache`: flash data kept for reads
 //! 3. `flash`: dies, buses and their commands; `ftl`: the place of each logical unit
 //! 4. `failure`: lost data, failed blocks, refresh, reads that are repeated
 //! 5. `config`: parameters of a drive
@@ -21,6 +21,7 @@
 pub mod ageing;
 pub mod buffer;
 pub mod build;
+pub mod cache;
 pub mod config;
 pub mod conflicts;
 pub mod conformance;

@@ -113,6 +113,8 @@ class _Bounds:
         buffered = config["buffer"]["bytes"]
         # Addresses are uniform: so many requests find their data in the buffer, on average.
         self.hits = min(buffered / capacity, 1.0)
+        cached = config.get("read_cache", {}).get("bytes", 0)
+        self.read_hits = min((buffered + cached) / capacity, 1.0)
         # Bytes that reach the flash for each one that the host writes: overwrites in the buffer do
         # not, nor what is in it at the end.
         written, physical = load.written, raw_bytes(config)
@@ -164,7 +166,7 @@ class _Bounds:
     def _cost(self, kind: Kind) -> dict[str, float]:
         """Part of each resource that a request takes for a second."""
         times, pages = self.times, kind.size / self.page
-        flash = 1.0 - self.hits
+        flash = 1.0 - self.read_hits
         controller = self.config["controller"]
         cores = controller["command_us"] / 1e6 / controller["cores"]
         if kind.is_read:
@@ -193,11 +195,11 @@ class _Bounds:
     def _latencies(self) -> dict[str, float]:
         """Latencies of reads: a page is sensed, then all data cross the buses."""
         sizes = self.load.sizes(is_read=True)
-        if not sizes or self.times is None or self.hits == 1.0:
+        if not sizes or self.times is None or self.read_hits == 1.0:
             return {}
         least_us = (self.times.sense + min(sizes) / self.buses) * 1e6
-        found = {"read_us_mean": least_us * (1.0 - self.hits)}
-        if self.hits < 0.25:
+        found = {"read_us_mean": least_us * (1.0 - self.read_hits)}
+        if self.read_hits < 0.25:
             # More than half of the reads come from the flash, whatever chance does.
             found |= {f"read_us_{rank}": least_us for rank in _PERCENTILES}
         return found

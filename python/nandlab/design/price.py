@@ -79,7 +79,8 @@ def parts_of(
         raise refusal("chips", problem, hint="leave them out of the space")
     drive = config["drive"]
     dies = drive["channels"] * drive["dies_per_channel"]
-    memory = config["buffer"]["bytes"] + (map_bytes or 0)
+    cache = config.get("read_cache", {}).get("bytes", 0)
+    memory = config["buffer"]["bytes"] + cache + (map_bytes or 0)
     of_gb, _ = prices.of_flash(config["chip"])
     power_w = least_power_w(config)
     known = years is not None and power_w is not None

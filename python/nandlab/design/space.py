@@ -35,7 +35,16 @@ MOST_CANDIDATES = 100_000
 ALIKE = 1.001
 """Factor up to which prices are alike: drives that differ by a little memory go together."""
 
-_NOT_OF_THE_MAP = ("ecc", "buffer", "retry", "scheduler", "host", "controller", "age")
+_NOT_OF_THE_MAP = (
+    "ecc",
+    "buffer",
+    "read_cache",
+    "retry",
+    "scheduler",
+    "host",
+    "controller",
+    "age",
+)
 """Tables of a drive that leave the map and the capacity as they are."""
 
 _OF_THE_LIMIT = ("chip", "ecc", "retry")

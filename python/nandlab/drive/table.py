@@ -102,6 +102,7 @@ def _parts(result: Result, *, is_narrow: bool) -> Iterator[RenderableType]:
             "blocks": _blocks(report),
             "refresh": _refresh(report),
             "buffer": _buffer(report),
+            "read cache": _read_cache(report),
             "bottleneck": str(result.bottleneck),
             "cost": _cost(report.cost),
             "channels": _channels(report.channels.busy_fraction),
@@ -466,6 +467,18 @@ def _buffer(report: Report) -> str:
         "stalls": report.buffer.stalls,
     }
     return ", ".join(f"{count:,} {name}" for name, count in named.items() if count)
+
+
+def _read_cache(report: Report) -> str:
+    cache = report.read_cache
+    if not cache:
+        return ""
+    asked = cache.hits + cache.misses
+    text = f"{cache.hits / asked:.2%} of {asked:,} units hits" if asked else "not asked"
+    if cache.ahead_units:
+        used = cache.ahead_used / cache.ahead_units
+        text += f"; {used:.2%} of {cache.ahead_units:,} units read ahead were used"
+    return f"{text}; holds {cache.held_units:,} of {cache.room_units:,} units"
 
 
 def _channels(busy: list[float]) -> Text:

@@ -69,17 +69,29 @@ class Job:
         return not self.is_replay and not any(pace in self.options for pace in _PACES)
 
     @property
+    def is_uniform(self) -> bool:
+        """Whether it draws each address of its part of the drive alike."""
+        uniform = self.options.get("random_distribution", "random").startswith("random")
+        return self.is_random and uniform and "percentage_random" not in self.options
+
+    @property
     def is_over_all(self) -> bool:
         """Whether it draws from the whole drive, each address alike."""
-        narrow = ("size", "offset", "zonemode", "percentage_random")
-        uniform = self.options.get("random_distribution", "random").startswith("random")
-        return self.is_random and uniform and not any(one in self.options for one in narrow)
+        narrow = ("size", "offset", "zonemode")
+        return self.is_uniform and not any(one in self.options for one in narrow)
 
     def number(self, option: str, default: int) -> int:
         """A whole number; the default for any other form."""
         text = self.options.get(option, "")
         found = in_bytes(text)
         return default if found is None else found
+
+    def span_bytes(self, capacity: int) -> float:
+        """Bytes of a drive that its addresses lie in: all of it where that is not certain."""
+        if "filename" in self.options or "zonemode" in self.options:
+            return capacity
+        size = in_bytes(self.options.get("size", ""), capacity)
+        return capacity if not size else min(size, capacity)
 
     def written_bytes(self, capacity: int) -> float | None:
         """Bytes that it writes to a drive; None where that is not certain."""

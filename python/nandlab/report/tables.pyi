@@ -1042,6 +1042,34 @@ class RamBytes(Table):
     total: int
     """Bytes of all tables together."""
 
+class ReadCache(Table):
+    """Read cache of a run, the report's `read_cache`."""
+
+    hits: int
+    """Units of reads that came from the cache."""
+    misses: int
+    """Units of reads that came from flash."""
+    late_units: int
+    """Units that waited for a read ahead which was under way; they are among the hits if it has
+    brought them.
+    """
+    fills: int
+    """Partly written units whose rest came from the cache."""
+    ahead_units: int
+    """Units that were read ahead and have entered the cache."""
+    ahead_used: int
+    """Units read ahead that a read then has asked for: the first hit of each."""
+    ahead_unused: int
+    """Units read ahead that have left the cache before any read asked for them."""
+    evicted_units: int
+    """Units that have made room for others."""
+    dropped_units: int
+    """Units that have left because they were written, trimmed or reset."""
+    room_units: int
+    """Units that the cache can hold."""
+    held_units: int
+    """Units that it holds at the end."""
+
 class Refresh(Table):
     """Refresh and patrol of a run, the report's `refresh`."""
 
@@ -1432,6 +1460,11 @@ class Report(Table):
     """Codewords and their decoders."""
     buffer: BufferCounts
     """Work of the write buffer."""
+    read_cache: ReadCache | None
+    """Work of the read cache. `null` on a drive without `[read_cache]`. Units of reads are hits,
+    misses, hits of the write buffer (`buffer.read_hits`), or were never written
+    (`host.read_units_unwritten`).
+    """
     refresh: Refresh | None
     """Blocks rewritten before their data are lost. `null` on a drive without refresh and patrol
     (years).

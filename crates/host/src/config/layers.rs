@@ -286,6 +286,9 @@ impl Layers {
                 cite.extend(member.map(|member| member.citation.to_owned()));
             }
         }
+        if config.read_cache.is_on() {
+            cite.insert(config.read_cache.policy.citation().to_owned());
+        }
         cite.remove("");
         Ok(Loaded {
             config,

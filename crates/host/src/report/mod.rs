@@ -15,6 +15,7 @@ mod ftl;
 mod host;
 mod nand;
 mod power;
+mod read_cache;
 mod schema;
 mod series;
 mod settled;
@@ -45,6 +46,7 @@ pub use ftl::{Cache, Ftl, NvmSet, RamBytes, Refresh};
 pub use host::{Blame, Host, LatencyUs, Operation, Waits};
 pub use nand::{Kind, Nand};
 pub use power::Power;
+pub use read_cache::ReadCache;
 pub use schema::{ByCaller, schema};
 pub use settled::Settled;
 pub use stages::{Channels, Dies, Front};
@@ -104,6 +106,11 @@ pub struct Report {
     pub ecc: Ecc,
     /// Work of the write buffer.
     pub buffer: BufferCounts,
+    /// Work of the read cache.
+    ///
+    /// `null` on a drive without `[read_cache]`. Units of reads are hits, misses, hits of the write
+    /// buffer (`buffer.read_hits`), or were never written (`host.read_units_unwritten`).
+    pub read_cache: Option<ReadCache>,
     /// Blocks rewritten before their data are lost.
     ///
     /// `null` on a drive without refresh and patrol ([years](../years.md)).
@@ -206,6 +213,7 @@ impl Session {
             front: Front::of(&activity, self.run.ssd.cores()),
             ecc: self.ecc(&activity),
             buffer: activity.counted.controller.buffer,
+            read_cache: self.read_cache(&activity),
             refresh,
             endurance_group: self.endurance_group(&activity),
             energy: self.energy(&activity),

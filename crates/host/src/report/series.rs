@@ -6,6 +6,7 @@ use crate::session::Session;
 use base::Result;
 use serde::Serialize;
 use serde_json::Value;
+use ssd::cache::ReadCacheCounts;
 use ssd::drive::activity::{
     BufferCounts, Counted, FurtherReads, HostCounts, ParityCounts, TrimCounts,
 };
@@ -26,6 +27,7 @@ struct Sections<'a> {
     refresh: &'a RefreshCounts,
     parity: &'a ParityCounts,
     power: &'a Option<PowerCounts>,
+    read_cache: &'a Option<ReadCacheCounts>,
     zones: &'a Option<ZoneCounts>,
     windows: &'a Option<WindowCounts>,
     sets: BTreeMap<String, OfSet<'a>>,
@@ -47,7 +49,8 @@ struct Both<'a, A, B> {
 
 impl<'a> From<&'a Counted> for Sections<'a> {
     fn from(counted: &'a Counted) -> Self {
-        let Counted { controller, ftl, flash, power, zones, windows, sets, handles } = counted;
+        let Counted { controller, ftl, flash, power, read_cache, zones, windows, sets, handles } =
+            counted;
         Self {
             ftl: Both { first: ftl, second: &controller.trims },
             host: &controller.host,
@@ -57,6 +60,7 @@ impl<'a> From<&'a Counted> for Sections<'a> {
             refresh: &controller.refresh,
             parity: &controller.parity,
             power,
+            read_cache,
             zones,
             windows,
             sets: numbered(sets, OfSet),

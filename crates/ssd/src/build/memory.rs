@@ -7,19 +7,21 @@ use base::units::format_size;
 use base::{Error, Result};
 use nand::geometry::Geometry;
 
-/// Bytes that a drive's tables will take: 8 a physical unit, and the tables of its blocks; with a
-/// recovery 12 a unit for out-of-band areas, and 8 while it starts up; with copies on the chip 5 a
-/// page.
+/// Bytes that a drive's tables will take: 8 a physical unit, 64 a unit of the write buffer and of
+/// the read cache, and the tables of its blocks; with a recovery 12 a unit for out-of-band areas,
+/// and 8 while it starts up; with copies on the chip 5 a page.
 pub fn memory_bytes(config: &SsdConfig) -> Result<u64> {
     let geometry = layout(config)?;
     let lists = u64::from(geometry.planes()) * u64::from(geometry.units_per_block() + 1) * 4;
     let buffer = buffer_slots(config, &geometry) * 64;
+    let cached = config.read_cache.units(config.drive_unit_bytes()).saturating_mul(64);
     let copies = copyback::memory_bytes(config.gc.common.copyback, &geometry);
     let of_unit = if config.recovery_policy()?.can_recover() { 28 } else { 8 };
     Ok(of_unit * u64::from(geometry.units())
         + 64 * u64::from(geometry.blocks())
         + lists
         + buffer
+        + cached
         + copies)
 }
 

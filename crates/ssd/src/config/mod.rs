@@ -34,6 +34,7 @@ pub use sets::DieSetConfig;
 pub use small::{SMALL, small_config};
 pub use windows::WindowsConfig;
 
+use crate::cache::ReadCacheConfig;
 use crate::conflicts::Seen;
 use crate::failure::refresh::RefreshConfig;
 use crate::ftl::FtlConfig;
@@ -196,6 +197,9 @@ pub struct SsdConfig {
     /// Parity over the dies of superblocks.
     #[serde(default, skip_serializing_if = "ParityConfig::is_default")]
     pub parity: ParityConfig,
+    /// Read cache: flash data in the controller's DRAM, and what is read ahead of sequences.
+    #[serde(default, skip_serializing_if = "ReadCacheConfig::is_default")]
+    pub read_cache: ReadCacheConfig,
     /// Refresh and patrol reads.
     #[serde(default, skip_serializing_if = "RefreshConfig::is_default")]
     pub refresh: RefreshConfig,
@@ -272,6 +276,7 @@ impl SsdConfig {
                 Error::new("chip.geometry.page_bytes", "0 bytes").expected("a multiple of 512")
             );
         }
+        self.read_cache.check(self.drive_unit_bytes())?;
         self.chip.array.resolve(nand::array::ROSTER, "chip.array")?;
         for (name, kind) in &mut self.chips {
             let place = format!("chips.{name}.chip.array");
@@ -323,6 +328,7 @@ impl SsdConfig {
             return Err(Error::new("buffer.bytes", problem)
                 .expected(format!("at least {program}, or 0 for no write-back cache")));
         }
+        self.read_cache.check(self.drive_unit_bytes())?;
         for set in self.sets() {
             self.of_set(&set)?.check_fit().map_err(|error| set.explain(error))?;
         }

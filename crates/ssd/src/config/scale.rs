@@ -189,6 +189,7 @@ impl SsdConfig {
         let member = family::find(crate::recovery::ROSTER, "recovery.name", &config.recovery.name)?;
         following.table(&mut config.recovery.params, &(member.schema)(), "recovery");
         config.buffer.bytes = self.scaled_buffer(&mut following);
+        config.read_cache = following.of(&config.read_cache, "read_cache")?;
         Ok(Scaled { config, kept: following.kept })
     }
 

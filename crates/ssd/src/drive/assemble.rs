@@ -1,6 +1,7 @@
 //! Assembly of a drive from its parts.
 
 use super::flow::{FLASH_EVENTS, event};
+use super::read::most_ahead;
 use super::{DriveParts, Idle, Ssd};
 use crate::build::{
     buffer_slots, build_codes, build_ftl, check_memory, chips, context, data_rber, kept_blocks,
@@ -20,11 +21,12 @@ use base::{Error, Result};
 use nand::geometry::Geometry;
 
 /// Refuses a drive whose flash commands could be too many to be numbered in an event: a fill for
-/// each buffer slot, what collection moves, and the reads that [`Ssd::MOST_READ_UNITS`] leaves to
-/// the host.
+/// each buffer slot, what collection moves, what is read ahead, and the reads that
+/// [`Ssd::MOST_READ_UNITS`] leaves to the host.
 fn check_commands(config: &SsdConfig, geometry: &Geometry) -> Result<()> {
     let collection = u64::from(geometry.dies) * (2 * most_row_units(config, geometry) + 2);
-    let others = buffer_slots(config, geometry) + collection;
+    let ahead = u64::from(most_ahead(config));
+    let others = buffer_slots(config, geometry) + collection + ahead;
     let most = u64::from(event::MASK) - Ssd::MOST_READ_UNITS;
     if others <= most {
         return Ok(());

@@ -39,7 +39,12 @@ impl Ssd {
     /// Whether nothing is under way: no request, no internal work, nothing in the buffer.
     pub fn is_quiet(&self) -> bool {
         let is_logging = self.power.as_ref().is_some_and(|power| power.is_busy());
+        let is_ahead = self
+            .read_cache
+            .as_ref()
+            .is_some_and(|cached| !cached.is_quiet() || !self.map.is_idle());
         self.outstanding() == 0
+            && !is_ahead
             && !self.jobs.any_busy()
             && !self.exchanges.is_on()
             && self.writer.buffer.held() == self.tail_units()

@@ -24,6 +24,8 @@ enum Waiter {
     Held(u32),
     /// A trim, for units from `first` up to `end`.
     Trim { slot: u32, first: u32, end: u32 },
+    /// Units from `first` up to `end` that are read ahead.
+    Ahead { first: u32, end: u32 },
 }
 
 /// Entry in the list of those who wait for a page.
@@ -62,6 +64,11 @@ impl MapReads {
         }
     }
 
+    /// Whether nobody waits for the map.
+    pub(super) fn is_idle(&self) -> bool {
+        self.by_page.is_empty() && self.parked.is_empty()
+    }
+
     /// Adds a waiter for a page; returns the number of the read to start for it, if none is in
     /// flight.
     fn list(&mut self, page: Lpn, waiter: Waiter) -> Option<u32> {
@@ -95,7 +102,7 @@ impl Ssd {
     /// Reads units `first` to `last`, their pages of the map first.
     pub(super) fn read_mapped(&mut self, slot: u32, mut first: u32, last: u32, earlier: Times) {
         while first <= last {
-            if self.is_in_buffer(first) {
+            if self.is_near(first) {
                 self.read_range(slot, first, first, earlier);
                 first += 1;
                 continue;
@@ -107,6 +114,23 @@ impl Ssd {
                 return;
             };
             self.read_range(slot, first, first + units - 1, earlier);
+            first += units;
+        }
+    }
+
+    /// Reads units from `first` up to `end` ahead, their pages of the map first.
+    pub(super) fn read_ahead_mapped(&mut self, mut first: u32, end: u32) {
+        while first < end {
+            if self.is_near(first) {
+                first += 1;
+                continue;
+            }
+            let known = self.access(Lpn(first), end - first, Access::Read);
+            let Known::Units(units) = known else {
+                self.wait_for_map(known, Waiter::Ahead { first, end });
+                return;
+            };
+            self.read_ahead_range(first, first + units);
             first += units;
         }
     }
@@ -187,6 +211,11 @@ impl Ssd {
                     self.trim_range(first, first + units);
                     self.trim_mapped(slot, first + units, end);
                 }
+                Waiter::Ahead { first, end } => {
+                    let units = self.map_read(Lpn(first), end - first, Access::Read);
+                    self.read_ahead_range(first, first + units);
+                    self.read_ahead_mapped(first + units, end);
+                }
             }
         }
         self.wakes.wake(Wake::Jobs);
@@ -208,6 +237,7 @@ impl Ssd {
                 }
                 Waiter::Held(held) => self.find_old(held),
                 Waiter::Trim { slot, first, end } => self.trim_mapped(slot, first, end),
+                Waiter::Ahead { first, end } => self.read_ahead_mapped(first, end),
             }
         }
     }

@@ -1,10 +1,11 @@
 //! The drive: the life of one request, from the host's queue to its completion. Read this first.
 //!
 //! A **read**: a core takes the command (`command_ready`); each unit is looked up in the buffer,
-//! then in the FTL; units in one page become one flash command (`read_units`); the die and the bus
-//! serve it (`flash`); a decoder takes the data (`arrived`); after a failure the retry policy reads
-//! again (`read_again`); the last unit sends the data over the link, and the request is complete.
-//! Where the map itself is on flash, its page is read first (`map`).
+//! in the read cache (`cached`), then in the FTL; units in one page become one flash command
+//! (`read_units`); the die and the bus serve it (`flash`); a decoder takes the data (`arrived`);
+//! after a failure the retry policy reads again (`read_again`); the last unit sends the data over
+//! the link, and the request is complete. Where the map itself is on flash, its page is read first
+//! (`map`).
 //!
 //! A **write**: the data cross the link and enter the buffer (`fill_buffer`), which is enough for
 //! an acknowledgement in a write-back drive. Whenever a row of units waits and a die is free, the
@@ -16,9 +17,9 @@
 //! through the same dies, buses and decoders as everybody's (`jobs`).
 //!
 //! Each part owns its state, and the file of its name is where that changes: `front` the host's
-//! side, `read` decoders and retries, `write` buffer and encoders, `gate` which dies may take host
-//! data, `map` the pages of the map that are being read, `jobs` internal work, `exchange` dies
-//! whose chip is replaced. This file wires them together.
+//! side, `read` read cache, decoders and retries, `write` buffer and encoders, `gate` which dies
+//! may take host data, `map` the pages of the map that are being read, `jobs` internal work,
+//! `exchange` dies whose chip is replaced. This file wires them together.
 
 mod account;
 pub mod activity;
@@ -80,7 +81,7 @@ use jobs::{Jobs, OnChip};
 use map::MapReads;
 use nand::geometry::Die;
 use power::Power;
-use read::Reader;
+use read::{CachedReads, Reader};
 use stage::Stage;
 use supply::Supply;
 use units::Units;
@@ -171,6 +172,8 @@ pub struct Ssd {
     pub(crate) ftl: Box<dyn Ftl>,
     front: Front,
     pub(crate) reader: Reader,
+    /// Read cache and reads ahead, of a drive with `[read_cache]`.
+    read_cache: Option<Box<CachedReads>>,
     writer: Writer,
     gate: Gate,
     map: MapReads,
@@ -216,6 +219,7 @@ impl Ssd {
             upkeep_at: Time::LIMIT,
             front: Front::new(config),
             reader: Reader::new(config, retry),
+            read_cache: CachedReads::of(config, &units),
             writer: Writer::new(config, &*ftl, dies),
             gate: Gate::new(dies, ftl.facts()),
             map: MapReads::new(ftl.map_on_flash().is_some()),
@@ -327,6 +331,7 @@ impl Ssd {
                 self.done(done, die);
             }
             event::DECODED => self.decoded(index),
+            event::CACHED => self.cached_arrived(index),
             event::ENCODED => self.flash.submit(&mut self.events, index),
             event::WAKE => return Some(Step::Wake(index)),
             event::COMPLETE => {

@@ -28,6 +28,8 @@ pub enum Cause {
     Map,
     /// The write buffer took the data, or was full while all dies were idle.
     Buffer,
+    /// Data came out of the read cache, or were on their way to it.
+    ReadCache,
     /// Data of the request, or those that a flush waits for, were programmed.
     Program,
     /// The die of the request read for other requests.
@@ -98,7 +100,7 @@ pub enum Cause {
 }
 
 /// Number of causes in [`Cause`].
-pub const CAUSES: usize = 38;
+pub const CAUSES: usize = 39;
 
 /// Names of the causes, by their numbers.
 pub const CAUSE_NAMES: [&str; CAUSES] = [
@@ -107,6 +109,7 @@ pub const CAUSE_NAMES: [&str; CAUSES] = [
     "link",
     "map",
     "buffer",
+    "read cache",
     "program",
     "die: host reads",
     "die: host programs",

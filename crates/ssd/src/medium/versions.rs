@@ -6,6 +6,7 @@
 //! the drive does it, and finds out after a power cut which version of a unit is left.
 
 use nand::geometry::Ppn;
+use std::collections::HashMap;
 
 /// Event in the life of a unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,6 +43,10 @@ pub struct Versions {
     stored: Vec<u64>,
     /// By slot of the write buffer: the version that it holds.
     held: Vec<u64>,
+    /// By slot of the read cache: the version that it holds.
+    cached: Vec<u64>,
+    /// Versions on their way to the read cache, by unit.
+    ahead: HashMap<u32, u64>,
     /// By request slot: the version it writes, and the units and versions it has read.
     writes: Vec<u64>,
     reads: Vec<Vec<(u32, u64)>>,
@@ -56,6 +61,8 @@ impl Versions {
         Self {
             stored: vec![0; units as usize],
             held: Vec::new(),
+            cached: Vec::new(),
+            ahead: HashMap::new(),
             writes: vec![0; slots as usize],
             reads: vec![Vec::new(); slots as usize],
             latest: 0,
@@ -110,6 +117,38 @@ impl Versions {
     /// The version that a slot of the write buffer holds.
     pub fn held(&self, held: u32) -> u64 {
         self.held.get(held as usize).copied().unwrap_or(0)
+    }
+
+    /// The version that a slot of the read cache holds.
+    pub fn cached(&self, held: u32) -> u64 {
+        self.cached.get(held as usize).copied().unwrap_or(0)
+    }
+
+    /// A slot of the read cache holds a version.
+    fn cache(&mut self, held: u32, version: u64) {
+        let slots = self.cached.len().max(held as usize + 1);
+        self.cached.resize(slots, 0);
+        self.cached[held as usize] = version;
+    }
+
+    /// A unit that a request has found on flash enters a slot of the read cache.
+    pub fn cache_found(&mut self, slot: u32, unit: u32, held: u32) {
+        let mut found = self.reads[slot as usize].iter().rev();
+        let version = found.find(|found| found.0 == unit).map_or(0, |found| found.1);
+        self.cache(held, version);
+    }
+
+    /// A read ahead found what is stored at `ppn`.
+    pub fn read_ahead(&mut self, unit: u32, ppn: Ppn) {
+        self.ahead.insert(unit, self.stored[ppn.0 as usize]);
+    }
+
+    /// A read ahead of a unit has ended, which enters a slot of the read cache or none.
+    pub fn cache_ahead(&mut self, unit: u32, held: Option<u32>) {
+        let version = self.ahead.remove(&unit).unwrap_or(0);
+        if let Some(held) = held {
+            self.cache(held, version);
+        }
     }
 
     /// A unit was programmed.

@@ -20,6 +20,8 @@ pub enum ReadOwner {
     Patrol,
     /// A read that is rebuilt from other pages of its stripe, by the number of the rebuild.
     Rebuild(u32),
+    /// The read cache, which reads ahead of a sequence.
+    Ahead,
     /// A read that this one is a further part of: a soft read has two.
     PartOf(u32),
 }

@@ -59,7 +59,7 @@ DEVICE = (
         Choice(("SIMPLE", "ADVANCED")),
         "ADVANCED",
         "",
-        "there is one write buffer, and no cache of reads",
+        "there is one write buffer; `read_cache` of the drive is set by hand",
     ),
     Key(
         "Data_Cache_Sharing_Mode",

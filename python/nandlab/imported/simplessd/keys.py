@@ -59,7 +59,7 @@ _NO_LOOP = "the controller takes commands as they come; controller.command_us is
 _NO_WEIGHTS = "not imported; host.weight_high and its like weigh classes of queues"
 _NO_IMAGE = "`nandlab nbd --store` keeps contents"
 _NO_CORES = "instructions are not counted; controller.command_us and controller.cores are"
-_NO_READS = "there is a write buffer, and no cache of reads"
+_NO_READS = "not taken over: `read_cache` of the drive is set by hand"
 _NO_DRAM = "the DRAM is not modelled; buffer.latency_us is its time for a request"
 
 

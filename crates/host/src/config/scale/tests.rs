@@ -122,6 +122,8 @@ fn parameters_of_members_follow() {
     let drive = scaled("tiny", "1/4", &["recovery.name=checkpoint"]).unwrap();
     let units = drive.config.recovery.params["checkpoint_units"].as_integer().unwrap();
     assert!(units.abs_diff(1 << 18) < 4000, "{units}");
+    let cache = scaled("tiny", "1/4", &["read_cache.bytes=8MiB"]).unwrap().config.read_cache;
+    assert!(cache.bytes.abs_diff(2 << 20) < 20_000, "{}", cache.bytes);
     // Not at all, where nothing is scheduled.
     let sets = ["ftl.name=learned", "ftl.compaction_units=0"];
     assert_eq!(number(&scaled("tiny", "1/4", &sets).unwrap(), "compaction_units"), 0);

@@ -42,6 +42,9 @@ pub struct Storm {
     /// far.
     exchanging: (f64, Rng),
     exchanged: u64,
+    /// Share of the reads that begin where the last one has ended, the stream that draws them, and
+    /// that end.
+    following: (f64, Rng, u64),
     /// State of the zones, if the drive has any.
     zones: Option<Box<ZoneStorm>>,
 }
@@ -64,12 +67,18 @@ impl Storm {
             durable: Durable::new(units),
             exchanging: (0.0, Rng::stream(seed, "exchanges")),
             exchanged: 0,
+            following: (0.0, Rng::stream(seed, "sequences"), 0),
         }
     }
 
     /// Exchanges a die at this share of all steps, where none is under way.
     pub fn exchange_dies(&mut self, share: f64) {
         self.exchanging.0 = share;
+    }
+
+    /// Lets this share of the reads beside zones begin where the last one has ended.
+    pub fn follow_reads(&mut self, share: f64) {
+        self.following.0 = share;
     }
 
     /// Exchanges so far, the last one perhaps under way.
@@ -130,6 +139,13 @@ impl Storm {
             _ => return Request::FLUSH,
         };
         let mut request = Request::new(op, 512 * offset, 512 * length);
+        let (share, rng, last) = &mut self.following;
+        if op == Op::Read && *share > 0.0 {
+            if rng.chance(*share) && *last + request.length <= 512 * end {
+                request.offset = *last;
+            }
+            *last = request.offset + request.length;
+        }
         request.fua = op == Op::Write && self.rng.chance(0.1);
         request.stream = self.rng.below(3) as u8;
         request.is_urgent = request.stream == 2;

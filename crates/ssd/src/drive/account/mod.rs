@@ -64,6 +64,7 @@ impl Ssd {
     /// Takes over what work without time has left: the buffer keeps the short rows of zones, and
     /// the flash what a start-up needs.
     pub fn end_untimed(&mut self) {
+        self.empty_read_cache();
         self.renew_tails();
         if self.codes.are_stages() {
             let now = self.now();

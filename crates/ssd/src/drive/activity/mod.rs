@@ -9,6 +9,7 @@ use super::front::FrontTimes;
 use super::supply::SupplyUse;
 use super::zones::ZoneCounts;
 use super::{CodeCounts, PowerCounts, Ssd, WindowCounts};
+use crate::cache::ReadCacheCounts;
 use crate::failure::refresh::PatrolCounts;
 use crate::flash::FlashCounts;
 use crate::flash::doing::DieTimes;
@@ -82,6 +83,8 @@ pub struct Counted {
     pub flash: FlashCounts,
     /// Counts of what was written for a start-up, of a drive with recovery.
     pub power: Option<PowerCounts>,
+    /// Counts of the read cache, of a drive with one.
+    pub read_cache: Option<ReadCacheCounts>,
     /// Counts of commands on zones, of a drive with zones.
     pub zones: Option<ZoneCounts>,
     /// Counts of windows, of a drive with windows of predictable latency.
@@ -92,7 +95,7 @@ pub struct Counted {
     pub handles: Vec<HandleCounts>,
 }
 
-counts!(Counted { controller, ftl, flash, power, zones, windows, sets, handles });
+counts!(Counted { controller, ftl, flash, power, read_cache, zones, windows, sets, handles });
 
 impl Activity {
     /// Energy that all dies have used.
@@ -136,6 +139,7 @@ impl Ssd {
             ftl: self.ftl_counts(),
             flash: self.flash.counts.clone(),
             power: self.power_counts().copied(),
+            read_cache: self.read_cache_counts(),
             zones: self.zone_counts(),
             windows: self.window_counts(),
             sets: self.counts_of_sets(),

@@ -77,6 +77,7 @@ impl Ssd {
         self.events.clear();
         self.front.cut(self.events.now());
         self.reader.cut();
+        self.cut_read_cache();
         self.codes.stop(self.events.now());
         self.writer.forget();
         self.zones.iter_mut().for_each(|zones| zones.cut());

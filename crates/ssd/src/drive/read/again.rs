@@ -56,9 +56,9 @@ impl Ssd {
         let is_map = matches!(owner, ReadOwner::Map(_));
         let place = |lpn| if is_map { self.map_place(lpn) } else { self.ftl.lookup(lpn) };
         let mut places = (0..units).map(|i| (Lpn(first + i), Ppn(ppn.0 + i)));
-        if !(is_map || matches!(owner, ReadOwner::Request(_) | ReadOwner::Fill(_)))
-            || places.all(|(lpn, ppn)| place(lpn) == Some(ppn))
-        {
+        let is_of_host =
+            matches!(owner, ReadOwner::Request(_) | ReadOwner::Fill(_) | ReadOwner::Ahead);
+        if !(is_map || is_of_host) || places.all(|(lpn, ppn)| place(lpn) == Some(ppn)) {
             return false;
         }
         let now_at = place(Lpn(first));
@@ -70,6 +70,7 @@ impl Ssd {
                 self.read_range(slot, first, first + units - 1, earlier);
                 self.read_part_done(slot);
             }
+            (ReadOwner::Ahead, _) => self.ahead_arrived(&command, false),
             (_, Some(ppn)) => self.read_flash(Class::Read, owner, ppn, first, 1, earlier),
             (ReadOwner::Fill(held), None) => self.filled(held, true),
             (ReadOwner::Map(fetch), None) => self.map_page_read(fetch, &earlier),

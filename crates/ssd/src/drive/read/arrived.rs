@@ -142,16 +142,17 @@ impl Ssd {
         }
     }
 
-    /// Notes the versions that a read of the host has found, when its data left the die: while they
-    /// are decoded, their place may be erased and written again.
+    /// Notes the versions that a read of the host has found, or one ahead, when its data left the
+    /// die: while they are decoded, their place may be erased and written again.
     #[cold]
     pub(super) fn note_found(&mut self, index: u32) {
-        if let Some(versions) = &mut self.versions
-            && let PageRead { owner: ReadOwner::Request(slot), lpn, ppn, units, .. } =
-                *self.flash.read(index)
-        {
-            for i in 0..units {
-                versions.read_stored(slot, lpn + i, Ppn(ppn.0 + i));
+        let Some(versions) = &mut self.versions else { return };
+        let PageRead { owner, lpn, ppn, units, .. } = *self.flash.read(index);
+        for i in 0..units {
+            match owner {
+                ReadOwner::Request(slot) => versions.read_stored(slot, lpn + i, Ppn(ppn.0 + i)),
+                ReadOwner::Ahead => versions.read_ahead(lpn + i, Ppn(ppn.0 + i)),
+                _ => {}
             }
         }
     }
@@ -203,6 +204,7 @@ impl Ssd {
             ReadOwner::Scan => self.scanned(command.die),
             ReadOwner::Patrol => self.patrolled(&command),
             ReadOwner::Rebuild(number) => self.stripe_read(number, corrected),
+            ReadOwner::Ahead => self.ahead_arrived(&command, corrected),
             ReadOwner::Request(_) => unreachable!("the host's are done with"),
             ReadOwner::PartOf(_) => unreachable!("only whole reads are decoded"),
         }

@@ -1,11 +1,14 @@
 //! The path of a read: units, pages, dies, decoders, and retries after a failed decoding.
 //!
-//! This file asks for the pages that hold the units of a request. `arrived` decodes what has come
-//! from the flash, `codeword` one codeword of it; `again` reads pages again that do not decode, and
-//! `rebuild` gets data from the rest of their stripe.
+//! This file asks for the pages that hold the units of a request; `cached` answers for those that
+//! the read cache holds, and `ahead` reads units before they are asked for. `arrived` decodes what
+//! has come from the flash, `codeword` one codeword of it; `again` reads pages again that do not
+//! decode, and `rebuild` gets data from the rest of their stripe.
 
 mod again;
+mod ahead;
 mod arrived;
+mod cached;
 mod codeword;
 mod rebuild;
 
@@ -21,6 +24,8 @@ use crate::medium::luck::Luck;
 use crate::terms::request::Request;
 use crate::terms::{Lpn, PageRead, ReadOwner};
 use base::Time;
+use cached::Answer;
+pub(super) use cached::{CachedReads, most_ahead};
 use nand::geometry::Ppn;
 use rebuild::Rebuilds;
 
@@ -71,13 +76,18 @@ impl Ssd {
             self.read_range(slot, first, last, earlier);
         }
         self.read_part_done(slot);
+        if self.read_cache.is_some() {
+            self.follow_sequence(request);
+        }
     }
 
-    /// Reads units `first` to `last` from the buffer or the flash; units without data need no read.
+    /// Reads units `first` to `last` from the buffer, the read cache or the flash; units without
+    /// data need no read.
     #[inline]
     pub(super) fn read_range(&mut self, slot: u32, first: u32, last: u32, earlier: Times) {
         let owner = ReadOwner::Request(slot);
         let mut run: Option<PageRun> = None;
+        let mut cached = 0;
         for unit in first..last + 1 {
             let place = match self.writer.buffer.find(Lpn(unit)) {
                 Some(held) => {
@@ -96,31 +106,28 @@ impl Ssd {
                     }
                     None
                 }
-                None => {
-                    let place = self.ftl.lookup(Lpn(unit));
-                    if place.is_none() {
-                        self.counts.host.read_units_unwritten += 1;
-                        if let Some(versions) = &mut self.versions {
-                            versions.read(slot, unit, 0);
-                        }
+                None => match self.ask_cache(slot, unit) {
+                    Answer::Hit => {
+                        cached += 1;
+                        None
                     }
-                    place
-                }
+                    Answer::Waits => None,
+                    Answer::Miss => {
+                        let place = self.ftl.lookup(Lpn(unit));
+                        if place.is_none() {
+                            self.counts.host.read_units_unwritten += 1;
+                            if let Some(versions) = &mut self.versions {
+                                versions.read(slot, unit, 0);
+                            }
+                        }
+                        place
+                    }
+                },
             };
-            // Neighbours in one page are read together.
-            run = match (run, place) {
-                (Some((lpn, from, units)), Some(ppn))
-                    if ppn.0 == from.0 + units
-                        && self.flash.chips.geometry.page_index(ppn)
-                            == self.flash.chips.geometry.page_index(from) =>
-                {
-                    Some((lpn, from, units + 1))
-                }
-                (before, place) => {
-                    self.reader.pages.extend(before);
-                    place.map(|ppn| (unit, ppn, 1))
-                }
-            };
+            run = self.join_run(run, unit, place);
+        }
+        if cached > 0 {
+            self.send_cached(slot, cached);
         }
         if self.reader.pages.is_empty()
             && let Some((lpn, from, units)) = run
@@ -142,6 +149,25 @@ impl Ssd {
             self.flash.wake(&mut self.events, die);
         }
         self.reader.pages = pages;
+    }
+
+    /// Adds a unit at `place` to a run of neighbours in one page, which are read together. A run
+    /// that ends goes to the pages of the reader.
+    #[inline]
+    fn join_run(&mut self, run: Option<PageRun>, unit: u32, place: Option<Ppn>) -> Option<PageRun> {
+        match (run, place) {
+            (Some((lpn, from, units)), Some(ppn))
+                if ppn.0 == from.0 + units
+                    && self.flash.chips.geometry.page_index(ppn)
+                        == self.flash.chips.geometry.page_index(from) =>
+            {
+                Some((lpn, from, units + 1))
+            }
+            (before, place) => {
+                self.reader.pages.extend(before);
+                place.map(|ppn| (unit, ppn, 1))
+            }
+        }
     }
 
     #[inline]
@@ -222,6 +248,9 @@ impl Ssd {
         let is_lost = self.failures.lost.any(lpn, units);
         if is_lost {
             self.note_lost(slot, lpn, units);
+        }
+        if self.read_cache.is_some() {
+            self.keep_read(slot, (lpn, units), times.queued, corrected);
         }
         let request = self.front.slot(slot);
         request.done.failed |= !corrected || is_lost;

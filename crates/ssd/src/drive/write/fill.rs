@@ -68,6 +68,7 @@ impl Ssd {
             let unit = self.front.slot(slot).cursor;
             let coalesced = self.counts.buffer.coalesced;
             let Some(held) = self.hold(Lpn(unit), &request, durable) else { return false };
+            self.drop_cached(Lpn(unit));
             if durable {
                 self.writer.buffer.slot(held).waiter = slot;
                 self.front.slot(slot).pending += 1;
@@ -179,7 +180,9 @@ impl Ssd {
         let entry = self.writer.buffer.slot(held);
         if entry.rest == Rest::OnFlash {
             let lpn = entry.lpn;
-            if let Some(ppn) = self.ftl.lookup(lpn) {
+            if let Some(ppn) = self.ftl.lookup(lpn)
+                && !self.fills_from_cache(lpn)
+            {
                 // The sectors that are not written come from the old unit.
                 self.counts.buffer.fills += 1;
                 let (owner, earlier) = (ReadOwner::Fill(held), Times::from(self.now()));
@@ -238,6 +241,13 @@ impl Ssd {
     #[inline]
     pub(in crate::drive) fn is_in_buffer(&self, unit: u32) -> bool {
         self.writer.buffer.find(Lpn(unit)).is_some()
+    }
+
+    /// Whether a read of a unit needs no flash: the buffer or the read cache holds it, or it is on
+    /// its way to the cache.
+    #[inline]
+    pub(in crate::drive) fn is_near(&self, unit: u32) -> bool {
+        self.is_in_buffer(unit) || self.is_cached(Lpn(unit))
     }
 
     pub(in crate::drive) fn retry_stalled(&mut self) {

@@ -34,6 +34,7 @@ impl Ssd {
             self.note_trim(first, end);
         }
         for unit in first..end {
+            self.drop_cached(Lpn(unit));
             let (mut has_data, mut drops) = (false, false);
             if let Some(held) = self.writer.buffer.find(Lpn(unit)) {
                 let Slot { trimmed, state, .. } = *self.writer.buffer.slot(held);

@@ -333,6 +333,9 @@ impl Ssd {
         if let Some(versions) = &mut self.versions {
             versions.note(first, Happened::Emptied { units: unplaced.end });
         }
+        if self.read_cache.is_some() {
+            of_zone.clone().for_each(|lpn| self.drop_cached(Lpn(lpn)));
+        }
         if self.failures.lost.count() > 0 {
             of_zone.for_each(|lpn| self.failures.lost.remove(Lpn(lpn)));
         }

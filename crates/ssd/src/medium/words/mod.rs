@@ -70,6 +70,10 @@ pub struct Words {
     misread: HashMap<u32, Box<[u64]>>,
     /// Codewords found so far, by request slot.
     found: Vec<Vec<Found>>,
+    /// Codewords of the units that the read cache holds, as they were decoded.
+    cached: HashMap<u32, Vec<Found>>,
+    /// Codewords of units that are being read ahead.
+    coming: HashMap<u32, Vec<Found>>,
     /// Threads that decode ahead; `None` for real cells, which are read one word after the other.
     ahead: Option<Ahead>,
     /// By read: its words, from when its page is sensed to when its data arrive.
@@ -102,6 +106,8 @@ impl Words {
             zeros: zeros.repeat(of_unit).into(),
             misread: HashMap::new(),
             found: vec![Vec::new(); slots],
+            cached: HashMap::new(),
+            coming: HashMap::new(),
             ahead: ahead_for.map(Ahead::new),
             sensed: Vec::new(),
             layout,
@@ -211,13 +217,16 @@ impl Words {
         if told.is_miscorrected && matches!(read.owner, ReadOwner::Job(_)) {
             self.misread(place, at, &bits);
         }
-        if told.outcome.corrected
-            && let ReadOwner::Request(slot) = read.owner
-        {
+        if told.outcome.corrected {
             let payload = self.code.payload_bytes();
-            let unit = u64::from(read.lpn + number / self.of_unit as u32);
-            let offset = (unit * self.of_unit as u64 + at as u64) * u64::from(payload);
-            self.found[slot as usize].push(Found::new(offset, bits, payload));
+            let unit = read.lpn + number / self.of_unit as u32;
+            let offset = self.unit_bytes() * u64::from(unit) + at as u64 * u64::from(payload);
+            let found = Found::new(offset, bits, payload);
+            match read.owner {
+                ReadOwner::Request(slot) => self.found[slot as usize].push(found),
+                ReadOwner::Ahead => self.coming.entry(unit).or_default().push(found),
+                _ => {}
+            }
         }
         told.outcome
     }
@@ -235,6 +244,49 @@ impl Words {
             let offset = (unit * self.of_unit as u64 + at as u64) * u64::from(payload);
             self.found[slot as usize].push(Found::new(offset, bits, payload));
         }
+    }
+
+    /// Bytes of a unit.
+    fn unit_bytes(&self) -> u64 {
+        self.of_unit as u64 * u64::from(self.code.payload_bytes())
+    }
+
+    /// A unit that a request has found on flash enters the read cache.
+    #[cold]
+    pub(crate) fn cache_found(&mut self, slot: u32, unit: u32) {
+        let bytes = self.unit_bytes();
+        let is_its = |found: &&Found| found.offset / bytes == u64::from(unit);
+        let found = self.found[slot as usize].iter().filter(is_its).cloned().collect();
+        self.cached.insert(unit, found);
+    }
+
+    /// A read ahead of a unit has ended: it enters the read cache if `is_kept`.
+    #[cold]
+    pub(crate) fn cache_ahead(&mut self, unit: u32, is_kept: bool) {
+        let found = self.coming.remove(&unit).unwrap_or_default();
+        if is_kept {
+            self.cached.insert(unit, found);
+        }
+    }
+
+    /// A request finds a unit in the read cache.
+    #[cold]
+    pub(crate) fn read_cached(&mut self, slot: u32, unit: u32) {
+        let found = self.cached.get(&unit).into_iter().flatten().cloned();
+        self.found[slot as usize].extend(found);
+    }
+
+    /// A unit leaves the read cache.
+    #[cold]
+    pub(crate) fn drop_cached(&mut self, unit: u32) {
+        self.cached.remove(&unit);
+    }
+
+    /// The read cache is empty, and nothing comes that was being read ahead.
+    #[cold]
+    pub(crate) fn drop_all_cached(&mut self) {
+        self.cached.clear();
+        self.coming.clear();
     }
 
     fn decode_word(

@@ -49,9 +49,10 @@ fn exact(sets: &[&str]) -> Disk {
     served_with(session, Pacing::Fast, Integrity::Exact)
 }
 
-/// A BCH code of 512 bytes that corrects two errors, without a checksum, for a drive.
-fn weak_code() -> (Folder, String) {
-    let folder = Folder::new("weak");
+/// A BCH code of 512 bytes that corrects two errors, without a checksum, for a drive; its file is
+/// that of one test.
+fn weak_code(test: &str) -> (Folder, String) {
+    let folder = Folder::new(test);
     let path = folder.0.join("weak.toml");
     let text = "summary = \"two errors in 512 bytes\"\ncite = [\"bose1960\"]\npayload_bytes = 512\n\
                 metadata_bytes = 0\ncrc_bytes = 0\n[code]\nname = \"bch\"\nm = 13\nt = 2\n\
@@ -65,9 +66,12 @@ fn weak_code() -> (Folder, String) {
 /// corrects every word gives back what was written.
 #[test]
 fn what_is_corrected_is_what_was_written() {
-    for (code, rate) in [("bch_1024_t72", "1e-3"), ("ldpc_2k_r90", "1e-3")] {
+    for (code, rate, cache) in [
+        ("bch_1024_t72", "1e-3", "read_cache={bytes=262144, policy='arc', prefetch_units=4}"),
+        ("ldpc_2k_r90", "1e-3", "read_cache.bytes=0"),
+    ] {
         let code = format!("ecc={{model='exact', code='{code}'}}");
-        let sets = [ROOM, BLOCKS, PAGES, "buffer.bytes=65536", &code, &errors(rate)];
+        let sets = [ROOM, BLOCKS, PAGES, "buffer.bytes=65536", &code, &errors(rate), cache];
         let counts = reads_as_an_array(exact(&sets));
         let words = counts.words.unwrap();
         assert!(words.encoded > 1000 && words.decoded > 1000, "{words:?}");
@@ -109,7 +113,7 @@ fn count(words: &[Word], of: Word) -> usize {
 /// the same ones at every read.
 #[test]
 fn a_decoder_that_is_misled_delivers_wrong_bytes() {
-    let (_folder, code) = weak_code();
+    let (_folder, code) = weak_code("misled");
     let mut disk = exact(&[&code, &errors("5e-4"), "buffer.bytes=0"]);
     let units = 200;
     (0..units).for_each(|unit| write(&mut disk, unit, unit as u8 | 1));
@@ -126,10 +130,34 @@ fn a_decoder_that_is_misled_delivers_wrong_bytes() {
     assert_eq!(read(), (words, counted));
 }
 
+/// A read cache delivers what the decoder has made of a word, wrong bytes too, and decodes nothing.
+#[test]
+fn a_cache_delivers_what_was_decoded() {
+    let (_folder, code) = weak_code("cached");
+    let cache = "read_cache={bytes=4194304, prefetch_units=16}";
+    let mut disk = exact(&[&code, &errors("5e-4"), "buffer.bytes=0", cache]);
+    let units = 200;
+    (0..units).for_each(|unit| write(&mut disk, unit, unit as u8 | 1));
+    let read = |disk: &mut Disk| -> Vec<Word> {
+        (0..units).flat_map(|unit| words_of(disk, unit, unit as u8 | 1)).collect()
+    };
+    let first = read(&mut disk);
+    assert!(count(&first, Word::Wrong) > 20 && count(&first, Word::Lost) > 0);
+    let decoded = |disk: &mut Disk| disk.session().run.ssd.words().unwrap().counts.decoded;
+    let before = decoded(&mut disk);
+    assert_eq!(read(&mut disk), first);
+    // Only units with a word that is lost are read again.
+    let lost = first.chunks(8).filter(|words| words.contains(&Word::Lost)).count() as u64;
+    let again = decoded(&mut disk) - before;
+    assert!(again >= 8 * lost && again <= 8 * 4 * lost, "{again} words for {lost} units");
+    write(&mut disk, 7, 0x55);
+    assert!(count(&words_of(&mut disk, 7, 0x55), Word::Right) > 0, "old data");
+}
+
 /// Collection writes the data it has read: a word that was wrong stays wrong, or is lost.
 #[test]
 fn collection_moves_what_the_decoder_made() {
-    let (_folder, code) = weak_code();
+    let (_folder, code) = weak_code("moved");
     let mut disk = exact(&[BLOCKS, PAGES, &code, &errors("1e-4"), "buffer.bytes=0"]);
     let units = disk.session().run.ssd.capacity_bytes() / 4096;
     // Every second unit is rewritten again and again: its neighbours are moved.
