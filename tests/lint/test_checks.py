@@ -88,6 +88,17 @@ RUN = '\n[run]\nworkload = "%s"\nprecondition = "%s"\n'
 CACHE = '\n[read_cache]\nbytes = "%s"\n' + RUN
 POLICY = '[[axis]]\npath = "gc.name"\nvalues = ["greedy", "fifo"]\n'
 
+PARITY = """
+[parity]
+pages = 1
+[ftl]
+superblock_dies = 0
+gc_reserve_blocks = 2
+overprovisioning = 2.0
+[gc]
+start_free_blocks = 4
+"""
+
 CASES = [
     Case(
         "L001",
@@ -307,6 +318,13 @@ CASES = [
         chip(more=CACHE % ("1MiB", "reads.fio", "fill")),
         chip(more=CACHE % ("64MiB", "reads.fio", "fill")),
         "bytes",
+    ),
+    Case(
+        "L029",
+        "a.toml",
+        chip(more=f"{PARITY}"),
+        chip(LAW, more=f"{THRESHOLD % 40}{PARITY}"),
+        "pages",
     ),
 ]
 

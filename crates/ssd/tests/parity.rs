@@ -1,5 +1,5 @@
-//! Parity over the dies of superblocks (`parity.pages`): its place in stripes, its price, and storms
-//! on drives that have it.
+//! Parity over the dies of superblocks (`parity.pages`): its place in stripes, its price, reads
+//! that are rebuilt, and storms on drives that have it.
 
 use crate::drive;
 
@@ -81,7 +81,7 @@ fn parity_takes_its_share_and_is_spread_over_the_dies() {
         assert_eq!(counts.padding_units, counts.stripes.units, "{counts:?}");
         let mut of_die = vec![0; geometry.dies as usize];
         for block in (0..geometry.blocks()).map(Block) {
-            let valid = ftl.valid_units(block).unwrap();
+            let valid = ftl.valid_units(block);
             of_die[geometry.die_of(block).0 as usize] += valid;
         }
         let (least, most) = (of_die.iter().min().unwrap(), of_die.iter().max().unwrap());
@@ -152,8 +152,8 @@ fn losing(lost: f64) -> [String; 3] {
     ]
 }
 
-/// What the code cannot correct is rebuilt from the rest of its stripe, for the host, for rewrites
-/// of parts of units, and for collection; what is read is the newest version.
+/// Data that the code cannot correct are rebuilt from the rest of their stripe, for the host, for
+/// rewrites of parts of units, and for collection; reads return the newest version.
 #[test]
 fn pages_that_cannot_be_read_are_rebuilt() {
     let modes: [&[&str]; 5] = [

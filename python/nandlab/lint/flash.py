@@ -173,6 +173,18 @@ _POINTS = [
     )
 ]
 
+
+def _unused_parity(subject: Subject) -> Iterator[Hit]:
+    if not subject.value("parity.pages") or subject.is_varied("parity", "chip", "ecc", "age"):
+        return
+    if subject.value("chip.array.name") == "ideal" or subject.value("ecc.model") == "ideal":
+        yield Hit(
+            subject.at("parity.pages"),
+            "no page fails on this drive: parity takes its share of space and writes, and nothing"
+            " is ever rebuilt",
+        )
+
+
 CHECKS = (
     Check(
         code="L001",
@@ -329,6 +341,34 @@ CHECKS = (
                 "chip.array.points": _POINTS,
                 **{key: AGED[key] for key in AGED if not key.startswith("chip.array")},
                 "age.retention_hours": 1000.0,
+            },
+            "fill",
+        ),
+    ),
+    Check(
+        code="L029",
+        title="parity that nothing uses",
+        assumed="Parity costs a share of the space and of the writes, and no more.",
+        why="Parity is there for pages that the code cannot correct and for dies that fail. Each"
+        " rebuilt read reads all other dies of its stripe, and the data of a die that has failed"
+        " are moved beside the host: that is what the tail of such a drive is made of.",
+        sources=(),
+        instead="`--fail-die DIE@SECONDS`, or an error law (`chip.array`) with a decoder that can"
+        " fail (`ecc.model`)",
+        looks_at=("drive", "study"),
+        find=_unused_parity,
+        pair=Pair(
+            Setting("no failure"),
+            Setting("a die has failed", run={"fail_die": "1@0"}),
+            READS,
+            ("read p99.9 (us)", "read mean (us)"),
+            {
+                **SMALL,
+                "parity.pages": 1,
+                "ftl.superblock_dies": 0,
+                "ftl.gc_reserve_blocks": 2,
+                "gc.start_free_blocks": 4,
+                "ftl.overprovisioning": 2.0,
             },
             "fill",
         ),

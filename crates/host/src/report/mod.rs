@@ -20,7 +20,6 @@ mod schema;
 mod series;
 mod settled;
 mod stages;
-mod windows;
 mod zones;
 
 #[cfg(feature = "device")]
@@ -43,14 +42,13 @@ pub use energy::{DriveEnergy, StateUse, Temperature};
 pub use exchange::Exchange;
 pub use fio::{Direction, Flushes, Job, LatencyNs};
 pub use ftl::{Cache, Ftl, NvmSet, RamBytes, Refresh};
-pub use host::{Blame, Host, LatencyUs, Operation, Waits};
+pub use host::{Blame, Host, InWindows, LatencyUs, Operation, Waits, Windows};
 pub use nand::{Kind, Nand};
 pub use power::Power;
 pub use read_cache::ReadCache;
 pub use schema::{ByCaller, schema};
 pub use settled::Settled;
 pub use stages::{Channels, Dies, Front};
-pub use windows::{InWindows, Windows};
 pub use zones::Zones;
 
 /// Measurements of the caller, as the core reads no clock.

@@ -24,7 +24,7 @@ pub enum Act {
     Age(Hours),
     /// A die is exchanged from now on.
     Exchange(Exchange),
-    /// A die fails.
+    /// A die fails and answers nothing any more.
     FailDie(Die),
     /// The power is cut.
     Cut,
@@ -81,7 +81,8 @@ impl Commands {
 }
 
 impl Run {
-    /// Plans a command, behind those that are planned for the same time or earlier. Refuses one that the drive cannot carry out.
+    /// Plans a command, behind those that are planned for the same time or earlier. Refuses one
+    /// that the drive cannot carry out.
     /// To be called before the run begins.
     pub fn command(&mut self, at: Time, act: Act, config: &SsdConfig) -> Result<()> {
         let is_cut = self.commands.list.iter().rev().find_map(|(_, act)| match act {

@@ -5,10 +5,16 @@
 //! to it is under way, its chip is replaced, and it takes data again. `Way::InService` does that
 //! beside the host. `Way::Suspended` is the conventional way: meanwhile no request is taken.
 //!
+//! `failed` has dies that fail without an order: nobody can read them any more.
+//!
 //! An order comes in, what is known of its course goes out (`course`). The swap itself takes no
 //! time.
 
 mod course;
+mod failed;
+
+pub use failed::FailedDie;
+pub(super) use failed::FailedDies;
 
 use crate::config::SsdConfig;
 use crate::ftl::Job;

@@ -52,8 +52,8 @@ impl Ssd {
         let can_be_read = |&place: &Ppn| {
             let (block, page) = chips.geometry.page_of(place);
             let first = page - page % chips.first().pages_per_program;
-            !failed_dies.has(chips.geometry.die_of(block))
-                && !(chips.programs_fail() && chips.program_failed(block, first))
+            let has_failed = chips.programs_fail() && chips.program_failed(block, first);
+            !has_failed && !failed_dies.has(chips.geometry.die_of(block))
         };
         // What is on its way to the flash is in the controller's memory.
         let is_on_flash = |place: &Ppn| {

@@ -31,8 +31,8 @@ use handles::HandleTable;
 pub(super) use handles::Isolation;
 use metadata::Metadata;
 use sorting::Sorting;
-use stripes::Stripes;
 pub(super) use superblocks::Spans;
+use superblocks::Stripes;
 
 pub const MEMBER: Member<Build> = Member {
     name: "page",
@@ -146,7 +146,6 @@ mod recover;
 mod reduced;
 mod sorting;
 mod state;
-mod stripes;
 mod superblocks;
 mod victims;
 

@@ -17,6 +17,7 @@ mod placement;
 mod policy;
 mod quotas;
 mod recover;
+mod stripes;
 
 use super::{Own, PageFtl, PageParams};
 use crate::ftl::contract::{
@@ -39,6 +40,7 @@ pub(super) use quotas::check as check_quotas;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::ops::Range;
+pub(super) use stripes::Stripes;
 
 /// Span of dies that have superblocks together, with the one that is being emptied.
 #[derive(Clone, Default, Serialize, Deserialize)]

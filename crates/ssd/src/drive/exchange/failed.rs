@@ -4,9 +4,9 @@
 //! programmed elsewhere, and the FTL moves the rest of its data to the other dies in the
 //! background, superblock by superblock.
 
-use super::Ssd;
-use super::wakes::Wake;
 use crate::conflicts::Feature;
+use crate::drive::Ssd;
+use crate::drive::wakes::Wake;
 use base::archive::{Archive, State};
 use base::{Error, Result, Time};
 use nand::geometry::Die;
@@ -24,25 +24,25 @@ pub struct FailedDie {
 
 /// Dies of a drive that have failed.
 #[derive(Clone, Default)]
-pub(super) struct FailedDies(Vec<FailedDie>);
+pub(in crate::drive) struct FailedDies(Vec<FailedDie>);
 
 impl FailedDies {
     /// Whether a die has failed.
     #[inline]
-    pub(super) fn has(&self, die: Die) -> bool {
+    pub(in crate::drive) fn has(&self, die: Die) -> bool {
         !self.0.is_empty() && self.0.iter().any(|failed| failed.die == die)
     }
 
     /// Whether data of a failed die are still to be rebuilt.
     #[inline]
-    pub(super) fn any_holds_data(&self) -> bool {
+    pub(in crate::drive) fn any_holds_data(&self) -> bool {
         self.0.iter().any(|failed| failed.rebuilt_at.is_none())
     }
 }
 
 impl FailedDies {
     /// Begins time anew: the dies have failed before.
-    pub(super) fn restart_clock(&mut self) {
+    pub(in crate::drive) fn restart_clock(&mut self) {
         for failed in &mut self.0 {
             failed.failed_at = Time::ZERO;
             failed.rebuilt_at = failed.rebuilt_at.map(|_| Time::ZERO);
@@ -104,7 +104,7 @@ impl Ssd {
 
     /// Notes the failed dies that hold no data any more.
     #[cold]
-    pub(super) fn look_at_failed_dies(&mut self) {
+    pub(in crate::drive) fn look_at_failed_dies(&mut self) {
         let now = self.now();
         let Self { failed_dies, ftl, .. } = self;
         let Some(parity) = ftl.parity() else { return };

@@ -7,38 +7,38 @@
 //! others, whichever of them is the parity. Until the parity of a row is placed, the controller's
 //! memory holds it.
 
-use super::PageFtl;
+use crate::ftl::page::PageFtl;
 use nand::geometry::{Die, Geometry};
 
 /// Stripes of the open blocks: the dies that a stripe has a page of each plane on.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) struct Stripes {
+pub(in crate::ftl::page) struct Stripes {
     /// Dies of a stripe; 0 where there is no parity.
     dies: u32,
 }
 
 impl Stripes {
-    /// Drive without parity.
-    pub(super) const NONE: Self = Self { dies: 0 };
+    /// Stripes of a drive without parity: there are none.
+    pub(in crate::ftl::page) const NONE: Self = Self { dies: 0 };
 
     /// Creates stripes over groups of `dies` dies that follow each other.
-    pub(super) fn over(dies: u32) -> Self {
+    pub(in crate::ftl::page) fn over(dies: u32) -> Self {
         Self { dies }
     }
 
     /// Whether there is parity.
     #[inline]
-    pub(super) fn are_on(self) -> bool {
+    pub(in crate::ftl::page) fn are_on(self) -> bool {
         self.dies > 0
     }
 
     /// Blocks of a plane of `blocks` that are as large as the parity on it.
-    pub(super) fn blocks(self, blocks: u32) -> u32 {
+    pub(in crate::ftl::page) fn blocks(self, blocks: u32) -> u32 {
         if self.are_on() { blocks.div_ceil(self.dies) } else { 0 }
     }
 
     /// Units of a superblock on one of its dies; 0 without parity. As many are parity in all.
-    pub(super) fn die_units(self, geometry: &Geometry) -> u64 {
+    pub(in crate::ftl::page) fn die_units(self, geometry: &Geometry) -> u64 {
         let of_die = u64::from(geometry.planes_per_die) * u64::from(geometry.units_per_block());
         if self.are_on() { of_die } else { 0 }
     }
@@ -64,14 +64,14 @@ enum Turn {
 impl PageFtl {
     /// Whether the next row of an open frontier is the parity of its stripe.
     #[inline]
-    pub(super) fn is_stripe_parity(&self, index: usize, die: Die) -> bool {
+    pub(in crate::ftl::page) fn is_stripe_parity(&self, index: usize, die: Die) -> bool {
         self.turn_of(index, die) == Turn::Parity
     }
 
     /// Whether an open frontier keeps back: its next row is to be the parity of data that other
     /// dies do not have yet. One of the open frontiers of a stripe never does.
     #[inline]
-    pub(super) fn keeps_back(&self, index: usize, die: Die) -> bool {
+    pub(in crate::ftl::page) fn keeps_back(&self, index: usize, die: Die) -> bool {
         self.stripes.are_on() && self.turn_of(index, die) == Turn::Waits
     }
 
@@ -98,7 +98,7 @@ impl PageFtl {
 
     /// Units that parity will take of the open blocks of a stream: a row for each one that is not
     /// whole yet.
-    pub(super) fn parity_ahead(&self, stream: u32) -> u64 {
+    pub(in crate::ftl::page) fn parity_ahead(&self, stream: u32) -> u64 {
         if !self.stripes.are_on() {
             return 0;
         }

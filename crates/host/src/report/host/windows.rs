@@ -1,6 +1,6 @@
 //! Key `windows`: windows of predictable latency, and the requests in them and between them.
 
-use super::host::Operation;
+use super::Operation;
 use crate::run::stats::JobStats;
 use crate::session::Session;
 use base::Time;
@@ -40,7 +40,7 @@ impl InWindows {
 
 impl Session {
     /// Windows of the drive; `None` for a drive without.
-    pub(super) fn windows(&self, activity: &Activity) -> Option<Windows> {
+    pub(in crate::report) fn windows(&self, activity: &Activity) -> Option<Windows> {
         let (counts, by) = (activity.counted.windows?, self.run.by_window.as_ref()?);
         Some(Windows {
             counts,

@@ -1,5 +1,7 @@
 //! Keys `host` and `blame`: requests of the host, their latencies, and what they waited for.
 
+mod windows;
+
 use super::ratio;
 use crate::run::Tally;
 use crate::run::stats::{JobStats, OpStats};
@@ -11,6 +13,7 @@ use ssd::blame::CAUSE_NAMES;
 use ssd::drive::activity::{Activity, HostCounts};
 use ssd::request::Op;
 use std::collections::BTreeMap;
+pub use windows::{InWindows, Windows};
 
 /// Requests of the host, the report's `host`.
 #[derive(Debug, Serialize, JsonSchema)]
