@@ -213,6 +213,15 @@ SECTIONS: list[tuple[tuple[str, str], Callable[[Row], bool]]] = [
     ),
     (
         (
+            "Parity over dies",
+            "Every unit of 250 small drives is read, 3 % of whose codewords no retry corrects: the share of"
+            " the reads given up that parity does not give back either. Intervals of 95 %. Test:"
+            " `crates/ssd/tests/parity.rs`.",
+        ),
+        _is("share of"),
+    ),
+    (
+        (
             "Read cache",
             "Independent reads of 10,000 units, the i-th as often as i^-a (Zipf): hit rates of a"
             " cache of C units, the mean of five seeds of 100,000 reads with its 95 % interval, and"

@@ -52,6 +52,26 @@ const KEPT_LEARNED: &[&str] = &[KEPT[0], KEPT[1], KEPT[2], KEPT[3], "ftl.name=le
 const KEPT_CACHED: &[&str] =
     &[KEPT[0], KEPT[1], KEPT[2], KEPT[3], "ftl.name=dftl", "ftl.map_cache_bytes=512"];
 
+/// Each of two streams may use half of the spare.
+const QUOTAS: &[&str] = &[
+    KEPT[0],
+    KEPT[1],
+    KEPT[2],
+    "chip.geometry.blocks_per_plane=48",
+    "ftl.handle_quota=[0.5, 0.5]",
+];
+const QUOTAS_IN_SUPERBLOCKS: &[&str] =
+    &[QUOTAS[0], QUOTAS[1], QUOTAS[2], QUOTAS[3], QUOTAS[4], "ftl.superblock_dies=2"];
+const QUOTAS_CACHED: &[&str] = &[
+    QUOTAS[0],
+    QUOTAS[1],
+    QUOTAS[2],
+    QUOTAS[3],
+    QUOTAS[4],
+    "ftl.name=dftl",
+    "ftl.map_cache_bytes=512",
+];
+
 /// Parity over the dies of superblocks.
 const PARITY: &[&str] = &[
     "parity.pages=1",
@@ -91,6 +111,9 @@ const COMPOSED: &[(&[&str], u32)] = &[
     (&["ftl.superblock_dies=0"], 1),
     (&[], 1),
     (&["ftl.separate_gc_stream=true"], 2),
+    (QUOTAS, 0),
+    (QUOTAS_IN_SUPERBLOCKS, 0),
+    (QUOTAS_CACHED, 0),
     (PARITY, 0),
     (PARITY, 1),
     (PARITY_LEARNED, 0),
@@ -249,7 +272,9 @@ fn every_composition_passes_conformance() {
 
 #[test]
 fn any_order_of_what_is_under_way_is_safe() {
-    for composition in COMPOSED {
+    // Drives that are drawn have too little spare for quotas.
+    let has_quotas = |set: &&str| set.starts_with("ftl.handle_quota");
+    for composition in COMPOSED.iter().filter(|of| !of.0.iter().any(has_quotas)) {
         let (mut ran, mut erases) = (0, 0);
         for seed in turn::few_or_all(0..20, 0..400) {
             let build = |sets: &[String]| {
