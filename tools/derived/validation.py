@@ -214,8 +214,8 @@ SECTIONS: list[tuple[tuple[str, str], Callable[[Row], bool]]] = [
     (
         (
             "Parity over dies",
-            "Every unit of 250 small drives is read, 3 % of whose codewords no retry corrects: the share of"
-            " the reads given up that parity does not give back either. Intervals of 95 %. Test:"
+            "Every unit of 250 small drives is read, 3 % of whose codewords no retry corrects: the share"
+            " of the reads given up that parity does not give back either. Intervals of 95 %. Test:"
             " `crates/ssd/tests/parity.rs`.",
         ),
         _is("share of"),
