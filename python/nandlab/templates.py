@@ -26,6 +26,7 @@ _SECTIONS = (
     "refresh",
     "buffer",
     "read_cache",
+    "parity",
     "controller",
     "host",
     "age",

@@ -120,7 +120,7 @@ def test_it_has_every_key_of_the_schema():
     assert {
         path for path in left if not path.startswith(("chip.cell.", "chip.energy.", "power."))
     } == {
-        *("chips", "cite", "drive_preset", "namespace", "power", "run"),
+        *("chips", "cite", "drive_preset", "namespace", "power", "run", "windows"),
     }
     assert not any(one.members for one in map(known.get, left) if one is not None)
     config = load_config(LIKE).config
