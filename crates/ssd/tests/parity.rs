@@ -247,8 +247,14 @@ fn lost_reads_are_as_many_as_the_closed_form_says() {
 /// the other dies. What is written later has stripes of the dies that are left.
 #[test]
 fn a_die_that_fails_loses_nothing() {
-    let modes: [&[&str]; 6] = [
+    let modes: [&[&str]; 7] = [
         &[],
+        &[
+            "namespace=[{dies=2}, {share=1.0}]",
+            "ftl.superblock_dies=2",
+            "ftl.overprovisioning=4",
+            "chip.geometry.blocks_per_plane=60",
+        ],
         &["buffer.bytes=0"],
         &["ftl.superblock_dies=2", "ftl.overprovisioning=3", "chip.geometry.blocks_per_plane=40"],
         &["ftl.separate_gc_stream=false", "chip.features.cache_read=true"],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from time import perf_counter, sleep
+from time import perf_counter, sleep, thread_time
 from typing import Any, NamedTuple
 
 from nandlab import _core
@@ -76,11 +76,12 @@ class Pages:
         self._look(self._watched)
 
     def _look(self, looked: Looked) -> None:
-        begin = perf_counter()
-        if begin >= self._not_before_s:
+        if perf_counter() >= self._not_before_s:
+            # Waits for the threads of the pages are not work for them.
+            begin = thread_time()
             self._desk.work(looked)
-            end = perf_counter()
-            self._not_before_s = end + (end - begin) * (1 / SHARE - 1)
+            worked_s = thread_time() - begin
+            self._not_before_s = perf_counter() + worked_s * (1 / SHARE - 1)
 
     def wait(self, looked: Looked, wait_s: float) -> None:
         """Waits beside a drive that others advance, and does meanwhile what pages ask for."""

@@ -3,9 +3,9 @@
 //! A **read**: a core takes the command (`command_ready`); each unit is looked up in the buffer,
 //! in the read cache (`cached`), then in the FTL; units in one page become one flash command
 //! (`read_units`); the die and the bus serve it (`flash`); a decoder takes the data (`arrived`);
-//! after a failure the retry policy reads again (`read_again`); the last unit sends the data over
-//! the link, and the request is complete. Where the map itself is on flash, its page is read first
-//! (`map`).
+//! after a failure the retry policy reads again (`read_again`), and at last the rest of its stripe
+//! gives the data (`rebuild`); the last unit sends the data over the link, and the request is
+//! complete. Where the map itself is on flash, its page is read first (`map`).
 //!
 //! A **write**: the data cross the link and enter the buffer (`fill_buffer`), which is enough for
 //! an acknowledgement in a write-back drive. Whenever a row of units waits and a die is free, the
@@ -19,7 +19,7 @@
 //! Each part owns its state, and the file of its name is where that changes: `front` the host's
 //! side, `read` read cache, decoders and retries, `write` buffer and encoders, `gate` which dies
 //! may take host data, `map` the pages of the map that are being read, `jobs` internal work,
-//! `exchange` dies whose chip is replaced. This file wires them together.
+//! `exchange` dies that fail or whose chip is replaced. This file wires them together.
 
 mod account;
 pub mod activity;
