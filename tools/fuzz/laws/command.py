@@ -81,7 +81,7 @@ def refusals(outcome: Outcome) -> Iterator[str]:
         # Help, where a command is missing.
         return
     errors = [line for line in lines if line.startswith("error: ")]
-    others = [line for line in lines if not line.startswith(("error: ", "note: "))]
+    others = [line for line in lines if not line.startswith(("error: ", "note: ", "window at "))]
     is_of_files = bool(errors) and all("File too large" in line for line in errors)
     if len(errors) != 1 and not is_of_files:
         yield f"{len(errors)} lines of `error: `"

@@ -196,7 +196,7 @@ impl Ssd {
             match waiter {
                 Waiter::Read { slot, first, last, earlier } => {
                     let units = self.map_read(Lpn(first), last - first + 1, Access::Read);
-                    let earlier = earlier.and(spent);
+                    let earlier = earlier.and(spent, self.now());
                     self.read_range(slot, first, first + units - 1, earlier);
                     self.read_mapped(slot, first + units, last, earlier);
                     self.read_part_done(slot);

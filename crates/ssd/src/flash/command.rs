@@ -95,11 +95,20 @@ impl Times {
         Self { queued: now, ..Self::default() }
     }
 
-    /// Adds the time of a page of the map that had to be read first.
+    /// Adds the time of a page of the map that had to be read first, as far as this command has
+    /// waited for it by `now`: others may have asked for the page earlier.
     #[inline]
-    pub(crate) fn and(self, map: &Self) -> Self {
+    pub(crate) fn and(self, map: &Self, now: Time) -> Self {
         let Self { queued, array, bus, ecc } = self;
-        Self { queued, array: array + map.array, bus: bus + map.bus, ecc: ecc + map.ecc }
+        let waited = now.since(queued).since(array + bus + ecc);
+        let mut before = (map.array + map.bus + map.ecc).since(waited);
+        let mut own = |part: Time| {
+            let cut = part.min(before);
+            before = before.since(cut);
+            part.since(cut)
+        };
+        let (of_array, of_bus, of_ecc) = (own(map.array), own(map.bus), own(map.ecc));
+        Self { queued, array: array + of_array, bus: bus + of_bus, ecc: ecc + of_ecc }
     }
 }
 
