@@ -1,4 +1,4 @@
-"""What a run costs more while it is seen: `python tools/live_speed.py [DRIVE [PAIRS]]`.
+"""Cost of pages and recordings of a run: `python tools/live_speed.py [DRIVE [PAIRS]]`.
 
 Runs in pairs, one of them seen and one plain: with a page that asks for what it shows as `--live`
 has it, with waits kept beside (`--live --explain`), and with a recording (`--html`). Time is that

@@ -11,7 +11,7 @@ from tests.conftest import refused
 from tests.device.clients import SMALL
 from tests.device.mounts import WRITER, loop_device, needs_file_systems, root, rows
 
-#: Bytes are really encoded and decoded; two dies of four may fail.
+#: Bytes are really encoded and decoded; there is room for the failure of a die.
 DRIVE = {
     **SMALL,
     "parity.pages": 1,

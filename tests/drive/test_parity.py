@@ -70,10 +70,13 @@ def test_what_cannot_be_is_refused(given: dict[str, Any], parts: list[str]) -> N
 
 def test_parity_costs_its_share_of_the_writes() -> None:
     """A drive that is written in order programs a page of parity for each three of data."""
-    jobs = "[a]\nrw=write\nbs=64k\niodepth=8\nio_size=16m\n"
-    report = lab.run("tiny", jobs, set=SET).to_dict()["ftl"]
-    assert report["parity"]["units"] == pytest.approx(report["host_units"] / 3, rel=0.01)
-    assert report["write_amplification_flash"] == pytest.approx(4 / 3, rel=0.01)
+    jobs = "[a]\nrw=write\nbs=128k\niodepth=8\nio_size=64m\n"
+    report = lab.run("tiny", jobs, set=SET).to_dict()
+    ftl, without = report["ftl"], lab.run("tiny", jobs, set={**SET, "parity.pages": 0}).to_dict()
+    assert ftl["parity"]["units"] == pytest.approx(ftl["host_units"] / 3, rel=0.01)
+    assert ftl["write_amplification_flash"] == pytest.approx(4 / 3, rel=0.01)
+    bandwidth = [of["host"]["write"]["bandwidth_mb_s"] for of in (report, without)]
+    assert bandwidth[0] / bandwidth[1] == pytest.approx(3 / 4, rel=0.03)
 
 
 def test_command_line(nandlab, folder) -> None:

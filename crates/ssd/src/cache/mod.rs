@@ -10,7 +10,6 @@
 mod arc;
 mod changes;
 mod clock;
-
 pub(crate) mod index;
 mod list;
 mod lru;

@@ -38,9 +38,7 @@ impl FailedDies {
     pub(in crate::drive) fn any_holds_data(&self) -> bool {
         self.0.iter().any(|failed| failed.rebuilt_at.is_none())
     }
-}
 
-impl FailedDies {
     /// Begins time anew: the dies have failed before.
     pub(in crate::drive) fn restart_clock(&mut self) {
         for failed in &mut self.0 {

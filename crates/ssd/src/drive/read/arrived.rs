@@ -24,16 +24,16 @@ impl Ssd {
             return;
         };
         let die = self.flash.commands[index].die;
+        if self.failed_dies.has(die) {
+            self.fail_words(index);
+            return self.decoded(index);
+        }
         let PageRead { owner, ppn, words, rber, attempt, level, mut failed, .. } =
             *self.flash.read(index);
         let block = self.flash.chips.geometry.block_of(ppn);
         let code = self.codes.number_of(&self.flash.chips, &*self.ftl, die, block);
         let before = self.codes.count_apart().then_some(self.counts.codes);
         let mut end = (now, Time::ZERO);
-        if self.failed_dies.has(die) {
-            self.fail_words(index);
-            return self.decoded(index);
-        }
         if attempt == 0 {
             self.counts.codes.codewords += u64::from(words);
             let clean_decode = self.codes.at(code).clean_decode;

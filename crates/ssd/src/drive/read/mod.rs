@@ -139,7 +139,7 @@ impl Ssd {
         // All of them wait before a die starts: pages of other planes are read along.
         for &(lpn, from, units) in &pages {
             let index = self.hold_read(Class::Read, owner, from, lpn, units, earlier);
-            if !self.is_from_failed(index) {
+            if !self.end_if_failed(index) {
                 self.flash.queue(self.events.now(), index);
             }
         }
@@ -181,14 +181,15 @@ impl Ssd {
         earlier: Times,
     ) {
         let index = self.hold_read(class, owner, ppn, lpn, units, earlier);
-        if !self.is_from_failed(index) {
+        if !self.end_if_failed(index) {
             self.flash.submit(&mut self.events, index);
         }
     }
 
-    /// Whether a read is one of a die that has failed: it ends at once, without its data.
+    /// Ends a read of a die that has failed, which nobody can send there. Returns whether it was
+    /// one.
     #[inline]
-    fn is_from_failed(&mut self, index: u32) -> bool {
+    fn end_if_failed(&mut self, index: u32) -> bool {
         let is_failed = self.failed_dies.has(self.flash.commands[index].die);
         if is_failed {
             self.fail_words(index);

@@ -257,13 +257,13 @@ impl PageFtl {
         superblocks::check_quotas(params)?;
         let (host_streams, move_streams) = params.streams(&context, own);
         let rows = geometry.pages_per_block / pages_per_program;
-        let dies = Spans::dies_of(params, geometry.dies)?;
-        let stripes = if context.has_parity { Stripes::over(dies) } else { Stripes::NONE };
+        let stripes = Stripes::of(&context, params)?;
         let padded = match params.keeps_handles() {
             false => 0,
             // The last row of each superblock that collection empties, and its share of parity.
             true => {
                 let groups = geometry.planes_per_die / planes_per_program;
+                let dies = Spans::dies_of(params, geometry.dies)?;
                 let padded_rows = 1 + u32::from(stripes.are_on());
                 1 + (padded_rows * geometry.blocks_per_plane).div_ceil(dies * groups * rows)
             }
@@ -298,10 +298,12 @@ impl PageFtl {
     ) -> Result<Self> {
         let (host_streams, move_streams) = params.streams(&context, own);
         let unusable = context.unusable();
+        let stripes = Stripes::of(&context, params)?;
         let Space { frame, logical_units, retirement } = space;
         let Context { geometry, planes_per_program, pages_per_program, config, gc, .. } = context;
-        let Context { victims, pe_cycles, fast_pages, code_stages, has_parity, .. } = context;
-        let writes_more = params.metadata_share > 0.0 || !code_stages.is_empty() || has_parity;
+        let Context { victims, pe_cycles, fast_pages, code_stages, .. } = context;
+        let writes_more =
+            params.metadata_share > 0.0 || !code_stages.is_empty() || stripes.are_on();
         let least = 1 + u32::from(writes_more);
         if config.gc_reserve_blocks < least {
             let problem = format!("{} blocks", config.gc_reserve_blocks);
@@ -326,10 +328,6 @@ impl PageFtl {
         let handles = if has_handles { host_streams } else { 1 };
         let handles = HandleTable::new(params.isolation, handles, geometry.blocks());
         let metadata = Metadata::new(params.metadata_share)?;
-        let stripes = match has_parity {
-            true => Stripes::over(Spans::dies_of(params, geometry.dies)?),
-            false => Stripes::NONE,
-        };
         let rows = geometry.pages_per_block / pages_per_program;
         let groups = geometry.planes_per_die / planes_per_program;
         let set_units = planes_per_program * geometry.units_per_block();

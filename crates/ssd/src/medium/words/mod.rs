@@ -218,31 +218,32 @@ impl Words {
             self.misread(place, at, &bits);
         }
         if told.outcome.corrected {
-            let payload = self.code.payload_bytes();
-            let unit = read.lpn + number / self.of_unit as u32;
-            let offset = self.unit_bytes() * u64::from(unit) + at as u64 * u64::from(payload);
-            let found = Found::new(offset, bits, payload);
-            match read.owner {
-                ReadOwner::Request(slot) => self.found[slot as usize].push(found),
-                ReadOwner::Ahead => self.coming.entry(unit).or_default().push(found),
-                _ => {}
-            }
+            self.deliver(read, number, bits);
         }
         told.outcome
+    }
+
+    /// Gives the bits of word `number` of a read to whoever wants its bytes.
+    fn deliver(&mut self, read: &PageRead, number: u32, bits: Vec<u64>) {
+        let payload = self.code.payload_bytes();
+        let (unit, at) = (read.lpn + number / self.of_unit as u32, number % self.of_unit as u32);
+        let offset = self.unit_bytes() * u64::from(unit) + u64::from(at) * u64::from(payload);
+        let found = Found::new(offset, bits, payload);
+        match read.owner {
+            ReadOwner::Request(slot) => self.found[slot as usize].push(found),
+            ReadOwner::Ahead => self.coming.entry(unit).or_default().push(found),
+            _ => {}
+        }
     }
 
     /// Takes words of a read as they were stored: they follow from the other pages of the stripe,
     /// all of which were decoded.
     #[cold]
     pub(crate) fn rebuilt(&mut self, read: &PageRead, numbers: impl Iterator<Item = u32>) {
-        let ReadOwner::Request(slot) = read.owner else { return };
-        let payload = self.code.payload_bytes();
         for number in numbers {
             let (place, at) = self.place_of(read.ppn, number);
             let bits = self.unit(place)[at * self.length..][..self.length].to_vec();
-            let unit = u64::from(read.lpn + number / self.of_unit as u32);
-            let offset = (unit * self.of_unit as u64 + at as u64) * u64::from(payload);
-            self.found[slot as usize].push(Found::new(offset, bits, payload));
+            self.deliver(read, number, bits);
         }
     }
 

@@ -88,11 +88,6 @@ impl Members {
         self.blocks[first..first + self.planes as usize].iter().copied().map(Block)
     }
 
-    /// Blocks that were in the superblock of this number last; none where there never was one.
-    pub(super) fn blocks_if_formed(&self, superblock: u32) -> impl Iterator<Item = Block> {
-        self.blocks(superblock).filter(|block| block.0 != NONE)
-    }
-
     /// Notes that a block is full. Returns its superblock, if that is full with it.
     pub(super) fn filled(&mut self, block: Block) -> Option<u32> {
         let superblock = self.of(block)?;

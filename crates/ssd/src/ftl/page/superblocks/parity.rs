@@ -8,7 +8,7 @@
 use super::Spans;
 use crate::ftl::contract::Parity;
 use base::{Error, Result};
-use nand::geometry::{Block, Die, Ppn};
+use nand::geometry::{Block, Die, Plane, Ppn};
 
 impl Spans {
     /// Failed dies of a span.
@@ -38,6 +38,13 @@ impl Spans {
         u64::from(lost + parity) * self.page.stripes.die_units(&self.page.geometry)
     }
 
+    /// Blocks of a die.
+    fn blocks_of(&self, die: Die) -> impl Iterator<Item = Block> + use<> {
+        let geometry = &self.page.geometry;
+        let per_die = geometry.planes_per_die * geometry.blocks_per_plane;
+        (die.0 * per_die..(die.0 + 1) * per_die).map(Block)
+    }
+
     /// Closes the frontiers of a failed die: what is left of their blocks stays empty.
     pub(super) fn close_lost(&mut self, die: Die, stream: u32) {
         for group in 0..self.page.groups {
@@ -56,13 +63,12 @@ impl Spans {
     /// collection keeps free.
     fn room(&self, span: usize, lost: u32) -> u64 {
         let page = &self.page;
-        let planes: Vec<_> = self.planes_of(span).collect();
-        let good = |plane: &nand::geometry::Plane| {
-            let first = page.geometry.first_block(*plane).0;
+        let good = |plane: Plane| {
+            let first = page.geometry.first_block(plane).0;
             let blocks = (first..first + page.geometry.blocks_per_plane).map(Block);
             blocks.filter(|&block| !page.wear.is_bad(block)).count() as u32
         };
-        let superblocks = planes.iter().map(good).min().unwrap_or(0);
+        let superblocks = self.planes_of(span).map(good).min().unwrap_or(0);
         let held = page.gc.start_free_blocks.max(page.reserve) + page.streams + 1;
         let all = u64::from(self.dies) * page.stripes.die_units(&page.geometry);
         u64::from(superblocks.saturating_sub(held)) * (all - self.units_without_data(lost))
@@ -112,24 +118,20 @@ impl Parity for Spans {
         self.lost.push(die.0);
         // Streams of data and the cold ones.
         (0..=self.page.streams).for_each(|stream| self.close_lost(die, stream));
-        let span = self.span_of(die);
-        let first = span as u32 * self.page.geometry.blocks_per_plane;
-        for superblock in first..first + self.page.geometry.blocks_per_plane {
-            let is_in_use = |block| self.page.candidates.word(block).is_closed();
-            let is_formed = |block| self.members.of(block) == Some(superblock) && is_in_use(block);
-            if self.members.blocks_if_formed(superblock).any(is_formed)
-                && self.stands_on_lost(superblock)
+        for block in self.blocks_of(die) {
+            let word = self.page.candidates.word(block);
+            if word.is_closed()
+                && word.valid() > 0
+                && let Some(superblock) = self.members.of(block)
             {
                 self.mark(superblock);
             }
         }
+        let span = self.span_of(die);
         self.call_dies(span);
     }
 
     fn holds_data(&self, die: Die) -> bool {
-        let geometry = &self.page.geometry;
-        let per_die = geometry.planes_per_die * geometry.blocks_per_plane;
-        let blocks = (die.0 * per_die..(die.0 + 1) * per_die).map(Block);
-        blocks.into_iter().any(|block| self.page.candidates.word(block).valid() > 0)
+        self.blocks_of(die).any(|block| self.page.candidates.word(block).valid() > 0)
     }
 }

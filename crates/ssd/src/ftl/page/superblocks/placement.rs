@@ -56,9 +56,7 @@ impl Spans {
                 self.ready_part(die, stream).is_some() && self.may_fill(self.span_of(die), stream)
             })
         };
-        let dies = self.page.geometry.dies;
-        let mut in_turn = (0..dies).map(|i| Die((self.page.next_die + i) % dies));
-        if let Some(die) = in_turn.find(takes_more) {
+        if let Some(die) = (0..self.page.geometry.dies).map(Die).find(takes_more) {
             return Place::Later(Until::Die(die));
         }
         (0..self.spans.len()).for_each(|span| self.call_dies(span));

@@ -2,12 +2,16 @@
 //!
 //! The programs at one row of the open blocks of a stream, one on each die, are a stripe. The last
 //! one that is placed is the parity of the others: the controller has then seen all of them, and
-//! nothing waits for the parity of data that have not come. For each row another die keeps back, so
-//! that the parity of a superblock is spread over its dies. Any page of a stripe follows from all
-//! others, whichever of them is the parity. Until the parity of a row is placed, the controller's
-//! memory holds it.
+//! nothing waits for the parity of data that have not come. In each superblock another die begins
+//! behind the others, and stays the last of them as long as all are equally fast: so parity is
+//! spread over the dies. Any page of a stripe follows from all others, whichever of them is the
+//! parity. Until the parity of a row is placed, the controller's memory holds it.
 
-use crate::ftl::page::PageFtl;
+use super::Spans;
+use crate::ftl::contract::Context;
+use crate::ftl::page::{PageFtl, PageParams};
+use crate::space::frontier::Frontier;
+use base::Result;
 use nand::geometry::{Die, Geometry};
 
 /// Stripes of the open blocks: the dies that a stripe has a page of each plane on.
@@ -18,12 +22,10 @@ pub(in crate::ftl::page) struct Stripes {
 }
 
 impl Stripes {
-    /// Stripes of a drive without parity: there are none.
-    pub(in crate::ftl::page) const NONE: Self = Self { dies: 0 };
-
-    /// Creates stripes over groups of `dies` dies that follow each other.
-    pub(in crate::ftl::page) fn over(dies: u32) -> Self {
-        Self { dies }
+    /// Stripes over the dies of superblocks, where the drive has parity.
+    pub(in crate::ftl::page) fn of(context: &Context, params: &PageParams) -> Result<Self> {
+        let dies = Spans::dies_of(params, context.geometry.dies)?;
+        Ok(Self { dies: if context.has_parity { dies } else { 0 } })
     }
 
     /// Whether there is parity.
@@ -50,50 +52,46 @@ impl Stripes {
     }
 }
 
-/// State of the stripe of the next row of an open frontier.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Turn {
-    /// Data can be placed.
-    Data,
-    /// Other dies are to have the row first: this one is for the parity.
-    Waits,
-    /// All other dies have the row: its parity comes next.
-    Parity,
-}
-
 impl PageFtl {
-    /// Whether the next row of an open frontier is the parity of its stripe.
+    /// Whether the next row of an open frontier is the parity of its stripe: all other dies have
+    /// the row, or will never have it, and one has it at least.
     #[inline]
     pub(in crate::ftl::page) fn is_stripe_parity(&self, index: usize, die: Die) -> bool {
-        self.turn_of(index, die) == Turn::Parity
+        let page = self.frontiers[index].page;
+        let others = || self.beside(index, die);
+        // A closed one stands behind its last page, or at the first one if it has none.
+        others().all(|frontier| frontier.page > page || !frontier.open)
+            && others().any(|frontier| frontier.page > page)
     }
 
-    /// Whether an open frontier keeps back: its next row is to be the parity of data that other
-    /// dies do not have yet. One of the open frontiers of a stripe never does.
+    /// Whether a frontier at its first row keeps back, so that its die has the parity of its
+    /// superblock: other dies are to begin first.
     #[inline]
     pub(in crate::ftl::page) fn keeps_back(&self, index: usize, die: Die) -> bool {
-        self.stripes.are_on() && self.turn_of(index, die) == Turn::Waits
+        self.stripes.are_on()
+            && self.frontiers[index].page == 0
+            && self.parity_die(index, die) == die
+            && self.beside(index, die).any(|frontier| frontier.page == 0 && frontier.open)
     }
 
-    fn turn_of(&self, index: usize, die: Die) -> Turn {
-        let page = self.frontiers[index].page;
+    /// Die that begins last in the superblock that a frontier of a die writes to: another one for
+    /// each block of the first die.
+    fn parity_die(&self, index: usize, die: Die) -> Die {
+        let first = die.0 / self.stripes.dies * self.stripes.dies;
+        let block = self.frontiers[self.at_die(index, die, Die(first))].blocks[0];
+        Die(first + block.0 % self.stripes.dies)
+    }
+
+    /// Index of the frontier of another die that writes to the same superblock as that of `die`.
+    fn at_die(&self, index: usize, die: Die, other: Die) -> usize {
         let per_die = ((self.streams + 2) * self.groups) as usize;
-        let of_die = index - die.0 as usize * per_die;
-        let (mut all_have_it, mut any_has_it) = (true, false);
-        for other in self.stripes.around(die).filter(|&other| other != die) {
-            let frontier = &self.frontiers[other.0 as usize * per_die + of_die];
-            // A closed one stands behind its last page, or at the first one if it has none.
-            any_has_it |= frontier.page > page;
-            all_have_it &= frontier.page > page || !frontier.open;
-        }
-        let row = page / self.pages_per_program;
-        if all_have_it {
-            if any_has_it { Turn::Parity } else { Turn::Data }
-        } else if row % self.stripes.dies == die.0 % self.stripes.dies {
-            Turn::Waits
-        } else {
-            Turn::Data
-        }
+        index - die.0 as usize * per_die + other.0 as usize * per_die
+    }
+
+    /// Frontiers of a stream on the other dies of the stripes that a die is in.
+    fn beside(&self, index: usize, die: Die) -> impl Iterator<Item = &Frontier> {
+        let others = self.stripes.around(die).filter(move |&other| other != die);
+        others.map(move |other| &self.frontiers[self.at_die(index, die, other)])
     }
 
     /// Units that parity will take of the open blocks of a stream: a row for each one that is not
