@@ -154,9 +154,18 @@ impl Server {
         self.looked(py, |watch, session| watch.call(session, request))
     }
 
-    /// One frame of a window with the layers whose bits are set.
-    fn window_frame<'py>(&self, py: Python<'py>, layers: u32) -> PyResult<Bound<'py, PyBytes>> {
-        framed(py, |frame| self.looked(py, |watch, session| watch.frame(session, layers, frame)))
+    /// One frame of a window with the layers whose bits are set. At most `most_blocks` blocks are
+    /// looked at; the others are as they were at their last turn.
+    #[pyo3(signature = (layers, most_blocks = None))]
+    fn window_frame<'py>(
+        &self,
+        py: Python<'py>,
+        layers: u32,
+        most_blocks: Option<u32>,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        framed(py, |frame| {
+            self.looked(py, |watch, session| watch.frame(session, layers, most_blocks, frame))
+        })
     }
 
     /// Cuts the power of the drive.

@@ -267,12 +267,19 @@ impl Simulation {
         Ok(py.detach(|| watch.call(session, request)))
     }
 
-    /// One frame of a window with the layers whose bits are set.
-    fn window_frame<'py>(&mut self, py: Python<'py>, layers: u32) -> PyResult<Bound<'py, PyBytes>> {
+    /// One frame of a window with the layers whose bits are set. At most `most_blocks` blocks are
+    /// looked at; the others are as they were at their last turn.
+    #[pyo3(signature = (layers, most_blocks = None))]
+    fn window_frame<'py>(
+        &mut self,
+        py: Python<'py>,
+        layers: u32,
+        most_blocks: Option<u32>,
+    ) -> PyResult<Bound<'py, PyBytes>> {
         let (session, watch) = self.watched()?;
         let watch = watch.as_mut().ok_or_else(unwatched)?;
         framed(py, |frame| {
-            py.detach(|| watch.frame(session, layers, frame));
+            py.detach(|| watch.frame(session, layers, most_blocks, frame));
             Ok(())
         })
     }

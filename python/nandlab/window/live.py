@@ -24,6 +24,10 @@ _TURN_S = 0.005
 
 _OFTEN = 1 << 20
 
+PART_BLOCKS = 1 << 14
+"""Blocks that a frame of a run looks at, at most. Larger drives are seen part by part: so a frame
+takes no more of the run, and pages get more of them."""
+
 REFUSED = ("build", "job", "act", "life", "trace", "save", "load")
 """Methods of a session that pages of a run may not call."""
 
@@ -36,10 +40,18 @@ class About(NamedTuple):
 
 
 class Watched:
-    """A drive that goes on by itself, as pages look at it: `advance` only says how far it is."""
+    """A drive that goes on by itself, as pages look at it: `advance` only says how far it is.
 
-    def __init__(self, native: _core.Simulation | _core.Server, about: About) -> None:
-        self._native = native
+    A frame looks at `most_blocks` blocks at most, at all without it.
+    """
+
+    def __init__(
+        self,
+        native: _core.Simulation | _core.Server,
+        about: About,
+        most_blocks: int | None = PART_BLOCKS,
+    ) -> None:
+        self._native, self._most_blocks = native, most_blocks
         native.watch(*about)
 
     def call(self, request: str, /) -> str:
@@ -48,7 +60,7 @@ class Watched:
 
     def frame(self, layers: int, /) -> bytes:
         """A frame with these layers."""
-        return self._native.window_frame(layers)
+        return self._native.window_frame(layers, self._most_blocks)
 
     def save(self, /) -> bytes:
         """Refused: a run is under way in the drive."""
@@ -114,7 +126,8 @@ class Recorder:
     def look(self, simulation: _core.Simulation) -> None:
         """Keeps a frame, and how far the run is."""
         if simulation is not self._simulation:
-            self._simulation, self._watched = simulation, Watched(simulation, self._about)
+            self._simulation = simulation
+            self._watched = Watched(simulation, self._about, most_blocks=None)
             hello = _asked(self._watched, "hello")["ok"]
             self._layers = sum(1 << layer["bit"] for layer in hello["layers"].values())
             self._recording = Recording(hello)

@@ -17,9 +17,9 @@ impl Look<'_> {
                 .expected(format!("0 to {}", geometry.blocks() - 1)));
         }
         let block = Block(call.index);
-        let mut states = Vec::new();
-        ssd.states_of_blocks(&mut states);
-        let state = BlockState::ALL[usize::from(states[call.index as usize])].name();
+        let mut state = [0];
+        ssd.states_of_blocks(call.index..call.index + 1, &mut state);
+        let state = BlockState::ALL[usize::from(state[0])].name();
         let die = geometry.die_of(block).0;
         let channels = self.session.loaded.config.drive.channels;
         let (units, valid) = (geometry.units_per_block(), ssd.valid_units(block));

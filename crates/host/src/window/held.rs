@@ -2,8 +2,8 @@
 
 use super::acts::Wearing;
 use super::calls::{self, Build};
+use super::frame::Seen;
 use super::look::Look;
-use super::scalars::Seen;
 use super::trace::{Replay, Sent};
 use crate::config;
 use crate::drive::Drive;

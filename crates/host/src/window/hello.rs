@@ -1,10 +1,8 @@
 //! Hello: what a page must know to draw a drive.
 
 use super::calls;
-use super::frame::SECTIONS;
-use super::layers::{LAYERS, blocks_per_cell};
+use super::frame::{Cells, LAYERS, SCALARS, SECTIONS};
 use super::look::Look;
-use super::scalars::SCALARS;
 use crate::config;
 use crate::report::config_hash;
 use crate::run::tails::recent::bounds_ns;
@@ -73,7 +71,7 @@ impl Look<'_> {
             "die_states": coded(DIE_STATES.iter().copied()),
             "block_states": coded(BlockState::ALL.iter().map(|state| state.name())),
             "block_kinds": coded(Origin::ALL.iter().map(|origin| origin.name())),
-            "blocks_per_cell": blocks_per_cell(geometry),
+            "blocks_per_cell": Cells::of(geometry).each,
             "latency_bounds_ns": bounds_ns().collect::<Vec<_>>(),
             "causes": CAUSE_NAMES.as_slice(),
             "operations": Op::ALL.map(Op::name),

@@ -1,6 +1,6 @@
 //! Look: a session as it is looked at, whoever advances it.
 
-use super::scalars::Seen;
+use super::frame::Seen;
 use crate::session::Session;
 use base::Time;
 use serde_json::Value;

@@ -6,7 +6,7 @@
 //! and the sections of a frame.
 //!
 //! `calls` reads the parameters of a call, `hello` tells what there is to see, `frame` writes the
-//! sections of a frame, of which `scalars` and `layers` are two kinds; `held` is the session that
+//! sections of a frame; `held` is the session that
 //! the window holds, `look` how it is looked at, `watch` a window on a session that somebody else
 //! advances; `advance` and `acts` let it go on and change it, `life` ages a drive beside it to its
 //! death, `trace` keeps a trace that a page has sent; `slow`, `block` and `cell` answer questions
@@ -20,10 +20,8 @@ mod cell;
 mod frame;
 mod held;
 mod hello;
-mod layers;
 mod life;
 mod look;
-mod scalars;
 mod slow;
 #[cfg(test)]
 mod tests;
@@ -152,7 +150,7 @@ impl Window {
     /// there. A window without a drive has a frame without sections.
     pub fn frame(&mut self, layers: u32, out: &mut Vec<u8>) {
         match &mut self.held {
-            Some(held) => held.look().frame(layers, out),
+            Some(held) => held.look().frame(layers, None, out),
             None => frame::empty(out),
         }
     }

@@ -7,7 +7,7 @@ use ssd::drive::blocks::{BlockState, DIE_STATES, Origin};
 
 const JOB: &str = "[j]\nrw=randrw\nbs=4k\niodepth=8\nnumber_ios=3000\n";
 
-fn ok(window: &mut Window, call: &Value) -> Value {
+pub(super) fn ok(window: &mut Window, call: &Value) -> Value {
     let answer: Value = serde_json::from_str(&window.call(&call.to_string())).unwrap();
     assert!(answer.get("error").is_none(), "{call}: {}", answer["error"]["text"]);
     answer["ok"].clone()
@@ -20,7 +20,7 @@ fn refused(window: &mut Window, call: &Value) -> Value {
 }
 
 /// A window with a small drive under `JOB`.
-fn built(set: &Value, precondition: &str) -> (Window, Value) {
+pub(super) fn built(set: &Value, precondition: &str) -> (Window, Value) {
     let mut window = Window::new(1 << 32);
     let call = json!({
         "method": "build", "config": {"drive": "tiny"}, "set": set, "job": JOB,
@@ -46,7 +46,7 @@ fn run(window: &mut Window) {
 }
 
 /// Sections of a frame: id, number of elements, bytes.
-fn sections(frame: &[u8]) -> Vec<(String, usize, Vec<u8>)> {
+pub(super) fn sections(frame: &[u8]) -> Vec<(String, usize, Vec<u8>)> {
     let number = |at: usize| u32::from_le_bytes(frame[at..at + 4].try_into().unwrap()) as usize;
     assert_eq!(frame[..4], MAGIC);
     let mut end = 8 + 16 * number(4);

@@ -4,8 +4,8 @@
 //! it tells how far the session is, so that a page shows it as any other.
 
 use super::calls::{self, Call, NoParameters};
+use super::frame::Seen;
 use super::look::Look;
-use super::scalars::Seen;
 use super::told;
 use crate::report::Outside;
 use crate::run::tails::recent::Recent;
@@ -37,9 +37,16 @@ impl Watch {
         answer.to_string()
     }
 
-    /// Writes a frame with the layers whose bits are set in `layers` into `out`.
-    pub fn frame(&mut self, session: &mut Session, layers: u32, out: &mut Vec<u8>) {
-        self.look(session).frame(layers, out);
+    /// Writes a frame with the layers whose bits are set in `layers` into `out`. At most
+    /// `most_blocks` blocks are looked at; the others are as they were at their last turn.
+    pub fn frame(
+        &mut self,
+        session: &mut Session,
+        layers: u32,
+        most_blocks: Option<u32>,
+        out: &mut Vec<u8>,
+    ) {
+        self.look(session).frame(layers, most_blocks, out);
     }
 
     fn look<'a>(&'a mut self, session: &'a mut Session) -> Look<'a> {

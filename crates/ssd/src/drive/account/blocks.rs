@@ -8,6 +8,7 @@ use crate::terms::{Lpn, Program};
 use base::Time;
 use nand::chip::BlockMode;
 use nand::geometry::{Block, Geometry};
+use std::ops::Range;
 
 /// Names of what a die does, by the numbers of [`Ssd::die_states`].
 pub const DIE_STATES: &[&str] = &DOING_NAMES;
@@ -149,13 +150,13 @@ impl Ssd {
         self.flash.dies.iter().map(move |die| die.doing_at(now) as u8)
     }
 
-    /// State of each block of the drive, in order, added to `states`.
-    pub fn states_of_blocks(&self, states: &mut Vec<u8>) {
-        let from = states.len();
+    /// States of a range of blocks, in order, written into `states`, which has a place for each.
+    pub fn states_of_blocks(&self, blocks: Range<u32>, states: &mut [u8]) {
         let chips = &self.flash.chips;
         let most = chips.geometry.pages_per_block;
         let is_loaded = self.is_loaded();
-        states.extend((0..chips.geometry.blocks()).map(Block).map(|block| {
+        for (number, place) in blocks.clone().zip(states.iter_mut()) {
+            let block = Block(number);
             let pages = match is_loaded {
                 true => chips.programmed_pages(block),
                 false => self.written_pages(block),
@@ -168,15 +169,20 @@ impl Ssd {
                 _ if pages >= chips.pages(self.mode_of(block), block) => BlockState::Full,
                 _ => BlockState::Open,
             };
-            state as u8
-        }));
+            *place = state as u8;
+        }
+        let mut set = |block: Block, state: BlockState| {
+            if blocks.contains(&block.0) {
+                states[(block.0 - blocks.start) as usize] = state as u8;
+            }
+        };
         for block in self.power.iter().flat_map(|power| power.kept_blocks()) {
-            states[from + block.0 as usize] = BlockState::Kept as u8;
+            set(block, BlockState::Kept);
         }
         for command in self.flash.commands.taken() {
             if let Task::Erase { place, .. } = command.task {
-                for block in self.flash.programs[place].blocks() {
-                    states[from + block.0 as usize] = BlockState::Erasing as u8;
+                for &block in self.flash.programs[place].blocks() {
+                    set(block, BlockState::Erasing);
                 }
             }
         }

@@ -1,15 +1,13 @@
 //! Layers of a frame: a number for each block of the drive.
 
-use super::frame::{Data, Element};
 use super::scalars::View;
-use nand::geometry::{Block, Geometry};
+use super::{Data, Element};
+use nand::geometry::Block;
 use ssd::drive::blocks::BlockState;
-
-/// Most elements of a layer: beyond them, an element stands for several blocks.
-const MOST_CELLS: u32 = 1 << 20;
+use std::ops::Range;
 
 /// Layer: a figure of each block.
-pub(super) struct Layer {
+pub(in crate::window) struct Layer {
     pub id: &'static str,
     pub element: Element,
     pub name: &'static str,
@@ -39,7 +37,7 @@ const NO_AGE: f32 = -1.0;
 
 const ERASED: u8 = BlockState::Erased as u8;
 
-pub(super) const LAYERS: [Layer; 6] = [
+pub(in crate::window) const LAYERS: [Layer; 6] = [
     Layer {
         id: "stat",
         element: Element::U8,
@@ -96,33 +94,27 @@ pub(super) const LAYERS: [Layer; 6] = [
     },
 ];
 
-/// Blocks that an element of a layer stands for.
-pub(super) fn blocks_per_cell(geometry: &Geometry) -> u32 {
-    geometry.blocks().div_ceil(MOST_CELLS)
-}
-
-/// Writes the data of a layer.
-pub(super) fn write(layer: &Layer, view: &View<'_>, data: &mut Data<'_>) {
-    let ssd = view.ssd;
-    let cells = Cells::of(ssd.geometry());
+/// Writes the data of a layer for a range of cells.
+pub(super) fn write(layer: &Layer, view: &View<'_>, range: Range<u32>, data: &mut Data<'_>) {
+    let (ssd, cells) = (view.ssd, view.cells);
     match layer.of {
         Of::State => {
             let state = |block: Block| view.states[block.0 as usize];
-            data.u8s(cells.each(state, |cell| first(cell, |&state| state != ERASED)));
+            data.u8s(cells.each(range, state, |cell| first(cell, |&state| state != ERASED)));
         }
         Of::Valid => {
             let units = ssd.geometry().units_per_block();
             // Valid units are seen, however few.
             let share = |valid: u32| (255 * valid).div_ceil(units) as u8;
             let mean = |cell: &[u32]| cell.iter().sum::<u32>().div_ceil(cell.len() as u32);
-            data.u8s(cells.each(|block| ssd.valid_units(block), mean).map(share));
+            data.u8s(cells.each(range, |block| ssd.valid_units(block), mean).map(share));
         }
         Of::Cycles => {
             let mean = |cell: &[u32]| {
                 let sum: u64 = cell.iter().map(|&cycles| u64::from(cycles)).sum();
                 (sum / cell.len() as u64) as u32
             };
-            data.u32s(cells.each(|block| ssd.cycles_of(block), mean));
+            data.u32s(cells.each(range, |block| ssd.cycles_of(block), mean));
         }
         Of::Age => {
             let mean = |cell: &[f32]| {
@@ -131,48 +123,16 @@ pub(super) fn write(layer: &Layer, view: &View<'_>, data: &mut Data<'_>) {
                 if count > 0.0 { sum / count } else { NO_AGE }
             };
             let age = |block| ssd.block_age_hours(block).unwrap_or(NO_AGE);
-            data.f32s(cells.each(age, mean));
+            data.f32s(cells.each(range, age, mean));
         }
         Of::Kind => {
             let kind = |block| ssd.block_origin(block) as u8;
-            data.u8s(cells.each(kind, |cell| first(cell, |&kind| kind > 0)));
+            data.u8s(cells.each(range, kind, |cell| first(cell, |&kind| kind > 0)));
         }
         Of::Group => {
             let group = |block| ssd.block_group(block).unwrap_or(NO_GROUP);
-            data.u32s(cells.each(group, |cell| first(cell, |&group| group != NO_GROUP)));
+            data.u32s(cells.each(range, group, |cell| first(cell, |&group| group != NO_GROUP)));
         }
-    }
-}
-
-/// Cells of a drive: the blocks that an element of a layer stands for.
-#[derive(Clone, Copy)]
-struct Cells {
-    blocks: u32,
-    each: u32,
-}
-
-impl Cells {
-    fn of(geometry: &Geometry) -> Self {
-        Self { blocks: geometry.blocks(), each: blocks_per_cell(geometry) }
-    }
-
-    /// Number of each cell: that of its block, or one number of those of its blocks.
-    fn each<T>(
-        self,
-        of_block: impl Fn(Block) -> T,
-        of_blocks: impl Fn(&[T]) -> T,
-    ) -> impl ExactSizeIterator<Item = T> {
-        let Self { blocks, each } = self;
-        let mut cell = Vec::with_capacity(each as usize);
-        (0..blocks.div_ceil(each)).map(move |number| {
-            if each == 1 {
-                return of_block(Block(number));
-            }
-            let from = number * each;
-            cell.clear();
-            cell.extend((from..blocks.min(from + each)).map(|block| of_block(Block(block))));
-            of_blocks(&cell)
-        })
     }
 }
 

@@ -1,9 +1,17 @@
 //! Frames: sections of numbers, each of one type, behind a list of them.
 
-use super::layers::{self, LAYERS};
+mod cells;
+mod kept;
+mod layers;
+mod scalars;
+
 use super::look::Look;
-use super::scalars::{SCALARS, View};
 use base::Time;
+use scalars::View;
+
+pub(super) use cells::Cells;
+pub(super) use layers::LAYERS;
+pub(super) use scalars::{SCALARS, Seen};
 
 /// First bytes of a frame.
 pub const MAGIC: [u8; 4] = *b"NLW1";
@@ -31,6 +39,15 @@ impl Element {
     /// Name of the type.
     pub fn name(self) -> &'static str {
         TYPES[self as usize]
+    }
+
+    /// Bytes of a number.
+    pub fn bytes(self) -> usize {
+        match self {
+            Self::U8 => 1,
+            Self::U32 | Self::F32 => 4,
+            Self::F64 => 8,
+        }
     }
 }
 
@@ -105,12 +122,28 @@ pub(super) const SECTIONS: [Section; 6] = [
 
 /// Data of the section that is being written.
 pub(super) struct Data<'a> {
-    pub bytes: &'a mut Vec<u8>,
+    bytes: &'a mut Vec<u8>,
+    /// Place of the next number; the end, except in data that are written anew in part.
+    at: usize,
 }
 
-impl Data<'_> {
-    fn push(&mut self, bytes: &[u8]) {
+impl<'a> Data<'a> {
+    /// Data behind all that `bytes` has.
+    pub fn behind(bytes: &'a mut Vec<u8>) -> Self {
+        let at = bytes.len();
+        Self { bytes, at }
+    }
+
+    /// Data from a place of `bytes` on.
+    pub fn from(bytes: &'a mut Vec<u8>, at: usize) -> Self {
+        Self { bytes, at }
+    }
+
+    /// Adds bytes behind all others.
+    pub fn push(&mut self, bytes: &[u8]) {
+        debug_assert_eq!(self.at, self.bytes.len(), "only lists of numbers are written anew");
         self.bytes.extend_from_slice(bytes);
+        self.at += bytes.len();
     }
 
     /// Adds numbers of a byte.
@@ -128,11 +161,12 @@ impl Data<'_> {
         self.all(numbers.map(f32::to_le_bytes));
     }
 
-    /// Adds numbers of `N` bytes, for which room is made at once.
+    /// Writes numbers of `N` bytes, for which room is made at once.
     fn all<const N: usize>(&mut self, numbers: impl ExactSizeIterator<Item = [u8; N]>) {
-        let from = self.bytes.len();
-        self.bytes.resize(from + N * numbers.len(), 0);
-        for (place, number) in self.bytes[from..].chunks_exact_mut(N).zip(numbers) {
+        let from = self.at;
+        self.at += N * numbers.len();
+        self.bytes.resize(self.bytes.len().max(self.at), 0);
+        for (place, number) in self.bytes[from..self.at].chunks_exact_mut(N).zip(numbers) {
             place.copy_from_slice(&number);
         }
     }
@@ -165,13 +199,8 @@ impl<'a> Frame<'a> {
     fn section(&mut self, id: &str, element: Element, write: impl FnOnce(&mut Data<'_>)) {
         let from = self.out.len().next_multiple_of(8);
         self.out.resize(from, 0);
-        write(&mut Data { bytes: self.out });
-        let bytes_each = match element {
-            Element::U8 => 1,
-            Element::U32 | Element::F32 => 4,
-            Element::F64 => 8,
-        };
-        let length = (self.out.len() - from) / bytes_each;
+        write(&mut Data::behind(self.out));
+        let length = (self.out.len() - from) / element.bytes();
         let entry = MAGIC.len() + 4 + ENTRY * self.written;
         self.out[entry..entry + 4].copy_from_slice(id.as_bytes());
         for (i, number) in [element as usize, length, from].into_iter().enumerate() {
@@ -183,19 +212,22 @@ impl<'a> Frame<'a> {
 }
 
 impl Look<'_> {
-    /// Writes a frame with the layers of `wanted`, and begins to count anew.
-    pub fn frame(&mut self, wanted: u32, out: &mut Vec<u8>) {
+    /// Writes a frame with the layers of `wanted`, and begins to count anew. At most `most_blocks`
+    /// blocks are looked at; the others are as they were at their last turn.
+    pub fn frame(&mut self, wanted: u32, most_blocks: Option<u32>, out: &mut Vec<u8>) {
         let chosen = LAYERS.iter().enumerate().filter(|(bit, _)| wanted & 1 << bit != 0);
         let mut frame = Frame::begin(out, SECTIONS.len() + chosen.clone().count());
         let mut seen = std::mem::take(&mut *self.seen);
-        let view = View::of(self, &mut seen);
+        let mut kept = std::mem::take(&mut seen.layers);
+        let view = View::of(self, &mut seen, most_blocks);
         for section in &SECTIONS {
             frame.section(section.id, section.element, |data| (section.write)(&view, data));
         }
-        for (_, layer) in chosen {
-            frame.section(layer.id, layer.element, |data| layers::write(layer, &view, data));
+        for (bit, layer) in chosen {
+            frame.section(layer.id, layer.element, |data| kept.write(bit, &view, data));
         }
-        seen = view.look();
+        kept.forget_all_but(wanted);
+        seen = view.look(kept);
         *self.seen = seen;
         if let Some(recent) = &mut self.session.run.recent {
             recent.look();

@@ -1,22 +1,29 @@
 //! Scalars of a frame: figures of the drive at the moment, and since the last frame.
 
-use super::look::Look;
+use super::cells::Cells;
+use super::kept::KeptLayers;
 use crate::run::tails::recent::Recent;
 use crate::session::Session;
+use crate::window::look::Look;
 use base::Time;
 use base::counts::Counts;
 use ssd::Ssd;
 use ssd::drive::activity::Activity;
 use ssd::drive::blocks::BlockState;
+use std::ops::Range;
 
 /// State of a session at the last frame.
 #[derive(Default)]
-pub(super) struct Seen {
+pub(in crate::window) struct Seen {
     activity: Option<Activity>,
     time: Time,
     energy_uj: f64,
-    /// Working space: states of all blocks.
+    /// States of all blocks.
     states: Vec<u8>,
+    /// Cell that the next part of a frame begins with.
+    next_cell: u32,
+    /// Layers that are written part by part.
+    pub layers: KeptLayers,
 }
 
 impl Seen {
@@ -24,7 +31,7 @@ impl Seen {
     pub fn of(session: &Session) -> Self {
         let ssd = &session.run.ssd;
         let (activity, time) = (Some(ssd.activity()), ssd.now());
-        Self { activity, time, energy_uj: energy_uj(ssd, time), states: Vec::new() }
+        Self { activity, time, energy_uj: energy_uj(ssd, time), ..Self::default() }
     }
 }
 
@@ -35,13 +42,19 @@ fn energy_uj(ssd: &Ssd, now: Time) -> f64 {
 }
 
 /// A session as a frame shows it.
-pub(super) struct View<'a> {
+pub(in crate::window) struct View<'a> {
     pub ssd: &'a Ssd,
     pub recent: &'a Recent,
     /// Activity since the last frame.
     pub since: Activity,
     /// State of each block.
     pub states: Vec<u8>,
+    /// Blocks in each state.
+    blocks_in: [u32; BlockState::ALL.len()],
+    /// Cells of the drive.
+    pub cells: Cells,
+    /// Cells that are looked at; the others are as they were at their last turn.
+    pub turn: Range<u32>,
     completed: u64,
     under_way: u64,
     buffer_bytes: u64,
@@ -57,8 +70,9 @@ pub(super) struct View<'a> {
 static NOTHING: std::sync::LazyLock<Recent> = std::sync::LazyLock::new(Recent::new);
 
 impl<'a> View<'a> {
-    /// A session, and what has happened in it since it was `seen`.
-    pub fn of(look: &'a Look<'_>, seen: &mut Seen) -> Self {
+    /// A session, and what has happened in it since it was `seen`. At most `most_blocks` blocks are
+    /// looked at.
+    pub fn of(look: &'a Look<'_>, seen: &mut Seen, most_blocks: Option<u32>) -> Self {
         let run = &look.session.run;
         let (ssd, now) = (&run.ssd, look.time());
         let activity = ssd.activity();
@@ -66,15 +80,27 @@ impl<'a> View<'a> {
             Some(before) => activity.since(before),
             None => activity.clone(),
         };
+        let cells = Cells::of(ssd.geometry());
         let mut states = std::mem::take(&mut seen.states);
-        states.clear();
-        ssd.states_of_blocks(&mut states);
+        let turn = match most_blocks {
+            Some(most) if !states.is_empty() => cells.part(seen.next_cell, most),
+            _ => cells.all(),
+        };
+        let blocks = cells.blocks_of(&turn);
+        states.resize(cells.blocks as usize, 0);
+        let places = &mut states[blocks.start as usize..blocks.end as usize];
+        ssd.states_of_blocks(blocks, places);
+        let mut blocks_in = [0; BlockState::ALL.len()];
+        states.iter().for_each(|&state| blocks_in[usize::from(state)] += 1);
         let energy_uj = energy_uj(ssd, now);
         Self {
             ssd,
             recent: run.recent.as_deref().unwrap_or(&NOTHING),
             since,
             states,
+            blocks_in,
+            cells,
+            turn,
             completed: run.completed,
             under_way: run.under_way(),
             buffer_bytes: look.session.loaded.config.buffer.bytes,
@@ -86,10 +112,11 @@ impl<'a> View<'a> {
         }
     }
 
-    /// State that was seen, for the next frame.
-    pub fn look(self) -> Seen {
-        let Self { activity, now, energy_uj, states, .. } = self;
-        Seen { activity: Some(activity), time: now, energy_uj, states }
+    /// State that was seen with these layers, for the next frame.
+    pub fn look(self, layers: KeptLayers) -> Seen {
+        let Self { activity, now, energy_uj, states, turn, .. } = self;
+        let activity = Some(activity);
+        Seen { activity, time: now, energy_uj, states, next_cell: turn.end, layers }
     }
 
     /// Share of the time since the last frame in which `servers` were `busy`; NaN where no time has
@@ -103,13 +130,12 @@ impl<'a> View<'a> {
     }
 
     fn states(&self, wanted: BlockState) -> f64 {
-        let is_wanted = |state: &&u8| **state == wanted as u8;
-        self.states.iter().filter(is_wanted).count() as f64
+        f64::from(self.blocks_in[wanted as usize])
     }
 }
 
 /// Scalar: a figure of the drive.
-pub(super) struct Scalar {
+pub(in crate::window) struct Scalar {
     pub name: &'static str,
     pub unit: &'static str,
     pub label: &'static str,
@@ -118,7 +144,7 @@ pub(super) struct Scalar {
 
 macro_rules! scalars {
     ($($name:literal, $unit:literal, $label:literal, $of:expr;)*) => {
-        pub(super) const SCALARS: &[Scalar] =
+        pub(in crate::window) const SCALARS: &[Scalar] =
             &[$(Scalar { name: $name, unit: $unit, label: $label, of: $of }),*];
     };
 }
