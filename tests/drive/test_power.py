@@ -36,3 +36,16 @@ def test_the_peak_is_that_of_a_program(pause_ms: int):
     assert programs > 30
     assert report["nand"]["energy"]["program_uj"] == pytest.approx(programs * 16_000 * 0.12)
     assert result.peak_power_w == pytest.approx(0.12, rel=0.02)
+
+
+def test_counts_of_intervals_are_those_of_the_run_through_cuts_and_failures():
+    """Units that a cut or a failed program takes back are in no interval, and in no sum."""
+    job = "[w]\nrw=randwrite\nbs=4k\niodepth=16\nnumber_ios=4000\nnorandommap=1\n"
+    faults = {"recovery.name": "checkpoint", "chip.fault.program_failure_chance": 5e-3}
+    result = nandlab.run("tiny", job, precondition="fill", set=faults, cut_at=0.05)
+    assert result.to_dict()["nand"]["failed_programs"] > 0
+    series, ftl = result.series().to_pydict(), result.to_dict()["ftl"]
+    for name in ("host_units", "gc_copies", "padding_units"):
+        assert min(series[name]) >= 0
+        assert sum(series[name]) == ftl[name]
+    assert min(series["gc_moved_mb_s"]) >= 0

@@ -76,7 +76,8 @@ fn numbered<'a, A, B>(parts: &'a [A], of: impl Fn(&'a A) -> B) -> BTreeMap<Strin
 
 impl Session {
     /// Counts at the ends of the intervals of the time series. A column has the path of its key in
-    /// the report as name, in small letters with `_`, and without the section `ftl`.
+    /// the report as name, in small letters with `_`, and without the section `ftl`. Units that are
+    /// taken back, as a power cut or a failed program leaves them unwritten, are in no interval.
     pub fn counts_over_time(&self) -> Result<Vec<(String, Vec<u64>)>> {
         let mut names = Vec::new();
         name_counts(&as_json(&Sections::from(&self.run.counted()))?, "", &mut names);
@@ -86,6 +87,7 @@ impl Session {
             let mut next = columns.iter_mut();
             push_counts(&as_json(&Sections::from(&bin.counted))?, &mut next);
         }
+        columns.iter_mut().for_each(|column| without_taken_back(column));
         let named = names.into_iter().zip(columns);
         Ok(named.filter(|(name, _)| self.has_count(name)).collect())
     }
@@ -110,6 +112,15 @@ impl Session {
             || name.starts_with("parity_") && !self.has_parity()
             || name.starts_with("dense_") && loaded.config.chips.is_empty()
             || name.starts_with("refresh_") && !loaded.config.refresh.is_on())
+    }
+}
+
+/// Takes out of earlier counts of a column what later ones do without.
+fn without_taken_back(column: &mut [u64]) {
+    let mut least = u64::MAX;
+    for count in column.iter_mut().rev() {
+        least = least.min(*count);
+        *count = least;
     }
 }
 
