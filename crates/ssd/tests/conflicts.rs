@@ -85,6 +85,9 @@ fn sets(feature: Feature) -> &'static [&'static str] {
             "gc.start_free_blocks=4",
         ],
         Windows => &["windows={deterministic_ms=5, non_deterministic_ms=5}"],
+        WindowsOfSets => &[
+            "namespace=[{dies=2, windows={deterministic_ms=5, non_deterministic_ms=5}}, {share=1}]",
+        ],
         IdleDelay => &["gc.background_free_blocks=4", "gc.background_after_us=100"],
         SharedDies => &["namespace=[{share=0.5}, {bytes=65536, block_bytes=4096}]"],
         DieSets => &["namespace=[{dies=2}, {share=1.0}]"],

@@ -45,6 +45,7 @@ mod superblock;
 mod superblock_dies;
 mod wear;
 mod windows;
+mod windows_of_sets;
 mod wom;
 mod wom_v;
 mod write_amplification;

@@ -79,7 +79,9 @@ features! {
         |seen| copyback(seen) == Copyback::Checked;
 
     Windows: "windows of predictable latency", "windows",
-        |seen| seen.config.windows.is_some();
+        |seen| !seen.config.schedules().is_empty();
+    WindowsOfSets: "windows of sets of dies", "namespace.windows",
+        |seen| !seen.config.sets_of_windows().is_empty();
     IdleDelay: "a rest before background collection", "gc.background_after_us",
         |seen| seen.config.gc.common.background_after_us > 0.0;
     SharedDies: "namespaces that share dies", "namespace",

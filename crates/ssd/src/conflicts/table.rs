@@ -381,6 +381,24 @@ pub const CONFLICTS: &[Conflict] = &[
         "its jobs are part of the way of a request, and cannot rest",
         "use a page-mapped FTL whose map is in RAM",
     ),
+    row(
+        WindowsOfSets,
+        RefreshByAge,
+        "blocks of all dies are rewritten in one order, and some die always rests",
+        "use one [windows] for the whole drive",
+    ),
+    row(
+        WindowsOfSets,
+        RefreshByErrors,
+        "blocks of all dies are rewritten in one order, and some die always rests",
+        "use one [windows] for the whole drive",
+    ),
+    row(
+        WindowsOfSets,
+        Patrol,
+        "patrol reads all dies in one order, and some die always rests",
+        "use one [windows] for the whole drive",
+    ),
     // Actions.
     row(Exchange, Windows, "a die is emptied without a rest", "use a drive without [windows]"),
     row(

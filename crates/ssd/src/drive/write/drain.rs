@@ -96,7 +96,7 @@ impl Ssd {
         if dies.is_empty() {
             self.set_aside(key.0);
             if self.gate.is_blocked(key.0) {
-                self.break_window();
+                self.break_window(key);
             }
             return Sent::No;
         }
@@ -113,14 +113,14 @@ impl Ssd {
             Place::At(program) => program,
             Place::NoRoom => {
                 self.set_aside(key.0);
-                self.break_window();
+                self.break_window(key);
                 return Sent::No;
             }
             Place::Later(until) => {
                 buffer.rows.wait(key, until);
                 self.wakes.wake(Wake::Jobs);
                 if matches!(until, Until::Job | Until::Erase) {
-                    self.break_window();
+                    self.break_window(key);
                 }
                 return Sent::Waits;
             }

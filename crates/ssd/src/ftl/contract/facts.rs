@@ -46,13 +46,15 @@ pub struct Facts {
     pub sets: Vec<SetFacts>,
 }
 
-/// Units, keys and dies of a set (NVM set) that an FTL keeps apart from others.
+/// Units, keys, jobs and dies of a set (NVM set) that an FTL keeps apart from others.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SetFacts {
     /// Logical units of the set.
     pub units: Range<u32>,
     /// Keys of the set's rows.
     pub keys: Range<u32>,
+    /// Jobs of the set that belong to no die.
+    pub jobs: Range<u32>,
     /// Dies of the set.
     pub dies: Range<u32>,
 }
