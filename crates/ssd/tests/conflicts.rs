@@ -108,6 +108,7 @@ fn sets(feature: Feature) -> &'static [&'static str] {
         HostStreams => &["ftl.host_streams=2"],
         ReducedStreams => &["ftl.reduced_streams=[0]"],
         FullLevels => &["ftl.reduced_streams=[]"],
+        ReclaimGroups => &["ftl.reclaim_groups=2"],
         KeptHandles => &["ftl.isolation=persistent"],
         FastPages => &["ftl.fast_pages=true"],
         SkippedPages => &["ftl.fast_pages=true", "ftl.skip_slow_pages=true"],

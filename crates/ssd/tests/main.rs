@@ -31,6 +31,7 @@ mod precondition;
 mod read_cache;
 mod read_passes;
 mod read_reclaim;
+mod reclaim_groups;
 mod reduced_levels;
 mod refresh;
 mod retirement;

@@ -127,6 +127,8 @@ features! {
         |seen| has_reduced_streams(seen);
     FullLevels: "no streams at reduced levels", "ftl.reduced_streams",
         |seen| !has_reduced_streams(seen);
+    ReclaimGroups: "several reclaim groups", "ftl.reclaim_groups",
+        |seen| number(seen, "reclaim_groups").is_some_and(|groups| groups > 1);
     KeptHandles: "persistently isolated streams", "ftl.isolation",
         |seen| text(seen, "isolation") == Some("persistent");
     FastPages: "fast pages for urgent data", "ftl.fast_pages",

@@ -105,6 +105,31 @@ pub const CONFLICTS: &[Conflict] = &[
         "the streams of the drive are those of urgent and of other data",
         "use ftl.fast_pages = false, or ftl.isolation = \"initial\"",
     ),
+    row(
+        ReclaimGroups,
+        FastPages,
+        "the streams of the drive are those of urgent and of other data",
+        "use ftl.fast_pages = false, or ftl.reclaim_groups = 1",
+    ),
+    row(ReclaimGroups, Hooks, "the hooks say where data go", "use ftl.reclaim_groups = 1"),
+    row(
+        ReclaimGroups,
+        DieSets,
+        "sets part the dies already",
+        "use sets alone, or ftl.reclaim_groups without namespaces of their own dies",
+    ),
+    row(
+        ReclaimGroups,
+        Parity,
+        "stripes and groups part the dies unlike each other",
+        "use ftl.reclaim_groups = 1, or parity.pages = 0",
+    ),
+    row(
+        Exchange,
+        ReclaimGroups,
+        "the data of the die would leave its group",
+        "use ftl.reclaim_groups = 1",
+    ),
     row(Hooks, KeptHandles, "the hooks say where moved data go", "use ftl.isolation = \"initial\""),
     row(
         Copyback,

@@ -92,10 +92,11 @@ impl Ssd {
         if !is_whole && !self.writer.sends_any_short_row() && !self.is_of_zones(key) {
             return Sent::No;
         }
-        let dies = self.gate.writable(key.0);
+        let home = self.home(key);
+        let dies = self.gate.writable(home.0);
         if dies.is_empty() {
-            self.set_aside(key.0);
-            if self.gate.is_blocked(key.0) {
+            self.set_aside(home.0);
+            if self.gate.is_blocked(home.0) {
                 self.break_window(key);
             }
             return Sent::No;
@@ -112,7 +113,7 @@ impl Ssd {
         let program = match self.ftl.place(key, lpns, dies) {
             Place::At(program) => program,
             Place::NoRoom => {
-                self.set_aside(key.0);
+                self.set_aside(home.0);
                 self.break_window(key);
                 return Sent::No;
             }

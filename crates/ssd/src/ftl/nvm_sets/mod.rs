@@ -218,6 +218,7 @@ fn facts(sets: &[Set], logical: u32, next: &Next) -> Facts {
         row_units: most(|facts| facts.row_units),
         keys: next.key,
         streams: all().map(|facts| facts.streams).min().unwrap_or(1),
+        groups: 1,
         jobs: next.job,
         sorts_rows: all().any(|facts| facts.sorts_rows),
         takes_holes: all().all(|facts| facts.takes_holes),
