@@ -37,11 +37,8 @@ fn settle(ssd: &mut Ssd) {
 }
 
 /// Blocks enough for a small spread of the write amplification.
-const SIZE: [&str; 3] = [
-    "chip.geometry.blocks_per_plane=40",
-    "ftl.overprovisioning=0.4",
-    "ftl.static_wear_delta=0",
-];
+const SIZE: [&str; 3] =
+    ["chip.geometry.blocks_per_plane=40", "ftl.overprovisioning=0.4", "ftl.static_wear_delta=0"];
 
 /// Write amplification of a drive of two dies, half of whose writes go to a tenth of it.
 fn alone(seed: u64) -> f64 {

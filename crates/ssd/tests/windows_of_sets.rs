@@ -222,7 +222,10 @@ fn turns_of_sets_fall_anywhere() {
     let short = "{deterministic_ms=0.7, non_deterministic_ms=0.4";
     let own = format!("namespace=[{{dies=2, windows={short}}}}}, {{dies=2}}]");
     let turns = [
-        vec!["namespace=[{dies=2}, {dies=2}]".to_owned(), format!("windows={short}, in_turn=true}}")],
+        vec![
+            "namespace=[{dies=2}, {dies=2}]".to_owned(),
+            format!("windows={short}, in_turn=true}}"),
+        ],
         vec![own],
     ];
     let more: [&[&str]; 3] =
@@ -287,16 +290,17 @@ fn windows_that_no_set_can_have() {
     let lengths = "deterministic_ms=5, non_deterministic_ms=5";
     for (sets, place) in [
         (vec![format!("windows={{{lengths}, in_turn=true}}")], "windows.in_turn"),
+        (vec![format!("namespace=[{{share=1.0, windows={{{lengths}}}}}]")], "namespace[0].windows"),
         (
-            vec![format!("namespace=[{{share=1.0, windows={{{lengths}}}}}]")],
-            "namespace[0].windows",
-        ),
-        (
-            vec![format!("namespace=[{{dies=2, windows={{{lengths}, in_turn=true}}}}, {{dies=2}}]")],
+            vec![format!(
+                "namespace=[{{dies=2, windows={{{lengths}, in_turn=true}}}}, {{dies=2}}]"
+            )],
             "namespace[0].windows.in_turn",
         ),
         (
-            vec!["namespace=[{dies=2, windows={deterministic_ms=0, non_deterministic_ms=1}}]".into()],
+            vec![
+                "namespace=[{dies=2, windows={deterministic_ms=0, non_deterministic_ms=1}}]".into(),
+            ],
             "namespace[0].windows.deterministic_ms",
         ),
         (

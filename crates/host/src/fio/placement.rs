@@ -102,14 +102,12 @@ impl Setting<'_> {
                 1 => "0".to_owned(),
                 handles => format!("0 to {}", handles - 1),
             };
-            return self
-                .refuse("plids", problem, expected)
-                .map_err(|error| {
-                    error.hint(match self.groups {
-                        1 => "ftl.host_streams is the number of handles",
-                        _ => "ftl.reclaim_groups times ftl.host_streams is their number",
-                    })
-                });
+            return self.refuse("plids", problem, expected).map_err(|error| {
+                error.hint(match self.groups {
+                    1 => "ftl.host_streams is the number of handles",
+                    _ => "ftl.reclaim_groups times ftl.host_streams is their number",
+                })
+            });
         }
         Ok(Placement { handles: options.plids.iter().copied().map(stream).collect(), random })
     }

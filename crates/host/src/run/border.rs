@@ -1,11 +1,11 @@
 //! Border of a run: the moment from which a run counts. Earlier requests are in no figure, and the
 //! run goes on as if nothing had happened.
 
-use super::{ByWindow, Run};
 use super::settling::Settling;
 use super::silence::Silence;
 use super::stats::Series;
 use super::until::{End, Until};
+use super::{ByWindow, Run};
 use base::Time;
 use base::counts;
 use base::counts::Counts;

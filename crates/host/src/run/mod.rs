@@ -515,9 +515,7 @@ impl Run {
                 log.causes.extend(blame.completed(slot).causes);
             }
         }
-        if measured
-            && let Some((number, is_inside)) = self.ssd.window_of(slot)
-        {
+        if measured && let Some((number, is_inside)) = self.ssd.window_of(slot) {
             self.by_window[number as usize].record(is_inside, op, length, latency);
         }
         if measured && self.tails.is_some() {

@@ -73,7 +73,9 @@ impl SsdConfig {
             return Err(Error::new("namespace", format!("{count} namespaces"))
                 .expected(format!("at most {MOST_NAMESPACES}")));
         }
-        for NamespaceConfig { share, bytes, block_bytes, dies, ftl: _, windows: _ } in &self.namespace {
+        for NamespaceConfig { share, bytes, block_bytes, dies, ftl: _, windows: _ } in
+            &self.namespace
+        {
             if share.is_some() == bytes.is_some() && dies.is_none() {
                 let problem = if share.is_some() { "both a share and bytes" } else { "no size" };
                 return Err(Error::new("namespace", problem).expected("`share` or `bytes`"));

@@ -340,7 +340,8 @@ impl Ssd {
     #[inline]
     pub(super) fn job_begins(&mut self, job: Job) {
         if let Some(windows) = &mut self.windows
-            && let Some(schedule) = windows.schedules.get_mut(windows.of_jobs[job.0 as usize] as usize)
+            && let Some(schedule) =
+                windows.schedules.get_mut(windows.of_jobs[job.0 as usize] as usize)
         {
             schedule.busy += 1;
         }

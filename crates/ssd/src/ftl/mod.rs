@@ -29,11 +29,11 @@ pub(crate) mod untimed;
 mod wom;
 mod zoned;
 
+pub use crate::space::groups::stream_of;
 pub use contract::{
     Access, Build, Carried, Context, DieSet, Ftl, FtlConfig, FtlCounts, Hint, Job, Key, Known, Lpn,
     MOST_STREAMS, Move, Place, Program, Reason, Step, Stream, Until, Untimed, Urgency, Work,
 };
-pub use crate::space::groups::stream_of;
 pub(crate) use untimed::{AHEAD, endless, most_effort, name_of};
 
 use base::family::Member;

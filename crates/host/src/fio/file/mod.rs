@@ -103,7 +103,8 @@ pub fn load(path: &Path, target: &Target) -> Result<Loaded> {
 /// Jobs of the fio job file `text`; `place` names it in errors, `dir` is where the files of
 /// `read_iolog` are looked for.
 pub fn parse(text: &str, place: &str, dir: &Path, target: &Target) -> Result<Loaded> {
-    let &Target { seed, zoning, handles, groups, ref host, has_fast_pages, ref traces, .. } = target;
+    let &Target { seed, zoning, handles, groups, ref host, has_fast_pages, ref traces, .. } =
+        target;
     let mut loaded = Loaded {
         jobs: Vec::new(),
         global_options: Vec::new(),

@@ -1,8 +1,8 @@
 //! Key `windows`: windows of predictable latency, and the requests in them and between them.
 
 use super::Operation;
-use crate::run::stats::JobStats;
 use crate::run::ByWindow;
+use crate::run::stats::JobStats;
 use crate::session::Session;
 use base::Time;
 use schemars::JsonSchema;

@@ -7,9 +7,7 @@ mod zones;
 
 use super::SPARE;
 use super::tally::{Tally, broken, hold};
-use crate::ftl::contract::{
-    Account, BlockService, Facts, Parts, Recycling, Relocation, key_among,
-};
+use crate::ftl::contract::{Account, BlockService, Facts, Parts, Recycling, Relocation, key_among};
 use crate::ftl::{
     Access, Carried, DieSet, Ftl, Hint, Job, Key, Known, Lpn, Move, Place, Program, Step, Until,
     Urgency, Work, stream_of,

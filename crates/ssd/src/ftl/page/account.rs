@@ -59,8 +59,7 @@ impl PageFtl {
     pub(in crate::ftl) fn facts(&self) -> Facts {
         let Geometry { dies, units_per_page, .. } = self.geometry;
         let groups = self.placing.count();
-        let (takes_holes, keys) =
-            (self.by_speed.is_empty(), u32::from(self.host_streams) * groups);
+        let (takes_holes, keys) = (self.by_speed.is_empty(), u32::from(self.host_streams) * groups);
         Facts {
             keys,
             // By speed, the two keys are one stream of the host.

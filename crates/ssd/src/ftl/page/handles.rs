@@ -8,9 +8,7 @@
 //! each group.
 
 use super::PageFtl;
-use crate::ftl::contract::{
-    Carried, DieSet, HandleCounts, Key, Move, Place, Program, Until,
-};
+use crate::ftl::contract::{Carried, DieSet, HandleCounts, Key, Move, Place, Program, Until};
 use crate::space::groups::Groups;
 use base::Result;
 use base::archive::{Archive, State};

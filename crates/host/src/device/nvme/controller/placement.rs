@@ -395,12 +395,7 @@ fn configurations(context: &mut Context<'_>) -> Vec<u8> {
 
 /// Log of the events of the host, or of those of the drive. `namespace` is the only one, if there
 /// is one alone.
-fn events(
-    disk: &Disk,
-    identity: &Identity,
-    is_of_host: bool,
-    namespace: Option<u32>,
-) -> Vec<u8> {
+fn events(disk: &Disk, identity: &Identity, is_of_host: bool, namespace: Option<u32>) -> Vec<u8> {
     let events = disk.placement.events(is_of_host);
     let mut page = vec![0; 4096];
     put(&mut page, 0, &(events.len() as u32).to_le_bytes());
