@@ -108,6 +108,9 @@ fn sets(feature: Feature) -> &'static [&'static str] {
         HostStreams => &["ftl.host_streams=2"],
         ReducedStreams => &["ftl.reduced_streams=[0]"],
         FullLevels => &["ftl.reduced_streams=[]"],
+        HandleQuotas => {
+            &["ftl.host_streams=2", "ftl.isolation=persistent", "ftl.handle_quota=[0.5, 0.5]"]
+        }
         ReclaimGroups => &["ftl.reclaim_groups=2"],
         KeptHandles => &["ftl.isolation=persistent"],
         FastPages => &["ftl.fast_pages=true"],

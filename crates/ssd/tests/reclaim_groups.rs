@@ -124,7 +124,8 @@ fn work_of_a_group_stays_on_its_dies() {
         &["ftl.superblock_dies=2", "ftl.host_streams=2", "ftl.isolation=persistent"],
     ];
     for shape in shapes {
-        let mut ssd = drive::small(&[&SIZE[..], shape, &[TWO]].concat());
+        let sets = [&SIZE[..], shape, &[TWO, "ftl.overprovisioning=0.6"]].concat();
+        let mut ssd = drive::small(&sets);
         let handles = ssd.handles() as u8 / 2;
         let units = ssd.capacity_bytes() / 4096 / 2;
         ssd.start(0);
@@ -317,7 +318,7 @@ fn groups_that_part_nothing_are_refused() {
         (&["ftl.name=dftl", "ftl.map_cache_bytes=512", TWO], "ftl.reclaim_groups"),
         (
             &[TWO, "ftl.host_streams=2", "ftl.isolation=persistent", "ftl.handle_quota=[0.5, 0.5]"],
-            "ftl.handle_quota",
+            "ftl.reclaim_groups",
         ),
     ] {
         assert_eq!(refused(sets), place, "{sets:?}");

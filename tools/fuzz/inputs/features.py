@@ -62,11 +62,6 @@ SETS: dict[str, tuple[str, ...]] = {
         "windows={deterministic_ms=2, non_deterministic_ms=1}",
         "gc.background_free_blocks=6",
     ),
-    "windows of sets of dies": (
-        "namespace=[{dies=1, windows={deterministic_ms=2, non_deterministic_ms=1}}, {share=1.0}]",
-        "drive.channels=2",
-        "gc.background_free_blocks=6",
-    ),
     "recovery after a power cut": ("recovery.name=scan_blocks",),
     "retries at shifted references": ("retry.name=read_retry", "retry.max_levels=0"),
     "copyback": ("chip.features.copyback=true", "gc.copyback=unchecked"),

@@ -28,8 +28,9 @@ pub struct EnduranceGroup {
     pub erased_bytes: u64,
     /// Quotient `media_bytes` / `host_bytes`; 0 where nothing was written.
     pub write_amplification: f64,
-    /// Work for each handle, from handle 0 on, of the first reclaim group and then of the next; empty
-    /// of a drive without handles. With `ftl.isolation = "initial"` moved data belong to no handle.
+    /// Work for each handle, from handle 0 on, of the first reclaim group and then of the next;
+    /// empty of a drive without handles. With `ftl.isolation = "initial"` moved data belong to no
+    /// handle.
     pub by_handle: Vec<OfHandle>,
 }
 

@@ -111,6 +111,12 @@ pub const CONFLICTS: &[Conflict] = &[
         "the streams of the drive are those of urgent and of other data",
         "use ftl.fast_pages = false, or ftl.reclaim_groups = 1",
     ),
+    row(
+        ReclaimGroups,
+        HandleQuotas,
+        "shares of the spare are those of one group",
+        "use ftl.reclaim_groups = 1, or an empty ftl.handle_quota",
+    ),
     row(ReclaimGroups, Hooks, "the hooks say where data go", "use ftl.reclaim_groups = 1"),
     row(
         ReclaimGroups,

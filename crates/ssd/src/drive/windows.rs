@@ -336,7 +336,7 @@ impl Ssd {
         self.open_window(at);
     }
 
-    /// A job begins.
+    /// A job of a window's dies begins, and keeps the window from opening.
     #[inline]
     pub(super) fn job_begins(&mut self, job: Job) {
         if let Some(windows) = &mut self.windows

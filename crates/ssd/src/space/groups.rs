@@ -75,7 +75,7 @@ impl Groups {
         })
     }
 
-    /// Number of groups.
+    /// Number of reclaim groups of the drive.
     pub fn count(&self) -> u32 {
         self.count
     }

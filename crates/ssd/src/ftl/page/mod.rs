@@ -98,8 +98,8 @@ pub(super) struct PageParams {
     /// of free blocks in `ftl` and `gc` are counts of superblocks then.
     pub(super) superblock_dies: u32,
     /// Reclaim groups of a drive with flexible data placement: parts of its dies, equal and in
-    /// order, with `host_streams` handles each. What a host writes with a placement identifier stays
-    /// on the dies of its group, also when it is collected. Other data have a group by their
+    /// order, with `host_streams` handles each. What a host writes with a placement identifier
+    /// stays on the dies of its group, also when it is collected. Other data have a group by their
     /// address. A divisor of the number of dies; at most 16 identifiers.
     #[serde(skip_serializing_if = "is_one")]
     pub(super) reclaim_groups: u32,

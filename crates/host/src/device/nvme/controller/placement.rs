@@ -1,8 +1,8 @@
 //! Flexible Data Placement: the handles of the drive, their logs, features, directive and commands.
 //!
 //! The drive is one endurance group with one reclaim group or more (`ftl.reclaim_groups`). Each
-//! namespace has all handles of the drive. A placement identifier names a reclaim group in its first
-//! bits, as many as the groups need (RGIF), and a handle in the others.
+//! namespace has all handles of the drive. A placement identifier names a reclaim group in its
+//! first bits, as many as the groups need (RGIF), and a handle in the others.
 
 use super::features::{SAVE, SELECT};
 use super::{Context, Controller, Kind, health};
@@ -50,8 +50,8 @@ fn identifier_of(number: u16, identity: &Identity) -> u16 {
     group.unbounded_shl(16 - group_bits(identity)) | handle
 }
 
-/// Number, among the handles of all reclaim groups, of the handle that a placement identifier names;
-/// `None` where it names no group or no handle.
+/// Number, among the handles of all reclaim groups, of the handle that a placement identifier
+/// names; `None` where it names no group or no handle.
 fn number_of(identifier: u16, identity: &Identity) -> Option<u8> {
     let handle_bits = 16 - group_bits(identity);
     let group = identifier.unbounded_shr(handle_bits);
@@ -195,8 +195,8 @@ impl Controller {
         namespace.map(|_| ()).ok_or_else(|| Namespaces::unknown(entry.nsid()))
     }
 
-    /// Stream hint that a command of an I/O queue writes under. An identifier without a handle stands
-    /// for the first, in a reclaim group that the drive chooses, and is an event.
+    /// Stream hint that a command of an I/O queue writes under. An identifier without a handle
+    /// stands for the first, in a reclaim group that the drive chooses, and is an event.
     pub fn placing(&self, entry: &Entry, identity: &Identity, disk: &mut Disk) -> u8 {
         if entry.opcode() != io::WRITE || !is_placed(entry, identity) || !self.is_placing {
             return 0;

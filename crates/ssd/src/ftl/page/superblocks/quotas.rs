@@ -26,11 +26,6 @@ pub(in crate::ftl::page) fn check(params: &PageParams) -> Result<()> {
             .expected("an empty list")
             .hint("use ftl.isolation = \"persistent\" and two or more ftl.host_streams"));
     }
-    if params.reclaim_groups > 1 {
-        return Err(refusal(format!("{shares:?} beside {} groups", params.reclaim_groups))
-            .expected("an empty list")
-            .hint("shares of the spare are those of one reclaim group"));
-    }
     if shares.len() != usize::from(*host_streams) {
         return Err(refusal(format!("{} shares", shares.len()))
             .expected(format!("{host_streams}, one for each of ftl.host_streams")));
