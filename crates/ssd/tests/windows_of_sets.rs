@@ -95,7 +95,7 @@ fn served(sets: &[&str], seed: u64) -> (Ssd, Served) {
             }
             Some(Step::Completed(slot)) => {
                 let done = ssd.completed(slot);
-                if done.token % 2 == 0 {
+                if done.token.is_multiple_of(2) {
                     let set = done.token as usize / 2;
                     let latency = ssd.now().since(done.arrival);
                     let is_inside = ssd.was_in_window(slot) == Some(true);

@@ -209,9 +209,8 @@ def _namespaces(dice: Dice, case: Case) -> None:
     if left and dice.chance(0.8):
         parts += [["share=0.5"] for _ in range(dice.one((1, 1, 2)))]
     for own in parts:
-        if dice.chance(0.3):
-            windows = "windows={deterministic_ms=2, non_deterministic_ms=1}"
-            own.append(dice.one(("block_bytes=4096", windows)))
+        own += ["block_bytes=4096"] if dice.chance(0.3) else []
+        own += ["windows={deterministic_ms=2, non_deterministic_ms=1}"] if dice.chance(0.1) else []
     if dice.spoils(0.15):
         parts.append([f"dies={dice.odd_number()}"])
     all_of_them = ", ".join(f"{{{', '.join(own)}}}" for own in parts)

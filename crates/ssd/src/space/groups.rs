@@ -164,7 +164,8 @@ impl Groups {
         let group = die.0 / self.dies;
         self.held[group as usize] += u64::from(units);
         let next = die.0 + 1;
-        self.next_die[group as usize] = if next % self.dies == 0 { next - self.dies } else { next };
+        self.next_die[group as usize] =
+            if next.is_multiple_of(self.dies) { next - self.dies } else { next };
         if group != asked {
             self.redirected += u64::from(units);
         }
