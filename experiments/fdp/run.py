@@ -250,6 +250,61 @@ def unit_double(seed=1):
     return unit(BLOCKS // 2, 512, seed)
 
 
+# --- Three streams, one of which overwrites another -----------------------------------------------
+
+#: Shares of the written bytes in WARP's logs: a ring over nine tenths of the drive, random writes
+#: over the rest, and small overwrites of the ring.
+RING, REST, OVER = 0.85, 0.075, 0.075
+
+#: Spare space of WARP's emulated drives, which their names tell (`OP10`).
+EMULATED = 0.1
+
+#: Distributions of the overwrites, as fio's `random_distribution`.
+SPREADS = {"zoned": "zoned:80/20:10/20:10/60", "zipf12": "zipf:1.2", "zipf22": "zipf:2.2"}
+
+#: Handle of ring, rest and overwrites, which share that of the ring or have their own.
+PLACED = {"mixed": (None, None, None), "shared": (0, 1, 0), "apart": (0, 1, 2)}
+
+
+@cache
+def three(spread, placed, isolation="persistent", seed=1):
+    """Report of a ring, random writes beside it, and overwrites of the ring, in the long run.
+
+    Args:
+        spread: distribution of the overwrites.
+        placed: handles of the streams.
+        isolation: that of the handles; WARP's logs are of persistently isolated ones.
+        seed: seed of the drive and of the addresses.
+    """
+    handles = {"mixed": 1, "shared": 2, "apart": 3}[placed]
+    more = {"ftl.overprovisioning": EMULATED}
+    if handles > 1:
+        more["ftl.isolation"] = isolation
+    given = tuple(more.items())
+    drive_bytes = capacity(handles, given)
+    ring, rest, over = PLACED[placed]
+    edge = 0.9 * drive_bytes
+    text = GLOBAL + stream("ring", "write", 0, edge, RATE * RING, ring)
+    text += stream("rest", "randwrite", edge, drive_bytes, RATE * REST, rest)
+    text += stream("over", "randwrite", 0, edge, RATE * OVER, over)
+    text += f"random_distribution={SPREADS[spread]}\n"
+    return nandlab.run(
+        DRIVE, text, set=shape(handles, given), seed=seed, skip="8x", until="2x"
+    ).report
+
+
+def ring_zoned(seed=1):
+    """Write amplification of the ring's own handle."""
+    handles = three("zoned", "apart", seed=seed).endurance_group.by_handle
+    return handles[0].write_amplification
+
+
+def ring_moves(seed=1):
+    """Share of the ring in what collection moves, per cent."""
+    handles = three("zoned", "apart", seed=seed).endurance_group.by_handle
+    return 100 * handles[0].moved_units / sum(handle.moved_units for handle in handles)
+
+
 def __getattr__(name):
     """The function of a row."""
     if found := re.fullmatch(r"soc_(\d+)_(mixed|apart)", name):
@@ -258,6 +313,8 @@ def __getattr__(name):
         return lambda seed=1: log(name, found[2], int(found[1]), seed)
     if found := re.fullmatch(r"use_(\d+)_(mixed|apart)", name):
         return lambda seed=1: use(found[2], int(found[1]), seed)
+    if found := re.fullmatch(r"three_(\w+)_(mixed|shared|apart)", name):
+        return lambda seed=1: amplification(three(found[1], found[2], seed=seed))
     if found := re.fullmatch(r"full_(mixed|apart)", name):
         return lambda seed=1: full(found[1], seed)
     raise AttributeError(name)

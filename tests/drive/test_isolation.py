@@ -29,6 +29,20 @@ rate_process=poisson
 number_ios=14000
 """
 
+ON_SETS = """[global]
+rw=randrw
+bs=4k
+norandommap
+iodepth=256
+rate_iops=3000,500
+rate_process=poisson
+number_ios=3500
+[one]
+filename=/dev/nvme0n1
+[two]
+filename=/dev/nvme0n2
+"""
+
 HANDLES: dict[str, Any] = {
     **SMALL,
     "ftl.overprovisioning": 0.5,
@@ -83,6 +97,44 @@ def test_windows_in_replicates_add_up() -> None:
     assert 1.8 < two.windows.kept / one.windows.kept < 2.2
 
 
+def test_sets_take_turns() -> None:
+    sets = {
+        **WINDOWS,
+        "drive.channels": 4,
+        "drive.dies_per_channel": 1,
+        "windows.in_turn": True,
+        "namespace": [{"dies": 2}, {"dies": 2}],
+    }
+    result = lab.run("tiny", ON_SETS, precondition="steady", set=sets)
+    windows, host = result.report.windows, result.report.host
+    assert windows is not None
+    rows = windows.sets or []
+    assert [row.sets for row in rows] == [[0], [1]]
+    assert windows.kept == sum(row.kept for row in rows) > 10
+    assert windows.open_s == pytest.approx(sum(row.open_s for row in rows))
+    # One of them is always in its window, but for the beginning.
+    assert 0.9 < windows.open_s / result.report.sim.simulated_s < 1.1
+    for op, all_ in (("read", host.read), ("write", host.write)):
+        of_rows = [side[op].requests for row in rows for side in (row.inside, row.outside)]
+        assert sum(of_rows) == all_.requests
+        assert windows.inside[op].requests + windows.outside[op].requests == all_.requests
+    assert "set 0: " in result_html(result)
+
+
+def test_groups_keep_their_data_apart(tmp_path: Any) -> None:
+    sets = {**SMALL, "ftl.overprovisioning": 0.5, "ftl.reclaim_groups": 2}
+    drive = lab.Drive("tiny", set=sets)
+    group = drive.run(TWO).report.endurance_group
+    assert (group.handles, group.reclaim_groups, group.redirected_units) == (1, 2, 0)
+    assert [row.host_units > 0 for row in group.by_handle] == [True, True]
+    drive.save(tmp_path / "x.nldrive")
+    loaded = lab.Drive.load(tmp_path / "x.nldrive")
+    first, second = (one.run(TWO).report.endurance_group for one in (drive, loaded))
+    assert first == second
+    with refused("plids"):
+        lab.run("tiny", TWO.replace("plids=1", "plids=2"), set=sets)
+
+
 def test_a_handle_has_a_course() -> None:
     sets = {**HANDLES, "ftl.handle_quota": [0.5, 0.5]}
     result = lab.run("tiny", TWO, precondition="fill", set=sets)
@@ -115,6 +167,8 @@ def test_a_saved_drive_keeps_its_quotas(tmp_path: Any) -> None:
         ({"windows.deterministic_ms": 1.0}, "windows"),
         ({**WINDOWS, "gc.background_after_us": 10.0}, "windows"),
         ({**WINDOWS, "ftl.name": "bast"}, "windows"),
+        ({**WINDOWS, "windows.in_turn": True}, "windows.in_turn"),
+        ({"ftl.reclaim_groups": 3}, "ftl.reclaim_groups"),
         ({"ftl.handle_quota": [1.0]}, "ftl.handle_quota"),
         ({**HANDLES, "ftl.handle_quota": [0.7, 0.7]}, "ftl.handle_quota"),
     ],

@@ -68,6 +68,14 @@ RUNS: dict[str, dict[str, Any]] = {
         "workload": JOBS,
         "set": {"windows": {"deterministic_ms": 1.0, "non_deterministic_ms": 1.0}},
     },
+    "windows of sets": {
+        "workload": "[a]\nrw=randrw\nnumber_ios=3000\nfilename=/dev/nvme0n1\n",
+        "set": {
+            "namespace": [
+                {"dies": 2, "windows": {"deterministic_ms": 1.0, "non_deterministic_ms": 1.0}}
+            ]
+        },
+    },
     "sets": {
         "workload": "[a]\nrw=randrw\nnumber_ios=3000\nfilename=/dev/nvme0n1\n",
         "set": {"namespace": [{"dies": 2}]},

@@ -10,5 +10,6 @@ class TestFdp(Reproduced):
     witnesses = (
         "random_wa",
         "soc_4_apart",
+        "three_zipf12_apart",
     )
-    least_met = 19 / 27
+    least_met = 23 / 36

@@ -304,6 +304,11 @@ impl Drive {
         self.ssd.streams()
     }
 
+    /// Reclaim groups of the drive, which share its handles evenly.
+    pub fn groups(&self) -> u32 {
+        self.ssd.reclaim_groups()
+    }
+
     /// The simulated drive itself, for senders of requests.
     pub fn ssd(&mut self) -> &mut Ssd {
         &mut self.ssd

@@ -108,6 +108,7 @@ impl Opened {
             namespaces,
             zoning,
             handles,
+            groups: drive.groups(),
             host,
             has_fast_pages,
             ..Target::new(capacity, seed)

@@ -85,6 +85,9 @@ fn sets(feature: Feature) -> &'static [&'static str] {
             "gc.start_free_blocks=4",
         ],
         Windows => &["windows={deterministic_ms=5, non_deterministic_ms=5}"],
+        WindowsOfSets => &[
+            "namespace=[{dies=2, windows={deterministic_ms=5, non_deterministic_ms=5}}, {share=1}]",
+        ],
         IdleDelay => &["gc.background_free_blocks=4", "gc.background_after_us=100"],
         SharedDies => &["namespace=[{share=0.5}, {bytes=65536, block_bytes=4096}]"],
         DieSets => &["namespace=[{dies=2}, {share=1.0}]"],
@@ -105,6 +108,10 @@ fn sets(feature: Feature) -> &'static [&'static str] {
         HostStreams => &["ftl.host_streams=2"],
         ReducedStreams => &["ftl.reduced_streams=[0]"],
         FullLevels => &["ftl.reduced_streams=[]"],
+        HandleQuotas => {
+            &["ftl.host_streams=2", "ftl.isolation=persistent", "ftl.handle_quota=[0.5, 0.5]"]
+        }
+        ReclaimGroups => &["ftl.reclaim_groups=2"],
         KeptHandles => &["ftl.isolation=persistent"],
         FastPages => &["ftl.fast_pages=true"],
         SkippedPages => &["ftl.fast_pages=true", "ftl.skip_slow_pages=true"],

@@ -24,7 +24,17 @@ if TYPE_CHECKING:
 
     from nandlab.drive.latency import Latency
     from nandlab.drive.result import Result
-    from nandlab.report.tables import Cost, Dies, Ecc, Operation, Report, Summary, Workload
+    from nandlab.report.tables import (
+        Cost,
+        Dies,
+        Ecc,
+        Operation,
+        Report,
+        Summary,
+        Windows,
+        WindowsOfSets,
+        Workload,
+    )
 
 _BAR = 30
 """Characters of a bar."""
@@ -252,6 +262,14 @@ def _windows(report: Report) -> str:
     windows = report.windows
     if not windows:
         return ""
+    if not windows.sets:
+        return _windows_of(windows)
+    named = ("set " + ", ".join(map(str, row.sets)) for row in windows.sets)
+    rows = zip(named, windows.sets, strict=True)
+    return "; ".join(f"{name}: {_windows_of(row)}" for name, row in rows)
+
+
+def _windows_of(windows: Windows | WindowsOfSets) -> str:
     text = f"{windows.kept:,} kept, {windows.broken:,} broken"
     kinds = {"inside": windows.inside.read.latency_us, "outside": windows.outside.read.latency_us}
     tails = [

@@ -470,6 +470,12 @@ class EnduranceGroup(Table):
 
     handles: int
     """Reclaim unit handles: streams of the host that the FTL keeps apart (`ftl.host_streams`)."""
+    reclaim_groups: int
+    """Reclaim groups (`ftl.reclaim_groups`): parts of the dies that have the handles once each."""
+    redirected_units: int
+    """Units of the host that went to another reclaim group than it had named, as that was full of
+    valid data.
+    """
     host_bytes: int
     """Bytes that the host has written in this run (HBMW)."""
     media_bytes: int
@@ -479,8 +485,9 @@ class EnduranceGroup(Table):
     write_amplification: float
     """Quotient `media_bytes` / `host_bytes`; 0 where nothing was written."""
     by_handle: list[OfHandle]
-    """Work for each handle, from handle 0 on; empty of a drive without handles. With `ftl.isolation
-    = "initial"` moved data belong to no handle.
+    """Work for each handle, from handle 0 on, of the first reclaim group and then of the next;
+    empty of a drive without handles. With `ftl.isolation = "initial"` moved data belong to no
+    handle.
     """
 
 class EnergyUse(Table):
@@ -1330,11 +1337,39 @@ class Windows(Table):
     collection could make.
     """
     open_s: float
-    """Time in deterministic windows, those that were broken included."""
+    """Time in deterministic windows, those that were broken included; where sets have windows of
+    their own, the times of all of them together.
+    """
     inside: InWindows
-    """Requests that the drive took in a deterministic window, whenever they were complete."""
+    """Requests that the drive took in a deterministic window, whenever they were complete. Rates of
+    a drive whose sets have windows of their own are means over these.
+    """
     outside: InWindows
-    """Requests that the drive took between deterministic windows."""
+    """Requests that the drive took between deterministic windows. Those for dies without windows
+    are in neither.
+    """
+    sets: list[WindowsOfSets] | None
+    """Windows of each set of dies, where sets have windows of their own; else `null`."""
+
+class WindowsOfSets(Table):
+    """Windows with a course of their own, a row of `windows.sets`."""
+
+    sets: list[int]
+    """Sets of dies that have them, from 0 in the order of the report's `sets`."""
+    kept: int
+    """Deterministic windows that lasted for the whole of their time."""
+    broken: int
+    """Deterministic windows that ended early, or could not open: the host needed space that only
+    collection could make.
+    """
+    open_s: float
+    """Time in deterministic windows, those that were broken included; where sets have windows of
+    their own, the times of all of them together.
+    """
+    inside: InWindows
+    """Requests for these sets that the drive took in a deterministic window."""
+    outside: InWindows
+    """Requests for these sets that the drive took between deterministic windows."""
 
 class Workload(Table):
     """Workload of a run as its caller gave it."""

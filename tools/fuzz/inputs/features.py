@@ -99,6 +99,12 @@ SETS: dict[str, tuple[str, ...]] = {
         "ftl.isolation=persistent",
         "ftl.handle_quota=[0.6, 0.3]",
     ),
+    "several reclaim groups": (
+        "ftl.reclaim_groups=2",
+        "ftl.superblock_dies=1",
+        "drive.channels=2",
+        "ftl.host_streams=2",
+    ),
     "streams at reduced levels": _REDUCED,
     "fast pages for urgent data": ("ftl.fast_pages=true",),
     "slow pages left empty": ("ftl.fast_pages=true", "ftl.skip_slow_pages=true"),

@@ -209,8 +209,8 @@ def _namespaces(dice: Dice, case: Case) -> None:
     if left and dice.chance(0.8):
         parts += [["share=0.5"] for _ in range(dice.one((1, 1, 2)))]
     for own in parts:
-        if dice.chance(0.3):
-            own.append("block_bytes=4096")
+        own += ["block_bytes=4096"] if dice.chance(0.3) else []
+        own += ["windows={deterministic_ms=2, non_deterministic_ms=1}"] if dice.chance(0.1) else []
     if dice.spoils(0.15):
         parts.append([f"dies={dice.odd_number()}"])
     all_of_them = ", ".join(f"{{{', '.join(own)}}}" for own in parts)
@@ -219,6 +219,7 @@ def _namespaces(dice: Dice, case: Case) -> None:
         *("ftl.overprovisioning=1.5", "buffer.bytes=0", "ftl.host_streams=3", "gc.name=fifo"),
         *("refresh.after_hours=1", "gc.background_free_blocks=6", "ftl.ram_bytes=1MiB"),
         *("chip.fault.program_failure_chance=0.001", "chip.rated_pe_cycles=2"),
+        "windows={deterministic_ms=2, non_deterministic_ms=1, in_turn=true}",
     ):
         if dice.chance(0.15):
             sets.append(one)

@@ -2,18 +2,20 @@
 //!
 //! NVM Express calls this Flexible Data Placement. As in fio (`dataplacement.c`) a write names one
 //! of the job's handles, by default all of the drive's in turn; reads and trims name none. A handle
-//! is a stream of the drive: `ftl.host_streams` is their number.
+//! is a stream of the drive: `ftl.host_streams` is their number. With several `ftl.reclaim_groups`
+//! the numbers count the handles of the first group, then those of the next, as fio counts the
+//! placement identifiers that a drive lists.
 
 use crate::fio::plan::Setting;
 use crate::fio::value::whole;
 use base::rng::Rng;
 use base::{Error, Result};
-use ssd::ftl::MOST_STREAMS;
+use ssd::ftl::{MOST_STREAMS, stream_of};
 
 /// Handles of a job's writes, and the order of their use.
 #[derive(Debug, Clone)]
 pub struct Placement {
-    /// Numbers of the handles, as on the drive.
+    /// Stream hints of the handles.
     pub handles: Vec<u8>,
     /// Whether handles are drawn at random instead of in turn.
     pub random: bool,
@@ -89,8 +91,10 @@ impl Setting<'_> {
             return self.refuse("write_hint", problem, "one of the two".to_owned());
         }
         let random = options.random_plids;
+        let stream = |handle: u8| stream_of(handle.into(), self.groups);
         if options.plids.is_empty() {
-            return Ok(Placement { handles: (0..self.handles as u8).collect(), random });
+            let handles = (0..self.handles as u8).map(stream).collect();
+            return Ok(Placement { handles, random });
         }
         if let Some(beyond) = options.plids.iter().find(|&&handle| handle >= self.handles as u8) {
             let problem = format!("the drive has no handle {beyond}");
@@ -98,11 +102,14 @@ impl Setting<'_> {
                 1 => "0".to_owned(),
                 handles => format!("0 to {}", handles - 1),
             };
-            return self
-                .refuse("plids", problem, expected)
-                .map_err(|error| error.hint("ftl.host_streams is the number of handles"));
+            return self.refuse("plids", problem, expected).map_err(|error| {
+                error.hint(match self.groups {
+                    1 => "ftl.host_streams is the number of handles",
+                    _ => "ftl.reclaim_groups times ftl.host_streams is their number",
+                })
+            });
         }
-        Ok(Placement { handles: options.plids.clone(), random })
+        Ok(Placement { handles: options.plids.iter().copied().map(stream).collect(), random })
     }
 }
 

@@ -144,8 +144,10 @@ pub struct Setting<'a> {
     pub block_bytes: u32,
     /// Zones of the drive; `None` without zones.
     pub zoning: Option<Zoning>,
-    /// Placement handles of the drive.
+    /// Placement identifiers of the drive: the handles of all its reclaim groups.
     pub handles: u32,
+    /// Reclaim groups of the drive.
+    pub groups: u32,
     /// Host of the drive: how requests are taken from the queues of jobs.
     pub host: &'a HostConfig,
     /// Whether urgent writes get fast pages.

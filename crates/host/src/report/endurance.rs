@@ -15,6 +15,11 @@ use ssd::ftl::contract::HandleCounts;
 pub struct EnduranceGroup {
     /// Reclaim unit handles: streams of the host that the FTL keeps apart (`ftl.host_streams`).
     pub handles: u32,
+    /// Reclaim groups (`ftl.reclaim_groups`): parts of the dies that have the handles once each.
+    pub reclaim_groups: u32,
+    /// Units of the host that went to another reclaim group than it had named, as that was full of
+    /// valid data.
+    pub redirected_units: u64,
     /// Bytes that the host has written in this run (HBMW).
     pub host_bytes: u64,
     /// Bytes programmed for host data, moves, padding and metadata (MBMW).
@@ -23,8 +28,9 @@ pub struct EnduranceGroup {
     pub erased_bytes: u64,
     /// Quotient `media_bytes` / `host_bytes`; 0 where nothing was written.
     pub write_amplification: f64,
-    /// Work for each handle, from handle 0 on; empty of a drive without handles. With
-    /// `ftl.isolation = "initial"` moved data belong to no handle.
+    /// Work for each handle, from handle 0 on, of the first reclaim group and then of the next;
+    /// empty of a drive without handles. With `ftl.isolation = "initial"` moved data belong to no
+    /// handle.
     pub by_handle: Vec<OfHandle>,
 }
 
@@ -75,7 +81,9 @@ impl Session {
         let (ssd, host_bytes) = (&self.run.ssd, self.run.tally().write_bytes);
         let handles = (0..).zip(&activity.counted.handles);
         EnduranceGroup {
-            handles: ssd.streams(),
+            handles: ssd.streams() / ssd.reclaim_groups(),
+            reclaim_groups: ssd.reclaim_groups(),
+            redirected_units: ssd.redirected_units(),
             host_bytes,
             media_bytes,
             erased_bytes,

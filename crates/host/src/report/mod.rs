@@ -42,7 +42,7 @@ pub use energy::{DriveEnergy, StateUse, Temperature};
 pub use exchange::Exchange;
 pub use fio::{Direction, Flushes, Job, LatencyNs};
 pub use ftl::{Cache, Ftl, NvmSet, RamBytes, Refresh};
-pub use host::{Blame, Host, InWindows, LatencyUs, Operation, Waits, Windows};
+pub use host::{Blame, Host, InWindows, LatencyUs, Operation, Waits, Windows, WindowsOfSets};
 pub use nand::{Kind, Nand};
 pub use power::Power;
 pub use read_cache::ReadCache;

@@ -49,8 +49,8 @@ struct Both<'a, A, B> {
 
 impl<'a> From<&'a Counted> for Sections<'a> {
     fn from(counted: &'a Counted) -> Self {
-        let Counted { controller, ftl, flash, power, read_cache, zones, windows, sets, handles } =
-            counted;
+        let Counted { controller, ftl, flash, power, read_cache, zones, windows, .. } = counted;
+        let Counted { windows_of_sets: _, sets, handles, .. } = counted;
         Self {
             ftl: Both { first: ftl, second: &controller.trims },
             host: &controller.host,

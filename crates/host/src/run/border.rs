@@ -1,11 +1,11 @@
 //! Border of a run: the moment from which a run counts. Earlier requests are in no figure, and the
 //! run goes on as if nothing had happened.
 
-use super::Run;
 use super::settling::Settling;
 use super::silence::Silence;
 use super::stats::Series;
 use super::until::{End, Until};
+use super::{ByWindow, Run};
 use base::Time;
 use base::counts;
 use base::counts::Counts;
@@ -74,7 +74,7 @@ impl Run {
         self.silence.begin(now);
         self.settling = Settling::new(self.ssd.capacity_bytes(), self.mark());
         self.tails = self.tails.take().map(|_| Box::default());
-        self.by_window = self.by_window.take().map(|_| Box::default());
+        self.by_window.fill(ByWindow::default());
         (self.until, self.end) = (None, End::NEVER);
         until.into_iter().for_each(|until| self.end_at(until));
     }

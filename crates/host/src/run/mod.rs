@@ -109,7 +109,7 @@ pub struct Run {
     /// Time of requests by cause, if asked for.
     pub tails: Option<Box<Tails>>,
     /// Requests by the window that took them, of a drive with windows of predictable latency.
-    pub by_window: Option<Box<ByWindow>>,
+    pub by_window: Vec<ByWindow>,
     /// Latest requests, if somebody watches.
     pub recent: Option<Box<Recent>>,
     /// Parts of the run, and whether it has settled.
@@ -169,7 +169,7 @@ impl Run {
             reading: 0,
             most_reading: Ssd::MOST_READ_UNITS * ssd.unit_bytes(),
             tails: None,
-            by_window: ssd.window_counts().map(|_| Box::default()),
+            by_window: vec![ByWindow::default(); ssd.counts_of_windows().len()],
             recent: None,
             settling: Settling::new(ssd.capacity_bytes(), Mark::default()),
             until: None,
@@ -515,11 +515,8 @@ impl Run {
                 log.causes.extend(blame.completed(slot).causes);
             }
         }
-        if measured
-            && let Some(by) = &mut self.by_window
-            && let Some(is_inside) = self.ssd.was_in_window(slot)
-        {
-            by.record(is_inside, op, length, latency);
+        if measured && let Some((number, is_inside)) = self.ssd.window_of(slot) {
+            self.by_window[number as usize].record(is_inside, op, length, latency);
         }
         if measured && self.tails.is_some() {
             self.record_tail(slot, latency);

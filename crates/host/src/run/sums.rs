@@ -22,7 +22,7 @@ pub struct Sums {
     /// Statistics of each job, and the time that they are over.
     jobs: Vec<(JobStats, Time)>,
     tails: Option<Box<Tails>>,
-    by_window: Option<Box<ByWindow>>,
+    by_window: Vec<ByWindow>,
 }
 
 impl Sums {
@@ -60,7 +60,7 @@ impl Sums {
         if let (Some(tails), Some(more)) = (&mut self.tails, other.tails) {
             tails.merge(*more);
         }
-        if let (Some(by), Some(more)) = (&mut self.by_window, &other.by_window) {
+        for (by, more) in self.by_window.iter_mut().zip(&other.by_window) {
             by.merge(more);
         }
         Ok(())
@@ -89,11 +89,11 @@ impl Run {
         if let (Some(tails), Some(more)) = (&mut self.tails, sums.tails) {
             tails.merge(*more);
         }
-        if let (Some(by), Some(more)) = (&mut self.by_window, &sums.by_window) {
+        for (by, more) in self.by_window.iter_mut().zip(&sums.by_window) {
             by.merge(more);
         }
         self.others =
-            Some(Box::new(Sums { jobs: Vec::new(), tails: None, by_window: None, ..sums }));
+            Some(Box::new(Sums { jobs: Vec::new(), tails: None, by_window: Vec::new(), ..sums }));
         Ok(())
     }
 }

@@ -57,14 +57,17 @@ impl At {
     /// Blocks that the reclaim unit of each handle still takes (RUAMW).
     fn left(&mut self) -> Vec<u64> {
         let outcome = self.io(entry(0x12, 1, &[(10, 1), (11, 255)]), &[], 1024);
-        let (page, handles) = (outcome.data, self.subsystem.identity.handles);
-        assert_eq!((outcome.status, number(&page, 14, 2)), (0, handles.into()));
-        let descriptors = page[16..].chunks_exact(32).take(handles.into());
+        let identity = &self.subsystem.identity;
+        let (page, handles) = (outcome.data, u64::from(identity.handles));
+        let all = handles * u64::from(identity.groups);
+        assert_eq!((outcome.status, number(&page, 14, 2)), (0, all));
+        let descriptors = page[16..].chunks_exact(32).take(all as usize);
         (0..)
             .zip(descriptors)
-            .map(|(handle, one)| {
-                // Identifier, handle, and no time.
-                assert_eq!((number(one, 0, 2), number(one, 2, 2)), (handle, handle));
+            .map(|(of_all, one)| {
+                // Identifier, with one bit for two groups, handle, and no time.
+                let (group, handle) = (of_all / handles, of_all % handles);
+                assert_eq!((number(one, 0, 2), number(one, 2, 2)), (group << 15 | handle, handle));
                 assert_eq!(number(one, 4, 4), 0);
                 number(one, 8, 8)
             })
@@ -149,6 +152,48 @@ fn handles_that_collection_keeps_apart_are_persistently_isolated() {
     let more = ["ftl.isolation=persistent", "ftl.overprovisioning=4.0"];
     let mut at = At::new(&[&PLACED[..], &more].concat(), Precondition::None);
     assert_eq!(at.log(0x20, 96)[80..96], [2, 0, 0, 0].repeat(4));
+}
+
+/// Two reclaim groups of two handles: identifiers have a bit for the group, and data stay on the
+/// dies of theirs.
+#[test]
+fn identifiers_name_a_group_and_a_handle() {
+    let more = ["ftl.reclaim_groups=2", "ftl.host_streams=2", "ftl.superblock_dies=1"];
+    let mut at = At::new(&[&PLACED[..], &more].concat(), Precondition::None);
+    let page = at.log(0x20, 88);
+    let one = &page[16..];
+    let fields = [(0, 2), (2, 1), (4, 4), (8, 2), (10, 2), (16, 8)];
+    let ssd = &at.disk.session().run.ssd;
+    let unit_bytes = ssd.reclaim_unit_units() * ssd.unit_bytes();
+    let told = fields.map(|(at, length)| number(one, at, length));
+    assert_eq!(told, [72, 0x91, 2, 2, 3, unit_bytes]);
+    let whole = at.left()[0];
+    assert_eq!((whole * 512, at.left()), (unit_bytes, vec![whole; 4]));
+    for (unit, identifier) in [(0, 0x8001), (1, 0x8001), (2, 1)] {
+        at.write(unit, identifier);
+    }
+    assert_eq!(at.left(), [whole, whole - 8, whole, whole - 16]);
+    // No such handle, or a bit that names neither.
+    assert_eq!(at.keep(0, &[3]), 0);
+    for wrong in [2, 0x8002, 0x4000] {
+        at.write(3, wrong);
+    }
+    let named: Vec<u64> = at.events(true).into_iter().map(|(.., named, _)| named).collect();
+    assert_eq!(named, [2, 0x8002, 0x4000]);
+    at.flush();
+    assert_eq!(at.keep(1, &[0]), 0);
+    assert_eq!(at.update(&[0x8001]), 0);
+    assert_eq!(at.update(&[0x8002]), 0x002);
+    let event = at.events(true).pop().unwrap();
+    assert_eq!((event.0, event.2), (0, 0x8001));
+    assert_eq!(at.left()[3], whole);
+    let ssd = &at.disk.session().run.ssd;
+    let die = |unit| match ssd.place_of_unit(unit) {
+        Some(ssd::UnitPlace::Flash { die, .. }) => die,
+        other => panic!("unit {unit}: {other:?}"),
+    };
+    let half = ssd.dies() / 2;
+    assert_eq!([0, 1, 2].map(|unit| die(unit) / half), [1, 1, 0]);
 }
 
 #[test]

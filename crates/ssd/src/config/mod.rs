@@ -260,7 +260,7 @@ impl SsdConfig {
         self.parity.check()?;
         self.check_namespaces()?;
         self.power.as_ref().map_or(Ok(()), PowerConfig::check)?;
-        self.windows.as_ref().map_or(Ok(()), WindowsConfig::check)?;
+        self.check_windows()?;
         for (section, chip) in self.kinds() {
             if let Some(dollars) = chip.cost_per_gb {
                 range(&format!("{section}.cost_per_gb"), dollars, 0.0, 1e6)?;

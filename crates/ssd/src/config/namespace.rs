@@ -1,6 +1,6 @@
 //! Namespaces of a drive: shares of its bytes that NVMe hosts see as disks of their own.
 
-use super::SsdConfig;
+use super::{SsdConfig, WindowsConfig};
 use base::params::Table;
 use base::units::format_size;
 use base::{Error, Result};
@@ -39,6 +39,10 @@ pub struct NamespaceConfig {
     #[serde(default, skip_serializing_if = "Table::is_empty")]
     #[schemars(with = "serde_json::Value")]
     pub ftl: Table,
+    /// Windows of predictable latency of the set of these dies, with a course of their own; without
+    /// them the set has those of `[windows]`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub windows: Option<WindowsConfig>,
 }
 
 fn small_block() -> u32 {
@@ -69,7 +73,9 @@ impl SsdConfig {
             return Err(Error::new("namespace", format!("{count} namespaces"))
                 .expected(format!("at most {MOST_NAMESPACES}")));
         }
-        for NamespaceConfig { share, bytes, block_bytes, dies, ftl: _ } in &self.namespace {
+        for NamespaceConfig { share, bytes, block_bytes, dies, ftl: _, windows: _ } in
+            &self.namespace
+        {
             if share.is_some() == bytes.is_some() && dies.is_none() {
                 let problem = if share.is_some() { "both a share and bytes" } else { "no size" };
                 return Err(Error::new("namespace", problem).expected("`share` or `bytes`"));

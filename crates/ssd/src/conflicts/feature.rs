@@ -79,7 +79,9 @@ features! {
         |seen| copyback(seen) == Copyback::Checked;
 
     Windows: "windows of predictable latency", "windows",
-        |seen| seen.config.windows.is_some();
+        |seen| !seen.config.schedules().is_empty();
+    WindowsOfSets: "windows of sets of dies", "namespace.windows",
+        |seen| !seen.config.sets_of_windows().is_empty();
     IdleDelay: "a rest before background collection", "gc.background_after_us",
         |seen| seen.config.gc.common.background_after_us > 0.0;
     SharedDies: "namespaces that share dies", "namespace",
@@ -125,6 +127,10 @@ features! {
         |seen| has_reduced_streams(seen);
     FullLevels: "no streams at reduced levels", "ftl.reduced_streams",
         |seen| !has_reduced_streams(seen);
+    ReclaimGroups: "several reclaim groups", "ftl.reclaim_groups",
+        |seen| number(seen, "reclaim_groups").is_some_and(|groups| groups > 1);
+    HandleQuotas: "quotas of handles", "ftl.handle_quota",
+        |seen| has_quotas(seen);
     KeptHandles: "persistently isolated streams", "ftl.isolation",
         |seen| text(seen, "isolation") == Some("persistent");
     FastPages: "fast pages for urgent data", "ftl.fast_pages",
@@ -251,6 +257,11 @@ fn lacks(seen: &Seen<'_>, has: impl Fn(&dyn Ftl) -> bool) -> bool {
 fn has_reduced_streams(seen: &Seen<'_>) -> bool {
     let streams = seen.config.ftl.params.get("reduced_streams");
     streams.and_then(Value::as_array).is_some_and(|streams| !streams.is_empty())
+}
+
+fn has_quotas(seen: &Seen<'_>) -> bool {
+    let quotas = seen.config.ftl.params.get("handle_quota");
+    quotas.and_then(Value::as_array).is_some_and(|quotas| !quotas.is_empty())
 }
 
 fn number(seen: &Seen<'_>, key: &str) -> Option<i64> {

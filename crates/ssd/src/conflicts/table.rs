@@ -105,6 +105,37 @@ pub const CONFLICTS: &[Conflict] = &[
         "the streams of the drive are those of urgent and of other data",
         "use ftl.fast_pages = false, or ftl.isolation = \"initial\"",
     ),
+    row(
+        ReclaimGroups,
+        FastPages,
+        "the streams of the drive are those of urgent and of other data",
+        "use ftl.fast_pages = false, or ftl.reclaim_groups = 1",
+    ),
+    row(
+        ReclaimGroups,
+        HandleQuotas,
+        "shares of the spare are those of one group",
+        "use ftl.reclaim_groups = 1, or an empty ftl.handle_quota",
+    ),
+    row(ReclaimGroups, Hooks, "the hooks say where data go", "use ftl.reclaim_groups = 1"),
+    row(
+        ReclaimGroups,
+        DieSets,
+        "sets part the dies already",
+        "use sets alone, or ftl.reclaim_groups without namespaces of their own dies",
+    ),
+    row(
+        ReclaimGroups,
+        Parity,
+        "stripes and groups part the dies unlike each other",
+        "use ftl.reclaim_groups = 1, or parity.pages = 0",
+    ),
+    row(
+        Exchange,
+        ReclaimGroups,
+        "the data of the die would leave its group",
+        "use ftl.reclaim_groups = 1",
+    ),
     row(Hooks, KeptHandles, "the hooks say where moved data go", "use ftl.isolation = \"initial\""),
     row(
         Copyback,
@@ -380,6 +411,24 @@ pub const CONFLICTS: &[Conflict] = &[
         NoRest,
         "its jobs are part of the way of a request, and cannot rest",
         "use a page-mapped FTL whose map is in RAM",
+    ),
+    row(
+        WindowsOfSets,
+        RefreshByAge,
+        "blocks of all dies are rewritten in one order, and some die always rests",
+        "use one [windows] for the whole drive",
+    ),
+    row(
+        WindowsOfSets,
+        RefreshByErrors,
+        "blocks of all dies are rewritten in one order, and some die always rests",
+        "use one [windows] for the whole drive",
+    ),
+    row(
+        WindowsOfSets,
+        Patrol,
+        "patrol reads all dies in one order, and some die always rests",
+        "use one [windows] for the whole drive",
     ),
     // Actions.
     row(Exchange, Windows, "a die is emptied without a rest", "use a drive without [windows]"),

@@ -180,7 +180,7 @@ impl Ssd {
         self.front.slots[slot as usize] = Slot::new(request, token, arrival, now);
         self.front.commands += 1;
         if let Some(windows) = &mut self.windows {
-            windows.taken(slot);
+            windows.taken(slot, self.units.at(request.offset));
         }
         if let Some(versions) = &mut self.versions {
             versions.submitted(slot);

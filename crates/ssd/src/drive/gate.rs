@@ -19,10 +19,12 @@ pub(super) struct Gate {
     /// the streams share one.
     writable: Vec<DieSet>,
     blocked: Vec<DieSet>,
-    /// Dies that take data of each stream: all, or those of its set.
+    /// Dies that take data of each stream: all, those of its set, or those of its reclaim group.
     dies: Vec<Range<u32>>,
     /// Stream of each key, of a drive with sets; empty for others.
     by_key: Vec<u32>,
+    /// Streams are placement identifiers in several reclaim groups.
+    has_groups: bool,
 }
 
 impl Gate {
@@ -30,7 +32,11 @@ impl Gate {
     pub(super) fn new(dies: u32, facts: &Facts) -> Self {
         let streams = |keys: u32| if keys <= MOST_STREAMS { keys } else { 1 };
         let (mut of_streams, mut by_key) = (Vec::new(), Vec::new());
-        if facts.sets.is_empty() {
+        if facts.groups > 1 {
+            let (of_group, handles) = (dies / facts.groups, facts.keys / facts.groups);
+            let group = |key: u32| key / handles * of_group;
+            of_streams.extend((0..facts.keys).map(|key| group(key)..group(key) + of_group));
+        } else if facts.sets.is_empty() {
             of_streams.resize(streams(facts.keys) as usize, 0..dies);
         }
         for set in &facts.sets {
@@ -50,7 +56,14 @@ impl Gate {
             blocked: vec![DieSet::none(dies); of_streams.len()],
             dies: of_streams,
             by_key,
+            has_groups: facts.groups > 1,
         }
+    }
+
+    /// Whether the dies of a key may be those of another, as reclaim groups fill up.
+    #[inline]
+    pub(super) fn has_groups(&self) -> bool {
+        self.has_groups
     }
 
     /// Whether all keys share one set of dies.

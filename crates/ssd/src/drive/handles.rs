@@ -4,6 +4,7 @@
 use super::Ssd;
 use crate::flash::command::{Command, Task};
 use crate::ftl::contract::HandleCounts;
+use crate::space::groups::stream_of;
 use crate::terms::Key;
 use nand::geometry::Block;
 
@@ -22,6 +23,31 @@ impl Ssd {
     /// Placement handles of the host; 0 of a drive without.
     pub fn handles(&self) -> u32 {
         self.ftl.handles().map_or(0, |_| self.ftl.facts().streams)
+    }
+
+    /// Reclaim groups that the handles are parted among; 1 of a drive without. The handles of the
+    /// first come first.
+    pub fn reclaim_groups(&self) -> u32 {
+        self.ftl.facts().groups
+    }
+
+    /// Stream hint of a write with a placement identifier, of those that [`Ssd::handles`] counts.
+    pub fn stream_of(&self, identifier: u8) -> u8 {
+        stream_of(identifier.into(), self.reclaim_groups())
+    }
+
+    /// Units of the host that went to another reclaim group than it had named, as that was full.
+    pub fn redirected_units(&self) -> u64 {
+        self.ftl.handles().map_or(0, |part| part.redirected_units())
+    }
+
+    /// Key whose dies take the next row of a key.
+    #[inline]
+    pub(super) fn home(&self, key: Key) -> Key {
+        match self.gate.has_groups() {
+            false => key,
+            true => self.ftl.handles().map_or(key, |part| part.home(key)),
+        }
     }
 
     /// Whether no block ever holds data of two handles: they are persistently isolated.

@@ -226,10 +226,7 @@ impl Ssd {
             exchanges: Exchanges::new(config),
             failed_dies: FailedDies::default(),
             idle,
-            windows: config
-                .windows
-                .as_ref()
-                .map(|windows| Windows::new(windows, config.drive.queue_depth)),
+            windows: Windows::of(config, ftl.facts()),
             failures,
             counts: ControllerCounts::default(),
             versions: None,

@@ -58,7 +58,7 @@ impl Ssd {
 
     /// Time at which refresh or patrol has something to do; they rest in deterministic windows.
     fn refresh_due(&self) -> Time {
-        if self.rests() { Time::LIMIT } else { self.failures.refresh.next() }
+        if self.any_rests() { Time::LIMIT } else { self.failures.refresh.next() }
     }
 
     pub(super) fn schedule_upkeep(&mut self) {
@@ -110,7 +110,7 @@ impl Ssd {
 
     /// Has blocks of the queue of refresh rewritten, as far as dies are free for that.
     pub(super) fn rewrite(&mut self) {
-        if self.failures.read_only.all_since().is_some() || self.rests() {
+        if self.failures.read_only.all_since().is_some() || self.any_rests() {
             return;
         }
         let Some(mut pass) = self.failures.refresh.begin_pass() else { return };

@@ -29,6 +29,7 @@ pub(crate) mod untimed;
 mod wom;
 mod zoned;
 
+pub use crate::space::groups::stream_of;
 pub use contract::{
     Access, Build, Carried, Context, DieSet, Ftl, FtlConfig, FtlCounts, Hint, Job, Key, Known, Lpn,
     MOST_STREAMS, Move, Place, Program, Reason, Step, Stream, Until, Untimed, Urgency, Work,

@@ -9,6 +9,7 @@ pub mod draining;
 pub mod free_blocks;
 pub mod frontier;
 pub mod gc;
+pub mod groups;
 pub mod pace;
 pub mod retirement;
 pub mod stationary;

@@ -54,9 +54,9 @@ pub struct Event {
     pub kind: Kind,
     /// Simulated time of the event.
     pub at: Time,
-    /// Placement identifier that the host has named, if any.
+    /// Placement identifier that the host has named and that no handle has, if any.
     pub identifier: Option<u16>,
-    /// Handle whose unit it is, where one is.
+    /// Handle whose unit it is, where one is, counted over all reclaim groups.
     pub handle: Option<u8>,
     /// Sectors that were moved.
     pub sectors: u64,
@@ -112,6 +112,13 @@ impl Disk {
         }
     }
 
+    /// Whether events of a kind are kept for a handle, counted over all reclaim groups.
+    fn keeps(&self, kind: Kind, handle: u8) -> bool {
+        let ssd = &self.session.run.ssd;
+        let of_group = ssd.handles() / ssd.reclaim_groups();
+        self.placement.keeps(kind, (u32::from(handle) % of_group.max(1)) as u8)
+    }
+
     /// Notes a write whose placement identifier names no handle: it goes to the first.
     pub fn note_wrong_handle(&mut self, identifier: u16) {
         if self.placement.keeps(Kind::WrongHandle, 0) {
@@ -132,9 +139,8 @@ impl Disk {
         match self.run().ssd.renew(handle.into()) {
             Renewed::WasEmpty => self.finish(owner, None),
             Renewed::Closed => {
-                if self.placement.keeps(kind, handle) {
-                    let identifier = Some(handle.into());
-                    let handle = Some(handle);
+                if self.keeps(kind, handle) {
+                    let (identifier, handle) = (None, Some(handle));
                     self.placement.note(Event { kind, at, identifier, handle, sectors: 0 });
                 }
                 self.finish(owner, None)
@@ -178,7 +184,7 @@ impl Disk {
         for (handle, blocks) in (0..).zip(before) {
             let after = self.session.run.ssd.open_blocks(u32::from(handle));
             let is_changed = blocks.iter().any(|block| !after.contains(block));
-            if is_changed && self.placement.keeps(kind, handle) {
+            if is_changed && self.keeps(kind, handle) {
                 self.placement.note(Event { kind, at, identifier: None, handle: None, sectors: 0 });
             }
         }

@@ -41,6 +41,8 @@ pub struct Identity {
     pub has_write_cache: bool,
     /// Placement handles, all of which the namespace has; 0 without Flexible Data Placement.
     pub handles: u16,
+    /// Reclaim groups, each of which has these handles.
+    pub groups: u16,
     /// Whether hosts may not write.
     pub read_only: bool,
     /// States that the idle drive enters by itself, in their order.
@@ -80,7 +82,8 @@ impl Identity {
             sets: NvmSet::of(config, &ssd.bytes_of_sets()),
             unit_blocks: ssd.unit_bytes() / BLOCK_BYTES,
             has_write_cache: config.buffer.bytes > 0,
-            handles: ssd.handles() as u16,
+            handles: (ssd.handles() / ssd.reclaim_groups()) as u16,
+            groups: ssd.reclaim_groups() as u16,
             read_only,
             power_states,
             is_weighted: config.host.arbitration == Arbitration::WeightedRoundRobin,

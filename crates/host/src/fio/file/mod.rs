@@ -52,8 +52,10 @@ pub struct Target {
     pub namespaces: Vec<NamespacePart>,
     /// Zones of the drive; `None` without zones.
     pub zoning: Option<Zoning>,
-    /// Placement handles of the drive, each a stream of its own.
+    /// Placement identifiers of the drive, each a stream of its own.
     pub handles: u32,
+    /// Reclaim groups of the drive, which share the identifiers evenly.
+    pub groups: u32,
     /// Host of the drive: how requests are taken from the queues of jobs.
     pub host: HostConfig,
     /// Whether urgent writes get fast pages.
@@ -71,6 +73,7 @@ impl Target {
             namespaces: Vec::new(),
             zoning: None,
             handles: 1,
+            groups: 1,
             host: HostConfig::default(),
             has_fast_pages: false,
             traces: trace::Options::default(),
@@ -100,7 +103,8 @@ pub fn load(path: &Path, target: &Target) -> Result<Loaded> {
 /// Jobs of the fio job file `text`; `place` names it in errors, `dir` is where the files of
 /// `read_iolog` are looked for.
 pub fn parse(text: &str, place: &str, dir: &Path, target: &Target) -> Result<Loaded> {
-    let &Target { seed, zoning, handles, ref host, has_fast_pages, ref traces, .. } = target;
+    let &Target { seed, zoning, handles, groups, ref host, has_fast_pages, ref traces, .. } =
+        target;
     let mut loaded = Loaded {
         jobs: Vec::new(),
         global_options: Vec::new(),
@@ -156,6 +160,7 @@ pub fn parse(text: &str, place: &str, dir: &Path, target: &Target) -> Result<Loa
             block_bytes: part.block_bytes,
             zoning,
             handles,
+            groups,
             host,
             has_fast_pages,
             section: section.name,

@@ -13,7 +13,7 @@ use ssd::blame::CAUSE_NAMES;
 use ssd::drive::activity::{Activity, HostCounts};
 use ssd::request::Op;
 use std::collections::BTreeMap;
-pub use windows::{InWindows, Windows};
+pub use windows::{InWindows, Windows, WindowsOfSets};
 
 /// Requests of the host, the report's `host`.
 #[derive(Debug, Serialize, JsonSchema)]

@@ -7,10 +7,10 @@ mod zones;
 
 use super::SPARE;
 use super::tally::{Tally, broken, hold};
-use crate::ftl::contract::{Account, BlockService, Parts, Recycling, Relocation, key_among};
+use crate::ftl::contract::{Account, BlockService, Facts, Parts, Recycling, Relocation, key_among};
 use crate::ftl::{
     Access, Carried, DieSet, Ftl, Hint, Job, Key, Known, Lpn, Move, Place, Program, Step, Until,
-    Urgency, Work,
+    Urgency, Work, stream_of,
 };
 use base::rng::Rng;
 use base::{Result, Time};
@@ -239,7 +239,11 @@ impl Interleaving {
             let unit = |unit: u64| Lpn(beside.start + (unit % units) as u32);
             lpns = (first..first + length).map(unit).collect();
         }
-        let (keys, stream) = (self.ftl.facts().keys, self.rng.below(2) as u8);
+        let Facts { keys, groups, .. } = *self.ftl.facts();
+        let stream = match groups {
+            1 => self.rng.below(2) as u8,
+            _ => stream_of(self.rng.below(keys.into()) as u32, groups),
+        };
         let hint = Hint { stream, is_urgent: stream > 0 };
         let key = key_among(&mut self.ftl, keys, lpns[0], hint);
         lpns.retain(|&lpn| {

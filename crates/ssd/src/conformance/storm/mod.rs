@@ -147,7 +147,13 @@ impl Storm {
             *last = request.offset + request.length;
         }
         request.fua = op == Op::Write && self.rng.chance(0.1);
-        request.stream = self.rng.below(3) as u8;
+        // Data of a drive with reclaim groups name one, or leave the choice to the drive.
+        let groups = self.ssd.reclaim_groups();
+        let named = if groups > 1 { u64::from(self.ssd.handles()) } else { 0 };
+        request.stream = match self.rng.below(3 + named) {
+            unnamed @ 0..3 => unnamed as u8,
+            named => self.ssd.stream_of(named as u8 - 3),
+        };
         request.is_urgent = request.stream == 2;
         request
     }

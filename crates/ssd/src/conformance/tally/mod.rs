@@ -378,6 +378,13 @@ impl Tally {
         self.blocks[block.0 as usize].handle
     }
 
+    /// Handle of data of a key on a die: where a reclaim group was full, that of another group.
+    fn handle_on(&self, key: Key, die: Die) -> u32 {
+        let Facts { streams, groups, .. } = self.ftl.facts();
+        let (handles, dies) = (streams / groups, self.geometry.dies / groups);
+        if *groups == 1 { key.0 % streams } else { die.0 / dies * handles + key.0 % handles }
+    }
+
     /// Notes that the blocks of a program take data of a handle, and checks that they hold none of
     /// another, where handles are kept apart for good.
     fn takes(&mut self, program: &Program, handle: Option<u32>) -> Result<()> {
@@ -488,7 +495,7 @@ impl Ftl for Tally {
         let place = self.ftl.place(key, lpns, dies);
         if let Place::At(program) = &place {
             let held = if dies.contains(program.die) {
-                let handle = key.0 % self.ftl.facts().streams;
+                let handle = self.handle_on(key, program.die);
                 let held = self.placed(program, lpns.to_vec(), false);
                 held.and_then(|()| self.takes(program, Some(handle)))
             } else {

@@ -167,6 +167,14 @@ impl Handles for Tally {
     fn blocks(&self, handle: u32) -> u64 {
         self.its_handles().blocks(handle)
     }
+
+    fn home(&self, key: Key) -> Key {
+        self.its_handles().home(key)
+    }
+
+    fn redirected_units(&self) -> u64 {
+        self.its_handles().redirected_units()
+    }
 }
 
 impl Recycling for Tally {

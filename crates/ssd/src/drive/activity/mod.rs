@@ -89,13 +89,26 @@ pub struct Counted {
     pub zones: Option<ZoneCounts>,
     /// Counts of windows, of a drive with windows of predictable latency.
     pub windows: Option<WindowCounts>,
+    /// Counts of the windows of each number, where sets of dies have windows of their own.
+    pub windows_of_sets: Vec<WindowCounts>,
     /// Counts of the FTL of each set of dies, of a drive with sets.
     pub sets: Vec<FtlCounts>,
     /// Counts of the placement handles, of a drive with several.
     pub handles: Vec<HandleCounts>,
 }
 
-counts!(Counted { controller, ftl, flash, power, read_cache, zones, windows, sets, handles });
+counts!(Counted {
+    controller,
+    ftl,
+    flash,
+    power,
+    read_cache,
+    zones,
+    windows,
+    windows_of_sets,
+    sets,
+    handles,
+});
 
 impl Activity {
     /// Energy that all dies have used.
@@ -142,6 +155,7 @@ impl Ssd {
             read_cache: self.read_cache_counts(),
             zones: self.zone_counts(),
             windows: self.window_counts(),
+            windows_of_sets: self.counts_of_windows(),
             sets: self.counts_of_sets(),
             handles: (0..self.handles()).map(|handle| self.handle_counts(handle)).collect(),
         }

@@ -96,9 +96,10 @@ impl Jobs {
         self.state(Job::of(die)).effort = 0;
     }
 
-    /// Whether moves of a step wait for a place: other jobs make it, in a window too.
-    fn has_parked_moves(&self) -> bool {
-        self.parked.iter().any(|parked| matches!(parked, Parked::Moves(..)))
+    /// Whether moves of a step of such a job wait for a place: other jobs make it, in a window too.
+    fn has_parked_moves(&self, is_such: impl Fn(Job) -> bool) -> bool {
+        let waits = |parked: &Parked| matches!(parked, Parked::Moves(job, _) if is_such(*job));
+        self.parked.iter().any(waits)
     }
 
     /// A job waits no longer for what it depends on to be noted.
@@ -125,6 +126,7 @@ impl Ssd {
         if !self.jobs.is_busy(job) && self.may_run(job) && self.ftl.wants(job, self.urgency(job)) {
             self.jobs.state(job).is_busy = true;
             self.jobs.busy += 1;
+            self.job_begins(job);
             self.go_on(job);
         }
     }
@@ -160,7 +162,7 @@ impl Ssd {
 
     /// Die that a job collects; `None` for a job of no die.
     #[inline]
-    fn die_of(&self, job: Job) -> Option<Die> {
+    pub(super) fn die_of(&self, job: Job) -> Option<Die> {
         (job.0 < self.flash.chips.geometry.dies).then_some(Die(job.0))
     }
 
@@ -168,7 +170,7 @@ impl Ssd {
     /// writes collects only while a request waits for space.
     #[inline]
     fn may_run(&self, job: Job) -> bool {
-        if self.rests() && !self.jobs.has_parked_moves() {
+        if self.rests(job) && !self.jobs.has_parked_moves(|other| self.rests_with(job, other)) {
             return false;
         }
         let read_only = &self.failures.read_only;
@@ -184,7 +186,7 @@ impl Ssd {
     /// runs ahead of a window.
     #[inline]
     fn urgency(&self, job: Job) -> Urgency {
-        let has_time = |die| self.windows.is_some() || self.has_time(die);
+        let has_time = |die| self.has_windows(job) || self.has_time(die);
         if self.die_of(job).is_some_and(has_time) { Urgency::Idle } else { Urgency::Due }
     }
 
@@ -195,9 +197,7 @@ impl Ssd {
         if self.exchanges.is_served_by(job) {
             self.evacuation_rests();
         }
-        if self.rests() {
-            self.job_rests(self.die_of(job));
-        }
+        self.job_ends(job);
     }
 
     /// Does the next step of a job.

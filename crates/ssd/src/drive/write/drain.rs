@@ -92,11 +92,12 @@ impl Ssd {
         if !is_whole && !self.writer.sends_any_short_row() && !self.is_of_zones(key) {
             return Sent::No;
         }
-        let dies = self.gate.writable(key.0);
+        let home = self.home(key);
+        let dies = self.gate.writable(home.0);
         if dies.is_empty() {
-            self.set_aside(key.0);
-            if self.gate.is_blocked(key.0) {
-                self.break_window();
+            self.set_aside(home.0);
+            if self.gate.is_blocked(home.0) {
+                self.break_window(key);
             }
             return Sent::No;
         }
@@ -112,15 +113,15 @@ impl Ssd {
         let program = match self.ftl.place(key, lpns, dies) {
             Place::At(program) => program,
             Place::NoRoom => {
-                self.set_aside(key.0);
-                self.break_window();
+                self.set_aside(home.0);
+                self.break_window(key);
                 return Sent::No;
             }
             Place::Later(until) => {
                 buffer.rows.wait(key, until);
                 self.wakes.wake(Wake::Jobs);
                 if matches!(until, Until::Job | Until::Erase) {
-                    self.break_window();
+                    self.break_window(key);
                 }
                 return Sent::Waits;
             }

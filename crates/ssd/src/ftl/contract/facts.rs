@@ -17,6 +17,10 @@ pub struct Facts {
     pub keys: u32,
     /// Streams of the host whose data are kept apart: placement handles of the drive.
     pub streams: u32,
+    /// Reclaim groups of placement handles: equal parts of the dies, in order. Keys are the handles
+    /// of the first group, then those of the next; data of a key go to the dies of its home
+    /// ([`Handles::home`](super::Handles::home)).
+    pub groups: u32,
     /// Internal jobs; the first are those of the dies.
     pub jobs: u32,
     /// Units of a row are to come in order of their numbers.
@@ -46,13 +50,15 @@ pub struct Facts {
     pub sets: Vec<SetFacts>,
 }
 
-/// Units, keys and dies of a set (NVM set) that an FTL keeps apart from others.
+/// Units, keys, jobs and dies of a set (NVM set) that an FTL keeps apart from others.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SetFacts {
     /// Logical units of the set.
     pub units: Range<u32>,
     /// Keys of the set's rows.
     pub keys: Range<u32>,
+    /// Jobs of the set that belong to no die.
+    pub jobs: Range<u32>,
     /// Dies of the set.
     pub dies: Range<u32>,
 }
@@ -68,6 +74,7 @@ impl Facts {
             row_units,
             keys: 1,
             streams: 1,
+            groups: 1,
             jobs: dies,
             sorts_rows: false,
             takes_holes: false,

@@ -148,6 +148,14 @@ pub trait Handles {
     /// Blocks that hold data of a handle, valid or dead (slow). Those that data share with others
     /// belong to no handle.
     fn blocks(&self, handle: u32) -> u64;
+
+    /// Key whose reclaim group takes the next row of a key: its own, or where that group is full of
+    /// valid data the one of the same handle in another. `place` keeps to it.
+    fn home(&self, key: Key) -> Key;
+
+    /// Units of the host that went to another reclaim group than it had named, since the counts
+    /// were reset.
+    fn redirected_units(&self) -> u64;
 }
 
 /// Calls of parts that an FTL may be without, in which case nothing happens.

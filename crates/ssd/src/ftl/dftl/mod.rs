@@ -144,6 +144,7 @@ impl Params {
             fast_region: self.fast_region,
             superblock_dies: self.superblock_dies,
             metadata_share: 0.0,
+            reclaim_groups: 1,
         }
     }
 }

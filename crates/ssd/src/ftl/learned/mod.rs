@@ -139,6 +139,7 @@ fn build(context: Context, params: &Params) -> Result<Box<dyn Ftl>> {
         fast_region: params.fast_region,
         superblock_dies: params.superblock_dies,
         metadata_share: 0.0,
+        reclaim_groups: 1,
     };
     paged::build(context, &data, Own::NOTHING, Ours, |page, _| Learned::new(page, params))
 }

@@ -206,8 +206,8 @@ fn facts(sets: &[Set], logical: u32, next: &Next) -> Facts {
     let all = || sets.iter().map(|set| set.ftl.facts());
     let most = |of: fn(&Facts) -> u32| all().map(of).max().unwrap_or(1);
     let of_set = |set: &Set| {
-        let Span { units, keys, dies, .. } = set.span.clone();
-        SetFacts { units, keys, dies }
+        let Span { units, keys, jobs, dies, .. } = set.span.clone();
+        SetFacts { units, keys, jobs, dies }
     };
     // Leaps of wear keep one distance: without one they are not made.
     let delta = most(|facts| facts.wear_delta);
@@ -218,6 +218,7 @@ fn facts(sets: &[Set], logical: u32, next: &Next) -> Facts {
         row_units: most(|facts| facts.row_units),
         keys: next.key,
         streams: all().map(|facts| facts.streams).min().unwrap_or(1),
+        groups: 1,
         jobs: next.job,
         sorts_rows: all().any(|facts| facts.sorts_rows),
         takes_holes: all().all(|facts| facts.takes_holes),

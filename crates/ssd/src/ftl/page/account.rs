@@ -11,7 +11,7 @@ impl PageFtl {
     /// Key of data of a unit with a hint of the host.
     pub(in crate::ftl) fn key_of(&self, Lpn(lpn): Lpn, hint: Hint) -> Key {
         if self.by_speed.is_empty() {
-            return Key(hint.stream.into());
+            return self.placing.key(hint.stream, lpn / self.row_units);
         }
         fast_pages::key(hint.is_urgent || self.fast_units.contains(&lpn))
     }
@@ -39,6 +39,7 @@ impl PageFtl {
     /// State that uniform writes end in, with one stream of the host and no data of its own.
     pub(super) fn stationary(&self) -> Option<Stationary> {
         let is_plain = self.host_streams == 1
+            && !self.placing.are_several()
             && self.by_speed.is_empty()
             && self.metadata_units == 0
             && self.code_stages.is_off();
@@ -57,11 +58,13 @@ impl PageFtl {
     /// Constants of an FTL over the page map.
     pub(in crate::ftl) fn facts(&self) -> Facts {
         let Geometry { dies, units_per_page, .. } = self.geometry;
-        let (takes_holes, keys) = (self.by_speed.is_empty(), self.host_streams.into());
+        let groups = self.placing.count();
+        let (takes_holes, keys) = (self.by_speed.is_empty(), u32::from(self.host_streams) * groups);
         Facts {
             keys,
             // By speed, the two keys are one stream of the host.
             streams: if takes_holes { keys } else { 1 },
+            groups,
             takes_holes,
             has_reuse: true,
             jobs_can_wait: true,
@@ -118,6 +121,7 @@ impl PageFtl {
     pub(in crate::ftl) fn start_run(&mut self, pe_cycles: Option<u32>) {
         self.counts = FtlCounts::default();
         self.handles.start_run();
+        self.placing.start_run();
         if let Some(pe_cycles) = pe_cycles {
             self.wear.start_run(pe_cycles);
             self.free.sort(|_| pe_cycles);

@@ -39,42 +39,42 @@ impl PageFtl {
         }
     }
 
-    /// Frontiers of a handle of the host on a die.
+    /// Frontiers of a stream of the host on a die.
     pub(super) fn frontiers_of_handle(
         &self,
         die: Die,
-        handle: u32,
+        stream: u32,
     ) -> impl Iterator<Item = usize> + use<> {
-        let first = self.frontier_index(die, handle, 0);
+        let first = self.frontier_index(die, stream, 0);
         first..first + self.groups as usize
     }
 
-    /// Blocks of a handle on a die that are open and hold data.
-    pub(super) fn begun_blocks(&self, die: Die, handle: u32) -> impl Iterator<Item = Block> {
-        let frontiers = self.frontiers_of_handle(die, handle).map(|index| &self.frontiers[index]);
+    /// Blocks of a stream on a die that are open and hold data.
+    pub(super) fn begun_blocks(&self, die: Die, stream: u32) -> impl Iterator<Item = Block> {
+        let frontiers = self.frontiers_of_handle(die, stream).map(|index| &self.frontiers[index]);
         let filling = frontiers.flat_map(|frontier| self.filling(frontier));
         filling.filter(|&(_, pages)| pages > 0).map(|(block, _)| block)
     }
 
     /// Open blocks of a handle that hold data.
     pub(in crate::ftl) fn open_blocks(&self, handle: u32) -> Vec<Block> {
-        let dies = (0..self.geometry.dies).map(Die);
-        dies.flat_map(|die| self.begun_blocks(die, handle)).collect()
+        let (dies, stream) = self.dies_of_handle(handle);
+        dies.flat_map(|die| self.begun_blocks(die, stream)).collect()
     }
 
     /// Units that the open blocks of a handle still take ([`Handles::left_units`]).
     ///
     /// [`Handles::left_units`]: crate::ftl::contract::Handles::left_units
     pub(in crate::ftl) fn left_units(&self, handle: u32) -> Option<u64> {
-        let dies = (0..self.geometry.dies).map(Die);
-        let indices = dies.flat_map(|die| self.frontiers_of_handle(die, handle));
+        let (dies, stream) = self.dies_of_handle(handle);
+        let indices = dies.flat_map(|die| self.frontiers_of_handle(die, stream));
         let open = indices.map(|index| &self.frontiers[index]).filter(|frontier| frontier.open);
         let left = open.map(|frontier| {
             let pages = frontier.left_pages(self.pages_per_program, self.joined, &self.geometry);
             u64::from(pages * self.geometry.units_per_page)
         });
         let left = left.reduce(|sum, left| sum + left)?;
-        Some(left - self.parity_ahead(handle))
+        Some(left - self.parity_ahead(stream))
     }
 
     /// Closes the open blocks of a handle die by die, where there is room for others.
@@ -84,11 +84,12 @@ impl PageFtl {
         is_busy: &dyn Fn(Block) -> bool,
     ) -> Vec<Block> {
         let mut closed = Vec::new();
-        for die in (0..self.geometry.dies).map(Die) {
+        let (dies, stream) = self.dies_of_handle(handle);
+        for die in dies {
             if self.evacuation.is_of(die) || !self.is_roomy(die) {
                 continue;
             }
-            for index in self.frontiers_of_handle(die, handle) {
+            for index in self.frontiers_of_handle(die, stream) {
                 let filling: Vec<_> = self.filling(&self.frontiers[index]).collect();
                 if filling.iter().any(|&(_, pages)| pages > 0)
                     && !filling.iter().any(|&(block, _)| is_busy(block))

@@ -4,13 +4,15 @@
 //! A drive whose handles are *initially isolated* (NVM Express, Flexible Data Placement) moves the
 //! data of all handles to the same blocks: these belong to no handle. With *persistently isolated*
 //! handles moved data stay in blocks of their handle: victims are superblocks, of one die or more,
-//! which hold data of one handle each.
+//! which hold data of one handle each. A drive with several reclaim groups has the handles once for
+//! each group.
 
 use super::PageFtl;
-use crate::ftl::contract::{Carried, HandleCounts, Move, Program};
+use crate::ftl::contract::{Carried, DieSet, HandleCounts, Key, Move, Place, Program, Until};
+use crate::space::groups::Groups;
 use base::Result;
 use base::archive::{Archive, State};
-use nand::geometry::Block;
+use nand::geometry::{Block, Die};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -35,22 +37,26 @@ impl Isolation {
 /// Mark of a block that belongs to no handle.
 const NOBODY: u8 = u8::MAX;
 
-/// Handles of the host, where there are several.
+/// Handles of the host in all reclaim groups, where there are several.
 #[derive(Clone)]
 pub(super) struct HandleTable {
     pub(super) isolation: Isolation,
+    /// Handles of a reclaim group.
+    of_group: u32,
     /// Handle of each block; empty where the host has one stream.
     of_block: Vec<u8>,
     counts: Vec<HandleCounts>,
 }
 
 impl HandleTable {
-    /// Table of so many handles and blocks.
-    pub(super) fn new(isolation: Isolation, handles: u8, blocks: u32) -> Self {
-        let (handles, blocks) =
-            if handles > 1 { (handles.into(), blocks as usize) } else { (0, 0) };
+    /// Table of so many handles in each reclaim group, and of so many blocks.
+    pub(super) fn new(isolation: Isolation, handles: u8, groups: &Groups, blocks: u32) -> Self {
+        let all = groups.identifiers() as usize;
+        let of_group = handles.into();
+        let (handles, blocks) = if all > 1 { (all, blocks as usize) } else { (0, 0) };
         Self {
             isolation,
+            of_group,
             of_block: vec![NOBODY; blocks],
             counts: vec![HandleCounts::default(); handles],
         }
@@ -59,26 +65,28 @@ impl HandleTable {
     /// Whether moved data stay with their handle.
     #[inline]
     pub(super) fn is_persistent(&self) -> bool {
-        self.isolation == Isolation::Persistent && !self.counts.is_empty()
+        self.isolation == Isolation::Persistent && self.of_group > 1
     }
 
     /// Handle whose data the blocks of a stream take; streams of moved data stand behind those of
     /// the host.
     #[inline]
-    fn of_stream(&self, stream: u32) -> u8 {
-        let handles = self.counts.len() as u32;
+    fn of_stream(&self, group: u32, stream: u32) -> u8 {
+        let (handles, first) = (self.of_group, group * self.of_group);
         match stream.checked_sub(handles) {
-            None => stream as u8,
-            Some(moved) if self.is_persistent() && moved < handles => moved as u8,
+            None => (first + stream) as u8,
+            // A group with one handle has no other data.
+            Some(_) if handles == 1 => first as u8,
+            Some(moved) if self.is_persistent() && moved < handles => (first + moved) as u8,
             Some(_) => NOBODY,
         }
     }
 
-    /// Notes that a block belongs to a stream from now on.
+    /// Notes that a block of a reclaim group belongs to a stream from now on.
     #[inline]
-    pub(super) fn opened(&mut self, block: Block, stream: u32) {
+    pub(super) fn opened(&mut self, block: Block, group: u32, stream: u32) {
         if !self.of_block.is_empty() {
-            self.of_block[block.0 as usize] = self.of_stream(stream);
+            self.of_block[block.0 as usize] = self.of_stream(group, stream);
         }
     }
 
@@ -105,7 +113,7 @@ impl HandleTable {
 
 impl State for HandleTable {
     fn exchange(&mut self, archive: &mut Archive<'_>) -> Result<()> {
-        let Self { isolation: _, of_block, counts } = self;
+        let Self { isolation: _, of_group: _, of_block, counts } = self;
         if counts.is_empty() {
             return Ok(());
         }
@@ -124,7 +132,43 @@ impl PageFtl {
 
     /// Whether collection keeps the data of the host's handles apart.
     pub(in crate::ftl) fn has_persistent_handles(&self) -> bool {
-        self.handles.is_persistent()
+        self.handles.is_persistent() || (self.placing.are_several() && self.handles.of_group == 1)
+    }
+
+    /// Group whose dies take rows of a key now, and their stream.
+    #[inline]
+    pub(super) fn home_of(&self, key: Key) -> (u32, u32) {
+        let (group, stream) = self.placing.parts(key);
+        (self.placing.home(group, self.row_units, &self.retirement), stream)
+    }
+
+    /// Key of the dies that take rows of a key now ([`Handles::home`]).
+    ///
+    /// [`Handles::home`]: crate::ftl::contract::Handles::home
+    pub(in crate::ftl) fn home(&self, key: Key) -> Key {
+        let (group, stream) = self.home_of(key);
+        Key(group * u32::from(self.host_streams) + stream)
+    }
+
+    /// Die of a group from which on one is looked for that takes a row.
+    #[inline]
+    pub(super) fn next_die_of(&self, group: u32) -> u32 {
+        self.placing.next_die(group).unwrap_or(self.next_die)
+    }
+
+    /// Answer for a row of a group where none of `dies` takes it: its dies are at work, or full.
+    pub(super) fn none_of(&self, group: u32, dies: &DieSet) -> Place {
+        let its = || self.placing.dies(group).map(Die);
+        match its().find(|&die| !dies.contains(die)) {
+            Some(die) if !its().any(|die| dies.contains(die)) => Place::Later(Until::Die(die)),
+            _ => Place::NoRoom,
+        }
+    }
+
+    /// Dies that take the data of a handle, and its stream on them.
+    pub(super) fn dies_of_handle(&self, handle: u32) -> (impl Iterator<Item = Die> + use<>, u32) {
+        let (group, stream) = self.placing.parts(Key(handle));
+        (self.placing.dies(group).map(Die), stream)
     }
 
     /// Handle of a unit that is moved, counted from 0 as the streams of moved data are; `None`
@@ -137,11 +181,12 @@ impl PageFtl {
         Some(self.handle_of_block(self.geometry.block_of(unit.from)))
     }
 
-    /// Handle that the data of a block belong to. Data without a handle go with the first.
+    /// Handle that the data of a block belong to, counted in its reclaim group. Data without a
+    /// handle go with the first.
     pub(super) fn handle_of_block(&self, block: Block) -> u32 {
         match self.handles.of_block[block.0 as usize] {
             NOBODY => 0,
-            handle => handle.into(),
+            handle => u32::from(handle) % self.handles.of_group,
         }
     }
 

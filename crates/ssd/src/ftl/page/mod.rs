@@ -15,6 +15,7 @@ use crate::space::draining::Draining;
 use crate::space::free_blocks::{FreeBlocks, Use};
 use crate::space::frontier::Frontier;
 use crate::space::gc::GcConfig;
+use crate::space::groups::Groups;
 use crate::space::pace::Pace;
 use crate::space::retirement::Retirement;
 use crate::space::wear::BlockWear;
@@ -96,6 +97,16 @@ pub(super) struct PageParams {
     /// 1: each die has its own; 0: all dies of the drive. A divisor of the number of dies. Counts
     /// of free blocks in `ftl` and `gc` are counts of superblocks then.
     pub(super) superblock_dies: u32,
+    /// Reclaim groups of a drive with flexible data placement: parts of its dies, equal and in
+    /// order, with `host_streams` handles each. What a host writes with a placement identifier
+    /// stays on the dies of its group, also when it is collected. Other data have a group by their
+    /// address. A divisor of the number of dies; at most 16 identifiers.
+    #[serde(skip_serializing_if = "is_one")]
+    pub(super) reclaim_groups: u32,
+}
+
+fn is_one(count: &u32) -> bool {
+    *count == 1
 }
 
 impl Default for PageParams {
@@ -112,6 +123,7 @@ impl Default for PageParams {
             fast_region: None,
             metadata_share: 0.0,
             superblock_dies: 1,
+            reclaim_groups: 1,
         }
     }
 }
@@ -197,6 +209,8 @@ pub(super) struct PageFtl {
     fast_units: Range<u32>,
     reduced: reduced::Reduced,
     handles: HandleTable,
+    /// Reclaim groups of the dies.
+    pub(super) placing: Groups,
     metadata: Metadata,
     stripes: Stripes,
     /// Most units of metadata in a block.
@@ -326,7 +340,8 @@ impl PageFtl {
         // By speed, the two keys are one stream of the host; keys of sorted data are classes.
         let has_handles = !params.fast_pages && own.move_streams == 1;
         let handles = if has_handles { host_streams } else { 1 };
-        let handles = HandleTable::new(params.isolation, handles, geometry.blocks());
+        let placing = Groups::new(&geometry, params.reclaim_groups, handles.into(), logical_units)?;
+        let handles = HandleTable::new(params.isolation, handles, &placing, geometry.blocks());
         let metadata = Metadata::new(params.metadata_share)?;
         let rows = geometry.pages_per_block / pages_per_program;
         let groups = geometry.planes_per_die / planes_per_program;
@@ -344,6 +359,7 @@ impl PageFtl {
             fast_units: fast_pages::units(params, geometry.unit_bytes, logical_units)?,
             reduced: reduced::Reduced::new(params, host_streams, geometry.blocks())?,
             handles,
+            placing,
             metadata,
             stripes,
             code_stages: CodeStages::new(&code_stages, &geometry, rows),
@@ -395,6 +411,7 @@ impl PageFtl {
     #[inline]
     fn invalidate(&mut self, ppn: u32) -> Block {
         let block = self.geometry.block_of(Ppn(ppn));
+        self.placing.died(ppn);
         self.candidates.died(|| self.geometry.plane_of(block), block);
         block
     }
@@ -458,6 +475,9 @@ impl PageFtl {
         let units = u64::from(program.units);
         *of -= units;
         *padding_units += units;
+        if matches!(carried, Carried::Host) {
+            self.placing.taken_back(program.die, program.units);
+        }
         if let Carried::Moves(Job(job), _) = carried
             && self.collections.get(job as usize).is_some_and(|die| die.is_levelling)
         {

@@ -34,20 +34,24 @@ impl Layout for PageFtl {
         if !self.by_speed.is_empty() {
             return self.place_by_speed(key, lpns, dies);
         }
-        let stream = key.0 % u32::from(self.host_streams);
-        let Some(first) = dies.next_from(self.next_die) else { return Place::NoRoom };
-        let mut die = first;
+        let (group, stream) = self.home_of(key);
+        let Some(first) = dies.next_from(self.next_die_of(group)) else { return Place::NoRoom };
+        let (mut die, its) = (first, self.placing.dies(group));
         let index = loop {
             let kept = self.reserve + u32::from(self.needs_room(die));
-            if let Some(index) = self.frontier_for(die, stream, kept) {
+            if its.contains(&die.0)
+                && let Some(index) = self.frontier_for(die, stream, kept)
+            {
                 break index;
             }
             match dies.next_from(die.0 + 1) {
                 Some(next) if next != first => die = next,
-                _ => return Place::NoRoom,
+                _ => return self.none_of(group, dies),
             }
         };
-        Place::At(self.append(index, die, stream, lpns))
+        let program = self.append(index, die, stream, lpns);
+        self.placing.placed(self.placing.parts(key).0, die, program.units);
+        Place::At(program)
     }
 
     #[inline]

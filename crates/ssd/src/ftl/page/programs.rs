@@ -170,6 +170,9 @@ impl PageFtl {
                         continue;
                     }
                     self.map[lpn as usize] = ppn;
+                    if moved.is_some() {
+                        self.placing.moved(block);
+                    }
                     if old == Ppn::NONE.0 {
                         mapped.new += 1;
                     } else {

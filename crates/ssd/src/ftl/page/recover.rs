@@ -62,6 +62,8 @@ impl PageFtl {
     pub(super) fn take_found(&mut self, found: &Found) {
         self.has_started_up = true;
         self.map_found(found);
+        let valid = self.map.iter().copied().filter(|&ppn| ppn != Ppn::NONE.0);
+        self.placing.count_again(valid);
         let mut own_of_plane = vec![0; self.geometry.planes() as usize];
         (0..self.geometry.planes()).for_each(|plane| self.free.empty(Plane(plane)));
         for block in found.blocks() {
@@ -77,7 +79,7 @@ impl PageFtl {
             self.candidates.opened(block);
             let stream = frontier_of(found.tag(block)).unwrap_or(self.streams);
             self.reduced.opened(block, stream);
-            self.handles.opened(block, stream);
+            self.handles.opened(block, self.placing.of_block(block), stream);
             let first = self.geometry.ppn(block, 0, 0).0;
             let units = (first..first + self.geometry.units_per_block())
                 .filter(|&ppn| self.map.get(self.owner[ppn as usize] as usize) == Some(&ppn));

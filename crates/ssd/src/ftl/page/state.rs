@@ -19,6 +19,7 @@ impl State for PageFtl {
             fast_units: _,
             reduced,
             handles,
+            placing,
             metadata: _,
             stripes: _,
             code_stages,
@@ -68,6 +69,7 @@ impl State for PageFtl {
             archive.value(&mut reduced.blocks)?;
         }
         handles.exchange(archive)?;
+        placing.exchange(archive)?;
         archive.value(has_started_up)
     }
 }

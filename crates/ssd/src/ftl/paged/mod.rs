@@ -359,7 +359,8 @@ impl<M: Mapping, L: Layout, C: Choices> Relocation for Paged<M, L, C> {
 impl<M: Mapping, L: Layout, C: Choices> Handles for Paged<M, L, C> {
     fn unit_units(&self) -> u64 {
         let geometry = &self.data.page().geometry;
-        u64::from(geometry.planes()) * u64::from(geometry.units_per_block())
+        let planes = geometry.planes() / self.facts.groups;
+        u64::from(planes) * u64::from(geometry.units_per_block())
     }
 
     fn open_blocks(&self, handle: u32) -> Vec<Block> {
@@ -384,6 +385,15 @@ impl<M: Mapping, L: Layout, C: Choices> Handles for Paged<M, L, C> {
 
     fn blocks(&self, handle: u32) -> u64 {
         self.data.page().blocks_of_handle(handle)
+    }
+
+    #[inline]
+    fn home(&self, key: Key) -> Key {
+        self.data.page().home(key)
+    }
+
+    fn redirected_units(&self) -> u64 {
+        self.data.page().placing.redirected()
     }
 }
 

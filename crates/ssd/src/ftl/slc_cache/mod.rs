@@ -182,6 +182,7 @@ impl SlcCache {
             fast_region: None,
             metadata_share: 0.0,
             superblock_dies: 1,
+            reclaim_groups: 1,
         };
         let own = Own { cache_blocks: area.static_sets(), ..own };
         let page = PageFtl::new(context, &page_params, own)?;

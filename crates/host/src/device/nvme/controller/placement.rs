@@ -1,7 +1,8 @@
 //! Flexible Data Placement: the handles of the drive, their logs, features, directive and commands.
 //!
-//! The drive is one endurance group with one reclaim group. Each namespace has all handles of the
-//! drive, and a placement identifier is the number of one (RGIF is 0).
+//! The drive is one endurance group with one reclaim group or more (`ftl.reclaim_groups`). Each
+//! namespace has all handles of the drive. A placement identifier names a reclaim group in its
+//! first bits, as many as the groups need (RGIF), and a handle in the others.
 
 use super::features::{SAVE, SELECT};
 use super::{Context, Controller, Kind, health};
@@ -36,6 +37,33 @@ pub const LOGS: [u8; 6] = [
     log::PLACEMENT_STATISTICS,
     log::PLACEMENT_EVENTS,
 ];
+
+/// Bits of a placement identifier that name a reclaim group (RGIF).
+fn group_bits(identity: &Identity) -> u32 {
+    u32::from(identity.groups).next_power_of_two().ilog2()
+}
+
+/// Placement identifier of a handle of a drive with several reclaim groups, by its number among the
+/// handles of all groups.
+fn identifier_of(number: u16, identity: &Identity) -> u16 {
+    let (group, handle) = (number / identity.handles, number % identity.handles);
+    group.unbounded_shl(16 - group_bits(identity)) | handle
+}
+
+/// Number, among the handles of all reclaim groups, of the handle that a placement identifier
+/// names; `None` where it names no group or no handle.
+fn number_of(identifier: u16, identity: &Identity) -> Option<u8> {
+    let handle_bits = 16 - group_bits(identity);
+    let group = identifier.unbounded_shr(handle_bits);
+    let handle = u32::from(identifier) & ((1 << handle_bits) - 1);
+    let is_one = group < identity.groups && handle < u32::from(identity.handles);
+    is_one.then(|| (u32::from(group * identity.handles) + handle) as u8)
+}
+
+/// Number of the placement identifiers of a drive.
+fn identifiers(identity: &Identity) -> u16 {
+    identity.handles * identity.groups
+}
 
 /// Whether a drive has this I/O command because it has handles.
 pub fn has_command(opcode: u8, identity: &Identity) -> bool {
@@ -106,7 +134,7 @@ pub fn check(entry: &Entry, identity: &Identity) -> Result<usize, Status> {
     }
     // Identifiers of a list, 0's based.
     let last = (entry.word(10) >> 16) as u16;
-    if last >= identity.handles {
+    if last >= identifiers(identity) {
         return Err(Status::INVALID_FIELD);
     }
     let needed = 2 * (u64::from(last) + 1);
@@ -120,15 +148,12 @@ pub fn updates(entry: &Entry, data: &[u8], identity: &Identity) -> Result<Vec<He
         return Ok(Vec::new());
     }
     let count = (entry.word(10) >> 16) as usize + 1;
-    let identifiers =
-        data.chunks_exact(2).take(count).map(|pair| u16::from_le_bytes([pair[0], pair[1]]));
+    let given = data.chunks_exact(2).take(count).map(|pair| u16::from_le_bytes([pair[0], pair[1]]));
     let mut heads: Vec<Head> = Vec::new();
-    for identifier in identifiers {
-        if identifier >= identity.handles {
-            return Err(Status::INVALID_FIELD);
-        }
+    for identifier in given {
+        let handle = number_of(identifier, identity).ok_or(Status::INVALID_FIELD)?;
         let flush = Head::plain(Command::Flush, 0, 0);
-        heads.push(Head { handle: identifier as u8, renews: true, ..flush });
+        heads.push(Head { handle, renews: true, ..flush });
     }
     Ok(heads)
 }
@@ -143,13 +168,13 @@ pub fn status(
     let mut page = Vec::new();
     if entry.word(10) & 0xff == 1 {
         page.resize(16, 0);
-        put(&mut page, 14, &identity.handles.to_le_bytes());
+        put(&mut page, 14, &identifiers(identity).to_le_bytes());
         let ssd = &disk.session().run.ssd;
-        for handle in 0..identity.handles {
+        for number in 0..identifiers(identity) {
             let mut descriptor = [0; 32];
-            put(&mut descriptor, 0, &handle.to_le_bytes());
-            put(&mut descriptor, 2, &handle.to_le_bytes());
-            let blocks = ssd.left_units(handle.into()) * ssd.unit_bytes() / space.block_bytes;
+            put(&mut descriptor, 0, &identifier_of(number, identity).to_le_bytes());
+            put(&mut descriptor, 2, &(number % identity.handles).to_le_bytes());
+            let blocks = ssd.left_units(number.into()) * ssd.unit_bytes() / space.block_bytes;
             put(&mut descriptor, 8, &blocks.to_le_bytes());
             page.extend(descriptor);
         }
@@ -170,18 +195,18 @@ impl Controller {
         namespace.map(|_| ()).ok_or_else(|| Namespaces::unknown(entry.nsid()))
     }
 
-    /// Handle that a command of an I/O queue writes under. An identifier without a handle stands
-    /// for the first, and is an event.
+    /// Stream hint that a command of an I/O queue writes under. An identifier without a handle
+    /// stands for the first, in a reclaim group that the drive chooses, and is an event.
     pub fn placing(&self, entry: &Entry, identity: &Identity, disk: &mut Disk) -> u8 {
         if entry.opcode() != io::WRITE || !is_placed(entry, identity) || !self.is_placing {
             return 0;
         }
         let identifier = (entry.word(13) >> 16) as u16;
-        if identifier >= identity.handles {
+        let Some(number) = number_of(identifier, identity) else {
             disk.note_wrong_handle(identifier);
             return 0;
-        }
-        identifier as u8
+        };
+        disk.session().run.ssd.stream_of(number)
     }
 
     /// Carries out a Directive command. Returns its data.
@@ -313,7 +338,10 @@ impl Controller {
                 }
                 page
             }
-            _ => events(context.disk, entry.byte(41) & 1 != 0, context.namespaces.only()),
+            _ => {
+                let is_of_host = entry.byte(41) & 1 != 0;
+                events(context.disk, context.identity, is_of_host, context.namespaces.only())
+            }
         })
     }
 
@@ -339,7 +367,7 @@ fn event_handle(entry: &Entry, identity: &Identity) -> Result<u8, Status> {
 /// Types of reclaim unit handles: initially isolated, persistently isolated.
 const HANDLE_TYPES: [u8; 2] = [1, 2];
 
-/// Log of the only configuration: one reclaim group, and handles of the type that the FTL has.
+/// Log of the only configuration: its reclaim groups, and handles of the type that the FTL has.
 fn configurations(context: &mut Context<'_>) -> Vec<u8> {
     let identity = context.identity;
     let ssd = &context.disk.session().run.ssd;
@@ -353,11 +381,11 @@ fn configurations(context: &mut Context<'_>) -> Vec<u8> {
     let one = &mut page[16..];
     put(one, 0, &(size as u16).to_le_bytes());
     // The configuration is valid, with or without a write cache.
-    one[2] = 1 << 7 | u8::from(identity.has_write_cache) << 4;
-    put(one, 4, &1u32.to_le_bytes());
+    one[2] = 1 << 7 | u8::from(identity.has_write_cache) << 4 | group_bits(identity) as u8;
+    put(one, 4, &u32::from(identity.groups).to_le_bytes());
     put(one, 8, &identity.handles.to_le_bytes());
     // Most identifiers of an update, 0's based.
-    put(one, 10, &(identity.handles - 1).to_le_bytes());
+    put(one, 10, &(identifiers(identity) - 1).to_le_bytes());
     put(one, 12, &MOST_ID.to_le_bytes());
     put(one, 16, &unit_bytes.to_le_bytes());
     let kind = HANDLE_TYPES[usize::from(is_persistent)];
@@ -367,22 +395,26 @@ fn configurations(context: &mut Context<'_>) -> Vec<u8> {
 
 /// Log of the events of the host, or of those of the drive. `namespace` is the only one, if there
 /// is one alone.
-fn events(disk: &Disk, is_of_host: bool, namespace: Option<u32>) -> Vec<u8> {
+fn events(disk: &Disk, identity: &Identity, is_of_host: bool, namespace: Option<u32>) -> Vec<u8> {
     let events = disk.placement.events(is_of_host);
     let mut page = vec![0; 4096];
     put(&mut page, 0, &(events.len() as u32).to_le_bytes());
     for (event, bytes) in events.iter().zip(page[EVENT_BYTES..].chunks_exact_mut(EVENT_BYTES)) {
         bytes[0] = event.kind.number();
         put(bytes, 4, &(event.at.ns() / 1_000_000).to_le_bytes()[..6]);
-        if let Some(identifier) = event.identifier {
+        let of_unit = |number: u8| identifier_of(number.into(), identity);
+        let is_named = event.kind == Event::NotFull;
+        let named = event.handle.filter(|_| is_named).map(of_unit);
+        if let Some(identifier) = event.identifier.or(named) {
             // The identifier is valid, and so is a namespace that is known.
             bytes[1] |= 1 | u8::from(namespace.is_some()) << 1;
             put(bytes, 2, &identifier.to_le_bytes());
             put(bytes, 12, &namespace.unwrap_or(0).to_le_bytes());
         }
-        if let Some(handle) = event.handle {
+        if let Some(number) = event.handle {
             bytes[1] |= 1 << 2;
-            bytes[34] = handle;
+            put(bytes, 32, &(u16::from(number) / identity.handles).to_le_bytes());
+            bytes[34] = number % identity.handles as u8;
         }
         let blocks = event.sectors.min(0xffff) as u16;
         put(bytes, 18, &blocks.to_le_bytes());

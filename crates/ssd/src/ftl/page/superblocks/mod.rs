@@ -130,6 +130,13 @@ impl Spans {
         // One block more than these is dead when collection begins.
         let spare = 1 + spare.min().unwrap_or(0);
         let (sets, set_units) = (shape.blocks_per_plane, shape.units_per_block);
+        let group = page.placing.dies(0).len() as u32;
+        if !group.is_multiple_of(dies) {
+            let problem = format!("{dies} dies beside reclaim groups of {group}");
+            return Err(Error::new("ftl.superblock_dies", problem)
+                .expected(format!("a divisor of {group}, so that a superblock stays in its group"))
+                .hint("use more dies, or fewer ftl.reclaim_groups"));
+        }
         let quotas = Quotas::new(params, spare, sets, set_units, page.row_units)?;
         let of_all = || -> Result<OfSuperblocks> {
             Ok(OfSuperblocks::new(policy.victims(&shape)?, geometry, planes))

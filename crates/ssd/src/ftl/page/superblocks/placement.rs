@@ -14,16 +14,19 @@ impl Spans {
     /// Place for data of the host on one of `dies`: on the first in turn that takes them, or, by
     /// speed, on the first whose next page has the wanted speed.
     pub(super) fn place_host(&mut self, key: Key, lpns: &[Lpn], dies: &DieSet) -> Place {
-        let Some(first) = dies.next_from(self.page.next_die) else { return Place::NoRoom };
         let by_speed = self.page.wanted_speed(key);
         let (mut streams, mut fallback) = (0..u32::from(self.page.host_streams), None);
+        let mut group = 0;
         if by_speed.is_none() {
-            let stream = key.0 % streams.end;
-            streams = stream..stream + 1;
+            let (home, stream) = self.page.home_of(key);
+            (group, streams) = (home, stream..stream + 1);
         }
-        let mut die = first;
+        let next_die = self.page.next_die_of(group);
+        let Some(first) = dies.next_from(next_die) else { return Place::NoRoom };
+        let (mut die, its) = (first, self.page.placing.dies(group));
         loop {
-            for stream in streams.clone() {
+            let streams = if its.contains(&die.0) { streams.clone() } else { 0..0 };
+            for stream in streams {
                 let index = match by_speed {
                     None => self.host_part(die, stream),
                     Some(is_fast) => match self.speed_of(die, stream) {
@@ -36,7 +39,10 @@ impl Spans {
                     },
                 };
                 if let Some(index) = index {
-                    return Place::At(self.page.append(index, die, stream, lpns));
+                    let program = self.page.append(index, die, stream, lpns);
+                    let asked = self.page.placing.parts(key).0;
+                    self.page.placing.placed(asked, die, program.units);
+                    return Place::At(program);
                 }
             }
             match dies.next_from(die.0 + 1) {
@@ -56,7 +62,7 @@ impl Spans {
                 self.ready_part(die, stream).is_some() && self.may_fill(self.span_of(die), stream)
             })
         };
-        if let Some(die) = (0..self.page.geometry.dies).map(Die).find(takes_more) {
+        if let Some(die) = its.map(Die).find(takes_more) {
             return Place::Later(Until::Die(die));
         }
         (0..self.spans.len()).for_each(|span| self.call_dies(span));
@@ -171,15 +177,17 @@ impl Spans {
         is_busy: &dyn Fn(Block) -> bool,
     ) -> Vec<Block> {
         let mut closed = Vec::new();
+        let (group, stream) = self.page.placing.parts(Key(handle));
+        let its = self.page.placing.dies(group);
         for span in 0..self.spans.len() {
-            let dies = self.dies_in(span);
+            let dies = self.dies_in(span).filter(|die| its.contains(&die.0));
             let begun: Vec<Block> =
-                dies.flat_map(|die| self.page.begun_blocks(die, handle)).collect();
+                dies.flat_map(|die| self.page.begun_blocks(die, stream)).collect();
             if begun.is_empty() || begun.into_iter().any(is_busy) || !self.is_roomy(span) {
                 continue;
             }
             for die in self.dies_in(span) {
-                for index in self.page.frontiers_of_handle(die, handle) {
+                for index in self.page.frontiers_of_handle(die, stream) {
                     let filling: Vec<_> = self.page.filling(&self.page.frontiers[index]).collect();
                     self.page.frontiers[index].open = false;
                     for (block, pages) in filling {

@@ -89,7 +89,7 @@ impl Spans {
                     page.candidates.opened(block);
                     let stream = frontier_of(mark).unwrap_or(page.streams);
                     page.reduced.opened(block, stream);
-                    page.handles.opened(block, stream);
+                    page.handles.opened(block, page.placing.of_block(block), stream);
                     block
                 }
             });
