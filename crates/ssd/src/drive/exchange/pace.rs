@@ -13,8 +13,8 @@ use base::Time;
 /// Pace of rebuilding, where it has one.
 #[derive(Clone, Copy)]
 pub(in crate::drive) struct Pace {
-    /// Time that a unit pays.
-    unit_ns: f64,
+    /// Time that a byte pays.
+    byte_ns: f64,
     /// Time until which moves have paid.
     paid_until: Time,
     /// An event is scheduled at which rebuilding goes on.
@@ -25,9 +25,8 @@ impl Pace {
     /// Pace of a drive; `None` where rebuilding is as fast as collection.
     pub(in crate::drive) fn of(config: &SsdConfig) -> Option<Self> {
         let rate = config.parity.rebuild_mb_s;
-        let unit_ns = f64::from(config.ftl.common.unit_bytes) * 1e3 / rate;
-        let paid_until = Time::ZERO;
-        (rate > 0.0).then_some(Self { unit_ns, paid_until, rests: false })
+        let (byte_ns, paid_until) = (1e3 / rate, Time::ZERO);
+        (rate > 0.0).then_some(Self { byte_ns, paid_until, rests: false })
     }
 }
 
@@ -36,8 +35,9 @@ impl Ssd {
     #[cold]
     pub(in crate::drive) fn pay_for_rebuild(&mut self, units: usize) {
         let now = self.now();
+        let bytes = units as f64 * f64::from(self.flash.chips.geometry.unit_bytes);
         let Some(pace) = &mut self.rebuild_pace else { return };
-        let time = Time((units as f64 * pace.unit_ns) as u64);
+        let time = Time((bytes * pace.byte_ns) as u64);
         pace.paid_until = pace.paid_until.max(now) + time;
         if pace.paid_until > now && !pace.rests {
             pace.rests = true;
