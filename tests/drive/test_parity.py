@@ -8,6 +8,7 @@ from conftest import carries, refused
 
 import nandlab as lab
 
+READS = "[a]\nrw=randread\nbs=4k\niodepth=4\nrate_iops=1500\ntime_based\nruntime=0.5\n"
 JOB = "[a]\nrw=randrw\nbs=4k\niodepth=8\nrate_iops=1500,1500\ntime_based\nruntime={}\n"
 SET: dict[str, Any] = {
     "parity.pages": 1,
@@ -32,13 +33,62 @@ def test_a_die_fails_and_is_rebuilt() -> None:
     assert report["checks"]["conservation"]["ok"]
 
 
-def test_reads_of_a_failed_die_are_explained() -> None:
-    told = lab.run(
-        "tiny", JOB.format(3), set=SET, precondition="steady", fail_die="0@0", explain=True
+#: Two pages of parity, with room for the failure of two dies of four.
+TWO: dict[str, Any] = {**SET, "parity.pages": 2, "ftl.overprovisioning": 4.0}
+
+
+def test_two_dies_fail_at_once_and_are_rebuilt() -> None:
+    told = lab.run("tiny", JOB.format(10), set=TWO, precondition="steady", fail_die="2@1,0@1")
+    report = told.to_dict()
+    parity = report["ftl"]["parity"]
+    assert [(failed["die"], failed["failed_s"]) for failed in parity["failed_dies"]] == [
+        (2, 1.0),
+        (0, 1.0),
+    ]
+    assert all(1.0 < failed["rebuilt_s"] < 10.0 for failed in parity["failed_dies"])
+    # Two other pages at most give a page back.
+    assert 0 < parity["page_reads"] <= 2.1 * parity["rebuilt_reads"]
+    assert parity["lost_reads"] == report["ecc"]["uncorrectable"] == 0
+    # With one page of parity both failures together lose data.
+    one = lab.run(
+        "tiny",
+        JOB.format(3),
+        set={**TWO, "parity.pages": 1},
+        precondition="steady",
+        fail_die="2@1,0@1",
     )
-    causes = told.to_dict()["blame"]["read"][0]["causes_us"]
-    # One read in four is of that die, until its data have moved.
-    assert causes["rebuild"] > 20, causes
+    assert one.to_dict()["ftl"]["parity"]["lost_reads"] > 0
+
+
+def test_a_slower_rebuild_leaves_more_to_the_host() -> None:
+    """While a die is rebuilt at a limited rate, the reads of the host wait less."""
+    p99 = {}
+    for rate in (0.0, 4.0):
+        given = {**SET, "parity.rebuild_mb_s": rate, "ftl.overprovisioning": 3.0}
+        told = lab.run("tiny", READS, set=given, precondition="fill", fail_die="2@0")
+        report = told.to_dict()
+        p99[rate] = report["host"]["read"]["latency_us"]["p99"]
+        moved = report["ftl"]["gc_copies"] * report["ftl"]["unit_bytes"] / 1e6
+        assert moved < 4.0 * report["sim"]["simulated_s"] * 1.1 or not rate, moved
+    assert p99[4.0] < 0.9 * p99[0.0], p99
+
+
+def test_reads_of_a_failed_die_are_explained() -> None:
+    """A read in four is of that die until its data have moved; a slow engine adds its time."""
+    rebuild = {}
+    for rate in (0, 40):
+        told = lab.run(
+            "tiny",
+            JOB.format(3),
+            set={**SET, "parity.xor_mb_s": rate},
+            precondition="steady",
+            fail_die="0@0",
+            explain=True,
+        )
+        rebuild[rate] = told.to_dict()["blame"]["read"][0]["causes_us"]["rebuild"]
+    assert rebuild[0] > 20, rebuild
+    # Three units take 307 us.
+    assert rebuild[40] > rebuild[0] + 20, rebuild
 
 
 def test_a_saved_drive_keeps_its_failed_die(tmp_path: Path) -> None:
@@ -57,6 +107,7 @@ def test_a_saved_drive_keeps_its_failed_die(tmp_path: Path) -> None:
     ("given", "parts"),
     [
         ({"fail_die": "x"}, ["fail_die", "DIE@SECONDS"]),
+        ({"fail_die": "0@0,1"}, ["fail_die", "DIE@SECONDS"]),
         ({"fail_die": "9@0"}, ["die 9", "0 to 3"]),
         ({"fail_die": "0@0", "replicates": 2}, ["fail_die", "replicates"]),
         ({"fail_die": "0@0", "set": {}}, ["fail_die", "parity.pages"]),
@@ -77,6 +128,12 @@ def test_parity_costs_its_share_of_the_writes() -> None:
     assert ftl["write_amplification_flash"] == pytest.approx(4 / 3, rel=0.01)
     bandwidth = [of["host"]["write"]["bandwidth_mb_s"] for of in (report, without)]
     assert bandwidth[0] / bandwidth[1] == pytest.approx(3 / 4, rel=0.03)
+
+
+def test_no_drive_writes_faster_than_its_engine_of_parity() -> None:
+    jobs = "[a]\nrw=write\nbs=128k\niodepth=8\nio_size=32m\n"
+    told = lab.run("tiny", jobs, set={**SET, "parity.xor_mb_s": 10.0})
+    assert told.to_dict()["host"]["write"]["bandwidth_mb_s"] == pytest.approx(10.0, rel=0.05)
 
 
 def test_command_line(nandlab, folder) -> None:

@@ -214,9 +214,9 @@ SECTIONS: list[tuple[tuple[str, str], Callable[[Row], bool]]] = [
     (
         (
             "Parity over dies",
-            "Every unit of 250 small drives is read, 3 % of whose codewords no retry corrects:"
-            " the share of reads given up that parity does not give back either. Intervals of"
-            " 95 %. Test: `crates/ssd/tests/parity.rs`.",
+            "Every unit of 120 or 250 small drives is read, 3 or 10 % of whose pages no retry"
+            " corrects: the share of reads given up that parity does not give back either."
+            " Intervals of 95 %. Test: `crates/ssd/tests/parity.rs`.",
         ),
         _is("share of"),
     ),

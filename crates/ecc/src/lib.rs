@@ -21,6 +21,7 @@ pub mod decoder;
 pub mod lab;
 pub mod ldpc;
 pub mod model;
+pub mod stripe;
 pub mod wom;
 
 pub use model::named_code;

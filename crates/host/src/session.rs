@@ -258,15 +258,17 @@ impl Session {
         self.run.exchange(Plan::parse(text)?)
     }
 
-    /// Lets a die fail in the run, as `text` says (`3@0.5`). Refuses a failure that the drive would
-    /// not survive. To be called before the run begins.
+    /// Lets dies fail in the run, as `text` says (`3@0.5`, `3@0.5,1@0.5`). Refuses a failure that
+    /// the drive would not survive. To be called before the run begins.
     pub fn fail_die(&mut self, text: &str) -> Result<()> {
-        let Some((die, at)) = parse_at(text) else {
-            return Err(
-                Error::new("fail_die", format!("`{text}`")).expected("DIE@SECONDS, as 3@0.5")
-            );
-        };
-        self.run.command(at, Act::FailDie(die), &self.loaded.config)
+        for one in text.split(',') {
+            let Some((die, at)) = parse_at(one) else {
+                return Err(Error::new("fail_die", format!("`{text}`"))
+                    .expected("DIE@SECONDS, as 3@0.5, or several with commas between them"));
+            };
+            self.run.command(at, Act::FailDie(die), &self.loaded.config)?;
+        }
+        Ok(())
     }
 
     /// Repeats a command of a recording in its replay: at `at_ns` on the recording's clock, where a

@@ -39,7 +39,7 @@ fn context(blocks: u32) -> Context {
         single_level_pages: PAGES_PER_BLOCK,
         fast_pages: vec![true; PAGES_PER_BLOCK as usize],
         code_stages: Vec::new(),
-        has_parity: false,
+        parity_pages: 0,
         config: FtlConfig { unit_bytes: 4096, overprovisioning: 1.0, ..FtlConfig::default() },
         gc: GcConfig { start_free_blocks: 2, ..GcConfig::default() },
         victims,

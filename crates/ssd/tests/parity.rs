@@ -19,9 +19,24 @@ const PARITY: [&str; 4] = [
     "ftl.gc_reserve_blocks=2",
 ];
 
+/// Settings of a drive with two pages of parity in a stripe.
+const TWO: [&str; 3] =
+    ["parity.pages=2", "chip.geometry.blocks_per_plane=60", "ftl.overprovisioning=4"];
+
+/// Data of a stream keep to blocks of its own.
+const PERSISTENT: &str = "ftl.isolation=persistent";
+
 /// Reads return the data written last, in every way the drive can work.
 #[test]
 fn reads_return_the_newest_version() {
+    let of_two: [&[&str]; 5] = [
+        &[],
+        &["ftl.host_streams=3", PERSISTENT],
+        &["chip.fault.program_failure_chance=0.0005", "parity.xor_mb_s=200"],
+        &["buffer.bytes=0", "ftl.metadata_share=0.1", "ftl.overprovisioning=5"],
+        &["chip.page_order=one_shot", "chip.geometry.pages_per_block=36"],
+    ];
+    let of_two = of_two.map(|mode| [&TWO[..], mode].concat());
     let modes: [&[&str]; 12] = [
         &[],
         &["ftl.superblock_dies=2", "ftl.overprovisioning=3", "chip.geometry.blocks_per_plane=40"],
@@ -36,7 +51,7 @@ fn reads_return_the_newest_version() {
         &["chip.fault.program_failure_chance=0.0005", "ftl.overprovisioning=1.6"],
         &["gc.name=cost_benefit", "buffer.bytes=65536", "gc.reclaim_reads=8"],
     ];
-    for mode in modes {
+    for mode in modes.into_iter().chain(of_two.iter().map(Vec::as_slice)) {
         for seed in 0..2 {
             let sets = [&PARITY[..], mode].concat();
             let mut storm = Storm::new(drive::small(&sets), seed);
@@ -52,19 +67,21 @@ fn geometry() -> Geometry {
     ssd::build::chips(&drive::config(&[] as &[&str])).unwrap().geometry.clone()
 }
 
-/// One page of each stripe is parity: a drive of `dies` dies in a superblock that is written in
-/// order programs `dies / (dies - 1)` units for each one of the host, and no die holds more of them
-/// than another.
+/// One page or two of each stripe are parity: a drive of `dies` dies in a superblock that is
+/// written in order programs `dies / (dies - pages)` units for each one of the host, and no die
+/// holds more of them than another.
 #[test]
 fn parity_takes_its_share_and_is_spread_over_the_dies() {
-    for dies in [2u32, 4] {
+    for (dies, pages) in [(2u32, 1), (4, 1), (4, 2)] {
         let width = format!("ftl.superblock_dies={dies}");
+        let of_parity = format!("parity.pages={pages}");
         let blocks = "chip.geometry.blocks_per_plane=40";
-        let sets = [&PARITY[..], &[width.as_str(), "ftl.overprovisioning=3", blocks]].concat();
+        let given = [width.as_str(), &of_parity, "ftl.overprovisioning=3", blocks];
+        let sets = [&PARITY[..], &given].concat();
         let geometry = ssd::build::chips(&drive::config(&sets)).unwrap().geometry.clone();
         let mut ssd = drive::small(&sets);
         let per_superblock = dies * geometry.planes_per_die * geometry.units_per_block();
-        let data = per_superblock / dies * (dies - 1);
+        let data = per_superblock / dies * (dies - pages);
         // Whole superblocks on all spans, in which each die is the last as often.
         let spans = geometry.dies / dies;
         let units = 8 * spans * data;
@@ -74,9 +91,9 @@ fn parity_takes_its_share_and_is_spread_over_the_dies() {
         let counts = ftl.counts();
         let row = geometry.planes_per_die * geometry.units_per_page;
         // The last parity of a span is in memory until the next row comes.
-        let due = u64::from(units / (dies - 1));
+        let due = u64::from(units / (dies - pages) * pages);
         let waiting = due - counts.stripes.units;
-        assert!(waiting <= u64::from(spans * row), "{due}: {counts:?}");
+        assert!(waiting <= u64::from(spans * row * pages), "{due}: {counts:?}");
         assert_eq!(counts.padding_units, counts.stripes.units, "{counts:?}");
         let mut of_die = vec![0; geometry.dies as usize];
         for block in (0..geometry.blocks()).map(Block) {
@@ -89,14 +106,22 @@ fn parity_takes_its_share_and_is_spread_over_the_dies() {
     }
 }
 
-/// In every stripe that is whole one row is parity: at each page of a full superblock exactly one
-/// die holds no data.
+/// In every stripe that is whole as many rows are parity as the key says: at each page of a full
+/// superblock so many dies hold no data.
 #[test]
-fn each_stripe_has_one_page_of_parity() {
-    let geometry = geometry();
-    let mut ssd = drive::small(&PARITY);
+fn each_stripe_has_its_pages_of_parity() {
+    for pages in [1, 2] {
+        stripes_of_a_superblock(pages);
+    }
+}
+
+fn stripes_of_a_superblock(pages: u32) {
+    let of_parity = format!("parity.pages={pages}");
+    let sets = [&PARITY[..], &TWO, &[of_parity.as_str()]].concat();
+    let geometry = ssd::build::chips(&drive::config(&sets)).unwrap().geometry.clone();
+    let mut ssd = drive::small(&sets);
     let per_superblock = geometry.planes() * geometry.units_per_block();
-    let units = per_superblock / 4 * 3;
+    let units = per_superblock / 4 * (4 - pages);
     let lpns: Vec<Lpn> = (0..units).map(Lpn).collect();
     let ftl = ssd.ftl_mut();
     ftl.write_untimed(&lpns, &mut Untimed::new(geometry.dies)).unwrap();
@@ -106,7 +131,8 @@ fn each_stripe_has_one_page_of_parity() {
         let (block, page) = geometry.page_of(place);
         dies_at[page as usize].insert(geometry.die_of(block).0);
     }
-    assert!(dies_at.iter().all(|dies| dies.len() == 3), "{dies_at:?}");
+    let of_data = 4 - pages as usize;
+    assert!(dies_at.iter().all(|dies| dies.len() == of_data), "{dies_at:?}");
 }
 
 /// Random writes cost as much as on a drive without parity that has the space of its data, and the
@@ -125,20 +151,26 @@ fn write_amplification_is_that_of_the_data_with_their_parity() {
         ftl.overwrite_untimed(6 * u64::from(units), &mut draw, &mut untimed).unwrap();
         ftl.counts().write_amplification()
     };
-    // Three pages of four hold data: as many logical units on four thirds of the blocks. Of a
-    // superblock that is kept free three quarters are room for data.
-    let small = "chip.geometry.blocks_per_plane=";
-    for seed in 0..3 {
-        let base = ["ftl.superblock_dies=0", "ftl.gc_reserve_blocks=2", "ftl.static_wear_delta=0"];
-        let (with, without) = (format!("{small}160"), format!("{small}121"));
-        let with = amplification(
-            &[&base[..], &["parity.pages=1", &with, "ftl.overprovisioning=0.8"]].concat(),
-            seed,
-        );
-        let without =
-            amplification(&[&base[..], &[&without, "ftl.overprovisioning=0.36125"]].concat(), seed);
-        let ratio = with / without / (4.0 / 3.0);
-        assert!((ratio - 1.0).abs() < 0.05, "seed {seed}: {with} and {without}");
+    // Three pages of four hold data, or two: as many logical units on four thirds of the blocks, or
+    // on twice as many. Of a superblock that is kept free as large a share is room for data.
+    let base = ["ftl.superblock_dies=0", "ftl.gc_reserve_blocks=2", "ftl.static_wear_delta=0"];
+    let of = |blocks: u32, overprovisioning: f64, pages: u32, seed| {
+        let given = [
+            format!("chip.geometry.blocks_per_plane={blocks}"),
+            format!("ftl.overprovisioning={overprovisioning}"),
+            format!("parity.pages={pages}"),
+        ];
+        let given = given.iter().map(String::as_str);
+        amplification(&base.into_iter().chain(given).collect::<Vec<_>>(), seed)
+    };
+    let drives = [(1, (160, 0.8), (121, 0.36125)), (2, (240, 1.7), (122, 0.3725))];
+    for (pages, with, without) in drives {
+        for seed in 0..3 / pages {
+            let with = of(with.0, with.1, pages, seed.into());
+            let without = of(without.0, without.1, 0, seed.into());
+            let ratio = with / without / (4.0 / f64::from(4 - pages));
+            assert!((ratio - 1.0).abs() < 0.05, "{pages}, seed {seed}: {with} and {without}");
+        }
     }
 }
 
@@ -155,8 +187,12 @@ fn losing(lost: f64) -> [String; 3] {
 /// rewrites of parts of units, and for collection; reads return the newest version.
 #[test]
 fn pages_that_cannot_be_read_are_rebuilt() {
-    let modes: [&[&str]; 5] = [
+    let failing: &[&str] = &["chip.fault.program_failure_chance=0.0005", "parity.xor_mb_s=100"];
+    let (of_two, of_failing) = (TWO.to_vec(), [&TWO[..], failing].concat());
+    let modes: [&[&str]; 7] = [
         &[],
+        &of_two,
+        &of_failing,
         &["ftl.superblock_dies=2", "ftl.overprovisioning=3", "chip.geometry.blocks_per_plane=40"],
         &["retry.retire_after=3", "ftl.overprovisioning=2"],
         &["buffer.bytes=0", "retry.in_turn=true", "chip.features.cache_read=true"],
@@ -172,12 +208,7 @@ fn pages_that_cannot_be_read_are_rebuilt() {
             let parity = storm.ssd.counts().parity;
             assert!(parity.rebuilt_reads > 20, "{sets:?}: {parity:?}");
             assert!(2 * parity.page_reads >= parity.rebuilt_reads, "{sets:?}: {parity:?}");
-            // A stripe with a failed program is not whole.
-            let is_whole = !mode.iter().any(|set| set.contains("program_failure"));
-            assert!(
-                !is_whole || parity.lost_reads * 8 < parity.rebuilt_reads,
-                "{sets:?}: {parity:?}"
-            );
+            assert!(parity.lost_reads * 8 < parity.rebuilt_reads, "{sets:?}: {parity:?}");
         }
     }
 }
@@ -205,17 +236,33 @@ fn read_all(sets: &[&str]) -> (u64, u64, u64) {
     (units, parity.rebuilt_reads + parity.lost_reads, parity.lost_reads)
 }
 
-/// The rate of lost reads is that of the closed form: a read is lost if its page fails, with
-/// probability q, and any of the k other pages of its stripe does too: q (1 - (1 - q)^k).
+/// Probability that `least` or more of `others` pages cannot be read, each with probability `q`.
+fn several(least: i32, others: i32, q: f64) -> f64 {
+    let ways = |n: i32| (0..n).map(|i| f64::from(others - i) / f64::from(i + 1)).product::<f64>();
+    let exactly = |n: i32| ways(n) * q.powi(n) * (1.0 - q).powi(others - n);
+    1.0 - (0..least).map(exactly).sum::<f64>()
+}
+
+/// The rate of lost reads is that of the closed form: with m pages of parity a read is lost if its
+/// page fails, with probability q, and m or more of the other pages of its stripe do too. Programs
+/// that fail change nothing: their pages stand in memory.
 #[test]
 fn lost_reads_are_as_many_as_the_closed_form_says() {
-    for (dies, blocks) in [(2, 40), (4, 30)] {
+    let drives = [
+        (2, 40, 1, 0.03, 0.0, 250),
+        (4, 30, 1, 0.03, 0.0, 250),
+        (4, 30, 1, 0.03, 0.002, 120),
+        (4, 40, 2, 0.1, 0.0, 120),
+    ];
+    for (dies, blocks, pages, q, failing, seeds) in drives {
         let (mut units, mut failed, mut lost) = (0, 0, 0);
-        for seed in 0..250 {
-            let losing = losing(0.03);
+        for seed in 0..seeds {
+            let losing = losing(q);
             let more = [
                 format!("ftl.superblock_dies={dies}"),
+                format!("parity.pages={pages}"),
                 format!("chip.geometry.blocks_per_plane={blocks}"),
+                format!("chip.fault.program_failure_chance={failing}"),
                 format!("seed={seed}"),
                 "ftl.overprovisioning=3".to_owned(),
                 "retry.retire_after=0".to_owned(),
@@ -231,15 +278,96 @@ fn lost_reads_are_as_many_as_the_closed_form_says() {
             lost += read.2;
         }
         let q = failed as f64 / units as f64;
-        let expected = 1.0 - (1.0 - q).powi(dies - 1);
+        let expected = several(pages, dies - 1, q);
         let found = lost as f64 / failed as f64;
-        // Failures of a stripe come in pairs: twice the variance of independent ones.
-        let half = 1.96 * (2.0 * lost as f64).sqrt() / failed as f64;
+        // Failures of a stripe come together: so many times the variance of independent ones.
+        let half = 1.96 * (f64::from(pages + 1) * lost as f64).sqrt() / failed as f64;
+        let of_parity = if pages > 1 { format!(", {pages} of them parity") } else { String::new() };
+        let failing = if failing > 0.0 { ", programs fail" } else { "" };
+        let formula = if pages > 1 { "P(2 or more of k + 1)" } else { "1 - (1 - q)^k" };
         println!(
-            "validation | share of {failed} reads given up that are lost, stripes of {dies} dies, \
-             +- {half:.4} | {found:.4} | {expected:.4} | 0.15 | 1 - (1 - q)^k"
+            "validation | share of {failed} reads given up that are lost, stripes of {dies} \
+             dies{of_parity}{failing}, +- {half:.4} | {found:.4} | {expected:.4} | 0.15 | {formula}"
         );
         assert!((found - expected).abs() < 0.15 * expected, "{dies} dies: {found}, not {expected}");
+    }
+}
+
+/// A page that was given up comes later by the time that the engine of parity takes for the pages
+/// that it follows from.
+#[test]
+fn rebuilding_takes_the_time_of_the_engine() {
+    let ended = |rate: &str| {
+        let losing = losing(0.02);
+        let rate = format!("parity.xor_mb_s={rate}");
+        let given =
+            ["ftl.overprovisioning=3", "drive.queue_depth=1", "retry.retire_after=0", &rate];
+        let losing: Vec<&str> = losing.iter().map(String::as_str).collect();
+        let mut ssd = drive::small(&[&PARITY[..], &losing, &given].concat());
+        drive::prepare(&mut ssd, Precondition::Fill);
+        ssd.start(0);
+        let units = ssd.capacity_bytes() / 4096;
+        for unit in 0..units {
+            ssd.submit(Request::new(Op::Read, unit * 4096, 4096), 0, ssd.now());
+            while !matches!(ssd.step(), Step::Completed(_)) {}
+        }
+        (ssd.now().us(), ssd.counts().parity)
+    };
+    let (without, parity) = ended("0");
+    let (with, same) = ended("8");
+    assert_eq!(parity, same);
+    assert!(parity.rebuilt_reads > 20 && parity.lost_reads < 10, "{parity:?}");
+    // A unit of each of the pages read: 4096 bytes take 512 us. Of stripes that are lost nothing is
+    // computed.
+    let expected = 512.0 * parity.page_reads as f64;
+    let most_lost = 512.0 * 3.0 * parity.lost_reads as f64;
+    let found = with - without;
+    assert!(found <= expected * 1.001 && found >= (expected - most_lost) * 0.999, "{found}");
+}
+
+/// When the host changes the reclaim unit of a handle, the rows that were begun get their parity
+/// before the next data: every page of the old superblock follows from others on flash.
+#[test]
+fn superblocks_that_end_early_have_their_parity() {
+    for pages in [1u32, 2] {
+        let of_parity = format!("parity.pages={pages}");
+        let streams = ["ftl.host_streams=2", PERSISTENT, of_parity.as_str()];
+        let mut ssd = drive::small(&[&PARITY[..], &TWO, &streams].concat());
+        let geometry = geometry();
+        ssd.start(0);
+        let mut written = 0;
+        let mut write = |ssd: &mut ssd::Ssd, rows: u32| {
+            let units = rows * geometry.planes_per_die * geometry.units_per_page;
+            for unit in written..written + units {
+                let write = Request::new(Op::Write, u64::from(unit) * 4096, 4096);
+                while !ssd.has_room() {
+                    ssd.step();
+                }
+                ssd.submit(Request { stream: 1, ..write }, 0, ssd.now());
+            }
+            while !matches!(ssd.step(), Step::Idle) {}
+            ssd.submit(Request::FLUSH, 0, ssd.now());
+            while !matches!(ssd.step(), Step::Idle) {}
+            written += units;
+            written
+        };
+        for rows in [1, 4, 5, 7] {
+            let first = write(&mut ssd, 0);
+            let last = write(&mut ssd, rows);
+            let old = ssd.open_blocks(1);
+            assert_eq!(ssd.renew(1), ssd::drive::Renewed::Closed);
+            assert_eq!(ssd.open_blocks(1), []);
+            write(&mut ssd, 1);
+            assert!(ssd.open_blocks(1).iter().all(|block| !old.contains(block)));
+            let ftl = ssd.ftl_mut();
+            for lpn in first..last {
+                let mut others = Vec::new();
+                let place = ftl.lookup(Lpn(lpn)).unwrap();
+                assert_eq!(ftl.parity().unwrap().others(place, &mut others), pages, "{rows}");
+                assert_eq!(others.len(), 3, "{rows} rows, unit {lpn}");
+            }
+        }
+        ssd.fault().unwrap();
     }
 }
 
@@ -281,6 +409,60 @@ fn a_die_that_fails_loses_nothing() {
             run(&mut storm, 18_000);
             assert!(storm.ssd.ftl_counts().reclaimed_blocks > written, "{sets:?}: no collection");
         }
+    }
+}
+
+/// Two dies of a superblock fail at once: with two pages of parity nothing is lost, and
+/// new stripes are copies on the dies that are left.
+#[test]
+fn two_dies_that_fail_at_once_lose_nothing() {
+    let modes: [&[&str]; 3] = [
+        &[],
+        &["buffer.bytes=0", "chip.features.cache_read=true", "parity.xor_mb_s=400"],
+        &["ftl.host_streams=2", PERSISTENT, "ftl.overprovisioning=8"],
+    ];
+    for mode in modes {
+        for (seed, dies) in [(0, [2, 0]), (1, [1, 3])] {
+            let sets = [&PARITY[..], &TWO, &["ftl.overprovisioning=6"], mode].concat();
+            let mut storm = Storm::new(drive::small(&sets), seed);
+            let run = |storm: &mut Storm, requests: u64| {
+                storm.run(requests).unwrap_or_else(|error| panic!("{sets:?}: {error}"));
+            };
+            run(&mut storm, 4_000);
+            for die in dies {
+                storm.ssd.fail_die(Die(die)).unwrap();
+            }
+            run(&mut storm, 20_000);
+            let failed = storm.ssd.failed_dies();
+            assert!(failed.iter().all(|failed| failed.rebuilt_at.is_some()), "{failed:?}");
+            let parity = storm.ssd.counts().parity;
+            assert!(parity.rebuilt_reads > 20 && parity.lost_reads == 0, "{sets:?}: {parity:?}");
+        }
+    }
+}
+
+/// Data leave a failed die at the rate that the key says. Those of open superblocks wait until
+/// these are full, which they are not here.
+#[test]
+fn a_failed_die_is_rebuilt_at_its_pace() {
+    let took = |rate: f64| {
+        let rate = format!("parity.rebuild_mb_s={rate}");
+        let mut ssd = drive::small(&[&PARITY[..], &["ftl.overprovisioning=3", &rate]].concat());
+        drive::prepare(&mut ssd, Precondition::Fill);
+        ssd.start(0);
+        ssd.fail_die(Die(1)).unwrap();
+        while !matches!(ssd.step(), Step::Idle) {}
+        (ssd.now().us(), ssd.ftl_counts().moved_units)
+    };
+    let (free, units) = took(0.0);
+    assert!(units > 500, "{units} units moved");
+    for rate in [2.0, 4.0] {
+        let (time, moved) = took(rate);
+        assert_eq!(moved, units);
+        // Bytes a microsecond are 10^6 bytes a second. The last step pays for no other.
+        let expected = 4096.0 * units as f64 / rate;
+        assert!(free < 0.5 * expected, "{units} units in {free} us without a pace");
+        assert!((time / expected - 1.0).abs() < 0.05, "{rate}: {units} units in {time} us");
     }
 }
 
@@ -326,9 +508,17 @@ fn what_cannot_be_is_refused() {
         Ok(_) => panic!("{sets:?}: not refused"),
         Err(error) => error,
     };
-    let error = refused(&["parity.pages=2", "ftl.superblock_dies=0"]);
+    let error = refused(&["parity.pages=3", "ftl.superblock_dies=0"]);
     assert_eq!(error.place, "parity.pages");
-    assert_carries(&error.problem, &["2"]);
+    assert_carries(&error.problem, &["3"]);
+    let error = refused(&["parity.pages=2", "ftl.superblock_dies=2", "ftl.gc_reserve_blocks=2"]);
+    assert_carries(error, &["parity.pages", "2 pages", "2 dies", "ftl.superblock_dies"]);
+    for key in ["xor_mb_s", "rebuild_mb_s"] {
+        let error = refused(&[&format!("parity.{key}=10")]);
+        assert_carries(error, &["parity.pages", key]);
+        let error = refused(&[&format!("parity.{key}=-1"), "parity.pages=1"]);
+        assert_carries(error, &["out of range", key]);
+    }
     let error = refused(&["parity.pages=1"]);
     assert_carries(error, &["parity.pages", "ftl.superblock_dies"]);
     let error = refused(&["parity.pages=1", "ftl.superblock_dies=0", "ftl.overprovisioning=1.2"]);

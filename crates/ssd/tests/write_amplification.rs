@@ -80,7 +80,7 @@ fn drive_with(
         single_level_pages: pages,
         fast_pages: vec![true; pages as usize],
         code_stages: Vec::new(),
-        has_parity: false,
+        parity_pages: 0,
         config: FtlConfig {
             unit_bytes: 4096,
             overprovisioning: alpha - 1.0,

@@ -189,7 +189,7 @@ def run(
             A `nandlab.Exchange`, or text: ``"2@0.5"``, ``"2@0.5,suspended"``. Report key
             ``exchange``.
         fail_die: Die that fails in the run, and when: a drive with `parity.pages` rebuilds what it
-            held. Text: ``"2@0.5"``. Report key ``ftl.parity``.
+            held. Text: ``"2@0.5"``, or ``"2@0.5,3@0.5"`` for several. Report key ``ftl.parity``.
         onlooker: Object that looks on at the run between its steps, as
             `nandlab.window.live.Recorder`.
 

@@ -1006,11 +1006,15 @@ class Parity(Table):
 
     units: int
     """Unit slots that hold the parity of a stripe; they are among `padding_units`."""
+    held_pages: int
+    """Pages of stripes that the controller has kept in memory, as their program failed, or the die
+    that was to have them.
+    """
     rebuilt_reads: int
     """Reads of pages that were rebuilt from the other pages of their stripe."""
     lost_reads: int
-    """Reads of pages that could not be rebuilt either: a second page of the stripe failed, or the
-    stripe is not whole.
+    """Reads of pages that could not be rebuilt either: more pages of the stripe are missing than
+    are parity.
     """
     page_reads: int
     """Pages that were read to rebuild others."""

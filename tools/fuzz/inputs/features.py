@@ -42,6 +42,7 @@ SETS: dict[str, tuple[str, ...]] = {
     "patrol reads": ("refresh.patrol_hours=1",),
     "parity over dies": (
         "parity.pages=1",
+        "parity.xor_mb_s=1000",
         "ftl.superblock_dies=0",
         "ftl.gc_reserve_blocks=2",
         "gc.start_free_blocks=4",

@@ -107,7 +107,7 @@ pub fn context(config: &SsdConfig, chips: &Chips) -> Result<Context> {
         single_level_pages: chips.first().pages(BlockMode::SingleLevel),
         fast_pages: chips.first().fast_pages(),
         code_stages: config.code_stages()?,
-        has_parity: config.parity.pages > 0,
+        parity_pages: config.parity.pages,
         kinds: chips
             .kinds()
             .map(|kind| DieKind {

@@ -104,7 +104,7 @@ fn of_set(
         single_level_pages: whole.single_level_pages,
         fast_pages: whole.fast_pages.clone(),
         code_stages: whole.code_stages.clone(),
-        has_parity: whole.has_parity,
+        parity_pages: whole.parity_pages,
         kinds: whole.kinds.clone(),
         kind_of_die: whole.kind_of_die[set.dies.start as usize..set.dies.end as usize].to_vec(),
         config: common,

@@ -479,7 +479,7 @@ pub const CONFLICTS: &[Conflict] = &[
         DieFailure,
         NoParity,
         "the data of the die would be lost",
-        "set parity.pages = 1 and ftl.superblock_dies",
+        "set parity.pages and ftl.superblock_dies",
     ),
     row(PowerCut, NoRecovery, "the drive would not start up again", "use a recovery"),
     row(

@@ -14,7 +14,7 @@ impl Tally {
     /// Holds the pages that are to stand in one stripe with `place` against the account.
     pub(super) fn check_stripe(&self, place: Ppn) -> Result<()> {
         let mut others = Vec::new();
-        if !self.parity_part().others(place, &mut others) {
+        if self.parity_part().others(place, &mut others) == 0 {
             return Ok(());
         }
         let (block, page) = self.geometry.page_of(place);
@@ -32,7 +32,7 @@ impl Tally {
 }
 
 impl Parity for Tally {
-    fn others(&self, place: Ppn, others: &mut Vec<Ppn>) -> bool {
+    fn others(&self, place: Ppn, others: &mut Vec<Ppn>) -> u32 {
         self.parity_part().others(place, others)
     }
 
@@ -42,6 +42,10 @@ impl Parity for Tally {
 
     fn lose(&mut self, die: Die) {
         self.ftl.parity_mut().expect("parity is named among the parts").lose(die);
+    }
+
+    fn rest_rebuild(&mut self, rests: bool) {
+        self.ftl.parity_mut().expect("parity is named among the parts").rest_rebuild(rests);
     }
 
     fn holds_data(&self, die: Die) -> bool {

@@ -71,7 +71,7 @@ use crate::terms::request::{Op, Request, Status};
 use base::event::EventQueue;
 use base::{Result, Time};
 use codes::Codes;
-use exchange::{Exchanges, FailedDies};
+use exchange::{Exchanges, FailedDies, Pace};
 use front::Front;
 use gate::Gate;
 pub use handles::Renewed;
@@ -179,6 +179,8 @@ pub struct Ssd {
     wakes: Wakes,
     exchanges: Exchanges,
     failed_dies: FailedDies,
+    /// Pace at which failed dies are rebuilt, where it is limited.
+    rebuild_pace: Option<Pace>,
     idle: Idle,
     /// Windows of predictable latency, of a drive with `[windows]`.
     windows: Option<Windows>,
@@ -225,6 +227,7 @@ impl Ssd {
             wakes: Wakes::default(),
             exchanges: Exchanges::new(config),
             failed_dies: FailedDies::default(),
+            rebuild_pace: Pace::of(config),
             idle,
             windows: Windows::of(config, ftl.facts()),
             failures,
@@ -327,6 +330,8 @@ impl Ssd {
             }
             event::DECODED => self.decoded(index),
             event::CACHED => self.cached_arrived(index),
+            event::COMPUTED => self.computed(index),
+            event::REBUILD => self.look_at_pace(),
             event::ENCODED => self.flash.submit(&mut self.events, index),
             event::WAKE => return Some(Step::Wake(index)),
             event::COMPLETE => {

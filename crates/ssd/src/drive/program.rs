@@ -69,12 +69,12 @@ impl Ssd {
         if let Some(account) = self.codes.account(&self.flash.chips, die) {
             account.encoded += words;
         }
-        if encode_time == Time::ZERO {
+        let mut end = self.parity_computed(index, pages);
+        if encode_time == Time::ZERO && end == now {
             self.flash.submit(&mut self.events, index);
             return;
         }
         // All words take as long: programs leave the encoders in the order in which they came.
-        let mut end = now;
         for _ in 0..words {
             let code = self.codes.at_mut(number);
             let (encoder, start, done) = code.encoders.serve(now, encode_time);
@@ -84,6 +84,28 @@ impl Ssd {
         }
         self.flash.commands[index].times.ecc += encode_time;
         self.events.push(end, event::of(event::ENCODED, index));
+    }
+
+    /// Time at which a program may go on to its die: data of stripes go through the engine of
+    /// parity on their way, and parity comes behind them.
+    #[inline]
+    fn parity_computed(&mut self, index: u32, pages: u64) -> Time {
+        let now = self.now();
+        let (Some(xor), Task::Program { place, .. }) =
+            (&mut self.codes.xor, self.flash.commands[index].task)
+        else {
+            return now;
+        };
+        let Program { units, stream, .. } = self.flash.programs[place];
+        match (stream, units) {
+            (Stream::MAP | Stream::LOG, _) => now,
+            (_, 0) => xor.ready(now),
+            _ => {
+                let geometry = &self.flash.chips.geometry;
+                let page = u64::from(geometry.units_per_page) * u64::from(geometry.unit_bytes);
+                xor.take(now, pages * page)
+            }
+        }
     }
 
     /// A program has ended: blocks that have failed are given up, and whoever waits for its data

@@ -67,6 +67,9 @@ pub struct CodeStageCounts {
 pub struct StripeCounts {
     /// Unit slots that hold the parity of a stripe; they are among `padding_units`.
     pub units: u64,
+    /// Pages of stripes that the controller has kept in memory, as their program failed, or the die
+    /// that was to have them.
+    pub held_pages: u64,
 }
 
 /// Work for the data of one placement handle.
@@ -148,7 +151,7 @@ counts!(FtlCounts {
     code_stages,
     stripes,
 });
-counts!(StripeCounts { units });
+counts!(StripeCounts { units, held_pages });
 counts!(HandleCounts { host_units, moved_units, erased_blocks });
 counts!(CodeStageCounts { changed_blocks, parity_units });
 counts!(DenseCounts { frozen_units, modified_sets });

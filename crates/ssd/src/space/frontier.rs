@@ -16,16 +16,27 @@ pub struct Frontier {
     pub planes_done: u32,
     /// Whether there are blocks to write to.
     pub open: bool,
+    /// Page that the blocks end before: `WHOLE`, or an earlier one where they are closed early.
+    pub end: u32,
 }
+
+/// End of blocks that are filled to their last page.
+const WHOLE: u32 = u32::MAX;
 
 impl Frontier {
     /// Frontier without open blocks.
     pub const CLOSED: Self =
-        Self { blocks: [Block(0); MAX_PLANES], page: 0, planes_done: 0, open: false };
+        Self { blocks: [Block(0); MAX_PLANES], page: 0, planes_done: 0, open: false, end: WHOLE };
 
     /// Opens the frontier at the first page of new blocks.
     pub fn open(&mut self) {
-        (self.page, self.planes_done, self.open) = (0, 0, true);
+        (self.page, self.planes_done, self.open, self.end) = (0, 0, true, WHOLE);
+    }
+
+    /// Whether data go to the open blocks: those that are closed early get empty rows and parity.
+    #[inline]
+    pub fn takes_data(&self) -> bool {
+        self.open && self.end == WHOLE
     }
 
     /// Next program in `mode`, for the first of `units` units, where a program of `joined` planes
@@ -64,7 +75,7 @@ impl Frontier {
         }
         self.planes_done = 0;
         self.page += pages;
-        self.open = self.page < geometry.pages_per_block;
+        self.open = self.page < self.end.min(geometry.pages_per_block);
         true
     }
 

@@ -117,6 +117,8 @@ pub enum Reason {
     Levelling,
     /// Folding: data leave a cache of single-level blocks.
     Folding,
+    /// Rebuild: data of a die that has failed go to the other dies.
+    Rebuild,
 }
 
 impl Work {

@@ -64,7 +64,7 @@ pub fn ftl_in<V: Into<Value> + Clone>(
         single_level_pages: pages,
         fast_pages: vec![true; pages as usize],
         code_stages: Vec::new(),
-        has_parity: false,
+        parity_pages: 0,
         config: FtlConfig { unit_bytes: 4096, overprovisioning, ..FtlConfig::default() },
         gc: GcConfig::default(),
         victims,

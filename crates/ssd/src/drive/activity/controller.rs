@@ -38,8 +38,8 @@ counts!(ControllerCounts { host, buffer, trims, codes, further_reads, refresh, p
 pub struct ParityCounts {
     /// Reads of pages that were rebuilt from the other pages of their stripe.
     pub rebuilt_reads: u64,
-    /// Reads of pages that could not be rebuilt either: a second page of the stripe failed, or the
-    /// stripe is not whole.
+    /// Reads of pages that could not be rebuilt either: more pages of the stripe are missing than
+    /// are parity.
     pub lost_reads: u64,
     /// Pages that were read to rebuild others.
     pub page_reads: u64,

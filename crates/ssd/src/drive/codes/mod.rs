@@ -4,7 +4,10 @@
 //! Codes are numbered: 0 is that of `[ecc]`, which all dies of a drive with one code have. Each
 //! kind's code has decoders and encoders of its own; codes by age share those of the first. In
 //! comes a die, or a block where codes change with age, out comes its code. `codewords` says how
-//! the units of a page lie in codewords, `luck` how lucky each of them is.
+//! the units of a page lie in codewords, `luck` how lucky each of them is. `xor` is the engine of
+//! parity over dies.
+
+mod xor;
 
 use super::stage::Stage;
 use crate::build::BuiltCode;
@@ -18,6 +21,7 @@ use nand::chip::Chips;
 use nand::geometry::{Block, Die};
 use schemars::JsonSchema;
 use serde::Serialize;
+use xor::Xor;
 
 /// Code of a drive, with its decoders and encoders.
 pub(crate) struct Code {
@@ -84,6 +88,8 @@ pub(crate) struct Codes {
     of_kind: Vec<usize>,
     /// By kind of chips: its counts. Empty for a drive with one kind.
     counts: Vec<CodeCounts>,
+    /// Engine of parity over dies, where it takes time.
+    pub(crate) xor: Option<Xor>,
 }
 
 impl Codes {
@@ -117,6 +123,7 @@ impl Codes {
             others: codes.collect(),
             of_kind: config.code_of_kinds(),
             counts: vec![CodeCounts::default(); if kinds > 1 { kinds } else { 0 }],
+            xor: Xor::of(&config.parity),
         }
     }
 
@@ -228,6 +235,9 @@ impl Codes {
         for code in std::iter::once(&mut self.first).chain(&mut self.others) {
             code.decoders.stop(now);
             code.encoders.stop(now);
+        }
+        if let Some(xor) = &mut self.xor {
+            xor.stop(now);
         }
     }
 }

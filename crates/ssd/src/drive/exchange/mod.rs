@@ -5,16 +5,19 @@
 //! to it is under way, its chip is replaced, and it takes data again. `Way::InService` does that
 //! beside the host. `Way::Suspended` is the conventional way: meanwhile no request is taken.
 //!
-//! `failed` has dies that fail without an order: nobody can read them any more.
+//! `failed` has dies that fail without an order: nobody can read them any more. `pace` limits the
+//! rate at which they are rebuilt.
 //!
 //! An order comes in, what is known of its course goes out (`course`). The swap itself takes no
 //! time.
 
 mod course;
 mod failed;
+mod pace;
 
 pub use failed::FailedDie;
 pub(super) use failed::FailedDies;
+pub(super) use pace::Pace;
 
 use crate::config::SsdConfig;
 use crate::ftl::Job;

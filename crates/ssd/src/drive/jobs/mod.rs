@@ -218,6 +218,9 @@ impl Ssd {
                 self.flash.fault.get_or_insert(ftl::endless());
             }
             Step::Move => {
+                if work.reason == Reason::Rebuild {
+                    self.pay_for_rebuild(work.moves.len());
+                }
                 let is_copied = self.jobs.on_chip.is_some() && self.plan_copy(job, &mut work.moves);
                 if self.power.is_some() {
                     self.note_moves(job, &work);

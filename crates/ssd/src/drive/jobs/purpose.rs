@@ -52,7 +52,7 @@ impl Ssd {
             Reason::Levelling => Purpose::Level,
             Reason::Folding => Purpose::Fold,
             Reason::Space if self.die_of(job).is_none() => Purpose::Merge,
-            Reason::Space => Purpose::Data,
+            Reason::Space | Reason::Rebuild => Purpose::Data,
         }
     }
 

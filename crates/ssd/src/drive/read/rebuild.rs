@@ -1,12 +1,16 @@
 //! Rebuilding of pages that cannot be read, from the other pages of their stripe.
 //!
-//! The read that has failed waits, while the same place is read in all other pages of the stripe.
-//! When these are there, the read goes on as if it had been decoded. A page of the stripe that
-//! cannot be read either, or that was never written, gives the read up.
+//! The read that has failed waits, while the same place is read in other pages of the stripe: in
+//! all but as many as the stripe has of parity. Where it has several, another page stands by for
+//! one that cannot be read either. When the pages are there and the engine of parity has computed
+//! their sum, the read goes on as if it had been decoded. With more pages missing than the stripe
+//! has of parity, the read is given up.
 
 use crate::drive::Ssd;
+use crate::drive::flow::event;
 use crate::failure::failed_words::FailedWord;
 use crate::flash::command::Times;
+use crate::medium::words::Rebuilt;
 use crate::terms::{Lpn, PageRead, ReadOwner};
 use base::pool::Pool;
 use nand::geometry::Ppn;
@@ -24,14 +28,20 @@ impl Default for Rebuilds {
     }
 }
 
-/// Read that waits for the other pages of its stripe.
+/// Read that waits for other pages of its stripe.
 #[derive(Clone, Copy)]
 struct Rebuild {
     /// Command of the read.
     read: u32,
     /// Pages of the stripe that are still to come.
     pending: u32,
-    /// A page of the stripe could not be read.
+    /// Page of the stripe that is not read either, or `Ppn::NONE`.
+    missing: Ppn,
+    /// The missing page stands by for one that cannot be read.
+    stands_by: bool,
+    /// Bytes that the rebuild has read.
+    bytes: u64,
+    /// A page of the stripe could not be read, and none stands in for it.
     has_failed: bool,
 }
 
@@ -39,56 +49,116 @@ impl Ssd {
     /// Begins to rebuild the data of a read that was given up; false if that cannot be.
     #[cold]
     pub(super) fn rebuild(&mut self, index: u32) -> bool {
-        let command = self.flash.commands[index];
-        let PageRead { owner, ppn, units, .. } = *command.read();
+        let PageRead { owner, ppn, .. } = *self.flash.commands[index].read();
         let Some(parity) = self.ftl.parity() else { return false };
         if !matches!(owner, ReadOwner::Request(_) | ReadOwner::Fill(_) | ReadOwner::Job(_)) {
             return false;
         }
         let mut places = std::mem::take(&mut self.reader.rebuilds.places);
         places.clear();
-        let is_whole = parity.others(ppn, &mut places);
-        let (chips, failed_dies) = (&self.flash.chips, &self.failed_dies);
-        let can_be_read = |&place: &Ppn| {
-            let (block, page) = chips.geometry.page_of(place);
-            let first = page - page % chips.first().pages_per_program;
-            let has_failed = chips.programs_fail() && chips.program_failed(block, first);
-            !has_failed && !failed_dies.has(chips.geometry.die_of(block))
-        };
+        let may_lack = parity.others(ppn, &mut places) as usize;
         // What is on its way to the flash is in the controller's memory.
+        let chips = &self.flash.chips;
         let is_on_flash = |place: &Ppn| {
             let (block, page) = chips.geometry.page_of(*place);
             page < chips.programmed_pages(block)
         };
         places.retain(is_on_flash);
-        if !is_whole || !places.iter().all(can_be_read) {
+        // All pages but as many as are parity; this one is not read again.
+        let needed = (places.len() + 1).saturating_sub(may_lack);
+        let mut missing = Ppn::NONE;
+        places.retain(|&place| {
+            let is_there = self.can_be_read(place);
+            missing = if is_there { missing } else { place };
+            is_there
+        });
+        if may_lack == 0 || places.len() < needed {
             self.counts.parity.lost_reads += 1;
             self.reader.rebuilds.places = places;
             return false;
         }
-        self.counts.parity.page_reads += places.len() as u64;
+        // The next die behind that of the page stands by, so that all dies are read as often.
+        let stands_by = places.len() > needed;
+        if stands_by {
+            let next = places.iter().position(|&place| place.0 > ppn.0).unwrap_or(0);
+            missing = places.remove(next);
+        }
         // One more than there is, so that it does not end before all are asked for.
-        let rebuild = Rebuild { read: index, pending: places.len() as u32 + 1, has_failed: false };
+        let pending = places.len() as u32 + 1;
+        let (bytes, has_failed) = (0, false);
+        let rebuild = Rebuild { read: index, pending, missing, stands_by, bytes, has_failed };
         let number = self.reader.rebuilds.under_way.insert(rebuild);
-        let (owner, earlier) = (ReadOwner::Rebuild(number), Times::from(self.now()));
+        if let Some(words) = &mut self.flash.words {
+            words.begin_rebuild(number);
+        }
         for &place in &places {
-            self.read_flash(command.class, owner, place, Lpn::HOLE.0, units, earlier);
+            self.read_of_stripe(number, place);
         }
         self.reader.rebuilds.places = places;
-        self.stripe_read(number, true);
+        self.stripe_read(number, Ppn::NONE, true);
         true
     }
 
-    /// A page of the stripe of a rebuild was read. With the last one the read goes on that waits.
-    #[cold]
-    pub(super) fn stripe_read(&mut self, number: u32, corrected: bool) {
+    /// Whether the data of a page that was programmed can come from its die.
+    fn can_be_read(&self, place: Ppn) -> bool {
+        let chips = &self.flash.chips;
+        let (block, page) = chips.geometry.page_of(place);
+        let first = page - page % chips.first().pages_per_program;
+        let has_failed = chips.programs_fail() && chips.program_failed(block, first);
+        !has_failed && !self.failed_dies.has(chips.geometry.die_of(block))
+    }
+
+    /// Reads a page of the stripe of a rebuild.
+    fn read_of_stripe(&mut self, number: u32, place: Ppn) {
         let rebuild = &mut self.reader.rebuilds.under_way[number];
-        rebuild.has_failed |= !corrected;
+        let command = &self.flash.commands[rebuild.read];
+        let (class, units) = (command.class, command.read().units);
+        rebuild.bytes += u64::from(units) * u64::from(self.flash.chips.geometry.unit_bytes);
+        self.counts.parity.page_reads += 1;
+        let (owner, earlier) = (ReadOwner::Rebuild(number), Times::from(self.now()));
+        self.read_flash(class, owner, place, Lpn::HOLE.0, units, earlier);
+    }
+
+    /// A page of the stripe of a rebuild was read. After the last one the engine computes the page
+    /// that the read waits for.
+    #[cold]
+    pub(super) fn stripe_read(&mut self, number: u32, page: Ppn, corrected: bool) {
+        if !corrected {
+            let Rebuild { missing, stands_by, .. } = self.reader.rebuilds.under_way[number];
+            let is_there = stands_by && self.can_be_read(missing) && {
+                let (block, page) = self.flash.chips.geometry.page_of(missing);
+                page < self.flash.chips.programmed_pages(block)
+            };
+            let rebuild = &mut self.reader.rebuilds.under_way[number];
+            if is_there {
+                (rebuild.missing, rebuild.stands_by) = (page, false);
+                return self.read_of_stripe(number, missing);
+            }
+            rebuild.has_failed = true;
+        }
+        let rebuild = &mut self.reader.rebuilds.under_way[number];
         rebuild.pending -= 1;
         if rebuild.pending > 0 {
             return;
         }
-        let Rebuild { read, has_failed, .. } = self.reader.rebuilds.under_way.remove(number);
+        let Rebuild { bytes, has_failed, .. } = *rebuild;
+        let now = self.now();
+        let end = match &mut self.codes.xor {
+            Some(xor) if !has_failed => xor.take(now, bytes),
+            _ => now,
+        };
+        if end > now {
+            self.events.push(end, event::of(event::COMPUTED, number));
+        } else {
+            self.computed(number);
+        }
+    }
+
+    /// The page of a rebuild is computed: the read that waits for it goes on.
+    #[cold]
+    pub(in crate::drive) fn computed(&mut self, number: u32) {
+        let rebuild = self.reader.rebuilds.under_way.remove(number);
+        let Rebuild { read, missing, has_failed, .. } = rebuild;
         // Data that have moved meanwhile may have been erased with all of their stripe.
         if self.read_elsewhere(read) {
             return;
@@ -107,7 +177,8 @@ impl Ssd {
         if let Some(words) = &mut self.flash.words {
             let page_read = *self.flash.commands[read].read();
             let rebuilt = self.reader.failed.words(failed).iter().map(|failed| failed.word);
-            words.rebuilt(&page_read, rebuilt);
+            let missing = (missing != Ppn::NONE).then_some(missing);
+            words.rebuilt(&page_read, Rebuilt { number, missing }, rebuilt);
         }
         self.reader.failed.release(&mut failed);
         self.flash.commands[read].read_mut().failed = failed;

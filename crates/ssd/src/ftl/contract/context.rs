@@ -89,8 +89,8 @@ pub struct Context {
     pub fast_pages: Vec<bool>,
     /// Stronger codes of worn blocks, in order of cycles.
     pub code_stages: Vec<CodeStage>,
-    /// Stripes over the dies of superblocks have a page of parity.
-    pub has_parity: bool,
+    /// Pages of parity in a stripe over the dies of a superblock; 0 is no parity.
+    pub parity_pages: u32,
     /// Kinds of chips; the sizes above are those of the first kind.
     pub kinds: Vec<DieKind>,
     /// The kind of each die, by its place in `kinds`.

@@ -134,7 +134,8 @@ pub trait Handles {
 
     /// Closes open blocks of a handle before they are full: those where no program is under way, as
     /// `is_busy` says, and that there is room to replace. Returns them; what is left of them is not
-    /// written before their erase.
+    /// written before their erase, but for rows without data and parity that their stripes lack:
+    /// these come before the next data of the handle.
     fn renew(&mut self, handle: u32, is_busy: &dyn Fn(Block) -> bool) -> Vec<Block>;
 
     /// Whether blocks hold data of one handle alone after collection as well: handles are

@@ -170,14 +170,14 @@ impl Recycling for NvmSets {
 }
 
 impl Parity for NvmSets {
-    fn others(&self, place: Ppn, others: &mut Vec<Ppn>) -> bool {
+    fn others(&self, place: Ppn, others: &mut Vec<Ppn>) -> u32 {
         let set = self.of_die(Die(place.0 / self.units_per_die));
-        let Some(part) = self.sets[set].ftl.parity() else { return false };
+        let Some(part) = self.sets[set].ftl.parity() else { return 0 };
         let (_, units) = self.before(set);
         let first = others.len();
-        let is_whole = part.others(Ppn(place.0 - units), others);
+        let may_lack = part.others(Ppn(place.0 - units), others);
         others[first..].iter_mut().for_each(|other| other.0 += units);
-        is_whole
+        may_lack
     }
 
     fn can_lose(&self, die: Die) -> Result<()> {
@@ -185,7 +185,7 @@ impl Parity for NvmSets {
         match set.ftl.parity() {
             Some(part) => part.can_lose(Die(die.0 - set.span.dies.start)),
             None => Err(Error::new("fail_die", format!("die {}: no parity in its set", die.0))
-                .expected("a die of a set with parity.pages = 1")),
+                .expected("a die of a set with parity.pages")),
         }
     }
 
@@ -194,6 +194,14 @@ impl Parity for NvmSets {
         let Set { ftl, span, .. } = &mut self.sets[set];
         if let Some(part) = ftl.parity_mut() {
             part.lose(Die(die.0 - span.dies.start));
+        }
+    }
+
+    fn rest_rebuild(&mut self, rests: bool) {
+        for set in &mut self.sets {
+            if let Some(part) = set.ftl.parity_mut() {
+                part.rest_rebuild(rests);
+            }
         }
     }
 

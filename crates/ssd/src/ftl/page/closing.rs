@@ -49,10 +49,11 @@ impl PageFtl {
         first..first + self.groups as usize
     }
 
-    /// Blocks of a stream on a die that are open and hold data.
+    /// Blocks of a stream on a die that are open for its data and hold some.
     pub(super) fn begun_blocks(&self, die: Die, stream: u32) -> impl Iterator<Item = Block> {
         let frontiers = self.frontiers_of_handle(die, stream).map(|index| &self.frontiers[index]);
-        let filling = frontiers.flat_map(|frontier| self.filling(frontier));
+        let open = frontiers.filter(|frontier| frontier.takes_data());
+        let filling = open.flat_map(|frontier| self.filling(frontier));
         filling.filter(|&(_, pages)| pages > 0).map(|(block, _)| block)
     }
 
@@ -68,7 +69,8 @@ impl PageFtl {
     pub(in crate::ftl) fn left_units(&self, handle: u32) -> Option<u64> {
         let (dies, stream) = self.dies_of_handle(handle);
         let indices = dies.flat_map(|die| self.frontiers_of_handle(die, stream));
-        let open = indices.map(|index| &self.frontiers[index]).filter(|frontier| frontier.open);
+        let open =
+            indices.map(|index| &self.frontiers[index]).filter(|frontier| frontier.takes_data());
         let left = open.map(|frontier| {
             let pages = frontier.left_pages(self.pages_per_program, self.joined, &self.geometry);
             u64::from(pages * self.geometry.units_per_page)

@@ -278,7 +278,7 @@ impl PageFtl {
             true => {
                 let groups = geometry.planes_per_die / planes_per_program;
                 let dies = Spans::dies_of(params, geometry.dies)?;
-                let padded_rows = 1 + u32::from(stripes.are_on());
+                let padded_rows = 1 + stripes.pages();
                 1 + (padded_rows * geometry.blocks_per_plane).div_ceil(dies * groups * rows)
             }
         };

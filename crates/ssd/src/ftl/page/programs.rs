@@ -27,7 +27,8 @@ impl PageFtl {
         // Pages of the map stand in no stripe.
         let in_stripe = self.stripes.are_on() && stream != Stream::MAP;
         let of_stripe = in_stripe && self.is_stripe_parity(index, die);
-        let is_own = is_parity || of_stripe || self.is_metadata_row(index, die);
+        let is_ending = !self.frontiers[index].takes_data();
+        let is_own = is_parity || of_stripe || is_ending || self.is_metadata_row(index, die);
         let place = (die, stream, self.mode_at(index));
         let frontier = &mut self.frontiers[index];
         let plane_units = self.geometry.units_per_page * self.pages_per_program;

@@ -6,9 +6,11 @@
 //! with it. A unit holds whole codewords, and a unit of which nothing is kept holds zeros.
 //!
 //! The host's side knows the bytes ([`Words::store`]); the luck of a word, and the cells where
-//! there are any, say what is wrong with it. `ahead` decodes beside the simulation.
+//! there are any, say what is wrong with it. `ahead` decodes beside the simulation,
+//! `stripes` computes words from the other pages of their stripe.
 
 mod ahead;
+mod stripes;
 
 use crate::medium::codewords::Codewords;
 use crate::medium::luck::Luck;
@@ -20,6 +22,8 @@ use nand::chip::Chips;
 use nand::geometry::{Geometry, Ppn};
 use std::collections::HashMap;
 use std::sync::Arc;
+pub(crate) use stripes::Rebuilt;
+use stripes::StripeErrors;
 
 /// Bytes that a read has found on flash.
 #[derive(Debug, Clone)]
@@ -80,6 +84,8 @@ pub struct Words {
     sensed: Vec<Vec<Arc<Task>>>,
     layout: Codewords,
     luck: Luck,
+    units_per_die: u32,
+    stripes: StripeErrors,
     /// Codewords encoded, decoded and miscorrected so far.
     pub counts: WordCounts,
 }
@@ -112,6 +118,8 @@ impl Words {
             sensed: Vec::new(),
             layout,
             luck,
+            units_per_die: geometry.units() / geometry.dies,
+            stripes: StripeErrors::default(),
             counts: WordCounts::default(),
             code,
         }
@@ -217,6 +225,11 @@ impl Words {
         if told.is_miscorrected && matches!(read.owner, ReadOwner::Job(_)) {
             self.misread(place, at, &bits);
         }
+        if told.is_miscorrected
+            && let ReadOwner::Rebuild(rebuild) = read.owner
+        {
+            self.note_stripe_error(rebuild, read, number, &bits);
+        }
         if told.outcome.corrected {
             self.deliver(read, number, bits);
         }
@@ -233,17 +246,6 @@ impl Words {
             ReadOwner::Request(slot) => self.found[slot as usize].push(found),
             ReadOwner::Ahead => self.coming.entry(unit).or_default().push(found),
             _ => {}
-        }
-    }
-
-    /// Takes words of a read as they were stored: they follow from the other pages of the stripe,
-    /// all of which were decoded.
-    #[cold]
-    pub(crate) fn rebuilt(&mut self, read: &PageRead, numbers: impl Iterator<Item = u32>) {
-        for number in numbers {
-            let (place, at) = self.place_of(read.ppn, number);
-            let bits = self.unit(place)[at * self.length..][..self.length].to_vec();
-            self.deliver(read, number, bits);
         }
     }
 

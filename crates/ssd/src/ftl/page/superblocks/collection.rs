@@ -49,9 +49,9 @@ impl Spans {
 
     /// Dead units that make collection of a span worthwhile: more than its padding takes. That is
     /// less than a row, or where data stay with their handle a row of each superblock. With parity
-    /// it is at most twice that: padding has its share of parity.
+    /// it is at most a row more for each page of it in a stripe: padding has its share of parity.
     fn least_gain(&self, span: usize) -> u64 {
-        let rows = 1 + u64::from(self.page.stripes.are_on());
+        let rows = 1 + u64::from(self.page.stripes.pages());
         let row = rows * u64::from(self.page.row_units);
         match self.planes_of(span).next().filter(|_| self.page.has_persistent_handles()) {
             Some(first) => row * u64::from(self.page.candidates.blocks(first)) + 1,
@@ -122,6 +122,13 @@ impl Spans {
         is_new
     }
 
+    /// Place in the list of the superblock that is moved off next: the first, but for those with
+    /// data of failed dies while these rest.
+    fn next_due(&self, span: usize) -> Option<usize> {
+        let waits = |&superblock: &u32| self.rebuild_rests && self.stands_on_lost(superblock);
+        self.spans[span].due.iter().position(|superblock| !waits(superblock))
+    }
+
     /// Whether the job of a die has work.
     pub(super) fn has_work(&self, die: Die, urgency: Urgency) -> bool {
         let span = self.span_of(die);
@@ -134,8 +141,9 @@ impl Spans {
             return at.in_flight == 0;
         }
         let has_victim = at.has_victim();
-        (at.is_due && has_victim)
-            || (!at.due.is_empty() && self.is_roomy(span))
+        let rests = has_victim && at.is_rebuild && self.rebuild_rests;
+        (at.is_due && has_victim && !rests)
+            || (!rests && self.next_due(span).is_some() && self.is_roomy(span))
             || self.is_short(span, urgency, has_victim)
             || self.is_any_over(span)
     }
@@ -165,6 +173,8 @@ impl Spans {
             self.page.collections[job.0 as usize].is_levelling = at.is_levelling;
             if at.is_levelling {
                 work.reason = Reason::Levelling;
+            } else if at.is_rebuild {
+                work.reason = Reason::Rebuild;
             }
             at.in_flight += work.moves.len() as u32;
             return Step::Move;
@@ -238,6 +248,7 @@ impl Spans {
         let page = &mut self.page;
         page.candidates.erased(block);
         page.short.retain(|&(short, _)| short != block);
+        self.held.retain(|&(held, _)| held != block.0);
         let pe_cycles = page.wear.erased(block);
         page.handles.erased(block);
         let plane = page.geometry.plane_of(block);
@@ -260,19 +271,26 @@ impl Spans {
             self.call_dies(span);
         }
         // Its number is free with its block in the first plane.
-        left.filter(|_| self.planes_of(span).next() == Some(plane))
+        let freed = left.filter(|_| self.planes_of(span).next() == Some(plane));
+        if let Some(superblock) = freed {
+            self.drop_uncovered(superblock);
+        }
+        freed
     }
 
     /// Picks the next victim of a span, as `page` does for a group of planes: for free superblocks,
     /// for wear, or one that is to be moved off. To finish a row that was begun, any gain is
     /// enough. True if there is one.
     fn pick(&mut self, span: usize, urgency: Urgency, finish: bool) -> bool {
-        if !finish && !self.spans[span].due.is_empty() && self.is_roomy(span) {
+        if !finish
+            && let Some(next) = self.next_due(span)
+            && self.is_roomy(span)
+        {
             let is_short = self.is_short(span, urgency, false);
             let at = &mut self.spans[span];
             if !at.had_turn || !is_short {
                 at.had_turn = true;
-                if let Some(superblock) = at.due.pop_front() {
+                if let Some(superblock) = at.due.remove(next) {
                     let is_doomed = |block| self.page.retirement.is_doomed(block);
                     if self.members.blocks(superblock).any(is_doomed) {
                         at.moving = Some(superblock);
@@ -323,6 +341,8 @@ impl Spans {
 
     /// Takes a superblock as the victim: its blocks are candidates no longer. All dies go to work.
     fn take(&mut self, span: usize, superblock: u32) {
+        let is_rebuild = self.stands_on_lost(superblock);
+        self.spans[span].is_rebuild = is_rebuild;
         let (page, parts) = (&mut self.page, &mut self.spans[span].parts);
         parts.iter_mut().for_each(Draining::begin);
         for block in self.members.blocks(superblock) {

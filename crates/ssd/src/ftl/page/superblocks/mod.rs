@@ -7,10 +7,12 @@
 //! are those of `page`; its free blocks and its victims are counted by superblocks here. `members`
 //! knows which blocks belong together, `policy` asks the policy of `gc` about them, `by_handle`
 //! asks one for each placement handle that has a quota. `placement` opens and fills them,
-//! `collection` empties and erases them.
+//! `ending` closes them early, `collection` empties and erases them.
 
 mod by_handle;
 mod collection;
+mod ending;
+mod held;
 mod members;
 mod parity;
 mod placement;
@@ -32,6 +34,7 @@ use crate::space::pace::Pace;
 use base::archive::{Archive, State};
 use base::{Error, Result};
 use by_handle::ByHandle;
+use held::Uncovered;
 use members::Members;
 use nand::geometry::{Block, Die, Plane};
 use policy::OfSuperblocks;
@@ -51,6 +54,8 @@ struct Span {
     is_levelling: bool,
     /// The superblock is to be moved off: it is emptied even if no space is needed.
     is_due: bool,
+    /// The superblock has data of a failed die.
+    is_rebuild: bool,
     /// Blocks of superblocks that hold no data, to be erased.
     drained: Vec<Block>,
     /// Units that jobs are moving.
@@ -91,6 +96,14 @@ pub(in crate::ftl) struct Spans {
     spans: Vec<Span>,
     /// Dies that have failed.
     lost: Vec<u32>,
+    /// Data of failed dies are not moved off now.
+    rebuild_rests: bool,
+    /// Pages of stripes that the controller's memory has, by block.
+    held: Vec<(u32, u32)>,
+    /// Rows that parity does not cover.
+    uncovered: Vec<Uncovered>,
+    /// Blocks that end early, with their last program under way.
+    ending: Vec<u32>,
     /// Dies whose jobs are to be asked for work.
     calls: DieSet,
     /// Parts of the spare that handles may use, where each has one.
@@ -157,6 +170,10 @@ impl Spans {
             members: Members::new(&page.geometry, planes),
             spans: vec![Span::new(dies as usize); shape.planes as usize],
             lost: Vec::new(),
+            rebuild_rests: false,
+            held: Vec::new(),
+            uncovered: Vec::new(),
+            ending: Vec::new(),
             calls: DieSet::none(page.geometry.dies),
             quotas,
             page,
@@ -181,6 +198,8 @@ impl Spans {
     fn close_full(&mut self, program: &Program) {
         if program.page + self.page.pages_per_program == self.page.geometry.pages_per_block {
             program.blocks().iter().for_each(|&block| self.is_filled(block));
+        } else if !self.ending.is_empty() {
+            self.close_ended(program);
         }
     }
 
@@ -197,7 +216,7 @@ impl Spans {
             page.candidates.closed(page.geometry.plane_of(member), member, page.clock);
             is_due |= page.retirement.is_doomed(member);
         }
-        if is_due || self.stands_on_lost(superblock) {
+        if is_due || self.stands_on_lost(superblock) || !self.is_covered(superblock) {
             self.mark(superblock);
         }
     }
@@ -205,9 +224,13 @@ impl Spans {
 
 impl State for Spans {
     fn exchange(&mut self, archive: &mut Archive<'_>) -> Result<()> {
-        let Self { page, dies: _, members, spans, lost, calls: _, quotas: _ } = self;
+        let Self { page, dies: _, members, spans, lost, calls: _, quotas: _, .. } = self;
+        // At rest no program is under way.
+        let Self { rebuild_rests: _, held, uncovered, ending: _, .. } = self;
         page.exchange(archive)?;
         archive.value(lost)?;
+        archive.value(held)?;
+        archive.value(uncovered)?;
         members.exchange(archive)?;
         archive.value(spans)
     }
@@ -248,6 +271,7 @@ impl Layout for Spans {
 
     fn not_programmed(&mut self, program: &Program, carried: Carried) {
         self.page.take_back(program, self.page.pages_per_program, carried);
+        self.hold_program(program);
         if let Carried::Moves(..) = carried {
             // Its units are placed again.
             self.landed(program.die, 0);

@@ -32,9 +32,9 @@ impl Spans {
     }
 
     /// Units of a superblock that hold no data where `lost` of its dies have failed: those of the
-    /// failed dies, and of one that is parity. Of a single die nothing is parity.
+    /// failed dies, and those that are parity. Of a single die nothing is parity.
     pub(super) fn units_without_data(&self, lost: u32) -> u64 {
-        let parity = u32::from(lost + 1 < self.dies);
+        let parity = self.page.stripes.pages_of(self.dies - lost);
         u64::from(lost + parity) * self.page.stripes.die_units(&self.page.geometry)
     }
 
@@ -49,13 +49,10 @@ impl Spans {
     pub(super) fn close_lost(&mut self, die: Die, stream: u32) {
         for group in 0..self.page.groups {
             let index = self.page.frontier_index(die, stream, group);
-            let filling: Vec<(Block, u32)> =
-                self.page.filling(&self.page.frontiers[index]).collect();
-            self.page.frontiers[index].open = false;
-            for (block, pages) in filling {
-                self.page.note_short(block, pages);
-                self.is_filled(block);
+            if self.page.frontiers[index].open {
+                self.hold_lacking(index, die);
             }
+            self.close_part(index);
         }
     }
 
@@ -76,23 +73,29 @@ impl Spans {
 }
 
 impl Parity for Spans {
-    fn others(&self, place: Ppn, others: &mut Vec<Ppn>) -> bool {
+    fn others(&self, place: Ppn, others: &mut Vec<Ppn>) -> u32 {
         let (page, geometry) = (&self.page, &self.page.geometry);
         let (block, number) = geometry.page_of(place);
         let slot = place.0 - geometry.ppn(block, number, 0).0;
-        let Some(superblock) = self.members.of(block) else { return false };
+        let Some(superblock) = self.members.of(block) else { return 0 };
+        if !self.covers(superblock, number) {
+            return 0;
+        }
         let in_die = |block| geometry.plane_of(block).0 % geometry.planes_per_die;
         let members = self.members.blocks(superblock).filter(|&other| other != block);
+        let mut pages = 1;
         for member in members.filter(|&member| in_die(member) == in_die(block)) {
-            let pages = page.filled_pages(member);
-            let never_had_any = pages == 0 && self.is_lost(geometry.die_of(member));
-            if pages > number {
+            if self.is_held(member, number) {
+                pages += 1;
+            } else if page.filled_pages(member) > number {
                 others.push(geometry.ppn(member, number, slot));
-            } else if !never_had_any && !page.is_open(member) {
-                return false;
+                pages += 1;
+            } else {
+                // A die that has failed or was closed has no page of a stripe that comes later.
+                pages += u32::from(page.is_open(member));
             }
         }
-        true
+        page.stripes.pages_of(pages)
     }
 
     fn can_lose(&self, die: Die) -> Result<()> {
@@ -129,6 +132,13 @@ impl Parity for Spans {
         }
         let span = self.span_of(die);
         self.call_dies(span);
+    }
+
+    fn rest_rebuild(&mut self, rests: bool) {
+        self.rebuild_rests = rests;
+        if !rests {
+            (0..self.spans.len()).for_each(|span| self.call_dies(span));
+        }
     }
 
     fn holds_data(&self, die: Die) -> bool {

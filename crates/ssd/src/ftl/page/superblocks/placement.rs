@@ -6,9 +6,9 @@
 //! plane of all dies is opened at once.
 
 use super::Spans;
-use crate::ftl::contract::{Job, Key, Move, Place, Stream, Until};
+use crate::ftl::contract::{Job, Key, Move, Place, Program, Stream, Until};
 use crate::ftl::{DieSet, Lpn};
-use nand::geometry::{Block, Die};
+use nand::geometry::Die;
 
 impl Spans {
     /// Place for data of the host on one of `dies`: on the first in turn that takes them, or, by
@@ -39,7 +39,7 @@ impl Spans {
                     },
                 };
                 if let Some(index) = index {
-                    let program = self.page.append(index, die, stream, lpns);
+                    let program = self.append(index, die, stream, lpns);
                     let asked = self.page.placing.parts(key).0;
                     self.page.placing.placed(asked, die, program.units);
                     return Place::At(program);
@@ -53,7 +53,7 @@ impl Spans {
         if let Some((die, stream)) = fallback
             && let Some(index) = self.host_part(die, stream)
         {
-            return Place::At(self.page.append(index, die, stream, lpns));
+            return Place::At(self.append(index, die, stream, lpns));
         }
         // What is left of the superblocks may be on dies that are at work.
         let takes_more = |&die: &Die| {
@@ -67,6 +67,13 @@ impl Spans {
         }
         (0..self.spans.len()).for_each(|span| self.call_dies(span));
         Place::Later(Until::Erase)
+    }
+
+    /// Appends data of the host to a part.
+    fn append(&mut self, index: usize, die: Die, stream: u32, lpns: &[Lpn]) -> Program {
+        let program = self.page.append(index, die, stream, lpns);
+        self.placed_last(index, &program);
+        program
     }
 
     /// Better of two places: on one die the one in the older superblock, which would stay open for
@@ -170,37 +177,6 @@ impl Spans {
         }
     }
 
-    /// Closes the open superblocks of a handle, in each span that has room for another.
-    pub(super) fn renew_spans(
-        &mut self,
-        handle: u32,
-        is_busy: &dyn Fn(Block) -> bool,
-    ) -> Vec<Block> {
-        let mut closed = Vec::new();
-        let (group, stream) = self.page.placing.parts(Key(handle));
-        let its = self.page.placing.dies(group);
-        for span in 0..self.spans.len() {
-            let dies = self.dies_in(span).filter(|die| its.contains(&die.0));
-            let begun: Vec<Block> =
-                dies.flat_map(|die| self.page.begun_blocks(die, stream)).collect();
-            if begun.is_empty() || begun.into_iter().any(is_busy) || !self.is_roomy(span) {
-                continue;
-            }
-            for die in self.dies_in(span) {
-                for index in self.page.frontiers_of_handle(die, stream) {
-                    let filling: Vec<_> = self.page.filling(&self.page.frontiers[index]).collect();
-                    self.page.frontiers[index].open = false;
-                    for (block, pages) in filling {
-                        self.page.note_short(block, pages);
-                        self.is_filled(block);
-                        closed.push(block);
-                    }
-                }
-            }
-        }
-        closed
-    }
-
     /// A place for units that the job of a die moves, on any die of its span.
     pub(super) fn place_moved(&mut self, job: Job, moves: &[Move]) -> Place {
         let span = self.span_of(Die(job.0));
@@ -244,6 +220,7 @@ impl Spans {
             self.page.turn(die, stream);
         }
         self.page.count_moved(job, u64::from(program.units));
+        self.placed_last(index, &program);
         Place::At(program)
     }
 }

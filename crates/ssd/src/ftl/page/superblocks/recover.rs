@@ -96,11 +96,21 @@ impl Spans {
         }
         self.members.form_again(mark, all.iter().copied());
         let joined = self.page.joined as usize;
-        for (part, blocks) in (0..).zip(all.chunks(joined)) {
-            let pages: Vec<u32> = blocks.iter().map(|&block| found.pages(block)).collect();
+        let pages_of = |blocks: &[Block]| -> Vec<u32> {
+            blocks.iter().map(|&block| found.pages(block)).collect()
+        };
+        let stream = frontier_of(mark).filter(|_| goes_on);
+        let place = |blocks| Some((stream?, self.page.goes_on(&pages_of(blocks))?));
+        let places: Vec<_> = all.chunks(joined).map(place).collect();
+        // Rows that some dies have, and others will never have.
+        let closed = all.chunks(joined).zip(&places).filter(|(_, place)| place.is_none());
+        let first = closed.filter_map(|(blocks, _)| pages_of(blocks).into_iter().min()).min();
+        if let (Some(first), Some(superblock)) = (first, self.members.of(all[0])) {
+            self.note_uncovered(superblock, first..pages_of(&all).into_iter().max().unwrap_or(0));
+        }
+        for ((part, blocks), place) in (0..).zip(all.chunks(joined)).zip(places) {
+            let pages = pages_of(blocks);
             let die = Die(span as u32 * self.dies + part / self.page.groups);
-            let stream = frontier_of(mark).filter(|_| goes_on);
-            let place = stream.and_then(|stream| Some((stream, self.page.goes_on(&pages)?)));
             match place {
                 Some((stream, (page, planes_done)))
                     if page < self.page.geometry.pages_per_block =>

@@ -1,31 +1,48 @@
 //! Stripes with parity (RAIN) over the dies of a superblock: `parity.pages`.
 //!
 //! The programs at one row of the open blocks of a stream, one on each die, are a stripe. The last
-//! one that is placed is the parity of the others: the controller has then seen all of them, and
-//! nothing waits for the parity of data that have not come. In each superblock another die begins
-//! behind the others, and stays the last of them as long as all are equally fast: so parity is
-//! spread over the dies. Any page of a stripe follows from all others, whichever of them is the
-//! parity. Until the parity of a row is placed, the controller's memory holds it.
+//! ones that are placed are the parity of the others: the controller has then seen all of them, and
+//! nothing waits for the parity of data that have not come. In each superblock other dies begin
+//! behind the others, and stay the last of them as long as all are equally fast: so parity is
+//! spread over the dies. With m pages of parity any m pages of a stripe follow from the others,
+//! whichever of them are the parity. Until the parity of a row is placed, the controller's memory
+//! holds it.
 
 use super::Spans;
 use crate::ftl::contract::Context;
 use crate::ftl::page::{PageFtl, PageParams};
 use crate::space::frontier::Frontier;
-use base::Result;
+use base::{Error, Result};
+use ecc::stripe::StripeCode;
 use nand::geometry::{Die, Geometry};
+use std::ops::Range;
 
 /// Stripes of the open blocks: the dies that a stripe has a page of each plane on.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(in crate::ftl::page) struct Stripes {
     /// Dies of a stripe; 0 where there is no parity.
     dies: u32,
+    /// Pages of parity in a stripe.
+    pages: u32,
 }
 
 impl Stripes {
     /// Stripes over the dies of superblocks, where the drive has parity.
     pub(in crate::ftl::page) fn of(context: &Context, params: &PageParams) -> Result<Self> {
-        let dies = Spans::dies_of(params, context.geometry.dies)?;
-        Ok(Self { dies: if context.has_parity { dies } else { 0 } })
+        let (dies, pages) = (Spans::dies_of(params, context.geometry.dies)?, context.parity_pages);
+        if pages > 1 && pages >= dies {
+            let problem = format!("{pages} pages in stripes over {dies} dies");
+            return Err(Error::new("parity.pages", problem)
+                .expected("a page of data in each stripe beside those of parity")
+                .hint("use a larger ftl.superblock_dies, or fewer pages of parity"));
+        }
+        if pages > 1 && dies > StripeCode::MOST_PAGES {
+            let problem = format!("{pages} pages in stripes over {dies} dies");
+            return Err(Error::new("parity.pages", problem)
+                .expected(format!("at most {} dies in a superblock", StripeCode::MOST_PAGES))
+                .hint("use a smaller ftl.superblock_dies, or one page of parity"));
+        }
+        Ok(Self { dies: if pages > 0 { dies } else { 0 }, pages })
     }
 
     /// Whether there is parity.
@@ -34,12 +51,24 @@ impl Stripes {
         self.dies > 0
     }
 
-    /// Blocks of a plane of `blocks` that are as large as the parity on it.
-    pub(in crate::ftl::page) fn blocks(self, blocks: u32) -> u32 {
-        if self.are_on() { blocks.div_ceil(self.dies) } else { 0 }
+    /// Pages of parity in a stripe; 0 where there is none.
+    pub(in crate::ftl::page) fn pages(self) -> u32 {
+        self.pages
     }
 
-    /// Units of a superblock on one of its dies; 0 without parity. As many are parity in all.
+    /// Pages of parity in a stripe of `left` pages, where dies have failed: one page at least holds
+    /// data.
+    pub(super) fn pages_of(self, left: u32) -> u32 {
+        self.pages.min(left.saturating_sub(1))
+    }
+
+    /// Blocks of a plane of `blocks` that are as large as the parity on it.
+    pub(in crate::ftl::page) fn blocks(self, blocks: u32) -> u32 {
+        if self.are_on() { (self.pages * blocks).div_ceil(self.dies) } else { 0 }
+    }
+
+    /// Units of a superblock on one of its dies; 0 without parity. As many are a page of parity in
+    /// all stripes.
     pub(in crate::ftl::page) fn die_units(self, geometry: &Geometry) -> u64 {
         let of_die = u64::from(geometry.planes_per_die) * u64::from(geometry.units_per_block());
         if self.are_on() { of_die } else { 0 }
@@ -53,29 +82,41 @@ impl Stripes {
 }
 
 impl PageFtl {
-    /// Whether the next row of an open frontier is the parity of its stripe: all other dies have
-    /// the row, or will never have it, and one has it at least.
+    /// Whether the next row of an open frontier is parity of its stripe: fewer other dies than the
+    /// stripe has pages of parity are still to have the row, and one has it at least.
     #[inline]
     pub(in crate::ftl::page) fn is_stripe_parity(&self, index: usize, die: Die) -> bool {
         let page = self.frontiers[index].page;
-        let others = || self.beside(index, die);
+        let others = || self.beside(index, die).map(|(_, frontier)| frontier);
         // A closed one stands behind its last page, or at the first one if it has none.
-        others().all(|frontier| frontier.page > page || !frontier.open)
+        let waits = |frontier: &&Frontier| frontier.page <= page && frontier.open;
+        let most = self.stripes.pages as usize;
+        others().filter(waits).take(most).count() < most
             && others().any(|frontier| frontier.page > page)
     }
 
-    /// Whether a frontier at its first row keeps back, so that its die has the parity of its
+    /// Whether a frontier at its first row keeps back, so that its die has parity of its
     /// superblock: other dies are to begin first.
     #[inline]
     pub(in crate::ftl::page) fn keeps_back(&self, index: usize, die: Die) -> bool {
-        self.stripes.are_on()
-            && self.frontiers[index].page == 0
-            && self.parity_die(index, die) == die
-            && self.beside(index, die).any(|frontier| frontier.page == 0 && frontier.open)
+        self.stripes.are_on() && self.frontiers[index].page == 0 && {
+            let first = self.parity_die(index, die);
+            let has_parity = |die: Die| self.is_behind(die, first);
+            let is_first = |(other, frontier): (Die, &Frontier)| {
+                frontier.page == 0 && frontier.open && !has_parity(other)
+            };
+            has_parity(die) && self.beside(index, die).any(is_first)
+        }
     }
 
-    /// Die that begins last in the superblock that a frontier of a die writes to: another one for
-    /// each block of the first die.
+    /// Whether a die is one of those that begin last in a superblock, of which `first` is the
+    /// first: as many follow each other as a stripe has pages of parity.
+    fn is_behind(&self, die: Die, first: Die) -> bool {
+        (die.0 + self.stripes.dies - first.0) % self.stripes.dies < self.stripes.pages
+    }
+
+    /// First of the dies that begin last in the superblock that a frontier of a die writes to:
+    /// another one for each block of the first die.
     fn parity_die(&self, index: usize, die: Die) -> Die {
         let first = die.0 / self.stripes.dies * self.stripes.dies;
         let block = self.frontiers[self.at_die(index, die, Die(first))].blocks[0];
@@ -89,13 +130,20 @@ impl PageFtl {
     }
 
     /// Frontiers of a stream on the other dies of the stripes that a die is in.
-    fn beside(&self, index: usize, die: Die) -> impl Iterator<Item = &Frontier> {
+    fn beside(&self, index: usize, die: Die) -> impl Iterator<Item = (Die, &Frontier)> {
         let others = self.stripes.around(die).filter(move |&other| other != die);
-        others.map(move |other| &self.frontiers[self.at_die(index, die, other)])
+        others.map(move |other| (other, &self.frontiers[self.at_die(index, die, other)]))
     }
 
-    /// Units that parity will take of the open blocks of a stream: a row for each one that is not
-    /// whole yet.
+    /// Rows that a frontier of a die lacks and another die of its stripes has: from its own page to
+    /// that one.
+    pub(super) fn lacking(&self, index: usize, die: Die) -> Range<u32> {
+        let others = self.beside(index, die).map(|(_, frontier)| frontier.page);
+        self.frontiers[index].page..others.max().unwrap_or(0)
+    }
+
+    /// Units that parity will take of the open blocks of a stream: in each row that is not whole
+    /// yet, as many rows as it lacks, and as stripes have of parity.
     pub(in crate::ftl::page) fn parity_ahead(&self, stream: u32) -> u64 {
         if !self.stripes.are_on() {
             return 0;
@@ -107,8 +155,11 @@ impl PageFtl {
                 let of_dies = self.stripes.around(first);
                 let all =
                     of_dies.map(|die| &self.frontiers[self.frontier_index(die, stream, group)]);
-                let most = all.filter(|frontier| frontier.open).map(|frontier| rows(frontier.page));
-                ahead += u64::from(most.max().unwrap_or(0)) * u64::from(self.row_units);
+                let takes_data = all.filter(|frontier| frontier.takes_data());
+                let mut left: Vec<u32> = takes_data.map(|frontier| rows(frontier.page)).collect();
+                left.sort_unstable_by_key(|&rows| std::cmp::Reverse(rows));
+                let parity: u32 = left.iter().take(self.stripes.pages as usize).sum();
+                ahead += u64::from(parity) * u64::from(self.row_units);
             }
         }
         ahead
