@@ -1,5 +1,6 @@
 //! Parameters of parity over dies (RAIN).
 
+use super::ReadAround;
 use base::{Error, Result};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,6 +13,11 @@ pub struct ParityConfig {
     /// (`ftl.superblock_dies`): 1 gives back any page that cannot be read, and a die that fails. 0
     /// is no parity. It needs two `ftl.gc_reserve_blocks`.
     pub pages: u32,
+    /// Busy dies that reads of the host go around, with `pages`: a read that would wait for its
+    /// die for longer than a rebuild takes is rebuilt from the other dies. `never` waits,
+    /// `collection` goes around erases and moves, `busy` around programs of the host and other
+    /// reads too.
+    pub read_around: ReadAround,
 }
 
 impl ParityConfig {

@@ -203,7 +203,7 @@ impl Ssd {
             ReadOwner::Map(fetch) => self.map_page_read(fetch, &command.times),
             ReadOwner::Scan => self.scanned(command.die),
             ReadOwner::Patrol => self.patrolled(&command),
-            ReadOwner::Rebuild(number) => self.stripe_read(number, corrected),
+            ReadOwner::Rebuild(number) => self.stripe_read(number, corrected, &command.times),
             ReadOwner::Ahead => self.ahead_arrived(&command, corrected),
             ReadOwner::Request(_) => unreachable!("the host's are done with"),
             ReadOwner::PartOf(_) => unreachable!("only whole reads are decoded"),

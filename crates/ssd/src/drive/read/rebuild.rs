@@ -1,7 +1,7 @@
 //! Rebuilding of pages that cannot be read, from the other pages of their stripe.
 //!
-//! The read that has failed waits, while the same place is read in all other pages of the stripe.
-//! When these are there, the read goes on as if it had been decoded. A page of the stripe that
+//! The read that has failed, or that goes around its die, waits, while the same place is read in
+//! all other pages of the stripe. When these are there, the read goes on as if it had been decoded. A page of the stripe that
 //! cannot be read either, or that was never written, gives the read up.
 
 use crate::drive::Ssd;
@@ -33,21 +33,49 @@ struct Rebuild {
     pending: u32,
     /// A page of the stripe could not be read.
     has_failed: bool,
+    /// The die of the read is busy; nothing has failed.
+    is_around: bool,
+}
+
+impl Rebuilds {
+    /// Takes the list of places, empty, for a rebuild that may begin.
+    pub(super) fn take_places(&mut self) -> Vec<Ppn> {
+        let mut places = std::mem::take(&mut self.places);
+        places.clear();
+        places
+    }
+
+    /// Takes the list of places back.
+    pub(super) fn give_back(&mut self, places: Vec<Ppn>) {
+        self.places = places;
+    }
 }
 
 impl Ssd {
     /// Begins to rebuild the data of a read that was given up; false if that cannot be.
     #[cold]
     pub(super) fn rebuild(&mut self, index: u32) -> bool {
-        let command = self.flash.commands[index];
-        let PageRead { owner, ppn, units, .. } = *command.read();
-        let Some(parity) = self.ftl.parity() else { return false };
-        if !matches!(owner, ReadOwner::Request(_) | ReadOwner::Fill(_) | ReadOwner::Job(_)) {
+        let PageRead { owner, ppn, .. } = *self.flash.read(index);
+        let is_known =
+            matches!(owner, ReadOwner::Request(_) | ReadOwner::Fill(_) | ReadOwner::Job(_));
+        if self.ftl.parity().is_none() || !is_known {
             return false;
         }
-        let mut places = std::mem::take(&mut self.reader.rebuilds.places);
-        places.clear();
-        let is_whole = parity.others(ppn, &mut places);
+        let mut places = self.reader.rebuilds.take_places();
+        let can_be = self.find_others(ppn, &mut places);
+        if can_be {
+            self.read_others(index, &places, false);
+        } else {
+            self.counts.parity.lost_reads += 1;
+        }
+        self.reader.rebuilds.give_back(places);
+        can_be
+    }
+
+    /// Lists the other pages of a stripe that are on flash. False if the page at `place` does not
+    /// follow from them, or one of them cannot be read.
+    pub(super) fn find_others(&self, place: Ppn, places: &mut Vec<Ppn>) -> bool {
+        let is_whole = self.ftl.parity().is_some_and(|parity| parity.others(place, places));
         let (chips, failed_dies) = (&self.flash.chips, &self.failed_dies);
         let can_be_read = |&place: &Ppn| {
             let (block, page) = chips.geometry.page_of(place);
@@ -61,34 +89,37 @@ impl Ssd {
             page < chips.programmed_pages(block)
         };
         places.retain(is_on_flash);
-        if !is_whole || !places.iter().all(can_be_read) {
-            self.counts.parity.lost_reads += 1;
-            self.reader.rebuilds.places = places;
-            return false;
-        }
-        self.counts.parity.page_reads += places.len() as u64;
-        // One more than there is, so that it does not end before all are asked for.
-        let rebuild = Rebuild { read: index, pending: places.len() as u32 + 1, has_failed: false };
-        let number = self.reader.rebuilds.under_way.insert(rebuild);
-        let (owner, earlier) = (ReadOwner::Rebuild(number), Times::from(self.now()));
-        for &place in &places {
-            self.read_flash(command.class, owner, place, Lpn::HOLE.0, units, earlier);
-        }
-        self.reader.rebuilds.places = places;
-        self.stripe_read(number, true);
-        true
+        is_whole && places.iter().all(can_be_read)
     }
 
-    /// A page of the stripe of a rebuild was read. With the last one the read goes on that waits.
+    /// Reads the other pages of the stripe of a read, which waits for them.
+    pub(super) fn read_others(&mut self, index: u32, places: &[Ppn], is_around: bool) {
+        let command = self.flash.commands[index];
+        let PageRead { units, .. } = *command.read();
+        self.counts.parity.page_reads += places.len() as u64;
+        // One more than there is, so that it does not end before all are asked for.
+        let pending = places.len() as u32 + 1;
+        let rebuild = Rebuild { read: index, pending, has_failed: false, is_around };
+        let number = self.reader.rebuilds.under_way.insert(rebuild);
+        let (owner, earlier) = (ReadOwner::Rebuild(number), Times::from(self.now()));
+        for &place in places {
+            self.read_flash(command.class, owner, place, Lpn::HOLE.0, units, earlier);
+        }
+        self.stripe_read(number, true, &earlier);
+    }
+
+    /// A page of the stripe of a rebuild was read, in these times. With the last one the read goes
+    /// on that waits.
     #[cold]
-    pub(super) fn stripe_read(&mut self, number: u32, corrected: bool) {
+    pub(super) fn stripe_read(&mut self, number: u32, corrected: bool, times: &Times) {
         let rebuild = &mut self.reader.rebuilds.under_way[number];
         rebuild.has_failed |= !corrected;
         rebuild.pending -= 1;
         if rebuild.pending > 0 {
             return;
         }
-        let Rebuild { read, has_failed, .. } = self.reader.rebuilds.under_way.remove(number);
+        let Rebuild { read, has_failed, is_around, .. } =
+            self.reader.rebuilds.under_way.remove(number);
         // Data that have moved meanwhile may have been erased with all of their stripe.
         if self.read_elsewhere(read) {
             return;
@@ -97,12 +128,24 @@ impl Ssd {
         if let Some(blame) = &mut self.flash.blame {
             blame.rebuilt(read, now);
         }
+        if has_failed && is_around {
+            return self.ask_die(read);
+        }
         if has_failed {
             self.counts.parity.lost_reads += 1;
             self.give_up(read);
             return;
         }
-        self.counts.parity.rebuilt_reads += 1;
+        if is_around {
+            self.counts.parity.around_reads += 1;
+            // The read has waited for the last page of its stripe.
+            let own = &mut self.flash.commands[read].times;
+            own.array += times.array;
+            own.bus += times.bus;
+            own.ecc += times.ecc;
+        } else {
+            self.counts.parity.rebuilt_reads += 1;
+        }
         let PageRead { mut failed, .. } = *self.flash.read(read);
         if let Some(words) = &mut self.flash.words {
             let page_read = *self.flash.commands[read].read();
