@@ -119,9 +119,9 @@ fn the_tail_is_nearly_that_without_collection() {
         let (plain, of_plain) = interval(&ratios[0][at]);
         let (mean, half) = interval(&ratios[1][at]);
         println!(
-            "validation | reads around collection in turn: {percent}th percentile over that without \
-             collection, +- {half:.2} (plain collection: {plain:.2} +- {of_plain:.2}) | {mean:.2} \
-             | 2.6 | at most | ttFlash (FAST 2017), abstract: 1.0 to 2.6 times"
+            "validation | reads around collection in turn: {percent}th percentile over that \
+             without collection, +- {half:.2} (plain collection: {plain:.2} +- {of_plain:.2}) | \
+             {mean:.2} | 2.6 | at most | ttFlash (FAST 2017), abstract: 1.0 to 2.6 times"
         );
         assert!(mean + half < 2.6, "{percent}: {mean} +- {half}");
         assert!(mean < plain, "{percent}: {mean}, not below {plain}");

@@ -1005,6 +1005,10 @@ class Parity(Table):
     """Reads of pages that could not be rebuilt either: a second page of the stripe failed, or the
     stripe is not whole.
     """
+    around_reads: int
+    """Reads of the host that were rebuilt because their die was busy (`parity.read_around`); they
+    are not among `rebuilt_reads`.
+    """
     page_reads: int
     """Pages that were read to rebuild others."""
     failed_dies: list[FailedDie]

@@ -134,7 +134,7 @@ pub const CONFLICTS: &[Conflict] = &[
         Rotation,
         SingleDies,
         "the dies of a superblock take turns",
-        "set ftl.superblock_dies to 0 or 2 and more, of an FTL that has it, or gc.rotation = \"off\"",
+        "set ftl.superblock_dies to 0 or 2 and more, or gc.rotation = \"off\"",
     ),
     row(
         Parity,

@@ -165,8 +165,7 @@ impl Ssd {
             self.found_poor(read, Reason::Rber);
         } else if took_long && read.is_patrol() {
             self.found_poor(read, Reason::Retries);
-        } else if !matches!(read.owner, ReadOwner::Rebuild(_)) {
-            // A read of a rebuild is of no unit: what it has disturbed shows at the next read.
+        } else {
             let Self { failures, flash, ftl, .. } = self;
             let chips = &flash.chips;
             if failures.reclaim.reclaim_if_due(read, took_long, chips, &mut **ftl) {

@@ -187,7 +187,8 @@ impl Ssd {
             let command = self.flash.commands[index];
             self.blame_end(index, &command);
         }
-        if !matches!(owner, ReadOwner::Job(_) | ReadOwner::Scan) {
+        // A read of a rebuild is of no unit: what it has disturbed shows at the next read of one.
+        if !matches!(owner, ReadOwner::Job(_) | ReadOwner::Scan | ReadOwner::Rebuild(_)) {
             self.note_read(index, corrected);
         }
         if let ReadOwner::Request(slot) = owner {
