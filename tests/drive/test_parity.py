@@ -112,6 +112,9 @@ def test_a_saved_drive_keeps_its_failed_die(tmp_path: Path) -> None:
         ({"fail_die": "0@0", "replicates": 2}, ["fail_die", "replicates"]),
         ({"fail_die": "0@0", "set": {}}, ["fail_die", "parity.pages"]),
         ({"fail_die": "0@0", "set": {**SET, "recovery.name": "scan_pages"}}, ["recovery"]),
+        ({"set": {"parity.read_around": "busy"}}, ["parity.read_around", "parity.pages"]),
+        ({"set": {**SET, "parity.read_around": "buzy"}}, ["parity.read_around", "busy"]),
+        ({"set": {"gc.rotation": "all"}}, ["gc.rotation", "ftl.superblock_dies"]),
     ],
 )
 def test_what_cannot_be_is_refused(given: dict[str, Any], parts: list[str]) -> None:
@@ -134,6 +137,24 @@ def test_no_drive_writes_faster_than_its_engine_of_parity() -> None:
     jobs = "[a]\nrw=write\nbs=128k\niodepth=8\nio_size=32m\n"
     told = lab.run("tiny", jobs, set={**SET, "parity.xor_mb_s": 10.0})
     assert told.to_dict()["host"]["write"]["bandwidth_mb_s"] == pytest.approx(10.0, rel=0.05)
+
+
+def test_reads_go_around_dies_that_collect() -> None:
+    """Reads around collection read the other dies instead, and are told apart as rebuilds."""
+    around = {**SET, "parity.read_around": "collection", "gc.rotation": "all"}
+    plain, told = (
+        lab.run("tiny", JOB.format(4), set=given, precondition="steady", explain=True).to_dict()
+        for given in (SET, around)
+    )
+    counts, read = told["ftl"]["parity"], told["host"]["read"]
+    assert 0 < counts["around_reads"] < read["requests"] / 2
+    # Three other pages at most; some are in the controller's memory.
+    assert 2 * counts["around_reads"] < counts["page_reads"] <= 3 * counts["around_reads"]
+    assert counts["rebuilt_reads"] == counts["lost_reads"] == 0
+    assert told["blame"]["read"][0]["causes_us"]["rebuild"] > 0
+    erases = [of["blame"]["read"][0]["causes_us"]["die: erase"] for of in (plain, told)]
+    assert erases[1] < erases[0] / 2, erases
+    assert read["latency_us"]["p99_9"] < plain["host"]["read"]["latency_us"]["p99_9"]
 
 
 def test_command_line(nandlab, folder) -> None:

@@ -37,7 +37,7 @@ RUNS: dict[str, dict[str, Any]] = {
     "parity": {
         "workload": JOBS,
         "set": {
-            "parity.pages": 1,
+            "parity": {"pages": 1, "read_around": "busy"},
             "ftl.superblock_dies": 0,
             "ftl.gc_reserve_blocks": 2,
             "gc.start_free_blocks": 4,

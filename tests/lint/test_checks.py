@@ -88,6 +88,18 @@ RUN = '\n[run]\nworkload = "%s"\nprecondition = "%s"\n'
 CACHE = '\n[read_cache]\nbytes = "%s"\n' + RUN
 POLICY = '[[axis]]\npath = "gc.name"\nvalues = ["greedy", "fifo"]\n'
 
+TURNS = """
+[parity]
+pages = 1
+read_around = "%s"
+[gc]
+rotation = "all"
+[ftl]
+superblock_dies = 0
+gc_reserve_blocks = 2
+overprovisioning = 2.0
+"""
+
 PARITY = """
 [parity]
 pages = 1
@@ -325,6 +337,13 @@ CASES = [
         chip(more=f"{PARITY}"),
         chip(LAW, more=f"{THRESHOLD % 40}{PARITY}"),
         "pages",
+    ),
+    Case(
+        "L030",
+        "a.toml",
+        chip(more=TURNS % "never"),
+        chip(more=TURNS % "collection"),
+        "rotation",
     ),
 ]
 

@@ -29,6 +29,12 @@ const PARITY: &[&str] = &[
     "ftl.gc_reserve_blocks=2",
     "chip.geometry.blocks_per_plane=50",
 ];
+const AROUND: &[&str] = &[
+    "parity={pages=1, read_around='busy'}",
+    "ftl.superblock_dies=4",
+    "ftl.gc_reserve_blocks=2",
+    "chip.geometry.blocks_per_plane=50",
+];
 const ZONED: &[&str] = &["ftl.name=zoned", "buffer.bytes=1048576"];
 const WRITE_ONCE: &[&str] = &[
     "ftl.name=wom",
@@ -118,6 +124,8 @@ fn sets(feature: Feature) -> &'static [&'static str] {
         Superblocks => &["ftl.superblock_dies=2"],
         SingleDies => &["ftl.superblock_dies=1"],
         Parity => PARITY,
+        ReadAround => AROUND,
+        Rotation => &["gc.rotation=all", "ftl.superblock_dies=2"],
         SharedBlocks => &["ftl.separate_gc_stream=false"],
         ForesightCache => {
             &["ftl.name=dftl", "ftl.map_cache_bytes=512", "ftl.map_cache_policy=tpftl"]
@@ -134,7 +142,8 @@ fn sets(feature: Feature) -> &'static [&'static str] {
         SafePageCode | CodedPages => WRITE_ONCE,
         SingleLevelCache => &["ftl.name=slc_cache"],
         NotHooked | NoCopies | NoWithdrawal | NoCodeStages => CACHED_MAP,
-        OneKind | NoParity => &["ftl.name=page"],
+        OneKind => &["ftl.name=page"],
+        NoParity => &["ftl.name=page", "parity.pages=0"],
         MapOnFlash => &[
             "ftl.name=dftl",
             "ftl.map_cache_bytes=512",
@@ -342,6 +351,8 @@ const CHOSEN: &[Feature] = &[
     IdealDecoder,
     RealCells,
     Parity,
+    ReadAround,
+    Rotation,
     HostStreams,
     ReducedStreams,
     FastPages,
@@ -377,6 +388,8 @@ const ALTERNATIVES: &[(Feature, Feature)] = &[
     (SafePageCode, LevelCode),
     // Stripes need superblocks, which streams of moved data exclude.
     (Parity, MoveStreams),
+    (ReadAround, MoveStreams),
+    (Rotation, MoveStreams),
 ];
 
 /// Whether two features belong to two FTLs: each names one, or one has parameters that the other's

@@ -28,6 +28,7 @@ mod pacing;
 mod parity;
 mod power_loss;
 mod precondition;
+mod read_around;
 mod read_cache;
 mod read_passes;
 mod read_reclaim;

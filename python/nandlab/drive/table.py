@@ -358,6 +358,8 @@ def _parity(report: Report) -> str:
     if not parity:
         return ""
     told = f"{parity.units:,} units, {parity.rebuilt_reads:,} page reads rebuilt"
+    if parity.around_reads:
+        told += f", {parity.around_reads:,} around busy dies"
     if parity.lost_reads:
         told += f", {parity.lost_reads:,} lost"
     for failed in parity.failed_dies:

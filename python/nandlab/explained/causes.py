@@ -27,7 +27,7 @@ KEYS = {
     "decoder wait": ("ecc.decoders",),
     "decode": ("ecc.code", "ecc.t_decode_us"),
     "retry": ("ecc.code",),
-    "rebuild": ("ecc.code", "parity.pages", "ftl.superblock_dies"),
+    "rebuild": ("ecc.code", "parity.pages", "parity.read_around", "ftl.superblock_dies"),
     "buffer full: host reads": ("buffer.bytes", *_DIES),
     "buffer full: host programs": ("buffer.bytes", *_DIES, "chip.timing.t_program_us"),
     "buffer full: garbage collection": ("buffer.bytes", *_COLLECTION),

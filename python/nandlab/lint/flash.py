@@ -177,6 +177,8 @@ _POINTS = [
 def _unused_parity(subject: Subject) -> Iterator[Hit]:
     if not subject.value("parity.pages") or subject.is_varied("parity", "chip", "ecc", "age"):
         return
+    if subject.value("parity.read_around") not in (None, "never"):
+        return
     if subject.value("chip.array.name") == "ideal" or subject.value("ecc.model") == "ideal":
         yield Hit(
             subject.at("parity.pages"),
@@ -184,6 +186,26 @@ def _unused_parity(subject: Subject) -> Iterator[Hit]:
             " is ever rebuilt",
         )
 
+
+def _turns_for_nobody(subject: Subject) -> Iterator[Hit]:
+    if subject.value("gc.rotation") in (None, "off") or subject.is_varied("gc.rotation", "parity"):
+        return
+    if subject.value("parity.read_around") in (None, "never"):
+        yield Hit(
+            subject.at("gc.rotation"),
+            "dies collect in turn, which takes longer, and all reads wait for their dies as before",
+        )
+
+
+_TURNS = {
+    **SMALL,
+    "parity.pages": 1,
+    "gc.rotation": "all",
+    "ftl.superblock_dies": 0,
+    "ftl.gc_reserve_blocks": 2,
+    "gc.start_free_blocks": 4,
+    "ftl.overprovisioning": 1.8,
+}
 
 CHECKS = (
     Check(
@@ -371,6 +393,27 @@ CHECKS = (
                 "ftl.overprovisioning": 2.0,
             },
             "fill",
+        ),
+    ),
+    Check(
+        code="L030",
+        title="collection in turn that no read goes around",
+        assumed="Reads wait less where one die of a superblock collects at a time.",
+        why="Collection in turn has fewer dies at work, and works for longer: a read finds its die"
+        " as busy as before. What shortens the tail are reads of the other dies of the stripe,"
+        " which are free then.",
+        sources=("yan2017",),
+        instead='`parity.read_around = "collection"` with `parity.pages = 1`, or'
+        ' `gc.rotation = "off"`',
+        looks_at=("drive", "study"),
+        find=_turns_for_nobody,
+        pair=Pair(
+            Setting("reads wait"),
+            Setting("reads around collection", {"parity.read_around": "collection"}),
+            "[mix]\nrw=randrw\nbs=4k\niodepth=64\nnorandommap\nrate_iops=1500,1000\n"
+            "rate_process=poisson\ntime_based\nruntime=10\n",
+            ("read p99.9 (us)", "read p99 (us)"),
+            _TURNS,
         ),
     ),
 )

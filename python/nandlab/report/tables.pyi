@@ -1016,6 +1016,10 @@ class Parity(Table):
     """Reads of pages that could not be rebuilt either: more pages of the stripe are missing than
     are parity.
     """
+    around_reads: int
+    """Reads of the host that were rebuilt because their die was busy (`parity.read_around`); they
+    are not among `rebuilt_reads`.
+    """
     page_reads: int
     """Pages that were read to rebuild others."""
     failed_dies: list[FailedDie]

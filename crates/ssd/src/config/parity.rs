@@ -1,5 +1,6 @@
 //! Parameters of parity over dies (RAIN).
 
+use super::ReadAround;
 use base::{Error, Result};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -26,6 +27,11 @@ pub struct ParityConfig {
     #[serde(skip_serializing_if = "super::is_zero")]
     #[schemars(extend("default" = 0.0))]
     pub rebuild_mb_s: f64,
+    /// Busy dies that reads of the host go around, with `pages`: a read that would wait for its
+    /// die for longer than a rebuild takes is rebuilt from the other dies. `never` waits,
+    /// `collection` goes around erases and moves, `busy` around programs of the host and other
+    /// reads too.
+    pub read_around: ReadAround,
 }
 
 impl ParityConfig {

@@ -61,6 +61,10 @@ features! {
         |seen| seen.config.refresh.rber > 0.0;
     Parity: "parity over dies", "parity.pages",
         |seen| seen.config.parity.pages > 0;
+    ReadAround: "reads around busy dies", "parity.read_around",
+        |seen| !seen.config.parity.read_around.is_never();
+    Rotation: "collection of one die at a time", "gc.rotation",
+        |seen| !seen.config.gc.common.rotation.is_off();
     Patrol: "patrol reads", "refresh.patrol_hours",
         |seen| seen.config.refresh.patrol_hours > 0.0;
     Temperature: "a temperature of the drive", "age.temperature_c",

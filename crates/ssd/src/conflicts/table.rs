@@ -156,6 +156,18 @@ pub const CONFLICTS: &[Conflict] = &[
         "set ftl.superblock_dies to 0 or 2 and more, of an FTL that has it, or parity.pages = 0",
     ),
     row(
+        ReadAround,
+        NoParity,
+        "the pages of busy dies follow from no others",
+        "set parity.pages = 1 and ftl.superblock_dies, or parity.read_around = \"never\"",
+    ),
+    row(
+        Rotation,
+        SingleDies,
+        "the dies of a superblock take turns",
+        "set ftl.superblock_dies to 0 or 2 and more, or gc.rotation = \"off\"",
+    ),
+    row(
         Parity,
         FastPages,
         "the next page of a die may be the parity of a stripe, whatever its speed",

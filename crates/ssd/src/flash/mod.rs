@@ -7,8 +7,10 @@
 //! left. The scheduler chooses which class a free die or a free bus serves next. Command cycles are
 //! short and go ahead of waiting transfers: they are booked on the bus when a die starts.
 //!
-//! `die` simulates a die, `channel` a bus; this file connects them.
+//! `die` simulates a die, `channel` a bus; this file connects them. `backlog` says how long a die
+//! would keep a read waiting.
 
+pub(crate) mod backlog;
 pub mod blame;
 pub mod channel;
 pub mod command;

@@ -41,11 +41,14 @@ pub struct ParityCounts {
     /// Reads of pages that could not be rebuilt either: more pages of the stripe are missing than
     /// are parity.
     pub lost_reads: u64,
+    /// Reads of the host that were rebuilt because their die was busy (`parity.read_around`); they
+    /// are not among `rebuilt_reads`.
+    pub around_reads: u64,
     /// Pages that were read to rebuild others.
     pub page_reads: u64,
 }
 
-counts!(ParityCounts { rebuilt_reads, lost_reads, page_reads });
+counts!(ParityCounts { rebuilt_reads, lost_reads, around_reads, page_reads });
 
 /// Counts of what the host asked for.
 #[derive(Debug, Clone, Copy, Default, Serialize, JsonSchema)]

@@ -187,7 +187,8 @@ impl Ssd {
             let command = self.flash.commands[index];
             self.blame_end(index, &command);
         }
-        if !matches!(owner, ReadOwner::Job(_) | ReadOwner::Scan) {
+        // A read of a rebuild is of no unit: what it has disturbed shows at the next read of one.
+        if !matches!(owner, ReadOwner::Job(_) | ReadOwner::Scan | ReadOwner::Rebuild(_)) {
             self.note_read(index, corrected);
         }
         if let ReadOwner::Request(slot) = owner {
@@ -204,7 +205,7 @@ impl Ssd {
             ReadOwner::Scan => self.scanned(command.die),
             ReadOwner::Patrol => self.patrolled(&command),
             ReadOwner::Rebuild(number) => {
-                self.stripe_read(number, command.read().ppn, corrected);
+                self.stripe_read(number, command.read().ppn, corrected, &command.times);
             }
             ReadOwner::Ahead => self.ahead_arrived(&command, corrected),
             ReadOwner::Request(_) => unreachable!("the host's are done with"),

@@ -3,10 +3,12 @@
 //! This file asks for the pages that hold the units of a request; `cached` answers for those that
 //! the read cache holds, and `ahead` reads units before they are asked for. `arrived` decodes what
 //! has come from the flash, `codeword` one codeword of it; `again` reads pages again that do not
-//! decode, and `rebuild` gets data from the rest of their stripe.
+//! decode, and `rebuild` gets data from the rest of their stripe: also of a page whose die is busy
+//! (`around`).
 
 mod again;
 mod ahead;
+mod around;
 mod arrived;
 mod cached;
 mod codeword;
@@ -15,7 +17,7 @@ mod rebuild;
 use super::flow::{event, lane};
 use super::{Parts, Ssd};
 use crate::buffer::{Rest, Slot as Held};
-use crate::config::SsdConfig;
+use crate::config::{ReadAround, SsdConfig};
 use crate::failure::failed_words::{FailedWord, FailedWords};
 use crate::failure::retry::Retry;
 use crate::flash::command::{Command, Task, Times};
@@ -36,6 +38,8 @@ pub(crate) struct Reader {
     failed: FailedWords,
     pub(crate) luck: Luck,
     rebuilds: Rebuilds,
+    /// Busy dies that reads go around.
+    around: ReadAround,
     /// Pages of the request that is being read, while it has several.
     pages: Vec<PageRun>,
 }
@@ -47,7 +51,8 @@ impl Reader {
     pub(super) fn new(config: &SsdConfig, retry: Box<dyn Retry>) -> Self {
         let luck = Luck::new(config.seed);
         let failed = FailedWords::default();
-        Self { failed, luck, retry, rebuilds: Rebuilds::default(), pages: Vec::new() }
+        let (rebuilds, around) = (Rebuilds::default(), config.parity.read_around);
+        Self { failed, luck, retry, rebuilds, around, pages: Vec::new() }
     }
 
     /// The power is gone: what was being decoded is forgotten.
@@ -139,7 +144,7 @@ impl Ssd {
         // All of them wait before a die starts: pages of other planes are read along.
         for &(lpn, from, units) in &pages {
             let index = self.hold_read(Class::Read, owner, from, lpn, units, earlier);
-            if !self.end_if_failed(index) {
+            if !self.needs_no_die(index) {
                 self.flash.queue(self.events.now(), index);
             }
         }
@@ -181,9 +186,15 @@ impl Ssd {
         earlier: Times,
     ) {
         let index = self.hold_read(class, owner, ppn, lpn, units, earlier);
-        if !self.end_if_failed(index) {
+        if !self.needs_no_die(index) {
             self.flash.submit(&mut self.events, index);
         }
+    }
+
+    /// Whether a read is not sent to its die: the die has failed, or the read goes around it.
+    #[inline]
+    fn needs_no_die(&mut self, index: u32) -> bool {
+        self.end_if_failed(index) || (!self.reader.around.is_never() && self.goes_around(index))
     }
 
     /// Ends a read of a die that has failed, which nobody can send there. Returns whether it was

@@ -1,10 +1,11 @@
 //! Rebuilding of pages that cannot be read, from the other pages of their stripe.
 //!
-//! The read that has failed waits, while the same place is read in other pages of the stripe: in
-//! all but as many as the stripe has of parity. Where it has several, another page stands by for
-//! one that cannot be read either. When the pages are there and the engine of parity has computed
-//! their sum, the read goes on as if it had been decoded. With more pages missing than the stripe
-//! has of parity, the read is given up.
+//! The read that has failed, or that goes around its busy die, waits, while the same place is read
+//! in other pages of the stripe: in all but as many as the stripe has of parity. Where it has
+//! several, another page stands by for one that cannot be read either. When the pages are there and
+//! the engine of parity has computed their sum, the read goes on as if it had been decoded. With
+//! more pages missing than the stripe has of parity, a read that has failed is given up, and one
+//! that goes around its die is sent there.
 
 use crate::drive::Ssd;
 use crate::drive::flow::event;
@@ -35,28 +36,65 @@ struct Rebuild {
     read: u32,
     /// Pages of the stripe that are still to come.
     pending: u32,
-    /// Page of the stripe that is not read either, or `Ppn::NONE`.
-    missing: Ppn,
-    /// The missing page stands by for one that cannot be read.
-    stands_by: bool,
+    /// Page of the stripe that is not read.
+    spare: Spare,
+    /// Times of the page that came last.
+    last: Times,
     /// Bytes that the rebuild has read.
     bytes: u64,
     /// A page of the stripe could not be read, and none stands in for it.
     has_failed: bool,
+    /// The die of the read is busy; nothing has failed.
+    is_around: bool,
+}
+
+/// Page of a stripe that a rebuild does not read, besides the one that it rebuilds.
+#[derive(Clone, Copy)]
+pub(super) struct Spare {
+    /// Place of the page, or `Ppn::NONE`.
+    pub missing: Ppn,
+    /// The page can be read, in the place of one that cannot.
+    pub stands_by: bool,
+}
+
+impl Rebuilds {
+    /// Takes the list of places, empty, for a rebuild that may begin.
+    pub(super) fn take_places(&mut self) -> Vec<Ppn> {
+        let mut places = std::mem::take(&mut self.places);
+        places.clear();
+        places
+    }
+
+    /// Takes the list of places back.
+    pub(super) fn give_back(&mut self, places: Vec<Ppn>) {
+        self.places = places;
+    }
 }
 
 impl Ssd {
     /// Begins to rebuild the data of a read that was given up; false if that cannot be.
     #[cold]
     pub(super) fn rebuild(&mut self, index: u32) -> bool {
-        let PageRead { owner, ppn, .. } = *self.flash.commands[index].read();
-        let Some(parity) = self.ftl.parity() else { return false };
-        if !matches!(owner, ReadOwner::Request(_) | ReadOwner::Fill(_) | ReadOwner::Job(_)) {
+        let PageRead { owner, ppn, .. } = *self.flash.read(index);
+        let is_known =
+            matches!(owner, ReadOwner::Request(_) | ReadOwner::Fill(_) | ReadOwner::Job(_));
+        if self.ftl.parity().is_none() || !is_known {
             return false;
         }
-        let mut places = std::mem::take(&mut self.reader.rebuilds.places);
-        places.clear();
-        let may_lack = parity.others(ppn, &mut places) as usize;
+        let mut places = self.reader.rebuilds.take_places();
+        let spare = self.find_others(ppn, &mut places);
+        match spare {
+            Some(spare) => self.read_others(index, &places, spare, false),
+            None => self.counts.parity.lost_reads += 1,
+        }
+        self.reader.rebuilds.give_back(places);
+        spare.is_some()
+    }
+
+    /// Lists pages of a stripe, all on flash, that give back the one at `place`, and the page that
+    /// they do without. `None` if too many pages of the stripe cannot be read.
+    pub(super) fn find_others(&self, place: Ppn, places: &mut Vec<Ppn>) -> Option<Spare> {
+        let may_lack = self.ftl.parity()?.others(place, places) as usize;
         // What is on its way to the flash is in the controller's memory.
         let chips = &self.flash.chips;
         let is_on_flash = |place: &Ppn| {
@@ -73,30 +111,31 @@ impl Ssd {
             is_there
         });
         if may_lack == 0 || places.len() < needed {
-            self.counts.parity.lost_reads += 1;
-            self.reader.rebuilds.places = places;
-            return false;
+            return None;
         }
         // The next die behind that of the page stands by, so that all dies are read as often.
         let stands_by = places.len() > needed;
         if stands_by {
-            let next = places.iter().position(|&place| place.0 > ppn.0).unwrap_or(0);
+            let next = places.iter().position(|&other| other.0 > place.0).unwrap_or(0);
             missing = places.remove(next);
         }
+        Some(Spare { missing, stands_by })
+    }
+
+    /// Reads other pages of the stripe of a read, which waits for them.
+    pub(super) fn read_others(&mut self, index: u32, places: &[Ppn], spare: Spare, is_around: bool) {
         // One more than there is, so that it does not end before all are asked for.
         let pending = places.len() as u32 + 1;
-        let (bytes, has_failed) = (0, false);
-        let rebuild = Rebuild { read: index, pending, missing, stands_by, bytes, has_failed };
+        let (last, bytes, has_failed) = (Times::from(self.now()), 0, false);
+        let rebuild = Rebuild { read: index, pending, spare, last, bytes, has_failed, is_around };
         let number = self.reader.rebuilds.under_way.insert(rebuild);
         if let Some(words) = &mut self.flash.words {
             words.begin_rebuild(number);
         }
-        for &place in &places {
+        for &place in places {
             self.read_of_stripe(number, place);
         }
-        self.reader.rebuilds.places = places;
-        self.stripe_read(number, Ppn::NONE, true);
-        true
+        self.stripe_read(number, Ppn::NONE, true, &last);
     }
 
     /// Whether the data of a page that was programmed can come from its die.
@@ -119,19 +158,19 @@ impl Ssd {
         self.read_flash(class, owner, place, Lpn::HOLE.0, units, earlier);
     }
 
-    /// A page of the stripe of a rebuild was read. After the last one the engine computes the page
-    /// that the read waits for.
+    /// A page of the stripe of a rebuild was read, in these times. After the last one the engine
+    /// computes the page that the read waits for.
     #[cold]
-    pub(super) fn stripe_read(&mut self, number: u32, page: Ppn, corrected: bool) {
+    pub(super) fn stripe_read(&mut self, number: u32, page: Ppn, corrected: bool, times: &Times) {
         if !corrected {
-            let Rebuild { missing, stands_by, .. } = self.reader.rebuilds.under_way[number];
+            let Spare { missing, stands_by } = self.reader.rebuilds.under_way[number].spare;
             let is_there = stands_by && self.can_be_read(missing) && {
                 let (block, page) = self.flash.chips.geometry.page_of(missing);
                 page < self.flash.chips.programmed_pages(block)
             };
             let rebuild = &mut self.reader.rebuilds.under_way[number];
             if is_there {
-                (rebuild.missing, rebuild.stands_by) = (page, false);
+                rebuild.spare = Spare { missing: page, stands_by: false };
                 return self.read_of_stripe(number, missing);
             }
             rebuild.has_failed = true;
@@ -141,6 +180,7 @@ impl Ssd {
         if rebuild.pending > 0 {
             return;
         }
+        rebuild.last = *times;
         let Rebuild { bytes, has_failed, .. } = *rebuild;
         let now = self.now();
         let end = match &mut self.codes.xor {
@@ -158,7 +198,7 @@ impl Ssd {
     #[cold]
     pub(in crate::drive) fn computed(&mut self, number: u32) {
         let rebuild = self.reader.rebuilds.under_way.remove(number);
-        let Rebuild { read, missing, has_failed, .. } = rebuild;
+        let Rebuild { read, spare, last, has_failed, is_around, .. } = rebuild;
         // Data that have moved meanwhile may have been erased with all of their stripe.
         if self.read_elsewhere(read) {
             return;
@@ -167,17 +207,29 @@ impl Ssd {
         if let Some(blame) = &mut self.flash.blame {
             blame.rebuilt(read, now);
         }
+        if has_failed && is_around {
+            return self.ask_die(read);
+        }
         if has_failed {
             self.counts.parity.lost_reads += 1;
             self.give_up(read);
             return;
         }
-        self.counts.parity.rebuilt_reads += 1;
+        if is_around {
+            self.counts.parity.around_reads += 1;
+            // The read has waited for the last page of its stripe.
+            let own = &mut self.flash.commands[read].times;
+            own.array += last.array;
+            own.bus += last.bus;
+            own.ecc += last.ecc;
+        } else {
+            self.counts.parity.rebuilt_reads += 1;
+        }
         let PageRead { mut failed, .. } = *self.flash.read(read);
         if let Some(words) = &mut self.flash.words {
             let page_read = *self.flash.commands[read].read();
             let rebuilt = self.reader.failed.words(failed).iter().map(|failed| failed.word);
-            let missing = (missing != Ppn::NONE).then_some(missing);
+            let missing = Some(spare.missing).filter(|&place| place != Ppn::NONE);
             words.rebuilt(&page_read, Rebuilt { number, missing }, rebuilt);
         }
         self.reader.failed.release(&mut failed);

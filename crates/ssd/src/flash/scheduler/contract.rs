@@ -46,4 +46,7 @@ pub trait Scheduler: Send {
 
     /// Whether a host read may suspend a program or an erase (if the chip can).
     fn reads_suspend(&self) -> bool;
+
+    /// Whether a host read goes ahead of the other classes, older commands included.
+    fn reads_first(&self) -> bool;
 }

@@ -26,6 +26,10 @@ impl Scheduler for InOrder {
     fn reads_suspend(&self) -> bool {
         false
     }
+
+    fn reads_first(&self) -> bool {
+        false
+    }
 }
 
 /// The class whose head arrived first.

@@ -62,4 +62,8 @@ impl Scheduler for OutOfOrder {
     fn reads_suspend(&self) -> bool {
         self.suspend
     }
+
+    fn reads_first(&self) -> bool {
+        true
+    }
 }

@@ -53,6 +53,32 @@ pub struct GcConfig {
     pub copyback: Copyback,
     /// `unchecked`: number of copies after which data go through the controller once.
     pub copyback_most: u8,
+    /// Work of collection that the dies of a superblock (`ftl.superblock_dies`) do in turn, so that
+    /// reads around one of them (`parity.read_around`) find the others free. `off` has all dies
+    /// collect at the same time; with `erases` they erase in turn; with `all` one row of moved data
+    /// at a time is on its way as well, which slows collection.
+    pub rotation: Rotation,
+}
+
+/// Work of collection that the dies of a superblock do in turn, one at a time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub enum Rotation {
+    /// All dies of a superblock collect at the same time.
+    #[default]
+    Off,
+    /// Erases: one die erases its blocks, then the next. Moves are on all dies at the same time.
+    Erases,
+    /// Erases and moves: one row of moved data at a time is read and programmed.
+    All,
+}
+
+impl Rotation {
+    /// Whether dies do not take turns.
+    pub(crate) fn is_off(self) -> bool {
+        self == Self::Off
+    }
 }
 
 /// How collection and folding move data inside a plane.
@@ -82,6 +108,7 @@ impl Default for GcConfig {
             reclaim_at_once: 1,
             copyback: Copyback::Off,
             copyback_most: 4,
+            rotation: Rotation::Off,
         }
     }
 }

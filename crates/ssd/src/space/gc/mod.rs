@@ -8,7 +8,7 @@ mod fifo;
 mod greedy;
 mod random;
 
-pub use contract::{Among, BlockWord, Copyback, GcConfig, Policy, Victims, VictimsBuild};
+pub use contract::{Among, BlockWord, Copyback, GcConfig, Policy, Rotation, Victims, VictimsBuild};
 
 use base::family::Member;
 

@@ -4,7 +4,7 @@ use super::Spans;
 use crate::ftl::contract::{Job, Move, Reason, Step, Urgency, Work};
 use crate::ftl::paged::Layout;
 use crate::space::draining::Draining;
-use crate::space::gc::Among;
+use crate::space::gc::{Among, Rotation};
 use nand::geometry::{Block, Die, Plane};
 
 impl Spans {
@@ -140,6 +140,9 @@ impl Spans {
             // Rows of other jobs that come from these blocks may be on their way.
             return at.in_flight == 0;
         }
+        if self.moves_in_turn() && at.in_flight > 0 {
+            return false;
+        }
         let has_victim = at.has_victim();
         let rests = has_victim && at.is_rebuild && self.rebuild_rests;
         (at.is_due && has_victim && !rests)
@@ -207,12 +210,22 @@ impl Spans {
         }
     }
 
+    /// Whether one row of moved data at a time is on its way in a span.
+    fn moves_in_turn(&self) -> bool {
+        self.page.gc.rotation == Rotation::All
+    }
+
     /// Lists blocks of drained superblocks for their erase: of each die as many as one command
-    /// takes.
+    /// takes, or, where dies take turns, of one die.
     fn erase(&mut self, span: usize, blocks: &mut Vec<Block>) {
         let (geometry, joined) = (&self.page.geometry, self.page.joined as usize);
+        let is_in_turn = !self.page.gc.rotation.is_off();
         let at = &mut self.spans[span];
         at.drained.retain(|&block| {
+            let is_first = |first: &Block| geometry.die_of(*first) == geometry.die_of(block);
+            if is_in_turn && !blocks.first().is_none_or(is_first) {
+                return true;
+            }
             let is_beside = |other: &&Block| geometry.die_of(**other) == geometry.die_of(block);
             let mut beside = blocks.iter().filter(is_beside);
             let is_taken = beside.clone().count() == joined
@@ -231,6 +244,10 @@ impl Spans {
         let at = &mut self.spans[span];
         at.rows[(die.0 % self.dies) as usize] -= 1;
         at.in_flight -= units;
+        if at.in_flight == 0 && self.moves_in_turn() {
+            // Jobs of other dies were refused work meanwhile.
+            self.call_dies(span);
+        }
     }
 
     /// Takes back an erased block: it is free, or is retired. Returns the superblock whose number
