@@ -88,6 +88,13 @@ RUN = '\n[run]\nworkload = "%s"\nprecondition = "%s"\n'
 CACHE = '\n[read_cache]\nbytes = "%s"\n' + RUN
 POLICY = '[[axis]]\npath = "gc.name"\nvalues = ["greedy", "fifo"]\n'
 
+BORROWED = """
+[ftl]
+name = "dftl"
+map_cache_bytes = "%s"
+host_memory_bytes = "1MiB"
+"""
+
 PARITY = """
 [parity]
 pages = 1
@@ -325,6 +332,13 @@ CASES = [
         chip(more=f"{PARITY}"),
         chip(LAW, more=f"{THRESHOLD % 40}{PARITY}"),
         "pages",
+    ),
+    Case(
+        "L033",
+        "a.toml",
+        chip(more=BORROWED % "64MiB"),
+        chip(more=BORROWED % "64KiB"),
+        "host_memory_bytes",
     ),
 ]
 

@@ -18,6 +18,7 @@ pub(crate) mod event {
     pub const REST: u32 = 9;
     pub const EXCHANGE: u32 = 10;
     pub const CACHED: u32 = 11;
+    pub const HOST_MEMORY: u32 = 12;
 
     pub const fn of(kind: u32, index: u32) -> u32 {
         kind << SHIFT | index

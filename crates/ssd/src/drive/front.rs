@@ -58,6 +58,8 @@ pub(super) struct Front {
     link: PerByte,
     link_request: Time,
     pub(super) link_latency: Time,
+    /// Latency of a read of the host's memory by the drive.
+    memory_latency: Time,
     /// Commands that were taken, and bytes of data that have crossed the link.
     commands: u64,
     link_bytes: u64,
@@ -79,6 +81,7 @@ impl Front {
             link: PerByte::at_mb_s(config.host.link_mb_s),
             link_request: Time::from_us(config.host.link_request_us),
             link_latency: Time::from_us(config.host.link_latency_us),
+            memory_latency: Time::from_us(config.host.memory_latency_us),
             commands: 0,
             link_bytes: 0,
         }
@@ -129,6 +132,19 @@ impl Front {
         let crossing = self.link_request + self.link.time(bytes);
         let (_, _, end) = self.link_out.serve(now, crossing);
         end + self.link_latency
+    }
+
+    /// Reads the host's memory from `now` on. Returns when the data are in the drive.
+    pub(super) fn read_host_memory(&mut self, now: Time, bytes: u32) -> Time {
+        self.link_bytes += u64::from(bytes);
+        let (_, _, end) = self.link_in.serve(now, self.link.time(bytes.into()));
+        end + self.memory_latency
+    }
+
+    /// Writes to the host's memory from `now` on: nobody waits for that.
+    pub(super) fn write_host_memory(&mut self, now: Time, bytes: u64) {
+        self.link_bytes += bytes;
+        self.link_out.serve(now, self.link.time(bytes));
     }
 
     /// Number of requests in the drive.

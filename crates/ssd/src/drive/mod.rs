@@ -330,6 +330,7 @@ impl Ssd {
             }
             event::DECODED => self.decoded(index),
             event::CACHED => self.cached_arrived(index),
+            event::HOST_MEMORY => self.host_memory_read(index),
             event::ENCODED => self.flash.submit(&mut self.events, index),
             event::WAKE => return Some(Step::Wake(index)),
             event::COMPLETE => {
