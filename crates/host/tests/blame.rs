@@ -4,7 +4,7 @@ use crate::running;
 
 use host::report::Outside;
 use host::run::tails::Tails;
-use running::session;
+use running::{number, session};
 use ssd::blame::{CAUSE_NAMES, CAUSES};
 use ssd::precondition::Precondition;
 use ssd::request::Op;
@@ -166,11 +166,11 @@ fn entries_from_the_memory_of_the_host_take_one_read_over_the_link() {
         "host.memory_latency_us=1.5",
         "host.link_mb_s=100",
     ];
-    let report = run(&sets, job, Precondition::Fill);
+    let (tails, report) = tails_and_report(&sets, job);
     let map = &report["ftl"]["map"];
     let share = number(&map["host_memory_hits"]) / 4000.0;
     assert!(share > 0.9, "{map}");
-    let means = causes(&tails(&sets, job), Op::Read, 0);
-    let (found, expected) = (of(&means, "host memory"), share * (1.5 + 64.0 / 100.0));
-    assert!((found / expected - 1.0).abs() < 1e-9, "{found} us of {expected}");
+    let means = causes(&tails, Op::Read, 0);
+    let (found, expected) = (of(&means, "host memory"), share * 1e3 * (1.5 + 64.0 / 100.0));
+    assert!((found / expected - 1.0).abs() < 1e-9, "{found} ns of {expected}");
 }

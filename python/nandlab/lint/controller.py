@@ -76,8 +76,9 @@ def _memory(subject: Subject) -> Iterator[Hit]:
         )
     capacity = subject.capacity_bytes
     is_ssd = depth >= 32 and capacity >= 32e9
+    borrows = bool(subject.value("ftl.host_memory_bytes"))
     for key, bytes_ in (("ftl.ram_bytes", limit), ("ftl.map_cache_bytes", cache)):
-        if is_ssd and bytes_ and bytes_ < LEAST_SSD_BYTES:
+        if is_ssd and not borrows and bytes_ and bytes_ < LEAST_SSD_BYTES:
             yield Hit(
                 subject.at(key),
                 f"{key} = {quantity.size(bytes_)} on an SSD of {quantity.size(capacity)}: such"

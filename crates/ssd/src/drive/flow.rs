@@ -19,6 +19,8 @@ pub(crate) mod event {
     pub const EXCHANGE: u32 = 10;
     pub const CACHED: u32 = 11;
     pub const HOST_MEMORY: u32 = 12;
+    pub const LOOKED_UP: u32 = 13;
+    pub const BUFFERED: u32 = 14;
 
     pub const fn of(kind: u32, index: u32) -> u32 {
         kind << SHIFT | index

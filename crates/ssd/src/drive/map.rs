@@ -6,8 +6,8 @@
 //! read of the page where it expects the unit, in the same way. A page that cannot be corrected
 //! counts as uncorrectable and is used all the same: drives keep their map twice.
 //!
-//! Entries of pages that the host's memory holds come over the link instead, each waiter's by a read
-//! of its own; copies of pages cross it in the other direction, and nobody waits for them.
+//! Entries of pages that the host's memory holds come over the link instead, each waiter's by a
+//! read of its own; copies of pages cross it in the other direction, and nobody waits for them.
 
 use super::Ssd;
 use super::flow::event;

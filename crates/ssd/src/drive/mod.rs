@@ -215,7 +215,7 @@ impl Ssd {
         let mut ssd = Self {
             events: EventQueue::new(),
             upkeep_at: Time::LIMIT,
-            front: Front::new(config),
+            front: Front::new(config, ftl.map_on_flash().is_none()),
             reader: Reader::new(config, retry),
             read_cache: CachedReads::of(config, &units),
             writer: Writer::new(config, &*ftl, dies),
@@ -331,6 +331,8 @@ impl Ssd {
             event::DECODED => self.decoded(index),
             event::CACHED => self.cached_arrived(index),
             event::HOST_MEMORY => self.host_memory_read(index),
+            event::LOOKED_UP => self.looked_up(index),
+            event::BUFFERED => self.buffered_arrived(index),
             event::ENCODED => self.flash.submit(&mut self.events, index),
             event::WAKE => return Some(Step::Wake(index)),
             event::COMPLETE => {
@@ -399,7 +401,7 @@ impl Ssd {
             return;
         }
         match request.op {
-            Op::Read => self.read_units(slot, &request),
+            Op::Read => self.look_up(slot, &request),
             Op::Write | Op::ZoneAppend => unreachable!("a write goes on with its data"),
             Op::ZoneReset
             | Op::ZoneFinish

@@ -59,7 +59,7 @@ impl Ssd {
             self.flash.submit(&mut self.events, index);
             return;
         }
-        let now = self.now();
+        let now = self.out_of_dram(index);
         let die = self.flash.commands[index].die;
         let number = self.codes.number(&self.flash.chips, die);
         let code = self.codes.at_mut(number);
@@ -70,7 +70,11 @@ impl Ssd {
             account.encoded += words;
         }
         if encode_time == Time::ZERO {
-            self.flash.submit(&mut self.events, index);
+            if now == self.events.now() {
+                self.flash.submit(&mut self.events, index);
+            } else {
+                self.events.push(now, event::of(event::ENCODED, index));
+            }
             return;
         }
         // All words take as long: programs leave the encoders in the order in which they came.
@@ -84,6 +88,18 @@ impl Ssd {
         }
         self.flash.commands[index].times.ecc += encode_time;
         self.events.push(end, event::of(event::ENCODED, index));
+    }
+
+    /// Time at which the data of a program have left the DRAM.
+    #[inline]
+    fn out_of_dram(&mut self, index: u32) -> Time {
+        let now = self.events.now();
+        if !self.front.has_dram {
+            return now;
+        }
+        let Task::Program { place, .. } = self.flash.commands[index].task else { return now };
+        let units = u64::from(self.flash.programs[place].units);
+        self.front.move_in_dram(now, units * self.units.bytes)
     }
 
     /// A program has ended: blocks that have failed are given up, and whoever waits for its data

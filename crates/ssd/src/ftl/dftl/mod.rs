@@ -9,7 +9,7 @@
 //! unit is in memory, only that changes ("lazy copying").
 //!
 //! Where the whole map fits the cache it stays there, and nothing of it is on flash. Copies of map
-//! pages may lie in the memory of the host (`host_memory`): a miss there costs a read over the link.
+//! pages may lie in the memory of the host (`host_memory`): entries then come over the link.
 
 mod area;
 mod cache;
@@ -79,8 +79,8 @@ struct Params {
     /// Writing a map page cleans all its cached entries, not only the evicted ones. Always so
     /// with `tpftl`.
     map_batch: bool,
-    /// Memory of the host for copies of map pages, whole ones (host memory buffer of NVM Express); 0
-    /// is none. Entries come from there over the link, in `host.memory_latency_us`.
+    /// Memory of the host for copies of whole map pages (host memory buffer of NVM Express); 0 is
+    /// none. Entries come from there over the link, in `host.memory_latency_us`.
     #[serde(skip_serializing_if = "is_zero")]
     #[schemars(extend("default" = 0, "x-scale" = LEAST_HOST_MEMORY_BYTES))]
     host_memory_bytes: u64,
