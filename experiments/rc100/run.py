@@ -75,6 +75,35 @@ def __getattr__(name):
     return lambda seed=1: globals()[found[3]](int(found[1]), found[2], seed)
 
 
+def picture():
+    """Rates of the data sheet and of the drive here, by model."""
+    import csv
+    from pathlib import Path
+
+    from nandlab.display.picture import COLOURS, finish, new_figure
+
+    with (Path(__file__).parent / "reference.csv").open(encoding="utf-8", newline="") as lines:
+        printed = {row["row"]: float(row["paper"]) for row in csv.DictReader(lines)}
+    figure = new_figure(9.0, 4.0)
+    models = sorted(DIES)
+    for axes, of, figure_of in zip(
+        figure.subplots(1, 2), ("iops", "mb_s"), (iops, mb_s), strict=True
+    ):
+        for operation in ("read", "write"):
+            name, colour = f"{operation}_{of}", COLOURS[operation]
+            sheet = [printed[f"m{model}_{name}"] for model in models]
+            axes.plot(models, sheet, "o", color=colour, label=f"{operation}s, data sheet")
+            ours = [figure_of(model, name) for model in models]
+            axes.plot(models, ours, color=colour, label=f"{operation}s, nandlab")
+        axes.set_xticks(models, [str(model) for model in models])
+        axes.set_xlabel("capacity (GB)")
+        axes.set_ylabel("IOPS" if of == "iops" else "MB/s")
+        axes.set_ylim(bottom=0)
+        axes.legend(frameon=False)
+        finish(axes, "4 KiB at random" if of == "iops" else "in order")
+    return figure
+
+
 if __name__ == "__main__":
     from nandlab.papers import main
 
