@@ -100,6 +100,13 @@ gc_reserve_blocks = 2
 overprovisioning = 2.0
 """
 
+BORROWED = """
+[ftl]
+name = "dftl"
+map_cache_bytes = "%s"
+host_memory_bytes = "1MiB"
+"""
+
 PARITY = """
 [parity]
 pages = 1
@@ -344,6 +351,13 @@ CASES = [
         chip(more=TURNS % "never"),
         chip(more=TURNS % "collection"),
         "rotation",
+    ),
+    Case(
+        "L033",
+        "a.toml",
+        chip(more=BORROWED % "64MiB"),
+        chip(more=BORROWED % "64KiB"),
+        "host_memory_bytes",
     ),
 ]
 

@@ -4,7 +4,7 @@ use crate::running;
 
 use host::report::Outside;
 use host::run::tails::Tails;
-use running::session;
+use running::{number, session};
 use ssd::blame::{CAUSE_NAMES, CAUSES};
 use ssd::precondition::Precondition;
 use ssd::request::Op;
@@ -153,4 +153,24 @@ fn an_erase_without_suspends_left_has_its_name() {
     let [never, some] = [of_erase(0), of_erase(1)];
     assert!(never[0] > 0.0 && never[1] == 0.0, "{never:?}");
     assert!(some[1] > some[0], "{some:?}");
+}
+
+/// Entries from the host's memory take a line of its caches over the link, and its latency.
+#[test]
+fn entries_from_the_memory_of_the_host_take_one_read_over_the_link() {
+    let job = "rw=randread\nnorandommap\nbs=4k\niodepth=1\nnumber_ios=4000";
+    let sets = [
+        "ftl.name=dftl",
+        "ftl.map_cache_bytes=512",
+        "ftl.host_memory_bytes=1048576",
+        "host.memory_latency_us=1.5",
+        "host.link_mb_s=100",
+    ];
+    let (tails, report) = tails_and_report(&sets, job);
+    let map = &report["ftl"]["map"];
+    let share = number(&map["host_memory_hits"]) / 4000.0;
+    assert!(share > 0.9, "{map}");
+    let means = causes(&tails, Op::Read, 0);
+    let (found, expected) = (of(&means, "host memory"), share * 1e3 * (1.5 + 64.0 / 100.0));
+    assert!((found / expected - 1.0).abs() < 1e-9, "{found} ns of {expected}");
 }

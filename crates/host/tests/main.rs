@@ -2,6 +2,7 @@
 
 mod blame;
 mod closed_forms;
+mod dram;
 mod drawn_drives;
 mod drives;
 mod error_correction;

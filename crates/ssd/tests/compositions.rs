@@ -92,6 +92,16 @@ const PARITY_CACHED: &[&str] = &[
     "ftl.map_cache_bytes=512",
 ];
 
+/// Copies of one map page, or of three, lie in the memory of the host.
+const IN_HOST_MEMORY: &[&str] = &[
+    "ftl.name=dftl",
+    "ftl.map_cache_bytes=512",
+    "ftl.host_memory_bytes=12288",
+    "host.memory_latency_us=1",
+];
+const CACHE_IN_HOST_MEMORY: &[&str] =
+    &["ftl.name=slc_cache", "ftl.map_cache_bytes=512", "ftl.host_memory_bytes=4096"];
+
 /// Compositions that are not members of the roster by themselves: parameters, and the streams of
 /// moved data where hooks decide, else 0.
 const COMPOSED: &[(&[&str], u32)] = &[
@@ -106,6 +116,8 @@ const COMPOSED: &[(&[&str], u32)] = &[
     (&["ftl.superblock_dies=0"], 0),
     (SKIPPING, 0),
     (&["ftl.name=slc_cache", "ftl.map_cache_bytes=512"], 0),
+    (IN_HOST_MEMORY, 0),
+    (CACHE_IN_HOST_MEMORY, 0),
     (&["ftl.name=slc_cache", "ftl.map_cache_bytes=512", "ftl.when_full=fold"], 0),
     (&["ftl.superblock_dies=2"], 1),
     (&["ftl.superblock_dies=0"], 1),

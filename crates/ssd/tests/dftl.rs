@@ -160,7 +160,7 @@ fn misses(ftl: &mut dyn Ftl, units: impl IntoIterator<Item = u32>) -> u64 {
         let map = ftl.map_on_flash_mut().unwrap();
         match map.access(lpn, 1, Access::Read) {
             Known::Units(_) => {}
-            Known::Read(_) => _ = map.map_read(lpn, 1, Access::Read),
+            Known::Read(_) | Known::HostMemory(_) => _ = map.map_read(lpn, 1, Access::Read),
             Known::Mispredicted(_) | Known::Later => panic!("nothing is under way"),
         }
         while let Some(job) = ftl.wanted() {
@@ -251,4 +251,88 @@ fn a_map_that_fits_its_cache_is_that_of_page() {
     let page = counts("page", &[]);
     assert_eq!(page, counts("dftl", &[("map_cache_bytes", 4 * 128 * 64)]));
     assert_ne!(page, counts("dftl", &[("map_cache_bytes", 4096)]));
+}
+
+/// Share of requests that an LRU cache of `room` pages answers, by Che's approximation, where each
+/// request asks for page `i` with chance `chances[i]`.
+fn che(chances: &[f64], room: f64) -> f64 {
+    let held = |age: f64| chances.iter().map(|chance| -(-chance * age).exp_m1()).sum::<f64>();
+    let (mut low, mut high) = (0.0, 1e9);
+    for _ in 0..200 {
+        let middle = f64::midpoint(low, high);
+        *(if held(middle) < room { &mut low } else { &mut high }) = middle;
+    }
+    chances.iter().map(|chance| -chance * (-chance * low).exp_m1()).sum()
+}
+
+/// Reads of units of map pages that are not asked for equally often find their pages in the host's
+/// memory as often as an LRU cache of pages has them.
+#[test]
+fn the_memory_of_the_host_hits_as_often_as_an_lru_cache_of_map_pages() {
+    for (room, skew) in [(32, 0.6), (64, 0.9), (128, 0.0)] {
+        let memory = ("host_memory_bytes", i64::from(room) * 4096);
+        let mut ftl = drive("dftl", &[LRU, ("map_cache_bytes", 512), memory], 8192);
+        let units = ftl.facts().logical_units;
+        let all: Vec<Lpn> = (0..units).map(Lpn).collect();
+        ftl.write_untimed(&all, &mut Untimed::new(1)).unwrap();
+        let pages = units.div_ceil(ENTRIES);
+        let weights: Vec<f64> = (1..=pages).map(|rank| f64::from(rank).powf(-skew)).collect();
+        let sum: f64 = weights.iter().sum();
+        let chances: Vec<f64> = weights.iter().map(|weight| weight / sum).collect();
+        let mut ends = chances.clone();
+        (1..ends.len()).for_each(|i| ends[i] += ends[i - 1]);
+        let mut rng = Rng::stream(4, "reads");
+        let mut draw = |count: u32| -> Vec<u32> {
+            let page = |at: f64| ends.partition_point(|&end| end < at).min(ends.len() - 1) as u32;
+            let one = |_| page(rng.unit()) * ENTRIES + rng.below(ENTRIES.into()) as u32;
+            (0..count).map(one).map(|unit| unit.min(units - 1)).collect()
+        };
+        let (warm, asked) = (draw(20_000), draw(400_000));
+        misses(&mut *ftl, warm);
+        ftl.start_run(None);
+        let missed = misses(&mut *ftl, asked) as f64;
+        let map = ftl.counts().map;
+        let found = map.host_memory_hits as f64 / missed;
+        let expected = che(&chances, room.into());
+        println!(
+            "validation | dftl: map pages found in the host's memory, room for {room} of {pages}, \
+             Zipf {skew} | {found} | {expected} | 1.00e-2 | Che's approximation of an LRU cache"
+        );
+        assert!((found / expected - 1.0).abs() < 0.01, "{room}, {skew}: {found}, {expected}");
+        // Each of the others has read its page from flash.
+        assert_eq!(map.reads, map.misses - map.host_memory_hits);
+    }
+}
+
+/// Memory of the host that holds the whole map costs one read of flash for each page, ever.
+#[test]
+fn pages_in_the_memory_of_the_host_are_read_once() {
+    let memory = ("host_memory_bytes", 1 << 20);
+    let mut ftl = drive("dftl", &[LRU, ("map_cache_bytes", 512), memory], 1024);
+    let units = ftl.facts().logical_units;
+    let all: Vec<Lpn> = (0..units).map(Lpn).collect();
+    ftl.write_untimed(&all, &mut Untimed::new(1)).unwrap();
+    let all = || (0..units).step_by(97);
+    misses(&mut *ftl, all());
+    let copies = ftl.map_on_flash_mut().unwrap().copied_to_host();
+    assert!(copies >= units.div_ceil(ENTRIES), "{copies}");
+    ftl.start_run(None);
+    let missed = misses(&mut *ftl, all().chain(all()));
+    let map = ftl.counts().map;
+    assert_eq!((map.reads, map.host_memory_hits), (0, missed), "{map:?}");
+    // Each page crosses the link once, and again with each new version.
+    assert_eq!(ftl.map_on_flash_mut().unwrap().copied_to_host(), 0);
+    let writes = map.writes;
+    let mut rng = Rng::stream(5, "writes");
+    let some: Vec<Lpn> = (0..20_000).map(|_| Lpn(rng.below(units.into()) as u32)).collect();
+    ftl.write_untimed(&some, &mut Untimed::new(1)).unwrap();
+    let written = ftl.counts().map.writes - writes;
+    assert!(written > 1000, "{written}");
+    assert_eq!(u64::from(ftl.map_on_flash_mut().unwrap().copied_to_host()), written);
+    let mut choice = Choice::named("dftl");
+    choice.params.insert("map_cache_bytes".into(), 512.into());
+    choice.params.insert("host_memory_bytes".into(), 4095.into());
+    let member = choice.resolve(ftl::ROSTER, "ftl").unwrap();
+    let error = (member.build)(context(1024), &choice.params).err().unwrap().to_string();
+    assert!(error.contains("4095 bytes"), "{error}");
 }

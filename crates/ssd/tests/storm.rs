@@ -83,8 +83,10 @@ fn a_buffer_that_is_a_log_programs_what_was_rewritten() {
 #[test]
 fn reads_return_the_newest_version_with_the_map_on_flash() {
     let dftl = ["ftl.name=dftl", "ftl.map_cache_bytes=512", "ftl.overprovisioning=2.5"];
-    let modes: [&[&str]; 14] = [
+    let modes: [&[&str]; 16] = [
         &[],
+        &["ftl.host_memory_bytes=4096", "host.memory_latency_us=1"],
+        &["ftl.host_memory_bytes=65536", "host.link_mb_s=5", "ftl.map_cache_policy=tpftl"],
         &["ftl.map_cache_policy=segmented_lru"],
         &["ftl.map_cache_policy=segmented_lru", "buffer.bytes=0", "ftl.map_batch=false"],
         &["ftl.map_cache_policy=segmented_lru", "chip.fault.program_failure_chance=0.002"],

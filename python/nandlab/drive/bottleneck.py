@@ -20,6 +20,7 @@ _RELIEF = {
     "encoders": "more or faster encoders",
     "cores": "more or faster cores of the controller",
     "link": "a faster link",
+    "DRAM": "a faster DRAM (controller.dram_mb_s)",
     "submission": "more jobs: each has a thread, which takes host.submit_us for a request",
     "queue depth": "more requests at a time (iodepth)",
 }
@@ -29,9 +30,9 @@ class Bottleneck(NamedTuple):
     """What limits a run: the busiest station, or the host."""
 
     resource: str
-    """``dies``, ``channels``, ``decoders``, ``encoders``, ``cores`` or ``link`` of the drive;
-    ``submission`` (the busiest job's thread) or ``queue depth`` of the host, where no station of
-    the drive is busy enough."""
+    """``dies``, ``channels``, ``decoders``, ``encoders``, ``cores``, ``link`` or ``DRAM`` of the
+    drive; ``submission`` (the busiest job's thread) or ``queue depth`` of the host, where no
+    station of the drive is busy enough."""
     busy: float
     """Busy share of the run, 0 to 1: of all dies, decoders, encoders or cores together, of the
     busiest channel, direction of the link or thread; of the queue its full share."""
@@ -64,6 +65,7 @@ def bottleneck(report: Report) -> Bottleneck:
         "encoders": report.ecc.encoders_busy_fraction,
         "cores": front.cores_busy_fraction,
         "link": max(front.link_in_busy_fraction, front.link_out_busy_fraction),
+        "DRAM": front.dram_busy_fraction,
         "submission": max((_submission(report, job) for job in report.jobs), default=0.0),
     }
     busiest = Bottleneck(*max(stations.items(), key=lambda station: station[1]))

@@ -336,9 +336,11 @@ def _map(report: Report) -> str:
             f"{access.mispredictions:,} wrong predictions,"
             f" {access.hits / asked:.1%} of {asked:,} units found at once"
         )
+    borrowed = access.host_memory_hits
     return (
         f"{access.reads:,} pages read, {access.writes:,} written,"
         f" {access.hits / asked:.1%} of {asked:,} entries in memory"
+        + (f", {borrowed / asked:.1%} in that of the host" if borrowed else "")
     )
 
 

@@ -12,7 +12,10 @@ _DIES = ("drive.channels", "drive.dies_per_channel")
 KEYS = {
     "host queue": ("drive.queue_depth",),
     "link": ("host.link_mb_s", "host.link_latency_us"),
-    "read cache": ("read_cache.dram_mb_s", "read_cache.latency_us"),
+    "map": ("ftl.map_cache_bytes", "ftl.host_memory_bytes"),
+    "host memory": ("host.memory_latency_us", "host.link_mb_s"),
+    "dram": ("controller.dram_mb_s",),
+    "read cache": ("controller.dram_mb_s", "read_cache.dram_mb_s", "read_cache.latency_us"),
     "program": ("chip.timing.t_program_us",),
     "die: host reads": _DIES,
     "die: host programs": (*_DIES, "scheduler.suspend", "chip.timing.t_program_us"),

@@ -76,13 +76,28 @@ def _memory(subject: Subject) -> Iterator[Hit]:
         )
     capacity = subject.capacity_bytes
     is_ssd = depth >= 32 and capacity >= 32e9
+    borrows = bool(subject.value("ftl.host_memory_bytes"))
     for key, bytes_ in (("ftl.ram_bytes", limit), ("ftl.map_cache_bytes", cache)):
-        if is_ssd and bytes_ and bytes_ < LEAST_SSD_BYTES:
+        if is_ssd and not borrows and bytes_ and bytes_ < LEAST_SSD_BYTES:
             yield Hit(
                 subject.at(key),
                 f"{key} = {quantity.size(bytes_)} on an SSD of {quantity.size(capacity)}: such"
                 " drives have a DRAM of 32 MiB and more",
             )
+
+
+def _unused_host_memory(subject: Subject) -> Iterator[Hit]:
+    given, cache = subject.value("ftl.host_memory_bytes"), subject.value("ftl.map_cache_bytes")
+    if not given or not cache or subject.is_varied("ftl", "drive", "chip.geometry"):
+        return
+    unit = subject.value("ftl.unit_bytes") or 4096
+    whole = 4 * subject.capacity_bytes / unit
+    if cache >= whole:
+        yield Hit(
+            subject.at("ftl.host_memory_bytes"),
+            f"ftl.map_cache_bytes = {quantity.size(cache)} holds the whole map"
+            f" ({quantity.size(int(whole))}): nothing of it goes to the memory of the host",
+        )
 
 
 def _codes(subject: Subject) -> Iterator[tuple[str, str]]:
@@ -489,6 +504,25 @@ CHECKS = (
                 "ftl.host_streams": 2,
                 "ftl.isolation": "persistent",
             },
+        ),
+    ),
+    Check(
+        code="L033",
+        title="memory of the host that nothing uses",
+        assumed="The drive keeps a part of its map in the memory of the host.",
+        why="A map that fits the cache of the controller stays there as a whole, and the drive"
+        " works as `page`: neither flash nor host is asked for an entry.",
+        sources=(),
+        instead="a smaller `ftl.map_cache_bytes`, or no `ftl.host_memory_bytes`",
+        looks_at=("drive", "study"),
+        find=_unused_host_memory,
+        pair=Pair(
+            Setting("all of it in the controller", {"ftl.map_cache_bytes": 1 << 20}),
+            Setting("4 KiB of it", {"ftl.map_cache_bytes": 4096}),
+            READS,
+            ("read mean (us)", "read p99 (us)"),
+            {**SMALL, "ftl.name": "dftl", "ftl.host_memory_bytes": 16384},
+            "fill",
         ),
     ),
 )

@@ -567,7 +567,7 @@ class Flushes(Table):
     """Latencies of the flushes."""
 
 class Front(Table):
-    """Busy shares of the controller's cores and of the link, the report's `front`."""
+    """Busy shares of the controller's cores, of the link and of the DRAM, the report's `front`."""
 
     cores_busy_fraction: float
     """Busy share of the controller's cores together."""
@@ -575,6 +575,10 @@ class Front(Table):
     """Busy share of the link with data of writes."""
     link_out_busy_fraction: float
     """Busy share of the link with data of reads."""
+    dram_busy_fraction: float
+    """Busy share of the controller's DRAM; 0 where its bandwidth is unlimited
+    (`controller.dram_mb_s`).
+    """
 
 class Ftl(Table):
     """Work of the FTL, the report's `ftl`."""
@@ -835,6 +839,9 @@ class MapCounts(Table):
     misses: int
     """Units whose entry was not in memory when a request asked for it; with a learned map, units
     not found at once.
+    """
+    host_memory_hits: int
+    """Units among `misses` whose entry came from the memory of the host (`ftl.host_memory_bytes`).
     """
     mispredictions: int
     """Pages of data read because the map expected a unit there, wrongly."""

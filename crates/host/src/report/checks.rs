@@ -238,13 +238,14 @@ impl Session {
         Ok(kinds.into_iter().reduce(f64::max))
     }
 
-    /// Largest excess of a busy time (decoders, encoders, a channel, cores, the link) over the run,
-    /// as a fraction of the run; 0 is right.
+    /// Largest excess of a busy time (decoders, encoders, a channel, cores, link, DRAM) over the
+    /// run, as a fraction of the run; 0 is right.
     fn overbooked(&self) -> f64 {
         let ssd = &self.run.ssd;
         let channels = ssd.channel_times().into_iter().map(|(busy, _)| (busy, 1));
         let front = ssd.activity().front;
-        let link = [(front.link_in, 1), (front.link_out, 1), (front.cores, ssd.cores())];
+        let cores = (front.cores, ssd.cores());
+        let link = [(front.link_in, 1), (front.link_out, 1), (front.dram, 1), cores];
         let all = channels.chain([ssd.decoders_busy(), ssd.encoders_busy()]).chain(link);
         all.map(|stage| beyond(stage, ssd.now())).fold(0.0, f64::max)
     }

@@ -56,7 +56,7 @@ impl Dies {
     }
 }
 
-/// Busy shares of the controller's cores and of the link, the report's `front`.
+/// Busy shares of the controller's cores, of the link and of the DRAM, the report's `front`.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Front {
     /// Busy share of the controller's cores together.
@@ -65,6 +65,9 @@ pub struct Front {
     pub link_in_busy_fraction: f64,
     /// Busy share of the link with data of reads.
     pub link_out_busy_fraction: f64,
+    /// Busy share of the controller's DRAM; 0 where its bandwidth is unlimited
+    /// (`controller.dram_mb_s`).
+    pub dram_busy_fraction: f64,
 }
 
 impl Front {
@@ -75,6 +78,7 @@ impl Front {
             cores_busy_fraction: share(activity.front.cores, cores),
             link_in_busy_fraction: share(activity.front.link_in, 1),
             link_out_busy_fraction: share(activity.front.link_out, 1),
+            dram_busy_fraction: share(activity.front.dram, 1),
         }
     }
 }

@@ -31,8 +31,9 @@ pub struct ReadCacheConfig {
     pub prefetch_units: u32,
     /// Further time of a part of a request that the cache holds, beside the transfer out of DRAM.
     pub latency_us: f64,
-    /// Bandwidth of the DRAM of the cache in 10^6 bytes a second, for hits and for units that come
-    /// in; 0: a transfer takes no time. The default is assumed: 32 bits at 800 MT/s, as in MQSim.
+    /// Bandwidth of a DRAM of the cache's own in 10^6 bytes a second, for hits and for units that
+    /// come in; 0: a transfer takes no time. A drive with `controller.dram_mb_s` has one DRAM for
+    /// all, and this is not used. The default is assumed: 32 bits at 800 MT/s, as in MQSim.
     pub dram_mb_s: f64,
 }
 

@@ -12,6 +12,12 @@ pub struct ControllerConfig {
     pub command_us: f64,
     /// Number of cores, which process commands in parallel.
     pub cores: u32,
+    /// Bandwidth of the controller's DRAM in 10^6 bytes a second, shared by the write buffer, the
+    /// read cache, look-ups of a map in DRAM (64 bytes for each unit) and moved data; 0 is
+    /// unlimited.
+    #[serde(skip_serializing_if = "super::is_zero")]
+    #[schemars(extend("default" = 0.0))]
+    pub dram_mb_s: f64,
     /// Further costs of a read.
     #[serde(skip_serializing_if = "CommandCost::is_free")]
     pub read: CommandCost,
@@ -26,7 +32,8 @@ pub struct ControllerConfig {
 impl Default for ControllerConfig {
     fn default() -> Self {
         let (read, write) = (CommandCost::default(), CommandCost::default());
-        Self { command_us: 0.0, cores: 1, read, write, trim: TrimCost::default() }
+        let trim = TrimCost::default();
+        Self { command_us: 0.0, cores: 1, dram_mb_s: 0.0, read, write, trim }
     }
 }
 
@@ -94,6 +101,10 @@ impl ControllerConfig {
         };
         range("command_us", self.command_us, 0.0, 1e6)?;
         range("cores", self.cores.into(), 1.0, 4096.0)?;
+        if self.dram_mb_s != 0.0 {
+            range("dram_mb_s", self.dram_mb_s, 1e-3, 1e7)
+                .map_err(|error| error.expected("0.001 to 10000000, or 0 for unlimited"))?;
+        }
         let keys = ["command_us", "unit_us", "delay_us", "unit_delay_us"];
         let of =
             |cost: CommandCost| [cost.command_us, cost.unit_us, cost.delay_us, cost.unit_delay_us];

@@ -28,6 +28,11 @@ pub struct HostConfig {
     #[serde(skip_serializing_if = "super::is_zero")]
     #[schemars(extend("default" = 0.0))]
     pub link_request_us: f64,
+    /// Latency of a read of the host's memory by the drive, beside its time on the link: the way of
+    /// the request, the memory, and the way back (`ftl.host_memory_bytes`).
+    #[serde(skip_serializing_if = "super::is_zero")]
+    #[schemars(extend("default" = 0.0))]
+    pub memory_latency_us: f64,
     /// Time that the thread of a job needs to submit one request.
     pub submit_us: f64,
     /// Order in which the drive takes commands from the submission queues of jobs, where more wait
@@ -136,6 +141,7 @@ impl Default for HostConfig {
             link_mb_s: 0.0,
             link_latency_us: 0.0,
             link_request_us: 0.0,
+            memory_latency_us: 0.0,
             submit_us: 0.0,
             arbitration: Arbitration::default(),
             arbitration_burst: 1,
@@ -229,6 +235,7 @@ impl HostConfig {
         unlimited("link_mb_s", self.link_mb_s, 1e-3, 1e7)?;
         range("link_latency_us", self.link_latency_us, 0.0, 1e6)?;
         range("link_request_us", self.link_request_us, 0.0, 1e6)?;
+        range("memory_latency_us", self.memory_latency_us, 0.0, 1e6)?;
         range("submit_us", self.submit_us, 0.0, 1e6)?;
         range("arbitration_burst", self.arbitration_burst.into(), 0.0, MOST_BURST.into())?;
         let weight = |key: &str, value: u32| range(key, value.into(), 1.0, MOST_WEIGHT.into());

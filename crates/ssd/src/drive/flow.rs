@@ -20,6 +20,9 @@ pub(crate) mod event {
     pub const CACHED: u32 = 11;
     pub const COMPUTED: u32 = 12;
     pub const REBUILD: u32 = 13;
+    pub const HOST_MEMORY: u32 = 14;
+    pub const LOOKED_UP: u32 = 15;
+    pub const BUFFERED: u32 = 16;
 
     pub const fn of(kind: u32, index: u32) -> u32 {
         kind << SHIFT | index

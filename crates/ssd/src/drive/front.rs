@@ -1,4 +1,5 @@
-//! The host interface of the drive: queue slots, controller cores, and the link.
+//! The host interface of the drive: queue slots, controller cores, the link, and the DRAM that data
+//! of the host and of collection share.
 
 use super::costs::Costs;
 use super::flow::{event, lane};
@@ -7,6 +8,9 @@ use crate::config::SsdConfig;
 use crate::flash::blame::Cause;
 use base::units::PerByte;
 use base::{Time, counts};
+
+/// Bytes that a look-up of a map in DRAM moves: a burst. Assumed: 64 bits, 8 beats.
+const LOOK_UP_BYTES: u64 = 64;
 
 /// Queue slot of the drive: a request and its progress.
 #[derive(Clone, Copy)]
@@ -39,9 +43,11 @@ pub struct FrontTimes {
     pub link_in: Time,
     /// Busy time of the link, with data of reads.
     pub link_out: Time,
+    /// Busy time of the DRAM, where its bandwidth is limited.
+    pub dram: Time,
 }
 
-counts!(FrontTimes { cores, link_in, link_out });
+counts!(FrontTimes { cores, link_in, link_out, dram });
 
 /// Host interface: queue slots, cores and link.
 pub(super) struct Front {
@@ -55,16 +61,23 @@ pub(super) struct Front {
     costs: Costs,
     link_in: Stage,
     link_out: Stage,
+    dram: Stage,
+    dram_rate: PerByte,
+    pub(super) has_dram: bool,
+    /// Mapping units have their places in DRAM: each look-up of one takes a burst.
+    map_in_dram: bool,
     link: PerByte,
     link_request: Time,
     pub(super) link_latency: Time,
+    /// Latency of a read of the host's memory by the drive.
+    memory_latency: Time,
     /// Commands that were taken, and bytes of data that have crossed the link.
     commands: u64,
     link_bytes: u64,
 }
 
 impl Front {
-    pub(super) fn new(config: &SsdConfig) -> Self {
+    pub(super) fn new(config: &SsdConfig, map_in_dram: bool) -> Self {
         let depth = config.drive.queue_depth;
         let blank = Slot::new(Request::FLUSH, 0, Time::ZERO, Time::ZERO);
         Self {
@@ -76,9 +89,14 @@ impl Front {
             costs: Costs::new(&config.controller, config.drive_unit_bytes()),
             link_in: Stage::new(1),
             link_out: Stage::new(1),
+            dram: Stage::new(1),
+            dram_rate: PerByte::at_mb_s(config.controller.dram_mb_s),
+            has_dram: config.controller.dram_mb_s > 0.0,
+            map_in_dram,
             link: PerByte::at_mb_s(config.host.link_mb_s),
             link_request: Time::from_us(config.host.link_request_us),
             link_latency: Time::from_us(config.host.link_latency_us),
+            memory_latency: Time::from_us(config.host.memory_latency_us),
             commands: 0,
             link_bytes: 0,
         }
@@ -90,6 +108,7 @@ impl Front {
             cores: self.cores.busy(now),
             link_in: self.link_in.busy(now),
             link_out: self.link_out.busy(now),
+            dram: self.dram.busy(now),
         }
     }
 
@@ -131,6 +150,36 @@ impl Front {
         end + self.link_latency
     }
 
+    /// Moves data into or out of the DRAM, from `now` on. Returns when that is done: at once where
+    /// its bandwidth is unlimited.
+    #[inline]
+    pub(super) fn move_in_dram(&mut self, now: Time, bytes: u64) -> Time {
+        if !self.has_dram {
+            return now;
+        }
+        let (_, _, end) = self.dram.serve(now, self.dram_rate.time(bytes));
+        end
+    }
+
+    /// Bytes of DRAM that the look-ups of so many units touch.
+    #[inline]
+    pub(super) fn look_up_bytes(&self, units: u64) -> u64 {
+        if self.map_in_dram { LOOK_UP_BYTES * units } else { 0 }
+    }
+
+    /// Reads the host's memory from `now` on. Returns when the data are in the drive.
+    pub(super) fn read_host_memory(&mut self, now: Time, bytes: u32) -> Time {
+        self.link_bytes += u64::from(bytes);
+        let (_, _, end) = self.link_in.serve(now, self.link.time(bytes.into()));
+        end + self.memory_latency
+    }
+
+    /// Writes to the host's memory from `now` on: nobody waits for that.
+    pub(super) fn write_host_memory(&mut self, now: Time, bytes: u64) {
+        self.link_bytes += bytes;
+        self.link_out.serve(now, self.link.time(bytes));
+    }
+
     /// Number of requests in the drive.
     #[inline]
     pub(super) fn outstanding(&self) -> usize {
@@ -141,7 +190,7 @@ impl Front {
     pub(super) fn cut(&mut self, now: Time) {
         self.free_slots.clear();
         self.is_closed = true;
-        for stage in [&mut self.cores, &mut self.link_in, &mut self.link_out] {
+        for stage in [&mut self.cores, &mut self.link_in, &mut self.link_out, &mut self.dram] {
             stage.stop(now);
         }
     }

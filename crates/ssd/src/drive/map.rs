@@ -5,9 +5,14 @@
 //! one flash read serves all who wait for that page. A map that is wrong about a unit costs a
 //! read of the page where it expects the unit, in the same way. A page that cannot be corrected
 //! counts as uncorrectable and is used all the same: drives keep their map twice.
+//!
+//! Entries of pages that the host's memory holds come over the link instead, each waiter's by a
+//! read of its own; copies of pages cross it in the other direction, and nobody waits for them.
 
 use super::Ssd;
+use super::flow::event;
 use super::wakes::Wake;
+use crate::flash::blame::Cause;
 use crate::flash::command::{NONE, Times};
 use crate::flash::scheduler::Class;
 use crate::terms::{Access, Known, Lpn, ReadOwner};
@@ -51,6 +56,8 @@ pub(super) struct MapReads {
     listed: Pool<Listed>,
     /// Waiters for a step of an internal job.
     parked: Vec<Waiter>,
+    /// Waiters whose entries are on their way from the host's memory.
+    crossing: u32,
 }
 
 impl MapReads {
@@ -61,12 +68,13 @@ impl MapReads {
             fetches: Pool::with_capacity(0),
             listed: Pool::with_capacity(0),
             parked: Vec::new(),
+            crossing: 0,
         }
     }
 
     /// Whether nobody waits for the map.
     pub(super) fn is_idle(&self) -> bool {
-        self.by_page.is_empty() && self.parked.is_empty()
+        self.by_page.is_empty() && self.parked.is_empty() && self.crossing == 0
     }
 
     /// Adds a waiter for a page; returns the number of the read to start for it, if none is in
@@ -169,6 +177,12 @@ impl Ssd {
                     self.read_flash(Class::Read, ReadOwner::Map(fetch), ppn, page.0, 1, earlier);
                 }
             }
+            Known::HostMemory(bytes) => {
+                let here = self.front.read_host_memory(self.events.now(), bytes);
+                self.map.crossing += 1;
+                let entry = self.map.listed.insert(Listed { waiter, next: NONE });
+                self.events.push(here, event::of(event::HOST_MEMORY, entry));
+            }
             Known::Later => self.map.parked.push(waiter),
             Known::Units(_) => unreachable!("what is known is not waited for"),
         }
@@ -193,37 +207,72 @@ impl Ssd {
         while at != NONE {
             let Listed { waiter, next } = self.map.listed.remove(at);
             at = next;
-            match waiter {
+            let waiter = match waiter {
                 Waiter::Read { slot, first, last, earlier } => {
-                    let units = self.map_read(Lpn(first), last - first + 1, Access::Read);
                     let earlier = earlier.and(spent, self.now());
-                    self.read_range(slot, first, first + units - 1, earlier);
-                    self.read_mapped(slot, first + units, last, earlier);
-                    self.read_part_done(slot);
+                    Waiter::Read { slot, first, last, earlier }
                 }
-                Waiter::Held(held) => {
-                    let lpn = self.lpn_held(held);
-                    self.map_read(lpn, 1, Access::Write);
-                    self.old_found(held);
-                }
-                Waiter::Trim { slot, first, end } => {
-                    let units = self.map_read(Lpn(first), end - first, Access::Trim);
-                    self.trim_range(first, first + units);
-                    self.trim_mapped(slot, first + units, end);
-                }
-                Waiter::Ahead { first, end } => {
-                    let units = self.map_read(Lpn(first), end - first, Access::Read);
-                    self.read_ahead_range(first, first + units);
-                    self.read_ahead_mapped(first + units, end);
-                }
-            }
+                waiter => waiter,
+            };
+            self.entries_read(waiter);
         }
+        self.send_map_copies();
         self.wakes.wake(Wake::Jobs);
         self.wakes.wake(Wake::Rows);
     }
 
+    /// Entries that a waiter needs have come from the host's memory.
+    pub(super) fn host_memory_read(&mut self, entry: u32) {
+        let Listed { waiter, .. } = self.map.listed.remove(entry);
+        self.map.crossing -= 1;
+        if let (Some(blame), Waiter::Read { slot, .. }) = (&mut self.flash.blame, waiter) {
+            blame.request(slot).book(self.events.now(), Cause::HostMemory);
+        }
+        self.entries_read(waiter);
+        self.wakes.wake(Wake::Jobs);
+        self.wakes.wake(Wake::Rows);
+    }
+
+    /// Sends new copies of map pages to the host's memory.
+    fn send_map_copies(&mut self) {
+        let Some(map) = self.ftl.map_on_flash_mut() else { return };
+        let pages = map.copied_to_host();
+        if pages > 0 {
+            let bytes = u64::from(pages) * self.units.bytes;
+            self.front.write_host_memory(self.events.now(), bytes);
+        }
+    }
+
+    /// Gives the map what a waiter has waited for: it goes on.
+    fn entries_read(&mut self, waiter: Waiter) {
+        match waiter {
+            Waiter::Read { slot, first, last, earlier } => {
+                let units = self.map_read(Lpn(first), last - first + 1, Access::Read);
+                self.read_range(slot, first, first + units - 1, earlier);
+                self.read_mapped(slot, first + units, last, earlier);
+                self.read_part_done(slot);
+            }
+            Waiter::Held(held) => {
+                let lpn = self.lpn_held(held);
+                self.map_read(lpn, 1, Access::Write);
+                self.old_found(held);
+            }
+            Waiter::Trim { slot, first, end } => {
+                let units = self.map_read(Lpn(first), end - first, Access::Trim);
+                self.trim_range(first, first + units);
+                self.trim_mapped(slot, first + units, end);
+            }
+            Waiter::Ahead { first, end } => {
+                let units = self.map_read(Lpn(first), end - first, Access::Read);
+                self.read_ahead_range(first, first + units);
+                self.read_ahead_mapped(first + units, end);
+            }
+        }
+    }
+
     /// An internal job has done a step: those who waited for that ask again.
     pub(super) fn ask_map_again(&mut self) {
+        self.send_map_copies();
         if self.map.parked.is_empty() {
             return;
         }

@@ -217,7 +217,7 @@ impl Ssd {
         let mut ssd = Self {
             events: EventQueue::new(),
             upkeep_at: Time::LIMIT,
-            front: Front::new(config),
+            front: Front::new(config, ftl.map_on_flash().is_none()),
             reader: Reader::new(config, retry),
             read_cache: CachedReads::of(config, &units),
             writer: Writer::new(config, &*ftl, dies),
@@ -332,6 +332,9 @@ impl Ssd {
             event::CACHED => self.cached_arrived(index),
             event::COMPUTED => self.computed(index),
             event::REBUILD => self.look_at_pace(),
+            event::HOST_MEMORY => self.host_memory_read(index),
+            event::LOOKED_UP => self.looked_up(index),
+            event::BUFFERED => self.buffered_arrived(index),
             event::ENCODED => self.flash.submit(&mut self.events, index),
             event::WAKE => return Some(Step::Wake(index)),
             event::COMPLETE => {
@@ -400,7 +403,7 @@ impl Ssd {
             return;
         }
         match request.op {
-            Op::Read => self.read_units(slot, &request),
+            Op::Read => self.look_up(slot, &request),
             Op::Write | Op::ZoneAppend => unreachable!("a write goes on with its data"),
             Op::ZoneReset
             | Op::ZoneFinish

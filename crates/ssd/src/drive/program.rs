@@ -59,7 +59,7 @@ impl Ssd {
             self.flash.submit(&mut self.events, index);
             return;
         }
-        let now = self.now();
+        let now = self.out_of_dram(index);
         let die = self.flash.commands[index].die;
         let number = self.codes.number(&self.flash.chips, die);
         let code = self.codes.at_mut(number);
@@ -69,9 +69,13 @@ impl Ssd {
         if let Some(account) = self.codes.account(&self.flash.chips, die) {
             account.encoded += words;
         }
-        let mut end = self.parity_computed(index, pages);
-        if encode_time == Time::ZERO && end == now {
-            self.flash.submit(&mut self.events, index);
+        let mut end = self.parity_computed(index, pages, now);
+        if encode_time == Time::ZERO {
+            if end == self.events.now() {
+                self.flash.submit(&mut self.events, index);
+            } else {
+                self.events.push(end, event::of(event::ENCODED, index));
+            }
             return;
         }
         // All words take as long: programs leave the encoders in the order in which they came.
@@ -86,11 +90,10 @@ impl Ssd {
         self.events.push(end, event::of(event::ENCODED, index));
     }
 
-    /// Time at which a program may go on to its die: data of stripes go through the engine of
-    /// parity on their way, and parity comes behind them.
+    /// Time at which a program whose data are there at `now` may go on to its die: data of stripes
+    /// go through the engine of parity on their way, and parity comes behind them.
     #[inline]
-    fn parity_computed(&mut self, index: u32, pages: u64) -> Time {
-        let now = self.now();
+    fn parity_computed(&mut self, index: u32, pages: u64, now: Time) -> Time {
         let (Some(xor), Task::Program { place, .. }) =
             (&mut self.codes.xor, self.flash.commands[index].task)
         else {
@@ -106,6 +109,18 @@ impl Ssd {
                 xor.take(now, pages * page)
             }
         }
+    }
+
+    /// Time at which the data of a program have left the DRAM.
+    #[inline]
+    fn out_of_dram(&mut self, index: u32) -> Time {
+        let now = self.events.now();
+        if !self.front.has_dram {
+            return now;
+        }
+        let Task::Program { place, .. } = self.flash.commands[index].task else { return now };
+        let units = u64::from(self.flash.programs[place].units);
+        self.front.move_in_dram(now, units * self.units.bytes)
     }
 
     /// A program has ended: blocks that have failed are given up, and whoever waits for its data

@@ -26,6 +26,10 @@ pub enum Cause {
     Link,
     /// A page of the map was read.
     Map,
+    /// Entries of the map came from the memory of the host.
+    HostMemory,
+    /// Data or map entries crossed the DRAM of the controller, or waited for it.
+    Dram,
     /// The write buffer took the data, or was full while all dies were idle.
     Buffer,
     /// Data came out of the read cache, or were on their way to it.
@@ -100,7 +104,7 @@ pub enum Cause {
 }
 
 /// Number of causes in [`Cause`].
-pub const CAUSES: usize = 39;
+pub const CAUSES: usize = 41;
 
 /// Names of the causes, by their numbers.
 pub const CAUSE_NAMES: [&str; CAUSES] = [
@@ -108,6 +112,8 @@ pub const CAUSE_NAMES: [&str; CAUSES] = [
     "controller",
     "link",
     "map",
+    "host memory",
+    "dram",
     "buffer",
     "read cache",
     "program",

@@ -131,6 +131,8 @@ pub struct MapCounts {
     /// Units whose entry was not in memory when a request asked for it; with a learned map, units
     /// not found at once.
     pub misses: u64,
+    /// Units among `misses` whose entry came from the memory of the host (`ftl.host_memory_bytes`).
+    pub host_memory_hits: u64,
     /// Pages of data read because the map expected a unit there, wrongly.
     pub mispredictions: u64,
 }
@@ -157,7 +159,7 @@ counts!(CodeStageCounts { changed_blocks, parity_units });
 counts!(DenseCounts { frozen_units, modified_sets });
 counts!(CacheCounts { host_units, folded_units, erased_blocks });
 counts!(Merges { switch, partial, full });
-counts!(MapCounts { reads, writes, moves, hits, misses, mispredictions });
+counts!(MapCounts { reads, writes, moves, hits, misses, host_memory_hits, mispredictions });
 
 impl FtlCounts {
     /// Unit slots programmed, for any reason.

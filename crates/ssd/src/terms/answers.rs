@@ -56,6 +56,8 @@ pub enum Known {
     Units(u32),
     /// One read of this map page, for the first of the units.
     Read(Lpn),
+    /// One read of the host's memory, which holds the entries: so many bytes cross the link.
+    HostMemory(u32),
     /// One read of the data page where the map wrongly expects this unit, the first of them: see
     /// [`MapOnFlash::mispredicted`](super::MapOnFlash::mispredicted).
     Mispredicted(Lpn),

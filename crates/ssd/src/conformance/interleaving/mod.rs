@@ -215,7 +215,9 @@ impl Interleaving {
         let Some(map) = self.ftl.map_on_flash_mut() else { return true };
         match map.access(lpn, 1, access) {
             Known::Units(_) => {}
-            Known::Read(_) | Known::Mispredicted(_) => _ = map.map_read(lpn, 1, access),
+            Known::Read(_) | Known::HostMemory(_) | Known::Mispredicted(_) => {
+                map.map_read(lpn, 1, access);
+            }
             Known::Later => return false,
         }
         true

@@ -473,6 +473,7 @@ impl Tally {
                 let pages = self.blocks[block.0 as usize].pages;
                 hold!(page < pages, "{read:?} has no data");
             }
+            Known::HostMemory(bytes) => hold!(bytes > 0, "nothing is read of the host's memory"),
             Known::Later => {}
         }
         Ok(())

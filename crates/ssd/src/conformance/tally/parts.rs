@@ -211,6 +211,10 @@ impl MapOnFlash for Tally {
         self.ftl.map_on_flash()?.mispredicted(lpn)
     }
 
+    fn copied_to_host(&mut self) -> u32 {
+        self.of_part(|ftl| ftl.map_on_flash_mut(), |part| part.copied_to_host())
+    }
+
     fn map_read(&mut self, first: Lpn, count: u32, access: Access) -> u32 {
         let known =
             self.of_part(|ftl| ftl.map_on_flash_mut(), |part| part.map_read(first, count, access));

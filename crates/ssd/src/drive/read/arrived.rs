@@ -200,7 +200,11 @@ impl Ssd {
             ReadOwner::Fill(held) => {
                 self.filled(held, corrected && !self.failures.lost.any(command.read().lpn, 1))
             }
-            ReadOwner::Job(job) => self.move_read(job),
+            ReadOwner::Job(job) => {
+                let bytes = u64::from(command.read().units) * self.units.bytes;
+                self.front.move_in_dram(self.events.now(), bytes);
+                self.move_read(job);
+            }
             ReadOwner::Map(fetch) => self.map_page_read(fetch, &command.times),
             ReadOwner::Scan => self.scanned(command.die),
             ReadOwner::Patrol => self.patrolled(&command),

@@ -133,8 +133,13 @@ impl Ssd {
     pub(super) fn send_cached(&mut self, slot: u32, units: u32) {
         let now = self.events.now();
         let Some(cached) = &mut self.read_cache else { return };
-        let time = Time(cached.unit_time.0 * u64::from(units));
-        let (_, _, end) = cached.dram.serve(now, time);
+        let end = if self.front.has_dram {
+            self.front.move_in_dram(now, u64::from(units) * self.units.bytes)
+        } else {
+            let time = Time(cached.unit_time.0 * u64::from(units));
+            let (_, _, end) = cached.dram.serve(now, time);
+            end
+        };
         let end = end + cached.latency;
         if let Some(blame) = &mut self.flash.blame {
             // What a unit that was read ahead was waited for.
@@ -195,7 +200,11 @@ impl Ssd {
             return None;
         }
         let taken = cached.cache.take(lpn, is_ahead);
-        cached.dram.serve(now, cached.unit_time);
+        if self.front.has_dram {
+            self.front.move_in_dram(now, self.units.bytes);
+        } else {
+            cached.dram.serve(now, cached.unit_time);
+        }
         if let (Some(words), Some(evicted)) = (&mut self.flash.words, taken.evicted) {
             words.drop_cached(evicted.0);
         }

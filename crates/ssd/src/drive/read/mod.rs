@@ -20,6 +20,7 @@ use crate::buffer::{Rest, Slot as Held};
 use crate::config::{ReadAround, SsdConfig};
 use crate::failure::failed_words::{FailedWord, FailedWords};
 use crate::failure::retry::Retry;
+use crate::flash::blame::Cause;
 use crate::flash::command::{Command, Task, Times};
 use crate::flash::scheduler::Class;
 use crate::medium::luck::Luck;
@@ -67,6 +68,44 @@ impl Reader {
 }
 
 impl Ssd {
+    /// Looks up the units of a read in a map in DRAM, then reads them.
+    #[inline]
+    pub(super) fn look_up(&mut self, slot: u32, request: &Request) {
+        if self.front.has_dram {
+            let now = self.events.now();
+            let last = self.units.at(request.offset + request.length - 1);
+            let units = last - self.units.at(request.offset) + 1;
+            let bytes = self.front.look_up_bytes(units);
+            let end = self.front.move_in_dram(now, bytes);
+            if end > now {
+                self.events.push(end, event::of(event::LOOKED_UP, slot));
+                return;
+            }
+        }
+        self.read_units(slot, request);
+    }
+
+    /// The units of a read have been looked up in the DRAM.
+    pub(super) fn looked_up(&mut self, slot: u32) {
+        self.blame_dram(slot, self.events.now());
+        let request = self.front.request(slot);
+        self.read_units(slot, &request);
+    }
+
+    /// A part of a request has left the DRAM of the write buffer.
+    pub(super) fn buffered_arrived(&mut self, slot: u32) {
+        self.blame_dram(slot, self.events.now());
+        self.read_part_done(slot);
+    }
+
+    /// Books the time until `end` to the DRAM.
+    #[inline]
+    pub(super) fn blame_dram(&mut self, slot: u32, end: Time) {
+        if let Some(blame) = &mut self.flash.blame {
+            blame.request(slot).book(end, Cause::Dram);
+        }
+    }
+
     #[inline]
     pub(super) fn read_units(&mut self, slot: u32, request: &Request) {
         let first = self.units.at(request.offset) as u32;
@@ -92,11 +131,12 @@ impl Ssd {
     pub(super) fn read_range(&mut self, slot: u32, first: u32, last: u32, earlier: Times) {
         let owner = ReadOwner::Request(slot);
         let mut run: Option<PageRun> = None;
-        let mut cached = 0;
+        let (mut cached, mut buffered) = (0, 0);
         for unit in first..last + 1 {
             let place = match self.writer.buffer.find(Lpn(unit)) {
                 Some(held) => {
                     self.counts.buffer.read_hits += 1;
+                    buffered += 1;
                     let request = self.front.slot(slot);
                     request.hit = true;
                     let Held { rest, trimmed, .. } = *self.writer.buffer.slot(held);
@@ -133,6 +173,12 @@ impl Ssd {
         }
         if cached > 0 {
             self.send_cached(slot, cached);
+        }
+        if self.front.has_dram && buffered > 0 {
+            let bytes = buffered * self.units.bytes;
+            let end = self.front.move_in_dram(self.events.now(), bytes);
+            self.front.slot(slot).pending += 1;
+            self.events.push(end, event::of(event::BUFFERED, slot));
         }
         if self.reader.pages.is_empty()
             && let Some((lpn, from, units)) = run

@@ -123,7 +123,13 @@ impl Ssd {
     }
 
     /// Reads other pages of the stripe of a read, which waits for them.
-    pub(super) fn read_others(&mut self, index: u32, places: &[Ppn], spare: Spare, is_around: bool) {
+    pub(super) fn read_others(
+        &mut self,
+        index: u32,
+        places: &[Ppn],
+        spare: Spare,
+        is_around: bool,
+    ) {
         // One more than there is, so that it does not end before all are asked for.
         let pending = places.len() as u32 + 1;
         let (last, bytes, has_failed) = (Times::from(self.now()), 0, false);

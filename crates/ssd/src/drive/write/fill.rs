@@ -85,8 +85,12 @@ impl Ssd {
             }
             self.front.slot(slot).cursor += 1;
         }
+        let units = u64::from(last) - self.units.at(request.offset) + 1;
+        let bytes = request.length + self.front.look_up_bytes(units);
+        let here = self.front.move_in_dram(self.events.now(), bytes);
         if !durable {
-            self.acknowledge(slot, self.now() + self.writer.latency);
+            self.blame_dram(slot, here);
+            self.acknowledge(slot, here + self.writer.latency);
         }
         true
     }

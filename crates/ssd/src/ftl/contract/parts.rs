@@ -11,13 +11,13 @@ use nand::geometry::{Block, Ppn};
 /// A map that is not all in memory: knowing the place of a unit may cost a read.
 ///
 /// Promise: `access` answers for at least one unit; a page that it asks for holds data, and once it
-/// was read at least one unit is known.
+/// was read, or its entries have come from the host's memory, at least one unit is known.
 pub trait MapOnFlash {
     /// Cost of knowing the places of `count` units from `first` on: asked once by every request.
     fn access(&mut self, first: Lpn, count: u32, access: Access) -> Known;
 
-    /// Takes in the page that `access` has asked for, once it was read: its entries of `count`
-    /// units from `first` on are in memory now. Returns for how many of the units, at least one.
+    /// Takes in what `access` has asked for, once it is there: the entries of `count` units from
+    /// `first` on are in memory now. Returns for how many of the units, at least one.
     fn map_read(&mut self, first: Lpn, count: u32, access: Access) -> u32;
 
     /// Page of data where the map wrongly expects a unit: it was programmed, and says where the
@@ -25,6 +25,12 @@ pub trait MapOnFlash {
     /// map is right.
     fn mispredicted(&self, _lpn: Lpn) -> Option<Ppn> {
         None
+    }
+
+    /// Pages of the map that were copied to the memory of the host since the last call: they cross
+    /// the link.
+    fn copied_to_host(&mut self) -> u32 {
+        0
     }
 }
 

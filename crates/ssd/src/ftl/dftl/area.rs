@@ -240,9 +240,9 @@ impl Area {
         self.reading.insert(page)
     }
 
-    /// Ends the read of a page.
-    pub(super) fn end_read(&mut self, page: u32) {
-        self.reading.remove(page);
+    /// Ends the read of a page. True if one was in flight.
+    pub(super) fn end_read(&mut self, page: u32) -> bool {
+        self.reading.remove(page)
     }
 
     /// Subject of a die's last step.

@@ -8,10 +8,12 @@
 //! pages of the units that it has moved before it erases their old blocks; where the entry of a
 //! unit is in memory, only that changes ("lazy copying").
 //!
-//! Where the whole map fits the cache it stays there, and nothing of it is on flash.
+//! Where the whole map fits the cache it stays there, and nothing of it is on flash. Copies of map
+//! pages may lie in the memory of the host (`host_memory`): entries then come over the link.
 
 mod area;
 mod cache;
+mod host_memory;
 mod nodes;
 mod order;
 mod recover;
@@ -29,6 +31,7 @@ use base::archive::{Archive, State};
 use base::family::{Member, check, schema};
 use base::{Error, Result, params};
 use cache::Cache;
+use host_memory::HostMemory;
 use nand::geometry::{Block, Die, Ppn};
 pub(super) use order::MapCachePolicy;
 use schemars::JsonSchema;
@@ -59,6 +62,9 @@ const LEAST_ENTRIES: u64 = 64;
 /// Smallest cache of map entries.
 pub(super) const LEAST_CACHE_BYTES: u64 = LEAST_ENTRIES * CACHED_BYTES;
 
+/// Memory of the host that scaling leaves: a page of the map of the largest units.
+pub(super) const LEAST_HOST_MEMORY_BYTES: u64 = 64 << 10;
+
 /// Parameters of `dftl`: size and policy of the map cache, and those of the data.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -73,6 +79,11 @@ struct Params {
     /// Writing a map page cleans all its cached entries, not only the evicted ones. Always so
     /// with `tpftl`.
     map_batch: bool,
+    /// Memory of the host for copies of whole map pages (host memory buffer of NVM Express); 0 is
+    /// none. Entries come from there over the link, in `host.memory_latency_us`.
+    #[serde(skip_serializing_if = "is_zero")]
+    #[schemars(extend("default" = 0, "x-scale" = LEAST_HOST_MEMORY_BYTES))]
+    host_memory_bytes: u64,
     /// Garbage collection writes moved data to separate blocks, as with `page`.
     separate_gc_stream: bool,
     /// Write frontiers for the host's stream hints (1 to 16), as with `page`.
@@ -116,6 +127,7 @@ impl Default for Params {
             map_cache_bytes: 2 << 20,
             map_cache_policy: MapCachePolicy::Lru,
             map_batch: true,
+            host_memory_bytes: 0,
             separate_gc_stream,
             host_streams,
             reduced_streams,
@@ -127,6 +139,11 @@ impl Default for Params {
             superblock_dies,
         }
     }
+}
+
+/// Whether a number is 0.
+pub(super) fn is_zero(value: &u64) -> bool {
+    *value == 0
 }
 
 impl Params {
@@ -152,8 +169,13 @@ impl Params {
 /// Builds `page` where the whole map fits in memory, and otherwise a drive with map pages on flash.
 fn build(context: Context, params: &Params) -> Result<Box<dyn Ftl>> {
     let data = params.data();
-    let &Params { map_cache_bytes: bytes, map_cache_policy: policy, map_batch: batch, .. } = params;
-    match Plan::new(&context, CacheParams { bytes, policy, batch })? {
+    let cache = CacheParams {
+        bytes: params.map_cache_bytes,
+        policy: params.map_cache_policy,
+        batch: params.map_batch,
+        host_memory_bytes: params.host_memory_bytes,
+    };
+    match Plan::new(&context, cache)? {
         None => paged::build(context, &data, Own::NOTHING, Ours, |_, _| Flat),
         Some(plan) => {
             paged::build(context, &data, plan.own, Ours, |page, beside| plan.map(page, beside))
@@ -167,6 +189,7 @@ pub(super) struct CacheParams {
     pub bytes: u64,
     pub policy: MapCachePolicy,
     pub batch: bool,
+    pub host_memory_bytes: u64,
 }
 
 /// Map on flash that is to be built.
@@ -176,6 +199,8 @@ pub(super) struct Plan {
     pub own: Own,
     /// Entries of a page of the map.
     per_page: u32,
+    /// Bytes of a page of the map.
+    page_bytes: u64,
     /// RAM of the controller in bytes, 0 for any.
     limit: u64,
 }
@@ -188,6 +213,12 @@ impl Plan {
             let problem = format!("{} bytes", cache.bytes);
             return Err(Error::new("ftl.map_cache_bytes", problem)
                 .expected(format!("at least {LEAST_CACHE_BYTES}")));
+        }
+        let page_bytes = u64::from(context.geometry.unit_bytes);
+        if (1..page_bytes).contains(&cache.host_memory_bytes) {
+            let problem = format!("{} bytes", cache.host_memory_bytes);
+            return Err(Error::new("ftl.host_memory_bytes", problem)
+                .expected(format!("at least {page_bytes}, a page of the map, or 0 for none")));
         }
         // As many units as the drive may have at most: the capacity depends on what is kept for
         // the map.
@@ -203,14 +234,17 @@ impl Plan {
         let per_page = context.geometry.unit_bytes / STORED_BYTES;
         let most_pages = most_units.div_ceil(per_page);
         let own = Area::own(&context.geometry, context.planes_per_program, most_pages);
-        Ok(Some(Self { cache, own, per_page, limit }))
+        Ok(Some(Self { cache, own, per_page, page_bytes, limit }))
     }
 
     /// The map, of a page map that has kept the space for it. Other tables take `beside` bytes.
     pub(super) fn map(&self, page: &PageFtl, beside: u64) -> Cached {
-        let CacheParams { bytes, policy, batch } = self.cache;
+        let CacheParams { bytes, policy, batch, host_memory_bytes } = self.cache;
         let pages = page.logical_units.div_ceil(self.per_page);
-        let others = page.block_bytes() + beside + 4 * u64::from(pages);
+        let most_held = (host_memory_bytes / self.page_bytes).min(pages.into()) as u32;
+        let host_memory = HostMemory::new(most_held, pages);
+        let directories = 4 * u64::from(pages) + 4 * u64::from(host_memory.most());
+        let others = page.block_bytes() + beside + directories;
         let cache_bytes = match self.limit {
             0 => bytes,
             // Too little is refused with the need.
@@ -222,6 +256,7 @@ impl Plan {
             area: Area::new(page, pages),
             cache: Cache::new(policy, entries, pages, self.per_page),
             cache_bytes,
+            host_memory,
             batch,
             per_page: self.per_page,
             logical_units: page.logical_units,
@@ -239,6 +274,7 @@ pub(super) struct Cached {
     area: Area,
     cache: Cache,
     cache_bytes: u64,
+    host_memory: HostMemory,
     batch: bool,
     /// Entries of a map page.
     per_page: u32,
@@ -260,11 +296,17 @@ impl Cached {
         }
     }
 
+    /// Entries that are taken in together for `count` units from `first` on: those of one page, and
+    /// at most half of what the cache holds.
+    fn run(&self, first: u32, count: u32) -> u32 {
+        let to_end = self.per_page - first % self.per_page;
+        count.min(to_end).min(self.cache.most() as u32 / 2)
+    }
+
     /// Takes in the entries of up to `count` units from `first` on, of one page. Returns their
     /// number.
     fn load_run(&mut self, first: u32, count: u32) -> u32 {
-        let to_end = self.per_page - first % self.per_page;
-        let count = count.min(to_end).min(self.cache.most() as u32 / 2);
+        let count = self.run(first, count);
         for lpn in first..first + count {
             if !self.cache.ask(lpn) {
                 self.insert(lpn, false);
@@ -360,6 +402,7 @@ impl State for Cached {
             area,
             cache,
             cache_bytes: _,
+            host_memory,
             batch: _,
             per_page: _,
             logical_units: _,
@@ -370,6 +413,7 @@ impl State for Cached {
         } = self;
         area.exchange(archive)?;
         cache.exchange(archive)?;
+        host_memory.exchange(archive)?;
         archive.value(counts)?;
         archive.value(touched)?;
         archive.value(erases)
@@ -393,6 +437,7 @@ impl Mapping for Cached {
         if access == Access::Trim && is_whole {
             // The directory forgets the page: what it says need not be read.
             data.trim(lpn);
+            self.host_memory.forget(page);
             self.counts.hits += u64::from(self.per_page);
             return Known::Units(self.per_page);
         }
@@ -411,12 +456,20 @@ impl Mapping for Cached {
             self.counts.hits += u64::from(loaded);
             return Known::Units(loaded);
         }
+        if self.host_memory.ask(page) {
+            let run = self.run(first, count);
+            self.counts.host_memory_hits += u64::from(run);
+            return Known::HostMemory(HostMemory::read_bytes(run, STORED_BYTES));
+        }
         self.counts.reads += u64::from(self.area.begin_read(page));
         Known::Read(lpn)
     }
 
     fn map_read(&mut self, _: &PageFtl, first: u32, count: u32) -> u32 {
-        self.area.end_read(self.cache.page_of(first));
+        let page = self.cache.page_of(first);
+        if self.area.end_read(page) {
+            self.host_memory.take(page);
+        }
         let ahead = self.cache.ahead(first);
         let loaded = self.load_run(first, count);
         self.counts.misses += u64::from(loaded);
@@ -452,6 +505,7 @@ impl Mapping for Cached {
             for unit in carried.moves() {
                 let page = self.area.page(unit.lpn).expect("a page of the map");
                 self.area.written(page);
+                self.host_memory.written(page);
             }
         }
         self.close(page, program);
@@ -562,10 +616,19 @@ impl Mapping for Cached {
         self.counts = MapCounts::default();
     }
 
+    fn copied_to_host(&mut self) -> u32 {
+        self.host_memory.copied()
+    }
+
     fn ram(&self, _: &PageFtl, _: Ram) -> Vec<Ram> {
-        vec![
+        let mut ram = vec![
             Ram { name: "map_cache", bytes: self.cache_bytes },
             Ram { name: "map_directory", bytes: 4 * u64::from(self.own_pages()) },
-        ]
+        ];
+        if self.host_memory.most() > 0 {
+            let bytes = 4 * u64::from(self.host_memory.most());
+            ram.push(Ram { name: "host_memory_directory", bytes });
+        }
+        ram
     }
 }

@@ -65,6 +65,11 @@ impl MapOnFlash for NvmSets {
         let ppn = ftl.map_on_flash()?.mispredicted(span.unit_inside(lpn))?;
         Some(self.ppn_outside(set, ppn))
     }
+
+    fn copied_to_host(&mut self) -> u32 {
+        let maps = self.sets.iter_mut().filter_map(|set| set.ftl.map_on_flash_mut());
+        maps.map(|map| map.copied_to_host()).sum()
+    }
 }
 
 impl BlockService for NvmSets {

@@ -35,6 +35,11 @@ pub(in crate::ftl) trait Mapping: Clone + Send + State + 'static {
     /// known by it.
     fn map_read(&mut self, page: &PageFtl, first: u32, count: u32) -> u32;
 
+    /// Pages of the map that were copied to the memory of the host since the last call.
+    fn copied_to_host(&mut self) -> u32 {
+        0
+    }
+
     /// Page where the map wrongly expects a unit.
     fn mispredicted(&self, _page: &PageFtl, _lpn: u32) -> Option<Ppn> {
         None

@@ -326,6 +326,10 @@ impl<M: Mapping, L: Layout, C: Choices> MapOnFlash for Paged<M, L, C> {
     fn mispredicted(&self, Lpn(lpn): Lpn) -> Option<Ppn> {
         self.map.mispredicted(self.data.page(), lpn)
     }
+
+    fn copied_to_host(&mut self) -> u32 {
+        self.map.copied_to_host()
+    }
 }
 
 impl<M: Mapping, L: Layout, C: Choices> BlockService for Paged<M, L, C> {

@@ -17,7 +17,9 @@ use super::contract::{
     Build, CacheState, Carried, Context, DieSet, Facts, Ftl, FtlCounts, Job, Key, Lpn, Move,
     Occupancy, Place, Program, Ram, Reason, Step, Stream, Urgency, Work,
 };
-use super::dftl::{CacheParams, LEAST_CACHE_BYTES, MapCachePolicy, Plan};
+use super::dftl::{
+    CacheParams, LEAST_CACHE_BYTES, LEAST_HOST_MEMORY_BYTES, MapCachePolicy, Plan, is_zero,
+};
 use super::page::{Isolation, Own, PageFtl, PageParams};
 use super::paged::{Flat, Layout, Ours, Paged};
 use crate::recovery::Found;
@@ -88,6 +90,10 @@ struct Params {
     /// Writing a map page cleans all its cached entries, as with `dftl`, if `map_cache_bytes` is
     /// given.
     map_batch: bool,
+    /// Memory of the host for copies of map pages, as with `dftl`, if `map_cache_bytes` is given.
+    #[serde(skip_serializing_if = "is_zero")]
+    #[schemars(extend("default" = 0, "x-scale" = LEAST_HOST_MEMORY_BYTES))]
+    host_memory_bytes: u64,
 }
 
 impl Default for Params {
@@ -105,6 +111,7 @@ impl Default for Params {
             map_cache_bytes: None,
             map_cache_policy: MapCachePolicy::Lru,
             map_batch: true,
+            host_memory_bytes: 0,
         }
     }
 }
@@ -151,8 +158,16 @@ struct SlcCache {
 /// The cache over a map in RAM, or over one on flash.
 fn build(context: Context, params: &Params) -> Result<Box<dyn Ftl>> {
     let &Params { map_cache_bytes, map_cache_policy: policy, map_batch: batch, .. } = params;
+    let host_memory_bytes = params.host_memory_bytes;
     let plan = match map_cache_bytes {
-        Some(bytes) => Plan::new(&context, CacheParams { bytes, policy, batch })?,
+        Some(bytes) => {
+            Plan::new(&context, CacheParams { bytes, policy, batch, host_memory_bytes })?
+        }
+        None if host_memory_bytes > 0 => {
+            let problem = "given without ftl.map_cache_bytes: the whole map is in the controller";
+            return Err(Error::new("ftl.host_memory_bytes", problem)
+                .hint("set ftl.map_cache_bytes, or leave both out"));
+        }
         None => None,
     };
     Ok(match plan {

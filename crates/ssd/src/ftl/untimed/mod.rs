@@ -370,7 +370,7 @@ fn know<F: Ftl + ?Sized, D: Device + ?Sized>(
         let Some(map) = ftl.map_on_flash_mut() else { return Ok(()) };
         match map.access(lpn, 1, access) {
             Known::Units(_) => return Ok(()),
-            Known::Read(_) | Known::Mispredicted(_) => {
+            Known::Read(_) | Known::HostMemory(_) | Known::Mispredicted(_) => {
                 map.map_read(lpn, 1, access);
                 return settle_wanted(ftl, untimed, device);
             }
