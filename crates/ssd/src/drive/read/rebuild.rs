@@ -1,9 +1,9 @@
 //! Rebuilding of pages that cannot be read, from the other pages of their stripe.
 //!
 //! The read that has failed, or that goes around its busy die, waits, while the same place is read
-//! in all other pages of the stripe. When these are there, the read goes on as if it had been decoded.
-//! A page of the stripe that cannot be read either, or that was never written, gives a read up that
-//! has failed; one that goes around its die is sent there.
+//! in all other pages of the stripe. When these are there, the read goes on as if it had been
+//! decoded. A page of the stripe that cannot be read either, or that was never written, gives a
+//! read up that has failed; one that goes around its die is sent there.
 
 use crate::drive::Ssd;
 use crate::failure::failed_words::FailedWord;
