@@ -141,7 +141,7 @@ def test_no_drive_writes_faster_than_its_engine_of_parity() -> None:
 
 def test_reads_go_around_dies_that_collect() -> None:
     """Reads around collection read the other dies instead, and are told apart as rebuilds."""
-    around = {**SET, "parity.read_around": "collection", "gc.rotation": "all"}
+    around = {**SET, "parity.read_around": "collection", "gc.rotation": "erases"}
     plain, told = (
         lab.run("tiny", JOB.format(4), set=given, precondition="steady", explain=True).to_dict()
         for given in (SET, around)
