@@ -86,7 +86,7 @@ fn assert_same(report: &Value, expected: &Value) {
 
 #[test]
 fn requests_submitted_ahead_are_those_of_a_trace() {
-    let drives: [(&[&str], Precondition); 3] = [
+    let drives: [(&[&str], Precondition); 4] = [
         (&[], Precondition::Steady),
         (&["drive.queue_depth=4", "buffer.bytes=0"], Precondition::Fill),
         (&["ftl.name=dftl", "ftl.map_cache_bytes=4096"], Precondition::None),
