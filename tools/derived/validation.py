@@ -232,6 +232,14 @@ SECTIONS: list[tuple[tuple[str, str], Callable[[Row], bool]]] = [
     ),
     (
         (
+            "The DRAM of the controller",
+            "Requests saturate at its bandwidth over the bytes that each moves there. Test:"
+            " `crates/host/tests/dram.rs`.",
+        ),
+        _is("DRAM:"),
+    ),
+    (
+        (
             "Times and rates of the whole drive",
             "A small drive with round numbers; the references follow from its parameters alone."
             " Test: `crates/host/tests/closed_forms.rs`.",
