@@ -93,7 +93,10 @@ mod tests {
         let write = CommandCost { command_us: 4.0, unit_delay_us: 3.0, ..CommandCost::default() };
         let no_trim = TrimCost { unit_delay_us: 3.0, ..TrimCost::default() };
         let trim = TrimCost { command_us: 2.0, unit_us: 0.5, map_page_us: 10.0, ..no_trim };
-        Costs::new(&ControllerConfig { command_us: 1.0, cores: 1, read, write, trim }, 4096)
+        Costs::new(
+            &ControllerConfig { command_us: 1.0, cores: 1, dram_mb_s: 0.0, read, write, trim },
+            4096,
+        )
     }
 
     #[test]
