@@ -222,6 +222,16 @@ SECTIONS: list[tuple[tuple[str, str], Callable[[Row], bool]]] = [
     ),
     (
         (
+            "Reads around collection",
+            "A small drive with stripes of four dies serves 10,000 reads a second beside 2,000"
+            " random writes, for four seconds: percentiles of reads over those of a drive with room"
+            " for all writes, which never collects. Means of five seeds, intervals of 95 %. Test:"
+            " `crates/ssd/tests/read_around.rs`.",
+        ),
+        _is("reads around"),
+    ),
+    (
+        (
             "Read cache",
             "Independent reads of 10,000 units, the i-th as often as i^-a (Zipf): hit rates of a"
             " cache of C units, the mean of five seeds of 100,000 reads with its 95 % interval, and"

@@ -3,11 +3,14 @@
 
 use crate::drive;
 
+use base::Time;
 use base::rng::Rng;
-use ssd::Step;
+use base::stats::Latency;
+use base::tails::student_quantile;
 use ssd::conformance::storm::Storm;
 use ssd::precondition::Precondition;
 use ssd::request::{Op, Request};
+use ssd::{Ssd, Step};
 
 /// Settings of a small drive with parity over all of its four dies.
 const PARITY: [&str; 4] = [
@@ -45,8 +48,86 @@ fn reads_return_the_newest_version() {
     }
 }
 
-/// Blocks, and spare flash, of a drive that collects.
+/// Blocks, and spare flash, of a drive that collects, and of one with as many logical units that
+/// has room for all writes of a test.
 const COLLECTS: [&str; 2] = ["chip.geometry.blocks_per_plane=40", "ftl.overprovisioning=2"];
+const HAS_ROOM: [&str; 2] = ["chip.geometry.blocks_per_plane=160", "ftl.overprovisioning=11"];
+
+/// Latency of the reads of a drive that serves a read every 100 us beside a random write every
+/// 500 us, for four seconds.
+fn served(state: Precondition, sets: &[&[&str]], seed: u64) -> (Ssd, Latency) {
+    let mut ssd = drive::small(&[&PARITY[..], &sets.concat()].concat());
+    drive::prepare(&mut ssd, state);
+    ssd.start(0);
+    let mut rng = Rng::stream(seed, "around");
+    let units = ssd.capacity_bytes() / ssd.unit_bytes();
+    (0..40_000u64).for_each(|i| ssd.wake_at(Time::from_us(100.0) * i, u32::from(i % 5 == 0)));
+    let mut reads = Latency::new();
+    loop {
+        match ssd.step() {
+            Step::Wake(also_writes) => {
+                let ops = [Op::Read, Op::Write];
+                for &op in &ops[..1 + also_writes as usize] {
+                    assert!(ssd.has_room(), "a request would be lost");
+                    let offset = ssd.unit_bytes() * rng.below(units);
+                    let request = Request::new(op, offset, ssd.unit_bytes());
+                    ssd.submit(request, u32::from(op == Op::Write), ssd.now());
+                }
+            }
+            Step::Completed(slot) => {
+                let done = ssd.completed(slot);
+                if done.token == 0 {
+                    reads.record(ssd.now().since(done.arrival));
+                }
+            }
+            Step::Idle => break,
+            Step::Ready => unreachable!("nobody cut the power"),
+        }
+    }
+    ssd.fault().unwrap();
+    (ssd, reads)
+}
+
+/// The shape of ttFlash: with collection in turn and reads around it, high percentiles of reads are
+/// at most 2.6 times those of a drive that does not collect, and plain collection exceeds that at
+/// the highest. Means of five seeds with their intervals.
+#[test]
+fn the_tail_is_nearly_that_without_collection() {
+    let around: &[&str] = &["parity.read_around=collection", "gc.rotation=all"];
+    let percentiles = [99.0, 99.9, 99.99];
+    let mut ratios: [[Vec<f64>; 3]; 2] = Default::default();
+    for seed in 0..5 {
+        let (idle, ideal) = served(Precondition::Fill, &[&HAS_ROOM], seed);
+        assert_eq!(idle.flash_counts().erases, 0, "it is to have room");
+        for (way, sets) in [&[][..], around].into_iter().enumerate() {
+            let (ssd, reads) = served(Precondition::Steady, &[&COLLECTS, sets], seed);
+            assert!(ssd.flash_counts().erases > 200, "{}", ssd.flash_counts().erases);
+            assert_eq!(ssd.counts().parity.around_reads > 100, way == 1);
+            for (at, &percent) in percentiles.iter().enumerate() {
+                let ratio = |of: &Latency| of.percentile_ns(percent) as f64;
+                ratios[way][at].push(ratio(&reads) / ratio(&ideal));
+            }
+        }
+    }
+    let interval = |values: &[f64]| {
+        let n = values.len() as f64;
+        let mean = values.iter().sum::<f64>() / n;
+        let variance = values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / (n - 1.0);
+        (mean, student_quantile(0.95, n - 1.0) * (variance / n).sqrt())
+    };
+    for (at, percent) in percentiles.into_iter().enumerate() {
+        let (plain, of_plain) = interval(&ratios[0][at]);
+        let (mean, half) = interval(&ratios[1][at]);
+        println!(
+            "validation | reads around collection in turn: {percent}th percentile over that \
+             without collection, +- {half:.2} (plain collection: {plain:.2} +- {of_plain:.2}) | \
+             {mean:.2} | 2.6 | at most | ttFlash (FAST 2017), abstract: 1.0 to 2.6 times"
+        );
+        assert!(mean + half < 2.6, "{percent}: {mean} +- {half}");
+        assert!(mean < plain, "{percent}: {mean}, not below {plain}");
+        assert!(plain - of_plain > 2.0, "{percent}: {plain} +- {of_plain}");
+    }
+}
 
 /// Collection in turn costs write bandwidth: a drive that is written at random as fast as it takes
 /// it writes less, and loses no more than the dies of a superblock explain.

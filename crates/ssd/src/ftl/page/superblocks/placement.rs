@@ -199,10 +199,14 @@ impl Spans {
         let from = moves.first().map(|unit| geometry.die_of(geometry.block_of(unit.from)));
         let dies = (0..self.dies).map(|i| (at.next_die + i) % self.dies);
         let parts = dies.filter_map(|die| Some((die, self.ready_part(Die(first + die), stream)?)));
-        // Two rows on one die would wait for each other, while another die has none. The die that
-        // has been read is free, and data stay in their stripes.
-        let rank =
-            |&(die, _): &(u32, usize)| (at.rows[die as usize], Some(Die(first + die)) != from);
+        // Two rows on one die would wait for each other, while another die has none. Where dies
+        // take turns they stay level: one that is behind would write all its parity in the end. The
+        // die that has been read is free, and data stay in their stripes.
+        let is_level = !self.page.gc.rotation.is_off();
+        let rank = |&(die, index): &(u32, usize)| {
+            let page = if is_level { self.page.frontiers[index].page } else { 0 };
+            (at.rows[die as usize], page, Some(Die(first + die)) != from)
+        };
         let Some((die, index)) = parts.min_by_key(rank) else { return Place::NoRoom };
         let at = &mut self.spans[span];
         at.next_die = (die + 1) % self.dies;
