@@ -27,7 +27,8 @@ fn requests_saturate_at_the_bandwidth_over_the_bytes_of_each() {
     let read = "rw=randread\nbs=4k\niodepth=64\nnumber_ios=20000";
     let small = "rw=randread\nsize=1m\nbs=4k\niodepth=64\nnumber_ios=20000";
     let cached = ["read_cache.bytes=4194304"];
-    let cases: [(&str, &[&str], f64, &str, Precondition, f64); 3] = [
+    type Case<'a> = (&'a str, &'a [&'a str], f64, &'a str, Precondition, f64);
+    let cases: [Case<'_>; 3] = [
         // Data come in and go out to the flash; each unit is looked up.
         ("writes", &[], 20.0, write, Precondition::None, 4096.0 + 64.0 + 4096.0),
         ("reads from flash", &[], 1.0, read, Precondition::Fill, 64.0),

@@ -89,7 +89,13 @@ impl Ssd {
         let bytes = request.length + self.front.look_up_bytes(units);
         let here = self.front.move_in_dram(self.events.now(), bytes);
         if !durable {
-            self.blame_dram(slot, here);
+            if here > self.now() && self.flash.blame.is_some() {
+                // A write that was stalled has waited for room before.
+                if self.writer.stalled.front() == Some(&slot) {
+                    self.blame_full(slot);
+                }
+                self.blame_dram(slot, here);
+            }
             self.acknowledge(slot, here + self.writer.latency);
         }
         true

@@ -51,8 +51,8 @@ pub(super) struct HandleTable {
 impl HandleTable {
     /// Table of so many handles in each reclaim group, and of so many blocks.
     pub(super) fn new(isolation: Isolation, handles: u8, groups: &Groups, blocks: u32) -> Self {
-        let all = groups.identifiers() as usize;
-        let of_group = handles.into();
+        let of_group = u32::from(handles);
+        let all = (of_group * groups.count()) as usize;
         let (handles, blocks) = if all > 1 { (all, blocks as usize) } else { (0, 0) };
         Self {
             isolation,

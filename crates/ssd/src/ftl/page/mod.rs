@@ -340,7 +340,8 @@ impl PageFtl {
         // By speed, the two keys are one stream of the host; keys of sorted data are classes.
         let has_handles = !params.fast_pages && own.move_streams == 1;
         let handles = if has_handles { host_streams } else { 1 };
-        let placing = Groups::new(&geometry, params.reclaim_groups, handles.into(), logical_units)?;
+        let placing =
+            Groups::new(&geometry, params.reclaim_groups, host_streams.into(), logical_units)?;
         let handles = HandleTable::new(params.isolation, handles, &placing, geometry.blocks());
         let metadata = Metadata::new(params.metadata_share)?;
         let rows = geometry.pages_per_block / pages_per_program;

@@ -105,13 +105,20 @@ mod tests {
     use crate::conformance::small_config;
     use crate::drive::Ssd;
     use base::rng::Rng;
+    use ecc::named_code::NamedCode;
 
     /// A rebuilt word is what the code of stripes makes of the words that were decoded, wrong ones
     /// among them; the page that is missing too has no part in it.
     #[test]
     fn words_follow_from_what_was_decoded() {
-        let sets = ["ecc.model=exact", "ecc.code=bch_512_t40", "chip.geometry.spare_bytes=2048"];
-        let mut ssd = Ssd::new(&small_config(&sets).unwrap(), 1 << 30).unwrap();
+        const CODE: &str = include_str!("../../../../../params/codes/bch_512_t40.toml");
+        let mut config = small_config(&["chip.geometry.spare_bytes=2048"]).unwrap();
+        config.ecc = [("model", "exact"), ("code", "bch_512_t40")]
+            .map(|(key, name)| (key.to_string(), name.into()))
+            .into_iter()
+            .collect();
+        config.code = Some(NamedCode::read(CODE, "bch_512_t40.toml", None).unwrap());
+        let mut ssd = Ssd::new(&config.complete().unwrap(), 1 << 30).unwrap();
         ssd.keep_words().unwrap();
         let words = ssd.flash.words.as_mut().unwrap();
         let (rng, code) = (&mut Rng::stream(3, "stripes"), StripeCode::default());

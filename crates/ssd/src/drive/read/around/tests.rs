@@ -202,7 +202,7 @@ fn a_stripe_that_cannot_be_read_sends_the_read_to_its_die() {
     let die = die_of(&ssd, 4);
     erase(&mut ssd, die, Class::Collect);
     let latency = read(&mut ssd, 4);
-    assert!(latency >= E && latency <= E + 2 * C + A + B + D, "{latency}");
+    assert!((E..=E + 2 * C + A + B + D).contains(&latency), "{latency}");
     let parity = ssd.counts().parity;
     assert_eq!((parity.around_reads, parity.rebuilt_reads, parity.lost_reads), (0, 0, 0));
     assert_eq!(parity.page_reads, 3);
