@@ -27,7 +27,7 @@ fn report(session: &mut Session) -> Value {
 
 #[test]
 fn a_run_ends_with_the_cut_and_the_next_one_begins_after_the_start_up() {
-    for recovery in ["scan_pages", "scan_blocks", "checkpoint"] {
+    for recovery in ["scan_pages", "scan_blocks", "checkpoint", "journal"] {
         let name = format!("recovery.name={recovery}");
         let sets = [&name[..], "drive.capacitors=false"];
         let mut run = session(&sets, "rw=randrw\nrwmixread=30\nfsync=16\nnumber_ios=50000");
@@ -69,7 +69,7 @@ fn without_recovery_the_power_is_not_cut() {
 /// The end of a run may cut short a program that the drive makes for its recovery.
 #[test]
 fn a_run_shorter_than_a_program_keeps_its_checks() {
-    for recovery in ["none", "scan_pages", "scan_blocks", "checkpoint"] {
+    for recovery in ["none", "scan_pages", "scan_blocks", "checkpoint", "journal"] {
         let name = format!("recovery.name={recovery}");
         let job = "rw=randwrite\niodepth=1\ntime_based\nruntime=300us";
         let checks = &report(&mut session(&[&name], job))["checks"];

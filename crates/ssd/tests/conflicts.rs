@@ -316,7 +316,10 @@ fn each_feature_has_a_row() {
 fn a_refusal_names_the_members_that_would_do() {
     let hint = |one, other| refused(one, other).unwrap().hint.clone();
     let of_recovery = hint(PowerCut, NoRecovery);
-    assert!(of_recovery.ends_with("(scan_pages, scan_blocks, checkpoint)"), "{of_recovery}");
+    assert!(
+        of_recovery.ends_with("(scan_pages, scan_blocks, checkpoint, journal)"),
+        "{of_recovery}"
+    );
     let of_kinds = hint(SeveralKinds, OneKind);
     assert!(of_kinds.ends_with("(frozen)"), "{of_kinds}");
     let of_refresh = hint(RefreshByAge, NoRelocation);

@@ -195,7 +195,9 @@ fn what_was_flushed_is_there_after_a_cut() {
             .is_some()
     };
     for (i, members) in pairs().filter(|pair| pair.iter().all(|of| recovers(of))).enumerate() {
-        for (j, recovery) in ["scan_pages", "scan_blocks", "checkpoint"].iter().enumerate() {
+        for (j, recovery) in
+            ["scan_pages", "scan_blocks", "checkpoint", "journal"].iter().enumerate()
+        {
             if turn::is_tried(i + j, 4) {
                 let recovery = format!("recovery.name={recovery}");
                 let sets = halves(members, &[&drive::CUT_SHAPE[..], &[&recovery]].concat());

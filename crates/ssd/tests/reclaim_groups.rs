@@ -261,7 +261,9 @@ fn groups_pass_conformance() {
 #[test]
 fn what_was_flushed_is_there_after_a_cut() {
     for (i, shape) in SHAPES.into_iter().enumerate() {
-        for (j, recovery) in ["scan_pages", "scan_blocks", "checkpoint"].iter().enumerate() {
+        for (j, recovery) in
+            ["scan_pages", "scan_blocks", "checkpoint", "journal"].iter().enumerate()
+        {
             if turn::is_tried(i + j, 3) {
                 let recovery = format!("recovery.name={recovery}");
                 let sets = [shape, &drive::CUT_SHAPE[..], &[&*recovery]].concat();

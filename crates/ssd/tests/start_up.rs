@@ -148,3 +148,49 @@ fn overwrite(ssd: &mut Ssd, requests: u64) -> PowerCounts {
     ssd.settle().unwrap();
     *ssd.power_counts().unwrap()
 }
+
+/// The journal takes its bytes of each unit that is programmed, and a start-up reads it in place of
+/// the pages that it tells: at most the entries of one page of it, which were in memory, are looked
+/// for on flash.
+#[test]
+fn a_journal_takes_its_bytes_and_spares_the_scan() {
+    let start = |recovery: &[&str]| {
+        let sets = ["ftl.overprovisioning=0.2", "buffer.bytes=262144"];
+        let config = config(&[&sets, recovery].concat());
+        let mut ssd = Ssd::new(&config, 1 << 32).unwrap();
+        drive::prepare(&mut ssd, Precondition::Fill);
+        ssd.start(0);
+        let counts = overwrite(&mut ssd, 20_000);
+        let programmed = ssd.ftl_counts().programmed_units();
+        ssd.cut().unwrap();
+        (counts, programmed, ready(&mut ssd, &config), ready_again(&mut ssd, &config))
+    };
+    let checkpoint = &["recovery.name=checkpoint", "recovery.checkpoint_units=1000000"];
+    let (counts, _, scanned, _) = start(checkpoint);
+    assert_eq!((counts.journal_pages, counts.tables), (0, 0));
+    for bytes in [8_u64, 16] {
+        let entry = format!("recovery.entry_bytes={bytes}");
+        let journal = ["recovery.name=journal", "recovery.checkpoint_units=1000000", &entry];
+        let (counts, programmed, found, again) = start(&journal);
+        let what = format!("journal of {bytes} bytes a unit: pages");
+        let expected = (programmed * bytes) as f64 / 4096.0;
+        assert_close(&what, counts.journal_pages as f64, expected, 0.03, "units x bytes / page");
+        // A read more for each open block, and those of the first page that is not programmed.
+        let in_memory = 4096 / bytes;
+        let open = 2 * 8 + counts.opened_pages;
+        assert!(found.page_reads < in_memory + open, "{found:?}, {in_memory} in memory");
+        assert!(found.page_reads < scanned.page_reads / 4, "{found:?} {scanned:?}");
+        assert!(found.log_reads > scanned.log_reads, "{found:?} {scanned:?}");
+        assert_eq!(found.mapped_units, scanned.mapped_units);
+        // What the cut has taken from the journal is in it by now, but for a page in memory.
+        assert!(again.page_reads <= found.page_reads, "{again:?} after {found:?}");
+        assert_eq!(again.mapped_units, found.mapped_units);
+    }
+}
+
+/// Cuts the power of a drive that is ready, once it is idle, and starts it up.
+fn ready_again(ssd: &mut Ssd, config: &SsdConfig) -> Started {
+    ssd.settle().unwrap();
+    ssd.cut().unwrap();
+    ready(ssd, config)
+}

@@ -48,6 +48,9 @@ pub enum Look {
     Summary,
     /// Each page from the first on, and the first that is not programmed.
     Pages,
+    /// Each page whose owners neither a checkpoint nor the journal tells, and the first that is not
+    /// programmed.
+    Unnoted,
     /// The place of the summary, which has none yet, and then each page.
     SummaryAndPages,
 }
@@ -58,7 +61,7 @@ pub type Build = fn(&Table) -> Result<Box<dyn Recovery>>;
 /// How a drive finds its data after a power cut.
 ///
 /// Promises: of a block that the drive has written to since its last checkpoint, or that has no
-/// summary, every programmed page is looked at; so after all looks the drive knows the owner and
+/// summary, every programmed page is looked at, unless the journal tells its owners; so after all looks the drive knows the owner and
 /// the sequence number of each unit on its flash.
 pub trait Recovery: Send {
     /// Whether a drive can start up with what it writes.
@@ -73,6 +76,12 @@ pub trait Recovery: Send {
 
     /// Units that the host writes between two checkpoints; 0 without checkpoints.
     fn checkpoint_units(&self) -> u64 {
+        0
+    }
+
+    /// Bytes that the journal of the map takes for each unit that is programmed; 0 without a
+    /// journal.
+    fn entry_bytes(&self) -> u32 {
         0
     }
 

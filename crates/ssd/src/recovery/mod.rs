@@ -12,6 +12,7 @@ mod checkpoint;
 pub mod contract;
 pub(crate) mod dump;
 pub mod found;
+mod journal;
 pub(crate) mod log;
 mod none;
 mod scan_blocks;
@@ -26,4 +27,4 @@ use base::family::Member;
 
 /// Every kind of recovery.
 pub const ROSTER: &[Member<Build>] =
-    &[none::MEMBER, scan_pages::MEMBER, scan_blocks::MEMBER, checkpoint::MEMBER];
+    &[none::MEMBER, scan_pages::MEMBER, scan_blocks::MEMBER, checkpoint::MEMBER, journal::MEMBER];

@@ -1,12 +1,13 @@
 //! Power: what a drive writes for its next start-up while it runs, and the cut of its power.
 //!
 //! Only a drive with a `recovery` has any of it. It numbers the data, keeps out-of-band areas, and
-//! writes `records` to its log: trims that a flush makes durable, blocks that are opened, and
-//! `tables` that take the place of older records. `oob` writes what stands beside the data. `cut`
+//! writes `records` to its log: trims that a flush makes durable, blocks that are opened, the
+//! `journal` of the map, and `tables` that take the place of older records. `oob` writes what stands beside the data. `cut`
 //! takes the power, `dump` writes what a protected buffer holds, and `start_up` is what follows.
 
 mod cut;
 mod dump;
+mod journal;
 mod oob;
 mod records;
 mod start_up;
@@ -26,6 +27,7 @@ use crate::recovery::log::Log;
 use crate::recovery::trims::Trims;
 use base::archive::{Archive, State};
 use base::{Result, counts};
+use journal::Journal;
 use nand::chip::Chips;
 use nand::geometry::Block;
 use records::{Erasing, Record, Waiting};
@@ -46,6 +48,8 @@ pub struct PowerCounts {
     pub opened_pages: u64,
     /// Pages of the log with parts of tables (checkpoints), and with the dumps of zoned drives.
     pub table_pages: u64,
+    /// Pages of the log with the journal of the map.
+    pub journal_pages: u64,
     /// Pages copied before a program of the same cells, which a cut could spoil.
     pub backup_pages: u64,
     /// Blocks of the log and of the copies that were erased.
@@ -59,6 +63,7 @@ counts!(PowerCounts {
     trim_pages,
     opened_pages,
     table_pages,
+    journal_pages,
     backup_pages,
     log_erases,
     tables,
@@ -67,8 +72,9 @@ counts!(PowerCounts {
 impl PowerCounts {
     /// Pages programmed in all.
     pub fn pages(&self) -> u64 {
-        let Self { summary_pages, trim_pages, opened_pages, table_pages, backup_pages, .. } = self;
-        summary_pages + trim_pages + opened_pages + table_pages + backup_pages
+        let Self { summary_pages, trim_pages, opened_pages, table_pages, .. } = self;
+        let of_log = trim_pages + opened_pages + table_pages + self.journal_pages;
+        summary_pages + of_log + self.backup_pages
     }
 }
 
@@ -99,6 +105,7 @@ pub(super) struct Power {
     /// Contents of a protected buffer at the last power cut.
     dump: Dump,
     known: Known,
+    journal: Journal,
     table: Option<Table>,
     waiting: Vec<Waiting>,
     erasing: Vec<Erasing>,
@@ -139,6 +146,7 @@ impl Power {
             trims: Trims::default(),
             dump: Dump::default(),
             known: Known::default(),
+            journal: Journal::default(),
             table: None,
             waiting: Vec::new(),
             erasing: Vec::new(),
@@ -182,15 +190,16 @@ impl Power {
 /// State between runs: nothing is on its way to the log.
 impl State for Power {
     fn exchange(&mut self, archive: &mut Archive<'_>) -> Result<()> {
-        let Self { log, backup, trims, known, sequence, host_units, at_table, counts, .. } = self;
+        let Self { log, backup, trims, known, journal, .. } = self;
         log.exchange(archive)?;
         backup.exchange(archive)?;
         trims.exchange(archive)?;
         archive.value(known)?;
-        for number in [sequence, host_units, at_table] {
+        archive.value(journal)?;
+        for number in [&mut self.sequence, &mut self.host_units, &mut self.at_table] {
             archive.value(number)?;
         }
-        archive.value(counts)
+        archive.value(&mut self.counts)
     }
 }
 
@@ -202,6 +211,7 @@ impl Power {
         self.trims = other.trims.clone();
         self.dump = other.dump.clone();
         self.known = other.known.clone();
+        self.journal = other.journal;
         (self.sequence, self.host_units, self.at_table) =
             (other.sequence, other.host_units, other.at_table);
         self.phase = if other.is_on() { Phase::On } else { Phase::Off };

@@ -71,6 +71,7 @@ impl Ssd {
             }
             chips.write_oob(block, program.page, &of_block, stamp, self.ftl.tag(block));
         }
+        self.put_down(owned.len() as u64, stamp);
     }
 }
 

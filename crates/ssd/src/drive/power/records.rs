@@ -20,6 +20,8 @@ pub(super) enum Record {
     Opened(Vec<Block>, u32),
     /// A part of a table.
     Table,
+    /// A page of the journal, with programs after this stamp.
+    Journal { after: u64 },
     /// A copy of pages, one in each plane of a ring.
     Copy { ring: usize, set: usize, units: Vec<Copied>, group: u32 },
 }
@@ -187,6 +189,7 @@ impl Ssd {
                 power.counts.table_pages += 1;
                 self.table_part_done();
             }
+            Record::Journal { .. } => self.journal_noted(),
             Record::Copy { ring, set, units, group } => {
                 power.counts.backup_pages += u64::from(planes);
                 power.backup.copied(ring, set, units);

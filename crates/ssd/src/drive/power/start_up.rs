@@ -200,6 +200,7 @@ impl Ssd {
             Look::Once => all.take(1).collect(),
             Look::Summary => summary(chips.summary_pages()),
             Look::Pages => all.collect(),
+            Look::Unnoted => all.skip(self.noted_pages(block) as usize).collect(),
             Look::SummaryAndPages => summary(1).into_iter().chain(all).collect(),
         }
     }
@@ -373,6 +374,7 @@ impl Ssd {
             power.phase = Phase::On;
             power.started = Some(started);
         }
+        self.put_down_again();
         self.tell_ready();
         // What was left half done goes on.
         (0..self.dies()).for_each(|die| self.wakes.collect(Die(die)));

@@ -2,6 +2,7 @@
 //! checkpoint.
 
 use super::Power;
+use super::journal::Journal;
 use super::oob;
 use super::records::Record;
 use crate::drive::Ssd;
@@ -180,6 +181,7 @@ impl Ssd {
         let known = self.known_blocks();
         if let Some(power) = &mut self.power {
             power.known = Known { stamp, ..known };
+            power.journal = Journal::after(stamp);
         }
     }
 }
