@@ -1043,6 +1043,8 @@ class Power(Table):
     """Pages of the log that note opened blocks."""
     table_pages: int
     """Pages of the log with parts of tables (checkpoints), and with the dumps of zoned drives."""
+    journal_pages: int
+    """Pages of the log with the journal of the map."""
     backup_pages: int
     """Pages copied before a program of the same cells, which a cut could spoil."""
     log_erases: int

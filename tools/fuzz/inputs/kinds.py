@@ -23,7 +23,7 @@ from fuzz.inputs import (
 )
 from fuzz.inputs.damage import damaged
 from fuzz.inputs.dice import Dice
-from fuzz.inputs.parameters import PRESETS
+from fuzz.inputs.parameters import PRESETS, RECOVERIES
 from nandlab import catalogue
 from nandlab.keys import keys
 
@@ -157,7 +157,7 @@ def _zones(dice: Dice, case: Case) -> None:
             sets.append(one)
     is_cut = dice.chance(0.2)
     if is_cut:
-        sets.append(f"recovery.name={dice.one(('scan_pages', 'scan_blocks', 'checkpoint'))}")
+        sets.append(f"recovery.name={dice.one(RECOVERIES)}")
     given = {"--drive": ["tiny"], "--workload": ["job.fio"], **_sets(sets)}
     if is_cut:
         given["--cut-at"] = [dice.one(("0", "0.0005", "0.01"))]
@@ -234,7 +234,7 @@ def _namespaces(dice: Dice, case: Case) -> None:
         case.files["job.fio"] = jobs.of_namespaces(dice, len(parts))
         given["--workload"] = ["job.fio"]
     if dice.chance(0.3):
-        sets.append(f"recovery.name={dice.one(('scan_pages', 'scan_blocks', 'checkpoint'))}")
+        sets.append(f"recovery.name={dice.one(RECOVERIES)}")
         given["--cut-at"] = [dice.one(("0", "0.0005", "0.01"))]
     if dice.chance(0.6):
         given["--precondition"] = [dice.one(("none", "fill", "steady"))]

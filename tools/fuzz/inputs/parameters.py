@@ -9,6 +9,7 @@ from fuzz.inputs.dice import Dice
 from nandlab import catalogue
 
 #: Names of the presets by kind.
+RECOVERIES = ("scan_pages", "scan_blocks", "checkpoint", "journal")
 PRESETS: dict[str, tuple[str, ...]] = {
     kind: tuple(preset.name for preset in catalogue.presets(kind))
     for kind in ("cell", "chip", "code", "drive", "host")

@@ -1,5 +1,5 @@
-//! `journal`: checkpoints as in `checkpoint`, and between them a journal of the map. A start-up reads
-//! it in place of the pages whose owners it tells.
+//! `journal`: checkpoints as in `checkpoint`, and between them a journal of the map. A start-up
+//! reads it in place of the pages whose owners it tells.
 
 use super::contract::{Build, Look, Recovery, Seen};
 use base::family::{Member, check, schema};

@@ -1,10 +1,9 @@
 //! Journal of the map: an entry for each unit that was programmed, a page of the log at a time
 //! (`recovery.name = "journal"`).
 //!
-//! Programs have stamps in the order in which they end. A record tells all programs up to its stamp,
-//! and the journal is on flash up to the stamp before its first record that is not there yet. A
-//! power cut loses entries that were in memory: the start-up reads those pages, and puts them down
-//! again.
+//! Programs have stamps in the order in which they end. A record tells programs after a stamp, and
+//! the journal is on flash up to that of its first record that is not there yet. A power cut loses
+//! entries that were in memory: the start-up reads those pages, and puts them down again.
 
 use super::records::Record;
 use crate::drive::Ssd;
