@@ -8,8 +8,10 @@ from fuzz.inputs.damage import damaged
 from fuzz.inputs.dice import Dice
 from nandlab import catalogue
 
-#: Names of the presets by kind.
+#: Kinds of recovery after a power cut.
 RECOVERIES = ("scan_pages", "scan_blocks", "checkpoint", "journal")
+
+#: Names of the presets by kind.
 PRESETS: dict[str, tuple[str, ...]] = {
     kind: tuple(preset.name for preset in catalogue.presets(kind))
     for kind in ("cell", "chip", "code", "drive", "host")

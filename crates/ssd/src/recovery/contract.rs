@@ -61,8 +61,8 @@ pub type Build = fn(&Table) -> Result<Box<dyn Recovery>>;
 /// How a drive finds its data after a power cut.
 ///
 /// Promises: of a block that the drive has written to since its last checkpoint, or that has no
-/// summary, every programmed page is looked at, unless the journal tells its owners; so after all looks the drive knows the owner and
-/// the sequence number of each unit on its flash.
+/// summary, every programmed page is looked at, unless the journal tells its owners; so after all
+/// looks the drive knows the owner and the sequence number of each unit on its flash.
 pub trait Recovery: Send {
     /// Whether a drive can start up with what it writes.
     fn can_recover(&self) -> bool {

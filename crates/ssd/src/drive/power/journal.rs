@@ -80,8 +80,8 @@ impl Ssd {
         (0..chips.programmed_pages(block)).take_while(is_noted).count() as u32
     }
 
-    /// Puts down again what a power cut has taken from the journal, as the drive is ready: its pages
-    /// have been read.
+    /// Puts down again what a power cut has taken from the journal, as the drive is ready and has
+    /// read its pages.
     pub(super) fn put_down_again(&mut self) {
         let Some(power) = &mut self.power else { return };
         let (last, on_flash) = (power.sequence, power.journal.on_flash);
