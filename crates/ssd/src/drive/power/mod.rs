@@ -2,8 +2,8 @@
 //!
 //! Only a drive with a `recovery` has any of it. It numbers the data, keeps out-of-band areas, and
 //! writes `records` to its log: trims that a flush makes durable, blocks that are opened, the
-//! `journal` of the map, and `tables` that take the place of older records. `oob` writes what stands
-//! beside the data. `cut` takes the power, `dump` writes what a protected buffer holds, and
+//! `journal` of the map, and `tables` that take the place of older records. `oob` writes what
+//! stands beside the data. `cut` takes the power, `dump` writes what a protected buffer holds, and
 //! `start_up` is what follows.
 
 mod cut;
