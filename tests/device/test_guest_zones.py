@@ -148,6 +148,7 @@ def test_a_namespace_with_zones_stands_beside_one_with_a_file_system(guest: Gues
         assert server.stop().checks.ok
 
 
+@pytest.mark.long
 def test_nvme_cli_uses_random_write_areas(guest: Guest) -> None:
     """Its decoding of areas, blocks written in any order and anew, commits, and errors by name."""
     with zoned(guest, AREAS):
@@ -181,6 +182,7 @@ def test_nvme_cli_uses_random_write_areas(guest: Guest) -> None:
             assert name.lower() in output.lower()
 
 
+@pytest.mark.long
 def test_fio_writes_zones_and_finds_it_again(guest: Guest) -> None:
     """Sequential and random writes in zones, checked by their checksums."""
     with zoned(guest):

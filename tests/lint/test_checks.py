@@ -353,7 +353,7 @@ CASES = [
         "rotation",
     ),
     Case(
-        "L033",
+        "L031",
         "a.toml",
         chip(more=BORROWED % "64MiB"),
         chip(more=BORROWED % "64KiB"),

@@ -507,7 +507,7 @@ CHECKS = (
         ),
     ),
     Check(
-        code="L033",
+        code="L031",
         title="memory of the host that nothing uses",
         assumed="The drive keeps a part of its map in the memory of the host.",
         why="A map that fits the cache of the controller stays there as a whole, and the drive"

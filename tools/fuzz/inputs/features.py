@@ -124,12 +124,6 @@ SETS: dict[str, tuple[str, ...]] = {
         "ftl.map_cache_bytes=4096",
         "ftl.map_cache_policy=tpftl",
     ),
-    "a map in the memory of the host": (
-        "ftl.name=dftl",
-        "ftl.map_cache_bytes=4096",
-        "ftl.host_memory_bytes=65536",
-        "host.memory_latency_us=1",
-    ),
     "a map written entry by entry": (
         "ftl.name=dftl",
         "ftl.map_cache_bytes=4096",
