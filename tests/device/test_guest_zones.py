@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import pytest
+
 import nandlab as lab
 from tests.device.guest.connected import DISK, connected
 from tests.device.guest.machine import Guest
