@@ -1,10 +1,14 @@
 //! Lists of slots in the order of their use, threaded through one array.
 
+use base::Result;
+use base::archive::{Archive, State};
+use serde::{Deserialize, Serialize};
+
 /// Number that stands for no slot.
 const NONE: u32 = u32::MAX;
 
 /// Neighbours of a slot in its list.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 struct Link {
     newer: u32,
     older: u32,
@@ -13,7 +17,7 @@ struct Link {
 }
 
 /// Ends of a list, and its length.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 struct Ends {
     newest: u32,
     oldest: u32,
@@ -25,38 +29,46 @@ const UNLISTED: Link = Link { newer: NONE, older: NONE, list: NONE };
 
 /// `N` lists over the same slots. A slot is in one of them, or in none.
 #[derive(Debug, Clone)]
-pub(super) struct Lists<const N: usize> {
+pub(crate) struct Lists<const N: usize> {
     links: Vec<Link>,
     ends: [Ends; N],
 }
 
+impl<const N: usize> State for Lists<N> {
+    fn exchange(&mut self, archive: &mut Archive<'_>) -> Result<()> {
+        let Self { links, ends } = self;
+        archive.value(links)?;
+        ends.iter_mut().try_for_each(|ends| archive.value(ends))
+    }
+}
+
 impl<const N: usize> Lists<N> {
     /// Empty lists for `slots` slots.
-    pub(super) fn new(slots: u32) -> Self {
+    pub(crate) fn new(slots: u32) -> Self {
         Self { links: vec![UNLISTED; slots as usize], ends: [EMPTY; N] }
     }
 
     /// Slots in a list.
     #[inline]
-    pub(super) fn len(&self, list: usize) -> u32 {
+    pub(crate) fn len(&self, list: usize) -> u32 {
         self.ends[list].len
     }
 
     /// Slot that has been in its list longest.
     #[inline]
-    pub(super) fn oldest(&self, list: usize) -> Option<u32> {
+    pub(crate) fn oldest(&self, list: usize) -> Option<u32> {
         Some(self.ends[list].oldest).filter(|&slot| slot != NONE)
     }
 
     /// List that a slot is in.
     #[inline]
-    pub(super) fn list_of(&self, slot: u32) -> Option<usize> {
+    pub(crate) fn list_of(&self, slot: u32) -> Option<usize> {
         Some(self.links[slot as usize].list).filter(|&list| list != NONE).map(|list| list as usize)
     }
 
     /// Puts a slot that is in no list to the new end of one.
     #[inline]
-    pub(super) fn push(&mut self, list: usize, slot: u32) {
+    pub(crate) fn push(&mut self, list: usize, slot: u32) {
         let ends = &mut self.ends[list];
         let before = std::mem::replace(&mut ends.newest, slot);
         ends.len += 1;
@@ -69,7 +81,7 @@ impl<const N: usize> Lists<N> {
 
     /// Takes a slot out of its list.
     #[inline]
-    pub(super) fn remove(&mut self, slot: u32) {
+    pub(crate) fn remove(&mut self, slot: u32) {
         let Link { newer, older, list } = self.links[slot as usize];
         let ends = &mut self.ends[list as usize];
         ends.len -= 1;
@@ -86,14 +98,14 @@ impl<const N: usize> Lists<N> {
 
     /// Takes the slot out of a list that has been there longest.
     #[inline]
-    pub(super) fn pop(&mut self, list: usize) -> Option<u32> {
+    pub(crate) fn pop(&mut self, list: usize) -> Option<u32> {
         let slot = self.oldest(list)?;
         self.remove(slot);
         Some(slot)
     }
 
     /// Empties all of the lists.
-    pub(super) fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.links.fill(UNLISTED);
         self.ends = [EMPTY; N];
     }

@@ -11,7 +11,7 @@ mod arc;
 mod changes;
 mod clock;
 pub(crate) mod index;
-mod list;
+pub(crate) mod list;
 mod lru;
 pub mod policy;
 mod sequences;

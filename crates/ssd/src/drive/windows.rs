@@ -227,8 +227,7 @@ impl Ssd {
 
     /// Whether the drive has windows, and a deterministic one is open.
     pub fn is_window_open(&self) -> bool {
-        let of = |windows: &Windows| (0..windows.schedules.len()).any(|at| windows.is_open(at));
-        self.windows.as_ref().is_some_and(of)
+        (0..self.windows_count()).any(|number| self.is_open_window(number))
     }
 
     /// Whether a deterministic window of this number is open.
@@ -297,7 +296,7 @@ impl Ssd {
     #[cold]
     pub(super) fn turn_windows(&mut self) {
         let now = self.now();
-        for at in 0..self.windows.as_ref().map_or(0, |windows| windows.schedules.len()) {
+        for at in 0..self.windows_count() {
             let Some(windows) = &mut self.windows else { return };
             if windows.schedules[at].until > now {
                 continue;

@@ -5,7 +5,7 @@
 
 use super::contract::{Build, Look, Recovery, Seen};
 use base::family::{Member, check, schema};
-use base::{Error, params};
+use base::{Error, Result, params};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -17,10 +17,7 @@ pub const MEMBER: Member<Build> = Member {
     check: check::<Params>,
     build: |table| {
         let Params { checkpoint_units } = params::read(table, "recovery")?;
-        if checkpoint_units == 0 {
-            return Err(Error::new("recovery.checkpoint_units", "0 units").expected("at least 1"));
-        }
-        Ok(Box::new(Checkpoint { units: checkpoint_units }))
+        Ok(Box::new(Checkpoint::new(checkpoint_units, 0)?))
     },
 };
 
@@ -35,12 +32,28 @@ struct Params {
 
 impl Default for Params {
     fn default() -> Self {
-        Self { checkpoint_units: 1 << 20 }
+        Self { checkpoint_units: Checkpoint::UNITS }
     }
 }
 
-struct Checkpoint {
+/// Checkpoints, and what a start-up reads of the blocks opened since: all pages, or, beside a
+/// journal, those that it does not tell.
+pub(super) struct Checkpoint {
     units: u64,
+    entry_bytes: u32,
+}
+
+impl Checkpoint {
+    /// Units between two checkpoints where nobody names them; assumed.
+    pub(super) const UNITS: u64 = 1 << 20;
+
+    /// Checkpoints once in so many units, with a journal of `entry_bytes` a unit, or 0 without one.
+    pub(super) fn new(units: u64, entry_bytes: u32) -> Result<Self> {
+        if units == 0 {
+            return Err(Error::new("recovery.checkpoint_units", "0 units").expected("at least 1"));
+        }
+        Ok(Self { units, entry_bytes })
+    }
 }
 
 impl Recovery for Checkpoint {
@@ -48,9 +61,13 @@ impl Recovery for Checkpoint {
         self.units
     }
 
+    fn entry_bytes(&self) -> u32 {
+        self.entry_bytes
+    }
+
     fn look(&self, seen: &Seen) -> Look {
         match seen {
-            Seen { is_new: true, .. } => Look::Pages,
+            Seen { is_new: true, .. } => Look::Unnoted,
             // It holds nothing by the checkpoint and what was found since: perhaps it is erased.
             Seen { was_full: true, pages: 0, .. } => Look::Once,
             _ => Look::Nothing,

@@ -48,8 +48,7 @@ pub enum Look {
     Summary,
     /// Each page from the first on, and the first that is not programmed.
     Pages,
-    /// Each page whose owners neither a checkpoint nor the journal tells, and the first that is not
-    /// programmed.
+    /// Each page whose owners no journal tells, and the first that is not programmed.
     Unnoted,
     /// The place of the summary, which has none yet, and then each page.
     SummaryAndPages,

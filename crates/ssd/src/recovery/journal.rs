@@ -1,7 +1,8 @@
 //! `journal`: checkpoints as in `checkpoint`, and between them a journal of the map. A start-up
 //! reads it in place of the pages whose owners it tells.
 
-use super::contract::{Build, Look, Recovery, Seen};
+use super::checkpoint::Checkpoint;
+use super::contract::Build;
 use base::family::{Member, check, schema};
 use base::{Error, params};
 use schemars::JsonSchema;
@@ -15,14 +16,11 @@ pub const MEMBER: Member<Build> = Member {
     check: check::<Params>,
     build: |table| {
         let Params { checkpoint_units, entry_bytes } = params::read(table, "recovery")?;
-        if checkpoint_units == 0 {
-            return Err(Error::new("recovery.checkpoint_units", "0 units").expected("at least 1"));
-        }
         if !(1..=MOST_ENTRY_BYTES).contains(&entry_bytes) {
             return Err(Error::new("recovery.entry_bytes", format!("{entry_bytes} bytes"))
                 .expected(format!("1 to {MOST_ENTRY_BYTES} bytes for each unit")));
         }
-        Ok(Box::new(Journal { units: checkpoint_units, entry_bytes }))
+        Ok(Box::new(Checkpoint::new(checkpoint_units, entry_bytes)?))
     },
 };
 
@@ -44,30 +42,6 @@ struct Params {
 
 impl Default for Params {
     fn default() -> Self {
-        Self { checkpoint_units: 1 << 20, entry_bytes: 8 }
-    }
-}
-
-struct Journal {
-    units: u64,
-    entry_bytes: u32,
-}
-
-impl Recovery for Journal {
-    fn checkpoint_units(&self) -> u64 {
-        self.units
-    }
-
-    fn entry_bytes(&self) -> u32 {
-        self.entry_bytes
-    }
-
-    fn look(&self, seen: &Seen) -> Look {
-        match seen {
-            Seen { is_new: true, .. } => Look::Unnoted,
-            // It holds nothing by the checkpoint and what was found since: perhaps it is erased.
-            Seen { was_full: true, pages: 0, .. } => Look::Once,
-            _ => Look::Nothing,
-        }
+        Self { checkpoint_units: Checkpoint::UNITS, entry_bytes: 8 }
     }
 }

@@ -20,10 +20,14 @@ impl Xor {
         (rate > 0.0).then(|| Self { ns_per_byte: 1e3 / rate, engine: Stage::new(1) })
     }
 
+    /// Time that an idle engine takes for so many bytes.
+    pub(crate) fn time(&self, bytes: u64) -> Time {
+        Time((bytes as f64 * self.ns_per_byte) as u64)
+    }
+
     /// Takes in bytes that are there now. Returns when they are computed.
     pub(crate) fn take(&mut self, now: Time, bytes: u64) -> Time {
-        let time = Time((bytes as f64 * self.ns_per_byte) as u64);
-        self.engine.serve(now, time).2
+        self.engine.serve(now, self.time(bytes)).2
     }
 
     /// Time from which on all that was taken in is computed.

@@ -58,8 +58,9 @@ impl Ssd {
         spare
     }
 
-    /// Time after which the pages of a stripe at `places` would be read for read `index`: when the
-    /// die that is free last has read its page, and the busiest bus has sent its own.
+    /// Time after which read `index` would be rebuilt from the pages of its stripe at `places`.
+    /// The die that is free last has read its page then, the busiest bus has sent its own, and the
+    /// engine of parity, if it takes time, has computed their sum.
     fn time_of_rebuild(&self, index: u32, places: &[Ppn]) -> Time {
         let (flash, geometry) = (&self.flash, &self.flash.chips.geometry);
         let die_of = |&place: &Ppn| geometry.die_of(geometry.block_of(place));
@@ -70,7 +71,10 @@ impl Ssd {
         let sends = dies().map(on_bus).max().unwrap_or(1) as u64;
         let command = &flash.commands[index];
         let once = flash.chips.of_die(command.die).timing.transfer(command.bytes);
-        wait.unwrap_or(Time::ZERO) + flash.undisturbed(command) + Time(once.0 * (sends - 1))
+        let bytes = u64::from(command.read().units) * self.units.bytes * places.len() as u64;
+        let computes = self.codes.xor.as_ref().map_or(Time::ZERO, |xor| xor.time(bytes));
+        let read = wait.unwrap_or(Time::ZERO) + flash.undisturbed(command);
+        read + Time(once.0 * (sends - 1)) + computes
     }
 
     /// Sends a read to its die after all, as its stripe could not be read.

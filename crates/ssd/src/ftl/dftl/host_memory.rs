@@ -4,43 +4,31 @@
 //! written; the page used longest ago makes room. All copies are clean: the host may take its
 //! memory back, and a power cut loses nothing that flash does not have.
 
-use super::order::NONE;
+use crate::cache::list::Lists;
 use base::Result;
 use base::archive::{Archive, State};
-use serde::{Deserialize, Serialize};
 
 /// Bytes that one read of the host's memory brings at least: a line of its caches.
 const LINE_BYTES: u32 = 64;
 
-/// Place of a map page in the order of use.
-#[derive(Clone, Copy, Serialize, Deserialize)]
-struct Link {
-    newer: u32,
-    older: u32,
-    is_held: bool,
-}
+/// Only list of the pages.
+const HELD: usize = 0;
 
 /// Map pages that the host's memory holds, in the order of their use.
 #[derive(Clone)]
 pub(super) struct HostMemory {
     /// Pages that there is room for; 0 is a drive without host memory.
     most: u32,
-    /// By map page; empty without host memory.
-    links: Vec<Link>,
-    newest: u32,
-    oldest: u32,
-    held: u32,
+    /// Held pages among all map pages; empty without host memory.
+    pages: Lists<1>,
     /// Pages that were copied and not told to the controller yet.
     copied: u32,
 }
 
 impl State for HostMemory {
     fn exchange(&mut self, archive: &mut Archive<'_>) -> Result<()> {
-        let Self { most: _, links, newest, oldest, held, copied } = self;
-        archive.value(links)?;
-        archive.value(newest)?;
-        archive.value(oldest)?;
-        archive.value(held)?;
+        let Self { most: _, pages, copied } = self;
+        pages.exchange(archive)?;
         archive.value(copied)
     }
 }
@@ -48,9 +36,7 @@ impl State for HostMemory {
 impl HostMemory {
     /// Creates an empty memory with room for `most` of the `pages` pages of a map.
     pub(super) fn new(most: u32, pages: u32) -> Self {
-        let link = Link { newer: NONE, older: NONE, is_held: false };
-        let links = if most == 0 { Vec::new() } else { vec![link; pages as usize] };
-        Self { most, links, newest: NONE, oldest: NONE, held: 0, copied: 0 }
+        Self { most, pages: Lists::new(if most == 0 { 0 } else { pages }), copied: 0 }
     }
 
     /// Pages that there is room for.
@@ -66,14 +52,12 @@ impl HostMemory {
     /// Uses a page. True if the memory holds it.
     #[inline]
     pub(super) fn ask(&mut self, page: u32) -> bool {
-        if !self.links.get(page as usize).is_some_and(|link| link.is_held) {
-            return false;
+        let is_held = self.holds(page);
+        if is_held {
+            self.pages.remove(page);
+            self.pages.push(HELD, page);
         }
-        if self.newest != page {
-            self.unlink(page);
-            self.push(page);
-        }
-        true
+        is_held
     }
 
     /// Takes in a page that was read from flash.
@@ -81,25 +65,22 @@ impl HostMemory {
         if self.most == 0 || self.ask(page) {
             return;
         }
-        if self.held == self.most {
-            self.drop(self.oldest);
+        if self.pages.len(HELD) == self.most {
+            self.pages.pop(HELD);
         }
-        self.links[page as usize].is_held = true;
-        self.held += 1;
+        self.pages.push(HELD, page);
         self.copied += 1;
-        self.push(page);
     }
 
     /// Notes that a new version of a page was written: a copy that is here follows.
     pub(super) fn written(&mut self, page: u32) {
-        let is_held = self.links.get(page as usize).is_some_and(|link| link.is_held);
-        self.copied += u32::from(is_held);
+        self.copied += u32::from(self.holds(page));
     }
 
     /// Forgets a page, whose units all were trimmed.
     pub(super) fn forget(&mut self, page: u32) {
-        if self.links.get(page as usize).is_some_and(|link| link.is_held) {
-            self.drop(page);
+        if self.holds(page) {
+            self.pages.remove(page);
         }
     }
 
@@ -109,32 +90,9 @@ impl HostMemory {
         std::mem::take(&mut self.copied)
     }
 
-    fn drop(&mut self, page: u32) {
-        self.unlink(page);
-        self.links[page as usize].is_held = false;
-        self.held -= 1;
-    }
-
-    fn push(&mut self, page: u32) {
-        let older = std::mem::replace(&mut self.newest, page);
-        let link = &mut self.links[page as usize];
-        (link.newer, link.older) = (NONE, older);
-        match older {
-            NONE => self.oldest = page,
-            older => self.links[older as usize].newer = page,
-        }
-    }
-
-    fn unlink(&mut self, page: u32) {
-        let Link { newer, older, .. } = self.links[page as usize];
-        match newer {
-            NONE => self.newest = older,
-            newer => self.links[newer as usize].older = older,
-        }
-        match older {
-            NONE => self.oldest = newer,
-            older => self.links[older as usize].newer = newer,
-        }
+    #[inline]
+    fn holds(&self, page: u32) -> bool {
+        self.most > 0 && self.pages.list_of(page).is_some()
     }
 }
 
@@ -180,7 +138,7 @@ mod tests {
                         at.map(|at| list.remove(at));
                     }
                 }
-                prop_assert_eq!(memory.held as usize, list.len());
+                prop_assert_eq!(memory.pages.len(HELD) as usize, list.len());
             }
             prop_assert_eq!(memory.copied(), copied);
             prop_assert_eq!(memory.copied(), 0);

@@ -224,9 +224,20 @@ impl Spans {
 
 impl State for Spans {
     fn exchange(&mut self, archive: &mut Archive<'_>) -> Result<()> {
-        let Self { page, dies: _, members, spans, lost, calls: _, quotas: _, .. } = self;
-        // At rest no program is under way.
-        let Self { rebuild_rests: _, held, uncovered, ending: _, .. } = self;
+        let Self {
+            page,
+            dies: _,
+            members,
+            spans,
+            lost,
+            held,
+            uncovered,
+            // At rest no program is under way.
+            rebuild_rests: _,
+            ending: _,
+            calls: _,
+            quotas: _,
+        } = self;
         page.exchange(archive)?;
         archive.value(lost)?;
         archive.value(held)?;
