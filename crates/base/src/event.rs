@@ -95,7 +95,7 @@ impl Lane {
 }
 
 /// Number of lanes of a queue.
-pub const LANES: usize = 8;
+pub const LANES: usize = 9;
 
 /// Places for the first entries of lanes and heap: a power of two, so that a mask shows the
 /// compiler that an index is in range.

@@ -380,7 +380,7 @@ const CASES: &[Case] = &[
     },
     Case {
         name: "random read QD64 in the read cache",
-        goal: (5e6, 2e6),
+        goal: (6e6, 5e6),
         drive: BIG_READ_CACHE,
         job: "rw=randread\nsize=256m",
         precondition: Precondition::Fill,

@@ -1,5 +1,7 @@
 //! Index of numbers by unit: an open-addressing table with linear probing.
 
+use base::memory;
+
 /// Key that stands for an empty cell.
 const EMPTY: u32 = u32::MAX;
 
@@ -15,7 +17,8 @@ impl Index {
     /// An empty index with room for `capacity` units.
     pub(crate) fn new(capacity: u32) -> Self {
         let cells = (2 * u64::from(capacity)).next_power_of_two().max(4);
-        Self { cells: vec![(EMPTY, 0); cells as usize], shift: 32 - cells.trailing_zeros() }
+        let shift = 32 - cells.trailing_zeros();
+        Self { cells: memory::table(cells as usize, (EMPTY, 0)), shift }
     }
 
     #[inline]
@@ -44,6 +47,12 @@ impl Index {
     pub(crate) fn find(&self, unit: u32) -> Option<u32> {
         let (key, number) = self.cells[self.cell_of(unit)];
         (key == unit).then_some(number)
+    }
+
+    /// Prefetches the cell that a look for a unit begins at.
+    #[inline]
+    pub(crate) fn prefetch(&self, unit: u32) {
+        memory::prefetch(&self.cells, self.home(unit));
     }
 
     /// Gives a unit a number, in the place of an earlier one.

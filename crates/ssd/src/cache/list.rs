@@ -1,6 +1,7 @@
 //! Lists of slots in the order of their use, threaded through one array.
 
 use base::Result;
+use base::memory;
 use base::archive::{Archive, State};
 use serde::{Deserialize, Serialize};
 
@@ -45,7 +46,7 @@ impl<const N: usize> State for Lists<N> {
 impl<const N: usize> Lists<N> {
     /// Empty lists for `slots` slots.
     pub(crate) fn new(slots: u32) -> Self {
-        Self { links: vec![UNLISTED; slots as usize], ends: [EMPTY; N] }
+        Self { links: memory::table(slots as usize, UNLISTED), ends: [EMPTY; N] }
     }
 
     /// Slots in a list.

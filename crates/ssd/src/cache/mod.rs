@@ -21,7 +21,7 @@ pub use sequences::MOST_SEQUENCES;
 pub(crate) use sequences::Sequences;
 
 use crate::terms::Lpn;
-use base::{Time, counts};
+use base::{Time, counts, memory};
 use changes::Changes;
 use index::Index;
 use policy::Policy;
@@ -100,7 +100,7 @@ impl ReadCache {
     pub fn new(policy: CachePolicy, capacity: u32) -> Self {
         Self {
             index: Index::new(capacity),
-            slots: vec![Held::NOTHING; capacity as usize],
+            slots: memory::table(capacity as usize, Held::NOTHING),
             free: (0..capacity).rev().collect(),
             policy: policy.build(capacity),
             changes: Changes::new(capacity),
@@ -116,6 +116,23 @@ impl ReadCache {
     /// Units that the cache holds.
     pub fn held(&self) -> u32 {
         self.capacity() - self.free.len() as u32
+    }
+
+    /// Prefetches what tells whether the cache holds a unit.
+    #[inline]
+    pub(crate) fn prefetch(&self, lpn: Lpn) {
+        self.index.prefetch(lpn.0);
+    }
+
+    /// Prefetches the slot of a unit, once `prefetch` has had time to act. Returns whether the
+    /// cache holds the unit.
+    #[inline]
+    pub(crate) fn prefetch_slot(&self, lpn: Lpn) -> bool {
+        let slot = self.index.find(lpn.0);
+        if let Some(slot) = slot {
+            memory::prefetch(&self.slots, slot as usize);
+        }
+        slot.is_some()
     }
 
     /// Whether the cache holds a unit. This is no use of it.

@@ -40,6 +40,7 @@ pub(crate) mod lane {
     pub const PROGRAM: usize = 5;
     pub const TO_DIE: usize = 6;
     pub const FROM_DIE: usize = 7;
+    pub const DRAM: usize = 8;
 }
 
 /// Event kinds that the flash asks for.

@@ -279,20 +279,24 @@ impl Ssd {
         self.events.push(time.max(self.now()), event::of(event::WAKE, token));
     }
 
-    /// Prefetches the map entry that `request` will look up, if there is time before it is
-    /// submitted.
+    /// Prefetches what `request` will look up in the read cache and in the map, if there is time
+    /// before it is submitted.
     #[inline]
     pub fn prefetch(&self, request: &Request) {
         if let Some(lpn) = self.units.lpn_at(request.offset) {
+            if let Some(cached) = &self.read_cache {
+                cached.prefetch(lpn);
+            }
             self.ftl.prefetch(lpn);
         }
     }
 
-    /// Prefetches the block that holds the older data of `request`, once `prefetch` has had time to
-    /// act.
+    /// Prefetches the place of the older data of `request`, in the read cache or in a block, once
+    /// `prefetch` has had time to act.
     #[inline]
     pub fn prefetch_blocks(&self, request: &Request) {
         if let Some(lpn) = self.units.lpn_at(request.offset)
+            && !self.read_cache.as_deref().is_some_and(|cached| cached.prefetch_slot(lpn))
             && let Some(block) = self.ftl.prefetch_old(lpn)
         {
             self.flash.chips.prefetch(block);

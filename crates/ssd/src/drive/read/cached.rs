@@ -7,7 +7,7 @@
 use super::ahead::Ahead;
 use crate::cache::{MOST_SEQUENCES, ReadCache, ReadCacheCounts, Sequences};
 use crate::config::SsdConfig;
-use crate::drive::flow::event;
+use crate::drive::flow::{event, lane};
 use crate::drive::units::Units;
 use crate::drive::{Ssd, Stage};
 use crate::flash::blame::Cause;
@@ -49,6 +49,19 @@ impl CachedReads {
             sequences: (window > 0).then(follow),
             ahead: Ahead::new(most_ahead(config)),
         }))
+    }
+
+    /// Prefetches what tells whether the cache holds a unit.
+    #[inline]
+    pub(in crate::drive) fn prefetch(&self, lpn: Lpn) {
+        self.cache.prefetch(lpn);
+    }
+
+    /// Prefetches the slot of a unit, once `prefetch` has had time to act. Returns whether the
+    /// cache holds the unit.
+    #[inline]
+    pub(in crate::drive) fn prefetch_slot(&self, lpn: Lpn) -> bool {
+        self.cache.prefetch_slot(lpn)
     }
 
     /// The memory has lost its power: nothing is held, and nothing under way comes.
@@ -147,7 +160,7 @@ impl Ssd {
         }
         if end > now {
             self.front.slot(slot).pending += 1;
-            self.events.push(end, event::of(event::CACHED, slot));
+            self.events.push_lane(lane::DRAM, end, event::of(event::CACHED, slot));
         }
     }
 

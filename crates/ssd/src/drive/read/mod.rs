@@ -78,7 +78,7 @@ impl Ssd {
             let bytes = self.front.look_up_bytes(units);
             let end = self.front.move_in_dram(now, bytes);
             if end > now {
-                self.events.push(end, event::of(event::LOOKED_UP, slot));
+                self.events.push_lane(lane::DRAM, end, event::of(event::LOOKED_UP, slot));
                 return;
             }
         }
@@ -178,7 +178,7 @@ impl Ssd {
             let bytes = buffered * self.units.bytes;
             let end = self.front.move_in_dram(self.events.now(), bytes);
             self.front.slot(slot).pending += 1;
-            self.events.push(end, event::of(event::BUFFERED, slot));
+            self.events.push_lane(lane::DRAM, end, event::of(event::BUFFERED, slot));
         }
         if self.reader.pages.is_empty()
             && let Some((lpn, from, units)) = run
