@@ -1,10 +1,11 @@
-"""Cost of pages and recordings of a run: `python tools/live_speed.py [DRIVE [PAIRS]]`.
+"""Cost of pages and recordings of a run: `python tools/live_speed.py [DRIVE [PAIRS [WAY ..]]]`.
 
-Runs in pairs, one of them seen and one plain: with a page that asks for what it shows as `--live`
-has it, with waits kept beside (`--live --explain`), and with a recording (`--html`). Time is that
-of the processor in the thread of the run, which a busy machine disturbs little. Prints the median
-of the ratios with an interval that holds it at 95 % or more (six pairs at least), and the frames
-a second of the page.
+A pair is a plain run and one that is seen, in one process and in turns of so many requests: what
+disturbs one of them disturbs the other. It is seen by a page that asks for what it shows as
+`--live` has it, with waits kept beside (`--live --explain`), or by a recording (`--html`). Time is
+that of the processor in the thread of the run. The ratio of a pair is the median of its turns.
+Prints the median of the pairs with an interval that holds it at 95 % or more (six pairs at least),
+and the frames a second of the page.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from threading import Semaphore
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -23,11 +25,19 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
 import nandlab
+from nandlab import _core
+from nandlab.process.onlooker import Onlooker
 from nandlab.window.desk import Desk
 from nandlab.window.live import REFUSED, About, Pages, Recorder
 from nandlab.window.server import PageServer
 
-JOB = "[a]\nrw=randrw\nbs=4k\niodepth=32\nnumber_ios=1000000\nnorandommap=1\nrandrepeat=0\n"
+JOB = "[a]\nrw=randrw\nbs=4k\niodepth=32\nnumber_ios=3000000\nnorandommap=1\nrandrepeat=0\n"
+
+TURN_REQUESTS = 100_000
+"""Requests of a turn."""
+
+ALL_TURNS = 1 << 20
+"""Turns of a run beside which no other is left."""
 
 FRAME_S = 0.04
 """From one frame to the next, of a page that gets what it asks for at once."""
@@ -65,40 +75,86 @@ class Watcher(threading.Thread):
         self._is_over.set()
 
 
-def run_s(drive: str, **given: Any) -> float:
-    """Processor time of a run."""
-    begin = time.thread_time()
-    nandlab.run(drive, JOB, precondition="fill", **given)
-    return time.thread_time() - begin
+class Turns:
+    """Onlooker of one of two runs: it waits for the other's turns, and passes its own looks on."""
+
+    def __init__(self, onlooker: Onlooker | None, mine: Semaphore, other: Semaphore) -> None:
+        self.requests = TURN_REQUESTS if onlooker is None else onlooker.requests
+        self.requests = min(self.requests, TURN_REQUESTS)
+        self.took_s: list[float] = []
+        self.wall_s = 0.0
+        self._onlooker, self._mine, self._other = onlooker, mine, other
+        self._begin_s = self._begin_wall_s = 0.0
+        self._begin_requests: int | None = None
+
+    def begin(self) -> None:
+        """Waits for a turn."""
+        self._mine.acquire()
+        self._begin_s, self._begin_wall_s = time.thread_time(), time.perf_counter()
+
+    def end(self, turns: int = 1) -> None:
+        """Ends a turn; the other run has so many."""
+        self.wall_s += time.perf_counter() - self._begin_wall_s
+        self._other.release(turns)
+
+    def look(self, simulation: _core.Simulation) -> None:
+        """Looks; after so many requests it is the other run's turn."""
+        if self._onlooker is not None:
+            self._onlooker.look(simulation)
+        requests = simulation.progress()[0]
+        if self._begin_requests is None or requests < self._begin_requests:
+            # The requests of preconditioning are over.
+            self._begin_s, self._begin_requests = time.thread_time(), requests
+        elif requests - self._begin_requests >= TURN_REQUESTS:
+            took_s = time.thread_time() - self._begin_s
+            self.took_s.append(took_s / (requests - self._begin_requests))
+            self.end()
+            self.begin()
+            self._begin_requests = requests
+
+
+def pair(drive: str, onlooker: Onlooker | None, **given: Any) -> tuple[float, float]:
+    """Times as long as a plain run that a run with this onlooker takes, and its seconds."""
+    mine, other = Semaphore(1), Semaphore(0)
+    plain, seen = Turns(None, mine, other), Turns(onlooker, other, mine)
+
+    def run(turns: Turns, **given: Any) -> None:
+        turns.begin()
+        try:
+            nandlab.run(drive, JOB, precondition="fill", onlooker=turns, **given)
+        finally:
+            turns.end(ALL_TURNS)
+
+    first = threading.Thread(target=run, args=(plain,))
+    first.start()
+    run(seen, **given)
+    first.join()
+    # The first turn of each warms up.
+    turns = zip(plain.took_s[1:], seen.took_s[1:], strict=False)
+    return statistics.median(took / alone for alone, took in turns), seen.wall_s
 
 
 def live(drive: str, **given: Any) -> tuple[float, float]:
-    """Processor time of a run with a page, and the frames a second of the page."""
+    """Times as long that a run with a page takes, and the frames a second of the page."""
     desk = Desk()
     with PageServer(desk, {}, kind="run", refused=REFUSED) as server:
         watcher = Watcher(server.url)
         watcher.start()
-        wall = time.perf_counter()
-        took = run_s(drive, onlooker=Pages(desk, About(drive, "job")), **given)
-        wall = time.perf_counter() - wall
+        ratio, wall_s = pair(drive, Pages(desk, About(drive, "job")), **given)
         watcher.end()
-    return took, watcher.frames / wall
+    return ratio, watcher.frames / wall_s
 
 
 def recorded(drive: str) -> tuple[float, float]:
-    """Processor time of a run that is recorded, and of the file; no page."""
-    recorder = Recorder(About(drive, "job"))
-    took = run_s(drive, onlooker=recorder, explain=True)
-    begin = time.thread_time()
-    recorder.packed()
-    return took + time.thread_time() - begin, math.nan
+    """Times as long that a recorded run takes, without the file at its end; no page."""
+    return pair(drive, Recorder(About(drive, "job")), explain=True)[0], math.nan
 
 
 WAYS: dict[str, Callable[[str], tuple[float, float]]] = {
     "--live": live,
     "--live --explain": lambda drive: live(drive, explain=True),
     "--html": recorded,
-    "--explain": lambda drive: (run_s(drive, explain=True), math.nan),
+    "--explain": lambda drive: (pair(drive, None, explain=True)[0], math.nan),
 }
 
 
@@ -116,12 +172,12 @@ def interval(ratios: list[float]) -> tuple[float, float]:
 def main() -> None:
     """Prints the ratios of one drive."""
     drive, pairs = ([*sys.argv[1:], "tiny"][0], max(6, int([*sys.argv[2:], "7"][0])))
-    for name, way in WAYS.items():
+    for name in sys.argv[3:] or WAYS:
+        way = WAYS[name]
         ratios, rates = [], []
         for _ in range(pairs):
-            plain = run_s(drive)
-            took, rate = way(drive)
-            ratios.append(took / plain)
+            ratio, rate = way(drive)
+            ratios.append(ratio)
             rates.append(rate)
         low, high = interval(ratios)
         middle = statistics.median(ratios)
