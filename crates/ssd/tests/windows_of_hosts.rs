@@ -160,8 +160,8 @@ fn a_window_ends_when_it_is_used_up() {
     assert_eq!(ssd.take_endings(0), Endings::default());
 }
 
-/// A window that the host opens right after one that it has used up takes less, as it is told; where
-/// it writes on, the window breaks, and the host hears of that.
+/// A window that the host opens right after one that it has used up takes less, as it is told.
+/// Where it writes on, the window breaks, and the host hears of that.
 #[test]
 fn a_window_without_time_ahead_breaks() {
     let mut ssd = hosted(&[]);

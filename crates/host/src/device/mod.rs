@@ -180,8 +180,8 @@ impl Device {
 impl Opened {
     /// Begins to serve the drive of the session that it was opened for.
     pub fn serve(self, session: Session) -> Result<Server> {
-        let Self { listeners, image, marks, windows, record, export, subsystem, pacing, integrity } =
-            self;
+        let Self { listeners, image, marks, windows, record, export, subsystem, .. } = self;
+        let Self { pacing, integrity, .. } = self;
         let log = session.run.log.is_some().then(Log::new);
         let mut disk = Disk::new(session, image, pacing, integrity)?;
         disk.take_over_marks(marks);

@@ -49,8 +49,8 @@ pub struct Outlook {
     pub aim: Window,
     /// Most that a deterministic window takes, after a whole non-deterministic one.
     pub most: Budget,
-    /// What the present deterministic window still takes; between two of them, what one would take
-    /// that opened now.
+    /// Budget that the present deterministic window has left; between two of them, that of one that
+    /// opened now.
     pub left: Budget,
     /// Length of a whole non-deterministic window.
     pub ahead_for: Time,
