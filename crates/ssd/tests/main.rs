@@ -47,6 +47,7 @@ mod superblock;
 mod superblock_dies;
 mod wear;
 mod windows;
+mod windows_of_hosts;
 mod windows_of_sets;
 mod wom;
 mod wom_v;

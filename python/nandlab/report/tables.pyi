@@ -1348,10 +1348,10 @@ class Windows(Table):
     """Windows of predictable latency, the report's `windows`."""
 
     kept: int
-    """Deterministic windows that lasted for the whole of their time."""
+    """Deterministic windows that lasted for the whole of their time, or until the host ended them."""
     broken: int
     """Deterministic windows that ended early, or could not open: the host needed space that only
-    collection could make.
+    collection could make, or it turns the windows and has used one up.
     """
     open_s: float
     """Time in deterministic windows, those that were broken included; where sets have windows of
@@ -1374,10 +1374,10 @@ class WindowsOfSets(Table):
     sets: list[int]
     """Sets of dies that have them, from 0 in the order of the report's `sets`."""
     kept: int
-    """Deterministic windows that lasted for the whole of their time."""
+    """Deterministic windows that lasted for the whole of their time, or until the host ended them."""
     broken: int
     """Deterministic windows that ended early, or could not open: the host needed space that only
-    collection could make.
+    collection could make, or it turns the windows and has used one up.
     """
     open_s: float
     """Time in deterministic windows, those that were broken included; where sets have windows of

@@ -26,6 +26,7 @@ pub mod socket;
 use crate::session::Session;
 use base::{Error, Result};
 use clock::Pacing;
+use disk::windows::Modes;
 use disk::{Context, Disk, Integrity};
 use image::{Image, Store};
 use log::Log;
@@ -100,6 +101,7 @@ pub struct Opened {
     listeners: Vec<(Protocol, Listener)>,
     image: Image,
     marks: SavedMarks,
+    windows: Modes,
     record: Option<Record>,
     export: Export,
     subsystem: Option<Subsystem>,
@@ -159,19 +161,33 @@ impl Device {
         if let (Some(subsystem), Some(saved)) = (&subsystem, beside.namespaces) {
             subsystem.take_over(saved);
         }
-        let marks = beside.marks;
+        let (marks, windows) = (beside.marks, beside.windows);
         let (pacing, integrity) = (*pacing, *integrity);
-        Ok(Opened { listeners, image, marks, record, export, subsystem, pacing, integrity })
+        Ok(Opened {
+            listeners,
+            image,
+            marks,
+            windows,
+            record,
+            export,
+            subsystem,
+            pacing,
+            integrity,
+        })
     }
 }
 
 impl Opened {
     /// Begins to serve the drive of the session that it was opened for.
     pub fn serve(self, session: Session) -> Result<Server> {
-        let Self { listeners, image, marks, record, export, subsystem, pacing, integrity } = self;
+        let Self { listeners, image, marks, windows, record, export, subsystem, .. } = self;
+        let Self { pacing, integrity, .. } = self;
         let log = session.run.log.is_some().then(Log::new);
         let mut disk = Disk::new(session, image, pacing, integrity)?;
         disk.take_over_marks(marks);
+        if subsystem.is_some() {
+            disk.take_over_modes(&windows);
+        }
         record.into_iter().for_each(|record| disk.keep(record));
         Server::start(disk, listeners, export, subsystem, log)
     }

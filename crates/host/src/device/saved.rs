@@ -4,6 +4,7 @@
 //! drive, whether the rest reads as zeros, what else belongs to them ([`Beside`]), and each range
 //! that holds data.
 
+use super::disk::windows::Modes;
 use super::image::{CHUNK, Image, Store};
 use super::marks::SavedMarks;
 use super::nvme::namespaces::SavedNamespaces;
@@ -27,6 +28,8 @@ pub struct Beside {
     pub marks: SavedMarks,
     /// Namespaces, of a drive that was served over NVMe.
     pub namespaces: Option<SavedNamespaces>,
+    /// Modes of the windows that hosts turn, by set.
+    pub windows: Modes,
 }
 
 /// Bytes in a file, which stays open: its name may come to mean another file.

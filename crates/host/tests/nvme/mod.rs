@@ -4,8 +4,9 @@
 //! drive; `structures` compares pages byte by byte, `commands`, `copies`, `erasures` and
 //! `namespaces` try what a host can ask for, `zones` what it can ask of zones, `areas` what of
 //! their random write areas, `mixed` has zones beside other namespaces, `placement` does both for
-//! placement handles, `sets` for dies of their own, `sessions` tries what it must not, and `cuts`
-//! has what a power cut leaves; `arbitration` has the order in which queues are served.
+//! placement handles, `sets` for dies of their own, `windows` for windows of sets that hosts turn,
+//! `sessions` tries what it must not, and `cuts` has what a power cut leaves; `arbitration` has the
+//! order in which queues are served.
 
 mod arbitration;
 mod areas;
@@ -20,6 +21,7 @@ mod placement;
 mod sessions;
 mod sets;
 mod structures;
+mod windows;
 mod zone_cuts;
 mod zones;
 

@@ -230,6 +230,9 @@ impl Ssd {
         self.front.commands += 1;
         if let Some(windows) = &mut self.windows {
             windows.taken(slot, self.units.at(request.offset));
+            if windows.are_hosted() {
+                self.use_window(slot);
+            }
         }
         if let Some(versions) = &mut self.versions {
             versions.submitted(slot);

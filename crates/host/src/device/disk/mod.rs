@@ -5,13 +5,15 @@
 //! when a read is complete: of two requests at a time either may be first. `answers` builds the
 //! answers with content, `integrity` decides whether codewords are real, `placement` has the events
 //! of placement handles, `power` cuts and restores the power, `snapshot` saves the drive while
-//! clients use it, `zones` has what zoned drives add.
+//! clients use it, `windows` has what hosts do with windows of predictable latency, `zones` what
+//! zoned drives add.
 
 mod answers;
 mod integrity;
 pub mod placement;
 mod power;
 mod snapshot;
+pub mod windows;
 mod zones;
 
 pub use answers::Context;
@@ -39,6 +41,7 @@ use std::collections::{HashMap, VecDeque};
 use std::io;
 use std::ops::Range;
 use std::time::Instant;
+use windows::HostWindows;
 
 /// Most bytes of one request to the drive: longer ones are cut.
 const MOST_BYTES: u64 = 32 << 20;
@@ -130,6 +133,8 @@ pub struct Disk {
     record: Option<Record>,
     /// Events of placement handles.
     pub placement: Placement,
+    /// Windows of predictable latency that hosts turn.
+    pub windows: HostWindows,
     /// Counts since the disk began to serve.
     pub counts: DiskCounts,
 }
@@ -170,6 +175,7 @@ impl Disk {
             has_lost_bytes: false,
             record: None,
             placement: Placement::default(),
+            windows: HostWindows::default(),
             counts: DiskCounts::default(),
         })
     }

@@ -46,7 +46,8 @@ impl Disk {
         namespaces: Option<SavedNamespaces>,
         path: &Path,
     ) -> Result<()> {
-        let beside = Beside { marks: self.contents.marks().saved(), namespaces };
+        let (marks, windows) = (self.contents.marks().saved(), self.windows.modes());
+        let beside = Beside { marks, namespaces, windows };
         drive.save_with(path, |file| saved::write(self.contents.image(), beside, file))?;
         self.snapshots.push(self.now());
         Ok(())

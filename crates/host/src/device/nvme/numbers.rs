@@ -136,6 +136,10 @@ pub mod feature {
     pub const TIMESTAMP: u8 = 0x0e;
     /// Identifier of the Keep Alive Timer feature.
     pub const KEEP_ALIVE: u8 = 0x0f;
+    /// Identifier of the Predictable Latency Mode Config feature.
+    pub const LATENCY_MODE: u8 = 0x13;
+    /// Identifier of the Predictable Latency Mode Window feature.
+    pub const LATENCY_WINDOW: u8 = 0x14;
     /// Identifier of the I/O Command Set Profile feature.
     pub const PROFILE: u8 = 0x19;
     /// Identifier of the Flexible Data Placement feature.
@@ -162,6 +166,10 @@ pub mod log {
     pub const COMMANDS: u8 = 0x05;
     /// Identifier of the Endurance Group Information log.
     pub const ENDURANCE_GROUP: u8 = 0x09;
+    /// Identifier of the Predictable Latency Per NVM Set log.
+    pub const LATENCY: u8 = 0x0a;
+    /// Identifier of the Predictable Latency Event Aggregate log.
+    pub const LATENCY_EVENTS: u8 = 0x0b;
     /// Identifier of the Feature Identifiers Supported and Effects log.
     pub const FEATURES: u8 = 0x12;
     /// Identifier of the FDP Configurations log.

@@ -79,7 +79,7 @@ impl Identity {
             blocks: ssd.capacity_bytes() / BLOCK_BYTES,
             zones,
             parts,
-            sets: NvmSet::of(config, &ssd.bytes_of_sets()),
+            sets: NvmSet::of(ssd, config),
             unit_blocks: ssd.unit_bytes() / BLOCK_BYTES,
             has_write_cache: config.buffer.bytes > 0,
             handles: (ssd.handles() / ssd.reclaim_groups()) as u16,

@@ -4,8 +4,8 @@ use super::{STALE, Tally, broken};
 use crate::ftl::contract::parts::parts;
 use crate::ftl::contract::{
     Access, Account, BlockService, CacheState, Calls, CopyBack, FtlCounts, HandleCounts, Handles,
-    Job, Key, Known, Lpn, MapOnFlash, Occupancy, Program, Ram, Recovery, Recycling, Relocation,
-    Status, Wear, ZoneCosts, ZoneEmptied, ZoneLayout, ZoneView, Zones,
+    Job, Key, Known, Lead, Lpn, MapOnFlash, Occupancy, Program, Ram, Recovery, Recycling,
+    Relocation, Status, Wear, ZoneCosts, ZoneEmptied, ZoneLayout, ZoneView, Zones,
 };
 use crate::recovery::Found;
 use crate::terms::request::Op;
@@ -36,6 +36,14 @@ impl Account for Tally {
 
     fn occupancy(&self) -> Occupancy {
         self.ftl.occupancy()
+    }
+
+    fn lead(&self) -> Option<Lead> {
+        self.ftl.lead()
+    }
+
+    fn lead_of_set(&self, set: usize) -> Option<Lead> {
+        self.ftl.lead_of_set(set)
     }
 
     fn occupancy_of_sets(&self) -> Vec<Occupancy> {

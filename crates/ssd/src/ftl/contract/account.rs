@@ -4,6 +4,15 @@ use super::{CacheState, FtlCounts, Occupancy, Ram, Wear};
 use nand::chip::BlockMode;
 use nand::geometry::Block;
 
+/// Room for data of the host on some dies before collection must make more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Lead {
+    /// Units that fit when collection has run ahead as far as it goes.
+    pub most_units: u64,
+    /// Units that fit now.
+    pub left_units: u64,
+}
+
 /// Bookkeeping that every FTL has. Promise: it agrees with an account of the calls, and with the
 /// flash.
 pub trait Account {
@@ -54,6 +63,18 @@ pub trait Account {
     /// Counts of each set of dies ([`Facts::sets`](super::Facts::sets)), in their order.
     fn counts_of_sets(&self) -> Vec<FtlCounts> {
         Vec::new()
+    }
+
+    /// Room for data of the host before collection must make more, while no job runs; `None` of an
+    /// FTL that does not know. Whole rows of the host fit, whatever their units and streams are, if
+    /// its dies take them in turn.
+    fn lead(&self) -> Option<Lead> {
+        None
+    }
+
+    /// Room for data of the host on a set of dies; `None` of an FTL without sets.
+    fn lead_of_set(&self, _set: usize) -> Option<Lead> {
+        None
     }
 
     /// State of every physical unit of each set of dies, in their order (slow).

@@ -18,7 +18,7 @@ pub mod parts;
 mod withdrawal;
 mod zones;
 
-pub use account::Account;
+pub use account::{Account, Lead};
 pub use context::{Build, CodeStage, Context, DieKind, FtlConfig, overprovisioning_for};
 pub use facts::{Facts, SetFacts};
 pub use parity::Parity;

@@ -1,7 +1,7 @@
 //! Bookkeeping of sets: sums over them, and the account of each.
 
 use super::{NvmSets, Set};
-use crate::ftl::contract::{Account, CacheState, FtlCounts, Occupancy, Ram, Wear};
+use crate::ftl::contract::{Account, CacheState, FtlCounts, Lead, Occupancy, Ram, Wear};
 use base::counts::Counts;
 use nand::chip::BlockMode;
 use nand::geometry::Block;
@@ -100,6 +100,10 @@ impl Account for NvmSets {
 
     fn counts_of_sets(&self) -> Vec<FtlCounts> {
         self.sets.iter().map(|set| set.ftl.counts()).collect()
+    }
+
+    fn lead_of_set(&self, set: usize) -> Option<Lead> {
+        self.sets.get(set)?.ftl.lead()
     }
 
     fn occupancy_of_sets(&self) -> Vec<Occupancy> {

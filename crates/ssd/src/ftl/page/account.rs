@@ -1,11 +1,11 @@
 //! Account of the page map and its blocks: places, counts, wear and memory.
 
 use super::{PageFtl, fast_pages};
-use crate::ftl::contract::{Facts, FtlCounts, Hint, Key, Lpn, Occupancy, Ram, Wear};
+use crate::ftl::contract::{Facts, FtlCounts, Hint, Key, Lead, Lpn, Occupancy, Ram, Wear};
 use crate::space::stationary::Stationary;
 use base::memory::prefetch;
 use nand::chip::BlockMode;
-use nand::geometry::{Block, Geometry, Ppn};
+use nand::geometry::{Block, Die, Geometry, Ppn};
 
 impl PageFtl {
     /// Key of data of a unit with a hint of the host.
@@ -53,6 +53,60 @@ impl PageFtl {
         let block_units = self.geometry.units_per_block();
         let units = u64::from(good.saturating_sub(open + free)) * u64::from(block_units);
         Some(Stationary { law, units, block_units })
+    }
+
+    /// Room for data of the host die by die ([`Account::lead`]). `None` where rows of the drive's
+    /// own or empty pages take a share of it that hangs on the data.
+    ///
+    /// Rows go to dies in turn, so the poorest die decides. The host leaves each group of planes
+    /// its reserve. Streams beside the one that is written may have begun a block each.
+    ///
+    /// [`Account::lead`]: crate::ftl::contract::Account::lead
+    pub(super) fn lead_by_die(&self) -> Option<Lead> {
+        let is_uneven = !self.by_speed.is_empty()
+            || self.stripes.are_on()
+            || !self.code_stages.is_off()
+            || !self.reduced.blocks.is_empty();
+        if is_uneven {
+            return None;
+        }
+        let begun = u32::from(self.host_streams) - 1;
+        let block_units = self.geometry.units_per_block() - self.metadata_units;
+        let set_units = u64::from(self.joined * block_units);
+        let of_blocks = |free: u32, kept: u32| {
+            u64::from(free.saturating_sub(kept).saturating_sub(begun)) * set_units
+        };
+        // A row less: dies stand at most one apart.
+        let of_dies = |units: u64| {
+            u64::from(self.geometry.dies) * units.saturating_sub(self.row_units.into())
+        };
+        let of_die = |die: Die| {
+            let kept = self.reserve + u32::from(self.needs_room(die));
+            let free = |group: u32| self.free_blocks(die, group);
+            let blocks: u64 = (0..self.groups).map(|group| of_blocks(free(group), kept)).sum();
+            let open = |stream: u32| -> u64 {
+                // The host writes to blocks that it shares with collection above the reserve alone.
+                let is_free = |group: &u32| stream != self.gc_frontier || free(*group) >= kept;
+                let left = |group: u32| self.left_at(self.frontier_index(die, stream, group));
+                (0..self.groups).filter(is_free).map(left).sum()
+            };
+            blocks + (0..u32::from(self.host_streams)).map(open).min().unwrap_or(0)
+        };
+        let rested = self.gc.start_free_blocks.max(self.gc.background_free_blocks);
+        let left = (0..self.geometry.dies).map(|die| of_die(Die(die))).min().unwrap_or(0);
+        let most = u64::from(self.groups) * of_blocks(rested, self.reserve);
+        Some(Lead { most_units: of_dies(most), left_units: of_dies(left) })
+    }
+
+    /// Units of data that the open blocks of a frontier still take at least.
+    fn left_at(&self, index: usize) -> u64 {
+        let frontier = &self.frontiers[index];
+        if !frontier.takes_data() {
+            return 0;
+        }
+        let pages = frontier.left_pages(self.pages_per_program, self.joined, &self.geometry);
+        let own = self.joined * self.metadata_units;
+        (pages * self.geometry.units_per_page).saturating_sub(own).into()
     }
 
     /// Constants of an FTL over the page map.

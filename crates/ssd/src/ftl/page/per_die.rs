@@ -5,8 +5,8 @@
 
 use super::PageFtl;
 use crate::ftl::contract::{
-    Carried, DieSet, Facts, Job, Key, Lpn, Move, Place, Program, Step, Stream, Urgency, Withdrawal,
-    Work,
+    Carried, DieSet, Facts, Job, Key, Lead, Lpn, Move, Place, Program, Step, Stream, Urgency,
+    Withdrawal, Work,
 };
 use crate::ftl::paged::Layout;
 use crate::space::frontier::Frontier;
@@ -148,6 +148,10 @@ impl Layout for PageFtl {
         let answer = collection.step(&self.geometry, self.joined as usize, work);
         self.collections[die.0 as usize] = collection;
         answer
+    }
+
+    fn lead(&self) -> Option<Lead> {
+        self.lead_by_die()
     }
 
     fn keeps_pace(&self, die: Die) -> bool {

@@ -1,8 +1,8 @@
 //! Layout: the blocks that data go to, and the blocks that collection empties.
 
 use crate::ftl::contract::{
-    CacheState, Carried, DieSet, Facts, FtlCounts, Job, Key, Lpn, Move, Occupancy, Parity, Place,
-    Program, Ram, Recycling, Step, Urgency, Withdrawal, Work,
+    CacheState, Carried, DieSet, Facts, FtlCounts, Job, Key, Lead, Lpn, Move, Occupancy, Parity,
+    Place, Program, Ram, Recycling, Step, Urgency, Withdrawal, Work,
 };
 use crate::ftl::page::PageFtl;
 use crate::recovery::Found;
@@ -177,6 +177,11 @@ pub(in crate::ftl) trait Layout: Clone + Send + State + 'static {
 
     /// Superblock that a block belongs to, if any.
     fn group(&self, _block: Block) -> Option<u32> {
+        None
+    }
+
+    /// Room for data of the host before collection must make more, where the layout knows it.
+    fn lead(&self) -> Option<Lead> {
         None
     }
 

@@ -15,9 +15,9 @@ use super::contract::Context;
 use super::contract::parts::parts;
 use super::contract::{
     Access, Account, BlockService, CacheState, Carried, CopyBack, DieSet, Facts, Ftl, FtlCounts,
-    HandleCounts, Handles, Hint, Job, Key, Known, Lpn, MapOnFlash, Move, Occupancy, Parity, Parts,
-    Place, Program, Ram, Recovery, Recycling, Relocation, Step, Stream, Urgency, Wear, Withdrawal,
-    Work,
+    HandleCounts, Handles, Hint, Job, Key, Known, Lead, Lpn, MapOnFlash, Move, Occupancy, Parity,
+    Parts, Place, Program, Ram, Recovery, Recycling, Relocation, Step, Stream, Urgency, Wear,
+    Withdrawal, Work,
 };
 use super::page::{Own, PageFtl, PageParams, Spans};
 use crate::recovery::Found;
@@ -258,6 +258,10 @@ impl<M: Mapping, L: Layout, C: Choices> Account for Paged<M, L, C> {
 
     fn cache(&self) -> Option<CacheState> {
         self.data.cache()
+    }
+
+    fn lead(&self) -> Option<Lead> {
+        if M::IS_IN_RAM { self.data.lead() } else { None }
     }
 
     fn ram(&self) -> Vec<Ram> {

@@ -30,6 +30,7 @@ impl Controller {
         // A warning that has gone may come again.
         self.warnings &= warnings;
         self.zone_changes.look(disk);
+        disk.look_at_windows();
         if self.event_requests.is_empty() {
             return None;
         }
@@ -37,6 +38,7 @@ impl Controller {
             .smart_event(warnings)
             .or_else(|| self.notice(namespaces))
             .or_else(|| self.zone_notice())
+            .or_else(|| self.window_notice(disk))
             .or_else(|| self.sanitize_event(namespaces))?;
         self.unread |= 1 << kind;
         // Zones are those of namespace 1.
@@ -46,7 +48,7 @@ impl Controller {
         self.event_requests.pop_front().map(|cid| (cid, result))
     }
 
-    fn may_tell(&self, kind: u8) -> bool {
+    pub(super) fn may_tell(&self, kind: u8) -> bool {
         self.unread & 1 << kind == 0
     }
 

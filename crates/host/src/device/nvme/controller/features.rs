@@ -1,6 +1,6 @@
 //! Features of a controller: Get Features and Set Features.
 
-use super::{Context, Controller, Kind, placement, power, zones};
+use super::{Context, Controller, Kind, placement, power, windows, zones};
 use crate::device::nvme::MOST_QUEUES;
 use crate::device::nvme::entry::Entry;
 use crate::device::nvme::numbers::{Status, feature};
@@ -109,6 +109,9 @@ impl Controller {
         if placement::FEATURES.contains(&entry.byte(40)) {
             return self.get_placement(entry, context);
         }
+        if windows::FEATURES.contains(&entry.byte(40)) {
+            return self.get_windows(entry, context);
+        }
         let id = self.check(entry, context)?;
         if entry.word(10) & SELECT != 0 {
             return Err(Status::INVALID_FIELD);
@@ -166,6 +169,9 @@ impl Controller {
         if placement::FEATURES.contains(&entry.byte(40)) {
             return self.set_placement(entry, data, context);
         }
+        if windows::FEATURES.contains(&entry.byte(40)) {
+            return self.set_windows(entry, data, context);
+        }
         let id = self.check(entry, context)?;
         if entry.word(10) & SAVE != 0 {
             return Err(Status::NOT_SAVEABLE);
@@ -202,7 +208,9 @@ impl Controller {
             }
             feature::EVENTS => {
                 let of_zones = context.identity.zones.map_or(0, |_| zones::CHANGED_EVENTS);
-                features.events = value & (EVENTS | of_zones);
+                let of_windows =
+                    if windows::are_offered(context.identity) { windows::NOTICES } else { 0 };
+                features.events = value & (EVENTS | of_zones | of_windows);
             }
             // There is one combination of command sets, 0.
             feature::PROFILE if value & 0x1ff != 0 => return Err(Status::COMBINATION),

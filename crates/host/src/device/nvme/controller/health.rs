@@ -74,7 +74,7 @@ impl Wearing {
 
 /// Wear of a set, with its dies and its capacity in bytes.
 pub fn of_set(disk: &mut Disk, set: usize, of: &NvmSet) -> Wearing {
-    let NvmSet { dies, bytes } = of;
+    let NvmSet { dies, bytes, .. } = of;
     let session = disk.session();
     let rated = session.loaded.config.chip.rated_pe_cycles;
     let ssd = &mut session.run.ssd;

@@ -1,7 +1,7 @@
 //! Log pages of a controller.
 
 use super::events::kind as event;
-use super::{Context, Controller, Kind, erasing, health, placement, sets, zones};
+use super::{Context, Controller, Kind, erasing, health, placement, sets, windows, zones};
 use crate::device::nvme::entry::Entry;
 use crate::device::nvme::namespaces::MOST_ID;
 use crate::device::nvme::numbers::{ALL_NAMESPACES, ANY_CONTROLLER, Status, admin, io, log};
@@ -137,6 +137,13 @@ impl Controller {
             log::OCP_SMART => health::ocp_smart(context.disk),
             _ if is_placed => self.placement_log(entry, context)?,
             log::ENDURANCE_GROUP => sets::endurance_log(entry, context)?,
+            log::LATENCY => windows::set_log(entry, retains, context)?,
+            log::LATENCY_EVENTS => {
+                if !retains {
+                    self.has_read(event::NOTICE);
+                }
+                windows::changed_log(context.disk)
+            }
             _ => self.discovery(&context.identity.nqn),
         };
         let from = usize::try_from(offset).unwrap_or(usize::MAX);

@@ -15,6 +15,7 @@ mod namespaces;
 pub mod placement;
 mod power;
 pub mod sets;
+mod windows;
 pub mod zones;
 
 use super::MOST_QUEUES;
@@ -134,6 +135,8 @@ pub struct Controller {
     warnings: u8,
     /// Types of events that wait until their log is read, a bit each.
     unread: u8,
+    /// New events of windows, up to the last that the host was told of.
+    window_news: u64,
     /// Zones that have failed.
     zone_changes: zones::Changes,
     /// Whether the placement identifiers of writes count: the Data Placement directive is enabled.
@@ -164,6 +167,7 @@ impl Controller {
             event_requests: VecDeque::new(),
             warnings: 0,
             unread: 0,
+            window_news: 0,
             zone_changes: zones::Changes::default(),
             is_placing: true,
         }
@@ -338,7 +342,7 @@ impl Controller {
         self.status = 0;
         self.queues = 0;
         self.features = Features::new(self.features.keep_alive_ms);
-        (self.warnings, self.unread) = (0, 0);
+        (self.warnings, self.unread, self.window_news) = (0, 0, 0);
         self.zone_changes = zones::Changes::default();
         self.event_requests.clear();
     }

@@ -5,13 +5,14 @@
 //! its number. What a drive without sets says of endurance groups stands in `placement`.
 
 use super::namespaces::identifiers;
-use super::{Context, health, placement};
+use super::{Context, health, placement, windows};
 use crate::device::nvme::entry::Entry;
 use crate::device::nvme::namespaces::{Moved, Namespace, Namespaces};
 use crate::device::nvme::numbers::{Status, log};
 use crate::device::nvme::subsystem::Identity;
 use crate::device::nvme::{PAGE, put};
-use ssd::config::SsdConfig;
+use ssd::Ssd;
+use ssd::config::{DieSetConfig, SsdConfig};
 use std::ops::Range;
 
 /// Bytes of an entry in the list of sets, and of the header before the first.
@@ -27,22 +28,31 @@ pub struct NvmSet {
     pub dies: Range<u32>,
     /// Bytes of the drive that lie in the set.
     pub bytes: Range<u64>,
+    /// Whether hosts can turn the windows of the set.
+    pub has_windows: bool,
 }
 
 impl NvmSet {
-    /// Sets of a drive, whose bytes are these; none where its namespaces share all dies.
-    pub fn of(config: &SsdConfig, bytes: &[Range<u64>]) -> Vec<Self> {
-        let of = |(set, bytes): (ssd::config::DieSetConfig, &Range<u64>)| Self {
+    /// Sets of a drive; none where its namespaces share all dies.
+    pub fn of(ssd: &Ssd, config: &SsdConfig) -> Vec<Self> {
+        let of = |(number, (set, bytes)): (usize, (DieSetConfig, Range<u64>))| Self {
             dies: set.dies,
-            bytes: bytes.clone(),
+            bytes,
+            has_windows: ssd.offers_windows(number),
         };
-        config.sets().into_iter().zip(bytes).map(of).collect()
+        config.sets().into_iter().zip(ssd.bytes_of_sets()).enumerate().map(of).collect()
     }
 }
 
 /// Logs of a drive with sets.
 pub fn logs(identity: &Identity) -> &'static [u8] {
-    if identity.sets.is_empty() { &[] } else { &[log::ENDURANCE_GROUP] }
+    if windows::are_offered(identity) {
+        &[log::ENDURANCE_GROUP, log::LATENCY, log::LATENCY_EVENTS]
+    } else if !identity.sets.is_empty() {
+        &[log::ENDURANCE_GROUP]
+    } else {
+        &[]
+    }
 }
 
 /// Adds the sets and groups of a drive to the Identify page of its controller.
@@ -56,6 +66,7 @@ pub fn describe_controller(page: &mut [u8], identity: &Identity) {
     for at in [338, 340] {
         put(page, at, &count.to_le_bytes());
     }
+    windows::describe_controller(page, identity);
 }
 
 /// Number of the set that a namespace lies in, and of its endurance group, side by side: 0 of a
@@ -95,6 +106,7 @@ pub fn list(
         return Err(Status::INVALID_FIELD);
     }
     let mut page = vec![0; PAGE];
+    let unit_bytes = namespaces.unit_bytes() as u32;
     let all = identity.sets.iter().enumerate();
     let listed = all.filter(|&(set, _)| set + 1 >= usize::from(entry.half(44)));
     for (slot, (set, NvmSet { bytes, .. })) in listed.take(MOST_ENTRIES).enumerate() {
@@ -103,6 +115,8 @@ pub fn list(
         let number = (set as u16 + 1).to_le_bytes();
         put(entry, 0, &number);
         put(entry, 2, &number);
+        // Writes of a mapping unit are the smallest that cost no read.
+        put(entry, 12, &unit_bytes.to_le_bytes());
         put(entry, 16, &u128::from(bytes.end - bytes.start).to_le_bytes());
         put(entry, 32, &u128::from(namespaces.free_bytes_of(set)).to_le_bytes());
     }

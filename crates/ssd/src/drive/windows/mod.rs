@@ -8,36 +8,34 @@
 //! goes to its non-deterministic window at once, as the standard lets it. So nobody waits for the
 //! end of a window. Sets that take turns have an open window until that of the next set opens; a
 //! window that breaks passes its turn on.
+//!
+//! - `schedule`: the lengths of windows, the present one, and what became of the others
+//! - `hosts`: windows of a set that the host turns
+
+mod hosts;
+mod schedule;
 
 use super::Ssd;
 use super::wakes::Wake;
-use crate::config::{SsdConfig, WindowsConfig};
+use crate::config::SsdConfig;
 use crate::ftl::contract::Facts;
 use crate::terms::{Job, Key};
 use base::counts::Counts;
 use base::{Time, counts};
+use hosts::Ending;
+pub use hosts::{Budget, Endings, Outlook, Window};
 use nand::geometry::Die;
+use schedule::{Phase, Schedule};
 use schemars::JsonSchema;
 use serde::Serialize;
-
-/// Phase of a drive with windows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Phase {
-    /// Internal work runs ahead.
-    Ahead,
-    /// Jobs end the steps that they are at; a window opens when none is under way.
-    Settling,
-    /// The deterministic window is open.
-    Open,
-}
 
 /// Counts of the windows of a drive.
 #[derive(Debug, Clone, Copy, Default, Serialize, JsonSchema)]
 pub struct WindowCounts {
-    /// Deterministic windows that lasted for the whole of their time.
+    /// Deterministic windows that lasted for the whole of their time, or until the host ended them.
     pub kept: u64,
     /// Deterministic windows that ended early, or could not open: the host needed space that only
-    /// collection could make.
+    /// collection could make, or it turns the windows and has used one up.
     pub broken: u64,
     /// Time in deterministic windows, those that were broken included; where sets have windows of
     /// their own, the times of all of them together.
@@ -51,65 +49,15 @@ counts!(WindowCounts { kept, broken, open });
 /// Mark of a set without windows.
 const NONE: u32 = u32::MAX;
 
-/// Windows with a course of their own: their lengths, the present one, and what became of the
-/// others.
-struct Schedule {
-    open_for: Time,
-    ahead_for: Time,
-    phase: Phase,
-    /// Times at which the phase began, and at which it ends.
-    since: Time,
-    until: Time,
-    counts: WindowCounts,
-    /// Jobs of its dies that are under way.
-    busy: u32,
-}
-
-impl Schedule {
-    fn new(config: &WindowsConfig) -> Self {
-        Self {
-            open_for: Time::from_us(config.deterministic_ms * 1e3),
-            ahead_for: Time::from_us(config.non_deterministic_ms * 1e3),
-            phase: Phase::Ahead,
-            since: Time::ZERO,
-            until: Time::LIMIT,
-            counts: WindowCounts::default(),
-            busy: 0,
-        }
-    }
-
-    /// Whether internal work rests, or is to come to rest.
-    #[inline]
-    fn rests(&self) -> bool {
-        self.phase != Phase::Ahead
-    }
-
-    fn enter(&mut self, phase: Phase, now: Time) {
-        if self.phase == Phase::Open {
-            self.counts.open += now.since(self.since);
-        }
-        (self.phase, self.since) = (phase, now);
-        self.until = match phase {
-            Phase::Ahead => now.saturating_add(self.ahead_for),
-            Phase::Settling => Time::LIMIT,
-            Phase::Open => now.saturating_add(self.open_for),
-        };
-    }
-
-    fn counts(&self, now: Time) -> WindowCounts {
-        let mut counts = self.counts;
-        if self.phase == Phase::Open {
-            counts.open += now.since(self.since);
-        }
-        counts
-    }
-}
-
 /// Windows of a drive.
 pub(super) struct Windows {
     schedules: Vec<Schedule>,
+    /// Whether sets take turns while the drive turns the windows of all of them.
+    takes_turns: bool,
     /// Schedule whose turn it is to be open, where they take turns.
     turn: Option<usize>,
+    /// By set: its schedule, or `NONE` where other sets have it too.
+    of_sets: Vec<u32>,
     /// By job, and by key of the buffer: its schedule, or `NONE`.
     of_jobs: Vec<u32>,
     of_keys: Vec<u32>,
@@ -132,7 +80,9 @@ impl Windows {
         };
         let fill = if is_whole { 0 } else { NONE };
         let mut windows = Self {
+            takes_turns: first.windows.in_turn,
             turn: first.windows.in_turn.then_some(0),
+            of_sets: vec![if facts.sets.len() == 1 { fill } else { NONE }; facts.sets.len()],
             of_jobs: vec![fill; facts.jobs as usize],
             of_keys: vec![fill; facts.keys as usize],
             of_units: vec![(facts.logical_units, fill)],
@@ -140,6 +90,9 @@ impl Windows {
             schedules: given.iter().map(|schedule| Schedule::new(&schedule.windows)).collect(),
         };
         if !is_whole {
+            let alone = |set: usize| given.iter().position(|of| of.sets == [set]);
+            let alone = (0..facts.sets.len()).map(alone);
+            windows.of_sets = alone.map(|of| of.map_or(NONE, |of| of as u32)).collect();
             windows.of_units.clear();
             for (number, set) in facts.sets.iter().enumerate() {
                 let schedule = of_set(number);
@@ -166,6 +119,12 @@ impl Windows {
         let of = self.schedules.get(schedule as usize);
         let is_open = of.is_some_and(|schedule| schedule.phase == Phase::Open);
         self.were_open[slot as usize] = (schedule, is_open);
+    }
+
+    /// Whether the host turns the windows of any dies.
+    #[inline]
+    pub(super) fn are_hosted(&self) -> bool {
+        self.schedules.iter().any(|schedule| schedule.hosted.is_some())
     }
 
     /// Ends the windows until a run begins again: the power is gone, and jobs with it.
@@ -304,6 +263,7 @@ impl Ssd {
             match windows.schedules[at].phase {
                 Phase::Ahead => self.come_to_rest(at),
                 Phase::Settling => {}
+                Phase::Open if windows.schedules[at].hosted.is_some() => self.exceed_window(at),
                 Phase::Open if windows.turn.is_some() => {
                     // It lasts until the window of the next set opens.
                     windows.schedules[at].until = Time::LIMIT;
@@ -392,6 +352,7 @@ impl Ssd {
             return;
         };
         schedule.counts.broken += 1;
+        schedule.ended(Ending::Excursion);
         schedule.enter(Phase::Ahead, now);
         if windows.turn == Some(at) {
             windows.pass_turn(at, now);
