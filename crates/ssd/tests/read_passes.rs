@@ -122,3 +122,52 @@ fn disturbed_blocks_are_moved_at_their_bit_error_rate() {
         sound(&mut ssd);
     }
 }
+
+/// A drive that is only read errs in the warm as one that was read as many times more as Arrhenius'
+/// law says, and is rewritten as much sooner. With a negative activation energy the cold one is.
+#[test]
+fn reads_disturb_by_the_temperature_of_the_drive() {
+    let factor = 3.0f64;
+    let ev = 8.617_333_262e-5 * factor.ln() / (1.0 / 303.15 - 1.0 / 333.15);
+    let at = |ev: f64, celsius: f64, more: &str| {
+        let cell = [
+            "chip.cell.levels={vth_mean_v=[-1.6, 0.4, 1.1, 1.8, 2.5, 3.2, 3.9, 4.6], \
+             vth_sigma_v=[0.35, 0.12, 0.12, 0.12, 0.12, 0.12, 0.12, 0.12]}",
+            "chip.cell.read_disturb.rate_uv=40.0",
+            "chip.array.name=table",
+        ];
+        let own = [
+            format!("chip.cell.read_disturb.activation_ev={ev:?}"),
+            format!("age.temperature_c={celsius:?}"),
+        ];
+        full(&[&cell[..], &own.each_ref().map(String::as_str), &[more]].concat())
+    };
+    // Units that reclaim moves at a limit of bit errors: in proportion to the doses.
+    let moved = |ev: f64, celsius: f64| {
+        let mut ssd = at(ev, celsius, "refresh.rber=6e-3");
+        let work = read_passes(&mut ssd, 30_000, 1).unwrap();
+        sound(&mut ssd);
+        work.units as f64
+    };
+    let (mild, warm) = (moved(ev, 30.0), moved(ev, 60.0));
+    println!(
+        "validation | rewrites of a drive that is only read, 60 C against 30 C | {} | {factor} \
+         | 0.1 | Arrhenius' law of the dose",
+        warm / mild
+    );
+    assert!(mild > 0.0 && (warm / mild / factor - 1.0).abs() < 0.1, "{mild} {warm}");
+    assert_eq!(moved(-ev, 30.0), mild);
+    assert!(moved(-ev, 60.0) < 0.5 * mild);
+    // Bit errors of as many timed reads, after doses that are alike.
+    let errors = |celsius: f64, passes: u32| {
+        let mut ssd = at(ev, celsius, "ecc={model='threshold', t=600}");
+        read_passes(&mut ssd, passes, 1).unwrap();
+        ssd.start(0);
+        read_all(&mut ssd);
+        ssd.counts().codes.raw_bit_errors as f64
+    };
+    let (mild, warm, fewer) = (errors(30.0, 900), errors(60.0, 300), errors(30.0, 300));
+    let interval = 4.0 * (mild + warm).sqrt();
+    assert!((mild - warm).abs() < interval + 0.01 * mild, "{mild} {warm}");
+    assert!(warm > 1.2 * fewer, "{warm} {fewer}");
+}
