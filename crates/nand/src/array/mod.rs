@@ -182,7 +182,8 @@ mod tests {
     fn layers_differ_by_their_reads() {
         let text = "[levels]\nvth_mean_v = [-2.0, 1.0, 2.0, 3.0]\n\
                     vth_sigma_v = [0.4, 0.13, 0.13, 0.13]\n[read_disturb]\nrate_uv = 20.0\n\
-                    field_per_v = 1.2\ntaper_v = 0.6\nactivation_ev = -0.1\n";
+                    field_per_v = 1.2\ntaper_v = 0.6\nactivation_ev = -0.1\n\
+                    v_pass_v = 3.45\nv_pass_nominal_v = 3.45\nstring_cells = 64\n";
         let config = CellConfig::parse(text, "test").unwrap();
         let cell = Arc::new(Cell::new(&config, 2, PageOrder::OneShot).unwrap());
         for name in ["cells", "table"] {
@@ -203,6 +204,10 @@ mod tests {
                     assert_eq!(shifted(&page), shifted(&mean), "{name}");
                 }
             }
+            // Strings that do not conduct are in the rates: nearly all of those of a fresh block.
+            let stress = crate::cell::Stress::default();
+            let (rate, exact) = (array.rber(&PageState::default()), cell.rber(0, &[], &stress));
+            assert!((rate / exact - 1.0).abs() < 0.05 && exact > 1e-3, "{name}: {rate} {exact}");
             let first = |wordline| {
                 let height = Height { wordline, wordlines: 32 };
                 array.rber(&PageState { reads: 40_000, height, ..PageState::default() })

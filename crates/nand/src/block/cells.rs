@@ -638,14 +638,7 @@ impl CellBlock {
         self.reads += 1;
         self.senses += 1;
         let stress = self.stress_of(index);
-        let blocked = match self.cell.string() {
-            Some(_) => Condition::new(&self.cell, &stress).blocked() as f32,
-            None => 0.0,
-        };
-        // A string that does not conduct blocks all wordlines: one draw for each bitline.
-        let parity = index % self.parities;
-        let mut strings =
-            Draws::stream(self.seed, &format!("cells/{}/strings/{parity}", self.number));
+        let mut strings = self.cell.string().map(|_| self.strings(index, &stress));
         let mut streams: Vec<(Draws, Draws)> = (0..self.cell.mechanisms().len())
             .map(|m| {
                 let now = self.draws(index, &format!("sense/{}/{m}", self.senses));
@@ -659,11 +652,11 @@ impl CellBlock {
             for (mechanism, (own, now)) in self.cell.mechanisms().iter().zip(&mut streams) {
                 mechanism.read_noise(part, &stress, own, now);
             }
-            if blocked > 0.0 {
+            if let Some((blocked, draws)) = &mut strings {
                 let luck = &mut luck[..part.len()];
-                strings.uniform(luck);
+                draws.uniform(luck);
                 for (v, luck) in part.iter_mut().zip(luck) {
-                    if *luck < blocked {
+                    if luck < blocked {
                         *v = f32::INFINITY;
                     }
                 }
@@ -671,6 +664,14 @@ impl CellBlock {
             each(c, part);
         }
         Ok(())
+    }
+
+    /// Share of the strings of a row that are blocked under its stress, and the draws that tell
+    /// which: one for each bitline, as a blocked string blocks all of its wordlines.
+    fn strings(&self, index: usize, stress: &Stress) -> (f32, Draws) {
+        let blocked = Condition::new(&self.cell, stress).blocked() as f32;
+        let name = format!("cells/{}/strings/{}", self.number, index % self.parities);
+        (blocked, Draws::stream(self.seed, &name))
     }
 
     fn took(&self, references: usize) -> Sensed {

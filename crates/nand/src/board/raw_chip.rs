@@ -348,8 +348,8 @@ impl RawChip {
         }
     }
 
-    /// Adds `reads` reads of a block without their data, at `celsius` or at the temperature at which
-    /// the rate of the cell's disturb holds. Not a command.
+    /// Adds `reads` reads of a block without their data, at `celsius` or at the temperature of the
+    /// cell's rate of disturb. Not a command.
     pub fn disturb(&mut self, block: u32, reads: u64, celsius: Option<f64>) -> Result<()> {
         let cells = &mut self.slot(block)?.cells;
         match celsius {

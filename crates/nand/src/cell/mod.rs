@@ -232,7 +232,8 @@ impl Cell {
 
     /// Whether reads disturb the layers of a block unequally.
     pub fn disturbs_by_layer(&self) -> bool {
-        self.disturb_of_layer(Height { wordline: 0, wordlines: 2 }) != 1.0
+        let of = |wordline| self.disturb_of_layer(Height { wordline, wordlines: 2 });
+        of(0) != of(1)
     }
 
     /// Pass voltages of a string; `None` where strings always conduct.

@@ -107,10 +107,14 @@ impl Procedure for Run {
         bench.check_random(block, "reads", &mut tally)?;
         self.done = reads + u64::from(identity.pages());
         Ok(rows_by_page_type(&tally, |page_type| {
-            row(step)
+            let row = row(step)
                 .whole("reads", reads)
                 .whole("pe_cycles", self.cycles)
-                .word("page_type", page_type)
+                .word("page_type", page_type);
+            match self.params.temperature_c {
+                Some(celsius) => row.real("temperature_c", celsius),
+                None => row,
+            }
         }))
     }
 

@@ -85,8 +85,8 @@ impl Chips {
         self.rber_at(block, page, minutes, self.reads(block))
     }
 
-    /// Bit error rate of a page after so many reads of its block, at the present age of its data and
-    /// the present temperature of reads.
+    /// Bit error rate of a page after so many reads of its block, at the present age of its data.
+    /// Reads to come are at the present temperature.
     pub fn rber_read(&self, block: Block, page: u32, reads: u32) -> f64 {
         self.rber_at(block, page, self.data_minutes(block).unwrap_or(0), reads)
     }
