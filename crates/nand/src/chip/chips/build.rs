@@ -100,6 +100,7 @@ impl Chips {
             let oldest = PageState { page_type, pe_cycles, retention, ..PageState::default() };
             array.reaches(&oldest)?;
         }
+        self.count_doses();
         self.read_at(celsius);
         Ok(())
     }

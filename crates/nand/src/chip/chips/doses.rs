@@ -2,8 +2,8 @@
 //!
 //! With an activation energy of read disturb (`chip.cell.read_disturb.activation_ev`) a read of a
 //! cold or a warm chip counts as more or fewer reads at the temperature of the model of errors. The
-//! firmware counts reads, and errors go by doses. Drives whose reads are all alike have no such
-//! table.
+//! firmware counts reads, and errors go by doses. Drives without a temperature, or whose reads are
+//! alike at all of them, have no such table.
 
 use super::Chips;
 use crate::chip::geometry::Block;
@@ -11,14 +11,20 @@ use base::Result;
 use base::archive::Archive;
 
 impl Chips {
-    /// Sets the temperature of reads from now on.
+    /// Sets the temperature of reads from now on, in a drive that has one.
     pub fn read_at(&mut self, celsius: f64) {
-        let mut all_alike = true;
         for kind in self.kinds.all_mut().filter(|kind| kind.errs) {
             kind.dose_of_read = kind.arrays[0].equivalent_reads(1.0, celsius);
-            all_alike &= kind.dose_of_read == 1.0;
         }
-        if self.doses.is_empty() && !all_alike {
+    }
+
+    /// Counts doses from now on, if reads disturb some of the chips by their temperature.
+    pub(super) fn count_doses(&mut self) {
+        let differs = |celsius: f64| {
+            let mut erring = self.kinds.all().filter(|kind| kind.errs);
+            erring.any(|kind| kind.arrays[0].equivalent_reads(1.0, celsius) != 1.0)
+        };
+        if self.doses.is_empty() && (differs(0.0) || differs(100.0)) {
             self.doses = self.blocks.iter().map(|block| block.reads.into()).collect();
         }
     }
@@ -33,13 +39,7 @@ impl Chips {
 
     /// Saves or loads the doses of reads.
     pub(super) fn exchange_doses(&mut self, archive: &mut Archive<'_>) -> Result<()> {
-        let mut has_doses = !self.doses.is_empty();
-        archive.value(&mut has_doses)?;
-        if !has_doses {
-            self.doses = Vec::new();
-            return Ok(());
-        }
-        self.doses.resize(self.blocks.len(), 0.0);
-        archive.table(&mut self.doses)
+        // Whether there are any follows from the configuration, which a saved drive keeps.
+        if self.doses.is_empty() { Ok(()) } else { archive.table(&mut self.doses) }
     }
 }

@@ -435,6 +435,7 @@ fn reads_disturb_by_their_temperature() {
     warm.exchange(&mut saved).unwrap();
     saved.end().unwrap();
     let mut loaded = warm_chips();
+    loaded.keep_at(50.0).unwrap();
     loaded.exchange(&mut Archive::loading(&mut bytes.as_slice())).unwrap();
     assert_eq!(loaded.state(Block(0), 0).reads, 21_002);
     warm.erase(Block(0));
