@@ -19,6 +19,13 @@ SPREAD = 0.3
 #: Powers of the reads that were tried for drive I: 1.71 is that of Kim et al. (FAST'19).
 POWERS = (1.0, 1.2, 1.71)
 
+#: Exponents of the dose at the ends of a stack, against its middle, that were tried for drive I:
+#: `chip.cell.read_disturb.field_per_v` times `taper_v`.
+SLOPES = (0.0, 0.5, 1.0, 1.5)
+
+#: Layers of drive I.
+LAYERS = 64
+
 #: Page types, of which one has the slow reads: all alike for I, one of three for B.
 TYPES = {"I": 1, "B": 3}
 
@@ -53,12 +60,13 @@ def least(drive, logarithm, growths):
     measured = np.log(np.array(shares) * TYPES[drive])
     best = None
     for growth in growths:
-        rise = np.array([logarithm(at, growth) for at in passes]) / SPREAD
+        # A row for each pass: one value, or one for each layer.
+        rise = np.array([np.atleast_1d(logarithm(at, growth)) for at in passes]) / SPREAD
         # The start by bisection: the mean of the errors falls as the limit moves away.
         low, high = 0.0, 8.0
         for _ in range(50):
             middle = 0.5 * (low + high)
-            tails = np.array([NORMAL.cdf(up - middle) for up in rise])
+            tails = tail(rise, middle)
             errors = np.log(tails) - measured
             low, high = (middle, high) if errors.mean() > 0 else (low, middle)
         found = Fit(middle, float(growth), float((errors**2).mean()))
@@ -66,10 +74,23 @@ def least(drive, logarithm, growths):
     return best
 
 
-def drive_i(power):
+def tail(rise, deviates):
+    """Share of pages beyond the limit, over layers that rise by themselves."""
+    return np.array([np.mean([NORMAL.cdf(up - deviates) for up in row]) for row in rise])
+
+
+def rise_of_i(at, growth, power, slope=0.0):
+    """Logarithm of the rate of drive I after some passes over the first, one for each layer."""
+    if slope == 0.0:
+        return log(1 + growth * (at / 1000) ** power)
+    doses = np.exp(slope * (1 - 2 * (np.arange(LAYERS) + 0.5) / LAYERS))
+    return np.log(1 + growth * (at / 1000) ** power * doses / doses.mean())
+
+
+def drive_i(power, slope=0.0, steps=351):
     """Growth of the rate of drive I in the first thousand passes, by a power of the reads."""
-    rise = lambda at, growth: log(1 + growth * (at / 1000) ** power)  # noqa: E731
-    return least("I", rise, np.linspace(0.05, 0.4, 351))
+    rise = lambda at, growth: rise_of_i(at, growth, power, slope)  # noqa: E731
+    return least("I", rise, np.linspace(0.05, 0.4, steps))
 
 
 def drive_b():
@@ -83,6 +104,12 @@ def main():
     for power in POWERS:
         fit = drive_i(power)
         print(f"I, reads^{power:g}: +{fit.growth:.3f} in 1000 passes, error {fit.error:.4f}")
+    for slope in SLOPES:
+        fit = drive_i(1.0, slope, steps=71)
+        then = [rise_of_i(at, fit.growth, 1.0, slope) for at in (1839, 2260)]
+        shares = tail(np.array([np.atleast_1d(one) for one in then]) / SPREAD, fit.deviates)
+        ppm = ", ".join(f"{1e6 * share:,.0f}" for share in shares)
+        print(f"I, layers e^(+-{slope:g}): error {fit.error:.4f}; then {ppm} ppm")
     fit = drive_b()
     print(f"B: cycles^{fit.growth:.2f}, error {fit.error:.4f}; then")
     for at in (1212, 1512, 1812):

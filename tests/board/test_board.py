@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import signal
 import subprocess
 import sys
@@ -439,3 +440,22 @@ def test_blocks_that_rest_err_less():
     assert none["pe_cycles"] == rested["pe_cycles"]
     with refused("rest", "chip.cell.wear.recovery"):
         quick("rber", rest_hours=24.0)
+
+
+def test_reads_of_the_board_have_a_temperature():
+    """Reads at 60 C disturb as Arrhenius' law says: as many more of them at 30 C do."""
+    faster = math.exp(0.2 / 8.617333262e-5 * (1 / 303.15 - 1 / 333.15))
+    sets = {**FEW_CELLS, "chip.cell.read_disturb.activation_ev": 0.2}
+    many = 200_000
+    warm, more, plain = (
+        nandlab.board("read_disturb", "tlc_3d", set=sets, points=1, **given).table().to_pylist()
+        for given in (
+            {"reads": many, "temperature_c": 60.0},
+            {"reads": round(many * faster)},
+            {"reads": many},
+        )
+    )
+    assert {row["temperature_c"] for row in warm} == {60.0}
+    of = lambda rows: sum(row["bit_errors"] for row in rows if row["reads"])  # noqa: E731
+    assert of(warm) == pytest.approx(of(more), rel=0.02)
+    assert of(warm) > 1.3 * of(plain)

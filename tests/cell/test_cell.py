@@ -182,6 +182,35 @@ def test_retention_is_the_closed_form(ageing: nandlab.Cell):
     )
 
 
+def test_reads_count_by_their_temperature():
+    """Arrhenius' law of the dose: more reads in the warm, fewer with a negative energy."""
+    faster = math.exp(0.1 / 8.617333262e-5 * (1 / 303.15 - 1 / 333.15))
+    for energy, factor in ((0.1, faster), (-0.1, 1 / faster)):
+        cell = nandlab.cell("tlc_3d", set={"read_disturb.activation_ev": energy})
+        assert cell.equivalent_reads(50_000, 60) == pytest.approx(50_000 * factor, rel=1e-6)
+        warm = cell.rber(0, reads=50_000, temperature_c=60)
+        assert warm == pytest.approx(cell.rber(0, reads=round(50_000 * factor)), rel=1e-9)
+    plain = nandlab.cell("tlc_3d")
+    assert plain.equivalent_reads(50_000, 60) == 50_000
+    assert plain.rber(0, reads=50_000, temperature_c=60) == plain.rber(0, reads=50_000)
+
+
+def test_a_low_pass_voltage_blocks_strings():
+    """Fewer disturbed cells, until strings no longer conduct: one pass voltage is the best."""
+    volts = np.arange(4.7, 6.05, 0.1)
+    rates = [
+        nandlab.cell(
+            "tlc_3d",
+            set={"read_disturb.string_cells": 64, "read_disturb.v_pass_v": round(float(v), 2)},
+        ).rber(0, reads=100_000)
+        for v in volts
+    ]
+    least = int(np.argmin(rates))
+    assert 0 < least < len(volts) - 1
+    assert (np.diff(rates[: least + 1]) < 0).all()
+    assert (np.diff(rates[least:]) > 0).all()
+
+
 def test_heavy_tails_and_long_lives_stay_numbers():
     """Tails of Student's t reach far down, where fields are strong: they move finitely."""
     cell = nandlab.cell("tlc_3d", set=["levels.shape={student_t=4}"])

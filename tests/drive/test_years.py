@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pytest
@@ -156,3 +157,80 @@ def test_reads_before_a_run_have_a_range(passes: int, names: list[str]) -> None:
 def test_reads_before_a_run_need_data() -> None:
     with pytest.raises(nandlab.NandlabError, match="without data"):
         nandlab.run("tiny", READS, set={"age.read_passes": 3})
+
+
+#: Small drive whose cells a read at 60 C disturbs as much as three at 30 C.
+WARM = {
+    "drive.channels": 1,
+    "drive.dies_per_channel": 1,
+    "chip.geometry.blocks_per_plane": 24,
+    "chip.geometry.pages_per_block": 48,
+    "ftl.overprovisioning": 1.0,
+    "chip.cell.read_disturb.activation_ev": 8.617333262e-5
+    * math.log(3)
+    / (1 / 303.15 - 1 / 333.15),
+}
+
+
+def only_read(passes: int, **sets: object) -> dict[str, Any]:
+    """Error counts of a run after so many passes over all data."""
+    given = {key.replace("__", "."): value for key, value in sets.items()}
+    drive = nandlab.Drive("modern_tlc", set=WARM | given).precondition("fill")
+    drive.age(read_passes=passes)
+    reads = "[reads]\nrw=randread\nbs=16k\niodepth=4\nnumber_ios=4000\n"
+    found: dict[str, Any] = drive.run(reads).to_dict()["ecc"]
+    return found
+
+
+def test_a_warm_drive_that_is_only_read_retries_sooner() -> None:
+    """By Arrhenius' law: as a mild one after three times the passes. A cold one begins later."""
+    mild, warm, early = (
+        only_read(passes, age__temperature_c=celsius)
+        for passes, celsius in ((900, 30.0), (300, 60.0), (300, 30.0))
+    )
+    assert mild["hard_failures"] > 1000
+    for key in ("hard_failures", "raw_bit_errors"):
+        # Further reads of a page in the run add to its doses.
+        slack = 4 * math.sqrt(mild[key] + warm[key]) + 0.02 * mild[key]
+        assert abs(mild[key] - warm[key]) < slack, key
+    assert early["hard_failures"] < 0.1 * warm["hard_failures"]
+
+
+def test_doses_set_the_pace_of_rewrites_by_errors() -> None:
+    """Rewrites at a limit of bit errors go with the doses, those at a limit of reads do not."""
+
+    def moved(celsius: float, limit: dict[str, object], sign: int = 1) -> int:
+        energy = "chip.cell.read_disturb.activation_ev"
+        sets = WARM | limit | {energy: sign * WARM[energy], "age.temperature_c": celsius}
+        drive = nandlab.Drive("modern_tlc", set=sets).precondition("fill")
+        return drive.age(read_passes=6000).reclaimed.units
+
+    errors: dict[str, object] = {"refresh.rber": 6e-3}
+    mild = moved(30.0, errors)
+    assert moved(60.0, errors) / mild == pytest.approx(3, rel=0.1)
+    assert moved(60.0, errors, -1) / mild == pytest.approx(1 / 3, rel=0.1)
+    reads: dict[str, object] = {"gc.reclaim_reads": 20_000}
+    assert moved(60.0, reads) == moved(30.0, reads) > 0
+
+
+def test_reads_take_the_temperature_of_a_warm_drive() -> None:
+    """A drive that begins a run at 60 C in a room at 30 C: its run is warm, time at rest is not."""
+    heat = {"capacity_j_per_k": 1e4, "resistance_k_per_w": 1.0, "ambient_c": 30.0, "start_c": 60.0}
+    reads = "[reads]\nrw=randread\nbs=16k\niodepth=4\nnumber_ios=60000\n"
+    sets: list[dict[str, object]] = [
+        {"power.thermal": heat},
+        {"age.temperature_c": 60.0},
+        {"age.temperature_c": 30.0},
+    ]
+    runs, rests = [], []
+    for one in sets:
+        drive = nandlab.Drive("modern_tlc", set=WARM | one).precondition("fill")
+        # The second run shows what the first has done.
+        drive.run(reads)
+        runs.append(drive.run(reads).to_dict()["ecc"]["raw_bit_errors"])
+        rests.append(only_read(300, **{key.replace(".", "__"): of for key, of in one.items()}))
+    assert runs[0] == pytest.approx(runs[1], rel=1e-3)
+    assert runs[0] > 1.01 * runs[2]
+    bits = [one["raw_bit_errors"] for one in rests]
+    assert bits[0] == pytest.approx(bits[2], rel=0.02)
+    assert bits[1] > 2 * bits[0]

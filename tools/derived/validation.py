@@ -193,7 +193,10 @@ SECTIONS: list[tuple[tuple[str, str], Callable[[Row], bool]]] = [
             "four standard errors. Tests: `crates/nand/src/cell/tests.rs`, `cell_block_tests.rs`, "
             "`cell/`, `cell_slice_tests.rs`, `array_table_tests.rs`.",
         ),
-        _any("RBER", "program steps", "hours at", "table rate", "variance of errors"),
+        _any(
+            *("RBER", "program steps", "hours at", "table rate", "variance of errors"),
+            *("dose of reads", "strings blocked"),
+        ),
     ),
     (
         (

@@ -112,6 +112,11 @@ impl Cell {
         self.cell.equivalent_hours(hours, celsius)
     }
 
+    /// Reads at the reference temperature that disturb a cell like `reads` at `celsius`.
+    fn equivalent_reads(&self, reads: f64, celsius: f64) -> f64 {
+        self.cell.equivalent_reads(reads, celsius)
+    }
+
     /// Wear of a cycle with a rest of `hours` at the reference temperature after it, as a multiple
     /// of that without a rest.
     fn wear_of_rest(&self, hours: f64) -> f64 {

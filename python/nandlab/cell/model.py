@@ -163,6 +163,12 @@ class Cell:
         state = _checked(State(retention_hours=hours, temperature_c=temperature_c))
         return self._core.equivalent_hours(state.retention_hours, float(temperature_c))
 
+    def equivalent_reads(self, reads: int, temperature_c: float) -> float:
+        """Reads at the temperature of the cell's rate of disturb that disturb as much."""
+        _within("temperature_c", temperature_c, -100, 300)
+        state = _checked(State(reads=reads, temperature_c=temperature_c))
+        return self._core.equivalent_reads(state.reads, float(temperature_c))
+
     def levels(self, state: State | Mapping[str, Any] | None = None, **stress: Any) -> list[Level]:
         """Mean and standard deviation of each level after the given stress."""
         moments = self._core.moments_v(self._state(state, stress))
@@ -408,10 +414,16 @@ class Cell:
 
     def _core_state(self, state: State) -> tuple[int, float, int, int]:
         checked = _checked(state)
-        hours = checked.retention_hours
+        hours, reads = checked.retention_hours, checked.reads
         if checked.temperature_c is not None:
             hours = self._core.equivalent_hours(hours, checked.temperature_c)
-        return checked.pe_cycles, hours, checked.reads, checked.reprograms
+            reads = reads_at(self._core, reads, checked.temperature_c)
+        return checked.pe_cycles, hours, reads, checked.reprograms
+
+
+def reads_at(core: _core.Cell, reads: int, temperature_c: float) -> int:
+    """Reads at the cell's reference temperature that disturb as much."""
+    return round(min(core.equivalent_reads(reads, temperature_c), 2.0**63))
 
 
 @names_checked

@@ -28,6 +28,8 @@ pub const MEMBER: Member<Build> = Member {
 struct Cells {
     cell: Arc<Cell>,
     mode: BlockMode,
+    /// Whether reads disturb the layers of a block unequally.
+    by_layer: bool,
     known: RwLock<HashMap<Key, f64>>,
     /// Model of the same cells with one bit, built on request.
     single_level: OnceLock<Arc<Cells>>,
@@ -35,7 +37,8 @@ struct Cells {
 
 impl Cells {
     fn new(cell: Arc<Cell>, mode: BlockMode) -> Self {
-        Self { cell, mode, known: RwLock::default(), single_level: OnceLock::new() }
+        let by_layer = cell.disturbs_by_layer();
+        Self { cell, mode, by_layer, known: RwLock::default(), single_level: OnceLock::new() }
     }
 
     fn work_out(&self, page: &PageState, shifts_v: &[f64]) -> f64 {
@@ -63,6 +66,7 @@ impl Array for Cells {
     }
 
     fn rber_shifted(&self, page: &PageState, shifts_v: &[f64]) -> f64 {
+        let page = if self.by_layer { page.at_mean_layer(&self.cell) } else { *page };
         let page = page.rounded(6, 4, 4);
         let PageState { page_type, pe_cycles, retention, reads, .. } = page;
         let shifts = shifts_v.iter().map(|shift_v| shift_v.to_bits()).collect();
@@ -81,6 +85,10 @@ impl Array for Cells {
 
     fn equivalent_hours(&self, hours: f64, celsius: f64) -> Option<f64> {
         Some(self.cell.equivalent_hours(hours, celsius))
+    }
+
+    fn equivalent_reads(&self, reads: f64, celsius: f64) -> f64 {
+        self.cell.equivalent_reads(reads, celsius)
     }
 
     fn cell(&self) -> Option<&Arc<Cell>> {

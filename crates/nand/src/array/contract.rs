@@ -15,7 +15,7 @@ pub struct PageState {
     pub pe_cycles: u32,
     /// Age of the data in hours.
     pub retention: Hours,
-    /// Reads of the block since the erase.
+    /// Reads of the block since the erase, at the model's temperature.
     pub reads: u32,
     /// Height of the page's wordline in its block; where it is not known, rates are the mean over
     /// the layers.
@@ -34,6 +34,13 @@ impl PageState {
             reads: leading(self.reads, reads),
             height: self.height,
         }
+    }
+
+    /// State with the reads that disturb the mean layer of a block of `cell` as those of this state
+    /// disturb the page's own.
+    pub fn at_mean_layer(&self, cell: &Cell) -> Self {
+        let reads = f64::from(self.reads) * cell.disturb_of_layer(self.height);
+        Self { reads: reads.round() as u32, ..*self }
     }
 
     /// Stress of the page's cells, as the cell model takes it.
@@ -101,6 +108,12 @@ pub trait Array: Send + Sync {
     /// own temperature only.
     fn equivalent_hours(&self, _hours: f64, _celsius: f64) -> Option<f64> {
         None
+    }
+
+    /// Reads at the model's temperature that disturb as much as `reads` at `celsius`, in proportion
+    /// to `reads`.
+    fn equivalent_reads(&self, reads: f64, _celsius: f64) -> f64 {
+        reads
     }
 
     /// Refuses a state `page` of wear and age beyond the rates of the model. Its type must be the

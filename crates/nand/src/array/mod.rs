@@ -99,7 +99,7 @@ fn needs_cell<'a>(cell: Option<&'a Arc<Cell>>, name: &str) -> Result<&'a Arc<Cel
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::block::wordline::PageOrder;
+    use crate::block::wordline::{Height, PageOrder};
     use crate::cell::CellConfig;
     use base::units::Hours;
 
@@ -173,6 +173,48 @@ mod tests {
             assert!(cold < warm, "{}: {cold} h, {warm} h", member.name);
             let twice = array.equivalent_hours(200.0, 55.0).unwrap();
             assert!((twice / warm - 2.0).abs() < 1e-12, "{}", member.name);
+        }
+    }
+
+    /// Pages of a layer have the rate of the mean layer after as many more reads, in the models
+    /// that know the cell, also at moved references and with one bit a cell.
+    #[test]
+    fn layers_differ_by_their_reads() {
+        let text = "[levels]\nvth_mean_v = [-2.0, 1.0, 2.0, 3.0]\n\
+                    vth_sigma_v = [0.4, 0.13, 0.13, 0.13]\n[read_disturb]\nrate_uv = 20.0\n\
+                    field_per_v = 1.2\ntaper_v = 0.6\nactivation_ev = -0.1\n\
+                    v_pass_v = 3.45\nv_pass_nominal_v = 3.45\nstring_cells = 64\n";
+        let config = CellConfig::parse(text, "test").unwrap();
+        let cell = Arc::new(Cell::new(&config, 2, PageOrder::OneShot).unwrap());
+        for name in ["cells", "table"] {
+            let choice = Choice { name: name.to_owned(), params: Table::new() };
+            let array = model(&choice, Some(&cell), "chip.array").unwrap();
+            let single = array.single_level().unwrap();
+            for (wordline, page_type) in [(0, 0), (7, 1), (31, 0)] {
+                let height = Height { wordline, wordlines: 32 };
+                let page = PageState { page_type, reads: 40_000, height, ..PageState::default() };
+                let reads = 40_000.0 * cell.disturb_of_layer(height);
+                let height = Height::default();
+                let mean = PageState { reads: reads.round() as u32, height, ..page };
+                for of in [&array, &single] {
+                    let shifts = [0.04, 0.02];
+                    assert_eq!(of.rber(&page), of.rber(&mean), "{name}");
+                    assert_eq!(of.rber_of_page(&page, 5), of.rber_of_page(&mean, 5), "{name}");
+                    let shifted = |page| of.rber_of_page_shifted(page, 5, &shifts);
+                    assert_eq!(shifted(&page), shifted(&mean), "{name}");
+                }
+            }
+            // Strings that do not conduct are in the rates: nearly all of those of a fresh block.
+            let stress = crate::cell::Stress::default();
+            let (rate, exact) = (array.rber(&PageState::default()), cell.rber(0, &[], &stress));
+            assert!((rate / exact - 1.0).abs() < 0.05 && exact > 1e-3, "{name}: {rate} {exact}");
+            let first = |wordline| {
+                let height = Height { wordline, wordlines: 32 };
+                array.rber(&PageState { reads: 40_000, height, ..PageState::default() })
+            };
+            assert!(first(0) > first(31), "{name}");
+            assert_eq!(array.equivalent_reads(8.0, 55.0), cell.equivalent_reads(8.0, 55.0));
+            assert!(array.equivalent_reads(8.0, 55.0) < 8.0);
         }
     }
 }

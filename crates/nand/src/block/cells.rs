@@ -7,9 +7,10 @@
 
 use crate::block::bits::{pack, states_of, targets};
 use crate::block::draw::Draws;
-use crate::block::wordline::{PageOrder, PageSite, page_sites};
+use crate::block::wordline::{Height, PageOrder, PageSite, page_sites};
 use crate::cell::{Cell, Effort, Stress};
 use crate::level::distribution::Law;
+use crate::sense::Condition;
 use base::units::Hours;
 use base::{Error, Result, Time};
 use std::sync::Arc;
@@ -58,6 +59,7 @@ pub struct CellBlock {
     page_bytes: usize,
     parities: usize,
     wordlines: u32,
+    disturbs_by_layer: bool,
     seed: u64,
     /// Seed of properties of whole rows, as their widths.
     row_seed: u64,
@@ -97,6 +99,7 @@ impl CellBlock {
         let parities = if order == PageOrder::EvenOdd { 2 } else { 1 };
         let wordlines = sites.iter().map(|site| site.wordline + 1).max().unwrap_or(0);
         Ok(Self {
+            disturbs_by_layer: cell.disturbs_by_layer(),
             cell,
             sites,
             page_bytes: page_bytes as usize,
@@ -139,7 +142,7 @@ impl CellBlock {
         self.wear_of_rest = wear_of_rest;
     }
 
-    /// Reads since the erase, fast-forwarded ones included.
+    /// Reads since the erase at the cell's reference temperature, fast-forwarded ones included.
     pub fn reads(&self) -> u64 {
         self.reads
     }
@@ -247,9 +250,15 @@ impl CellBlock {
         }
     }
 
-    /// Adds `reads` reads of the block and discards the data.
+    /// Adds `reads` reads of the block at the cell's reference temperature and discards the data.
     pub fn disturb(&mut self, reads: u64) {
         self.reads = self.reads.saturating_add(reads);
+    }
+
+    /// Adds `reads` reads of the block at `celsius`, converted to reads at the reference
+    /// temperature, and discards the data.
+    pub fn disturb_at(&mut self, reads: u64, celsius: f64) {
+        self.disturb(self.cell.equivalent_reads(reads as f64, celsius).round() as u64);
     }
 
     /// Programs a page (or, one-shot, the wordline that begins with it) with
@@ -356,18 +365,25 @@ impl CellBlock {
 
     /// Stress of the row of a page since it was programmed.
     pub fn stress(&self, page: u32) -> Result<Stress> {
-        Ok(self.stress_of(&self.rows[self.row_index(self.site(page)?)]))
+        Ok(self.stress_of(self.row_index(self.site(page)?)))
     }
 
     fn row_index(&self, site: PageSite) -> usize {
         site.wordline as usize * self.parities + usize::from(site.parity)
     }
 
-    fn stress_of(&self, row: &Row) -> Stress {
+    fn stress_of(&self, index: usize) -> Stress {
+        let row = &self.rows[index];
+        let mut reads = self.reads - row.start_reads.min(self.reads);
+        if self.disturbs_by_layer {
+            let wordline = (index / self.parities) as u32;
+            let height = Height { wordline, wordlines: self.wordlines };
+            reads = (reads as f64 * self.cell.disturb_of_layer(height)).round() as u64;
+        }
         Stress {
             pe_cycles: self.worn(row),
             hours: self.hours - row.start_hours,
-            reads: self.reads - row.start_reads.min(self.reads),
+            reads,
             reprograms: row.reprograms,
         }
     }
@@ -438,7 +454,7 @@ impl CellBlock {
     /// Brings a row's voltages up to date, if storage has moved any by more than `tolerance_v`.
     fn settle(&mut self, index: usize, tolerance_v: f64) {
         let from = self.rows[index].settled;
-        let to = self.stress_of(&self.rows[index]);
+        let to = self.stress_of(index);
         let from = Stress { pe_cycles: to.pe_cycles, ..from };
         if self.cell.move_bound_v(&from, &to) <= tolerance_v {
             return;
@@ -621,23 +637,41 @@ impl CellBlock {
         self.settle(index, SETTLE_V);
         self.reads += 1;
         self.senses += 1;
-        let stress = self.stress_of(&self.rows[index]);
+        let stress = self.stress_of(index);
+        let mut strings = self.cell.string().map(|_| self.strings(index, &stress));
         let mut streams: Vec<(Draws, Draws)> = (0..self.cell.mechanisms().len())
             .map(|m| {
                 let now = self.draws(index, &format!("sense/{}/{m}", self.senses));
                 (self.owned(index, &format!("sense/{m}")), now)
             })
             .collect();
-        let mut part = [0.0f32; CHUNK];
+        let (mut part, mut luck) = ([0.0f32; CHUNK], [0.0f32; CHUNK]);
         for (c, chunk) in self.rows[index].voltages.chunks(CHUNK).enumerate() {
             let part = &mut part[..chunk.len()];
             part.copy_from_slice(chunk);
             for (mechanism, (own, now)) in self.cell.mechanisms().iter().zip(&mut streams) {
                 mechanism.read_noise(part, &stress, own, now);
             }
+            if let Some((blocked, draws)) = &mut strings {
+                let luck = &mut luck[..part.len()];
+                draws.uniform(luck);
+                for (v, luck) in part.iter_mut().zip(luck) {
+                    if luck < blocked {
+                        *v = f32::INFINITY;
+                    }
+                }
+            }
             each(c, part);
         }
         Ok(())
+    }
+
+    /// Share of the strings of a row that are blocked under its stress, and the draws that tell
+    /// which: one for each bitline, as a blocked string blocks all of its wordlines.
+    fn strings(&self, index: usize, stress: &Stress) -> (f32, Draws) {
+        let blocked = Condition::new(&self.cell, stress).blocked() as f32;
+        let name = format!("cells/{}/strings/{}", self.number, index % self.parities);
+        (blocked, Draws::stream(self.seed, &name))
     }
 
     fn took(&self, references: usize) -> Sensed {

@@ -348,9 +348,14 @@ impl RawChip {
         }
     }
 
-    /// Adds `reads` reads of a block without their data. Not a command.
-    pub fn disturb(&mut self, block: u32, reads: u64) -> Result<()> {
-        self.slot(block)?.cells.disturb(reads);
+    /// Adds `reads` reads of a block without their data, at `celsius` or at the temperature of the
+    /// cell's rate of disturb. Not a command.
+    pub fn disturb(&mut self, block: u32, reads: u64, celsius: Option<f64>) -> Result<()> {
+        let cells = &mut self.slot(block)?.cells;
+        match celsius {
+            None => cells.disturb(reads),
+            Some(celsius) => cells.disturb_at(reads, celsius),
+        }
         Ok(())
     }
 

@@ -11,6 +11,7 @@
 //! agree within their interval.
 
 use crate::block::draw::{self, Draws};
+use crate::block::wordline::Height;
 use crate::level::State;
 use crate::level::distribution::Law;
 use base::Time;
@@ -69,6 +70,17 @@ pub struct Coupling {
     pub wordline: f64,
 }
 
+/// Pass voltages on the other cells of a string while one of them is read.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PassString {
+    /// Pass voltage of the middle layer.
+    pub v_pass_v: f64,
+    /// Voltage by which the pass voltage of the first layer is lower, and of the last one higher.
+    pub taper_v: f64,
+    /// Cells of the string beside the one that is read.
+    pub others: u32,
+}
+
 /// Mechanism that moves threshold voltages or times their program, erase and read.
 pub trait Mechanism: Send + Sync {
     /// Adds the effect of programming and sensing to the distribution of `level`.
@@ -112,6 +124,22 @@ pub trait Mechanism: Send + Sync {
     /// Hours at the reference temperature that have the effect of `hours` at `celsius`.
     fn equivalent_hours(&self, hours: f64, _celsius: f64) -> f64 {
         hours
+    }
+
+    /// Reads at the reference temperature that disturb as much as `reads` at `celsius`.
+    fn equivalent_reads(&self, reads: f64, _celsius: f64) -> f64 {
+        reads
+    }
+
+    /// Disturb by reads of the cells at a height of their block, as a multiple of the mean over
+    /// heights.
+    fn disturb_of_layer(&self, _height: Height) -> f64 {
+        1.0
+    }
+
+    /// Pass voltages of a string; `None` if strings always conduct.
+    fn string(&self) -> Option<PassString> {
+        None
     }
 
     /// Pulses, verifies and time of a program; `None` if the mechanism does not define them.

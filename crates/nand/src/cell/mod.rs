@@ -17,11 +17,11 @@ mod telegraph;
 mod variation;
 mod wear;
 
-pub use contract::{Coupling, Effort, Mechanism, ProgramJob, Stress};
+pub use contract::{Coupling, Effort, Mechanism, PassString, ProgramJob, Stress};
 pub use program::steps as program_steps;
 pub use retention::{PROFILES, Profile, acceleration, profile};
 
-use crate::block::wordline::PageOrder;
+use crate::block::wordline::{Height, PageOrder};
 use crate::chip::mode::single_level;
 use crate::level::distribution::{Atom, Law, Reshape, normal_atoms};
 use crate::level::{Levels, LevelsConfig};
@@ -217,6 +217,28 @@ impl Cell {
     /// Hours at the reference temperature that have the effect of `hours` at `celsius`.
     pub fn equivalent_hours(&self, hours: f64, celsius: f64) -> f64 {
         self.mechanisms.iter().fold(hours, |hours, m| m.equivalent_hours(hours, celsius))
+    }
+
+    /// Reads at the reference temperature that disturb as much as `reads` at `celsius`.
+    pub fn equivalent_reads(&self, reads: f64, celsius: f64) -> f64 {
+        self.mechanisms.iter().fold(reads, |reads, m| m.equivalent_reads(reads, celsius))
+    }
+
+    /// Disturb by reads of the cells at a height of their block, as a multiple of the mean over
+    /// heights; 1 where the height is not known.
+    pub fn disturb_of_layer(&self, height: Height) -> f64 {
+        self.mechanisms.iter().map(|m| m.disturb_of_layer(height)).product()
+    }
+
+    /// Whether reads disturb the layers of a block unequally.
+    pub fn disturbs_by_layer(&self) -> bool {
+        let of = |wordline| self.disturb_of_layer(Height { wordline, wordlines: 2 });
+        of(0) != of(1)
+    }
+
+    /// Pass voltages of a string; `None` where strings always conduct.
+    pub fn string(&self) -> Option<PassString> {
+        self.mechanisms.iter().find_map(|m| m.string())
     }
 
     /// Atoms for means over the deviate that each cell owns.

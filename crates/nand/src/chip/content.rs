@@ -203,6 +203,10 @@ impl Array for Weighted {
         self.array.equivalent_hours(hours, celsius)
     }
 
+    fn equivalent_reads(&self, reads: f64, celsius: f64) -> f64 {
+        self.array.equivalent_reads(reads, celsius)
+    }
+
     fn reaches(&self, page: &PageState) -> Result<()> {
         self.array.reaches(&self.page(page))
     }

@@ -176,6 +176,10 @@ impl Array for Factors {
     fn equivalent_hours(&self, hours: f64, celsius: f64) -> Option<f64> {
         self.array.equivalent_hours(hours, celsius)
     }
+
+    fn equivalent_reads(&self, reads: f64, celsius: f64) -> f64 {
+        self.array.equivalent_reads(reads, celsius)
+    }
 }
 
 #[cfg(test)]

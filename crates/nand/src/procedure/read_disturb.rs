@@ -23,6 +23,9 @@ pub const MEMBER: Member<Build> = Member {
         let reads = params.reads.unwrap_or_else(|| usual_reads(identity.gray.cell_bits()));
         check_range("reads", reads, 1, 1_000_000_000_000)?;
         check_range("points", params.points, 1, 10_000)?;
+        if let Some(celsius) = params.temperature_c {
+            check_range("temperature_c", celsius, -60.0, 300.0)?;
+        }
         Ok(Box::new(Run { params, cycles, reads, done: 0 }))
     },
 };
@@ -41,11 +44,14 @@ struct ReadDisturb {
     /// Number of points with reads, with equal ratios over three decades; one without reads
     /// precedes.
     points: u32,
+    /// Temperature of the reads, in degrees Celsius; by default that at which the cell's rate of
+    /// disturb holds.
+    temperature_c: Option<f64>,
 }
 
 impl Default for ReadDisturb {
     fn default() -> Self {
-        Self { block: 0, cycles: None, reads: None, points: 20 }
+        Self { block: 0, cycles: None, reads: None, points: 20, temperature_c: None }
     }
 }
 
@@ -95,16 +101,20 @@ impl Procedure for Run {
         }
         // Looking at the block reads it too: a point cannot come before what that has made of it.
         let reads = self.reads(step).max(self.done);
-        bench.board.disturb(block, reads - self.done)?;
+        bench.board.disturb(block, reads - self.done, self.params.temperature_c)?;
         let identity = bench.identity();
         let mut tally = vec![Tally::default(); identity.gray.cell_bits() as usize];
         bench.check_random(block, "reads", &mut tally)?;
         self.done = reads + u64::from(identity.pages());
         Ok(rows_by_page_type(&tally, |page_type| {
-            row(step)
+            let row = row(step)
                 .whole("reads", reads)
                 .whole("pe_cycles", self.cycles)
-                .word("page_type", page_type)
+                .word("page_type", page_type);
+            match self.params.temperature_c {
+                Some(celsius) => row.real("temperature_c", celsius),
+                None => row,
+            }
         }))
     }
 

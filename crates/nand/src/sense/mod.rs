@@ -14,8 +14,8 @@ mod misread;
 pub(crate) mod single_level;
 pub mod soft_read;
 
-use crate::cell::{Cell, Stress};
-use crate::level::distribution::Law;
+use crate::cell::{Cell, PassString, Stress};
+use crate::level::distribution::{Atom, Law};
 use crate::level::tails::LevelTails;
 use base::information::highest;
 pub use base::information::{Soft, best_offsets};
@@ -27,26 +27,41 @@ pub struct Worn {
     levels: Vec<LevelTails>,
     /// Shares of the cells of each intended level that are at each level: see `misread`.
     placed: Vec<Vec<f64>>,
+    /// Levels of the other cells of a string, on wordlines of all widths; empty where strings
+    /// always conduct.
+    string: Vec<LevelTails>,
 }
 
 impl Worn {
     /// Levels of `cell` with the distributions `laws`, after the cycles of `stress`.
     pub fn new(cell: &Cell, laws: &[Law], stress: &Stress) -> Rc<Self> {
         let levels = laws.iter().map(LevelTails::new).collect();
-        Rc::new(Self { levels, placed: placed(cell, stress) })
+        let string = match cell.string() {
+            Some(_) => cell.laws(stress).iter().map(LevelTails::new).collect(),
+            None => Vec::new(),
+        };
+        Rc::new(Self { levels, placed: placed(cell, stress), string })
     }
 
-    /// Levels with the distributions `laws`, all of whose cells are at their intended level.
-    fn at(laws: &[Law]) -> Rc<Self> {
-        Rc::new(Self { levels: laws.iter().map(LevelTails::new).collect(), placed: Vec::new() })
+    /// Levels of `cell` with the distributions `laws`, all of whose cells are at their intended
+    /// level, as those of the rest of their strings.
+    fn at(cell: &Cell, laws: &[Law]) -> Rc<Self> {
+        let tails = || laws.iter().map(LevelTails::new).collect();
+        let string = cell.string().map_or_else(Vec::new, |_| tails());
+        Rc::new(Self { levels: tails(), placed: Vec::new(), string })
     }
 }
+
+/// Layers over which the pass voltages of a string are averaged.
+const LAYERS: u32 = 8;
 
 /// Cells under one stress, for error rates, soft reads and references.
 pub struct Condition<'a> {
     cell: &'a Cell,
     stress: Stress,
     worn: Rc<Worn>,
+    /// Share of strings that another of their cells blocks.
+    blocked: f64,
 }
 
 /// Shares of cells of one level above and below a voltage.
@@ -66,7 +81,33 @@ impl<'a> Condition<'a> {
 
     /// Condition of `cell` after `stress`, with the levels of its wear known already.
     pub fn of_worn(cell: &'a Cell, worn: &Rc<Worn>, stress: &Stress) -> Self {
-        Self { cell, stress: *stress, worn: worn.clone() }
+        let conducting = Self { cell, stress: *stress, worn: worn.clone(), blocked: 0.0 };
+        let blocked = cell.string().map_or(0.0, |string| conducting.blocked_share(&string));
+        Self { blocked, ..conducting }
+    }
+
+    /// Share of strings in which a cell other than the one that is read is above its pass voltage.
+    pub fn blocked(&self) -> f64 {
+        self.blocked
+    }
+
+    fn blocked_share(&self, string: &PassString) -> f64 {
+        let levels = &self.worn.string;
+        let above = |v: f64| -> f64 {
+            let of_own = |own: &Atom| {
+                let origin = self.cell.origin_v(v, own.at, &self.stress);
+                let shares = levels.iter().map(|level| level.sides(origin)[0]);
+                own.weight * shares.sum::<f64>() / levels.len() as f64
+            };
+            self.cell.own_points().iter().map(of_own).sum()
+        };
+        let layers = if string.taper_v == 0.0 { 1 } else { LAYERS };
+        let conducts = |layer: u32| {
+            let along = 1.0 - 2.0 * (f64::from(layer) + 0.5) / f64::from(layers);
+            libm::log1p(-above(string.v_pass_v - string.taper_v * along).min(1.0))
+        };
+        let cells = f64::from(string.others) / f64::from(layers);
+        -libm::expm1(cells * (0..layers).map(conducts).sum::<f64>())
     }
 
     /// Stress of the cells.
@@ -74,8 +115,21 @@ impl<'a> Condition<'a> {
         &self.stress
     }
 
-    /// Shares above and below `v` of the cells intended for each level, from the erased level.
+    /// Shares of the cells intended for each level, from the erased level, that are sensed above
+    /// and below `v`. Cells of blocked strings are sensed above all.
     pub fn sides(&self, v: f64) -> Vec<Sides> {
+        let mut sides = self.sides_of_meant(v);
+        if self.blocked > 0.0 {
+            for Sides { above, below } in &mut sides {
+                *above += self.blocked * *below;
+                *below *= 1.0 - self.blocked;
+            }
+        }
+        sides
+    }
+
+    /// Shares above and below `v` of the cells intended for each level.
+    fn sides_of_meant(&self, v: f64) -> Vec<Sides> {
         let at_level = self.sides_at_level(v);
         if self.worn.placed.is_empty() {
             return at_level;
@@ -173,15 +227,22 @@ impl<'a> Condition<'a> {
         (errors / confusion.len() as f64).clamp(0.0, 1.0)
     }
 
-    /// Wrong bits of a page type that no reference can mend: those of cells at a wrong level, in
-    /// shares of the cells of one level.
+    /// Wrong bits of a page type that no reference can mend: those of cells at a wrong level or of
+    /// blocked strings, in shares of the cells of one level.
     pub(crate) fn misplaced_bits(&self, page_type: usize) -> f64 {
         let bit = |level| self.cell.levels.gray.bit(page_type, level);
         let wrong = |(meant, shares): (usize, &Vec<f64>)| -> f64 {
             let levels = shares.iter().enumerate();
             levels.filter(|&(level, _)| bit(level) != bit(meant)).map(|(_, share)| share).sum()
         };
-        self.worn.placed.iter().enumerate().map(wrong).sum()
+        let placed: f64 = self.worn.placed.iter().enumerate().map(wrong).sum();
+        if self.blocked == 0.0 {
+            return placed;
+        }
+        // A blocked string reads as the highest level.
+        let levels = self.cell.levels.count();
+        let differing = (0..levels).filter(|&level| bit(level) != bit(levels - 1)).count();
+        placed + self.blocked * differing as f64
     }
 
     /// Shares of zeros and ones in each region of a soft read of a page type.

@@ -21,9 +21,9 @@ pub fn laws(cell: &Cell, stress: &Stress) -> [Law; 2] {
     }
 }
 
-/// Levels of worn cells with the distributions `laws`.
-pub fn worn(laws: &[Law; 2]) -> Rc<Worn> {
-    Worn::at(laws)
+/// Levels of worn cells of `cell` with the distributions `laws`.
+pub fn worn(cell: &Cell, laws: &[Law; 2]) -> Rc<Worn> {
+    Worn::at(cell, laws)
 }
 
 /// References of a page, from the lowest.
@@ -33,7 +33,7 @@ pub fn references_v(cell: &Cell) -> &[f64] {
 
 /// Raw bit error rate of a page of `cell` with its references shifted (without a shift they stay).
 pub fn rber(cell: &Cell, shifts_v: &[f64], stress: &Stress) -> f64 {
-    let condition = Condition::of_worn(cell, &worn(&laws(cell, stress)), stress);
+    let condition = Condition::of_worn(cell, &worn(cell, &laws(cell, stress)), stress);
     rber_of(&condition, cell, shifts_v)
 }
 

@@ -213,3 +213,36 @@ fn reads_leave_errors_at_the_best_references() {
     // Cells that differ are worse off than cells that are alike.
     assert!(ladder[3] > 1.5 * rber(0.0, 400_000), "{ladder:?}");
 }
+
+/// A lower pass voltage disturbs less until strings no longer conduct, so that one voltage has the
+/// fewest errors (Cai, DSN'15). It is lower after more reads, and blocked strings err at all
+/// references alike.
+#[test]
+fn a_pass_voltage_has_its_price() {
+    let rber = |v_pass_v: f64, reads: u64, shifts: &[f64]| {
+        let text = format!(
+            "[levels]\nvth_mean_v = [-2.0, 1.0, 2.5, 4.05]\n\
+             vth_sigma_v = [0.45, 0.15, 0.15, 0.15]\n[read_disturb]\nrate_uv = 30.0\n\
+             field_per_v = 1.5\nv_pass_v = {v_pass_v}\nstring_cells = 64\nspread = 0.3"
+        );
+        let config = CellConfig::parse(&text, "test").unwrap();
+        let cell = Cell::new(&config, 2, PageOrder::OneShot).unwrap();
+        (0..2).map(|page| cell.rber(page, shifts, &Stress { reads, ..Stress::default() })).sum()
+    };
+    let all_v: Vec<f64> = (0..41).map(|i| 4.0 + 0.05 * f64::from(i)).collect();
+    let best = |reads: u64| {
+        let rates: Vec<f64> = all_v.iter().map(|&v| rber(v, reads, &[])).collect();
+        let least = (0..rates.len()).min_by(|&a, &b| rates[a].total_cmp(&rates[b])).unwrap();
+        // One valley: rates fall to it, and rise from it.
+        assert!(rates[..=least].windows(2).all(|pair| pair[1] < 1.01 * pair[0]), "{rates:?}");
+        assert!(rates[least..].windows(2).all(|pair| pair[1] > 0.99 * pair[0]), "{rates:?}");
+        (all_v[least], rates[least])
+    };
+    let (few, many) = (best(5_000), best(500_000));
+    assert!(few.0 > many.0 && few.1 < many.1, "{few:?} {many:?}");
+    assert!(many.0 > 4.05, "{many:?}");
+    // Where blocked strings make nearly all errors, no reference mends them.
+    let moved: f64 = rber(4.4, 0, &[0.05]);
+    let still: f64 = rber(4.4, 0, &[]);
+    assert!((moved / still - 1.0).abs() < 0.01, "{moved} {still}");
+}

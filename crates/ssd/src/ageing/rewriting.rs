@@ -45,6 +45,7 @@ impl<'a> Rewriting<'a> {
     /// Takes the parts of a drive at rest that a rewriting changes.
     pub fn of(ssd: &'a mut Ssd) -> Self {
         let now = ssd.now();
+        ssd.read_at_ambient();
         let Ssd { flash, ftl, failures, .. } = ssd;
         let chips = &mut flash.chips;
         let untimed = Untimed::new(chips.geometry.dies);

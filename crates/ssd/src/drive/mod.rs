@@ -246,6 +246,7 @@ impl Ssd {
         };
         ssd.check_log()?;
         ssd.take_tails();
+        ssd.read_at_present();
         ssd.schedule_upkeep();
         Ok(ssd)
     }

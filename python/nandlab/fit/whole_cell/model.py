@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from nandlab import _core
+from nandlab.cell.model import reads_at
 from nandlab.fit.whole_cell.keys import sets
 from nandlab.fit.whole_cell.observed import EVERY_PAGE, Observed, Stressed
 
@@ -71,8 +72,9 @@ class Model:
 
 
 def state_of(cell: _core.Cell, stress: Stressed) -> tuple[int, float, int, int]:
-    """A stress as a cell takes it: its hours at the cell's reference temperature."""
-    hours = stress.retention_hours
+    """A stress as a cell takes it: its hours and reads at the cell's reference temperatures."""
+    hours, reads = stress.retention_hours, stress.reads
     if stress.temperature_c is not None:
         hours = cell.equivalent_hours(hours, stress.temperature_c)
-    return stress.pe_cycles, hours, stress.reads, 0
+        reads = reads_at(cell, reads, stress.temperature_c)
+    return stress.pe_cycles, hours, reads, 0

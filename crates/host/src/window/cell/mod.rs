@@ -44,12 +44,11 @@ pub(super) fn cell(call: calls::Cell, own: Option<&Loaded>) -> Result<Value> {
     };
     let coupling = whole.coupling();
     let equivalent = call.temperature_c.map_or(hours, |c| cell.equivalent_hours(hours, c));
-    let stress = Stress {
-        pe_cycles: call.pe_cycles,
-        hours: equivalent,
-        reads: call.reads,
-        reprograms: call.reprograms,
-    };
+    let reads = call.temperature_c.map_or(call.reads, |celsius| {
+        cell.equivalent_reads(call.reads as f64, celsius).round() as u64
+    });
+    let stress =
+        Stress { pe_cycles: call.pe_cycles, hours: equivalent, reads, reprograms: call.reprograms };
     let condition = Condition::new(&cell, &stress);
     let (voltages, curves) = curves(&cell, &condition, &stress, call.points);
     let gray = cell.levels.gray;

@@ -229,8 +229,8 @@ pub fn single_level_rates(cell: &Cell, grid: &Grid) -> (Grid, Vec<[f64; 2]>) {
         // Laws change with cycles only.
         let mean = single_level::laws(cell, &grid.stress(first));
         let worn = [0.0, -1.0, 1.0].map(|deviate| match deviate {
-            0.0 => single_level::worn(&mean),
-            _ => single_level::worn(&mean.each_ref().map(|law| law.of_wordline(deviate))),
+            0.0 => single_level::worn(cell, &mean),
+            _ => single_level::worn(cell, &mean.each_ref().map(|law| law.of_wordline(deviate))),
         });
         for node in first..first + ages {
             let rate = worn.each_ref().map(|worn| {

@@ -135,6 +135,8 @@ pub struct RateTable {
     /// Quantiles of a standard normal, from which each page draws its place among pages.
     quantiles: Box<[f64; QUANTILES]>,
     cells: Option<Cells>,
+    /// The cell, if reads disturb the layers of a block unequally.
+    by_layer: Option<Arc<Cell>>,
     /// Activation energy, if known, and temperature of measured points.
     measured_at: Option<(Option<f64>, f64)>,
     rows: Rows,
@@ -189,8 +191,31 @@ impl RateTable {
         let quantiles = Box::new(std::array::from_fn(quantile));
         let axes = Axes::new(grid);
         let by_reads = (0..BY_READS).map(|reads| axes.position(2, reads.into())).collect();
-        let (cells, measured_at, rows) = (None, None, Rows::new());
-        Self { axes, page_types, rates, quantiles, cells, measured_at, rows, by_reads }
+        Self {
+            axes,
+            page_types,
+            rates,
+            quantiles,
+            cells: None,
+            by_layer: None,
+            measured_at: None,
+            rows: Rows::new(),
+            by_reads,
+        }
+    }
+
+    /// Table whose pages are disturbed as those of `cell`, layer by layer.
+    fn layered_as(self, cell: &Arc<Cell>) -> Self {
+        Self { by_layer: cell.disturbs_by_layer().then(|| cell.clone()), ..self }
+    }
+
+    /// State of a page with the reads that disturb the mean layer as much.
+    #[inline(always)]
+    fn at_mean_layer(&self, page: &PageState) -> PageState {
+        match &self.by_layer {
+            None => *page,
+            Some(cell) => page.at_mean_layer(cell),
+        }
     }
 
     /// Builds the table of `cell`, computed at every point of `grid`.
@@ -199,7 +224,7 @@ impl RateTable {
         let (fine, rates) = grid::rates(cell, grid);
         let mut table = Self::with(&fine, page_types, rates);
         table.cells = Some(Cells::new(cell, grid));
-        table
+        table.layered_as(cell)
     }
 
     /// Builds the table of measured points, which must be a full grid.
@@ -423,6 +448,7 @@ impl Array for SingleLevel {
         if shifts_v.is_empty() {
             return self.rber(page);
         }
+        let page = self.table.at_mean_layer(page);
         single_level::rber(&self.cell, shifts_v, &page.stress())
     }
 }
@@ -432,7 +458,8 @@ impl Array for RateTable {
         let Cells { cell, grid, single_level, .. } = self.cells.as_ref()?;
         let built = single_level.get_or_init(|| {
             let (fine, rates) = grid::single_level_rates(cell, grid);
-            Arc::new(SingleLevel { table: Self::with(&fine, 1, rates), cell: cell.clone() })
+            let table = Self::with(&fine, 1, rates).layered_as(cell);
+            Arc::new(SingleLevel { table, cell: cell.clone() })
         });
         Some(built.clone())
     }
@@ -445,6 +472,11 @@ impl Array for RateTable {
                 hours_at_reference(hours, celsius, activation_ev, reference_c)
             }
         }
+    }
+
+    fn equivalent_reads(&self, reads: f64, celsius: f64) -> f64 {
+        let Some(cells) = &self.cells else { return reads };
+        cells.cell.equivalent_reads(reads, celsius)
     }
 
     fn reaches(&self, page: &PageState) -> Result<()> {
@@ -469,11 +501,11 @@ impl Array for RateTable {
     }
 
     fn rber(&self, page: &PageState) -> f64 {
-        rate_of(self.at(page)[0])
+        rate_of(self.at(&self.at_mean_layer(page))[0])
     }
 
     fn rber_of_page(&self, page: &PageState, key: u64) -> f64 {
-        let [rate, spread] = self.at(page);
+        let [rate, spread] = self.at(&self.at_mean_layer(page));
         // The mean of a lognormal factor is one.
         rate_of(rate + spread * self.deviate(key) - 0.5 * spread * spread)
     }
@@ -484,6 +516,7 @@ impl Array for RateTable {
 
     fn rber_shifted(&self, page: &PageState, shifts_v: &[f64]) -> f64 {
         let Some(cells) = &self.cells else { return self.rber(page) };
+        let page = &self.at_mean_layer(page);
         // Off the table: ask the cell.
         cells.rber_shifted(page, shifts_v, 0).unwrap_or_else(|| {
             cells.cell.rber(page.page_type.into(), shifts_v, &page.stress()).min(0.5)
@@ -492,10 +525,11 @@ impl Array for RateTable {
 
     fn rber_of_page_shifted(&self, page: &PageState, key: u64, shifts_v: &[f64]) -> f64 {
         let Some(cells) = &self.cells else { return self.rber_of_page(page, key) };
-        let [ln_rate, spread] = self.at(page);
+        let at = &self.at_mean_layer(page);
+        let [ln_rate, spread] = self.at(at);
         // References change the mean, and how much pages differ.
         let moved = self.rber_shifted(page, shifts_v) / self.rber_shifted(page, &[]).max(LEAST);
-        let [before, after] = [&[], shifts_v].map(|shifts_v| cells.spread_shifted(page, shifts_v));
+        let [before, after] = [&[], shifts_v].map(|shifts_v| cells.spread_shifted(at, shifts_v));
         let spread = (spread + after - before).max(0.0);
         let factor = spread * self.deviate(key) - 0.5 * spread * spread;
         rate_of(ln_rate + ln(moved) + factor)

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::cell::CellConfig;
+use crate::level::distribution::upper_tail;
 use base::rng::Rng;
 use base::stats::wilson;
 
@@ -436,4 +437,92 @@ fn a_block_that_rests_wears_less() {
     }
     assert_eq!(resting.stress(0).unwrap().pe_cycles, 3000, "level 0 wears twice as much");
     assert_eq!(resting.erase(), other.erase());
+}
+
+/// Erased cells rise by the dose of their layer: most at the narrow end of the channel hole.
+#[test]
+fn layers_rise_by_their_own_dose() {
+    let disturb = "[read_disturb]\nrate_uv = 20.0\nfield_per_v = 1.2\ntaper_v = 0.5\n\
+                   v_pass_taper_v = 0.1\nactivation_ev = 0.3";
+    let cell = mlc_in(PageOrder::OneShot, 2.0, disturb);
+    let wordlines = 16;
+    let mut block = CellBlock::new(cell.clone(), 2 * wordlines, 2048, 4, 0).unwrap();
+    let mean = |block: &mut CellBlock, wordline: u32| {
+        let cells = block.voltages(2 * wordline).unwrap();
+        cells.iter().map(|&v| f64::from(v)).sum::<f64>() / cells.len() as f64
+    };
+    let before: Vec<f64> = (0..wordlines).map(|wordline| mean(&mut block, wordline)).collect();
+    block.disturb_at(30_000, 50.0);
+    let mut last = f64::INFINITY;
+    for (wordline, before) in (0..wordlines).zip(before) {
+        let rise = mean(&mut block, wordline) - before;
+        let height = Height { wordline, wordlines };
+        let reads = cell.equivalent_reads(30_000.0, 50.0) * cell.disturb_of_layer(height);
+        let to = Stress { reads: reads.round() as u64, ..Stress::default() };
+        let exact = cell.moments_v(0, &to).0 - cell.moments_v(0, &Stress::default()).0;
+        // Rises of cells differ by half of their mean or less.
+        let error = 5.0 * 0.5 * exact / f64::sqrt(2048.0 * 8.0) + 1e-4;
+        assert!((rise - exact).abs() < error, "wordline {wordline}: {rise} {exact}");
+        assert!(rise < last, "wordline {wordline}: {rise} after {last}");
+        last = rise;
+    }
+}
+
+/// A string with a cell above its pass voltage reads as the highest level in all of its wordlines,
+/// as often as the closed form says. Later wordlines block the same bitlines.
+#[test]
+fn strings_are_blocked_as_often_as_the_closed_form_says() {
+    let bytes: usize = 8192;
+    for (v_pass_v, taper_v, string_cells) in [(4.9, 0.0, 64), (5.0, 0.1, 128)] {
+        let disturb = format!(
+            "[read_disturb]\nv_pass_v = {v_pass_v}\nv_pass_taper_v = {taper_v}\n\
+             string_cells = {string_cells}"
+        );
+        // The highest level is at 4.05 V with a width of 0.3 V.
+        let text = format!(
+            "[levels]\nvth_mean_v = [-2.0, 1.0, 2.5, 4.05]\n\
+             vth_sigma_v = [0.3, 0.1, 0.1, 0.3]\n{disturb}"
+        );
+        let config = CellConfig::parse(&text, "test").unwrap();
+        let cell = Arc::new(Cell::new(&config, 2, PageOrder::OneShot).unwrap());
+        let mut block = CellBlock::new(cell.clone(), 8, bytes as u32, 4, 0).unwrap();
+        let data = fill(&mut block, bytes, 3);
+        let blocked = Condition::new(&cell, &Stress::default()).blocked();
+        let above = |v: f64| 0.25 * upper_tail((v - 4.05) / 0.3);
+        let layers = 1000;
+        let ln: f64 = (0..layers)
+            .map(|layer| 1.0 - 2.0 * (f64::from(layer) + 0.5) / f64::from(layers))
+            .map(|x| libm::log1p(-above(v_pass_v - taper_v * x)) / f64::from(layers))
+            .sum();
+        let exact = -libm::expm1(f64::from(string_cells - 1) * ln);
+        println!(
+            "validation | strings blocked at a pass voltage of {v_pass_v} V, {string_cells} cells \
+             | {blocked:e} | {exact:e} | 5e-3 | one cell of the others above the pass voltage"
+        );
+        assert!((blocked / exact - 1.0).abs() < 5e-3, "{blocked} {exact}");
+        let mut out = vec![0; bytes];
+        let mut first: Option<Vec<u8>> = None;
+        for wordline in 0..4 {
+            // Lower pages of blocked strings read as the highest level does.
+            let (high, mut moved) = (cell.levels.gray.word(3) & 1, Vec::new());
+            let mut hits = 0;
+            block.sense(2 * wordline, &[], &mut out).unwrap();
+            for (byte, read) in data[2 * wordline as usize].iter().zip(&out) {
+                moved.push(byte ^ read);
+                hits += u64::from((byte ^ read).count_ones());
+                let wrong = if high == 1 { !read } else { *read };
+                assert_eq!((byte ^ read) & wrong, 0, "only the highest level is read wrongly");
+            }
+            // Half of the blocked cells hold the bit of the highest level.
+            let (low, up) = wilson(hits, 8 * bytes as u64, 4.0);
+            let rate = cell.rber(0, &[], &Stress::default());
+            assert!((low..=up).contains(&rate), "{wordline}: {low} {rate} {up}");
+            assert!((rate / (0.5 * blocked) - 1.0).abs() < 0.02, "{rate} {blocked}");
+            if let Some(first) = &first {
+                let both: u32 = first.iter().zip(&moved).map(|(a, b)| (a & b).count_ones()).sum();
+                assert!(f64::from(both) > 0.3 * hits as f64, "{both} of {hits}");
+            }
+            first.get_or_insert(moved);
+        }
+    }
 }

@@ -55,6 +55,7 @@ impl Chips {
             row_key: Rng::stream(seed, "chip/rows").bits(),
             replaced: Vec::new(),
             rested: vec![Rested::new(pe_cycles, 0); resting],
+            doses: Vec::new(),
             codes: None,
         })
     }
@@ -99,6 +100,8 @@ impl Chips {
             let oldest = PageState { page_type, pe_cycles, retention, ..PageState::default() };
             array.reaches(&oldest)?;
         }
+        self.count_doses();
+        self.read_at(celsius);
         Ok(())
     }
 

@@ -47,6 +47,8 @@ pub struct Silicon {
     pub(super) knows_single_level: bool,
     pub(super) errs: bool,
     pub(super) retention: Retention,
+    /// Reads at the temperature of the model's rates that disturb as much as one read now.
+    pub(super) dose_of_read: f64,
     pub(super) faults: Faults,
     /// The cell, if it recovers from wear in a rest between cycles.
     pub(super) resting: Option<Arc<Cell>>,
@@ -90,6 +92,7 @@ impl Silicon {
             arrays: [array.clone(), array, reduced],
             knows_single_level: false,
             retention: Retention { before: retention, pace: 1.0 },
+            dose_of_read: 1.0,
             faults,
             resting: cell.filter(|cell| cell.recovers()),
         })

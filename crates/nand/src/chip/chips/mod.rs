@@ -12,6 +12,7 @@ mod age;
 mod build;
 mod coded;
 mod copies;
+mod doses;
 mod kinds;
 mod oob;
 mod power;
@@ -89,6 +90,8 @@ pub struct Chips {
     replaced: Vec<u32>,
     /// Cycles and rests of blocks; empty where cells do not recover in a rest.
     rested: Vec<Rested>,
+    /// Doses of reads since the erase of each block; empty where all reads disturb alike.
+    doses: Vec<f64>,
     /// Write-once code that blocks may hold.
     codes: Option<Box<Codes>>,
 }
@@ -295,6 +298,13 @@ impl Chips {
         let page_type = site.page_type;
         let time = kind.timing.read_in(mode, page_type, state.pe_cycles);
         state.reads = state.reads.saturating_add(1);
+        let reads = match self.doses.get_mut(block.0 as usize) {
+            None => state.reads,
+            Some(dose) => {
+                *dose += kind.dose_of_read;
+                dose.round() as u32
+            }
+        };
         if state.is_torn() && self.torn.contains(&(block.0, page)) {
             return Ok((time, 0.5));
         }
@@ -302,7 +312,7 @@ impl Chips {
             return Ok((time, 0.0));
         }
         let number = page;
-        let page = page_state(page, site, kind, state, self.age);
+        let page = page_state(page, site, kind, state, reads, self.age);
         // Pages of one row of cells are alike.
         let row = u64::from(site.wordline) << 1 | u64::from(site.parity);
         let key = self.row_key ^ (u64::from(self.identity(block)) << 32 | row);
@@ -323,7 +333,7 @@ impl Chips {
         let state = &self.blocks[block.0 as usize];
         let kind = self.kinds.of(block);
         let site = kind.rules.site(state.fill().mode, page);
-        page_state(page, site, kind, state, self.age)
+        page_state(page, site, kind, state, self.dose(block, state.reads), self.age)
     }
 
     /// Whether moved references never change the errors of a page: the model of errors has no
@@ -398,6 +408,9 @@ impl Chips {
             self.torn.retain(|&(torn, _)| torn != block.0);
         }
         *state = BlockState::erased(state.pe_cycles + 1);
+        if let Some(dose) = self.doses.get_mut(block.0 as usize) {
+            *dose = 0.0;
+        }
         if !self.rested.is_empty() {
             let worn = self.end_cycle(block);
             self.blocks[block.0 as usize].pe_cycles = worn;
@@ -423,6 +436,7 @@ impl State for Chips {
             row_key: _,
             replaced: _,
             rested: _,
+            doses: _,
             codes: _,
         } = self;
         let known = kinds.all().map(|kind| kind.knows_single_level);
@@ -444,6 +458,7 @@ impl State for Chips {
         }
         self.exchange_replaced(archive)?;
         self.exchange_rested(archive)?;
+        self.exchange_doses(archive)?;
         self.oob.as_mut().map_or(Ok(()), |oob| oob.exchange(archive))
     }
 }
@@ -455,6 +470,7 @@ fn page_state(
     site: PageSite,
     kind: &Silicon,
     block: &BlockState,
+    reads: u32,
     age: DeviceAge,
 ) -> PageState {
     let retention = kind.retention;
@@ -468,7 +484,7 @@ fn page_state(
             0 => before,
             _ => Hours(before.0 + f64::from(minutes) / 60.0 * retention.pace),
         },
-        reads: block.reads,
+        reads,
         height: kind.rules.height(site),
     }
 }

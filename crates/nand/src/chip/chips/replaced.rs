@@ -40,6 +40,9 @@ impl Chips {
             if let Some(rested) = self.rested.get_mut(block as usize) {
                 *rested = Rested::new(pe_cycles, self.age.minutes());
             }
+            if let Some(dose) = self.doses.get_mut(block as usize) {
+                *dose = 0.0;
+            }
             if let Some(oob) = &mut self.oob {
                 oob.erase(Block(block));
             }

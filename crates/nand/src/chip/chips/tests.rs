@@ -394,3 +394,52 @@ fn blocks_recover_between_their_erases() {
     chips.replace(Die(0), 7);
     assert_eq!(all(&chips, 0), (7, 7));
 }
+
+/// Chip whose cell is disturbed by reads twice as much at 50 C as at 30 C.
+fn warm_chips() -> Chips {
+    let ev = 8.617_333_262e-5 * 2f64.ln() / (1.0 / 303.15 - 1.0 / 323.15);
+    let text = format!(
+        "[levels]\nvth_mean_v = [-2.0, 1.0, 2.0, 3.0]\nvth_sigma_v = [0.4, 0.13, 0.13, 0.13]\n\
+         [read_disturb]\nrate_uv = 20.0\nactivation_ev = {ev:?}"
+    );
+    let mut config = config(2, PageOrder::OneShot, "name = 'table'");
+    config.cell = Some(crate::cell::CellConfig::parse(&text, "test").unwrap());
+    Chips::new(&config, 1, 1024, 100, Hours(0.0), 1).unwrap()
+}
+
+/// Errors go by the dose of reads, each at its temperature; the count of reads goes on. An erase
+/// ends both, and a saved drive keeps both.
+#[test]
+fn reads_disturb_by_their_temperature() {
+    let (mut cold, mut warm) = (warm_chips(), warm_chips());
+    warm.keep_at(50.0).unwrap();
+    for chips in [&mut cold, &mut warm] {
+        chips.program(Block(0), 0).unwrap();
+    }
+    cold.disturb(Block(0), 20_000);
+    warm.disturb(Block(0), 10_000);
+    assert_eq!((cold.reads(Block(0)), warm.reads(Block(0))), (20_000, 10_000));
+    assert_eq!(cold.state(Block(0), 0).reads, warm.state(Block(0), 0).reads);
+    let rates = [&cold, &warm].map(|chips| chips.rber_after(Block(0), 0, 0));
+    assert_eq!(rates[0], rates[1]);
+    assert!(rates[0] > warm.rber_read(Block(0), 0, 5_000));
+    assert_eq!(cold.rber_read(Block(0), 0, 10_000), warm.rber_read(Block(0), 0, 5_000));
+    warm.read(Block(0), 0, 0.0).unwrap();
+    assert_eq!(warm.state(Block(0), 0).reads, 20_002);
+    // Reads at another temperature add their own dose.
+    warm.read_at(30.0);
+    warm.disturb(Block(0), 1_000);
+    assert_eq!((warm.reads(Block(0)), warm.state(Block(0), 0).reads), (11_001, 21_002));
+    let mut bytes = Vec::new();
+    let mut saved = Archive::saving(&mut bytes);
+    warm.exchange(&mut saved).unwrap();
+    saved.end().unwrap();
+    let mut loaded = warm_chips();
+    loaded.keep_at(50.0).unwrap();
+    loaded.exchange(&mut Archive::loading(&mut bytes.as_slice())).unwrap();
+    assert_eq!(loaded.state(Block(0), 0).reads, 21_002);
+    warm.erase(Block(0));
+    warm.program(Block(0), 0).unwrap();
+    warm.read(Block(0), 0, 0.0).unwrap();
+    assert_eq!((warm.reads(Block(0)), warm.state(Block(0), 0).reads), (1, 1));
+}

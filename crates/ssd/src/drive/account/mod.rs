@@ -66,6 +66,7 @@ impl Ssd {
     pub fn end_untimed(&mut self) {
         self.empty_read_cache();
         self.renew_tails();
+        self.read_at_present();
         if self.codes.are_stages() {
             let now = self.now();
             let blocks: Vec<Block> = self.failures.read_only.blocks().collect();

@@ -198,6 +198,23 @@ impl Ssd {
             self.flash.chips.age_by_minutes(minutes);
             self.look_again();
         }
+        self.read_at_present();
+    }
+
+    /// Lets reads disturb as they do at the present temperature of the drive, if it has one.
+    pub(crate) fn read_at_present(&mut self) {
+        if let Some(celsius) = self.celsius() {
+            self.flash.chips.read_at(celsius);
+        }
+    }
+
+    /// Lets reads disturb as they do at the temperature of the drive's surroundings, if they have
+    /// one: untimed work does not warm the drive.
+    pub(crate) fn read_at_ambient(&mut self) {
+        let thermal = self.supply.as_ref().and_then(|supply| supply.config.thermal.as_ref());
+        if let Some(thermal) = thermal {
+            self.flash.chips.read_at(thermal.ambient_c);
+        }
     }
 
     /// Energy of flash and decoders, in microjoules.
@@ -247,3 +264,6 @@ impl Ssd {
         self.supply.as_ref()?.thermal.as_ref().map(Thermal::highest)
     }
 }
+
+#[cfg(test)]
+mod tests;
