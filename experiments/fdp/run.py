@@ -64,23 +64,28 @@ def capacity(handles, more=()):
     return one.report.nandlab.capacity_bytes
 
 
-def stream(name, pattern, start, end, rate, handle):
-    """A job that writes from `start` to `end`, at random or as a ring, under a handle."""
+def stream(name, pattern, start, end, rate, handle, spread=None):
+    """A job that writes from `start` to `end`, at random or as a ring, under a handle.
+
+    `spread` is a distribution of fio (`random_distribution`) instead of even addresses.
+    """
     start, end = (int(at) // ALIGNED * ALIGNED for at in (start, end))
     size = "4k" if pattern == "randwrite" else "64k"
     text = STREAM.format(
         name=name, pattern=pattern, size=size, start=start, length=end - start, rate=int(rate)
     )
+    if spread is not None:
+        text += f"random_distribution={spread}\n"
     return text if handle is None else f"{text}dataplacement=fdp\nplids={handle}\n"
 
 
-def caches(drive_bytes, tenants, use, soc, handles, *, by_kind):
+def caches(drive_bytes, tenants, use, soc, handles, *, by_kind, share, spread, arrivals):
     """Job file of caches side by side, each with small objects at random and large ones in a ring.
 
     Stream k of n has handle k * handles / n. Streams are counted tenant by tenant, or all of small
     objects before those of large ones: two handles are then one for each kind.
     """
-    text = GLOBAL
+    text = GLOBAL + arrivals
     part = drive_bytes * use / tenants
     for tenant in range(tenants):
         start = tenant * part
@@ -89,14 +94,28 @@ def caches(drive_bytes, tenants, use, soc, handles, *, by_kind):
             None if handles == 1 else number * handles // (2 * tenants) for number in numbers
         )
         split = start + part * soc
-        text += stream(f"small{tenant}", "randwrite", start, split, RATE * SMALL / tenants, small)
-        rate = RATE * (1 - SMALL) / tenants
+        rate = RATE * share / tenants
+        text += stream(f"small{tenant}", "randwrite", start, split, rate, small, spread)
+        rate = RATE * (1 - share) / tenants
         text += stream(f"large{tenant}", "write", split, start + part, rate, large)
     return text
 
 
 @cache
-def of_caches(handles, soc=0.04, use=1.0, tenants=1, by_kind=False, skip="16x", until="2x", seed=1):
+def of_caches(
+    handles,
+    soc=0.04,
+    use=1.0,
+    tenants=1,
+    by_kind=False,
+    skip="16x",
+    until="2x",
+    seed=1,
+    small=None,
+    spread=None,
+    more=(),
+    arrivals="",
+):
     """Report of caches that fill an empty drive, after `skip` drive writes.
 
     Args:
@@ -108,9 +127,15 @@ def of_caches(handles, soc=0.04, use=1.0, tenants=1, by_kind=False, skip="16x", 
         skip: drive writes that are not measured; none with an empty text.
         until: drive writes that are.
         seed: seed of the drive and of the addresses.
+        small: share of the written bytes that small objects take; left out: SMALL.
+        spread: distribution of the small objects, as for `stream`.
+        more: parameters of the drive.
+        arrivals: times of the requests, as for `three`.
     """
-    job = caches(capacity(handles), tenants, use, soc, handles, by_kind=by_kind)
-    given = shape(handles)
+    drive_bytes = capacity(handles, more)
+    writes = {"share": SMALL if small is None else small, "spread": spread, "arrivals": arrivals}
+    job = caches(drive_bytes, tenants, use, soc, handles, by_kind=by_kind, **writes)
+    given = shape(handles, more)
     return nandlab.run(DRIVE, job, set=given, seed=seed, skip=skip or None, until=until).report
 
 
@@ -122,9 +147,9 @@ def handles_of(placed):
     return {"mixed": 1, "apart": 2}[placed]
 
 
-def soc(placed, size, seed=1):
+def soc(placed, size, seed=1, **given):
     """One cache on the whole drive, so many per cent of it for small objects."""
-    return amplification(of_caches(handles_of(placed), size / 100, seed=seed))
+    return amplification(of_caches(handles_of(placed), size / 100, seed=seed, **given))
 
 
 @cache
@@ -136,14 +161,12 @@ def ends_after():
     return {name: float(end[1]) for name, end in found.items() if end}
 
 
-def log(row, placed, size, seed=1):
+def log(row, placed, size, seed=1, **given):
     """As `soc`, but at the end of a log that is short: the last half of a drive write."""
     end = ends_after()[row]
-    if end > LONG:
-        return soc(placed, size, seed)
-    skip = f"{end - 0.5:g}x"
-    report = of_caches(handles_of(placed), size / 100, skip=skip, until="0.5x", seed=seed)
-    return amplification(report)
+    if end <= LONG:
+        given |= {"skip": f"{end - 0.5:g}x", "until": "0.5x"}
+    return soc(placed, size, seed, **given)
 
 
 def use(placed, share, seed=1):
@@ -232,13 +255,15 @@ def random_by_16(seed=1):
     return change(after, before)
 
 
-def unit(blocks, pages, seed=1):
+def unit(blocks, pages, seed=1, more=()):
     """Change of write amplification by other reclaim units, with sixteen handles."""
-    more = (
+    other = (
         ("chip.geometry.blocks_per_plane", blocks),
         ("chip.geometry.pages_per_block", pages),
     )
-    after, before = (sixteen("randwrite", 16, given, seed) for given in (more, ()))
+    after, before = (
+        sixteen("randwrite", 16, given, seed) for given in ((*more, *other), tuple(more))
+    )
     return change(after, before)
 
 
@@ -256,41 +281,72 @@ def unit_double(seed=1):
 #: over the rest, and small overwrites of the ring.
 RING, REST, OVER = 0.85, 0.075, 0.075
 
-#: Spare space of WARP's emulated drives, which their names tell (`OP10`).
-EMULATED = 0.1
+#: WARP's emulator, from its source (`run-fdp-RU256.sh`): 985 reclaim units for the 896 that the
+#: host sees. In each of its logs 967 units are written and not erased ((MBMW - MBE) / 256 MiB), as
+#: here with these free ones. A unit has 96 pages here.
+EMULATED = {
+    "chip.geometry.blocks_per_plane": 985,
+    "chip.geometry.pages_per_block": 96,
+    "ftl.overprovisioning": 985 / 896 - 1,
+    "ftl.gc_reserve_blocks": 15,
+    "gc.start_free_blocks": 16,
+}
+
+#: Requests of the three come at random times. At steady rates a lap of the ring can be a whole
+#: number of blocks: the figure then hangs on the capacity (README.md).
+AT_RANDOM = "rate_process=poisson\n"
 
 #: Distributions of the overwrites, as fio's `random_distribution`.
 SPREADS = {"zoned": "zoned:80/20:10/20:10/60", "zipf12": "zipf:1.2", "zipf22": "zipf:2.2"}
+
+#: Drive writes of each log of WARP. A figure is that of the last fifth.
+LOGGED = {
+    "zoned": {"mixed": 11.4, "shared": 11.0, "apart": 10.9},
+    "zipf12": {"mixed": 10.8, "shared": 11.3, "apart": 5.4},
+    "zipf22": {"mixed": 10.4, "shared": 11.5, "apart": 16.9},
+}
 
 #: Handle of ring, rest and overwrites, which share that of the ring or have their own.
 PLACED = {"mixed": (None, None, None), "shared": (0, 1, 0), "apart": (0, 1, 2)}
 
 
+def streams(drive_bytes, spread, placed, parts=(RING, REST, OVER), arrivals=AT_RANDOM):
+    """Job file of the three, with their handles in `placed`; the rest as for `three`."""
+    edge = 0.9 * drive_bytes
+    ring, rest, over = ((RATE * part, handle) for part, handle in zip(parts, placed, strict=True))
+    text = GLOBAL + arrivals + stream("ring", "write", 0, edge, *ring)
+    text += stream("rest", "randwrite", edge, drive_bytes, *rest)
+    return text + stream("over", "randwrite", 0, edge, *over, SPREADS[spread])
+
+
 @cache
-def three(spread, placed, isolation="persistent", seed=1):
-    """Report of a ring, random writes beside it, and overwrites of the ring, in the long run.
+def three(
+    spread,
+    placed,
+    isolation="persistent",
+    seed=1,
+    more=(),
+    arrivals=AT_RANDOM,
+    parts=(RING, REST, OVER),
+):
+    """Report of a ring, random writes beside it, and overwrites of the ring: the end of a log.
 
     Args:
         spread: distribution of the overwrites.
         placed: handles of the streams.
         isolation: that of the handles; WARP's logs are of persistently isolated ones.
         seed: seed of the drive and of the addresses.
+        more: other parameters of the drive.
+        arrivals: times of the requests, a line of the job file; empty: steady rates.
+        parts: shares of the writes: ring, rest, overwrites.
     """
     handles = {"mixed": 1, "shared": 2, "apart": 3}[placed]
-    more = {"ftl.overprovisioning": EMULATED}
-    if handles > 1:
-        more["ftl.isolation"] = isolation
-    given = tuple(more.items())
-    drive_bytes = capacity(handles, given)
-    ring, rest, over = PLACED[placed]
-    edge = 0.9 * drive_bytes
-    text = GLOBAL + stream("ring", "write", 0, edge, RATE * RING, ring)
-    text += stream("rest", "randwrite", edge, drive_bytes, RATE * REST, rest)
-    text += stream("over", "randwrite", 0, edge, RATE * OVER, over)
-    text += f"random_distribution={SPREADS[spread]}\n"
-    return nandlab.run(
-        DRIVE, text, set=shape(handles, given), seed=seed, skip="8x", until="2x"
-    ).report
+    isolated = {"ftl.isolation": isolation} if handles > 1 else {}
+    given = tuple((EMULATED | isolated | dict(more)).items())
+    text = streams(capacity(handles, given), spread, PLACED[placed], parts, arrivals)
+    end = LOGGED[spread][placed]
+    part = {"skip": f"{0.8 * end:g}x", "until": f"{0.2 * end:g}x"}
+    return nandlab.run(DRIVE, text, set=shape(handles, given), seed=seed, **part).report
 
 
 def ring_zoned(seed=1):

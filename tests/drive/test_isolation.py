@@ -141,9 +141,15 @@ def test_a_handle_has_a_course() -> None:
     handles = result.report.endurance_group.by_handle
     series = result.series()
     for number, handle in enumerate(handles):
-        assert sum(series[f"handles_{number}_moved_units"].to_pylist()) == handle.moved_units
-        course = series[f"handles_{number}_write_amplification"].to_pylist()
-        assert all(math.isnan(one) or one >= 1 for one in course)
+        written, moved, erased, course = (
+            series[f"handles_{number}_{name}"].to_pylist()
+            for name in ("host_units", "moved_units", "erased_blocks", "write_amplification")
+        )
+        assert (sum(written), sum(moved)) == (handle.host_units, handle.moved_units)
+        # Wear of the handle, which comes little by little.
+        assert sum(erased) == handle.erased_blocks > max(erased)
+        for host, move, one in zip(written, moved, course, strict=True):
+            assert math.isnan(one) if host == 0 else one == pytest.approx((host + move) / host)
         assert handle.blocks > 0
     assert "handles_2_host_units" not in series.column_names
     one = lab.run("tiny", "[a]\nrw=randwrite\nnumber_ios=100\n").series()
