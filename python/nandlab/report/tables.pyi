@@ -1348,7 +1348,9 @@ class Windows(Table):
     """Windows of predictable latency, the report's `windows`."""
 
     kept: int
-    """Deterministic windows that lasted for the whole of their time, or until the host ended them."""
+    """Deterministic windows that lasted for the whole of their time, or until the host ended
+    them.
+    """
     broken: int
     """Deterministic windows that ended early, or could not open: the host needed space that only
     collection could make, or it turns the windows and has used one up.
@@ -1374,7 +1376,9 @@ class WindowsOfSets(Table):
     sets: list[int]
     """Sets of dies that have them, from 0 in the order of the report's `sets`."""
     kept: int
-    """Deterministic windows that lasted for the whole of their time, or until the host ended them."""
+    """Deterministic windows that lasted for the whole of their time, or until the host ended
+    them.
+    """
     broken: int
     """Deterministic windows that ended early, or could not open: the host needed space that only
     collection could make, or it turns the windows and has used one up.

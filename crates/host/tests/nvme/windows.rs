@@ -249,7 +249,6 @@ fn ends_of_windows_are_told() {
             let page = told(&mut admin, &mut disk, true);
             assert_eq!((heard, page.events, page.status), (vec![notice], 1 << 15, 2));
             assert!(!opened.is_open || written >= opened.left.writes, "{written} {opened:?}");
-            assert!(round > 0, "a window with all of its room has broken");
             break;
         }
         assert_eq!(ask(&mut admin, &mut disk, 1, 2), 0);
