@@ -264,6 +264,3 @@ impl Ssd {
         self.supply.as_ref()?.thermal.as_ref().map(Thermal::highest)
     }
 }
-
-#[cfg(test)]
-mod tests;
