@@ -5,6 +5,7 @@ use super::tally::{Tally, hold};
 use crate::ftl::contract::Parity;
 use base::Result;
 use nand::geometry::{Die, Ppn};
+use std::ops::Range;
 
 impl Tally {
     fn parity_part(&self) -> &dyn Parity {
@@ -34,6 +35,10 @@ impl Tally {
 impl Parity for Tally {
     fn others(&self, place: Ppn, others: &mut Vec<Ppn>) -> u32 {
         self.parity_part().others(place, others)
+    }
+
+    fn stripe(&self, die: Die, tag: u64) -> Option<Range<u32>> {
+        self.parity_part().stripe(die, tag)
     }
 
     fn can_lose(&self, die: Die) -> Result<()> {

@@ -444,7 +444,7 @@ impl Tally {
                 hold!(work.blocks.iter().all(stays), "{:?} of a withdrawn die", work.blocks);
             }
             Step::Recycle => hold!(!work.blocks.is_empty(), "a step that recycles nothing"),
-            Step::Done | Step::Wait => {
+            Step::Done | Step::Wait | Step::Fill => {
                 let is_idle = work.moves.is_empty() && work.blocks.is_empty();
                 hold!(is_idle, "a step {step:?} with work");
             }

@@ -77,7 +77,8 @@ impl Ssd {
     pub(super) fn rebuild(&mut self, index: u32) -> bool {
         let PageRead { owner, ppn, .. } = *self.flash.read(index);
         let is_known =
-            matches!(owner, ReadOwner::Request(_) | ReadOwner::Fill(_) | ReadOwner::Job(_));
+            matches!(owner, ReadOwner::Request(_) | ReadOwner::Fill(_) | ReadOwner::Job(_))
+                || matches!(owner, ReadOwner::Map(_));
         if self.ftl.parity().is_none() || !is_known {
             return false;
         }
@@ -149,7 +150,8 @@ impl Ssd {
         let chips = &self.flash.chips;
         let (block, page) = chips.geometry.page_of(place);
         let first = page - page % chips.first().pages_per_program;
-        let has_failed = chips.programs_fail() && chips.program_failed(block, first);
+        let has_failed = chips.programs_fail() && chips.program_failed(block, first)
+            || chips.is_torn(block, page);
         !has_failed && !self.failed_dies.has(chips.geometry.die_of(block))
     }
 
@@ -158,6 +160,9 @@ impl Ssd {
         let rebuild = &mut self.reader.rebuilds.under_way[number];
         let command = &self.flash.commands[rebuild.read];
         let (class, units) = (command.class, command.read().units);
+        // The copy of a page of a map may be at the end of its page.
+        let slots = self.flash.chips.geometry.units_per_page;
+        let units = units.min(slots - place.0 % slots);
         rebuild.bytes += u64::from(units) * u64::from(self.flash.chips.geometry.unit_bytes);
         self.counts.parity.page_reads += 1;
         let (owner, earlier) = (ReadOwner::Rebuild(number), Times::from(self.now()));

@@ -2,6 +2,7 @@
 
 use base::Result;
 use nand::geometry::{Die, Ppn};
+use std::ops::Range;
 
 /// An FTL whose data stand in stripes with parity over dies.
 ///
@@ -14,10 +15,16 @@ pub trait Parity {
     /// stripe may be unreadable, this one included; 0 where nothing follows from it.
     fn others(&self, place: Ppn, others: &mut Vec<Ppn>) -> u32;
 
+    /// Dies that the stripes of a block of `die` with this tag stand on, together with the blocks of
+    /// the same tag; `None` for a block in no stripe. The answer needs no state, as after a power
+    /// cut.
+    fn stripe(&self, die: Die, tag: u64) -> Option<Range<u32>>;
+
     /// Refuses where the other dies have no room for all logical units without this one.
     fn can_lose(&self, die: Die) -> Result<()>;
 
-    /// A die has failed.
+    /// A die has failed: before [`recover`](super::Recovery::recover) too, for one that had failed
+    /// before a power cut.
     fn lose(&mut self, die: Die);
 
     /// Stops or goes on to move data off failed dies, as long as no space is needed.

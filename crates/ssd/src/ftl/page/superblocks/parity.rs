@@ -7,8 +7,10 @@
 
 use super::Spans;
 use crate::ftl::contract::Parity;
+use crate::ftl::page::recover::FRONTIER_BITS;
 use base::{Error, Result};
 use nand::geometry::{Block, Die, Plane, Ppn};
+use std::ops::Range;
 
 impl Spans {
     /// Failed dies of a span.
@@ -83,7 +85,7 @@ impl Parity for Spans {
         }
         let in_die = |block| geometry.plane_of(block).0 % geometry.planes_per_die;
         let members = self.members.blocks(superblock).filter(|&other| other != block);
-        let mut pages = 1;
+        let (mut pages, mut gone) = (1, 0);
         for member in members.filter(|&member| in_die(member) == in_die(block)) {
             if self.is_held(member, number) {
                 pages += 1;
@@ -93,9 +95,18 @@ impl Parity for Spans {
             } else {
                 // A die that has failed or was closed has no page of a stripe that comes later.
                 pages += u32::from(page.is_open(member));
+                // It would have been parity, and a power cut has taken it from the memory.
+                let is_lost = self.is_lost(geometry.die_of(member));
+                gone += u32::from(is_lost && page.filled_pages(member) > 0);
             }
         }
-        page.stripes.pages_of(pages)
+        page.stripes.pages_of(pages).saturating_sub(gone)
+    }
+
+    fn stripe(&self, die: Die, tag: u64) -> Option<Range<u32>> {
+        // Other blocks than those of superblocks have no serial number.
+        let first = die.0 / self.dies * self.dies;
+        (tag >> FRONTIER_BITS > 0).then_some(first..first + self.dies)
     }
 
     fn can_lose(&self, die: Die) -> Result<()> {
@@ -121,6 +132,7 @@ impl Parity for Spans {
         self.lost.push(die.0);
         // Streams of data and the cold ones.
         (0..=self.page.streams).for_each(|stream| self.close_lost(die, stream));
+        self.end_begun(self.span_of(die));
         for block in self.blocks_of(die) {
             let word = self.page.candidates.word(block);
             if word.is_closed()
