@@ -12,7 +12,7 @@ use base::Result;
 use base::rng::Rng;
 use nand::chip::BlockMode;
 use nand::geometry::{Block, Die};
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 
 /// A drive in a storm, whose power is cut again and again.
 pub struct Cuts {
@@ -32,8 +32,8 @@ pub struct Cuts {
     pub unprotected_units: u64,
     /// Units of these at the last cut.
     unprotected: BTreeSet<u32>,
-    /// Dies that are to fail before, at or after cuts: the next one last.
-    failing: Vec<Die>,
+    /// Dies that are to fail, in order, and whether they do so without power too.
+    failing: (VecDeque<Die>, bool),
 }
 
 /// Most events between two cuts.
@@ -54,26 +54,37 @@ impl Cuts {
             restored_units: 0,
             unprotected_units: 0,
             unprotected: BTreeSet::new(),
-            failing: Vec::new(),
+            failing: (VecDeque::new(), false),
         })
     }
 
-    /// Lets these dies fail, one after the other as each is rebuilt: before a cut, without power, or
-    /// while the drive starts up.
-    pub fn fail_dies(&mut self, dies: impl IntoIterator<Item = Die>) {
-        self.failing = dies.into_iter().collect();
+    /// Lets these dies fail, one after the other as each is rebuilt: before a cut, or also without
+    /// power and while the drive starts up.
+    pub fn fail_dies(&mut self, dies: impl IntoIterator<Item = Die>, without_power: bool) {
+        self.failing = (dies.into_iter().collect(), without_power);
     }
 
     /// Lets the next die fail, with this chance, if the ones before are rebuilt.
     fn fail_die(&mut self, chance: f64) -> Result<()> {
         let is_rebuilt =
             self.storm.ssd.failed_dies().iter().all(|failed| failed.rebuilt_at.is_some());
-        if is_rebuilt && !self.failing.is_empty() && self.rng.chance(chance) {
-            self.storm.ssd.fail_die(self.failing.remove(0))?;
-            // Without power it takes data that were in stripes of open superblocks.
-            let unprotected = self.storm.ssd.unprotected();
-            self.unprotected.extend(unprotected.into_iter().map(|unit| unit.0));
+        if is_rebuilt
+            && !self.failing.0.is_empty()
+            && self.rng.chance(chance)
+            && let Some(die) = self.failing.0.pop_front()
+        {
+            self.storm.ssd.fail_die(die)?;
         }
+        Ok(())
+    }
+
+    /// As `fail_die`, without power: the die takes data whose parity was in memory.
+    fn fail_die_without_power(&mut self, chance: f64) -> Result<()> {
+        if self.failing.1 {
+            self.fail_die(chance)?;
+        }
+        let unprotected = self.storm.ssd.unprotected();
+        self.unprotected.extend(unprotected.into_iter().map(|unit| unit.0));
         Ok(())
     }
 
@@ -83,9 +94,23 @@ impl Cuts {
             let events = self.rng.below(MOST_EVENTS);
             self.storm.run_events(events)?;
             self.fail_die(0.3)?;
-            let events = self.rng.below(if self.failing.is_empty() { 1 } else { 200 });
-            self.storm.run_events(events)?;
+            if !self.storm.ssd.failed_dies().is_empty() {
+                let events = self.rng.below(200);
+                self.storm.run_events(events)?;
+            }
             self.cut()?;
+        }
+        Ok(())
+    }
+
+    /// Goes on, without cuts, until all failed dies are rebuilt, or for as long as some cuts take.
+    pub fn rebuild(&mut self) -> Result<()> {
+        for _ in 0..50 {
+            let failed = self.storm.ssd.failed_dies();
+            if failed.iter().all(|failed| failed.rebuilt_at.is_some()) {
+                break;
+            }
+            self.storm.run_events(MOST_EVENTS)?;
         }
         Ok(())
     }
@@ -95,8 +120,8 @@ impl Cuts {
         let before = self.storm.zone_views();
         let cut = self.storm.ssd.cut()?;
         self.cuts += 1;
-        self.unprotected = self.storm.ssd.unprotected().into_iter().map(|unit| unit.0).collect();
-        self.fail_die(0.3)?;
+        self.unprotected.clear();
+        self.fail_die_without_power(0.3)?;
         // A drive with zones is held up, and all its sets of dies with it.
         if self.config.drive.capacitors || !before.is_empty() {
             self.storm.durable.flush_all();
@@ -108,10 +133,9 @@ impl Cuts {
             if !self.start_up(most)? {
                 break;
             }
-            self.fail_die(0.5)?;
+            self.fail_die_without_power(0.5)?;
             self.storm.ssd.cut()?;
-            let unprotected = self.storm.ssd.unprotected();
-            self.unprotected.extend(unprotected.into_iter().map(|unit| unit.0));
+            self.fail_die_without_power(0.0)?;
             (self.cuts, self.second_cuts) = (self.cuts + 1, self.second_cuts + 1);
         }
         self.restored_units += self.storm.ssd.started().map_or(0, |started| started.restored_units);

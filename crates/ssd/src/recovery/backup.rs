@@ -188,10 +188,7 @@ impl Backup {
     }
 
     /// All copies on flash, but those on dies that have failed.
-    pub(crate) fn copies(
-        &self,
-        has_failed: impl Fn(Die) -> bool,
-    ) -> impl Iterator<Item = &Copied> {
+    pub(crate) fn copies(&self, has_failed: impl Fn(Die) -> bool) -> impl Iterator<Item = &Copied> {
         let rings = self.rings.iter().filter(move |ring| !has_failed(Die(ring.die)));
         rings.flat_map(|ring| ring.copies.iter().flatten())
     }

@@ -50,8 +50,8 @@ pub struct Found<'a> {
 
 impl<'a> Found<'a> {
     /// Collects the contents of `chips` for a drive of `logical_units` units, with these trims and
-    /// the dump of its buffer. `log` blocks are not the FTL's, and `stripes` lack what was on failed
-    /// dies and follows from nothing.
+    /// the dump of its buffer. `log` blocks are not the FTL's, and `stripes` lack what was on
+    /// failed dies and follows from nothing.
     pub(crate) fn new(
         chips: &'a Chips,
         logical_units: u32,

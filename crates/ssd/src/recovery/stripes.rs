@@ -5,10 +5,10 @@
 //! areas too. For that all pages of the stripe on other dies are read. A stripe that a power cut
 //! has left without one of them gives nothing back.
 
-use crate::ftl::Ftl;
 use nand::chip::Chips;
 use nand::geometry::{Block, Die};
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 /// Pages of failed dies that can be found, and the pages that they are found by.
 #[derive(Debug, Default)]
@@ -29,10 +29,18 @@ struct Members {
 }
 
 impl Stripes {
-    /// Looks at the stripes of the `failed` dies, of which `parity` pages may be missing.
-    pub(crate) fn of(chips: &Chips, ftl: &dyn Ftl, failed: &[Die], parity: u32) -> Self {
+    /// Looks at the stripes of the `failed` dies, of which `parity` pages may be missing. `stripe`
+    /// tells the dies that the stripes of a block of a die with a tag stand on.
+    pub(crate) fn of(
+        chips: &Chips,
+        failed: &[Die],
+        parity: u32,
+        stripe: impl Fn(Die, u64) -> Option<Range<u32>>,
+    ) -> Self {
         let mut stripes = Self::default();
-        let Some(part) = ftl.parity().filter(|_| !failed.is_empty()) else { return stripes };
+        if failed.is_empty() {
+            return stripes;
+        }
         let geometry = &chips.geometry;
         let mut all: BTreeMap<(u32, u64, u32), Members> = BTreeMap::new();
         for block in (0..geometry.blocks()).map(Block) {
@@ -45,7 +53,7 @@ impl Stripes {
             if is_failed {
                 stripes.follows.insert(block.0, vec![false; pages as usize]);
             }
-            let Some(dies) = part.stripe(die, tag) else { continue };
+            let Some(dies) = stripe(die, tag) else { continue };
             let plane = geometry.plane_of(block).0 % geometry.planes_per_die;
             let members = all.entry((dies.start, tag, plane)).or_default();
             members.dies = dies.filter(|&die| !failed.contains(&Die(die))).count();

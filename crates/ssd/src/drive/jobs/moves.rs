@@ -10,7 +10,7 @@ use crate::ftl;
 use crate::terms::{Carried, Job, Lpn, Move, PageRead, Place, Program, ReadOwner, Work};
 use base::Error;
 use nand::chip::Owned;
-use nand::geometry::Ppn;
+use nand::geometry::{Die, Ppn};
 use std::ops::Range;
 
 impl Ssd {
@@ -176,7 +176,17 @@ impl Ssd {
             });
         }
         self.jobs.state(job).work = work;
+        if program.units == 0 && !self.failed_dies.is_empty() {
+            self.row_without_data_done(program.die);
+        }
         self.move_done(job);
+    }
+
+    /// A row without data has ended after the failure of a die: rows of the host that wait for its
+    /// die may go.
+    fn row_without_data_done(&mut self, die: Die) {
+        self.writer.buffer.rows.wake_die(die);
+        self.wakes.wake(Wake::Rows);
     }
 
     /// A program that a job waits for has ended.
@@ -202,6 +212,9 @@ impl Ssd {
         self.ftl.not_programmed(program, carried);
         if units.is_empty() {
             // The drive's own data are not written again.
+            if !self.failed_dies.is_empty() {
+                self.row_without_data_done(program.die);
+            }
             return self.move_done(job);
         }
         self.jobs.state(job).pending -= 1;

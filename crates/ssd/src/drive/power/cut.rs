@@ -77,8 +77,7 @@ impl Ssd {
         let buffered_units = self.writer.buffer.acknowledged();
         let unplaced = self.forget_programs();
         let failed = self.failed_dies.clone();
-        let (torn_programs, torn_erases) =
-            self.flash.cut(self.events.now(), |die| failed.has(die));
+        let (torn_programs, torn_erases) = self.flash.cut(self.events.now(), |die| failed.has(die));
         let unprotected_units = self.unprotected().len() as u64;
         let losses = Losses {
             at: began,
@@ -152,7 +151,8 @@ impl Ssd {
     /// Pages of failed dies that follow from others, with the controller's memory gone.
     pub(super) fn failed_stripes(&self) -> Stripes {
         let failed = self.failed_dies.list();
-        Stripes::of(&self.flash.chips, &*self.ftl, &failed, self.failed_dies.parity())
+        let stripe = |die, tag| self.ftl.parity()?.stripe(die, tag);
+        Stripes::of(&self.flash.chips, &failed, self.failed_dies.parity(), stripe)
     }
 
     /// Reports programs that have not completed to the FTL as not programmed: they are padding in

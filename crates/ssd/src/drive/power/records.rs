@@ -201,6 +201,12 @@ impl Ssd {
     pub(in crate::drive) fn logged(&mut self, number: u32, program: &Program, has_failed: bool) {
         let Some(power) = &mut self.power else { return };
         let Some(under_way) = power.records.get_mut(&number) else { return };
+        let is_copy = matches!(under_way.record, Record::Copy { .. });
+        if has_failed && is_copy && self.failed_dies.has(program.die) {
+            // The program that waits for the copy goes to the same die, and fails with it.
+            under_way.done.push(program.die);
+            return self.note_if_done(number);
+        }
         if has_failed {
             under_way.dies.retain(|&die| die != program.die);
             self.log_again(number);

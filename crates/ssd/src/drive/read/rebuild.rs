@@ -150,8 +150,7 @@ impl Ssd {
         let chips = &self.flash.chips;
         let (block, page) = chips.geometry.page_of(place);
         let first = page - page % chips.first().pages_per_program;
-        let has_failed = chips.programs_fail() && chips.program_failed(block, first)
-            || chips.is_torn(block, page);
+        let has_failed = chips.programs_fail() && chips.program_failed(block, first);
         !has_failed && !self.failed_dies.has(chips.geometry.die_of(block))
     }
 

@@ -40,9 +40,10 @@ impl Copies {
         parity + 1
     }
 
-    /// Shares of its pages that a home has room for: each failed die leaves one more to it.
+    /// Shares of its pages that a home has room for: failed dies leave theirs to the others. Twice
+    /// as many dies may fail as stripes survive at once.
     pub(super) fn shares(parity: u32) -> u32 {
-        Self::of_each(parity) + parity
+        Self::of_each(parity) + 2 * parity
     }
 
     /// Copies of `pages` pages, over `homes` homes with `groups` on each die.
@@ -107,14 +108,15 @@ impl Copies {
                 shares[self.home_among(page, number, &lost) as usize] += 1;
             }
         }
-        let on_lost = (0..self.homes).any(|home| {
-            lost.contains(&(home / self.groups)) && shares[home as usize] > 0
-        });
+        let on_lost = (0..self.homes)
+            .any(|home| lost.contains(&(home / self.groups)) && shares[home as usize] > 0);
         if !on_lost && shares.iter().all(|&shares| shares <= self.room) {
             return Ok(());
         }
-        let problem = format!("die {}: the other dies have no room for {} copies of the map",
-            die.0, self.each);
+        let problem = format!(
+            "die {}: the other dies have no room for {} copies of the map",
+            die.0, self.each
+        );
         Err(Error::new("fail_die", problem).hint("use more dies, or an FTL with its map in memory"))
     }
 
@@ -159,9 +161,9 @@ mod tests {
                     at.dedup();
                     assert_eq!(at.len() as u32, parity + 1);
                 }
-                let moved = (0..copies.all()).zip(&before).filter(|(copy, home)| {
-                    copies.home(*copy) != **home && **home / groups != die
-                });
+                let moved = (0..copies.all())
+                    .zip(&before)
+                    .filter(|(copy, home)| copies.home(*copy) != **home && **home / groups != die);
                 // Losing a die after one before it may shift a copy by one die more.
                 assert!(copies.lost.len() > 1 || moved.count() == 0);
             }

@@ -5,7 +5,7 @@
 //! handle; so every stripe is whole, and the controller need not keep its parity. Superblocks
 //! without parity end on all dies at once.
 //!
-//! After the failure of a die all superblocks that have data end, and jobs of the dies that are left
+//! After the failure of a die all superblocks that have data end, and jobs of the other dies
 //! program the rows. So nothing of the die depends on the controller's memory for long.
 
 use super::Spans;

@@ -24,11 +24,11 @@ impl Spans {
         self.lost.contains(&die.0)
     }
 
-    /// Whether a superblock has the newest data of units on a failed die.
+    /// Whether a superblock has pages on a failed die: data, or the parity of others.
     pub(super) fn stands_on_lost(&self, superblock: u32) -> bool {
         let geometry = &self.page.geometry;
         let is_there = |block: Block| {
-            self.is_lost(geometry.die_of(block)) && self.page.candidates.word(block).valid() > 0
+            self.is_lost(geometry.die_of(block)) && self.page.filled_pages(block) > 0
         };
         !self.lost.is_empty() && self.members.blocks(superblock).any(is_there)
     }
@@ -134,10 +134,9 @@ impl Parity for Spans {
         (0..=self.page.streams).for_each(|stream| self.close_lost(die, stream));
         self.end_begun(self.span_of(die));
         for block in self.blocks_of(die) {
-            let word = self.page.candidates.word(block);
-            if word.is_closed()
-                && word.valid() > 0
+            if self.page.candidates.word(block).is_closed()
                 && let Some(superblock) = self.members.of(block)
+                && self.stands_on_lost(superblock)
             {
                 self.mark(superblock);
             }
@@ -154,6 +153,13 @@ impl Parity for Spans {
     }
 
     fn holds_data(&self, die: Die) -> bool {
-        self.blocks_of(die).any(|block| self.page.candidates.word(block).valid() > 0)
+        let has_valid = |block: Block| self.page.candidates.word(block).valid() > 0;
+        self.blocks_of(die).any(|block| match self.members.of(block) {
+            None => has_valid(block),
+            // Parity of others is needed as their data are.
+            Some(superblock) => {
+                self.page.filled_pages(block) > 0 && self.members.blocks(superblock).any(has_valid)
+            }
+        })
     }
 }

@@ -115,17 +115,15 @@ impl Spans {
             blocks.iter().map(|&block| found.pages(block)).collect()
         };
         let stream = frontier_of(mark).filter(|_| goes_on);
-        let is_lost =
-            |blocks: &[Block]| self.is_lost(self.page.geometry.die_of(blocks[0]));
+        let is_lost = |blocks: &[Block]| self.is_lost(self.page.geometry.die_of(blocks[0]));
         let place = |blocks| {
             let goes_on = self.page.goes_on(&pages_of(blocks)).filter(|_| !is_lost(blocks))?;
             Some((stream?, goes_on))
         };
         let places: Vec<_> = all.chunks(joined).map(place).collect();
         // Rows that some dies have, and others will never have.
-        let is_closed = |(blocks, place): &(&[Block], &Option<_>)| {
-            place.is_none() && !is_lost(blocks)
-        };
+        let is_closed =
+            |(blocks, place): &(&[Block], &Option<_>)| place.is_none() && !is_lost(blocks);
         let closed = all.chunks(joined).zip(&places).filter(is_closed);
         let first = closed.filter_map(|(blocks, _)| pages_of(blocks).into_iter().min()).min();
         if let (Some(first), Some(superblock)) = (first, self.members.of(all[0])) {
