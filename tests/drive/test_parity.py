@@ -33,6 +33,18 @@ def test_a_die_fails_and_is_rebuilt() -> None:
     assert report["checks"]["conservation"]["ok"]
 
 
+@pytest.mark.parametrize("ftl", ["page", "dftl"])
+def test_a_die_fails_on_a_drive_that_starts_up_again(ftl: str) -> None:
+    given = {**SET, "ftl.name": ftl, "recovery.name": "journal", "drive.capacitors": True}
+    given |= {"ftl.map_cache_bytes": 4096} if ftl == "dftl" else {}
+    told = lab.run("tiny", JOB.format(3), set=given, fail_die="2@0.5", cut_at=1)
+    power = told.to_dict()["power"]
+    assert power["cut"]["at_s"] == 1.0
+    assert power["cut"]["unprotected_units"] == 0
+    assert power["start_up"]["mapped_units"] > 1000
+    assert power["journal_pages"] > 0
+
+
 #: Two pages of parity, with room for the failure of two dies of four.
 TWO: dict[str, Any] = {**SET, "parity.pages": 2, "ftl.overprovisioning": 4.0}
 
@@ -111,7 +123,6 @@ def test_a_saved_drive_keeps_its_failed_die(tmp_path: Path) -> None:
         ({"fail_die": "9@0"}, ["die 9", "0 to 3"]),
         ({"fail_die": "0@0", "replicates": 2}, ["fail_die", "replicates"]),
         ({"fail_die": "0@0", "set": {}}, ["fail_die", "parity.pages"]),
-        ({"fail_die": "0@0", "set": {**SET, "recovery.name": "scan_pages"}}, ["recovery"]),
         ({"set": {"parity.read_around": "busy"}}, ["parity.read_around", "parity.pages"]),
         ({"set": {**SET, "parity.read_around": "buzy"}}, ["parity.read_around", "busy"]),
         ({"set": {"gc.rotation": "all"}}, ["gc.rotation", "ftl.superblock_dies"]),

@@ -112,7 +112,8 @@ impl Lockstep {
                     .expected("0 and 0: a flush is of the whole drive")
             });
         }
-        let most = (Ssd::MOST_READ_UNITS * self.ssd().unit_bytes()).min(self.capacity_bytes());
+        let most =
+            (self.ssd().most_read_units() * self.ssd().unit_bytes()).min(self.capacity_bytes());
         for (place, value) in [("offset", offset), ("length", length)] {
             if !value.is_multiple_of(SECTOR_BYTES) {
                 return Err(Error::new(place, format!("{value} bytes"))

@@ -144,13 +144,6 @@ fn sets(feature: Feature) -> &'static [&'static str] {
         NotHooked | NoCopies | NoWithdrawal | NoCodeStages => CACHED_MAP,
         OneKind => &["ftl.name=page"],
         NoParity => &["ftl.name=page", "parity.pages=0"],
-        MapOnFlash => &[
-            "ftl.name=dftl",
-            "ftl.map_cache_bytes=512",
-            "parity.pages=1",
-            "ftl.superblock_dies=4",
-            "ftl.gc_reserve_blocks=2",
-        ],
         NoHoles | NoRebuild | NoReuseOrder => FROZEN,
         NoRelocation | NoRest | Zones => ZONED,
         SingleUnits => &["ftl.unit_bytes=8192", "chip.features.multi_plane_program=false"],

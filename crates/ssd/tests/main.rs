@@ -11,6 +11,7 @@ mod copyback;
 mod dftl;
 mod drive;
 mod exchange;
+mod failed_dies;
 mod fast;
 mod fast_pages;
 mod frozen;

@@ -301,10 +301,12 @@ def _power_cut(report: Report) -> str:
     if not cut:
         return ""
     held = f", capacitors for {cut.held_up_s * 1e3:.3g} ms" if cut.held_up_s else ""
+    lost = cut.unprotected_units
+    failed = f", {lost:,} units lost on failed dies" if lost else ""
     return (
         f"after {quantity.mean(cut.at_s)} s: {cut.requests:,} requests not answered,"
         f" {cut.buffered_units:,} units in the buffer alone,"
-        f" {cut.torn_programs:,} programs and {cut.torn_erases:,} erases torn{held}"
+        f" {cut.torn_programs:,} programs and {cut.torn_erases:,} erases torn{held}{failed}"
     )
 
 

@@ -238,6 +238,9 @@ class Cut(Table):
     """Programs that were broken off."""
     torn_erases: int
     """Erases that were broken off."""
+    unprotected_units: int
+    """Units whose newest data were on failed dies, in stripes that the cut has left incomplete: a
+    start-up finds older data of them, or none."""
     held_up_s: float
     """Time for which capacitors have kept the drive at work."""
 
@@ -306,6 +309,9 @@ class DeviceCut(Table):
     """Programs that were broken off."""
     torn_erases: int
     """Erases that were broken off."""
+    unprotected_units: int
+    """Units whose newest data were on failed dies, in stripes that the cut has left incomplete: a
+    start-up finds older data of them, or none."""
     held_up_s: float
     """Time for which capacitors have kept the drive at work."""
     ready_after_s: float | None

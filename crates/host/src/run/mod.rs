@@ -167,7 +167,7 @@ impl Run {
         Ok(Self {
             runners,
             reading: 0,
-            most_reading: Ssd::MOST_READ_UNITS * ssd.unit_bytes(),
+            most_reading: ssd.most_read_units() * ssd.unit_bytes(),
             tails: None,
             by_window: vec![ByWindow::default(); ssd.counts_of_windows().len()],
             recent: None,

@@ -40,7 +40,8 @@ pub(crate) fn kept_blocks(config: &SsdConfig, chips: &Chips) -> Result<Kept> {
     let (of_unit, of_block) = CHECKPOINT_BYTES;
     let of_ftl = of_unit * units + of_block * u64::from(geometry.blocks());
     let tables = units.div_ceil(8) + if recovery.checkpoint_units() > 0 { of_ftl } else { 0 };
-    let per_die = Log::blocks_per_die(tables + dump_bytes(config, geometry)?, chips);
+    let bytes = tables + dump_bytes(config, geometry)?;
+    let per_die = Log::blocks_per_die(bytes, chips, config.parity.pages);
     let bad = bad_blocks(config, geometry);
     let log = Log::choose(geometry, per_die, &bad);
     let can_spoil = (0..geometry.pages_per_block)

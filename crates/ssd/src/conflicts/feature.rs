@@ -186,8 +186,6 @@ features! {
         |seen| lacks(seen, |ftl| ftl.recovery().is_some());
     NoParity: "data without parity", "parity.pages",
         |seen| lacks(seen, |ftl| ftl.parity().is_some());
-    MapOnFlash: "a map on flash", "ftl.name",
-        |seen| !lacks(seen, |ftl| ftl.map_on_flash().is_some()) && seen.ftl.is_some();
     NoWithdrawal: "an FTL that empties no die", "ftl.name",
         |seen| lacks(seen, |ftl| ftl.withdrawal().is_some());
     OwnWear: "an FTL that counts cycles itself", "ftl.name",

@@ -477,18 +477,6 @@ pub const CONFLICTS: &[Conflict] = &[
     ),
     row(
         DieFailure,
-        MapOnFlash,
-        "pages of the map are in no stripe",
-        "use an FTL with its map in memory",
-    ),
-    row(
-        DieFailure,
-        Recovery,
-        "a start-up scans every die for the owners of its data",
-        "use recovery.name = \"none\"",
-    ),
-    row(
-        DieFailure,
         NoParity,
         "the data of the die would be lost",
         "set parity.pages and ftl.superblock_dies",

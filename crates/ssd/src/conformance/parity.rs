@@ -5,14 +5,16 @@ use super::tally::{Tally, hold};
 use crate::ftl::contract::Parity;
 use base::Result;
 use nand::geometry::{Die, Ppn};
+use std::ops::Range;
 
 impl Tally {
     fn parity_part(&self) -> &dyn Parity {
         self.ftl.parity().expect("parity is named among the parts")
     }
 
-    /// Holds the pages that are to stand in one stripe with `place` against the account.
-    pub(super) fn check_stripe(&self, place: Ppn) -> Result<()> {
+    /// Holds the pages that are to stand in one stripe with `place` against the account. Pages of
+    /// the map have copies anywhere on other dies.
+    pub(super) fn check_stripe(&self, place: Ppn, is_data: bool) -> Result<()> {
         let mut others = Vec::new();
         if self.parity_part().others(place, &mut others) == 0 {
             return Ok(());
@@ -22,9 +24,10 @@ impl Tally {
         for other in others {
             let (other, same) = self.geometry.page_of(other);
             let die = self.geometry.die_of(other);
-            hold!(same == page && !dies.contains(&die), "a stripe of {place:?} has {other:?} too");
+            let is_there = !is_data || same == page;
+            hold!(is_there && !dies.contains(&die), "a stripe of {place:?} has {other:?} too");
             let pages = self.blocks[other.0 as usize].pages;
-            hold!(pages > page, "page {page} of {other:?}, with {pages}, is in a stripe");
+            hold!(pages > same, "page {same} of {other:?}, with {pages}, is in a stripe");
             dies.push(die);
         }
         Ok(())
@@ -34,6 +37,10 @@ impl Tally {
 impl Parity for Tally {
     fn others(&self, place: Ppn, others: &mut Vec<Ppn>) -> u32 {
         self.parity_part().others(place, others)
+    }
+
+    fn stripe(&self, die: Die, tag: u64) -> Option<Range<u32>> {
+        self.parity_part().stripe(die, tag)
     }
 
     fn can_lose(&self, die: Die) -> Result<()> {

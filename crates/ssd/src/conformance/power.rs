@@ -11,7 +11,8 @@ use crate::{Ssd, Step};
 use base::Result;
 use base::rng::Rng;
 use nand::chip::BlockMode;
-use nand::geometry::Block;
+use nand::geometry::{Block, Die};
+use std::collections::{BTreeSet, VecDeque};
 
 /// A drive in a storm, whose power is cut again and again.
 pub struct Cuts {
@@ -27,6 +28,12 @@ pub struct Cuts {
     pub lost_units: u64,
     /// Units that a cut had spoilt and a copy has restored.
     pub restored_units: u64,
+    /// Units that were on failed dies in stripes without parity, and may read as anything older.
+    pub unprotected_units: u64,
+    /// Units of these at the last cut.
+    unprotected: BTreeSet<u32>,
+    /// Dies that are to fail, in order, and whether they do so without power too.
+    failing: (VecDeque<Die>, bool),
 }
 
 /// Most events between two cuts.
@@ -45,7 +52,40 @@ impl Cuts {
             second_cuts: 0,
             lost_units: 0,
             restored_units: 0,
+            unprotected_units: 0,
+            unprotected: BTreeSet::new(),
+            failing: (VecDeque::new(), false),
         })
+    }
+
+    /// Lets these dies fail, one after the other as each is rebuilt: before a cut, or also without
+    /// power and while the drive starts up.
+    pub fn fail_dies(&mut self, dies: impl IntoIterator<Item = Die>, without_power: bool) {
+        self.failing = (dies.into_iter().collect(), without_power);
+    }
+
+    /// Lets the next die fail, with this chance, if the ones before are rebuilt.
+    fn fail_die(&mut self, chance: f64) -> Result<()> {
+        let is_rebuilt =
+            self.storm.ssd.failed_dies().iter().all(|failed| failed.rebuilt_at.is_some());
+        if is_rebuilt
+            && !self.failing.0.is_empty()
+            && self.rng.chance(chance)
+            && let Some(die) = self.failing.0.pop_front()
+        {
+            self.storm.ssd.fail_die(die)?;
+        }
+        Ok(())
+    }
+
+    /// As `fail_die`, without power: the die takes data whose parity was in memory.
+    fn fail_die_without_power(&mut self, chance: f64) -> Result<()> {
+        if self.failing.1 {
+            self.fail_die(chance)?;
+        }
+        let unprotected = self.storm.ssd.unprotected();
+        self.unprotected.extend(unprotected.into_iter().map(|unit| unit.0));
+        Ok(())
     }
 
     /// Goes on until the power has been cut `cuts` times in all.
@@ -53,7 +93,24 @@ impl Cuts {
         while self.cuts < cuts {
             let events = self.rng.below(MOST_EVENTS);
             self.storm.run_events(events)?;
+            self.fail_die(0.3)?;
+            if !self.storm.ssd.failed_dies().is_empty() {
+                let events = self.rng.below(200);
+                self.storm.run_events(events)?;
+            }
             self.cut()?;
+        }
+        Ok(())
+    }
+
+    /// Goes on, without cuts, until all failed dies are rebuilt, or for as long as some cuts take.
+    pub fn rebuild(&mut self) -> Result<()> {
+        for _ in 0..50 {
+            let failed = self.storm.ssd.failed_dies();
+            if failed.iter().all(|failed| failed.rebuilt_at.is_some()) {
+                break;
+            }
+            self.storm.run_events(MOST_EVENTS)?;
         }
         Ok(())
     }
@@ -63,6 +120,8 @@ impl Cuts {
         let before = self.storm.zone_views();
         let cut = self.storm.ssd.cut()?;
         self.cuts += 1;
+        self.unprotected.clear();
+        self.fail_die_without_power(0.3)?;
         // A drive with zones is held up, and all its sets of dies with it.
         if self.config.drive.capacitors || !before.is_empty() {
             self.storm.durable.flush_all();
@@ -74,7 +133,9 @@ impl Cuts {
             if !self.start_up(most)? {
                 break;
             }
+            self.fail_die_without_power(0.5)?;
             self.storm.ssd.cut()?;
+            self.fail_die_without_power(0.0)?;
             (self.cuts, self.second_cuts) = (self.cuts + 1, self.second_cuts + 1);
         }
         self.restored_units += self.storm.ssd.started().map_or(0, |started| started.restored_units);
@@ -82,7 +143,11 @@ impl Cuts {
         let units = 0..self.storm.units();
         let layout = self.storm.ssd.zone_layout();
         let is_of_zone = |unit: u32| layout.is_some_and(|layout| layout.contains(Lpn(unit)));
+        self.unprotected_units += self.unprotected.len() as u64;
         for unit in units.filter(|&unit| !is_of_zone(unit)) {
+            if self.unprotected.contains(&unit) {
+                continue;
+            }
             let allowed = self.storm.allowed(unit);
             let found = stored(&self.storm.ssd, unit);
             hold!(

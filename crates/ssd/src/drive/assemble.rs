@@ -22,12 +22,14 @@ use nand::geometry::Geometry;
 
 /// Refuses a drive whose flash commands could be too many to be numbered in an event: a fill for
 /// each buffer slot, what collection moves, what is read ahead, and the reads that
-/// [`Ssd::MOST_READ_UNITS`] leaves to the host.
+/// [`Ssd::MOST_READ_UNITS`] leaves to the host. With parity each read may be rebuilt from all other
+/// dies of its stripe.
 fn check_commands(config: &SsdConfig, geometry: &Geometry) -> Result<()> {
     let collection = u64::from(geometry.dies) * (2 * most_row_units(config, geometry) + 2);
     let ahead = u64::from(most_ahead(config));
+    let of_stripe = if config.parity.pages > 0 { u64::from(geometry.dies) } else { 1 };
     let others = buffer_slots(config, geometry) + collection + ahead;
-    let most = u64::from(event::MASK) - Ssd::MOST_READ_UNITS;
+    let most = (u64::from(event::MASK) - Ssd::MOST_READ_UNITS) / of_stripe;
     if others <= most {
         return Ok(());
     }
@@ -38,8 +40,14 @@ fn check_commands(config: &SsdConfig, geometry: &Geometry) -> Result<()> {
 }
 
 impl Ssd {
-    /// Units that the reads under way may touch: half of what events can number.
-    pub const MOST_READ_UNITS: u64 = 1 << (event::SHIFT - 1);
+    /// Units that the reads under way and their rebuilds may touch: half of what events can number.
+    const MOST_READ_UNITS: u64 = 1 << (event::SHIFT - 1);
+
+    /// Units that the reads of the host under way may touch, so that all commands can be numbered.
+    pub fn most_read_units(&self) -> u64 {
+        let of_stripe = if self.failed_dies.parity() > 0 { u64::from(self.dies()) } else { 1 };
+        Self::MOST_READ_UNITS / of_stripe
+    }
 
     /// Builds the drive of a completed configuration. `memory_limit` bytes may be used for it:
     /// a drive that needs more is refused with the estimate.

@@ -77,6 +77,10 @@ impl State for Ssd {
             power.exchange(archive)?;
         }
         if archive.is_loading() {
+            if let Some(power) = &mut self.power {
+                let failed = self.failed_dies.list();
+                failed.into_iter().for_each(|die| power.log.without(die));
+            }
             self.take_tails();
             self.flash.chips.restart_clock();
             self.failures.restart_clock();

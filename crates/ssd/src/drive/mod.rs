@@ -226,7 +226,7 @@ impl Ssd {
             jobs: Jobs::new(ftl.facts().jobs, on_chip),
             wakes: Wakes::default(),
             exchanges: Exchanges::new(config),
-            failed_dies: FailedDies::default(),
+            failed_dies: FailedDies::new(config.parity.pages),
             rebuild_pace: Pace::of(config),
             idle,
             windows: Windows::of(config, ftl.facts()),

@@ -141,7 +141,7 @@ impl Ssd {
             (ProgramOwner::Slots(first), true) => self.write_elsewhere(&program, first),
             (ProgramOwner::Moves { job, first }, false) => self.moved(&program, job, first),
             (ProgramOwner::Moves { job, first }, true) => self.move_elsewhere(&program, job, first),
-            (ProgramOwner::Log(record), _) => self.logged(record, program.planes, has_failed),
+            (ProgramOwner::Log(record), _) => self.logged(record, &program, has_failed),
         }
         if self.zones.is_some() {
             self.wakes.wake(Wake::Finishes);

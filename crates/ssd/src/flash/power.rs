@@ -6,6 +6,7 @@ use crate::flash::command::{EraseOwner, NONE, Queues, Task};
 use crate::flash::die::{DieState, Phase};
 use crate::flash::doing::Doing;
 use base::Time;
+use nand::geometry::Die;
 
 impl Flash {
     /// Whether the array is at a program, even if it is suspended.
@@ -15,17 +16,22 @@ impl Flash {
     }
 
     /// Cuts the power. Returns the numbers of programs and erases that are torn. Commands that wait
-    /// are forgotten.
-    pub(crate) fn cut(&mut self, now: Time) -> (u64, u64) {
+    /// are forgotten. Dies that have failed carry out nothing that could be torn.
+    pub(crate) fn cut(&mut self, now: Time, has_failed: impl Fn(Die) -> bool) -> (u64, u64) {
         let (mut programs, mut erases) = (0, 0);
         for die in 0..self.dies.len() {
+            let is_gone = has_failed(Die(die as u32));
             if let Some((index, phase)) = is_at(&self.dies[die]) {
                 let command = self.commands[index];
                 for &block in self.programs[command.place()].blocks() {
                     if phase == Phase::Programming {
-                        self.chips.tear_program(block);
+                        if !is_gone {
+                            self.chips.tear_program(block);
+                        }
                     } else {
-                        self.chips.tear_erase(block);
+                        if !is_gone {
+                            self.chips.tear_erase(block);
+                        }
                         // The FTL is not told of it.
                         let is_ftl =
                             matches!(command.task, Task::Erase { owner: EraseOwner::Job(_), .. });
@@ -34,8 +40,8 @@ impl Flash {
                         self.counts.of_kind[self.chips.kind(command.die)].erases -= untold;
                     }
                 }
-                programs += u64::from(phase == Phase::Programming);
-                erases += u64::from(phase == Phase::Erasing);
+                programs += u64::from(phase == Phase::Programming && !is_gone);
+                erases += u64::from(phase == Phase::Erasing && !is_gone);
             }
             let state = &mut self.dies[die];
             state.account(now);

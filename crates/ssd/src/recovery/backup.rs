@@ -187,8 +187,9 @@ impl Backup {
         rings.flat_map(read).collect()
     }
 
-    /// All copies on flash.
-    pub(crate) fn copies(&self) -> impl Iterator<Item = &Copied> {
-        self.rings.iter().flat_map(|ring| ring.copies.iter().flatten())
+    /// All copies on flash, but those on dies that have failed.
+    pub(crate) fn copies(&self, has_failed: impl Fn(Die) -> bool) -> impl Iterator<Item = &Copied> {
+        let rings = self.rings.iter().filter(move |ring| !has_failed(Die(ring.die)));
+        rings.flat_map(|ring| ring.copies.iter().flatten())
     }
 }

@@ -1,6 +1,7 @@
 //! Contents of the flash at start-up: the newest data of each unit, and the state of each block.
 
 use super::dump::Dump;
+use super::stripes::Stripes;
 use super::trims::Trims;
 use crate::terms::Lpn;
 use nand::chip::{Chips, Oob, Owned};
@@ -43,23 +44,28 @@ pub struct Found<'a> {
     newest: Vec<u64>,
     /// Words that the FTL had in protected memory.
     words: &'a [u64],
+    /// Pages of failed dies that are found or not.
+    stripes: &'a Stripes,
 }
 
 impl<'a> Found<'a> {
     /// Collects the contents of `chips` for a drive of `logical_units` units, with these trims and
-    /// the dump of its buffer. `log` blocks are not the FTL's.
+    /// the dump of its buffer. `log` blocks are not the FTL's, and `stripes` lack what was on
+    /// failed dies and follows from nothing.
     pub(crate) fn new(
         chips: &'a Chips,
         logical_units: u32,
         (trims, dump): (&Trims, &'a Dump),
         log: impl Iterator<Item = Block>,
+        stripes: &'a Stripes,
     ) -> Self {
         let mut is_ours = vec![true; chips.geometry.blocks() as usize];
         log.for_each(|block| is_ours[block.0 as usize] = false);
         let geometry = chips.geometry.clone();
         let part = Part { first_block: 0, units: 0..u32::MAX, pages: 0..0 };
         let words = &dump.words;
-        let mut found = Self { chips, geometry, part, is_ours, newest: Vec::new(), words };
+        let newest = Vec::new();
+        let mut found = Self { chips, geometry, part, is_ours, newest, words, stripes };
         let mut newest = vec![0; logical_units as usize];
         for block in found.blocks() {
             for (_, Oob { unit: Owned { owner, sequence, .. }, .. }) in found.units(block) {
@@ -90,7 +96,8 @@ impl<'a> Found<'a> {
         let is_ours = self.is_ours[first..first + geometry.blocks() as usize].to_vec();
         let units = part.units.clone().chain(part.pages.clone());
         let newest = units.map(|unit| self.newest(Lpn(unit))).collect();
-        Self { chips: self.chips, geometry: geometry.clone(), part, is_ours, newest, words }
+        let (chips, geometry, stripes) = (self.chips, geometry.clone(), self.stripes);
+        Self { chips, geometry, part, is_ours, newest, words, stripes }
     }
 
     /// The drive's name of a block.
@@ -161,8 +168,12 @@ impl<'a> Found<'a> {
 
     /// Out-of-band data of a unit; `None` where it cannot be read.
     pub fn oob(&self, ppn: Ppn) -> Option<Oob> {
-        let first = self.geometry.ppn(Block(self.part.first_block), 0, 0).0;
-        self.named(self.chips.oob(Ppn(first + ppn.0))?)
+        let place = Ppn(self.geometry.ppn(Block(self.part.first_block), 0, 0).0 + ppn.0);
+        let (block, page) = self.chips.geometry.page_of(place);
+        if self.stripes.lacks(block, page) {
+            return None;
+        }
+        self.named(self.chips.oob(place)?)
     }
 
     /// The unit whose newest data are at a place, if there are any.

@@ -3,6 +3,10 @@
 //! Records are noted trims, opened blocks, and parts of a table. The blocks of a die are written
 //! one after the other and then again from the first on. So a table is written before the records
 //! that it takes the place of are overwritten. The FTL knows these blocks as bad ones.
+//!
+//! A drive with m pages of parity in its stripes writes each record on m + 1 dies, so that the log
+//! survives as many failed dies as the data do. After a failure a new table takes the place of the
+//! records that have lost a copy.
 
 use crate::terms::{Program, Stream};
 use base::archive::{Archive, State};
@@ -22,6 +26,9 @@ struct Ring {
     is_stale: bool,
     /// The erase of the block is under way.
     is_erasing: bool,
+    /// The die has failed; loading a drive tells it anew.
+    #[serde(skip)]
+    is_lost: bool,
 }
 
 impl Ring {
@@ -50,6 +57,12 @@ pub(crate) struct Log {
     since_begun: u64,
     /// Start of the table that is being written, if it began with fresh blocks.
     again: Option<Again>,
+    /// Dies that each record is written on.
+    copies: u32,
+    /// Records have lost a copy with a die that has failed, and no table has begun since.
+    is_exposed: bool,
+    /// The table that is being written takes the place of such records.
+    mends: bool,
 }
 
 /// Start of a table that begins with fresh blocks: the block of each ring, and the live programs
@@ -63,7 +76,7 @@ struct Again {
 
 impl State for Log {
     fn exchange(&mut self, archive: &mut Archive<'_>) -> Result<()> {
-        let Self { rings, next_die, live, since_begun, pages: _, room: _, again: _ } = self;
+        let Self { rings, next_die, live, since_begun, .. } = self;
         archive.value(rings)?;
         archive.value(next_die)?;
         archive.value(live)?;
@@ -80,12 +93,15 @@ pub(crate) struct LogPlace {
 
 impl Log {
     /// Blocks of a die that a log needs whose tables take `bytes` in all: room for two of them, and
-    /// for records.
-    pub(crate) fn blocks_per_die(bytes: u64, chips: &Chips) -> u32 {
+    /// for records, each on a die more than the `parity` pages of a stripe. As many dies may have
+    /// failed.
+    pub(crate) fn blocks_per_die(bytes: u64, chips: &Chips, parity: u32) -> u32 {
         let geometry = &chips.geometry;
         let units = chips.first().pages(BlockMode::SingleLevel) * geometry.units_per_page;
         let of_block = u64::from(units) * u64::from(geometry.unit_bytes);
-        let of_die = bytes.div_ceil(geometry.dies.into());
+        let copies = u64::from(parity) + 1;
+        let left = geometry.dies.saturating_sub(parity).max(1);
+        let of_die = bytes.saturating_mul(copies).div_ceil(left.into());
         2 * of_die.div_ceil(of_block) as u32 + 2
     }
 
@@ -108,7 +124,7 @@ impl Log {
     }
 
     /// Creates an empty log on these blocks, which are erased.
-    pub(crate) fn new(blocks: &[Block], chips: &Chips) -> Self {
+    pub(crate) fn new(blocks: &[Block], chips: &Chips, parity: u32) -> Self {
         let geometry = &chips.geometry;
         let ring = |die: u32| Ring {
             blocks: blocks
@@ -120,19 +136,75 @@ impl Log {
             page: 0,
             is_stale: false,
             is_erasing: false,
+            is_lost: false,
         };
-        let rings: Vec<Ring> = (0..geometry.dies).map(ring).collect();
-        let fewest = rings.iter().map(|ring| ring.blocks.len()).min().unwrap_or(0) as u64;
-        let pages = chips.first().pages(BlockMode::SingleLevel);
-        Self {
+        let mut log = Self {
             next_die: 0,
-            pages,
-            room: fewest.saturating_sub(1) * u64::from(pages) * rings.len() as u64,
+            pages: chips.first().pages(BlockMode::SingleLevel),
+            room: 0,
             live: 0,
             since_begun: 0,
             again: None,
-            rings,
+            copies: parity + 1,
+            is_exposed: false,
+            mends: false,
+            rings: (0..geometry.dies).map(ring).collect(),
+        };
+        log.room = log.room_of(log.rings_left());
+        log
+    }
+
+    /// Programs that the log has room for on so many dies.
+    fn room_of(&self, dies: u64) -> u64 {
+        let blocks = self.rings.iter().map(|ring| ring.blocks.len()).min().unwrap_or(0) as u64;
+        blocks.saturating_sub(1) * u64::from(self.pages) * dies
+    }
+
+    /// Dies that take records.
+    fn rings_left(&self) -> u64 {
+        self.rings.iter().filter(|ring| !ring.is_lost).count() as u64
+    }
+
+    /// Dies that each record is written on: fewer where not as many are left.
+    pub(crate) fn copies(&self) -> u32 {
+        self.copies.min(self.rings_left() as u32)
+    }
+
+    /// Whether two tables of `records` records fit without one more die.
+    pub(crate) fn can_lose_die(&self, records: u64) -> bool {
+        let left = self.rings_left().saturating_sub(1);
+        left > 0 && 2 * self.programs_of(records) + left <= self.room_of(left)
+    }
+
+    /// Takes no more records on a die, which has failed or is known to have failed. What it had of
+    /// the live records counts no more.
+    pub(crate) fn without(&mut self, die: Die) {
+        let before = self.rings_left().max(1);
+        self.rings[die.0 as usize].is_lost = true;
+        let left = self.rings_left();
+        for programs in [&mut self.live, &mut self.since_begun] {
+            *programs = (*programs * left).div_ceil(before);
         }
+        if let Some(again) = &mut self.again {
+            again.live = (again.live * left).div_ceil(before);
+        }
+        self.room = self.room_of(left);
+    }
+
+    /// Takes in the failure of a die: its copies of the records are gone.
+    pub(crate) fn lose(&mut self, die: Die) {
+        self.without(die);
+        (self.is_exposed, self.mends) = (true, false);
+    }
+
+    /// Whether a table is to be written, as records have lost a copy.
+    pub(crate) fn wants_table(&self) -> bool {
+        self.is_exposed && !self.mends
+    }
+
+    /// Programs that `records` records take.
+    fn programs_of(&self, records: u64) -> u64 {
+        records * u64::from(self.copies())
     }
 
     /// All blocks of the log.
@@ -145,15 +217,22 @@ impl Log {
         self.rings.iter().any(|ring| ring.blocks.contains(&block))
     }
 
-    /// The place of the next record. Refuses where it would overwrite what is still needed.
-    pub(crate) fn place(&mut self) -> Result<LogPlace> {
+    /// The place of the next copy of a record, on none of the dies that have one. Refuses where it
+    /// would overwrite what is still needed.
+    pub(crate) fn place(&mut self, has_copy: impl Fn(Die) -> bool) -> Result<LogPlace> {
         if self.live >= self.room {
             return Err(Error::new("recovery", "the log of the drive is full")
                 .hint("this is a defect of nandlab; please report it"));
         }
         (self.live, self.since_begun) = (self.live + 1, self.since_begun + 1);
-        let die = self.next_die;
-        self.next_die = if die + 1 == self.rings.len() { 0 } else { die + 1 };
+        let count = self.rings.len();
+        let mut turns = (self.next_die..count).chain(0..self.next_die);
+        let is_free = |&die: &usize| !self.rings[die].is_lost && !has_copy(Die(die as u32));
+        let Some(die) = turns.find(is_free) else {
+            return Err(Error::new("recovery", "no die is left for a copy of a record")
+                .hint("this is a defect of nandlab; please report it"));
+        };
+        self.next_die = if die + 1 == count { 0 } else { die + 1 };
         let ring = &mut self.rings[die];
         if ring.page >= self.pages {
             ring.turn();
@@ -179,16 +258,17 @@ impl Log {
         2 * self.since_begun >= self.room
     }
 
-    /// Whether two tables of `programs` programs fit: the last one and the next.
-    pub(crate) fn has_room_for(&self, programs: u64) -> bool {
-        2 * programs + self.rings.len() as u64 <= self.room
+    /// Whether two tables of `records` records fit: the last one and the next.
+    pub(crate) fn has_room_for(&self, records: u64) -> bool {
+        2 * self.programs_of(records) + self.rings_left() <= self.room
     }
 
-    /// Whether a record fits beside the `unbegun` programs of a table, and one of `programs` after
+    /// Whether a record fits beside the `unbegun` ones of a table, and a table of `records` after
     /// it, with fresh blocks, if a power cut interrupts the first.
-    pub(crate) fn has_room_beside(&self, unbegun: u64, programs: u64) -> bool {
-        let fresh = self.rings.len() as u64 * u64::from(self.pages);
-        self.again.is_none() && self.live + unbegun + programs + fresh + self.spare() < self.room
+    pub(crate) fn has_room_beside(&self, unbegun: u64, records: u64) -> bool {
+        let fresh = self.rings_left() * u64::from(self.pages);
+        let programs = self.programs_of(unbegun + records);
+        self.again.is_none() && self.live + programs + fresh + self.spare() < self.room
     }
 
     /// Programs left for those that fail.
@@ -196,15 +276,19 @@ impl Log {
         self.room / 8
     }
 
-    /// Begins a table of `programs` programs: with fresh blocks, if there were no room for the
-    /// largest one, of `most` programs, after a power cut.
-    pub(crate) fn begin_table(&mut self, programs: u64, most: u64) {
+    /// Begins a table of `records` records: with fresh blocks, if there were no room for the
+    /// largest one, of `most` records, after a power cut.
+    pub(crate) fn begin_table(&mut self, records: u64, most: u64) {
         let left = |ring: &Ring| if ring.page == 0 { 0 } else { u64::from(self.pages - ring.page) };
-        let skipped: u64 = self.rings.iter().map(left).sum();
-        let is_short = !self.has_room_beside(programs, most);
+        let is_used = |ring: &&Ring| !ring.is_lost;
+        let skipped: u64 = self.rings.iter().filter(is_used).map(left).sum();
+        let is_short = !self.has_room_beside(records, most);
+        let programs = self.programs_of(records);
+        self.mends = self.is_exposed;
         if is_short && self.live + skipped + programs + self.spare() <= self.room {
             self.live += skipped;
-            self.rings.iter_mut().filter(|ring| ring.page > 0).for_each(Ring::turn);
+            let rings = self.rings.iter_mut().filter(|ring| ring.page > 0 && !ring.is_lost);
+            rings.for_each(Ring::turn);
             let at = self.rings.iter().map(|ring| ring.at).collect();
             self.again = Some(Again { at, live: self.live });
         }
@@ -215,10 +299,12 @@ impl Log {
     pub(crate) fn end_table(&mut self) {
         self.live = self.since_begun;
         self.again = None;
+        self.is_exposed &= !std::mem::take(&mut self.mends);
     }
 
     /// The power is gone: the next record goes behind what has been begun.
     pub(crate) fn cut(&mut self, chips: &Chips) {
+        self.mends = false;
         if let Some(Again { at, live }) = self.again.take() {
             self.rings.iter_mut().zip(at).for_each(|(ring, at)| ring.begin(at));
             (self.live, self.since_begun) = (live, live);
@@ -236,11 +322,14 @@ impl Log {
     }
 
     /// Pages of a die that a start-up reads: the first page of each block, which tells the age of
-    /// the block, and all pages that are still of use.
+    /// the block, and its share of the records that are still of use, each in one of its copies.
     pub(crate) fn reads(&self, die: Die) -> Vec<(Block, u32)> {
         let ring = &self.rings[die.0 as usize];
+        if ring.is_lost {
+            return Vec::new();
+        }
         let mut reads: Vec<_> = ring.blocks.iter().map(|&block| (block, 0)).collect();
-        let programs = self.live.div_ceil(self.rings.len() as u64);
+        let programs = self.live.div_ceil(self.rings_left() * u64::from(self.copies()));
         let (mut at, mut page) = (ring.at, ring.page);
         for _ in 0..programs.min(self.room) {
             if page == 0 {

@@ -4,7 +4,8 @@
 //! rebuilds its tables. A member says which pages are read for that, and what a running drive
 //! writes so that they suffice. `log` is the space on flash that the drive itself writes to;
 //! `trims` keeps the trims that a flush has made durable, `backup` pages that a cut could spoil,
-//! `dump` what a power-protected buffer holds at a cut.
+//! `dump` what a power-protected buffer holds at a cut. `stripes` says which pages of failed dies
+//! can be found by those of others.
 //! `drive::power` cuts the power, `drive::start_up` runs a member on the dies.
 
 pub(crate) mod backup;
@@ -17,6 +18,7 @@ pub(crate) mod log;
 mod none;
 mod scan_blocks;
 mod scan_pages;
+pub(crate) mod stripes;
 pub(crate) mod trims;
 
 pub use contract::{Build, Look, Recovery, RecoveryConfig, Seen};

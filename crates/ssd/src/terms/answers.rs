@@ -85,6 +85,8 @@ pub enum Step {
     /// Read the units listed in `moves`, place them all (`place_moves`), program them, and ask
     /// again.
     Move,
+    /// Place a row without data (`place_moves` of no units), program it, and ask again.
+    Fill,
     /// Erase `blocks`, report each, and ask again.
     Erase,
     /// Program `blocks` again without an erase from now on: report each (`recycled`), and ask

@@ -372,6 +372,8 @@ impl Interleaving {
                 let mut work = Work::default();
                 self.jobs[index] = match self.ftl.step(job, urgency, &mut work) {
                     Step::Done | Step::Wait => return false,
+                    // A row without data comes with no units: it is placed at once.
+                    Step::Fill => self.fill(job),
                     Step::Move => At::Move(work.moves, 0, 0),
                     Step::Erase => At::Erase(work.blocks),
                     Step::Recycle => {
@@ -411,6 +413,14 @@ impl Interleaving {
                 true
             }
         }
+    }
+
+    /// Places a row without data for a job.
+    fn fill(&mut self, job: Job) -> At {
+        let Place::At(program) = self.ftl.place_moves(job, &[]) else { return At::Nothing };
+        let die = program.die.0 as usize;
+        self.dies[die].push_back((program, Vec::new(), Some((job, 0))));
+        At::Move(Vec::new(), 0, 1)
     }
 
     /// Everything that is under way comes to its end, with all internal work that it calls for.

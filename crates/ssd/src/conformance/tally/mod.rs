@@ -214,11 +214,12 @@ impl Tally {
     pub fn check(&mut self) -> Result<()> {
         self.fault(false).map_or(Ok(()), Err)?;
         hold!(self.placed.is_empty(), "programs that were never reported");
+        let told_units = self.ftl.facts().logical_units;
         for (lpn, &place) in (0..).zip(&self.map) {
             let told = self.ftl.lookup(Lpn(lpn));
             hold!(told == place, "unit {lpn} is at {place:?}, and is said to be at {told:?}");
             if let (Some(place), true) = (place, self.ftl.parity().is_some()) {
-                self.check_stripe(place)?;
+                self.check_stripe(place, lpn < told_units)?;
             }
         }
         let told = self.ftl.counts();
@@ -444,7 +445,7 @@ impl Tally {
                 hold!(work.blocks.iter().all(stays), "{:?} of a withdrawn die", work.blocks);
             }
             Step::Recycle => hold!(!work.blocks.is_empty(), "a step that recycles nothing"),
-            Step::Done | Step::Wait => {
+            Step::Done | Step::Wait | Step::Fill => {
                 let is_idle = work.moves.is_empty() && work.blocks.is_empty();
                 hold!(is_idle, "a step {step:?} with work");
             }

@@ -60,6 +60,13 @@ impl Ssd {
         self.wakes.wake(Wake::Jobs);
     }
 
+    /// The power is gone: what has not paid yet pays no more.
+    pub(in crate::drive) fn cut_pace(&mut self) {
+        if let Some(pace) = &mut self.rebuild_pace {
+            (pace.paid_until, pace.rests) = (Time::ZERO, false);
+        }
+    }
+
     fn rest_rebuild(&mut self, rests: bool) {
         if let Some(parity) = self.ftl.parity_mut() {
             parity.rest_rebuild(rests);

@@ -197,6 +197,9 @@ impl Ssd {
         if self.exchanges.is_served_by(job) {
             self.evacuation_rests();
         }
+        if self.failed_dies.any_holds_data() {
+            self.look_at_failed_dies();
+        }
         self.job_ends(job);
     }
 
@@ -229,11 +232,13 @@ impl Ssd {
                     self.read_moves(job, &work.moves);
                 }
             }
+            Step::Fill => {}
             Step::Erase => self.erase(job, &work.blocks),
             Step::Recycle => self.ftl.recycled(&work.blocks),
             Step::Wait => self.jobs.parked.push(Parked::Step(job)),
         }
-        let is_empty = step == Step::Move && self.jobs.state(job).pending == 0;
+        let is_empty =
+            step == Step::Fill || step == Step::Move && self.jobs.state(job).pending == 0;
         let units = 0..work.moves.len();
         self.jobs.state(job).work = work;
         if is_empty && !is_endless {

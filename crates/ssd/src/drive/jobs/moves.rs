@@ -10,7 +10,7 @@ use crate::ftl;
 use crate::terms::{Carried, Job, Lpn, Move, PageRead, Place, Program, ReadOwner, Work};
 use base::Error;
 use nand::chip::Owned;
-use nand::geometry::Ppn;
+use nand::geometry::{Die, Ppn};
 use std::ops::Range;
 
 impl Ssd {
@@ -45,7 +45,11 @@ impl Ssd {
             let page = geometry.page_index(first.from);
             let same =
                 |unit: &&Move| unit.from != Ppn::NONE && geometry.page_index(unit.from) == page;
-            let units = rest.iter().take_while(same).count();
+            // Copies of the pages of a map are on pages of their own.
+            let is_apart = !self.units.has(first.lpn)
+                && self.failed_dies.has(geometry.die_of(geometry.block_of(first.from)));
+            let most = if is_apart { 1 } else { rest.len() };
+            let units = rest[..most].iter().take_while(same).count();
             // A job may list the units of a page in any order.
             let first = rest[..units].iter().min_by_key(|unit| unit.from.0).unwrap_or(&first);
             let (ppn, lpn) = (first.from, first.lpn.0);
@@ -93,16 +97,19 @@ impl Ssd {
         }
     }
 
-    /// Places some of the units that a job moves, and programs them.
+    /// Places some of the units that a job moves, and programs them: without units one row that
+    /// has no data.
     pub(super) fn program_moves(&mut self, job: Job, mut units: Range<usize>) {
         let work = std::mem::take(&mut self.jobs.state(job).work);
-        while !units.is_empty() {
+        let mut is_fill = units.is_empty();
+        while std::mem::take(&mut is_fill) || !units.is_empty() {
             // Also where there is no place: until the run ends with that the job does no more, or
             // it would erase what has not been moved.
             self.jobs.state(job).pending += 1;
             match self.ftl.place_moves(job, &work.moves[units.clone()]) {
                 Place::At(program) => {
-                    let (first, from) = (units.start as u32, work.moves[units.start].from);
+                    let first = units.start as u32;
+                    let from = work.moves.get(units.start).map_or(Ppn::NONE, |unit| unit.from);
                     let copy = match self.jobs.state(job).way {
                         Way::Controller => NONE,
                         _ => self.begin_copy(job, &program, &work.moves[units.clone()]),
@@ -169,7 +176,17 @@ impl Ssd {
             });
         }
         self.jobs.state(job).work = work;
+        if program.units == 0 && !self.failed_dies.is_empty() {
+            self.row_without_data_done(program.die);
+        }
         self.move_done(job);
+    }
+
+    /// A row without data has ended after the failure of a die: rows of the host that wait for its
+    /// die may go.
+    fn row_without_data_done(&mut self, die: Die) {
+        self.writer.buffer.rows.wake_die(die);
+        self.wakes.wake(Wake::Rows);
     }
 
     /// A program that a job waits for has ended.
@@ -195,6 +212,9 @@ impl Ssd {
         self.ftl.not_programmed(program, carried);
         if units.is_empty() {
             // The drive's own data are not written again.
+            if !self.failed_dies.is_empty() {
+                self.row_without_data_done(program.die);
+            }
             return self.move_done(job);
         }
         self.jobs.state(job).pending -= 1;

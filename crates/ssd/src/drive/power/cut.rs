@@ -11,7 +11,8 @@ use crate::drive::wakes::Wakes;
 use crate::drive::{Idle, Ssd, Step};
 use crate::failure::lost::LostUnits;
 use crate::flash::command::{ProgramOwner, Task};
-use crate::ftl::{Carried, FtlCounts};
+use crate::ftl::{Carried, FtlCounts, Lpn};
+use crate::recovery::stripes::Stripes;
 use base::counts::Counts;
 use base::{Error, Result, Time};
 use nand::geometry::Die;
@@ -41,6 +42,9 @@ pub struct Losses {
     pub torn_programs: u64,
     /// Erases that were broken off.
     pub torn_erases: u64,
+    /// Units whose newest data were on failed dies, in stripes that the cut has left incomplete: a
+    /// start-up finds older data of them, or none.
+    pub unprotected_units: u64,
     /// Time for which capacitors have kept the drive at work.
     #[serde(rename = "held_up_s", serialize_with = "Time::as_s")]
     #[schemars(with = "f64")]
@@ -72,8 +76,17 @@ impl Ssd {
         let held_up = self.now().since(began);
         let buffered_units = self.writer.buffer.acknowledged();
         let unplaced = self.forget_programs();
-        let (torn_programs, torn_erases) = self.flash.cut(self.events.now());
-        let losses = Losses { at: began, buffered_units, torn_programs, torn_erases, held_up };
+        let failed = self.failed_dies.clone();
+        let (torn_programs, torn_erases) = self.flash.cut(self.events.now(), |die| failed.has(die));
+        let unprotected_units = self.unprotected().len() as u64;
+        let losses = Losses {
+            at: began,
+            buffered_units,
+            torn_programs,
+            torn_erases,
+            unprotected_units,
+            held_up,
+        };
         self.events.clear();
         self.front.cut(self.events.now());
         self.reader.cut();
@@ -84,6 +97,7 @@ impl Ssd {
         self.failures.lost = LostUnits::default();
         self.failures.refresh.cut();
         self.cut_supply();
+        self.cut_pace();
         let now = self.now();
         self.windows.iter_mut().for_each(|windows| windows.cut(now));
         self.gate = Gate::new(self.dies(), self.ftl.facts());
@@ -119,6 +133,26 @@ impl Ssd {
             power.backup.cut(&self.flash.chips);
         }
         Ok(Cut { requests, losses })
+    }
+
+    /// Units whose newest data were on failed dies and follow from no others.
+    pub(crate) fn unprotected(&self) -> Vec<Lpn> {
+        if self.failed_dies.is_empty() {
+            return Vec::new();
+        }
+        let stripes = self.failed_stripes();
+        let lacks = |&lpn: &Lpn| {
+            let place = self.ftl.lookup(lpn).map(|ppn| self.flash.chips.geometry.page_of(ppn));
+            place.is_some_and(|(block, page)| stripes.lacks(block, page))
+        };
+        (0..self.ftl.facts().logical_units).map(Lpn).filter(lacks).collect()
+    }
+
+    /// Pages of failed dies that follow from others, with the controller's memory gone.
+    pub(super) fn failed_stripes(&self) -> Stripes {
+        let failed = self.failed_dies.list();
+        let stripe = |die, tag| self.ftl.parity()?.stripe(die, tag);
+        Stripes::of(&self.flash.chips, &failed, self.failed_dies.parity(), stripe)
     }
 
     /// Reports programs that have not completed to the FTL as not programmed: they are padding in

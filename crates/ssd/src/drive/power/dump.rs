@@ -9,8 +9,8 @@ use crate::recovery::dump::{Dump, DumpedUnit};
 use base::{Error, Result};
 
 impl Power {
-    /// Programs of a table of `bytes` bytes.
-    pub(super) fn programs_of(&self, bytes: u64) -> u64 {
+    /// Records of a table of `bytes` bytes.
+    pub(super) fn records_of(&self, bytes: u64) -> u64 {
         bytes.div_ceil(self.record_bytes)
     }
 }

@@ -60,9 +60,8 @@ impl Ssd {
     /// A record of the journal is on flash.
     pub(super) fn journal_noted(&mut self) {
         let Some(power) = &mut self.power else { return };
-        power.counts.journal_pages += 1;
-        let first = power.records.values().find_map(|record| match record {
-            Record::Journal { after } => Some(*after),
+        let first = power.records.values().find_map(|under_way| match under_way.record {
+            Record::Journal { after } => Some(after),
             _ => None,
         });
         power.journal.on_flash = first.unwrap_or(power.journal.given);

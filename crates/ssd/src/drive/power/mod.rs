@@ -31,7 +31,7 @@ use base::{Result, counts};
 use journal::Journal;
 use nand::chip::Chips;
 use nand::geometry::Block;
-use records::{Erasing, Record, Waiting};
+use records::{Erasing, UnderWay, Waiting};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use start_up::StartUp;
@@ -97,7 +97,7 @@ pub(super) struct Power {
     sequence: u64,
     pub(super) log: Log,
     pub(super) backup: Backup,
-    records: BTreeMap<u32, Record>,
+    records: BTreeMap<u32, UnderWay>,
     /// Numbers of records that wait for the table that is being written: behind it, the log has
     /// room for them.
     behind_table: Vec<u32>,
@@ -139,7 +139,7 @@ impl Power {
             is_rebuilt: true,
             has_capacitors: config.drive.capacitors,
             sequence: 0,
-            log: Log::new(&kept.log, chips),
+            log: Log::new(&kept.log, chips, config.parity.pages),
             backup: Backup::new(chips, &kept.backup, joined),
             records: BTreeMap::new(),
             behind_table: Vec::new(),

@@ -9,8 +9,9 @@ use crate::medium::versions::Versions;
 use crate::recovery::backup::Copied;
 use crate::recovery::log::LogPlace;
 use crate::recovery::trims::Trim;
+use base::{Error, Result};
 use nand::chip::{Chips, Owned};
-use nand::geometry::{Block, Ppn};
+use nand::geometry::{Block, Die, Ppn};
 
 /// A record on its way to the log.
 pub(super) enum Record {
@@ -24,6 +25,15 @@ pub(super) enum Record {
     Journal { after: u64 },
     /// A copy of pages, one in each plane of a ring.
     Copy { ring: usize, set: usize, units: Vec<Copied>, group: u32 },
+}
+
+/// A record that is not on flash yet, in all of its copies.
+pub(super) struct UnderWay {
+    pub(super) record: Record,
+    /// Dies that copies have been sent to.
+    dies: Vec<Die>,
+    /// Dies of these whose copies are on flash.
+    done: Vec<Die>,
 }
 
 /// Programs that wait until their block is noted as opened, or pages under them are copied.
@@ -62,8 +72,8 @@ impl Ssd {
         let most = (power.record_bytes / u64::from(Trim::BYTES)).max(1) as usize;
         if is_flush {
             // Also for those on their way.
-            for record in power.records.values_mut() {
-                if let Record::Trims(_, epoch @ None) = record {
+            for under_way in power.records.values_mut() {
+                if let Record::Trims(_, epoch @ None) = &mut under_way.record {
                     *epoch = Some(self.writer.flushes.hold());
                 }
             }
@@ -80,7 +90,8 @@ impl Ssd {
     pub(in crate::drive) fn waits_to_erase(&mut self, job: Job, blocks: &[Block]) -> bool {
         self.log_trims(false);
         let Some(power) = &mut self.power else { return false };
-        let is_trims = |(_, record): &(&u32, &Record)| matches!(record, Record::Trims(..));
+        let is_trims =
+            |(_, under_way): &(&u32, &UnderWay)| matches!(under_way.record, Record::Trims(..));
         let Some((&until, _)) = power.records.iter().rfind(is_trims) else {
             return false;
         };
@@ -91,8 +102,8 @@ impl Ssd {
     /// Trims are noted: erases that waited for the last of theirs begin.
     pub(super) fn erase_noted(&mut self) {
         let Some(power) = &mut self.power else { return };
-        let is_trims = |(number, record): (&u32, &Record)| {
-            matches!(record, Record::Trims(..)).then_some(*number)
+        let is_trims = |(number, under_way): (&u32, &UnderWay)| {
+            matches!(under_way.record, Record::Trims(..)).then_some(*number)
         };
         let first = power.records.iter().find_map(is_trims);
         let waits = |erasing: &Erasing| first.is_some_and(|first| first <= erasing.until);
@@ -113,31 +124,53 @@ impl Ssd {
         let Some(power) = &mut self.power else { return 0 };
         let number = power.next_record;
         power.next_record = number.wrapping_add(1);
-        power.records.insert(number, record);
+        let (dies, done) = (Vec::new(), Vec::new());
+        power.records.insert(number, UnderWay { record, dies, done });
         self.log_again(number);
         number
     }
 
-    /// Writes a record, or writes it again elsewhere.
+    /// Writes the copies of a record that are not on their way.
     pub(super) fn log_again(&mut self, number: u32) {
-        let Some(power) = &mut self.power else { return };
-        let (program, erase) =
-            if let Some(Record::Copy { ring, set, .. }) = power.records.get_mut(&number) {
-                let place = power.backup.place(*ring);
-                *set = place.set;
-                (place.program, place.erase)
-            } else if power.waits_for_table(number) {
-                power.behind_table.push(number);
-                return;
-            } else {
-                match power.log.place() {
-                    Ok(LogPlace { program, erase }) => (program, erase),
-                    Err(error) => {
-                        self.flash.fault.get_or_insert(error);
-                        return;
-                    }
+        while self.lacks_copy(number) && self.log_copy(number) {}
+    }
+
+    /// Whether fewer copies of a record are on their way than it is to have.
+    fn lacks_copy(&self, number: u32) -> bool {
+        let Some(power) = &self.power else { return false };
+        let Some(UnderWay { record, dies, .. }) = power.records.get(&number) else { return false };
+        let copies = match record {
+            Record::Copy { .. } => 1,
+            _ => power.log.copies(),
+        };
+        (dies.len() as u32) < copies
+    }
+
+    /// Writes a copy of a record. False if it waits, or has no place.
+    fn log_copy(&mut self, number: u32) -> bool {
+        let Some(power) = &mut self.power else { return false };
+        let is_copy = |under_way: &UnderWay| matches!(under_way.record, Record::Copy { .. });
+        if !power.records.get(&number).is_some_and(is_copy) && power.waits_for_table(number) {
+            power.behind_table.push(number);
+            return false;
+        }
+        let Some(UnderWay { record, dies, .. }) = power.records.get_mut(&number) else {
+            return false;
+        };
+        let (program, erase) = if let Record::Copy { ring, set, .. } = record {
+            let place = power.backup.place(*ring);
+            *set = place.set;
+            (place.program, place.erase)
+        } else {
+            match power.log.place(|die| dies.contains(&die)) {
+                Ok(LogPlace { program, erase }) => (program, erase),
+                Err(error) => {
+                    self.flash.fault.get_or_insert(error);
+                    return false;
                 }
-            };
+            }
+        };
+        dies.push(program.die);
         if erase {
             power.counts.log_erases += u64::from(program.planes);
             let place = self.flash.programs.insert(program);
@@ -148,6 +181,7 @@ impl Ssd {
         }
         self.program(program, ProgramOwner::Log(number), Ppn::NONE);
         self.begin_table_if_due();
+        true
     }
 
     /// A block of the log or of the copies is erased.
@@ -161,18 +195,81 @@ impl Ssd {
         }
     }
 
-    /// A record is on flash, or must be written again.
+    /// A copy of a record is on flash, or must be written again. The record is noted with its last
+    /// copy.
     #[cold]
-    pub(in crate::drive) fn logged(&mut self, number: u32, planes: u8, has_failed: bool) {
+    pub(in crate::drive) fn logged(&mut self, number: u32, program: &Program, has_failed: bool) {
+        let Some(power) = &mut self.power else { return };
+        let Some(under_way) = power.records.get_mut(&number) else { return };
+        let is_copy = matches!(under_way.record, Record::Copy { .. });
+        if has_failed && is_copy && self.failed_dies.has(program.die) {
+            // The program that waits for the copy goes to the same die, and fails with it.
+            under_way.done.push(program.die);
+            return self.note_if_done(number);
+        }
         if has_failed {
+            under_way.dies.retain(|&die| die != program.die);
             self.log_again(number);
+            // Fewer copies may be enough, where fewer dies are left.
+            self.note_if_done(number);
+            return;
+        }
+        under_way.done.push(program.die);
+        let counts = &mut power.counts;
+        *match under_way.record {
+            Record::Trims(..) => &mut counts.trim_pages,
+            Record::Opened(..) => &mut counts.opened_pages,
+            Record::Table => &mut counts.table_pages,
+            Record::Journal { .. } => &mut counts.journal_pages,
+            Record::Copy { .. } => &mut counts.backup_pages,
+        } += u64::from(program.planes);
+        self.note_if_done(number);
+    }
+
+    /// Refuses the failure of a die whose records the others have no room for.
+    pub(in crate::drive) fn check_records_without(&self, die: Die) -> Result<()> {
+        let Some(power) = &self.power else { return Ok(()) };
+        let records = power.records_of(self.table_bytes() + self.most_dump_bytes());
+        if power.log.can_lose_die(records) {
+            return Ok(());
+        }
+        let problem = format!("die {}: its part of the drive's log has no room elsewhere", die.0);
+        Err(Error::new("fail_die", problem).hint("use a chip with more blocks, or more dies"))
+    }
+
+    /// A die has failed: records under way get their copies on other dies, and a table takes the
+    /// place of those that are complete.
+    pub(in crate::drive) fn lose_records(&mut self, die: Die) {
+        let Some(power) = &mut self.power else { return };
+        power.log.lose(die);
+        let mut numbers = Vec::new();
+        for (&number, under_way) in &mut power.records {
+            if under_way.done.contains(&die) {
+                under_way.done.retain(|&done| done != die);
+                under_way.dies.retain(|&sent| sent != die);
+                numbers.push(number);
+            }
+        }
+        // One that waits for a table is written with the others behind it.
+        numbers.retain(|number| !power.behind_table.contains(number));
+        for number in numbers {
+            self.log_again(number);
+            self.note_if_done(number);
+        }
+        self.begin_table_if_due();
+    }
+
+    /// Notes a record whose copies are all on flash.
+    fn note_if_done(&mut self, number: u32) {
+        let Some(power) = &mut self.power else { return };
+        let Some(UnderWay { dies, done, .. }) = power.records.get(&number) else { return };
+        if done.len() < dies.len() || self.lacks_copy(number) {
             return;
         }
         let Some(power) = &mut self.power else { return };
-        let Some(record) = power.records.remove(&number) else { return };
+        let Some(UnderWay { record, .. }) = power.records.remove(&number) else { return };
         match record {
             Record::Trims(notes, epoch) => {
-                power.counts.trim_pages += 1;
                 power.trims.noted(&notes);
                 if let Some(epoch) = epoch {
                     self.writer.flushes.release(epoch);
@@ -181,17 +278,12 @@ impl Ssd {
                 self.erase_noted();
             }
             Record::Opened(blocks, group) => {
-                power.counts.opened_pages += 1;
                 self.opened(&blocks);
                 self.go_on_with(group);
             }
-            Record::Table => {
-                power.counts.table_pages += 1;
-                self.table_part_done();
-            }
+            Record::Table => self.table_part_done(),
             Record::Journal { .. } => self.journal_noted(),
             Record::Copy { ring, set, units, group } => {
-                power.counts.backup_pages += u64::from(planes);
                 power.backup.copied(ring, set, units);
                 self.go_on_with(group);
             }

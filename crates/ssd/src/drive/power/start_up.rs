@@ -14,6 +14,7 @@ use crate::flash::scheduler::Class;
 use crate::ftl::{Ftl, Lpn, Program, Stream};
 use crate::recovery::backup::Copied;
 use crate::recovery::found::is_spoilt;
+use crate::recovery::stripes::Stripes;
 use crate::recovery::{Found, Look, Seen};
 use crate::terms::{PageRead, ReadOwner};
 use base::{Error, Result, Time};
@@ -74,6 +75,8 @@ pub(super) struct StartUp {
     /// Reads under way on each die, and reads and erases under way in all.
     reading: Vec<u32>,
     pending: u32,
+    /// Stripes of failed dies, as the reads of the others find them.
+    stripes: Stripes,
     /// Copies of spoilt units that are still to be written.
     copies: Vec<Copied>,
     started: Started,
@@ -92,7 +95,13 @@ impl Ssd {
             config: config.clone(),
             began: now,
             stage: Stage::Log,
-            pages: (0..dies).map(|die| kept_pages(power, Die(die))).collect(),
+            pages: (0..dies)
+                .map(|die| match self.failed_dies.has(Die(die)) {
+                    true => VecDeque::new(),
+                    false => kept_pages(power, Die(die)),
+                })
+                .collect(),
+            stripes: Stripes::default(),
             next_block: vec![0; dies as usize],
             reading: vec![0; dies as usize],
             pending: 0,
@@ -100,9 +109,19 @@ impl Ssd {
             started: Started::default(),
         };
         power.phase = Phase::StartingUp(Box::new(start_up));
+        self.look_at_stripes();
         (0..dies).for_each(|die| self.read_on(Die(die)));
         self.end_stage();
         Ok(())
+    }
+
+    /// Looks which pages of failed dies can be found by those of others: again where a die fails
+    /// meanwhile.
+    pub(in crate::drive) fn look_at_stripes(&mut self) {
+        let stripes = self.failed_stripes();
+        if let Some(start_up) = self.start_up() {
+            start_up.stripes = stripes;
+        }
     }
 
     fn start_up(&mut self) -> Option<&mut StartUp> {
@@ -172,8 +191,32 @@ impl Ssd {
         rows.copied().collect()
     }
 
-    /// The pages to read of a block.
+    /// The pages to read of a block: those that tell its own owners, and those that tell the owners
+    /// of failed dies in its stripes.
     fn looks(&self, block: Block) -> Vec<Page> {
+        let chips = &self.flash.chips;
+        if self.failed_dies.has(chips.geometry.die_of(block)) {
+            return Vec::new();
+        }
+        let mut looks = self.own_looks(block);
+        let Some(Phase::StartingUp(start_up)) = self.power.as_ref().map(|power| &power.phase)
+        else {
+            return looks;
+        };
+        let own = chips.programmed_pages(block);
+        for &failed in start_up.stripes.beside(block) {
+            for Page { page, is_summary, .. } in self.own_looks(failed) {
+                let is_same = |look: &Page| (look.page, look.is_summary) == (page, is_summary);
+                if (is_summary || page < own) && !looks.iter().any(is_same) {
+                    looks.push(Page { block, page, is_summary });
+                }
+            }
+        }
+        looks
+    }
+
+    /// The pages of a block that tell its owners.
+    fn own_looks(&self, block: Block) -> Vec<Page> {
         let chips = &self.flash.chips;
         let Some(power) = &self.power else { return Vec::new() };
         if self.ftl.is_bad(block) || power.keeps(block) {
@@ -297,10 +340,15 @@ impl Ssd {
         let Some(start_up) = self.start_up() else { return Ok(()) };
         let (config, mut started) = (start_up.config.clone(), start_up.started);
         let mut ftl = self.fresh_ftl(&config)?;
+        let failed = self.failed_dies.list();
+        if let Some(parity) = ftl.parity_mut() {
+            failed.iter().for_each(|&die| parity.lose(die));
+        }
+        let stripes = self.failed_stripes();
         let Some(power) = &self.power else { return Ok(()) };
         let chips = &self.flash.chips;
-        let stored = (&power.trims, &power.dump);
-        let found = Found::new(chips, ftl.facts().logical_units, stored, power.kept_blocks());
+        let (stored, kept) = ((&power.trims, &power.dump), power.kept_blocks());
+        let found = Found::new(chips, ftl.facts().logical_units, stored, kept, &stripes);
         if let Some(part) = ftl.recovery_mut() {
             part.recover(&found)?;
         }
@@ -319,7 +367,8 @@ impl Ssd {
         // The newest copy of each unit that is newer than what was found.
         let mut spoilt: BTreeMap<u32, Copied> = BTreeMap::new();
         let trimmed = power.trims.newest(units);
-        for copy in power.backup.copies().filter(|copy| copy.owner < units) {
+        let copies = power.backup.copies(|die| failed.contains(&die));
+        for copy in copies.filter(|copy| copy.owner < units) {
             let newest = spoilt.get(&copy.owner).map_or(0, |other| other.sequence);
             let found = found.newest(Lpn(copy.owner)).max(trimmed[copy.owner as usize]);
             if copy.sequence > newest.max(found) {
@@ -375,6 +424,10 @@ impl Ssd {
             power.started = Some(started);
         }
         self.put_down_again();
+        if self.power.as_ref().is_some_and(|power| power.log.wants_table()) {
+            self.begin_table_if_due();
+        }
+        self.look_at_failed_dies();
         self.tell_ready();
         // What was left half done goes on.
         (0..self.dies()).for_each(|die| self.wakes.collect(Die(die)));

@@ -33,7 +33,7 @@ pub(super) struct Table {
     pub(super) known: Known,
     /// Contents of a protected buffer, after a power cut.
     dump: Dump,
-    /// Programs of the largest table, those of this one that are not begun, and those that are not
+    /// Records of the largest table, those of this one that are not begun, and those that are not
     /// done.
     most: u64,
     unbegun: u64,
@@ -43,7 +43,8 @@ pub(super) struct Table {
 impl Power {
     /// Whether a record is to wait until the table is written, which needs the room that is left.
     pub(super) fn waits_for_table(&self, number: u32) -> bool {
-        let is_part = matches!(self.records.get(&number), Some(Record::Table));
+        let record = self.records.get(&number).map(|under_way| &under_way.record);
+        let is_part = matches!(record, Some(Record::Table));
         let is_short = |table: &Table| !self.log.has_room_beside(table.unbegun, table.most);
         !is_part && self.table.as_ref().is_some_and(is_short)
     }
@@ -65,7 +66,8 @@ impl Ssd {
         let Some(power) = &self.power else { return };
         let every = power.policy.checkpoint_units();
         let is_due = every > 0 && power.host_units - power.at_table >= every;
-        if power.table.is_none() && power.is_on() && (is_due || power.log.is_half_full()) {
+        let is_due = is_due || power.log.is_half_full() || power.log.wants_table();
+        if power.table.is_none() && power.is_on() && is_due {
             self.begin_table();
         }
     }
@@ -82,11 +84,11 @@ impl Ssd {
     /// Refuses a log that has no room for the tables of the FTL.
     pub(crate) fn check_log(&self) -> Result<()> {
         let Some(power) = &self.power else { return Ok(()) };
-        let programs = power.programs_of(self.table_bytes() + self.most_dump_bytes());
-        if power.log.has_room_for(programs) {
+        let records = power.records_of(self.table_bytes() + self.most_dump_bytes());
+        if power.log.has_room_for(records) {
             return Ok(());
         }
-        let problem = format!("the log has no room for two tables of {programs} programs each");
+        let problem = format!("the log has no room for two tables of {records} records each");
         Err(Error::new("recovery.name", problem).hint("use a chip with more or larger blocks"))
     }
 
@@ -102,17 +104,17 @@ impl Ssd {
         let (dumped, most) = (self.dump_bytes(&dump), self.most_dump_bytes());
         let known = self.known_blocks();
         let Some(power) = &mut self.power else { return };
-        let (programs, most) = (power.programs_of(bytes + dumped), power.programs_of(bytes + most));
+        let (records, most) = (power.records_of(bytes + dumped), power.records_of(bytes + most));
         let sequence = power.number();
         let has_data = |unit| ftl.lookup(Lpn(unit)).is_some();
         let unmapped = Unmapped::of(ftl.facts().logical_units, sequence, held, has_data);
         let known = Known { stamp: sequence, ..known };
         power.at_table = power.host_units;
-        power.log.begin_table(programs, most);
-        let (unbegun, undone) = (programs, programs);
+        power.log.begin_table(records, most);
+        let (unbegun, undone) = (records, records);
         power.table = Some(Table { unmapped, known, dump, most, unbegun, undone });
         // One part on each die at a time.
-        for _ in 0..programs.min(self.dies().into()) {
+        for _ in 0..records.min(self.dies().into()) {
             self.log_table_part();
         }
     }
@@ -140,6 +142,9 @@ impl Ssd {
             power.log.end_table();
             for number in std::mem::take(&mut power.behind_table) {
                 self.log_again(number);
+            }
+            if self.power.as_ref().is_some_and(|power| power.log.wants_table()) {
+                self.begin_table_if_due();
             }
         }
     }

@@ -77,7 +77,8 @@ impl Ssd {
     pub(super) fn rebuild(&mut self, index: u32) -> bool {
         let PageRead { owner, ppn, .. } = *self.flash.read(index);
         let is_known =
-            matches!(owner, ReadOwner::Request(_) | ReadOwner::Fill(_) | ReadOwner::Job(_));
+            matches!(owner, ReadOwner::Request(_) | ReadOwner::Fill(_) | ReadOwner::Job(_))
+                || matches!(owner, ReadOwner::Map(_));
         if self.ftl.parity().is_none() || !is_known {
             return false;
         }
@@ -158,6 +159,9 @@ impl Ssd {
         let rebuild = &mut self.reader.rebuilds.under_way[number];
         let command = &self.flash.commands[rebuild.read];
         let (class, units) = (command.class, command.read().units);
+        // The copy of a page of a map may be at the end of its page.
+        let slots = self.flash.chips.geometry.units_per_page;
+        let units = units.min(slots - place.0 % slots);
         rebuild.bytes += u64::from(units) * u64::from(self.flash.chips.geometry.unit_bytes);
         self.counts.parity.page_reads += 1;
         let (owner, earlier) = (ReadOwner::Rebuild(number), Times::from(self.now()));

@@ -2,8 +2,11 @@
 //!
 //! Each page has a *home*, a group of planes of one die, and is written to no other: so the work of
 //! a die never meets that of another, and pages of one home share programs. A home has a few blocks
-//! of each plane for itself, at least twice what its pages take: collecting them always gains.
+//! of each plane for itself, at least twice what its pages take: collecting them always gains. On a
+//! drive with parity each page has several `copies`, which are numbered, queued and written as
+//! pages of their own.
 
+use super::copies::Copies;
 use crate::ftl::contract::Move;
 use crate::ftl::page::{Own, PageFtl};
 use crate::ftl::{Job, Lpn};
@@ -49,7 +52,7 @@ impl Flags {
 /// A group of planes of a die, and the pages of the map that live there.
 #[derive(Clone, Default, Serialize, Deserialize)]
 struct Home {
-    /// Map pages to be written, oldest first.
+    /// Copies of map pages to be written, oldest first.
     queue: VecDeque<u32>,
     /// Somebody waits for the queue to be written.
     is_urgent: bool,
@@ -81,6 +84,7 @@ struct OfDie {
 pub(super) struct Area {
     /// Number of the first map page among the units of the drive.
     first: u32,
+    copies: Copies,
     homes: Vec<Home>,
     /// Homes of each die, one a group of joined planes.
     groups: u32,
@@ -102,6 +106,7 @@ impl State for Area {
     fn exchange(&mut self, archive: &mut Archive<'_>) -> Result<()> {
         let Self {
             first: _,
+            copies,
             homes,
             groups: _,
             dies,
@@ -121,23 +126,34 @@ impl State for Area {
             archive.table(flags)?;
         }
         archive.value(waiting)?;
-        archive.value(named)
+        archive.value(named)?;
+        copies.exchange(archive)
     }
 }
 
 impl Area {
-    /// Space on flash that a map of `pages` pages needs.
-    pub(super) fn own(geometry: &Geometry, planes_per_program: u32, pages: u32) -> Own {
+    /// Space on flash that a map of `pages` pages needs, with so many pages of parity in stripes.
+    pub(super) fn own(
+        geometry: &Geometry,
+        planes_per_program: u32,
+        pages: u32,
+        parity: u32,
+    ) -> Own {
         let homes = geometry.planes() / planes_per_program;
-        let blocks = pages.div_ceil(homes).div_ceil(geometry.units_per_block());
-        Own { units: pages, blocks: 2 * blocks + 2, ..Own::NOTHING }
+        let of_home = pages.div_ceil(homes) * Copies::shares(parity);
+        let blocks = of_home.div_ceil(geometry.units_per_block());
+        let units = pages * Copies::of_each(parity);
+        Own { units, blocks: 2 * blocks + 2, ..Own::NOTHING }
     }
 
-    pub(super) fn new(page: &PageFtl, pages: u32) -> Self {
+    pub(super) fn new(page: &PageFtl, pages: u32, parity: u32) -> Self {
         let geometry = &page.geometry;
         let homes = geometry.planes() / page.joined;
+        let copies = Copies::new(pages, parity, (homes, homes / geometry.dies));
+        let pages = copies.all();
         Self {
             first: page.logical_units,
+            copies,
             homes: (0..homes).map(|_| Home::default()).collect(),
             groups: homes / geometry.dies,
             dies: (0..geometry.dies).map(|_| OfDie::default()).collect(),
@@ -152,21 +168,56 @@ impl Area {
         }
     }
 
-    /// A page of the map, as a unit of the drive.
-    #[inline]
-    pub(super) fn lpn(&self, page: u32) -> Lpn {
-        Lpn(self.first + page)
+    /// Copies of all pages of the map.
+    pub(super) fn all(&self) -> u32 {
+        self.copies.all()
     }
 
-    /// Page of the map that a unit is, if it is one.
+    /// A copy of a page of the map, as a unit of the drive.
     #[inline]
-    pub(super) fn page(&self, lpn: Lpn) -> Option<u32> {
+    pub(super) fn lpn(&self, copy: u32) -> Lpn {
+        Lpn(self.first + copy)
+    }
+
+    /// Copies of a page of the map, as units of the drive.
+    #[inline]
+    pub(super) fn lpns(&self, page: u32) -> impl Iterator<Item = Lpn> + use<> {
+        let first = self.first;
+        self.copies.of_page(page).map(move |copy| Lpn(first + copy))
+    }
+
+    /// Copy of a page of the map that a unit is, if it is one.
+    #[inline]
+    pub(super) fn copy(&self, lpn: Lpn) -> Option<u32> {
         lpn.0.checked_sub(self.first)
     }
 
+    /// Page of the map that a unit is a copy of, if it is one.
     #[inline]
-    fn home(&self, page: u32) -> u32 {
-        page % self.homes.len() as u32
+    pub(super) fn page(&self, lpn: Lpn) -> Option<u32> {
+        Some(self.copies.page(self.copy(lpn)?))
+    }
+
+    #[inline]
+    fn home(&self, copy: u32) -> u32 {
+        self.copies.home(copy)
+    }
+
+    /// Copy of a page that can be read, on a die that has not failed if there is one.
+    pub(super) fn readable(&self, page: &PageFtl, number: u32) -> Option<Lpn> {
+        let is_on_lost = |lpn: &Lpn| match page.lookup(*lpn) {
+            Some(ppn) => self.copies.is_lost(page.geometry.die_of(page.geometry.block_of(ppn))),
+            None => true,
+        };
+        let there = self.lpns(number).filter(|lpn| page.lookup(*lpn).is_some());
+        there.min_by_key(is_on_lost)
+    }
+
+    /// Number of moves, from the first on, that go to one home.
+    pub(super) fn of_one_home(&self, moves: &[Move]) -> usize {
+        let home = |unit: &Move| self.copy(unit.lpn).map(|copy| self.home(copy));
+        let first = moves.first().and_then(home);
+        moves.iter().take_while(|unit| home(unit) == first).count()
     }
 
     fn die_of(&self, home: u32) -> Die {
@@ -179,12 +230,17 @@ impl Area {
         (0..groups).map(move |group| (die.0 * groups + group, group))
     }
 
-    /// Queues a page to be written, at any time or because a request waits for it.
+    /// Queues all copies of a page to be written, at any time or because a request waits for it.
     pub(super) fn queue(&mut self, page: u32, is_urgent: bool) {
-        let home = self.home(page);
+        self.copies.of_page(page).for_each(|copy| self.queue_copy(copy, is_urgent));
+    }
+
+    /// Queues a copy of a page to be written.
+    pub(super) fn queue_copy(&mut self, copy: u32, is_urgent: bool) {
+        let home = self.home(copy);
         let queue = &mut self.homes[home as usize];
-        if self.queued.insert(page) {
-            queue.queue.push_back(page);
+        if self.queued.insert(copy) {
+            queue.queue.push_back(copy);
             self.waiting += 1;
         }
         queue.is_urgent |= is_urgent;
@@ -195,8 +251,10 @@ impl Area {
 
     /// Has a page written now, if it is queued.
     pub(super) fn hurry_page(&mut self, page: u32) {
-        if self.queued.has(page) {
-            self.queue(page, true);
+        for copy in self.copies.of_page(page) {
+            if self.queued.has(copy) {
+                self.queue_copy(copy, true);
+            }
         }
     }
 
@@ -215,9 +273,74 @@ impl Area {
         self.waiting
     }
 
-    /// Whether the newest version of a page is yet to be written.
+    /// Whether the newest version of a page is yet to be written, in any copy.
     pub(super) fn is_pending(&self, page: u32) -> bool {
-        self.queued.has(page) || self.writing.has(page)
+        let is_pending = |copy| self.queued.has(copy) || self.writing.has(copy);
+        self.copies.of_page(page).any(is_pending)
+    }
+
+    /// Refuses the failure of a die without which the map has no room.
+    pub(super) fn can_lose(&self, die: Die) -> Result<()> {
+        self.copies.can_lose(die)
+    }
+
+    /// A die has failed: what was on it, or was to be, goes to other homes.
+    pub(super) fn lose(&mut self, page: &PageFtl, die: Die) {
+        if self.copies.is_lost(die) {
+            return;
+        }
+        self.copies.lose(die);
+        self.dies[die.0 as usize].draining = Draining::default();
+        let planes = page.geometry.plane(die, 0).0;
+        for plane in planes..planes + page.geometry.planes_per_die {
+            self.full[plane as usize].clear();
+        }
+        let homes: Vec<u32> = self.homes_of(die).map(|(home, _)| home).collect();
+        for home in homes {
+            let Home { queue, is_urgent } = std::mem::take(&mut self.homes[home as usize]);
+            self.waiting -= queue.len();
+            for copy in queue {
+                self.queued.remove(copy);
+                self.queue_copy(copy, is_urgent);
+            }
+        }
+        self.move_homes(page);
+    }
+
+    /// Has all copies written that are not at their homes.
+    pub(super) fn move_homes(&mut self, page: &PageFtl) {
+        let is_away = |&copy: &u32| {
+            let place = page.lookup(self.lpn(copy));
+            let die = place.map(|ppn| page.geometry.die_of(page.geometry.block_of(ppn)));
+            die.is_some_and(|die| die != self.die_of(self.home(copy)))
+        };
+        let away: Vec<u32> = (0..self.copies.all()).filter(is_away).collect();
+        self.copies.to_move(away.into_iter());
+        self.go_on_moving();
+    }
+
+    /// Queues copies that are to be written at new homes: a program of each home at a time, so that
+    /// requests that wait for the map need not wait for all of them.
+    fn go_on_moving(&mut self) {
+        let most = self.worth * self.homes.len();
+        loop {
+            let Some(copy) = self.copies.next_to_move() else { return };
+            self.queue_copy(copy, true);
+            if self.waiting >= most {
+                return;
+            }
+        }
+    }
+
+    /// Adds the places of the other copies of the page of the map at a place. Returns how many of
+    /// all copies may be unreadable.
+    pub(super) fn others(&self, page: &PageFtl, place: Ppn, others: &mut Vec<Ppn>) -> u32 {
+        let copy = self.copy(Lpn(page.owner[place.0 as usize]));
+        let Some(copy) = copy.filter(|&copy| copy < self.all()) else { return 0 };
+        let (number, first) = (self.copies.page(copy), others.len());
+        others.extend(self.lpns(number).filter_map(|lpn| page.lookup(lpn)));
+        others.retain(|&other| other != place);
+        (others.len() - first) as u32
     }
 
     fn name(&mut self, die: Die) {
@@ -314,7 +437,7 @@ impl Area {
     /// begun with `moves`, of the same group. True if there is one.
     fn pick(&mut self, page: &PageFtl, die: Die, into: &mut Draining, moves: &[Move]) -> bool {
         let group = match moves.first() {
-            Some(first) => self.page(first.lpn).map(|page| self.home(page) % self.groups),
+            Some(first) => self.copy(first.lpn).map(|copy| self.home(copy) % self.groups),
             None => self
                 .homes_of(die)
                 .map(|(_, group)| group)
@@ -363,9 +486,10 @@ impl Area {
         home.is_urgent &= !home.queue.is_empty();
     }
 
-    /// Learns that a new version of a page is on flash.
-    pub(super) fn written(&mut self, page: u32) {
-        self.writing.remove(page);
+    /// Learns that a new version of a copy is on flash.
+    pub(super) fn written(&mut self, copy: u32) {
+        self.writing.remove(copy);
+        self.go_on_moving();
     }
 
     /// Whether new versions have a place in a group: the last block kept is for collection.
@@ -374,13 +498,18 @@ impl Area {
         self.kept(page, die, group) + u32::from(is_open) > 1
     }
 
-    /// Frontier for pages of the map, in the home of `lpn`, which is opened if need be; `None`
-    /// where there is no room now.
-    pub(super) fn frontier(&mut self, page: &mut PageFtl, lpn: Lpn) -> Option<(Die, usize)> {
-        let home = self.home(self.page(lpn)?);
+    /// Frontier for pages of the map that a job moves or writes, in the home of `lpn`, which is
+    /// opened if need be; `None` where there is no room now.
+    pub(super) fn frontier(
+        &mut self,
+        page: &mut PageFtl,
+        job: Job,
+        lpn: Lpn,
+    ) -> Option<(Die, usize)> {
+        let home = self.home(self.copy(lpn)?);
         let (die, group) = (self.die_of(home), home % self.groups);
         let index = page.own_frontier(die, group);
-        if self.dies[die.0 as usize].phase == Phase::Write && !self.may_write(page, die, group) {
+        if self.dies[job.0 as usize].phase == Phase::Write && !self.may_write(page, die, group) {
             return None;
         }
         if !page.frontiers[index].open {
@@ -397,7 +526,10 @@ impl Area {
 
     /// Takes in a full block of the map.
     pub(super) fn filled(&mut self, plane: Plane, block: Block) {
-        self.full[plane.0 as usize].push(block);
+        let die = Die(plane.0 * self.dies.len() as u32 / self.full.len() as u32);
+        if !self.copies.is_lost(die) {
+            self.full[plane.0 as usize].push(block);
+        }
     }
 
     /// Takes in a block of the map that was found after a power cut, and takes nothing more.

@@ -13,6 +13,7 @@
 
 mod area;
 mod cache;
+mod copies;
 mod host_memory;
 mod nodes;
 mod order;
@@ -197,6 +198,8 @@ pub(super) struct Plan {
     cache: CacheParams,
     /// Space that the map needs on flash.
     pub own: Own,
+    /// Pages of parity in a stripe: as many more copies of the map are on flash.
+    parity: u32,
     /// Entries of a page of the map.
     per_page: u32,
     /// Bytes of a page of the map.
@@ -233,8 +236,9 @@ impl Plan {
         }
         let per_page = context.geometry.unit_bytes / STORED_BYTES;
         let most_pages = most_units.div_ceil(per_page);
-        let own = Area::own(&context.geometry, context.planes_per_program, most_pages);
-        Ok(Some(Self { cache, own, per_page, page_bytes, limit }))
+        let parity = context.parity_pages;
+        let own = Area::own(&context.geometry, context.planes_per_program, most_pages, parity);
+        Ok(Some(Self { cache, own, parity, per_page, page_bytes, limit }))
     }
 
     /// The map, of a page map that has kept the space for it. Other tables take `beside` bytes.
@@ -253,7 +257,7 @@ impl Plan {
         let entries = (cache_bytes / CACHED_BYTES).min(page.logical_units.into()) as usize;
         let dies = page.geometry.dies as usize;
         Cached {
-            area: Area::new(page, pages),
+            area: Area::new(page, pages, self.parity),
             cache: Cache::new(policy, entries, pages, self.per_page),
             cache_bytes,
             host_memory,
@@ -422,7 +426,7 @@ impl State for Cached {
 
 impl Mapping for Cached {
     fn own_pages(&self) -> u32 {
-        self.logical_units.div_ceil(self.per_page)
+        self.area.all()
     }
 
     fn access(&mut self, data: &mut PageFtl, first: u32, count: u32, access: Access) -> Known {
@@ -432,11 +436,10 @@ impl Mapping for Cached {
             return Known::Units(known);
         }
         let page = self.cache.page_of(first);
-        let lpn = self.area.lpn(page);
         let is_whole = first.is_multiple_of(self.per_page) && count >= self.per_page;
         if access == Access::Trim && is_whole {
             // The directory forgets the page: what it says need not be read.
-            data.trim(lpn);
+            self.area.lpns(page).for_each(|lpn| _ = data.trim(lpn));
             self.host_memory.forget(page);
             self.counts.hits += u64::from(self.per_page);
             return Known::Units(self.per_page);
@@ -445,7 +448,7 @@ impl Mapping for Cached {
             self.area.hurry();
             return Known::Later;
         }
-        if data.lookup(lpn).is_none() {
+        let Some(lpn) = self.area.readable(data, page) else {
             if self.area.is_pending(page) {
                 // What it holds has left the cache and is not on flash yet.
                 self.area.hurry_page(page);
@@ -455,7 +458,7 @@ impl Mapping for Cached {
             let loaded = self.load_run(first, count);
             self.counts.hits += u64::from(loaded);
             return Known::Units(loaded);
-        }
+        };
         if self.host_memory.ask(page) {
             let run = self.run(first, count);
             self.counts.host_memory_hits += u64::from(run);
@@ -477,15 +480,17 @@ impl Mapping for Cached {
         loaded
     }
 
-    fn place(&mut self, page: &mut PageFtl, moves: &[Move]) -> Option<Place> {
-        self.area.page(moves[0].lpn)?;
-        let Some((die, index)) = self.area.frontier(page, moves[0].lpn) else {
+    fn place(&mut self, page: &mut PageFtl, job: Job, moves: &[Move]) -> Option<Place> {
+        let first = moves.first()?.lpn;
+        self.area.copy(first)?;
+        let Some((die, index)) = self.area.frontier(page, job, first) else {
             return Some(Place::Later(Until::Job));
         };
-        let lpns = moves.iter().map(|unit| unit.lpn);
+        // Where a die has failed meanwhile, the next ones may have other homes.
+        let lpns = moves[..self.area.of_one_home(moves)].iter().map(|unit| unit.lpn);
         let (program, _) = page.take(index, die, Stream::MAP, lpns);
         let units = u64::from(program.units);
-        match self.area.phase(die) {
+        match self.area.phase(Die(job.0)) {
             Phase::Write => self.counts.writes += units,
             Phase::Collect | Phase::Data => {
                 self.counts.moves += units;
@@ -501,23 +506,23 @@ impl Mapping for Cached {
             return;
         }
         page.map_program(program, page.pages_per_program, carried, |_, _| ());
-        if *self.area.phase(program.die) == Phase::Write {
-            for unit in carried.moves() {
-                let page = self.area.page(unit.lpn).expect("a page of the map");
-                self.area.written(page);
-                self.host_memory.written(page);
+        if let Carried::Moves(job, moves) = carried
+            && *self.area.phase(Die(job.0)) == Phase::Write
+        {
+            for unit in moves {
+                let copy = self.area.copy(unit.lpn).expect("a page of the map");
+                self.area.written(copy);
+                self.host_memory.written(self.area.page(unit.lpn).unwrap_or(copy));
             }
         }
         self.close(page, program);
     }
 
-    fn not_programmed(&mut self, page: &mut PageFtl, program: &Program, _: Carried) {
-        if program.stream != Stream::MAP {
-            return;
-        }
+    fn not_programmed(&mut self, page: &mut PageFtl, program: &Program, carried: Carried) {
+        let (Stream::MAP, Carried::Moves(job, _)) = (program.stream, carried) else { return };
         page.pad(program, page.pages_per_program);
         let units = u64::from(program.units);
-        match self.area.phase(program.die) {
+        match self.area.phase(Die(job.0)) {
             Phase::Write => self.counts.writes -= units,
             Phase::Collect | Phase::Data => {
                 self.counts.moves -= units;
@@ -526,6 +531,19 @@ impl Mapping for Cached {
         }
         page.counts.padding_units += units;
         self.close(page, program);
+    }
+
+    fn can_lose(&self, die: Die) -> Result<()> {
+        self.area.can_lose(die)
+    }
+
+    fn lose(&mut self, page: &PageFtl, die: Die) {
+        self.area.lose(page, die);
+    }
+
+    fn others(&self, page: &PageFtl, place: Ppn, others: &mut Vec<Ppn>) -> Option<u32> {
+        let is_map = self.area.has(page.geometry.block_of(place));
+        is_map.then(|| self.area.others(page, place, others))
     }
 
     fn trimmed(&mut self, lpn: u32) {

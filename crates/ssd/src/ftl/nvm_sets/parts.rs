@@ -14,6 +14,7 @@ use crate::ftl::contract::{
 use crate::recovery::{Found, Part};
 use base::{Error, Result};
 use nand::geometry::{Block, Die, Ppn};
+use std::ops::Range;
 
 impl NvmSets {
     fn all(&self, has: fn(&dyn Ftl) -> bool) -> bool {
@@ -183,6 +184,13 @@ impl Parity for NvmSets {
         let may_lack = part.others(Ppn(place.0 - units), others);
         others[first..].iter_mut().for_each(|other| other.0 += units);
         may_lack
+    }
+
+    fn stripe(&self, die: Die, tag: u64) -> Option<Range<u32>> {
+        let Set { ftl, span, .. } = &self.sets[self.of_die(die)];
+        let first = span.dies.start;
+        let dies = ftl.parity()?.stripe(Die(die.0 - first), tag)?;
+        Some(first + dies.start..first + dies.end)
     }
 
     fn can_lose(&self, die: Die) -> Result<()> {

@@ -6,8 +6,9 @@ use crate::ftl::contract::{
 };
 use crate::ftl::page::PageFtl;
 use crate::recovery::Found;
+use base::Result;
 use base::archive::State;
-use nand::geometry::{Block, Ppn};
+use nand::geometry::{Block, Die, Ppn};
 use std::ops::Range;
 
 /// Map of a page-mapped FTL, as the firmware has it. The truth is in `PageFtl::map`.
@@ -46,7 +47,21 @@ pub(in crate::ftl) trait Mapping: Clone + Send + State + 'static {
     }
 
     /// Place for pages of the map that a job moves or writes; `None` where `moves` are data.
-    fn place(&mut self, _page: &mut PageFtl, _moves: &[Move]) -> Option<Place> {
+    fn place(&mut self, _page: &mut PageFtl, _job: Job, _moves: &[Move]) -> Option<Place> {
+        None
+    }
+
+    /// Refuses the failure of a die that the pages of the map would not survive.
+    fn can_lose(&self, _die: Die) -> Result<()> {
+        Ok(())
+    }
+
+    /// Learns that a die has failed: pages of the map go to other dies.
+    fn lose(&mut self, _page: &PageFtl, _die: Die) {}
+
+    /// Adds the places of the other copies of a page of the map: how many of all may be unreadable.
+    /// `None` where `place` is one of data.
+    fn others(&self, _page: &PageFtl, _place: Ppn, _others: &mut Vec<Ppn>) -> Option<u32> {
         None
     }
 

@@ -28,6 +28,7 @@ pub(super) use layout::Layout;
 pub(super) use mapping::{Flat, Mapping};
 use nand::chip::BlockMode;
 use nand::geometry::{Block, Die, Ppn};
+use std::ops::Range;
 
 /// A page-mapped FTL of a mapping, a layout, and choices.
 pub(super) struct Paged<M, L, C> {
@@ -122,7 +123,7 @@ impl<M: Mapping, L: Layout, C: Choices> Ftl for Paged<M, L, C> {
 
     #[inline]
     fn place_moves(&mut self, job: Job, moves: &[Move]) -> Place {
-        match self.map.place(self.data.page_mut(), moves) {
+        match self.map.place(self.data.page_mut(), job, moves) {
             Some(place) => place,
             None => self.data.place_moves(job, moves),
         }
@@ -301,13 +302,7 @@ impl<M: Mapping, L: Layout, C: Choices> Parts for Paged<M, L, C> {
         if M::IS_IN_RAM && C::IS_ASIDE { self.data.withdrawal_mut() } else { None }
     }
 
-    fn parity(&self) -> Option<&dyn Parity> {
-        self.data.parity()
-    }
-
-    fn parity_mut(&mut self) -> Option<&mut dyn Parity> {
-        self.data.parity_mut()
-    }
+    parts!(@parity |ftl| ftl.data.parity().is_some());
 
     fn recycling(&self) -> Option<&dyn Recycling> {
         self.data.recycling()
@@ -415,6 +410,40 @@ impl<M: Mapping, L: Layout, C: Choices> Recovery for Paged<M, L, C> {
         self.map.recover(&self.data, found, own);
         self.choices.recovered(&self.data);
         Ok(())
+    }
+}
+
+/// Stripes of the data, and copies of the pages of the map.
+impl<M: Mapping, L: Layout, C: Choices> Parity for Paged<M, L, C> {
+    fn others(&self, place: Ppn, others: &mut Vec<Ppn>) -> u32 {
+        let of_map = self.map.others(self.data.page(), place, others);
+        of_map.unwrap_or_else(|| self.data.parity().map_or(0, |part| part.others(place, others)))
+    }
+
+    fn stripe(&self, die: Die, tag: u64) -> Option<Range<u32>> {
+        self.data.parity()?.stripe(die, tag)
+    }
+
+    fn can_lose(&self, die: Die) -> Result<()> {
+        self.map.can_lose(die)?;
+        self.data.parity().map_or(Ok(()), |part| part.can_lose(die))
+    }
+
+    fn lose(&mut self, die: Die) {
+        if let Some(part) = self.data.parity_mut() {
+            part.lose(die);
+        }
+        self.map.lose(self.data.page(), die);
+    }
+
+    fn rest_rebuild(&mut self, rests: bool) {
+        if let Some(part) = self.data.parity_mut() {
+            part.rest_rebuild(rests);
+        }
+    }
+
+    fn holds_data(&self, die: Die) -> bool {
+        self.data.parity().is_some_and(|part| part.holds_data(die))
     }
 }
 

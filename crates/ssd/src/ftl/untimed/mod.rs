@@ -449,6 +449,11 @@ fn run<F: Ftl + ?Sized, D: Device + ?Sized>(
         match step {
             Step::Done => break,
             Step::Move => move_units(ftl, job, work, untimed, device)?,
+            Step::Fill => {
+                if let Place::At(program) = ftl.place_moves(job, &[]) {
+                    programs(ftl, &program, Carried::Moves(job, &[]), untimed, device)?;
+                }
+            }
             Step::Erase => {
                 for &block in &work.blocks {
                     if !device.erase(block) && !retire(ftl, block) {

@@ -131,6 +131,9 @@ impl Spans {
 
     /// Whether the job of a die has work.
     pub(super) fn has_work(&self, die: Die, urgency: Urgency) -> bool {
+        if self.has_to_fill(die) {
+            return true;
+        }
         let span = self.span_of(die);
         let at = &self.spans[span];
         if !at.erasing.is_empty() {
@@ -154,6 +157,9 @@ impl Spans {
     /// The next step of the job of a die.
     pub(super) fn next_step(&mut self, job: Job, urgency: Urgency, work: &mut Work) -> Step {
         work.clear();
+        if self.has_to_fill(Die(job.0)) {
+            return Step::Fill;
+        }
         let span = self.span_of(Die(job.0));
         if !self.spans[span].erasing.is_empty() {
             return Step::Done;

@@ -4,11 +4,14 @@
 //! once. The others get the rows that they lack, empty or parity, before the next data of the
 //! handle; so every stripe is whole, and the controller need not keep its parity. Superblocks
 //! without parity end on all dies at once.
+//!
+//! After the failure of a die all superblocks that have data end, and jobs of the other dies
+//! program the rows. So nothing of the die depends on the controller's memory for long.
 
 use super::Spans;
-use crate::ftl::contract::{Key, Program};
+use crate::ftl::contract::{Job, Key, Place, Program, Stream};
 use crate::space::frontier::Frontier;
-use nand::geometry::Block;
+use nand::geometry::{Block, Die};
 
 impl Spans {
     /// Closes the open superblocks of a handle, in each span that has room for another. Returns
@@ -57,6 +60,74 @@ impl Spans {
                 closed.push(block);
             }
         }
+    }
+
+    /// Ends the open superblocks of a span that have data, as a die of it has failed. Each part
+    /// that is left gets one row at least, whose report closes its blocks.
+    pub(super) fn end_begun(&mut self, span: usize) {
+        for stream in 0..=self.page.streams {
+            for group in 0..self.page.groups {
+                let at = |die| self.page.frontier_index(die, stream, group);
+                let parts: Vec<usize> = self.dies_in(span).map(at).collect();
+                let pages = parts.iter().map(|&index| self.page.frontiers[index].page);
+                let begun = pages.max().filter(|&pages| pages > 0);
+                if let Some(pages) = begun {
+                    let end = pages + self.page.pages_per_program;
+                    self.end_parts(&parts, end.min(self.page.geometry.pages_per_block));
+                }
+            }
+        }
+    }
+
+    /// Lets the open ones of these frontiers end before a page, but those that end already.
+    fn end_parts(&mut self, parts: &[usize], end: u32) {
+        for &index in parts {
+            if !self.page.frontiers[index].takes_data() {
+                continue;
+            }
+            self.page.frontiers[index].end = end;
+            let blocks = self.page.frontiers[index].blocks;
+            for &block in &blocks[..self.page.joined as usize] {
+                self.page.note_short(block, end);
+            }
+        }
+    }
+
+    /// Stream and frontier of a die that get a row without data from its job, after the failure of
+    /// a die.
+    fn part_to_fill(&self, die: Die) -> Option<(u32, usize)> {
+        if self.lost.is_empty() {
+            return None;
+        }
+        (0..=self.page.streams).find_map(|stream| {
+            let mut parts = self.parts(die, stream);
+            let ends = |index: &usize| !self.page.frontiers[*index].takes_data();
+            let index = parts.find(|index| ends(index) && !self.page.keeps_back(*index, die))?;
+            Some((stream, index))
+        })
+    }
+
+    /// Whether the job of a die has a row without data to write.
+    pub(super) fn has_to_fill(&self, die: Die) -> bool {
+        self.part_to_fill(die).is_some()
+    }
+
+    /// A place for the next row without data of a die.
+    pub(super) fn place_fill(&mut self, job: Job) -> Place {
+        let die = Die(job.0);
+        let Some((stream, index)) = self.part_to_fill(die) else { return Place::NoRoom };
+        let label = match stream {
+            cold if cold == self.page.streams => Stream::COLD,
+            host if host < u32::from(self.page.host_streams) => Stream::host(host as u8),
+            _ => Stream::GC,
+        };
+        let (program, _) = self.page.take(index, die, label, std::iter::empty());
+        let span = self.span_of(die);
+        self.spans[span].rows[(die.0 % self.dies) as usize] += 1;
+        self.placed_last(index, &program);
+        // Dies that begin last may have kept back for this one.
+        self.call_dies(span);
+        Place::At(program)
     }
 
     /// Closes a frontier: its blocks take nothing more. Returns those that were not full.

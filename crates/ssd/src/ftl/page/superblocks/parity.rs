@@ -7,8 +7,10 @@
 
 use super::Spans;
 use crate::ftl::contract::Parity;
+use crate::ftl::page::recover::FRONTIER_BITS;
 use base::{Error, Result};
 use nand::geometry::{Block, Die, Plane, Ppn};
+use std::ops::Range;
 
 impl Spans {
     /// Failed dies of a span.
@@ -22,11 +24,11 @@ impl Spans {
         self.lost.contains(&die.0)
     }
 
-    /// Whether a superblock has the newest data of units on a failed die.
+    /// Whether a superblock has pages on a failed die: data, or the parity of others.
     pub(super) fn stands_on_lost(&self, superblock: u32) -> bool {
         let geometry = &self.page.geometry;
         let is_there = |block: Block| {
-            self.is_lost(geometry.die_of(block)) && self.page.candidates.word(block).valid() > 0
+            self.is_lost(geometry.die_of(block)) && self.page.filled_pages(block) > 0
         };
         !self.lost.is_empty() && self.members.blocks(superblock).any(is_there)
     }
@@ -83,7 +85,7 @@ impl Parity for Spans {
         }
         let in_die = |block| geometry.plane_of(block).0 % geometry.planes_per_die;
         let members = self.members.blocks(superblock).filter(|&other| other != block);
-        let mut pages = 1;
+        let (mut pages, mut gone) = (1, 0);
         for member in members.filter(|&member| in_die(member) == in_die(block)) {
             if self.is_held(member, number) {
                 pages += 1;
@@ -93,9 +95,18 @@ impl Parity for Spans {
             } else {
                 // A die that has failed or was closed has no page of a stripe that comes later.
                 pages += u32::from(page.is_open(member));
+                // It would have been parity, and a power cut has taken it from the memory.
+                let is_lost = self.is_lost(geometry.die_of(member));
+                gone += u32::from(is_lost && page.filled_pages(member) > 0);
             }
         }
-        page.stripes.pages_of(pages)
+        page.stripes.pages_of(pages).saturating_sub(gone)
+    }
+
+    fn stripe(&self, die: Die, tag: u64) -> Option<Range<u32>> {
+        // Other blocks than those of superblocks have no serial number.
+        let first = die.0 / self.dies * self.dies;
+        (tag >> FRONTIER_BITS > 0).then_some(first..first + self.dies)
     }
 
     fn can_lose(&self, die: Die) -> Result<()> {
@@ -121,11 +132,11 @@ impl Parity for Spans {
         self.lost.push(die.0);
         // Streams of data and the cold ones.
         (0..=self.page.streams).for_each(|stream| self.close_lost(die, stream));
+        self.end_begun(self.span_of(die));
         for block in self.blocks_of(die) {
-            let word = self.page.candidates.word(block);
-            if word.is_closed()
-                && word.valid() > 0
+            if self.page.candidates.word(block).is_closed()
                 && let Some(superblock) = self.members.of(block)
+                && self.stands_on_lost(superblock)
             {
                 self.mark(superblock);
             }
@@ -142,6 +153,13 @@ impl Parity for Spans {
     }
 
     fn holds_data(&self, die: Die) -> bool {
-        self.blocks_of(die).any(|block| self.page.candidates.word(block).valid() > 0)
+        let has_valid = |block: Block| self.page.candidates.word(block).valid() > 0;
+        self.blocks_of(die).any(|block| match self.members.of(block) {
+            None => has_valid(block),
+            // Parity of others is needed as their data are.
+            Some(superblock) => {
+                self.page.filled_pages(block) > 0 && self.members.blocks(superblock).any(has_valid)
+            }
+        })
     }
 }

@@ -142,7 +142,7 @@ impl Spans {
     }
 
     /// Open frontiers of a stream on a die, in turn.
-    fn parts(&self, die: Die, stream: u32) -> impl Iterator<Item = usize> + use<'_> {
+    pub(super) fn parts(&self, die: Die, stream: u32) -> impl Iterator<Item = usize> + use<'_> {
         let page = &self.page;
         let first = match stream < page.streams {
             true => page.next_group[(die.0 * page.streams + stream) as usize],
@@ -179,6 +179,9 @@ impl Spans {
 
     /// A place for units that the job of a die moves, on any die of its span.
     pub(super) fn place_moved(&mut self, job: Job, moves: &[Move]) -> Place {
+        if moves.is_empty() {
+            return self.place_fill(job);
+        }
         let span = self.span_of(Die(job.0));
         let cold = self.page.streams;
         let is_levelling = self.page.collections[job.0 as usize].is_levelling;

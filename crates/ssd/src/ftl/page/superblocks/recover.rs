@@ -2,14 +2,15 @@
 //!
 //! The tag of a block has the serial number of its superblock, so blocks that belong together are
 //! known. A superblock without data is erased. Of each stream the superblock that was formed last
-//! goes on where it was open; others are closed as they are, and collected in time.
+//! goes on where it was open; others are closed as they are, and collected in time. One with pages
+//! of a die that has failed goes on no more, and is moved off.
 
 use super::Spans;
 use crate::ftl::page::recover::frontier_of;
 use crate::recovery::Found;
 use base::{Error, Result};
 use nand::geometry::{Block, Die};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 impl Spans {
     /// Tag of a block: the mark of its superblock.
@@ -24,7 +25,8 @@ impl Spans {
     pub(super) fn rebuild(&mut self, found: &Found) -> Result<Vec<Block>> {
         self.page.take_found(found);
         let of_map = self.page.streams + 1;
-        let open = self.page.open_found(found, of_map..of_map + 1);
+        let mut open = self.page.open_found(found, of_map..of_map + 1);
+        self.close_lost_of_map(&mut open);
         let (mut own, mut superblocks) = (Vec::new(), BTreeMap::<_, Vec<Block>>::new());
         for block in self.page.written(found) {
             if self.page.is_own(found, block) {
@@ -51,7 +53,9 @@ impl Spans {
         for ((span, mark), blocks) in superblocks {
             let has_data = |&block: &Block| self.page.candidates.word(block).valid() > 0;
             if blocks.iter().any(has_data) {
-                let goes_on = latest.get(&(span, frontier_of(mark))) == Some(&mark);
+                let is_lost = |&block: &Block| self.is_lost(self.page.geometry.die_of(block));
+                let is_latest = latest.get(&(span, frontier_of(mark))) == Some(&mark);
+                let goes_on = is_latest && !blocks.iter().any(is_lost);
                 self.take_over(span, mark, &blocks, goes_on, found)?;
                 continue;
             }
@@ -61,6 +65,17 @@ impl Spans {
             }
         }
         Ok(own)
+    }
+
+    /// Closes the open blocks of units of the map on failed dies, which nobody can read.
+    fn close_lost_of_map(&mut self, open: &mut BTreeSet<Block>) {
+        for &die in &self.lost {
+            for group in 0..self.page.groups {
+                let index = self.page.own_frontier(Die(die), group);
+                self.page.frontiers[index].open = false;
+            }
+        }
+        open.retain(|&block| !self.is_lost(self.page.geometry.die_of(block)));
     }
 
     /// Forms a superblock anew of blocks that were found. It goes on as the open one of a stream,
@@ -100,10 +115,16 @@ impl Spans {
             blocks.iter().map(|&block| found.pages(block)).collect()
         };
         let stream = frontier_of(mark).filter(|_| goes_on);
-        let place = |blocks| Some((stream?, self.page.goes_on(&pages_of(blocks))?));
+        let is_lost = |blocks: &[Block]| self.is_lost(self.page.geometry.die_of(blocks[0]));
+        let place = |blocks| {
+            let goes_on = self.page.goes_on(&pages_of(blocks)).filter(|_| !is_lost(blocks))?;
+            Some((stream?, goes_on))
+        };
         let places: Vec<_> = all.chunks(joined).map(place).collect();
         // Rows that some dies have, and others will never have.
-        let closed = all.chunks(joined).zip(&places).filter(|(_, place)| place.is_none());
+        let is_closed =
+            |(blocks, place): &(&[Block], &Option<_>)| place.is_none() && !is_lost(blocks);
+        let closed = all.chunks(joined).zip(&places).filter(is_closed);
         let first = closed.filter_map(|(blocks, _)| pages_of(blocks).into_iter().min()).min();
         if let (Some(first), Some(superblock)) = (first, self.members.of(all[0])) {
             self.note_uncovered(superblock, first..pages_of(&all).into_iter().max().unwrap_or(0));
@@ -138,6 +159,12 @@ impl Spans {
                     }
                 }
             }
+        }
+        if let Some(superblock) = self.members.of(all[0])
+            && !goes_on
+            && blocks.iter().any(|&block| self.is_lost(self.page.geometry.die_of(block)))
+        {
+            self.mark(superblock);
         }
         Ok(())
     }
