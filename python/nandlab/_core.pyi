@@ -256,33 +256,18 @@ class Life:
         workload: str,
         options: str,
         depth: int | None,
-        weights: list[float],
-        acceleration: float,
-    ) -> Life: ...
-    @staticmethod
-    def plan(
-        drive: Drive,
+        skip: str | None,
+        until: str | None,
         years: float,
         windows: int,
-        bytes_per_hour: float,
-        write_amplification: float | None,
-        most_cycles: int | None,
+        bytes_per_hour: float | None,
+        limit: tuple[int, str] | None,
         acceleration: float | None,
         exact_units: float,
-    ) -> tuple[float, float, float]: ...
-    def advance(
-        self,
-        drive: Drive,
-        cycles: float,
-        units: float,
-        most_cycles: int | None,
-        hours_per_unit: float,
-        learning_cycles: float,
-        stretch_cycles: float,
-    ) -> bool: ...
-    def totals(self) -> dict[str, float]: ...
-    def still(self, drive: Drive) -> float: ...
-    def is_worn(self) -> bool: ...
+    ) -> Life: ...
+    def advance(self) -> str: ...
+    def windows(self, since: int) -> str: ...
+    def still(self) -> float: ...
 
 @final
 class Board:

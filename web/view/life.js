@@ -158,11 +158,11 @@ export class LifeView {
     for (;;) {
       const begun = performance.now();
       const asked = { life, since: this.points.length, units: Math.round(units), requests: Math.ceil(units * REQUESTS_PER_UNIT) };
-      const { phase, share, windows, end, acceleration } = await this.alone(() => session.call("live", asked));
+      const { phase, share, windows, end, acceleration, worn_sets: worn } = await this.alone(() => session.call("live", asked));
       const took = Math.max(performance.now() - begun, 0.1);
       units = Math.min(Math.max(units * Math.min(Math.max(STEP_MS / took, 0.5), 2), LEAST_UNITS), MOST_UNITS);
       if (windows.length) this.show([...this.points, ...windows], end);
-      if (end) return this.tellEnd(acceleration);
+      if (end) return this.tellEnd(acceleration, end, worn);
       if (this.isStopped) return this.tellEnd(acceleration, "stopped");
       this.tell(`${PHASES[phase]}${share === null ? "" : `: ${percent(share, 2)}`}. Points so far: ${this.points.length}.`);
       if (share === null) this.bar.removeAttribute("value");
@@ -171,11 +171,12 @@ export class LifeView {
     }
   }
 
-  tellEnd(acceleration, end = this.end) {
+  tellEnd(acceleration, end = this.end, worn = []) {
     const last = this.points.at(-1);
     const age = last ? ` after ${time(last.years * 3.1536e16)} and ${number(last.tb_written)} TB written` : "";
     const times = acceleration > 1 ? ` One cycle of ${number(acceleration)} was carried out.` : "";
-    this.tell(`The life ended${age}: ${ENDS[end] || end}.${times}`);
+    const sets = worn.length ? ` No spare block is left in NVM set ${worn.map((set) => set + 1).join(", ")}; other sets still take writes.` : "";
+    this.tell(`The life ended${age}: ${ENDS[end] || end}.${sets}${times}`);
   }
 
   // A file of `nandlab life --json`.

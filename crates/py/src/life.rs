@@ -1,132 +1,88 @@
 //! A life of a drive for Python, step by step: every long call releases the GIL.
 
 use crate::drive::Drive;
-use crate::simulation::workload_of;
-use host::lifetime::plan::{Asked, Plan};
+use crate::simulation::{planned, workload_of};
+use crate::{json, refuse};
+use base::Error;
+use host::lifetime::course::{Course, Runs, Step};
+use host::lifetime::demand::{Demand, End, Limit};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
-use ssd::ageing::Goal;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Simulated units between two checks for signals.
-const UNITS: u64 = 1 << 17;
+/// Bounds of a step between two checks for signals.
+const STEP: Step = Step { requests: 1 << 12, units: 1 << 17 };
 
 /// Life of a drive under a workload.
 #[pyclass(frozen)]
-pub struct Life(Mutex<host::lifetime::Life>);
+pub struct Life(Mutex<Course>);
 
 impl Life {
-    fn lock(&self) -> MutexGuard<'_, host::lifetime::Life> {
+    fn lock(&self) -> MutexGuard<'_, Course> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
+/// End that a limit of cycles means, by its name.
+fn end_of(name: &str) -> PyResult<End> {
+    let ends = End::OF_LIMITS;
+    let end = ends
+        .iter()
+        .find(|(known, _)| *known == name)
+        .ok_or_else(|| refuse(Error::unknown("life", "limit", name, ends.map(|(name, _)| name))))?;
+    Ok(end.1)
+}
+
 #[pymethods]
 impl Life {
-    /// Begins the life of a drive under a workload, which is given as for a simulation. `weights`
-    /// are the shares of the jobs in the bytes written.
+    /// Begins the life of a drive, which is in it from now on. The workload is given as for a
+    /// simulation, `skip` and `until` as for its plan. `limit` has the most cycles of a block, and
+    /// the name of the end where a block has them.
     #[new]
-    #[pyo3(signature = (drive, kind, workload, options, depth, weights, acceleration))]
+    #[pyo3(signature = (drive, kind, workload, options, depth, skip, until, years, windows,
+        bytes_per_hour, limit, acceleration, exact_units))]
     #[allow(clippy::too_many_arguments)]
     fn new(
-        py: Python<'_>,
         drive: &Drive,
         kind: &str,
         workload: String,
         options: &str,
         depth: Option<u32>,
-        weights: Vec<f64>,
-        acceleration: f64,
-    ) -> PyResult<Self> {
-        let workload = workload_of(kind, workload, options, depth)?;
-        let new = |drive: &mut host::drive::Drive| {
-            host::lifetime::Life::new(drive, &workload, &weights, acceleration)
-        };
-        Ok(Self(Mutex::new(py.detach(|| drive.with(new))?)))
-    }
-
-    /// Plan of a life: cycles until the end, acceleration, and the cycles that are carried out
-    /// before each leap.
-    #[staticmethod]
-    #[pyo3(signature = (drive, years, windows, bytes_per_hour, write_amplification, most_cycles,
-        acceleration, exact_units))]
-    #[allow(clippy::too_many_arguments)]
-    fn plan(
-        drive: &Drive,
+        skip: Option<&str>,
+        until: Option<&str>,
         years: f64,
         windows: u32,
-        bytes_per_hour: f64,
-        write_amplification: Option<f64>,
-        most_cycles: Option<u32>,
+        bytes_per_hour: Option<f64>,
+        limit: Option<(u32, String)>,
         acceleration: Option<f64>,
         exact_units: f64,
-    ) -> PyResult<(f64, f64, f64)> {
-        let asked = Asked {
-            years,
-            windows,
-            bytes_per_hour,
-            write_amplification,
-            most_cycles,
-            acceleration,
-            exact_units,
+    ) -> PyResult<Self> {
+        let (skip, until) = planned(skip, until)?;
+        let runs = Runs { workload: workload_of(kind, workload, options, depth)?, skip, until };
+        let limit = match limit {
+            Some((most_cycles, name)) => Some(Limit { most_cycles, end: end_of(&name)? }),
+            None => None,
         };
-        let plan = drive.with(|drive| Ok(Plan::new(&drive.loaded.config, &asked)))?;
-        Ok((plan.cycles, plan.acceleration, plan.stretch_cycles))
+        let demand = Demand { years, windows, bytes_per_hour, limit, acceleration, exact_units };
+        let course = Course::new(drive.take()?, runs, demand).map_err(refuse)?;
+        Ok(Self(Mutex::new(course)))
     }
 
-    /// Advances towards `cycles` mean P/E cycles of a block and `units` units of the host. True
-    /// when one of them is reached, or the life is over.
-    #[allow(clippy::too_many_arguments)]
-    fn advance(
-        &self,
-        py: Python<'_>,
-        drive: &Drive,
-        cycles: f64,
-        units: f64,
-        most_cycles: Option<u32>,
-        hours_per_unit: f64,
-        learning_cycles: f64,
-        stretch_cycles: f64,
-    ) -> PyResult<bool> {
-        let goal =
-            Goal { cycles, units, most_cycles, hours_per_unit, learning_cycles, stretch_cycles };
-        py.detach(|| {
-            let mut life = self.lock();
-            drive.with(|drive| life.advance(drive, &goal, UNITS))
-        })
+    /// Advances by a step. Returns the state of the life as JSON.
+    fn advance(&self, py: Python<'_>) -> PyResult<String> {
+        let progress = py.detach(|| self.lock().advance(STEP)).map_err(refuse)?;
+        json(&progress)
     }
 
-    /// Totals since the beginning of the life, and the mean cycles of a block.
-    fn totals<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let life = self.lock();
-        let totals = life.totals();
-        let told = PyDict::new(py);
-        for (name, value) in [
-            ("host_units", totals.host_units),
-            ("programmed_units", totals.programmed_units),
-            ("moved_units", totals.moved_units),
-            ("erases", totals.erases),
-            ("trimmed_units", totals.trimmed_units),
-            ("hours", totals.hours),
-            ("exact_units", totals.exact_units),
-            ("leaps", totals.leaps as f64),
-            ("cycles", life.cycles()),
-            ("bytes_per_unit", life.bytes_per_unit()),
-            ("failed_blocks", life.failed_blocks() as f64),
-        ] {
-            told.set_item(name, value)?;
-        }
-        Ok(told)
+    /// Windows from number `since` on, as JSON.
+    fn windows(&self, since: usize) -> PyResult<String> {
+        let course = self.lock();
+        let windows = course.windows();
+        json(&&windows[since.min(windows.len())..])
     }
 
     /// Share of the blocks that were not in use at the last leap, where static wear levelling may
     /// mix their data with others.
-    fn still(&self, drive: &Drive) -> PyResult<f64> {
-        drive.with(|drive| Ok(self.lock().still(drive)))
-    }
-
-    /// Whether a block has reached its limit of cycles.
-    fn is_worn(&self) -> bool {
-        self.lock().is_worn()
+    fn still(&self) -> f64 {
+        self.lock().still()
     }
 }

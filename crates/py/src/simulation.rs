@@ -516,7 +516,10 @@ impl Simulation {
 }
 
 /// Beginning to skip and end of a run from their texts.
-fn planned(skip: Option<&str>, until: Option<&str>) -> PyResult<(Option<Until>, Option<Until>)> {
+pub fn planned(
+    skip: Option<&str>,
+    until: Option<&str>,
+) -> PyResult<(Option<Until>, Option<Until>)> {
     let skip = skip.map(Until::parse_skip).transpose().map_err(refuse)?.flatten();
     let until = until.map(|text| Until::parse("until", text)).transpose().map_err(refuse)?;
     Ok((skip, until))

@@ -260,7 +260,7 @@ def simulate(
     timeline_spans, timeline_from = given["timeline_spans"], given["timeline_from"]
     explain, progress = given["explain"], given["progress"]
     onlooker = given["onlooker"]
-    replicates, workers = _threads(given["replicates"], given["workers"])
+    replicates, workers = threads_of(given["replicates"], given["workers"])
     is_logged, requests_path = kept_in("requests", given["requests"])
     is_drawn, timeline_path = kept_in("timeline", given["timeline"])
     if timeline_spans is not None and not is_drawn:
@@ -483,7 +483,7 @@ def _repeat(simulation: _core.Simulation, what: Plan, others: Sequence[str]) -> 
     return unrepeated
 
 
-def _threads(replicates: object, workers: object) -> tuple[int, int]:
+def threads_of(replicates: object, workers: object) -> tuple[int, int]:
     """Replicates of a run, and the threads that they have."""
     count = 1 if replicates is None else whole("replicates", replicates, 1, MOST_REPLICATES)
     if workers is None:

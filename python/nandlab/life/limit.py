@@ -63,10 +63,9 @@ class Limit(NamedTuple):
     """None where errors set no limit."""
     uber: Callable[[int], float | None]
     """UBER of a block of so many cycles, after the retention time."""
-    has_errors: bool
-    """Whether codewords fail by their bit errors."""
-    is_of_the_data: bool
-    """The chip's rates were measured to no more cycles, and data are kept there."""
+    end: str
+    """End of a life there: ``measured`` where the chip's rates were measured to no more cycles and
+    data are kept, and else ``uber``."""
     notes: list[str]
     """Why there is no limit, or what its figure rests on."""
 
@@ -132,7 +131,8 @@ def _limit_of_code(config: Mapping[str, Any], asked: Demand) -> Limit:
 
     most = None if point.pe_cycles >= MOST_PE_CYCLES else point.pe_cycles
     notes = [*found.notes(), _read_as(is_best, coded, config["retry"]["name"])]
-    return Limit(most, of_cycles, True, point.is_at_the_last_measurement, notes)
+    end = "measured" if point.is_at_the_last_measurement else "uber"
+    return Limit(most, of_cycles, end, notes)
 
 
 def _read_as(is_best: bool | None, coded: Mapping[str, Any], retry: str) -> str:
@@ -148,4 +148,4 @@ def _read_as(is_best: bool | None, coded: Mapping[str, Any], retry: str) -> str:
 
 
 def _without(why: str) -> Limit:
-    return Limit(None, lambda _: None, False, False, [f"no limit by UBER: {why}"])
+    return Limit(None, lambda _: None, "uber", [f"no limit by UBER: {why}"])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from os import PathLike
 from typing import TYPE_CHECKING, Any, NamedTuple, get_args, get_type_hints
@@ -13,7 +13,6 @@ from nandlab.given.arguments import path_of, path_or_none
 from nandlab.given.outputs import check_kind
 from nandlab.given.replacement import write_text
 from nandlab.life.pace import HOURS_PER_YEAR
-from nandlab.report import Report
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -133,7 +132,7 @@ COLUMNS: tuple[str, ...] = Window._fields
 
 FIGURES = (
     *("capacity_bytes", "end", "tbw", "years", "dwpd", "write_amplification", "energy_kwh"),
-    "notes",
+    *("replicates", "notes"),
 )
 """Keys of a life in JSON beside its facts and windows."""
 
@@ -152,6 +151,10 @@ class Life(InNotebook):
     """Bytes that the host sees."""
     notes: list[str]
     """Notes on the assumptions of the figures."""
+    replicates: dict[str, Any] | None = None
+    """Lives of other seeds together: `count`, `seeds`, `ends`, and for each of the `figures` its
+    `mean`, the ends `low` and `high` of the 95 % interval, and `each`; `null` of one life.
+    """
 
     @property
     def tbw(self) -> float:
@@ -253,71 +256,7 @@ def _text(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
-def window_of(
-    report: Report | None,
-    *,
-    age: Mapping[str, float],
-    pe_cycles: Sequence[float],
-    since: Window | None,
-    write_amplification: float | None,
-    uber: float | None,
-    capacity_bytes: int,
-) -> Window:
-    """A window from what the life has come to, and from the report of its run."""
-    tb, years = age["bytes"] / 1e12, age["hours"] / HOURS_PER_YEAR
-    writes = age["bytes"] / capacity_bytes
-    days = (years - (since.years if since else 0.0)) * HOURS_PER_YEAR / 24
-    energy = None if report is None else _energy_j_per_gb(report)
-    known = energy if energy is not None else since.energy_j_per_gb if since else None
-    # The window before speaks for the time since it.
-    each = (since.energy_j_per_gb if since else None) or known or 0.0
-    return Window(
-        years=years,
-        tb_written=tb,
-        drive_writes=writes,
-        dwpd=(writes - since.drive_writes) / days if since and days > 0 else 0.0,
-        pe_cycles_min=int(pe_cycles[0]),
-        pe_cycles_mean=pe_cycles[1],
-        pe_cycles_max=int(pe_cycles[2]),
-        failed_blocks=int(age["failed_blocks"]),
-        write_amplification=write_amplification,
-        uber=uber,
-        energy_j_per_gb=energy,
-        energy_j=since.energy_j + (tb - since.tb_written) * 1e3 * each if since else 0.0,
-        **_service(report),
-    )
-
-
-def _service(report: Report | None) -> dict[str, Any]:
-    """Columns that a timed run fills."""
-    if report is None:
-        return {}
-    host, ecc = report.host, report.ecc
-    found: dict[str, Any] = {}
-    for op in ("read", "write"):
-        latency = host[op].latency_us
-        for key in ("mean", "p50", "p99", "p99_9", "p99_99"):
-            found[f"{op}_us_{key}"] = latency[key] if latency.count else None
-    bits = ecc.codewords * _codeword_bits(report)
-    return {
-        **found,
-        "iops": host.iops,
-        "bandwidth_mb_s": host.bandwidth_mb_s,
-        "run_write_amplification": report.ftl.write_amplification,
-        "rber": ecc.raw_bit_errors / bits if bits else None,
-        "hard_failures": ecc.hard_failures,
-        "soft_reads": sum(ecc.soft_reads),
-        "uncorrectable": ecc.uncorrectable,
-        "requests_failed": host.requests_failed,
-    }
-
-
-def _codeword_bits(report: Report) -> int:
-    ecc = report.nandlab.config["ecc"]
-    return 8 * (int(ecc["payload_bytes"]) + int(ecc["parity_bytes"]))
-
-
-def _energy_j_per_gb(report: Report) -> float | None:
-    written = report.host.write.bytes
-    used_uj = report.nand.energy_uj + report.ecc.energy_uj
-    return used_uj / 1e6 / (written / 1e9) if written else None
+def window_of(row: Mapping[str, Any], uber: float | None) -> Window:
+    """A window from what the engine tells of it, and its UBER."""
+    told = {name: row.get(name) for name in COLUMNS if name != "uber"}
+    return Window(**told, uber=uber)  # type: ignore[arg-type]

@@ -29,11 +29,26 @@ def text_of(life: Life) -> str:
         "WA         " + ("-" if amplification is None else f"{amplification:.3f}"),
         f"energy     {life.energy_kwh:.4g} kWh of flash and decoders",
         f"exact      {_accelerated(life.facts.acceleration)}",
+        *_replicates(life),
         "",
         _HEADS,
         *(_line(window) for window in life.windows),
     ]
     return "\n".join([*lines, *(f"\nnote: {note}" for note in life.notes)])
+
+
+def _replicates(life: Life) -> list[str]:
+    """Lines about the lives of other seeds; none of one life."""
+    if life.replicates is None:
+        return []
+    _, seeds, ends, figures = life.replicates.values()
+    told = ", ".join(f"{ends.count(end)} {end}" for end in dict.fromkeys(ends))
+    lines = [f"replicates {len(seeds)} with seeds {seeds[0]} to {seeds[-1]}, ends: {told}"]
+    for name, figure in figures.items():
+        mean, low, high, _ = figure.values()
+        known = "" if low is None else f" ({low:.4g} to {high:.4g}, 95 %)"
+        lines.append(f"           mean {name} {mean:.4g}{known}")
+    return lines
 
 
 def _accelerated(times: float) -> str:

@@ -2,45 +2,38 @@
 
 Between two windows the workload's writes and trims wear the drive, on flash whose blocks fail, and
 calendar time passes. At a window a clone of the drive runs the workload with time, so that the run
-leaves no trace in the life.
+leaves no trace in the life. The engine lives it; here it is asked for, and shown.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from os import PathLike
 from typing import Any
 
 from nandlab import _core
-from nandlab.display.progress import Meter, Progress
+from nandlab.display.progress import Progress
 from nandlab.drive.device import Drive
-from nandlab.drive.simulate import Interrupted
+from nandlab.drive.simulate import threads_of
 from nandlab.drive.workload import plan
 from nandlab.ftl.bases import Ftl, PageHooks
 from nandlab.given.arguments import called, flag, named, number, whole
 from nandlab.given.names import names_checked
 from nandlab.given.refusal import refusal
-from nandlab.life.limit import Demand, Limit, demand, limit_of
-from nandlab.life.pace import HOURS_PER_YEAR, Pace, shares_of
-from nandlab.life.result import Facts, Life, Window, window_of
+from nandlab.life.limit import Demand, demand, limit_of
+from nandlab.life.living import Living, live
+from nandlab.life.pace import Pace
+from nandlab.life.replicates import replicates_of
+from nandlab.life.result import Facts, Life
 from nandlab.options.option import among
 from nandlab.options.run import PlanOptions
 from nandlab.options.trace import TraceOptions
-from nandlab.process.interrupt import Stop
-from nandlab.report import Report
 from nandlab.trace.format import check_format
 from nandlab.trace.options import native_options
 
 EXACT_UNITS = 5e8
 """Units programmed that are carried out where the acceleration is chosen: tens of seconds."""
-
-LEARNING_CYCLES = 8.0
-"""Cycles before the first leap: they tell blocks in use from those with data that stay."""
-
-MOST_STILL = 0.05
-"""Share of blocks with data that stay, above which an accelerated life is marked."""
 
 MOST_YEARS = 500.0
 """A device counts no more."""
@@ -81,6 +74,8 @@ def life(
     precondition: str = "fill",
     skip: str | None = None,
     until: str | None = None,
+    replicates: int | None = None,
+    workers: int | None = None,
 ) -> Life:
     """Lives a drive's life under a workload, for some years or to its death.
 
@@ -114,6 +109,10 @@ def life(
             for `nandlab.run`.
         skip: Part at the beginning of each window's run that is not measured.
         until: End of each window's run.
+        replicates: Lives of so many drives, each built and lived with the next seed. Windows and
+            figures are those of the first; key ``replicates`` has the mean and the 95 % interval of
+            the figures of all. Left out: 1.
+        workers: Threads of `replicates`, which change no result. Left out: one for each processor.
 
     Raises:
         NandlabError: an input is refused.
@@ -128,6 +127,9 @@ def life(
         raise refusal("precondition", repr(precondition), "fill, steady or rested")
     if trace is not None:
         check_format(named("trace", trace, "a path"), format, trace_options)
+    count, threads = threads_of(replicates, workers)
+    if count > 1 and ftl is not None and not isinstance(ftl, type):
+        raise refusal("replicates", "not with an FTL that is made", hint="give its class")
     made = Drive(drive, set=set, seed=seed, scale=scale, ftl=ftl)
     source = made._source
     made._native.check_asked("life")
@@ -135,17 +137,41 @@ def life(
     pace = Pace(writes_per_day, dwpd, made.capacity_bytes)
     limit = limit_of(source.loaded.with_facts(), asked)
     times = _acceleration(accelerate)
-    facts = _facts(source, what.facts(), asked, pace, goal_years)
-    found = Life(
-        [], facts, "interrupted", made.capacity_bytes, [*source.loaded.notices, *limit.notes]
-    )
-    one = _Living(made, what, pace, limit, goal_years, windows, times, progress, found)
-    try:
-        made.precondition(precondition, progress=progress)
-        one.live()
-    except KeyboardInterrupt as stop:
-        facts.acceleration = one.times or 1.0
-        raise LifeUnfinished(found) from stop
+    most = None if limit.pe_cycles is None else (limit.pe_cycles, limit.end)
+    unrepeated = what.notes(dict.fromkeys(what.commands, "a life repeats none"))
+    first_seed: int = source.loaded.config["seed"]
+
+    def begin(number: int) -> Living:
+        one = made
+        if number > 0:
+            one = Drive(drive, set=set, seed=first_seed + number, scale=scale, ftl=ftl)
+        capacity_bytes = one.capacity_bytes
+        one._native.precondition(precondition)
+        facts = _facts(one._source, what.facts(), asked, pace, goal_years)
+        notes = [*one._source.loaded.notices, *limit.notes, *unrepeated]
+        native = _core.Life(
+            one._native,
+            what.kind,
+            what.path,
+            native_options(what.format, what.options),
+            what.iodepth,
+            what.skip,
+            what.until,
+            goal_years,
+            windows,
+            pace.given,
+            most,
+            times,
+            EXACT_UNITS,
+        )
+        return Living(native, limit, Life([], facts, "interrupted", capacity_bytes, notes))
+
+    lives, is_whole = live(begin, count, threads, progress)
+    found = lives[0]
+    if count > 1:
+        found.replicates = replicates_of(lives)
+    if not is_whole:
+        raise LifeUnfinished(found)
     return found
 
 
@@ -190,173 +216,3 @@ def _facts(source: Any, what: dict[str, Any], asked: Demand, pace: Pace, years: 
         writes=pace.said,
         **asked._asdict(),
     )
-
-
-@dataclass
-class _Living:
-    """A life under way."""
-
-    drive: Drive
-    what: Any
-    pace: Pace
-    limit: Limit
-    years: float
-    windows: int
-    times: float | None
-    progress: Callable[[Progress], object] | None
-    result: Life
-    totals: dict[str, float] = field(
-        default_factory=lambda: dict.fromkeys(
-            ("host_units", "programmed_units", "cycles", "hours", "failed_blocks"), 0.0
-        )
-    )
-
-    def __post_init__(self) -> None:
-        self.before = dict(self.totals)
-
-    def live(self) -> None:
-        """Windows and ageing in turns, to the end."""
-        report = self._run()
-        per_hour = self.pace.bytes_per_hour(report)
-        self._add_window(report)
-        native = self.drive._native
-        cycles, self.times, stretch = _core.Life.plan(
-            native,
-            self.years,
-            self.windows,
-            per_hour,
-            report.settled.settled_value,
-            self.limit.pe_cycles,
-            self.times,
-            EXACT_UNITS,
-        )
-        self.result.facts.acceleration = self.times
-        what = self.what
-        options = native_options(what.format, what.options)
-        one = _core.Life(
-            native,
-            what.kind,
-            what.path,
-            options,
-            what.iodepth,
-            shares_of(report),
-            self.times,
-        )
-        step_cycles = cycles / self.windows
-        number = 0
-        while True:
-            number += 1
-            self._age(one, number, step_cycles, per_hour, stretch)
-            end = self._end_of(one)
-            now = None if end == "spare" else self._run()
-            self._add_window(now)
-            if end is None and self._has_lost(now):
-                end = "errors"
-            if end is not None:
-                self.result.end = end
-                self._note_still(one)
-                return
-            if now is not None:
-                per_hour = self.pace.bytes_per_hour(now)
-
-    def _note_still(self, one: _core.Life) -> None:
-        still = one.still(self.drive._native)
-        if still > MOST_STILL:
-            self.result.notes.append(
-                f"{still:.0%} of the blocks hold static data, which static wear levelling mixes "
-                "with other data slowly: an accelerated life sees too little of this "
-                "(docs/life.md); a smaller accelerate sees more"
-            )
-
-    def _age(
-        self, one: _core.Life, window: int, step_cycles: float, per_hour: float, stretch: float
-    ) -> None:
-        """To the beginning of a window, or to the end of the life."""
-        native, before = self.drive._native, dict(self.totals)
-        is_timed = not math.isinf(self.years)
-        to_years = self.years * window / self.windows
-        cycles = math.inf if is_timed else window * step_cycles
-        meter = Meter("life", self.progress)
-        with Stop() as stop:
-            is_done = False
-            while not is_done:
-                if stop.asked:
-                    raise KeyboardInterrupt
-                totals = one.totals()
-                each = totals["bytes_per_unit"]
-                hours = max(to_years * HOURS_PER_YEAR - before["hours"], 0.0) if is_timed else 0
-                units = before["host_units"] + hours * per_hour / each if is_timed else math.inf
-                is_done = one.advance(
-                    native,
-                    cycles,
-                    units,
-                    self.limit.pe_cycles,
-                    each / per_hour,
-                    LEARNING_CYCLES,
-                    stretch,
-                )
-                totals = one.totals()
-                key, goal = ("host_units", units) if is_timed else ("cycles", cycles)
-                way = (totals[key] - before[key]) / max(goal - before[key], 1e-9)
-                meter.tell(int(1000 * min(way, 1.0)), 1000)
-        meter.tell(1000, 1000, last=True)
-        self.totals = one.totals()
-
-    def _end_of(self, one: _core.Life) -> str | None:
-        """What has ended the life, if anything has."""
-        if self.drive.is_read_only:
-            return "spare"
-        if one.is_worn():
-            return "measured" if self.limit.is_of_the_data else "uber"
-        is_over = self.totals["hours"] >= self.years * HOURS_PER_YEAR * (1 - 1e-6)
-        return "years" if is_over else None
-
-    def _has_lost(self, report: Report | None) -> bool:
-        """Whether codewords failed: more often than any UBER that is asked for."""
-        if report is None or not self.limit.has_errors:
-            return False
-        return report.ecc.uncorrectable > 0
-
-    def _run(self) -> Report:
-        """The report of the workload on a clone."""
-        what = self.what
-        is_trace = what.kind == "trace"
-        try:
-            result = self.drive.clone().run(
-                None if is_trace else what.source,
-                trace=what.source if is_trace else None,
-                format=what.format,
-                trace_options=what.options or None,
-                iodepth=what.iodepth,
-                skip=what.skip,
-                until=what.until,
-                progress=self.progress,
-                is_last=True,
-            )
-        except Interrupted as stop:
-            raise KeyboardInterrupt from stop
-        return result.report
-
-    def _add_window(self, report: Report | None) -> None:
-        windows = self.result.windows
-        cycles = self.drive.pe_cycles
-        now = self.totals
-        since: Window | None = windows[-1] if windows else None
-        amplification = None
-        if since is not None:
-            host = now["host_units"] - self.before["host_units"]
-            programmed = now["programmed_units"] - self.before["programmed_units"]
-            amplification = programmed / host if host else None
-        self.before = dict(now)
-        age = {**now, "bytes": now["host_units"] * now.get("bytes_per_unit", 0.0)}
-        windows.append(
-            window_of(
-                report,
-                age=age,
-                pe_cycles=cycles,
-                since=since,
-                write_amplification=amplification,
-                uber=self.limit.uber(self.drive._native.most_worn_cycles()),
-                capacity_bytes=self.result.capacity_bytes,
-            )
-        )

@@ -49,3 +49,11 @@ class LifeOptions(WorkloadOptions, OwnOptions, ProgressOptions, total=False):
     """Part at the beginning of each window's run that is not measured."""
     until: Annotated[str | None, Option(form="N|2s|1.5x")]
     """End of each window's run."""
+    replicates: Annotated[int | None, Option(unset="1")]
+    """Lives of so many drives, each built and lived with the next seed.
+
+    Windows and figures are those of the first; key ``replicates`` has the mean and the 95 %
+    interval of the figures of all.
+    """
+    workers: Annotated[int | None, Option(unset="one for each processor")]
+    """Threads of `replicates`, which change no result."""

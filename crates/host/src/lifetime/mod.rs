@@ -4,11 +4,13 @@
 //! measured. Jobs before the last stonewall come once, those after it again and again. Reads and
 //! flushes are left out, and a unit that a write touches is written whole.
 //!
-//! `plan` estimates a life before it begins, and `course` lives one: windows with a timed run, and
-//! ageing between them.
+//! `plan` estimates a life before it begins. `course` lives one by a `demand`: windows with a timed
+//! run, and ageing between them. Every life takes this course, that of a command and of a page.
 
 pub mod course;
+pub mod demand;
 pub mod plan;
+pub mod window;
 
 use crate::drive::Drive;
 use crate::request::{Arrival, Job, Source};

@@ -6,7 +6,8 @@
 use super::calls;
 use super::held::Held;
 use crate::drive::Drive;
-use crate::lifetime::course::{Course, Demand, Step};
+use crate::lifetime::course::{Course, Runs, Step};
+use crate::lifetime::demand::{Demand, End, Limit};
 use base::{Error, Result};
 use serde_json::{Value, json};
 use ssd::precondition::Precondition;
@@ -32,21 +33,33 @@ pub(super) fn begin(call: calls::Life, held: &Held, memory_limit: u64) -> Result
         );
     }
     let calls::Life { years, windows, dwpd, most_cycles, accelerate } = call;
+    let refuse = |key: &str, value: String, expected: &str| {
+        Err(Error::new(format!("life: {key}"), value).expected(expected))
+    };
+    if let Some(dwpd) = dwpd
+        && !(dwpd > 0.0 && dwpd < 1e6)
+    {
+        return refuse("dwpd", dwpd.to_string(), "above 0, below 1000000");
+    }
+    if most_cycles == Some(0) {
+        return refuse("most_cycles", "0".into(), "at least 1");
+    }
+    let mut drive = Drive::new(held.session.loaded.clone(), memory_limit / DRIVES)?;
     let demand = Demand {
         years: years.unwrap_or(f64::INFINITY),
         windows,
-        dwpd,
-        most_cycles,
+        bytes_per_hour: dwpd.map(|dwpd| dwpd * drive.capacity_bytes() as f64 / 24.0),
+        limit: most_cycles.map(|most_cycles| Limit { most_cycles, end: End::Limit }),
         acceleration: accelerate,
         exact_units: EXACT_UNITS,
     };
-    let mut drive = Drive::new(held.session.loaded.clone(), memory_limit / DRIVES)?;
     // A drive lives with data.
     drive.precondition(match held.precondition {
         Precondition::None => Precondition::Fill,
         goal => goal,
     })?;
-    Course::new(drive, held.workload.clone(), demand)
+    let runs = Runs { workload: held.workload.clone(), skip: None, until: None };
+    Course::new(drive, runs, demand)
 }
 
 /// Advances a life by one step. The answer has the windows from number `since` on.
@@ -58,10 +71,11 @@ pub(super) fn advance(call: &calls::Live, course: &mut Course) -> Result<Value> 
     let windows = course.windows();
     Ok(json!({
         "phase": progress.phase,
-        "share": progress.share,
+        "share": progress.share(),
         "windows": &windows[call.since.min(windows.len())..],
         "acceleration": progress.acceleration,
         "end": progress.end,
+        "worn_sets": progress.worn_sets,
         "capacity_bytes": course.capacity_bytes(),
     }))
 }

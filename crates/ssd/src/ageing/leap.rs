@@ -82,7 +82,7 @@ impl Leaps {
     pub fn leap(&mut self, ssd: &mut Ssd, blocks: &mut Blocks, asked: &Asked) -> Leaped {
         let &Asked { recent, cycles, hours_per_erase, most_cycles } = asked;
         self.share_out(ssd, blocks, recent, cycles);
-        let (mut fraction, mut is_worn) = (1.0, false);
+        let mut fraction = 1.0_f64;
         let hours = hours_per_erase * self.shifts.iter().sum::<f64>();
         if let Some(most) = most_cycles {
             let room = self.least_of(|block, shift| {
@@ -90,18 +90,22 @@ impl Leaps {
                 let each = chips.wear_of_rest(block, Hours(hours / shift));
                 f64::from(most.saturating_sub(chips.worn_cycles(block))) / (shift * each)
             });
-            is_worn = room < 1.0;
             fraction = room.min(1.0);
         }
         let mut failing = self.failing(&ssd.flash.chips, blocks, fraction);
         let cap = (self.lasts.len() / BLOCKS_A_FAILURE).max(1);
         if let Some(&(end, _)) = failing.get(cap) {
             failing.truncate(cap);
-            (fraction, is_worn) = (end, false);
+            fraction = end;
         }
         failing.iter().for_each(|&(_, block)| blocks.will_fail(block));
         blocks.forget();
-        Leaped { erases: self.apply(ssd, fraction, hours * fraction), is_worn }
+        let erases = self.apply(ssd, fraction, hours * fraction);
+        let chips = &ssd.flash.chips;
+        let has = |most: u32| {
+            (0..chips.geometry.blocks()).any(|block| chips.worn_cycles(Block(block)) >= most)
+        };
+        Leaped { erases, is_worn: most_cycles.is_some_and(has) }
     }
 
     /// Shares `cycles` cycles out among the blocks; each plane gets them as it had erases of late.

@@ -28,7 +28,7 @@ pub struct Goal {
     pub cycles: f64,
     /// Units written since the beginning at which the life pauses.
     pub units: f64,
-    /// Cycles that no block may pass: the life ends there.
+    /// Cycles of the most worn block at which the life ends.
     pub most_cycles: Option<u32>,
     /// Calendar time that passes with each unit.
     pub hours_per_unit: f64,
@@ -202,7 +202,7 @@ impl Lifetime {
             totals.erases += erases as f64;
         }
         self.totals.exact_units += done.host_units;
-        self.is_worn = goal.most_cycles.is_some_and(|most| self.blocks.most_cycles > most);
+        self.is_worn = goal.most_cycles.is_some_and(|most| self.blocks.most_cycles >= most);
         self.pass(ssd, done.host_units * goal.hours_per_unit, false)?;
         Ok(written)
     }

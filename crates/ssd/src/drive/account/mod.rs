@@ -302,6 +302,11 @@ impl Ssd {
         self.failures.read_only.all_since()
     }
 
+    /// Whether writes to any set of dies are refused.
+    pub fn is_any_set_read_only(&self) -> bool {
+        self.failures.read_only.is_any()
+    }
+
     /// Time from which writes to a set of dies are refused; `None` while they are taken.
     pub fn read_only_at_of_set(&self, set: usize) -> Option<Time> {
         self.failures.read_only.since(set)
