@@ -1,8 +1,8 @@
 //! Lists of slots in the order of their use, threaded through one array.
 
 use base::Result;
-use base::memory;
 use base::archive::{Archive, State};
+use base::memory;
 use serde::{Deserialize, Serialize};
 
 /// Number that stands for no slot.
