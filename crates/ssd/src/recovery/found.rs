@@ -118,6 +118,11 @@ impl<'a> Found<'a> {
         self.newest.get(lpn.0 as usize).copied().unwrap_or(0)
     }
 
+    /// Numbers of the newest data of all units, as [`newest`](Self::newest) tells them.
+    pub(crate) fn newest_of_all(self) -> Vec<u64> {
+        self.newest
+    }
+
     /// Words of the FTL that the drive has dumped at the power cut
     /// ([`protected`](crate::ftl::contract::Recovery::protected)).
     pub fn words(&self) -> &'a [u64] {

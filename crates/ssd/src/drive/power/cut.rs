@@ -12,6 +12,7 @@ use crate::drive::{Idle, Ssd, Step};
 use crate::failure::lost::LostUnits;
 use crate::flash::command::{ProgramOwner, Task};
 use crate::ftl::{Carried, FtlCounts, Lpn};
+use crate::recovery::Found;
 use crate::recovery::stripes::Stripes;
 use base::counts::Counts;
 use base::{Error, Result, Time};
@@ -135,17 +136,21 @@ impl Ssd {
         Ok(Cut { requests, losses })
     }
 
-    /// Units whose newest data were on failed dies and follow from no others.
+    /// Units whose newest data were on failed dies and follow from no others. The flash tells them,
+    /// and not the map: a trim that is not on flash yet is gone as well.
     pub(crate) fn unprotected(&self) -> Vec<Lpn> {
-        if self.failed_dies.is_empty() {
+        let Some(power) = self.power.as_ref().filter(|_| !self.failed_dies.is_empty()) else {
             return Vec::new();
-        }
-        let stripes = self.failed_stripes();
-        let lacks = |&lpn: &Lpn| {
-            let place = self.ftl.lookup(lpn).map(|ppn| self.flash.chips.geometry.page_of(ppn));
-            place.is_some_and(|(block, page)| stripes.lacks(block, page))
         };
-        (0..self.ftl.facts().logical_units).map(Lpn).filter(lacks).collect()
+        let units = self.ftl.facts().logical_units;
+        let (stored, all) = ((&power.trims, &power.dump), Stripes::default());
+        let found = |stripes| {
+            Found::new(&self.flash.chips, units, stored, power.kept_blocks(), stripes)
+                .newest_of_all()
+        };
+        let (whole, left) = (found(&all), found(&self.failed_stripes()));
+        let is_lost = |&unit: &u32| whole[unit as usize] != left[unit as usize];
+        (0..units).filter(is_lost).map(Lpn).collect()
     }
 
     /// Pages of failed dies that follow from others, with the controller's memory gone.

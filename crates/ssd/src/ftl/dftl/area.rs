@@ -315,7 +315,7 @@ impl Area {
             die.is_some_and(|die| die != self.die_of(self.home(copy)))
         };
         let away: Vec<u32> = (0..self.copies.all()).filter(is_away).collect();
-        self.copies.to_move(away.into_iter());
+        self.copies.note_moving(away.into_iter());
         self.go_on_moving();
     }
 
@@ -324,7 +324,7 @@ impl Area {
     fn go_on_moving(&mut self) {
         let most = self.worth * self.homes.len();
         loop {
-            let Some(copy) = self.copies.next_to_move() else { return };
+            let Some(copy) = self.copies.next_moving() else { return };
             self.queue_copy(copy, true);
             if self.waiting >= most {
                 return;

@@ -126,12 +126,12 @@ impl Copies {
     }
 
     /// Notes copies that are to be written at new homes.
-    pub(super) fn to_move(&mut self, copies: impl Iterator<Item = u32>) {
+    pub(super) fn note_moving(&mut self, copies: impl Iterator<Item = u32>) {
         self.moving.extend(copies);
     }
 
     /// Next copy that is to be written at a new home.
-    pub(super) fn next_to_move(&mut self) -> Option<u32> {
+    pub(super) fn next_moving(&mut self) -> Option<u32> {
         self.moving.pop()
     }
 }
