@@ -53,3 +53,38 @@ def test_nvme_cli_knows_sets_and_groups(guest: Guest) -> None:
         )
         assert status != 0
         assert "Insufficient Capacity" in output
+
+
+def test_nvme_cli_turns_windows(guest: Guest) -> None:
+    """Predictable latency mode of one set, its window and its log; another set has none."""
+    windows = {"deterministic_ms": 1e6, "non_deterministic_ms": 40}
+    drive = {
+        "chip.geometry.pages_per_block": 16,
+        "gc.background_free_blocks": 8,
+        "namespace": [{"dies": 2, "windows": windows}, {"dies": 2}],
+    }
+    feature = "nvme set-feature /dev/nvme0 --feature-id"
+    with (
+        lab.serve("tiny", set=drive, clock="fast", protocol="nvme", port=0) as server,
+        connected(guest, server),
+    ):
+        guest.run("while [ ! -b /dev/nvme0n2 ]; do sleep 0.1; done")
+        assert told(guest, "id-ctrl /dev/nvme0")["ctratt"] >> 5 & 1 == 1
+        log = told(guest, "predictable-lat-log /dev/nvme0 --nvmset-id=1")
+        assert (int(log["status"]), int(log["dtwin_time_maximum"])) == (0, 1_000_000)
+        guest.run("head -c 512 /dev/zero >thresholds")
+        asked = "--cdw12=1 --data-len=512 --data=thresholds"
+        guest.run(f"{feature}=0x13 --value=1 {asked}")
+        assert "0x000001" in guest.run("nvme get-feature /dev/nvme0 --feature-id=0x13 --cdw11=1")
+        guest.run(f"{feature}=0x14 --value=1 --cdw12=1")
+        guest.run(f"dd if={DISK} of=/dev/null bs=64k count=64 iflag=direct")
+        log = told(guest, "predictable-lat-log /dev/nvme0 --nvmset-id=1")
+        assert int(log["status"]) == 1
+        assert 0 < int(log["dtwin_writes_estimate"]) <= int(log["dtwin_writes_typical"])
+        for command in (
+            f"{feature}=0x13 --value=2 {asked}",
+            "nvme predictable-lat-log /dev/nvme0 --nvmset-id=2",
+        ):
+            output, status = guest.tried(command)
+            assert status != 0
+            assert "Invalid Field" in output
