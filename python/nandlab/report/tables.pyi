@@ -240,7 +240,8 @@ class Cut(Table):
     """Erases that were broken off."""
     unprotected_units: int
     """Units whose newest data were on failed dies, in stripes that the cut has left incomplete: a
-    start-up finds older data of them, or none."""
+    start-up finds older data of them, or none.
+    """
     held_up_s: float
     """Time for which capacitors have kept the drive at work."""
 
@@ -311,7 +312,8 @@ class DeviceCut(Table):
     """Erases that were broken off."""
     unprotected_units: int
     """Units whose newest data were on failed dies, in stripes that the cut has left incomplete: a
-    start-up finds older data of them, or none."""
+    start-up finds older data of them, or none.
+    """
     held_up_s: float
     """Time for which capacitors have kept the drive at work."""
     ready_after_s: float | None
@@ -1354,8 +1356,7 @@ class Windows(Table):
     """Windows of predictable latency, the report's `windows`."""
 
     kept: int
-    """Deterministic windows that lasted for the whole of their time, or until the host ended
-    them.
+    """Deterministic windows that lasted for the whole of their time, or until the host ended them.
     """
     broken: int
     """Deterministic windows that ended early, or could not open: the host needed space that only
@@ -1382,8 +1383,7 @@ class WindowsOfSets(Table):
     sets: list[int]
     """Sets of dies that have them, from 0 in the order of the report's `sets`."""
     kept: int
-    """Deterministic windows that lasted for the whole of their time, or until the host ended
-    them.
+    """Deterministic windows that lasted for the whole of their time, or until the host ended them.
     """
     broken: int
     """Deterministic windows that ended early, or could not open: the host needed space that only
