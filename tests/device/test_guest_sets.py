@@ -75,7 +75,8 @@ def test_nvme_cli_turns_windows(guest: Guest) -> None:
         guest.run("head -c 512 /dev/zero >thresholds")
         asked = "--cdw12=1 --data-len=512 --data=thresholds"
         guest.run(f"{feature}=0x13 --value=1 {asked}")
-        assert "0x000001" in guest.run("nvme get-feature /dev/nvme0 --feature-id=0x13 --cdw11=1")
+        got = guest.run("nvme get-feature /dev/nvme0 --feature-id=0x13 --cdw11=1")
+        assert "value:0x00000001" in got
         guest.run(f"{feature}=0x14 --value=1 --cdw12=1")
         guest.run(f"dd if={DISK} of=/dev/null bs=64k count=64 iflag=direct")
         log = told(guest, "predictable-lat-log /dev/nvme0 --nvmset-id=1")

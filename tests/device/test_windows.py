@@ -5,6 +5,8 @@ from __future__ import annotations
 import random
 import struct
 
+import pytest
+
 import nandlab as lab
 from tests.device.nvme_host import Queue, attached
 
@@ -40,10 +42,11 @@ def ask(admin: Queue, window: int) -> int:
     return admin.command(0x09, 0, struct.pack("<III12x", 0x14, 1, window)).status
 
 
+@pytest.mark.usefixtures("folder")
 def test_a_host_turns_windows_and_writes_in_them() -> None:
     """Three windows that take what was told: each is kept, and their reads are the quiet ones."""
     rng = random.Random(1)
-    drive = lab.Drive("tiny", set=DRIVE, precondition="steady")
+    drive = lab.Drive("tiny", set=DRIVE).precondition("steady")
     blocks = drive.capacity_bytes // 2 // 4096
     with (
         drive.serve(clock="fast", protocol="nvme", port=0) as server,
