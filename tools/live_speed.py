@@ -1,11 +1,11 @@
 """Cost of pages and recordings of a run: `python tools/live_speed.py [DRIVE [PAIRS [WAY ..]]]`.
 
-A pair is a plain run and one that is seen, in one process and in turns of so many requests: what
-disturbs one of them disturbs the other. It is seen by a page that asks for what it shows as
-`--live` has it, with waits kept beside (`--live --explain`), or by a recording (`--html`). Time is
-that of the processor in the thread of the run. The ratio of a pair is the median of its turns.
-Prints the median of the pairs with an interval that holds it at 95 % or more (six pairs at least),
-and the frames a second of the page.
+Time is that of the processor in the thread of the run. `--live`: a page asks for what it shows, and
+is answered in every other turn of a run, of so many requests; each turn is compared with those
+before and behind it, which have the same memory. `--live --explain`, `--html` and `--explain`: a
+plain run and one with waits kept go on in turns, in one process. Prints the median of such runs or
+pairs with an interval that holds it at 95 % or more (six at least), and the frames a second of the
+page.
 """
 
 from __future__ import annotations
@@ -134,13 +134,56 @@ def pair(drive: str, onlooker: Onlooker | None, **given: Any) -> tuple[float, fl
     return statistics.median(took / alone for alone, took in turns), seen.wall_s
 
 
-def live(drive: str, **given: Any) -> tuple[float, float]:
+class EveryOther:
+    """Onlooker that looks in every other turn of a run."""
+
+    def __init__(self, onlooker: Onlooker) -> None:
+        self.requests = min(onlooker.requests, TURN_REQUESTS)
+        self.took_s: list[float] = []
+        self.seen_wall_s = 0.0
+        self._onlooker = onlooker
+        self._begin: tuple[float, float, int] | None = None
+
+    def look(self, simulation: _core.Simulation) -> None:
+        """Looks, where this turn is a seen one."""
+        is_seen = len(self.took_s) % 2 == 1
+        if is_seen:
+            self._onlooker.look(simulation)
+        now_s, wall_s, requests = time.thread_time(), time.perf_counter(), simulation.progress()[0]
+        if self._begin is None or requests < self._begin[2]:
+            # The requests of preconditioning are over.
+            self._begin, self.took_s = (now_s, wall_s, requests), []
+        elif requests - self._begin[2] >= TURN_REQUESTS:
+            self.took_s.append((now_s - self._begin[0]) / (requests - self._begin[2]))
+            self.seen_wall_s += wall_s - self._begin[1] if is_seen else 0.0
+            self._begin = now_s, wall_s, requests
+
+    def ratio(self) -> float:
+        """Times as long that seen turns take; the first turns warm up."""
+        turns = range(3, len(self.took_s) - 1, 2)
+        around = {turn: self.took_s[turn - 1] + self.took_s[turn + 1] for turn in turns}
+        return statistics.median(2 * self.took_s[turn] / around[turn] for turn in turns)
+
+
+def live(drive: str) -> tuple[float, float]:
     """Times as long that a run with a page takes, and the frames a second of the page."""
     desk = Desk()
     with PageServer(desk, {}, kind="run", refused=REFUSED) as server:
         watcher = Watcher(server.url)
         watcher.start()
-        ratio, wall_s = pair(drive, Pages(desk, About(drive, "job")), **given)
+        turns = EveryOther(Pages(desk, About(drive, "job")))
+        nandlab.run(drive, JOB, precondition="fill", onlooker=turns)
+        watcher.end()
+    return turns.ratio(), watcher.frames / turns.seen_wall_s
+
+
+def live_explained(drive: str) -> tuple[float, float]:
+    """Times as long that a run with a page and with waits kept takes, and the page's frames."""
+    desk = Desk()
+    with PageServer(desk, {}, kind="run", refused=REFUSED) as server:
+        watcher = Watcher(server.url)
+        watcher.start()
+        ratio, wall_s = pair(drive, Pages(desk, About(drive, "job")), explain=True)
         watcher.end()
     return ratio, watcher.frames / wall_s
 
@@ -152,7 +195,7 @@ def recorded(drive: str) -> tuple[float, float]:
 
 WAYS: dict[str, Callable[[str], tuple[float, float]]] = {
     "--live": live,
-    "--live --explain": lambda drive: live(drive, explain=True),
+    "--live --explain": live_explained,
     "--html": recorded,
     "--explain": lambda drive: (pair(drive, None, explain=True)[0], math.nan),
 }
@@ -181,7 +224,7 @@ def main() -> None:
             rates.append(rate)
         low, high = interval(ratios)
         middle = statistics.median(ratios)
-        said = f"{drive} {name}: {middle:.3f} [{low:.3f}, {high:.3f}] times as long, {pairs} pairs"
+        said = f"{drive} {name}: {middle:.3f} [{low:.3f}, {high:.3f}] times as long, {pairs} runs"
         rate = statistics.median(rates)
         print(said if math.isnan(rate) else f"{said}; {rate:.1f} frames/s", flush=True)
 
