@@ -237,6 +237,11 @@ def test_options_of_other_commands_are_refused(nandlab: Run) -> None:
     nandlab("ctl", "c.sock", "cut", "--way", "suspended").refused("--way", "`cut`", "exchange")
 
 
+@pytest.mark.parametrize("folder_name", ["/", "."])
+def test_a_path_without_a_name_is_no_socket(nandlab: Run, folder_name: str) -> None:
+    nandlab("ctl", folder_name, "status").refused(folder_name, "folder", "socket")
+
+
 def test_commands_come_to_a_server_at_a_port(folder: Path) -> None:
     """`--control` names the socket; the table tells of clients, answers and the exchange."""
     ctl = f"{sys.executable} -m nandlab ctl c.sock"

@@ -163,7 +163,13 @@ def _line(connection: socket.socket, longest: int = _LONGEST) -> bytes:
 
 
 def path_of(server_socket: Path) -> Path:
-    """The control socket that belongs to the socket of a server."""
+    """The control socket that belongs to the socket of a server.
+
+    Raises:
+        NandlabError: the path names none.
+    """
+    if not server_socket.name:
+        raise refusal(str(server_socket), "a folder", "the path of a socket")
     return server_socket.with_name(server_socket.name + ".ctl")
 
 

@@ -153,7 +153,7 @@ def pairs_go_together(outcome: Outcome) -> Iterator[str]:
     if outcome.code != 2 or not any(sets[at : at + len(begin)] == begin for at in places):
         return
     for line in outcome.err.splitlines():
-        is_damaged = "out of range" in line
+        is_damaged = "out of range" in line or "is no share of a drive" in line
         if not is_damaged and (line.startswith("error: --set") or "not supported: " in line):
             yield f"a pair of features is refused: {line[:400]}"
 
