@@ -15,8 +15,8 @@ import statistics
 import sys
 import threading
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from threading import Semaphore
 from typing import Any
 from urllib.parse import urlsplit
@@ -165,26 +165,29 @@ class EveryOther:
         return statistics.median(2 * self.took_s[turn] / around[turn] for turn in turns)
 
 
-def live(drive: str) -> tuple[float, float]:
-    """Times as long that a run with a page takes, and the frames a second of the page."""
+@contextmanager
+def page_of(drive: str) -> Iterator[tuple[Pages, Watcher]]:
+    """A page that watches a run of this drive, and what answers it."""
     desk = Desk()
     with PageServer(desk, {}, kind="run", refused=REFUSED) as server:
         watcher = Watcher(server.url)
         watcher.start()
-        turns = EveryOther(Pages(desk, About(drive, "job")))
-        nandlab.run(drive, JOB, precondition="fill", onlooker=turns)
+        yield Pages(desk, About(drive, "job")), watcher
         watcher.end()
+
+
+def live(drive: str) -> tuple[float, float]:
+    """Times as long that a run with a page takes, and the frames a second of the page."""
+    with page_of(drive) as (pages, watcher):
+        turns = EveryOther(pages)
+        nandlab.run(drive, JOB, precondition="fill", onlooker=turns)
     return turns.ratio(), watcher.frames / turns.seen_wall_s
 
 
 def live_explained(drive: str) -> tuple[float, float]:
     """Times as long that a run with a page and with waits kept takes, and the page's frames."""
-    desk = Desk()
-    with PageServer(desk, {}, kind="run", refused=REFUSED) as server:
-        watcher = Watcher(server.url)
-        watcher.start()
-        ratio, wall_s = pair(drive, Pages(desk, About(drive, "job")), explain=True)
-        watcher.end()
+    with page_of(drive) as (pages, watcher):
+        ratio, wall_s = pair(drive, pages, explain=True)
     return ratio, watcher.frames / wall_s
 
 

@@ -151,7 +151,7 @@ def at_40(placed, **given):
 
 
 def of_emulator(spread, placed):
-    """What was tried for a row of three streams."""
+    """Runs that were tried for a row of three streams."""
     return {
         "steady rates": lambda seed: three(spread, placed, seed, arrivals=""),
         "9 units stay free instead of 15": lambda seed: three(spread, placed, seed, more=FREE_9),

@@ -56,9 +56,13 @@ fn cut(sets: &[String], seed: u64, cuts: u64) {
     assert!(!failed.is_empty(), "{sets:?}, seed {seed}: none has failed");
     let are_rebuilt = failed.iter().all(|failed| failed.rebuilt_at.is_some());
     assert!(are_rebuilt, "{sets:?}, seed {seed}: {failed:?}");
+    // A die has a quarter of the units, and only those of rows that were open at a cut may be lost:
+    // 3.7 % at most in 112 long runs.
+    let (lost, units) = (storm.most_unprotected_units, storm.storm.units() as usize);
+    assert!(20 * lost < units, "{sets:?}, seed {seed}: {lost} of {units} units");
     let has = |set: &str| sets.iter().any(|other| other.starts_with(set));
     if has("drive.capacitors=true") && !has("chip.fault.program") && !without_power {
-        assert_eq!(storm.unprotected_units, 0, "{sets:?}, seed {seed}");
+        assert_eq!(storm.most_unprotected_units, 0, "{sets:?}, seed {seed}");
     }
 }
 

@@ -161,7 +161,7 @@ fn a_window_ends_when_it_is_used_up() {
 }
 
 /// A window that the host opens right after one that it has used up takes less, as it is told.
-/// Where it writes on, the window breaks, and the host hears of that.
+/// A window breaks where its host writes more than it takes, and the host hears of that.
 #[test]
 fn a_window_without_time_ahead_breaks() {
     let mut ssd = hosted(&[]);
@@ -203,7 +203,7 @@ fn reads_in_a_window_of_the_host_are_quiet() {
     assert!(p99(&inside) < 0.7 * p99(&outside));
 }
 
-/// Where blocks are reclaimed for their reads, a window takes no more of them than a block does.
+/// Read reclaim limits a window: it takes no more reads than a block does.
 #[test]
 fn reads_are_counted_where_they_disturb() {
     let mut ssd = hosted(&["gc.reclaim_reads=3000"]);

@@ -258,5 +258,5 @@ def _text(value: object) -> str:
 
 def window_of(row: Mapping[str, Any], uber: float | None) -> Window:
     """A window from what the engine tells of it, and its UBER."""
-    told = {name: row.get(name) for name in COLUMNS if name != "uber"}
-    return Window(**told, uber=uber)  # type: ignore[arg-type]
+    told: dict[str, Any] = {name: row.get(name) for name in COLUMNS}
+    return Window(**{**told, "uber": uber})

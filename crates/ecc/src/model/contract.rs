@@ -279,4 +279,10 @@ pub trait Model: Send {
     fn is_ideal(&self) -> bool {
         false
     }
+
+    /// Whether the bit error rate of a word decides if it is corrected: a worn page then loses data
+    /// that a fresh one keeps.
+    fn goes_by_errors(&self) -> bool {
+        !self.is_ideal()
+    }
 }

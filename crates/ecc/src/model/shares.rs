@@ -78,4 +78,8 @@ impl Model for Shares {
             time: self.times[level.min(1)],
         }
     }
+
+    fn goes_by_errors(&self) -> bool {
+        false
+    }
 }

@@ -6,7 +6,7 @@
 use super::Life;
 use super::demand::{Demand, End};
 use super::plan::{Asked, HOURS_PER_YEAR, LEARNING_CYCLES, Plan};
-use super::window::{Facts, Service, Window};
+use super::window::{Service, Window};
 use crate::drive::Drive;
 use crate::report::Outside;
 use crate::run::until::Until;
@@ -53,7 +53,6 @@ pub struct Course {
     drive: Drive,
     runs: Runs,
     demand: Demand,
-    facts: Facts,
     phase: Phase,
     /// Life without time; `None` before the first window.
     life: Option<Life>,
@@ -99,12 +98,10 @@ impl Course {
     /// Begins the life of a drive whose preconditioning is chosen or done.
     pub fn new(drive: Drive, runs: Runs, demand: Demand) -> Result<Self> {
         demand.check()?;
-        let facts = Facts::of(&drive.loaded.config)?;
         Ok(Self {
             drive,
             runs,
             demand,
-            facts,
             phase: Phase::Precondition,
             life: None,
             plan: None,
@@ -173,10 +170,12 @@ impl Course {
             }
             self.bytes_per_hour = per_hour;
         }
-        self.add_window(Some(Service::of(report, self.facts)));
+        let ssd = self.drive.ssd();
         // A code that does not go by bit errors says nothing about the wear.
-        let has_lost =
-            self.facts.has_errors && self.number > 0 && number("/ecc/uncorrectable") > 0.0;
+        let tells_wear = ssd.goes_by_errors() && self.number > 0;
+        let codeword_bytes = ssd.codeword_bytes();
+        self.add_window(Some(Service::of(report, codeword_bytes)));
+        let has_lost = tells_wear && number("/ecc/uncorrectable") > 0.0;
         if let Some(end) = self.ending.or(has_lost.then_some(End::Errors)) {
             self.phase = Phase::Over(end);
             return Ok(());

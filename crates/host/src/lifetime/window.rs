@@ -1,10 +1,8 @@
 //! Window of a life: its age and wear, and the figures of its timed run.
 
 use super::plan::HOURS_PER_YEAR;
-use base::{Error, Result};
 use serde::Serialize;
 use serde_json::Value;
-use ssd::config::SsdConfig;
 
 /// Window of a life: its age, its wear, and what its timed run has measured. Names are the columns
 /// of `nandlab life`.
@@ -59,30 +57,6 @@ impl Window {
     }
 }
 
-/// Facts of a drive that the figures of its timed runs need.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Facts {
-    /// Bits of a codeword.
-    codeword_bits: f64,
-    /// Whether codewords fail by their bit errors.
-    pub has_errors: bool,
-}
-
-impl Facts {
-    /// Facts of a drive by its configuration.
-    pub fn of(config: &SsdConfig) -> Result<Self> {
-        let told = |error| Error::new("life", format!("no configuration in JSON: {error}"));
-        let config = serde_json::to_value(config).map_err(told)?;
-        let number = |path: &str| config.pointer(path).and_then(Value::as_f64).unwrap_or(0.0);
-        let text = |path: &str| config.pointer(path).and_then(Value::as_str).unwrap_or("ideal");
-        let is_ideal = text("/chip/array/name") == "ideal";
-        Ok(Self {
-            codeword_bits: 8.0 * (number("/ecc/payload_bytes") + number("/ecc/parity_bytes")),
-            has_errors: !is_ideal && !matches!(text("/ecc/model"), "ideal" | "shares"),
-        })
-    }
-}
-
 /// Figures of a timed run of a life.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Service {
@@ -110,8 +84,8 @@ pub struct Service {
 }
 
 impl Service {
-    /// Figures of a run by its report.
-    pub(super) fn of(report: &Value, facts: Facts) -> Self {
+    /// Figures of a run by its report, with codewords of so many bytes.
+    pub(super) fn of(report: &Value, codeword_bytes: u32) -> Self {
         let number = |path: &str| report.pointer(path).and_then(Value::as_f64);
         let count = |path: &str| report.pointer(path).and_then(Value::as_u64);
         let sum = |a: &str, b: &str| Some(number(a)? + number(b)?);
@@ -120,7 +94,7 @@ impl Service {
             number(&format!("/host/{op}/latency_us/{key}")).filter(|_| count > 0)
         };
         let soft = report.pointer("/ecc/soft_reads").and_then(Value::as_array);
-        let bits = count("/ecc/codewords").unwrap_or(0) as f64 * facts.codeword_bits;
+        let bits = count("/ecc/codewords").unwrap_or(0) as f64 * 8.0 * f64::from(codeword_bytes);
         let written = number("/host/write/bytes").filter(|&bytes| bytes > 0.0);
         let used_uj = sum("/nand/energy_uj", "/ecc/energy_uj");
         Self {

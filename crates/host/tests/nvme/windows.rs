@@ -231,7 +231,7 @@ fn ends_of_windows_are_told() {
     for round in 0.. {
         assert!(round < 20, "no window breaks");
         assert_eq!(ask(&mut admin, &mut disk, 1, 1), 0);
-        // It may break before it opens.
+        // A window may break before it opens.
         let is_on_its_way = |disk: &mut Disk| {
             let outlook = disk.outlook(0).unwrap();
             !outlook.is_open && outlook.aim == Window::Deterministic

@@ -28,9 +28,9 @@ pub struct Cuts {
     pub lost_units: u64,
     /// Units that a cut had spoilt and a copy has restored.
     pub restored_units: u64,
-    /// Units that were on failed dies in stripes without parity, and may read as anything older.
-    pub unprotected_units: u64,
-    /// Units of these at the last cut.
+    /// Most units after one cut that were on failed dies in stripes without parity.
+    pub most_unprotected_units: usize,
+    /// Units of these at the last cut: they may read as anything older.
     unprotected: BTreeSet<u32>,
     /// Dies that are to fail, in order, and whether they do so without power too.
     failing: (VecDeque<Die>, bool),
@@ -52,7 +52,7 @@ impl Cuts {
             second_cuts: 0,
             lost_units: 0,
             restored_units: 0,
-            unprotected_units: 0,
+            most_unprotected_units: 0,
             unprotected: BTreeSet::new(),
             failing: (VecDeque::new(), false),
         })
@@ -143,7 +143,7 @@ impl Cuts {
         let units = 0..self.storm.units();
         let layout = self.storm.ssd.zone_layout();
         let is_of_zone = |unit: u32| layout.is_some_and(|layout| layout.contains(Lpn(unit)));
-        self.unprotected_units += self.unprotected.len() as u64;
+        self.most_unprotected_units = self.most_unprotected_units.max(self.unprotected.len());
         for unit in units.filter(|&unit| !is_of_zone(unit)) {
             if self.unprotected.contains(&unit) {
                 continue;

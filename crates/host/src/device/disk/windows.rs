@@ -37,34 +37,42 @@ pub type Modes = Vec<Option<Mode>>;
 /// Windows of the sets that hosts have turned.
 #[derive(Debug, Default)]
 pub struct HostWindows {
-    modes: Modes,
-    /// By set: kinds of the events that no host has read of, and warnings at the last look.
-    pending: Vec<u16>,
-    warned: Vec<u16>,
+    sets: Vec<OfSet>,
     news: u64,
+}
+
+/// Windows of a set.
+#[derive(Debug, Clone, Default)]
+struct OfSet {
+    /// Mode of the set; `None` where the drive turns its windows.
+    mode: Option<Mode>,
+    /// Kinds of the events that no host has read of.
+    pending: u16,
+    /// Warnings at the last look.
+    warned: u16,
 }
 
 impl HostWindows {
     /// Mode of a set; `None` where the drive turns its windows.
     pub fn mode(&self, set: usize) -> Option<Mode> {
-        self.modes.get(set).copied().flatten()
+        self.sets.get(set)?.mode
     }
 
     /// Kinds of the events of a set that no host has read of.
     pub fn pending(&self, set: usize) -> u16 {
-        self.pending.get(set).copied().unwrap_or(0)
+        self.sets.get(set).map_or(0, |of| of.pending)
     }
 
     /// Forgets the events of a set: a host has read of them.
     pub fn forget(&mut self, set: usize) {
-        if let Some(pending) = self.pending.get_mut(set) {
-            *pending = 0;
+        if let Some(of) = self.sets.get_mut(set) {
+            of.pending = 0;
         }
     }
 
     /// Sets with events that no host has read of.
     pub fn changed(&self) -> impl Iterator<Item = usize> {
-        self.pending.iter().enumerate().filter(|(_, pending)| **pending != 0).map(|(set, _)| set)
+        self.sets.iter().enumerate().filter(|(_, of)| of.pending != 0).map(|(set, _)| set)
     }
 
     /// Number of times that there was a new event.
@@ -74,17 +82,15 @@ impl HostWindows {
 
     /// Modes of all sets, for a saved drive.
     pub fn modes(&self) -> Modes {
-        self.modes.clone()
+        self.sets.iter().map(|of| of.mode).collect()
     }
 
     fn set_mode(&mut self, set: usize, mode: Option<Mode>) {
-        let count = self.modes.len().max(set + 1);
-        self.modes.resize(count, None);
-        self.pending.resize(count, 0);
-        self.warned.resize(count, 0);
-        self.modes[set] = mode;
-        if mode.is_none() {
-            (self.pending[set], self.warned[set]) = (0, 0);
+        let count = self.sets.len().max(set + 1);
+        self.sets.resize(count, OfSet::default());
+        match mode {
+            Some(_) => self.sets[set].mode = mode,
+            None => self.sets[set] = OfSet::default(),
         }
     }
 }
@@ -126,18 +132,18 @@ impl Disk {
 
     /// Looks for events of the windows that hosts turn.
     pub fn look_at_windows(&mut self) {
-        for set in 0..self.windows.modes.len() {
-            let Some(mode) = self.windows.modes[set] else { continue };
+        for set in 0..self.windows.sets.len() {
+            let Some(mode) = self.windows.mode(set) else { continue };
             let Some(outlook) = self.outlook(set) else { continue };
             let Endings { exceeded, excursion } = self.run().ssd.take_endings(set);
             let warnings = warnings(&outlook, mode.thresholds);
-            let windows = &mut self.windows;
-            let risen = warnings & !std::mem::replace(&mut windows.warned[set], warnings);
+            let of = &mut self.windows.sets[set];
+            let risen = warnings & !std::mem::replace(&mut of.warned, warnings);
             let ended = if exceeded { event::EXCEEDED } else { 0 }
                 | if excursion { event::EXCURSION } else { 0 };
-            let new = (risen | ended) & mode.events & !windows.pending[set];
-            windows.pending[set] |= new;
-            windows.news += u64::from(new != 0);
+            let new = (risen | ended) & mode.events & !of.pending;
+            of.pending |= new;
+            self.windows.news += u64::from(new != 0);
         }
     }
 

@@ -290,6 +290,16 @@ impl Ssd {
         self.flash.channel_times(self.now())
     }
 
+    /// Whether the bit error rates of pages decide if their data are corrected.
+    pub fn goes_by_errors(&self) -> bool {
+        self.codes.go_by_errors(&self.flash.chips)
+    }
+
+    /// Bytes of a codeword of the drive's first code, parity included.
+    pub fn codeword_bytes(&self) -> u32 {
+        self.codes.at(0).words.bytes
+    }
+
     /// Units whose data are lost now.
     pub fn lost_units(&self) -> u64 {
         self.failures.lost.count()

@@ -127,6 +127,11 @@ impl Codes {
         }
     }
 
+    /// Whether the bit error rates of `chips` decide which codewords are corrected.
+    pub(crate) fn go_by_errors(&self, chips: &Chips) -> bool {
+        chips.errs() && self.first.model.goes_by_errors()
+    }
+
     /// The number of the code of a die.
     #[inline]
     pub(crate) fn number(&self, chips: &Chips, die: Die) -> usize {
