@@ -171,7 +171,7 @@ impl Frozen {
         {
             return self.fill(die, dense, work);
         }
-        let row = self.sets.shape(lane).row_units as usize;
+        let row = self.sets.shape(lane).rows.units() as usize;
         loop {
             self.gather(die, row, &mut work.moves);
             if work.moves.len() == row {

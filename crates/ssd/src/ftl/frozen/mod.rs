@@ -149,11 +149,13 @@ impl Frozen {
         let mut page = PageFtl::over(context, &of_page, Own::NOTHING, space)?;
         // Sets are opened in turn, not the least worn block first.
         (0..page.geometry.planes()).for_each(|plane| page.free.empty(Plane(plane)));
-        let (lanes, dies) = (sets.lanes.len(), page.geometry.dies as usize);
+        let dies = page.geometry.dies as usize;
+        let closed: Vec<Frontier> =
+            (0..).zip(&sets.lanes).map(|(lane, _)| sets.closed(lane)).collect();
         Ok(Self {
             params,
-            host: vec![Frontier::CLOSED; lanes],
-            copies: vec![Frontier::CLOSED; lanes],
+            host: closed.clone(),
+            copies: closed,
             next_lane: vec![0; dies],
             next_die: 0,
             collectors: vec![Collector::default(); dies],
@@ -197,7 +199,7 @@ impl Frozen {
     /// Pages of each plane that a program takes.
     #[inline]
     fn pages_of(&self, program: &Program) -> u32 {
-        self.sets.shape_of(program.die).pages_per_program
+        self.sets.shape_of(program.die).rows.program_pages
     }
 }
 

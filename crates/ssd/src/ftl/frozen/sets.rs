@@ -8,7 +8,7 @@ use super::DENSE_RESERVE;
 use crate::ftl::block_sets::{BlockSets, NONE, SetId};
 use crate::ftl::contract::{Context, Program, Stream};
 use crate::ftl::page::PageFtl;
-use crate::space::frontier::Frontier;
+use crate::space::frontier::{Frontier, Rows};
 use base::Result;
 use base::archive::{Archive, State};
 use nand::chip::BlockMode;
@@ -59,10 +59,7 @@ pub(super) struct Lane {
 pub(super) struct Shape {
     /// Layout of the flash, with the pages that a block of this kind has.
     frame: Geometry,
-    pub pages_per_program: u32,
-    /// Units that a program writes to one plane.
-    pub plane_units: u32,
-    pub row_units: u32,
+    pub rows: Rows,
     pub set_units: u32,
 }
 
@@ -92,16 +89,10 @@ impl Sets {
     /// Makes the sets of a drive, all of them free but those of which a block has failed in use.
     pub(super) fn new(context: &Context) -> Self {
         let Context { geometry, planes_per_program: joined, .. } = context;
-        let upp = geometry.units_per_page;
         let shape = |kind: &crate::ftl::contract::DieKind| {
-            let plane_units = kind.pages_per_program * upp;
-            Shape {
-                frame: geometry.with_pages(kind.pages_per_block),
-                pages_per_program: kind.pages_per_program,
-                plane_units,
-                row_units: plane_units * joined,
-                set_units: kind.pages_per_block * upp * joined,
-            }
+            let frame = geometry.with_pages(kind.pages_per_block);
+            let rows = Rows::new(&frame, *joined, kind.pages_per_program);
+            Shape { rows, set_units: frame.units_per_block() * joined, frame }
         };
         let (table, unusable) = (BlockSets::new(context), context.unusable());
         let state = |set| {
@@ -217,9 +208,14 @@ impl Sets {
         Some(set)
     }
 
+    /// Frontier of a lane that has no open set.
+    pub(super) fn closed(&self, lane: u32) -> Frontier {
+        Frontier::closed(self.shape(lane).rows)
+    }
+
     /// The frontier of a set that has just been opened.
     pub(super) fn frontier(&self, set: SetId) -> Frontier {
-        let mut frontier = Frontier::CLOSED;
+        let mut frontier = self.closed(self.table.lane_of(set));
         frontier.blocks[..self.table.joined as usize].copy_from_slice(self.table.blocks(set));
         frontier.open();
         frontier
@@ -235,13 +231,11 @@ impl Sets {
         stream: Stream,
     ) -> Program {
         let die = self.table.die_of(lane);
-        let shape = self.shape_of(die);
-        let (pages, joined) = (shape.pages_per_program, self.table.joined);
         let place = (die, stream, BlockMode::Native);
-        let program = frontier.program(place, units, shape.plane_units, joined);
-        frontier.advance(program.planes.into(), pages, joined, &shape.frame);
+        let program = frontier.program(place, units);
+        frontier.advance(program.planes.into());
         for block in program.blocks() {
-            self.filled[block.0 as usize] += pages;
+            self.filled[block.0 as usize] += frontier.rows.program_pages;
         }
         let set = self.table.of(program.blocks[0]);
         self.all[set as usize].flying += 1;

@@ -192,15 +192,15 @@ impl Placed {
         }
         let is_internal = view.sets[block as usize].stream.is_none();
         let stream = if is_internal { Stream::GC } else { Stream::host(0) };
-        let (pages, joined) = (view.pages_per_program, view.joined);
+        let pages = view.pages_per_program;
         let die = view.die(block);
         let frontier = &mut view.sets[block as usize].frontier;
         let page_units = view.geometry.units_per_page;
         let plane_units = page_units * pages;
         let place = (die, stream, BlockMode::Native);
-        let program = frontier.program(place, lpns.len() as u32, plane_units, joined);
+        let program = frontier.program(place, lpns.len() as u32);
         let planes = u32::from(program.planes);
-        frontier.advance(planes, pages, joined, &view.geometry);
+        frontier.advance(planes);
         if !frontier.open {
             view.open[die.0 as usize].retain(|&other| other != block);
         }

@@ -3,7 +3,7 @@
 use crate::ftl::contract::{Context, FtlCounts, Lpn};
 use crate::space::candidates::Candidates;
 use crate::space::capacity::{good_blocks, logical_units, share_blocks};
-use crate::space::frontier::Frontier;
+use crate::space::frontier::{Frontier, Rows};
 use crate::space::pace::Pace;
 use crate::space::retirement::Retirement;
 use crate::space::wear::BlockWear;
@@ -155,6 +155,7 @@ impl View {
     /// Joins the n-th good blocks of the planes of each group.
     fn make_sets(&mut self) {
         let (planes, per_plane) = (self.geometry.planes(), self.geometry.blocks_per_plane);
+        let rows = Rows::new(&self.geometry, self.joined, self.pages_per_program);
         for first in (0..planes).step_by(self.joined as usize) {
             let good: Vec<Vec<Block>> = (first..first + self.joined)
                 .map(|plane| (plane * per_plane..(plane + 1) * per_plane).map(Block))
@@ -166,7 +167,7 @@ impl View {
                 let mut set = Set {
                     status: Status::Bad,
                     stream: None,
-                    frontier: Frontier::CLOSED,
+                    frontier: Frontier::closed(rows),
                     reported: 0,
                     erasing: 0,
                     filled_at: 0,
@@ -265,9 +266,7 @@ impl View {
     pub fn room(&self, block: u32) -> u32 {
         match self.sets.get(block as usize) {
             Some(Set { status: Status::Open, frontier, .. }) => {
-                let pages = self.pages_per_program;
-                let left = frontier.left_pages(pages, self.joined, &self.geometry);
-                left * self.geometry.units_per_page
+                frontier.left_pages() * self.geometry.units_per_page
             }
             _ => 0,
         }

@@ -2,6 +2,7 @@
 
 use super::{PageFtl, fast_pages};
 use crate::ftl::contract::{Facts, FtlCounts, Hint, Key, Lead, Lpn, Occupancy, Ram, Wear};
+use crate::space::frontier::Frontier;
 use crate::space::stationary::Stationary;
 use base::memory::prefetch;
 use nand::chip::BlockMode;
@@ -104,9 +105,8 @@ impl PageFtl {
         if !frontier.takes_data() {
             return 0;
         }
-        let pages = frontier.left_pages(self.pages_per_program, self.joined, &self.geometry);
         let own = self.joined * self.metadata_units;
-        (pages * self.geometry.units_per_page).saturating_sub(own).into()
+        (frontier.left_pages() * frontier.rows.page_units).saturating_sub(own).into()
     }
 
     /// Constants of an FTL over the page map.
@@ -142,7 +142,7 @@ impl PageFtl {
     pub(in crate::ftl) fn filled_pages(&self, block: Block) -> u32 {
         let die = self.geometry.die_of(block);
         let frontiers = self.frontiers_of(die).iter();
-        let mut filling = frontiers.flat_map(|frontier| self.filling(frontier));
+        let mut filling = frontiers.flat_map(Frontier::filling);
         if let Some((_, filled)) = filling.find(|&(open, _)| open == block) {
             return filled;
         }

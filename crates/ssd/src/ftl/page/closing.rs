@@ -2,6 +2,7 @@
 //! placement handle of the host goes on in new ones.
 
 use super::PageFtl;
+use crate::space::frontier::Frontier;
 use nand::geometry::{Block, Die};
 
 impl PageFtl {
@@ -14,7 +15,7 @@ impl PageFtl {
         let of_data = ((self.streams + 1) * self.groups) as usize;
         let first = die.0 as usize * per_die;
         let is_open = |&index: &usize| {
-            let mut filling = self.filling(&self.frontiers[index]);
+            let mut filling = self.frontiers[index].filling();
             filling.any(|(open, pages)| open == block && pages > 0)
         };
         let Some(index) = (first..first + of_data).find(is_open) else { return false };
@@ -27,7 +28,7 @@ impl PageFtl {
 
     /// Closes an open frontier of a die, whose blocks no program is under way to.
     fn close_frontier(&mut self, die: Die, index: usize) {
-        let filling: Vec<(Block, u32)> = self.filling(&self.frontiers[index]).collect();
+        let filling: Vec<(Block, u32)> = self.frontiers[index].filling().collect();
         self.frontiers[index].open = false;
         for (open, pages) in filling {
             self.short.push((open, pages));
@@ -53,7 +54,7 @@ impl PageFtl {
     pub(super) fn begun_blocks(&self, die: Die, stream: u32) -> impl Iterator<Item = Block> {
         let frontiers = self.frontiers_of_handle(die, stream).map(|index| &self.frontiers[index]);
         let open = frontiers.filter(|frontier| frontier.takes_data());
-        let filling = open.flat_map(|frontier| self.filling(frontier));
+        let filling = open.flat_map(Frontier::filling);
         filling.filter(|&(_, pages)| pages > 0).map(|(block, _)| block)
     }
 
@@ -71,10 +72,7 @@ impl PageFtl {
         let indices = dies.flat_map(|die| self.frontiers_of_handle(die, stream));
         let open =
             indices.map(|index| &self.frontiers[index]).filter(|frontier| frontier.takes_data());
-        let left = open.map(|frontier| {
-            let pages = frontier.left_pages(self.pages_per_program, self.joined, &self.geometry);
-            u64::from(pages * self.geometry.units_per_page)
-        });
+        let left = open.map(|frontier| u64::from(frontier.left_pages() * frontier.rows.page_units));
         let left = left.reduce(|sum, left| sum + left)?;
         Some(left - self.parity_ahead(stream))
     }
@@ -92,7 +90,7 @@ impl PageFtl {
                 continue;
             }
             for index in self.frontiers_of_handle(die, stream) {
-                let filling: Vec<_> = self.filling(&self.frontiers[index]).collect();
+                let filling: Vec<_> = self.frontiers[index].filling().collect();
                 if filling.iter().any(|&(_, pages)| pages > 0)
                     && !filling.iter().any(|&(block, _)| is_busy(block))
                 {

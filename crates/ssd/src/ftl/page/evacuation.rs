@@ -211,7 +211,7 @@ impl Withdrawal for PageFtl {
         }
         let per_die = (self.streams + 2) * self.groups;
         for index in (die.0 * per_die..(die.0 + 1) * per_die).map(|index| index as usize) {
-            let filling: Vec<_> = self.filling(&self.frontiers[index]).collect();
+            let filling: Vec<_> = self.frontiers[index].filling().collect();
             self.frontiers[index].open = false;
             for (block, pages) in filling {
                 if pages > 0 {

@@ -97,7 +97,7 @@ impl PageFtl {
     fn skip(&mut self, index: usize, pages: u32) {
         let frontier = &mut self.frontiers[index];
         let place = (Die(0), Stream::host(0), BlockMode::Native);
-        let empty = frontier.empty_row(place, self.joined);
+        let empty = frontier.empty_row(place);
         (frontier.page, frontier.planes_done) = (empty.page + pages, 0);
         self.pad(&empty, pages);
     }

@@ -123,11 +123,6 @@ impl PageFtl {
     /// Whether a block is one that is still written to.
     pub(super) fn is_open(&self, block: Block) -> bool {
         let frontiers = self.frontiers_of(self.geometry.die_of(block)).iter();
-        frontiers.flat_map(|frontier| self.filling(frontier)).any(|(open, _)| open == block)
-    }
-
-    /// Blocks that a frontier still writes to, and the pages that each has.
-    pub(super) fn filling(&self, frontier: &Frontier) -> impl Iterator<Item = (Block, u32)> {
-        frontier.filling(self.pages_per_program, self.joined, &self.geometry)
+        frontiers.flat_map(Frontier::filling).any(|(open, _)| open == block)
     }
 }

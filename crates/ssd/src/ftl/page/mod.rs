@@ -13,7 +13,7 @@ use crate::space::candidates::Candidates;
 use crate::space::capacity::{good_blocks, logical_units, share_blocks};
 use crate::space::draining::Draining;
 use crate::space::free_blocks::{FreeBlocks, Use};
-use crate::space::frontier::Frontier;
+use crate::space::frontier::{Frontier, Rows};
 use crate::space::gc::GcConfig;
 use crate::space::groups::Groups;
 use crate::space::pace::Pace;
@@ -344,6 +344,7 @@ impl PageFtl {
             Groups::new(&geometry, params.reclaim_groups, host_streams.into(), logical_units)?;
         let handles = HandleTable::new(params.isolation, handles, &placing, geometry.blocks());
         let metadata = Metadata::new(params.metadata_share)?;
+        let native = Rows::new(&geometry, planes_per_program, pages_per_program);
         let rows = geometry.pages_per_block / pages_per_program;
         let groups = geometry.planes_per_die / planes_per_program;
         let set_units = planes_per_program * geometry.units_per_block();
@@ -351,7 +352,7 @@ impl PageFtl {
         let mut ftl = Self {
             joined: planes_per_program,
             pages_per_program,
-            row_units: planes_per_program * pages_per_program * geometry.units_per_page,
+            row_units: native.units(),
             logical_units,
             streams,
             host_streams,
@@ -375,7 +376,10 @@ impl PageFtl {
             owner: table(geometry.units() as usize, PADDING),
             candidates: Candidates::new(&frame, victims),
             wear: BlockWear::new(&geometry, pe_cycles, unusable, params.static_wear_delta),
-            frontiers: vec![Frontier::CLOSED; (geometry.dies * (streams + 2) * groups) as usize],
+            frontiers: vec![
+                Frontier::closed(native);
+                (geometry.dies * (streams + 2) * groups) as usize
+            ],
             groups,
             next_group: vec![0; (geometry.dies * streams) as usize],
             next_die: 0,

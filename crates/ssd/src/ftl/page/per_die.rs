@@ -156,11 +156,8 @@ impl Layout for PageFtl {
 
     fn keeps_pace(&self, die: Die) -> bool {
         let free: u32 = (0..self.groups).map(|group| self.free_blocks(die, group)).sum();
-        let left = |frontier: &Frontier| {
-            frontier.left_pages(self.pages_per_program, self.joined, &self.geometry)
-        };
         let of_data = ((self.streams + 1) * self.groups) as usize;
-        let pages: u32 = self.frontiers_of(die)[..of_data].iter().map(left).sum();
+        let pages: u32 = self.frontiers_of(die)[..of_data].iter().map(Frontier::left_pages).sum();
         let passed = self.collections[die.0 as usize].passed_units(&self.geometry);
         let erased = free * self.joined * self.geometry.pages_per_block + pages;
         self.pace.is_kept(erased * self.geometry.units_per_page, passed)

@@ -31,24 +31,23 @@ impl PageFtl {
         let is_own = is_parity || of_stripe || is_ending || self.is_metadata_row(index, die);
         let place = (die, stream, self.mode_at(index));
         let frontier = &mut self.frontiers[index];
-        let plane_units = self.geometry.units_per_page * self.pages_per_program;
         let mut program = if is_own {
-            frontier.empty_row(place, self.joined)
+            frontier.empty_row(place)
         } else {
-            frontier.program(place, lpns.len() as u32, plane_units, self.joined)
+            frontier.program(place, lpns.len() as u32)
         };
         if in_stripe {
             // Stripes have whole rows.
-            program.planes = self.joined as u8;
+            program.planes = frontier.rows.joined as u8;
         }
-        let planes = program.planes.into();
-        let is_row = frontier.advance(planes, self.pages_per_program, self.joined, &self.geometry);
-        self.own(&program, self.pages_per_program, lpns);
+        let is_row = frontier.advance(program.planes.into());
+        let rows = frontier.rows;
+        self.own(&program, rows.program_pages, lpns);
         if is_parity {
-            self.counts.code_stages.parity_units += u64::from(self.row_units);
+            self.counts.code_stages.parity_units += u64::from(rows.units());
         }
         if of_stripe {
-            self.counts.stripes.units += u64::from(self.row_units);
+            self.counts.stripes.units += u64::from(rows.units());
         }
         (program, is_row)
     }
@@ -60,7 +59,7 @@ impl PageFtl {
             return false;
         }
         let frontier = &self.frontiers[index];
-        let row = frontier.page / self.pages_per_program;
+        let row = frontier.page / frontier.rows.program_pages;
         frontier.planes_done == 0 && self.code_stages.is_parity(frontier.blocks[0], row)
     }
 
@@ -95,10 +94,9 @@ impl PageFtl {
     pub(super) fn next_moved(&self, die: Die, units: u32) -> Option<Program> {
         let (index, stream) = self.frontier_of_moves(die)?;
         let frontier = &self.frontiers[index];
-        let plane_units = self.geometry.units_per_page * self.pages_per_program;
         let place = (die, stream, self.mode_at(index));
         (frontier.open && !self.is_parity_row(index) && !self.is_metadata_row(index, die))
-            .then(|| frontier.program(place, units, plane_units, self.joined))
+            .then(|| frontier.program(place, units))
     }
 
     /// Notes the owners of the slots of a program of `pages` pages in each plane.

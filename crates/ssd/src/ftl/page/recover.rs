@@ -35,9 +35,8 @@ impl PageFtl {
     /// Tag of a block: the frontier of its die that has it.
     pub(in crate::ftl) fn tag_of(&self, block: Block) -> u64 {
         let frontiers = self.frontiers_of(self.geometry.die_of(block));
-        let has_it = |frontier: &Frontier| {
-            frontier.open && frontier.blocks[..self.joined as usize].contains(&block)
-        };
+        let has_it =
+            |frontier: &Frontier| frontier.open && frontier.joined_blocks().contains(&block);
         let at = frontiers.iter().position(has_it);
         at.map_or(0, |at| at as u64 / u64::from(self.groups) + 1)
     }
@@ -141,7 +140,7 @@ impl PageFtl {
                         .collect();
                     if self.go_on(index, die, group, stream, &of_planes) {
                         let frontier = &self.frontiers[index];
-                        blocks.extend(&frontier.blocks[..self.joined as usize]);
+                        blocks.extend(frontier.joined_blocks());
                     }
                 }
             }

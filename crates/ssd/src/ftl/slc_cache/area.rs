@@ -4,7 +4,7 @@ use super::{Params, SlcCache};
 use crate::ftl::contract::{CacheState, Context};
 use crate::recovery::Found;
 use crate::space::free_blocks::{FreeBlocks, Use};
-use crate::space::frontier::Frontier;
+use crate::space::frontier::{Frontier, Rows};
 use base::Result;
 use base::archive::{Archive, State};
 use base::memory::table;
@@ -79,8 +79,10 @@ impl Area {
         let dynamic_sets = params.dynamic_bytes.map_or(blocks, |bytes| sets(bytes / of_sets));
         let groups = geometry.planes_per_die / context.planes_per_program;
         let planes = geometry.planes() as usize;
+        let frame = geometry.with_pages(slc_pages);
+        let rows = Rows::new(&frame, context.planes_per_program, 1);
         Self {
-            frame: geometry.with_pages(slc_pages),
+            frame,
             groups,
             static_sets,
             dynamic_sets,
@@ -89,7 +91,7 @@ impl Area {
             uses: table(geometry.blocks() as usize, NONE),
             used: [vec![0; planes], vec![0; planes]],
             kept: vec![static_sets; planes],
-            frontiers: vec![Frontier::CLOSED; (geometry.dies * groups) as usize],
+            frontiers: vec![Frontier::closed(rows); (geometry.dies * groups) as usize],
             next_group: vec![0; geometry.dies as usize],
             next_die: 0,
             erased_blocks: 0,
@@ -126,9 +128,9 @@ impl Area {
     }
 
     /// Moves a frontier on by one page in each of `planes` planes.
-    pub(super) fn advance(&mut self, die: Die, group: u32, planes: u32, joined: u32) {
+    pub(super) fn advance(&mut self, die: Die, group: u32, planes: u32) {
         let index = self.index(die, group);
-        if self.frontiers[index].advance(planes, 1, joined, &self.frame) {
+        if self.frontiers[index].advance(planes) {
             let next = &mut self.next_group[die.0 as usize];
             *next = if *next + 1 == self.groups { 0 } else { *next + 1 };
         }
@@ -186,19 +188,19 @@ impl Area {
     }
 
     /// Pages of a block of the cache that have been handed out.
-    pub(super) fn filled_pages(&self, die: Die, block: Block, joined: u32) -> u32 {
+    pub(super) fn filled_pages(&self, die: Die, block: Block) -> u32 {
         let of_die = &self.frontiers[self.index(die, 0)..self.index(Die(die.0 + 1), 0)];
-        let mut filling = of_die.iter().flat_map(|one| one.filling(1, joined, &self.frame));
+        let mut filling = of_die.iter().flat_map(Frontier::filling);
         let found = filling.find(|&(open, _)| open == block);
         found.map_or(self.slc_pages(), |(_, filled)| filled)
     }
 
     /// Closes the open set of a block, if each of its blocks has a page. Returns its blocks, each
     /// with its pages; nothing if it stays open.
-    pub(super) fn close(&mut self, die: Die, block: Block, joined: u32) -> Vec<(Block, u32)> {
+    pub(super) fn close(&mut self, die: Die, block: Block) -> Vec<(Block, u32)> {
         let of_die = self.index(die, 0)..self.index(Die(die.0 + 1), 0);
         for frontier in &mut self.frontiers[of_die] {
-            let filling: Vec<_> = frontier.filling(1, joined, &self.frame).collect();
+            let filling: Vec<_> = frontier.filling().collect();
             let is_its = filling.iter().any(|&(open, _)| open == block);
             // A block that has its last page has been closed by its program.
             if is_its && filling.iter().all(|&(_, pages)| pages > 0) {
@@ -211,8 +213,8 @@ impl Area {
 
     /// Units that open blocks can still take. The mode of a block is undecided until its first
     /// program: until then it counts with all its `native_pages`.
-    pub(super) fn unused_units(&self, joined: u32, units_per_page: u32, native_pages: u32) -> u64 {
-        let filling = self.frontiers.iter().flat_map(|one| one.filling(1, joined, &self.frame));
+    pub(super) fn unused_units(&self, units_per_page: u32, native_pages: u32) -> u64 {
+        let filling = self.frontiers.iter().flat_map(Frontier::filling);
         let left = filling.map(|(_, filled)| match filled {
             0 => native_pages,
             _ => self.slc_pages() - filled,

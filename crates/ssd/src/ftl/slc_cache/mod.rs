@@ -217,9 +217,8 @@ impl SlcCache {
     fn place_in_cache(&mut self, die: Die, group: u32, lpns: &[Lpn]) -> Program {
         let (page, area) = (&mut self.page, &mut self.area);
         let place = (die, Stream::host(0), BlockMode::SingleLevel);
-        let (units, page_units) = (lpns.len() as u32, page.geometry.units_per_page);
-        let program = area.frontier(die, group).program(place, units, page_units, page.joined);
-        area.advance(die, group, program.planes.into(), page.joined);
+        let program = area.frontier(die, group).program(place, lpns.len() as u32);
+        area.advance(die, group, program.planes.into());
         page.own(&program, 1, lpns.iter().copied());
         page.count_host(&program);
         self.cached_units += u64::from(program.units);
@@ -410,7 +409,7 @@ impl Layout for SlcCache {
             return self.page.close(block);
         }
         let die = self.page.geometry.die_of(block);
-        let closed = self.area.close(die, block, self.page.joined);
+        let closed = self.area.close(die, block);
         for &(other, pages) in &closed {
             self.page.short.push((other, pages));
             let plane = self.page.geometry.plane_of(other).0;
@@ -449,7 +448,7 @@ impl Layout for SlcCache {
             return pages;
         }
         let die = self.page.geometry.die_of(block);
-        self.area.filled_pages(die, block, self.page.joined)
+        self.area.filled_pages(die, block)
     }
 
     fn count(&self, counts: &mut FtlCounts) {
@@ -467,7 +466,7 @@ impl Layout for SlcCache {
         let mut occupancy = self.page.occupancy();
         // The page map takes open blocks of the cache for full ones.
         let Geometry { units_per_page, pages_per_block, .. } = self.page.geometry;
-        let unused = self.area.unused_units(self.page.joined, units_per_page, pages_per_block);
+        let unused = self.area.unused_units(units_per_page, pages_per_block);
         occupancy.invalid -= unused;
         occupancy.free += unused;
         occupancy

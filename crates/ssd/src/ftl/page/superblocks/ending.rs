@@ -132,7 +132,7 @@ impl Spans {
 
     /// Closes a frontier: its blocks take nothing more. Returns those that were not full.
     pub(super) fn close_part(&mut self, index: usize) -> Vec<Block> {
-        let filling: Vec<(Block, u32)> = self.page.filling(&self.page.frontiers[index]).collect();
+        let filling: Vec<(Block, u32)> = self.page.frontiers[index].filling().collect();
         self.page.frontiers[index].open = false;
         for &(block, pages) in &filling {
             // One that was to end later ends here.

@@ -28,6 +28,7 @@ use crate::ftl::contract::{
 use crate::ftl::paged::Layout;
 use crate::recovery::Found;
 use crate::space::draining::Draining;
+use crate::space::frontier::Frontier;
 use crate::space::gc::Victims;
 use crate::space::gc::contract::Shape;
 use crate::space::pace::Pace;
@@ -315,8 +316,7 @@ impl Layout for Spans {
         let of_data = ((page.streams + 1) * page.groups) as usize;
         let left = |die| {
             let parts = &page.frontiers_of(die)[..of_data];
-            let pages = page.pages_per_program;
-            parts.iter().map(|part| part.left_pages(pages, page.joined, &page.geometry)).sum()
+            parts.iter().map(Frontier::left_pages).sum()
         };
         let pages: u32 = self.dies_in(span).map(|die| -> u32 { left(die) }).sum();
         let planes = self.dies * page.geometry.planes_per_die;

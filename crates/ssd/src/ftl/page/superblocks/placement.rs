@@ -168,8 +168,7 @@ impl Spans {
         for &(die, index) in &indices {
             page.open(index, die, for_wear);
         }
-        let joined = page.joined as usize;
-        let blocks = indices.iter().flat_map(|&(_, index)| &page.frontiers[index].blocks[..joined]);
+        let blocks = indices.iter().flat_map(|&(_, index)| page.frontiers[index].joined_blocks());
         self.members.form(stream, blocks.copied());
         if !self.lost.is_empty() {
             let lost: Vec<Die> = self.dies_in(span).filter(|&die| self.is_lost(die)).collect();
