@@ -8,7 +8,7 @@
 
 use super::copies::Copies;
 use crate::ftl::contract::Move;
-use crate::ftl::page::{Own, PageFtl};
+use crate::ftl::page::{Own, PageFtl, Pick};
 use crate::ftl::{Job, Lpn};
 use crate::space::draining::Draining;
 use crate::space::free_blocks::Use;
@@ -516,7 +516,7 @@ impl Area {
             if self.kept(page, die, group) == 0 {
                 return None;
             }
-            page.open_own(index, die);
+            page.open(index, die, Pick::Kept(Use::Map));
             for &block in &page.frontiers[index].blocks[..page.joined as usize] {
                 self.is_map_block.insert(block.0);
             }

@@ -140,8 +140,7 @@ impl PageFtl {
 
     /// Pages of a block that have been handed out since its erase.
     pub(in crate::ftl) fn filled_pages(&self, block: Block) -> u32 {
-        let die = self.geometry.die_of(block);
-        let frontiers = self.frontiers_of(die).iter();
+        let frontiers = self.frontiers_of(self.geometry.die_of(block)).iter();
         let mut filling = frontiers.flat_map(Frontier::filling);
         if let Some((_, filled)) = filling.find(|&(open, _)| open == block) {
             return filled;

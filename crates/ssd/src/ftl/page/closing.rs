@@ -10,10 +10,9 @@ impl PageFtl {
     /// candidates, and their last pages stay unwritten until their erase. True if it was closed.
     pub(super) fn close_early(&mut self, block: Block) -> bool {
         let die = self.geometry.die_of(block);
-        let per_die = ((self.streams + 2) * self.groups) as usize;
         // Behind those of data come the frontiers of the FTL's own units.
         let of_data = ((self.streams + 1) * self.groups) as usize;
-        let first = die.0 as usize * per_die;
+        let first = self.frontiers_at(die).start;
         let is_open = |&index: &usize| {
             let mut filling = self.frontiers[index].filling();
             filling.any(|(open, pages)| open == block && pages > 0)
@@ -26,12 +25,22 @@ impl PageFtl {
         true
     }
 
-    /// Closes an open frontier of a die, whose blocks no program is under way to.
-    fn close_frontier(&mut self, die: Die, index: usize) {
+    /// Closes a frontier: its blocks take nothing more. Returns those that are not full, and the
+    /// pages that each has.
+    pub(in crate::ftl) fn shut(&mut self, index: usize) -> Vec<(Block, u32)> {
         let filling: Vec<(Block, u32)> = self.frontiers[index].filling().collect();
         self.frontiers[index].open = false;
-        for (open, pages) in filling {
-            self.short.push((open, pages));
+        for &(block, pages) in &filling {
+            // One that was to end later ends here.
+            self.short.retain(|&(short, _)| short != block);
+            self.short.push((block, pages));
+        }
+        filling
+    }
+
+    /// Closes an open frontier of a die, whose blocks no program is under way to.
+    fn close_frontier(&mut self, die: Die, index: usize) {
+        for (open, _) in self.shut(index) {
             if self.retirement.is_doomed(open) {
                 self.retirement.wait(die, open);
             } else {

@@ -7,7 +7,7 @@
 //! there, so that collection of these dies keeps its reserve and its pace. The fullest blocks go
 //! first: their data are the coldest, and what the host rewrites meanwhile needs no move.
 
-use super::{Draining, PageFtl, Stream, Use};
+use super::{Draining, PageFtl, Pick, Stream, Use};
 use crate::ftl::contract::{Job, Move, Place, Step, Until, Withdrawal, Work};
 use crate::ftl::paged::Layout;
 use crate::space::capacity::good_blocks;
@@ -146,7 +146,7 @@ impl PageFtl {
             let kept = self.reserve + u32::from(self.needs_room(die));
             let Some(index) = self.frontier_for(die, self.gc_frontier, kept) else { continue };
             if !self.frontiers[index].open {
-                self.open(index, die, false);
+                self.open(index, die, Pick::Next);
             }
             let has_own = self.streams > u32::from(self.host_streams);
             let label = if has_own { Stream::GC } else { Stream::host(self.gc_frontier as u8) };
@@ -209,8 +209,7 @@ impl Withdrawal for PageFtl {
                 self.candidates.withdraw(self.geometry.plane_of(block), block);
             }
         }
-        let per_die = (self.streams + 2) * self.groups;
-        for index in (die.0 * per_die..(die.0 + 1) * per_die).map(|index| index as usize) {
+        for index in self.frontiers_at(die) {
             let filling: Vec<_> = self.frontiers[index].filling().collect();
             self.frontiers[index].open = false;
             for (block, pages) in filling {

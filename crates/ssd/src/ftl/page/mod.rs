@@ -28,9 +28,11 @@ use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
 use code_stages::CodeStages;
+pub(super) use frontiers::Pick;
 use handles::HandleTable;
 pub(super) use handles::Isolation;
 use metadata::Metadata;
+pub(super) use recover::frontier_of;
 use sorting::Sorting;
 pub(super) use superblocks::Spans;
 use superblocks::Stripes;
@@ -105,7 +107,7 @@ pub(super) struct PageParams {
     pub(super) reclaim_groups: u32,
 }
 
-fn is_one(count: &u32) -> bool {
+pub(super) fn is_one(count: &u32) -> bool {
     *count == 1
 }
 
@@ -172,14 +174,23 @@ pub(super) struct Own {
     pub units: u32,
     /// Blocks of each plane that are kept for these units.
     pub blocks: u32,
-    /// Blocks of each plane that are kept for a cache of blocks in single-level mode.
-    pub cache_blocks: u32,
+    /// A cache of blocks in single-level mode, if the FTL has one.
+    pub cache: Option<CacheBlocks>,
     /// Streams of the data that collection moves.
     pub move_streams: u32,
 }
 
 impl Own {
-    pub(super) const NOTHING: Self = Self { units: 0, blocks: 0, cache_blocks: 0, move_streams: 1 };
+    pub(super) const NOTHING: Self = Self { units: 0, blocks: 0, cache: None, move_streams: 1 };
+}
+
+/// Blocks in single-level mode of a cache.
+#[derive(Clone, Copy)]
+pub(super) struct CacheBlocks {
+    /// Blocks of each plane that are kept for the cache.
+    pub kept: u32,
+    /// Pages of a block in this mode.
+    pub pages: u32,
 }
 
 /// Blocks that a page map lies over.
@@ -233,7 +244,10 @@ pub(super) struct PageFtl {
     /// Open blocks by die, stream, and group of joined planes.
     pub(super) frontiers: Vec<Frontier>,
     pub(super) groups: u32,
-    /// By die and stream: group of planes that comes next.
+    /// Kinds of frontiers: those of streams, of cold data, of the FTL's own units, and of a cache.
+    kinds: u32,
+    cache: Option<CacheBlocks>,
+    /// By die and kind of frontier: group of planes that comes next.
     next_group: Vec<u32>,
     next_die: u32,
     collections: Vec<Draining>,
@@ -287,7 +301,7 @@ impl PageFtl {
             + u32::from(host_streams)
             + move_streams
             + own.blocks
-            + own.cache_blocks
+            + own.cache.map_or(0, |cache| cache.kept)
             + stripes.blocks(geometry.blocks_per_plane)
             + Metadata::new(params.metadata_share)?.blocks(geometry.blocks_per_plane, rows);
         let logical_units = logical_units(geometry, &context.bad, config.overprovisioning, held)?;
@@ -347,6 +361,8 @@ impl PageFtl {
         let native = Rows::new(&geometry, planes_per_program, pages_per_program);
         let rows = geometry.pages_per_block / pages_per_program;
         let groups = geometry.planes_per_die / planes_per_program;
+        // Streams, cold data, the FTL's own units, and a cache.
+        let kinds = streams + 2 + u32::from(own.cache.is_some());
         let set_units = planes_per_program * geometry.units_per_block();
         let pace = Pace::new(&gc, config.gc_reserve_blocks, move_streams, groups * set_units);
         let mut ftl = Self {
@@ -376,12 +392,11 @@ impl PageFtl {
             owner: table(geometry.units() as usize, PADDING),
             candidates: Candidates::new(&frame, victims),
             wear: BlockWear::new(&geometry, pe_cycles, unusable, params.static_wear_delta),
-            frontiers: vec![
-                Frontier::closed(native);
-                (geometry.dies * (streams + 2) * groups) as usize
-            ],
+            frontiers: vec![Frontier::closed(native); (geometry.dies * kinds * groups) as usize],
             groups,
-            next_group: vec![0; (geometry.dies * streams) as usize],
+            kinds,
+            cache: own.cache,
+            next_group: vec![0; (geometry.dies * kinds) as usize],
             next_die: 0,
             collections: vec![Draining::default(); geometry.dies as usize],
             retirement,
@@ -393,6 +408,7 @@ impl PageFtl {
             has_started_up: false,
             geometry,
         };
+        ftl.shape_cache();
         for block in (0..ftl.geometry.blocks()).map(Block) {
             if !ftl.wear.is_bad(block) {
                 ftl.free.push(ftl.geometry.plane_of(block), block, pe_cycles);
@@ -400,7 +416,7 @@ impl PageFtl {
         }
         for plane in (0..ftl.geometry.planes()).map(Plane) {
             ftl.free.claim(plane, Use::Map, own.blocks);
-            ftl.free.claim(plane, Use::Cache, own.cache_blocks);
+            ftl.free.claim(plane, Use::Cache, own.cache.map_or(0, |cache| cache.kept));
         }
         Ok(ftl)
     }
@@ -437,7 +453,7 @@ impl PageFtl {
     fn append(&mut self, index: usize, die: Die, stream: u32, lpns: &[Lpn]) -> Program {
         self.next_die = if die.0 + 1 == self.geometry.dies { 0 } else { die.0 + 1 };
         if !self.frontiers[index].open {
-            self.open(index, die, false);
+            self.open(index, die, Pick::Next);
         }
         let label = Stream::host(stream as u8);
         let (mut program, is_row) = self.take(index, die, label, lpns.iter().copied());
@@ -493,7 +509,7 @@ impl PageFtl {
     /// Passes the turn of a stream on a die to the next group of planes.
     #[inline]
     fn turn(&mut self, die: Die, stream: u32) {
-        let group = &mut self.next_group[(die.0 * self.streams + stream) as usize];
+        let group = &mut self.next_group[(die.0 * self.kinds + stream) as usize];
         *group = if *group + 1 == self.groups { 0 } else { *group + 1 };
     }
 

@@ -3,7 +3,7 @@
 //! Host data are striped over the dies that can take them, round robin, channels first; inside a
 //! die one program fills all planes that the chip joins. Collection stays inside a die.
 
-use super::PageFtl;
+use super::{PageFtl, Pick};
 use crate::ftl::contract::{
     Carried, DieSet, Facts, Job, Key, Lead, Lpn, Move, Place, Program, Step, Stream, Urgency,
     Withdrawal, Work,
@@ -63,11 +63,11 @@ impl Layout for PageFtl {
         let Some((index, label)) = self.frontier_of_moves(die) else { return Place::NoRoom };
         let is_cold = label == Stream::COLD;
         if !self.frontiers[index].open {
-            self.open(index, die, is_cold);
+            self.open(index, die, if is_cold { Pick::MostWorn } else { Pick::Next });
         }
         let (program, is_row) = self.take(index, die, label, moves.iter().map(|unit| unit.lpn));
         if is_row && !is_cold {
-            self.turn(die, index as u32 / self.groups % (self.streams + 2));
+            self.turn(die, self.stream_at(index));
         }
         self.count_moved(job, u64::from(program.units));
         Place::At(program)

@@ -22,7 +22,7 @@ struct Open {
 pub(super) const FRONTIER_BITS: u32 = 8;
 
 /// Frontier that a tag names, counted over the streams of a die.
-pub(super) fn frontier_of(tag: u64) -> Option<u32> {
+pub(in crate::ftl) fn frontier_of(tag: u64) -> Option<u32> {
     ((tag & ((1 << FRONTIER_BITS) - 1)) as u32).checked_sub(1)
 }
 

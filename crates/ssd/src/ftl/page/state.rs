@@ -36,6 +36,8 @@ impl State for PageFtl {
             free,
             frontiers,
             groups: _,
+            kinds: _,
+            cache: _,
             next_group,
             next_die,
             collections,

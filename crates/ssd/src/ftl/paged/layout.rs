@@ -202,7 +202,7 @@ pub(in crate::ftl) trait Layout: Clone + Send + State + 'static {
     }
 
     /// Memory beside the tables of the page map.
-    fn ram(&self) -> Option<Ram> {
-        None
+    fn ram(&self) -> Vec<Ram> {
+        Vec::new()
     }
 }

@@ -74,7 +74,7 @@ pub(super) fn build<M: Mapping, C: Choices>(
         }
         dies => {
             let spans = Spans::new(context, params, own, dies)?;
-            let beside = spans.ram().map_or(0, |ram| ram.bytes);
+            let beside = spans.ram().iter().map(|ram| ram.bytes).sum();
             Box::new(Paged::new(map(spans.page(), beside), spans, choices)?)
         }
     })
@@ -277,8 +277,8 @@ impl<M: Mapping, L: Layout, C: Choices> Account for Paged<M, L, C> {
     }
 
     fn bytes_per_unit(&self) -> f64 {
-        let ram = [self.data.ram(), self.choices.ram()];
-        let beside = self.map.bytes() + ram.iter().flatten().map(|ram| ram.bytes).sum::<u64>();
+        let ram = self.data.ram().into_iter().chain(self.choices.ram());
+        let beside = self.map.bytes() + ram.map(|ram| ram.bytes).sum::<u64>();
         let page = self.data.page();
         let tables = 4 * (page.map.len() + page.owner.len()) as u64 + self.data.block_bytes();
         let units = f64::from(self.facts.logical_units);

@@ -1,8 +1,12 @@
-//! Folding: valid data of full blocks of the cache move to native blocks, the oldest first.
+//! Folding die by die: valid data of full blocks of the cache move to native blocks, the oldest
+//! first.
 
 use super::{SlcCache, WhenFull};
 use crate::ftl::contract::{Step, Urgency, Work};
+use crate::ftl::page::PageFtl;
 use crate::space::draining::Draining;
+use base::Result;
+use base::archive::{Archive, State};
 use nand::geometry::{Block, Die};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -24,8 +28,6 @@ struct OfDie {
     /// Number of full blocks of the dynamic part.
     dynamic: u32,
     draining: Draining,
-    /// Moves of the die's job come from the cache.
-    is_moving: bool,
 }
 
 impl Folds {
@@ -37,7 +39,6 @@ impl Folds {
             hurried: vec![0; planes],
             dynamic: 0,
             draining: Draining::default(),
-            is_moving: false,
         };
         Self { planes_per_die, joined, dies: vec![of_die; dies as usize] }
     }
@@ -88,19 +89,15 @@ impl Folds {
         let Draining { victims, drained, .. } = &self.of(die).draining;
         !victims.is_empty() || !drained.is_empty()
     }
+}
 
-    /// Notes whether the die's moves come from the cache from now on.
-    pub(super) fn moving(&mut self, die: Die, is_moving: bool) {
-        self.dies[die.0 as usize].is_moving = is_moving;
-    }
-
-    /// Whether moves of a die's job come from the cache.
-    pub(super) fn is_moving(&self, die: Die) -> bool {
-        self.of(die).is_moving
+impl State for Folds {
+    fn exchange(&mut self, archive: &mut Archive<'_>) -> Result<()> {
+        archive.value(self)
     }
 }
 
-impl SlcCache {
+impl SlcCache<PageFtl> {
     /// Whether folding could give room to a die.
     pub(super) fn can_fold(&self, die: Die) -> bool {
         self.folds.is_under_way(die) || self.folds.next_group(die).is_some()
@@ -120,8 +117,8 @@ impl SlcCache {
     /// Whether a die has more full blocks of the cache than idle times leave it.
     fn keeps_too_much(&self, die: Die) -> bool {
         let full: usize = self.folds.of(die).full.iter().map(VecDeque::len).sum();
-        let dynamic = self.area.dynamic_room(self.mapped, self.page.logical_units);
-        let room = (self.area.static_sets() + dynamic) * self.page.geometry.planes_per_die;
+        let sets = self.area.static_sets() + self.dynamic_room();
+        let room = sets * self.data.geometry.planes_per_die;
         full as f64 > self.keep_share * f64::from(room) || self.folds.is_under_way(die)
     }
 
@@ -129,7 +126,7 @@ impl SlcCache {
     fn is_pressed(&self, die: Die) -> bool {
         let is_dead = |planes: &[VecDeque<Block>]| {
             planes.iter().all(|full| {
-                full.front().is_some_and(|&block| self.page.candidates.word(block).valid() == 0)
+                full.front().is_some_and(|&block| self.data.candidates.word(block).valid() == 0)
             })
         };
         let of_die = self.folds.of(die);
@@ -142,9 +139,9 @@ impl SlcCache {
     /// Whether the dynamic part of a die has shrunk, or takes blocks that collection would have to
     /// make free.
     fn is_too_large(&self, die: Die) -> bool {
-        let room = self.area.dynamic_room(self.mapped, self.page.logical_units);
-        (0..self.page.groups).any(|group| {
-            let is_short = self.page.free_blocks(die, group) < self.page.gc.start_free_blocks;
+        let room = self.dynamic_room();
+        (0..self.data.groups).any(|group| {
+            let is_short = self.data.free_blocks(die, group) < self.data.gc.start_free_blocks;
             let most = if is_short { 0 } else { room };
             self.planes_of(die, group).any(|plane| self.area.dynamic_used(plane) > most)
         })
@@ -153,7 +150,7 @@ impl SlcCache {
     /// Next step of folding: units of a row to be moved, blocks to be erased, or nothing.
     pub(super) fn fold_step(&mut self, die: Die, urgency: Urgency, work: &mut Work) -> Step {
         work.clear();
-        let row = self.page.row_units as usize;
+        let row = self.data.row_units as usize;
         let at = die.0 as usize;
         let mut draining = std::mem::take(&mut self.folds.dies[at].draining);
         while draining.drained.is_empty() || !work.moves.is_empty() {
@@ -166,14 +163,14 @@ impl SlcCache {
                     break;
                 }
             }
-            let page = &self.page;
+            let page = &self.data;
             draining.gather(&page.geometry, &page.map, &page.owner, row, &mut work.moves);
             if work.moves.len() == row {
                 break;
             }
         }
-        let joined = self.page.joined as usize;
-        let step = draining.step(&self.page.geometry, joined, work);
+        let joined = self.data.joined as usize;
+        let step = draining.step(&self.data.geometry, joined, work);
         self.folds.dies[at].draining = draining;
         step
     }

@@ -9,12 +9,15 @@ use nand::geometry::{Block, Die, Plane};
 
 impl Spans {
     /// Free superblocks of a span: free blocks of its poorest plane.
-    pub(super) fn free(&self, span: usize) -> u32 {
+    pub(in crate::ftl) fn free(&self, span: usize) -> u32 {
         self.page.free_blocks(Die(span as u32 * self.dies), 0)
     }
 
     /// The planes of a span.
-    pub(super) fn planes_of(&self, span: usize) -> impl ExactSizeIterator<Item = Plane> + use<> {
+    pub(in crate::ftl) fn planes_of(
+        &self,
+        span: usize,
+    ) -> impl ExactSizeIterator<Item = Plane> + Clone + use<> {
         let planes = self.dies * self.page.geometry.planes_per_die;
         (span as u32 * planes..(span as u32 + 1) * planes).map(Plane)
     }
@@ -95,7 +98,7 @@ impl Spans {
     }
 
     /// Whether there is room to move data out of a superblock that gives nothing back.
-    pub(super) fn is_roomy(&self, span: usize) -> bool {
+    pub(in crate::ftl) fn is_roomy(&self, span: usize) -> bool {
         self.free(span) > self.page.reserve
     }
 
@@ -106,7 +109,7 @@ impl Spans {
 
     /// Whether the host must leave one superblock more: one with a block to be retired is being
     /// moved off, or one waits that can be moved.
-    pub(super) fn needs_room(&self, span: usize) -> bool {
+    pub(in crate::ftl) fn needs_room(&self, span: usize) -> bool {
         let at = &self.spans[span];
         at.moving.is_some() || (!at.due.is_empty() && !at.had_turn && self.can_be_roomy(span))
     }
@@ -124,13 +127,19 @@ impl Spans {
 
     /// Place in the list of the superblock that is moved off next: the first, but for those with
     /// data of failed dies while these rest.
-    fn next_due(&self, span: usize) -> Option<usize> {
+    pub(super) fn next_due(&self, span: usize) -> Option<usize> {
         let waits = |&superblock: &u32| self.rebuild_rests && self.stands_on_lost(superblock);
         self.spans[span].due.iter().position(|superblock| !waits(superblock))
     }
 
-    /// Whether the job of a die has work.
-    pub(super) fn has_work(&self, die: Die, urgency: Urgency) -> bool {
+    /// Whether the job of a die has work: with `is_asked`, also where a superblock is to be emptied
+    /// for another reason than the urgency.
+    pub(in crate::ftl) fn has_work(
+        &self,
+        die: Die,
+        urgency: Urgency,
+        is_asked: impl FnOnce(usize) -> bool,
+    ) -> bool {
         if self.has_to_fill(die) {
             return true;
         }
@@ -152,6 +161,7 @@ impl Spans {
             || (!rests && self.next_due(span).is_some() && self.is_roomy(span))
             || self.is_short(span, urgency, has_victim)
             || self.is_any_over(span)
+            || is_asked(span)
     }
 
     /// The next step of the job of a die.
@@ -305,6 +315,10 @@ impl Spans {
     /// for wear, or one that is to be moved off. To finish a row that was begun, any gain is
     /// enough. True if there is one.
     fn pick(&mut self, span: usize, urgency: Urgency, finish: bool) -> bool {
+        if finish && self.spans[span].is_fold {
+            // Its last row is padded: no other superblock need be emptied.
+            return false;
+        }
         if !finish
             && let Some(next) = self.next_due(span)
             && self.is_roomy(span)
@@ -314,12 +328,7 @@ impl Spans {
             if !at.had_turn || !is_short {
                 at.had_turn = true;
                 if let Some(superblock) = at.due.remove(next) {
-                    let is_doomed = |block| self.page.retirement.is_doomed(block);
-                    if self.members.blocks(superblock).any(is_doomed) {
-                        at.moving = Some(superblock);
-                    }
-                    (at.is_due, at.is_levelling) = (true, false);
-                    self.take(span, superblock);
+                    self.move_off(span, superblock);
                     return true;
                 }
             }
@@ -362,10 +371,23 @@ impl Spans {
         true
     }
 
+    /// Takes a superblock as the victim that is emptied to its end, whatever room there is.
+    pub(super) fn move_off(&mut self, span: usize, superblock: u32) {
+        let is_doomed = |block| self.page.retirement.is_doomed(block);
+        let at = &mut self.spans[span];
+        if self.members.blocks(superblock).any(is_doomed) {
+            at.moving = Some(superblock);
+        }
+        (at.is_due, at.is_levelling) = (true, false);
+        self.take(span, superblock);
+    }
+
     /// Takes a superblock as the victim: its blocks are candidates no longer. All dies go to work.
     fn take(&mut self, span: usize, superblock: u32) {
-        let is_rebuild = self.stands_on_lost(superblock);
-        self.spans[span].is_rebuild = is_rebuild;
+        let (is_rebuild, is_fold) = (self.stands_on_lost(superblock), self.is_cached(superblock));
+        let at = &mut self.spans[span];
+        (at.is_rebuild, at.is_fold) = (is_rebuild, is_fold);
+        at.cached.retain(|&other| other != superblock);
         let (page, parts) = (&mut self.page, &mut self.spans[span].parts);
         parts.iter_mut().for_each(Draining::begin);
         for block in self.members.blocks(superblock) {

@@ -65,15 +65,15 @@ impl Spans {
     /// Ends the open superblocks of a span that have data, as a die of it has failed. Each part
     /// that is left gets one row at least, whose report closes its blocks.
     pub(super) fn end_begun(&mut self, span: usize) {
-        for stream in 0..=self.page.streams {
+        for stream in self.page.data_streams() {
             for group in 0..self.page.groups {
                 let at = |die| self.page.frontier_index(die, stream, group);
                 let parts: Vec<usize> = self.dies_in(span).map(at).collect();
                 let pages = parts.iter().map(|&index| self.page.frontiers[index].page);
                 let begun = pages.max().filter(|&pages| pages > 0);
-                if let Some(pages) = begun {
-                    let end = pages + self.page.pages_per_program;
-                    self.end_parts(&parts, end.min(self.page.geometry.pages_per_block));
+                if let (Some(pages), Some(&first)) = (begun, parts.first()) {
+                    let rows = self.page.frontiers[first].rows;
+                    self.end_parts(&parts, (pages + rows.program_pages).min(rows.block_pages));
                 }
             }
         }
@@ -86,9 +86,10 @@ impl Spans {
                 continue;
             }
             self.page.frontiers[index].end = end;
-            let blocks = self.page.frontiers[index].blocks;
-            for &block in &blocks[..self.page.joined as usize] {
-                self.page.note_short(block, end);
+            let Frontier { blocks, rows, .. } = self.page.frontiers[index];
+            if end < rows.block_pages {
+                let blocks = &blocks[..rows.joined as usize];
+                blocks.iter().for_each(|&block| self.page.note_short(block, end));
             }
         }
     }
@@ -99,7 +100,7 @@ impl Spans {
         if self.lost.is_empty() {
             return None;
         }
-        (0..=self.page.streams).find_map(|stream| {
+        self.page.data_streams().find_map(|stream| {
             let mut parts = self.parts(die, stream);
             let ends = |index: &usize| !self.page.frontiers[*index].takes_data();
             let index = parts.find(|index| ends(index) && !self.page.keeps_back(*index, die))?;
@@ -117,6 +118,7 @@ impl Spans {
         let die = Die(job.0);
         let Some((stream, index)) = self.part_to_fill(die) else { return Place::NoRoom };
         let label = match stream {
+            cached if Some(cached) == self.page.cache_stream() => Stream::host(0),
             cold if cold == self.page.streams => Stream::COLD,
             host if host < u32::from(self.page.host_streams) => Stream::host(host as u8),
             _ => Stream::GC,
@@ -132,21 +134,16 @@ impl Spans {
 
     /// Closes a frontier: its blocks take nothing more. Returns those that were not full.
     pub(super) fn close_part(&mut self, index: usize) -> Vec<Block> {
-        let filling: Vec<(Block, u32)> = self.page.frontiers[index].filling().collect();
-        self.page.frontiers[index].open = false;
-        for &(block, pages) in &filling {
-            // One that was to end later ends here.
-            self.page.short.retain(|&(short, _)| short != block);
-            self.page.note_short(block, pages);
-            self.is_filled(block);
-        }
-        filling.into_iter().map(|(block, _)| block).collect()
+        let closed: Vec<Block> =
+            self.page.shut(index).into_iter().map(|(block, _)| block).collect();
+        closed.iter().for_each(|&block| self.is_filled(block));
+        closed
     }
 
     /// Takes in a program that has been placed: the last one of blocks that end early.
     pub(super) fn placed_last(&mut self, index: usize, program: &Program) {
-        let Frontier { open, page, end, .. } = self.page.frontiers[index];
-        if open || page != end || end == self.page.geometry.pages_per_block {
+        let Frontier { open, page, end, rows, .. } = self.page.frontiers[index];
+        if open || page != end || end == rows.block_pages {
             return;
         }
         self.ending.extend(program.blocks().iter().map(|block| block.0));
@@ -154,8 +151,9 @@ impl Spans {
 
     /// Takes in the report of a program: blocks that end early may have their last page.
     pub(super) fn close_ended(&mut self, program: &Program) {
+        let behind = program.page + self.page.rows_in(program.mode).program_pages;
         for &block in program.blocks() {
-            let is_last = |pages: u32| program.page + self.page.pages_per_program == pages;
+            let is_last = |pages: u32| behind == pages;
             if self.page.short_pages(block).is_some_and(is_last)
                 && let Some(at) = self.ending.iter().position(|&ending| ending == block.0)
             {

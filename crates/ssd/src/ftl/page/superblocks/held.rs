@@ -25,7 +25,7 @@ impl Spans {
         if !self.page.stripes.are_on() {
             return;
         }
-        let pages = program.page..program.page + self.page.pages_per_program;
+        let pages = program.page..program.page + self.page.rows_in(program.mode).program_pages;
         self.hold(program.blocks(), pages);
     }
 

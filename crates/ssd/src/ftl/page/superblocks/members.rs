@@ -96,6 +96,11 @@ impl Members {
         (*full == self.planes).then_some(superblock)
     }
 
+    /// Whether all blocks of a superblock are full.
+    pub(super) fn is_full(&self, superblock: u32) -> bool {
+        self.full[superblock as usize] == self.planes
+    }
+
     /// Notes that a superblock with this mark was formed: no other gets its serial number.
     pub(super) fn has_formed(&mut self, mark: u64) {
         self.formed = self.formed.max(mark >> FRONTIER_BITS);

@@ -7,9 +7,10 @@
 //! are those of `page`; its free blocks and its victims are counted by superblocks here. `members`
 //! knows which blocks belong together, `policy` asks the policy of `gc` about them, `by_handle`
 //! asks one for each placement handle that has a quota. `placement` opens and fills them,
-//! `ending` closes them early, `collection` empties and erases them.
+//! `ending` closes them early, `collection` empties and erases them. `cached` are those of a cache.
 
 mod by_handle;
+mod cached;
 mod collection;
 mod ending;
 mod held;
@@ -57,6 +58,11 @@ struct Span {
     is_due: bool,
     /// The superblock has data of a failed die.
     is_rebuild: bool,
+    /// The superblock is one of a cache.
+    is_fold: bool,
+    /// Superblocks of a cache that have not begun to be emptied, in the order in which they were
+    /// opened.
+    cached: VecDeque<u32>,
     /// Blocks of superblocks that hold no data, to be erased.
     drained: Vec<Block>,
     /// Units that jobs are moving.
@@ -182,7 +188,7 @@ impl Spans {
     }
 
     #[inline]
-    fn span_of(&self, die: Die) -> usize {
+    pub(in crate::ftl) fn span_of(&self, die: Die) -> usize {
         (die.0 / self.dies) as usize
     }
 
@@ -195,9 +201,31 @@ impl Spans {
         self.dies_in(span).for_each(|die| self.calls.insert(die));
     }
 
+    /// Has the jobs of all dies asked for work.
+    pub(in crate::ftl) fn call_all(&mut self) {
+        (0..self.spans.len()).for_each(|span| self.call_dies(span));
+    }
+
+    /// Takes in the report of a program, whose units are mapped, or taken back where it has failed.
+    pub(in crate::ftl) fn reported(
+        &mut self,
+        program: &Program,
+        carried: Carried,
+        has_failed: bool,
+    ) {
+        if has_failed {
+            self.hold_program(program);
+        }
+        if let Carried::Moves(..) = carried {
+            // Units of a failed program are placed again.
+            self.landed(program.die, if has_failed { 0 } else { program.units });
+        }
+        self.close_full(program);
+    }
+
     /// Takes in the report of a program: its blocks may be full.
     fn close_full(&mut self, program: &Program) {
-        if program.page + self.page.pages_per_program == self.page.geometry.pages_per_block {
+        if self.page.rows_in(program.mode).is_last(program) {
             program.blocks().iter().for_each(|&block| self.is_filled(block));
         } else if !self.ending.is_empty() {
             self.close_ended(program);
@@ -205,21 +233,37 @@ impl Spans {
     }
 
     /// Notes that a block takes nothing more. With the last block of a superblock all of them are
-    /// candidates.
+    /// candidates, but those of a cache.
     fn is_filled(&mut self, block: Block) {
         let Some(superblock) = self.members.filled(block) else { return };
+        let is_cached = self.is_cached(superblock);
         let (page, mut is_due) = (&mut self.page, false);
         if self.quotas.is_some() {
             let handle = page.handle_of_block(block);
             page.candidates.turn_to(handle);
         }
         for member in self.members.blocks(superblock) {
-            page.candidates.closed(page.geometry.plane_of(member), member, page.clock);
+            if !is_cached {
+                page.candidates.closed(page.geometry.plane_of(member), member, page.clock);
+            }
             is_due |= page.retirement.is_doomed(member);
         }
         if is_due || self.stands_on_lost(superblock) || !self.is_covered(superblock) {
             self.mark(superblock);
         }
+        if is_cached {
+            let span = self.span_of(self.page.geometry.die_of(block));
+            self.call_dies(span);
+        }
+    }
+
+    /// Full superblock that a block is in, if it has not begun to be emptied.
+    fn full_with(&self, block: Block) -> Option<u32> {
+        let is_settled = |&superblock: &u32| {
+            self.page.candidates.word(block).is_closed()
+                || self.is_cached(superblock) && self.members.is_full(superblock)
+        };
+        self.members.of(block).filter(is_settled)
     }
 }
 
@@ -275,24 +319,16 @@ impl Layout for Spans {
 
     fn programmed(&mut self, program: &Program, carried: Carried) {
         self.page.map_program(program, self.page.pages_per_program, carried, |_, _| ());
-        if let Carried::Moves(..) = carried {
-            self.landed(program.die, program.units);
-        }
-        self.close_full(program);
+        self.reported(program, carried, false);
     }
 
     fn not_programmed(&mut self, program: &Program, carried: Carried) {
         self.page.take_back(program, self.page.pages_per_program, carried);
-        self.hold_program(program);
-        if let Carried::Moves(..) = carried {
-            // Its units are placed again.
-            self.landed(program.die, 0);
-        }
-        self.close_full(program);
+        self.reported(program, carried, true);
     }
 
     fn wants(&self, job: Job, urgency: Urgency) -> bool {
-        self.has_work(Die(job.0), urgency)
+        self.has_work(Die(job.0), urgency, |_| false)
     }
 
     fn wanted(&mut self) -> Option<Job> {
@@ -339,10 +375,7 @@ impl Layout for Spans {
     fn retire(&mut self, block: Block) -> bool {
         let is_doomed = self.page.retirement.doom(&self.page.geometry, block);
         // An open or a free block waits until its superblock is full; a victim goes with its erase.
-        if is_doomed
-            && self.page.candidates.word(block).is_closed()
-            && let Some(superblock) = self.members.of(block)
-        {
+        if is_doomed && let Some(superblock) = self.full_with(block) {
             self.mark(superblock);
         }
         is_doomed
@@ -354,15 +387,14 @@ impl Layout for Spans {
 
     fn reclaim(&mut self, block: Block) -> bool {
         let span = self.span_of(self.page.geometry.die_of(block));
-        let Some(superblock) = self.members.of(block) else { return false };
-        if !self.can_be_roomy(span) {
+        if self.members.of(block).is_none() || !self.can_be_roomy(span) {
             return false;
         }
         let at = &mut self.spans[span];
         let is_new = if at.parts.iter().any(|part| part.victims.contains(&block)) {
             !std::mem::replace(&mut at.is_due, true)
         } else {
-            self.page.candidates.word(block).is_closed() && self.mark(superblock)
+            self.full_with(block).is_some_and(|superblock| self.mark(superblock))
         };
         self.page.counts.read_reclaims += u64::from(is_new);
         is_new
@@ -381,8 +413,8 @@ impl Layout for Spans {
         if self.page.stripes.are_on() { Some(self) } else { None }
     }
 
-    fn ram(&self) -> Option<Ram> {
-        Some(Ram { name: "superblocks", bytes: self.members.bytes() as u64 })
+    fn ram(&self) -> Vec<Ram> {
+        vec![Ram { name: "superblocks", bytes: self.members.bytes() as u64 }]
     }
 
     fn tag(&self, block: Block) -> u64 {

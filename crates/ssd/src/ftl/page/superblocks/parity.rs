@@ -68,7 +68,8 @@ impl Spans {
             blocks.filter(|&block| !page.wear.is_bad(block)).count() as u32
         };
         let superblocks = self.planes_of(span).map(good).min().unwrap_or(0);
-        let held = page.gc.start_free_blocks.max(page.reserve) + page.streams + 1;
+        let cache = page.cache.map_or(0, |cache| cache.kept);
+        let held = page.gc.start_free_blocks.max(page.reserve) + page.streams + 1 + cache;
         let all = u64::from(self.dies) * page.stripes.die_units(&page.geometry);
         u64::from(superblocks.saturating_sub(held)) * (all - self.units_without_data(lost))
     }
@@ -94,7 +95,7 @@ impl Parity for Spans {
                 pages += 1;
             } else {
                 // A die that has failed or was closed has no page of a stripe that comes later.
-                pages += u32::from(page.is_open(member));
+                pages += u32::from(page.frontier_with(member).is_some());
                 // It would have been parity, and a power cut has taken it from the memory.
                 let is_lost = self.is_lost(geometry.die_of(member));
                 gone += u32::from(is_lost && page.filled_pages(member) > 0);
@@ -130,12 +131,10 @@ impl Parity for Spans {
             return;
         }
         self.lost.push(die.0);
-        // Streams of data and the cold ones.
-        (0..=self.page.streams).for_each(|stream| self.close_lost(die, stream));
+        self.page.data_streams().for_each(|stream| self.close_lost(die, stream));
         self.end_begun(self.span_of(die));
         for block in self.blocks_of(die) {
-            if self.page.candidates.word(block).is_closed()
-                && let Some(superblock) = self.members.of(block)
+            if let Some(superblock) = self.full_with(block)
                 && self.stands_on_lost(superblock)
             {
                 self.mark(superblock);
@@ -148,7 +147,7 @@ impl Parity for Spans {
     fn rest_rebuild(&mut self, rests: bool) {
         self.rebuild_rests = rests;
         if !rests {
-            (0..self.spans.len()).for_each(|span| self.call_dies(span));
+            self.call_all();
         }
     }
 

@@ -7,6 +7,7 @@
 
 use super::Spans;
 use crate::ftl::contract::{Job, Key, Move, Place, Program, Stream, Until};
+use crate::ftl::page::Pick;
 use crate::ftl::{DieSet, Lpn};
 use nand::geometry::Die;
 
@@ -65,7 +66,7 @@ impl Spans {
         if let Some(die) = its.map(Die).find(takes_more) {
             return Place::Later(Until::Die(die));
         }
-        (0..self.spans.len()).for_each(|span| self.call_dies(span));
+        self.call_all();
         Place::Later(Until::Erase)
     }
 
@@ -115,7 +116,7 @@ impl Spans {
         {
             return None;
         }
-        self.open(span, stream, false);
+        self.open(span, stream, Pick::Next);
         self.ready_part(die, stream)
     }
 
@@ -137,28 +138,24 @@ impl Spans {
 
     /// Open frontier of a stream on a die that takes a row now: the next one that does not keep
     /// back for the parity of its stripe.
-    fn ready_part(&self, die: Die, stream: u32) -> Option<usize> {
+    pub(super) fn ready_part(&self, die: Die, stream: u32) -> Option<usize> {
         self.parts(die, stream).find(|&index| !self.page.keeps_back(index, die))
     }
 
     /// Open frontiers of a stream on a die, in turn.
     pub(super) fn parts(&self, die: Die, stream: u32) -> impl Iterator<Item = usize> + use<'_> {
         let page = &self.page;
-        let first = match stream < page.streams {
-            true => page.next_group[(die.0 * page.streams + stream) as usize],
-            false => 0,
-        };
-        let index = move |i: u32| page.frontier_index(die, stream, (first + i) % page.groups);
-        (0..page.groups).map(index).filter(|&index| page.frontiers[index].open)
+        let index = move |group: u32| page.frontier_index(die, stream, group);
+        page.groups_in_turn(die, stream).map(index).filter(|&index| page.frontiers[index].open)
     }
 
     /// Whether any die of a span has room left in the superblock of a stream.
-    fn is_open(&self, span: usize, stream: u32) -> bool {
+    pub(super) fn is_open(&self, span: usize, stream: u32) -> bool {
         self.dies_in(span).any(|die| self.part(die, stream).is_some())
     }
 
-    /// Opens a superblock for a stream: the least worn free block of each plane, or the most worn.
-    fn open(&mut self, span: usize, stream: u32, for_wear: bool) {
+    /// Opens a superblock for a stream, with a free block of each plane.
+    pub(super) fn open(&mut self, span: usize, stream: u32, pick: Pick) {
         let page = &mut self.page;
         let first = span as u32 * self.dies;
         let groups = (first..first + self.dies)
@@ -166,7 +163,7 @@ impl Spans {
         let indices: Vec<_> =
             groups.map(|(die, group)| (die, page.frontier_index(die, stream, group))).collect();
         for &(die, index) in &indices {
-            page.open(index, die, for_wear);
+            page.open(index, die, pick);
         }
         let blocks = indices.iter().flat_map(|&(_, index)| page.frontiers[index].joined_blocks());
         self.members.form(stream, blocks.copied());
@@ -194,7 +191,7 @@ impl Spans {
             if self.free(span) == 0 {
                 return Place::NoRoom;
             }
-            self.open(span, stream, is_levelling);
+            self.open(span, stream, if is_levelling { Pick::MostWorn } else { Pick::Next });
         }
         let (first, at) = (span as u32 * self.dies, &self.spans[span]);
         let geometry = &self.page.geometry;

@@ -55,7 +55,9 @@ impl Spans {
             if blocks.iter().any(has_data) {
                 let is_lost = |&block: &Block| self.is_lost(self.page.geometry.die_of(block));
                 let is_latest = latest.get(&(span, frontier_of(mark))) == Some(&mark);
-                let goes_on = is_latest && !blocks.iter().any(is_lost);
+                // One of a cache has few pages from now on, and goes on no more.
+                let is_cached = frontier_of(mark) == self.page.cache_stream();
+                let goes_on = is_latest && !is_cached && !blocks.iter().any(is_lost);
                 self.take_over(span, mark, &blocks, goes_on, found)?;
                 continue;
             }

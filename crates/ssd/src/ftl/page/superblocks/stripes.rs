@@ -125,8 +125,7 @@ impl PageFtl {
 
     /// Index of the frontier of another die that writes to the same superblock as that of `die`.
     fn at_die(&self, index: usize, die: Die, other: Die) -> usize {
-        let per_die = ((self.streams + 2) * self.groups) as usize;
-        index - die.0 as usize * per_die + other.0 as usize * per_die
+        index - self.frontiers_at(die).start + self.frontiers_at(other).start
     }
 
     /// Frontiers of a stream on the other dies of the stripes that a die is in.
