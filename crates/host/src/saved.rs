@@ -25,7 +25,7 @@ const NAME: &[u8] = b"nandlab drive\n";
 
 /// Version of the layout. Raise it with any change of the data that `State` writes, or of their
 /// meaning.
-const LAYOUT: u32 = 20;
+const LAYOUT: u32 = 21;
 
 /// Bytes of clients in the file of a drive: a build without served drives has none.
 #[cfg(not(feature = "device"))]
