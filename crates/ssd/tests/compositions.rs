@@ -92,6 +92,19 @@ const PARITY_CACHED: &[&str] = &[
     "ftl.map_cache_bytes=512",
 ];
 
+/// Moved data of several streams in superblocks.
+const SORTED_IN_SUPERBLOCKS: &[&str] =
+    &["ftl.superblock_dies=0", "ftl.separate_gc_stream=true", "chip.geometry.blocks_per_plane=28"];
+const SORTED_IN_PAIRS: &[&str] =
+    &["ftl.superblock_dies=2", SORTED_IN_SUPERBLOCKS[1], SORTED_IN_SUPERBLOCKS[2]];
+const SEPBIT: &[&str] =
+    &["ftl.name=sepbit", "ftl.superblock_dies=0", "chip.geometry.blocks_per_plane=28"];
+const SEPBIT_IN_PAIRS: &[&str] = &[SEPBIT[0], "ftl.superblock_dies=2", SEPBIT[2]];
+const PARITY_SORTED: &[&str] =
+    &[PARITY[0], PARITY[1], PARITY[2], PARITY[3], PARITY[4], "ftl.separate_gc_stream=true"];
+const PARITY_SEPBIT: &[&str] =
+    &[PARITY[0], PARITY[1], PARITY[2], PARITY[3], PARITY[4], "ftl.name=sepbit"];
+
 /// Copies of one map page, or of three, lie in the memory of the host.
 const IN_HOST_MEMORY: &[&str] = &[
     "ftl.name=dftl",
@@ -123,6 +136,10 @@ const COMPOSED: &[(&[&str], u32)] = &[
     (&["ftl.superblock_dies=0"], 1),
     (&[], 1),
     (&["ftl.separate_gc_stream=true"], 2),
+    (SORTED_IN_SUPERBLOCKS, 2),
+    (SORTED_IN_PAIRS, 3),
+    (SEPBIT, 0),
+    (SEPBIT_IN_PAIRS, 0),
     (QUOTAS, 0),
     (QUOTAS_IN_SUPERBLOCKS, 0),
     (QUOTAS_CACHED, 0),
@@ -130,6 +147,8 @@ const COMPOSED: &[(&[&str], u32)] = &[
     (PARITY, 1),
     (PARITY_LEARNED, 0),
     (PARITY_CACHED, 0),
+    (PARITY_SORTED, 2),
+    (PARITY_SEPBIT, 0),
     (REDUCED, 0),
     (REDUCED, 1),
     (REDUCED_IN_SUPERBLOCKS, 0),
@@ -272,7 +291,7 @@ fn every_composition_passes_conformance() {
     for_all(3, |config, seed| {
         let mut trial = Batches::new(Tally::new(config)?, seed);
         trial.rounds(turn::few_or_all(320, 400))?;
-        assert!(trial.ftl.counts().reclaimed_blocks > 0, "no collection");
+        assert!(trial.ftl.counts().reclaimed_blocks > 0, "no collection, seed {seed}");
         trial.ftl.start_run(Some(70));
         trial.check()?;
         trial.rounds(100)?;

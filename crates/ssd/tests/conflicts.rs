@@ -382,10 +382,6 @@ const ALTERNATIVES: &[(Feature, Feature)] = &[
     (HostStreams, Feature::Hooks),
     (HostStreams, MoveStreams),
     (SafePageCode, LevelCode),
-    // Stripes need superblocks, which streams of moved data exclude.
-    (Parity, MoveStreams),
-    (ReadAround, MoveStreams),
-    (Rotation, MoveStreams),
 ];
 
 /// Whether two features belong to two FTLs: each names one, or one has parameters that the other's

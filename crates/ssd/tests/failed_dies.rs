@@ -91,16 +91,20 @@ fn start_ups_find_the_data_of_failed_dies_for_long() {
     for_all(60, 4);
 }
 
-/// Other page maps, those with their map on flash among them.
+/// Other page maps, those with their map on flash and with sorted data among them.
 #[test]
 fn a_start_up_finds_the_map_of_failed_dies() {
-    for (i, ftl) in ["dftl", "learned"].iter().enumerate() {
-        let cache = if *ftl == "dftl" { "ftl.map_cache_bytes=2048" } else { "seed=7" };
+    for (i, ftl) in ["dftl", "learned", "sepbit"].iter().enumerate() {
+        let own = match *ftl {
+            "dftl" => "ftl.map_cache_bytes=2048",
+            "sepbit" => "chip.geometry.blocks_per_plane=52",
+            _ => "seed=7",
+        };
         let name = format!("ftl.name={ftl}");
         for (j, recovery) in ["scan_pages", "journal"].iter().enumerate() {
             for capacitors in [true, false] {
                 let capacitors = format!("drive.capacitors={capacitors}");
-                let shape = [name.as_str(), cache, "ftl.overprovisioning=8", &capacitors];
+                let shape = [name.as_str(), own, "ftl.overprovisioning=8", &capacitors];
                 cut(&sets_of(recovery, &shape), (2 * i + j) as u64, 12);
             }
         }

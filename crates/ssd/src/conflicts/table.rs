@@ -144,12 +144,6 @@ pub const CONFLICTS: &[Conflict] = &[
         "use gc.copyback = \"off\", or ftl.isolation = \"initial\"",
     ),
     row(
-        Superblocks,
-        MoveStreams,
-        "units that wait for their stream keep their blocks, one by one",
-        "use ftl.superblock_dies = 1",
-    ),
-    row(
         Parity,
         SingleDies,
         "a stripe has a page on each die of a superblock",

@@ -23,12 +23,14 @@ pub const MEMBER: Member<Build> = Member {
     schema: schema::<Params>,
     check: check::<Params>,
     build: |context, given| {
-        let Params { window_blocks, static_wear_delta } = params::read(given, "ftl")?;
+        let params: Params = params::read(given, "ftl")?;
+        let Params { window_blocks, static_wear_delta, superblock_dies } = params;
         if window_blocks == 0 {
             return Err(Error::new("ftl.window_blocks", "0 blocks").expected("at least 1"));
         }
         let host_streams = CLASSES_OF_WRITES as u8;
-        let data = PageParams { host_streams, static_wear_delta, ..PageParams::default() };
+        let page = PageParams::default();
+        let data = PageParams { host_streams, static_wear_delta, superblock_dies, ..page };
         let own = Own { move_streams: MOVE_STREAMS, ..Own::NOTHING };
         paged::build(context, &data, own, Sepbit::new(window_blocks), |_, _| Flat)
     },
@@ -41,24 +43,26 @@ const BORDERS: [f64; 2] = [4.0, 16.0];
 
 /// Frontiers of moved data: units of the first class, and one more class than there are borders.
 const MOVE_STREAMS: u32 = BORDERS.len() as u32 + 2;
-/// Clock of a unit that was never written, or a block that was not opened for the first class.
+/// Clock of a unit that was never written, or of blocks that were not opened for the first class.
 const NEVER: u64 = u64::MAX;
 
-/// Parameters of `sepbit`: window of the threshold, and wear levelling.
+/// Parameters of `sepbit`: window of the threshold, wear levelling, and superblocks.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 #[schemars(extend("x-move-streams" = MOVE_STREAMS))]
 struct Params {
-    /// Collected blocks of the first class whose mean life is the threshold.
+    /// Collected blocks, or superblocks, of the first class whose mean life is the threshold.
     window_blocks: u32,
     /// Static wear levelling, as with `page`; 0 switches it off.
     static_wear_delta: u32,
+    /// Dies of a superblock, as with `page`; 1 is none, 0 is all dies.
+    superblock_dies: u32,
 }
 
 impl Default for Params {
     fn default() -> Self {
-        let static_wear_delta = PageParams::default().static_wear_delta;
-        Self { window_blocks: 16, static_wear_delta }
+        let PageParams { static_wear_delta, superblock_dies, .. } = PageParams::default();
+        Self { window_blocks: 16, static_wear_delta, superblock_dies }
     }
 }
 
@@ -75,7 +79,7 @@ struct Sepbit {
     written_at: Vec<u64>,
     /// By unit: it is of the first class.
     is_short: Vec<bool>,
-    /// By block: clock when it was opened, if for the first class.
+    /// By number of a block or superblock: clock when it was opened, if for the first class.
     opened_at: Vec<u64>,
 }
 
@@ -147,11 +151,15 @@ impl Choices for Sepbit {
         1 + BORDERS.iter().filter(|&&border| age >= border * self.mean_life).count() as u32
     }
 
-    fn programmed<L: Layout>(&mut self, _: &L, program: &Program, _: bool) {
-        if program.page == 0 {
-            let is_first = program.stream == Stream::host(0);
-            for block in program.blocks() {
-                self.opened_at[block.0 as usize] = if is_first { self.clock } else { NEVER };
+    fn programmed<L: Layout>(&mut self, data: &L, program: &Program, _: bool) {
+        if program.page > 0 || program.stream != Stream::host(0) {
+            return;
+        }
+        for number in program.blocks().iter().filter_map(|&block| data.number_of(block)) {
+            let opened_at = &mut self.opened_at[number as usize];
+            // The first block of a superblock opens it.
+            if *opened_at == NEVER {
+                *opened_at = self.clock;
             }
         }
     }
@@ -160,8 +168,8 @@ impl Choices for Sepbit {
         self.written_at[lpn as usize] = NEVER;
     }
 
-    fn erased(&mut self, block: u32) {
-        let opened_at = std::mem::replace(&mut self.opened_at[block as usize], NEVER);
+    fn erased(&mut self, number: u32) {
+        let opened_at = std::mem::replace(&mut self.opened_at[number as usize], NEVER);
         let Some(life) = self.clock.checked_sub(opened_at) else { return };
         let (count, sum) = &mut self.lives;
         (*count, *sum) = (*count + 1, *sum + life);

@@ -365,6 +365,7 @@ impl PageFtl {
         let kinds = streams + 2 + u32::from(own.cache.is_some());
         let set_units = planes_per_program * geometry.units_per_block();
         let pace = Pace::new(&gc, config.gc_reserve_blocks, move_streams, groups * set_units);
+        let spans = geometry.dies / Spans::dies_of(params, geometry.dies)?;
         let mut ftl = Self {
             joined: planes_per_program,
             pages_per_program,
@@ -383,7 +384,7 @@ impl PageFtl {
             code_stages: CodeStages::new(&code_stages, &geometry, rows),
             metadata_units: metadata.block_units(rows, geometry.units_per_block()),
             gc_frontier: if params.separate_gc_stream { host_streams.into() } else { 0 },
-            sorting: Sorting::new(own.move_streams, geometry.dies),
+            sorting: Sorting::new(own.move_streams, geometry.dies, spans),
             reserve: config.gc_reserve_blocks,
             free: FreeBlocks::new(geometry.planes(), planes_per_program, gc.reuse),
             gc,

@@ -126,7 +126,7 @@ impl Layout for PageFtl {
         if self.evacuation.is_of(die) {
             return self.evacuate(die, work);
         }
-        if self.sorting.streams > 1 {
+        if self.sorting.is_on() {
             return self.sorted_step(job, urgency, work, stream_of);
         }
         work.clear();

@@ -84,9 +84,9 @@ impl PageFtl {
         let has_own = self.streams > u32::from(self.host_streams);
         let label = if has_own { Stream::GC } else { Stream::host(self.gc_frontier as u8) };
         // Sorted data go to the blocks of another stream where their own stream has no room.
-        let (first, streams) = (self.sorting.stream(die), self.sorting.streams);
-        let own = (first..first + streams).map(|stream| self.gc_frontier + stream % streams);
-        let index = own.into_iter().find_map(|stream| self.frontier_for(die, stream, 0))?;
+        let mut streams = self.sorting.streams_for(die);
+        let index =
+            streams.find_map(|stream| self.frontier_for(die, self.gc_frontier + stream, 0))?;
         Some((index, label))
     }
 

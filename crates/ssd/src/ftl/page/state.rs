@@ -59,7 +59,7 @@ impl State for PageFtl {
         archive.table(next_group)?;
         archive.value(next_die)?;
         archive.value(collections)?;
-        if sorting.streams > 1 {
+        if sorting.is_on() {
             archive.value(sorting)?;
         }
         archive.value(retirement)?;

@@ -1,7 +1,7 @@
 //! Collection of superblocks: choice of the next victim, its units in rows, and its erase.
 
 use super::Spans;
-use crate::ftl::contract::{Job, Move, Reason, Step, Urgency, Work};
+use crate::ftl::contract::{Job, Lpn, Move, Reason, Step, Urgency, Work};
 use crate::ftl::paged::Layout;
 use crate::space::draining::Draining;
 use crate::space::gc::{Among, Rotation};
@@ -150,7 +150,7 @@ impl Spans {
         }
         if !at.drained.is_empty() {
             // Rows of other jobs that come from these blocks may be on their way.
-            return at.in_flight == 0;
+            return at.in_flight == 0 || (self.keeps_drained(span) && !self.moves_in_turn());
         }
         if self.moves_in_turn() && at.in_flight > 0 {
             return false;
@@ -164,8 +164,15 @@ impl Spans {
             || is_asked(span)
     }
 
-    /// The next step of the job of a die.
-    pub(super) fn next_step(&mut self, job: Job, urgency: Urgency, work: &mut Work) -> Step {
+    /// The next step of the job of a die. `stream_of` says the stream of each unit that is moved,
+    /// where moved data have several.
+    pub(super) fn next_step(
+        &mut self,
+        job: Job,
+        urgency: Urgency,
+        work: &mut Work,
+        stream_of: &mut dyn FnMut(Lpn) -> u32,
+    ) -> Step {
         work.clear();
         if self.has_to_fill(Die(job.0)) {
             return Step::Fill;
@@ -174,18 +181,9 @@ impl Spans {
         if !self.spans[span].erasing.is_empty() {
             return Step::Done;
         }
-        let row = self.page.row_units as usize;
-        while self.spans[span].drained.is_empty() || !work.moves.is_empty() {
-            let has_victim = self.spans[span].has_victim();
-            if !has_victim && !self.pick(span, urgency, !work.moves.is_empty()) {
-                break;
-            }
-            self.gather(span, job, &mut work.moves);
-            // Units of the next victim may be of another handle.
-            let is_row = work.moves.len() == row || self.page.has_persistent_handles();
-            if is_row && !work.moves.is_empty() {
-                break;
-            }
+        match self.page.sorting.is_on() {
+            true => self.gather_sorted(span, job, urgency, &mut work.moves, stream_of),
+            false => self.gather_row(span, job, urgency, &mut work.moves),
         }
         let at = &mut self.spans[span];
         if !work.moves.is_empty() {
@@ -205,13 +203,30 @@ impl Spans {
         Step::Erase
     }
 
-    /// Lists valid units of the victim until `moves` fills a row or the victim is drained: those on
-    /// the job's own die, so that jobs do not wait for each other's dies, or on one that is behind.
-    fn gather(&mut self, span: usize, job: Job, moves: &mut Vec<Move>) {
+    /// Lists valid units of victims that fill a row for the job of a die.
+    fn gather_row(&mut self, span: usize, job: Job, urgency: Urgency, moves: &mut Vec<Move>) {
+        let row = self.page.row_units as usize;
+        while self.spans[span].drained.is_empty() || !moves.is_empty() {
+            let has_victim = self.spans[span].has_victim();
+            if !has_victim && !self.pick(span, urgency, !moves.is_empty()) {
+                break;
+            }
+            self.gather(span, job, row, moves);
+            // Units of the next victim may be of another handle.
+            let is_row = moves.len() == row || self.page.has_persistent_handles();
+            if is_row && !moves.is_empty() {
+                break;
+            }
+        }
+    }
+
+    /// Lists valid units of the victim until there are `most` moves or the victim is drained: those
+    /// on the job's own die, so that jobs do not wait for each other's dies, or on one that is
+    /// behind.
+    pub(super) fn gather(&mut self, span: usize, job: Job, most: usize, moves: &mut Vec<Move>) {
         let (page, at) = (&self.page, &mut self.spans[span]);
-        let row = page.row_units as usize;
         let own = (job.0 % self.dies) as usize;
-        while moves.len() < row {
+        while moves.len() < most {
             let filled = at.parts.iter().enumerate().filter(|(_, part)| !part.victims.is_empty());
             let Some((last, least)) = filled.map(|(i, part)| (i, part.page())).min_by_key(|p| p.1)
             else {
@@ -219,7 +234,7 @@ impl Spans {
             };
             let is_near = at.parts[own].page() <= least + page.pages_per_program;
             let next = if is_near && !at.parts[own].victims.is_empty() { own } else { last };
-            at.parts[next].gather(&page.geometry, &page.map, &page.owner, row, moves);
+            at.parts[next].gather(&page.geometry, &page.map, &page.owner, most, moves);
         }
         if !at.has_victim() {
             at.parts.iter_mut().for_each(|part| at.drained.append(&mut part.drained));
@@ -314,7 +329,7 @@ impl Spans {
     /// Picks the next victim of a span, as `page` does for a group of planes: for free superblocks,
     /// for wear, or one that is to be moved off. To finish a row that was begun, any gain is
     /// enough. True if there is one.
-    fn pick(&mut self, span: usize, urgency: Urgency, finish: bool) -> bool {
+    pub(super) fn pick(&mut self, span: usize, urgency: Urgency, finish: bool) -> bool {
         if finish && self.spans[span].is_fold {
             // Its last row is padded: no other superblock need be emptied.
             return false;

@@ -7,7 +7,8 @@
 //! are those of `page`; its free blocks and its victims are counted by superblocks here. `members`
 //! knows which blocks belong together, `policy` asks the policy of `gc` about them, `by_handle`
 //! asks one for each placement handle that has a quota. `placement` opens and fills them,
-//! `ending` closes them early, `collection` empties and erases them. `cached` are those of a cache.
+//! `ending` closes them early, `collection` empties and erases them, `sorted` keeps moved data of
+//! several streams apart. `cached` are those of a cache.
 
 mod by_handle;
 mod cached;
@@ -20,6 +21,7 @@ mod placement;
 mod policy;
 mod quotas;
 mod recover;
+mod sorted;
 mod stripes;
 
 use super::{Own, PageFtl, PageParams};
@@ -342,9 +344,9 @@ impl Layout for Spans {
         job: Job,
         urgency: Urgency,
         work: &mut Work,
-        _: &mut dyn FnMut(Lpn) -> u32,
+        stream_of: &mut dyn FnMut(Lpn) -> u32,
     ) -> Step {
-        self.next_step(job, urgency, work)
+        self.next_step(job, urgency, work, stream_of)
     }
 
     fn keeps_pace(&self, die: Die) -> bool {

@@ -185,8 +185,7 @@ impl Spans {
         // Other moves fill what cold data leave, unless data stay with their handle.
         let is_cold =
             handle.is_none() && (self.is_open(span, cold) || (is_levelling && self.free(span) > 0));
-        let own = self.page.gc_frontier + handle.unwrap_or(0);
-        let stream = if is_cold { cold } else { own };
+        let stream = if is_cold { cold } else { self.stream_of_moves(span, job, handle) };
         if !self.is_open(span, stream) {
             if self.free(span) == 0 {
                 return Place::NoRoom;
