@@ -104,6 +104,24 @@ const PARITY_SORTED: &[&str] =
     &[PARITY[0], PARITY[1], PARITY[2], PARITY[3], PARITY[4], "ftl.separate_gc_stream=true"];
 const PARITY_SEPBIT: &[&str] =
     &[PARITY[0], PARITY[1], PARITY[2], PARITY[3], PARITY[4], "ftl.name=sepbit"];
+const PARITY_OF_CACHE: &[&str] = &[
+    PARITY[0],
+    PARITY[1],
+    PARITY[2],
+    PARITY[3],
+    PARITY[4],
+    "ftl.name=slc_cache",
+    "ftl.when_full=fold",
+];
+const PARITY_OF_CACHE_AND_MAP: &[&str] = &[
+    PARITY[0],
+    PARITY[1],
+    PARITY[2],
+    PARITY[3],
+    PARITY[4],
+    "ftl.name=slc_cache",
+    "ftl.map_cache_bytes=512",
+];
 
 /// Copies of one map page, or of three, lie in the memory of the host.
 const IN_HOST_MEMORY: &[&str] = &[
@@ -132,6 +150,10 @@ const COMPOSED: &[(&[&str], u32)] = &[
     (IN_HOST_MEMORY, 0),
     (CACHE_IN_HOST_MEMORY, 0),
     (&["ftl.name=slc_cache", "ftl.map_cache_bytes=512", "ftl.when_full=fold"], 0),
+    (&["ftl.name=slc_cache", "ftl.superblock_dies=0", "ftl.keep_share=0.5"], 0),
+    (&["ftl.name=slc_cache", "ftl.superblock_dies=2", "ftl.when_full=fold"], 0),
+    (PARITY_OF_CACHE, 0),
+    (PARITY_OF_CACHE_AND_MAP, 0),
     (&["ftl.superblock_dies=2"], 1),
     (&["ftl.superblock_dies=0"], 1),
     (&[], 1),

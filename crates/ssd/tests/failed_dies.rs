@@ -111,6 +111,23 @@ fn a_start_up_finds_the_map_of_failed_dies() {
     }
 }
 
+/// Data in a cache of single-level blocks, and behind it, its map on flash too.
+#[test]
+fn a_start_up_finds_the_cache_of_failed_dies() {
+    let caches: [&[&str]; 4] = [
+        &["ftl.keep_share=1", "drive.capacitors=true"],
+        &["ftl.when_full=fold", "ftl.keep_share=0.5"],
+        &["ftl.map_cache_bytes=2048", "ftl.keep_share=1", "drive.capacitors=true"],
+        &["parity.pages=2", "ftl.overprovisioning=12", "ftl.dynamic_bytes=0"],
+    ];
+    for (i, recovery) in ["scan_pages", "scan_blocks", "checkpoint", "journal"].iter().enumerate() {
+        for (j, cache) in caches.iter().enumerate() {
+            let shape = [&["ftl.name=slc_cache", "ftl.overprovisioning=8"], *cache].concat();
+            cut(&sets_of(recovery, &shape), (i + j) as u64, 8);
+        }
+    }
+}
+
 /// A storm on a drive whose dies fail, one after the other as each is rebuilt, without power cuts.
 fn fail_under_storm(sets: &[&str], seed: u64, requests: u64) {
     let sets = [&SMALL[..6], sets].concat();
@@ -128,10 +145,12 @@ fn fail_under_storm(sets: &[&str], seed: u64, requests: u64) {
 
 /// Drives that storms with failing dies run on: reads around busy dies with two pages of parity,
 /// and the journal of a map on flash.
-const STORMS: [&[&str]; 3] = [
+const STORMS: [&[&str]; 5] = [
     &["parity.pages=2", "parity.read_around=busy", "ftl.overprovisioning=12", "gc.rotation=erases"],
     &["recovery.name=journal", "parity.read_around=collection"],
     &["ftl.name=dftl", "ftl.map_cache_bytes=2048", "recovery.name=checkpoint"],
+    &["ftl.name=slc_cache", "ftl.keep_share=1", "parity.read_around=collection"],
+    &["ftl.name=slc_cache", "ftl.when_full=fold", "gc.rotation=all", "parity.rebuild_mb_s=40"],
 ];
 
 /// Dies fail under a storm of reads that go around, and with a journal: nothing is lost.
@@ -153,9 +172,12 @@ fn long_storms_with_failing_dies_lose_nothing() {
 /// superblocks among them, and then another die may fail without a loss.
 #[test]
 fn an_idle_drive_rebuilds_a_failed_die_to_the_end() {
-    for ftl in ["page", "dftl"] {
+    for (ftl, cache) in [
+        ("page", "seed=7"),
+        ("dftl", "ftl.map_cache_bytes=2048"),
+        ("slc_cache", "ftl.keep_share=1"),
+    ] {
         let name = format!("ftl.name={ftl}");
-        let cache = if ftl == "dftl" { "ftl.map_cache_bytes=2048" } else { "seed=7" };
         let sets = [&SMALL[..6], &["parity.pages=1", &name, cache]].concat();
         let mut ssd = drive::small(&sets);
         ssd.start(0);

@@ -37,7 +37,7 @@ fn reads_return_the_newest_version() {
         &["chip.page_order=one_shot", "chip.geometry.pages_per_block=36"],
     ];
     let of_two = of_two.map(|mode| [&TWO[..], mode].concat());
-    let modes: [&[&str]; 12] = [
+    let modes: [&[&str]; 15] = [
         &[],
         &["ftl.superblock_dies=2", "ftl.overprovisioning=3", "chip.geometry.blocks_per_plane=40"],
         &["buffer.bytes=0"],
@@ -50,6 +50,14 @@ fn reads_return_the_newest_version() {
         &["ftl.metadata_share=0.1", "ftl.overprovisioning=1.9"],
         &["chip.fault.program_failure_chance=0.0005", "ftl.overprovisioning=1.6"],
         &["gc.name=cost_benefit", "buffer.bytes=65536", "gc.reclaim_reads=8"],
+        &["ftl.name=slc_cache", "ftl.overprovisioning=2.2"],
+        &["ftl.name=slc_cache", "ftl.when_full=fold", "ftl.overprovisioning=2.2"],
+        &[
+            "ftl.name=slc_cache",
+            "ftl.keep_share=1",
+            "chip.fault.program_failure_chance=0.0005",
+            "ftl.overprovisioning=2.2",
+        ],
     ];
     for mode in modes.into_iter().chain(of_two.iter().map(Vec::as_slice)) {
         for seed in 0..2 {
@@ -375,7 +383,7 @@ fn superblocks_that_end_early_have_their_parity() {
 /// the other dies. What is written later has stripes of the dies that are left.
 #[test]
 fn a_die_that_fails_loses_nothing() {
-    let modes: [&[&str]; 7] = [
+    let modes: [&[&str]; 9] = [
         &[],
         &[
             "namespace=[{dies=2}, {share=1.0}]",
@@ -388,6 +396,8 @@ fn a_die_that_fails_loses_nothing() {
         &["ftl.separate_gc_stream=false", "chip.features.cache_read=true"],
         &["ftl.host_streams=2", "ftl.isolation=persistent", "ftl.overprovisioning=4"],
         &["chip.page_order=one_shot", "chip.geometry.pages_per_block=36"],
+        &["ftl.name=slc_cache", "ftl.overprovisioning=4", "ftl.keep_share=1"],
+        &["ftl.name=slc_cache", "ftl.overprovisioning=4", "ftl.when_full=fold"],
     ];
     for mode in modes {
         for (seed, die) in [(0, 0), (1, 3), (2, 1)] {

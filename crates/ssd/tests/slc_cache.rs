@@ -6,6 +6,7 @@ use crate::drive;
 use base::Time;
 use base::rng::Rng;
 use nand::geometry::Die;
+use ssd::conformance::storm::Storm;
 use ssd::ftl::{Job, Lpn, Untimed, Urgency};
 use ssd::request::{Op, Request};
 use ssd::{Ssd, Step};
@@ -163,6 +164,132 @@ fn it_is_as_fast_as_its_programs() {
     let found = write_in_order(&mut ssd, 41 * SET, 1600);
     let expected = bytes / (row + 750e-6);
     assert!((found / expected - 1.0).abs() < 0.05, "{found} after it, not {expected}");
+}
+
+/// Settings of a drive with parity over its four dies, in the cache and behind it.
+const PARITY: [&str; 5] = [
+    "parity.pages=1",
+    "ftl.superblock_dies=0",
+    "ftl.gc_reserve_blocks=2",
+    "ftl.overprovisioning=5",
+    "chip.geometry.blocks_per_plane=60",
+];
+
+/// Writes in order that stay in the cache take a row of parity for each k rows of data, or two:
+/// the cache programs (k + m) / k units for each one of the host.
+#[test]
+fn rows_of_the_cache_have_their_parity() {
+    for (dies, pages) in [(2u32, 1), (4, 1), (4, 2)] {
+        let width = format!("ftl.superblock_dies={dies}");
+        let (parity, size) = (format!("parity.pages={pages}"), 8 * SET);
+        let size = format!("ftl.static_bytes={size}");
+        let cache = ["ftl.dynamic_bytes=0", "ftl.keep_share=1"];
+        let sets = [&PARITY[..], &[&width, &parity, &size], &cache].concat();
+        let mut ssd = small(&sets);
+        // Units of data in six whole superblocks of each span.
+        let units = (6 * SET / 4096) as u32 / dies * (dies - pages);
+        write(&mut ssd, 0..units);
+        let counts = ssd.ftl_counts();
+        assert_eq!(counts.cache.host_units, u64::from(units), "nothing goes past the cache");
+        let due = u64::from(units / (dies - pages) * pages);
+        // The last parity of a span is in memory until the next row comes.
+        let waiting = due - counts.stripes.units;
+        assert!(waiting <= u64::from(4 / dies * ROW * pages), "{due}: {counts:?}");
+        assert_eq!(counts.padding_units, counts.stripes.units, "{counts:?}");
+        assert_eq!(used(&ssd), 6 * SET, "whole superblocks");
+    }
+}
+
+/// Data written once to superblocks of the cache are programmed twice, with parity each time, and
+/// those that are overwritten there are not folded at all.
+#[test]
+fn superblocks_of_the_cache_are_folded_whole() {
+    let size = format!("ftl.static_bytes={}", 4 * SET);
+    let mut ssd = small(&[&PARITY[..], &["ftl.dynamic_bytes=0", &size]].concat());
+    let units = (3 * SET / 4096) as u32 / 4 * 3;
+    write(&mut ssd, 0..units);
+    let mut untimed = Untimed::new(ssd.dies());
+    for die in 0..ssd.dies() {
+        ssd.ftl_mut().settle_untimed(Job::of(Die(die)), Urgency::Idle, &mut untimed).unwrap();
+    }
+    // The last superblock lacks a row of parity, which waits for the next data.
+    let counts = ssd.ftl_counts();
+    assert_eq!(counts.cache.folded_units, u64::from(2 * units / 3));
+    assert_eq!(counts.moved_units, counts.cache.folded_units);
+    assert_eq!((used(&ssd), counts.cache.erased_blocks), (SET, 2 * 8));
+    // Whole rows leave whole rows: nothing but parity is padding, in the cache and behind it.
+    assert_eq!(counts.padding_units, counts.stripes.units, "{counts:?}");
+    assert!(counts.stripes.units > u64::from(units / 3), "{counts:?}");
+    assert!((0..units).all(|unit| ssd.lookup(Lpn(unit)).is_some()));
+
+    let cache = ["ftl.dynamic_bytes=0", "ftl.keep_share=1", "ftl.when_full=fold", &size];
+    let mut ssd = small(&[&PARITY[..], &cache].concat());
+    let hot = units / 6;
+    (0..60).for_each(|_| write(&mut ssd, 0..hot / ROW * ROW));
+    let counts = ssd.ftl_counts();
+    assert_eq!(counts.cache.host_units, u64::from(60 * (hot / ROW * ROW)));
+    assert_eq!(counts.cache.folded_units, 0);
+    assert!(counts.cache.erased_blocks > 8 * 8, "{counts:?}");
+}
+
+/// A die fails while the cache is full: every unit is read, in the cache and behind it, at once and
+/// when the die is rebuilt. What was in the cache is native then.
+#[test]
+fn a_failed_die_loses_nothing_of_the_cache() {
+    let size = format!("ftl.static_bytes={}", 4 * SET);
+    let cache = ["ftl.dynamic_bytes=0", "ftl.keep_share=1", &size];
+    let mut ssd = small(&[&PARITY[..], &cache].concat());
+    let all = (ssd.capacity_bytes() / 4096) as u32 / ROW * ROW;
+    write(&mut ssd, 0..all);
+    let mut untimed = Untimed::new(ssd.dies());
+    for die in 0..ssd.dies() {
+        ssd.ftl_mut().settle_untimed(Job::of(Die(die)), Urgency::Due, &mut untimed).unwrap();
+    }
+    assert!(used(&ssd) > 3 * SET, "{} bytes in the cache", used(&ssd));
+    ssd.start(0);
+    ssd.fail_die(Die(1)).unwrap();
+    for _ in 0..2 {
+        for unit in 0..u64::from(all) {
+            while !ssd.has_room() {
+                ssd.step();
+            }
+            ssd.submit(Request::new(Op::Read, unit * 4096, 4096), 0, ssd.now());
+        }
+        while !matches!(ssd.step(), Step::Idle) {}
+    }
+    ssd.fault().unwrap();
+    let parity = ssd.counts().parity;
+    assert!(parity.rebuilt_reads > 20, "{parity:?}");
+    assert_eq!((parity.lost_reads, ssd.counts().codes.uncorrectable), (0, 0));
+    assert!(ssd.failed_dies()[0].rebuilt_at.is_some());
+    assert!(ssd.ftl_counts().cache.folded_units > 0);
+}
+
+/// Storms on superblocks of the cache, with programs that fail and blocks that wear out.
+#[test]
+fn storms_on_superblocks_of_the_cache() {
+    let modes: [&[&str]; 6] = [
+        &["ftl.superblock_dies=0"],
+        &["ftl.superblock_dies=2", "ftl.when_full=fold", "ftl.keep_share=0.5"],
+        &["ftl.superblock_dies=0", "ftl.when_full=fold", "ftl.dynamic_bytes=0", "buffer.bytes=0"],
+        &["ftl.superblock_dies=0", "chip.fault.program_failure_chance=0.0005", "gc.rotation=all"],
+        &["ftl.superblock_dies=0", "gc.reclaim_reads=8", "chip.geometry.bad_block_fraction=0.05"],
+        &[
+            "ftl.superblock_dies=2",
+            "chip.page_order=one_shot",
+            "chip.geometry.pages_per_block=36",
+            "ftl.separate_gc_stream=false",
+            "ftl.static_wear_delta=2",
+        ],
+    ];
+    for (seed, mode) in (0..).zip(modes) {
+        let base = ["ftl.name=slc_cache", "ftl.overprovisioning=1.2", "ftl.gc_reserve_blocks=2"];
+        let sets = [&base[..], mode].concat();
+        let mut storm = Storm::new(drive::small(&sets), seed);
+        storm.run(12_000).unwrap_or_else(|error| panic!("{sets:?}: {error}"));
+        let counts = storm.ssd.ftl_counts();
+        assert!(counts.cache.folded_units > 0 && counts.reclaimed_blocks > 0, "{sets:?}");
+    }
 }
 
 /// With `gc.background_after_us`, pauses of a burst are no idle time, and longer ones are.
