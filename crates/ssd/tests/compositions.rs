@@ -515,3 +515,14 @@ fn conformance_reaches_every_method() {
         all.into_iter().filter(|name| !tally.contains(&format!("    fn {name}("))).collect();
     assert!(missing.is_empty(), "the account has no code for {missing:?}");
 }
+
+/// A host that has reached the quota of its handle waits for an erase, and the victim is emptied to
+/// its end: no request is lost, however few dead units are beyond the quota.
+#[test]
+fn a_host_at_its_quota_goes_on() {
+    let more = [&drive::CUT_SHAPE[..], &["recovery.name=scan_blocks"]].concat();
+    for seed in 5..7 {
+        let mut cuts = Cuts::new(&config(&(QUOTAS_IN_SUPERBLOCKS, 0), &more), seed).unwrap();
+        cuts.run(200).unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+    }
+}

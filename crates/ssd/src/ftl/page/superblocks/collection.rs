@@ -349,11 +349,12 @@ impl Spans {
             }
         }
         let gain = self.gain(span);
+        let is_over = self.is_any_over(span);
         let is_wanted = match finish {
             true => gain > 0,
             false => {
                 (gain >= self.least_gain(span) && self.short_of_superblocks(span, urgency))
-                    || self.is_any_over(span)
+                    || is_over
             }
         };
         let Some(first) = self.planes_of(span).next().filter(|_| is_wanted) else { return false };
@@ -381,7 +382,9 @@ impl Spans {
         let at = &mut self.spans[span];
         let before = at.due.len();
         at.due.retain(|&other| other != superblock);
-        (at.is_due, at.is_levelling) = (at.due.len() < before, for_wear.is_some());
+        // A victim counts for no handle any more: left half empty, it would hold dead data beyond
+        // the quota, and nothing would wake a host that waits for its erase.
+        (at.is_due, at.is_levelling) = (at.due.len() < before || is_over, for_wear.is_some());
         self.take(span, superblock);
         true
     }
