@@ -4,7 +4,7 @@
 //! moved before the cut stays moved. A block that was open goes on behind its last page, if its
 //! planes fit together; otherwise it is closed as it is, and collected in time.
 
-use super::{Frontier, PageFtl, Use};
+use super::{Frontier, PageFtl, Rows, Use};
 use crate::recovery::Found;
 use nand::geometry::{Block, Die, Plane, Ppn};
 use std::collections::BTreeSet;
@@ -24,6 +24,19 @@ pub(super) const FRONTIER_BITS: u32 = 8;
 /// Frontier that a tag names, counted over the streams of a die.
 pub(in crate::ftl) fn frontier_of(tag: u64) -> Option<u32> {
     ((tag & ((1 << FRONTIER_BITS) - 1)) as u32).checked_sub(1)
+}
+
+/// Page where a frontier goes on whose blocks have these numbers of pages, and the planes that have
+/// the page already. `None` where its planes do not fit together.
+pub(super) fn next_page(pages: &[u32], rows: Rows) -> Option<(u32, u32)> {
+    let most = *pages.iter().max()?;
+    let done = pages.iter().take_while(|&&pages| pages == most).count();
+    if done == pages.len() {
+        return Some((most, 0));
+    }
+    let before = most - rows.program_pages;
+    let fits = done > 0 && pages[done..].iter().all(|&pages| pages == before);
+    fits.then_some((before, done as u32))
 }
 
 impl PageFtl {
@@ -177,7 +190,8 @@ impl PageFtl {
     ) -> bool {
         let pages: Vec<u32> =
             of_planes.iter().map(|open| open.map_or(0, |open| open.pages)).collect();
-        let Some((page, planes_done)) = self.goes_on(&pages) else { return false };
+        let rows = self.frontiers[index].rows;
+        let Some((page, planes_done)) = next_page(&pages, rows) else { return false };
         let missing = of_planes.iter().enumerate().filter(|(_, open)| open.is_none());
         let missing: Vec<Plane> = missing
             .map(|(i, _)| self.geometry.plane(die, group * self.joined + i as u32))
@@ -207,19 +221,6 @@ impl PageFtl {
         frontier.open();
         (frontier.page, frontier.planes_done) = (page, planes_done);
         true
-    }
-
-    /// Page where a frontier goes on whose blocks have these numbers of pages, and the planes that
-    /// have the page already. `None` where its planes do not fit together.
-    pub(super) fn goes_on(&self, pages: &[u32]) -> Option<(u32, u32)> {
-        let most = *pages.iter().max()?;
-        let done = pages.iter().take_while(|&&pages| pages == most).count();
-        if done == pages.len() {
-            return Some((most, 0));
-        }
-        let before = most - self.pages_per_program;
-        let fits = done > 0 && pages[done..].iter().all(|&pages| pages == before);
-        fits.then_some((before, done as u32))
     }
 
     /// Pages of a block that was closed before it was full.

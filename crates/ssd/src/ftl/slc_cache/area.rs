@@ -214,6 +214,14 @@ impl Area {
         (0..self.planes).for_each(|plane| free.set_claimed(Plane(plane), Use::Cache, 0));
     }
 
+    /// Takes a set over that a start-up has found: into the static part, as long as that has room.
+    pub(super) fn take_over(&mut self, geometry: &Geometry, set: &[Block]) {
+        let has_room = |plane: Plane| self.used[0][plane.0 as usize] < self.static_sets;
+        let is_static = set.iter().all(|&block| has_room(geometry.plane_of(block)));
+        let part = if is_static { Part::Static } else { Part::Dynamic };
+        set.iter().for_each(|&block| self.opened(block, geometry.plane_of(block), part));
+    }
+
     /// Keeps free blocks for the static part after a power cut, less these of the cache that were
     /// found, which are to be erased first.
     pub(super) fn recover(
@@ -227,10 +235,11 @@ impl Area {
             let kept = &mut self.kept[geometry.plane_of(block).0 as usize];
             *kept = kept.saturating_sub(1);
         }
-        // No more than there are: the rest is kept as blocks are erased.
         for (plane, kept) in (0..).map(Plane).zip(&mut self.kept) {
-            *kept = (*kept).min(free.of(plane) as u32);
-            free.set_claimed(plane, Use::Cache, *kept);
+            // No more than there are: the rest is kept as blocks are erased.
+            let left = (*kept).min(free.of(plane) as u32);
+            free.set_claimed(plane, Use::Cache, left);
+            *kept = left + self.used[0][plane.0 as usize];
         }
     }
 

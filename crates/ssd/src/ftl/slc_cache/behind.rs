@@ -48,6 +48,11 @@ pub(super) trait Behind: Layout {
         stream_of: &mut dyn FnMut(Lpn) -> u32,
     ) -> Step;
 
+    /// Sets of the cache that a start-up has taken over as such, the oldest first.
+    fn taken_over(&self) -> Vec<Vec<Block>> {
+        Vec::new()
+    }
+
     /// Learns that a block of the cache is to be retired.
     fn doomed(_cache: &mut SlcCache<Self>, _block: Block) {}
 

@@ -314,8 +314,8 @@ impl<B: Behind> Layout for SlcCache<B> {
         Some(self.area.state(self.mapped, self.data.page().logical_units))
     }
 
-    /// Rebuilds the page map. Blocks of the cache are blocks with few pages from then on:
-    /// collection empties them.
+    /// Rebuilds the page map. Blocks of the cache that the layout does not take over are blocks with
+    /// few pages from then on: collection empties them.
     fn recover(&mut self, found: &Found) -> Result<Vec<Block>> {
         self.area.release(&mut self.data.page_mut().free);
         let own = self.data.recover(found)?;
@@ -328,7 +328,9 @@ impl<B: Behind> Layout for SlcCache<B> {
             frontier_of(tag) == stream
         };
         let cached: Vec<Block> = found.blocks().filter(is_cached).collect();
+        let sets = self.data.taken_over();
         let page = self.data.page_mut();
+        sets.iter().for_each(|set| self.area.take_over(&page.geometry, set));
         self.area.recover(&mut page.free, &page.geometry, cached.into_iter());
         Ok(own)
     }

@@ -15,7 +15,7 @@ use crate::ftl::page::{Own, PageParams, Spans};
 use crate::ftl::paged::Layout;
 use base::Result;
 use base::archive::{Archive, State};
-use nand::geometry::Die;
+use nand::geometry::{Block, Die};
 
 /// Queue of a layout whose superblocks have one of their own.
 #[derive(Clone)]
@@ -117,6 +117,11 @@ impl Behind for Spans {
         }
         cache.data.call_all();
         Some(Place::Later(Until::Erase))
+    }
+
+    fn taken_over(&self) -> Vec<Vec<Block>> {
+        let all = self.all_spans().flat_map(|span| self.all_cached(span));
+        all.map(|superblock| self.blocks_in(superblock).collect()).collect()
     }
 
     fn reported(cache: &mut SlcCache<Self>, program: &Program, carried: Carried, failed: bool) {

@@ -64,6 +64,11 @@ impl Spans {
         cached.filter(|&superblock| self.members.is_full(superblock))
     }
 
+    /// Superblocks of the cache in a span, full or not, the oldest first.
+    pub(in crate::ftl) fn all_cached(&self, span: usize) -> impl Iterator<Item = u32> {
+        self.spans[span].cached.iter().copied()
+    }
+
     /// Blocks of a superblock.
     pub(in crate::ftl) fn blocks_in(&self, superblock: u32) -> impl Iterator<Item = Block> {
         self.members.blocks(superblock)

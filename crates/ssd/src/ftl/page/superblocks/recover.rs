@@ -6,9 +6,11 @@
 //! of a die that has failed goes on no more, and is moved off.
 
 use super::Spans;
-use crate::ftl::page::recover::frontier_of;
+use crate::ftl::page::recover::{frontier_of, next_page};
 use crate::recovery::Found;
+use crate::space::frontier::Rows;
 use base::{Error, Result};
+use nand::chip::BlockMode;
 use nand::geometry::{Block, Die};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -45,7 +47,8 @@ impl Spans {
         let mut latest = BTreeMap::new();
         // In the order of their serial numbers: the last one counts.
         for (&(span, mark), blocks) in &superblocks {
-            let is_full = |&block: &Block| found.pages(block) == self.page.geometry.pages_per_block;
+            let pages = self.rows_of(mark).block_pages;
+            let is_full = |&block: &Block| found.pages(block) == pages;
             if blocks.len() < planes || !blocks.iter().all(is_full) {
                 latest.insert((span, frontier_of(mark)), mark);
             }
@@ -55,9 +58,7 @@ impl Spans {
             if blocks.iter().any(has_data) {
                 let is_lost = |&block: &Block| self.is_lost(self.page.geometry.die_of(block));
                 let is_latest = latest.get(&(span, frontier_of(mark))) == Some(&mark);
-                // One of a cache has few pages from now on, and goes on no more.
-                let is_cached = frontier_of(mark) == self.page.cache_stream();
-                let goes_on = is_latest && !is_cached && !blocks.iter().any(is_lost);
+                let goes_on = is_latest && !blocks.iter().any(is_lost);
                 self.take_over(span, mark, &blocks, goes_on, found)?;
                 continue;
             }
@@ -67,6 +68,16 @@ impl Spans {
             }
         }
         Ok(own)
+    }
+
+    /// Rows of a superblock with this mark.
+    fn rows_of(&self, mark: u64) -> Rows {
+        match self.page.cache_stream() {
+            cache if cache.is_some() && frontier_of(mark) == cache => {
+                self.page.rows_in(BlockMode::SingleLevel)
+            }
+            _ => self.page.rows_in(BlockMode::Native),
+        }
     }
 
     /// Closes the open blocks of units of the map on failed dies, which nobody can read.
@@ -112,6 +123,12 @@ impl Spans {
             });
         }
         self.members.form_again(mark, all.iter().copied());
+        if let Some(superblock) = self.members.of(all[0])
+            && self.page.cache_stream().is_some_and(|cache| frontier_of(mark) == Some(cache))
+        {
+            self.spans[span].cached.push_back(superblock);
+        }
+        let rows = self.rows_of(mark);
         let joined = self.page.joined as usize;
         let pages_of = |blocks: &[Block]| -> Vec<u32> {
             blocks.iter().map(|&block| found.pages(block)).collect()
@@ -119,8 +136,8 @@ impl Spans {
         let stream = frontier_of(mark).filter(|_| goes_on);
         let is_lost = |blocks: &[Block]| self.is_lost(self.page.geometry.die_of(blocks[0]));
         let place = |blocks| {
-            let goes_on = self.page.goes_on(&pages_of(blocks)).filter(|_| !is_lost(blocks))?;
-            Some((stream?, goes_on))
+            let next = next_page(&pages_of(blocks), rows).filter(|_| !is_lost(blocks))?;
+            Some((stream?, next))
         };
         let places: Vec<_> = all.chunks(joined).map(place).collect();
         // Rows that some dies have, and others will never have.
@@ -135,9 +152,7 @@ impl Spans {
             let pages = pages_of(blocks);
             let die = Die(span as u32 * self.dies + part / self.page.groups);
             match place {
-                Some((stream, (page, planes_done)))
-                    if page < self.page.geometry.pages_per_block =>
-                {
+                Some((stream, (page, planes_done))) if page < rows.block_pages => {
                     let group = part % self.page.groups;
                     let index = self.page.frontier_index(die, stream, group);
                     let frontier = &mut self.page.frontiers[index];
@@ -145,7 +160,7 @@ impl Spans {
                     frontier.open();
                     (frontier.page, frontier.planes_done) = (page, planes_done);
                     // The first planes of the last row may be full already.
-                    let most = self.page.geometry.pages_per_block;
+                    let most = rows.block_pages;
                     let full = blocks.iter().zip(&pages).filter(|(_, pages)| **pages == most);
                     full.for_each(|(&block, _)| self.is_filled(block));
                 }
@@ -156,7 +171,9 @@ impl Spans {
                         self.page.frontiers[index].page = pages.iter().copied().min().unwrap_or(0);
                     }
                     for (&block, pages) in blocks.iter().zip(pages) {
-                        self.page.note_short(block, pages);
+                        if pages < rows.block_pages {
+                            self.page.note_short(block, pages);
+                        }
                         self.is_filled(block);
                     }
                 }
