@@ -87,9 +87,11 @@ fn reports_are_what_has_been_done() {
                 continue;
             }
             let mut sets = drive::of_ftl(member, shape);
-            if Tally::new(&drive::config(&sets)).is_err() {
-                // It keeps more blocks for itself than this drive has to spare.
-                sets.push("ftl.overprovisioning=2.5".to_owned());
+            // It keeps more blocks for itself than this drive has to spare, or has at all.
+            for more in ["ftl.overprovisioning=2.5", "chip.geometry.blocks_per_plane=80"] {
+                if Tally::new(&drive::config(&sets)).is_err() {
+                    sets.push(more.to_owned());
+                }
             }
             let hold = || {
                 let mut trial = Batches::new(Tally::new(&drive::config(&sets)).unwrap(), 9);

@@ -2,7 +2,6 @@
 //! frontiers of cold data, of the FTL's own units and of a cache stand behind those of all streams.
 
 use super::{CacheBlocks, PageFtl};
-use crate::ftl::contract::{Lpn, Program, Stream};
 use crate::space::free_blocks::Use;
 use crate::space::frontier::{Frontier, Rows};
 use nand::chip::BlockMode;
@@ -150,19 +149,11 @@ impl PageFtl {
         }
     }
 
-    /// Appends data of the host to an open frontier of a cache.
-    pub(in crate::ftl) fn append_cached(
-        &mut self,
-        index: usize,
-        die: Die,
-        lpns: &[Lpn],
-    ) -> Program {
-        let (program, is_row) = self.take(index, die, Stream::host(0), lpns.iter().copied());
-        if is_row {
-            self.turn(die, self.stream_at(index));
-        }
-        self.count_host(&program);
-        program
+    /// Passes the turn of a stream on a die to the next group of planes.
+    #[inline]
+    pub(super) fn turn(&mut self, die: Die, stream: u32) {
+        let group = &mut self.next_group[(die.0 * self.kinds + stream) as usize];
+        *group = if *group + 1 == self.groups { 0 } else { *group + 1 };
     }
 
     /// Frontier of a die's cold data. When blocks are collected for their wear, it takes the most

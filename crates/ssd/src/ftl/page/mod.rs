@@ -449,29 +449,6 @@ impl PageFtl {
         !victims.is_empty() || !drained.is_empty()
     }
 
-    /// Appends host data to a frontier of a stream, which is opened if need be.
-    #[inline(always)]
-    fn append(&mut self, index: usize, die: Die, stream: u32, lpns: &[Lpn]) -> Program {
-        self.next_die = if die.0 + 1 == self.geometry.dies { 0 } else { die.0 + 1 };
-        if !self.frontiers[index].open {
-            self.open(index, die, Pick::Next);
-        }
-        let label = Stream::host(stream as u8);
-        let (mut program, is_row) = self.take(index, die, label, lpns.iter().copied());
-        if is_row {
-            self.turn(die, stream);
-        }
-        if lpns.last() == Some(&Lpn::HOLE) {
-            // The owners of holes are padding already.
-            let taken = &lpns[..program.units as usize];
-            let holes = taken.iter().rev().take_while(|&&lpn| lpn == Lpn::HOLE).count() as u32;
-            program.units -= holes;
-            self.counts.padding_units += u64::from(holes);
-        }
-        self.count_host(&program);
-        program
-    }
-
     /// Counts the units of the host in a program that has been placed.
     #[inline]
     pub(super) fn count_host(&mut self, program: &Program) {
@@ -505,13 +482,6 @@ impl PageFtl {
         {
             self.counts.levelled_units -= units;
         }
-    }
-
-    /// Passes the turn of a stream on a die to the next group of planes.
-    #[inline]
-    fn turn(&mut self, die: Die, stream: u32) {
-        let group = &mut self.next_group[(die.0 * self.kinds + stream) as usize];
-        *group = if *group + 1 == self.groups { 0 } else { *group + 1 };
     }
 
     /// Takes in the report of a program. With its last program a block becomes a candidate, or

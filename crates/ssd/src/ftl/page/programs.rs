@@ -1,7 +1,7 @@
 //! Programs of `page`: the slots that the units of a row take, and their entries in the map once
 //! the flash has them.
 
-use super::{Block, Carried, Die, Lpn, PADDING, PageFtl, Ppn, Program, Stream};
+use super::{Block, Carried, Die, Lpn, PADDING, PageFtl, Pick, Ppn, Program, Stream};
 use base::memory::prefetch;
 
 /// Numbers of units of a program that was mapped.
@@ -50,6 +50,44 @@ impl PageFtl {
             self.counts.stripes.units += u64::from(rows.units());
         }
         (program, is_row)
+    }
+
+    /// Appends host data to a frontier of a stream, which is opened if need be.
+    #[inline(always)]
+    pub(super) fn append(&mut self, index: usize, die: Die, stream: u32, lpns: &[Lpn]) -> Program {
+        self.next_die = if die.0 + 1 == self.geometry.dies { 0 } else { die.0 + 1 };
+        if !self.frontiers[index].open {
+            self.open(index, die, Pick::Next);
+        }
+        let label = Stream::host(stream as u8);
+        let (mut program, is_row) = self.take(index, die, label, lpns.iter().copied());
+        if is_row {
+            self.turn(die, stream);
+        }
+        if lpns.last() == Some(&Lpn::HOLE) {
+            // The owners of holes are padding already.
+            let taken = &lpns[..program.units as usize];
+            let holes = taken.iter().rev().take_while(|&&lpn| lpn == Lpn::HOLE).count() as u32;
+            program.units -= holes;
+            self.counts.padding_units += u64::from(holes);
+        }
+        self.count_host(&program);
+        program
+    }
+
+    /// Appends data of the host to an open frontier of a cache.
+    pub(in crate::ftl) fn append_cached(
+        &mut self,
+        index: usize,
+        die: Die,
+        lpns: &[Lpn],
+    ) -> Program {
+        let (program, is_row) = self.take(index, die, Stream::host(0), lpns.iter().copied());
+        if is_row {
+            self.turn(die, self.stream_at(index));
+        }
+        self.count_host(&program);
+        program
     }
 
     /// Whether the next row of an open frontier is parity of the code of its blocks.

@@ -3,7 +3,7 @@
 //! The tag of a block has the serial number of its superblock, so blocks that belong together are
 //! known. A superblock without data is erased. Of each stream the superblock that was formed last
 //! goes on where it was open; others are closed as they are, and collected in time. One with pages
-//! of a die that has failed goes on no more, and is moved off.
+//! of a die that has failed goes on no more, and is moved off. Those of a cache stay in the cache.
 
 use super::Spans;
 use crate::ftl::page::recover::{frontier_of, next_page};
@@ -70,14 +70,15 @@ impl Spans {
         Ok(own)
     }
 
+    /// Whether a superblock with this mark is one of a cache.
+    fn is_of_cache(&self, mark: u64) -> bool {
+        self.page.cache_stream().is_some_and(|cache| frontier_of(mark) == Some(cache))
+    }
+
     /// Rows of a superblock with this mark.
     fn rows_of(&self, mark: u64) -> Rows {
-        match self.page.cache_stream() {
-            cache if cache.is_some() && frontier_of(mark) == cache => {
-                self.page.rows_in(BlockMode::SingleLevel)
-            }
-            _ => self.page.rows_in(BlockMode::Native),
-        }
+        let mode = if self.is_of_cache(mark) { BlockMode::SingleLevel } else { BlockMode::Native };
+        self.page.rows_in(mode)
     }
 
     /// Closes the open blocks of units of the map on failed dies, which nobody can read.
@@ -124,7 +125,7 @@ impl Spans {
         }
         self.members.form_again(mark, all.iter().copied());
         if let Some(superblock) = self.members.of(all[0])
-            && self.page.cache_stream().is_some_and(|cache| frontier_of(mark) == Some(cache))
+            && self.is_of_cache(mark)
         {
             self.spans[span].cached.push_back(superblock);
         }
