@@ -111,8 +111,8 @@ fn a_start_up_finds_the_map_of_failed_dies() {
     }
 }
 
-/// Caches of single-level blocks: kept or folded early, with the map on flash, and of the static part
-/// alone.
+/// Caches of single-level blocks: kept or folded early, with the map on flash, and of the static
+/// part alone.
 const CACHES: [&[&str]; 4] = [
     &["ftl.keep_share=1", "drive.capacitors=true"],
     &["ftl.when_full=fold", "ftl.keep_share=0.5"],

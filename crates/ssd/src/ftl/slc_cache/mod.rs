@@ -314,8 +314,8 @@ impl<B: Behind> Layout for SlcCache<B> {
         Some(self.area.state(self.mapped, self.data.page().logical_units))
     }
 
-    /// Rebuilds the page map. Blocks of the cache that the layout does not take over are blocks with
-    /// few pages from then on: collection empties them.
+    /// Rebuilds the page map. Blocks of the cache that the layout does not take over are blocks
+    /// with few pages from then on: collection empties them.
     fn recover(&mut self, found: &Found) -> Result<Vec<Block>> {
         self.area.release(&mut self.data.page_mut().free);
         let own = self.data.recover(found)?;
