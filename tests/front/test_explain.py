@@ -16,6 +16,7 @@ from nandlab.explained.families import SELECTORS
 from nandlab.explained.report import report_key, report_paths
 from nandlab.explained.words import meanings, words
 from nandlab.keys import every_key, key, keys, written
+from nandlab.study.axis import check_path
 
 
 def test_every_key_has_a_meaning() -> None:
@@ -56,6 +57,10 @@ def test_keys_of_tables_that_may_be_left_out_and_of_rows() -> None:
     assert key("namespace.windows").section == "windows"
     assert key("namespace.windows.in_turn") == key("windows.in_turn")
     assert key("chips.fast.chip.timing.t_read_us") == key("chip.timing.t_read_us")
+    # Axes of studies take what `--set` takes.
+    check_path("axis", "windows.deterministic_ms")
+    with refused("namespace.dies"):
+        check_path("axis", "namespace.dies")
     for unknown in ("namespace.die", "chips.fast.chip.t", "host.jobs..weight", "windows.x"):
         with refused(unknown):
             key(unknown)

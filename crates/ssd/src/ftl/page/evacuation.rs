@@ -223,6 +223,7 @@ impl Withdrawal for PageFtl {
                 }
             }
         }
+        self.handles.count_again(&self.candidates, &self.wear);
     }
 
     fn holds_data(&mut self, die: Die) -> bool {
@@ -247,5 +248,6 @@ impl Withdrawal for PageFtl {
                 self.free.push(self.geometry.plane_of(block), block, pe_cycles);
             }
         }
+        self.handles.count_again(&self.candidates, &self.wear);
     }
 }
