@@ -988,7 +988,7 @@ class OfHandle(Table):
     blocks: int
     """Blocks that hold data of the handle at the end, valid or dead."""
     pe_cycles: Wear
-    """Program/erase cycles of these blocks; 0 without any."""
+    """Program/erase cycles of these blocks: fewest, mean and most; 0 without any."""
     write_amplification: float
     """Units programmed for the handle, moved ones included / units programmed for the host with it;
     0 where it wrote nothing.

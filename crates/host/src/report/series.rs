@@ -38,6 +38,9 @@ struct Sections<'a> {
 #[derive(Serialize)]
 struct OfSet<'a>(#[serde(serialize_with = "of_every_drive")] &'a FtlCounts);
 
+/// Name of a figure of the blocks that a handle holds, and the figure.
+type Figure = (&'static str, fn(&HeldBlocks) -> f64);
+
 /// Counts of two parts of the drive in one section of the report.
 #[derive(Serialize)]
 struct Both<'a, A, B> {
@@ -95,7 +98,7 @@ impl Session {
     /// Blocks that placement handles hold at the ends of the intervals of the time series, and
     /// their cycles, by column: `handles_0_blocks` and `_pe_cycles_mean`, `_pe_cycles_max`.
     pub fn held_over_time(&self) -> Vec<(String, Vec<f64>)> {
-        let figures: [(&str, fn(&HeldBlocks) -> f64); 3] = [
+        let figures: [Figure; 3] = [
             ("blocks", |held| held.blocks as f64),
             ("pe_cycles_mean", |held| held.pe_cycles.mean),
             ("pe_cycles_max", |held| held.pe_cycles.max.into()),

@@ -89,7 +89,7 @@ pub struct HandleCounts {
 pub struct HeldBlocks {
     /// Blocks that hold data of the handle at the end, valid or dead.
     pub blocks: u64,
-    /// Program/erase cycles of these blocks; 0 without any.
+    /// Program/erase cycles of these blocks: fewest, mean and most; 0 without any.
     pub pe_cycles: Wear,
 }
 

@@ -63,7 +63,9 @@ mod tests {
         assert_eq!((blocks, pe_cycles.min, pe_cycles.max), (4, 3, 20));
         assert!((pe_cycles.mean - 9.25).abs() < 1e-12);
         // The second of two blocks with as many cycles stays.
-        [20, 7, 3].map(|cycles| held.remove(cycles));
+        for cycles in [20, 7, 3] {
+            held.remove(cycles);
+        }
         let pe_cycles = Wear { min: 7, mean: 7.0, max: 7 };
         assert_eq!(held.blocks(), HeldBlocks { blocks: 1, pe_cycles });
     }

@@ -111,10 +111,9 @@ impl HandleTable {
     pub(super) fn count_again(&mut self, candidates: &Candidates, wear: &BlockWear) {
         self.held.iter_mut().for_each(Held::clear);
         for (block, &handle) in (0..).map(Block).zip(&self.of_block) {
-            if let Some(held) = self.held.get_mut(usize::from(handle)) {
-                if !candidates.word(block).is_free() {
-                    held.add(wear.cycles(block));
-                }
+            let is_free = candidates.word(block).is_free();
+            if let Some(held) = self.held.get_mut(usize::from(handle)).filter(|_| !is_free) {
+                held.add(wear.cycles(block));
             }
         }
     }
