@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from functools import cache
 from os import PathLike
 from pathlib import Path
@@ -22,9 +23,11 @@ _WORDS = {
 _UNITS = {
     "us": "microseconds",
     "ns": "nanoseconds",
+    "ms": "milliseconds",
     "hours": "hours",
     "bytes": "bytes",
     "mb_s": "10^6 bytes per second",
+    "mw": "milliwatts",
     "v": "volts",
     "ma": "milliamperes",
     "ua": "microamperes",
@@ -37,8 +40,12 @@ _UNITS = {
 """Units by the last part of a key."""
 
 
+_NAME = "NAME"
+"""Stands in a path for any name."""
+
+
 class Key(NamedTuple):
-    """A key, as ``--set`` takes it."""
+    """A key of a drive file."""
 
     path: str
     meaning: str
@@ -50,6 +57,13 @@ class Key(NamedTuple):
     """As TOML has it; empty where a drive or its presets must give it."""
     members: tuple[str, ...] = ()
     """Members of a family that have it; empty for keys of every drive."""
+    values: tuple[tuple[str, str], ...] = ()
+    """Words that it takes, with their meanings."""
+    rows_of: str = ""
+    """The list whose rows have it, or the table of any names whose tables have it, with ``NAME`` in
+    the path; empty for the keys that ``--set`` takes as they are."""
+    section: str = ""
+    """The section of a drive that a table in a row is like; the keys of both are the same."""
 
 
 class Written(NamedTuple):
@@ -64,16 +78,38 @@ class Written(NamedTuple):
 
 
 def keys() -> list[Key]:
-    """Every key of a drive file, those of all members of families among them, sorted by path."""
-    return list(_keys())
+    """Every key that ``--set`` takes, those of all members of families among them, by path."""
+    return [one for one in _keys().values() if not one.rows_of]
+
+
+def every_key() -> list[Key]:
+    """Every key of a drive file, those of rows and of tables of any names too, sorted by path."""
+    return list(_keys().values())
 
 
 @cache
-def _keys() -> tuple[Key, ...]:
+def _keys() -> dict[str, Key]:
     schema = catalogue.schema()
     found: dict[str, Key] = {}
-    _walk(schema, schema, "", (), found)
-    return tuple(sorted(found.values()))
+    _walk(schema, schema, _Place(), found)
+    return dict(sorted(found.items()))
+
+
+def find(path: str) -> Key | None:
+    """A key by its path, with any name in the place of ``NAME``; None where there is none.
+
+    A table in a row that is like a section has the keys of the section.
+    """
+    if path in _keys():
+        return _keys()[path]
+    for one in every_key() if path.count(".") > 1 else []:
+        form = re.escape(one.path).replace(_NAME, r"[^.]+")
+        if one.rows_of and (found := re.match(rf"{form}(?:\.|$)", path)):
+            if found.end() == len(path):
+                return one
+            if one.section:
+                return find(f"{one.section}.{path[found.end() :]}")
+    return None
 
 
 def key(path: str) -> Key:
@@ -82,29 +118,34 @@ def key(path: str) -> Key:
     Raises:
         NandlabError: there is no such key; names the nearest one.
     """
-    known = {one.path: one for one in keys()}
-    if path not in known:
-        below = [one for one in known if one.startswith(f"{path}.")]
+    found = find(path)
+    if found is None:
+        below = [one for one in _keys() if one.startswith(f"{path}.")]
         if below:
             raise refusal("explain", f"`{path}` is a table", below)
         expected = "a key of docs/reference.md, such as gc.start_free_blocks"
-        raise refusal("explain", f"unknown key `{path}`", expected, given=path, names=known)
-    return known[path]
+        raise refusal("explain", f"unknown key `{path}`", expected, given=path, names=_keys())
+    return found
 
 
 def written(path: str, drive: str | PathLike[str] | Mapping[str, Any]) -> Written | None:
-    """The value that a drive has for a key; None where its members do not have it.
+    """The value that a drive has for a key, of rows those of all; None where it does not have it.
 
     Raises:
         NandlabError: there is no such drive, or it is refused.
     """
     loaded = catalogue.load_config(catalogue.drive_of(drive))
     value: Any = loaded.config
+    place = ""
     for part in path.split("."):
-        if not isinstance(value, dict) or part not in value:
+        if isinstance(value, list):
+            value = [row[part] for row in value if isinstance(row, dict) and part in row]
+        elif isinstance(value, dict) and part in value:
+            place = f"{place}.{part}".removeprefix(".")
+            value = value[part]
+        else:
             return None
-        value = value[part]
-    place = loaded.native.origin(path) or ""
+    place = loaded.native.origin(place) or ""
     return Written(json.dumps(value), place, _comment(place))
 
 
@@ -134,20 +175,31 @@ def _preset(place: str) -> str:
     return catalogue.show(stem) if stem in names else ""
 
 
+class _Place(NamedTuple):
+    """Where keys stand."""
+
+    prefix: str = ""
+    members: tuple[str, ...] = ()
+    rows_of: str = ""
+
+    def below(self, key: str, rows_of: str = "") -> _Place:
+        """The place of the keys of a table, or of the rows of a list."""
+        return self._replace(prefix=f"{self.prefix}{key}.", rows_of=rows_of or self.rows_of)
+
+
 def _walk(
-    schema: dict[str, Any],
-    node: dict[str, Any],
-    prefix: str,
-    members: tuple[str, ...],
-    found: dict[str, Key],
+    schema: dict[str, Any], node: dict[str, Any], place: _Place, found: dict[str, Key]
 ) -> None:
     for name, value in node.get("properties", {}).items():
-        path, target = f"{prefix}{name}", resolved(schema, value)
-        if "properties" in target:
-            _walk(schema, target, f"{path}.", members, found)
+        path, target = f"{place.prefix}{name}", resolved(schema, value)
+        section = name if place.rows_of and _is_section(schema, name, target) else ""
+        if "properties" in target and not section:
+            within = place.below(name)
+            _walk(schema, target, within, found)
             for one in target.get("anyOf", []):
                 if "title" in one:
-                    _walk(schema, one, f"{path}.", (*members, one["title"]), found)
+                    of_member = within._replace(members=(*within.members, one["title"]))
+                    _walk(schema, one, of_member, found)
             continue
         meaning = value.get("description") or target.get("description", "")
         default = shown_default(value)
@@ -155,10 +207,60 @@ def _walk(
             # The same key of another member, perhaps with a default of its own.
             known = found[path]
             if "const" not in value and known.members:
+                members = (*known.members, *place.members)
                 shared = default if default == known.default else ""
-                found[path] = known._replace(members=(*known.members, *members), default=shared)
-            continue
-        found[path] = Key(path, meaning, kind(schema, target), _unit(name), default, members)
+                found[path] = known._replace(members=members, default=shared)
+        else:
+            found[path] = Key(
+                path,
+                meaning,
+                f"table, as `{section}`" if section else kind(schema, target),
+                _unit(name),
+                default,
+                place.members,
+                tuple(_values(schema, target)),
+                place.rows_of,
+                section,
+            )
+        if not section:
+            _walk_inside(schema, target, name, place, found)
+
+
+def _walk_inside(
+    schema: dict[str, Any], target: dict[str, Any], name: str, place: _Place, found: dict[str, Key]
+) -> None:
+    """Keys of a table that a drive may be without, of rows of a list, of a table of any names."""
+    path = f"{place.prefix}{name}"
+    if table := _optional(schema, target):
+        _walk(schema, table, place.below(name), found)
+    elif "items" in target:
+        _walk(schema, resolved(schema, target["items"]), place.below(name, path), found)
+    elif isinstance(of_names := target.get("additionalProperties"), dict):
+        below = place.below(f"{name}.{_NAME}", path)
+        _walk(schema, resolved(schema, of_names), below, found)
+
+
+def _optional(schema: dict[str, Any], target: dict[str, Any]) -> dict[str, Any]:
+    """The table that may be left out; empty where the target is none."""
+    options = [resolved(schema, one) for one in target.get("anyOf", [])]
+    tables = [one for one in options if one.get("type") != "null"]
+    return tables[0] if len(tables) == 1 and "properties" in tables[0] else {}
+
+
+def _is_section(schema: dict[str, Any], name: str, target: dict[str, Any]) -> bool:
+    """Whether a table is like the section of this name."""
+    is_table = "properties" in target or bool(_optional(schema, target))
+    return is_table and name in schema["properties"]
+
+
+def _values(schema: dict[str, Any], target: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Words that a key takes, with their meanings."""
+    for one in (*target.get("oneOf", []), *target.get("anyOf", [])):
+        one = resolved(schema, one)
+        if isinstance(word := one.get("const"), str):
+            yield word, " ".join(one.get("description", "").split())
+        else:
+            yield from _values(schema, one)
 
 
 def _unit(name: str) -> str:

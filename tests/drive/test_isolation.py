@@ -151,6 +151,19 @@ def test_a_handle_has_a_course() -> None:
         for host, move, one in zip(written, moved, course, strict=True):
             assert math.isnan(one) if host == 0 else one == pytest.approx((host + move) / host)
         assert handle.blocks > 0
+        blocks, mean, most = (
+            series[f"handles_{number}_{name}"].to_pylist()
+            for name in ("blocks", "pe_cycles_mean", "pe_cycles_max")
+        )
+        # The last interval ends with the run.
+        cycles = handle.pe_cycles
+        assert (blocks[-1], mean[-1], most[-1]) == (handle.blocks, cycles.mean, cycles.max)
+        assert mean[-1] > mean[0]
+        assert all(a <= b for a, b in zip(mean, most, strict=True))
+    # No block of a handle is worn more or less than any of the drive.
+    wear = result.report.nand.pe_cycles
+    assert max(handle.pe_cycles.max for handle in handles) <= wear.max
+    assert min(handle.pe_cycles.min for handle in handles) >= wear.min
     assert "handles_2_host_units" not in series.column_names
     one = lab.run("tiny", "[a]\nrw=randwrite\nnumber_ios=100\n").series()
     assert not any(name.startswith("handles_") for name in one.column_names)

@@ -15,11 +15,12 @@ from nandlab.catalogue import families, roster
 from nandlab.explained.families import SELECTORS
 from nandlab.explained.report import report_key, report_paths
 from nandlab.explained.words import meanings, words
-from nandlab.keys import key, keys, written
+from nandlab.keys import every_key, key, keys, written
+from nandlab.study.axis import check_path
 
 
 def test_every_key_has_a_meaning() -> None:
-    found = keys()
+    found = every_key()
     assert len(found) > 150
     assert len({one.path for one in found}) == len(found)
     for one in found:
@@ -36,6 +37,72 @@ def test_a_key() -> None:
     assert "dftl" in key("ftl.name").kind
     assert key("chip.timing.t_erase_us").unit == "microseconds"
     assert key("drive.channels").members == ()
+
+
+def test_keys_of_tables_that_may_be_left_out_and_of_rows() -> None:
+    settable = {one.path for one in keys()}
+    assert {"windows", "windows.in_turn", "power.thermal.start_c"} <= settable
+    assert key("windows.deterministic_ms").unit == "milliseconds"
+    for path, of in (
+        ("namespace.dies", "namespace"),
+        ("ecc.stages.from_cycles", "ecc.stages"),
+        ("chips.NAME.dies_per_channel", "chips"),
+        ("power.thermal.limits.NAME.speed", "power.thermal.limits"),
+    ):
+        assert key(path).rows_of == of
+        assert path not in settable
+    assert key("ecc.stages.t").members == tuple(one.name for one in roster("model"))
+    # Any name stands for NAME, and a table like a section has the keys of the section.
+    assert key("host.jobs.a b.weight").path == "host.jobs.NAME.weight"
+    assert key("namespace.windows").section == "windows"
+    assert key("namespace.windows.in_turn") == key("windows.in_turn")
+    assert key("chips.fast.chip.timing.t_read_us") == key("chip.timing.t_read_us")
+    # Axes of studies take what `--set` takes.
+    check_path("axis", "windows.deterministic_ms")
+    with refused("namespace.dies"):
+        check_path("axis", "namespace.dies")
+    for unknown in ("namespace.die", "chips.fast.chip.t", "host.jobs..weight", "windows.x"):
+        with refused(unknown):
+            key(unknown)
+
+
+def test_every_nested_table_of_the_schema_is_walked() -> None:
+    """Each name that any table of the schema has is the last part of some key."""
+    schema = lab.schema()
+    tables = [one for one in schema["$defs"].values() if one.get("additionalProperties") is False]
+    names = {name for one in tables for name in one.get("properties", {})}
+    assert len(names) > 100
+    assert names <= {one.path.rpartition(".")[2] for one in every_key()} | {
+        part for one in every_key() for part in one.path.split(".")
+    }
+
+
+def test_values_are_words(nandlab: Callable[..., Ended]) -> None:
+    for word, path in (
+        ("busy", "parity.read_around"),
+        ("collection", "parity.read_around"),
+        ("clock", "read_cache.policy"),
+        ("arc", "read_cache.policy"),
+        ("lru", "read_cache.policy"),
+        ("lru", "ftl.map_cache_policy"),
+    ):
+        [one] = [one for one in meanings(word) if path in one.facts.get("of", "")]
+        assert one.kind == "value"
+        assert meanings(f"{path}={word}")[0].facts["meaning"] == one.facts["meaning"]
+    for one in every_key():
+        assert all(meaning for _, meaning in one.values), one
+    nandlab("explain", "parity.read_around=bsy").refused("`busy`")
+
+
+def test_a_value_of_rows(tmp_path: Path) -> None:
+    mine = tmp_path / "mine.toml"
+    mine.write_text(
+        'drive_preset = "tiny"\n[[namespace]]\nshare = 0.5\n[[namespace]]\nshare = 0.2\n'
+    )
+    found = written("namespace.share", str(mine))
+    assert found is not None
+    assert found.value == "[0.5, 0.2]"
+    assert written("windows.in_turn", str(mine)) is None
 
 
 def test_the_value_of_a_drive(tmp_path: Path) -> None:

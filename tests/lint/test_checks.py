@@ -185,6 +185,14 @@ CASES = [
         chip(more="\n[ftl]\noverprovisioning = 0.07\n"),
         "overprovisioning",
     ),
+    # A page of parity in four leaves 6.5 % of 42 %, with the writes of 5 % without parity.
+    Case(
+        "L010",
+        "rain.toml",
+        chip(more=PARITY.replace("2.0", "0.42")),
+        chip(more=PARITY.replace("2.0", "0.5")),
+        "overprovisioning",
+    ),
     Case(
         "L011",
         "study.toml",

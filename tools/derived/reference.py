@@ -14,7 +14,7 @@ from derived.markdown import code, table
 from derived.sources import sources
 from nandlab.catalogue import conflicts, roster
 from nandlab.explained.families import TABLES
-from nandlab.keys import kind, resolved, shown_default
+from nandlab.keys import every_key, resolved, shown_default
 
 
 def reference() -> str:
@@ -77,7 +77,7 @@ def reference() -> str:
         "`nandlab board NAME --chip CHIP`; see [rows of the board](formats/board.md).",
         "procedure",
     )
-    lines += [*excluded(), "## Keys of a drive file", "", *keys(schema), "## Presets", ""]
+    lines += [*excluded(), "## Keys of a drive file", "", *keys(), "## Presets", ""]
     for of in ("drive", "chip", "cell", "code", "host", "workload", "price"):
         rows = [[code(p.name), p.summary] for p in nandlab.presets(of)]
         lines += [f"### {of.capitalize()}s", "", *table(["name", "what it is"], rows)]
@@ -164,31 +164,18 @@ def parameters(family: str) -> Iterator[str]:
         yield from table(["parameter", "of", "default", "range", "meaning"], rows)
 
 
-def keys(schema: dict[str, Any]) -> Iterator[str]:
-    """Every key by its path, as `--set` takes it; those of families stand above."""
-    rows: list[list[str]] = []
-    _keys(schema, schema, "", rows)
+def keys() -> Iterator[str]:
+    """Every key by its path; those of members of families stand above."""
     yield from [
         "As `--set PATH=VALUE` takes them. No default means that a drive must say it, by itself or "
-        "by its preset. The tables `ftl`, `gc`, `scheduler`, `retry`, `chip.array` and `ecc` are "
-        "[families](#families).",
+        "by its preset. Keys of rows have the path of their list, and are given with it; `NAME` "
+        "stands for any name. The tables `ftl`, `gc`, `scheduler`, `retry`, `recovery`, "
+        "`chip.array` and `ecc` are [families](#families).",
         "",
     ]
+    rows = [
+        [code(one.path), one.kind, code(one.default), one.meaning]
+        for one in every_key()
+        if one.path.rpartition(".")[0] not in TABLES
+    ]
     yield from table(["key", "type", "default", "meaning"], rows)
-
-
-def _keys(schema: dict[str, Any], node: dict[str, Any], prefix: str, rows: list[list[str]]) -> None:
-    for key, value in node["properties"].items():
-        path = f"{prefix}{key}"
-        target = resolved(schema, value)
-        if path in TABLES:
-            continue
-        if "properties" in target:
-            _keys(schema, target, f"{path}.", rows)
-            continue
-        meaning = value.get("description") or target.get("description", "")
-        items = resolved(schema, target.get("items", {}))
-        if "properties" in items:
-            fields = ", ".join(f"`{name}`" for name in items["properties"])
-            meaning += f" Rows of {fields}."
-        rows.append([code(path), kind(schema, target), code(shown_default(value)), meaning])

@@ -106,6 +106,20 @@ fn the_cause_of_a_tail_has_its_name() {
     assert!(of(&slow, "array read") < 0.2 * all);
 }
 
+/// Time in the DRAM and in its queue is that of `dram`, for reads and for writes.
+#[test]
+fn the_dram_is_a_cause_of_its_own() {
+    let mixed = "rw=randrw\nbs=4k\niodepth=16\nnumber_ios=8000\nnorandommap";
+    for (sets, shares) in [(&["controller.dram_mb_s=4"][..], 0.5..1.0), (&[], 0.0..1e-9)] {
+        let tails = tails(sets, mixed);
+        for op in [Op::Read, Op::Write] {
+            let means = causes(&tails, op, 0);
+            let share = of(&means, "dram") / means.iter().sum::<f64>();
+            assert!(shares.contains(&share), "{sets:?} {op:?}: {share} of {means:?}");
+        }
+    }
+}
+
 /// Mean time of writes that found the buffer full, by cause of the full buffer; and all of their
 /// time.
 fn full(sets: &[&str], job: &str) -> (impl Fn(&str) -> f64 + use<>, f64, serde_json::Value) {

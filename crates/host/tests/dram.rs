@@ -51,3 +51,26 @@ fn requests_saturate_at_the_bandwidth_over_the_bytes_of_each() {
         assert!(number(&free["host"]["iops"]) > 1.5 * iops, "{what}");
     }
 }
+
+/// Data that collection moves cross the DRAM twice, as they come from the flash and as they go
+/// there, and so a drive at its bandwidth takes fewer writes.
+#[test]
+fn moved_data_cross_the_dram_twice() {
+    for (spare, least_moved) in
+        [("ftl.overprovisioning=0.15", 2.0), ("ftl.overprovisioning=1", 0.1)]
+    {
+        let sets = ["controller.dram_mb_s=20", spare];
+        let job = "rw=randwrite\nbs=4k\niodepth=64\nnumber_ios=30000";
+        let report = run(&sets, job, Precondition::Steady);
+        let of = |key: &str| number(&report["ftl"][key]);
+        let (written, moved) = (of("host_units"), of("gc_copies"));
+        assert!(moved > least_moved * written, "{spare}: {moved} of {written}");
+        let requests = number(&report["host"]["requests_completed"]);
+        // Each write comes in and is looked up; each unit that is programmed goes out.
+        let bytes = requests * (4096.0 + 64.0) + 4096.0 * (written + moved) + 4096.0 * moved;
+        let seconds = number(&report["sim"]["simulated_s"]);
+        let busy_s = number(&report["front"]["dram_busy_fraction"]) * seconds;
+        assert!((busy_s * 20e6 / bytes - 1.0).abs() < 0.01, "{spare}: {busy_s} s, {bytes} bytes");
+        assert!(busy_s > 0.95 * seconds, "{spare}: {busy_s} s of {seconds}");
+    }
+}

@@ -486,6 +486,9 @@ impl Simulation {
                 columns.set_item("temperature_c", celsius.into_pyarray(py))?;
             }
         }
+        for (name, column) in session.held_over_time() {
+            columns.set_item(name, column.into_pyarray(py))?;
+        }
         let counts = PyDict::new(py);
         for (name, column) in session.counts_over_time().map_err(refuse)? {
             counts.set_item(name, column.into_pyarray(py))?;

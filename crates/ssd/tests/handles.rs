@@ -5,6 +5,7 @@ use crate::write_amplification::greedy_theory;
 
 use base::counts::Counts;
 use base::rng::Rng;
+use nand::geometry::Block;
 use ssd::Step;
 use ssd::ftl::contract::HandleCounts;
 use ssd::precondition::Precondition;
@@ -69,6 +70,54 @@ fn handles_share_the_work_of_the_drive() {
     }
 }
 
+/// Handles that are kept apart hold all blocks with data, and these have the cycles that the chips
+/// have counted; a noisy handle wears its blocks more than a quiet one, which is never rewritten.
+#[test]
+fn blocks_of_handles_have_the_cycles_of_the_chips() {
+    let sets = [
+        "ftl.host_streams=2",
+        "ftl.isolation=persistent",
+        "ftl.overprovisioning=0.5",
+        "ftl.static_wear_delta=0",
+        "gc.start_free_blocks=3",
+        "chip.geometry.blocks_per_plane=40",
+        "age.pe_cycles=100",
+    ];
+    let mut ssd = drive::small(&sets);
+    let half = ssd.capacity_bytes() / 4096 / 2;
+    let mut rng = Rng::stream(11, "noise");
+    ssd.start(100);
+    for number in 0..9 * half {
+        let stream = u8::from(number >= half);
+        let unit = if number < half { number } else { half + rng.below(half) };
+        while !ssd.has_room() {
+            ssd.step();
+        }
+        let request = Request { stream, ..Request::new(Op::Write, 4096 * unit, 4096) };
+        ssd.submit(request, 0, ssd.now());
+    }
+    while !matches!(ssd.step(), Step::Idle) {}
+    ssd.fault().unwrap();
+    let held = ssd.held_by_handles();
+    let (mut blocks, mut cycles) = (0, 0.0);
+    for block in (0..ssd.geometry().blocks()).map(Block) {
+        if ssd.ftl_mut().filled_pages(block) > 0 {
+            blocks += 1;
+            cycles += f64::from(ssd.cycles_of(block));
+        }
+    }
+    // Blocks that are open and have no page yet are held too.
+    let open = u64::from(2 * 2 * ssd.geometry().planes());
+    let all: u64 = held.iter().map(|held| held.blocks).sum();
+    assert!((blocks..=blocks + open).contains(&all), "{held:?}: {blocks} blocks with data");
+    let sum: f64 = held.iter().map(|held| held.pe_cycles.mean * held.blocks as f64).sum();
+    let most = f64::from(ssd.wear().max) * open as f64;
+    assert!((cycles..=cycles + most).contains(&sum), "{held:?}: {cycles} cycles");
+    let [quiet, noisy] = [0, 1].map(|handle: usize| held[handle].pe_cycles);
+    assert_eq!((quiet.min, quiet.max), (100, 100), "{held:?}");
+    assert!(noisy.mean > 102.0 && noisy.max <= ssd.wear().max, "{held:?}");
+}
+
 /// A full drive of one die whose two handles have half of the data each, both written at random
 /// and as often, with quotas of the spare. Returns the counts of each, the quotas in superblocks,
 /// and asserts that no handle ever holds more than its data, its quota, two open blocks, one that
@@ -113,7 +162,7 @@ fn noise_with_quotas(shares: [f64; 2], seed: u64) -> [(HandleCounts, f64); 2] {
             for handle in 0..2 {
                 let data = half as f64 / 64.0;
                 let most = data + shares[handle as usize] * spare + 4.0;
-                let held = ssd.blocks_of_handle(handle) as f64;
+                let held = ssd.held_by_handle(handle).blocks as f64;
                 assert!(held <= most, "handle {handle} holds {held} of {most} at {number}");
             }
         }

@@ -143,6 +143,43 @@ fn stripes_of_a_superblock(pages: u32) {
     assert!(dies_at.iter().all(|dies| dies.len() == of_data), "{dies_at:?}");
 }
 
+/// Superblocks of as many dies as there are channels have one die on each: no two pages of a stripe
+/// share a bus. With fewer dies they are on different channels too.
+#[test]
+fn stripes_lie_over_the_channels() {
+    for (channels, rows, dies) in [(2u32, 2u32, 2u32), (4, 1, 4), (4, 2, 4), (4, 1, 2)] {
+        let shape = [
+            format!("drive.channels={channels}"),
+            format!("drive.dies_per_channel={rows}"),
+            format!("ftl.superblock_dies={dies}"),
+        ];
+        let more = ["ftl.overprovisioning=3", "chip.geometry.blocks_per_plane=40"];
+        let sets: Vec<&str> =
+            PARITY.into_iter().chain(more).chain(shape.iter().map(String::as_str)).collect();
+        let geometry = ssd::build::chips(&drive::config(&sets)).unwrap().geometry.clone();
+        let mut ssd = drive::small(&sets);
+        let units = 2 * geometry.planes() * geometry.units_per_block();
+        let lpns: Vec<Lpn> = (0..units).map(Lpn).collect();
+        let ftl = ssd.ftl_mut();
+        ftl.write_untimed(&lpns, &mut Untimed::new(geometry.dies)).unwrap();
+        let mut of_stripes = 0;
+        for &lpn in &lpns {
+            let (place, mut pages) = (ftl.lookup(lpn).unwrap(), Vec::new());
+            ftl.parity().unwrap().others(place, &mut pages);
+            // The parity of the last rows is in memory.
+            of_stripes += u32::from(!pages.is_empty());
+            pages.push(place);
+            let mut on = vec![0; channels as usize];
+            for &page in &pages {
+                let die = geometry.die_of(geometry.page_of(page).0).0;
+                on[(die % channels) as usize] += 1;
+            }
+            assert!(on.iter().all(|&pages| pages <= 1), "{shape:?}: {on:?} at {lpn:?}");
+        }
+        assert!(of_stripes > lpns.len() as u32 / 2, "{shape:?}: {of_stripes} units in stripes");
+    }
+}
+
 /// Random writes cost as much as on a drive without parity that has the space of its data, and the
 /// parity of that.
 #[test]

@@ -17,7 +17,11 @@ if TYPE_CHECKING:
 
     from nandlab.explained.words import Meaning
 
-_KINDS = {"report": "key of the report", "member": "member of a family"}
+_KINDS = {
+    "report": "key of the report",
+    "member": "member of a family",
+    "value": "value of a key",
+}
 """Kinds of meanings that are named where a word has several."""
 
 
@@ -25,8 +29,9 @@ def explain(
     word: Annotated[
         str,
         typer.Argument(
-            help="Key as in --set, member of a family (greedy, gc.name=greedy), key of the report "
-            "(ftl.write_amplification), or preset.",
+            help="Key as in --set, member of a family (greedy, gc.name=greedy), value of a key "
+            "(busy, parity.read_around=busy), key of the report (ftl.write_amplification), or "
+            "preset.",
             metavar="WORD",
             autocompletion=word_to_explain,
         ),
@@ -40,7 +45,7 @@ def explain(
     ] = None,
     json: Json = None,
 ) -> None:
-    """Explains a key of a drive file or of the report, or a member of a family."""
+    """Explains a key of a drive file or of the report, a value, or a member of a family."""
     from nandlab.explained.words import meanings
 
     check_json(json, [] if drive is None else [drive])
@@ -72,7 +77,7 @@ def _value(key: str, drive: str) -> dict[str, str]:
     """The value of a key in a drive, with its place and source."""
     value = written(key, drive)
     if value is None:
-        return {f"in {drive}": "none: the chosen member does not have it"}
+        return {f"in {drive}": "none: this drive does not have it"}
     place, source = value.place or "default", value.comment
     return {f"in {drive}": value.value, "written": place, "source": source}
 

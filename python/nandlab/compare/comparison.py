@@ -60,6 +60,10 @@ def _start_up(report: Report) -> object:
     return report.power and report.power.start_up and report.power.start_up.time_s
 
 
+def _read_in_windows(report: Report) -> object:
+    return report.windows and report.windows.inside.read.latency_us.p99_9
+
+
 MEASURES = (
     Measure("IOPS", lambda report: report.host.iops, True),
     Measure("bandwidth (MB/s)", lambda report: report.host.bandwidth_mb_s, True),
@@ -71,6 +75,8 @@ MEASURES = (
     Measure("uncorrectable codewords", lambda report: report.ecc.uncorrectable, False),
     Measure("controller memory (bytes)", lambda report: report.ftl.ram_bytes.total, False),
     Measure("start-up (s)", _start_up, False),
+    Measure("windows kept", lambda report: report.windows and report.windows.kept, True),
+    Measure("read p99.9 in windows (us)", _read_in_windows, False),
     Measure("capacity (bytes)", lambda report: report.nandlab.capacity_bytes, True),
 )
 """Figures that are compared, in this order; those that are 0 everywhere are left out."""

@@ -35,7 +35,9 @@ def series_table(
         ``[power]`` ``drive_power_w`` (the whole drive), with ``power.thermal`` ``temperature_c``
         (at the end of the interval), and each count of the
         report by its key: ``gc_copies`` of ``ftl``, ``nand_erases``. A drive with placement handles
-        has ``handles_0_host_units`` and the like, and ``handles_0_write_amplification``, for each.
+        has ``handles_0_host_units`` and the like, ``handles_0_write_amplification``, and at the end
+        of the interval ``handles_0_blocks`` (that hold data of the handle),
+        ``handles_0_pe_cycles_mean`` and ``handles_0_pe_cycles_max`` (of these), for each.
         The mean is NaN where nothing completed, write amplification where nothing of the host was
         programmed.
     """
@@ -71,6 +73,7 @@ def series_table(
         **_of_drive(columns, duration_s),
         **gains,
         **_of_handles(gains),
+        **{name: column for name, column in columns.items() if name.startswith("handles_")},
     }
     arrays = {name: _arrow(column) for name, column in table.items()}
     return pa.table(arrays).replace_schema_metadata(metadata)

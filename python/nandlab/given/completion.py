@@ -33,7 +33,7 @@ def member_of(family: str) -> Complete:
 
 
 def key_of_a_drive(incomplete: str) -> Iterable[tuple[str, str]]:
-    """Completes keys, as ``--set`` and ``explain`` take them."""
+    """Completes keys, as ``--set`` takes them."""
     from nandlab.keys import keys
 
     first_lines = [(one.path, one.meaning.partition("\n")[0]) for one in keys()]
@@ -41,10 +41,14 @@ def key_of_a_drive(incomplete: str) -> Iterable[tuple[str, str]]:
 
 
 def word_to_explain(incomplete: str) -> Iterable[tuple[str, str]]:
-    """Completes keys, and names of members of families."""
+    """Completes keys, their values, and names of members of families."""
     from nandlab.catalogue import families, roster
+    from nandlab.keys import every_key
 
-    yield from key_of_a_drive(incomplete)
+    for key in every_key():
+        for word, meaning in ((key.path, key.meaning.partition("\n")[0]), *key.values):
+            if word.startswith(incomplete):
+                yield word, meaning
     for family in families():
         for one in roster(family):
             if one.name.startswith(incomplete):

@@ -31,7 +31,8 @@ MOST_OWN_BYTES = 64
 """Spare bytes of a page that are enough for any FTL."""
 
 LEAST_SPARE = 0.05
-"""Spare flash below this is what bad blocks take, and no more."""
+"""Spare flash below this is what bad blocks take, and no more. With parity as much is written at
+more spare flash already, as each row of data has its parity."""
 
 
 _FLOOR = {
@@ -149,16 +150,30 @@ def bch_parity_bytes(t: int, data_bytes: int) -> int:
 
 
 def _bad_blocks_only(subject: Subject) -> Iterator[Hit]:
-    spare = subject.value("ftl.overprovisioning")
-    key = "ftl.overprovisioning"
-    if spare >= LEAST_SPARE or subject.is_varied(key, "ftl.name", "drive"):
+    given, key = subject.value("ftl.overprovisioning"), "ftl.overprovisioning"
+    varied = (key, "ftl.name", "ftl.superblock_dies", "drive", "parity.pages")
+    if subject.is_varied(*varied) or subject.value("ftl.name") not in PAGE_MAPPED:
         return
-    if subject.value("ftl.name") in PAGE_MAPPED:
+    pages = _pages_of_stripe(subject)
+    parity = min(subject.value("parity.pages") or 0, pages - 1)
+    of_data = (pages - parity) / pages
+    spare = (1 + given) * of_data - 1
+    taken = f", of which parity ({parity} of {pages} pages) leaves {max(spare, 0):.2g}"
+    said = f"{key} = {given:g}{taken if parity else ''}: "
+    if spare <= 0:
+        yield Hit(subject.at(key), f"{said}collection gains nothing")
+    elif (found := amplification(1 + spare) / of_data) > amplification(1 + LEAST_SPARE):
         yield Hit(
             subject.at(key),
-            f"{key} = {spare:g}: uniform random writes are amplified about"
-            f" {amplification(1 + spare):.0f} times or more",
+            f"{said}uniform random writes are amplified about {found:.0f} times or more",
         )
+
+
+def _pages_of_stripe(subject: Subject) -> int:
+    """Pages of a stripe of parity: one on each die of a superblock."""
+    drive = subject.value("drive")
+    of_drive: int = drive["channels"] * drive["dies_per_channel"]
+    return subject.value("ftl.superblock_dies") or of_drive
 
 
 def amplification(alpha: float) -> float:
@@ -370,10 +385,12 @@ CHECKS = (
         assumed="Over-provisioning replaces blocks that wear out.",
         why="Spare flash is primarily for performance: with little spare flash, garbage collection"
         " copies nearly full blocks. If bad blocks take a large part of it, the drive becomes slow"
-        " long before it fails.",
+        " long before it fails. Parity over dies takes its pages from spare flash too: of 42 % a"
+        " stripe of four dies leaves 6.5 %.",
         sources=("desnoyers2013", "desnoyers2012"),
         instead="`ftl.overprovisioning` of 0.07 (client) to 0.28 (enterprise), and bad blocks as"
-        " `chip.geometry.bad_block_fraction`, which does not count in it",
+        " `chip.geometry.bad_block_fraction`, which does not count in it; with m pages of parity in"
+        " stripes of n, (1 + spare) n / (n - m) - 1 for that much spare",
         looks_at=("drive", "study"),
         find=_bad_blocks_only,
         pair=Pair(
@@ -466,21 +483,24 @@ CHECKS = (
         title="windows longer than the free blocks last",
         assumed="Reads in a deterministic window never wait for collection.",
         why="Collection rests in a window as long as host writes find free blocks. At the speed of"
-        " the dies they run out sooner, the window breaks, and reads meet collection again.",
+        " the dies they run out sooner, the window breaks, and reads meet collection before the"
+        " host expects it. Windows that are kept have a price: between them collection runs ahead,"
+        " which moves more data, and reads there wait for it.",
         sources=(),
-        instead="a shorter `windows.deterministic_ms`, more `gc.background_free_blocks`, or a job"
-        " with a `rate`",
+        instead="a shorter `windows.deterministic_ms` with more `gc.background_free_blocks`, and a"
+        " job with a `rate`; compare reads inside of windows (`windows.inside`)",
         looks_at=("drive", "job", "study", "report"),
         find=_window_too_long,
         pair=Pair(
             Setting("windows of 100 ms", {"windows.deterministic_ms": 100.0}),
             Setting(
-                "of 5 ms, blocks ahead",
-                {"windows.deterministic_ms": 5.0, "gc.background_free_blocks": 6},
+                "of 20 ms, blocks ahead",
+                {"windows.deterministic_ms": 20.0, "gc.background_free_blocks": 6},
             ),
-            "[mix]\nrw=randrw\nbs=4k\nnorandommap\nnumber_ios=20000\niodepth=4\n",
-            ("read p99.9 (us)", "write mean (us)"),
-            {**SMALL, "windows.non_deterministic_ms": 5.0},
+            "[mix]\nrw=randrw\nbs=4k\nnorandommap\nnumber_ios=20000\niodepth=512\n"
+            "rate_iops=3000,2000\nrate_process=poisson\n",
+            ("windows kept", "write amplification", "read p99 (us)"),
+            {**SMALL, "windows.non_deterministic_ms": 20.0},
         ),
     ),
     Check(

@@ -987,6 +987,8 @@ class OfHandle(Table):
     """Blocks of the handle that were erased."""
     blocks: int
     """Blocks that hold data of the handle at the end, valid or dead."""
+    pe_cycles: Wear
+    """Program/erase cycles of these blocks: fewest, mean and most; 0 without any."""
     write_amplification: float
     """Units programmed for the handle, moved ones included / units programmed for the host with it;
     0 where it wrote nothing.

@@ -8,7 +8,7 @@ use crate::session::Session;
 use schemars::JsonSchema;
 use serde::Serialize;
 use ssd::drive::activity::Activity;
-use ssd::ftl::contract::HandleCounts;
+use ssd::ftl::contract::{HandleCounts, HeldBlocks};
 
 /// Bytes of the endurance group, the report's `endurance_group`.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -40,19 +40,20 @@ pub struct OfHandle {
     /// Counts of the handle.
     #[serde(flatten)]
     pub counts: HandleCounts,
-    /// Blocks that hold data of the handle at the end, valid or dead.
-    pub blocks: u64,
+    /// Blocks of the handle and their wear.
+    #[serde(flatten)]
+    pub held: HeldBlocks,
     /// Units programmed for the handle, moved ones included / units programmed for the host with
     /// it; 0 where it wrote nothing.
     pub write_amplification: f64,
 }
 
 impl OfHandle {
-    /// Row of a handle with these counts, which holds so many blocks.
-    fn new(counts: HandleCounts, blocks: u64) -> Self {
+    /// Row of a handle with these counts, which holds these blocks.
+    fn new(counts: HandleCounts, held: HeldBlocks) -> Self {
         let programmed = counts.host_units + counts.moved_units;
         let write_amplification = ratio(programmed as f64, counts.host_units as f64);
-        Self { counts, blocks, write_amplification }
+        Self { counts, held, write_amplification }
     }
 }
 
@@ -89,7 +90,7 @@ impl Session {
             erased_bytes,
             write_amplification: ratio(media_bytes as f64, host_bytes as f64),
             by_handle: handles
-                .map(|(handle, &counts)| OfHandle::new(counts, ssd.blocks_of_handle(handle)))
+                .map(|(handle, &counts)| OfHandle::new(counts, ssd.held_by_handle(handle)))
                 .collect(),
         }
     }

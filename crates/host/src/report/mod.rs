@@ -196,7 +196,7 @@ impl Session {
         let activity = run.activity();
         let refresh = self.refresh(&activity);
         let own = self.run.own_counted();
-        self.run.series.complete(&own);
+        self.run.series.complete(&own, self.run.ssd.held_by_handles());
         Ok(Report {
             nandlab: self.about()?,
             sim: self.sim(&activity, outside),

@@ -13,7 +13,7 @@ use ssd::drive::activity::{
 use ssd::drive::{CodeCounts, PowerCounts, WindowCounts, ZoneCounts};
 use ssd::failure::refresh::{PatrolCounts, RefreshCounts};
 use ssd::flash::FlashCounts;
-use ssd::ftl::contract::{FtlCounts, HandleCounts};
+use ssd::ftl::contract::{FtlCounts, HandleCounts, HeldBlocks};
 use std::collections::BTreeMap;
 
 /// Counts as the report has them, at a point of the time series.
@@ -37,6 +37,9 @@ struct Sections<'a> {
 /// Counts of a set of dies.
 #[derive(Serialize)]
 struct OfSet<'a>(#[serde(serialize_with = "of_every_drive")] &'a FtlCounts);
+
+/// Name of a figure of the blocks that a handle holds, and the figure.
+type Figure = (&'static str, fn(&HeldBlocks) -> f64);
 
 /// Counts of two parts of the drive in one section of the report.
 #[derive(Serialize)]
@@ -90,6 +93,24 @@ impl Session {
         columns.iter_mut().for_each(|column| without_taken_back(column));
         let named = names.into_iter().zip(columns);
         Ok(named.filter(|(name, _)| self.has_count(name)).collect())
+    }
+
+    /// Blocks that placement handles hold at the ends of the intervals of the time series, and
+    /// their cycles, by column: `handles_0_blocks` and `_pe_cycles_mean`, `_pe_cycles_max`.
+    pub fn held_over_time(&self) -> Vec<(String, Vec<f64>)> {
+        let figures: [Figure; 3] = [
+            ("blocks", |held| held.blocks as f64),
+            ("pe_cycles_mean", |held| held.pe_cycles.mean),
+            ("pe_cycles_max", |held| held.pe_cycles.max.into()),
+        ];
+        let (ssd, bins) = (&self.run.ssd, &self.run.series.bins);
+        let of_handle = |handle: usize| {
+            figures.map(|(name, of)| {
+                let column = bins.iter().map(|bin| of(&bin.held[handle])).collect();
+                (format!("handles_{handle}_{name}"), column)
+            })
+        };
+        (0..ssd.handles() as usize).flat_map(of_handle).collect()
     }
 
     /// Counts of the drive at this moment, with the names of [`Session::counts_over_time`].

@@ -169,7 +169,7 @@ impl Run {
     #[cold]
     pub(super) fn open_interval(&mut self, now: Time) {
         let energy_uj = self.energy_beside_arrays_uj();
-        self.series.open(now, self.own_counted(), energy_uj);
+        self.series.open(now, self.own_counted(), energy_uj, self.ssd.held_by_handles());
     }
 
     /// Counts of the drive since the run began to count.

@@ -5,6 +5,7 @@ use base::counts::Counts;
 use base::stats::Latency;
 use ssd::Completion;
 use ssd::drive::activity::Counted;
+use ssd::ftl::contract::HeldBlocks;
 use ssd::request::Op;
 
 /// Statistics of one operation in a job.
@@ -84,6 +85,8 @@ pub struct Bin {
     pub counted: Counted,
     /// Energy used outside the arrays up to the end of the interval, in microjoules.
     pub energy_uj: f64,
+    /// Blocks that each placement handle holds at the end of the interval.
+    pub held: Vec<HeldBlocks>,
 }
 
 /// Throughput and latency over time: equal intervals that grow when there are too many.
@@ -143,9 +146,10 @@ impl Series {
 
     /// Opens the interval that holds `now`, and the quiet ones before it. The work of the drive, up
     /// to `counted`, and the energy used outside the arrays since the last interval was opened are
-    /// spread evenly over that one and the quiet ones.
+    /// spread evenly over that one and the quiet ones. What handles hold, `held`, is the same at
+    /// the ends of all of them.
     #[cold]
-    pub fn open(&mut self, now: Time, counted: Counted, energy_uj: f64) {
+    pub fn open(&mut self, now: Time, counted: Counted, energy_uj: f64, held: Vec<HeldBlocks>) {
         let now = now.since(self.from);
         let open = self.bins.len().saturating_sub(1);
         let from = open as u64 * self.interval.0;
@@ -168,15 +172,20 @@ impl Series {
             };
             let way = (end - from) as f64 / (until - from) as f64;
             bin.energy_uj = before.energy_uj + (energy_uj - before.energy_uj) * way;
+            bin.held.clone_from(&held);
         }
-        (self.bins[index].counted, self.bins[index].energy_uj) = (counted, energy_uj);
+        let bin = &mut self.bins[index];
+        (bin.counted, bin.energy_uj, bin.held) = (counted, energy_uj, held);
         self.open_until = self.from.saturating_add(self.interval * (index as u64 + 1));
     }
 
-    /// Completes the last interval with the counts up to now, for a report. A run that goes on
-    /// opens the interval anew.
-    pub fn complete(&mut self, counted: &Counted) {
-        self.bins.last_mut().into_iter().for_each(|bin| bin.counted.clone_from(counted));
+    /// Completes the last interval with the counts up to now, and what handles hold, for a report.
+    /// A run that goes on opens the interval anew.
+    pub fn complete(&mut self, counted: &Counted, held: Vec<HeldBlocks>) {
+        if let Some(bin) = self.bins.last_mut() {
+            bin.counted.clone_from(counted);
+            bin.held = held;
+        }
     }
 
     fn halve(&mut self) {
@@ -193,6 +202,7 @@ impl Series {
                 sum.latency_max_ns = sum.latency_max_ns.max(second.latency_max_ns);
                 sum.counted = second.counted.clone();
                 sum.energy_uj = second.energy_uj;
+                sum.held.clone_from(&second.held);
             }
             sum
         });
@@ -293,7 +303,8 @@ mod tests {
     fn complete(series: &mut Series, now: Time, moved_units: u64) {
         if series.is_over(now) {
             let ftl = FtlCounts { moved_units, ..FtlCounts::default() };
-            series.open(now, Counted { ftl, ..Counted::default() }, 0.0);
+            let held = vec![HeldBlocks { blocks: moved_units, ..HeldBlocks::default() }];
+            series.open(now, Counted { ftl, ..Counted::default() }, 0.0, held);
         }
         series.record(Op::Read, 4096, Time(10));
     }
@@ -329,5 +340,8 @@ mod tests {
         complete(&mut series, Time(1_000_000), 20);
         let ends: Vec<u64> = series.bins.iter().map(|bin| bin.counted.ftl.moved_units).collect();
         assert_eq!(ends, [2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 20]);
+        // Blocks that are held are no work: nobody knows when they came.
+        let held: Vec<u64> = series.bins.iter().map(|bin| bin.held[0].blocks).collect();
+        assert_eq!(held, [20; 11]);
     }
 }

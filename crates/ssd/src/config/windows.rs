@@ -24,6 +24,7 @@ pub struct WindowsConfig {
     /// for `deterministic_ms`, and not before internal work of its own has run for
     /// `non_deterministic_ms`.
     #[serde(default, skip_serializing_if = "is_false")]
+    #[schemars(extend("default" = false))]
     pub in_turn: bool,
 }
 

@@ -3,7 +3,7 @@
 
 use super::Ssd;
 use crate::flash::command::{Command, Task};
-use crate::ftl::contract::HandleCounts;
+use crate::ftl::contract::{HandleCounts, HeldBlocks};
 use crate::space::groups::stream_of;
 use crate::terms::Key;
 use nand::geometry::Block;
@@ -60,9 +60,14 @@ impl Ssd {
         self.ftl.handles().map_or_else(HandleCounts::default, |part| part.counts(handle))
     }
 
-    /// Blocks that hold data of a handle, valid or dead (slow); 0 of a drive without.
-    pub fn blocks_of_handle(&self, handle: u32) -> u64 {
-        self.ftl.handles().map_or(0, |part| part.blocks(handle))
+    /// Blocks that each handle holds, in the order of the handles; empty of a drive without.
+    pub fn held_by_handles(&self) -> Vec<HeldBlocks> {
+        (0..self.handles()).map(|handle| self.held_by_handle(handle)).collect()
+    }
+
+    /// Blocks that hold data of a handle, valid or dead, and their wear; none of a drive without.
+    pub fn held_by_handle(&self, handle: u32) -> HeldBlocks {
+        self.ftl.handles().map_or_else(HeldBlocks::default, |part| part.held(handle))
     }
 
     /// Units of a whole reclaim unit; 0 of a drive without handles.

@@ -1,5 +1,6 @@
 //! The account of an FTL: its counts, the place of every unit, and its RAM.
 
+use crate::space::wear::Wear;
 use base::counts;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -81,6 +82,15 @@ pub struct HandleCounts {
     pub moved_units: u64,
     /// Blocks of the handle that were erased.
     pub erased_blocks: u64,
+}
+
+/// Blocks that hold data of one placement handle at a moment.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, JsonSchema)]
+pub struct HeldBlocks {
+    /// Blocks that hold data of the handle at the end, valid or dead.
+    pub blocks: u64,
+    /// Program/erase cycles of these blocks: fewest, mean and most; 0 without any.
+    pub pe_cycles: Wear,
 }
 
 /// Data on dense chips beside fast ones.

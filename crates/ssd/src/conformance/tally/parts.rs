@@ -4,8 +4,8 @@ use super::{STALE, Tally, broken};
 use crate::ftl::contract::parts::parts;
 use crate::ftl::contract::{
     Access, Account, BlockService, CacheState, Calls, CopyBack, FtlCounts, HandleCounts, Handles,
-    Job, Key, Known, Lead, Lpn, MapOnFlash, Occupancy, Program, Ram, Recovery, Recycling,
-    Relocation, Status, Wear, ZoneCosts, ZoneEmptied, ZoneLayout, ZoneView, Zones,
+    HeldBlocks, Job, Key, Known, Lead, Lpn, MapOnFlash, Occupancy, Program, Ram, Recovery,
+    Recycling, Relocation, Status, Wear, ZoneCosts, ZoneEmptied, ZoneLayout, ZoneView, Zones,
 };
 use crate::recovery::Found;
 use crate::terms::request::Op;
@@ -172,8 +172,8 @@ impl Handles for Tally {
         self.its_handles().counts(handle)
     }
 
-    fn blocks(&self, handle: u32) -> u64 {
-        self.its_handles().blocks(handle)
+    fn held(&self, handle: u32) -> HeldBlocks {
+        self.its_handles().held(handle)
     }
 
     fn home(&self, key: Key) -> Key {

@@ -31,8 +31,8 @@ pub use zones::{
 };
 
 pub use super::account::{
-    CacheCounts, CacheState, CodeStageCounts, DenseCounts, FtlCounts, HandleCounts, MapCounts,
-    Merges, Occupancy, Ram, StripeCounts,
+    CacheCounts, CacheState, CodeStageCounts, DenseCounts, FtlCounts, HandleCounts, HeldBlocks,
+    MapCounts, Merges, Occupancy, Ram, StripeCounts,
 };
 pub use super::untimed::{Device, Drive, Flawless, Untimed};
 pub use crate::space::wear::Wear;

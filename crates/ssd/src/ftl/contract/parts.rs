@@ -3,7 +3,9 @@
 //! [`Parts`] answers whether an FTL has a part, and gives it. A member names its parts with
 //! [`parts!`](crate::ftl::contract::parts::parts), and the compiler asks for the code of each.
 
-use super::{Access, Ftl, HandleCounts, Job, Key, Known, Lpn, Parity, Program, Withdrawal, Zones};
+use super::{
+    Access, Ftl, HandleCounts, HeldBlocks, Job, Key, Known, Lpn, Parity, Program, Withdrawal, Zones,
+};
 use crate::recovery::Found;
 use base::Result;
 use nand::geometry::{Block, Ppn};
@@ -152,9 +154,9 @@ pub trait Handles {
     /// of others belong to no handle.
     fn counts(&self, handle: u32) -> HandleCounts;
 
-    /// Blocks that hold data of a handle, valid or dead (slow). Those that data share with others
-    /// belong to no handle.
-    fn blocks(&self, handle: u32) -> u64;
+    /// Blocks that hold data of a handle, valid or dead, and their wear. Those that data share with
+    /// others belong to no handle.
+    fn held(&self, handle: u32) -> HeldBlocks;
 
     /// Key whose reclaim group takes the next row of a key: its own, or where that group is full of
     /// valid data the one of the same handle in another. `place` keeps to it.

@@ -178,6 +178,7 @@ impl PageFtl {
         if let Some(pe_cycles) = pe_cycles {
             self.wear.start_run(pe_cycles);
             self.free.sort(|_| pe_cycles);
+            self.handles.count_again(&self.candidates, &self.wear);
         }
     }
 
@@ -222,6 +223,7 @@ impl PageFtl {
     pub(in crate::ftl) fn wear_on(&mut self, more: &[u32]) {
         self.wear.add(more);
         self.free.sort(|block| self.wear.cycles(block));
+        self.handles.count_again(&self.candidates, &self.wear);
     }
 
     /// Memory of the map.

@@ -222,6 +222,7 @@ impl Withdrawal for PageFtl {
                 }
             }
         }
+        self.handles.count_again(&self.candidates, &self.wear);
     }
 
     fn holds_data(&mut self, die: Die) -> bool {
@@ -246,5 +247,6 @@ impl Withdrawal for PageFtl {
                 self.free.push(self.geometry.plane_of(block), block, pe_cycles);
             }
         }
+        self.handles.count_again(&self.candidates, &self.wear);
     }
 }

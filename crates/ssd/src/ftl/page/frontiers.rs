@@ -73,7 +73,7 @@ impl PageFtl {
         self.candidates.opened(block);
         let stream = self.stream_at(index);
         self.reduced.opened(block, stream);
-        self.handles.opened(block, self.placing.of_block(block), stream);
+        self.handles.opened(block, self.placing.of_block(block), stream, &self.wear);
     }
 
     /// Stream of the frontier with this index; those of cold data, of the FTL's own units and of a

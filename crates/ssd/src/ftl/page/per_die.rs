@@ -170,7 +170,7 @@ impl Layout for PageFtl {
             self.short.retain(|&(short, _)| short != block);
         }
         let pe_cycles = self.wear.erased(block);
-        self.handles.erased(block);
+        self.handles.erased(block, pe_cycles - 1);
         let plane = self.geometry.plane_of(block);
         let die = self.geometry.die_of(block);
         // The reserve is there without it, also for a block that is being moved off.

@@ -91,7 +91,7 @@ impl PageFtl {
             self.candidates.opened(block);
             let stream = frontier_of(found.tag(block)).unwrap_or(self.streams);
             self.reduced.opened(block, stream);
-            self.handles.opened(block, self.placing.of_block(block), stream);
+            self.handles.opened(block, self.placing.of_block(block), stream, &self.wear);
             let first = self.geometry.ppn(block, 0, 0).0;
             let units = (first..first + self.geometry.units_per_block())
                 .filter(|&ppn| self.map.get(self.owner[ppn as usize] as usize) == Some(&ppn));
@@ -102,6 +102,7 @@ impl PageFtl {
             let kept = self.free.claimed(plane, Use::Map);
             self.free.set_claimed(plane, Use::Map, kept.saturating_sub(used));
         }
+        self.handles.count_again(&self.candidates, &self.wear);
     }
 
     /// Good blocks that were found with data.

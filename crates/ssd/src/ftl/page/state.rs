@@ -71,6 +71,7 @@ impl State for PageFtl {
             archive.value(&mut reduced.blocks)?;
         }
         handles.exchange(archive)?;
+        handles.count_again(candidates, wear);
         placing.exchange(archive)?;
         archive.value(has_started_up)
     }

@@ -15,9 +15,9 @@ use super::contract::Context;
 use super::contract::parts::parts;
 use super::contract::{
     Access, Account, BlockService, CacheState, Carried, CopyBack, DieSet, Facts, Ftl, FtlCounts,
-    HandleCounts, Handles, Hint, Job, Key, Known, Lead, Lpn, MapOnFlash, Move, Occupancy, Parity,
-    Parts, Place, Program, Ram, Recovery, Recycling, Relocation, Step, Stream, Urgency, Wear,
-    Withdrawal, Work,
+    HandleCounts, Handles, HeldBlocks, Hint, Job, Key, Known, Lead, Lpn, MapOnFlash, Move,
+    Occupancy, Parity, Parts, Place, Program, Ram, Recovery, Recycling, Relocation, Step, Stream,
+    Urgency, Wear, Withdrawal, Work,
 };
 use super::page::{Own, PageFtl, PageParams, Spans};
 use crate::recovery::Found;
@@ -386,8 +386,8 @@ impl<M: Mapping, L: Layout, C: Choices> Handles for Paged<M, L, C> {
         self.data.page().counts_of_handle(handle)
     }
 
-    fn blocks(&self, handle: u32) -> u64 {
-        self.data.page().blocks_of_handle(handle)
+    fn held(&self, handle: u32) -> HeldBlocks {
+        self.data.page().held_by_handle(handle)
     }
 
     #[inline]

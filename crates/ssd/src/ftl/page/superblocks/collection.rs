@@ -298,7 +298,7 @@ impl Spans {
         page.short.retain(|&(short, _)| short != block);
         self.held.retain(|&(held, _)| held != block.0);
         let pe_cycles = page.wear.erased(block);
-        page.handles.erased(block);
+        page.handles.erased(block, pe_cycles - 1);
         let plane = page.geometry.plane_of(block);
         // A block that was not moved off for that stays once more where the reserve needs it.
         let is_moved = at.moving.is_some() && at.moving == self.members.of(block);

@@ -118,7 +118,8 @@ impl Spans {
                     page.candidates.opened(block);
                     let stream = frontier_of(mark).unwrap_or(page.streams);
                     page.reduced.opened(block, stream);
-                    page.handles.opened(block, page.placing.of_block(block), stream);
+                    let group = page.placing.of_block(block);
+                    page.handles.opened(block, group, stream, &page.wear);
                     block
                 }
             });

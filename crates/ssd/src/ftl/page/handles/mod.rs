@@ -8,13 +8,21 @@
 //! each group.
 
 use super::PageFtl;
-use crate::ftl::contract::{Carried, DieSet, HandleCounts, Key, Move, Place, Program, Until};
+use crate::ftl::contract::{
+    Carried, DieSet, HandleCounts, HeldBlocks, Key, Move, Place, Program, Until,
+};
+use crate::space::candidates::Candidates;
 use crate::space::groups::Groups;
+use crate::space::wear::BlockWear;
 use base::Result;
 use base::archive::{Archive, State};
 use nand::geometry::{Block, Die};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+mod held;
+
+use held::Held;
 
 /// Isolation of the host's streams from each other, once collection moves their data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
@@ -46,6 +54,8 @@ pub(super) struct HandleTable {
     /// Handle of each block; empty where the host has one stream.
     of_block: Vec<u8>,
     counts: Vec<HandleCounts>,
+    /// Blocks that each handle holds; they follow from the state of the blocks.
+    held: Vec<Held>,
 }
 
 impl HandleTable {
@@ -59,6 +69,7 @@ impl HandleTable {
             of_group,
             of_block: vec![NOBODY; blocks],
             counts: vec![HandleCounts::default(); handles],
+            held: vec![Held::default(); handles],
         }
     }
 
@@ -82,11 +93,28 @@ impl HandleTable {
         }
     }
 
-    /// Notes that a block of a reclaim group belongs to a stream from now on.
+    /// Notes that an erased block of a reclaim group belongs to a stream from now on.
     #[inline]
-    pub(super) fn opened(&mut self, block: Block, group: u32, stream: u32) {
-        if !self.of_block.is_empty() {
-            self.of_block[block.0 as usize] = self.of_stream(group, stream);
+    pub(super) fn opened(&mut self, block: Block, group: u32, stream: u32, wear: &BlockWear) {
+        if self.of_block.is_empty() {
+            return;
+        }
+        let handle = self.of_stream(group, stream);
+        self.of_block[block.0 as usize] = handle;
+        if let Some(held) = self.held.get_mut(usize::from(handle)) {
+            held.add(wear.cycles(block));
+        }
+    }
+
+    /// Counts the blocks that the handles hold anew, where these or their cycles have changed
+    /// otherwise than by an erase (slow).
+    pub(super) fn count_again(&mut self, candidates: &Candidates, wear: &BlockWear) {
+        self.held.iter_mut().for_each(Held::clear);
+        for (block, &handle) in (0..).map(Block).zip(&self.of_block) {
+            let is_free = candidates.word(block).is_free();
+            if let Some(held) = self.held.get_mut(usize::from(handle)).filter(|_| !is_free) {
+                held.add(wear.cycles(block));
+            }
         }
     }
 
@@ -97,11 +125,12 @@ impl HandleTable {
         self.counts.get_mut(usize::from(handle))
     }
 
-    /// Counts the erase of a block.
+    /// Counts the erase of a block, which had so many cycles before.
     #[inline]
-    pub(super) fn erased(&mut self, block: Block) {
+    pub(super) fn erased(&mut self, block: Block, cycles: u32) {
         if let Some(counts) = self.of(block) {
             counts.erased_blocks += 1;
+            self.held[usize::from(self.of_block[block.0 as usize])].remove(cycles);
         }
     }
 
@@ -113,7 +142,7 @@ impl HandleTable {
 
 impl State for HandleTable {
     fn exchange(&mut self, archive: &mut Archive<'_>) -> Result<()> {
-        let Self { isolation: _, of_group: _, of_block, counts } = self;
+        let Self { isolation: _, of_group: _, of_block, counts, held: _ } = self;
         if counts.is_empty() {
             return Ok(());
         }
@@ -190,13 +219,9 @@ impl PageFtl {
         }
     }
 
-    /// Blocks that belong to a handle and are not erased (slow).
-    pub(in crate::ftl) fn blocks_of_handle(&self, handle: u32) -> u64 {
-        let of_blocks = (0..).map(Block).zip(&self.handles.of_block);
-        let is_held = |&(block, &of): &(Block, &u8)| {
-            u32::from(of) == handle && !self.candidates.word(block).is_free()
-        };
-        of_blocks.filter(is_held).count() as u64
+    /// Blocks that belong to a handle and are not erased.
+    pub(in crate::ftl) fn held_by_handle(&self, handle: u32) -> HeldBlocks {
+        self.handles.held[handle as usize].blocks()
     }
 
     /// Counts the units of a program that is on flash, for the handles that they belong to.
