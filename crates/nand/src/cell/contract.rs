@@ -137,6 +137,12 @@ pub trait Mechanism: Send + Sync {
         1.0
     }
 
+    /// Disturb by a read of the two wordlines beside the one that is read, as a multiple of that of
+    /// the other wordlines of the block.
+    fn neighbour_factor(&self) -> f64 {
+        1.0
+    }
+
     /// Pass voltages of a string; `None` if strings always conduct.
     fn string(&self) -> Option<PassString> {
         None
