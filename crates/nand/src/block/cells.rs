@@ -7,6 +7,7 @@
 
 use crate::block::bits::{pack, states_of, targets};
 use crate::block::draw::Draws;
+use crate::block::reads::{Reads, Seen};
 use crate::block::wordline::{Height, PageOrder, PageSite, page_sites};
 use crate::cell::{Cell, Effort, Stress};
 use crate::level::distribution::Law;
@@ -38,11 +39,9 @@ struct Row {
     passes: usize,
     /// Programs since the erase, passes and repeated ones.
     programs: u32,
-    /// Age of the block, and its reads, at the last program or the erase.
+    /// Age of the block, and the reads that the row has seen, at the last program or the erase.
     start_hours: f64,
-    start_reads: u64,
-    /// Reads of the neighbouring wordlines at the last program or the erase.
-    start_near: u64,
+    start_reads: Seen,
     /// Programs since the erase beyond the passes.
     reprograms: u32,
     /// Stress that the voltages include already.
@@ -70,9 +69,7 @@ pub struct CellBlock {
     /// Wear of a cycle with the rest after it, as a multiple of that without a rest.
     wear_of_rest: f64,
     hours: f64,
-    reads: u64,
-    /// Reads of each wordline; empty where all wordlines of the block are disturbed alike.
-    wordline_reads: Vec<u64>,
+    reads: Reads,
     senses: u64,
     rows: Vec<Row>,
     /// Rises of the cells in the last program, and their voltages after it.
@@ -102,9 +99,9 @@ impl CellBlock {
         }
         let parities = if order == PageOrder::EvenOdd { 2 } else { 1 };
         let wordlines = sites.iter().map(|site| site.wordline + 1).max().unwrap_or(0);
-        let is_even = cell.neighbour_factor() == 1.0;
         Ok(Self {
             disturbs_by_layer: cell.disturbs_by_layer(),
+            reads: Reads::new(wordlines, cell.neighbour_factor()),
             cell,
             sites,
             page_bytes: page_bytes as usize,
@@ -116,8 +113,6 @@ impl CellBlock {
             pe_cycles: 0,
             wear_of_rest: 1.0,
             hours: 0.0,
-            reads: 0,
-            wordline_reads: vec![0; if is_even { 0 } else { wordlines as usize }],
             senses: 0,
             rows: vec![Row::default(); wordlines as usize * parities],
             rise: Vec::new(),
@@ -150,7 +145,7 @@ impl CellBlock {
 
     /// Reads since the erase at the cell's reference temperature, fast-forwarded ones included.
     pub fn reads(&self) -> u64 {
-        self.reads
+        self.reads.all()
     }
 
     /// Number of pages of the block.
@@ -188,8 +183,8 @@ impl CellBlock {
     /// Adds `cycles` program/erase cycles at once, and leaves the block erased.
     pub fn cycle(&mut self, cycles: u32) {
         self.pe_cycles = self.pe_cycles.saturating_add(cycles);
-        (self.reads, self.senses, self.hours) = (0, 0, 0.0);
-        self.wordline_reads.fill(0);
+        (self.senses, self.hours) = (0, 0.0);
+        self.reads.clear();
         for row in &mut self.rows {
             let mut voltages = std::mem::take(&mut row.voltages);
             voltages.clear();
@@ -260,44 +255,20 @@ impl CellBlock {
     /// Adds `reads` reads of the block, of all its wordlines alike, at the cell's reference
     /// temperature and discards the data.
     pub fn disturb(&mut self, reads: u64) {
-        self.reads = self.reads.saturating_add(reads);
-        let wordlines = u64::from(self.wordlines.max(1));
-        let (each, rest) = (reads / wordlines, reads % wordlines);
-        for (own, wordline) in self.wordline_reads.iter_mut().zip(0..) {
-            *own = own.saturating_add(each + u64::from(wordline < rest));
-        }
+        self.reads.count_alike(reads);
     }
 
     /// Adds `reads` reads of one page at the cell's reference temperature and discards the data.
     pub fn hammer(&mut self, page: u32, reads: u64) -> Result<()> {
         let PageSite { wordline, .. } = self.site(page)?;
-        self.count_reads(wordline, reads);
+        self.reads.count(wordline, reads);
         Ok(())
-    }
-
-    /// Reads at the cell's reference temperature that disturb as `reads` at `celsius` do.
-    pub fn reads_of(&self, reads: u64, celsius: f64) -> u64 {
-        self.cell.equivalent_reads(reads as f64, celsius).round() as u64
     }
 
     /// Disturbs all wordlines of the block alike from now on: the user of the block knows the
     /// dose of the one that it reads. Must precede the first read.
     pub(super) fn disturb_alike(&mut self) {
-        self.wordline_reads.clear();
-    }
-
-    fn count_reads(&mut self, wordline: u32, reads: u64) {
-        self.reads = self.reads.saturating_add(reads);
-        if let Some(own) = self.wordline_reads.get_mut(wordline as usize) {
-            *own = own.saturating_add(reads);
-        }
-    }
-
-    /// Reads of the two wordlines beside a row since the erase; 0 where they are not counted.
-    fn near_reads(&self, index: usize) -> u64 {
-        let wordline = index / self.parities;
-        let of = |wordline: usize| self.wordline_reads.get(wordline).copied().unwrap_or(0);
-        of(wordline + 1).saturating_add(wordline.checked_sub(1).map_or(0, of))
+        self.reads.disturb_alike();
     }
 
     /// Programs a page (or, one-shot, the wordline that begins with it) with
@@ -324,13 +295,12 @@ impl CellBlock {
         let (levels, by_pulses) = self.raise(index, site, pass, &mut voltages, data);
         self.rows[index].voltages = voltages;
         self.couple(index, site);
-        let near = self.near_reads(index);
         let row = &mut self.rows[index];
         row.reprograms = if pass < row.passes { row.reprograms + 1 } else { 0 };
         row.passes = row.passes.max(pass + 1);
         row.programs += 1;
-        (row.start_hours, row.start_reads) = (self.hours, self.reads);
-        row.start_near = near;
+        row.start_hours = self.hours;
+        row.start_reads = self.reads.seen(site.wordline as usize);
         row.settled = Stress { reprograms: row.settled.reprograms, ..Stress::default() };
         if row.reprograms == 0 {
             row.settled.reprograms = 0;
@@ -383,7 +353,7 @@ impl CellBlock {
         }
         let references = self.references(page, shifts_v, offsets_v)?;
         let PageSite { wordline, .. } = self.site(page)?;
-        self.count_reads(wordline, offsets_v.len().saturating_sub(1) as u64);
+        self.reads.count(wordline, offsets_v.len().saturating_sub(1) as u64);
         self.sensed(page, |chunk, voltages| {
             let regions = &mut out[chunk * CHUNK..][..voltages.len()];
             regions.fill(0);
@@ -416,12 +386,7 @@ impl CellBlock {
 
     fn stress_of(&self, index: usize) -> Stress {
         let row = &self.rows[index];
-        let mut reads = self.reads - row.start_reads.min(self.reads);
-        if !self.wordline_reads.is_empty() {
-            let near = self.near_reads(index).saturating_sub(row.start_near) as f64;
-            let more = (self.cell.neighbour_factor() - 1.0) * near;
-            reads = (reads as f64 + more).round() as u64;
-        }
+        let mut reads = self.reads.since(row.start_reads, index / self.parities);
         if self.disturbs_by_layer {
             let wordline = (index / self.parities) as u32;
             let height = Height { wordline, wordlines: self.wordlines };
@@ -578,7 +543,7 @@ impl CellBlock {
                 own.normal(&mut speed[..n]);
                 let (states, noise) = (&states[..n], &noise[..n]);
                 let took = cell.program_by_pulses(chunk, states, noise, &speed[..n], &job);
-                effort = took.map(|took| longest(effort, took));
+                effort = took.map(|took| took.beside(effort.unwrap_or_default()));
             } else {
                 for i in 0..n {
                     let state = usize::from(states[i] & 15);
@@ -682,7 +647,7 @@ impl CellBlock {
         let index = self.row_index(self.site(page)?);
         self.touch(index);
         self.settle(index, SETTLE_V);
-        self.count_reads((index / self.parities) as u32, 1);
+        self.reads.count((index / self.parities) as u32, 1);
         self.senses += 1;
         let stress = self.stress_of(index);
         let mut strings = self.cell.string().map(|_| self.strings(index, &stress));
@@ -723,16 +688,6 @@ impl CellBlock {
 
     fn took(&self, references: usize) -> Sensed {
         Sensed { references: references as u32, time: self.cell.sense_time(references) }
-    }
-}
-
-/// Largest pulses, verifies and time of two efforts of cells that are programmed side by side.
-fn longest(a: Option<Effort>, b: Effort) -> Effort {
-    let a = a.unwrap_or_default();
-    Effort {
-        pulses: a.pulses.max(b.pulses),
-        verifies: a.verifies.max(b.verifies),
-        time: a.time.max(b.time),
     }
 }
 

@@ -358,7 +358,9 @@ impl RawChip {
         celsius: Option<f64>,
     ) -> Result<()> {
         let cells = &mut self.slot(block)?.cells;
-        let reads = celsius.map_or(reads, |celsius| cells.reads_of(reads, celsius));
+        let reads = celsius.map_or(reads, |celsius| {
+            cells.cell().equivalent_reads(reads as f64, celsius).round() as u64
+        });
         match page {
             None => cells.disturb(reads),
             Some(page) => cells.hammer(page, reads)?,

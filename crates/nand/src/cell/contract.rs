@@ -61,6 +61,17 @@ pub struct Effort {
     pub time: Time,
 }
 
+impl Effort {
+    /// Largest pulses, verifies and time of this effort and that of cells programmed beside.
+    pub fn beside(self, other: Self) -> Self {
+        Self {
+            pulses: self.pulses.max(other.pulses),
+            verifies: self.verifies.max(other.verifies),
+            time: self.time.max(other.time),
+        }
+    }
+}
+
 /// Coupling ratios between floating gates (Wang, equation 3).
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Coupling {

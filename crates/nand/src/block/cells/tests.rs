@@ -452,7 +452,7 @@ fn layers_rise_by_their_own_dose() {
         cells.iter().map(|&v| f64::from(v)).sum::<f64>() / cells.len() as f64
     };
     let before: Vec<f64> = (0..wordlines).map(|wordline| mean(&mut block, wordline)).collect();
-    block.disturb(block.reads_of(30_000, 50.0));
+    block.disturb(cell.equivalent_reads(30_000.0, 50.0).round() as u64);
     let mut last = f64::INFINITY;
     for (wordline, before) in (0..wordlines).zip(before) {
         let rise = mean(&mut block, wordline) - before;

@@ -1,11 +1,11 @@
 //! Doses of reads: how much the reads of a block have disturbed its pages.
 //!
 //! With an activation energy of read disturb (`chip.cell.read_disturb.activation_ev`) a read of a
-//! cold or a warm chip counts as more or fewer reads at the temperature of the model of errors. With
-//! a `neighbour_factor` a read counts more on the two wordlines beside it: the dose of a page is
-//! that of its block, and more for the reads of its two neighbours. The firmware counts reads of
-//! blocks, and errors go by doses. Drives whose reads disturb all pages alike, at all times, have no
-//! such tables.
+//! cold or a warm chip counts as more or fewer reads at the temperature of the model of errors.
+//! With a `neighbour_factor` a read counts more on the two wordlines beside it: the dose of a page
+//! is that of its block, and more for the reads of its two neighbours. The firmware counts reads of
+//! blocks, and errors go by doses. Drives whose reads disturb all pages alike, at all times, have
+//! no such tables.
 
 use super::Chips;
 use super::kinds::{Kinds, Silicon};
