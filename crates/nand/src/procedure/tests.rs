@@ -357,8 +357,8 @@ fn neighbours_of_a_hammered_page_err_by_the_factor() {
     for (side, page) in [("above", 12), ("below", 18)] {
         let near = errors(&format!("hammered_page = {page}"), reads);
         println!(
-            "validation | dose of reads {side} a hammered page, bit errors after {reads} of \
-             {FACTOR} each | {near} | {far} | 0 | those of a far page after {FACTOR} times as many"
+            "validation | dose of reads {side} a hammered page, bit errors after {reads}, factor \
+             {FACTOR} | {near} | {far} | 0 | those of a far page after {FACTOR} times as many"
         );
         assert_eq!(near, far);
     }
