@@ -470,7 +470,7 @@ def test_neighbours_of_a_hammered_page_err_first():
         run = nandlab.board("read_disturb", "tlc_3d", set=sets, page=page, reads=reads, **given)
         return run.table().to_pylist()
 
-    near, far = rows(33, 100_000)[-1], rows(60, 100_000)[-1]
+    near, far = rows(33, 20_000)[-1], rows(60, 20_000)[-1]
     assert (near["page"], near["hammered_page"], near["page_type"]) == (33, 30, "lower")
     assert near["bit_errors"] > 5 * max(far["bit_errors"], 1)
     with refused("procedure.hammered_page", "1152"):
