@@ -459,3 +459,19 @@ def test_reads_of_the_board_have_a_temperature():
     of = lambda rows: sum(row["bit_errors"] for row in rows if row["reads"])  # noqa: E731
     assert of(warm) == pytest.approx(of(more), rel=0.02)
     assert of(warm) > 1.3 * of(plain)
+
+
+def test_neighbours_of_a_hammered_page_err_first():
+    """A page beside the one that is read errs by the factor of the cell, a far one does not."""
+    sets = {**FEW_CELLS, "chip.cell.read_disturb.neighbour_factor": 8.0}
+    given = {"points": 1, "hammered_page": 30, "cycles": 0}
+
+    def rows(page: int, reads: int) -> list[dict]:
+        run = nandlab.board("read_disturb", "tlc_3d", set=sets, page=page, reads=reads, **given)
+        return run.table().to_pylist()
+
+    near, far = rows(33, 20_000)[-1], rows(60, 20_000)[-1]
+    assert (near["page"], near["hammered_page"], near["page_type"]) == (33, 30, "lower")
+    assert near["bit_errors"] > 5 * max(far["bit_errors"], 1)
+    with refused("procedure.hammered_page", "1152"):
+        quick("read_disturb", hammered_page=1152)

@@ -5,6 +5,8 @@ use crate::drive;
 
 use base::error::assert_carries;
 use base::rng::Rng;
+use nand::geometry::Block;
+use ssd::ftl::Lpn;
 use ssd::precondition::Precondition;
 use ssd::request::{Op, Request};
 use ssd::{Ssd, Step};
@@ -176,4 +178,110 @@ fn rounds_that_are_never_read_are_refused() {
     assert_carries(of(&["gc.reclaim_at_once=0"]), &["gc.reclaim_at_once", "0", "at least 1"]);
     let error = of(&["gc.reclaim_rounds=3", "retry.name=soft_decision", "ecc.model=threshold"]);
     assert_carries(error, &["gc.reclaim_rounds", "3", "at most 2"]);
+}
+
+/// Drive whose cells are disturbed eight times as much beside the wordline that is read.
+struct Hammered {
+    ssd: Ssd,
+    /// Unit that is read over and over.
+    unit: u32,
+}
+
+impl Hammered {
+    fn new(sets: &[&str]) -> Self {
+        let levels = "vth_mean_v=[-2.3, 1.3, 2.6, 4.0], vth_sigma_v=[0.4, 0.12, 0.12, 0.12]";
+        let cell = format!("chip.cell.levels={{{levels}}}");
+        let own = [
+            "chip.page_order=one_shot",
+            "chip.array.name=cells",
+            &cell,
+            "chip.cell.read_disturb.rate_uv=500",
+            "chip.cell.read_disturb.field_per_v=0.6",
+            "chip.cell.read_disturb.spread=0.4",
+            "chip.cell.read_disturb.neighbour_factor=8",
+            "ecc.model=threshold",
+            "ecc.t=1000",
+        ];
+        let mut ssd = full(&[&own[..], sets].concat());
+        // A unit in the middle of a block, with wordlines around it that hold data.
+        let unit = (0..).find(|&unit| {
+            let (_, page) = place(&mut ssd, unit);
+            page == 8
+        });
+        Self { ssd, unit: unit.unwrap() }
+    }
+
+    /// Reads the unit `most` times, or until its block is moved. Returns the reads.
+    fn read_on(&mut self, most: u32) -> u32 {
+        let begin = place(&mut self.ssd, self.unit);
+        let still = |ssd: &mut Ssd| place(ssd, self.unit) == begin;
+        (0..most).find(|_| !still(&mut self.ssd) || !read(&mut self.ssd, self.unit)).unwrap_or(most)
+    }
+
+    /// Bit errors of the units of the same block, each read once, by wordlines from the unit.
+    fn errors(&mut self) -> Vec<(u32, u64, bool)> {
+        let (block, page) = place(&mut self.ssd, self.unit);
+        let units = (self.ssd.capacity_bytes() / 4096) as u32;
+        let of_block: Vec<(u32, u32)> = (0..units)
+            .filter_map(|unit| {
+                let (other, at) = place(&mut self.ssd, unit);
+                (other == block).then(|| (unit, (at / 2).abs_diff(page / 2)))
+            })
+            .collect();
+        let each = of_block.into_iter().map(|(unit, distance)| {
+            let before = self.ssd.counts().codes.raw_bit_errors;
+            let is_read = read(&mut self.ssd, unit);
+            (distance, self.ssd.counts().codes.raw_bit_errors - before, is_read)
+        });
+        each.collect()
+    }
+}
+
+fn place(ssd: &mut Ssd, unit: u32) -> (Block, u32) {
+    let ppn = ssd.ftl_mut().lookup(Lpn(unit)).unwrap();
+    ssd.geometry().page_of(ppn)
+}
+
+/// Reads a unit. Returns whether its data came back.
+fn read(ssd: &mut Ssd, unit: u32) -> bool {
+    ssd.submit(Request::new(Op::Read, 4096 * u64::from(unit), 4096), 0, ssd.now());
+    loop {
+        match ssd.step() {
+            Step::Completed(slot) => return !ssd.completed(slot).failed,
+            Step::Wake(_) | Step::Ready => {}
+            Step::Idle => unreachable!("a read is under way"),
+        }
+    }
+}
+
+/// One page is read over and over. Its neighbours err first, and no read of it finds that. A patrol
+/// with a limit of bit errors does, in time; a limit of the reads of the block alone is late.
+#[test]
+fn neighbours_of_a_hammered_page_are_found_by_their_errors() {
+    let lost = |drive: &mut Hammered| drive.errors().iter().filter(|of| !of.2).count();
+    const LIMIT: u32 = 2000;
+    let poor = "refresh.rber=1e-3";
+    assert_eq!(Hammered::new(&[poor]).read_on(LIMIT), LIMIT, "its own errors are few");
+    let mut still = Hammered::new(&[]);
+    still.read_on(LIMIT);
+    let all = still.errors();
+    let mean = |wanted: fn(u32) -> bool| {
+        let own = all.iter().filter(|of| wanted(of.0)).map(|of| of.1);
+        own.clone().sum::<u64>() as f64 / own.count() as f64
+    };
+    let (near, far) = (mean(|distance| distance == 1), mean(|distance| distance != 1));
+    println!("bit errors of a unit beside the hammered page {near}, elsewhere {far}");
+    assert!(near > 10.0 * far.max(1.0), "{near} {far}");
+    // Far pages bear so many reads of the block: the limit is one for reads that go to all alike.
+    assert!(all.iter().all(|&(distance, _, is_read)| distance == 1 || is_read), "{all:?}");
+    assert!(all.iter().any(|&(_, _, is_read)| !is_read), "{all:?}");
+    let mut counted = Hammered::new(&[&format!("gc.reclaim_reads={LIMIT}")]);
+    assert!(counted.read_on(LIMIT + 500) >= LIMIT);
+    let mut patrolled =
+        Hammered::new(&[poor, "refresh.patrol_hours=1e-5", "refresh.patrol_pages=0"]);
+    let reads = patrolled.read_on(LIMIT);
+    println!("a patrol has the block moved after {reads} reads of the page");
+    assert!((50..LIMIT).contains(&reads), "{reads}");
+    assert!(patrolled.ssd.counts().refresh.patrol_finds > 0);
+    assert_eq!(lost(&mut patrolled), 0);
 }

@@ -91,6 +91,10 @@ impl Array for Cells {
         self.cell.equivalent_reads(reads, celsius)
     }
 
+    fn neighbour_factor(&self) -> f64 {
+        self.cell.neighbour_factor()
+    }
+
     fn cell(&self) -> Option<&Arc<Cell>> {
         Some(&self.cell)
     }

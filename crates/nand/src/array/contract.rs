@@ -15,7 +15,7 @@ pub struct PageState {
     pub pe_cycles: u32,
     /// Age of the data in hours.
     pub retention: Hours,
-    /// Reads of the block since the erase, at the model's temperature.
+    /// Reads of the block since the erase that disturb the page, at the model's temperature.
     pub reads: u32,
     /// Height of the page's wordline in its block; where it is not known, rates are the mean over
     /// the layers.
@@ -114,6 +114,12 @@ pub trait Array: Send + Sync {
     /// to `reads`.
     fn equivalent_reads(&self, reads: f64, _celsius: f64) -> f64 {
         reads
+    }
+
+    /// Disturb by a read of the two wordlines beside the one that is read, as a multiple of that of
+    /// the other wordlines of the block. A drive counts the reads of wordlines where it is not 1.
+    fn neighbour_factor(&self) -> f64 {
+        1.0
     }
 
     /// Refuses a state `page` of wear and age beyond the rates of the model. Its type must be the

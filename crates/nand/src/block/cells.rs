@@ -7,6 +7,7 @@
 
 use crate::block::bits::{pack, states_of, targets};
 use crate::block::draw::Draws;
+use crate::block::reads::{Reads, Seen};
 use crate::block::wordline::{Height, PageOrder, PageSite, page_sites};
 use crate::cell::{Cell, Effort, Stress};
 use crate::level::distribution::Law;
@@ -38,9 +39,9 @@ struct Row {
     passes: usize,
     /// Programs since the erase, passes and repeated ones.
     programs: u32,
-    /// Age of the block, and its reads, at the last program or the erase.
+    /// Age of the block, and the reads that the row has seen, at the last program or the erase.
     start_hours: f64,
-    start_reads: u64,
+    start_reads: Seen,
     /// Programs since the erase beyond the passes.
     reprograms: u32,
     /// Stress that the voltages include already.
@@ -68,7 +69,7 @@ pub struct CellBlock {
     /// Wear of a cycle with the rest after it, as a multiple of that without a rest.
     wear_of_rest: f64,
     hours: f64,
-    reads: u64,
+    reads: Reads,
     senses: u64,
     rows: Vec<Row>,
     /// Rises of the cells in the last program, and their voltages after it.
@@ -100,6 +101,7 @@ impl CellBlock {
         let wordlines = sites.iter().map(|site| site.wordline + 1).max().unwrap_or(0);
         Ok(Self {
             disturbs_by_layer: cell.disturbs_by_layer(),
+            reads: Reads::new(wordlines, cell.neighbour_factor()),
             cell,
             sites,
             page_bytes: page_bytes as usize,
@@ -111,7 +113,6 @@ impl CellBlock {
             pe_cycles: 0,
             wear_of_rest: 1.0,
             hours: 0.0,
-            reads: 0,
             senses: 0,
             rows: vec![Row::default(); wordlines as usize * parities],
             rise: Vec::new(),
@@ -144,7 +145,7 @@ impl CellBlock {
 
     /// Reads since the erase at the cell's reference temperature, fast-forwarded ones included.
     pub fn reads(&self) -> u64 {
-        self.reads
+        self.reads.all()
     }
 
     /// Number of pages of the block.
@@ -182,7 +183,8 @@ impl CellBlock {
     /// Adds `cycles` program/erase cycles at once, and leaves the block erased.
     pub fn cycle(&mut self, cycles: u32) {
         self.pe_cycles = self.pe_cycles.saturating_add(cycles);
-        (self.reads, self.senses, self.hours) = (0, 0, 0.0);
+        (self.senses, self.hours) = (0, 0.0);
+        self.reads.clear();
         for row in &mut self.rows {
             let mut voltages = std::mem::take(&mut row.voltages);
             voltages.clear();
@@ -250,15 +252,23 @@ impl CellBlock {
         }
     }
 
-    /// Adds `reads` reads of the block at the cell's reference temperature and discards the data.
+    /// Adds `reads` reads of the block, of all its wordlines alike, at the cell's reference
+    /// temperature and discards the data.
     pub fn disturb(&mut self, reads: u64) {
-        self.reads = self.reads.saturating_add(reads);
+        self.reads.count_alike(reads);
     }
 
-    /// Adds `reads` reads of the block at `celsius`, converted to reads at the reference
-    /// temperature, and discards the data.
-    pub fn disturb_at(&mut self, reads: u64, celsius: f64) {
-        self.disturb(self.cell.equivalent_reads(reads as f64, celsius).round() as u64);
+    /// Adds `reads` reads of one page at the cell's reference temperature and discards the data.
+    pub fn hammer(&mut self, page: u32, reads: u64) -> Result<()> {
+        let PageSite { wordline, .. } = self.site(page)?;
+        self.reads.count(wordline, reads);
+        Ok(())
+    }
+
+    /// Disturbs all wordlines of the block alike from now on: the user of the block knows the
+    /// dose of the one that it reads. Must precede the first read.
+    pub(super) fn disturb_alike(&mut self) {
+        self.reads.disturb_alike();
     }
 
     /// Programs a page (or, one-shot, the wordline that begins with it) with
@@ -289,7 +299,8 @@ impl CellBlock {
         row.reprograms = if pass < row.passes { row.reprograms + 1 } else { 0 };
         row.passes = row.passes.max(pass + 1);
         row.programs += 1;
-        (row.start_hours, row.start_reads) = (self.hours, self.reads);
+        row.start_hours = self.hours;
+        row.start_reads = self.reads.seen(site.wordline as usize);
         row.settled = Stress { reprograms: row.settled.reprograms, ..Stress::default() };
         if row.reprograms == 0 {
             row.settled.reprograms = 0;
@@ -341,7 +352,8 @@ impl CellBlock {
                 .expected(format!("{} cells", self.page_bytes * 8)));
         }
         let references = self.references(page, shifts_v, offsets_v)?;
-        self.reads += offsets_v.len().saturating_sub(1) as u64;
+        let PageSite { wordline, .. } = self.site(page)?;
+        self.reads.count(wordline, offsets_v.len().saturating_sub(1) as u64);
         self.sensed(page, |chunk, voltages| {
             let regions = &mut out[chunk * CHUNK..][..voltages.len()];
             regions.fill(0);
@@ -374,7 +386,7 @@ impl CellBlock {
 
     fn stress_of(&self, index: usize) -> Stress {
         let row = &self.rows[index];
-        let mut reads = self.reads - row.start_reads.min(self.reads);
+        let mut reads = self.reads.since(row.start_reads, index / self.parities);
         if self.disturbs_by_layer {
             let wordline = (index / self.parities) as u32;
             let height = Height { wordline, wordlines: self.wordlines };
@@ -531,7 +543,7 @@ impl CellBlock {
                 own.normal(&mut speed[..n]);
                 let (states, noise) = (&states[..n], &noise[..n]);
                 let took = cell.program_by_pulses(chunk, states, noise, &speed[..n], &job);
-                effort = took.map(|took| longest(effort, took));
+                effort = took.map(|took| took.beside(effort.unwrap_or_default()));
             } else {
                 for i in 0..n {
                     let state = usize::from(states[i] & 15);
@@ -635,7 +647,7 @@ impl CellBlock {
         let index = self.row_index(self.site(page)?);
         self.touch(index);
         self.settle(index, SETTLE_V);
-        self.reads += 1;
+        self.reads.count((index / self.parities) as u32, 1);
         self.senses += 1;
         let stress = self.stress_of(index);
         let mut strings = self.cell.string().map(|_| self.strings(index, &stress));
@@ -676,16 +688,6 @@ impl CellBlock {
 
     fn took(&self, references: usize) -> Sensed {
         Sensed { references: references as u32, time: self.cell.sense_time(references) }
-    }
-}
-
-/// Largest pulses, verifies and time of two efforts of cells that are programmed side by side.
-fn longest(a: Option<Effort>, b: Effort) -> Effort {
-    let a = a.unwrap_or_default();
-    Effort {
-        pulses: a.pulses.max(b.pulses),
-        verifies: a.verifies.max(b.verifies),
-        time: a.time.max(b.time),
     }
 }
 

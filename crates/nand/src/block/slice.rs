@@ -38,7 +38,9 @@ impl CellSlice {
     /// Creates cells for words of `bytes` bytes in blocks of `pages` pages. Widths of rows are
     /// drawn from `seed`.
     pub fn new(cell: Arc<Cell>, pages: u32, bytes: u32, seed: u64) -> Result<Self> {
-        let block = CellBlock::new(cell, pages, bytes, seed, 0)?;
+        let mut block = CellBlock::new(cell, pages, bytes, seed, 0)?;
+        // The state of a page has the reads of its neighbours in its dose.
+        block.disturb_alike();
         let data = vec![0; block.program_bytes()];
         let random = vec![0; data.len().div_ceil(4)];
         Ok(Self { block, page: 0, data, random })

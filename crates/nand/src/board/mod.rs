@@ -57,9 +57,16 @@ pub trait Board: Send {
     /// Stores the chip for `hours` at a temperature in degrees Celsius.
     fn bake(&mut self, hours: Hours, celsius: f64) -> Result<()>;
 
-    /// Reads the pages of a block `reads` times in all, and discards the data. `celsius` is the
-    /// temperature of a board that can set it; `None` leaves that as it is.
-    fn disturb(&mut self, block: u32, reads: u64, celsius: Option<f64>) -> Result<()> {
+    /// Reads the pages of a block in turn, or only one `page`, `reads` times in all, and discards
+    /// the data. `celsius` is the temperature of a board that can set it; `None` leaves that as it
+    /// is.
+    fn disturb(
+        &mut self,
+        block: u32,
+        page: Option<u32>,
+        reads: u64,
+        celsius: Option<f64>,
+    ) -> Result<()> {
         if celsius.is_some() {
             return Err(Error::new("disturb", "a temperature, on a board that cannot set one"));
         }
@@ -67,7 +74,8 @@ pub trait Board: Send {
         let (pages, size) = (u64::from(identity.pages()), identity.page_bytes as usize);
         let mut out = vec![0; size];
         for read in 0..reads {
-            self.read(&[PageAddress { block, page: (read % pages) as u32 }], &mut out)?;
+            let page = page.unwrap_or((read % pages) as u32);
+            self.read(&[PageAddress { block, page }], &mut out)?;
         }
         Ok(())
     }
@@ -219,11 +227,17 @@ impl Board for VirtualBoard {
         Ok(())
     }
 
-    fn disturb(&mut self, block: u32, reads: u64, celsius: Option<f64>) -> Result<()> {
+    fn disturb(
+        &mut self,
+        block: u32,
+        page: Option<u32>,
+        reads: u64,
+        celsius: Option<f64>,
+    ) -> Result<()> {
         if let Some(celsius) = celsius {
             check_celsius("disturb", celsius)?;
         }
-        self.chip.disturb(block, reads, celsius)
+        self.chip.disturb(block, page, reads, celsius)
     }
 
     fn cycle(&mut self, block: u32, cycles: u32) -> Result<()> {
@@ -304,7 +318,7 @@ mod tests {
             board.cycle(3, 7).unwrap();
             board.cycle_holding(3, 5, &[(0, 0), (10, 3)]).unwrap();
             board.program(&[page(3, 0)], &[0x77; 128]).unwrap();
-            board.disturb(3, 40, None).unwrap();
+            board.disturb(3, None, 40, None).unwrap();
             let mut out = vec![0; 128];
             board.read(&[page(3, 0)], &mut out).unwrap();
             (out, board.pe_cycles(3))

@@ -348,13 +348,22 @@ impl RawChip {
         }
     }
 
-    /// Adds `reads` reads of a block without their data, at `celsius` or at the temperature of the
-    /// cell's rate of disturb. Not a command.
-    pub fn disturb(&mut self, block: u32, reads: u64, celsius: Option<f64>) -> Result<()> {
+    /// Adds `reads` reads of a block, of all its pages alike or of one `page`, without their data:
+    /// at `celsius` or at the temperature of the cell's rate of disturb. Not a command.
+    pub fn disturb(
+        &mut self,
+        block: u32,
+        page: Option<u32>,
+        reads: u64,
+        celsius: Option<f64>,
+    ) -> Result<()> {
         let cells = &mut self.slot(block)?.cells;
-        match celsius {
+        let reads = celsius.map_or(reads, |celsius| {
+            cells.cell().equivalent_reads(reads as f64, celsius).round() as u64
+        });
+        match page {
             None => cells.disturb(reads),
-            Some(celsius) => cells.disturb_at(reads, celsius),
+            Some(page) => cells.hammer(page, reads)?,
         }
         Ok(())
     }

@@ -61,6 +61,17 @@ pub struct Effort {
     pub time: Time,
 }
 
+impl Effort {
+    /// Largest pulses, verifies and time of this effort and that of cells programmed beside.
+    pub fn beside(self, other: Self) -> Self {
+        Self {
+            pulses: self.pulses.max(other.pulses),
+            verifies: self.verifies.max(other.verifies),
+            time: self.time.max(other.time),
+        }
+    }
+}
+
 /// Coupling ratios between floating gates (Wang, equation 3).
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Coupling {
@@ -134,6 +145,12 @@ pub trait Mechanism: Send + Sync {
     /// Disturb by reads of the cells at a height of their block, as a multiple of the mean over
     /// heights.
     fn disturb_of_layer(&self, _height: Height) -> f64 {
+        1.0
+    }
+
+    /// Disturb by a read of the two wordlines beside the one that is read, as a multiple of that of
+    /// the other wordlines of the block.
+    fn neighbour_factor(&self) -> f64 {
         1.0
     }
 

@@ -236,6 +236,12 @@ impl Cell {
         of(0) != of(1)
     }
 
+    /// Disturb by a read of the two wordlines beside the one that is read, as a multiple of that of
+    /// the other wordlines of the block.
+    pub fn neighbour_factor(&self) -> f64 {
+        self.mechanisms.iter().map(|m| m.neighbour_factor()).product()
+    }
+
     /// Pass voltages of a string; `None` where strings always conduct.
     pub fn string(&self) -> Option<PassString> {
         self.mechanisms.iter().find_map(|m| m.string())

@@ -12,6 +12,10 @@
 //! cold (Chen et al., Micromachines 12, 1152, 2021), which is a negative activation energy; stress
 //! currents through traps of the oxide grow with heat. A pass voltage that a cell of the string
 //! exceeds lets no current through (Cai, DSN'15): that is the price of a low one.
+//!
+//! The two wordlines beside the one that is read are disturbed more than the others (STRAW, ASPLOS
+//! 2026): each read of a neighbour counts as `neighbour_factor` reads. A block counts the reads of
+//! its wordlines for that, and the cell only tells the factor.
 
 use super::contract::{Field, Mechanism, PassString, Stress, growth};
 use super::{Build, acceleration, check_range};
@@ -44,6 +48,7 @@ pub const MEMBER: Member<Build> = Member {
             ("activation_ev", params.activation_ev, -1.0, 2.0),
             ("reference_c", params.reference_c, -50.0, 200.0),
             ("string_cells", params.string_cells.into(), 0.0, 4096.0),
+            ("neighbour_factor", params.neighbour_factor, 0.0, 1e3),
             ("worn", params.worn, 0.0, 1e3),
             ("power", params.power, 0.01, 4.0),
             ("spread", params.spread, 0.0, 2.0),
@@ -99,6 +104,9 @@ struct ReadDisturb {
     /// Cells of a string. One above its pass voltage blocks the string, whose other cells then read
     /// as the highest level. 0: strings always conduct.
     string_cells: u32,
+    /// Disturb by a read of the two wordlines beside the one that is read, as a multiple of that of
+    /// all others. 1: all wordlines of a block are disturbed alike.
+    neighbour_factor: f64,
 }
 
 impl Default for ReadDisturb {
@@ -116,6 +124,7 @@ impl Default for ReadDisturb {
             activation_ev: 0.0,
             reference_c: 30.0,
             string_cells: 0,
+            neighbour_factor: 1.0,
         }
     }
 }
@@ -199,6 +208,10 @@ impl Mechanism for Built {
             return 1.0;
         }
         libm::exp(slope * along(height)) / mean_over_layers(slope)
+    }
+
+    fn neighbour_factor(&self) -> f64 {
+        self.params.neighbour_factor
     }
 
     fn string(&self) -> Option<PassString> {
@@ -294,6 +307,8 @@ mod tests {
             ("string_cells = 1", "string_cells"),
             ("string_cells = 5000", "string_cells"),
             ("activation_ev = nan", "activation_ev"),
+            ("neighbour_factor = -1", "neighbour_factor"),
+            ("neighbour_factor = 1001", "neighbour_factor"),
         ] {
             let error = refused(text).unwrap();
             assert!(error.contains(part), "{text}: {error}");

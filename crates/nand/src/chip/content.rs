@@ -207,6 +207,10 @@ impl Array for Weighted {
         self.array.equivalent_reads(reads, celsius)
     }
 
+    fn neighbour_factor(&self) -> f64 {
+        self.array.neighbour_factor()
+    }
+
     fn reaches(&self, page: &PageState) -> Result<()> {
         self.array.reaches(&self.page(page))
     }

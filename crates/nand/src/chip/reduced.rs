@@ -180,6 +180,10 @@ impl Array for Factors {
     fn equivalent_reads(&self, reads: f64, celsius: f64) -> f64 {
         self.array.equivalent_reads(reads, celsius)
     }
+
+    fn neighbour_factor(&self) -> f64 {
+        self.array.neighbour_factor()
+    }
 }
 
 #[cfg(test)]

@@ -139,6 +139,11 @@ impl PageRules {
         self.sites[(first + page) as usize]
     }
 
+    /// Number of wordlines of a block.
+    pub fn wordlines(&self) -> u32 {
+        self.wordlines
+    }
+
     /// Height of a site in the block.
     #[inline]
     pub fn height(&self, site: PageSite) -> Height {

@@ -1,7 +1,11 @@
 //! `read_disturb`: errors of a block against its reads since it was programmed.
+//!
+//! Reads go to all pages alike, or to one that is hammered. All pages are looked at, or one: a
+//! neighbour of the hammered wordline or one that is far from it.
 
 use super::Build;
 use super::contract::{Axis, Picture, Procedure, Style, check_range, row};
+use crate::block::wordline::page_type_name;
 use crate::board::bench::{Bench, Row, Tally, rows_by_page_type};
 use base::Result;
 use base::family::{Member, check, schema};
@@ -23,6 +27,9 @@ pub const MEMBER: Member<Build> = Member {
         let reads = params.reads.unwrap_or_else(|| usual_reads(identity.gray.cell_bits()));
         check_range("reads", reads, 1, 1_000_000_000_000)?;
         check_range("points", params.points, 1, 10_000)?;
+        for (key, page) in [("hammered_page", params.hammered_page), ("page", params.page)] {
+            page.map_or(Ok(()), |page| check_range(key, page, 0, identity.pages() - 1))?;
+        }
         if let Some(celsius) = params.temperature_c {
             check_range("temperature_c", celsius, -60.0, 300.0)?;
         }
@@ -47,11 +54,24 @@ struct ReadDisturb {
     /// Temperature of the reads, in degrees Celsius; by default that at which the cell's rate of
     /// disturb holds.
     temperature_c: Option<f64>,
+    /// Page that all reads go to; by default they go to all pages alike. The two wordlines beside
+    /// it are disturbed more than others where the cell has a `neighbour_factor`.
+    hammered_page: Option<u32>,
+    /// Page whose errors are counted; by default those of all pages are.
+    page: Option<u32>,
 }
 
 impl Default for ReadDisturb {
     fn default() -> Self {
-        Self { block: 0, cycles: None, reads: None, points: 20, temperature_c: None }
+        Self {
+            block: 0,
+            cycles: None,
+            reads: None,
+            points: 20,
+            temperature_c: None,
+            hammered_page: None,
+            page: None,
+        }
     }
 }
 
@@ -101,21 +121,31 @@ impl Procedure for Run {
         }
         // Looking at the block reads it too: a point cannot come before what that has made of it.
         let reads = self.reads(step).max(self.done);
-        bench.board.disturb(block, reads - self.done, self.params.temperature_c)?;
+        let ReadDisturb { temperature_c, hammered_page, page, .. } = self.params;
+        bench.board.disturb(block, hammered_page, reads - self.done, temperature_c)?;
         let identity = bench.identity();
-        let mut tally = vec![Tally::default(); identity.gray.cell_bits() as usize];
-        bench.check_random(block, "reads", &mut tally)?;
-        self.done = reads + u64::from(identity.pages());
-        Ok(rows_by_page_type(&tally, |page_type| {
+        let begin = |page_type| {
             let row = row(step)
                 .whole("reads", reads)
                 .whole("pe_cycles", self.cycles)
                 .word("page_type", page_type);
-            match self.params.temperature_c {
-                Some(celsius) => row.real("temperature_c", celsius),
-                None => row,
-            }
-        }))
+            let row = hammered_page.into_iter().fold(row, |row, p| row.whole("hammered_page", p));
+            let row = page.into_iter().fold(row, |row, page| row.whole("page", page));
+            temperature_c.into_iter().fold(row, |row, celsius| row.real("temperature_c", celsius))
+        };
+        let cell_bits = identity.gray.cell_bits();
+        if let Some(page) = page {
+            let mut tally = Tally::default();
+            let (read, _) = bench.read(block, page)?;
+            tally.add(&bench.random_page(&format!("reads/{page}")), &read);
+            self.done = reads + 1;
+            let page_type = identity.sites[page as usize].page_type;
+            return Ok(vec![begin(page_type_name(page_type, cell_bits)).bits(&tally)]);
+        }
+        let mut tally = vec![Tally::default(); cell_bits as usize];
+        bench.check_random(block, "reads", &mut tally)?;
+        self.done = reads + u64::from(identity.pages());
+        Ok(rows_by_page_type(&tally, begin))
     }
 
     fn picture(&self) -> Picture {

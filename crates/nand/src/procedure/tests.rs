@@ -328,3 +328,52 @@ fn wordlines_of_outer_layers_err_more() {
         |rows: &[Row]| -> f64 { rows.iter().map(|row| row.number("bit_errors").unwrap()).sum() };
     assert!(sum(&aged) > 1.2 * sum(&rows), "{} aged, {} fresh", sum(&aged), sum(&rows));
 }
+
+/// A neighbour of the page that is hammered has after n reads the errors that a far page has after
+/// `neighbour_factor` times as many.
+#[test]
+fn neighbours_of_a_hammered_page_err_by_the_factor() {
+    const FACTOR: u64 = 8;
+    let mut config = chip(3, PageOrder::OneShot);
+    let cell = config.cell.as_mut().unwrap();
+    let disturb = cell.mechanisms["read_disturb"].as_table_mut().unwrap();
+    let factor = format!("neighbour_factor = {FACTOR}.0");
+    disturb.extend(params::parse(&factor, "test").unwrap());
+    // Wordlines have three pages: 15 to 17 are of wordline 5, beside 4 (page 12) and 6 (page 18).
+    let errors = |hammered: &str, reads: u64| -> f64 {
+        let of_page = |page: u32| {
+            let extra =
+                format!("points = 1\ncycles = 1000\npage = {page}\nreads = {reads}\n{hammered}");
+            let all = rows_of(session(&config, "read_disturb", &extra, 3), 1);
+            assert_eq!(all.len(), 1);
+            assert_eq!(all[0].number("page"), Some(f64::from(page)));
+            all[0].number("bit_errors").unwrap()
+        };
+        (15..18).map(of_page).sum()
+    };
+    let reads = 20_000;
+    // The look before the reads is one read more of the block, of the page's own wordline.
+    let far = errors("hammered_page = 40", FACTOR * (reads - 1) + 1);
+    for (side, page) in [("above", 12), ("below", 18)] {
+        let near = errors(&format!("hammered_page = {page}"), reads);
+        println!(
+            "validation | dose of reads {side} a hammered page, bit errors after {reads}, factor \
+             {FACTOR} | {near} | {far} | 0 | those of a far page after {FACTOR} times as many"
+        );
+        assert_eq!(near, far);
+    }
+    assert!(far > 20.0, "{far}");
+    // Pages of the hammered wordline, and those further off, are disturbed as ever.
+    for other in [15, 9, 21] {
+        let other = errors(&format!("hammered_page = {other}"), FACTOR * (reads - 1) + 1);
+        assert_eq!(other, far, "the same reads");
+    }
+    // Reads of all pages alike hit each wordline from both sides once in so many.
+    let wordlines = config.geometry.pages_per_block as u64 / 3;
+    let share = 1.0 + (FACTOR - 1) as f64 * 2.0 / wordlines as f64;
+    let all = errors("", reads);
+    let same = errors("hammered_page = 40", (reads as f64 * share) as u64);
+    assert!((all / same - 1.0).abs() < 0.05, "{all} {same}");
+    let beyond = session(&config, "read_disturb", "page = 48", 1).err().unwrap();
+    assert_carries(beyond, &["procedure.page", "48", "0 to 47"]);
+}

@@ -479,6 +479,10 @@ impl Array for RateTable {
         cells.cell.equivalent_reads(reads, celsius)
     }
 
+    fn neighbour_factor(&self) -> f64 {
+        self.cells.as_ref().map_or(1.0, |cells| cells.cell.neighbour_factor())
+    }
+
     fn reaches(&self, page: &PageState) -> Result<()> {
         let page_types = usize::from(page.page_type) + 1;
         if page_types != self.page_types {

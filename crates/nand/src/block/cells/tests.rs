@@ -452,7 +452,7 @@ fn layers_rise_by_their_own_dose() {
         cells.iter().map(|&v| f64::from(v)).sum::<f64>() / cells.len() as f64
     };
     let before: Vec<f64> = (0..wordlines).map(|wordline| mean(&mut block, wordline)).collect();
-    block.disturb_at(30_000, 50.0);
+    block.disturb(cell.equivalent_reads(30_000.0, 50.0).round() as u64);
     let mut last = f64::INFINITY;
     for (wordline, before) in (0..wordlines).zip(before) {
         let rise = mean(&mut block, wordline) - before;
@@ -525,4 +525,40 @@ fn strings_are_blocked_as_often_as_the_closed_form_says() {
             first.get_or_insert(moved);
         }
     }
+}
+
+/// Cells of an open block: reads before the program of a wordline raise its erased cells as reads
+/// after it do, and leave those that are programmed later where they are programmed.
+#[test]
+fn reads_of_an_open_block_raise_cells_that_are_still_erased() {
+    let disturb = "[read_disturb]\nrate_uv = 20.0\nfield_per_v = 1.2\nv_pass_v = 12.0\n\
+                   v_pass_nominal_v = 12.0\n";
+    let cell = evenly(3, PageOrder::OneShot, 0.1, disturb);
+    let levels = |before: u64, after: u64| {
+        let mut block = CellBlock::new(cell.clone(), 12, 4096, 5, 0).unwrap();
+        block.disturb(before);
+        let data = vec![0xff; block.program_bytes()];
+        let mut programmed = data.clone();
+        programmed[..2048].fill(0);
+        block.program(6, &programmed).unwrap();
+        block.disturb(after);
+        let voltages = block.voltages(6).unwrap();
+        let mean =
+            |cells: &[f32]| cells.iter().map(|&v| f64::from(v)).sum::<f64>() / cells.len() as f64;
+        (mean(&voltages[..16_384]), mean(&voltages[16_384..]))
+    };
+    let (reads, none) = (60_000, levels(0, 0));
+    let (open, closed) = (levels(reads, 0), levels(0, reads));
+    println!(
+        "validation | dose of reads of an open block, rise of erased cells in V | {:.5} | {:.5} \
+         | 1e-3 | that of as many reads after the program",
+        open.1 - none.1,
+        closed.1 - none.1
+    );
+    assert!(open.1 - none.1 > 0.2, "{open:?} {none:?}");
+    let ratio = (open.1 - none.1) / (closed.1 - none.1);
+    assert!((ratio - 1.0).abs() < 1e-3, "{open:?} {closed:?}");
+    // Cells that a program raises end where it verifies them.
+    assert!((open.0 - none.0).abs() < 1e-4, "{open:?} {none:?}");
+    assert!(closed.0 > none.0 + 1e-4, "{closed:?} {none:?}");
 }

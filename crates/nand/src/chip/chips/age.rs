@@ -86,7 +86,7 @@ impl Chips {
     }
 
     /// Bit error rate of a page after so many reads of its block, at the present age of its data.
-    /// Reads to come are at the present temperature.
+    /// Reads to come are at the present temperature, and go to all wordlines alike.
     pub fn rber_read(&self, block: Block, page: u32, reads: u32) -> f64 {
         self.rber_at(block, page, self.data_minutes(block).unwrap_or(0), reads)
     }
@@ -98,20 +98,12 @@ impl Chips {
         let site = kind.rules.site(mode, page);
         let retention = Hours(f64::from(minutes) / 60.0 * kind.retention.pace);
         let pe_cycles = state.pe_cycles;
-        let (height, reads) = (kind.rules.height(site), self.dose(block, reads));
+        let height = kind.rules.height(site);
+        let reads = self.dose(block, reads, height);
         let page = PageState { page_type: site.page_type, pe_cycles, retention, reads, height };
         let row = u64::from(site.wordline) << 1 | u64::from(site.parity);
         let key = self.row_key ^ (u64::from(self.identity(block)) << 32 | row);
         kind.arrays[mode.law()].rber_of_page(&page, key)
-    }
-
-    /// Adds `reads` to the reads of a block since its erase. No simulated time passes.
-    pub fn disturb(&mut self, block: Block, reads: u32) {
-        if let Some(dose) = self.doses.get_mut(block.0 as usize) {
-            *dose += f64::from(reads) * self.kinds.of(block).dose_of_read;
-        }
-        let state = &mut self.blocks[block.0 as usize];
-        state.reads = state.reads.saturating_add(reads);
     }
 
     /// Wordline and parity of the row of cells that a page of a native block of a die lies in.

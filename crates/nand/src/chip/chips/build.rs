@@ -1,5 +1,6 @@
 //! Construction of the chips of a drive, and settings that precede the first write.
 
+use super::doses::Doses;
 use super::kinds::{Kinds, Retention, Silicon};
 use super::rest::Rested;
 use super::state::BlockState;
@@ -42,6 +43,7 @@ impl Chips {
         let (kinds, geometry) = Kinds::new(configs, of_die, unit_bytes, build)?;
         let block = BlockState::erased(pe_cycles);
         let recovers = kinds.all().any(|kind| kind.resting.is_some());
+        let doses = Doses::of_wordlines(&kinds, &geometry);
         let resting = if recovers { geometry.blocks() as usize } else { 0 };
         Ok(Self {
             kinds,
@@ -55,7 +57,7 @@ impl Chips {
             row_key: Rng::stream(seed, "chip/rows").bits(),
             replaced: Vec::new(),
             rested: vec![Rested::new(pe_cycles, 0); resting],
-            doses: Vec::new(),
+            doses,
             codes: None,
         })
     }

@@ -49,6 +49,8 @@ pub struct Silicon {
     pub(super) retention: Retention,
     /// Reads at the temperature of the model's rates that disturb as much as one read now.
     pub(super) dose_of_read: f64,
+    /// Dose of a read on the two wordlines beside it, as a multiple of that on the others.
+    pub(super) neighbour_factor: f64,
     pub(super) faults: Faults,
     /// The cell, if it recovers from wear in a rest between cycles.
     pub(super) resting: Option<Arc<Cell>>,
@@ -78,6 +80,7 @@ impl Silicon {
         let last = config.cell_bits as u8 - 1;
         let oldest = PageState { page_type: last, pe_cycles, retention, ..PageState::default() };
         array.reaches(&oldest)?;
+        let neighbour_factor = array.neighbour_factor();
         let reduced = reduced::array(config)?.unwrap_or_else(|| array.clone());
         Ok(Self {
             timing: config.timing(cell.as_deref())?.drawn_from(seed),
@@ -93,6 +96,7 @@ impl Silicon {
             knows_single_level: false,
             retention: Retention { before: retention, pace: 1.0 },
             dose_of_read: 1.0,
+            neighbour_factor,
             faults,
             resting: cell.filter(|cell| cell.recovers()),
         })

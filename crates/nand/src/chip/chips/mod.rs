@@ -38,6 +38,7 @@ use std::collections::BTreeSet;
 use coded::Codes;
 pub use coded::DataRber;
 use copies::Copies;
+use doses::Doses;
 use kinds::Kinds;
 use oob::OobStore;
 use rest::Rested;
@@ -91,7 +92,7 @@ pub struct Chips {
     /// Cycles and rests of blocks; empty where cells do not recover in a rest.
     rested: Vec<Rested>,
     /// Doses of reads since the erase of each block; empty where all reads disturb alike.
-    doses: Vec<f64>,
+    doses: Doses,
     /// Write-once code that blocks may hold.
     codes: Option<Box<Codes>>,
 }
@@ -298,12 +299,9 @@ impl Chips {
         let page_type = site.page_type;
         let time = kind.timing.read_in(mode, page_type, state.pe_cycles);
         state.reads = state.reads.saturating_add(1);
-        let reads = match self.doses.get_mut(block.0 as usize) {
-            None => state.reads,
-            Some(dose) => {
-                *dose += kind.dose_of_read;
-                dose.round() as u32
-            }
+        let reads = match self.doses.is_empty() {
+            true => state.reads,
+            false => self.doses.read(block, kind.rules.height(site), kind),
         };
         if state.is_torn() && self.torn.contains(&(block.0, page)) {
             return Ok((time, 0.5));
@@ -333,7 +331,8 @@ impl Chips {
         let state = &self.blocks[block.0 as usize];
         let kind = self.kinds.of(block);
         let site = kind.rules.site(state.fill().mode, page);
-        page_state(page, site, kind, state, self.dose(block, state.reads), self.age)
+        let reads = self.dose(block, state.reads, kind.rules.height(site));
+        page_state(page, site, kind, state, reads, self.age)
     }
 
     /// Whether moved references never change the errors of a page: the model of errors has no
@@ -408,9 +407,7 @@ impl Chips {
             self.torn.retain(|&(torn, _)| torn != block.0);
         }
         *state = BlockState::erased(state.pe_cycles + 1);
-        if let Some(dose) = self.doses.get_mut(block.0 as usize) {
-            *dose = 0.0;
-        }
+        self.doses.erase(block);
         if !self.rested.is_empty() {
             let worn = self.end_cycle(block);
             self.blocks[block.0 as usize].pe_cycles = worn;
@@ -458,7 +455,7 @@ impl State for Chips {
         }
         self.exchange_replaced(archive)?;
         self.exchange_rested(archive)?;
-        self.exchange_doses(archive)?;
+        self.doses.exchange(archive)?;
         self.oob.as_mut().map_or(Ok(()), |oob| oob.exchange(archive))
     }
 }

@@ -40,9 +40,7 @@ impl Chips {
             if let Some(rested) = self.rested.get_mut(block as usize) {
                 *rested = Rested::new(pe_cycles, self.age.minutes());
             }
-            if let Some(dose) = self.doses.get_mut(block as usize) {
-                *dose = 0.0;
-            }
+            self.doses.erase(Block(block));
             if let Some(oob) = &mut self.oob {
                 oob.erase(Block(block));
             }

@@ -443,3 +443,75 @@ fn reads_disturb_by_their_temperature() {
     warm.read(Block(0), 0, 0.0).unwrap();
     assert_eq!((warm.reads(Block(0)), warm.state(Block(0), 0).reads), (1, 1));
 }
+
+/// Chip of one-shot MLC whose reads disturb the neighbours of a wordline `factor` times as much.
+fn hammered_chips(factor: f64) -> Chips {
+    let text = format!(
+        "[levels]\nvth_mean_v = [-2.0, 1.0, 2.0, 3.0]\nvth_sigma_v = [0.4, 0.13, 0.13, 0.13]\n\
+         [read_disturb]\nrate_uv = 20.0\nactivation_ev = 0.2\nneighbour_factor = {factor:?}"
+    );
+    let mut config = config(2, PageOrder::OneShot, "name = 'table'");
+    config.geometry.pages_per_block = 16;
+    config.cell = Some(crate::cell::CellConfig::parse(&text, "test").unwrap());
+    let mut chips = Chips::new(&config, 1, 1024, 100, Hours(0.0), 1).unwrap();
+    for page in (0..16).step_by(2) {
+        chips.program(Block(1), page).unwrap();
+    }
+    chips
+}
+
+/// Doses of wordlines are n + (f - 1) times the reads of both neighbours, at every temperature; an
+/// erase and a new chip end them, and a saved drive keeps them.
+#[test]
+fn neighbours_of_a_wordline_have_a_dose_of_their_own() {
+    let hammer = |chips: &mut Chips, page: u32, reads: u32| {
+        for _ in 0..reads {
+            chips.read(Block(1), page, 0.0).unwrap();
+        }
+    };
+    let dose = |chips: &Chips, wordline: u32| chips.state(Block(1), 2 * wordline).reads;
+    let mut chips = hammered_chips(8.0);
+    let mut even = hammered_chips(1.0);
+    for chips in [&mut chips, &mut even] {
+        hammer(chips, 7, 1000);
+        hammer(chips, 0, 10);
+    }
+    let all: Vec<u32> = (0..8).map(|wordline| dose(&chips, wordline)).collect();
+    assert_eq!(all, [1010, 1080, 8010, 1010, 8010, 1010, 1010, 1010]);
+    assert!((0..8).all(|wordline| dose(&even, wordline) == 1010));
+    assert_eq!(chips.reads(Block(1)), 1010, "the firmware counts reads");
+    let rber = |chips: &Chips, page| chips.rber_read(Block(1), page, chips.reads(Block(1)));
+    assert!(rber(&chips, 4) > rber(&chips, 6));
+    // A reading of the page meets what is foretold of it, its own read included.
+    let foretold = chips.rber_read(Block(1), 4, 1011);
+    let read = chips.clone().read(Block(1), 4, 0.0).unwrap().1;
+    assert!((read / foretold - 1.0).abs() < 1e-3, "{read} {foretold}");
+    let mut bytes = Vec::new();
+    let mut saved = Archive::saving(&mut bytes);
+    chips.exchange(&mut saved).unwrap();
+    saved.end().unwrap();
+    let mut loaded = hammered_chips(8.0);
+    loaded.exchange(&mut Archive::loading(&mut bytes.as_slice())).unwrap();
+    assert_eq!((0..8).map(|wordline| dose(&loaded, wordline)).collect::<Vec<_>>(), all);
+    // Reads of all pages alike: each wordline within has two neighbours, those at the ends one.
+    let mut passes = chips.clone();
+    passes.disturb(Block(1), 800);
+    let more: Vec<u32> =
+        (0..8).map(|wordline| dose(&passes, wordline)).zip(&all).map(|(a, b)| a - b).collect();
+    assert_eq!(more, [1500, 2200, 2200, 2200, 2200, 2200, 2200, 1500]);
+    let foretold = chips.rber_read(Block(1), 4, 1810);
+    assert_eq!(foretold.to_bits(), rber(&passes, 4).to_bits());
+    // A read at another temperature counts by its own dose.
+    let of_read = chips.first().arrays[0].equivalent_reads(1.0, 60.0);
+    let mut warm = hammered_chips(8.0);
+    warm.keep_at(60.0).unwrap();
+    hammer(&mut warm, 7, 1000);
+    assert!((f64::from(dose(&warm, 2)) - 8000.0 * of_read).abs() < 1.0);
+    // The end of a block's cycle, or of its chip.
+    loaded.erase(Block(1));
+    loaded.program(Block(1), 0).unwrap();
+    assert_eq!(loaded.state(Block(1), 0).reads, 0);
+    chips.replace(Die(0), 7);
+    chips.program(Block(1), 0).unwrap();
+    assert_eq!((0..8).map(|wordline| dose(&chips, wordline)).sum::<u32>(), 0);
+}
