@@ -83,7 +83,7 @@ fn served(sets: &[&str], seed: u64) -> (Ssd, Served) {
 
 /// Reads in windows meet no erase and no move: their 99.9th percentile is below that of a drive
 /// without windows, by more than the spread of five seeds. Reads between windows are slower for it,
-/// by less than a third at the 99th percentile. Collection that runs ahead costs little: it finds
+/// by less than a tenth at the 99th percentile. Collection that runs ahead costs little: it finds
 /// blocks with more valid units.
 #[test]
 fn reads_in_windows_wait_for_no_collection() {
@@ -118,7 +118,7 @@ fn reads_in_windows_wait_for_no_collection() {
     assert!((0.95..1.35).contains(&cost), "{costs:?}");
     let [(p99, of_p99), (p99_9, of_p99_9)] = losses.map(|losses| interval(&losses));
     println!("between: p99 {p99:.3} +- {of_p99:.3}, p99.9 {p99_9:.3} +- {of_p99_9:.3} of without");
-    assert!(p99 - of_p99 > 1.0 && p99 + of_p99 < 1.33, "{p99} +- {of_p99}");
+    assert!(p99 - of_p99 > 1.0 && p99 + of_p99 < 1.1, "{p99} +- {of_p99}");
     assert!(p99_9 + of_p99_9 < 1.02, "{p99_9} +- {of_p99_9}");
 }
 
@@ -150,10 +150,10 @@ pub fn units_per_s(sets: &[&str], seed: u64) -> f64 {
     12_000.0 / ssd.now().s()
 }
 
-/// Windows cost write bandwidth: those of a drive that is written at full speed break, and it
+/// Windows cost no write bandwidth: those of a drive that is written at full speed break, and it
 /// collects as fast as without them. Five seeds.
 #[test]
-fn windows_cost_little_write_bandwidth() {
+fn windows_cost_no_write_bandwidth() {
     let ratios: Vec<f64> = (0..5)
         .map(|seed| {
             let with = units_per_s(&[WINDOWS[0], WINDOWS[1], SIZE], seed);
@@ -162,7 +162,7 @@ fn windows_cost_little_write_bandwidth() {
         .collect();
     let (mean, half) = interval(&ratios);
     println!("random writes at full speed, {mean:.3} +- {half:.3} of those without windows");
-    assert!(mean - half > 0.8 && mean + half < 1.02, "{ratios:?}");
+    assert!(mean - half > 0.98 && mean + half < 1.02, "{ratios:?}");
 }
 
 /// Most time without a completion while random writes fill the queue, in ms; and the windows.

@@ -119,7 +119,7 @@ fn p99_9(latency: &Latency) -> f64 {
 }
 
 /// Two sets that take turns: one of them is always in a window, and the reads that it takes there
-/// wait for no collection. Reads between windows pay for it, by less than a third at the 99th
+/// wait for no collection. Reads between windows pay for it, by less than a tenth at the 99th
 /// percentile.
 #[test]
 fn one_of_two_sets_is_always_quiet() {
@@ -161,11 +161,12 @@ fn one_of_two_sets_is_always_quiet() {
     assert!((0.9..1.35).contains(&cost), "{costs:?}");
     let [(p99, of_p99), (p99_9, of_p99_9)] = losses.map(|losses| interval(&losses));
     println!("between: p99 {p99:.3} +- {of_p99:.3}, p99.9 {p99_9:.3} +- {of_p99_9:.3} of without");
-    assert!(p99 - of_p99 > 1.0 && p99 + of_p99 < 1.33, "{p99} +- {of_p99}");
+    assert!(p99 - of_p99 > 1.0 && p99 + of_p99 < 1.1, "{p99} +- {of_p99}");
     assert!(p99_9 + of_p99_9 < 1.02, "{p99_9} +- {of_p99_9}");
 }
 
-/// Sets in turn cost write bandwidth: at full speed, of both sets at once. Five seeds.
+/// Sets that take turns cost a twentieth of the write bandwidth at most, with random writes to both
+/// at full speed. Five seeds.
 #[test]
 fn turns_of_sets_cost_little_write_bandwidth() {
     let ratios: Vec<f64> = (0..5)
@@ -176,7 +177,7 @@ fn turns_of_sets_cost_little_write_bandwidth() {
         .collect();
     let (mean, half) = interval(&ratios);
     println!("random writes at full speed, {mean:.3} +- {half:.3} of those without windows");
-    assert!(mean - half > 0.8 && mean + half < 1.02, "{ratios:?}");
+    assert!(mean > 0.95 && mean + half < 1.0, "{mean} +- {half}");
 }
 
 /// Windows of one set are nothing to another that shares no bus with it: each of its reads takes as
