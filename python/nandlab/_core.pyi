@@ -467,6 +467,7 @@ class Simulation:
         skip: str | None,
         until: str | None,
         exchange: str | None,
+        fail_die: str | None,
         keeps_blame: bool,
     ) -> None: ...
     def plan_alone(self, skip: str | None, until: str | None) -> None: ...

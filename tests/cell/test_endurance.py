@@ -18,6 +18,7 @@ from conftest import Ended, carries, refused, some
 import nandlab
 from nandlab import _core
 from nandlab.cell.endurance import cell_map
+from nandlab.ecc.stripe import Stripe
 from nandlab.ecc.uber import Ecc, ln_codeword_failure, rber_limit, uber
 from nandlab.endurance import MOST_PE_CYCLES, PROFILES, acceleration, duration, endurance
 
@@ -547,3 +548,54 @@ def test_ten_years_of_a_loss_with_the_logarithm_of_time():
     ).points
     expected = (math.log1p(8760.0) / math.log1p(87600.0)) ** (1 / 0.5)
     assert ten.pe_cycles / one.pe_cycles == pytest.approx(expected, rel=0.02)
+
+
+@pytest.mark.parametrize(
+    ("stripe", "q"),
+    [
+        (Stripe(16, 1), Fraction(1, 10**6)),
+        (Stripe(4, 2), Fraction(1, 10)),
+        (Stripe(32, 2, words=4), Fraction(1, 10**9)),
+        (Stripe(2, 1, words=8), Fraction(1, 50)),
+    ],
+)
+def test_the_losses_of_a_stripe_are_exact(stripe: Stripe, q: Fraction) -> None:
+    """A codeword is lost where its code fails and at least as many other units as are parity."""
+    unit = 1 - (1 - q) ** stripe.words
+    others = stripe.dies - 1
+    lost = q * sum(
+        math.comb(others, n) * unit**n * (1 - unit) ** (others - n)
+        for n in range(stripe.parity, others + 1)
+    )
+    assert stripe.lost(float(q)) == pytest.approx(float(lost), rel=1e-9)
+    assert stripe.failure(float(lost)) == pytest.approx(float(q), rel=1e-6)
+
+
+def test_a_drive_with_parity_lasts_longer() -> None:
+    """The UBER at its limit is the target, after what its parity gives back."""
+    chip = {"name": "power_law", "epsilon": 1e-4}
+    ecc, cycles = Ecc(t=300), {}
+    for stripe in (Stripe(16, 1), Stripe(64, 1), Stripe(16, 2)):
+        code, drive = endurance(chip, retention_hours=8760, stripe=stripe).points
+        assert (code.parity_pages, code.stripe_dies) == (0, 0)
+        assert (drive.parity_pages, drive.stripe_dies) == (stripe.parity, stripe.dies)
+        assert code.uber == drive.uber == 1e-15
+        failure = math.exp(ln_codeword_failure(drive.rber_limit, ecc))
+        assert stripe.lost(failure) / ecc.user_bits == pytest.approx(1e-15, rel=1e-4)
+        cycles[stripe] = drive.pe_cycles
+        assert cycles[stripe] > code.pe_cycles > 0
+    assert cycles[Stripe(64, 1)] < cycles[Stripe(16, 1)] < cycles[Stripe(16, 2)]
+
+
+@pytest.mark.parametrize(
+    ("stripe", "parts"),
+    [
+        (3, ["stripe: 3", "Stripe"]),
+        (Stripe(4, 4), ["stripe: parity", "4", "1 to 3"]),
+        (Stripe(4, 0), ["stripe: parity", "0", "1 to 3"]),
+        (Stripe(4, 1, words=0), ["stripe: words", "0", "1 to"]),
+    ],
+)
+def test_stripes_that_cannot_be(stripe: Any, parts: list[str]) -> None:
+    with refused(*parts):
+        endurance({"name": "power_law"}, stripe=stripe)

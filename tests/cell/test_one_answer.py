@@ -159,7 +159,7 @@ def test_a_drive_loses_what_its_endurance_says(
         ecc = nandlab.run(drive, job, set=sets, precondition="fill").to_dict()["ecc"]
         share = ecc["hard_failures"] / ecc["codewords"]
         asked = Demand(1e-15, hours, 30.0)
-        life = limit_of(config, asked).uber(pe_cycles)
+        life = limit_of(config, asked).uber(pe_cycles).drive
         assert life == pytest.approx(max(by_page) / user_bits)
         if expected * READS < 20:
             continue

@@ -67,3 +67,21 @@ def test_a_drive_file_is_told_from_a_chip_file(nandlab: Callable[..., Ended], fo
         same
     ]
     nandlab("endurance", "tiny").refused("tiny", "no bit errors")
+
+
+def test_parity_counts_in_the_limit_of_a_life() -> None:
+    """A life ends where the endurance of the drive does, whose parity gives pages back."""
+    parity = {"parity.pages": 1, "ftl.superblock_dies": 16, "ftl.gc_reserve_blocks": 2}
+    sets = [f"{key}={value}" for key, value in {**parity, "ftl.metadata_share": 0}.items()]
+    config = load_config("modern_tlc", sets)
+    asked = demand(None, None, None, None)
+    limit = limit_of(config.config, asked)
+    code, drive = lab.endurance(config.config).points
+    assert (drive.parity_pages, drive.stripe_dies) == (1, 16)
+    assert code.pe_cycles == limit_of(load_config("modern_tlc").config, asked).pe_cycles
+    assert limit.pe_cycles == drive.pe_cycles > code.pe_cycles
+    at = limit.uber(drive.pe_cycles)
+    assert at.drive is not None
+    assert at.code is not None
+    assert at.drive <= 1e-15 < limit.uber(drive.pe_cycles + 5).drive < at.code
+    assert sum("fail independently" in note for note in limit.notes) == 1

@@ -19,7 +19,7 @@ const ENDS = {
   limit: "the most worn block has the most cycles that were allowed",
   uber: "the most worn block has the last cycle at which its data are kept",
   measured: "the chip was measured to no more cycles: it lasts so long or longer",
-  errors: "a codeword of a timed run could not be decoded",
+  errors: "data of a timed run were lost: neither decoded nor rebuilt",
   years: "the years that were asked for have passed",
   stopped: "it was stopped",
   interrupted: "it was interrupted",

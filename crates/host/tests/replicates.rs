@@ -37,7 +37,7 @@ fn session(sets: &[&str], workload: &Workload, goal: Precondition) -> Session {
 }
 
 fn plan(workload: Workload) -> Plan {
-    Plan { workload, skip: None, until: None, exchange: None, keeps_blame: false }
+    Plan { workload, skip: None, until: None, exchange: None, fail_die: None, keeps_blame: false }
 }
 
 /// Report of `count` replicates on `workers` threads; steps are short, so that there are many.

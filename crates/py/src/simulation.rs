@@ -178,7 +178,7 @@ impl Simulation {
     }
 
     /// Runs `count` replicates, up to `workers` at a time, with what this run was told: `plan`,
-    /// `exchange`, `keep_blame`. To be called between preconditioning and run.
+    /// `exchange`, `fail_die`, `keep_blame`. To be called between preconditioning and run.
     #[allow(clippy::too_many_arguments)]
     fn replicate(
         &mut self,
@@ -188,10 +188,12 @@ impl Simulation {
         skip: Option<&str>,
         until: Option<&str>,
         exchange: Option<String>,
+        fail_die: Option<String>,
         keeps_blame: bool,
     ) -> PyResult<()> {
         let (skip, until) = planned(skip, until)?;
-        let plan = Plan { workload: self.workload.clone(), skip, until, exchange, keeps_blame };
+        let workload = self.workload.clone();
+        let plan = Plan { workload, skip, until, exchange, fail_die, keeps_blame };
         let session = self.session()?;
         let all = py.detach(|| Replicates::new(session, plan, count, workers)).map_err(refuse)?;
         self.replicates = Mutex::new(Some(all));

@@ -21,6 +21,7 @@ mod handles;
 mod latency_parts;
 mod learned;
 mod log_group;
+mod lost_reads;
 mod lost_units;
 mod nvm_sets;
 mod one_plane;

@@ -21,7 +21,7 @@ def endurance(
     chip: Annotated[
         str,
         typer.Argument(
-            help="Chip, or a drive whose code and reads count: preset or file.",
+            help="Chip, or a drive whose code, reads and parity count: preset or file.",
             autocompletion=preset_of("chip"),
         ),
     ],

@@ -22,6 +22,7 @@ from nandlab.design.race import FAILED, HOLDS, MISSES, Candidate, Figure
 from nandlab.design.target import METRICS, Target
 from nandlab.design.workload import uniform_of
 from nandlab.drive.workload import Plan
+from nandlab.ecc.stripe import stripe_of
 from nandlab.given.refusal import refusal
 from nandlab.life.limit import Limit, demand, limit_of
 from nandlab.lint.jobs import jobs_of
@@ -48,7 +49,7 @@ _NOT_OF_THE_MAP = (
 """Tables of a drive that leave the map and the capacity as they are."""
 
 _OF_THE_LIMIT = ("chip", "ecc", "retry")
-"""Tables of a drive that decide which cycles its code bears."""
+"""Tables of a drive that decide which cycles its code bears, beside its stripes of parity."""
 
 _DAYS_PER_YEAR = 365.0
 
@@ -179,7 +180,8 @@ class Space:
 
     def _limit(self, loaded: Config) -> Limit | None:
         """Cycles that the code of a drive bears; None where that cannot be told."""
-        key = digest([loaded.config[table] for table in _OF_THE_LIMIT])
+        config = loaded.config
+        key = digest([stripe_of(config), *(config[table] for table in _OF_THE_LIMIT)])
         if key not in self._limits:
             asked = demand(None, self.target.life.get("uber"), None, None)
             try:

@@ -189,7 +189,9 @@ def run(
             A `nandlab.Exchange`, or text: ``"2@0.5"``, ``"2@0.5,suspended"``. Report key
             ``exchange``.
         fail_die: Die that fails in the run, and when: a drive with `parity.pages` rebuilds what it
-            held. Text: ``"2@0.5"``, or ``"2@0.5,3@0.5"`` for several. Report key ``ftl.parity``.
+            held. Text: ``"2@0.5"``, or ``"2@0.5,3@0.5"`` for several. Report key ``ftl.parity``. Of
+            replicates ``failed_dies`` are those of the first; their times are figures of
+            ``replicates``.
         onlooker: Object that looks on at the run between its steps, as
             `nandlab.window.live.Recorder`.
 
@@ -279,9 +281,8 @@ def simulate(
     for name, event in events.items():
         if event is not None and what.skip is not None:
             raise refusal("", f"{name} with skip", hint="give only one of them")
-    for name, event in {"fail_die": fail_die, "cut_at": cut_ns}.items():
-        if event is not None and replicates > 1:
-            raise refusal("", f"{name} with replicates", hint="give only one of them")
+    if cut_ns is not None and replicates > 1:
+        raise refusal("", "cut_at with replicates", hint="give only one of them")
     for name, is_given in {
         "replicates": replicates > 1,
         "cut_at": cut_ns is not None,
@@ -337,7 +338,7 @@ def simulate(
                 precondition_wall_s = perf_counter() - start
             if begun and replicates > 1:
                 simulation.replicate(
-                    replicates, workers, what.skip, what.until, exchange_text, explain
+                    replicates, workers, what.skip, what.until, exchange_text, fail_die, explain
                 )
             if begun and what.tenants:
                 begun = run_alone(simulation, what.skip, what.until, stop, progress, _STEP_S)

@@ -24,24 +24,17 @@ from nandlab import _core
 from nandlab.catalogue import chip as chip_tables
 from nandlab.cell.source import Source, find, is_of_the_cell, of_tables
 from nandlab.display.notebook import InNotebook
-from nandlab.ecc.code_limit import CodeLimit, code_limit, failures_of_code, limit_of_errors
-from nandlab.ecc.pages import (
-    Failures,
-    PageLimit,
-    check_spreads,
-    failures_of,
-    lognormal,
-    mean_failure,
-    relative,
-)
-from nandlab.ecc.uber import Ecc, T
+from nandlab.ecc.pages import check_spreads, failures_of, lognormal, mean_failure
+from nandlab.ecc.stripe import Stripe
+from nandlab.ecc.uber import Ecc
+from nandlab.endurance.limits import Target, by_code, by_errors
 from nandlab.endurance.of_drive import drive_named, read_of
-from nandlab.endurance.rates import MOST_PE_CYCLES, PageState, Rates, RberLimit, check_celsius
+from nandlab.endurance.rates import MOST_PE_CYCLES, Rates, check_celsius
 from nandlab.endurance.uncertain import Drawn, Uncertain, cells_along_axes, is_unchanged
 from nandlab.fit.facts import WHOLE_CELL, FitFacts
 from nandlab.fit.fitting import Fit
 from nandlab.fit.whole_cell import CellFit
-from nandlab.given.arguments import flag, number, numbers, path_or_none, several, to_json, whole
+from nandlab.given.arguments import flag, number, numbers, path_or_none, to_json, whole
 from nandlab.given.names import names_checked
 from nandlab.given.refusal import refusal
 from nandlab.given.toml import parse_toml
@@ -105,6 +98,10 @@ class Point(NamedTuple):
     """Extra references of its soft reads."""
     pe_cycles_measured: int | None = None
     """Most cycles at which the chip's rates were measured; None of a law or a cell."""
+    parity_pages: int = 0
+    """Pages of parity in a stripe that gives back what the code gives up; 0 of the code alone."""
+    stripe_dies: int = 0
+    """Pages of the stripe, each on a die of its own; 0 of the code alone."""
 
     @property
     def is_at_the_last_measurement(self) -> bool:
@@ -146,13 +143,14 @@ class Endurance(InNotebook):
             f"endurance of {self.chip}",
             "",
             f"{'retention':>10} {'at':>7} {'t':>5} {'UBER':>7} {'spread':>7} "
-            f"{'RBER limit':>11} {'cycles':>12}{self._interval()}",
+            f"{'RBER limit':>11} {'cycles':>12}{self._interval()}{self._parity('parity')}",
         ]
         for point in self.points:
             lines.append(
                 f"{duration(point.retention_hours):>10} {point.temperature_c:>5.3g} C "
                 f"{_errors(point):>5} {point.uber:>7.0e} {point.rber_spread:>7.2g} "
                 f"{point.rber_limit:>11.3e} {_cycles(point, point.pe_cycles):>12}{_span(point)}"
+                f"{self._parity(_stripe(point))}"
             )
         return "\n".join([*lines, *(f"\nnote: {note}" for note in self.notes())])
 
@@ -171,7 +169,9 @@ class Endurance(InNotebook):
         least = min(none, key=lambda point: point.rber_new)
         t = self._least_t(least)
         given = f"{duration(least.retention_hours)} at {least.temperature_c:g} C"
-        why = "0 cycles: the RBER of a fresh chip is above the limit"
+        has_parity = any(point.parity_pages for point in self.points)
+        of = " of the code alone" if has_parity and not least.parity_pages else ""
+        why = f"0 cycles: the RBER of a fresh chip is above the limit{of}"
         change = "a higher UBER, a shorter retention time or a better chip may help"
         if t is not None:
             change = f"t = {t} or more changes that, {change} too"
@@ -196,6 +196,10 @@ class Endurance(InNotebook):
         if not any(point.pe_cycles_low is not None for point in self.points):
             return ""
         return f"{f'{100 * self.level:g} % interval':>22}"
+
+    def _parity(self, text: str) -> str:
+        """A cell of the column of parity, if any point has some."""
+        return f" {text:>10}" if any(point.parity_pages for point in self.points) else ""
 
     def to_pandas(self) -> Any:
         """All points as a ``pandas.DataFrame``; ``pip install 'nandlab[pandas]'``.
@@ -235,6 +239,7 @@ def endurance(
     rest_c: float = 30.0,
     page_type: int | str | None = None,
     level: float | None = None,
+    stripe: Stripe | None = None,
 ) -> Endurance:
     """Endurance for every combination of the given values.
 
@@ -281,6 +286,10 @@ def endurance(
         page_type: page type by name, as ``upper``, or as a number from 0, the lower page; default:
             the worst one.
         level: of the intervals, where `chip` is a fit or keeps one (0.95).
+        stripe: pages with parity, `nandlab.ecc.stripe.Stripe`: each combination has the endurance
+            of the code alone, and that of a drive whose UBER counts only what parity does not give
+            back. Default: the stripes of a drive with `parity.pages`, and else none. The UBER holds
+            for pages of a stripe that fail independently; those that fail together lose more.
 
     Raises:
         NandlabError: no such chip, one without errors, or a value out of range.
@@ -293,12 +302,14 @@ def endurance(
         read = read_of(drive.config, f"endurance: {name}")
         chip, kept_for = drive.with_facts()["chip"], (usual.retention_hours,)
         is_best = read.is_best if is_best is None else is_best
+        stripe = read.stripe if stripe is None else stripe
         if code is None and all(size is None for size in sizes.values()):
             code, levels, sizes = read.coded(levels)
     levels = 0 if levels is None else levels
     kept_hours = _numbers("retention_hours", retention_hours, kept_for)
     at_c = _numbers("temperature_c", temperature_c, (usual.temperature_c,))
-    targets = _numbers("uber", uber, (usual.uber,))
+    ubers = _numbers("uber", uber, (usual.uber,))
+    targets = [Target(one, of) for of in _stripes(stripe) for one in ubers]
     rates, uncertain, fitted = _rates(chip, is_best)
     drawn = uncertain.rates
     for one in (rates, *drawn):
@@ -324,13 +335,13 @@ def endurance(
             raise refusal(
                 "endurance", f"levels = {levels!r} without a code", hint="give a code with it"
             )
-        ecc, limits = _by_errors(sizes, targets, spreads)
+        ecc, limits = by_errors(sizes, targets, spreads)
     else:
-        ecc, limits = _by_code(code, levels, sizes, targets, spreads)
+        ecc, limits = by_code(code, levels, sizes, targets, spreads)
     points, notes = [], [*([rates.source] if rates.source else []), *rates.by_layer]
     for limit in limits:
         code_found = limit.found
-        notes += [code_found.note] if code_found.note else []
+        notes += [limit.note] if limit.note else []
         for celsius in at_c:
             check_celsius("temperature_c", celsius)
             for hours in kept_hours:
@@ -346,17 +357,39 @@ def endurance(
                     ends = (low, high)
                 new = rates.new(states[0])
                 spread, allowed = limit.at(rates, states[0], cycles)
-                asked = (hours, celsius, code_found.t, code_found.uber, spread)
+                asked = (hours, celsius, code_found.t, limit.target.uber, spread)
+                of = limit.target.stripe
                 points.append(
                     Point(
                         *(*asked, allowed, new, cycles, *ends, code_found.code, code_found.levels),
                         pe_cycles_measured=rates.measured_to,
+                        parity_pages=of.parity if of else 0,
+                        stripe_dies=of.dies if of else 0,
                     )
                 )
+    if stripe is not None:
+        notes.append(_independent(stripe))
     if fitted is not None:
         notes += fitted.layers_beyond(rates.layers)
         notes += _beyond(fitted, points, reads, ages[0])
     return Endurance(name or rates.name, points, ecc, level, notes)
+
+
+def _stripes(stripe: Stripe | None) -> tuple[Stripe | None, ...]:
+    """The code alone, and the stripe if there is one."""
+    if stripe is None:
+        return (None,)
+    if not isinstance(stripe, Stripe):
+        raise refusal("endurance", f"stripe: {stripe!r}", "nandlab.ecc.stripe.Stripe")
+    return None, stripe.check()
+
+
+def _independent(stripe: Stripe) -> str:
+    """A note on what the UBER of a drive with parity rests on."""
+    return (
+        f"with {stripe.said}, the UBER counts what parity does not give back, for pages of a"
+        " stripe that fail independently; pages that fail together lose more"
+    )
 
 
 def _numbers(name: str, given: ArrayLike | None, usual: Sequence[float]) -> Sequence[float]:
@@ -392,84 +425,6 @@ def rates_of(
         NandlabError: no such chip, or one without errors.
     """
     return _rates(chip, is_best)[0]
-
-
-class _Limit:
-    """The bit error rate up to which a code meets a UBER, by how much pages differ."""
-
-    def __init__(
-        self,
-        found: CodeLimit,
-        failures: Failures,
-        rber_spread: float | None,
-    ) -> None:
-        """`rber_spread` is None where pages differ as a drive draws those of the chip."""
-        self.found = found
-        self._own = None if rber_spread is None else lognormal(rber_spread)
-        self._pages = PageLimit(failures, found.uber * found.ecc.user_bits)
-
-    def of(self, spread: float) -> float:
-        """The limit where pages of the chip differ by `spread`."""
-        spread = spread if self._own is None else self._own
-        # Of pages that are alike to the last digit.
-        return self.found.rber if spread == 0 else self._pages(spread)
-
-    def ends(self) -> list[RberLimit]:
-        """Ends of its interval, if failures of the code were measured."""
-
-        def moved(end: float) -> RberLimit:
-            return lambda spread: self.of(spread) * end / self.found.rber
-
-        return [moved(end) for end in (self.found.low, self.found.high) if end is not None]
-
-    def at(self, rates: Rates, pages: Sequence[PageState], pe_cycles: int) -> tuple[float, float]:
-        """How much pages differ, over their mean, and their limit: of those nearest to it."""
-        spreads = [rates.spread(page, pe_cycles) for page in pages]
-        of_pages = zip(rates.after(pages, pe_cycles), spreads, strict=True)
-        _, nearest = max(of_pages, key=lambda page: page[0] / self.of(page[1]))
-        return relative(nearest if self._own is None else self._own), self.of(nearest)
-
-
-def _by_errors(
-    sizes: Mapping[str, Any], targets: Sequence[float], spreads: Sequence[float | None]
-) -> tuple[Ecc, list[_Limit]]:
-    """Limits of codes with these t."""
-    plain, most = Ecc(), 2**31
-    bits, own = (
-        whole(f"endurance: {name}", getattr(plain, name) if given is None else given, 1, most)
-        for name, given in sizes.items()
-        if name != "t"
-    )
-    every = several("endurance: t", T if sizes["t"] is None else sizes["t"])
-    # Of its range the code itself speaks.
-    codes = [Ecc(whole("endurance: t", t, -most, most), bits, own).check() for t in every]
-    limits = [
-        _Limit(limit_of_errors("", ecc, target), failures_of(ecc), spread)
-        for ecc in codes
-        for target in targets
-        for spread in spreads
-    ]
-    return Ecc(codeword_bits=bits, user_bits=own), limits
-
-
-def _by_code(
-    code: str | PathLike[str],
-    levels: int,
-    sizes: Mapping[str, Any],
-    targets: Sequence[float],
-    spreads: Sequence[float | None],
-) -> tuple[Ecc, list[_Limit]]:
-    """Limits of a named code."""
-    for name, given in sizes.items():
-        if given is not None:
-            raise refusal(
-                "endurance",
-                f"code and {name} are both given: the code has its own",
-                hint="give one of them",
-            )
-    found = [code_limit(code, levels=levels, uber=target) for target in targets]
-    failures, _ = failures_of_code(code, levels=levels)
-    return found[0].ecc, [_Limit(one, failures, spread) for one in found for spread in spreads]
 
 
 def duration(hours: float) -> str:
@@ -599,6 +554,10 @@ def _span(point: Point) -> str:
         return ""
     low, high = (_cycles(point, end) for end in (point.pe_cycles_low, point.pe_cycles_high))
     return f"{low} .. {high}".rjust(22)
+
+
+def _stripe(point: Point) -> str:
+    return f"{point.parity_pages} of {point.stripe_dies}" if point.parity_pages else "none"
 
 
 def _errors(point: Point) -> str:

@@ -1,4 +1,4 @@
-"""The last read of a drive before it gives data up: its chip, code, soft reads and references.
+"""The last read of a drive before it gives data up: chip, code, soft reads, references, parity.
 
 The limit of `nandlab life` is of these reads, and so is the endurance of a drive.
 """
@@ -14,6 +14,7 @@ from nandlab.catalogue import Config, load_config, presets
 from nandlab.cell.source import is_of_the_cell
 from nandlab.ecc.code_limit import levels_of
 from nandlab.ecc.codec import codec
+from nandlab.ecc.stripe import Stripe, stripe_of
 from nandlab.given.inputs import input_text
 from nandlab.given.refusal import refusal
 from nandlab.given.toml import parse_toml
@@ -29,6 +30,8 @@ class DriveRead(NamedTuple):
     """Whether its references are moved to where it errs least; None of a chip without any."""
     code: dict[str, Any]
     """``code`` and ``levels``, or ``t``, ``codeword_bits`` and ``user_bits``."""
+    stripe: Stripe | None
+    """Stripes that give back what the code gives up; None without parity."""
 
     def coded(self, levels: int | None) -> tuple[str | None, int | None, dict[str, Any]]:
         """Code, levels and sizes as arguments of `nandlab.endurance`; other levels go before."""
@@ -93,7 +96,7 @@ def read_of(config: Mapping[str, Any], place: str) -> DriveRead:
     chip, retry = config["chip"], config["retry"]["name"]
     # References that a drive never moves stand where the cell has them.
     is_best = retry == "read_retry" if is_of_the_cell(chip["array"]) else None
-    return DriveRead(is_best, _coded(config))
+    return DriveRead(is_best, _coded(config), stripe_of(config))
 
 
 def _coded(config: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Picture of endurances: cycles over retention, a curve for each temperature, ECC, UBER, spread."""
+"""Picture of endurances: cycles over retention, a curve for each of the other values."""
 
 from __future__ import annotations
 
@@ -26,11 +26,12 @@ def plot_endurance(result: Endurance, path: Path | None = None) -> Figure:
 
     from nandlab.endurance.chip import duration
 
-    curves: dict[tuple[float, int | None, float, float], list[Point]] = {}
+    curves: dict[tuple[float, int | None, float, float, int], list[Point]] = {}
     for point in result.points:
-        key = (point.temperature_c, point.t, point.uber, point.rber_spread)
+        parity = point.parity_pages
+        key = (point.temperature_c, point.t, point.uber, point.rber_spread, parity)
         curves.setdefault(key, []).append(point)
-    differs = [len({key[i] for key in curves}) > 1 for i in range(1, 4)]
+    differs = [len({key[i] for key in curves}) > 1 for i in range(1, 5)]
     figure = new_figure(8.0, 5.4)
     axes = figure.subplots()
     colours = list(COLOURS.values())
@@ -44,8 +45,8 @@ def plot_endurance(result: Endurance, path: Path | None = None) -> Figure:
             shade = colours[index % len(colours)]
             handles.append(Line([], [], color=shade, linewidth=5, label=f"{celsius:g} °C"))
     if len(others) > 1:
-        for index, (t, uber, spread) in enumerate(others):
-            said = [f"t = {t}", f"UBER {uber:.0e}", f"spread {spread:g}"]
+        for index, (t, uber, spread, parity) in enumerate(others):
+            said = [f"t = {t}", f"UBER {uber:.0e}", f"spread {spread:g}", f"parity {parity}"]
             label = ", ".join(word for word, is_said in zip(said, differs, strict=True) if is_said)
             shade = GREY if len(temperatures) > 1 else colours[index % len(colours)]
             handles.append(Line([], [], color=shade, linewidth=2.2, markersize=6, label=label))

@@ -2,7 +2,8 @@
 
 They are the endurance of `nandlab.endurance` (Desnoyers, HotStorage'13) for the drive's chip and
 code: its most worn block, its worst page type, after a retention time at a temperature. Pages of
-one type scatter as a timed run draws them.
+one type scatter as a timed run draws them. Of a drive with parity they are cycles up to which
+parity gives back enough of what the code gives up.
 """
 
 from __future__ import annotations
@@ -56,12 +57,21 @@ def demand(
     return given
 
 
+class Uber(NamedTuple):
+    """Uncorrectable bit error rate of a drive; None without a code that goes by bit errors."""
+
+    drive: float | None
+    """Rate of what parity does not give back."""
+    code: float | None
+    """Rate of the code alone; the same without parity."""
+
+
 class Limit(NamedTuple):
     """The most cycles of a block."""
 
     pe_cycles: int | None
     """None where errors set no limit."""
-    uber: Callable[[int], float | None]
+    uber: Callable[[int], Uber]
     """UBER of a block of so many cycles, after the retention time."""
     end: str
     """End of a life there: ``measured`` where the chip's rates were measured to no more cycles and
@@ -90,7 +100,7 @@ def limit_of(config: Mapping[str, Any], asked: Demand) -> Limit:
     ]
     last = bears.index(False) if False in bears else len(bears)
 
-    def of_cycles(pe_cycles: int) -> float | None:
+    def of_cycles(pe_cycles: int) -> Uber:
         return limits[min(bisect_right(begins, pe_cycles) - 1, last)].uber(pe_cycles)
 
     ends = ["none" if limit.pe_cycles is None else limit.pe_cycles for limit in limits]
@@ -104,7 +114,7 @@ def _limit_of_code(config: Mapping[str, Any], asked: Demand) -> Limit:
     if why := why_without_limit(config):
         return _without(why)
     read, chip = read_of(config, "life"), config["chip"]
-    is_best, coded = read.is_best, read.code
+    is_best, coded, stripe = read
     if "fit" in chip:
         # A life shows no intervals, whose draws take seconds.
         chip = {**chip, "fit": {**chip["fit"], "covariance": []}}
@@ -114,9 +124,11 @@ def _limit_of_code(config: Mapping[str, Any], asked: Demand) -> Limit:
         temperature_c=asked.temperature_c,
         uber=asked.uber,
         is_best=is_best,
+        stripe=stripe,
         **coded,
     )
-    [point] = found.points
+    # The last is of the drive, after that of its code alone.
+    point = found.points[-1]
     rates = rates_of(chip, is_best)
     hours = rates.aging(None, None)(asked.retention_hours, asked.temperature_c)
     pages = [(page, hours, 0) for page in rates.pages(None)]
@@ -126,8 +138,10 @@ def _limit_of_code(config: Mapping[str, Any], asked: Demand) -> Limit:
         ecc = Ecc(coded["t"], coded["codeword_bits"], coded["user_bits"])
         failures, user_bits = failures_of(ecc), ecc.user_bits
 
-    def of_cycles(pe_cycles: int) -> float | None:
-        return rates.failure(pages, pe_cycles, failures) / user_bits
+    def of_cycles(pe_cycles: int) -> Uber:
+        failure = rates.failure(pages, pe_cycles, failures)
+        lost = failure if stripe is None else stripe.lost(failure)
+        return Uber(lost / user_bits, failure / user_bits)
 
     most = None if point.pe_cycles >= MOST_PE_CYCLES else point.pe_cycles
     notes = [*found.notes(), _read_as(is_best, coded, config["retry"]["name"])]
@@ -148,4 +162,4 @@ def _read_as(is_best: bool | None, coded: Mapping[str, Any], retry: str) -> str:
 
 
 def _without(why: str) -> Limit:
-    return Limit(None, lambda _: None, "uber", [f"no limit by UBER: {why}"])
+    return Limit(None, lambda _: Uber(None, None), "uber", [f"no limit by UBER: {why}"])

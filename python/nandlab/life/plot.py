@@ -80,10 +80,12 @@ def _wear(axes: Axes, life: Life, tb: list[float]) -> None:
 
 def _errors(axes: Axes, life: Life, tb: list[float]) -> None:
     uber = [window.uber for window in life.windows]
+    of_code = [window.uber_of_code for window in life.windows]
     rber = [window.rber for window in life.windows]
     is_shown = False
     for values, colour, label in (
         (uber, COLOURS["write"], "UBER after the retention time"),
+        ([] if of_code == uber else of_code, COLOURS["flush"], "UBER without parity"),
         (rber, COLOURS["read"], "RBER of data read"),
     ):
         positive: list[Any] = [value if value else None for value in values]

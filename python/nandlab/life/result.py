@@ -18,11 +18,13 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from matplotlib.figure import Figure
 
+    from nandlab.life.limit import Uber
+
 ENDS = {
     "spare": "no spare block is left: the drive is read-only",
     "uber": "the most worn block has the last cycle at which its data are kept",
     "measured": "the chip was measured to no more cycles: it lasts so long or longer",
-    "errors": "a codeword of the timed run could not be decoded",
+    "errors": "data of the timed run were lost: neither decoded nor rebuilt",
     "years": "the years that were asked for have passed",
     "interrupted": "it was interrupted",
 }
@@ -51,9 +53,11 @@ class Window(NamedTuple):
     write_amplification: float | None
     """Write amplification of the untimed writes since the window before; `null` in the first."""
     uber: float | None
-    """UBER of the worst page type of the most worn block after the retention time; `null` without
-    a code.
+    """UBER of the worst page type of the most worn block after the retention time, without what
+    parity gives back; `null` without a code.
     """
+    uber_of_code: float | None
+    """UBER of the code alone, which is `uber` without parity; `null` without a code."""
     read_us_mean: float | None = None
     """Mean latency of reads of the timed run."""
     read_us_p50: float | None = None
@@ -256,7 +260,7 @@ def _text(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
-def window_of(row: Mapping[str, Any], uber: float | None) -> Window:
+def window_of(row: Mapping[str, Any], uber: Uber) -> Window:
     """A window from what the engine tells of it, and its UBER."""
     told: dict[str, Any] = {name: row.get(name) for name in COLUMNS}
-    return Window(**{**told, "uber": uber})
+    return Window(**{**told, "uber": uber.drive, "uber_of_code": uber.code})

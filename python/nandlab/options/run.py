@@ -191,7 +191,8 @@ class SimulatedOptions(CallerOptions, KeptOptions, total=False):
     fail_die: Annotated[str | None, Option(form="DIE@SECONDS")]
     """Die that fails in the run, and when: a drive with `parity.pages` rebuilds what it held.
 
-    Text: ``"2@0.5"``, or ``"2@0.5,3@0.5"`` for several. Report key ``ftl.parity``.
+    Text: ``"2@0.5"``, or ``"2@0.5,3@0.5"`` for several. Report key ``ftl.parity``. Of replicates
+    ``failed_dies`` are those of the first; their times are figures of ``replicates``.
     """
     onlooker: Annotated[Onlooker | None, Option(line=None)]
     """Object that looks on at the run between its steps, as `nandlab.window.live.Recorder`."""

@@ -175,7 +175,10 @@ impl Course {
         let tells_wear = ssd.goes_by_errors() && self.number > 0;
         let codeword_bytes = ssd.codeword_bytes();
         self.add_window(Some(Service::of(report, codeword_bytes)));
-        let has_lost = tells_wear && number("/ecc/uncorrectable") > 0.0;
+        // Parity gives back pages that the code gives up.
+        let lost = ["/ftl/parity/lost_reads", "/ecc/uncorrectable"];
+        let lost = lost.into_iter().find(|key| report.pointer(key).is_some());
+        let has_lost = tells_wear && lost.is_some_and(|key| number(key) > 0.0);
         if let Some(end) = self.ending.or(has_lost.then_some(End::Errors)) {
             self.phase = Phase::Over(end);
             return Ok(());

@@ -42,7 +42,7 @@ pub enum End {
     Uber,
     /// The most worn block has the most cycles at which the chip was measured.
     Measured,
-    /// A codeword of a timed run could not be decoded.
+    /// Data of a timed run were lost: neither decoded nor rebuilt.
     Errors,
     /// The years have passed.
     Years,

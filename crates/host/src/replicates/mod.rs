@@ -29,6 +29,8 @@ pub struct Plan {
     pub until: Option<Until>,
     /// Exchange of a die in the run, as text.
     pub exchange: Option<String>,
+    /// Dies that fail in the run, as text.
+    pub fail_die: Option<String>,
     /// Whether the time of requests is accounted by cause.
     pub keeps_blame: bool,
 }
@@ -219,6 +221,7 @@ impl Plan {
         let mut session = Session::on(drive, &self.workload)?;
         session.plan(self.skip, self.until);
         self.exchange.as_deref().map_or(Ok(()), |text| session.exchange(text))?;
+        self.fail_die.as_deref().map_or(Ok(()), |text| session.fail_die(text))?;
         if self.keeps_blame {
             session.run.keep_blame();
         }
