@@ -110,3 +110,13 @@ def test_command_line(nandlab: Callable[..., Ended], folder: Path):
         (["--explain-plot", "why.doc"], "why.doc"),
     ]:
         nandlab("run", "--drive", "tiny", "--workload", "mixed.fio", *options).refused(told)
+
+
+def test_requests_that_wait_for_nothing(nandlab: Callable[..., Ended], folder: Path):
+    """Trims of units without data take no time: no cause is the largest."""
+    (folder / "trims.fio").write_text("[trims]\nrw=trim\nbs=4k\nnumber_ios=200\n")
+    drive = ["--drive", "grupp2009_e_mlc8", "--precondition", "none"]
+    small = {"drive.channels": 1, "drive.dies_per_channel": 2, "ftl.overprovisioning": 0.5}
+    drive += [part for key, value in small.items() for part in ("--set", f"{key}={value}")]
+    ended = nandlab("run", *drive, "--workload", "trims.fio", "--explain", "99").succeeded()
+    carries(ended.out, "trims", "1 %", "latency")

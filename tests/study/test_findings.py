@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -194,6 +195,17 @@ def test_pictures_of_designs_that_draw():
     assert len(study.plot().axes) == 2
     # A heat map has fields for what was drawn.
     study.plot(kind="heatmap")
+
+
+def test_pictures_of_values_that_no_point_has():
+    """Points with doubts whose column is empty have no line, and no legend."""
+    study = swept(
+        Study("tiny", JOB, axes={GC: ["greedy", "fifo"]}, columns=["t = host.trim.latency_us.p99"])
+    )
+    assert all(row["doubts"] and row["t"] is None for row in study.means())
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert study.plot(columns=["t"]).axes[0].get_legend() is None
 
 
 def test_pictures_that_are_refused():

@@ -35,6 +35,7 @@ def print_blame(result: Result, percent: float, console: Console) -> None:
         table.add_row("latency", quantity.latency(found.mean_us), "100.0%", "", style="bold")
         console.print()
         console.print(table)
-        largest = next(iter(found.causes_us))
-        if said := keys_said(largest, result.report.nandlab.config):
+        # Trims of units without data wait for nothing.
+        largest = next(iter(found.causes_us), None)
+        if largest and (said := keys_said(largest, result.report.nandlab.config)):
             console.print(f"keys of {largest}: {said}", highlight=False, soft_wrap=True)

@@ -203,7 +203,8 @@ def _lines(study: Study, rows: Rows, columns: Sequence[str]) -> Figure:
         _scale(axes, along)
         axes.set_xlabel(_beside(given, along))
         axes.set_ylabel(str(given.label(column)), labelpad=8)
-        if by is not None or any(row["doubts"] for row in group):
+        # A line has no label where no row of it could be drawn.
+        if axes.get_legend_handles_labels()[1]:
             title_of = None if by is None else str(given.label(by.path))
             axes.legend(title=title_of, frameon=False, title_fontsize=11)
         finish(axes, "")
