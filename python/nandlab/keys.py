@@ -176,7 +176,7 @@ def _preset(place: str) -> str:
 
 
 class _Place(NamedTuple):
-    """Where keys stand."""
+    """The table of a drive file that the keys of a schema stand in."""
 
     prefix: str = ""
     members: tuple[str, ...] = ()

@@ -1,8 +1,7 @@
 //! Parity over the dies of superblocks (`parity.pages`): its place in stripes, its price, reads
 //! that are rebuilt, and storms on drives that have it.
 
-use crate::drive;
-use crate::windows::interval;
+use crate::drive::{self, interval};
 
 use base::error::assert_carries;
 use nand::geometry::{Block, Die, Geometry};

@@ -1,8 +1,7 @@
 //! Reads around busy dies and collection in turn (`parity.read_around`, `gc.rotation`): storms on
 //! drives that have them, and what the dies of a superblock do at the same time.
 
-use crate::drive;
-use crate::windows::interval;
+use crate::drive::{self, interval, write_at_full_speed};
 
 use base::Time;
 use base::rng::Rng;
@@ -130,22 +129,11 @@ fn at_full_speed(rotation: &str, seed: u64) -> (f64, f64) {
     let mut ssd = drive::small(&[&PARITY[..], &COLLECTS, &[rotation.as_str()]].concat());
     drive::prepare(&mut ssd, Precondition::Steady);
     ssd.start(0);
-    let mut rng = Rng::stream(seed, "bandwidth");
-    let units = ssd.capacity_bytes() / ssd.unit_bytes();
     let before = ssd.ftl_counts().reclaimed_blocks;
-    let (mut submitted, mut completed) = (0, 0);
-    while completed < 12_000 {
-        while ssd.has_room() && submitted < 12_000 {
-            let offset = ssd.unit_bytes() * rng.below(units);
-            ssd.submit(Request::new(Op::Write, offset, ssd.unit_bytes()), 0, ssd.now());
-            submitted += 1;
-        }
-        completed += u64::from(matches!(ssd.step(), Step::Completed(_)));
-    }
-    ssd.fault().unwrap();
+    let units_per_s = write_at_full_speed(&mut ssd, &mut Rng::stream(seed, "bandwidth"));
     // A superblock has a block on both planes of four dies.
     let freed = (ssd.ftl_counts().reclaimed_blocks - before) as f64 / 8.0;
-    (12_000.0 / ssd.now().s(), ssd.now().us() / freed)
+    (units_per_s, ssd.now().us() / freed)
 }
 
 /// Collection in turn costs write bandwidth: a drive that is written at random as fast as it takes

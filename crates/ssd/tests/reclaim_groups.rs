@@ -4,7 +4,6 @@
 use crate::drive;
 
 use base::rng::{Rng, turn};
-use base::tails::student_quantile;
 use ssd::config::SsdConfig;
 use ssd::conformance::batches::Batches;
 use ssd::conformance::interleaving::Interleaving;
@@ -106,9 +105,7 @@ fn a_group_is_a_drive_of_its_dies() {
         assert!(noisy > 1.3 && quiet < 1.05, "{noisy} {quiet}");
         ratios.push(noisy / own);
     }
-    let mean = ratios.iter().sum::<f64>() / 5.0;
-    let variance = ratios.iter().map(|ratio| (ratio - mean).powi(2)).sum::<f64>() / 4.0;
-    let spread = student_quantile(0.95, 4.0) * (variance / 5.0).sqrt();
+    let (mean, spread) = drive::interval(&ratios);
     println!("ratio {mean:.4} +- {spread:.4}");
     assert!((mean - 1.0).abs() < 0.02 + spread && spread < 0.03, "{ratios:?}");
 }

@@ -1,11 +1,10 @@
 //! Windows of predictable latency: what rests in them, what reads gain, and when they break.
 
-use crate::drive;
+use crate::drive::{self, interval, units_per_s};
 
 use base::Time;
 use base::rng::Rng;
 use base::stats::Latency;
-use base::tails::student_quantile;
 use ssd::config::SsdConfig;
 use ssd::conformance::small_config;
 use ssd::ftl::ROSTER;
@@ -120,34 +119,6 @@ fn reads_in_windows_wait_for_no_collection() {
     println!("between: p99 {p99:.3} +- {of_p99:.3}, p99.9 {p99_9:.3} +- {of_p99_9:.3} of without");
     assert!(p99 - of_p99 > 1.0 && p99 + of_p99 < 1.1, "{p99} +- {of_p99}");
     assert!(p99_9 + of_p99_9 < 1.02, "{p99_9} +- {of_p99_9}");
-}
-
-/// Mean of several seeds, and half of its 95 % interval.
-pub fn interval(values: &[f64]) -> (f64, f64) {
-    let n = values.len() as f64;
-    let mean = values.iter().sum::<f64>() / n;
-    let variance = values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / (n - 1.0);
-    (mean, student_quantile(0.95, n - 1.0) * (variance / n).sqrt())
-}
-
-/// Units a second of random writes that fill the queue of a drive in steady state.
-pub fn units_per_s(sets: &[&str], seed: u64) -> f64 {
-    let mut ssd = drive::small(sets);
-    drive::prepare(&mut ssd, Precondition::Steady);
-    ssd.start(0);
-    let mut rng = Rng::stream(seed, "full speed");
-    let units = ssd.capacity_bytes() / ssd.unit_bytes();
-    let (mut submitted, mut completed) = (0, 0);
-    while completed < 12_000 {
-        while ssd.has_room() && submitted < 12_000 {
-            let offset = ssd.unit_bytes() * rng.below(units);
-            ssd.submit(Request::new(Op::Write, offset, ssd.unit_bytes()), 0, ssd.now());
-            submitted += 1;
-        }
-        completed += u64::from(matches!(ssd.step(), Step::Completed(_)));
-    }
-    ssd.fault().unwrap();
-    12_000.0 / ssd.now().s()
 }
 
 /// Windows cost no write bandwidth: those of a drive that is written at full speed break, and it

@@ -1,8 +1,7 @@
 //! Windows of predictable latency by set of dies: turns of sets, sets that have none, and sets
 //! whose windows break.
 
-use crate::drive;
-use crate::windows::{interval, units_per_s};
+use crate::drive::{self, interval, units_per_s};
 
 use base::Time;
 use base::rng::Rng;

@@ -62,7 +62,7 @@ class CodeLimit(NamedTuple):
 
     @property
     def note(self) -> str:
-        """What a reader of the limit must know; empty where it follows from the code."""
+        """A reservation about the limit; empty where it follows from the code."""
         if self.low is None or self.high is None:
             return ""
         text = f"{self.code}, {said(self.levels)}: RBER limit {self.rber:.3e}"

@@ -51,7 +51,7 @@ class Limit:
 
     @property
     def note(self) -> str:
-        """What a reader of the limit must know; empty where it follows from the code."""
+        """A reservation about the limit; empty where it follows from the code."""
         if self.target.stripe is None or not self.found.note:
             return self.found.note
         return f"with {self.target.stripe.said}: {self.found.note}"
@@ -71,7 +71,7 @@ class Limit:
         return [moved(end) for end in (self.found.low, self.found.high) if end is not None]
 
     def at(self, rates: Rates, pages: Sequence[PageState], pe_cycles: int) -> tuple[float, float]:
-        """How much pages differ, over their mean, and their limit: of those nearest to it."""
+        """Relative spread of the pages nearest to their limit, and that bit error rate."""
         spreads = [rates.spread(page, pe_cycles) for page in pages]
         of_pages = zip(rates.after(pages, pe_cycles), spreads, strict=True)
         _, nearest = max(of_pages, key=lambda page: page[0] / self.of(page[1]))

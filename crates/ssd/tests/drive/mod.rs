@@ -1,12 +1,15 @@
-//! A small drive for tests, with any of its parameters changed.
+//! A small drive for tests, with any of its parameters changed, and what tests of speed share.
 
 use base::Result;
 use base::family::{Member, schema};
-use ssd::Ssd;
+use base::rng::Rng;
+use base::tails::student_quantile;
 use ssd::config::SsdConfig;
 use ssd::conformance::small_config;
 use ssd::ftl::{Build, Ftl, FtlConfig, ROSTER};
 use ssd::precondition::{Precondition, Preconditioning};
+use ssd::request::{Op, Request};
+use ssd::{Ssd, Step};
 
 /// The configuration of the small drive with `sets` laid over it.
 pub fn config<S: AsRef<str>>(sets: &[S]) -> SsdConfig {
@@ -86,4 +89,37 @@ pub fn prepare(ssd: &mut Ssd, state: Precondition) -> Preconditioning {
         preconditioning.advance(ssd.ftl_mut()).unwrap();
     }
     preconditioning
+}
+
+/// Random writes of units that fill the queue of a drive which has just started: units a second.
+pub fn write_at_full_speed(ssd: &mut Ssd, rng: &mut Rng) -> f64 {
+    const WRITES: u64 = 12_000;
+    let units = ssd.capacity_bytes() / ssd.unit_bytes();
+    let (mut submitted, mut completed) = (0, 0);
+    while completed < WRITES {
+        while ssd.has_room() && submitted < WRITES {
+            let offset = ssd.unit_bytes() * rng.below(units);
+            ssd.submit(Request::new(Op::Write, offset, ssd.unit_bytes()), 0, ssd.now());
+            submitted += 1;
+        }
+        completed += u64::from(matches!(ssd.step(), Step::Completed(_)));
+    }
+    ssd.fault().unwrap();
+    WRITES as f64 / ssd.now().s()
+}
+
+/// Units a second of random writes that fill the queue of a drive in steady state.
+pub fn units_per_s(sets: &[&str], seed: u64) -> f64 {
+    let mut ssd = small(sets);
+    prepare(&mut ssd, Precondition::Steady);
+    ssd.start(0);
+    write_at_full_speed(&mut ssd, &mut Rng::stream(seed, "full speed"))
+}
+
+/// Mean of several seeds, and half of its 95 % interval.
+pub fn interval(values: &[f64]) -> (f64, f64) {
+    let n = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / n;
+    let variance = values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / (n - 1.0);
+    (mean, student_quantile(0.95, n - 1.0) * (variance / n).sqrt())
 }

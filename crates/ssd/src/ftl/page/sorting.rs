@@ -155,7 +155,7 @@ impl PageFtl {
     pub(super) fn kept_blocks(&self, die: Die) -> usize {
         let streams = self.sorting.streams;
         let rows = self.geometry.pages_per_block / self.pages_per_program;
-        let is_kept = streams > 1 && streams <= rows && self.is_roomy(die);
+        let is_kept = self.sorting.is_on() && streams <= rows && self.is_roomy(die);
         if is_kept { (streams * self.joined) as usize } else { 0 }
     }
 
