@@ -35,6 +35,7 @@ const AROUND: &[&str] = &[
     "ftl.gc_reserve_blocks=2",
     "chip.geometry.blocks_per_plane=50",
 ];
+const WRITTEN: &[&str] = &[PARITY[0], PARITY[1], PARITY[2], PARITY[3], "parity.partial=written"];
 const ZONED: &[&str] = &["ftl.name=zoned", "buffer.bytes=1048576"];
 const WRITE_ONCE: &[&str] = &[
     "ftl.name=wom",
@@ -125,6 +126,7 @@ fn sets(feature: Feature) -> &'static [&'static str] {
         SingleDies => &["ftl.superblock_dies=1"],
         Parity => PARITY,
         ReadAround => AROUND,
+        WrittenStripes => WRITTEN,
         Rotation => &["gc.rotation=all", "ftl.superblock_dies=2"],
         SharedBlocks => &["ftl.separate_gc_stream=false"],
         ForesightCache => {
@@ -348,6 +350,7 @@ const CHOSEN: &[Feature] = &[
     RealCells,
     Parity,
     ReadAround,
+    WrittenStripes,
     Rotation,
     HostStreams,
     ReducedStreams,

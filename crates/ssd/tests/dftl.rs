@@ -40,6 +40,7 @@ fn context(blocks: u32) -> Context {
         fast_pages: vec![true; PAGES_PER_BLOCK as usize],
         code_stages: Vec::new(),
         parity_pages: 0,
+        writes_partial_stripes: false,
         config: FtlConfig { unit_bytes: 4096, overprovisioning: 1.0, ..FtlConfig::default() },
         gc: GcConfig { start_free_blocks: 2, ..GcConfig::default() },
         victims,

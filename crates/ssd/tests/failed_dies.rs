@@ -145,6 +145,48 @@ fn start_ups_find_the_cache_of_failed_dies_for_long() {
     for_caches(60, 4);
 }
 
+/// Drives that write partial stripes early: FTLs, streams, programs, caches and collection.
+const WRITTEN: [&[&str]; 10] = [
+    &[],
+    &["parity.pages=2", "ftl.overprovisioning=12"],
+    &["ftl.name=sepbit", "ftl.overprovisioning=14", "drive.capacitors=true"],
+    &["ftl.name=dftl", "ftl.map_cache_bytes=2048", "ftl.overprovisioning=10"],
+    &["ftl.host_streams=2", "ftl.isolation=persistent", "ftl.overprovisioning=10"],
+    &["parity.read_around=busy", "parity.rebuild_mb_s=40", "gc.rotation=all", "buffer.bytes=0"],
+    &["ftl.separate_gc_stream=false"],
+    &["ftl.name=slc_cache", "ftl.keep_share=1", "ftl.overprovisioning=12"],
+    &["ftl.name=slc_cache", "ftl.when_full=fold", "ftl.overprovisioning=12"],
+    &["chip.page_order=one_shot", "chip.geometry.pages_per_block=36"],
+];
+
+/// Drives that write partial stripes early, of all shapes with every recovery.
+fn for_written(cuts: u64, seeds: u64) {
+    for (i, recovery) in ["scan_pages", "scan_blocks", "checkpoint", "journal"].iter().enumerate() {
+        for (j, shape) in WRITTEN.iter().enumerate() {
+            let blocks = if j == 9 { 100 } else { 64 };
+            let blocks = format!("chip.geometry.blocks_per_plane={blocks}");
+            let written = [&["parity.partial=written", blocks.as_str()], *shape].concat();
+            for seed in (0..seeds).map(|seed| 100 * seed + (i + j) as u64) {
+                cut(&sets_of(recovery, &written), seed, cuts);
+            }
+        }
+    }
+}
+
+/// Flushed data are there after a cut without capacitors that a die fails with, whatever stripes
+/// lacked rows, if partial stripes are written early.
+#[test]
+fn flushed_data_need_no_parity_in_memory_where_it_is_written_early() {
+    for_written(12, 1);
+}
+
+/// Many power cuts of drives that write partial stripes early, with dies that fail.
+#[test]
+#[ignore = "a long test: ./lab test --full runs it"]
+fn flushed_data_need_no_parity_in_memory_for_long() {
+    for_written(60, 4);
+}
+
 /// A storm on a drive whose dies fail, one after the other as each is rebuilt, without power cuts.
 fn fail_under_storm(sets: &[&str], seed: u64, requests: u64) {
     let sets = [&SMALL[..6], sets].concat();

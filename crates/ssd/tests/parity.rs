@@ -227,6 +227,39 @@ fn write_amplification_is_that_of_the_data_with_their_parity() {
     }
 }
 
+/// Writes a unit and flushes, `times` times. Returns the units that were programmed for that, and
+/// those of parity.
+fn flush_each_unit(sets: &[&str], times: u64) -> (u64, u64) {
+    let mut ssd = drive::small(&[&PARITY[..], sets].concat());
+    ssd.start(0);
+    for unit in 0..times {
+        for request in [Request::new(Op::Write, 4096 * unit, 4096), Request::FLUSH] {
+            ssd.submit(request, 0, ssd.now());
+            while !matches!(ssd.step(), Step::Completed(_)) {}
+        }
+    }
+    let counts = ssd.ftl_counts();
+    (counts.host_units + counts.padding_units, counts.stripes.units)
+}
+
+/// A flush after each unit writes a whole stripe, if parity is written early: a row on each die,
+/// one or two of them parity. Otherwise parity comes when the rows of all dies are there.
+#[test]
+fn a_flush_makes_stripes_whole_where_parity_is_written_early() {
+    let geometry = geometry();
+    let row = u64::from(geometry.planes_per_die * geometry.units_per_page);
+    let (dies, times) = (u64::from(geometry.dies), 30);
+    for pages in [1, 2] {
+        let of_parity = format!("parity.pages={pages}");
+        let sets = [of_parity.as_str(), "ftl.overprovisioning=12", "buffer.bytes=65536"];
+        let early = flush_each_unit(&[&sets[..], &["parity.partial=written"]].concat(), times);
+        assert_eq!(early, (times * dies * row, times * pages * row), "{pages} pages");
+        let (programmed, parity) = flush_each_unit(&sets, times);
+        assert!(parity <= (times * row * pages).div_ceil(dies - pages), "{parity}");
+        assert_eq!(programmed, times * row + parity, "{pages} pages");
+    }
+}
+
 /// Settings of a drive that cannot correct this share of its codewords.
 pub fn losing(lost: f64) -> [String; 3] {
     [

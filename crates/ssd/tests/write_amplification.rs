@@ -81,6 +81,7 @@ fn drive_with(
         fast_pages: vec![true; pages as usize],
         code_stages: Vec::new(),
         parity_pages: 0,
+        writes_partial_stripes: false,
         config: FtlConfig {
             unit_bytes: 4096,
             overprovisioning: alpha - 1.0,

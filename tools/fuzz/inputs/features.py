@@ -54,6 +54,13 @@ SETS: dict[str, tuple[str, ...]] = {
         "ftl.gc_reserve_blocks=2",
         "gc.start_free_blocks=4",
     ),
+    "partial stripes that are written early": (
+        "parity.pages=1",
+        "parity.partial=written",
+        "ftl.superblock_dies=0",
+        "ftl.gc_reserve_blocks=2",
+        "gc.start_free_blocks=4",
+    ),
     "collection of one die at a time": ("gc.rotation=all", "ftl.superblock_dies=0"),
     "a temperature of the drive": ("age.temperature_c=55",),
     "heat of the drive": (

@@ -108,6 +108,7 @@ pub fn context(config: &SsdConfig, chips: &Chips) -> Result<Context> {
         fast_pages: chips.first().fast_pages(),
         code_stages: config.code_stages()?,
         parity_pages: config.parity.pages,
+        writes_partial_stripes: config.parity.partial.is_written(),
         kinds: chips
             .kinds()
             .map(|kind| DieKind {

@@ -105,6 +105,7 @@ fn of_set(
         fast_pages: whole.fast_pages.clone(),
         code_stages: whole.code_stages.clone(),
         parity_pages: whole.parity_pages,
+        writes_partial_stripes: whole.writes_partial_stripes,
         kinds: whole.kinds.clone(),
         kind_of_die: whole.kind_of_die[set.dies.start as usize..set.dies.end as usize].to_vec(),
         config: common,

@@ -1,6 +1,6 @@
 //! Parameters of parity over dies (RAIN).
 
-use super::ReadAround;
+use super::{PartialStripes, ReadAround};
 use base::{Error, Result};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -17,6 +17,11 @@ pub struct ParityConfig {
     /// (`ftl.superblock_dies`): as many pages of a stripe as cannot be read, or dies that have
     /// failed, are given back. 0 is no parity, at most 2. It needs two `ftl.gc_reserve_blocks`.
     pub pages: u32,
+    /// Parity of stripes that lack rows yet: in the controller's `memory`, or `written` with rows
+    /// without data, before a flush is answered and before flash is erased.
+    #[serde(skip_serializing_if = "PartialStripes::is_memory")]
+    #[schemars(extend("default" = "memory"))]
+    pub partial: PartialStripes,
     /// Bandwidth of the engine that computes parity and rebuilds pages, in 10^6 bytes a second of
     /// what it takes in; 0 takes no time.
     #[serde(skip_serializing_if = "super::is_zero")]
@@ -46,6 +51,11 @@ impl ParityConfig {
             let problem = format!("{} pages", self.pages);
             return Err(Error::new("parity.pages", problem)
                 .expected(format!("0 to {MOST_PAGES} pages of parity in a stripe")));
+        }
+        if self.partial.is_written() && self.pages == 0 {
+            return Err(Error::new("parity.partial", "\"written\" without parity")
+                .expected("\"memory\"")
+                .hint("set parity.pages, or leave it out"));
         }
         for (key, rate) in [("xor_mb_s", self.xor_mb_s), ("rebuild_mb_s", self.rebuild_mb_s)] {
             let place = format!("parity.{key}");

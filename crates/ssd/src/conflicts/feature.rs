@@ -63,6 +63,8 @@ features! {
         |seen| seen.config.parity.pages > 0;
     ReadAround: "reads around busy dies", "parity.read_around",
         |seen| !seen.config.parity.read_around.is_never();
+    WrittenStripes: "partial stripes that are written early", "parity.partial",
+        |seen| seen.config.parity.partial.is_written();
     Rotation: "collection of one die at a time", "gc.rotation",
         |seen| !seen.config.gc.common.rotation.is_off();
     Patrol: "patrol reads", "refresh.patrol_hours",

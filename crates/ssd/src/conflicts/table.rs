@@ -419,6 +419,12 @@ pub const CONFLICTS: &[Conflict] = &[
         "use a page-mapped FTL whose map is in RAM",
     ),
     row(
+        Windows,
+        WrittenStripes,
+        "no job runs in a window, and jobs write the rows that stripes lack",
+        "use parity.partial = \"memory\", or a drive without [windows]",
+    ),
+    row(
         WindowsOfSets,
         RefreshByAge,
         "blocks of all dies are rewritten in one order, and some die always rests",

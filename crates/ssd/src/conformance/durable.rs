@@ -66,4 +66,11 @@ impl Durable {
         self.forced[unit as usize] = self.completions;
         self.flushes.clear();
     }
+
+    /// Whether the durable version of a unit is newer than the one that the last start-up found.
+    pub fn is_new(&self, unit: u32) -> bool {
+        let until = self.flushed.max(self.forced[unit as usize]);
+        let mut later = self.versions[unit as usize].iter().skip(1);
+        later.any(|&(at, _)| at <= until)
+    }
 }

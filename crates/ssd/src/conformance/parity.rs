@@ -4,7 +4,7 @@
 use super::tally::{Tally, hold};
 use crate::ftl::contract::Parity;
 use base::Result;
-use nand::geometry::{Die, Ppn};
+use nand::geometry::{Block, Die, Ppn};
 use std::ops::Range;
 
 impl Tally {
@@ -53,6 +53,18 @@ impl Parity for Tally {
 
     fn rest_rebuild(&mut self, rests: bool) {
         self.ftl.parity_mut().expect("parity is named among the parts").rest_rebuild(rests);
+    }
+
+    fn ask_whole(&mut self) {
+        self.ftl.parity_mut().expect("parity is named among the parts").ask_whole();
+    }
+
+    fn is_whole(&self) -> bool {
+        self.parity_part().is_whole()
+    }
+
+    fn takes_rows(&self, block: Block) -> bool {
+        self.parity_part().takes_rows(block)
     }
 
     fn holds_data(&self, die: Die) -> bool {

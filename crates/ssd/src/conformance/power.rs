@@ -143,9 +143,12 @@ impl Cuts {
         let units = 0..self.storm.units();
         let layout = self.storm.ssd.zone_layout();
         let is_of_zone = |unit: u32| layout.is_some_and(|layout| layout.contains(Lpn(unit)));
+        let is_early = self.config.parity.partial.is_written();
         self.most_unprotected_units = self.most_unprotected_units.max(self.unprotected.len());
         for unit in units.filter(|&unit| !is_of_zone(unit)) {
-            if self.unprotected.contains(&unit) {
+            // Whole stripes give back all that was written and flushed since the last start-up.
+            let is_whole = is_early && self.storm.durable.is_new(unit);
+            if self.unprotected.contains(&unit) && !is_whole {
                 continue;
             }
             let allowed = self.storm.allowed(unit);

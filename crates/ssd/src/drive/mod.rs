@@ -86,7 +86,7 @@ use units::Units;
 use wakes::{Wake, Wakes};
 use windows::Windows;
 pub use windows::{Budget, Endings, Outlook, Window, WindowCounts};
-use write::Writer;
+use write::{Answer, Writer};
 use zones::ZoneCommands;
 pub use zones::ZoneCounts;
 
@@ -426,7 +426,7 @@ impl Ssd {
                 }
                 // Data of zones need no power in the buffer.
                 if self.writer.flushes.is_idle() || self.is_all_zones() {
-                    self.acknowledge(slot, self.now());
+                    self.answer_once_whole(Answer::Flush(slot));
                 } else {
                     self.writer.flushes.wait(slot);
                     self.wakes.wake(Wake::Rows);

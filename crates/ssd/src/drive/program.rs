@@ -146,5 +146,8 @@ impl Ssd {
         if self.zones.is_some() {
             self.wakes.wake(Wake::Finishes);
         }
+        if self.writer.unwhole.waits() {
+            self.answer_waiting();
+        }
     }
 }

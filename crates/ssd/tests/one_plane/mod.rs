@@ -65,6 +65,7 @@ pub fn ftl_in<V: Into<Value> + Clone>(
         fast_pages: vec![true; pages as usize],
         code_stages: Vec::new(),
         parity_pages: 0,
+        writes_partial_stripes: false,
         config: FtlConfig { unit_bytes: 4096, overprovisioning, ..FtlConfig::default() },
         gc: GcConfig::default(),
         victims,

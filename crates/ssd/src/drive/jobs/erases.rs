@@ -83,6 +83,9 @@ impl Ssd {
         if self.failed_dies.any_holds_data() {
             self.look_at_failed_dies();
         }
+        if self.writer.unwhole.waits() {
+            self.answer_waiting();
+        }
         let state = self.jobs.state(job);
         state.pending -= 1;
         if state.pending == 0 {

@@ -174,7 +174,8 @@ impl Ssd {
             return false;
         }
         let read_only = &self.failures.read_only;
-        if !read_only.is_any() || self.writer.has_work() || self.exchanges.is_on() {
+        let is_waited_for = self.writer.has_work() || self.writer.unwhole.waits();
+        if !read_only.is_any() || is_waited_for || self.exchanges.is_on() {
             return true;
         }
         let geometry = &self.flash.chips.geometry;

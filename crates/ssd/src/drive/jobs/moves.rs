@@ -176,14 +176,14 @@ impl Ssd {
             });
         }
         self.jobs.state(job).work = work;
-        if program.units == 0 && !self.failed_dies.is_empty() {
+        let may_fill = !self.failed_dies.is_empty() || self.writer.unwhole.is_on();
+        if program.units == 0 && may_fill {
             self.row_without_data_done(program.die);
         }
         self.move_done(job);
     }
 
-    /// A row without data has ended after the failure of a die: rows of the host that wait for its
-    /// die may go.
+    /// A row without data has ended: rows of the host that wait for its die may go.
     fn row_without_data_done(&mut self, die: Die) {
         self.writer.buffer.rows.wake_die(die);
         self.wakes.wake(Wake::Rows);

@@ -98,7 +98,8 @@ impl Ssd {
 
     /// Begins a table, and the dump of a protected buffer behind it.
     pub(super) fn begin_table_with(&mut self, dump: Dump) {
-        let held: BTreeSet<u32> = self.writer.buffer.held_units().collect();
+        let mut held: BTreeSet<u32> = self.writer.buffer.held_units().collect();
+        held.extend(self.units_in_open_stripes());
         let ftl = &*self.ftl;
         let bytes = self.table_bytes();
         let (dumped, most) = (self.dump_bytes(&dump), self.most_dump_bytes());
@@ -117,6 +118,19 @@ impl Ssd {
         for _ in 0..records.min(self.dies().into()) {
             self.log_table_part();
         }
+    }
+
+    /// Units in stripes that may lack rows, where stripes are whole before an answer: a die that
+    /// fails with the power takes them, and older data of theirs are found, or the trim of these.
+    fn units_in_open_stripes(&self) -> impl Iterator<Item = u32> {
+        let parity = self.ftl.parity().filter(|_| self.writer.unwhole.is_on());
+        let units = 0..parity.map_or(0, |_| self.ftl.facts().logical_units);
+        let geometry = &self.flash.chips.geometry;
+        units.filter(move |&unit| {
+            let place = self.ftl.lookup(Lpn(unit));
+            let block = place.map(|place| geometry.block_of(place));
+            block.zip(parity).is_some_and(|(block, parity)| parity.takes_rows(block))
+        })
     }
 
     pub(super) fn log_table_part(&mut self) {

@@ -1,12 +1,13 @@
 //! The path of a write: the buffer, rows of units, programs, and durability.
 //!
 //! `fill` takes the data of the host into the buffer, `drain` sends rows of units to dies, and
-//! `written` tells who waits for data that are on flash; `trim` forgets units. This file has what
-//! they share.
+//! `written` tells who waits for data that are on flash, `whole` who waits for their stripes;
+//! `trim` forgets units. This file has what they share.
 
 mod drain;
 mod fill;
 mod trim;
+mod whole;
 mod written;
 
 use crate::buffer::Buffer;
@@ -16,6 +17,8 @@ use crate::ftl::Ftl;
 use crate::terms::Lpn;
 use base::Time;
 use std::collections::VecDeque;
+pub(super) use whole::Answer;
+use whole::Unwhole;
 
 /// Write buffer and encoders, and who waits for them.
 pub(super) struct Writer {
@@ -34,6 +37,8 @@ pub(super) struct Writer {
     pub(super) flushes: Flushes,
     /// Requests that wait until a buffer slot is durable.
     durable_waits: u32,
+    /// Answers that wait for whole stripes.
+    pub(super) unwhole: Unwhole,
     /// Zones are being finished: their last rows may be short.
     pub(super) sends_tails: bool,
     /// The drive itself waits for its buffer, to restore data after a power cut.
@@ -66,6 +71,7 @@ impl Writer {
             keys: ftl.facts().keys,
             flushes: Flushes::default(),
             durable_waits: 0,
+            unwhole: Unwhole::new(config.parity.partial.is_written()),
             sends_tails: false,
             is_restoring: false,
             stalled: VecDeque::new(),
@@ -77,6 +83,7 @@ impl Writer {
     pub(super) fn forget(&mut self) {
         self.buffer.clear();
         (self.flushes, self.durable_waits) = (Flushes::default(), 0);
+        self.unwhole.forget();
         (self.is_restoring, self.sends_tails) = (false, false);
         self.stalled.clear();
     }

@@ -1,5 +1,6 @@
 //! Programs of the host's data are done: units leave the buffer, and who waited for them is told.
 
+use super::Answer;
 use crate::buffer::{NONE, Rest, Slot};
 use crate::drive::wakes::Wake;
 use crate::drive::{Parts, Ssd, front};
@@ -97,7 +98,7 @@ impl Ssd {
         self.writer.buffer.release(held);
         if entry.waiter != NONE {
             self.writer.durable_waits -= 1;
-            self.write_part_done(entry.waiter);
+            self.answer_once_whole(Answer::Unit(entry.waiter));
         }
         if !entry.is_protected {
             self.writer.flushes.release(entry.epoch);
@@ -105,12 +106,11 @@ impl Ssd {
         self.end_flushes();
     }
 
-    /// Flushes that wait for nothing any more are complete.
+    /// Flushes that wait for no data any more are complete, or wait for whole stripes.
     #[inline]
     pub(in crate::drive) fn end_flushes(&mut self) {
-        let now = self.now();
         while let Some(slot) = self.writer.flushes.ready() {
-            self.acknowledge(slot, now);
+            self.answer_once_whole(Answer::Flush(slot));
         }
     }
 

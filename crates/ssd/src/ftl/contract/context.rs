@@ -91,6 +91,8 @@ pub struct Context {
     pub code_stages: Vec<CodeStage>,
     /// Pages of parity in a stripe over the dies of a superblock; 0 is no parity.
     pub parity_pages: u32,
+    /// Stripes are made whole before they are full of data (`parity.partial`).
+    pub writes_partial_stripes: bool,
     /// Kinds of chips; the sizes above are those of the first kind.
     pub kinds: Vec<DieKind>,
     /// The kind of each die, by its place in `kinds`.

@@ -1,7 +1,7 @@
 //! Parity over dies: pages that follow from others, and a die that has failed.
 
 use base::Result;
-use nand::geometry::{Die, Ppn};
+use nand::geometry::{Block, Die, Ppn};
 use std::ops::Range;
 
 /// An FTL whose data stand in stripes with parity over dies.
@@ -30,6 +30,17 @@ pub trait Parity {
     /// Stops or goes on to move data off failed dies, as long as no space is needed.
     fn rest_rebuild(&mut self, rests: bool);
 
-    /// Whether a die holds the newest data of a unit, or the parity of such (slow).
+    /// Asks for the rows that open stripes lack now, where stripes are made whole before they are
+    /// full of data: the jobs of the FTL write them.
+    fn ask_whole(&mut self);
+
+    /// Whether all stripes are whole on flash that had data at the last call of `ask_whole`.
+    fn is_whole(&self) -> bool;
+
+    /// Whether a block stands in stripes that take more rows.
+    fn takes_rows(&self, block: Block) -> bool;
+
+    /// Whether a die holds the newest data of a unit, or the parity of such, or such data beside it
+    /// have no parity (slow).
     fn holds_data(&self, die: Die) -> bool;
 }

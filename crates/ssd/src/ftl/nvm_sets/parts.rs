@@ -218,6 +218,22 @@ impl Parity for NvmSets {
         }
     }
 
+    fn ask_whole(&mut self) {
+        for part in self.sets.iter_mut().filter_map(|set| set.ftl.parity_mut()) {
+            part.ask_whole();
+        }
+    }
+
+    fn is_whole(&self) -> bool {
+        self.sets.iter().filter_map(|set| set.ftl.parity()).all(Parity::is_whole)
+    }
+
+    fn takes_rows(&self, block: Block) -> bool {
+        let set = self.of_block(block);
+        let part = self.sets[set].ftl.parity();
+        part.is_some_and(|part| part.takes_rows(self.inside(set, block)))
+    }
+
     fn holds_data(&self, die: Die) -> bool {
         let set = &self.sets[self.of_die(die)];
         let part = set.ftl.parity();

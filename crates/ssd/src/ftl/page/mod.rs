@@ -286,14 +286,12 @@ impl PageFtl {
         let (host_streams, move_streams) = params.streams(&context, own);
         let rows = geometry.pages_per_block / pages_per_program;
         let stripes = Stripes::of(&context, params)?;
-        let padded = match params.keeps_handles() {
-            false => 0,
-            // The last row of each superblock that collection empties, and its share of parity.
-            true => {
-                let groups = geometry.planes_per_die / planes_per_program;
+        let groups = geometry.planes_per_die / planes_per_program;
+        let padded = match stripes.padded_rows(0, params.keeps_handles(), move_streams, groups) {
+            0 => 0,
+            padded => {
                 let dies = Spans::dies_of(params, geometry.dies)?;
-                let padded_rows = 1 + stripes.pages();
-                1 + (padded_rows * geometry.blocks_per_plane).div_ceil(dies * groups * rows)
+                1 + (padded * geometry.blocks_per_plane).div_ceil(dies * groups * rows)
             }
         };
         let held = gc.start_free_blocks.max(config.gc_reserve_blocks)

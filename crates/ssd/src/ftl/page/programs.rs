@@ -28,7 +28,9 @@ impl PageFtl {
         let in_stripe = self.stripes.are_on() && stream != Stream::MAP;
         let of_stripe = in_stripe && self.is_stripe_parity(index, die);
         let is_ending = !self.frontiers[index].takes_data();
-        let is_own = is_parity || of_stripe || is_ending || self.is_metadata_row(index, die);
+        let has_none = lpns.len() == 0;
+        let is_own =
+            is_parity || of_stripe || is_ending || has_none || self.is_metadata_row(index, die);
         let place = (die, stream, self.mode_at(index));
         let frontier = &mut self.frontiers[index];
         let mut program = if is_own {

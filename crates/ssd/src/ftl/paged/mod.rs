@@ -442,6 +442,20 @@ impl<M: Mapping, L: Layout, C: Choices> Parity for Paged<M, L, C> {
         }
     }
 
+    fn ask_whole(&mut self) {
+        if let Some(part) = self.data.parity_mut() {
+            part.ask_whole();
+        }
+    }
+
+    fn is_whole(&self) -> bool {
+        self.data.parity().is_none_or(Parity::is_whole)
+    }
+
+    fn takes_rows(&self, block: Block) -> bool {
+        self.data.parity().is_some_and(|part| part.takes_rows(block))
+    }
+
     fn holds_data(&self, die: Die) -> bool {
         self.data.parity().is_some_and(|part| part.holds_data(die))
     }

@@ -88,10 +88,13 @@ impl Behind for Spans {
     }
 
     fn part(cache: &mut SlcCache<Self>, die: Die) -> Option<usize> {
+        let span = cache.data.span_of(die);
+        if cache.data.fills_found(span) {
+            return None;
+        }
         if let Some(index) = cache.data.cache_part(die) {
             return Some(index);
         }
-        let span = cache.data.span_of(die);
         if cache.data.is_cache_open(span) {
             return None;
         }
@@ -107,6 +110,9 @@ impl Behind for Spans {
     }
 
     fn full(cache: &mut SlcCache<Self>, _: &DieSet) -> Option<Place> {
+        if let Some(place) = cache.data.behind_filling(0..cache.data.page().geometry.dies) {
+            return Some(place);
+        }
         // What is left of the superblocks of the cache is on dies that are at work.
         if let Some(die) = cache.data.cache_dies().next() {
             return Some(Place::Later(Until::Die(die)));

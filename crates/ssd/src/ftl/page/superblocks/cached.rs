@@ -16,7 +16,7 @@ impl Spans {
     /// Dies of all spans whose superblock of the cache takes a row now.
     pub(in crate::ftl) fn cache_dies(&self) -> impl Iterator<Item = Die> {
         let dies = (0..self.page.geometry.dies).map(Die);
-        dies.filter(|&die| self.cache_part(die).is_some())
+        dies.filter(|&die| self.cache_part(die).is_some() && !self.fills_found(self.span_of(die)))
     }
 
     /// Frontier of the cache on a die that takes a row now.

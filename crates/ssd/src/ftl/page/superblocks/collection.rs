@@ -51,15 +51,29 @@ impl Spans {
     }
 
     /// Dead units that make collection of a span worthwhile: more than its padding takes. That is
-    /// less than a row, or where data stay with their handle a row of each superblock. With parity
-    /// it is at most a row more for each page of it in a stripe: padding has its share of parity.
+    /// less than a row, or some rows of each superblock. With parity it is at most a row more for
+    /// each page of it in a stripe: padding has its share of parity.
     fn least_gain(&self, span: usize) -> u64 {
-        let rows = 1 + u64::from(self.page.stripes.pages());
-        let row = rows * u64::from(self.page.row_units);
-        match self.planes_of(span).next().filter(|_| self.page.has_persistent_handles()) {
-            Some(first) => row * u64::from(self.page.candidates.blocks(first)) + 1,
-            None => row,
+        let page = &self.page;
+        let row = u64::from(page.row_units);
+        match (self.padded_rows(self.lost_dies(span)), self.first(span)) {
+            (0, _) | (_, None) => row * (1 + u64::from(page.stripes.pages())),
+            (rows, Some(first)) => {
+                row * u64::from(rows) * u64::from(page.candidates.blocks(first)) + 1
+            }
         }
+    }
+
+    /// Most rows without data that collection of a superblock brings with it, where `lost` of its
+    /// dies have failed.
+    pub(super) fn padded_rows(&self, lost: u32) -> u32 {
+        let page = &self.page;
+        let move_streams = page.streams - page.gc_frontier;
+        page.stripes.padded_rows(lost, page.has_persistent_handles(), move_streams, page.groups)
+    }
+
+    fn first(&self, span: usize) -> Option<Plane> {
+        self.planes_of(span).next()
     }
 
     /// Whether the full superblocks of a handle hold more dead units than its quota in a span.
@@ -144,13 +158,17 @@ impl Spans {
             return true;
         }
         let span = self.span_of(die);
+        if self.fills_found(span) {
+            return false;
+        }
         let at = &self.spans[span];
         if !at.erasing.is_empty() {
             return false;
         }
         if !at.drained.is_empty() {
             // Rows of other jobs that come from these blocks may be on their way.
-            return at.in_flight == 0 || (self.keeps_drained(span) && !self.moves_in_turn());
+            return (at.in_flight == 0 && !self.waits_to_erase(span))
+                || (self.keeps_drained(span) && !self.moves_in_turn());
         }
         if self.moves_in_turn() && at.in_flight > 0 {
             return false;
@@ -178,7 +196,7 @@ impl Spans {
             return Step::Fill;
         }
         let span = self.span_of(Die(job.0));
-        if !self.spans[span].erasing.is_empty() {
+        if !self.spans[span].erasing.is_empty() || self.fills_found(span) {
             return Step::Done;
         }
         match self.page.sorting.is_on() {
@@ -198,6 +216,9 @@ impl Spans {
         }
         if at.drained.is_empty() || at.in_flight > 0 {
             return Step::Done;
+        }
+        if !self.may_erase(span) {
+            return if self.has_to_fill(Die(job.0)) { Step::Fill } else { Step::Done };
         }
         self.erase(span, &mut work.blocks);
         Step::Erase
@@ -238,6 +259,8 @@ impl Spans {
         }
         if !at.has_victim() {
             at.parts.iter_mut().for_each(|part| at.drained.append(&mut part.drained));
+            // The stripes of these moves are to be whole too.
+            at.erase_after = None;
         }
     }
 
@@ -266,6 +289,9 @@ impl Spans {
             }
             is_taken
         });
+        if at.drained.is_empty() {
+            at.erase_after = None;
+        }
         at.erasing.extend_from_slice(blocks);
     }
 
@@ -328,7 +354,7 @@ impl Spans {
 
     /// Picks the next victim of a span, as `page` does for a group of planes: for free superblocks,
     /// for wear, or one that is to be moved off. To finish a row that was begun, any gain is
-    /// enough. True if there is one.
+    /// enough, if stripes are not padded behind it anyway. True if there is one.
     pub(super) fn pick(&mut self, span: usize, urgency: Urgency, finish: bool) -> bool {
         if finish && self.spans[span].is_fold {
             // Its last row is padded: no other superblock need be emptied.
@@ -350,7 +376,7 @@ impl Spans {
         }
         let gain = self.gain(span);
         let is_over = self.is_any_over(span);
-        let is_wanted = match finish {
+        let is_wanted = match finish && !self.page.stripes.are_written_early() {
             true => gain > 0,
             false => {
                 (gain >= self.least_gain(span) && self.short_of_superblocks(span, urgency))

@@ -94,16 +94,23 @@ impl Spans {
         }
     }
 
-    /// Stream and frontier of a die that get a row without data from its job, after the failure of
-    /// a die.
+    /// Stream and frontier of a die that get a row without data from its job: after the failure of
+    /// a die, or as stripes are made whole early.
     fn part_to_fill(&self, die: Die) -> Option<(u32, usize)> {
-        if self.lost.is_empty() {
+        if self.lost.is_empty() && !self.whole.lacks_rows() {
             return None;
         }
+        let span = self.span_of(die);
         self.page.data_streams().find_map(|stream| {
+            let is_short = |index: usize| {
+                let frontier = &self.page.frontiers[index];
+                let end = self.whole.end_of(span, stream, index as u32 % self.page.groups);
+                let ends = !self.lost.is_empty() && !frontier.takes_data();
+                ends || end.is_some_and(|end| frontier.page < end)
+            };
             let mut parts = self.parts(die, stream);
-            let ends = |index: &usize| !self.page.frontiers[*index].takes_data();
-            let index = parts.find(|index| ends(index) && !self.page.keeps_back(*index, die))?;
+            let index =
+                parts.find(|&index| is_short(index) && !self.page.keeps_back(index, die))?;
             Some((stream, index))
         })
     }
@@ -140,8 +147,9 @@ impl Spans {
         closed
     }
 
-    /// Takes in a program that has been placed: the last one of blocks that end early.
+    /// Takes in a program that has been placed: it may be the last one of blocks that end early.
     pub(super) fn placed_last(&mut self, index: usize, program: &Program) {
+        self.whole.placed(program);
         let Frontier { open, page, end, rows, .. } = self.page.frontiers[index];
         if open || page != end || end == rows.block_pages {
             return;

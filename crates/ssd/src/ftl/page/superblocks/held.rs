@@ -67,6 +67,11 @@ impl Spans {
         !rows.any(|rows| rows.pages.contains(&page))
     }
 
+    /// Superblocks with rows that parity does not cover.
+    pub(super) fn uncovered_superblocks(&self) -> impl Iterator<Item = u32> {
+        self.uncovered.iter().map(|rows| rows.superblock)
+    }
+
     /// Forgets the rows of a superblock that was erased.
     pub(super) fn drop_uncovered(&mut self, superblock: u32) {
         if !self.uncovered.is_empty() {

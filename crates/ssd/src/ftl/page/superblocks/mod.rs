@@ -7,7 +7,7 @@
 //! are those of `page`; its free blocks and its victims are counted by superblocks here. `members`
 //! knows which blocks belong together, `policy` asks the policy of `gc` about them, `by_handle`
 //! asks one for each placement handle that has a quota. `placement` opens and fills them,
-//! `ending` closes them early, `collection` empties and erases them, `sorted` keeps moved data of
+//! `ending` closes them early, `whole` fills their stripes early, `collection` empties and erases them, `sorted` keeps moved data of
 //! several streams apart. `cached` are those of a cache.
 
 mod by_handle;
@@ -23,6 +23,7 @@ mod quotas;
 mod recover;
 mod sorted;
 mod stripes;
+mod whole;
 
 use super::{Own, PageFtl, PageParams};
 use crate::ftl::contract::{
@@ -48,6 +49,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::ops::Range;
 pub(super) use stripes::Stripes;
+use whole::Whole;
 
 /// Span of dies that have superblocks together, with the one that is being emptied.
 #[derive(Clone, Default, Serialize, Deserialize)]
@@ -71,6 +73,9 @@ struct Span {
     in_flight: u32,
     /// By die: rows of moved data that are on their way to it.
     rows: Vec<u32>,
+    /// Request for whole stripes behind which drained superblocks are erased.
+    #[serde(skip)]
+    erase_after: Option<u64>,
     /// Blocks that are being erased.
     erasing: Vec<Block>,
     /// Superblocks that are to be moved off, even if that gives no space back.
@@ -117,6 +122,8 @@ pub(in crate::ftl) struct Spans {
     calls: DieSet,
     /// Parts of the spare that handles may use, where each has one.
     quotas: Option<Quotas>,
+    /// Stripes that are made whole early.
+    whole: Whole,
 }
 
 impl Spans {
@@ -185,6 +192,7 @@ impl Spans {
             ending: Vec::new(),
             calls: DieSet::none(page.geometry.dies),
             quotas,
+            whole: Whole::new(page.stripes.are_written_early()),
             page,
         })
     }
@@ -223,6 +231,7 @@ impl Spans {
             self.landed(program.die, if has_failed { 0 } else { program.units });
         }
         self.close_full(program);
+        self.row_reported(program);
     }
 
     /// Takes in the report of a program: its blocks may be full.
@@ -284,6 +293,7 @@ impl State for Spans {
             ending: _,
             calls: _,
             quotas: _,
+            whole: _,
         } = self;
         page.exchange(archive)?;
         archive.value(lost)?;

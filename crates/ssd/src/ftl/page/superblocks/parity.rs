@@ -59,7 +59,7 @@ impl Spans {
     }
 
     /// Units of data that a span has room for if `lost` of its dies have failed, beside what
-    /// collection keeps free.
+    /// collection keeps free and pads.
     fn room(&self, span: usize, lost: u32) -> u64 {
         let page = &self.page;
         let good = |plane: Plane| {
@@ -71,7 +71,9 @@ impl Spans {
         let cache = page.cache.map_or(0, |cache| cache.kept);
         let held = page.gc.start_free_blocks.max(page.reserve) + page.streams + 1 + cache;
         let all = u64::from(self.dies) * page.stripes.die_units(&page.geometry);
-        u64::from(superblocks.saturating_sub(held)) * (all - self.units_without_data(lost))
+        let padded = u64::from(self.padded_rows(lost)) * u64::from(page.row_units);
+        let of_data = (all - self.units_without_data(lost)).saturating_sub(padded);
+        u64::from(superblocks.saturating_sub(held)) * of_data
     }
 }
 
@@ -151,14 +153,32 @@ impl Parity for Spans {
         }
     }
 
+    fn ask_whole(&mut self) {
+        self.ask_for_drive();
+    }
+
+    fn is_whole(&self) -> bool {
+        self.is_whole_for_drive()
+    }
+
+    fn takes_rows(&self, block: Block) -> bool {
+        self.members.of(block).is_some_and(|superblock| !self.members.is_full(superblock))
+    }
+
     fn holds_data(&self, die: Die) -> bool {
         let has_valid = |block: Block| self.page.candidates.word(block).valid() > 0;
-        self.blocks_of(die).any(|block| match self.members.of(block) {
-            None => has_valid(block),
-            // Parity of others is needed as their data are.
-            Some(superblock) => {
-                self.page.filled_pages(block) > 0 && self.members.blocks(superblock).any(has_valid)
-            }
-        })
+        // Another die may fail when no row of these is left that parity does not cover.
+        let of_span = |superblock: u32| superblock / self.page.geometry.blocks_per_plane;
+        let is_beside = |&superblock: &u32| of_span(superblock) == self.span_of(die) as u32;
+        let mut bare = self.uncovered_superblocks().filter(is_beside);
+        bare.any(|superblock| self.members.blocks(superblock).any(has_valid))
+            || self.blocks_of(die).any(|block| match self.members.of(block) {
+                None => has_valid(block),
+                // Parity of others is needed as their data are.
+                Some(superblock) => {
+                    self.page.filled_pages(block) > 0
+                        && self.members.blocks(superblock).any(has_valid)
+                }
+            })
     }
 }

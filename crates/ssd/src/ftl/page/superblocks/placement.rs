@@ -56,6 +56,9 @@ impl Spans {
         {
             return Place::At(self.append(index, die, stream, lpns));
         }
+        if let Some(place) = self.behind_filling(its.clone()) {
+            return place;
+        }
         // What is left of the superblocks may be on dies that are at work.
         let takes_more = |&die: &Die| {
             let mut streams = streams.clone();
@@ -107,6 +110,9 @@ impl Spans {
     /// Frontier on a die that takes data of the host, in a superblock that is opened if need be.
     fn host_part(&mut self, die: Die, stream: u32) -> Option<usize> {
         let span = self.span_of(die);
+        if self.fills_found(span) {
+            return None;
+        }
         if let Some(index) = self.ready_part(die, stream) {
             return self.may_fill(span, stream).then_some(index);
         }
@@ -166,6 +172,7 @@ impl Spans {
             page.open(index, die, pick);
         }
         let blocks = indices.iter().flat_map(|&(_, index)| page.frontiers[index].joined_blocks());
+        self.whole.was_filled(span, stream);
         self.members.form(stream, blocks.copied());
         if !self.lost.is_empty() {
             let lost: Vec<Die> = self.dies_in(span).filter(|&die| self.is_lost(die)).collect();

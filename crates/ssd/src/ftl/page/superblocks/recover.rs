@@ -67,6 +67,7 @@ impl Spans {
                 self.spans[span].drained.push(block);
             }
         }
+        self.fill_found();
         Ok(own)
     }
 

@@ -24,6 +24,8 @@ pub(in crate::ftl::page) struct Stripes {
     dies: u32,
     /// Pages of parity in a stripe.
     pages: u32,
+    /// Stripes are made whole early.
+    is_early: bool,
 }
 
 impl Stripes {
@@ -42,7 +44,30 @@ impl Stripes {
                 .expected(format!("at most {} dies in a superblock", StripeCode::MOST_PAGES))
                 .hint("use a smaller ftl.superblock_dies, or one page of parity"));
         }
-        Ok(Self { dies: if pages > 0 { dies } else { 0 }, pages })
+        let is_early = pages > 0 && context.writes_partial_stripes;
+        Ok(Self { dies: if pages > 0 { dies } else { 0 }, pages, is_early })
+    }
+
+    /// Whether stripes are made whole before they are full of data.
+    pub(super) fn are_written_early(self) -> bool {
+        self.is_early
+    }
+
+    /// Most rows without data that collection of a superblock brings with it, where `lost` of its
+    /// dies have failed, in `groups` groups of joined planes and in `move_streams` streams beside
+    /// that of cold data: the last row where data stay with their handle, with its parity, and
+    /// where stripes are made whole early the last one of each stream with the rest of its stripe.
+    pub(in crate::ftl::page) fn padded_rows(
+        self,
+        lost: u32,
+        keeps_handles: bool,
+        move_streams: u32,
+        groups: u32,
+    ) -> u32 {
+        let last = if keeps_handles { 1 + self.pages } else { 0 };
+        // Its data go to the stream of cold data or to these: the other one is whole by then.
+        let rows = (self.dies - lost) * move_streams.max(1) * groups;
+        last + if self.is_early { rows } else { 0 }
     }
 
     /// Whether there is parity.
