@@ -507,6 +507,13 @@ fn failures_that_lose_data_are_refused() {
     ssd.fail_die(Die(1)).unwrap();
     let error = ssd.fail_die(Die(1)).unwrap_err();
     assert_carries(error, &["die 1", "already"]);
+    // The other die of its superblocks has no die to move its data to.
+    let pairs = [&PARITY[..], &["ftl.superblock_dies=2", "ftl.overprovisioning=9"]].concat();
+    let mut ssd = drive::small(&pairs);
+    ssd.fail_die(Die(1)).unwrap();
+    let error = ssd.fail_die(Die(0)).unwrap_err();
+    assert_carries(error, &["die 0", "superblocks"]);
+    ssd.fail_die(Die(2)).unwrap();
 }
 
 /// Settings that no stripe can have are refused by name.

@@ -97,7 +97,7 @@ impl Spans {
     /// Stream and frontier of a die that get a row without data from its job: after the failure of
     /// a die, or as stripes are made whole early.
     fn part_to_fill(&self, die: Die) -> Option<(u32, usize)> {
-        if self.lost.is_empty() && !self.whole.lacks_rows() {
+        if !self.may_fill_rows() {
             return None;
         }
         let span = self.span_of(die);
@@ -113,6 +113,11 @@ impl Spans {
                 parts.find(|&index| is_short(index) && !self.page.keeps_back(index, die))?;
             Some((stream, index))
         })
+    }
+
+    /// Whether jobs have rows without data to write, on some dies.
+    fn may_fill_rows(&self) -> bool {
+        !self.lost.is_empty() || self.whole.lacks_rows()
     }
 
     /// Whether the job of a die has a row without data to write.
@@ -134,8 +139,6 @@ impl Spans {
         let span = self.span_of(die);
         self.spans[span].rows[(die.0 % self.dies) as usize] += 1;
         self.placed_last(index, &program);
-        // Dies that begin last may have kept back for this one.
-        self.call_dies(span);
         Place::At(program)
     }
 
@@ -150,6 +153,10 @@ impl Spans {
     /// Takes in a program that has been placed: it may be the last one of blocks that end early.
     pub(super) fn placed_last(&mut self, index: usize, program: &Program) {
         self.whole.placed(program);
+        if program.page == 0 && self.may_fill_rows() {
+            // Dies that begin last may have kept back for this one.
+            self.call_dies(self.span_of(program.die));
+        }
         let Frontier { open, page, end, rows, .. } = self.page.frontiers[index];
         if open || page != end || end == rows.block_pages {
             return;

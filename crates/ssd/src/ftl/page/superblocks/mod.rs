@@ -7,8 +7,8 @@
 //! are those of `page`; its free blocks and its victims are counted by superblocks here. `members`
 //! knows which blocks belong together, `policy` asks the policy of `gc` about them, `by_handle`
 //! asks one for each placement handle that has a quota. `placement` opens and fills them,
-//! `ending` closes them early, `whole` fills their stripes early, `collection` empties and erases them, `sorted` keeps moved data of
-//! several streams apart. `cached` are those of a cache.
+//! `ending` closes them early, `whole` fills their stripes early, `collection` empties and erases
+//! them, `sorted` keeps moved data of several streams apart. `cached` are those of a cache.
 
 mod by_handle;
 mod cached;

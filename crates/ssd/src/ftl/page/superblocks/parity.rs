@@ -117,6 +117,13 @@ impl Parity for Spans {
             let more = u32::from(span == self.span_of(die) && !self.is_lost(die));
             self.room(span, self.lost_dies(span) + more)
         };
+        let its = self.span_of(die);
+        if !self.is_lost(die) && self.lost_dies(its) + 1 == self.dies {
+            let problem = format!("die {}: the last one of its superblocks", die.0);
+            return Err(Error::new("fail_die", problem)
+                .expected("a die that shares its superblocks with another")
+                .hint("let a die of other superblocks fail, or use a larger ftl.superblock_dies"));
+        }
         let room: u64 = (0..self.spans.len()).map(room).sum();
         let needed = u64::from(self.page.logical_units);
         if room < needed {
