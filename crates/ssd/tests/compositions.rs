@@ -104,6 +104,14 @@ const PARITY_SORTED: &[&str] =
     &[PARITY[0], PARITY[1], PARITY[2], PARITY[3], PARITY[4], "ftl.separate_gc_stream=true"];
 const PARITY_SEPBIT: &[&str] =
     &[PARITY[0], PARITY[1], PARITY[2], PARITY[3], PARITY[4], "ftl.name=sepbit"];
+const PARITY_WRITTEN: &[&str] = &[
+    PARITY[0],
+    PARITY[1],
+    PARITY[2],
+    PARITY[3],
+    "chip.geometry.blocks_per_plane=44",
+    "parity.partial=written",
+];
 const PARITY_OF_CACHE: &[&str] = &[
     PARITY[0],
     PARITY[1],
@@ -171,6 +179,7 @@ const COMPOSED: &[(&[&str], u32)] = &[
     (PARITY_CACHED, 0),
     (PARITY_SORTED, 2),
     (PARITY_SEPBIT, 0),
+    (PARITY_WRITTEN, 0),
     (REDUCED, 0),
     (REDUCED, 1),
     (REDUCED_IN_SUPERBLOCKS, 0),

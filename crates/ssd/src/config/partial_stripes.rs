@@ -25,7 +25,6 @@ impl PartialStripes {
     }
 
     /// Whether parity waits in memory, as by default.
-    #[allow(clippy::trivially_copy_pass_by_ref)]
     pub(super) fn is_memory(&self) -> bool {
         *self == Self::Memory
     }

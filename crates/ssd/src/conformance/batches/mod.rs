@@ -100,7 +100,7 @@ impl Batches {
                 self.ftl.settle_untimed(job, Urgency::Blocked, &mut self.untimed)?;
             }
         }
-        let doomed = self.ftl.doomed();
+        let doomed = self.ftl.doomed() - self.ftl.doomed_and_open();
         // Those of zones that are read only stay for their data. Once all zones are out of use,
         // erased ones stay as they are: nothing is written, and so nothing is erased.
         let is_kept = self.ftl.zones().is_some_and(|zones| {

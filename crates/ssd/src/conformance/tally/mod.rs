@@ -207,7 +207,21 @@ impl Tally {
 
     /// Doomed blocks that are still in use.
     pub fn doomed(&self) -> usize {
-        self.blocks.iter().filter(|block| block.is_doomed && !block.is_bad).count()
+        self.doomed_blocks().count()
+    }
+
+    /// Doomed blocks that have pages left: they wait until these are written, which takes long in a
+    /// stream that few data go to.
+    pub fn doomed_and_open(&self) -> usize {
+        let is_open = |&block: &Block| {
+            (1..self.geometry.pages_per_block).contains(&self.ftl.filled_pages(block))
+        };
+        self.doomed_blocks().filter(is_open).count()
+    }
+
+    fn doomed_blocks(&self) -> impl Iterator<Item = Block> {
+        let doomed = (0..).map(Block).zip(&self.blocks);
+        doomed.filter(|(_, of)| of.is_doomed && !of.is_bad).map(|(block, _)| block)
     }
 
     /// Checks all reports of the FTL against the account. Nothing may be under way.
