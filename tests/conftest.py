@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import json
 import os
@@ -52,6 +53,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         for item in items:
             if "long" in item.keywords:
                 item.add_marker(pytest.mark.skip(reason="a long test: --full runs it"))
+
+
+def pytest_collection_finish() -> None:
+    """Leaves modules and collected tests to the end of the process.
+
+    The garbage collector would go through these hundreds of thousands of objects again and again.
+    """
+    gc.collect()
+    gc.freeze()
 
 
 def some(cases: Iterable[Any], few: int = 1) -> list[Any]:

@@ -74,6 +74,19 @@ def test_a_step_that_fails_ends_the_suite(capfd: pytest.CaptureFixture[str]):
     out, err = capfd.readouterr()
     assert ran == ["first"]
     assert "why" in out
+    # A function may run beside commands, and tells its failure as they do.
+    with pytest.raises(module.Failed):
+        steps.together(
+            module.Step("fourth", note),
+            module.Step("fifth", lambda: False),
+            module.Step("sixth", (sys.executable, "-c", "print('said')")),
+        )
+    out, fifth = capfd.readouterr()
+    assert ran == ["first", "first"]
+    assert "FAILED: fifth" in fifth
+    assert "fourth" in steps.table()
+    assert "fifth (failed)" in steps.table()
+    assert "sixth" not in steps.table()
     assert "FAILED: second" in err
     table = steps.table()
     assert "second (failed)" in table

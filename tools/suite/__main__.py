@@ -17,6 +17,7 @@ from suite.steps import KEPT, ROOT, Failed, Step, Steps, Test, cores
 
 CLIPPY = ("cargo", "clippy", "--quiet")
 NO_WARNINGS = ("--", "-D", "warnings")
+IDLE = ("nice", "-n", "19")
 TIMES = KEPT / "pytest.xml"
 
 
@@ -55,12 +56,13 @@ def everything(steps: Steps, is_full: bool) -> None:
         Step("Python format", ("ruff", "format", "--quiet", "--check", ".")),
         Step("Python lints", ("ruff", "check", "--quiet", ".")),
     )
-    rust_tests(steps, None, ("--include-ignored",) if is_full else ())
-    steps.together(
-        Step("Rust lints", (*CLIPPY, "--workspace", "--all-targets", *NO_WARNINGS)),
-        Step("Python types", ("mypy",)),
-        Step("Stubs", (sys.executable, "-m", "suite.stubs")),
+    # Tests leave a core idle now and then; what waits for no clock takes only that.
+    beside = (
+        Step("Rust lints", (*IDLE, *CLIPPY, "--workspace", "--all-targets", *NO_WARNINGS)),
+        Step("Python types", (*IDLE, "mypy")),
+        Step("Stubs", (*IDLE, sys.executable, "-m", "suite.stubs")),
     )
+    rust_tests(steps, None, ("--include-ignored",) if is_full else (), beside)
     python_tests(steps, ("--full",) if is_full else ())
 
 
@@ -103,9 +105,12 @@ def lay_over() -> None:
 
 
 def rust_tests(
-    steps: Steps, selected: Sequence[Sequence[str]] | None, arguments: Sequence[str]
+    steps: Steps,
+    selected: Sequence[Sequence[str]] | None,
+    arguments: Sequence[str],
+    beside: Sequence[Step] = (),
 ) -> None:
-    """Builds Rust tests, all where none are selected, and runs them."""
+    """Builds Rust tests, all where none are selected, and runs them beside other steps."""
     built: list[rust.Binary] = []
 
     def build() -> bool:
@@ -119,7 +124,11 @@ def rust_tests(
         return is_ok
 
     steps.one(Step("Rust tests are built", build))
-    steps.one(Step("Rust tests", run))
+    tests = Step("Rust tests", run)
+    if beside:
+        steps.together(tests, *beside)
+    else:
+        steps.one(tests)
 
 
 def python_tests(steps: Steps, arguments: Sequence[str]) -> None:

@@ -58,7 +58,8 @@ class Steps:
         self._ended(step, time.monotonic() - began, is_ok)
 
     def together(self, *steps: Step) -> None:
-        """Runs steps side by side, if each keeps one core busy; shows their output at the end."""
+        """Runs steps side by side; what commands say is shown at the end, functions print alone."""
+        print(f"== Side by side: {', '.join(step.name for step in steps)}", flush=True)
         with ThreadPoolExecutor(len(steps)) as pool:
             for step, (seconds, is_ok, said) in zip(steps, pool.map(_quietly, steps), strict=True):
                 print(f"== {step.name}", flush=True)
@@ -91,9 +92,11 @@ def _runs(command: Sequence[str]) -> bool:
 
 
 def _quietly(step: Step) -> tuple[float, bool, str]:
-    """Seconds, success and output of a command."""
-    assert not callable(step.run)
+    """Seconds, success and output of a command; a function has printed its own."""
     began = time.monotonic()
+    if callable(step.run):
+        is_ok = step.run()
+        return time.monotonic() - began, is_ok, ""
     ended = subprocess.run(
         step.run,
         cwd=ROOT,

@@ -338,7 +338,7 @@ fn any_order_of_what_is_under_way_is_safe() {
     let has_quotas = |set: &&str| set.starts_with("ftl.handle_quota");
     for composition in COMPOSED.iter().filter(|of| !of.0.iter().any(has_quotas)) {
         let (mut ran, mut erases) = (0, 0);
-        for seed in turn::few_or_all(0..20, 0..400) {
+        for seed in turn::few_or_all(0..12, 0..400) {
             let build = |sets: &[String]| {
                 let sets: Vec<&str> = sets.iter().map(String::as_str).collect();
                 // Drives of one die have no superblocks of two.
@@ -374,7 +374,7 @@ fn any_order_of_what_is_under_way_is_safe() {
 fn reads_return_the_newest_version() {
     for_all(3, |config, seed| {
         let mut storm = Storm::new(Ssd::new(config, 1 << 30)?, seed);
-        storm.run(20_000)?;
+        storm.run(turn::few_or_all(10_000, 20_000))?;
         assert!(storm.ssd.ftl_counts().reclaimed_blocks > 0, "no collection");
         Ok(())
     });
@@ -409,7 +409,7 @@ fn what_was_flushed_is_there_after_a_cut() {
                 let recovery = format!("recovery.name={}", member.name);
                 let more = [&drive::CUT_SHAPE[..], &[recovery.as_str()], shape].concat();
                 let mut cuts = Cuts::new(&config(composition, &more), 5).unwrap();
-                cuts.run(turn::few_or_all(25, 200)).unwrap_or_else(|error| {
+                cuts.run(turn::few_or_all(15, 200)).unwrap_or_else(|error| {
                     panic!("{composition:?}, {}, {shape:?}: {error}", member.name)
                 });
             }

@@ -49,7 +49,7 @@ fn hold_with(member: &Member<Build>, more: &[&str], seeds: Range<u64>) {
 
 #[test]
 fn any_order_of_what_is_under_way_is_safe() {
-    hold(turn::few_or_all(0..60, 0..800));
+    hold(turn::few_or_all(0..40, 0..800));
     // Blocks were collected in some planes of a group only, and the reserve was gone.
     hold(54_910..54_911);
 }

@@ -79,7 +79,7 @@ fn sets_of(ftl: &base::family::Member<Build>, recovery: &str, shape: &[&str]) ->
 /// Power cuts at any time, and during the start-up.
 #[test]
 fn what_was_flushed_is_there_after_a_cut() {
-    for_all(&SHAPES[..1], turn::few_or_all(80, 300), 1, |_, _| true);
+    for_all(&SHAPES[..1], turn::few_or_all(50, 300), 1, |_, _| true);
 }
 
 /// A buffer that is a log: stale data take room in the rows of others.
@@ -107,7 +107,8 @@ fn lower_pages_are_there_after_a_cut() {
             let shape = ["chip.geometry.blocks_per_plane=24"];
             let mut sets = sets_of(ftl, member.name, &shape);
             sets.retain(|set| !set.starts_with("chip.fault.paired"));
-            let cuts = run(&sets, 3, 80).unwrap_or_else(|error| panic!("{sets:?}: {error}"));
+            let cuts = run(&sets, 3, turn::few_or_all(40, 80))
+                .unwrap_or_else(|error| panic!("{sets:?}: {error}"));
             restored_units += cuts.restored_units;
             // The test sees the loss where there are no copies, and most programs are of the host.
             if ftl.name != ssd::ftl::ROSTER[0].name {

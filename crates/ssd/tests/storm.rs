@@ -331,7 +331,8 @@ fn reads_return_the_newest_version_for_every_member() {
                 let sets: Vec<&str> = sets.iter().map(String::as_str).collect();
                 let sets = drive::of_ftl(ftl, &sets);
                 let sets: Vec<&str> = sets.iter().map(String::as_str).collect();
-                storm(&sets, 11).run(requests_of(ftl)).unwrap();
+                let share = turn::few_or_all(2, 1);
+                storm(&sets, 11).run(requests_of(ftl) / share).unwrap();
             }
         }
     }

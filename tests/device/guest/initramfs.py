@@ -1,6 +1,5 @@
 """Root file system of a guest: busybox, programs of this machine, and modules of a kernel."""
 
-import gzip
 import re
 import shutil
 import subprocess
@@ -55,7 +54,10 @@ def libraries(program: Path) -> list[Path]:
 
 
 def build(image: Path, modules: list[Path], programs: list[Path], busybox: Path) -> None:
-    """Write the root file system of a guest as a compressed cpio archive."""
+    """Write the root file system of a guest as a cpio archive.
+
+    The guest would take longer to decompress it, under emulation, than to read it.
+    """
     root = image.with_suffix(".root")
     shutil.rmtree(root, ignore_errors=True)
     for name in (
@@ -91,5 +93,5 @@ def build(image: Path, modules: list[Path], programs: list[Path], busybox: Path)
         capture_output=True,
         check=True,
     ).stdout
-    image.write_bytes(gzip.compress(archive, 1))
+    image.write_bytes(archive)
     shutil.rmtree(root)

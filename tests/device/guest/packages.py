@@ -74,7 +74,7 @@ def made() -> tuple[Path, Path]:
         pytest.skip(f"no {', '.join(missing)} here (names of Debian's packages)")
     folder = kernel()
     modules = initramfs.with_depends(folder / "lib/modules", MODULES)
-    image = CACHE / "initramfs.gz"
+    image = CACHE / "initramfs.cpio"
     programs = [path for name in PROGRAMS if (path := found(name)) is not None]
     busybox = found("busybox")
     assert busybox is not None
