@@ -96,8 +96,8 @@ pub(super) struct PageParams {
     /// once. 0 to 0.5; 0 is none. It needs two `ftl.gc_reserve_blocks`.
     pub(super) metadata_share: f64,
     /// Superblocks: dies whose blocks are opened, filled in stripes, collected and erased together.
-    /// 1: each die has its own; 0: all dies of the drive. A divisor of the number of dies. Counts
-    /// of free blocks in `ftl` and `gc` are counts of superblocks then.
+    /// 1: each die has its own; 0: all dies of the drive, or of a reclaim group. A divisor of the
+    /// number of dies. Counts of free blocks in `ftl` and `gc` are counts of superblocks then.
     pub(super) superblock_dies: u32,
     /// Reclaim groups of a drive with flexible data placement: parts of its dies, equal and in
     /// order, with `host_streams` handles each. What a host writes with a placement identifier
@@ -286,7 +286,9 @@ impl PageFtl {
         let (host_streams, move_streams) = params.streams(&context, own);
         let rows = geometry.pages_per_block / pages_per_program;
         let stripes = Stripes::of(&context, params)?;
-        let padded = match params.keeps_handles() {
+        // A reclaim group with parity may be filled up to this space.
+        let fills_groups = params.reclaim_groups > 1 && stripes.are_on();
+        let padded = match params.keeps_handles() || fills_groups {
             false => 0,
             // The last row of each superblock that collection empties, and its share of parity.
             true => {
