@@ -20,7 +20,7 @@ const SMALL: &[&str] = &[
     "recovery.checkpoint_units=3000",
 ];
 
-/// Shapes of drives: capacitors, programs, failing programs, two pages of parity.
+/// Shapes of drives: capacitors, programs, failing programs, two pages of parity, reclaim groups.
 const SHAPES: &[&[&str]] = &[
     &["drive.capacitors=true"],
     &[],
@@ -29,6 +29,7 @@ const SHAPES: &[&[&str]] = &[
     &["drive.capacitors=true", "ftl.host_streams=2", "ftl.isolation=persistent"],
     &["chip.fault.program_failure_chance=0.001", "chip.geometry.blocks_per_plane=48"],
     &["parity.rebuild_mb_s=40", "parity.read_around=busy", "gc.rotation=all"],
+    &["drive.channels=4", "ftl.reclaim_groups=2", "drive.capacitors=true"],
 ];
 
 /// Settings of a drive with a recovery and a shape. `checkpoint_units` belongs to two recoveries
@@ -203,8 +204,15 @@ fn fail_under_storm(sets: &[&str], seed: u64, requests: u64) {
 }
 
 /// Drives that storms with failing dies run on: reads around busy dies with two pages of parity,
-/// and the journal of a map on flash.
-const STORMS: [&[&str]; 5] = [
+/// the journal of a map on flash, and two dies of one reclaim group.
+const STORMS: [&[&str]; 6] = [
+    &[
+        "drive.channels=4",
+        "ftl.reclaim_groups=2",
+        "ftl.host_streams=2",
+        "ftl.isolation=persistent",
+        "ftl.overprovisioning=8",
+    ],
     &["parity.pages=2", "parity.read_around=busy", "ftl.overprovisioning=12", "gc.rotation=erases"],
     &["recovery.name=journal", "parity.read_around=collection"],
     &["ftl.name=dftl", "ftl.map_cache_bytes=2048", "recovery.name=checkpoint"],

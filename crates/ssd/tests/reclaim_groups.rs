@@ -4,6 +4,7 @@
 use crate::drive;
 
 use base::rng::{Rng, turn};
+use nand::geometry::Die;
 use ssd::config::SsdConfig;
 use ssd::conformance::batches::Batches;
 use ssd::conformance::interleaving::Interleaving;
@@ -19,6 +20,11 @@ use ssd::{Ssd, Step, UnitPlace};
 
 /// Two groups of two dies.
 const TWO: &str = "ftl.reclaim_groups=2";
+
+/// A page of parity in each stripe, and what it needs.
+const PARITY: &str = "parity.pages=1";
+const RESERVE: &str = "ftl.gc_reserve_blocks=2";
+const BLOCKS: &str = "chip.geometry.blocks_per_plane=40";
 
 /// Sends a write of a unit with a placement identifier.
 fn write(ssd: &mut Ssd, unit: u64, identifier: u8) {
@@ -183,12 +189,31 @@ fn a_full_group_redirects() {
 }
 
 /// Drives with groups for storms and cuts.
-const SHAPES: [&[&str]; 5] = [
+const SHAPES: [&[&str]; 7] = [
     &[TWO],
     &["ftl.reclaim_groups=4", "ftl.host_streams=2"],
     &[TWO, "ftl.host_streams=2", "ftl.isolation=persistent"],
     &[TWO, "ftl.host_streams=2", "ftl.isolation=persistent", "ftl.superblock_dies=2"],
     &[TWO, "ftl.superblock_dies=2", "ftl.separate_gc_stream=false"],
+    &[
+        TWO,
+        "drive.channels=4",
+        "ftl.superblock_dies=0",
+        PARITY,
+        RESERVE,
+        BLOCKS,
+        "gc.start_free_blocks=4",
+    ],
+    &[
+        TWO,
+        "drive.channels=4",
+        "ftl.superblock_dies=4",
+        "ftl.host_streams=2",
+        "ftl.isolation=persistent",
+        PARITY,
+        RESERVE,
+        BLOCKS,
+    ],
 ];
 
 #[test]
@@ -216,7 +241,7 @@ fn reads_return_the_newest_version() {
 fn any_order_of_what_is_under_way_is_safe() {
     let page = ROSTER.iter().find(|member| member.name == "page").unwrap();
     let (mut ran, mut erases) = (0, 0);
-    for shape in [SHAPES[0], SHAPES[2], SHAPES[3]] {
+    for shape in [SHAPES[0], SHAPES[2], SHAPES[3], SHAPES[5]] {
         for seed in turn::few_or_all(0..40, 0..400) {
             let build = |sets: &[String]| {
                 let sets = sets.iter().map(String::as_str).chain(shape.iter().copied());
@@ -244,7 +269,8 @@ fn groups_pass_conformance() {
         let sets = [shape, &["ftl.overprovisioning=2.5"]].concat();
         let mut trial = Batches::new(Tally::new(&drive::config(&sets)).unwrap(), 9);
         trial.ftl.check().unwrap();
-        trial.rounds(200).unwrap();
+        // Larger blocks are collected later.
+        trial.rounds(if shape.contains(&PARITY) { 1000 } else { 200 }).unwrap();
         assert!(trial.ftl.counts().reclaimed_blocks > 0, "no collection");
         trial.ftl.start_run(Some(70));
         trial.check().unwrap();
@@ -263,7 +289,11 @@ fn what_was_flushed_is_there_after_a_cut() {
         {
             if turn::is_tried(i + j, 3) {
                 let recovery = format!("recovery.name={recovery}");
-                let sets = [shape, &drive::CUT_SHAPE[..], &[&*recovery]].concat();
+                let spare: &[&str] = match shape.contains(&PARITY) {
+                    true => &[BLOCKS, "ftl.overprovisioning=8"],
+                    false => &[],
+                };
+                let sets = [shape, &drive::CUT_SHAPE[..], spare, &[&*recovery]].concat();
                 let mut cuts = Cuts::new(&drive::config(&sets), 5).unwrap();
                 let ran = cuts.run(turn::few_or_all(15, 100));
                 ran.unwrap_or_else(|error| panic!("{shape:?}, {recovery}: {error}"));
@@ -314,6 +344,8 @@ fn groups_that_part_nothing_are_refused() {
             "ftl.reclaim_groups",
         ),
         (&[TWO, "ftl.superblock_dies=4"], "ftl.superblock_dies"),
+        (&["ftl.reclaim_groups=4", "ftl.superblock_dies=0", PARITY, RESERVE], "parity.pages"),
+        (&[TWO, "ftl.superblock_dies=0", "parity.pages=2", RESERVE], "parity.pages"),
         (&["ftl.name=dftl", "ftl.map_cache_bytes=512", TWO], "ftl.reclaim_groups"),
         (
             &[TWO, "ftl.host_streams=2", "ftl.isolation=persistent", "ftl.handle_quota=[0.5, 0.5]"],
@@ -322,4 +354,96 @@ fn groups_that_part_nothing_are_refused() {
     ] {
         assert_eq!(refused(sets), place, "{sets:?}");
     }
+}
+
+/// Eight dies in two groups, with stripes of four dies.
+const STRIPED: [&str; 7] = [
+    TWO,
+    "drive.channels=4",
+    "ftl.superblock_dies=0",
+    PARITY,
+    RESERVE,
+    BLOCKS,
+    "ftl.static_wear_delta=0",
+];
+
+/// Geometry of the drive of [`STRIPED`].
+fn striped() -> nand::geometry::Geometry {
+    ssd::build::chips(&drive::config(&STRIPED)).unwrap().geometry.clone()
+}
+
+/// Each group programs `(k + m) / k` units for each of its host, as a drive of its own dies does,
+/// and its parity is on its dies.
+#[test]
+fn parity_of_a_group_is_its_share_on_its_dies() {
+    for pages in [1u64, 2] {
+        let of_parity = format!("parity.pages={pages}");
+        let sets = [&STRIPED[..], &["ftl.overprovisioning=8", &of_parity]].concat();
+        let mut ssd = drive::small(&sets);
+        ssd.start(0);
+        let geometry = striped();
+        let units = ssd.capacity_bytes() / 4096;
+        // The first group alone is written, in order and more than once.
+        for number in 0..6 * units {
+            write(&mut ssd, number % units, 0);
+        }
+        settle(&mut ssd);
+        let counts = ssd.ftl_counts();
+        assert_eq!(ssd.redirected_units(), 0);
+        assert_eq!(counts.moved_units, 0);
+        let due = counts.host_units * pages / (4 - pages);
+        // The parity of the last rows is in memory.
+        let row = u64::from(geometry.planes_per_die * geometry.units_per_page);
+        let apart = due.abs_diff(counts.stripes.units);
+        assert!(apart <= 8 * pages * row, "{due} units of parity: {counts:?}");
+        let cycles = ssd.block_cycles();
+        let (first, second) = cycles.split_at(cycles.len() / 2);
+        assert!(first.iter().sum::<u32>() > 0 && second.iter().sum::<u32>() == 0);
+    }
+}
+
+/// A die that fails is rebuilt on the other dies of its group, whose data stay there. The group
+/// has less room from then on, also for a drive that was saved.
+#[test]
+fn a_failed_die_is_rebuilt_in_its_group() {
+    let sets = [&STRIPED[..], &["ftl.overprovisioning=2.2"]].concat();
+    let mut ssd = drive::small(&sets);
+    ssd.start(0);
+    let units = ssd.capacity_bytes() / 4096;
+    (0..units).for_each(|unit| write(&mut ssd, unit, u8::from(unit >= units / 2)));
+    settle(&mut ssd);
+    ssd.submit(Request::FLUSH, 0, ssd.now());
+    settle(&mut ssd);
+    ssd.fail_die(Die(1)).unwrap();
+    settle(&mut ssd);
+    assert!(ssd.failed_dies()[0].rebuilt_at.is_some(), "{:?}", ssd.failed_dies());
+    for unit in 0..units {
+        match ssd.place_of_unit(unit as u32) {
+            Some(UnitPlace::Flash { die, .. }) => {
+                let group = u64::from(unit >= units / 2);
+                assert!(die != 1 && u64::from(die) / 4 == group, "unit {unit} on {die}");
+            }
+            place => panic!("unit {unit}: {place:?}"),
+        }
+    }
+    assert_eq!(ssd.redirected_units(), 0);
+    // What the host writes to this group alone, the drive splits by the room that is left.
+    let mut rng = Rng::stream(3, "less room");
+    (0..5 * units).for_each(|_| write(&mut ssd, rng.below(units), 0));
+    settle(&mut ssd);
+    assert!(ssd.redirected_units() > 0);
+    assert_eq!(ssd.counts().parity.lost_reads, 0);
+}
+
+/// A group that holds more than its other dies have room for loses no die, and says so.
+#[test]
+fn a_full_group_loses_no_die() {
+    let mut ssd = drive::small(&[&STRIPED[..], &["ftl.overprovisioning=2.2"]].concat());
+    ssd.start(0);
+    let units = ssd.capacity_bytes() / 4096;
+    (0..units).for_each(|unit| write(&mut ssd, unit, 0));
+    settle(&mut ssd);
+    let refusal = ssd.check_fail_die(Die(2)).unwrap_err();
+    base::error::assert_carries(&refusal.to_string(), &["die 2", "reclaim group 0", "holds"]);
+    ssd.check_fail_die(Die(5)).unwrap();
 }

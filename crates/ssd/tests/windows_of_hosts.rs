@@ -22,6 +22,15 @@ const SETS: [&str; 6] = [
     "gc.background_free_blocks=6",
 ];
 
+/// A page of parity in stripes over the dies of a set.
+const PARITY: [&str; 5] = [
+    "parity.pages=1",
+    "ftl.superblock_dies=2",
+    "ftl.gc_reserve_blocks=2",
+    "ftl.overprovisioning=2.5",
+    "chip.geometry.blocks_per_plane=60",
+];
+
 /// A drive in steady state, whose first set is the host's.
 fn hosted(sets: &[&str]) -> Ssd {
     let mut ssd = drive::small(&[&SETS[..], sets].concat());
@@ -96,15 +105,20 @@ fn open(ssd: &mut Ssd, rng: &mut Rng) -> Outlook {
 }
 
 /// A window takes as many random writes as the host was told, and nothing is collected in it: for
-/// FTLs whose data share blocks with collection, have streams, rows of the drive's own, or classes.
+/// FTLs whose data share blocks with collection, have streams, rows of the drive's own, or classes,
+/// and for superblocks and stripes.
 #[test]
 fn a_window_takes_what_the_host_was_told() {
-    let variants: [&[&str]; 5] = [
+    let variants: [&[&str]; 9] = [
         &[],
         &["ftl.separate_gc_stream=true"],
         &["ftl.host_streams=2"],
         &["ftl.metadata_share=0.1", "ftl.gc_reserve_blocks=2", "gc.start_free_blocks=4"],
         &["ftl.name=sepbit"],
+        &["ftl.superblock_dies=2"],
+        &PARITY,
+        &[PARITY[0], PARITY[1], PARITY[2], PARITY[3], "ftl.host_streams=2", PARITY[4]],
+        &[PARITY[0], PARITY[1], PARITY[2], PARITY[3], "ftl.separate_gc_stream=false", PARITY[4]],
     ];
     for sets in variants {
         for seed in 0..3 {

@@ -83,7 +83,9 @@ def stripe_of(config: Mapping[str, Any]) -> Stripe | None:
     if not (parity := int(config.get("parity", {}).get("pages", 0))):
         return None
     ftl, drive = config["ftl"], config["drive"]
-    dies = int(ftl["superblock_dies"]) or int(drive["channels"]) * int(drive["dies_per_channel"])
+    of_drive = int(drive["channels"]) * int(drive["dies_per_channel"])
+    # A stripe stays in its reclaim group.
+    dies = int(ftl["superblock_dies"]) or of_drive // int(ftl.get("reclaim_groups", 1))
     # Left out, a unit is 4096 bytes, or a page where that is smaller.
     unit = int(ftl["unit_bytes"]) or min(4096, int(config["chip"]["geometry"]["page_bytes"]))
     return Stripe(dies, parity, math.ceil(unit / int(config["ecc"]["payload_bytes"])))

@@ -151,7 +151,8 @@ def bch_parity_bytes(t: int, data_bytes: int) -> int:
 
 def _bad_blocks_only(subject: Subject) -> Iterator[Hit]:
     given, key = subject.value("ftl.overprovisioning"), "ftl.overprovisioning"
-    varied = (key, "ftl.name", "ftl.superblock_dies", "drive", "parity.pages")
+    layout = ("ftl.superblock_dies", "ftl.reclaim_groups", "drive", "parity.pages")
+    varied = (key, "ftl.name", *layout)
     if subject.is_varied(*varied) or subject.value("ftl.name") not in PAGE_MAPPED:
         return
     pages = _pages_of_stripe(subject)
@@ -173,7 +174,8 @@ def _pages_of_stripe(subject: Subject) -> int:
     """Pages of a stripe of parity: one on each die of a superblock."""
     drive = subject.value("drive")
     of_drive: int = drive["channels"] * drive["dies_per_channel"]
-    return subject.value("ftl.superblock_dies") or of_drive
+    of_group = of_drive // (subject.value("ftl.reclaim_groups") or 1)
+    return subject.value("ftl.superblock_dies") or of_group
 
 
 def amplification(alpha: float) -> float:

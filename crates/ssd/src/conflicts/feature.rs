@@ -209,7 +209,11 @@ features! {
 
 fn has_superblocks(seen: &Seen<'_>) -> bool {
     match number(seen, "superblock_dies") {
-        Some(0) => seen.config.drive.channels * seen.config.drive.dies_per_channel > 1,
+        // All dies of a reclaim group.
+        Some(0) => {
+            let dies = seen.config.drive.channels * seen.config.drive.dies_per_channel;
+            i64::from(dies) / number(seen, "reclaim_groups").unwrap_or(1).max(1) > 1
+        }
         dies => dies.is_some_and(|dies| dies > 1),
     }
 }

@@ -125,12 +125,6 @@ pub const CONFLICTS: &[Conflict] = &[
         "use sets alone, or ftl.reclaim_groups without namespaces of their own dies",
     ),
     row(
-        ReclaimGroups,
-        Parity,
-        "stripes and groups part the dies unlike each other",
-        "use ftl.reclaim_groups = 1, or parity.pages = 0",
-    ),
-    row(
         Exchange,
         ReclaimGroups,
         "the data of the die would leave its group",
@@ -147,7 +141,8 @@ pub const CONFLICTS: &[Conflict] = &[
         Parity,
         SingleDies,
         "a stripe has a page on each die of a superblock",
-        "set ftl.superblock_dies to 0 or 2 and more, of an FTL that has it, or parity.pages = 0",
+        "set ftl.superblock_dies to 0 or 2 and more, of an FTL that has it and of reclaim groups \
+         with as many dies, or parity.pages = 0",
     ),
     row(
         ReadAround,

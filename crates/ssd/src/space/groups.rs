@@ -36,6 +36,8 @@ pub struct Groups {
     share: u32,
     /// By group: units that are valid, or on their way to it. Empty of a single group.
     held: Vec<u64>,
+    /// By group: the part of its room that failed dies leave, as left and all pages of data.
+    left: Vec<(u32, u32)>,
     /// By group: the die that takes the next row.
     next_die: Vec<u32>,
     /// Units that went to another group than the host has named.
@@ -70,6 +72,7 @@ impl Groups {
             block_units: geometry.units_per_block(),
             share: share_blocks(geometry, logical_units),
             held: vec![0; several as usize],
+            left: vec![(1, 1); several as usize],
             next_die: (0..several).map(|group| group * dies).collect(),
             redirected: 0,
         })
@@ -125,12 +128,29 @@ impl Groups {
         if self.count == 1 { 0 } else { block.0 / (self.blocks_per_die * self.dies) }
     }
 
-    /// Units that a group has room for, beside those that collection needs free.
-    fn room(&self, group: u32, retirement: &Retirement) -> u64 {
+    /// Units that a group can hold beside those that collection needs free, where `left` of `all`
+    /// pages of data in its stripes are on dies at work.
+    pub fn capacity(&self, group: u32, (left, all): (u32, u32), retirement: &Retirement) -> u64 {
         let planes = group * self.planes..(group + 1) * self.planes;
         let spare = planes.map(|plane| retirement.spare(Plane(plane))).min().unwrap_or(0);
         let blocks = u64::from(self.planes) * u64::from(self.share + spare);
-        (blocks * u64::from(self.block_units)).saturating_sub(self.held[group as usize])
+        blocks * u64::from(self.block_units) * u64::from(left) / u64::from(all)
+    }
+
+    /// Units that a group has room for beside what it holds.
+    fn room(&self, group: u32, retirement: &Retirement) -> u64 {
+        let capacity = self.capacity(group, self.left[group as usize], retirement);
+        capacity.saturating_sub(self.held(group))
+    }
+
+    /// Units that a group holds, or that are on their way to it, of a drive with several.
+    pub fn held(&self, group: u32) -> u64 {
+        self.held[group as usize]
+    }
+
+    /// Notes that failed dies leave `left` of `all` pages of data in the stripes of a group.
+    pub fn keep_part(&mut self, group: u32, left: u32, all: u32) {
+        self.left[group as usize] = (left, all);
     }
 
     /// Group that takes a row of this many units for a group: itself, or if it is full the one with
@@ -138,15 +158,17 @@ impl Groups {
     #[inline]
     pub fn home(&self, group: u32, row_units: u32, retirement: &Retirement) -> u32 {
         let Some(&held) = self.held.get(group as usize) else { return group };
-        // An even share always has room.
+        // An even share always has room, unless dies have failed.
+        let (left, all) = self.left[group as usize];
         let share = u64::from(self.planes) * u64::from(self.share) * u64::from(self.block_units);
-        if held + u64::from(row_units) <= share
+        if (left == all && held + u64::from(row_units) <= share)
             || self.room(group, retirement) >= u64::from(row_units)
         {
             return group;
         }
         let room = |group: &u32| self.room(*group, retirement);
-        (0..self.count).rev().max_by_key(room).unwrap_or(group)
+        let has_dies = |group: &u32| self.left[*group as usize].0 > 0;
+        (0..self.count).rev().filter(has_dies).max_by_key(room).unwrap_or(group)
     }
 
     /// Die that takes the next row of a group, of a drive with several.

@@ -56,19 +56,15 @@ impl PageFtl {
         Some(Stationary { law, units, block_units })
     }
 
-    /// Room for data of the host die by die ([`Account::lead`]). `None` where rows of the drive's
-    /// own or empty pages take a share of it that hangs on the data.
+    /// Room for data of the host die by die ([`Account::lead`]). `None` where empty pages, or
+    /// blocks that hold less, take a share of it that hangs on the data.
     ///
     /// Rows go to dies in turn, so the poorest die decides. The host leaves each group of planes
     /// its reserve. Streams beside the one that is written may have begun a block each.
     ///
     /// [`Account::lead`]: crate::ftl::contract::Account::lead
     pub(super) fn lead_by_die(&self) -> Option<Lead> {
-        let is_uneven = !self.by_speed.is_empty()
-            || self.stripes.are_on()
-            || !self.code_stages.is_off()
-            || !self.reduced.blocks.is_empty();
-        if is_uneven {
+        if self.has_uneven_rows() {
             return None;
         }
         let begun = u32::from(self.host_streams) - 1;
@@ -97,6 +93,11 @@ impl PageFtl {
         let left = (0..self.geometry.dies).map(|die| of_die(Die(die))).min().unwrap_or(0);
         let most = u64::from(self.groups) * of_blocks(rested, self.reserve);
         Some(Lead { most_units: of_dies(most), left_units: of_dies(left) })
+    }
+
+    /// Whether blocks take more or fewer units of data by what these are, or by their wear.
+    pub(super) fn has_uneven_rows(&self) -> bool {
+        !self.by_speed.is_empty() || !self.code_stages.is_off() || !self.reduced.blocks.is_empty()
     }
 
     /// Units of data that the open blocks of a frontier still take at least.

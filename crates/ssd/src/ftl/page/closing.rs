@@ -2,6 +2,7 @@
 //! placement handle of the host goes on in new ones.
 
 use super::PageFtl;
+use crate::ftl::contract::Key;
 use crate::space::frontier::Frontier;
 use nand::geometry::{Block, Die};
 
@@ -77,13 +78,14 @@ impl PageFtl {
     ///
     /// [`Handles::left_units`]: crate::ftl::contract::Handles::left_units
     pub(in crate::ftl) fn left_units(&self, handle: u32) -> Option<u64> {
-        let (dies, stream) = self.dies_of_handle(handle);
-        let indices = dies.flat_map(|die| self.frontiers_of_handle(die, stream));
+        let (group, stream) = self.placing.parts(Key(handle));
+        let dies = self.placing.dies(group);
+        let indices = dies.clone().flat_map(|die| self.frontiers_of_handle(Die(die), stream));
         let open =
             indices.map(|index| &self.frontiers[index]).filter(|frontier| frontier.takes_data());
         let left = open.map(|frontier| u64::from(frontier.left_pages() * frontier.rows.page_units));
         let left = left.reduce(|sum, left| sum + left)?;
-        Some(left - self.parity_ahead(stream))
+        Some(left - self.parity_ahead(stream, dies))
     }
 
     /// Closes the open blocks of a handle die by die, where there is room for others.

@@ -96,8 +96,8 @@ pub(super) struct PageParams {
     /// once. 0 to 0.5; 0 is none. It needs two `ftl.gc_reserve_blocks`.
     pub(super) metadata_share: f64,
     /// Superblocks: dies whose blocks are opened, filled in stripes, collected and erased together.
-    /// 1: each die has its own; 0: all dies of the drive. A divisor of the number of dies. Counts
-    /// of free blocks in `ftl` and `gc` are counts of superblocks then.
+    /// 1: each die has its own; 0: all dies of the drive, or of a reclaim group. A divisor of the
+    /// number of dies. Counts of free blocks in `ftl` and `gc` are counts of superblocks then.
     pub(super) superblock_dies: u32,
     /// Reclaim groups of a drive with flexible data placement: parts of its dies, equal and in
     /// order, with `host_streams` handles each. What a host writes with a placement identifier
@@ -287,7 +287,9 @@ impl PageFtl {
         let rows = geometry.pages_per_block / pages_per_program;
         let stripes = Stripes::of(&context, params)?;
         let groups = geometry.planes_per_die / planes_per_program;
-        let padded = match stripes.padded_rows(0, params.keeps_handles(), move_streams, groups) {
+        // A reclaim group with parity may be filled up to this space.
+        let pads = params.keeps_handles() || params.reclaim_groups > 1 && stripes.are_on();
+        let padded = match stripes.padded_rows(0, pads, move_streams, groups) {
             0 => 0,
             padded => {
                 let dies = Spans::dies_of(params, geometry.dies)?;

@@ -5,16 +5,18 @@
 //! free block of a plane may take its place, so a bad block is stood in for by another one of its
 //! plane, and the poorest plane says how many superblocks there can be. Map, programs and counts
 //! are those of `page`; its free blocks and its victims are counted by superblocks here. `members`
-//! knows which blocks belong together, `policy` asks the policy of `gc` about them, `by_handle`
-//! asks one for each placement handle that has a quota. `placement` opens and fills them,
-//! `ending` closes them early, `whole` fills their stripes early, `collection` empties and erases
-//! them, `sorted` keeps moved data of several streams apart. `cached` are those of a cache.
+//! knows which blocks belong together, `policy` asks the policy of `gc` about them, or one for each
+//! placement handle that has a quota. `placement` opens and fills them, `ending` closes them early,
+//! `whole` fills their stripes early, `collection` empties and erases them, `sorted` keeps moved
+//! data of several streams apart. `cached` are those of a cache, `grouped` those of reclaim groups.
+//! `lead` says what they take before collection.
 
-mod by_handle;
 mod cached;
 mod collection;
 mod ending;
+mod grouped;
 mod held;
+mod lead;
 mod members;
 mod parity;
 mod placement;
@@ -27,7 +29,8 @@ mod whole;
 
 use super::{Own, PageFtl, PageParams};
 use crate::ftl::contract::{
-    Carried, Context, DieSet, Job, Key, Lpn, Move, Parity, Place, Program, Ram, Step, Urgency, Work,
+    Carried, Context, DieSet, Job, Key, Lead, Lpn, Move, Parity, Place, Program, Ram, Step,
+    Urgency, Work,
 };
 use crate::ftl::paged::Layout;
 use crate::recovery::Found;
@@ -38,11 +41,10 @@ use crate::space::gc::contract::Shape;
 use crate::space::pace::Pace;
 use base::archive::{Archive, State};
 use base::{Error, Result};
-use by_handle::ByHandle;
 use held::Uncovered;
 use members::Members;
 use nand::geometry::{Block, Die, Plane};
-use policy::OfSuperblocks;
+use policy::{ByHandle, OfSuperblocks};
 use quotas::Quotas;
 pub(super) use quotas::check as check_quotas;
 use serde::{Deserialize, Serialize};
@@ -129,7 +131,10 @@ pub(in crate::ftl) struct Spans {
 impl Spans {
     /// Dies of a superblock: as many as the parameter says, of the `dies` of a drive.
     pub(in crate::ftl) fn dies_of(params: &PageParams, dies: u32) -> Result<u32> {
-        let given = if params.superblock_dies == 0 { dies } else { params.superblock_dies };
+        // A superblock stays in its reclaim group. A count of groups that parts no dies is refused
+        // where the groups are made.
+        let of_group = dies / params.reclaim_groups.clamp(1, dies);
+        let given = if params.superblock_dies == 0 { of_group } else { params.superblock_dies };
         if !dies.is_multiple_of(given) {
             let problem = format!("{given} dies of {dies}");
             let divisor =
@@ -300,7 +305,9 @@ impl State for Spans {
         archive.value(held)?;
         archive.value(uncovered)?;
         members.exchange(archive)?;
-        archive.value(spans)
+        archive.value(spans)?;
+        self.bound_groups();
+        Ok(())
     }
 }
 
@@ -415,6 +422,10 @@ impl Layout for Spans {
     fn jobs_with(&self, job: Job) -> Range<u32> {
         let first = job.0 / self.dies * self.dies;
         first..first + self.dies
+    }
+
+    fn lead(&self) -> Option<Lead> {
+        self.lead_by_span()
     }
 
     fn parity(&self) -> Option<&dyn Parity> {

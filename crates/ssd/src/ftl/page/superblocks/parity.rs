@@ -132,7 +132,7 @@ impl Parity for Spans {
                 .expected("room for all data on the other dies")
                 .hint("use a larger ftl.overprovisioning, or more dies in a superblock"));
         }
-        Ok(())
+        if self.page.placing.are_several() { self.can_group_lose(die) } else { Ok(()) }
     }
 
     fn lose(&mut self, die: Die) {
@@ -140,6 +140,7 @@ impl Parity for Spans {
             return;
         }
         self.lost.push(die.0);
+        self.bound_groups();
         self.page.data_streams().for_each(|stream| self.close_lost(die, stream));
         self.end_begun(self.span_of(die));
         for block in self.blocks_of(die) {

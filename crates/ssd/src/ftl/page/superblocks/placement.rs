@@ -127,13 +127,13 @@ impl Spans {
     }
 
     /// Free superblocks that the host must leave.
-    fn kept(&self, span: usize) -> u32 {
+    pub(super) fn kept(&self, span: usize) -> u32 {
         self.page.reserve + u32::from(self.needs_room(span))
     }
 
     /// Whether the host may go on in the open superblock of a stream. In one that it shares with
     /// collection it stops where it would eat into the reserve.
-    fn may_fill(&self, span: usize, stream: u32) -> bool {
+    pub(super) fn may_fill(&self, span: usize, stream: u32) -> bool {
         stream != self.page.gc_frontier || self.free(span) >= self.kept(span)
     }
 

@@ -166,15 +166,15 @@ impl PageFtl {
         self.frontiers[index].page..others.max().unwrap_or(0)
     }
 
-    /// Units that parity will take of the open blocks of a stream: in each row that is not whole
-    /// yet, as many rows as it lacks, and as stripes have of parity.
-    pub(in crate::ftl::page) fn parity_ahead(&self, stream: u32) -> u64 {
+    /// Units that parity will take of the open blocks of a stream on these dies: in each row that
+    /// is not whole yet, as many rows as it lacks, and as stripes have of parity.
+    pub(in crate::ftl::page) fn parity_ahead(&self, stream: u32, dies: Range<u32>) -> u64 {
         if !self.stripes.are_on() {
             return 0;
         }
         let rows = |page: u32| (self.geometry.pages_per_block - page) / self.pages_per_program;
         let mut ahead = 0;
-        for first in (0..self.geometry.dies).step_by(self.stripes.dies as usize).map(Die) {
+        for first in dies.step_by(self.stripes.dies as usize).map(Die) {
             for group in 0..self.groups {
                 let of_dies = self.stripes.around(first);
                 let all =

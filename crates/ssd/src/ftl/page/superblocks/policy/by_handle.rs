@@ -1,6 +1,6 @@
 //! A victim policy for each placement handle: superblocks of a handle are picked among themselves.
 
-use super::policy::OfSuperblocks;
+use super::OfSuperblocks;
 use crate::space::gc::{Among, BlockWord, Victims};
 use base::archive::{Archive, State};
 use base::memory::table;
@@ -9,7 +9,7 @@ use nand::geometry::Geometry;
 
 /// Victim policies of the handles of a drive, with counts of the candidates of each.
 #[derive(Clone)]
-pub(super) struct ByHandle {
+pub(in super::super) struct ByHandle {
     of: Vec<OfSuperblocks>,
     /// Planes of a superblock.
     planes: u32,
@@ -25,7 +25,7 @@ pub(super) struct ByHandle {
 impl ByHandle {
     /// Asks a policy of `of` about the superblocks of each handle, with a block in each of `planes`
     /// planes.
-    pub(super) fn new(of: Vec<OfSuperblocks>, geometry: &Geometry, planes: u32) -> Self {
+    pub(in super::super) fn new(of: Vec<OfSuperblocks>, geometry: &Geometry, planes: u32) -> Self {
         let spans = (geometry.planes() / planes) as usize;
         Self {
             planes,

@@ -4,10 +4,13 @@
 //! are those of all its blocks. Blocks of a superblock become candidates one directly after the
 //! other, that of its first plane first; the superblock is one with its last block.
 
+mod by_handle;
+
 use crate::space::gc::{BlockWord, Victims};
 use base::archive::{Archive, State};
 use base::memory::table;
 use base::{Result, Time};
+pub(super) use by_handle::ByHandle;
 use nand::geometry::Geometry;
 
 /// Victim policy of superblocks: the policy of `gc` behind a count by blocks.
