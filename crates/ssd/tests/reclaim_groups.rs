@@ -444,6 +444,6 @@ fn a_full_group_loses_no_die() {
     (0..units).for_each(|unit| write(&mut ssd, unit, 0));
     settle(&mut ssd);
     let refusal = ssd.check_fail_die(Die(2)).unwrap_err();
-    base::error::assert_carries(&refusal.to_string(), &["die 2", "reclaim group 0", "holds"]);
+    base::error::assert_carries(refusal.to_string(), &["die 2", "reclaim group 0", "holds"]);
     ssd.check_fail_die(Die(5)).unwrap();
 }
