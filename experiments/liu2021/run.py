@@ -1,9 +1,9 @@
 """Drives that are only read: the growth of their tail, and the writes of read reclaim.
 
 `nandlab papers liu2021` runs the rows of `reference.csv`. A row's name says it: `DRIVE_PASS` and
-`DRIVE_tail_PASS` are shares of slow reads, `DRIVE_p50_PASS`, `p99` and `p99_9` percentiles of the
-latency after so many passes over the data; `DRIVE_passes` and its like are passes until read
-reclaim has moved all data once.
+`DRIVE_tail_PASS` are shares of slow reads; `DRIVE_p50_PASS`, `p99`, `p99_9` and `p99_99` are
+percentiles of the latency after so many passes over the data; `DRIVE_passes` and its like are
+passes until read reclaim has moved all data once, and `DRIVE_rewrites` is how often it has.
 """
 
 import re
@@ -45,7 +45,7 @@ def percentile(drive, percent, passes, seed=1):
 
 #: Names of rows about shares and percentiles.
 SHARE = re.compile(r"(i_first|[a-i])(?:_tail)?_(\d+)")
-PERCENTILE = re.compile(r"([a-i])_p(50|99_9|99)_(\d+)")
+PERCENTILE = re.compile(r"([a-i])_p(50|99_99|99_9|99)_(\d+)")
 
 
 def __getattr__(name):
@@ -79,6 +79,21 @@ def b_fast_passes(seed=1):
 def e_passes(seed=1):
     """The limit is that of the first reclaim, 193 passes after the fill."""
     return passes_per_rewrite(193, 1930, seed)
+
+
+def c_passes(seed=1):
+    """The limit is that of the marks in its latencies; pages of a block cancel out."""
+    return passes_per_rewrite(49, 2450, seed)
+
+
+def h_rewrites(seed=1):
+    """The limit of C, of its kind of flash: blocks of both have 1,024 pages (assumed)."""
+    return 1150 / passes_per_rewrite(49, 1150, seed)
+
+
+def i_rewrites(seed=1):
+    """The limit of E, of its kind of flash: blocks of both have 768 pages (assumed)."""
+    return 2269 / passes_per_rewrite(193, 2269, seed)
 
 
 def f_passes(seed=1):
