@@ -27,6 +27,17 @@ def test_they_run_as_they_are(nandlab: Callable[..., Ended]):
     assert nandlab("new", "job", "-").out == JOB
 
 
+@pytest.mark.parametrize(
+    ("kind", "name", "known"),
+    [("job", "n.toml", ".fio"), ("drive", "n.fio", ".toml"), ("study", "n.fio", ".toml")],
+)
+def test_a_name_of_another_kind_is_refused(
+    nandlab: Callable[..., Ended], kind: str, name: str, known: str
+):
+    nandlab("new", kind, name).refused(name, known)
+    assert not Path(name).exists()
+
+
 @pytest.mark.long
 def test_the_study_runs_as_it_is(nandlab: Callable[..., Ended]):
     done = nandlab("new", "study", "mine.toml").succeeded()

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from nandlab.display.terminal import guarded
-from nandlab.given.outputs import check_new, check_outputs
+from nandlab.given.outputs import check_kind, check_new, check_outputs
 from nandlab.given.replacement import write_text
 
 app = typer.Typer(
@@ -19,6 +19,9 @@ app = typer.Typer(
 
 File = Annotated[Path, typer.Argument(help="New file; - prints it.", metavar="FILE|-")]
 
+# A job in a .toml file would be read as a drive or a study by the other commands.
+JOB_KINDS = [".fio", ".job", ".ini"]
+
 
 @app.command()
 @guarded
@@ -26,7 +29,7 @@ def drive(file: File) -> None:
     """Writes a drive file with the keys of all members: meaning, unit and default of each."""
     from nandlab.templates import drive_text
 
-    _write(file, drive_text, f"nandlab run --drive {file} --workload JOB.fio")
+    _write(file, [".toml"], drive_text, f"nandlab run --drive {file} --workload JOB.fio")
 
 
 @app.command()
@@ -35,7 +38,7 @@ def job(file: File) -> None:
     """Writes a fio job file with the options that are used most."""
     from nandlab.templates import JOB
 
-    _write(file, lambda: JOB, f"nandlab run --drive tiny --workload {file}")
+    _write(file, JOB_KINDS, lambda: JOB, f"nandlab run --drive tiny --workload {file}")
 
 
 @app.command()
@@ -44,13 +47,14 @@ def study(file: File) -> None:
     """Writes a study with every key, which runs in seconds."""
     from nandlab.templates import STUDY
 
-    _write(file, lambda: STUDY, f"nandlab sweep {file} --plot study.png")
+    _write(file, [".toml"], lambda: STUDY, f"nandlab sweep {file} --plot study.png")
 
 
-def _write(file: Path, text: Callable[[], str], how: str) -> None:
+def _write(file: Path, kinds: Sequence[str], text: Callable[[], str], how: str) -> None:
     if file == Path("-"):
         print(text(), end="")
         return
+    check_kind("new", file, kinds)
     check_outputs({"new": file}, [])
     check_new("new", file)
     write_text(file, text())
