@@ -1,7 +1,7 @@
 """Rules of reclaim side by side on drive I: `python experiments/liu2021/reclaim.py`.
 
 Own writes and slow reads of one drive that is only read, with each rule that could move its data.
-A pass reads all data, and so finds what a patrol would: patrol is no rule of its own here.
+Patrol is no rule of its own here: passes take no time, and each of them reads all data.
 """
 
 from itertools import pairwise

@@ -157,16 +157,19 @@ const WRITTEN: [&[&str]; 10] = [
     &["ftl.separate_gc_stream=false"],
     &["ftl.name=slc_cache", "ftl.keep_share=1", "ftl.overprovisioning=12"],
     &["ftl.name=slc_cache", "ftl.when_full=fold", "ftl.overprovisioning=12"],
-    &["chip.page_order=one_shot", "chip.geometry.pages_per_block=36"],
+    &[
+        "chip.page_order=one_shot",
+        "chip.geometry.pages_per_block=36",
+        "chip.geometry.blocks_per_plane=100",
+    ],
 ];
 
 /// Drives that write partial stripes early, of all shapes with every recovery.
 fn for_written(cuts: u64, seeds: u64) {
     for (i, recovery) in ["scan_pages", "scan_blocks", "checkpoint", "journal"].iter().enumerate() {
         for (j, shape) in WRITTEN.iter().enumerate() {
-            let blocks = if j == 9 { 100 } else { 64 };
-            let blocks = format!("chip.geometry.blocks_per_plane={blocks}");
-            let written = [&["parity.partial=written", blocks.as_str()], *shape].concat();
+            let early = ["parity.partial=written", "chip.geometry.blocks_per_plane=64"];
+            let written = [&early[..], *shape].concat();
             for seed in (0..seeds).map(|seed| 100 * seed + (i + j) as u64) {
                 cut(&sets_of(recovery, &written), seed, cuts);
             }

@@ -372,8 +372,7 @@ fn striped() -> nand::geometry::Geometry {
     ssd::build::chips(&drive::config(&STRIPED)).unwrap().geometry.clone()
 }
 
-/// Each group programs `(k + m) / k` units for each of its host, as a drive of its own dies does,
-/// and its parity is on its dies.
+/// A group programs `(k + m) / k` units for each of its host, and its parity is on its dies.
 #[test]
 fn parity_of_a_group_is_its_share_on_its_dies() {
     for pages in [1u64, 2] {
@@ -403,7 +402,7 @@ fn parity_of_a_group_is_its_share_on_its_dies() {
 }
 
 /// A die that fails is rebuilt on the other dies of its group, whose data stay there. The group
-/// has less room from then on, also for a drive that was saved.
+/// has less room from then on.
 #[test]
 fn a_failed_die_is_rebuilt_in_its_group() {
     let sets = [&STRIPED[..], &["ftl.overprovisioning=2.2"]].concat();

@@ -19,7 +19,7 @@ app = typer.Typer(
 
 File = Annotated[Path, typer.Argument(help="New file; - prints it.", metavar="FILE|-")]
 
-# A job in a .toml file would be read as a drive or a study by the other commands.
+# A job in a .toml file would be read as a drive or a study by `nandlab lint`.
 JOB_KINDS = [".fio", ".job", ".ini"]
 
 

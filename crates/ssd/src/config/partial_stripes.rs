@@ -14,7 +14,7 @@ pub enum PartialStripes {
     Memory,
     /// The rows that stripes lack are written without data, and parity with them, before a flush is
     /// answered, before a write that must be on flash is, and before flash is erased. A die that
-    /// fails with a power cut loses nothing then.
+    /// fails with a power cut loses no flushed data then.
     Written,
 }
 

@@ -24,7 +24,7 @@ pub(in crate::ftl::page) struct Stripes {
     dies: u32,
     /// Pages of parity in a stripe.
     pages: u32,
-    /// Stripes are made whole early.
+    /// Stripes are made whole before they are full of data.
     is_early: bool,
 }
 

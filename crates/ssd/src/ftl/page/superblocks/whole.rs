@@ -11,7 +11,7 @@ use nand::geometry::{Block, Die};
 use std::ops::Range;
 
 /// Open stripes that lack rows, and the requests to make them whole.
-#[derive(Clone, Default, Debug)]
+#[derive(Clone, Default)]
 pub(super) struct Whole {
     /// Stripes are made whole early.
     is_on: bool,
@@ -36,7 +36,7 @@ pub(super) struct Whole {
 }
 
 /// Open superblock whose dies are to have the same rows, in one group of joined planes.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 struct Lacking {
     span: usize,
     stream: u32,
